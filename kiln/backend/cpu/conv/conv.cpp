@@ -125,16 +125,16 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   const Geometry g = Geometry::of(op, call);
   if (!computes(dtype) || g.empty()) return false;
   const bool direct = direct_weight_fits(g, dtype), depthwise = depthwise_fits(Pass::Weight, g, dtype);
-  if (!direct && !depthwise && !weight_tiles_fit(g, dtype) && !product_can(g, dtype))
-    return simd::is_half(dtype) && widened(op, call, Pass::Weight, g);
+  const bool own = direct || depthwise, tiles = !own && weight_tiles_fit(g, dtype);
+  if (!own && !tiles && !product_can(g, dtype)) return simd::is_half(dtype) && widened(op, call, Pass::Weight, g);
   const bool planes = depthwise_planes_fit(Pass::Weight, g, dtype, call.in[Slot::x]);
   const auto operand = planes ? Operand::contiguous : Operand::channels_last;
   const Operand x = operand(call.in[Slot::x]), y = operand(call.in[Slot::y]);
-  if (!direct && !depthwise && weight_tiles_fit(g, dtype)) {
+  if (tiles) {
     weight_tiles(g, x.array, y.array, allocate(call.out[0]).as<float>());
     return true;
   }
-  if (!direct && !depthwise) return product_conv_weight(g, x, y, call.out[0]);
+  if (!own) return product_conv_weight(g, x, y, call.out[0]);
   const auto sum = planes ? depthwise_planes_weight : depthwise ? depthwise_conv_weight : direct_conv_weight;
   const WeightParts parts(g, call.out[0], !planes);
   sum_of_parts(parts, call.out[0], [&](std::int64_t i, float* sums) {
