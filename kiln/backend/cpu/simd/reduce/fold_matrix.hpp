@@ -165,14 +165,16 @@ HWY_INLINE void fold_narrow(const T* x, std::int64_t rows, std::int64_t stride, 
   }
 }
 
-/// Many columns, a vector at a time.
+/// Many columns, a vector at a time. Of rows in pages of their own some at a time: processors fetch ahead in few pages.
 template <class T, Fold fold, class A>
 HWY_INLINE void fold_wide(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, A* results) {
   constexpr auto width = static_cast<std::int64_t>(kLanes<NearType<T, fold>>);
-  std::int64_t column = 0;
-  for (; column + width <= columns; column += width)
-    fold_strip<T, fold, 1>(x + column, rows, stride, near_terms(rows), results + column);
-  fold_narrow<T, fold>(x + column, rows, stride, columns - column, results + column);
+  constexpr std::int64_t kPage = 4096 / sizeof(T), kFew = 16;  // a whole number of those that are folded in NearType
+  const std::int64_t near = near_terms(rows), whole = columns - columns % width, most = stride < kPage ? rows : kFew;
+  for (std::int64_t row = 0; row < rows; row += most)
+    for (std::int64_t column = 0; column < whole; column += width)
+      fold_strip<T, fold, 1>(x + row * stride + column, std::min(most, rows - row), stride, near, results + column);
+  fold_narrow<T, fold>(x + whole, rows, stride, columns - whole, results + whole);
 }
 
 template <class T, Fold fold>
