@@ -31,6 +31,10 @@ constexpr std::size_t kMostSums = HWY_MAX_BYTES >= 64 ? 24 : 12;
 constexpr std::size_t kVectors = 2;
 template <class T>
 constexpr int64_t kPanel = static_cast<int64_t>(kVectors) * kWidth<T>;
+/// The most rows of a tile. Each number of them is code of its own, for every target: whole numbers, which are multiplied
+/// seldom, make do with few.
+template <class T>
+constexpr std::size_t kTileRows = std::is_integral_v<T> ? 4 : kMostSums / kVectors;
 /// Vectors of a tile with few rows: neighbours in memory are read together.
 constexpr std::size_t wide(std::size_t rows) { return std::min<std::size_t>(kMostSums / rows, 8); }
 
