@@ -139,7 +139,7 @@ bool direct_forward_fits(const Geometry& g, DType dtype) { return g.in <= 16 && 
 bool direct_data_fits(const Geometry& g, DType dtype) {
   for (int i = 0; i < g.kernel.size(); ++i)
     if (g.stride[i] != 1 || g.padding[i] >= g.reach(i) || g.padding_after[i] >= g.reach(i)) return false;
-  return g.in <= 16 && g.out <= 32 && direct_fits(g.turned(), dtype);
+  return g.in < 16 && g.out <= 32 && direct_fits(g.turned(), dtype);
 }
 
 bool direct_weight_fits(const Geometry& g, DType dtype) { return g.in <= 16 && g.out <= 32 && direct_fits(g, dtype); }

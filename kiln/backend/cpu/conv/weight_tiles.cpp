@@ -159,8 +159,11 @@ class WeightGradient {
 
 bool weight_tiles_fit(const Geometry& g, DType dtype) {
   constexpr int64_t kFewPixels = 128;  // for which the weight's own bytes decide
-  return dtype == DType::F32 && g.groups == 1 && !g.pointwise() && g.in >= 16 && g.out >= 16 &&
-         Geometry::product(g.kernel) > 1 && g.batch * Geometry::product(g.result) >= kFewPixels;
+  constexpr int64_t kCores = 12;       // that there should be channels for; of fewer, images are better shared out
+  const auto& tiles = simd::product_tiles<float>();
+  const int64_t most = divide_up(g.out, tiles.rows) * divide_up(g.in, tiles.panel);
+  return dtype == DType::F32 && g.groups == 1 && g.in >= 16 && g.out >= 16 && Geometry::product(g.kernel) > 1 &&
+         g.batch * Geometry::product(g.result) >= kFewPixels && most >= std::min(pieces(g.batch * g.cost()), kCores);
 }
 
 void weight_tiles(const Geometry& g, const Array& x, const Array& y, float* weight) {
