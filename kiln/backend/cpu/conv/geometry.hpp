@@ -66,20 +66,10 @@ struct Geometry {
 
   /// All lines of an image: pixels along the last axis.
   static std::int64_t lines(const Spatial& sizes) { return product(sizes) / sizes.back(); }
-  /// Which line of an image of x lies under line `kernel_line` of the kernel for line `line` of an image of y; -1: padding.
-  std::int64_t line_under(std::int64_t line, std::int64_t kernel_line) const {
-    std::int64_t under = 0, step = 1;
-    for (int axis = sizes.size() - 2; axis >= 0; --axis) {
-      const std::int64_t at =
-          line % result[axis] * stride[axis] - padding[axis] + kernel_line % kernel[axis] * dilation[axis];
-      if (at < 0 || at >= sizes[axis]) return -1;
-      under += at * step;
-      step *= sizes[axis];
-      line /= result[axis];
-      kernel_line /= kernel[axis];
-    }
-    return under;
-  }
+  /// Which line of an image of x lies under line `place` of the kernel for line `line` of an image of y; -1: padding.
+  std::int64_t line_under(std::int64_t line, std::int64_t place) const { return under(sizes.size() - 1, line, place); }
+  /// The same of pixels.
+  std::int64_t pixel_under(std::int64_t pixel, std::int64_t place) const { return under(sizes.size(), pixel, place); }
 
   /// The convolution that is the adjoint in x: of y, with the kernel turned round. The stride must be 1.
   Geometry turned() const {
@@ -134,6 +124,21 @@ struct Geometry {
     part.padding[0] = padding[0] + first - begin * stride[0];
     part.padding_after[0] = std::max<std::int64_t>(0, (end - 1) * stride[0] - padding[0] + reach(0) - last);
     return part;
+  }
+
+  /// Along the first `axes` axes: what of x lies under place `place` of the kernel for place `at` of y; -1: padding.
+  std::int64_t under(int axes, std::int64_t at, std::int64_t place) const {
+    std::int64_t found = 0, step = 1;
+    for (int axis = axes - 1; axis >= 0; --axis) {
+      const std::int64_t here =
+          at % result[axis] * stride[axis] - padding[axis] + place % kernel[axis] * dilation[axis];
+      if (here < 0 || here >= sizes[axis]) return -1;
+      found += here * step;
+      step *= sizes[axis];
+      at /= result[axis];
+      place /= kernel[axis];
+    }
+    return found;
   }
 };
 

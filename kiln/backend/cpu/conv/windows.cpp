@@ -73,7 +73,7 @@ class Windows {
         place_step_(order == AsWeights ? 1 : channels_) {
     places_.reserve(static_cast<std::size_t>(pixels_ * kernel_));
     for (int64_t pixel = 0; pixel < pixels_; ++pixel)
-      for (int64_t k = 0; k < kernel_; ++k) places_.push_back(place(g, pixel, k));
+      for (int64_t k = 0; k < kernel_; ++k) places_.push_back(g.pixel_under(pixel, k));
   }
 
   int64_t rows() const { return batch_ * pixels_; }
@@ -116,20 +116,6 @@ class Windows {
         const int64_t place = places_[static_cast<std::size_t>(row % pixels_ * kernel_ + k)];
         f(place < 0 ? -1 : (row / pixels_ * area_ + place) * channels_, row * width() + k * place_step_);
       }
-  }
-  /// Which pixel of an image of x lies under place k of the kernel for a pixel of y; -1: padding.
-  static int64_t place(const Geometry& g, int64_t pixel, int64_t k) {
-    int64_t place = 0, step = 1;
-    for (int axis = g.sizes.size() - 1; axis >= 0; --axis) {
-      const int64_t at =
-          pixel % g.result[axis] * g.stride[axis] - g.padding[axis] + k % g.kernel[axis] * g.dilation[axis];
-      if (at < 0 || at >= g.sizes[axis]) return -1;
-      place += at * step;
-      step *= g.sizes[axis];
-      pixel /= g.result[axis];
-      k /= g.kernel[axis];
-    }
-    return place;
   }
 
   int64_t batch_, channels_, area_, pixels_, kernel_, channel_step_, place_step_;

@@ -105,8 +105,7 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
 
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
   const int64_t wanted = pieces(whole.batch * whole.cost());
-  const bool by_rows =
-      whole.batch < wanted && whole.padding[0] < whole.reach(0) && whole.padding_after[0] < whole.reach(0);
+  const bool by_rows = whole.batch < wanted && whole.has_rows();
   const int64_t images = by_rows ? 1 : divide_up(whole.batch, wanted);
   const int64_t rows = by_rows ? divide_up(whole.result[0], divide_up(wanted, whole.batch)) : whole.result[0];
   const Cut cut{whole.batch, images, rows, divide_up(whole.result[0], rows)};
