@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "kiln/backend/cpu/pieces.hpp"
@@ -18,7 +19,7 @@ using std::int64_t;
 constexpr int64_t kMostPixels = 512;
 
 /// Some lines of an image of y, or all of those of some images, and for each place of the kernel its runs in them, image by
-/// image: pixels from the first of these lines, and from the first of the images of x.
+/// image: from the first of these lines, and from the first of the images of x.
 struct Band {
   int64_t first, pixels;
   std::vector<std::vector<ProductRun>> places;
@@ -56,8 +57,8 @@ std::vector<Band> bands_of(const Geometry& g, int64_t images) {
       for (int64_t line = 0; line < images * count && seen.begin < seen.end; ++line) {
         const int64_t under = g.line_under(first + line % count, place / g.kernel[axis]);
         if (under < 0) continue;
-        runs.push_back({line * width + seen.begin,
-                        (line / count * Geometry::lines(g.sizes) + under) * g.sizes[axis] + at, seen.end - seen.begin});
+        const int64_t pixel = (line / count * Geometry::lines(g.sizes) + under) * g.sizes[axis] + at;
+        runs.push_back({line * width + seen.begin, pixel * g.in, seen.end - seen.begin});
       }
     }
     bands.push_back(std::move(band));
@@ -94,17 +95,6 @@ Piece cut(const Geometry& g, const simd::ProductTiles<float>& tiles) {
   return best;
 }
 
-/// What a thread's pieces put aside.
-class Aside {
- public:
-  explicit Aside(int64_t numbers) : memory_(static_cast<std::size_t>(numbers) * sizeof(float)) {}
-  float* data() const { return reinterpret_cast<float*>(memory_.bytes()); }
-  std::vector<ProductRun> runs;
-
- private:
-  Memory memory_;
-};
-
 class WeightGradient {
  public:
   WeightGradient(const Geometry& g, const float* x, const float* y, float* weight)
@@ -126,24 +116,25 @@ class WeightGradient {
   }
 
   /// The sums of channels [o, o + piece.out) of y and [i, i + piece.in) of x.
-  void run(int64_t o, int64_t i, const Piece& piece, Aside& aside) const {
+  void run(int64_t o, int64_t i, const Piece& piece, float* aside) const {
     const int64_t rows = simd::rows_of_tile(piece.out, tiles_.rows), size = piece.out * piece.in;
-    float *const all = aside.data(), *const left = all + places_ * size;
+    float* const left = aside + places_ * size;
     for (int64_t image = 0; image < g_.batch; image += images_)
       for (const Band& band : bands_) {
         const int64_t images = std::min(images_, g_.batch - image), pixels = images * band.pixels;
         tiles_.pack_left(y_ + (image * y_pixels_ + band.first) * g_.out + o, g_.out, piece.out, pixels, left);
         for (int64_t place = 0; place < places_; ++place) {
-          const std::vector<ProductRun>& runs = band.places[static_cast<std::size_t>(place)];
-          aside.runs.assign(runs.begin(), runs.begin() + static_cast<int64_t>(runs.size()) / images_ * images);
-          for (ProductRun& run : aside.runs) run.a *= rows, run.b *= g_.in;
+          const std::span<const ProductRun> runs = band.places[static_cast<std::size_t>(place)];
           tiles_.multiply_runs(
               {left, 1, rows, rows * pixels}, {x_ + image * x_pixels_ * g_.in + i, g_.stride.back() * g_.in, 1},
-              {all + place * size, piece.in, nullptr, 0}, piece.out, piece.in, aside.runs, image > 0 || band.first > 0);
+              {aside + place * size, piece.in, nullptr, 0}, piece.out, piece.in,
+              runs.first(runs.size() / static_cast<std::size_t>(images_) * static_cast<std::size_t>(images)),
+              image > 0 || band.first > 0);
         }
       }
     for (int64_t row = 0; row < piece.out; ++row)
-      tiles_.turn(all + row * piece.in, size, weight_ + ((o + row) * g_.in + i) * places_, places_, places_, piece.in);
+      tiles_.turn(aside + row * piece.in, size, weight_ + ((o + row) * g_.in + i) * places_, places_, places_,
+                  piece.in);
   }
 
  private:
@@ -171,10 +162,11 @@ void weight_tiles(const Geometry& g, const Array& x, const Array& y, float* weig
   const Piece most = cut(g, simd::product_tiles<float>());
   const int64_t across = divide_up(g.in, most.in);
   parallel_for(divide_up(g.out, most.out) * across, 1, [&](int64_t begin, int64_t end) {
-    Aside aside(gradient.room(most));
+    const Memory aside(static_cast<std::size_t>(gradient.room(most)) * sizeof(float));
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t o = piece / across * most.out, i = piece % across * most.in;
-      gradient.run(o, i, {std::min(most.out, g.out - o), std::min(most.in, g.in - i)}, aside);
+      gradient.run(o, i, {std::min(most.out, g.out - o), std::min(most.in, g.in - i)},
+                   reinterpret_cast<float*>(aside.bytes()));
     }
   });
 }

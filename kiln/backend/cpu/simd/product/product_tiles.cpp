@@ -93,7 +93,7 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<R...>, Indi
   const int64_t chunk = call.chunk;
   for (const auto& [a_begin, b_begin, count] : call.runs) {
     const T* b = call.b + b_begin;
-    const T* line[] = {call.a + a_begin + static_cast<int64_t>(3 * J) * a_row...};
+    const T* line[] = {call.a + a_begin * a_column + static_cast<int64_t>(3 * J) * a_row...};
     for (int64_t left = count; left > 0; left -= chunk) {
       if constexpr (Vectors == kVectors) {
         if (b_ahead) {

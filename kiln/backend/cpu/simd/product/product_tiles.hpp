@@ -42,7 +42,8 @@ struct ResultBlock {
   ProductTail<T> tail = {};
 };
 
-/// Some terms of a sum: where in the left operand they begin, where in the right one, and how many there are.
+/// Some terms of a sum: the column of the left operand with which they begin, where they begin in the right one, and how
+/// many there are.
 struct ProductRun {
   std::int64_t a, b, count;
 };
