@@ -10,7 +10,7 @@
 namespace kiln {
 
 /// The gradients of the leaves that a loss depends on.
-class Gradients {
+class [[nodiscard("gradients are returned, and stored nowhere else")]] Gradients {
  public:
   /// The gradient of a leaf (a value that require_grad() made). Throws AutodiffError where it took no part.
   Value of(const Value& leaf) const;

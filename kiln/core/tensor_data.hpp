@@ -12,7 +12,7 @@
 
 namespace kiln {
 
-class TensorData {
+class [[nodiscard("elements are returned, and stored nowhere else")]] TensorData {
  public:
   TensorData() : TensorData(Shape{0}, DType::F32) {}
   /// Zeros.

@@ -10,7 +10,7 @@ namespace kiln {
 
 /// The gradient of each parameter that took part in a loss, by the parameter's path. A value: it can be clipped,
 /// averaged with others, sent to another thread.
-struct GradientsParams {
+struct [[nodiscard("gradients are returned, and stored nowhere else")]] GradientsParams {
   std::map<std::string, Value, std::less<>> by_path;
 
   /// Parameters that took no part are left out.
@@ -25,7 +25,7 @@ struct GradientsParams {
 
 /// auto [loss, grads] = value_and_grad(...)
 template <class Loss>
-struct ValueAndGrad {
+struct [[nodiscard("gradients are returned, and stored nowhere else")]] ValueAndGrad {
   Loss loss;  // detached: its graph is gone
   GradientsParams grads;
 };

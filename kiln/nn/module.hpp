@@ -69,7 +69,7 @@ void set_mode(const ModuleRef& model, Mode mode, std::span<const PartType* const
 
 /// The model with all its tensors on `device`; parameters that are not frozen are leaves there if it is an autodiff device.
 template <Module M>
-M to_device(M model, const Device& device) {
+[[nodiscard("to_device() moves no model: it returns one")]] M to_device(M model, const Device& device) {
   nn::move_to(device, model);
   return model;
 }
@@ -79,7 +79,7 @@ std::vector<Device> devices_of(const nn::ModuleView& model);
 
 /// The model with every Mode in it set.
 template <Module M>
-M with_mode(M model, nn::Mode mode) {
+[[nodiscard("with_mode() changes no model: it returns one")]] M with_mode(M model, nn::Mode mode) {
   nn::set_mode(model, mode);
   return model;
 }
@@ -88,19 +88,19 @@ M with_mode(M model, nn::Mode mode) {
 /// with_mode<nn::Dropout>(valid(model), nn::Mode::Train); a batch norm that is frozen while the rest is trained:
 /// with_mode<nn::BatchNorm>(train(model), nn::Mode::Valid).
 template <Module Layer, Module... Layers, Module M>
-M with_mode(M model, nn::Mode mode) {
+[[nodiscard("with_mode() changes no model: it returns one")]] M with_mode(M model, nn::Mode mode) {
   const nn::PartType* const types[] = {&nn::kPartType<Layer>, &nn::kPartType<Layers>...};
   nn::set_mode(model, mode, types);
   return model;
 }
 /// Dropout drops, batch norm uses the batch's statistics.
 template <Module M>
-M train(M model) {
+[[nodiscard("train() changes no model: it returns one, and runs no training")]] M train(M model) {
   return with_mode(std::move(model), nn::Mode::Train);
 }
 /// The model as it is to be used.
 template <Module M>
-M valid(M model) {
+[[nodiscard("valid() changes no model: it returns one")]] M valid(M model) {
   return with_mode(std::move(model), nn::Mode::Valid);
 }
 

@@ -15,7 +15,7 @@ struct Record;  // the tape: which op made it from what (ops/record.hpp)
 void retain(const Record*);
 void release(const Record*);
 
-class Value {
+class [[nodiscard("an operation changes no value: it returns a new one")]] Value {
  public:
   Value() = default;  // empty: an absent operand
   template <class T>

@@ -29,7 +29,7 @@ struct LbfgsConfig {
 };
 
 template <class M>
-struct LbfgsStep {
+struct [[nodiscard("step() changes no model: it returns one")]] LbfgsStep {
   M model;
   double loss;  // of the model before the step
 };

@@ -122,13 +122,15 @@ class Optimizer {
   /// The update itself is then written over the old parameters and the old state, and needs no memory, if the model is
   /// moved in and nobody has a copy; a rule that takes more may find none: MemoryError, and only a checkpoint helps.
   template <class M>
-  requires Module<M> std::remove_cvref_t<M> step(double rate, M&& model, const GradientsParams& grads) {
+  requires Module<M>
+  [[nodiscard("step() changes no model: model = optimizer.step(rate, std::move(model), grads)")]] std::remove_cvref_t<M> step(double rate, M&& model, const GradientsParams& grads) {
     return step(state_.rates(rate), std::forward<M>(model), grads);
   }
   /// The same with a rate for each group (`rate` of the groups themselves does not count). Throws ArgumentError where
   /// there is another number of them.
   template <class M>
-  requires Module<M> std::remove_cvref_t<M> step(const Rates& rates, M&& model, const GradientsParams& grads) {
+  requires Module<M>
+  [[nodiscard("step() changes no model: model = optimizer.step(rate, std::move(model), grads)")]] std::remove_cvref_t<M> step(const Rates& rates, M&& model, const GradientsParams& grads) {
     const OptimizerState::NewValues updates = state_.step(rates, trained_params(groups()[0].rule.name(), model), grads);
     std::remove_cvref_t<M> result = std::forward<M>(model);
     OptimizerState::put(result, updates);
@@ -139,7 +141,7 @@ class Optimizer {
   /// The model as it is to be used or measured: that of the rule ScheduleFreeAdamW has the average of its parameters,
   /// that of any other rule is the model itself. Training goes on with the model that step() gave.
   template <Module M>
-  M averaged(M model) const {
+  [[nodiscard("averaged() changes no model: it returns one")]] M averaged(M model) const {
     state_.put_averages(model);
     return model;
   }
@@ -147,7 +149,7 @@ class Optimizer {
   /// Forgets a parameter's state; where it is updated again, it begins anew.
   void remove(const std::string& path) { state_.remove(path); }
   /// The optimizer with its tensors on `device`: to follow a model there.
-  Optimizer to_device(const Device& device) const {
+  [[nodiscard("to_device() moves no optimizer: it returns one")]] Optimizer to_device(const Device& device) const {
     Optimizer moved = *this;
     moved.state_.move_to(device);
     return moved;

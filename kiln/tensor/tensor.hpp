@@ -124,7 +124,7 @@ IndexEntry index_entry(const T& entry) {
 }
 
 template <int D, class K>
-class Tensor {
+class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tensor {
   static_assert(0 <= D && D <= kMaxRank, "a tensor has 0 to 8 dimensions");
   template <Integer... Dim>
   static constexpr int kReduced = sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim));
