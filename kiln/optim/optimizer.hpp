@@ -123,14 +123,16 @@ class Optimizer {
   /// moved in and nobody has a copy; a rule that takes more may find none: MemoryError, and only a checkpoint helps.
   template <class M>
   requires Module<M>
-  [[nodiscard("step() changes no model: model = optimizer.step(rate, std::move(model), grads)")]] std::remove_cvref_t<M> step(double rate, M&& model, const GradientsParams& grads) {
+  [[nodiscard("step() changes no model: model = optimizer.step(rate, std::move(model), grads)")]] std::remove_cvref_t<M>
+  step(double rate, M&& model, const GradientsParams& grads) {
     return step(state_.rates(rate), std::forward<M>(model), grads);
   }
   /// The same with a rate for each group (`rate` of the groups themselves does not count). Throws ArgumentError where
   /// there is another number of them.
   template <class M>
   requires Module<M>
-  [[nodiscard("step() changes no model: model = optimizer.step(rate, std::move(model), grads)")]] std::remove_cvref_t<M> step(const Rates& rates, M&& model, const GradientsParams& grads) {
+  [[nodiscard("step() changes no model: model = optimizer.step(rate, std::move(model), grads)")]] std::remove_cvref_t<M>
+  step(const Rates& rates, M&& model, const GradientsParams& grads) {
     const OptimizerState::NewValues updates = state_.step(rates, trained_params(groups()[0].rule.name(), model), grads);
     std::remove_cvref_t<M> result = std::forward<M>(model);
     OptimizerState::put(result, updates);

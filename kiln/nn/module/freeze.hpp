@@ -16,14 +16,16 @@ void set_frozen(std::string_view function, const ModuleRef& model, const Selecto
 /// are. Batch norm's running statistics are no parameters: valid() keeps them where they are. Throws ArgumentError where
 /// nothing is selected.
 template <Module M>
-[[nodiscard("freeze() changes no model: it returns one")]] M freeze(M model, const Selector& selector = Selector::all()) {
+[[nodiscard("freeze() changes no model: it returns one")]] M freeze(M model,
+                                                                    const Selector& selector = Selector::all()) {
   nn::set_frozen("freeze", model, selector, true);
   return model;
 }
 
 /// The model with these parameters trained again, from the optimizer's next step on.
 template <Module M>
-[[nodiscard("unfreeze() changes no model: it returns one")]] M unfreeze(M model, const Selector& selector = Selector::all()) {
+[[nodiscard("unfreeze() changes no model: it returns one")]] M unfreeze(M model,
+                                                                        const Selector& selector = Selector::all()) {
   nn::set_frozen("unfreeze", model, selector, false);
   return model;
 }

@@ -44,19 +44,13 @@ Scalar limit(DType dtype, bool greatest) {
 Value widened(const Value& x) { return size_of(as_float(x).dtype()) == 2 ? cast(x, DType::F32) : as_float(x); }
 DType answered(const Value& x) { return as_float(x).dtype(); }
 
-Value lowest_finite(const Value& x) {
-  return full({},
-              x.dtype() == DType::F64   ? std::numeric_limits<double>::lowest()
-              : x.dtype() == DType::F16 ? -65504.0
-                                        : -3.3e38,
-              x.device(), x.dtype());
-}
-
 /// x for a softmax: where the mask is false so low that nothing is left of it beside others, but finite, so that a line
 /// without any has a gradient.
 Value lowered(std::string_view op, const Value& x, const Value& mask) {
-  masked(op, x, mask, 0);
-  return where(mask, x, lowest_finite(x));
+  const double lowest = x.dtype() == DType::F64   ? std::numeric_limits<double>::lowest()
+                        : x.dtype() == DType::F16 ? -65504.0
+                                                  : -3.3e38;
+  return masked(op, x, mask, lowest);
 }
 
 }  // namespace
