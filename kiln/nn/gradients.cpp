@@ -76,7 +76,7 @@ Value differentiate(const ModuleView& model, FunctionRef<Value()> loss,
       if (param.value().tracked()) paths.emplace(param.value().tape().get(), path);
     });
     bool any = false;
-    backward(value, [&](Gradients::Entry& entry) {
+    (void)backward(value, [&](Gradients::Entry& entry) {
       const auto path = paths.find(entry.leaf.get());
       if (path == paths.end()) return;
       any = true;
