@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/core/cache_directory.hpp"
+#include "kiln/core/user_folders.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/data/published/published.hpp"

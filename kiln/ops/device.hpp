@@ -41,8 +41,8 @@ class Device {
 
   MemoryStatistics memory() const;
   /// What the device may hold of the system's memory from now on. Who asks for more gets a MemoryError, and may go on
-  /// with what there is. At the start: the environment's KILN_MEMORY_LIMIT ("2G", "512M"), or what the machine has.
-  /// Throws ArgumentError for less than 1.
+  /// with what there is. At the start: KILN_MEMORY_LIMIT ("2G", "512M") of the environment, or seven eighths of what the
+  /// machine has, or the control group that the program runs in. Throws ArgumentError for less than 1.
   void set_memory_limit(std::int64_t bytes) const;
   /// memory().peak starts again from what is in use.
   void reset_memory_peak() const;

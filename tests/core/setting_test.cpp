@@ -1,9 +1,11 @@
 #include "kiln/core/setting/setting.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 
@@ -65,6 +67,39 @@ TEST(Settings, SayWhatIsWrong) {
             "ConfigError: kiln.toml, line 1: write a string with a backslash in '...': \"a\\b\"");
 }
 
+// What a stranger's folder may say is this list, and no more.
+TEST(Settings, OfAProjectNameNothingThatIsOpenedExecutedOrWritten) {
+  const auto said = [](std::string_view text, SettingsOf whose = SettingsOf::Project) {
+    return sentence_of([&] { return read_settings(text, "kiln.toml", whose).size(); });
+  };
+  for (const char* name : {"autotune", "cudnn", "data", "deterministic", "device", "fusion", "log", "memory_limit",
+                           "nccl", "poison", "tf32", "threads", "verify"})
+    EXPECT_EQ(said(std::string(name) + " = './anything'"), "") << name;
+  for (const char* right : {"cache = 0", "profile = true", "profile = false"}) EXPECT_EQ(said(right), "") << right;
+  EXPECT_EQ(said("threads = 2\nnvrtc = \"./libx.so\""),
+            "ConfigError: kiln.toml, line 2: 'nvrtc' names a library that is opened, which a file in the folder that a "
+            "program is started in may not do: let the environment's KILN_NVRTC say it, or your own "
+            "~/.config/kiln/kiln.toml");
+  for (const char* wrong : {"nvrtc = 'libnvrtc.so'", "nvrtc = '/usr/lib/libnvrtc.so'", "nvrtc = 1", "cache = '/tmp/x'",
+                            "cache = 'x'", "profile = '/home/me/.bashrc'", "profile = 'x.json'"})
+    EXPECT_NE(said(wrong).find("in the folder that a program is started in may not do"), std::string::npos) << wrong;
+}
+
+TEST(Settings, OfAUserNameLibrariesAndCodeFromTheRootOn) {
+  const auto said = [](std::string_view text) {
+    return sentence_of([&] { return read_settings(text, "kiln.toml").size(); });
+  };
+  for (const char* right : {"nvrtc = '/opt/cuda/libnvrtc.so.12'", "nvrtc = 'libnvrtc.so.12'", "cache = '/fast/kernels'",
+                            "cache = 0", "profile = 'trace.json'"})
+    EXPECT_EQ(said(right), "") << right;
+  EXPECT_EQ(
+      said("nvrtc = './libx.so'"),
+      "ConfigError: kiln.toml, line 1: 'nvrtc' names a library that is opened: write its path from the root on, got "
+      "'./libx.so'");
+  for (const char* wrong : {"nvrtc = 'cuda/libnvrtc.so'", "nvrtc = '../libx.so'", "cache = 'kernels'", "cache = ''"})
+    EXPECT_NE(said(wrong).find("write its path from the root on"), std::string::npos) << wrong;
+}
+
 /// In a process of its own, which has read no file yet.
 void look_up(const std::string& text, const char* environment) {
   const std::string file = ::testing::TempDir() + "settings_test.toml";
@@ -86,6 +121,39 @@ TEST(SettingsDeathTest, ComeFromTheEnvironmentAndThenTheFile) {
   EXPECT_EXIT(look_up("device = 'reference'", "cpu"), ::testing::ExitedWithCode(0), "said cpu");
   EXPECT_EXIT(look_up("threads = 2", nullptr), ::testing::ExitedWithCode(0), "said nothing");
   EXPECT_EXIT(look_up("device", nullptr), ::testing::ExitedWithCode(0), "settings_test.toml, line 1: a setting is");
+}
+
+/// Likewise, started in a folder with `project` in kiln.toml, by a user whose own file says `user`.
+void start_in_project(const char* project, const char* user, const char* name) {
+  namespace fs = std::filesystem;
+  const fs::path place = fs::path(::testing::TempDir()) / ("settings_of_" + std::to_string(::getpid()));
+  fs::create_directories(place / "project");
+  fs::create_directories(place / "home/.config/kiln");
+  write_file_atomically((place / "project/kiln.toml").string(), std::string_view(project));
+  write_file_atomically((place / "home/.config/kiln/kiln.toml").string(), std::string_view(user));
+  fs::current_path(place / "project");
+  ::unsetenv("KILN_CONFIG");
+  ::unsetenv("XDG_CONFIG_HOME");
+  ::setenv("HOME", (place / "home").c_str(), 1);
+  const std::string said = sentence_of([&] {
+    const char* const found = setting(name);
+    std::fprintf(stderr, "said %s", found ? found : "nothing");
+    return 0;
+  });
+  std::fprintf(stderr, "%s", said.c_str());
+  fs::remove_all(place);
+  std::exit(0);
+}
+
+TEST(SettingsDeathTest, OpenNothingThatTheFolderNames) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto exits = ::testing::ExitedWithCode(0);
+  EXPECT_EXIT(start_in_project("nvrtc = './libx.so'", "", "KILN_NVRTC"), exits,
+              "^ConfigError: kiln.toml, line 1: 'nvrtc'");
+  EXPECT_EXIT(start_in_project("", "nvrtc = '/opt/libnvrtc.so'", "KILN_NVRTC"), exits, "said /opt/libnvrtc.so");
+  EXPECT_EXIT(start_in_project("", "nvrtc = './libx.so'", "KILN_NVRTC"), exits, "home/.config/kiln/kiln.toml, line 1");
+  EXPECT_EXIT(start_in_project("threads = 2", "threads = 3\nlog = 'cuda'", "KILN_THREADS"), exits, "said 2");
+  EXPECT_EXIT(start_in_project("threads = 2", "threads = 3\nlog = 'cuda'", "KILN_LOG"), exits, "said cuda");
 }
 
 TEST(Settings, NameTopicsThatAreLogged) {

@@ -1,13 +1,16 @@
 #include "kiln/backend/cuda/code_cache.hpp"
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <mutex>
 
-#include "kiln/core/cache_directory.hpp"
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/core/setting/setting.hpp"
+#include "kiln/core/user_folders.hpp"
 
 namespace kiln::cuda {
 namespace {
@@ -45,12 +48,25 @@ std::filesystem::path CodeCache::file_of(std::string_view key) const {
   return *folder_ / (name + ".cubin");
 }
 
+// What lies there is executed.
+void CodeCache::warn_of_others() const {
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    std::fprintf(
+        stderr,
+        "kiln: cuda: kernels are not kept in %s, as other users may change what lies there: let KILN_CACHE name "
+        "a folder that is yours alone, or be 0\n",
+        shown(folder_->native()).c_str());
+  });
+}
+
 std::optional<std::vector<std::byte>> CodeCache::find(std::string_view key) const {
   if (!folder_) return std::nullopt;
   try {
     const std::filesystem::path path = file_of(key);
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+    if (!is_safe_from_others(path)) return warn_of_others(), std::nullopt;
     const std::vector<std::byte> file = read_file(path.string());
     Header header;
     if (file.size() < sizeof(header) + key.size()) return std::nullopt;
@@ -67,8 +83,8 @@ std::optional<std::vector<std::byte>> CodeCache::find(std::string_view key) cons
 void CodeCache::keep(std::string_view key, std::span<const std::byte> code) const {
   if (!folder_) return;
   try {
-    std::error_code ignored;
-    std::filesystem::create_directories(*folder_, ignored);
+    if (!make_private_folder(*folder_)) return;
+    if (!is_safe_from_others(*folder_)) return warn_of_others();
     write_file_atomically(file_of(key).string(), [&](FileReplacement& file) {
       const Header header = header_of(key, code);
       file.write(std::as_bytes(std::span(&header, 1)));

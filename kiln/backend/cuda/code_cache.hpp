@@ -1,6 +1,6 @@
 // Compiled kernels on the disk, so that the next process need not compile them; and other bytes that take long to make.
 // Several processes may use a folder at once; what is not there, damaged or cannot be read is made again, and nothing here is
-// an error.
+// an error. A folder that other users may write is not used, which is said once.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -24,6 +24,7 @@ class CodeCache {
   void keep(std::string_view key, std::span<const std::byte> code) const;
 
  private:
+  void warn_of_others() const;
   std::filesystem::path file_of(std::string_view key) const;
 
   std::optional<std::filesystem::path> folder_;

@@ -5,25 +5,42 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/trimmed.hpp"
+#include "kiln/core/user_folders.hpp"
 
 namespace kiln {
 namespace {
 
-constexpr std::string_view kNames[] = {"autotune", "cache", "cudnn",        "data",  "deterministic", "device",
-                                       "fusion",   "log",   "memory_limit", "nccl",  "nvrtc",         "poison",
-                                       "profile",  "tf32",  "threads",      "verify"};
+/// What the value of a setting is.
+enum class Means {
+  Choice,   // a number, a switch, a word of a list: anybody's
+  Data,     // a folder whose files are read as data: anybody's
+  Trace,    // a switch, or a file that is written: a project's file has the switch alone
+  Library,  // what is opened: the user's, from the root on, or a name that the system looks for
+  Code,     // a switch, or a folder of what is executed: the user's, from the root on
+};
+struct Row {
+  std::string_view name;
+  Means means;
+};
+constexpr Row kRows[] = {
+    {"autotune", Means::Choice},      {"cache", Means::Code},    {"cudnn", Means::Choice},   {"data", Means::Data},
+    {"deterministic", Means::Choice}, {"device", Means::Choice}, {"fusion", Means::Choice},  {"log", Means::Choice},
+    {"memory_limit", Means::Choice},  {"nccl", Means::Choice},   {"nvrtc", Means::Library},  {"poison", Means::Choice},
+    {"profile", Means::Trace},        {"tf32", Means::Choice},   {"threads", Means::Choice}, {"verify", Means::Choice}};
 constexpr std::string_view kBlank = " \t\r";
 
 /// A line of the file: `name = value  # why`, of TOML's values strings, whole numbers and booleans.
 class Line {
  public:
-  Line(std::string_view file, int number, std::string_view text) : file_(file), number_(number), text_(text) {}
+  Line(std::string_view file, SettingsOf whose, int number, std::string_view text)
+      : file_(file), whose_(whose), number_(number), text_(text) {}
 
   void read_into(std::map<std::string, std::string, std::less<>>& settings) const {
     const std::string_view text = trimmed(text_, kBlank);
@@ -31,13 +48,34 @@ class Line {
     const std::size_t sign = text.find('=');
     check(sign != text.npos && text.front() != '[', "a setting is written name = value, got '", shown(text), "'");
     const std::string_view name = trimmed(text.substr(0, sign), kBlank);
-    check(std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames), "there is no setting '",
-          shown(name), "'", did_you_mean(name, kNames));
-    check(settings.emplace(name, value_of(trimmed(text.substr(sign + 1), kBlank))).second, "'", name,
-          "' stands there twice");
+    const Row* const row = std::ranges::find(kRows, name, &Row::name);
+    if (row == std::end(kRows)) {
+      std::vector<std::string_view> names;
+      for (const Row& each : kRows) names.push_back(each.name);
+      check(false, "there is no setting '", shown(name), "'", did_you_mean(name, names));
+    }
+    const std::string value = value_of(trimmed(text.substr(sign + 1), kBlank));
+    check_right(*row, value);
+    check(settings.emplace(name, value).second, "'", name, "' stands there twice");
   }
 
  private:
+  // A folder that somebody else made has no say in what is opened, executed or overwritten.
+  void check_right(const Row& row, std::string_view value) const {
+    const bool is_switch = value == "0" || value == "1";
+    if (row.means == Means::Choice || row.means == Means::Data || (row.means != Means::Library && is_switch)) return;
+    std::string variable = "KILN_";
+    for (const char letter : row.name) variable += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    const std::string_view what = row.means == Means::Trace     ? "a file that is written"
+                                  : row.means == Means::Library ? "a library that is opened"
+                                                                : "a folder of code that is executed";
+    check(whose_ == SettingsOf::User, "'", row.name, "' names ", what,
+          ", which a file in the folder that a program is started in may not do: let the environment's ", variable,
+          " say it, or your own ~/.config/kiln/kiln.toml");
+    check(row.means == Means::Trace || value.starts_with('/') ||
+              (row.means == Means::Library && value.find('/') == value.npos),
+          "'", row.name, "' names ", what, ": write its path from the root on, got '", shown(value), "'");
+  }
   std::string value_of(std::string_view text) const {
     if (!text.empty() && (text.front() == '"' || text.front() == '\'')) {
       const std::size_t end = text.find(text.front(), 1);
@@ -69,26 +107,36 @@ class Line {
   }
 
   std::string_view file_;
+  SettingsOf whose_;
   int number_;
   std::string_view text_;
 };
 
-std::map<std::string, std::string, std::less<>> settings_of_file() {
-  const char* const named = std::getenv("KILN_CONFIG");
+using Settings = std::map<std::string, std::string, std::less<>>;
+
+Settings settings_of_files() {
+  namespace fs = std::filesystem;
+  if (const char* const named = std::getenv("KILN_CONFIG"); named && *named)
+    return read_settings(read_text_file(named), named);
+  Settings settings;
   std::error_code unknown;
-  const std::string file = named && *named ? named : "kiln.toml";
-  if (!(named && *named) && !std::filesystem::is_regular_file(file, unknown)) return {};
-  return read_settings(read_text_file(file), file);
+  const std::string project = "kiln.toml";
+  const auto user = config_file(project);
+  const bool has_own = user && fs::is_regular_file(*user, unknown);
+  if (fs::is_regular_file(project, unknown) && !(has_own && fs::equivalent(project, *user, unknown)))
+    settings = read_settings(read_text_file(project), project, SettingsOf::Project);
+  if (has_own) settings.merge(read_settings(read_text_file(user->string()), user->string()));
+  return settings;
 }
 
 }  // namespace
 
-std::map<std::string, std::string, std::less<>> read_settings(std::string_view text, std::string_view file) {
-  std::map<std::string, std::string, std::less<>> settings;
+Settings read_settings(std::string_view text, std::string_view file, SettingsOf whose) {
+  Settings settings;
   std::string_view rest = text;
   for (int number = 1; !rest.empty(); ++number) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    Line(file, number, rest.substr(0, end)).read_into(settings);
+    Line(file, whose, number, rest.substr(0, end)).read_into(settings);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return settings;
@@ -96,7 +144,7 @@ std::map<std::string, std::string, std::less<>> read_settings(std::string_view t
 
 const char* setting(const char* name) {
   if (const char* const said = std::getenv(name); said && *said) return said;
-  static const auto settings = settings_of_file();
+  static const auto settings = settings_of_files();
   std::string key(std::string_view(name).substr(std::string_view("KILN_").size()));
   std::transform(key.begin(), key.end(), key.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

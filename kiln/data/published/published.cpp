@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "kiln/core/cache_directory.hpp"
+#include "kiln/core/user_folders.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"

@@ -1,7 +1,9 @@
 // device.memory(): what is counted, what a limit does, and what whoever meets it is told; at once and through Fusion.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <new>
 
 #include "kiln/backend/cpu/memory/memory_limit.hpp"
@@ -198,6 +200,21 @@ TEST(MemoryLimit, ComesFromTheEnvironment) {
     EXPECT_THROW((void)at_start(wrong), ArgumentError) << wrong;
   ::unsetenv("KILN_MEMORY_LIMIT");
   EXPECT_GT(cpu::memory_limit_at_start(), std::size_t{1} << 28);
+}
+
+// What the machine has as /proc/meminfo says it, not sysconf.
+TEST(MemoryLimit, LeavesAnEighthOfTheMachine) {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  std::size_t kibibytes = 0;
+  if (!(file >> word >> kibibytes) || word != "MemTotal:") GTEST_SKIP() << "there is no /proc/meminfo";
+  ::unsetenv("KILN_MEMORY_LIMIT");
+  EXPECT_LE(cpu::memory_limit_at_start(), kibibytes * 1024 / 8 * 7 + 8);
+  EXPECT_EQ(cpu::default_memory_limit(8000, std::nullopt), 7000u);
+  EXPECT_EQ(cpu::default_memory_limit(8000, 800), 700u);
+  EXPECT_EQ(cpu::default_memory_limit(8000, 16000), 7000u);
+  EXPECT_EQ(cpu::default_memory_limit(8000, 0), 1u);
+  EXPECT_EQ(cpu::default_memory_limit(SIZE_MAX, std::nullopt), SIZE_MAX - SIZE_MAX / 8);
 }
 
 TEST(Memory, IsPoisonedWhereTheEnvironmentSaysSo) {

@@ -154,6 +154,20 @@ TEST_F(CudaCodeCache, DoesWithoutAFolder) {
   EXPECT_EQ(cache().find("a key"), std::nullopt);
 }
 
+// Whoever may write there could have what he likes executed.
+TEST_F(CudaCodeCache, IsNotReadWhereOthersWrite) {
+  cache().keep("a key", bytes_of("some code"));
+  EXPECT_EQ(fs::status(folder_ / "cuda").permissions(), fs::perms::owner_all);
+  fs::permissions(folder_ / "cuda", fs::perms::all);
+  EXPECT_EQ(cache().find("a key"), std::nullopt);
+  cache().keep("other", bytes_of("other code"));
+  fs::permissions(folder_ / "cuda", fs::perms::owner_all);
+  EXPECT_EQ(cache().find("other"), std::nullopt);
+  EXPECT_EQ(cache().find("a key"), bytes_of("some code"));
+  fs::permissions(only_file(), fs::perms::all);
+  EXPECT_EQ(cache().find("a key"), std::nullopt);
+}
+
 TEST_F(CudaCodeCache, LiesWhereTheEnvironmentSays) {
   ::setenv("KILN_CACHE", folder_.c_str(), 1);
   CodeCache().keep("a key", bytes_of("some code"));

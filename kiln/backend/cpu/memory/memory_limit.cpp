@@ -2,9 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <string_view>
 
+#include "kiln/backend/memory/control_group.hpp"
 #include "kiln/backend/memory/wished_limit.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
@@ -19,7 +20,17 @@ std::size_t physical_memory() {
 
 }  // namespace
 
-std::size_t memory_limit_at_start() { return wished_memory_limit().value_or(physical_memory()); }
+std::size_t memory_limit_at_start() {
+  const auto wish = wished_memory_limit();
+  return wish ? *wish : default_memory_limit(physical_memory(), control_group_memory());
+}
+
+// An eighth is the program's own, and the system's: who is stopped by the limit gets a sentence, who takes all of the memory
+// is killed without one.
+std::size_t default_memory_limit(std::size_t machine, std::optional<std::size_t> group) {
+  const std::size_t least = std::min(machine, group.value_or(machine));
+  return std::max<std::size_t>(least - least / 8, 1);
+}
 
 bool memory_is_poisoned() { return is_set("KILN_POISON", false); }
 

@@ -1,0 +1,11 @@
+// Where exceptions are switched off, who runs out of memory ends the program.
+#include <cstdlib>
+
+#include "kiln/core/error/shortage.hpp"
+
+namespace kiln {
+
+void rethrow_shortage(std::string_view) { std::abort(); }
+void telling_shortage(std::string_view, FunctionRef<void()> body) { body(); }
+
+}  // namespace kiln
