@@ -228,7 +228,7 @@ Buckets Loop::combined_within(const void* batch, FunctionRef<Value()> loss, cons
     }
     all.add(path, grad);
   };
-  if (batch) nn::differentiate(model_ref(), loss, add);
+  if (batch) (void)nn::differentiate(model_ref(), loss, add);
   for (auto& [path, grad] : earlier.by_path) all.add(path, std::exchange(grad, {}));
   all.start_rest();
   return all;

@@ -165,7 +165,7 @@ ValueAndGrad<Value> Team::value_and_grad_of(const nn::ModuleView& model, std::in
     const double weight = part(items).weight;
     return weight == 1 ? plain : plain * weight;
   };
-  nn::differentiate(model, weighted, [&](const std::string& path, Value grad) { all.add(path, grad); });
+  (void)nn::differentiate(model, weighted, [&](const std::string& path, Value grad) { all.add(path, grad); });
   return {own, all.finish()};
 }
 
