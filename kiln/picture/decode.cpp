@@ -29,11 +29,16 @@ Picture read_picture(const std::string& path, const DecodeConfig& config) {
   return decode_picture(read_file(path), path, config);
 }
 
-void picture::require_allowed(std::string_view name, std::int64_t height, std::int64_t width,
+void picture::require_allowed(std::string_view name, std::int64_t height, std::int64_t width, std::size_t file_bytes,
                               const DecodeConfig& config) {
+  constexpr std::int64_t kOfAnyFile = 1 << 26;
   require<DataError>(height > 0 && width > 0, name, ": holds no pixels");
   require<DataError>(height <= config.most_pixels / width, name, ": claims ", height, " x ", width,
-                     " pixels, more than the ", config.most_pixels, " that are allowed");
+                     " pixels, more than the ", config.most_pixels, " that are allowed (DecodeConfig::most_pixels)");
+  const std::int64_t pixels = height * width, bytes = static_cast<std::int64_t>(file_bytes);
+  require<DataError>(pixels <= kOfAnyFile || pixels / std::max<std::int64_t>(config.pixels_per_byte, 1) <= bytes, name,
+                     ": claims ", height, " x ", width, " pixels in ", bytes, " bytes, which is more than the ",
+                     config.pixels_per_byte, " pixels a byte that are allowed (DecodeConfig::pixels_per_byte)");
 }
 
 }  // namespace kiln

@@ -1,6 +1,7 @@
 #include <csetjmp>
 #include <cstdio>  // before jpeglib.h, which needs it
 
+#include <jerror.h>
 #include <jpeglib.h>
 
 #include "kiln/core/error/error.hpp"
@@ -14,6 +15,7 @@ namespace {
 struct Decoder {
   jpeg_decompress_struct state{};
   jpeg_error_mgr errors{};
+  jpeg_progress_mgr progress{};
   std::jmp_buf leave{};
   char problem[JMSG_LENGTH_MAX] = {};
 
@@ -23,20 +25,48 @@ struct Decoder {
   ~Decoder() { jpeg_destroy_decompress(&state); }
 };
 
+/// What libjpeg says of files whose pixels are not in doubt.
+bool is_harmless(int message) {
+  switch (message) {
+    case JWRN_EXTRANEOUS_DATA:  // stray bytes between segments
+    case JWRN_ADOBE_XFORM:      // a number of Adobe's that nobody knows, which means YCbCr or YCCK
+    case JWRN_JFIF_MAJOR:       // a later version of a marker that says nothing of pixels
+    case JWRN_NOT_SEQUENTIAL:   // fields that only progressive files use
+      return true;
+    default: return false;
+  }
+}
+
 /// Damage that libjpeg would paint over is damage here: a file that is cut off, numbers that do not decode.
 void on_message(j_common_ptr state, int level) {
-  if (level >= 0) return;
+  if (level >= 0 || is_harmless(state->err->msg_code)) return;
   auto& decoder = *static_cast<Decoder*>(state->client_data);
   state->err->format_message(state, decoder.problem);
   std::longjmp(decoder.leave, 1);
 }
-void on_error(j_common_ptr state) { on_message(state, -1); }
+void on_error(j_common_ptr state) {
+  auto& decoder = *static_cast<Decoder*>(state->client_data);
+  state->err->format_message(state, decoder.problem);
+  std::longjmp(decoder.leave, 1);
+}
+
+/// Each scan of a progressive file goes over the whole picture, and takes a dozen bytes: some hundred thousand of them would
+/// be a long wait.
+void on_progress(j_common_ptr state) {
+  constexpr int kMostScans = 100;  // as many as libjpeg's own programs write
+  auto& decoder = *static_cast<Decoder*>(state->client_data);
+  if (decoder.state.input_scan_number <= kMostScans) return;
+  std::snprintf(decoder.problem, sizeof decoder.problem, "it has more than %d scans", kMostScans);
+  std::longjmp(decoder.leave, 1);
+}
 
 /// Until the size is known, or on to the end. False where the decoder has a problem.
 bool read_header(Decoder& decoder, std::span<const std::byte> file) {
   if (setjmp(decoder.leave)) return false;
   jpeg_create_decompress(&decoder.state);
   decoder.state.client_data = &decoder;
+  decoder.progress.progress_monitor = on_progress;
+  decoder.state.progress = &decoder.progress;
   jpeg_mem_src(&decoder.state, reinterpret_cast<const unsigned char*>(file.data()), file.size());
   jpeg_read_header(&decoder.state, TRUE);
   return true;
@@ -52,9 +82,27 @@ bool read_rows(Decoder& decoder, unsigned char* to, std::size_t row_bytes) {
   return true;
 }
 
+/// Four inks, each as what it leaves of white, which is how Adobe's programs write them and everybody reads them, become three
+/// colours where they lie, as in Pillow.
+void mix_inks(Picture& picture) {
+  const std::size_t count = picture.pixels.size() / 4;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t* const inks = &picture.pixels[4 * i];
+    const unsigned light = inks[3];
+    for (std::size_t c = 0; c < 3; ++c) {
+      const unsigned taken = (255u - inks[c]) * light + 128u;
+      picture.pixels[3 * i + c] = static_cast<std::uint8_t>(light - ((taken + (taken >> 8)) >> 8));
+    }
+  }
+  picture.pixels.resize(3 * count);
+  picture.channels = 3;
+}
+
 }  // namespace
 
 Picture decode_jpeg(std::span<const std::byte> file, std::string_view name, const DecodeConfig& config) {
+  require<DataError>(config.channels != Channels::Numbers, name,
+                     ": is a JPEG file, which keeps no numbers of pixels, only colours that are nearly theirs");
   Decoder decoder;
   decoder.state.err = jpeg_std_error(&decoder.errors);
   decoder.errors.error_exit = on_error;
@@ -62,17 +110,17 @@ Picture decode_jpeg(std::span<const std::byte> file, std::string_view name, cons
   const auto refuse = [&] { fail<DataError>(name, ": is a damaged JPEG file: ", shown(decoder.problem)); };
   if (!read_header(decoder, file)) refuse();
   auto& state = decoder.state;
-  require_allowed(name, state.image_height, state.image_width, config);
+  require_allowed(name, state.image_height, state.image_width, file.size(), config);
   const bool grey = config.channels == Channels::Grey;
-  require<DataError>(state.jpeg_color_space == JCS_GRAYSCALE || state.jpeg_color_space == JCS_YCbCr ||
-                         state.jpeg_color_space == JCS_RGB,
-                     name, ": has the colours of a printing press, which are not read");
-  // libjpeg makes no grey of files that hold red, green and blue themselves: that is done below.
-  const bool mix = grey && state.jpeg_color_space == JCS_RGB;
-  state.out_color_space = grey && !mix ? JCS_GRAYSCALE : JCS_RGB;
-  Picture picture = blank(state.image_height, state.image_width, grey && !mix ? 1 : 3);
+  const auto kind = state.jpeg_color_space;
+  const bool inks = kind == JCS_CMYK || kind == JCS_YCCK, kept_grey = grey && kind == JCS_GRAYSCALE;
+  require<DataError>(inks || kind == JCS_GRAYSCALE || kind == JCS_YCbCr || kind == JCS_RGB, name, ": has ",
+                     state.num_components, " channels, which are no colours that JPEG files have");
+  state.out_color_space = inks ? JCS_CMYK : kept_grey ? JCS_GRAYSCALE : JCS_RGB;
+  Picture picture = blank(state.image_height, state.image_width, inks ? 4 : kept_grey ? 1 : 3);
   if (!read_rows(decoder, picture.pixels.data(), static_cast<std::size_t>(picture.width * picture.channels))) refuse();
-  return mix ? grey_of(picture) : picture;
+  if (inks) mix_inks(picture);
+  return grey ? grey_of(picture) : picture;
 }
 
 }  // namespace kiln::picture

@@ -11,12 +11,13 @@ import sys
 
 SKIPPED = 77
 LARGE = {"torch", "torchvision"}
+MODULES = {"pillow": "PIL"}  # of packages whose names are not their modules'
 
 
 def lacks(python, packages):
     """Why the Python will not do; None where it will."""
     try:
-        done = subprocess.run([python, "-c", "; ".join(f"import {name}" for name in packages)], capture_output=True, text=True)
+        done = subprocess.run([python, "-c", "; ".join(f"import {MODULES.get(name, name)}" for name in packages)], capture_output=True, text=True)
     except OSError as error:
         return str(error)
     return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1] if done.returncode else None

@@ -35,8 +35,9 @@ DatasetPtr<MaskedPicture> masked_pictures(const fs::path& pictures, const fs::pa
     all.push_back({path.string(), mask.string()});
   }
   return mapped(in_memory(std::move(all)), [config](const Paths& paths) {
-    MaskedPicture item{read_picture(paths.picture, config),
-                       read_picture(paths.mask, {Channels::Grey, config.most_pixels})};
+    DecodeConfig numbers = config;
+    numbers.channels = Channels::Numbers;
+    MaskedPicture item{read_picture(paths.picture, config), read_picture(paths.mask, numbers)};
     require<DataError>(item.picture.height == item.mask.height && item.picture.width == item.mask.width,
                        shown(paths.mask), ": is ", item.mask.height, " x ", item.mask.width, " pixels, its picture ",
                        item.picture.height, " x ", item.picture.width);

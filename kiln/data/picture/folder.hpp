@@ -32,8 +32,9 @@ class PictureFolder final : public Dataset<LabelledPicture> {
 struct MaskedPicture {
   Picture picture, mask;
 };
-/// Pictures of one folder, and the PNG files of their masks in another, by the same names. Throws DataError where a mask is
-/// missing or of another size.
+/// Pictures of one folder, and the PNG files of their masks in another, by the same names; a mask that has a palette gives the
+/// places in it, any other its greys as they stand (Channels::Numbers). Throws DataError where a mask is missing, of another
+/// size or of colours.
 DatasetPtr<MaskedPicture> masked_pictures(const std::filesystem::path& pictures, const std::filesystem::path& masks,
                                           const DecodeConfig& config = {});
 

@@ -1,4 +1,6 @@
 // Files of pictures and folders of them; with libpng and libjpeg.
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 
@@ -9,6 +11,7 @@
 #include "kiln/core/random.hpp"
 #include "kiln/data/picture/folder.hpp"
 #include "kiln/picture/decode.hpp"
+#include "kiln/store/format/source.hpp"
 
 #include "tests/data/damaged.hpp"
 #include "tests/data/picture/figures.hpp"
@@ -24,10 +27,10 @@ using Values = std::vector<std::uint8_t>;
 Picture decoded(std::span<const std::uint8_t> file, const DecodeConfig& config = {}) {
   return decode_picture(std::as_bytes(file), "x", config);
 }
+Values list(std::span<const std::uint8_t> figures) { return {figures.begin(), figures.end()}; }
 std::string text_of(std::span<const std::uint8_t> file) { return {file.begin(), file.end()}; }
 
 TEST(Decode, ReadsWhatPillowWrote) {
-  const auto list = [](std::span<const std::uint8_t> figures) { return Values(figures.begin(), figures.end()); };
   const Picture png = decoded(test::kPng);
   EXPECT_EQ(png.height, 2);
   EXPECT_EQ(png.width, 3);
@@ -44,6 +47,59 @@ TEST(Decode, ReadsWhatPillowWrote) {
   EXPECT_EQ(grey.pixels.size(), 64u);
 }
 
+/// Of a kind that the stored pictures are of, by its name.
+int tolerance(std::string_view name) {
+  return name.starts_with("png") ? 0 : name.find("cmyk") != std::string_view::npos ? 2 : 1;
+}
+
+/// "" where `picture` is what Pillow makes of the file, else what is wrong.
+std::string difference(const Picture& picture, const TensorData& right, int tolerance) {
+  const auto numbers = right.as<std::uint8_t>();
+  if (picture.height != right.shape()[0] || picture.width != right.shape()[1] ||
+      numbers.size() != picture.pixels.size())
+    return text("has another shape: ", picture.height, " x ", picture.width, " x ", picture.channels);
+  int most = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) most = std::max(most, std::abs(picture.pixels[i] - numbers[i]));
+  return most > tolerance ? text("differs by ", most) : "";
+}
+
+// picture_files.py makes them: all types, depths, filters and orders of PNG, with gamma, profiles and transparency; JPEG with
+// all samplings, colours, markers and orders of scans. Whatever has no numbers is to be refused.
+TEST(Decode, ReadsEachKindOfFileAsPillowDoes) {
+  const TensorSource stored = open_tensors(KILN_PICTURES);
+  int read = 0, refused = 0;
+  for (const auto& [key, tensor] : stored.tensors) {
+    if (!key.ends_with("/file")) continue;
+    const std::string name = key.substr(0, key.size() - 5);
+    const TensorData data = tensor.read();
+    for (const auto& [channels, part] :
+         {std::pair(Channels::Colour, "/colour"), {Channels::Grey, "/grey"}, {Channels::Numbers, "/numbers"}}) {
+      const auto right = stored.tensors.find(name + part);
+      try {
+        const Picture picture = decoded(data.as<std::uint8_t>(), {.channels = channels});
+        ++read;
+        if (right == stored.tensors.end()) ADD_FAILURE() << name << part << " is read, and should be refused";
+        else EXPECT_EQ(difference(picture, right->second.read(), tolerance(name)), "") << name << part;
+      } catch (const DataError& error) {
+        ++refused;
+        EXPECT_TRUE(right == stored.tensors.end()) << name << part << ": " << error.message();
+      }
+    }
+  }
+  EXPECT_GT(read, 250);
+  EXPECT_GT(refused, 80);
+}
+
+TEST(Decode, SaysWhichNumbersPixelsDoNotHave) {
+  const auto refused = [](std::span<const std::uint8_t> file) {
+    return raised<DataError>([&] { decoded(file, {.channels = Channels::Numbers}); });
+  };
+  EXPECT_EQ(refused(test::kPng), "x: its pixels have colours where a number each is asked for");
+  EXPECT_EQ(refused(test::kPng16), "x: holds the number 4660, and numbers of pixels go to 255 here");
+  EXPECT_EQ(refused(test::kJpeg),
+            "x: is a JPEG file, which keeps no numbers of pixels, only colours that are nearly theirs");
+}
+
 TEST(Decode, SaysWhatIsWrong) {
   const auto refused = [](std::span<const std::uint8_t> file, const DecodeConfig& config = {}) {
     return raised<DataError>([&] { decoded(file, config); });
@@ -52,9 +108,41 @@ TEST(Decode, SaysWhatIsWrong) {
   EXPECT_EQ(refused(std::span(test::kPng).first(60)).find("x: is a damaged PNG file: "), 0u);
   EXPECT_EQ(refused(std::span(test::kJpeg).first(250)), "x: is a damaged JPEG file: Premature end of JPEG file");
   EXPECT_EQ(refused(std::span(test::kJpeg).first(100)).find("x: is a damaged JPEG file: "), 0u);
-  EXPECT_EQ(refused(test::kPng, {.most_pixels = 5}), "x: claims 2 x 3 pixels, more than the 5 that are allowed");
-  EXPECT_EQ(refused(test::kJpeg, {.most_pixels = 63}), "x: claims 8 x 8 pixels, more than the 63 that are allowed");
-  EXPECT_EQ(refused(test::kPrintersJpeg), "x: has the colours of a printing press, which are not read");
+  EXPECT_EQ(refused(test::kPng, {.most_pixels = 5}),
+            "x: claims 2 x 3 pixels, more than the 5 that are allowed (DecodeConfig::most_pixels)");
+  EXPECT_EQ(refused(test::kJpeg, {.most_pixels = 63}),
+            "x: claims 8 x 8 pixels, more than the 63 that are allowed (DecodeConfig::most_pixels)");
+}
+
+// A file of a few bytes is refused before there is any memory for what it claims.
+TEST(Decode, MakesNothingForWhatCannotBeInAFile) {
+  const auto sized = [](std::span<const std::uint8_t> file, std::size_t at, std::initializer_list<std::uint8_t> size) {
+    Values bytes(file.begin(), file.end());
+    std::ranges::copy(size, bytes.begin() + static_cast<std::ptrdiff_t>(at));
+    return bytes;
+  };
+  // 16,000 x 16,000, with the checksum that fits.
+  const Values png = [&] {
+    Values bytes = sized(test::kPng, 16, {0, 0, 0x3e, 0x80, 0, 0, 0x3e, 0x80});
+    std::uint32_t crc = 0xffffffff;
+    for (std::size_t i = 12; i < 29; ++i) {
+      crc ^= bytes[i];
+      for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    for (std::size_t i = 0; i < 4; ++i) bytes[29 + i] = static_cast<std::uint8_t>(~crc >> (24 - 8 * i));
+    return bytes;
+  }();
+  const auto refused = [](const Values& file, const DecodeConfig& config = {}) {
+    return raised<DataError>([&] { decoded(file, config); });
+  };
+  EXPECT_EQ(refused(png), text("x: claims 16000 x 16000 pixels in ", png.size(), " bytes, which is more than the 1024 ",
+                               "pixels a byte that are allowed (DecodeConfig::pixels_per_byte)"));
+  EXPECT_EQ(refused(png, {.pixels_per_byte = 1 << 28}).find("x: is a damaged PNG file: 16000 x 16000 pixels are "), 0u);
+  const auto frame = std::ranges::search(test::kJpeg, std::array<std::uint8_t, 2>{0xff, 0xc0});
+  ASSERT_FALSE(frame.empty());
+  const Values jpeg = sized(test::kJpeg, static_cast<std::size_t>(frame.begin() - std::begin(test::kJpeg)) + 5,
+                            {0x3e, 0x80, 0x3e, 0x80});
+  EXPECT_NE(refused(jpeg).find("DecodeConfig::pixels_per_byte"), std::string::npos);
 }
 
 TEST(Decode, EndsInDataErrorsWhateverTheBytes) {
@@ -114,11 +202,14 @@ TEST(PictureFolder, ReadsMasksTagsAndBoxes) {
   directory.write("in/a.png", png);
   directory.write("masks/other.png", png);
   EXPECT_THROW(masked_pictures(directory.path() / "in", directory.path() / "masks"), DataError);
-  directory.write("masks/a.png", png);
+  directory.write("masks/a.png", text_of(test::kPalettePng));
   const auto masked = masked_pictures(directory.path() / "in", directory.path() / "masks");
   ASSERT_EQ(masked->size(), 1);
-  EXPECT_EQ(masked->get(0).mask.channels, 1);
-  directory.write("masks/a.png", text_of(test::kPng16));
+  EXPECT_EQ(masked->get(0).mask.pixels, list(test::kPaletteNumbers));
+  directory.write("masks/a.png", png);
+  EXPECT_EQ(raised<DataError>([&] { masked->get(0); }),
+            directory.file("masks/a.png") + ": its pixels have colours where a number each is asked for");
+  directory.write("masks/a.png", text_of(test::kMask));
   EXPECT_NE(raised<DataError>([&] { masked->get(0); }).find("is 1 x 2 pixels, its picture 2 x 3"), std::string::npos);
 
   const std::string tags = directory.write("tags.csv", "file,red,round,soft\nin/a.png,1,0,true\nin/a.png,0,0,2\n");
