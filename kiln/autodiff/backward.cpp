@@ -14,6 +14,7 @@
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/ops/view/another_view.hpp"
 #include "kiln/ops/view/view.hpp"
+#include "kiln/ops/vjp.hpp"
 
 namespace kiln {
 namespace {
@@ -251,6 +252,27 @@ Gradients backward(const Value& loss, const BackwardOptions& options) { return w
 Gradients backward(const Value& loss, OnFinal on_final, const BackwardOptions& options) {
   return walk(loss, &on_final, options);
 }
+
+namespace {
+
+[[maybe_unused]] const bool kKnownToOps = [] {
+  slope_on_tape = [](const Value& x, const Value& along, const Ref<Record>& record, int slot) -> Value {
+    const Desc& desc = record->results[static_cast<std::size_t>(slot)];
+    if (x.tape()->order < record->order) return zeros(desc.shape, record->device, desc.dtype);
+    const NoGrad pause;
+    Value result;
+    Pass pass;
+    pass.add(x, along);
+    pass.run([&](Pending& at) {
+      if (at.record == record) result = at.grads[static_cast<std::size_t>(slot)];
+      else if (!at.record->is_leaf() && at.record->order > record->order) pass.pull_back(at);
+    });
+    return result.empty() ? zeros(desc.shape, record->device, desc.dtype) : result;
+  };
+  return true;
+}();
+
+}  // namespace
 
 Values grad(Inputs outputs, Inputs seeds, Inputs wrt, const BackwardOptions& options) {
   require<ArgumentError>(outputs.size() == seeds.size(), "grad: ", outputs.size(), " outputs and ", seeds.size(),

@@ -168,6 +168,22 @@ bool Backward::made_by(int i, std::string_view op) const {
   return maker && maker->op && op::name(*maker->op) == op;
 }
 
+SlopeOnTape slope_on_tape = nullptr;
+
+Value Backward::in_place_of(int i, const Value& contents) const {
+  const Value& place = record_->in[static_cast<std::size_t>(i)];
+  return Value(contents.node(), place.tape(), place.tracked() ? place.slot() : 0);
+}
+
+Value Backward::slope(const Value& x, const Value& along, int slot) const {
+  const Desc& desc = out_desc(slot);
+  if (!x.tracked() || !slope_on_tape) return zeros(desc.shape, record_->device, desc.dtype);
+  return slope_on_tape(x, along, record_, slot);
+}
+
+void Backward::answers_in_parts() const { record_->in_parts = true; }
+bool Backward::answered_in_parts() const { return record_->in_parts; }
+
 bool Backward::wants(int i) const { return i < arity() && record_->in[static_cast<std::size_t>(i)].tracked(); }
 
 }  // namespace kiln

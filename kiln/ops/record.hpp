@@ -37,6 +37,8 @@ struct Record final : RefCounted {
   Device device;
   std::uint64_t order = 0;  // grows with creation: an operand's is smaller than its consumer's
   Rematerialisation rematerialisation;
+  /// Has a gradient been made that flows back into the results in a way that only all of its parts together explain?
+  bool in_parts = false;
 
   bool is_leaf() const { return !op && !again; }
   const Desc& in_desc(std::size_t i) const;

@@ -5,6 +5,10 @@
 
 namespace kiln {
 
+/// The gradient of sum(x * along) by a result of a record: what walks the tape, which ops do not know, puts it here.
+using SlopeOnTape = Value (*)(const Value& x, const Value& along, const Ref<Record>& record, int slot);
+extern SlopeOnTape slope_on_tape;
+
 /// What a vjp is given: operands, results and the results' gradients; it hands back the operands' gradients.
 class Backward {
  public:
@@ -29,6 +33,16 @@ class Backward {
   bool wants(int i) const;
   /// Is operand i, as far as the tape knows, the result of an op of that name, or a cast of one?
   bool made_by(int i, std::string_view op) const;
+  /// `contents` where operand i stands on the tape, whether the op saves it or not: what is made of that is differentiated
+  /// by the operand.
+  Value in_place_of(int i, const Value& contents) const;
+  /// The derivative of sum(x * along) by result `slot`, for an x that was made of it; zeros where x was not, or where no
+  /// tape is kept. Walks the tape from x back to this op.
+  Value slope(const Value& x, const Value& along, int slot) const;
+  /// Says that what was answered is made of results' gradients and of more: from here on gradients that flow into the
+  /// results may be such as no function of the results alone has.
+  void answers_in_parts() const;
+  bool answered_in_parts() const;
   /// Sets the gradient of operand i to make(), called only if that gradient is needed. It may still be broadcast.
   template <class F>
   void to(int i, F&& make) {

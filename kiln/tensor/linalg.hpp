@@ -103,8 +103,9 @@ Tensor<kSolvedRank<D, E>> cholesky_solve(const Tensor<D, K>& l, const Tensor<E, 
   return Typed{cholesky_solve(l.value(), b.value(), upper)};
 }
 template <int D, int E, class L>
-Tensor<kSolvedRank<D, E>> lu_solve(const LuFactorsOf<D>& factors, const Tensor<E, L>& b) {
-  return Typed{lu_solve(static_cast<LuFactors>(factors), b.value())};
+Tensor<kSolvedRank<D, E>> lu_solve(const LuFactorsOf<D>& factors, const Tensor<E, L>& b,
+                                   const LuSolveOptions& options = {}) {
+  return Typed{lu_solve(static_cast<LuFactors>(factors), b.value(), options)};
 }
 template <int D>
 struct LdlFactorsOf {

@@ -1,15 +1,20 @@
 #include "kiln/ops/linalg/factor_ops.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/linalg/matrix.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/view/diagonal.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln::op {
 namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// x a⁻¹ for a triangular a.
 Value times_inverse(const Value& x, const Value& a, const TriangularOptions& options) {
@@ -41,28 +46,32 @@ Descs Lu::infer(Inputs in) const {
   return {Desc{shape, in[0].dtype()}, Desc{batched(batch, {rows_of(shape)}), DType::I64}, Desc{batch, in[0].dtype()}};
 }
 
-// For square matrices p a = l u gives the gradient of p a as l⁻ᵀ (tril(lᵀ l̄, -1) + triu(ū uᵀ)) u⁻ᵀ. A tall matrix adds
-// rows l₂ = a₂ u⁻¹ below, a wide one columns u₂ = l⁻¹ a₂ on the right.
+// For square matrices p a = l u gives the gradient of p a as l⁻ᵀ (tril(lᵀ l̄, -1) + triu(ū uᵀ)) u⁻ᵀ, where
+// triu(ū uᵀ) u⁻ᵀ = ū - tril(ū uᵀ, -1) u⁻ᵀ: nothing is divided by the last pivot, which may be 0. A tall matrix adds rows
+// l₂ = a₂ u⁻¹ below, for which it is, a wide one columns u₂ = l⁻¹ a₂ on the right. By a pivot of 0 there is no derivative.
 void Lu::vjp(Backward& backward) const {
   backward.to(0, [&] {
     const Value both = backward.out(packed), g = backward.grad(packed);
     const std::int64_t rows = rows_of(both.shape()), columns = columns_of(both.shape());
     const std::int64_t k = std::min(rows, columns);
+    if (k == 0) return zeros_like(both);
     const Value square = narrow(narrow(both, -2, 0, k), -1, 0, k), g_square = narrow(narrow(g, -2, 0, k), -1, 0, k);
-    const Value l = tril(square, -1) + identity(k, both), u = triu(square);
+    const Value l = tril(square, -1) + identity(k, both), u = triu(square), pivots = diagonal(square);
+    const Value last = ge(arange(0, k, 1, both.device()), rows > k ? k : k - 1);
+    const Value divisor = triu(square, 1) + diag_embed(where(last, 1.0, where(eq(pivots, 0), kNone, pivots)));
     Value g_l = tril(g_square, -1), g_u = triu(g_square), beyond;
     if (rows > k) {
       const Value below = narrow(both, -2, k, rows - k);
-      beyond = times_inverse(narrow(g, -2, k, rows - k), transpose(u), {});
-      g_u = g_u - matmul(transpose(below), beyond);
+      beyond = times_inverse(narrow(g, -2, k, rows - k), transpose(divisor), {});
+      g_u = triu(g_u - matmul(transpose(below), beyond));
     } else if (columns > k) {
       const Value right = narrow(both, -1, k, columns - k);
       beyond = triangular_solve(transpose(l), narrow(g, -1, k, columns - k), {.upper = true, .unit = true});
       g_l = g_l - matmul(beyond, transpose(right));
     }
-    const Value inner = tril(matmul(transpose(l), g_l), -1) + triu(matmul(g_u, transpose(u)));
-    Value permuted =
-        times_inverse(triangular_solve(transpose(l), inner, {.upper = true, .unit = true}), transpose(u), {});
+    const Value lower = tril(matmul(transpose(l), g_l) - matmul(g_u, transpose(u)), -1);
+    Value permuted = triangular_solve(transpose(l), g_u + times_inverse(lower, transpose(divisor), {}),
+                                      {.upper = true, .unit = true});
     if (beyond) permuted = cat(Values{permuted, beyond}, rows > k ? -2 : -1);
     const Value index = expand(unsqueeze(backward.out(permutation), -1), permuted.shape());
     return scatter_add(zeros_like(permuted), -2, index, permuted);
@@ -79,7 +88,9 @@ Descs Qr::infer(Inputs in) const {
 }
 
 // Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2010), for k = n; columns of a beyond
-// the first m enter r alone, as qᵀ times them.
+// the first m enter r alone, as qᵀ times them. With n = r r̄ᵀ and w = qᵀ q̄ the gradient is
+// q (r̄ + tril(n - nᵀ + w - wᵀ, -1) r⁻ᵀ) + (q̄ - q w) r⁻ᵀ. Where a column depends on those before it, its q is not unique
+// and its row of r neither: what asks for them has no derivative, and for other things nothing is divided by its 0.
 void Qr::vjp(Backward& backward) const {
   const Shape& shape = backward.in_desc(0).shape;
   const std::int64_t rows = rows_of(shape), columns = columns_of(shape);
@@ -88,6 +99,7 @@ void Qr::vjp(Backward& backward) const {
   backward.to(0, [&] {
     Value q = backward.out(Qr::q), r = backward.out(Qr::r), g_q = backward.grad(Qr::q), g_r = backward.grad(Qr::r),
           rest;
+    if (r.numel() == 0) return zeros(shape, backward.device(), r.dtype());
     if (columns > rows) {
       const std::int64_t extra = columns - rows;
       const Value g_right = narrow(g_r, -1, rows, extra);
@@ -96,9 +108,31 @@ void Qr::vjp(Backward& backward) const {
       g_r = narrow(g_r, -1, 0, rows);
       r = narrow(r, -1, 0, rows);
     }
-    const Value inner = matmul(r, transpose(g_r)) - matmul(transpose(g_q), q);
-    const Value symmetric = tril(inner) + transpose(tril(inner, -1));
-    const Value g = times_inverse(g_q + matmul(q, symmetric), transpose(r), {});
+    g_r = triu(g_r);
+    const double epsilon =
+        r.dtype() == DType::F64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+    const Value fixed = r.detach(), pivots = diagonal(fixed);
+    const Value dependent =
+        le(pivots, epsilon * (16 + static_cast<double>(std::max(rows, columns))) * vector_norm(fixed, 2, {-2}));
+    const Value divisor = transpose(triu(r, 1) + diag_embed(where(dependent, 1.0, diagonal(r))));
+    const Value from_r = matmul(r, transpose(g_r)), from_q = matmul(transpose(q), g_q), both = from_r + from_q;
+    const Value lower = tril(both - transpose(both), -1), turned = times_inverse(lower, divisor, {.upper = false});
+    Value g = matmul(q, g_r + turned);
+    const auto asked = [&](const Value& x, const Value& of, bool in_rows) {
+      const Value size = std::sqrt(epsilon) * max(abs(of.detach()), {-2, -1}, true);
+      const Value there = gt(abs(x.detach()), size);
+      return any(where(unsqueeze(dependent, in_rows ? -1 : -2), there, false), {-2, -1}, true);
+    };
+    Value lost = where(asked(g_r, g_r, true), true, asked(g_q, g_q, false));
+    lost = where(lost, true, asked(turned, lower, false));
+    if (rows > columns) {
+      const Value out = times_inverse(g_q - matmul(q, from_q), divisor, {.upper = false});
+      lost = where(lost, true, asked(out, g_q, false));
+      g = g + out;
+    }
+    const Value none = any(unsqueeze(dependent, -1), {-2, -1}, true);
+    if (grad_enabled()) g = g + zero_without_slope(sum(r, {-2, -1}, true), none);
+    g = where(lost, kNone, g);
     return rest ? cat(Values{g, rest}, -1) : g;
   });
 }

@@ -5,6 +5,7 @@
 #include "kiln/core/size.hpp"
 #include "kiln/ops/elementwise/precision.hpp"
 #include "kiln/ops/emit.hpp"
+#include "kiln/ops/index/index.hpp"
 #include "kiln/ops/linalg/factor_ops.hpp"
 #include "kiln/ops/linalg/matrix.hpp"
 #include "kiln/ops/linalg/solve_ops.hpp"
@@ -144,16 +145,29 @@ Value cholesky_solve(const Value& l, const Value& b, bool upper) {
   return triangular_solve(transpose(lower), triangular_solve(lower, b), {.upper = true});
 }
 
-Value lu_solve(const LuFactors& factors, const Value& b) {
+Value lu_solve(const LuFactors& factors, const Value& b, const LuSolveOptions& options) {
   const Precision precision("lu_solve", {factors.packed, b});
   const Value packed = precision.enter(factors.packed), right = precision.enter(b);
   op::require_square("lu_solve", packed);
-  if (right.rank() == 1) return squeeze(lu_solve(factors, unsqueeze(b, 1)), -1);
-  require<ShapeError>(right.rank() >= 2 && rows_of(right.shape()) == rows_of(packed.shape()),
-                      "lu_solve: ", packed.shape(), " and the right side ", right.shape(), " do not fit");
+  if (right.rank() == 1)
+    return squeeze(lu_solve(factors, unsqueeze(b, options.left ? 1 : 0), options), options.left ? -1 : -2);
+  require<ShapeError>(right.rank() >= 2, "lu_solve: the right side needs a dimension, got ", b);
+  const std::int64_t size = options.left ? rows_of(right.shape()) : columns_of(right.shape());
+  require<ShapeError>(size == rows_of(packed.shape()), "lu_solve: ", packed.shape(), " and the right side ",
+                      right.shape(), " do not fit");
+  // x a = b is aᵀ xᵀ = bᵀ.
+  if (!options.left)
+    return precision.leave(
+        transpose(lu_solve({packed, factors.permutation, {}}, transpose(right), {.adjoint = !options.adjoint})));
   const Shape batch = broadcast("lu_solve", batch_of(packed.shape()), batch_of(right.shape()));
   const Value rows = expand_batch(right, batch);
-  const Value permuted = gather(rows, -2, expand(unsqueeze(factors.permutation, -1), rows.shape()));
+  const Value places = expand(unsqueeze(factors.permutation, -1), rows.shape());
+  if (options.adjoint) {  // uᵀ lᵀ p x = b
+    const Value turned = transpose(packed);
+    const Value permuted = triangular_solve(turned, triangular_solve(turned, rows), {.upper = true, .unit = true});
+    return precision.leave(scatter(zeros_like(permuted), -2, places, permuted));
+  }
+  const Value permuted = gather(rows, -2, places);
   return precision.leave(triangular_solve(packed, triangular_solve(packed, permuted, {.unit = true}), {.upper = true}));
 }
 

@@ -1,6 +1,7 @@
 // Linear algebra of matrices [..., m, n], over whatever batch stands before the last two dimensions. Computed in
 // float64 for float64 and in float32 for every other type; half types come back as they were, integers as float32.
-// All have gradients of any order unless their line says otherwise.
+// All have gradients of any order unless their line says otherwise. What has no derivative at a matrix has the gradient NaN
+// there, and the other matrices of a batch have theirs.
 #pragma once
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/linalg/vector_norm.hpp"
@@ -19,7 +20,8 @@ Value cholesky(const Value& a, bool upper = false);
 struct LuFactors {
   Value packed, permutation, sign;
 };
-/// With partial pivoting. Singular matrices have factors too; the gradient is for those of full rank.
+/// With partial pivoting. Singular matrices have factors too; the gradient is NaN where a pivot is 0, unless it is the
+/// last one and no row is below it.
 LuFactors lu_factor(const Value& a);
 /// a = p l u: p [..., m, m] a permutation, l [..., m, k] lower triangular of diagonal 1, u [..., k, n] upper triangular,
 /// for k = min(m, n).
@@ -29,8 +31,9 @@ struct LuResult {
 LuResult lu(const Value& a);
 
 /// a = q r with orthonormal columns in q [..., m, k] and an upper triangular r [..., k, n] without negative numbers on
-/// its diagonal, for k = min(m, n); or, complete, with q [..., m, m] and r [..., m, n]. The gradient is for matrices
-/// whose first min(m, n) columns are independent; that of the complete form is an AutodiffError where m > n.
+/// its diagonal, for k = min(m, n); or, complete, with q [..., m, m] and r [..., m, n]. Where one of the first k columns
+/// depends on those before it, its column of q and its row of r have no derivative; that of the complete form is an
+/// AutodiffError where m > n.
 struct QrResult {
   Value q, r;
 };
@@ -38,8 +41,10 @@ QrResult qr(const Value& a, bool complete = false);
 
 /// a = v diag(w) vᵀ: w [..., n] ascending, v [..., n, n] with orthonormal columns. Takes the symmetric part
 /// (a + aᵀ) / 2. Each column's sign is such that the first of its elements within a tenth of the largest magnitude is
-/// positive. Throws ArgumentError for NaN and infinity. Vectors of equal eigenvalues are not unique: such a pair adds
-/// nothing to the gradient, which is right for what depends on w alone.
+/// positive. Throws ArgumentError for NaN and infinity. Vectors of equal eigenvalues are not unique and have no
+/// derivative, and neither has one alone of equal eigenvalues: the gradient of what asks for them is NaN. What depends on w
+/// alone and treats equal ones alike has its gradient, and the gradient of that; a third derivative is NaN where two
+/// eigenvalues differ by less than the root of epsilon times the largest. Gradients that are recorded wait for the device.
 struct EighResult {
   Value w, v;
 };
@@ -50,7 +55,8 @@ Value eigvalsh(const Value& a);
 /// a = u diag(s) vt: u [..., m, k] and vt [..., k, n] with orthonormal columns and rows, s [..., k] descending, for
 /// k = min(m, n); `full` completes u to [..., m, m] and vt to [..., n, n] with vectors that are not unique, so that the
 /// gradient is an AutodiffError unless m = n. The sign of u's columns is chosen as that of eigh's. Throws
-/// ArgumentError for NaN and infinity. Of equal singular values the same holds as of equal eigenvalues.
+/// ArgumentError for NaN and infinity. Of equal singular values the same holds as of equal eigenvalues, and of a singular
+/// value of 0, which grows whichever way a moves: what has a slope there has no derivative.
 struct SvdResult {
   Value u, s, vt;
 };
@@ -72,8 +78,12 @@ struct TriangularOptions {
 Value triangular_solve(const Value& a, const Value& b, const TriangularOptions& options = {});
 /// x with a x = b, from l = cholesky(a), or from cholesky(a, true).
 Value cholesky_solve(const Value& l, const Value& b, bool upper = false);
+struct LuSolveOptions {
+  bool left = true;      // a x = b; or x a = b
+  bool adjoint = false;  // aᵀ in place of a
+};
 /// x with a x = b, from lu_factor(a).
-Value lu_solve(const LuFactors& factors, const Value& b);
+Value lu_solve(const LuFactors& factors, const Value& b, const LuSolveOptions& options = {});
 
 /// a = p l d lᵀ pᵀ of the symmetric part of a, which need not be definite: l unit lower triangular, d of blocks of one or
 /// two rows on the diagonal, and row permutation[i] (int64) of a row i of what is factored (Bunch and Kaufman, "Some
@@ -105,16 +115,17 @@ Value pinv(const Value& a, double cutoff = kRounding, double absolute = 0);
 Value lstsq(const Value& a, const Value& b, double cutoff = kRounding);
 
 // ---- numbers and functions of matrices -------------------------------------------------------------------------------
-/// [..., n, n] -> [...]. The gradient waits for the device, to ask for singular matrices; it is right for those too.
+/// [..., n, n] -> [...]. Singular matrices have their gradients too, up to the third order, and of any order for n up to 3
+/// and at regular matrices. For larger n the gradient waits for the device, to ask which matrices are nearly singular.
 Value det(const Value& a);
-/// det = sign * exp(log_abs), where that may overflow; 0 and minus infinity for singular matrices.
+/// det = sign * exp(log_abs), where that may overflow; 0 and minus infinity for singular matrices, which have no gradient.
 struct SlogdetResult {
   Value sign, log_abs;
 };
 SlogdetResult slogdet(const Value& a);
 /// The number (int64) of singular values above `cutoff` times the largest one and above `absolute`, as of pinv().
 Value matrix_rank(const Value& a, double cutoff = kRounding, double absolute = 0);
-/// |a| |a⁻¹|; infinite for a singular a in the spectral norm, an ArgumentError in others.
+/// |a| |a⁻¹|; infinite for a singular a in the spectral norm, 0 in MatrixNorm::MinusTwo, an ArgumentError in others.
 Value cond(const Value& a, MatrixNorm norm = MatrixNorm::Spectral);
 /// a multiplied by itself; the inverse where the exponent is negative. Integers stay integers for others.
 Value matrix_power(const Value& a, std::int64_t exponent);

@@ -32,6 +32,11 @@ std::string matrix_name(const Value& a, std::int64_t index) {
   return text("matrix ", at, " of ", a);
 }
 
+Value zero_without_slope(const Value& x, const Value& none) {
+  const Value zero = x - x.detach();
+  return where(none, 0.0 * sqrt(where(none, zero, 1.0)), 0.0);  // 0 times infinity
+}
+
 Value identity(std::int64_t size, const Value& like) {
   return cast(diag_mask({size, size}, like.device()), like.dtype());
 }

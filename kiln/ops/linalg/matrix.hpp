@@ -22,6 +22,9 @@ Shape batched(Shape batch, std::initializer_list<std::int64_t> sizes);
 /// "matrix [1, 2] of float32 [3, 4, 5, 5]" for number `index` of the batch; "float32 [5, 5]" where there is no batch.
 std::string matrix_name(const Value& a, std::int64_t index);
 
+/// 0, but where `none` its derivative by x is NaN: what is added to a result that has none there.
+Value zero_without_slope(const Value& x, const Value& none);
+
 /// [size, size] of the type and device of `like`.
 Value identity(std::int64_t size, const Value& like);
 

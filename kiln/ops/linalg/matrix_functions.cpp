@@ -82,8 +82,11 @@ SlogdetResult slogdet(const Value& a) {
   const Value inside = precision.enter(a);
   op::require_square("slogdet", inside);
   const LuFactors factors = lu_factor(inside);
-  const Value pivots = diagonal(factors.packed);
-  return {precision.leave(factors.sign * prod(sign(pivots), {-1})), precision.leave(sum(log(abs(pivots)), {-1}))};
+  const Value pivots = diagonal(factors.packed), none = any(eq(pivots, 0), {-1});
+  const Value size = sum(log(abs(where(unsqueeze(none, -1), 1.0, pivots))), {-1});
+  const Value log_abs = where(none, -std::numeric_limits<double>::infinity(), size);
+  return {precision.leave(factors.sign * prod(sign(pivots), {-1})),
+          precision.leave(log_abs + op::zero_without_slope(sum(pivots, {-1}), none))};
 }
 
 Value matrix_rank(const Value& a, double cutoff, double absolute) {
@@ -103,11 +106,15 @@ Value cond(const Value& a, MatrixNorm norm) {
   const Precision precision("cond", a);
   const Value inside = precision.enter(a);
   op::require_square("cond", inside);
-  if (norm != MatrixNorm::Spectral)
+  const bool smallest = norm == MatrixNorm::MinusTwo;
+  if (norm != MatrixNorm::Spectral && !smallest)
     return precision.leave(matrix_norm(inside, norm) * matrix_norm(inverse(inside), norm));
   const Value values = svdvals(inside);
-  require<ShapeError>(values.dim(-1) > 0, "cond: ", a, " has no elements");
-  return precision.leave(squeeze(narrow(values, -1, 0, 1) / narrow(values, -1, values.dim(-1) - 1, 1), -1));
+  const std::int64_t count = values.dim(-1);
+  require<ShapeError>(count > 0, "cond: ", a, " has no elements");
+  const Value most = narrow(values, -1, 0, 1), least = narrow(values, -1, count - 1, 1), none = eq(most, 0);
+  // Of zeros, as of every singular matrix: infinite, or 0.
+  return precision.leave(squeeze(smallest ? least / where(none, 1.0, most) : where(none, 1.0, most) / least, -1));
 }
 
 Value matrix_power(const Value& a, std::int64_t exponent) {

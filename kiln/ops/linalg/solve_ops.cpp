@@ -1,6 +1,7 @@
 #include "kiln/ops/linalg/solve_ops.hpp"
 
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/linalg/cofactors.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/linalg/matrix.hpp"
 #include "kiln/ops/view/diagonal.hpp"
@@ -14,13 +15,6 @@ void require_right_side(std::string_view op, const Value& a, const Value& b) {
   require_same_dtype(op, a, b);
   require<ShapeError>(batch_of(a.shape()) == batch_of(b.shape()) && columns_of(a.shape()) == rows_of(b.shape()), op,
                       ": ", a.shape(), " and the right side ", b.shape(), " do not fit");
-}
-
-/// The product of the other elements along the last dimension: the gradient of prod().
-Value product_of_others(const Value& values) {
-  const Value zero = eq(values, 0), zeros = sum(cast(zero, values.dtype()), {-1}, true);
-  const Value nonzero = where(zero, 1.0, values), product = prod(nonzero, {-1}, true);
-  return where(zero, where(eq(zeros, 1), product, 0.0), where(eq(zeros, 0), product / nonzero, 0.0));
 }
 
 }  // namespace
@@ -74,17 +68,9 @@ Values Det::expand(Inputs in) const {
   return {factors.sign * prod(diagonal(factors.packed), {-1})};
 }
 
-// The gradient is the matrix of cofactors: det(a) a⁻ᵀ, which is made of singular vectors where some matrix has no
-// inverse. Asking which case it is waits for the device.
 void Det::vjp(Backward& backward) const {
-  backward.to(0, [&] {
-    const Value &a = backward.in(0), det = backward.out(), g = unsqueeze(unsqueeze(backward.grad(), -1), -1);
-    const bool regular = all(ne(det, 0).detach()).item() != 0;
-    if (regular) return g * unsqueeze(unsqueeze(det, -1), -1) * transpose(inverse(a));
-    const auto [u, s, vt] = svd(a);
-    const Value sign = (kiln::det(u.detach()) * kiln::det(vt.detach())).detach();
-    return g * unsqueeze(unsqueeze(sign, -1), -1) * matmul(u * unsqueeze(product_of_others(s), -2), vt);
-  });
+  backward.to(
+      0, [&] { return unsqueeze(unsqueeze(backward.grad(), -1), -1) * cofactors(backward.in(0), backward.out()); });
 }
 
 }  // namespace kiln::op

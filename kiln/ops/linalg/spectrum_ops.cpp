@@ -5,6 +5,7 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/linalg/matrix.hpp"
+#include "kiln/ops/linalg/slopes_of_spectra.hpp"
 #include "kiln/ops/view/diagonal.hpp"
 #include "kiln/ops/vjp.hpp"
 
@@ -14,13 +15,18 @@ namespace {
 Value row(const Value& values) { return unsqueeze(values, -2); }
 Value column(const Value& values) { return unsqueeze(values, -1); }
 
-/// 1 / x, and 0 where x is 0: pairs of equal values contribute nothing.
-Value inverse_or_zero(const Value& x) {
-  const Value zero = eq(x, 0);
-  return where(zero, 0, 1.0 / where(zero, 1, x));
-}
+/// 1 / x, and 0 where it is said to be none.
+Value inverse_but(const Value& none, const Value& x) { return where(none, 0.0, 1.0 / where(none, 1.0, x)); }
 
 Value skew(const Value& x) { return x - transpose(x); }
+
+/// Whether gradients x [..., m, k] are more than the rounding of sums of `of`, at the pairs or vectors of `where_equal`:
+/// they ask for derivatives that there are none of.
+Value asks_for(const Value& where_equal, const Value& x, const Value& of, double rounding) {
+  const Value size = max(abs(of.detach()), {-2, -1}, true);
+  return any_in_matrix(where(where_equal, gt(abs(x.detach()), rounding * size), false));
+}
+Value or_else(const Value& a, const Value& b) { return where(a, true, b); }
 
 }  // namespace
 
@@ -32,17 +38,26 @@ Descs Eigh::infer(Inputs in) const {
   return vectors ? Descs{values, Desc{shape, in[0].dtype()}} : Descs{values};
 }
 
-// Giles, "An extended collection of matrix derivative results" (2008), section 3.1.
+// Giles, "An extended collection of matrix derivative results" (2008), section 3.1. Vectors of equal eigenvalues have no
+// derivative.
 void Eigh::vjp(Backward& backward) const {
   backward.to(0, [&] {
     if (!vectors) {
-      const Value basis = eigh(backward.in(0)).v;
-      return matmul(basis * row(backward.grad()), transpose(basis));
+      const EighResult both = eigh(backward.in(0));
+      return slope_of_eigenvalues(backward, backward.grad(), both.w, both.v, w);
     }
     const Value values = backward.out(w), basis = backward.out(v);
-    const Value turned = matmul(transpose(basis), backward.grad(v)) * inverse_or_zero(row(values) - column(values));
-    const Value inner = diag_embed(backward.grad(w)) + 0.5 * (turned + transpose(turned));
-    return matmul(matmul(basis, inner), transpose(basis));
+    Value g;
+    if (!backward.grad_if_any(w).empty()) g = slope_of_eigenvalues(backward, backward.grad(w), values, basis, w);
+    if (backward.grad_if_any(v).empty()) return g;
+    if (basis.numel() == 0) return zeros_like(basis);
+    const double rounding = rounding_of_spectrum(backward.in_desc(0));
+    const Value equal = equal_pairs(values.detach(), rounding), across = matmul(transpose(basis), backward.grad(v));
+    const Value none = or_else(equal, diag_mask({values.dim(-1), values.dim(-1)}, values.device()));
+    const Value turned = across * inverse_but(none, row(values) - column(values));
+    const Value of_vectors = matmul(matmul(basis, 0.5 * (turned + transpose(turned))), transpose(basis));
+    const Value both = g ? g + of_vectors : of_vectors;
+    return nan_where(asks_for(equal, across, backward.grad(v), rounding), both);
   });
 }
 
@@ -59,7 +74,8 @@ Descs Svd::infer(Inputs in) const {
           Desc{batched(batch, {full ? columns : k, columns}), dtype}};
 }
 
-// Townsend, "Differentiating the singular value decomposition" (2016).
+// Townsend, "Differentiating the singular value decomposition" (2016). Vectors of equal singular values, and such as
+// complete a basis where some are zero, have no derivative.
 void Svd::vjp(Backward& backward) const {
   const Shape& shape = backward.in_desc(0).shape;
   const std::int64_t rows = rows_of(shape), columns = columns_of(shape);
@@ -69,20 +85,39 @@ void Svd::vjp(Backward& backward) const {
   backward.to(0, [&] {
     if (form == SvdForm::Values) {
       const SvdResult reduced = svd(backward.in(0));
-      return matmul(reduced.u * row(backward.grad()), reduced.vt);
+      return slope_of_singular_values(backward, backward.grad(), reduced.u, reduced.s, reduced.vt, 0);
     }
     const Value left = backward.out(u), values = backward.out(s), right = transpose(backward.out(vt));
+    Value g;
+    if (!backward.grad_if_any(s).empty())
+      g = slope_of_singular_values(backward, backward.grad(s), left, values, backward.out(vt), s);
+    if (backward.grad_if_any(u).empty() && backward.grad_if_any(vt).empty()) return g;
+    if (values.numel() == 0) return zeros(shape, backward.device(), values.dtype());
+
     const Value g_left = backward.grad(u), g_right = transpose(backward.grad(vt));
-    const Value pairs = inverse_or_zero((row(values) - column(values)) * (row(values) + column(values)));
+    const double rounding = rounding_of_spectrum(backward.in_desc(0));
+    const Value fixed = row(values.detach()), equal = equal_pairs(values.detach(), rounding);
+    const Value zero = le(fixed, rounding * max(fixed, {-1}, true));
+    const Value none = or_else(equal, diag_mask({values.dim(-1), values.dim(-1)}, values.device()));
+    const Value pairs = inverse_but(none, (row(values) - column(values)) * (row(values) + column(values)));
     const Value across = matmul(transpose(left), g_left), along = matmul(transpose(right), g_right);
-    const Value inner =
-        skew(across) * pairs * row(values) + column(values) * (skew(along) * pairs) + diag_embed(backward.grad(s));
-    Value g = matmul(matmul(left, inner), transpose(right));
+    const Value inner = skew(across) * pairs * row(values) + column(values) * (skew(along) * pairs);
+    const Value of_vectors = matmul(matmul(left, inner), transpose(right));
+    g = g ? g + of_vectors : of_vectors;
+    Value lost = or_else(asks_for(equal, across, g_left, rounding), asks_for(equal, along, g_right, rounding));
     // What turns the vectors out of the space that they span.
-    const Value inverse = inverse_or_zero(row(values));
-    if (rows > columns) g = g + matmul((g_left - matmul(left, across)) * inverse, transpose(right));
-    if (columns > rows) g = g + matmul(left * inverse, transpose(g_right - matmul(right, along)));
-    return g;
+    const Value inverse = inverse_but(zero, row(values));
+    if (rows > columns) {
+      const Value out = g_left - matmul(left, across);
+      g = g + matmul(out * inverse, transpose(right));
+      lost = or_else(lost, asks_for(zero, out, g_left, rounding));
+    }
+    if (columns > rows) {
+      const Value out = g_right - matmul(right, along);
+      g = g + matmul(left * inverse, transpose(out));
+      lost = or_else(lost, asks_for(zero, out, g_right, rounding));
+    }
+    return nan_where(lost, g);
   });
 }
 

@@ -25,6 +25,13 @@ Value norm_of(const Value& x, double p, const Dims& dims, bool keep) {
   return root_or_zero(sum(power_of_size(x, p), dims, keep), [&](const Value& total) { return pow(total, 1 / p); });
 }
 
+/// Those of a matrix of zeros have the slope 0, as all lengths of zero.
+Value singular_values(const Value& a) {
+  const Value values = svdvals(a);
+  if (values.dim(-1) == 0) return values;
+  return where(eq(narrow(values, -1, 0, 1), 0), 0.0, values);
+}
+
 }  // namespace
 
 Value vector_norm(const Value& x, double p) {
@@ -59,14 +66,18 @@ Value matrix_norm(const Value& a, MatrixNorm norm) {
   op::require_matrix("matrix_norm", inside);
   switch (norm) {
     case MatrixNorm::Frobenius: return precision.leave(norm_of(inside, 2, {-2, -1}, false));
-    case MatrixNorm::Nuclear: return precision.leave(sum(svdvals(inside), {-1}));
-    case MatrixNorm::Spectral: {
-      const Value values = svdvals(inside);
-      require<ShapeError>(values.dim(-1) > 0, "matrix_norm: ", a, " has no elements");
-      return precision.leave(squeeze(narrow(values, -1, 0, 1), -1));
+    case MatrixNorm::Nuclear: return precision.leave(sum(singular_values(inside), {-1}));
+    case MatrixNorm::Spectral:
+    case MatrixNorm::MinusTwo: {
+      const Value values = singular_values(inside);
+      const std::int64_t count = values.dim(-1);
+      require<ShapeError>(count > 0, "matrix_norm: ", a, " has no elements");
+      return precision.leave(squeeze(narrow(values, -1, norm == MatrixNorm::Spectral ? 0 : count - 1, 1), -1));
     }
     case MatrixNorm::One: return precision.leave(max(sum(abs(inside), {-2}), {-1}));
     case MatrixNorm::Infinity: return precision.leave(max(sum(abs(inside), {-1}), {-1}));
+    case MatrixNorm::MinusOne: return precision.leave(min(sum(abs(inside), {-2}), {-1}));
+    case MatrixNorm::MinusInfinity: return precision.leave(min(sum(abs(inside), {-1}), {-1}));
   }
   return {};
 }

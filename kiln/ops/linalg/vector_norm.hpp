@@ -29,8 +29,13 @@ enum class MatrixNorm : std::uint8_t {
   Spectral,   // the largest singular value
   One,        // the largest sum of magnitudes of a column
   Infinity,   // the largest sum of magnitudes of a row
+  // Of orders -2, -1 and minus infinity, which are no norms:
+  MinusTwo,       // the smallest singular value
+  MinusOne,       // the smallest sum of magnitudes of a column
+  MinusInfinity,  // the smallest sum of magnitudes of a row
 };
-/// [..., m, n] -> [...]
+/// [..., m, n] -> [...]. Where singular values that count are equal, or the nuclear norm's are zero, there is no
+/// derivative: NaN.
 Value matrix_norm(const Value& a, MatrixNorm norm = MatrixNorm::Frobenius);
 
 /// x . y / (max(|x|, epsilon) max(|y|, epsilon)) along `dim`; operands broadcast.

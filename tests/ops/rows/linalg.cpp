@@ -209,6 +209,28 @@ void add_systems(std::vector<Row>& rows) {
         [](auto& a, auto& b) { return solved(symmetric_part(a), b); }));
     rows.push_back(of_system(text("lstsq", c.suffix), c.a, c.b, [](auto& a, auto& b) { return lstsq(a, b); }, solved));
   }
+  for (const bool left : {true, false})
+    for (const bool adjoint : {false, true}) {
+      const auto meaning = [=](const Array& a, const Array& b) {
+        const Array inverse = adjoint ? transposed(inverted(a)) : inverted(a);
+        return left ? product(inverse, b) : product(b, inverse);
+      };
+      const auto function = [=](const Value& a, const Value& b) {
+        return lu_solve(lu_factor(a), b, {.left = left, .adjoint = adjoint});
+      };
+      const std::string suffix = text(left ? "_left" : "_right", adjoint ? "_adjoint" : "");
+      rows.push_back(of_system("lu_solve" + suffix, {3, 3}, left ? Shape{3, 2} : Shape{2, 3}, function, meaning));
+      rows.push_back(of_system("lu_solve_broadcast" + suffix, {2, 1, 3, 3}, left ? Shape{2, 3, 1} : Shape{2, 1, 3},
+                               function, meaning));
+    }
+  rows.push_back(of_system(
+      "lu_solve_vector_adjoint", {2, 3, 3}, {3},
+      [](auto& a, auto& b) { return lu_solve(lu_factor(a), b, {.adjoint = true}); },
+      [](auto& a, auto& b) { return solved(transposed(a), b); }));
+  rows.push_back(of_system(
+      "lu_solve_vector_right", {2, 3, 3}, {3},
+      [](auto& a, auto& b) { return lu_solve(lu_factor(a), b, {.left = false}); },
+      [](auto& a, auto& b) { return solved(transposed(a), b); }));
   rows.push_back(of_system(
       "cholesky_solve_upper", {3, 3}, {3, 2},
       [](auto& a, auto& b) { return cholesky_solve(cholesky(a, true), b, true); },
@@ -290,6 +312,13 @@ void add_functions(std::vector<Row>& rows) {
       [](const Array& a) {
         const Array s = singular(a)[1];
         return Arrays{scalar(s.v.front() / s.v.back())};
+      },
+      2, 40));
+  rows.push_back(of_matrix(
+      "cond_minus_two", {2, 3, 3}, [](const Value& a) { return Values{cond(a, MatrixNorm::MinusTwo)}; },
+      [](const Array& a) {
+        const Array s = singular(a)[1];
+        return Arrays{scalar(s.v.back() / s.v.front())};
       },
       2, 40));
   rows.push_back(of_matrix(

@@ -40,12 +40,13 @@ Array line(const Array& a, std::int64_t index, bool column) {
   return result;
 }
 
-/// The largest 1-norm of a column, or of a row.
-double largest_line(const Array& a, bool column) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < a.shape[column ? 1 : 0]; ++i) largest = std::max(largest, length(line(a, i, column), 1));
-  return largest;
+/// The 1-norms of columns, or of rows.
+Array lines(const Array& a, bool column) {
+  Array sizes({a.shape[column ? 1 : 0]});
+  for (std::int64_t i = 0; i < sizes.shape[0]; ++i) sizes({i}) = length(line(a, i, column), 1);
+  return sizes;
 }
+double largest_line(const Array& a, bool column) { return length(lines(a, column), INFINITY); }
 
 double cosine(const Array& x, const Array& y) {
   double total = 0;
@@ -128,6 +129,10 @@ std::vector<Row> vector_norm_rows() {
   matrix("spectral", MatrixNorm::Spectral, [](const Array& a) { return singular(a)[1].v[0]; });
   matrix("one", MatrixNorm::One, [](const Array& a) { return largest_line(a, true); });
   matrix("infinity", MatrixNorm::Infinity, [](const Array& a) { return largest_line(a, false); });
+  matrix("minus_two", MatrixNorm::MinusTwo, [](const Array& a) { return singular(a)[1].v.back(); });
+  matrix("minus_one", MatrixNorm::MinusOne, [](const Array& a) { return length(lines(a, true), -INFINITY); });
+  matrix("minus_infinity", MatrixNorm::MinusInfinity,
+         [](const Array& a) { return length(lines(a, false), -INFINITY); });
 
   rows.push_back({.name = "cosine_similarity",
                   .operands = {{{2, 1, 4}}, {{3, 4}}},

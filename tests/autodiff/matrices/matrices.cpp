@@ -1,0 +1,172 @@
+// Derivatives of functions of matrices up to the third, of matrices that are regular, singular in every way, with equal
+// and nearly equal eigenvalues or singular values, alone and in batches beside others, on the processor and on its plain
+// kernels alone. What is right comes of a textbook's formula over numbers that carry their derivatives (jet.hpp), which for
+// functions of spectra is one without spectra wherever values are equal: the sum of eigenvalues' squares is that of the
+// elements. Where there is no derivative, NaN is right and nothing else is.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "kiln/autodiff/backward.hpp"
+#include "kiln/ops/functions.hpp"
+#include "tests/autodiff/matrices/cases.hpp"
+#include "tests/support/sentence.hpp"
+
+namespace kiln::test {
+
+Value of_each(const Value& x) {
+  const std::int64_t count = x.dim(-1) * x.dim(-2);
+  const std::vector<double> by = weights(count);
+  return sum(x * from_data(TensorData::of<double>({x.dim(-2), x.dim(-1)}, by), x.device()), {-2, -1});
+}
+
+Jet lines(const Jets& a, bool columns, bool most) {
+  Jet found;
+  for (std::int64_t i = 0; i < (columns ? a.columns : a.rows); ++i) {
+    Jet total;
+    for (std::int64_t j = 0; j < (columns ? a.rows : a.columns); ++j)
+      total = total + size_of(columns ? a(j, i) : a(i, j));
+    if (i == 0 || (total.number() > found.number()) == most) found = total;
+  }
+  return found;
+}
+
+namespace {
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases = cases_of_equations();
+  for (const Case& c : cases_of_spectra()) cases.push_back(c);
+  return cases;
+}
+
+Numbers direction(const Matrix& m, std::int64_t seed) {
+  Numbers numbers;
+  for (std::size_t i = 0; i < m.elements.size(); ++i)
+    numbers.push_back(drawn(static_cast<std::int64_t>(i) + 1000 * seed));
+  return numbers;
+}
+
+Value batch_of(const std::vector<Matrix>& matrices, const Device& device,
+               const std::function<Numbers(const Matrix&)>& numbers_of) {
+  Numbers numbers;
+  for (const Matrix& m : matrices) {
+    const Numbers some = numbers_of(m);
+    numbers.insert(numbers.end(), some.begin(), some.end());
+  }
+  const Shape shape = matrices.size() == 1
+                          ? Shape{matrices[0].rows, matrices[0].columns}
+                          : Shape{static_cast<std::int64_t>(matrices.size()), matrices[0].rows, matrices[0].columns};
+  return from_data(TensorData::of<double>(shape, numbers), device);
+}
+
+/// The first, second and third derivatives: of f, along one direction, along two, by each element.
+std::vector<Numbers> found(const Case& c, const std::vector<Matrix>& matrices, const Device& device) {
+  const Value x = batch_of(matrices, device, [](const Matrix& m) { return m.elements; }).require_grad();
+  std::vector<Numbers> derivatives;
+  Value loss = sum(c.function(x));
+  for (int order = 1; order <= c.orders; ++order) {
+    if (!loss.tracked()) {
+      derivatives.push_back(Numbers(static_cast<std::size_t>(x.numel())));
+      continue;
+    }
+    const Value slope = grad(loss, {&x, 1}, {.create_graph = order < c.orders})[0];
+    derivatives.push_back(slope.data().to_vector<double>());
+    loss = sum(slope * batch_of(matrices, device, [&](const Matrix& m) { return direction(m, order); }));
+  }
+  return derivatives;
+}
+
+/// What these are by the meaning.
+std::vector<Numbers> expected(const Case& c, const Matrix& m) {
+  const Numbers first = direction(m, 1), second = direction(m, 2);
+  std::vector<Numbers> derivatives(3);
+  for (std::size_t at = 0; at < m.elements.size(); ++at) {
+    Jets a(m.rows, m.columns);
+    for (std::size_t i = 0; i < m.elements.size(); ++i) {
+      a.elements[i].part[0] = m.elements[i];
+      a.elements[i].part[1] = first[i];
+      a.elements[i].part[2] = second[i];
+      a.elements[i].part[4] = i == at;
+    }
+    const Jet value = c.meaning(a);
+    derivatives[0].push_back(static_cast<double>(value.part[4]));
+    derivatives[1].push_back(static_cast<double>(value.part[5]));
+    derivatives[2].push_back(static_cast<double>(value.part[7]));
+  }
+  return derivatives;
+}
+
+void expect_right(const Case& c, const Matrix& m, const std::vector<Numbers>& got, std::size_t member,
+                  const std::string& where) {
+  const std::vector<Numbers> right = expected(c, m);
+  const std::size_t count = m.elements.size();
+  for (std::size_t order = 0; order < got.size(); ++order) {
+    double size = 1;
+    for (const double x : right[order]) size = std::max(size, std::abs(x));
+    const double tolerance = (2e-9 + 1e-13 * m.condition) * size;
+    double apart = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double difference = std::abs(got[order][member * count + i] - right[order][i]);
+      apart = difference <= apart ? apart : difference;  // NaN is
+    }
+    EXPECT_LE(apart, tolerance) << c.name << " of " << m.name << where << ", derivative " << order + 1 << ", of size "
+                                << size;
+  }
+}
+
+void expect_nan(const Case& c, const Matrix& m, const std::vector<Numbers>& got, std::size_t member,
+                const std::string& where) {
+  const std::size_t count = m.elements.size();
+  for (std::size_t order = 0; order < got.size(); ++order)
+    EXPECT_TRUE(std::any_of(got[order].begin() + static_cast<std::ptrdiff_t>(member * count),
+                            got[order].begin() + static_cast<std::ptrdiff_t>((member + 1) * count),
+                            [](double x) { return std::isnan(x); }))
+        << c.name << " of " << m.name << where << ", derivative " << order + 1;
+}
+
+class Matrices : public testing::TestWithParam<const char*> {
+ protected:
+  Device device = Device::parse(GetParam()).autodiff();
+};
+
+TEST_P(Matrices, HaveTheirDerivativesOrNone) {
+  for (const Case& c : all_cases())
+    for (const Matrix& m : c.matrices) {
+      if (c.kind == Refused) {
+        EXPECT_NE(sentence_of([&] { found(c, {m}, device); }), "") << c.name << " takes " << m.name;
+        continue;
+      }
+      const std::vector<Numbers> got = found(c, {m}, device);
+      if (c.kind == Right) expect_right(c, m, got, 0, "");
+      else expect_nan(c, m, got, 0, "");
+    }
+}
+
+// Whatever stands beside a matrix, its own derivatives are the same.
+TEST_P(Matrices, DoNotFeelTheirNeighbours) {
+  std::map<std::string,
+           std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::pair<const Case*, const Matrix*>>>>
+      alike;
+  const std::vector<Case> cases = all_cases();
+  for (const Case& c : cases)
+    for (const Matrix& m : c.matrices)
+      if (c.kind != Refused) alike[text(c.name, c.orders)][{m.rows, m.columns}].push_back({&c, &m});
+  for (const auto& [name, shapes] : alike)
+    for (const auto& [shape, members] : shapes) {
+      std::vector<Matrix> all;
+      for (const auto& [c, m] : members) all.push_back(*m);
+      const std::vector<Numbers> got = found(*members[0].first, all, device);
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        const auto& [c, m] = members[i];
+        if (c->kind == Right) expect_right(*c, *m, got, i, " in a batch");
+        else expect_nan(*c, *m, got, i, " in a batch");
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Slopes, Matrices, testing::Values("cpu", "reference"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace kiln::test
