@@ -270,7 +270,7 @@ TEST(Linalg, EqualEigenvaluesHaveNoDerivativesOfTheirOwn) {
 TEST(Linalg, ConditionNumbersOfSingularMatricesAreInfinite) {
   for (const auto& elements : std::vector<std::vector<double>>{{0, 0, 0, 0}, {1, 0, 0, 0}}) {
     EXPECT_EQ(to_text(cond(of_rows(elements, 2))), "inf");
-    EXPECT_EQ(to_text(cond(of_rows(elements, 2), MatrixNorm::MinusTwo)), "0.");
+    EXPECT_EQ(cond(of_rows(elements, 2), MatrixNorm::MinusTwo).item<double>(), 0);
   }
 }
 

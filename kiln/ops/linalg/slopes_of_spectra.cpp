@@ -31,6 +31,10 @@ Value safely_divided(const Value& x, const Value& by, const Value& where_not) {
   return where(where_not, 0.0, x / where(where_not, 1.0, by));
 }
 Value both(const Value& a, const Value& b) { return where(a, b, false); }
+Value exceeds(const Value& x, const Value& limit) {
+  const Value size = abs(x);
+  return where(gt(size, limit), true, eq(size, std::numeric_limits<double>::infinity()));
+}
 Value either(const Value& a, const Value& b) { return where(a, true, b); }
 
 /// What is known of a function's second derivative h by the values: h u for two directions u. Of a function that treats
@@ -85,11 +89,11 @@ Quotients quotients(const Value& difference, const Value& by, const Value& close
 
 /// 0, as is its derivative; the next one is NaN.
 Value zero_up_to_first(const Value& zero) { return 0.0 * pow(zero, 1.5); }
-/// What to add to a gradient that is right up to its derivative, or, where `lost`, not even that far. `change` is 0, and
+/// What to add, `where_at_all`, to a gradient that is right up to its derivative, or, where `lost`, not even that far. `change` is 0, and
 /// stands for a on the tape.
-Value end_of_derivatives(const Value& change, const Value& lost) {
+Value end_of_derivatives(const Value& change, const Value& where_at_all, const Value& lost) {
   const Value zero = in_column(in_column(sum(change, {-2, -1})));
-  return zero_up_to_first(zero) + zero_without_slope(zero, lost);
+  return zero_up_to_first(where(where_at_all, zero, 1.0)) + zero_without_slope(zero, lost);
 }
 
 }  // namespace
@@ -106,20 +110,22 @@ Value equal_pairs(const Value& values, double tolerance) {
 Value any_in_matrix(const Value& conditions) { return any(conditions, {-2, -1}, true); }
 
 Value nan_where(const Value& torn, const Value& gradient) {
-  return where(torn, std::numeric_limits<double>::quiet_NaN(), gradient);
+  return gradient * where(torn, std::numeric_limits<double>::quiet_NaN(), 1.0);  // as are its own gradients
 }
 
 Value slope_of_eigenvalues(const Backward& backward, const Value& g, const Value& w, const Value& v, int slot) {
   const Desc& a = backward.in_desc(0);
   const Value values = w.detach(), slopes = g.detach(), basis = v.detach();
+  const Value regular = matmul(v * in_row(g), transpose(v));
+  if (values.numel() == 0) return regular;
+
   const double root = std::sqrt(epsilon_of(a));
   const Value equal = equal_pairs(values, rounding_of_spectrum(a)), most = largest_of(slopes);
-  const Value torn = any_in_matrix(both(equal, gt(abs(differences(slopes)), root * most)));
+  const Value torn = any_in_matrix(both(equal, exceeds(differences(slopes), root * most)));
   const auto judged = [&, parts = backward.answered_in_parts()](const Value& gradient) {
     return parts ? gradient : nan_where(torn, gradient);  // the parts make up for each other
   };
-  const Value regular = matmul(v * in_row(g), transpose(v));
-  if (!grad_enabled() || values.numel() == 0) return judged(regular);
+  if (!grad_enabled()) return judged(regular);
 
   const Value close = equal_pairs(values, close_in_spectrum(a)), several = any_in_matrix(close);
   if (any(several).item() == 0) return regular;
@@ -132,7 +138,7 @@ Value slope_of_eigenvalues(const Backward& backward, const Value& g, const Value
                                 Second(backward, g, values, slot).between(close), 1e3 * epsilon_of(a) * most);
   const Value lost = any_in_matrix(both(beside_diagonal(values), q.lost));
   const Value inner = diag_embed(g) + where(beside_diagonal(values), q.values.detach(), 0.0) * turned;
-  const Value whole = matmul(matmul(basis, inner), transpose(basis)) + end_of_derivatives(change, lost);
+  const Value whole = matmul(matmul(basis, inner), transpose(basis)) + end_of_derivatives(change, several, lost);
   return judged(where(several, whole, regular));
 }
 
@@ -147,8 +153,8 @@ Value slope_of_singular_values(const Backward& backward, const Value& g, const V
   const double root = std::sqrt(epsilon_of(a)), rounding = rounding_of_spectrum(a);
   const Value equal = equal_pairs(values, rounding), most = largest_of(slopes), largest = largest_of(values);
   const auto up_to = [&](double tolerance) { return le(in_row(values), tolerance * largest); };
-  const Value unlike = both(equal, gt(abs(differences(slopes)), root * most));
-  const Value kink = both(up_to(rounding), gt(abs(in_row(slopes)), root * most));
+  const Value unlike = both(equal, exceeds(differences(slopes), root * most));
+  const Value kink = both(up_to(rounding), exceeds(in_row(slopes), root * most));
   const Value torn = either(any_in_matrix(unlike), any_in_matrix(kink));
   const auto judged = [&, parts = backward.answered_in_parts()](const Value& gradient) {
     return parts ? gradient : nan_where(torn, gradient);  // the parts make up for each other
@@ -189,7 +195,7 @@ Value slope_of_singular_values(const Backward& backward, const Value& g, const V
   if (rows > columns) whole = whole + matmul((from_right - matmul(left, turned)) * each, transpose(right));
   if (columns > rows) whole = whole + matmul(left, transpose(each) * (from_left - matmul(turned, transpose(right))));
   if (rows != columns) lost = either(lost, any_in_matrix(alone.lost));
-  whole = whole + end_of_derivatives(change, lost);
+  whole = whole + end_of_derivatives(change, several, lost);
   return judged(where(several, whole, regular));
 }
 

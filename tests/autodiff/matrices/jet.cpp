@@ -1,6 +1,7 @@
 #include "tests/autodiff/matrices/jet.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace kiln::test {
@@ -66,19 +67,19 @@ Jet weighted(const Jets& a) {
 }
 
 Jet determinant_of(const Jets& a) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(a.rows));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  Jet sum;
-  do {
-    Jet product(1);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      product = product * a(static_cast<std::int64_t>(i), order[i]);
-      for (std::size_t j = 0; j < i; ++j)
-        if (order[j] > order[i]) product = -product;
+  const auto n = static_cast<std::size_t>(a.rows);
+  std::vector<Jet> minors(std::size_t{1} << n);  // of as many first rows as there are columns in the set
+  minors[0] = 1;
+  for (std::size_t columns = 1; columns < minors.size(); ++columns) {
+    const int row = std::popcount(columns) - 1;
+    int behind = 0;  // columns of the set to the right, each of which changes the sign
+    for (std::size_t j = n; j-- > 0;) {
+      if (!(columns >> j & 1u)) continue;
+      const Jet term = a(row, static_cast<std::int64_t>(j)) * minors[columns ^ (std::size_t{1} << j)];
+      minors[columns] = minors[columns] + (behind++ % 2 ? -term : term);
     }
-    sum = sum + product;
-  } while (std::next_permutation(order.begin(), order.end()));
-  return sum;
+  }
+  return minors.back();
 }
 
 Jets inverse_of(const Jets& a) {
@@ -110,11 +111,14 @@ Jets power_of(const Jets& a, int exponent) {
 }
 
 Jets exponential_of(const Jets& a) {
+  constexpr int kSquarings = 5;
+  const Jets part = a * Jet(std::ldexp(Real{1}, -kSquarings));
   Jets sum = identity_of(a.rows), term = sum;
-  for (int k = 1; k < 60; ++k) {
-    term = term * a * Jet(1.0L / k);
+  for (int k = 1; k < 18; ++k) {
+    term = term * part * Jet(1.0L / k);
     sum = sum + term;
   }
+  for (int i = 0; i < kSquarings; ++i) sum = sum * sum;
   return sum;
 }
 
@@ -214,7 +218,7 @@ Eigen eigen_of(const Jets& a) {
     Jet& value = result.values[static_cast<std::size_t>(j)];
     Jets x(n, 1);
     for (std::int64_t i = 0; i < n; ++i) x(i, 0) = result.vectors(i, j);
-    for (int step = 0; step < 5; ++step) {  // a x - value x = 0, xᵀ x = 1
+    for (int step = 0; step < 3; ++step) {  // a x - value x = 0, xᵀ x = 1
       Jets slope(n + 1, n + 1), off(n + 1, 1);
       const Jets ax = a * x;
       for (std::int64_t i = 0; i < n; ++i) {

@@ -24,12 +24,20 @@ inline Jet operator+(Jet a, const Jet& b) {
 }
 inline Jet operator*(const Jet& a, const Jet& b) {
   Jet product;
-  for (std::size_t i = 0; i < 8; ++i)
-    for (std::size_t j = 0; j < 8; ++j)
-      if ((i & j) == 0) product.part[i | j] += a.part[i] * b.part[j];
+  for (std::size_t i = 0; i < 8; ++i) {
+    if (a.part[i] == 0) continue;
+    const std::size_t others = 7 ^ i;
+    for (std::size_t j = others;; j = (j - 1) & others) {
+      product.part[i | j] += a.part[i] * b.part[j];
+      if (j == 0) break;
+    }
+  }
   return product;
 }
-inline Jet operator-(const Jet& a) { return a * Jet(-1); }
+inline Jet operator-(Jet a) {
+  for (Real& part : a.part) part = -part;
+  return a;
+}
 inline Jet operator-(const Jet& a, const Jet& b) { return a + -b; }
 /// A function with these derivatives at x.number().
 inline Jet function_of(const Jet& x, Real f, Real first, Real second, Real third) {
@@ -77,12 +85,12 @@ Jet trace_of(const Jets& a);
 Jet weighted(const Jets& a);
 std::vector<double> weights(std::int64_t count);
 
-/// By Leibniz's formula: nothing is divided.
+/// By minors of the first rows: nothing is divided.
 Jet determinant_of(const Jets& a);
 /// By Gauss and Jordan.
 Jets inverse_of(const Jets& a);
 Jets power_of(const Jets& a, int exponent);
-/// Its series, of small a.
+/// Its series, for a / 32, squared five times.
 Jets exponential_of(const Jets& a);
 /// l below and u on and above the diagonal, with the row of a that is row i of l u in order[i].
 Jets packed_of(const Jets& a, std::vector<std::int64_t>& order);

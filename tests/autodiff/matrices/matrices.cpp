@@ -97,76 +97,69 @@ std::vector<Numbers> expected(const Case& c, const Matrix& m) {
   return derivatives;
 }
 
-void expect_right(const Case& c, const Matrix& m, const std::vector<Numbers>& got, std::size_t member,
-                  const std::string& where) {
-  const std::vector<Numbers> right = expected(c, m);
-  const std::size_t count = m.elements.size();
-  for (std::size_t order = 0; order < got.size(); ++order) {
-    double size = 1;
-    for (const double x : right[order]) size = std::max(size, std::abs(x));
-    const double tolerance = (2e-9 + 1e-13 * m.condition) * size;
-    double apart = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const double difference = std::abs(got[order][member * count + i] - right[order][i]);
-      apart = difference <= apart ? apart : difference;  // NaN is
+/// A matrix as an operand of a function, and what is right for it.
+struct Member {
+  const Case* function;
+  const Matrix* matrix;
+  std::vector<Numbers> right;
+
+  Member(const Case& c, const Matrix& m) : function(&c), matrix(&m) {
+    if (c.kind == Right) right = expected(c, m);
+  }
+  /// Looks at elements from `at` on.
+  void expect(const std::vector<Numbers>& got, std::size_t at, const std::string& where) const {
+    const std::size_t count = matrix->elements.size();
+    for (std::size_t order = 0; order < got.size(); ++order) {
+      const Numbers own(got[order].begin() + static_cast<std::ptrdiff_t>(at),
+                        got[order].begin() + static_cast<std::ptrdiff_t>(at + count));
+      const std::string what = text(function->name, " of ", matrix->name, where, ", derivative ", order + 1);
+      if (function->kind == Nan) {
+        EXPECT_TRUE(std::ranges::any_of(own, [](double x) { return std::isnan(x); })) << what;
+        continue;
+      }
+      double size = 1, apart = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        size = std::max(size, std::abs(right[order][i]));
+        const double difference = std::abs(own[i] - right[order][i]);
+        apart = std::isnan(apart + difference) ? NAN : std::max(apart, difference);
+      }
+      EXPECT_LE(apart, (2e-9 + 1e-13 * matrix->condition) * size) << what << ", of size " << size;
     }
-    EXPECT_LE(apart, tolerance) << c.name << " of " << m.name << where << ", derivative " << order + 1 << ", of size "
-                                << size;
+  }
+};
+
+// Alone, and whatever stands beside a matrix.
+TEST(Matrices, HaveTheirDerivativesOrNone) {
+  const std::vector<Case> cases = all_cases();
+  std::map<std::string, std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Member>>> alike;
+  for (const Case& c : cases)
+    for (const Matrix& m : c.matrices)
+      if (c.kind != Refused) alike[text(c.name, c.orders)][{m.rows, m.columns}].emplace_back(c, m);
+  for (const char* device_name : {"cpu", "reference"}) {
+    const Device device = Device::parse(device_name).autodiff();
+    for (const auto& [name, shapes] : alike)
+      for (const auto& [shape, members] : shapes) {
+        std::vector<Matrix> all;
+        for (const Member& member : members) {
+          all.push_back(*member.matrix);
+          member.expect(found(*member.function, {*member.matrix}, device), 0, text(" on ", device_name));
+        }
+        const std::vector<Numbers> got = found(*members[0].function, all, device);
+        for (std::size_t i = 0; i < members.size(); ++i)
+          members[i].expect(got, i * all[i].elements.size(), text(" in a batch on ", device_name));
+      }
   }
 }
 
-void expect_nan(const Case& c, const Matrix& m, const std::vector<Numbers>& got, std::size_t member,
-                const std::string& where) {
-  const std::size_t count = m.elements.size();
-  for (std::size_t order = 0; order < got.size(); ++order)
-    EXPECT_TRUE(std::any_of(got[order].begin() + static_cast<std::ptrdiff_t>(member * count),
-                            got[order].begin() + static_cast<std::ptrdiff_t>((member + 1) * count),
-                            [](double x) { return std::isnan(x); }))
-        << c.name << " of " << m.name << where << ", derivative " << order + 1;
+TEST(Matrices, AreRefusedWhereAFunctionTakesNoneLikeThem) {
+  for (const char* device_name : {"cpu", "reference"})
+    for (const Case& c : all_cases())
+      for (const Matrix& m : c.matrices)
+        if (c.kind == Refused) {
+          EXPECT_NE(sentence_of([&] { found(c, {m}, Device::parse(device_name).autodiff()); }), "")
+              << c.name << " of " << m.name;
+        }
 }
-
-class Matrices : public testing::TestWithParam<const char*> {
- protected:
-  Device device = Device::parse(GetParam()).autodiff();
-};
-
-TEST_P(Matrices, HaveTheirDerivativesOrNone) {
-  for (const Case& c : all_cases())
-    for (const Matrix& m : c.matrices) {
-      if (c.kind == Refused) {
-        EXPECT_NE(sentence_of([&] { found(c, {m}, device); }), "") << c.name << " takes " << m.name;
-        continue;
-      }
-      const std::vector<Numbers> got = found(c, {m}, device);
-      if (c.kind == Right) expect_right(c, m, got, 0, "");
-      else expect_nan(c, m, got, 0, "");
-    }
-}
-
-// Whatever stands beside a matrix, its own derivatives are the same.
-TEST_P(Matrices, DoNotFeelTheirNeighbours) {
-  std::map<std::string,
-           std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::pair<const Case*, const Matrix*>>>>
-      alike;
-  const std::vector<Case> cases = all_cases();
-  for (const Case& c : cases)
-    for (const Matrix& m : c.matrices)
-      if (c.kind != Refused) alike[text(c.name, c.orders)][{m.rows, m.columns}].push_back({&c, &m});
-  for (const auto& [name, shapes] : alike)
-    for (const auto& [shape, members] : shapes) {
-      std::vector<Matrix> all;
-      for (const auto& [c, m] : members) all.push_back(*m);
-      const std::vector<Numbers> got = found(*members[0].first, all, device);
-      for (std::size_t i = 0; i < members.size(); ++i) {
-        const auto& [c, m] = members[i];
-        if (c->kind == Right) expect_right(*c, *m, got, i, " in a batch");
-        else expect_nan(*c, *m, got, i, " in a batch");
-      }
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(Slopes, Matrices, testing::Values("cpu", "reference"),
-                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace kiln::test

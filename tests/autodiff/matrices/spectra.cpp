@@ -28,18 +28,19 @@ void add_spectra(std::vector<Case>& cases) {
   const auto exponentials = [](const Jets& a) { return trace_of(exponential_of(even_part(a))); };
   const auto product = [](const Jets& a) { return determinant_of(even_part(a)); };
   const auto add = [&](const std::string& name, std::function<Value(const Value&)> of_w,
-                       std::function<Jet(const Jets&)> meaning) {
-    cases.push_back(
-        {"eigvalsh_" + name, [=](const Value& a) { return of_w(eigvalsh(a)); }, meaning, symmetric, Right, 2});
-    cases.push_back({"eigh_" + name, [=](const Value& a) { return of_w(eigh(a).w); }, meaning, symmetric, Right, 2});
+                       std::function<Jet(const Jets&)> meaning, const std::vector<Matrix>& of) {
+    cases.push_back({"eigvalsh_" + name, [=](const Value& a) { return of_w(eigvalsh(a)); }, meaning, of, Right, 2});
+    cases.push_back({"eigh_" + name, [=](const Value& a) { return of_w(eigh(a).w); }, meaning, of, Right, 2});
   };
-  add("squares", [](const Value& w) { return sum(square(w), {-1}); }, squares);
-  add("cubes", [](const Value& w) { return sum(pow(w, 3), {-1}); }, cubes);
-  add("exponentials", [](const Value& w) { return sum(exp(w), {-1}); }, exponentials);
-  add("product", [](const Value& w) { return prod(w, {-1}); }, product);
+  add("squares", [](const Value& w) { return sum(square(w), {-1}); }, squares, symmetric);
+  add("cubes", [](const Value& w) { return sum(pow(w, 3), {-1}); }, cubes, symmetric);
+  add("exponentials", [](const Value& w) { return sum(exp(w), {-1}); }, exponentials, symmetric);
+  add(
+      "product", [](const Value& w) { return prod(w, {-1}); }, product,
+      many({distinct(), {repeated()[0], repeated()[2], repeated()[5]}, nearly_repeated()}));
   add(
       "square_of_sum", [](const Value& w) { return square(sum(w, {-1})); },
-      [](const Jets& a) { return trace_of(a) * trace_of(a); });
+      [](const Jets& a) { return trace_of(a) * trace_of(a); }, symmetric);
   cases.push_back({"eigvalsh_each", [](const Value& a) { return of_values(eigvalsh(a)); },
                    [](const Jets& a) { return weighted_values(eigen_of(even_part(a)).values); }, distinct()});
   cases.push_back({"eigvalsh_each", [](const Value& a) { return of_values(eigvalsh(a)); }, {}, repeated(), Nan});
