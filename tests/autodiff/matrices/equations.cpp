@@ -13,12 +13,12 @@ Jets right_side(std::int64_t n) {
     b.elements[static_cast<std::size_t>(i)] = 1 + 0.25 * static_cast<double>(i % 5);
   return b;
 }
-Value uploaded(const Jets& a, const Device& device) {
+Value uploaded(const Jets& a, const Value& like) {
   Numbers numbers;
   for (const Jet& element : a.elements) numbers.push_back(static_cast<double>(element.number()));
-  return from_data(TensorData::of<double>({a.rows, a.columns}, numbers), device);
+  return from_data(TensorData::of<double>({a.rows, a.columns}, numbers).to(like.dtype()), like.device());
 }
-Value side(const Value& a) { return uploaded(right_side(a.dim(-1)), a.device()); }
+Value side(const Value& a) { return uploaded(right_side(a.dim(-1)), a); }
 
 void add_determinants(std::vector<Case>& cases) {
   const auto all = many({regular(), ill_conditioned(), nearly_singular(), exactly_singular(), repeated()});
@@ -73,8 +73,7 @@ void add_equations(std::vector<Case>& cases) {
       "cond_one", [](const Value& a) { return cond(a, MatrixNorm::One); },
       [](const Jets& a) { return lines(a, true, true) * lines(inverse_of(a), true, true); }, regular());
   const auto squares = [](const Jets& a) { return turned(a) * a; };
-  cases.push_back({"lstsq",
-                   [](const Value& a) { return of_each(lstsq(a, uploaded(right_side(a.dim(-2)), a.device()))); },
+  cases.push_back({"lstsq", [](const Value& a) { return of_each(lstsq(a, uploaded(right_side(a.dim(-2)), a))); },
                    [=](const Jets& a) { return weighted(inverse_of(squares(a)) * turned(a) * right_side(a.rows)); },
                    many({regular(), {tall()}})});
   cases.push_back({"pinv", [](const Value& a) { return of_each(pinv(a)); },

@@ -7,7 +7,7 @@ namespace {
 
 Value of_values(const Value& x) {
   const std::vector<double> by = weights(x.dim(-1));
-  return sum(x * from_data(TensorData::of<double>({x.dim(-1)}, by), x.device()), {-1});
+  return sum(x * from_data(TensorData::of<double>({x.dim(-1)}, by).to(x.dtype()), x.device()), {-1});
 }
 Jet weighted_values(const std::vector<Jet>& values) {
   Jets row(1, static_cast<std::int64_t>(values.size()));
