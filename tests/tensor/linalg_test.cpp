@@ -274,6 +274,23 @@ TEST(Linalg, ConditionNumbersOfSingularMatricesAreInfinite) {
   }
 }
 
+// However large or small their elements are, and however many columns depend on each other.
+TEST(Linalg, SingularMatricesOfAnySizeAreTakenApart) {
+  const std::vector<std::vector<double>> matrices = {{1, 2, 0, 1, 3, 1, 1, 0, 1, 2, 0, 1, 0, 1, 1, 2},
+                                                     {1, 2, 3, 4, 2, 4, 6, 8, 3, 6, 9, 12, 4, 8, 12, 16}};
+  for (const char* name : {"cpu", "reference"})
+    for (const double scale : {1e-300, 1e-160, 1.0, 1e150, 1e290})
+      for (const auto& elements : matrices) {
+        const Tensor<2> a = of_rows(elements, 4).to_device(Device::parse(name)) * scale;
+        const auto [q, r] = qr(a);
+        EXPECT_LT(from_orthonormal(q), 1e-14) << name << " " << scale;
+        EXPECT_LT(apart(q.matmul(r) / scale, a / scale), 1e-13) << name << " " << scale;
+        const auto [u, s, vt] = svd(a);
+        EXPECT_LT(from_orthonormal(u), 1e-14) << name << " " << scale;
+        EXPECT_LT(apart((u * s.unsqueeze(0)).matmul(vt) / scale, a / scale), 1e-13) << name << " " << scale;
+      }
+}
+
 TEST(Linalg, LogarithmsOfDeterminantsDoNotOverflow) {
   const auto a = eye(200, autodiff) * -1e-3;
   EXPECT_EQ(det(a).item(), 0) << "1e-600";

@@ -108,10 +108,10 @@ Value vander(const Value& x, std::int64_t columns = -1);
 inline constexpr double kRounding = -1;
 /// The Moore-Penrose inverse [..., n, m]: singular values up to `absolute`, or up to `cutoff` times the largest one, count
 /// as zero. Where `absolute` is given and `cutoff` is not, that is 0. The gradient is for matrices near which the rank
-/// does not change.
+/// does not change: of what a given limit cuts off it is taken to be so, and without one there is none below full rank.
 Value pinv(const Value& a, double cutoff = kRounding, double absolute = 0);
 /// x with the least |a x - b|₂, and of several the one with the least |x|₂. By singular values, so that a may have any
-/// rank; where its columns are independent, triangular_solve(r, qᵀ b) of qr(a) is quicker.
+/// rank (its gradient is as pinv's); where its columns are independent, triangular_solve(r, qᵀ b) of qr(a) is quicker.
 Value lstsq(const Value& a, const Value& b, double cutoff = kRounding);
 
 // ---- numbers and functions of matrices -------------------------------------------------------------------------------

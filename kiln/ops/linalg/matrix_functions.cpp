@@ -30,7 +30,13 @@ double cutoff_of(double cutoff, double absolute, const Value& a) {
 
 Value pseudo_inverse(std::string_view op, const Value& a, double cutoff, double absolute = 0) {
   op::require_matrix(op, a);
-  return emit(op::Pinv{cutoff_of(cutoff, absolute, a), absolute}, {a});
+  const Value p = emit(op::Pinv{cutoff_of(cutoff, absolute, a), absolute}, {a});
+  if (cutoff != kRounding || absolute > 0 || !a.tracked() || a.numel() == 0) return p;
+  // The trace of p a is the rank. Where it is below the full one, p is infinitely steep; what somebody cut off on purpose
+  // stays so.
+  const auto full = static_cast<double>(std::min(rows_of(a.shape()), columns_of(a.shape())));
+  const Value rank = sum(p.detach() * transpose(a.detach()), {-2, -1}, true);
+  return p + op::zero_without_slope(sum(a, {-2, -1}, true), lt(rank, full - 0.5));
 }
 
 /// A tensor on the device of `like` from numbers made here.

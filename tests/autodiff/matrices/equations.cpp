@@ -79,6 +79,14 @@ void add_equations(std::vector<Case>& cases) {
   cases.push_back({"pinv", [](const Value& a) { return of_each(pinv(a)); },
                    [=](const Jets& a) { return weighted(inverse_of(squares(a)) * turned(a)); },
                    many({regular(), {tall()}})});
+  const auto below_full =
+      many({exactly_singular(), {of("tall_of_rank_1", 3, 2, {1, 2, 2, 4, 3, 6}), of("row_of_zeros", 1, 3, {0, 0, 0})}});
+  cases.push_back({"pinv", [](const Value& a) { return of_each(pinv(a)); }, {}, below_full, Nan});
+  cases.push_back({"lstsq",
+                   [](const Value& a) { return of_each(lstsq(a, uploaded(right_side(a.dim(-2)), a))); },
+                   {},
+                   below_full,
+                   Nan});
 }
 
 void add_factors(std::vector<Case>& cases) {

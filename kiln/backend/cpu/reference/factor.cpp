@@ -49,6 +49,14 @@ void factor_qr(const Matrix& q, const Matrix& r) {
   }
 }
 
+/// The exponent by which the largest of some elements is near 1: then what is left of columns that depend on others has
+/// its digits, however small these are. 0 where there is none.
+int exponent_of(const double* elements, std::int64_t count) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(elements[i]));
+  return largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
+}
+
 }  // namespace
 
 double factor_lu(const Matrix& a, std::int64_t* permutation) {
@@ -108,7 +116,9 @@ void run(const op::Qr& op, Call call) {
   const std::int64_t m = op::rows_of(shape), n = op::columns_of(shape), width = op.complete ? m : std::min(m, n);
   std::vector<double> all_q(static_cast<std::size_t>(m * m)), all_r(static_cast<std::size_t>(m * n));
   each_matrix(shape, [&](std::int64_t i) {
-    std::copy_n(a.data() + i * m * n, m * n, all_r.data());
+    const int exponent = exponent_of(a.data() + i * m * n, m * n);
+    for (std::int64_t k = 0; k < m * n; ++k)
+      all_r[static_cast<std::size_t>(k)] = std::ldexp(a[i * m * n + k], -exponent);
     const Matrix full_q{all_q.data(), m, m}, full_r{all_r.data(), m, n};
     factor_qr(full_q, full_r);
     for (std::int64_t k = 0; k < std::min(m, n); ++k) {
@@ -118,7 +128,8 @@ void run(const op::Qr& op, Call call) {
     }
     for (std::int64_t row = 0; row < m; ++row)
       std::copy_n(all_q.data() + row * m, width, q.data() + (i * m + row) * width);
-    std::copy_n(all_r.data(), width * n, r.data() + i * width * n);
+    for (std::int64_t k = 0; k < width * n; ++k)
+      r[i * width * n + k] = std::ldexp(all_r[static_cast<std::size_t>(k)], exponent);
   });
   q.store();
   r.store();
