@@ -27,9 +27,9 @@ Value per_matrix(const Value& numbers) { return unsqueeze(unsqueeze(numbers, -1)
 double epsilon_of(const Value& a) {
   return a.dtype() == DType::F64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
 }
-/// Up to this condition number third derivatives by way of the inverse, whose errors grow with its square, have half of
-/// the type's digits.
-double largest_condition(const Value& a) { return a.dtype() == DType::F64 ? 1e4 : 1e2; }
+/// Up to this condition number, in the 1-norm, second and third derivatives come by way of the inverse. Errors of the third
+/// grow with its square.
+double largest_condition(const Value& a) { return a.dtype() == DType::F64 ? 1e4 : 1e3; }
 
 /// A determinant and the transpose of its cofactors.
 struct Adjugate {
@@ -55,17 +55,22 @@ Adjugate by_traces(const Value& m) {
   return {coefficient * sign, power * -sign};
 }
 
-/// Of a diagonal matrix that is nothing but rounding, of more rows than anyone differentiates times.
-Adjugate of_rounding(const Value& m) {
+/// Of a diagonal matrix, whose elements beside the diagonal have derivatives alone. Of more rows than anyone differentiates
+/// times, which are nothing but rounding then, those are 0.
+Adjugate of_diagonal(const Value& m) {
   const Value values = diagonal(m).detach();
   const Value before = cumprod(values, -1, {.exclusive = true}),
               after = cumprod(values, -1, {.exclusive = true, .reverse = true});
-  return {prod(values, {-1}), diag_embed(before * after)};
+  const Adjugate exact{prod(values, {-1}), diag_embed(before * after)};
+  if (!grad_enabled() || columns_of(m.shape()) > kMost) return exact;
+  const Adjugate polynomial = by_traces(m);
+  const auto slope = [](const Value& x) { return x - x.detach(); };
+  return {exact.det + slope(polynomial.det), exact.matrix + slope(polynomial.matrix)};
 }
 
 Adjugate of_blocks(const Value& m, const Blocks& blocks, std::size_t from) {
   const std::int64_t n = columns_of(m.shape()), k = blocks[from];
-  if (from + 1 == blocks.size()) return n <= kMost ? by_traces(m) : of_rounding(m);
+  if (from + 1 == blocks.size()) return of_diagonal(m);
   const auto part = [&](std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
     return narrow(narrow(m, -2, row, rows), -1, column, columns);
   };
@@ -157,8 +162,8 @@ Value cofactors(const Value& a, const Value& det) {
     safe = where(per_matrix(zero), identity(n, a), where(per_matrix(finite), a, nan));
   }
   Value inverted = inverse(safe);
-  // Errors of the first derivative do not grow with the condition number: determinant and inverse are of the same factors.
-  const double limit = grad_enabled() ? largest_condition(a) : 1e-3 / epsilon_of(a);
+  // Errors of the first derivative do not grow with the condition number: determinant and inverse have the same factors.
+  const double limit = grad_enabled() ? largest_condition(a) : 0.05 / epsilon_of(a);
   const Value condition = size * matrix_norm(inverted.detach(), MatrixNorm::One);
   const Value singular = where(zero, true, where(finite, gt(condition, limit), false));
   if (!any_of(singular)) return per_matrix(det) * transpose(inverted);

@@ -76,7 +76,7 @@ class Second {
   Values direction_, product_;
 };
 
-/// Quotients of `differences_of_g` by `by`, and limits where `close`. What has neither, where `equal`, is 0, and `lost`.
+/// Quotients of `difference` by `by`, and limits where `close`. What has neither, where `equal`, is 0, and `lost`.
 struct Quotients {
   Value values, lost;
 };
@@ -89,8 +89,8 @@ Quotients quotients(const Value& difference, const Value& by, const Value& close
 
 /// 0, as is its derivative; the next one is NaN.
 Value zero_up_to_first(const Value& zero) { return 0.0 * pow(zero, 1.5); }
-/// What to add, `where_at_all`, to a gradient that is right up to its derivative, or, where `lost`, not even that far. `change` is 0, and
-/// stands for a on the tape.
+/// What to add, `where_at_all`, to a gradient that is right up to its derivative, or, where `lost`, not even that far.
+/// `change` is 0, and stands for a on the tape.
 Value end_of_derivatives(const Value& change, const Value& where_at_all, const Value& lost) {
   const Value zero = in_column(in_column(sum(change, {-2, -1})));
   return zero_up_to_first(where(where_at_all, zero, 1.0)) + zero_without_slope(zero, lost);

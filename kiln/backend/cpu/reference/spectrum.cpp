@@ -60,8 +60,8 @@ bool diagonalize(const Matrix& a, const Matrix& v) {
   return false;
 }
 
-/// Hestenes's one-sided method for rows >= columns and elements up to 1: turns the columns of a until they are orthogonal, and those of v
-/// with them, so that a vᵀ stays what a was. False: it did not converge.
+/// Hestenes's one-sided method for rows >= columns and elements up to 1: turns the columns of a until they are
+/// orthogonal, and those of v with them, so that a vᵀ stays what a was. False: it did not converge.
 bool orthogonalize(const Matrix& a, const Matrix& v) {
   const std::int64_t m = a.rows, n = a.columns;
   for (std::int64_t i = 0; i < n; ++i)
@@ -76,8 +76,8 @@ bool orthogonalize(const Matrix& a, const Matrix& v) {
           pq += a(i, p) * a(i, q);
           qq += a(i, q) * a(i, q);
         }
-        // Of elements up to 1 a product below epsilon's square is of a column that is nothing but rounding, which would get
-        // shorter with each sweep and never orthogonal.
+        // Of elements up to 1 a product below epsilon's square is of a column that is nothing but rounding, which would
+        // get shorter with each sweep and never orthogonal.
         if (std::abs(pq) <= std::max(kEpsilon * kEpsilon, 4 * kEpsilon * std::sqrt(pp) * std::sqrt(qq))) continue;
         orthogonal = false;
         const Rotation rotate(pp, pq, qq);
