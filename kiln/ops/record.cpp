@@ -181,8 +181,8 @@ Value Backward::slope(const Value& x, const Value& along, int slot) const {
   return slope_on_tape(x, along, record_, slot);
 }
 
-void Backward::answers_in_parts() const { record_->in_parts = true; }
-bool Backward::answered_in_parts() const { return record_->in_parts; }
+void Backward::answers_in_parts() const { record_->in_parts.store(true, std::memory_order_relaxed); }
+bool Backward::answered_in_parts() const { return record_->in_parts.load(std::memory_order_relaxed); }
 
 bool Backward::wants(int i) const { return i < arity() && record_->in[static_cast<std::size_t>(i)].tracked(); }
 

@@ -1,6 +1,7 @@
 // Record: one line of the tape. A tracked Value names the Record that made it; a Record keeps what its gradient will
 // need and the Records behind its operands. So a graph lives as long as someone can still ask for a gradient.
 #pragma once
+#include <atomic>
 #include <optional>
 #include <vector>
 
@@ -38,7 +39,7 @@ struct Record final : RefCounted {
   std::uint64_t order = 0;  // grows with creation: an operand's is smaller than its consumer's
   Rematerialisation rematerialisation;
   /// Has a gradient been made that flows back into the results in a way that only all of its parts together explain?
-  bool in_parts = false;
+  std::atomic<bool> in_parts{false};
 
   bool is_leaf() const { return !op && !again; }
   const Desc& in_desc(std::size_t i) const;

@@ -21,7 +21,8 @@ Matrix rounded(std::string name, const Jets& a, double condition = 1) {
   return m;
 }
 
-/// u diag(values) vᵀ, for v = u where it is to be symmetric.
+}  // namespace
+
 Matrix with_values(std::string name, const std::vector<double>& values, bool symmetric, double condition) {
   const auto n = static_cast<std::int64_t>(values.size());
   const Jets u = basis(n, 1), v = symmetric ? u : basis(n, 2);
@@ -29,8 +30,6 @@ Matrix with_values(std::string name, const std::vector<double>& values, bool sym
   for (std::int64_t i = 0; i < n; ++i) d(i, i) = values[static_cast<std::size_t>(i)];
   return rounded(std::move(name), u * d * turned(v), condition);
 }
-
-}  // namespace
 
 Matrix of(std::string name, std::int64_t rows, std::int64_t columns, Numbers elements, double condition) {
   return {std::move(name), rows, columns, std::move(elements), condition};

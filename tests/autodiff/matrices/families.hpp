@@ -21,6 +21,8 @@ struct Matrix {
 double drawn(std::int64_t i);
 Matrix of(std::string name, std::int64_t rows, std::int64_t columns, Numbers elements, double condition = 1);
 Matrix diagonal_of(std::string name, const Numbers& values, double condition = 1);
+/// u diag(values) vᵀ of orthonormal u and v, for v = u where it is to be symmetric.
+Matrix with_values(std::string name, const std::vector<double>& values, bool symmetric, double condition);
 std::vector<Matrix> many(std::initializer_list<std::vector<Matrix>> lists);
 
 Matrix tall();

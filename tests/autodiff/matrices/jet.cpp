@@ -211,13 +211,14 @@ Eigen first_guess(const Jets& a) {
 
 }  // namespace
 
-Eigen eigen_of(const Jets& a) {
-  const std::int64_t n = a.rows;
-  Eigen result = first_guess(a);
-  for (std::int64_t j = 0; j < n; ++j) {
+Eigen eigen_of(const Jets& a, std::int64_t count) {
+  const std::int64_t n = a.rows, some = count < 0 ? n : count;
+  const Eigen guess = first_guess(a);
+  Eigen result{{guess.values.begin(), guess.values.begin() + some}, Jets(n, some)};
+  for (std::int64_t j = 0; j < some; ++j) {
     Jet& value = result.values[static_cast<std::size_t>(j)];
     Jets x(n, 1);
-    for (std::int64_t i = 0; i < n; ++i) x(i, 0) = result.vectors(i, j);
+    for (std::int64_t i = 0; i < n; ++i) x(i, 0) = guess.vectors(i, j);
     for (int step = 0; step < 3; ++step) {  // a x - value x = 0, xᵀ x = 1
       Jets slope(n + 1, n + 1), off(n + 1, 1);
       const Jets ax = a * x;

@@ -100,13 +100,13 @@ struct Orthogonal {
   Jets q, r;
 };
 Orthogonal orthogonal_of(const Jets& a);
-/// Ascending eigenvalues of a symmetric a, and their vectors in columns, which point as Kiln's; by Newton's method, for
-/// eigenvalues that differ.
+/// Ascending eigenvalues of a symmetric a, all or the first `count`, and their vectors in columns, which point as Kiln's; by
+/// Newton's method, for eigenvalues that differ from all others.
 struct Eigen {
   std::vector<Jet> values;
   Jets vectors;
 };
-Eigen eigen_of(const Jets& a);
+Eigen eigen_of(const Jets& a, std::int64_t count = -1);
 /// Descending singular values that differ.
 std::vector<Jet> singular_values_of(const Jets& a);
 

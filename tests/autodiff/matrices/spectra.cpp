@@ -54,6 +54,27 @@ void add_spectra(std::vector<Case>& cases) {
                      return of_each(matmul(v * unsqueeze(exp(w), -2), transpose(v)));
                    },
                    [](const Jets& a) { return weighted(exponential_of(even_part(a))); }, distinct()});
+  // The lowest eigenvalue and its vector have derivatives where others are equal.
+  const auto lowest = [](const Value& a) { return of_each(narrow(eigh(a).v, -1, 0, 1)); };
+  cases.push_back(
+      {"eigh_lowest_vector",
+       lowest,
+       [](const Jets& a) { return weighted(eigen_of(even_part(a), 1).vectors); },
+       {with_values("pair_above", {0.4, 1.5, 1.5}, true, 1), with_values("triple_above", {-1, 0.5, 0.5, 0.5}, true, 1)},
+       Right,
+       1});
+  cases.push_back({"eigh_lowest_vector",
+                   lowest,
+                   {},
+                   {diagonal_of("one_twice", {1, 1}), with_values("pair_below", {0.5, 0.5, 2}, true, 1)},
+                   Nan});
+  cases.push_back(
+      {"eigvalsh_lowest",
+       [](const Value& a) { return squeeze(narrow(eigvalsh(a), -1, 0, 1), -1); },
+       [](const Jets& a) { return eigen_of(even_part(a), 1).values[0]; },
+       {with_values("pair_above", {0.4, 1.5, 1.5}, true, 1), with_values("triple_above", {-1, 0.5, 0.5, 0.5}, true, 1)},
+       Right,
+       2});
 
   const auto any = many({regular(),
                          {tall()},
