@@ -17,6 +17,7 @@ PARTS = {"scalar_math", "slopes", "precision", "special_math", "functions", "poi
 KEYWORDS = {"requires", "static_assert", "decltype", "noexcept", "sizeof", "if", "for", "while", "switch", "return",
             "explicit", "operator", "alignas", "append"}  # append: how a type is written in sentences
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
+ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\]")
 HEAD = re.compile(r"\b(namespace|class|struct)\s+(\w+)(?:\s+final)?(?:\s*:[^:].*)?\s*$", re.DOTALL)
 TOKEN = re.compile(r"[{}();]|[A-Za-z_]\w*")
 MACRO_ROW = re.compile(r"^KILN_(UNARY|PREDICATE|BINARY|COMPARISON)\(\w+, (\w+)", re.MULTILINE)
@@ -54,7 +55,7 @@ def slopes():
 
 def declared(path, scope=()):
     """Names of the functions that stand directly in namespace kiln, or in a class there; in order."""
-    code = NOISE.sub(" ", path.read_text())
+    code = ATTRIBUTE.sub(" ", NOISE.sub(" ", path.read_text()))
     wanted = ["namespace kiln", *scope]
     inside, parentheses, since, public, found = [], 0, 0, True, []
     for token in TOKEN.finditer(code):
