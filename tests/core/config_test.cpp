@@ -16,6 +16,8 @@
 #include "kiln/core/random.hpp"
 #include "kiln/core/shape.hpp"
 
+#include "tests/support/peak_memory.hpp"
+
 namespace kiln {
 namespace {
 
@@ -204,6 +206,68 @@ TEST(Config, LoadsAndSavesFiles) {
   }
   std::filesystem::remove(path);
   EXPECT_THROW(load_config<Adam>(path), IoError);
+}
+
+/// "[0, 1, ...", whose entries `entry` names.
+template <class Entry>
+std::string list_of(std::size_t count, const Entry& entry) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < count; ++i) text += std::string(i ? "," : "") + entry(i);
+  return text + "]";
+}
+
+TEST(Json, LongListsOfNumbersKeepEachAsItStands) {
+  for (const std::size_t count : {1u, 255u, 256u, 257u, 70'000u, 140'000u}) {
+    const auto entry = [](std::size_t i) -> std::string {
+      if (i % 5 == 1) return std::to_string(i) + ".5";
+      if (i % 5 == 2) return "18446744073709551615";
+      return std::string(i % 2 ? "-" : "") + std::to_string(i);
+    };
+    const Json json = parse_json(list_of(count, entry), "x");
+    const auto& list = std::get<Json::List>(json.is);
+    ASSERT_EQ(list.size(), count);
+    Json room;
+    const Json copy = json;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto right = [&](const Json& one) {
+        if (i % 5 == 1) return std::get<double>(one.is) == static_cast<double>(i) + 0.5;
+        if (i % 5 == 2) return std::get<std::uint64_t>(one.is) == ~std::uint64_t{0};
+        return std::get<std::int64_t>(one.is) == static_cast<std::int64_t>(i) * (i % 2 ? -1 : 1);
+      };
+      ASSERT_TRUE(right(list.element(i, room)) && right(list[i])) << count << ", " << i;
+      ASSERT_TRUE(right(std::get<Json::List>(copy.is).begin()[i]));
+    }
+    Json::List longer = list;
+    longer.push_back({"more"});
+    ASSERT_EQ(longer.size(), count + 1);
+    EXPECT_EQ(describe(longer[count]), "\"more\"");
+    EXPECT_EQ(describe(longer[0]), "0");
+  }
+}
+
+TEST(Json, ALongListMayGoOnWithSomethingElse) {
+  for (const std::string last : {"\"a\"", "[1]", "{\"b\": 2}", "null", "true"}) {
+    const auto entry = [&](std::size_t i) { return i == 300 ? last : std::to_string(i); };
+    const Json json = parse_json(list_of(302, entry), "x");
+    const auto& list = std::get<Json::List>(json.is);
+    ASSERT_EQ(list.size(), 302u);
+    EXPECT_EQ(std::get<std::int64_t>(list[299].is), 299);
+    EXPECT_EQ(list[300].is.index(), parse_json(last, "x").is.index());
+    EXPECT_EQ(std::get<std::int64_t>(list[301].is), 301);
+  }
+  const auto numbers =
+      from_json<std::vector<double>>(list_of(1000, [](std::size_t i) { return std::to_string(i); }), "x");
+  EXPECT_EQ(numbers[999], 999);
+  const auto wrong = list_of(1000, [](std::size_t i) { return i == 700 ? "0.5" : std::to_string(i); });
+  EXPECT_THROW(from_json<std::vector<int>>(wrong, "x"), ConfigError);
+}
+
+// 2 MB of "1,": a value of its own for each would be twenty times as much.
+TEST(Json, ListsOfNumbersTakeFewTimesTheirText) {
+  const std::string text = list_of(1'000'000, [](std::size_t) { return "1"; });
+  const std::int64_t peak = test::peak_memory([&] { parse_json(text, "x"); });
+  EXPECT_GT(peak, 0);
+  EXPECT_LT(peak, 6 * std::ssize(text));
 }
 
 TEST(Json, HostileTextIsAConfigError) {

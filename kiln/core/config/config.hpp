@@ -184,8 +184,9 @@ void read_list(const Json& json, T& value, const Place& place) {
     if constexpr (requires { T::kCapacity; }) capacity = T::kCapacity;
     const Json::List& list = read_elements(json, place, nullptr, capacity);
     value = T();
+    Json room;
     for (std::size_t i = 0; i < list.size(); ++i)
-      value.push_back(made<typename T::value_type>(list[i], place.element(i)));
+      value.push_back(made<typename T::value_type>(list.element(i, room), place.element(i)));
   }
 }
 

@@ -1,7 +1,9 @@
 #include "kiln/core/config/json.hpp"
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
@@ -11,18 +13,114 @@
 namespace kiln {
 namespace {
 
+enum class NumberKind : std::uint8_t { Integer, Large, Real };
+
+Json number_of(NumberKind kind, std::uint64_t bits) {
+  if (kind == NumberKind::Integer) return {static_cast<std::int64_t>(bits)};
+  if (kind == NumberKind::Large) return {bits};
+  return {std::bit_cast<double>(bits)};
+}
+
+/// Numbers as they lie in memory, in parts, so that a list that grows does not lie there twice.
+class PackedNumbers {
+ public:
+  void add(NumberKind kind, std::uint64_t bits) {
+    if (size_ % kPart == 0) parts_.emplace_back();
+    parts_.back().bits.push_back(bits);
+    parts_.back().kinds.push_back(kind);
+    ++size_;
+  }
+  void add(const Json& number) {
+    if (const auto* const whole = std::get_if<std::int64_t>(&number.is))
+      add(NumberKind::Integer, static_cast<std::uint64_t>(*whole));
+    else if (const auto* const large = std::get_if<std::uint64_t>(&number.is)) add(NumberKind::Large, *large);
+    else add(NumberKind::Real, std::bit_cast<std::uint64_t>(std::get<double>(number.is)));
+  }
+  std::size_t size() const { return size_; }
+  Json at(std::size_t index) const {
+    const Part& part = parts_[index / kPart];
+    return number_of(part.kinds[index % kPart], part.bits[index % kPart]);
+  }
+
+ private:
+  static constexpr std::size_t kPart = 1 << 16;
+  struct Part {
+    std::vector<std::uint64_t> bits;
+    std::vector<NumberKind> kinds;
+  };
+  std::vector<Part> parts_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+struct Json::List::Body {
+  Body() = default;
+  Body(const Body& other) : packed(other.packed) {
+    if (packed.size() == 0) values = other.values;
+  }
+
+  /// From several threads, as the list is constant.
+  const std::vector<Json>& all() {
+    if (packed.size() > 0)
+      std::call_once(made, [this] {
+        values.reserve(packed.size());
+        for (std::size_t i = 0; i < packed.size(); ++i) values.push_back(packed.at(i));
+      });
+    return values;
+  }
+
+  std::vector<Json> values;  // empty where the numbers are packed and nobody has asked for more
+  PackedNumbers packed;
+  std::once_flag made;
+};
+
+Json::List::List() noexcept = default;
+Json::List::List(std::initializer_list<Json> values) { body().values.assign(values); }
+Json::List::List(const List& other) : body_(other.body_ ? std::make_unique<Body>(*other.body_) : nullptr) {}
+Json::List::List(List&&) noexcept = default;
+Json::List& Json::List::operator=(const List& other) { return *this = List(other); }
+Json::List& Json::List::operator=(List&&) noexcept = default;
+Json::List::~List() = default;
+
+Json::List::Body& Json::List::body() {
+  if (!body_) body_ = std::make_unique<Body>();
+  return *body_;
+}
+
+std::size_t Json::List::size() const {
+  return !body_ ? 0 : body_->packed.size() > 0 ? body_->packed.size() : body_->values.size();
+}
+const Json* Json::List::begin() const { return body_ ? body_->all().data() : nullptr; }
+const Json& Json::List::element(std::size_t index, Json& room) const {
+  if (body_->packed.size() == 0) return body_->values[index];
+  return room = body_->packed.at(index);
+}
+void Json::List::reserve(std::size_t count) { body().values.reserve(count); }
+Json& Json::List::emplace_back(Json value) {
+  Body& own = body();
+  own.all();
+  own.packed = PackedNumbers();
+  return own.values.emplace_back(std::move(value));
+}
+void Json::List::push_back(Json value) { emplace_back(std::move(value)); }
+
 // nlohmann's parser keeps no stack of calls, and tells what it reads piece by piece: each is checked on its way
 // into the tree.
-class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
+class JsonTree : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return place({nullptr}); }
   bool boolean(bool flag) override { return place({flag}); }
-  bool number_integer(std::int64_t number) override { return place({number}); }
-  bool number_unsigned(std::uint64_t number) override {
-    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return place({number});
-    return place({static_cast<std::int64_t>(number)});
+  bool number_integer(std::int64_t number) override {
+    return place(NumberKind::Integer, static_cast<std::uint64_t>(number));
   }
-  bool number_float(double number, const std::string&) override { return place({number}); }
+  bool number_unsigned(std::uint64_t number) override {
+    const bool large = number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    return place(large ? NumberKind::Large : NumberKind::Integer, number);
+  }
+  bool number_float(double number, const std::string&) override {
+    return place(NumberKind::Real, std::bit_cast<std::uint64_t>(number));
+  }
   bool string(std::string& letters) override { return place({std::move(letters)}); }
   bool binary(nlohmann::json::binary_t&) override { return false; }
 
@@ -49,8 +147,12 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   struct Level {
+    explicit Level(Json* value) : json(value), list(std::get_if<Json::List>(&value->is)) {}
     Json* json;
+    Json::List* list;
     std::unordered_set<std::string> keys;
+    bool only_numbers = true;  // so far
+    PackedNumbers numbers{};   // of a long list of these
   };
 
   bool stop(std::string sentence) {
@@ -61,19 +163,50 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     append(std::move(json));
     return true;
   }
+  bool place(NumberKind kind, std::uint64_t bits) {
+    constexpr std::size_t kWorthPacking = 256;
+    if (levels_.empty() || !levels_.back().list || !levels_.back().only_numbers) {
+      append(number_of(kind, bits));
+      return true;
+    }
+    Level& level = levels_.back();
+    if (level.numbers.size() > 0) {
+      level.numbers.add(kind, bits);
+    } else {
+      level.list->push_back(number_of(kind, bits));
+      if (level.list->size() < kWorthPacking) return true;
+      for (const Json& number : *level.list) level.numbers.add(number);
+      *level.list = {};
+    }
+    return true;
+  }
+  /// The numbers of the innermost list as values of their own, behind which others may stand.
+  void unpack() {
+    Level& level = levels_.back();
+    level.only_numbers = false;
+    if (level.numbers.size() > 0) level.list->reserve(level.numbers.size() + 1);
+    for (std::size_t i = 0; i < level.numbers.size(); ++i) level.list->push_back(level.numbers.at(i));
+    level.numbers = {};
+  }
   // Where the value stands now; it stays there while it is open, as its parent does not grow meanwhile.
   Json* append(Json json) {
     if (levels_.empty()) return &(root = std::move(json));
     Json& parent = *levels_.back().json;
-    if (auto* const list = std::get_if<Json::List>(&parent.is)) return &list->emplace_back(std::move(json));
+    if (Json::List* const list = levels_.back().list) {
+      if (levels_.back().only_numbers) unpack();
+      return &list->emplace_back(std::move(json));
+    }
     return &std::get<Json::Object>(parent.is).emplace_back(std::move(key_), std::move(json)).second;
   }
   bool open(Json json) {
     if (levels_.size() == kJsonDepth) return stop(text("nested deeper than ", kJsonDepth, " levels"));
-    levels_.push_back({append(std::move(json)), {}});
+    Json* const opened = append(std::move(json));
+    levels_.emplace_back(opened);
     return true;
   }
   bool close() {
+    Level& level = levels_.back();
+    if (level.numbers.size() > 0) level.list->body().packed = std::move(level.numbers);
     levels_.pop_back();
     return true;
   }
@@ -81,6 +214,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   std::vector<Level> levels_;
   std::string key_;
 };
+
+namespace {
 
 nlohmann::ordered_json to_nlohmann(const Json& json) {
   return std::visit(
@@ -112,7 +247,7 @@ Json& Json::operator=(Json&&) noexcept = default;
 Json::~Json() = default;
 
 Json parse_json(std::string_view text, std::string_view source) {
-  TreeBuilder builder;
+  JsonTree builder;
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) fail<ConfigError>(source, ": ", builder.problem);
   return std::move(builder.root);
 }

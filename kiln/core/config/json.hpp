@@ -3,6 +3,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +14,36 @@
 namespace kiln {
 
 struct Json {
-  using List = std::vector<Json>;
+  /// Values in their order. A long list of nothing but numbers, as parse_json() reads it, keeps nine bytes of each; whoever asks
+  /// for the values themselves has them made, once and for all.
+  class List {
+   public:
+    List() noexcept;
+    List(std::initializer_list<Json> values);
+    List(const List&);
+    List(List&&) noexcept;
+    List& operator=(const List&);
+    List& operator=(List&&) noexcept;
+    ~List();
+
+    std::size_t size() const;
+    bool empty() const { return size() == 0; }
+    const Json* begin() const;
+    const Json* end() const { return begin() + size(); }
+    const Json& operator[](std::size_t index) const { return begin()[index]; }
+    /// The same without making others: it lies in the list, or is made in `room`.
+    const Json& element(std::size_t index, Json& room) const;
+
+    void reserve(std::size_t count);
+    Json& emplace_back(Json value);
+    void push_back(Json value);
+
+   private:
+    friend class JsonTree;
+    struct Body;
+    Body& body();
+    std::unique_ptr<Body> body_;
+  };
   using Object = std::vector<std::pair<std::string, Json>>;  // in the order of the text, each key once
 
   /// An integer is an int64 where it fits, else a uint64 where it fits, else a double.

@@ -1,0 +1,42 @@
+// How much memory something takes at most.
+#pragma once
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+
+#include "kiln/core/function_ref.hpp"
+
+namespace kiln::test {
+
+/// The most memory in bytes that `run` has at a time beyond what there was before, whether it ends or throws: a process of its
+/// own runs it. -1 where that one crashes.
+inline std::int64_t peak_memory(FunctionRef<void()> run) {
+  int ends[2];
+  if (::pipe(ends) != 0) return -1;
+  const auto highest = [] {
+    rusage use{};
+    ::getrusage(RUSAGE_SELF, &use);
+    return std::int64_t{use.ru_maxrss} * 1024;
+  };
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::int64_t before = highest();
+    try {
+      run();
+    } catch (const std::exception&) {}
+    const std::int64_t more = highest() - before;
+    ::_exit(::write(ends[1], &more, sizeof more) == sizeof more ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::int64_t more = -1;
+  if (child < 0 || ::read(ends[0], &more, sizeof more) != sizeof more) more = -1;
+  ::close(ends[0]);
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  return more;
+}
+
+}  // namespace kiln::test
