@@ -7,7 +7,7 @@ namespace {
 GraphProto graph_of(WireReader reader);
 
 std::pair<std::string, std::string> entry_of(WireReader reader) {
-  std::pair<std::string, std::string> entry;
+  auto entry = reader.made<std::pair<std::string, std::string>>();
   while (reader.next()) switch (reader.field()) {
       case 1: entry.first = reader.text(); break;
       case 2: entry.second = reader.text(); break;
@@ -16,7 +16,7 @@ std::pair<std::string, std::string> entry_of(WireReader reader) {
 }
 
 OperatorSetId operator_set_of(WireReader reader) {
-  OperatorSetId set;
+  auto set = reader.made<OperatorSetId>();
   while (reader.next()) switch (reader.field()) {
       case 1: set.domain = reader.text(); break;
       case 2: set.version = reader.integer(); break;
@@ -25,7 +25,7 @@ OperatorSetId operator_set_of(WireReader reader) {
 }
 
 TensorProto tensor_of(WireReader reader) {
-  TensorProto tensor;
+  auto tensor = reader.made<TensorProto>();
   while (reader.next()) switch (reader.field()) {
       case 1: reader.integers(tensor.dims); break;
       case 2: tensor.element = static_cast<Element>(reader.integer()); break;
@@ -45,7 +45,7 @@ TensorProto tensor_of(WireReader reader) {
 }
 
 SparseTensorProto sparse_tensor_of(WireReader reader) {
-  SparseTensorProto tensor;
+  auto tensor = reader.made<SparseTensorProto>();
   while (reader.next()) switch (reader.field()) {
       case 1: tensor.values = tensor_of(reader.message()); break;
       case 2: tensor.indices = tensor_of(reader.message()); break;
@@ -55,7 +55,7 @@ SparseTensorProto sparse_tensor_of(WireReader reader) {
 }
 
 DimProto dim_of(WireReader reader) {
-  DimProto dim;
+  auto dim = reader.made<DimProto>();
   while (reader.next()) switch (reader.field()) {
       case 1: dim.value = reader.integer(); break;
       case 2: dim.param = reader.text(); break;
@@ -72,7 +72,7 @@ std::vector<DimProto> shape_of(WireReader reader) {
 }
 
 TypeProto type_of(WireReader reader) {
-  TypeProto type;
+  auto type = reader.made<TypeProto>();
   while (reader.next()) {
     using Kind = TypeProto::Kind;
     WireReader inner = reader;
@@ -103,7 +103,7 @@ TypeProto type_of(WireReader reader) {
 }
 
 ValueInfoProto value_info_of(WireReader reader) {
-  ValueInfoProto value;
+  auto value = reader.made<ValueInfoProto>();
   while (reader.next()) switch (reader.field()) {
       case 1: value.name = reader.text(); break;
       case 2: value.type = type_of(reader.message()); break;
@@ -113,7 +113,7 @@ ValueInfoProto value_info_of(WireReader reader) {
 
 AttributeProto attribute_of(WireReader reader) {
   using Type = AttributeProto::Type;
-  AttributeProto attribute;
+  auto attribute = reader.made<AttributeProto>();
   Type implied = Type::Undefined;  // files of the first version of the format do not name the type
   while (reader.next()) {
     const auto is = [&](Type type) { implied = type; };
@@ -146,7 +146,7 @@ AttributeProto attribute_of(WireReader reader) {
 }
 
 NodeProto node_of(WireReader reader) {
-  NodeProto node;
+  auto node = reader.made<NodeProto>();
   while (reader.next()) switch (reader.field()) {
       case 1: node.input.push_back(reader.text()); break;
       case 2: node.output.push_back(reader.text()); break;
@@ -160,7 +160,7 @@ NodeProto node_of(WireReader reader) {
 }
 
 GraphProto graph_of(WireReader reader) {
-  GraphProto graph;
+  auto graph = reader.made<GraphProto>();
   while (reader.next()) switch (reader.field()) {
       case 1: graph.node.push_back(node_of(reader.message())); break;
       case 2: graph.name = reader.text(); break;
@@ -174,7 +174,7 @@ GraphProto graph_of(WireReader reader) {
 }
 
 FunctionProto function_of(WireReader reader) {
-  FunctionProto function;
+  auto function = reader.made<FunctionProto>();
   while (reader.next()) switch (reader.field()) {
       case 1: function.name = reader.text(); break;
       case 4: function.input.push_back(reader.text()); break;
@@ -192,7 +192,7 @@ FunctionProto function_of(WireReader reader) {
 OptionalProto optional_of(WireReader reader);
 
 SequenceProto sequence_of(WireReader reader) {
-  SequenceProto sequence;
+  auto sequence = reader.made<SequenceProto>();
   while (reader.next()) switch (reader.field()) {
       case 1: sequence.name = reader.text(); break;
       case 2: sequence.elem_type = static_cast<std::int32_t>(reader.integer()); break;
@@ -204,7 +204,7 @@ SequenceProto sequence_of(WireReader reader) {
 }
 
 OptionalProto optional_of(WireReader reader) {
-  OptionalProto optional;
+  auto optional = reader.made<OptionalProto>();
   while (reader.next()) switch (reader.field()) {
       case 1: optional.name = reader.text(); break;
       case 2: optional.elem_type = static_cast<std::int32_t>(reader.integer()); break;
@@ -219,7 +219,8 @@ OptionalProto optional_of(WireReader reader) {
 ModelProto parse_model(Bytes bytes, const std::string& file) {
   ModelProto model;
   bool has_graph = false;
-  WireReader reader(bytes, file, bytes.data());
+  WireBudget budget(bytes);
+  WireReader reader(bytes, file, bytes.data(), budget);
   while (reader.next()) switch (reader.field()) {
       case 1: model.ir_version = reader.integer(); break;
       case 2: model.producer_name = reader.text(); break;
@@ -232,8 +233,17 @@ ModelProto parse_model(Bytes bytes, const std::string& file) {
   return model;
 }
 
-TensorProto parse_tensor(Bytes bytes, const std::string& file) { return tensor_of({bytes, file, bytes.data()}); }
-SequenceProto parse_sequence(Bytes bytes, const std::string& file) { return sequence_of({bytes, file, bytes.data()}); }
-OptionalProto parse_optional(Bytes bytes, const std::string& file) { return optional_of({bytes, file, bytes.data()}); }
+TensorProto parse_tensor(Bytes bytes, const std::string& file) {
+  WireBudget budget(bytes);
+  return tensor_of({bytes, file, bytes.data(), budget});
+}
+SequenceProto parse_sequence(Bytes bytes, const std::string& file) {
+  WireBudget budget(bytes);
+  return sequence_of({bytes, file, bytes.data(), budget});
+}
+OptionalProto parse_optional(Bytes bytes, const std::string& file) {
+  WireBudget budget(bytes);
+  return optional_of({bytes, file, bytes.data(), budget});
+}
 
 }  // namespace kiln::onnx

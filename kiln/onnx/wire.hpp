@@ -12,14 +12,30 @@
 
 namespace kiln::onnx {
 
+/// What the structs of a file may take: a message of two bytes is a node, and would be two hundred. Files that say anything in
+/// theirs need a few times what they are.
+struct WireBudget {
+  static constexpr std::int64_t kOfAny = 1 << 25, kOfByte = 32;
+  explicit WireBudget(Bytes file) : left(kOfAny + kOfByte * static_cast<std::int64_t>(file.size())) {}
+  std::int64_t left;
+};
+
 /// Walks the fields of one message: while (reader.next()) switch (reader.field()) { case 1: reader.text(); ... }. A
 /// field that nobody reads is skipped.
 class WireReader {
  public:
   static constexpr int kDeepest = 64;
 
-  WireReader(Bytes bytes, const std::string& file, const std::byte* start, int depth = 0)
-      : bytes_(bytes), file_(&file), start_(start), depth_(depth) {}
+  WireReader(Bytes bytes, const std::string& file, const std::byte* start, WireBudget& budget, int depth = 0)
+      : bytes_(bytes), file_(&file), start_(start), budget_(&budget), depth_(depth) {}
+
+  /// For a message that becomes a `Proto`.
+  template <class Proto>
+  Proto made() const {
+    budget_->left -= static_cast<std::int64_t>(sizeof(Proto));
+    if (budget_->left < 0) damaged("messages of hardly a byte each, which would take far more memory than the file");
+    return Proto();
+  }
 
   /// Advances to the next field; false at the end of the message.
   bool next() {
@@ -58,7 +74,7 @@ class WireReader {
   /// The message in this field.
   WireReader message() const {
     if (depth_ + 1 > kDeepest) damaged("messages are nested more than ", kDeepest, " deep");
-    return {bytes(), *file_, start_, depth_ + 1};
+    return {bytes(), *file_, start_, *budget_, depth_ + 1};
   }
 
   /// Repeated numbers, packed or one by one.
@@ -118,6 +134,7 @@ class WireReader {
   Bytes bytes_, payload_;
   const std::string* file_;
   const std::byte* start_;
+  WireBudget* budget_;
   int depth_, wire_ = 0;
   std::uint32_t field_ = 0;
   std::uint64_t number_ = 0;

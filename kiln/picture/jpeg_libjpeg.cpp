@@ -120,7 +120,8 @@ Picture decode_jpeg(std::span<const std::byte> file, std::string_view name, cons
   Picture picture = blank(state.image_height, state.image_width, inks ? 4 : kept_grey ? 1 : 3);
   if (!read_rows(decoder, picture.pixels.data(), static_cast<std::size_t>(picture.width * picture.channels))) refuse();
   if (inks) mix_inks(picture);
-  return grey ? grey_of(picture) : picture;
+  if (grey) return grey_of(picture);
+  return picture;
 }
 
 }  // namespace kiln::picture

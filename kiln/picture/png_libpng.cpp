@@ -153,7 +153,8 @@ Picture decode_png(std::span<const std::byte> file, std::string_view name, const
   } else if (!coloured && !grey) {
     spread(picture, [](std::uint8_t value, std::size_t) { return value; });
   }
-  return grey ? grey_of(picture) : picture;
+  if (grey) return grey_of(picture);
+  return picture;
 }
 
 }  // namespace kiln::picture

@@ -71,6 +71,12 @@ std::vector<std::string_view> unexpected_names(const TensorSource& record, const
 /// another part takes, with which it may have been tied.
 std::string advice(const TensorSource& record, const RecordPart& part,
                    const std::vector<std::string_view>& unexpected) {
+  std::string reason;
+  each_name(part, [&](const std::string& name) {
+    if (const auto found = record.left_out.find(name); found != record.left_out.end() && reason.empty())
+      reason = text(": the file's '", shown(name), "' ", found->second);
+  });
+  if (!reason.empty()) return reason;
   if (std::string similar = did_you_mean(part.name, unexpected); !similar.empty()) return similar;
   if (part.places.empty() || part.value.rank() < 2) return {};  // one of an optimizer has no places
   std::vector<std::string_view> fitting;
@@ -244,6 +250,7 @@ TensorSource source_of(const std::vector<RecordPart>& parts, const Metadata& met
 
 TensorSource source_of(const TensorFileView& view) {
   TensorSource source{.tensors = {}, .metadata = view.metadata};
+  source.left_out = view.left_out;
   for (const auto& [name, tensor] : view.tensors)
     source.tensors.emplace(name, stored(FileBytes{tensor.bytes, {}, nullptr}, 0, tensor.shape, tensor.dtype));
   return source;

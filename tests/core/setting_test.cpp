@@ -72,8 +72,8 @@ TEST(Settings, OfAProjectNameNothingThatIsOpenedExecutedOrWritten) {
   const auto said = [](std::string_view text, SettingsOf whose = SettingsOf::Project) {
     return sentence_of([&] { return read_settings(text, "kiln.toml", whose).size(); });
   };
-  for (const char* name : {"autotune", "cudnn", "data", "deterministic", "device", "fusion", "log", "memory_limit",
-                           "nccl", "poison", "tf32", "threads", "verify"})
+  for (const char* name : {"autotune", "cudnn", "data", "deterministic", "device", "fusion", "inflation", "log",
+                           "memory_limit", "nccl", "poison", "tf32", "threads", "verify"})
     EXPECT_EQ(said(std::string(name) + " = './anything'"), "") << name;
   for (const char* right : {"cache = 0", "profile = true", "profile = false"}) EXPECT_EQ(said(right), "") << right;
   EXPECT_EQ(said("threads = 2\nnvrtc = \"./libx.so\""),

@@ -9,6 +9,7 @@
 #include "tests/onnx/model_writer.hpp"
 #include "tests/store/temporary.hpp"
 #include "tests/support/devices.hpp"
+#include "tests/support/peak_memory.hpp"
 
 namespace kiln::onnx::test {
 namespace {
@@ -178,6 +179,20 @@ TEST(Hostile, AFewBytesDoNotAskForAllMemoryThereIs) {
   parts.message(15, sparse);
   EXPECT_EQ(refusal(model(parts)),
             "DataError: m.onnx: sparse tensor 'w' has the shape [1125899906842624] and only 1 values");
+}
+
+// Half a million nodes of two bytes, which would be a hundred megabytes.
+TEST(Hostile, MessagesOfHardlyAByteDoNotAskForMoreMemoryThanTheFile) {
+  for (const int field : {1, 5, 15}) {
+    std::string empty;
+    for (int i = 0; i < 500'000; ++i) empty += {static_cast<char>(field << 3 | 2), '\0'};
+    const std::string bytes = model(Message().raw(empty));
+    EXPECT_NE(refusal(bytes).find("messages of hardly a byte each, which would take far more memory than the file"),
+              std::string::npos);
+    const std::int64_t peak = kiln::test::peak_memory([&] { refusal(bytes); });
+    EXPECT_GE(peak, 0);
+    EXPECT_LT(peak, 80 * std::ssize(bytes) + (std::int64_t{64} << 20));
+  }
 }
 
 TEST(Hostile, HugeTensorsOfConstantsAreNotMadeOnLoading) {

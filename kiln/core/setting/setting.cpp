@@ -29,11 +29,12 @@ struct Row {
   std::string_view name;
   Means means;
 };
-constexpr Row kRows[] = {
-    {"autotune", Means::Choice},      {"cache", Means::Code},    {"cudnn", Means::Choice},   {"data", Means::Data},
-    {"deterministic", Means::Choice}, {"device", Means::Choice}, {"fusion", Means::Choice},  {"log", Means::Choice},
-    {"memory_limit", Means::Choice},  {"nccl", Means::Choice},   {"nvrtc", Means::Library},  {"poison", Means::Choice},
-    {"profile", Means::Trace},        {"tf32", Means::Choice},   {"threads", Means::Choice}, {"verify", Means::Choice}};
+constexpr Row kRows[] = {{"autotune", Means::Choice},     {"cache", Means::Code},           {"cudnn", Means::Choice},
+                         {"data", Means::Data},           {"deterministic", Means::Choice}, {"device", Means::Choice},
+                         {"fusion", Means::Choice},       {"inflation", Means::Choice},     {"log", Means::Choice},
+                         {"memory_limit", Means::Choice}, {"nccl", Means::Choice},          {"nvrtc", Means::Library},
+                         {"poison", Means::Choice},       {"profile", Means::Trace},        {"tf32", Means::Choice},
+                         {"threads", Means::Choice},      {"verify", Means::Choice}};
 constexpr std::string_view kBlank = " \t\r";
 
 /// A line of the file: `name = value  # why`, of TOML's values strings, whole numbers and booleans.

@@ -54,14 +54,20 @@ PageHeader read_header(Bytes& bytes) {
 
 class Reader {
  public:
-  Reader(const FileBytes& file, const Column& column, const ChunkPlace& place, std::int64_t rows)
-      : name_(file.name), column_(column), place_(place), values_(column, file.name) {
+  Reader(const FileBytes& file, const Column& column, const ChunkPlace& place, std::int64_t rows, std::int64_t most)
+      : name_(file.name),
+        column_(column),
+        place_(place),
+        values_(column, file.name, static_cast<std::uint64_t>(most)),
+        most_(most) {
     chunk_.file = file;
     chunk_.lists.resize(column.lists.size());
     const auto all = file.bytes.subspan(static_cast<std::size_t>(place.begin), static_cast<std::size_t>(place.size));
     for (Bytes bytes(all, name_, "a column"); seen_ < place.values;) {
       const PageHeader header = read_header(bytes);
       const auto body = bytes.take(static_cast<std::uint64_t>(header.packed));
+      constexpr std::int64_t kText = sizeof(std::string_view), kNumber = 8, kLevels = 2;
+      spend(header.size + header.values * ((column.kind() == Kind::Bytes ? kText : kNumber) + kLevels));
       if (header.checksum && *header.checksum != checksum_of(body)) refuse(name_, "a page has another checksum");
       if (header.type == kDictionary) dictionary(header, body);
       else if (header.type == kData || header.type == kData2) data(header, body);
@@ -78,6 +84,13 @@ class Reader {
 
  private:
   using Levels = std::vector<std::uint8_t>;
+
+  void spend(std::int64_t bytes) {
+    spent_ += bytes;
+    if (spent_ <= most_) return;
+    fail<DataError>(name_, ": column '", shown(column_.name), "' takes more than ", most_, " bytes in a part of ",
+                    place_.size, " (ParquetFile's most_bytes allows more)");
+  }
 
   static std::uint32_t checksum_of(std::span<const std::byte> body) {
     return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(body.data()), body.size()));
@@ -180,7 +193,7 @@ class Reader {
   const ChunkPlace& place_;
   ValueReader values_;
   Chunk chunk_;
-  std::int64_t seen_ = 0;
+  std::int64_t seen_ = 0, most_, spent_ = 0;
   std::size_t open_ = 0;  // lists that the next element may go on with
 };
 
@@ -194,11 +207,15 @@ std::int64_t Chunk::size_in_memory() const {
   return static_cast<std::int64_t>(size);
 }
 
-Chunk read_chunk(const FileBytes& file, const Column& column, const ChunkPlace& place, std::int64_t rows) {
+Chunk read_chunk(const FileBytes& file, const Column& column, const ChunkPlace& place, std::int64_t rows,
+                 std::int64_t most_bytes) {
   if (!column.problem.empty()) fail<DataError>(file.name, ": column '", shown(column.name), "': ", column.problem);
   if (rows > (std::int64_t{1} << 31) || place.values > (std::int64_t{1} << 31))
     refuse(file.name, "a part of ", rows, " rows and ", place.values, " values");
-  return Reader(file, column, place, rows).take();
+  constexpr std::int64_t kOfAny = std::int64_t{1} << 30, kInflation = 64;
+  const auto bytes = static_cast<std::int64_t>(place.size);
+  const std::int64_t most = std::max({kOfAny, most_bytes, bytes > INT64_MAX / kInflation ? bytes : bytes * kInflation});
+  return Reader(file, column, place, rows, most).take();
 }
 
 }  // namespace kiln::parquet

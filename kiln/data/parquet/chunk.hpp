@@ -31,8 +31,10 @@ struct Chunk {
   std::int64_t size_in_memory() const;
 };
 
-/// Throws DataError where it is damaged, or of an encoding that is not read; IoError where a library is missing that unpacks
+/// Throws DataError where it takes more memory than `most_bytes` or 1 GiB and than 64 times its bytes, which a page of a few
+/// bytes may claim; where it is damaged, or of an encoding that is not read; IoError where a library is missing that unpacks
 /// its pages.
-Chunk read_chunk(const FileBytes& file, const Column& column, const ChunkPlace& place, std::int64_t rows);
+Chunk read_chunk(const FileBytes& file, const Column& column, const ChunkPlace& place, std::int64_t rows,
+                 std::int64_t most_bytes);
 
 }  // namespace kiln::parquet

@@ -41,7 +41,8 @@ std::vector<std::string_view> read_delta_lengths(Bytes& in, std::int64_t count) 
   return texts;
 }
 
-std::vector<std::string_view> read_delta_texts(Bytes& in, std::int64_t count, std::unique_ptr<std::byte[]>& made) {
+std::vector<std::string_view> read_delta_texts(Bytes& in, std::int64_t count, std::uint64_t most,
+                                               std::unique_ptr<std::byte[]>& made) {
   // How much each has in common with the one before, and the rest.
   const std::vector<std::int64_t> common = read_deltas(in, count);
   std::vector<std::string_view> texts = read_delta_lengths(in, count);
@@ -51,7 +52,9 @@ std::vector<std::string_view> read_delta_texts(Bytes& in, std::int64_t count, st
     if (common[i] < 0 || shared > before) refuse(in.file(), "a text begins as one that is shorter");
     before = shared + texts[i].size();
     size += before;
-    if (size > std::uint64_t{1} << 32) refuse(in.file(), "a page of more than 4 GiB of texts");
+    if (size > most)
+      fail<DataError>(in.file(), ": a page of more than ", most,
+                      " bytes of texts (ParquetFile's most_bytes allows more)");
   }
   made = std::make_unique_for_overwrite<std::byte[]>(std::max<std::uint64_t>(size, 1));
   char* at = reinterpret_cast<char*>(made.get());

@@ -51,8 +51,10 @@ void read_runs(Bytes& in, int width, std::int64_t count, Use&& use) {
 /// The next `count` differences, added up.
 std::vector<std::int64_t> read_deltas(Bytes& in, std::int64_t count);
 
-/// `count` texts, each of which lies in the page; or, of DeltaByteArray, in `made`, which they are put together in.
+/// `count` texts, each of which lies in the page; or, of DeltaByteArray, in `made`, which they are put together in, of `most`
+/// bytes at most.
 std::vector<std::string_view> read_delta_lengths(Bytes& in, std::int64_t count);
-std::vector<std::string_view> read_delta_texts(Bytes& in, std::int64_t count, std::unique_ptr<std::byte[]>& made);
+std::vector<std::string_view> read_delta_texts(Bytes& in, std::int64_t count, std::uint64_t most,
+                                               std::unique_ptr<std::byte[]>& made);
 
 }  // namespace kiln::parquet

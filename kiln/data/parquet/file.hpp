@@ -15,6 +15,7 @@ class ParquetFile {
  public:
   /// Of the rows that were read, columns of whole row groups are kept for the next ones, up to `most_bytes`. Rows of larger
   /// files are read in their order, or by a stream that shuffles (kiln/data/stream): each row at random would unpack a group.
+  /// A column of one group may take as much, or 1 GiB, or 64 times its bytes: pages of a few bytes may claim far more.
   /// Throws IoError; DataError where the file is none, or damaged.
   explicit ParquetFile(const std::string& path, std::int64_t most_bytes = std::int64_t{1} << 30)
       : ParquetFile(map_file(path), most_bytes) {}

@@ -37,7 +37,7 @@ struct ParquetFile::Open {
   std::shared_ptr<const Chunk> read(std::size_t column, std::size_t group) const {
     const parquet::RowGroup& rows = footer.groups[group];
     return std::make_shared<const Chunk>(
-        parquet::read_chunk(file, footer.columns[column], rows.chunks[column], rows.rows));
+        parquet::read_chunk(file, footer.columns[column], rows.chunks[column], rows.rows, most_bytes));
   }
 
   /// Lets go of those that nobody has used for longest, but of `newest`.

@@ -58,11 +58,11 @@ std::string Thrift::text() {
   return {reinterpret_cast<const char*>(letters.data()), letters.size()};
 }
 
-void Thrift::list(FunctionRef<void()> element) {
+void Thrift::list(FunctionRef<void()> element, std::uint64_t least) {
   wants(type_ == kList || type_ == kSet, "a list");
   const std::uint8_t head = bytes_.byte();
   const std::uint64_t count = head >> 4 == 15 ? bytes_.varint() : head >> 4;
-  if (count > bytes_.rest().size()) refuse(bytes_.file(), "its description has a list that ends too early");
+  if (count > bytes_.rest().size() / least) refuse(bytes_.file(), "its description has a list that ends too early");
   for (std::uint64_t i = 0; i < count; ++i) {
     type_ = head & 15;
     element();

@@ -22,8 +22,8 @@ class Thrift {
   std::int32_t whole32();
   bool flag();
   std::string text();
-  /// Calls element() for each, which must read it.
-  void list(FunctionRef<void()> element);
+  /// Calls element() for each, which must read it; none takes fewer than `least` bytes.
+  void list(FunctionRef<void()> element, std::uint64_t least = 1);
 
  private:
   void skip();

@@ -37,7 +37,7 @@ Values ValueReader::read(Bytes in, std::int32_t encoding, std::int64_t count, st
     case Encoding::DeltaByteArray: {
       if (kind != Kind::Bytes) break;
       Page made;
-      values.bytes = read_delta_texts(in, count, made.own);
+      values.bytes = read_delta_texts(in, count, most_, made.own);
       for (const std::string_view bytes : values.bytes)
         if (column_.width > 0 && std::ssize(bytes) != column_.width)
           refuse(file_, "a value of ", bytes.size(), " bytes where there should be ", column_.width);

@@ -23,8 +23,9 @@ Values understood(Values values, const Column& column, std::string_view file);
 
 class ValueReader {
  public:
-  /// Both stay.
-  ValueReader(const Column& column, std::string_view file) : column_(column), file_(file) {}
+  /// Both stay. No page may have more than `most` bytes of texts, if they are put together here.
+  ValueReader(const Column& column, std::string_view file, std::uint64_t most)
+      : column_(column), file_(file), most_(most) {}
 
   /// The values that pages of the column may refer to.
   void take_dictionary(Bytes in, std::int64_t count);
@@ -40,6 +41,7 @@ class ValueReader {
 
   const Column& column_;
   std::string_view file_;
+  std::uint64_t most_;
   Values dictionary_;
   std::int64_t dictionary_size_ = 0;
 };

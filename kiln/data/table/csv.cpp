@@ -1,6 +1,7 @@
 #include "kiln/data/table/csv.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -74,10 +75,9 @@ CsvFile::CsvFile(FileBytes file, const CsvFormat& format) : format_(format), rec
     at = scanned.end;
   }
   require<DataError>(named, file.name, ": holds no header with the names of its columns");
-  for (std::size_t i = 0; i < columns_.size(); ++i)
-    if (std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) !=
-        columns_.begin() + static_cast<std::ptrdiff_t>(i))
-      fail<DataError>(file.name, ": two columns are named '", shown(columns_[i]), "'");
+  std::unordered_set<std::string_view> names;
+  for (const std::string& column : columns_)
+    if (!names.insert(column).second) fail<DataError>(file.name, ": two columns are named '", shown(column), "'");
   records_ = Records(std::move(file), std::move(begins));
 }
 

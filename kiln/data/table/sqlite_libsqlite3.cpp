@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
 #include <type_traits>
@@ -18,6 +19,7 @@ struct Library {
   decltype(&sqlite3_open_v2) open;
   decltype(&sqlite3_close) close;
   decltype(&sqlite3_exec) exec;
+  decltype(&sqlite3_limit) limit;
   decltype(&sqlite3_errmsg) message;
   decltype(&sqlite3_prepare_v2) prepare;
   decltype(&sqlite3_finalize) finalize;
@@ -48,6 +50,7 @@ struct Library {
     find("sqlite3_open_v2", open);
     find("sqlite3_close", close);
     find("sqlite3_exec", exec);
+    find("sqlite3_limit", limit);
     find("sqlite3_errmsg", message);
     find("sqlite3_prepare_v2", prepare);
     find("sqlite3_finalize", finalize);
@@ -98,6 +101,11 @@ Database open_database(const std::string& path) {
   for (const char* const pragma : {"PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA query_only=ON"})
     if (const int result = sqlite.exec(database.get(), pragma, nullptr, nullptr, nullptr); result != SQLITE_OK)
       refuse(path, database.get(), result);
+  // No text or blob is longer than the file, unless a column is generated: zeroblob(1000000000) is a few bytes.
+  constexpr std::uintmax_t kOfAny = 1 << 20, kMost = 1'000'000'000;
+  const std::uintmax_t size = std::filesystem::file_size(path, ignored);
+  sqlite.limit(database.get(), SQLITE_LIMIT_LENGTH,
+               static_cast<int>(ignored ? kMost : std::clamp(size, kOfAny, kMost)));
   return database;
 }
 

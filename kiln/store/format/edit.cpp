@@ -43,7 +43,9 @@ void each_index(std::string_view path, F&& f) {
 }
 
 TensorSource empty_like(const TensorSource& source) {
-  return {.tensors = {}, .metadata = source.metadata, .format = source.format};
+  TensorSource empty{.tensors = {}, .metadata = source.metadata, .format = source.format};
+  empty.left_out = source.left_out;
+  return empty;
 }
 
 }  // namespace
@@ -51,12 +53,14 @@ TensorSource empty_like(const TensorSource& source) {
 TensorSource renamed(const TensorSource& source, std::span<const Rename> rules) {
   std::vector<std::pair<Regex, std::string_view>> compiled;
   for (const Rename& rule : rules) compiled.emplace_back(Regex(rule.pattern), rule.replacement);
-  TensorSource result = empty_like(source);
-  for (const auto& [before, tensor] : source.tensors) {
-    std::string name = before;
+  const auto renamed = [&](std::string name) {
     for (const auto& [pattern, replacement] : compiled) name = pattern.replace(name, replacement);
-    put(result, std::move(name), before, tensor);
-  }
+    return name;
+  };
+  TensorSource result = empty_like(source);
+  for (const auto& [before, tensor] : source.tensors) put(result, renamed(before), before, tensor);
+  result.left_out.clear();
+  for (const auto& [before, reason] : source.left_out) result.left_out.emplace(renamed(before), reason);
   return result;
 }
 
@@ -65,6 +69,11 @@ std::span<const Rename> norm_names() {
                                   {R"((^|\.)beta$)", "$1bias"},
                                   {R"((^|\.)moving_mean$)", "$1running_mean"},
                                   {R"((^|\.)moving_var(iance)?$)", "$1running_var"}};
+  return kRules;
+}
+
+std::span<const Rename> old_recurrent_names() {
+  static const Rename kRules[] = {{R"((^|\.)((weight|bias)_(ih|hh))$)", "$1layers.0.$2"}};
   return kRules;
 }
 
@@ -98,7 +107,11 @@ TensorSource under(const TensorSource& source, std::string_view key, std::string
   const std::string prefix = text(key, '.');
   for (const auto& [name, tensor] : source.tensors)
     if (name.starts_with(prefix)) result.tensors.emplace(name.substr(prefix.size()), tensor);
-  require<DataError>(!result.tensors.empty(), file, ": no tensor lies under '", shown(key), "'");
+  result.left_out.clear();
+  for (const auto& [name, reason] : source.left_out)
+    if (name.starts_with(prefix)) result.left_out.emplace(name.substr(prefix.size()), reason);
+  require<DataError>(!result.tensors.empty() || !result.left_out.empty(), file, ": no tensor lies under '", shown(key),
+                     "'");
   return result;
 }
 

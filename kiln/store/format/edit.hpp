@@ -17,6 +17,9 @@ TensorSource renamed(const TensorSource& source, std::span<const Rename> rules);
 /// gamma and beta, moving_mean and moving_variance, as TensorFlow and older models call what PyTorch and Kiln call weight
 /// and bias, running_mean and running_var.
 std::span<const Rename> norm_names();
+/// weight_ih, weight_hh, bias_ih, bias_hh to those of layers.0: how Kiln called the weights of an Lstm before it had several
+/// layers.
+std::span<const Rename> old_recurrent_names();
 
 /// The numbers of each list's elements without gaps, in their order: PyTorch's Sequential of layers and functions has
 /// fc.0.weight and fc.3.weight, a vector of layers fc.0.weight and fc.1.weight.

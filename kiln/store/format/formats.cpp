@@ -35,7 +35,23 @@ constexpr Format kFormats[] = {
     {"pytorch legacy", kNone, begins<is_pytorch_legacy>, open_pytorch, nullptr},
 };
 
-bool has_extension(const Format& format, std::string_view path) {
+/// Of programs that keep models, settings, tables and archives.
+constexpr std::string_view kOthers[] = {
+    ".onnx",       ".ort",    ".h5",     ".hdf5",    ".keras",  ".ckpt",     ".pb",      ".tflite",
+    ".pkl",        ".pickle", ".joblib", ".msgpack", ".params", ".pdparams", ".mlmodel", ".mlpackage",
+    ".caffemodel", ".t7",     ".pt2",    ".pte",     ".nemo",   ".ggml",     ".ggmf",    ".engine",
+    ".plan",       ".mat",    ".json",   ".yaml",    ".toml",   ".txt",      ".csv",     ".xml",
+    ".parquet",    ".arrow",  ".zip",    ".tar",     ".gz",     ".cpp",      ".hpp",     ".py"};
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return lower;
+}
+
+bool has_extension(const Format& format, std::string_view name) {
+  const std::string path = lower_case(name);
   return std::any_of(format.extensions.begin(), format.extensions.end(),
                      [&](std::string_view extension) { return !extension.empty() && path.ends_with(extension); });
 }
@@ -55,18 +71,50 @@ const Format& format_of(const FileBytes& file) {
 
 std::span<const Format> formats() { return kFormats; }
 
-const Format& format_for_writing(const std::string& path) {
+namespace {
+
+/// Null where the extension is none of a format that is written.
+const Format* find_written(const std::string& path) {
+  for (const Format& format : kFormats)
+    if (format.write && has_extension(format, path)) return &format;
+  return nullptr;
+}
+
+std::string written_extensions() {
   std::string known;
-  for (const Format& format : kFormats) {
-    if (format.write && has_extension(format, path)) return format;
+  for (const Format& format : kFormats)
     if (format.write) known += text(known.empty() ? "" : ", ", format.extensions[0]);
+  return known;
+}
+
+}  // namespace
+
+const Format& format_for_writing(const std::string& path) {
+  if (const Format* const format = find_written(path)) return *format;
+  fail<ArgumentError>(shown(path), ": the extension says in which format to write: ", written_extensions());
+}
+
+const Format& format_for_saving(const std::string& path) {
+  if (const Format* const format = find_written(path)) return *format;
+  const std::string lower = lower_case(path);
+  for (const std::string_view other : kOthers) {
+    if (!lower.ends_with(other)) continue;
+    fail<ArgumentError>("save: ", shown(path), ": Kiln writes no tensors as ", other, ", but as ", written_extensions(),
+                        other == ".onnx" ? "; onnx::save (kiln/onnx/save.hpp) writes a network that computes"
+                                         : ", and as safetensors where there is no extension");
   }
-  fail<ArgumentError>(shown(path), ": the extension says in which format to write: ", known);
+  return *std::ranges::find(kFormats, "safetensors", &Format::name);
 }
 
 TensorSource open_tensors(const FileBytes& file) {
   const Format& format = format_of(file);
   TensorSource source = format.open(file);
+  std::uint64_t all = 0;  // tensors may share bytes, or be inflated
+  for (const auto& [name, tensor] : source.tensors) {
+    const auto bytes = static_cast<std::uint64_t>(numel(tensor.shape)) * size_of(tensor.dtype);
+    if (__builtin_add_overflow(all, bytes, &all)) all = ~std::uint64_t{0};
+  }
+  require_inflation(file.name, all, file.bytes.size());
   source.format = format.name;
   return source;
 }

@@ -1,11 +1,28 @@
 #include "kiln/store/format/source.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/setting/setting.hpp"
 
 namespace kiln {
+
+void require_inflation(std::string_view what, std::uint64_t size, std::uint64_t from, std::uint64_t of_any) {
+  if (size <= of_any) return;
+  constexpr std::uint64_t kUsual = 100;
+  std::uint64_t most = kUsual;
+  if (const char* const wish = setting("KILN_INFLATION")) {
+    const std::string_view said = wish;
+    const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), most);
+    require<ArgumentError>(error == std::errc() && end == said.data() + said.size() && most > 0, "KILN_INFLATION: '",
+                           shown(said), "' is no whole number from 1 on");
+  }
+  require<DataError>(size / most <= from, what, ": ", from, " bytes stand for ", size, ", more than the ", most,
+                     " times that are allowed (KILN_INFLATION=", size / std::max<std::uint64_t>(from, 1) + 1,
+                     " in the environment allows it)");
+}
 
 StoredTensor stored(TensorData data) {
   const auto bytes = static_cast<std::int64_t>(data.bytes().size());

@@ -39,6 +39,8 @@ struct TensorSource {
   std::string_view format = "memory";  // "safetensors"
   /// Other names of tensors, by these: a model's tied parameters. PyTorch's files have them, others each tensor once.
   std::map<std::string, std::string> also = {};
+  /// What else the file has by such names and cannot be read here, and why: element types that Kiln does not have.
+  std::map<std::string, std::string> left_out = {};
 };
 
 /// What takes the bytes of a file, one piece after another.
@@ -59,6 +61,9 @@ struct Format {
 std::span<const Format> formats();
 /// By the extension, of a file to be written. Throws ArgumentError with the extensions that there are.
 const Format& format_for_writing(const std::string& path);
+/// The same for save(), which writes safetensors where the extension names no format, "weights" or "run.3". Throws
+/// ArgumentError where it names one that Kiln does not write tensors in, ".h5" or ".onnx".
+const Format& format_for_saving(const std::string& path);
 
 /// The file's tensors, whatever its format, which its first bytes tell; or of all the files that an index of shards
 /// (model.safetensors.index.json) names, or of the only one in a directory. Throws IoError, DataError.
@@ -67,6 +72,11 @@ TensorSource open_tensors(const FileBytes& file);
 
 /// Replaces the file in one step. Throws IoError, ArgumentError, or what reading a tensor throws.
 void write_tensors(const TensorSource& source, const std::string& path);
+
+/// Throws DataError where `size` bytes come out of `from` in a file, more than `of_any` and more than 100 times as much, or as
+/// many times as the setting `inflation` (KILN_INFLATION) says: a small file is not to fill the memory unasked.
+void require_inflation(std::string_view what, std::uint64_t size, std::uint64_t from,
+                       std::uint64_t of_any = std::uint64_t{1} << 30);
 
 /// A tensor that is in memory already.
 StoredTensor stored(TensorData data);

@@ -107,6 +107,7 @@ class Layers {
 TensorSource with_pytorch_layers(const TensorSource& source, std::string_view file) {
   const Layers layers(source);
   TensorSource result{.tensors = {}, .metadata = source.metadata, .format = source.format};
+  result.left_out = source.left_out;
   for (const auto& [name, tensor] : source.tensors)
     if (!is_count_of_batches(name)) result.tensors.emplace(layers.renamed(name), tensor);
   return split(result, attention_parts(), file);

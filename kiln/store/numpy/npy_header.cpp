@@ -31,6 +31,20 @@ class Literal {
   void expect(char mark) {
     if (!consume(mark)) wrong("expected '", mark, "'");
   }
+  /// What stands in brackets, and brackets in them.
+  void skip_list() {
+    int depth = 0;
+    do {
+      if (at_ == text_.size()) wrong("a list without an end");
+      const char letter = text_[at_];
+      if (letter == '\'' || letter == '"') {
+        string();
+        continue;
+      }
+      depth += (letter == '[' || letter == '(') - (letter == ']' || letter == ')');
+      ++at_;
+    } while (depth > 0);
+  }
   std::string_view string() {
     const char quote = consume('"') ? '"' : '\'';
     if (quote == '\'') expect(quote);
@@ -68,6 +82,12 @@ class Literal {
     }
     return shape;
   }
+  std::size_t at() const { return at_; }
+  bool at_list() {
+    if (!consume('[')) return false;
+    --at_;
+    return true;
+  }
   template <class... Parts>
   [[noreturn]] void wrong(const Parts&... parts) const {
     fail<DataError>(file_, ": header, byte ", at_, ": ", parts...);
@@ -79,21 +99,28 @@ class Literal {
 };
 
 void read_descr(Literal& in, NpyHeader& header) {
-  if (in.consume('[')) in.wrong("the elements are structures, which are no numbers");
+  if (in.at_list()) {
+    in.skip_list();
+    header.unread = "has elements that are structures, which are no numbers";
+    return;
+  }
   const std::string_view descr = in.string();
   const std::string_view code = descr.substr(std::min<std::size_t>(descr.size(), 1));
   const auto found = std::find(kCodes.begin(), kCodes.end(), code);
   const bool order = !descr.empty() && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
-  if (!order || code.empty() || found == kCodes.end())
-    in.wrong("elements of type '", shown(descr), "'", code.starts_with('O') ? " are pickled objects" : "",
+  if (!order || code.empty() || found == kCodes.end()) {
+    header.unread =
+        text("has elements of type '", shown(descr), "'", code.starts_with('O') ? ", which are pickled objects" : "",
              ": Kiln reads real numbers and booleans");
+    return;
+  }
   header.dtype = static_cast<DType>(found - kCodes.begin());
   header.big_endian = descr[0] == '>';
 }
 
 }  // namespace
 
-NpyHeader read_npy_header(const FileBytes& file) {
+NpyHeader read_npy_header(const FileBytes& file, std::uint64_t size) {
   ByteReader in(file, "header");
   if (in.text(std::min<std::size_t>(kMagic.size(), in.left())) != kMagic)
     fail<DataError>(file.name, ": not an array in NumPy's format");
@@ -101,6 +128,8 @@ NpyHeader read_npy_header(const FileBytes& file) {
   in.number<std::uint8_t>();
   if (major < 1 || major > 3) in.wrong("version ", int{major}, "; Kiln knows 1 to 3");
   const std::uint64_t length = major == 1 ? in.number<std::uint16_t>() : in.number<std::uint32_t>();
+  if (length > kLongestNpyHeader - in.at())
+    in.wrong("a header of ", length, " bytes; Kiln reads ", kLongestNpyHeader, " at most");
   NpyHeader header;
   Literal literal(in.text(length), file.name);
   header.data_begin = in.at();
@@ -119,9 +148,10 @@ NpyHeader read_npy_header(const FileBytes& file) {
     }
   }
   if (!descr || !order || !shape) literal.wrong("'descr', 'fortran_order' or 'shape' is missing");
+  if (!header.unread.empty()) return header;
   const std::int64_t bytes = checked_bytes(file.name, "array", header.shape, header.dtype);
-  require<DataError>(static_cast<std::uint64_t>(bytes) == in.left(), file.name, ": ", name(header.dtype), " ",
-                     header.shape, " takes ", bytes, " bytes, the file has ", in.left());
+  require<DataError>(static_cast<std::uint64_t>(bytes) == size - header.data_begin, file.name, ": ", name(header.dtype),
+                     " ", header.shape, " takes ", bytes, " bytes, the file has ", size - header.data_begin);
   return header;
 }
 

@@ -20,7 +20,7 @@ Dims column_major(const Shape& shape) {
 }
 
 TensorData read_array(const FileBytes& file) {
-  const NpyHeader header = read_npy_header(file);
+  const NpyHeader header = read_npy_header(file, file.bytes.size());
   const auto bytes = file.bytes.subspan(header.data_begin);
   TensorData data = header.fortran_order ? gather(bytes, header.shape, header.dtype, column_major(header.shape), 0)
                                          : TensorData::lent(header.shape, header.dtype, bytes, file.owner);
@@ -33,14 +33,13 @@ TensorData read_array(const FileBytes& file) {
   return data;
 }
 
-StoredTensor array_of(const FileBytes& file, std::function<TensorData()> read) {
-  const NpyHeader header = read_npy_header(file);
+StoredTensor array_of(const NpyHeader& header, std::uint64_t size, std::function<TensorData()> read) {
   return {.shape = header.shape,
           .dtype = header.dtype,
           .encoding = header.fortran_order ? "column-major"
                       : header.big_endian  ? "big-endian"
                                            : "",
-          .stored_bytes = static_cast<std::int64_t>(file.bytes.size() - header.data_begin),
+          .stored_bytes = static_cast<std::int64_t>(size - header.data_begin),
           .read = std::move(read)};
 }
 
@@ -64,8 +63,10 @@ bool is_npy(std::span<const std::byte> bytes) {
 }
 
 TensorSource open_npy(const FileBytes& file) {
+  const NpyHeader header = read_npy_header(file, file.bytes.size());
+  require<DataError>(header.unread.empty(), file.name, ": ", header.unread);
   TensorSource source;
-  source.tensors.emplace("array", array_of(file, [file] { return read_array(file); }));
+  source.tensors.emplace("array", array_of(header, file.bytes.size(), [file] { return read_array(file); }));
   return source;
 }
 
@@ -85,11 +86,20 @@ bool is_npz(const FileBytes& file) {
 TensorSource open_npz(const FileBytes& file) {
   TensorSource source;
   for (const auto& [name, entry] : read_zip(file)) {
-    const FileBytes array = zip_contents(file, name, entry);
-    StoredTensor tensor = array_of(array, [file, name, entry] { return read_array(zip_contents(file, name, entry)); });
+    if (!name.ends_with(kSuffix)) {
+      source.left_out.emplace(name, "is no array: its name does not end with .npy");
+      continue;
+    }
+    const std::string array = name.substr(0, name.size() - kSuffix.size());
+    const NpyHeader header = read_npy_header(zip_beginning(file, name, entry, kLongestNpyHeader), entry.size);
+    if (!header.unread.empty()) {
+      source.left_out.emplace(array, header.unread);
+      continue;
+    }
+    StoredTensor tensor =
+        array_of(header, entry.size, [file, name, entry] { return read_array(zip_contents(file, name, entry)); });
     if (entry.deflated) tensor.encoding = "deflate", tensor.stored_bytes = static_cast<std::int64_t>(entry.stored);
-    source.tensors.emplace(name.substr(0, name.size() - (name.ends_with(kSuffix) ? kSuffix.size() : 0)),
-                           std::move(tensor));
+    source.tensors.emplace(array, std::move(tensor));
   }
   return source;
 }

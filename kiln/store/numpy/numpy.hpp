@@ -13,6 +13,7 @@ void write_npy(const TensorSource& source, ByteSink sink);
 
 /// A zip archive with entries *.npy.
 bool is_npz(const FileBytes& file);
+/// Reads the arrays' headers alone; texts, structures and complex numbers are left out (TensorSource::left_out).
 TensorSource open_npz(const FileBytes& file);
 /// Stored, not compressed, so that it can be mapped.
 void write_npz(const TensorSource& source, ByteSink sink);

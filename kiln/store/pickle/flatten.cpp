@@ -5,14 +5,20 @@
 namespace kiln::pickle {
 namespace {
 
-// A pickle may hold itself, or a list twice that holds a list twice that ...
+// A pickle may hold itself, or a list twice that holds a list twice that ...: a few bytes have so many parts and so much text at
+// most, and others as many times what they are.
 constexpr int kDeepest = 64;
-constexpr std::size_t kMostParts = 4'000'000, kMostText = std::size_t{1} << 28;
+constexpr std::size_t kPartsOfAny = 100'000, kTextOfAny = std::size_t{1} << 24, kTextOfByte = 32;
 
 class Flattener {
  public:
-  Flattener(std::string_view file, Metadata& metadata, FunctionRef<void(const std::string&, const Value&)> tensor)
-      : file_(file), metadata_(metadata), tensor_(tensor) {}
+  Flattener(std::string_view file, std::size_t bytes, Metadata& metadata,
+            FunctionRef<void(const std::string&, const Value&)> tensor)
+      : file_(file),
+        most_parts_(kPartsOfAny + bytes),
+        most_text_(kTextOfAny + kTextOfByte * bytes),
+        metadata_(metadata),
+        tensor_(tensor) {}
 
   void visit(const Value& value, const std::string& path, int depth) {
     count(path, depth);
@@ -36,8 +42,8 @@ class Flattener {
   void count(const std::string& path, int depth) {
     require<DataError>(depth <= kDeepest, file_, ": pickle: nested more than ", kDeepest, " deep, or in itself");
     text_ += path.size();
-    require<DataError>(++parts_ <= kMostParts && text_ <= kMostText, file_, ": pickle: more than ", kMostParts,
-                       " parts");
+    require<DataError>(++parts_ <= most_parts_, file_, ": pickle: more than ", most_parts_, " parts");
+    require<DataError>(text_ <= most_text_, file_, ": pickle: more than ", most_text_, " bytes of text");
   }
   static std::string joined(const std::string& path, const std::string& name) {
     return path.empty() || name.empty() ? path + name : text(path, '.', name);
@@ -53,7 +59,7 @@ class Flattener {
     for (const Value* entry : list) {
       if (out.size() > 1) out += ", ";
       out += scalar(*entry);
-      require<DataError>(text_ + out.size() <= kMostText, file_, ": pickle: too much text");
+      require<DataError>(text_ + out.size() <= most_text_, file_, ": pickle: more than ", most_text_, " bytes of text");
     }
     return out + "]";
   }
@@ -69,6 +75,7 @@ class Flattener {
   }
 
   std::string_view file_;
+  std::size_t most_parts_, most_text_;
   Metadata& metadata_;
   FunctionRef<void(const std::string&, const Value&)> tensor_;
   std::size_t parts_ = 0, text_ = 0;
@@ -76,9 +83,9 @@ class Flattener {
 
 }  // namespace
 
-void flatten(const Value& value, std::string_view file, Metadata& metadata,
+void flatten(const Value& value, std::string_view file, std::size_t bytes, Metadata& metadata,
              FunctionRef<void(const std::string&, const Value&)> tensor) {
-  Flattener(file, metadata, tensor).visit(value, {}, 0);
+  Flattener(file, bytes, metadata, tensor).visit(value, {}, 0);
 }
 
 }  // namespace kiln::pickle

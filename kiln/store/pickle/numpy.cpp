@@ -54,12 +54,18 @@ Complaint element_type(const List& arguments, Value& result) {
       result.is = ElementType{type.dtype};
       return {};
     }
-  return text("NumPy's element type '", shown(name ? name->text : ""), "', which Kiln does not have");
+  if (!name) return "an element type of NumPy's without a name";
+  result.is = ElementType{DType::U8, name->text};
+  return {};
 }
 
 Complaint numpy_number(const List& arguments, Value& result) {
   const auto* const type = arguments.size() == 2 ? arguments[0]->as<ElementType>() : nullptr;
   if (!type) return "a number of NumPy's is not described by type and bytes";
+  if (!type->unread.empty()) {
+    result.is = nullptr;
+    return {};
+  }
   TensorData number({}, type->dtype);
   if (!read_elements(*arguments[1], number)) return "a number of NumPy's has not the bytes of its type";
   if (type->dtype == DType::Bool) result.is = number.to_vector<std::int64_t>()[0] != 0;
@@ -69,14 +75,14 @@ Complaint numpy_number(const List& arguments, Value& result) {
 }
 
 Complaint empty_array(const List&, Value& result) {
-  result.is = Array{TensorData({0}, DType::F32)};
+  result.is = std::make_shared<Array>(Array{TensorData({0}, DType::F32)});
   return {};
 }
 
-Complaint set_byte_order(const Value& state) {
+Complaint set_byte_order(const ElementType& type, const Value& state) {
   const List* const parts = state.as<List>();
   const auto* const order = parts && parts->size() > 1 ? (*parts)[1]->as<Text>() : nullptr;
-  if (!order || (order->text != "<" && order->text != "|" && order->text != "="))
+  if (type.unread.empty() && (!order || (order->text != "<" && order->text != "|" && order->text != "=")))
     return "an element type of NumPy's that is not little-endian";
   return {};
 }
@@ -88,6 +94,11 @@ Complaint set_elements(const Value& state, Array& array) {
   const auto* const type = (*parts)[2]->as<ElementType>();
   const auto* const column_major = (*parts)[3]->as<bool>();
   const auto* const letters = (*parts)[4]->as<Text>();
+  if (type && !type->unread.empty()) {  // whose elements may be whatever a pickle holds
+    array.unread = type->unread;
+    array.shape = shape;
+    return {};
+  }
   if (!type || !column_major || !letters) return "an array of NumPy's that is not described by type, order and bytes";
   std::int64_t size = static_cast<std::int64_t>(size_of(type->dtype));
   for (const std::int64_t dim : shape)

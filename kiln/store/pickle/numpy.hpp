@@ -12,7 +12,7 @@ Complaint numpy_number(const List& arguments, Value& result);
 Complaint empty_array(const List& arguments, Value& result);
 
 /// What BUILD gives them: the order of a number's bytes; version, shape, dtype, is it column-major?, and elements.
-Complaint set_byte_order(const Value& state);
+Complaint set_byte_order(const ElementType& type, const Value& state);
 Complaint set_elements(const Value& state, Array& array);
 
 }  // namespace kiln::pickle

@@ -44,16 +44,23 @@ TensorData read_tensor(const Tensor& tensor, const FileBytes& storage) {
 }
 
 /// `find(key)` gives a storage, or nothing.
-TensorSource tensors_of(const pickle::Value& root, const FileBytes& file,
+TensorSource tensors_of(const pickle::Value& root, const FileBytes& file, std::size_t pickled,
                         FunctionRef<Storage(const pickle::StorageRef&)> find) {
   TensorSource source;
   const auto put = [&](const std::string& name, StoredTensor stored) {
     const bool fresh = source.tensors.emplace(name, std::move(stored)).second;
     require<DataError>(fresh, file.name, ": tensor '", shown(name), "' stands there twice");
   };
-  pickle::flatten(root, file.name, source.metadata, [&](const std::string& name, const pickle::Value& value) {
-    if (const auto* const array = value.as<pickle::Array>()) return put(name, stored(array->data));
+  const auto leave_out = [&](const std::string& name, std::string_view type, const Shape& shape) {
+    source.left_out.emplace(name, text("is of type '", shown(type), "' and shape ", shape, ": Kiln has no such type"));
+  };
+  const auto take = [&](const std::string& name, const pickle::Value& value) {
+    if (const auto* const array = value.as<pickle::Array>()) {
+      if (!array->unread.empty()) return leave_out(name, array->unread, array->shape);
+      return put(name, stored(array->data));
+    }
     const Tensor& tensor = *value.as<Tensor>();
+    if (tensor.other) return leave_out(name, tensor.other->name, tensor.shape);
     const Storage storage = find(tensor.storage);
     require<DataError>(storage != nullptr, file.name, ": tensor '", shown(name), "': its storage '",
                        shown(tensor.storage.key), "' is not in the file");
@@ -62,7 +69,8 @@ TensorSource tensors_of(const pickle::Value& root, const FileBytes& file,
                .encoding = is_row_major(tensor) ? "" : "strided",
                .stored_bytes = numel(tensor.shape) * static_cast<std::int64_t>(size_of(tensor.dtype)),
                .read = [tensor, storage] { return read_tensor(tensor, storage()); }});
-  });
+  };
+  pickle::flatten(root, file.name, pickled, source.metadata, take);
   return source;
 }
 
@@ -78,18 +86,25 @@ TensorSource open_zip(const FileBytes& file) {
   require<DataError>(!name.empty(), file.name, ": the zip archive has no data.pkl: PyTorch did not write it");
   const std::string folder = name.substr(0, name.size() - kPickle.size());
   if (const auto order = entries.find(folder + "byteorder"); order != entries.end()) {
+    constexpr std::uint64_t kLongestWord = 16;
+    require<DataError>(order->second.size <= kLongestWord, file.name, ": the name of its byte order has ",
+                       order->second.size, " bytes");
     const FileBytes word = zip_contents(file, order->first, order->second, true);
     const std::string_view said(reinterpret_cast<const char*>(word.bytes.data()), word.bytes.size());
     require<DataError>(said == "little", file.name, ": written by a machine of byte order '", shown(said), "'");
   }
+  constexpr std::uint64_t kOfAnyPickle = 1 << 26;
+  require_inflation(text(file.name, ": '", shown(name), "'"), entries.at(name).size, entries.at(name).stored,
+                    kOfAnyPickle);
   const FileBytes pickled = zip_contents(file, name, entries.at(name), true);
   pickle::Arena arena;
   std::size_t at = 0;
-  return tensors_of(pickle::unpickle(pickled, at, arena), file, [&](const pickle::StorageRef& storage) -> Storage {
+  const auto find = [&](const pickle::StorageRef& storage) -> Storage {
     const auto entry = entries.find(text(folder, "data/", storage.key));
     if (entry == entries.end()) return nullptr;
     return [file, name = entry->first, entry = entry->second] { return zip_contents(file, name, entry); };
-  });
+  };
+  return tensors_of(pickle::unpickle(pickled, at, arena), file, pickled.bytes.size(), find);
 }
 
 /// Pickles of a magic number, a version, the machine, the object and the storages' keys; then each storage's number of
@@ -110,9 +125,12 @@ TensorSource open_legacy(const FileBytes& file) {
   // A storage's type, and so its size, is known by the tensors that lie in it.
   std::map<std::string_view, std::size_t> element_sizes;
   Metadata ignored;
-  pickle::flatten(root, file.name, ignored, [&](const std::string&, const pickle::Value& value) {
+  const std::size_t pickled = at;
+  pickle::flatten(root, file.name, pickled, ignored, [&](const std::string&, const pickle::Value& value) {
     if (const auto* const tensor = value.as<Tensor>())
-      element_sizes.emplace(tensor->storage.key, tensor->storage.typed ? size_of(tensor->storage.dtype) : 1);
+      element_sizes.emplace(tensor->storage.key, tensor->storage.other   ? tensor->storage.other->bytes
+                                                 : tensor->storage.typed ? size_of(tensor->storage.dtype)
+                                                                         : 1);
   });
   std::map<std::string, FileBytes, std::less<>> storages;
   ByteReader in(file, "storages", at);
@@ -127,7 +145,7 @@ TensorSource open_legacy(const FileBytes& file) {
         std::string(key->text),
         FileBytes{in.take(count * size->second), text(file.name, ": storage '", shown(key->text), "'"), file.owner});
   }
-  return tensors_of(root, file, [&](const pickle::StorageRef& storage) -> Storage {
+  return tensors_of(root, file, pickled, [&](const pickle::StorageRef& storage) -> Storage {
     const auto found = storages.find(storage.key);
     if (found == storages.end()) return nullptr;
     return [bytes = found->second] { return bytes; };

@@ -26,6 +26,25 @@ constexpr NamedType kTypes[] = {
     {"short", DType::I16},   {"int8", DType::I8},    {"uint64", DType::U64},    {"uint32", DType::U32},
     {"uint16", DType::U16},  {"uint8", DType::U8},   {"bool", DType::Bool}};
 
+constexpr OtherType kOthers[] = {{"", "float8_e4m3fn", 1},
+                                 {"", "float8_e4m3fnuz", 1},
+                                 {"", "float8_e5m2", 1},
+                                 {"", "float8_e5m2fnuz", 1},
+                                 {"", "float8_e8m0fnu", 1},
+                                 {"", "float4_e2m1fn_x2", 1},
+                                 {"", "complex32", 4},
+                                 {"ComplexFloatStorage", "complex64", 8},
+                                 {"ComplexDoubleStorage", "complex128", 16},
+                                 {"QInt8Storage", "qint8", 1},
+                                 {"QUInt8Storage", "quint8", 1},
+                                 {"QInt32Storage", "qint32", 4}};
+
+const OtherType* find_other(std::string_view OtherType::* key, std::string_view name) {
+  for (const OtherType& other : kOthers)
+    if (!name.empty() && other.*key == name) return &other;
+  return nullptr;
+}
+
 const NamedType* find(std::span<const NamedType> table, std::string_view name) {
   const auto found = std::find_if(table.begin(), table.end(), [&](const NamedType& row) { return row.name == name; });
   return found == table.end() ? nullptr : &*found;
@@ -33,8 +52,9 @@ const NamedType* find(std::span<const NamedType> table, std::string_view name) {
 
 /// Of PyTorch's element types, also those that Kiln has not: what is made of them is refused, by a better sentence.
 bool names_type(const Global& global) {
-  return global.module == "torch" && (global.name.ends_with("Storage") || find(kTypes, global.name) ||
-                                      global.name.starts_with("complex") || global.name.starts_with("float8"));
+  return global.module == "torch" &&
+         (global.name.ends_with("Storage") || find(kTypes, global.name) || global.name.starts_with("complex") ||
+          global.name.starts_with("float8") || find_other(&OtherType::name, global.name));
 }
 
 bool is_untyped(const Global& global) { return global.module == "torch.storage" && global.name == "UntypedStorage"; }
@@ -72,14 +92,17 @@ Complaint rebuild(const List& arguments, bool names_type, Value& result) {
   tensor.storage = *storage;
   tensor.offset = *offset;
   tensor.dtype = storage->dtype;
+  tensor.other = storage->other;
   if (names_type) {
     const auto* const global = arguments[6]->as<Global>();
     const NamedType* const type = global ? find(kTypes, global->name) : nullptr;
-    if (!type) return text("a tensor of type ", shown(global ? global->name : ""), ", which Kiln does not have");
-    tensor.dtype = type->dtype;
+    if (global && !type) tensor.other = find_other(&OtherType::name, global->name);
+    if (!type && !tensor.other)
+      return text("a tensor of type ", shown(global ? global->name : ""), ", which Kiln does not have");
+    if (type) tensor.dtype = type->dtype;
   }
-  result.is = tensor;
-  return check_extent(tensor);
+  result.is = std::make_shared<const Tensor>(tensor);
+  return tensor.other ? Complaint() : check_extent(tensor);
 }
 
 Complaint new_dict(const List& arguments, Value& result) {
@@ -195,9 +218,11 @@ Complaint read_storage(const Value& id, StorageRef& storage) {
   const auto* const count = (*parts)[4]->as<std::int64_t>();
   if (!type || !key || !count || *count < 0) return kWrong;
   if (parts->size() > 5 && !(*parts)[5]->as<std::nullptr_t>()) return "a storage that is a view of another";
-  storage = {.key = key->text, .typed = !is_untyped(*type), .dtype = DType::U8, .count = *count};
+  storage = {.key = key->text, .count = *count, .typed = !is_untyped(*type)};
   if (!storage.typed) return {};
   const NamedType* const named = type->module == "torch" ? find(kStorages, type->name) : nullptr;
+  if (!named && type->module == "torch") storage.other = find_other(&OtherType::storage, type->name);
+  if (storage.other) return {};
   if (!named) return text("a storage of type ", shown(type->name), ", which Kiln does not have");
   storage.dtype = named->dtype;
   return {};

@@ -1,5 +1,6 @@
 #include "kiln/store/pickle/unpickler.hpp"
 
+#include <array>
 #include <unordered_map>
 
 #include "kiln/core/error/shown.hpp"
@@ -11,14 +12,20 @@
 namespace kiln::pickle {
 namespace {
 
-// Of a state dict's pickle, which has a few hundred bytes for each tensor. Each byte may make a value.
-constexpr std::size_t kMostValues = 20'000'000;
+// A byte may make a value, or have one copied, each of which takes some 50 bytes. So many may any pickle make, and one for each
+// three bytes: the smallest numbers, of two bytes, are made once for all.
+constexpr std::size_t kValuesOfAny = 1'000'000, kBytesOfValue = 3;
+constexpr std::size_t kShared = 256;
 constexpr int kOldest = 2, kNewest = 5;
 
 class Machine {
  public:
   Machine(const FileBytes& file, std::size_t begin, Arena& arena)
-      : in_(file, "pickle", begin), arena_(arena), to_copy_(file.bytes.size()) {}
+      : in_(file, "pickle", begin),
+        arena_(arena),
+        before_(arena.size()),
+        most_(kValuesOfAny + in_.left() / kBytesOfValue),
+        to_copy_(file.bytes.size()) {}
 
   const Value& run() {
     if (in_.left() < 2 || static_cast<Op>(in_.number<std::uint8_t>()) != Op::Proto)
@@ -28,7 +35,8 @@ class Machine {
       const Op op = static_cast<Op>(in_.number<std::uint8_t>());
       if (op == Op::Stop) return *pop();
       step(op);
-      if (arena_.size() > kMostValues) in_.wrong("more than ", kMostValues, " values");
+      count(arena_.size() - before_);
+      count(memo_.size());
     }
   }
   std::size_t end() const { return in_.at(); }
@@ -47,6 +55,16 @@ class Machine {
 
   Value& make(decltype(Value::is) is) { return arena_.emplace_back(Value{std::move(is)}); }
   void push(decltype(Value::is) is) { stack_.push_back(&make(std::move(is))); }
+  /// One that nothing changes, which is made once.
+  void push_shared(std::size_t key, decltype(Value::is) is) {
+    if (!shared_[key]) shared_[key] = &make(std::move(is));
+    stack_.push_back(shared_[key]);
+  }
+  void count(std::size_t values) {
+    if (values > most_) in_.wrong("more than ", most_, " values");
+  }
+  /// Of what a call or a state makes a copy.
+  void count_copied(std::size_t entries) { count(copied_ += entries); }
   void push_text(std::uint64_t size) { push(Text{in_.text(size)}); }
   Value* pop() {
     if (stack_.empty() || (!marks_.empty() && stack_.size() <= marks_.back())) in_.wrong("an operand is missing");
@@ -109,9 +127,14 @@ class Machine {
     const auto* const function = called->as<Global>();
     const auto* const list = arguments->as<List>();
     if (!function || !list) in_.wrong("REDUCE calls something that is no known function");
-    // What a call gives may be a copy of a list: so many are enough.
-    if (const List* const copied = list->empty() ? nullptr : (*list)[0]->as<List>()) copied_ += copied->size();
-    if (copied_ > kMostValues) in_.wrong("more than ", kMostValues, " values");
+    // What a call gives may be a copy of its arguments, or of the first: so many are enough.
+    count_copied(list->size());
+    if (!list->empty()) {
+      const Value& first = *(*list)[0];
+      if (const auto* const copied = first.as<List>()) count_copied(copied->size());
+      if (const auto* const copied = first.as<Dict>()) count_copied(copied->size());
+      if (const auto* const copied = first.as<Object>()) count_copied(copied->attributes.size());
+    }
     Value& result = make(nullptr);
     accept(call(*function, *list, result));
     stack_.push_back(&result);
@@ -127,8 +150,9 @@ class Machine {
     const Value& state = *pop();
     Value& built = *top();
     if (built.as<Dict>() || built.as<Tensor>()) return;  // a state dict's _metadata says nothing about its tensors
-    if (built.as<ElementType>()) return accept(set_byte_order(state));
-    if (auto* const array = std::get_if<Array>(&built.is)) {
+    if (const auto* const type = built.as<ElementType>()) return accept(set_byte_order(*type, state));
+    if (auto* const large = std::get_if<Value::Large<Array>>(&built.is)) {
+      Array* const array = large->get();
       // So that no array's bytes are copied over and over.
       const List* const parts = state.as<List>();
       const Text* const elements = parts && parts->size() == 5 ? (*parts)[4]->as<Text>() : nullptr;
@@ -139,8 +163,7 @@ class Machine {
     auto* const object = std::get_if<Object>(&built.is);
     const auto* const attributes = state.as<Dict>();
     if (!object || !attributes) in_.wrong("BUILD gives an object a state, which Kiln does not run");
-    copied_ += attributes->size();
-    if (copied_ > kMostValues) in_.wrong("more than ", kMostValues, " values");
+    count_copied(attributes->size());
     object->attributes = *attributes;
   }
   [[noreturn]] void refuse(Op op) {
@@ -152,7 +175,7 @@ class Machine {
     const Value* const id = pop();
     StorageRef storage;
     accept(read_storage(*id, storage));
-    push(storage);
+    push(std::make_shared<const StorageRef>(storage));
   }
   void long_number(std::uint64_t size) {
     const std::string_view bytes = in_.text(size);
@@ -166,8 +189,9 @@ class Machine {
   Arena& arena_;
   std::vector<Value*> stack_;
   std::vector<std::size_t> marks_;
-  std::size_t copied_ = 0, to_copy_;
+  std::size_t before_, most_, copied_ = 0, to_copy_;
   std::unordered_map<std::uint32_t, Value*> memo_;
+  std::array<Value*, kShared + 3> shared_{};  // 0 to 255, None, True and False
 };
 
 void Machine::step(Op op) {
@@ -202,11 +226,14 @@ void Machine::step(Op op) {
 
 void Machine::literal(Op op) {
   switch (op) {
-    case Op::None: return push(nullptr);
-    case Op::NewTrue: return push(true);
-    case Op::NewFalse: return push(false);
+    case Op::None: return push_shared(kShared, nullptr);
+    case Op::NewTrue: return push_shared(kShared + 1, true);
+    case Op::NewFalse: return push_shared(kShared + 2, false);
     case Op::BinInt: return push(std::int64_t{in_.number<std::int32_t>()});
-    case Op::BinInt1: return push(std::int64_t{in_.number<std::uint8_t>()});
+    case Op::BinInt1: {
+      const auto number = in_.number<std::uint8_t>();
+      return push_shared(number, std::int64_t{number});
+    }
     case Op::BinInt2: return push(std::int64_t{in_.number<std::uint16_t>()});
     case Op::Long1: return long_number(in_.number<std::uint8_t>());
     case Op::Long4: return long_number(in_.number<std::uint32_t>());

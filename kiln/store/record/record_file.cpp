@@ -71,6 +71,17 @@ void check_entry(const FileBytes& file, const Directory::Tensor& entry) {
                      " does not come from ", entry.bytes, " bytes");
 }
 
+// Tensors that share bytes would let a small file stand for a large one.
+void check_overlap(const FileBytes& file, const std::vector<Directory::Tensor>& tensors) {
+  std::vector<const Directory::Tensor*> places;
+  for (const Directory::Tensor& tensor : tensors)
+    if (tensor.bytes > 0) places.push_back(&tensor);
+  std::ranges::sort(places, {}, &Directory::Tensor::begin);
+  for (std::size_t i = 1; i < places.size(); ++i)
+    require<DataError>(places[i - 1]->begin + places[i - 1]->bytes <= places[i]->begin, file.name, ": tensors '",
+                       shown(places[i - 1]->name), "' and '", shown(places[i]->name), "' overlap");
+}
+
 }  // namespace
 
 bool is_record(std::span<const std::byte> bytes) {
@@ -86,6 +97,7 @@ TensorSource open_record(const FileBytes& file) {
     const bool fresh = source.tensors.emplace(entry.name, stored_in(file, entry)).second;
     require<DataError>(fresh, file.name, ": tensor '", shown(entry.name), "' stands there twice");
   }
+  check_overlap(file, directory.tensors);
   return source;
 }
 

@@ -22,12 +22,21 @@ constexpr std::string_view kMetadataKey = "__metadata__";
 constexpr std::array<std::string_view, kDTypeCount> kDTypeNames = {  // in the order of DType
     "F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"};
 
+/// Of the format, and not of Kiln's; float4 and float6 lie packed.
+struct OtherType {
+  std::string_view name;
+  std::int64_t bits;
+};
+constexpr OtherType kOthers[] = {{"F8_E4M3", 8}, {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
+                                 {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"C64", 64}};
+
 /// One tensor's entry of the header; [begin, end) counts from the end of the header.
 struct Entry {
   std::string name;
   DType dtype = DType::F32;
   Shape shape = {};
   std::int64_t begin = 0, end = 0;
+  const OtherType* other = nullptr;  // instead of `dtype`
 };
 
 struct Header {
@@ -35,11 +44,13 @@ struct Header {
   Metadata metadata;
 };
 
-DType read_dtype(HeaderJson& json, std::string_view tensor) {
+void read_dtype(HeaderJson& json, Entry& entry) {
   const std::string name = json.string();
   const auto found = std::find(kDTypeNames.begin(), kDTypeNames.end(), name);
-  if (found == kDTypeNames.end()) json.wrong("tensor '", shown(tensor), "' has the unknown dtype '", shown(name), "'");
-  return static_cast<DType>(found - kDTypeNames.begin());
+  const auto other = std::ranges::find(kOthers, name, &OtherType::name);
+  if (found != kDTypeNames.end()) entry.dtype = static_cast<DType>(found - kDTypeNames.begin());
+  else if (other != std::end(kOthers)) entry.other = &*other;
+  else json.wrong("tensor '", shown(entry.name), "' has the unknown dtype '", shown(name), "'");
 }
 
 Entry read_entry(HeaderJson& json, std::string name) {
@@ -53,7 +64,7 @@ Entry read_entry(HeaderJson& json, std::string name) {
     };
     if (key == "dtype") {
       once(has_dtype);
-      entry.dtype = read_dtype(json, entry.name);
+      read_dtype(json, entry);
     } else if (key == "shape") {
       once(has_shape);
       json.each('[', ']', [&] {
@@ -104,10 +115,14 @@ void check_extent(const Entry& entry, std::int64_t data_size, std::string_view f
   require<DataError>(entry.begin <= entry.end && entry.end <= data_size, file, ": tensor '", shown(entry.name),
                      "': bytes ", entry.begin, " to ", entry.end, " do not lie within the file's ", data_size,
                      " bytes of data");
-  const std::int64_t expected = checked_bytes(file, entry.name, entry.shape, entry.dtype);
+  std::int64_t expected = checked_bytes(file, entry.name, entry.shape, entry.other ? DType::F64 : entry.dtype);
+  if (entry.other) {
+    const std::int64_t count = numel(entry.shape), bits = entry.other->bits;
+    expected = count / 8 * bits + (count % 8 * bits + 7) / 8;
+  }
   require<DataError>(entry.end - entry.begin == expected, file, ": tensor '", shown(entry.name),
-                     "': ", name(entry.dtype), " ", entry.shape, " takes ", expected, " bytes, its offsets span ",
-                     entry.end - entry.begin);
+                     "': ", entry.other ? entry.other->name : name(entry.dtype), " ", entry.shape, " takes ", expected,
+                     " bytes, its offsets span ", entry.end - entry.begin);
 }
 
 /// `entries` sorted by place: each must begin where the one before ends, the last must end the file.
@@ -180,10 +195,19 @@ TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_vi
 
   TensorFileView view{.tensors = {}, .metadata = std::move(header.metadata)};
   for (Entry& entry : header.entries) {
+    if (entry.other) {
+      const bool fresh = view.left_out
+                             .emplace(entry.name, text("is of type ", entry.other->name, " and shape ", entry.shape,
+                                                       ": Kiln has no such type"))
+                             .second;
+      require<DataError>(fresh, file, ": tensor '", shown(entry.name), "' stands there twice");
+      continue;
+    }
     const auto part =
         data.subspan(static_cast<std::size_t>(entry.begin), static_cast<std::size_t>(entry.end - entry.begin));
     if (entry.dtype == DType::Bool) check_booleans(entry, part, file);
-    const bool fresh = view.tensors.emplace(entry.name, TensorView{entry.shape, entry.dtype, part}).second;
+    const bool fresh = view.tensors.emplace(entry.name, TensorView{entry.shape, entry.dtype, part}).second &&
+                       !view.left_out.contains(entry.name);
     require<DataError>(fresh, file, ": tensor '", shown(entry.name), "' stands there twice");
   }
   return view;
@@ -261,6 +285,7 @@ bool is_safetensors(std::span<const std::byte> bytes) {
 TensorSource open_safetensors(const FileBytes& file) {
   TensorFileView view = view_safetensors(file.bytes, file.name);
   TensorSource source{.tensors = {}, .metadata = std::move(view.metadata)};
+  source.left_out = std::move(view.left_out);
   for (const auto& [name, tensor] : view.tensors) {
     const auto begin = static_cast<std::size_t>(tensor.bytes.data() - file.bytes.data());
     source.tensors.emplace(name, stored(file, tensor.bytes.empty() ? 0 : begin, tensor.shape, tensor.dtype));

@@ -24,6 +24,7 @@ struct TensorView {
 struct TensorFileView {
   std::map<std::string, TensorView> tensors;
   Metadata metadata;
+  std::map<std::string, std::string> left_out = {};  // as of a TensorSource
 };
 
 /// Checks everything: the header's length and grammar, names (UTF-8, each once), types, shapes of at most kMaxRank

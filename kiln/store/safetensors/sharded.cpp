@@ -56,6 +56,10 @@ TensorSource open_sharded(const FileBytes& index) {
     auto shard = shards.find(file);
     if (shard == shards.end()) shard = shards.emplace(file, open_tensors(map_file((folder / file).string()))).first;
     const auto tensor = shard->second.tensors.find(name);
+    if (const auto left_out = shard->second.left_out.find(name); left_out != shard->second.left_out.end()) {
+      all.left_out.insert(*left_out);
+      continue;
+    }
     require<DataError>(tensor != shard->second.tensors.end(), index_path, ": tensor '", shown(name), "' is not in ",
                        shown(file));
     all.tensors.insert(*tensor);

@@ -30,15 +30,21 @@ void refill(z_stream& z, std::span<const std::byte>& rest, std::vector<std::byte
   z.avail_out = piece(out.size() - done);
 }
 
+struct Inflation {
+  z_stream z{};
+  explicit Inflation(std::string_view what) {
+    require<MemoryError>(inflateInit2(&z, kRaw) == Z_OK, what, ": zlib has no memory to inflate it");
+  }
+  Inflation(const Inflation&) = delete;
+  Inflation& operator=(const Inflation&) = delete;
+  ~Inflation() { inflateEnd(&z); }
+};
+
 }  // namespace
 
 std::vector<std::byte> inflate(std::span<const std::byte> bytes, std::uint64_t size, std::string_view what) {
-  z_stream z{};
-  require<MemoryError>(inflateInit2(&z, kRaw) == Z_OK, what, ": zlib has no memory to inflate it");
-  struct End {
-    z_stream& z;
-    ~End() { inflateEnd(&z); }
-  } const end{z};
+  Inflation inflation(what);
+  z_stream& z = inflation.z;
   std::vector<std::byte> out(static_cast<std::size_t>(std::min<std::uint64_t>(size + 1, kPiece)));
   std::size_t done = 0;
   for (int status = Z_OK; status != Z_STREAM_END;) {
@@ -51,6 +57,23 @@ std::vector<std::byte> inflate(std::span<const std::byte> bytes, std::uint64_t s
     require<DataError>(done <= size, what, ": inflates to more than the ", size, " bytes that it should have");
   }
   require<DataError>(done == size, what, ": inflates to ", done, " bytes, not the ", size, " that it should have");
+  out.resize(done);
+  return out;
+}
+
+std::vector<std::byte> inflate_beginning(std::span<const std::byte> bytes, std::size_t count, std::string_view what) {
+  Inflation inflation(what);
+  z_stream& z = inflation.z;
+  std::vector<std::byte> out(count);
+  std::size_t done = 0;
+  for (int status = Z_OK; status != Z_STREAM_END && done < count;) {
+    refill(z, bytes, out, done);
+    const uInt room = z.avail_out;
+    status = ::inflate(&z, Z_NO_FLUSH);
+    done += room - z.avail_out;
+    require<DataError>(status == Z_OK || status == Z_STREAM_END, what, ": the compressed data are ",
+                       status == Z_BUF_ERROR ? "cut off" : "damaged");
+  }
   out.resize(done);
   return out;
 }

@@ -159,4 +159,16 @@ FileBytes zip_contents(const FileBytes& file, const std::string& name, const Zip
   return contents;
 }
 
+FileBytes zip_beginning(const FileBytes& file, const std::string& name, const ZipEntry& entry, std::size_t count) {
+  const auto bytes = file.bytes.subspan(entry.begin, static_cast<std::size_t>(entry.stored));
+  FileBytes contents{bytes.first(std::min(bytes.size(), count)), text(file.name, ": '", shown(name), "'"), file.owner};
+  if (entry.deflated) {
+    const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(count, entry.size));
+    const auto inflated = std::make_shared<const std::vector<std::byte>>(inflate_beginning(bytes, most, contents.name));
+    contents.bytes = *inflated;
+    contents.owner = inflated;
+  }
+  return contents;
+}
+
 }  // namespace kiln

@@ -25,5 +25,7 @@ std::map<std::string, ZipEntry> read_zip(const FileBytes& file);
 /// An entry's bytes: lent by the file where they are stored, otherwise inflated, in memory of their own. The checksum of
 /// inflated bytes is compared, and of stored ones where `checked`, which reads them all.
 FileBytes zip_contents(const FileBytes& file, const std::string& name, const ZipEntry& entry, bool checked = false);
+/// The first `count` of them at most, of which no checksum tells whether they are whole.
+FileBytes zip_beginning(const FileBytes& file, const std::string& name, const ZipEntry& entry, std::size_t count);
 
 }  // namespace kiln

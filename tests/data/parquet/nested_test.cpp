@@ -5,6 +5,7 @@
 
 #include "tests/data/parquet/stored.hpp"
 #include "tests/data/raised.hpp"
+#include "tests/support/peak_memory.hpp"
 
 namespace kiln {
 namespace {
@@ -249,6 +250,34 @@ TEST(ParquetNested, SaysWhatIsWrong) {
   };
   EXPECT_EQ(refused(Timed(), 0, "ancient"),
             ": column 'time': has a time before 1677 or after 2262, which nanoseconds of 64 bits do not reach");
+}
+
+// An old writer's says 0 rows in all, and its part two.
+TEST(ParquetNested, CountsTheRowsOfItsParts) {
+  struct Counted {
+    int n = 0;
+  };
+  const auto rows = parquet_rows<Counted>(ParquetFile(stored("uncounted")));
+  ASSERT_EQ(rows->size(), 2);
+  EXPECT_EQ(rows->get(0).n, 7);
+  EXPECT_EQ(rows->get(1).n, 8);
+}
+
+// 2^28 rows, all of them missing, in five bytes: ten bytes each are more than a part of this size may take.
+TEST(ParquetNested, ASmallPageDoesNotStandForGigabytes) {
+  struct Vast {
+    std::optional<int> n;
+  };
+  const std::string file = stored("vast");
+  const auto rows = parquet_rows<Vast>(ParquetFile(file));
+  EXPECT_EQ(rows->size(), 1 << 28);
+  std::string said;
+  const std::int64_t peak = test::peak_memory([&] { rows->get(0); });
+  EXPECT_GE(peak, 0);
+  EXPECT_LT(peak, 16 << 20);
+  EXPECT_EQ(
+      raised<DataError>([&] { rows->get(0); }),
+      file + ": column 'n' takes more than 1073741824 bytes in a part of 31 (ParquetFile's most_bytes allows more)");
 }
 
 TEST(ParquetNested, KnowsPagesByTheirChecksums) {

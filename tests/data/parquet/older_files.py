@@ -47,8 +47,21 @@ def node(name, repetition=None, children=None, type=None, converted=None, scale=
     return {1: type, 3: repetition, 4: name, 5: children, 6: converted, 7: scale, 8: precision}
 
 
+class Run:
+    """So many levels that are the same."""
+
+    def __init__(self, count, level):
+        self.count, self.level = count, level
+
+    def __len__(self):
+        return self.count
+
+
 def levels(numbers, most):
     """As runs of one, with their size before them."""
+    if isinstance(numbers, Run):
+        runs = varint(2 * numbers.count) + bytes([numbers.level])
+        return len(runs).to_bytes(4, "little") + runs
     runs = b"".join(varint(2) + bytes([n]) for n in numbers)
     return len(runs).to_bytes(4, "little") + runs if most else b""
 
@@ -76,7 +89,7 @@ def packed(raw, codec, blocks):
     return out
 
 
-def write(name, schema, columns, rows, codec=PLAIN, blocks=0, expected=None):
+def write(name, schema, columns, rows, codec=PLAIN, blocks=0, expected=None, said=None):
     """`columns`: of each leaf its type, path, most repetition and definition, levels of these, and values."""
     out, chunks = b"PAR1", []
     for type, path, most, repetitions, definitions, values in columns:
@@ -88,7 +101,7 @@ def write(name, schema, columns, rows, codec=PLAIN, blocks=0, expected=None):
                                               6: Long(len(head) + len(raw)), 7: Long(len(head) + len(body)),
                                               9: Long(len(out))}})
         out += head + body
-    footer = thrift({1: 1, 2: [node("schema", children=sum(n.pop("top", 0) for n in schema))] + schema, 3: Long(rows),
+    footer = thrift({1: 1, 2: [node("schema", children=sum(n.pop("top", 0) for n in schema))] + schema, 3: Long(rows if said is None else said),
                      4: [{1: chunks, 2: Long(len(out)), 3: Long(rows)}]})[1]
     path = pathlib.Path(__file__).with_name(name + ".parquet")
     path.write_bytes(out + footer + len(footer).to_bytes(4, "little") + b"PAR1")
@@ -144,3 +157,8 @@ write("ancient", [top("time", REQUIRED, type=INT96)],
       [(INT96, ["time"], (0, 0), [], [], [number(0) * 2 + number(1721426)])], 1)
 # A list that goes on where it is empty.
 write("astray", [top("d", REPEATED, type=INT32)], [(INT32, ["d"], (1, 1), [0, 1], [0, 1], [number(7)])], 1)
+# What the file says of its rows in all is not what its part says.
+write("uncounted", [top("n", REQUIRED, type=INT32)], [(INT32, ["n"], (0, 0), [], [], [number(7), number(8)])], 2,
+      expected=[{"n": 7}, {"n": 8}], said=0)
+# Five bytes that stand for 2^28 rows.
+write("vast", [top("n", OPTIONAL, type=INT32)], [(INT32, ["n"], (0, 1), [], Run(1 << 28, 0), [])], 1 << 28)

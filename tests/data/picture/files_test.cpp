@@ -10,6 +10,7 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/data/picture/folder.hpp"
+#include "kiln/data/png.hpp"
 #include "kiln/picture/decode.hpp"
 #include "kiln/store/format/source.hpp"
 
@@ -17,6 +18,7 @@
 #include "tests/data/picture/figures.hpp"
 #include "tests/data/raised.hpp"
 #include "tests/data/temporary_directory.hpp"
+#include "tests/support/peak_memory.hpp"
 
 namespace kiln {
 namespace {
@@ -143,6 +145,16 @@ TEST(Decode, MakesNothingForWhatCannotBeInAFile) {
   const Values jpeg = sized(test::kJpeg, static_cast<std::size_t>(frame.begin() - std::begin(test::kJpeg)) + 5,
                             {0x3e, 0x80, 0x3e, 0x80});
   EXPECT_NE(refused(jpeg).find("DecodeConfig::pixels_per_byte"), std::string::npos);
+}
+
+// Black: twelve megabytes out of twelve thousand bytes.
+TEST(Decode, TakesThreeBytesAPixel) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.file("black.png");
+  write_picture(blank(2048, 2048, 3), path);
+  const std::int64_t peak = test::peak_memory([&] { read_picture(path); });
+  EXPECT_GT(peak, 3 * 2048 * 2048 / 2);
+  EXPECT_LT(peak, 4 * 2048 * 2048);
 }
 
 TEST(Decode, EndsInDataErrorsWhateverTheBytes) {

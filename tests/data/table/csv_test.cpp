@@ -61,6 +61,10 @@ TEST(Csv, SaysWhereAFileIsDamaged) {
   EXPECT_EQ(open("a,b\n1,\"2\"3\n"), "t.csv:2: field 2 has '3' behind its quotes");
   EXPECT_EQ(open("a,a\n1,2\n"), "t.csv: two columns are named 'a'");
   EXPECT_EQ(open(""), "t.csv: holds no header with the names of its columns");
+  // Each name is looked up once, not compared with all others.
+  std::string many;
+  for (int i = 0; i < 200'000; ++i) many += text(i, ',');
+  EXPECT_EQ(open(many + "7\n"), "t.csv: two columns are named '7'");
   EXPECT_EQ(raised<ArgumentError>([&] { CsvFile(file_of("a\n"), {.delimiter = '"'}); }),
             "CSV: quotes and ends of lines cannot be delimiters");
 }

@@ -57,6 +57,17 @@ TEST(Sqlite, ReadsRowsAsCells) {
   EXPECT_EQ(table.place(2), directory.file("t.db") + ": items, row 90");
 }
 
+// A column that is generated may be far longer than the file.
+TEST(Sqlite, NoCellIsLongerThanTheFile) {
+  const test::TemporaryDirectory directory;
+  const std::string path = made_by(directory,
+                                   "CREATE TABLE t (a INTEGER, b BLOB AS (zeroblob(a)));"
+                                   "INSERT INTO t (a) VALUES (1000), (900000000);");
+  const SqliteTable table(path, "t");
+  EXPECT_EQ(std::get<std::vector<std::byte>>(table.get(0)[1]).size(), 1000u);
+  EXPECT_EQ(raised<DataError>([&] { table.get(1); }), path + ": t: string or blob too big");
+}
+
 TEST(Sqlite, ReadsRowsAsStructsFromAnyThread) {
   const test::TemporaryDirectory directory;
   const auto items = sqlite_rows<Item>(SqliteTable(made_by(directory, kItems), "items"));

@@ -18,6 +18,7 @@
 
 #include "../temporary.hpp"
 #include "samples.hpp"
+#include "zip_files.hpp"
 
 namespace kiln {
 namespace {
@@ -191,11 +192,61 @@ TEST(Numpy, ReadsFortransOrderAndBigEndianNumbers) {
     return error_of([&] { open_npy(in_memory(bytes_of(other), "a.npy")); });
   };
   EXPECT_EQ(refused("'|O' "),
-            "DataError: a.npy: header, byte 14: elements of type '|O' are pickled objects: Kiln reads real "
-            "numbers and booleans");
+            "DataError: a.npy: has elements of type '|O', which are pickled objects: Kiln reads real numbers and "
+            "booleans");
   EXPECT_NE(refused("'<c8'").find("elements of type '<c8': Kiln reads real numbers"), std::string::npos);
   EXPECT_NE(refused("[(1)]").find("structures"), std::string::npos);
   EXPECT_EQ(refused("'<f8'"), "DataError: a.npy: float64 [2, 3] takes 48 bytes, the file has 12");
+}
+
+/// An array as NumPy writes it, of elements that `descr` describes.
+std::string array_of(std::string_view descr, std::string_view shape, std::string_view data) {
+  std::string bytes("\x93NUMPY\x01\0\xf6\0", 10);
+  bytes += text("{'descr': ", descr, ", 'fortran_order': False, 'shape': ", shape, ", }");
+  bytes.resize(255, ' ');
+  return bytes + '\n' + std::string(data);
+}
+
+// numpy.savez(f, data=..., format='csr', pair=numpy.zeros(1, [('a', '<i4'), ('b', '<f4')]), step=numpy.float64(2), ...)
+TEST(Numpy, AnArchiveIsReadButForWhatIsNoNumber) {
+  std::vector<std::byte> bytes;
+  const auto sink = [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); };
+  ZipWriter zip(sink);
+  zip.add("data.npy", array_of("'<i2'", "(2, 1)", std::string_view("\1\0\2\0", 4)));
+  zip.add("format.npy", array_of("'<U3'", "()", std::string_view("c\0\0\0s\0\0\0r\0\0\0", 12)));
+  zip.add("pair.npy", array_of("[('a', '<i4'), ('b[(', '<f4', (2,))]", "(1,)", std::string_view("12345678", 8)));
+  zip.add("step.npy", array_of("'<f8'", "()", std::string_view("\0\0\0\0\0\0\0@", 8)));
+  zip.add("wave.npy", array_of("'<c8'", "(1,)", std::string_view("12345678", 8)));
+  zip.add("any.npy", array_of("'|O'", "(1,)", "pickled"));
+  zip.finish();
+  for (const auto& archive : {bytes, deflated(bytes)}) {
+    const TensorSource source = open_tensors(in_memory(archive, "m.npz"));
+    EXPECT_EQ(source.format, "npz");
+    ASSERT_EQ(source.tensors.size(), 2u);
+    EXPECT_EQ(source.tensors.at("data").read().to_vector<int>(), (std::vector<int>{1, 2}));
+    EXPECT_EQ(source.tensors.at("step").shape, Shape());
+    EXPECT_EQ(source.tensors.at("step").read().to_vector<double>(), std::vector<double>{2});
+    EXPECT_EQ(source.left_out, (std::map<std::string, std::string>{
+                                   {"any",
+                                    "has elements of type '|O', which are pickled objects: Kiln reads real "
+                                    "numbers and booleans"},
+                                   {"format", "has elements of type '<U3': Kiln reads real numbers and booleans"},
+                                   {"pair", "has elements that are structures, which are no numbers"},
+                                   {"wave", "has elements of type '<c8': Kiln reads real numbers and booleans"}}));
+    // By their new names where tensors get such.
+    const std::vector<Rename> rules = {{"^", "layer."}};
+    EXPECT_TRUE(renamed(source, rules).left_out.contains("layer.wave"));
+    EXPECT_TRUE(under(renamed(source, rules), "layer", "m.npz").left_out.contains("wave"));
+    EXPECT_EQ(filtered(source, [](const std::string& name) { return name == "data"; }).tensors.size(), 1u);
+  }
+  // What is no array at all is left out as well, where the name says that the file is an archive of arrays.
+  bytes.clear();
+  ZipWriter other(sink);
+  other.add("data.npy", array_of("'<i2'", "(1,)", std::string_view("\1\0", 2)));
+  other.add("readme.txt", "numbers");
+  other.finish();
+  EXPECT_EQ(open_tensors(in_memory(bytes, "m.npz")).left_out,
+            (std::map<std::string, std::string>{{"readme.txt", "is no array: its name does not end with .npy"}}));
 }
 
 TEST(Numpy, WritesTheHeaderThatNumpyWrites) {

@@ -156,6 +156,24 @@ std::string entry(const char* name, const char* dtype, const char* shape, const 
   return text('"', name, "\":{\"dtype\":\"", dtype, "\",\"shape\":[", shape, "],\"data_offsets\":[", offsets, "]}");
 }
 
+TEST(Safetensors, LeavesOutElementTypesThatKilnHasNot) {
+  const auto file = file_of(text("{", entry("a", "F8_E4M3", "2,3", "0,6"), ",", entry("b", "U8", "2", "6,8"), ",",
+                                 entry("c", "F4", "3", "8,10"), ",", entry("d", "C64", "1", "10,18"), "}"),
+                            "123456\7\109012345678");
+  const TensorSource source = open_tensors(FileBytes{file, "m.safetensors", nullptr});
+  ASSERT_EQ(source.tensors.size(), 1u);
+  EXPECT_EQ(source.tensors.at("b").read().to_vector<int>(), (std::vector<int>{7, 8}));
+  EXPECT_EQ(source.left_out,
+            (std::map<std::string, std::string>{{"a", "is of type F8_E4M3 and shape [2, 3]: Kiln has no such type"},
+                                                {"c", "is of type F4 and shape [3]: Kiln has no such type"},
+                                                {"d", "is of type C64 and shape [1]: Kiln has no such type"}}));
+  EXPECT_EQ(error_of(file_of(text("{", entry("a", "F8_E5M2", "2", "0,3"), "}"), "123")),
+            "m.safetensors: tensor 'a': F8_E5M2 [2] takes 2 bytes, its offsets span 3");
+  EXPECT_EQ(
+      error_of(file_of(text("{", entry("a", "F8_E5M2", "1", "0,1"), ",", entry("a", "U8", "1", "1,2"), "}"), "12")),
+      "m.safetensors: tensor 'a' stands there twice");
+}
+
 TEST(Safetensors, NamesTheTensorWhoseBytesDoNotFit) {
   const auto error = [](std::string_view entries, std::string_view data) {
     return error_of(file_of(text("{", entries, "}"), data)).substr(std::strlen("m.safetensors: "));
