@@ -27,7 +27,7 @@ Difference compare(const DiffOptions& options) {
   for (const auto& [name, tensor] : a.tensors) {
     const auto other = b.tensors.find(name);
     if (other == b.tensors.end()) {
-      note(name, "is only in a");
+      if (!b.left_out.contains(name)) note(name, "is only in a");
     } else if (const std::string found = difference_of(tensor, other->second, tolerance); !found.empty()) {
       note(name, found);
     } else {
@@ -35,7 +35,10 @@ Difference compare(const DiffOptions& options) {
     }
   }
   for (const auto& [name, tensor] : b.tensors)
-    if (!a.tensors.contains(name)) note(name, "is only in b");
+    if (!a.tensors.contains(name) && !a.left_out.contains(name)) note(name, "is only in b");
+  for (const auto& [source, letter] : {std::pair(&a, 'a'), std::pair(&b, 'b')})
+    for (const auto& [name, reason] : source->left_out)
+      note(name, text("is not compared: that of ", letter, ' ', reason));
   result.text += text(same, " tensors are the same\n");
   return result;
 }

@@ -44,7 +44,9 @@ std::string convert(const ConvertOptions& options) {
   if (!options.quantise.empty()) source = quantised_for_gguf(source, options.quantise);
   if (!options.floats.empty()) source = with_floats(source, dtype_of_name(options.floats));
   write(source, options);
-  return text(shown(options.to), ": ", source.tensors.size(), " tensors\n");
+  std::string out = text(shown(options.to), ": ", source.tensors.size(), " tensors\n");
+  for (const auto& [name, reason] : source.left_out) out += text("left out: '", shown(name), "' ", reason, '\n');
+  return out;
 }
 
 }  // namespace kiln::cli

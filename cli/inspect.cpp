@@ -36,6 +36,7 @@ std::string inspect(const InspectOptions& options) {
   std::string out = text(shown(options.file), ": ", source.format, ", ", source.tensors.size(), " tensors, ", elements,
                          " elements, ", bytes_text(bytes), '\n');
   if (!source.tensors.empty()) out += table(rows);
+  for (const auto& [name, reason] : source.left_out) out += text("left out: '", shown(name), "' ", reason, '\n');
   for (const auto& [key, value] : source.metadata)
     out += text(shown(key), " = ", escaped(value.substr(0, kLongest)), value.size() > kLongest ? "..." : "", '\n');
   return out;

@@ -1,10 +1,13 @@
 #include "kiln/store/graph_file.hpp"
 
+#include "kiln/core/error/shown.hpp"
 #include "kiln/store/save.hpp"
 
 namespace kiln {
 
 void save(const Graph& graph, const std::string& path, const Metadata& metadata) {
+  require<ArgumentError>(format_for_saving(path).name == "safetensors", "save: ", shown(path),
+                         ": a program is saved as .safetensors alone");
   save_tensors(record_of(graph, metadata), path);
 }
 

@@ -1,5 +1,6 @@
 #include "kiln/store/save.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "kiln/core/file.hpp"
@@ -19,13 +20,23 @@ TensorFile load_tensors(const std::string& path) {
 Metadata load_metadata(const std::string& path) { return open_tensors(path).metadata; }
 
 namespace detail {
+namespace {
+
+/// Parts that the source has by one of their names.
+std::size_t count_known(const TensorSource& source, const std::vector<RecordPart>& parts) {
+  return static_cast<std::size_t>(std::ranges::count_if(parts, [&](const RecordPart& part) {
+    return source.tensors.contains(part.name) || std::ranges::any_of(part.places, [&](const nn::Place& place) {
+             return source.tensors.contains(place.path);
+           });
+  }));
+}
+
+}  // namespace
 
 void save_source(const TensorSource& source, const std::string& path) {
-  for (const Format& format : formats())
-    for (const std::string_view extension : format.extensions)
-      if (format.write && !extension.empty() && path.ends_with(extension)) return write_tensors(source, path);
+  const Format& format = format_for_saving(path);
   write_file_atomically(path, [&](FileReplacement& file) {
-    write_safetensors(source, [&](std::span<const std::byte> piece) { file.write(piece); });
+    format.write(source, [&](std::span<const std::byte> piece) { file.write(piece); });
   });
 }
 
@@ -37,8 +48,22 @@ Fitted fit(const std::string& path, const std::vector<RecordPart>& parts, std::s
   try {
     return fit(source, parts, owner, path, options);
   } catch (const LoadError& error) {
-    if (options.pytorch_layers || !has_pytorch_layers(source)) throw;
-    fail<LoadError>(error.message(), "\n  LoadOptions::pytorch_layers reads layers by the names of PyTorch's, as here");
+    const std::size_t known = count_known(source, parts);
+    const auto helps = [&](auto edit) {
+      try {
+        return count_known(edit(), parts) > known;
+      } catch (const Error&) { return false; }
+    };
+    if (!options.pytorch_layers && has_pytorch_layers(source) &&
+        helps([&] { return with_pytorch_layers(source, path); }))
+      fail<LoadError>(error.message(),
+                      "\n  LoadOptions::pytorch_layers reads layers by the names of PyTorch's, as here");
+    if (helps([&] { return renamed(source, old_recurrent_names()); }))
+      fail<LoadError>(
+          error.message(),
+          "\n  LoadOptions::rename by the rules of old_recurrent_names() reads recurrent layers by the names that "
+          "they had while they were single, as here");
+    throw;
   }
 }
 

@@ -1,6 +1,6 @@
 // Models and optimizers to and from files. A file is replaced in one step: whatever goes wrong while it is written, the
-// old one survives. save() writes the format that the extension names (safetensors where it names none), one tensor after
-// another; load() reads any format, PyTorch's .pt among them, and lends tensors from the mapped file: a model on the
+// old one survives. save() writes the format that the extension names, safetensors where it names none, and refuses one that
+// names another format, as .onnx (onnx::save) or .h5; it writes one tensor after another; load() reads any format, PyTorch's .pt among them, and lends tensors from the mapped file: a model on the
 // processor is loaded without a copy.
 #pragma once
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace kiln {
 
-/// Throws IoError.
+/// Throws IoError; ArgumentError where the extension names a format that is not written.
 void save_tensors(const TensorFile& file, const std::string& path);
 /// Throws IoError or DataError.
 TensorFile load_tensors(const std::string& path);
@@ -35,7 +35,7 @@ void warn(const LoadReport& report, std::string_view file);
 
 /// save(model, "model.safetensors", {{"epoch", "3"}}); optimizers likewise. save(model, "head.safetensors", {}, "head")
 /// writes a part, for load(model, "head.safetensors", {.only = "head"}). Throws IoError, and ArgumentError where `only`
-/// selects nothing.
+/// selects nothing, or the extension names a format that is not written.
 template <Recordable T>
 void save(const T& object, const std::string& path, const Metadata& metadata = {},
           const Selector& only = Selector::all()) {

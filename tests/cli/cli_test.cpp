@@ -54,6 +54,28 @@ TEST(Cli, InspectsAFile) {
             "epoch = 3\n");
 }
 
+TEST(Cli, SaysWhatItLeavesOut) {
+  const TemporaryFile file("f8.safetensors"), copy("copy.safetensors");
+  const std::string header = R"({"a":{"dtype":"F8_E5M2","shape":[2],"data_offsets":[0,2]},)"
+                             R"("b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}})";
+  std::string bytes(8, '\0');
+  bytes[0] = static_cast<char>(header.size());
+  write_text(file.path, bytes + header + "\1\2\3");
+  const std::string reason = "'a' is of type F8_E5M2 and shape [2]: Kiln has no such type\n";
+  EXPECT_EQ(kiln_says({"inspect", file.path, "--quick"}).out.substr(file.path.size()),
+            ": safetensors, 1 tensors, 1 elements, 1 bytes\n"
+            "tensor  type   shape  stored\n"
+            "b       uint8  [1]    1 bytes\n"
+            "left out: " +
+                reason);
+  EXPECT_EQ(kiln_says({"convert", file.path, copy.path}).out, text(copy.path, ": 1 tensors\nleft out: ", reason));
+  const Said diff = kiln_says({"diff", file.path, copy.path});
+  EXPECT_EQ(diff.status, 1);
+  EXPECT_EQ(
+      diff.out,
+      "a is not compared: that of a is of type F8_E5M2 and shape [2]: Kiln has no such type\n1 tensors are the same\n");
+}
+
 TEST(Cli, TakesSelectorsOfNames) {
   const TemporaryFile file("m.safetensors");
   write_tensors(sample(), file.path);

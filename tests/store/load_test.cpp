@@ -6,6 +6,7 @@
 
 #include "kiln/nn/nn.hpp"
 #include "kiln/optim/optim.hpp"
+#include "kiln/store/format/byte_reader.hpp"
 #include "kiln/store/save.hpp"
 
 #include "formats/samples.hpp"
@@ -189,6 +190,61 @@ TEST(Load, WhatIsNotSelectedIsNeitherMissingNorUnexpected) {
   EXPECT_TRUE(load(model, file.path, {.except = "lm_head"}).complete());
   EXPECT_EQ(error_of([&] { save(model, file.path, {}, "nrom"); }),
             "ArgumentError: save: 'nrom' selects none of the module's parts (did you mean 'norm'?)");
+}
+
+struct Sequence {
+  nn::Lstm lstm;
+  nn::Linear head;
+};
+Sequence make_sequence() {
+  return {nn::LstmConfig{.in = 2, .hidden = 3}.init(Device::cpu()),
+          nn::LinearConfig{.in = 3, .out = 1}.init(Device::cpu())};
+}
+
+// As Kiln 0.1 wrote an Lstm, which had one layer alone, with the names of PyTorch's LSTMCell.
+TEST(Load, SaysHowAnLstmOfOldIsRead) {
+  const TemporaryFile file("old.safetensors");
+  TensorSource source;
+  for (const auto& [name, shape] : {std::pair("lstm.weight_ih", Shape{12, 2}),
+                                    {"lstm.weight_hh", Shape{12, 3}},
+                                    {"lstm.bias_ih", Shape{12}},
+                                    {"lstm.bias_hh", Shape{12}},
+                                    {"head.weight", Shape{1, 3}},
+                                    {"head.bias", Shape{1}}})
+    source.tensors.emplace(name, stored(TensorData(shape, DType::F32)));
+  write_tensors(source, file.path);
+  Sequence model = make_sequence();
+  const std::string said = error_of([&] { load(model, file.path); });
+  EXPECT_NE(said.find("'lstm.layers.0.weight_ih' is missing"), std::string::npos) << said;
+  EXPECT_TRUE(said.ends_with(
+      "\n  LoadOptions::rename by the rules of old_recurrent_names() reads recurrent layers by the names "
+      "that they had while they were single, as here"))
+      << said;
+  LoadOptions options;
+  options.rename.assign(old_recurrent_names().begin(), old_recurrent_names().end());
+  EXPECT_TRUE(load(model, file.path, options).complete());
+  EXPECT_EQ(model.lstm.layers[0].weight_hh.value().data().to_vector<float>(), std::vector<float>(36));
+  // No hint where none would help.
+  source.tensors.clear();
+  source.tensors.emplace("other.weight_ih", stored(TensorData({1}, DType::F32)));
+  write_tensors(source, file.path);
+  EXPECT_EQ(error_of([&] { load(model, file.path); }).find("LoadOptions::"), std::string::npos);
+}
+
+// A tensor that cannot be read is missing, and the sentence says why.
+TEST(Load, SaysWhyATensorIsLeftOut) {
+  const TemporaryFile file("float8.safetensors");
+  const std::string header = R"({"weight":{"dtype":"F8_E4M3","shape":[1,3],"data_offsets":[0,3]},)"
+                             R"("bias":{"dtype":"F32","shape":[1],"data_offsets":[3,7]}})";
+  std::string bytes;
+  append_number(bytes, std::uint64_t{header.size()});
+  write_text(file.path, bytes + header + std::string(7, '\0'));
+  nn::Linear linear = nn::LinearConfig{.in = 3, .out = 1}.init(Device::cpu());
+  EXPECT_EQ(
+      error_of([&] { load(linear, file.path); }),
+      text("LoadError: ", file.path, ": 'weight' is missing: the file's 'weight' is of type F8_E4M3 and shape [1, 3]: ",
+           "Kiln has no such type"));
+  EXPECT_EQ(load(linear, file.path, {.allow_missing = true}).loaded, std::vector<std::string>{"bias"});
 }
 
 TEST(Load, SaysAllThatItDid) {

@@ -52,6 +52,42 @@ TEST(Save, ReplacesAFile) {
   EXPECT_EQ(content(file.path), 2);
 }
 
+TEST(Save, AnExtensionOfAnotherFormatIsRefused) {
+  const auto refused = [](const char* name) {
+    const TemporaryFile file(name);
+    std::string said = "no error";
+    try {
+      save_tensors(file_of(1, 10), file.path);
+    } catch (const ArgumentError& error) { said = std::string(error.message()); }
+    EXPECT_FALSE(std::filesystem::exists(file.path)) << name;
+    return said.substr(0, 6) + said.substr(std::min(said.size(), said.find(name)));
+  };
+  EXPECT_EQ(refused("m.h5"),
+            "save: m.h5: Kiln writes no tensors as .h5, but as .kiln, .gguf, .npy, .safetensors, .npz, .pt, and as "
+            "safetensors "
+            "where there is no extension");
+  EXPECT_EQ(
+      refused("M.ONNX"),
+      "save: M.ONNX: Kiln writes no tensors as .onnx, but as .kiln, .gguf, .npy, .safetensors, .npz, .pt; onnx::save "
+      "(kiln/onnx/save.hpp) writes a network that computes");
+  for (const char* name :
+       {"m.ckpt", "m.hdf5", "m.keras", "m.pb", "m.pkl", "m.msgpack", "m.json", "m.safetensors.gz", "m.txt"})
+    EXPECT_EQ(refused(name).find(text("save: ", name, ": Kiln writes no tensors as .")), 0u) << name;
+  // What names no format: safetensors; and what names one in capitals is it.
+  for (const auto& [name, format] : {std::pair("weights", "safetensors"),
+                                     {"run.3", "safetensors"},
+                                     {"best-0.91", "safetensors"},
+                                     {"model.v2", "safetensors"},
+                                     {"M.SafeTensors", "safetensors"},
+                                     {"m.KILN", "kiln record"},
+                                     {"m.PT", "pytorch"}}) {
+    const TemporaryFile file(name);
+    save_tensors(file_of(1, 10), file.path);
+    EXPECT_EQ(open_tensors(file.path).format, format) << name;
+    EXPECT_EQ(content(file.path), 1);
+  }
+}
+
 TEST(Save, AFullDiskLeavesTheOldFile) {
   const TemporaryFile file("values.safetensors");
   save_tensors(file_of(1, 10), file.path);

@@ -14,44 +14,54 @@ namespace kiln {
 namespace {
 
 constexpr std::uint64_t kPcm = 1, kFloat = 3, kExtensible = 0xfffe;
-// What an extensible format has behind its own tag: xxxxxxxx-0000-0010-8000-00aa00389b71.
-constexpr std::array<std::uint8_t, 14> kGuidTail = {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71};
+constexpr std::uint64_t kElsewhere = 0xffffffff;  // a size that 32 bits do not hold
+// What an extensible format has behind its own tag: xxxxxxxx-0000-0010-8000-00aa00389b71, a number of 32 bits, two of 16 and bytes.
+constexpr std::array<std::uint8_t, 8> kGuidTail = {0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71};
 
-std::uint64_t number(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-  return value;
-}
+/// How a file says numbers: RIFF the lowest byte first, RIFX the highest.
+struct Order {
+  bool highest_first = false;
+
+  std::uint64_t number(std::span<const std::byte> bytes) const {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      value = value << 8 | std::to_integer<std::uint64_t>(bytes[highest_first ? i : bytes.size() - 1 - i]);
+    return value;
+  }
+};
 bool is(std::span<const std::byte> bytes, std::string_view letters) {
   return std::ranges::equal(bytes, std::as_bytes(std::span(letters)));
 }
 
 struct Layout {
-  std::uint64_t tag, channels, rate, bits;
+  std::uint64_t tag, channels, rate, bits;  // bits of what holds a number, in whose highest ones the number is
+  Order order;
 };
 
-Layout layout_of(std::span<const std::byte> chunk, std::string_view name) {
+Layout layout_of(std::span<const std::byte> chunk, Order order, std::string_view name) {
   require<DataError>(chunk.size() >= 16, name, ": is a damaged WAV file: its format has ", chunk.size(),
                      " bytes, not 16");
-  const auto field = [&](std::size_t at, std::size_t bytes) { return number(chunk.subspan(at, bytes)); };
-  Layout layout{field(0, 2), field(2, 2), field(4, 4), field(14, 2)};
+  const auto field = [&](std::size_t at, std::size_t bytes) { return order.number(chunk.subspan(at, bytes)); };
+  Layout layout{field(0, 2), field(2, 2), field(4, 4), field(14, 2), order};
   if (layout.tag == kExtensible) {
     require<DataError>(chunk.size() >= 40, name, ": is a damaged WAV file: its extensible format has ", chunk.size(),
                        " bytes, not 40");
-    layout.tag =
-        std::ranges::equal(chunk.subspan(26, 14), std::as_bytes(std::span(kGuidTail))) ? field(24, 2) : kExtensible;
+    const bool usual = field(28, 2) == 0 && field(30, 2) == 0x10 &&
+                       std::ranges::equal(chunk.subspan(32, 8), std::as_bytes(std::span(kGuidTail)));
+    layout.tag = usual ? field(24, 4) : kExtensible;
   }
   require<DataError>(layout.tag == kPcm || layout.tag == kFloat, name, ": is a WAV file of format ", layout.tag,
                      ", which is not read: PCM (1) and floats (3) are");
-  const bool known = layout.tag == kPcm
-                         ? layout.bits == 8 || layout.bits == 16 || layout.bits == 24 || layout.bits == 32
-                         : layout.bits == 32 || layout.bits == 64;
+  const bool known =
+      layout.tag == kPcm ? layout.bits >= 1 && layout.bits <= 32 : layout.bits == 32 || layout.bits == 64;
   require<DataError>(known, name, ": is a WAV file of ", layout.tag == kPcm ? "whole numbers" : "floats", " of ",
                      layout.bits, " bits, which are not read");
   require<DataError>(layout.channels > 0 && layout.rate > 0, name, ": is a damaged WAV file of ", layout.channels,
                      " channels and ", layout.rate, " frames a second");
-  require<DataError>(field(12, 2) == layout.channels * layout.bits / 8, name, ": is a damaged WAV file: a frame has ",
+  const std::uint64_t held = (layout.bits + 7) / 8;
+  require<DataError>(field(12, 2) == layout.channels * held, name, ": is a damaged WAV file: a frame has ",
                      field(12, 2), " bytes, not those of ", layout.channels, " channels of ", layout.bits, " bits");
+  layout.bits = 8 * held;
   return layout;
 }
 
@@ -74,29 +84,64 @@ Sound samples_of(std::span<const std::byte> data, const Layout& layout, std::str
   Sound sound{std::vector<float>(data.size() / bytes), static_cast<std::int64_t>(layout.channels),
               static_cast<std::int64_t>(layout.rate)};
   for (std::size_t i = 0; i < sound.samples.size(); ++i)
-    sound.samples[i] = sample_of(number(data.subspan(i * bytes, bytes)), layout);
+    sound.samples[i] = sample_of(layout.order.number(data.subspan(i * bytes, bytes)), layout);
   return sound;
 }
+
+/// Sizes beyond 32 bits, of the parts that say theirs is elsewhere: what RF64 has in its first part (EBU Tech 3306).
+class LargeSizes {
+ public:
+  void read(std::span<const std::byte> chunk, std::string_view name) {
+    constexpr std::size_t kHead = 28, kEntry = 12;
+    require<DataError>(chunk.size() >= kHead, name, ": is a damaged WAV file: its large sizes have ", chunk.size(),
+                       " bytes, not ", kHead);
+    data_ = Order().number(chunk.subspan(8, 8));
+    const std::uint64_t count = Order().number(chunk.subspan(24, 4));
+    require<DataError>(count <= (chunk.size() - kHead) / kEntry, name, ": is a damaged WAV file: ", count,
+                       " large sizes in ", chunk.size(), " bytes");
+    table_ = chunk.subspan(kHead, static_cast<std::size_t>(count) * kEntry);
+    there_ = true;
+  }
+  std::optional<std::uint64_t> of(std::span<const std::byte> kind) const {
+    if (!there_) return std::nullopt;
+    if (is(kind, "data")) return data_;
+    for (std::size_t at = 0; at < table_.size(); at += 12)
+      if (std::ranges::equal(table_.subspan(at, 4), kind)) return Order().number(table_.subspan(at + 4, 8));
+    return std::nullopt;
+  }
+
+ private:
+  bool there_ = false;
+  std::uint64_t data_ = 0;
+  std::span<const std::byte> table_;
+};
 
 }  // namespace
 
 Sound decode_wav(std::span<const std::byte> file, std::string_view name, std::int64_t most_samples) {
-  require<DataError>(file.size() >= 12 && is(file.first(4), "RIFF") && is(file.subspan(8, 4), "WAVE"), name,
-                     ": is no WAV file");
+  const auto begins = [&](std::string_view mark) { return is(file.first(4), mark); };
+  const bool wave = file.size() >= 12 && is(file.subspan(8, 4), "WAVE");
+  const bool large = wave && (begins("RF64") || begins("BW64")), highest_first = wave && begins("RIFX");
+  require<DataError>(large || highest_first || (wave && begins("RIFF")), name, ": is no WAV file");
+  const Order order{highest_first};
+  LargeSizes sizes;
   std::optional<Layout> layout;
   for (std::size_t at = 12; file.size() - at >= 8;) {
     const auto kind = file.subspan(at, 4);
-    std::uint64_t size = number(file.subspan(at + 4, 4));
+    std::uint64_t size = order.number(file.subspan(at + 4, 4));
     const auto rest = file.subspan(at + 8);
     const bool sound = is(kind, "data");
-    if (sound && size == 0xffffffff) {  // written to a pipe, by who did not know: what there is, in whole frames
+    if (const auto elsewhere = sizes.of(kind); size == kElsewhere && elsewhere) {
+      size = *elsewhere;
+    } else if (sound && size == kElsewhere) {  // written to a pipe, by who did not know: what there is, in whole frames
       size = rest.size();
       if (layout) size -= size % (layout->channels * layout->bits / 8);
     }
     require<DataError>(size <= rest.size(), name, ": is a damaged WAV file, or cut off: a part of ", size,
                        " bytes begins at byte ", at, " of ", file.size());
     const auto chunk = rest.first(static_cast<std::size_t>(size));
-    if (is(kind, "fmt ")) layout = layout_of(chunk, name);
+    if (large && is(kind, "ds64")) sizes.read(chunk, name);
+    if (is(kind, "fmt ")) layout = layout_of(chunk, order, name);
     if (sound) {
       require<DataError>(layout.has_value(), name,
                          ": is a damaged WAV file: its format does not stand before its data");

@@ -21,8 +21,9 @@ struct Sound {
   std::int64_t frames() const { return channels > 0 ? std::ssize(samples) / channels : 0; }
 };
 
-/// `name` is what errors call the file. Whole numbers of 8, 16, 24 and 32 bits and floats of 32 and 64, also in an extensible
-/// format, for any number of channels; a number n of b bits is n / 2^(b-1), rounded to float32. Throws DataError for other
+/// `name` is what errors call the file. Whole numbers of 1 to 32 bits and floats of 32 and 64, also in an extensible format, for
+/// any number of channels; a number n of b bits is n / 2^(b-1), rounded to float32, and one of 12 bits lies in the upper ones of
+/// 16. Also RIFX, whose numbers have their highest byte first, and RF64 and BW64, the forms beyond 4 GB. Throws DataError for other
 /// formats, and files that are damaged, cut off, or have more than `most_samples`.
 Sound decode_wav(std::span<const std::byte> file, std::string_view name,
                  std::int64_t most_samples = std::int64_t{1} << 31);

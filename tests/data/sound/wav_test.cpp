@@ -113,6 +113,58 @@ TEST(Wav, ReadsExtensibleFormatsAndSkipsWhatItDoesNotKnow) {
   EXPECT_EQ(decoded(with(plain, 40, 0xffffffff, 4)).samples, decoded(plain).samples);
 }
 
+/// Of one channel, by what holds a number and the bits of it that count; numbers as `highest_first` says.
+Bytes wav_of(std::uint64_t bits, const std::vector<std::int64_t>& samples, std::string_view mark = "RIFF") {
+  const std::uint64_t held = (bits + 7) / 8;
+  const bool highest_first = mark == "RIFX", large = mark == "RF64" || mark == "BW64";
+  Bytes file;
+  const auto put = [&](std::uint64_t value, std::uint64_t bytes) {
+    for (std::uint64_t i = 0; i < bytes; ++i)
+      file.push_back(static_cast<std::byte>(value >> 8 * (highest_first ? bytes - 1 - i : i)));
+  };
+  const auto letters = [&](std::string_view text) {
+    for (const char c : text) file.push_back(static_cast<std::byte>(c));
+  };
+  letters(mark), put(large ? 0xffffffff : 0, 4), letters("WAVE");
+  if (large) {
+    letters("ds64"), put(40, 4), put(0, 8), put(held * samples.size(), 8), put(samples.size(), 8), put(1, 4);
+    letters("note"), put(6, 8);
+    letters("note"), put(0xffffffff, 4), letters("behind");
+  }
+  letters("fmt "), put(16, 4), put(1, 2), put(1, 2), put(8000, 4), put(8000 * held, 4), put(held, 2), put(bits, 2);
+  letters("data"), put(large ? 0xffffffff : held * samples.size(), 4);
+  // In the upper bits; those of a byte have no sign.
+  for (const std::int64_t sample : samples)
+    put(static_cast<std::uint64_t>(sample) << (8 * held - bits) ^ (held == 1 ? 0x80 : 0), held);
+  return file;
+}
+
+TEST(Wav, ReadsAnyNumberOfBits) {
+  for (std::uint64_t bits = 2; bits <= 32; ++bits) {
+    const std::int64_t most = (std::int64_t{1} << (bits - 1)) - 1;
+    const Sound sound = decoded(wav_of(bits, {-most - 1, 0, most, 1, -1}));
+    const double scale = std::ldexp(1.0, 1 - static_cast<int>(bits));
+    const auto value = [&](std::int64_t n) { return static_cast<float>(static_cast<double>(n) * scale); };
+    EXPECT_EQ(sound.samples, (Samples{-1, 0, value(most), value(1), value(-1)})) << bits;
+  }
+}
+
+TEST(Wav, ReadsTheFormsForLargeFilesAndForTheOtherOrderOfBytes) {
+  for (const std::string_view mark : {"RIFF", "RF64", "BW64", "RIFX"})
+    for (const std::uint64_t bits : {8u, 12u, 16u, 24u, 32u}) {
+      const Sound sound = decoded(wav_of(bits, {1, -2, 3}, mark));
+      EXPECT_EQ(sound.rate, 8000) << mark;
+      const float one = std::ldexp(1.0f, 1 - static_cast<int>(bits));
+      EXPECT_EQ(sound.samples, (Samples{one, -2 * one, 3 * one})) << mark << ", " << bits;
+    }
+  const Bytes large = wav_of(16, {1, 2}, "RF64");
+  const auto refused = [](const Bytes& bytes) { return raised<DataError>([&] { decoded(bytes); }).substr(7); };
+  EXPECT_EQ(refused(with(large, 28, 1 << 20, 8)).find("is a damaged WAV file, or cut off: a part of 1048576 bytes"),
+            0u);
+  EXPECT_EQ(refused(with(large, 44, 2, 4)), "is a damaged WAV file: 2 large sizes in 40 bytes");
+  EXPECT_EQ(refused(with(large, 16, 20, 4)).find("is a damaged WAV file: its large sizes have 20 bytes"), 0u);
+}
+
 TEST(Wav, SaysWhatIsWrong) {
   const Bytes sound = bytes_of(kPcm16);
   const auto refused = [](const Bytes& bytes) { return raised<DataError>([&] { decoded(bytes); }).substr(7); };
@@ -122,7 +174,8 @@ TEST(Wav, SaysWhatIsWrong) {
   EXPECT_EQ(refused(Bytes(sound.begin(), sound.end() - 1)),
             "is a damaged WAV file, or cut off: a part of 12 bytes begins at byte 36 of 55");
   EXPECT_EQ(refused(with(sound, 20, 7, 2)), "is a WAV file of format 7, which is not read: PCM (1) and floats (3) are");
-  EXPECT_EQ(refused(with(sound, 34, 12, 2)), "is a WAV file of whole numbers of 12 bits, which are not read");
+  EXPECT_EQ(refused(with(sound, 34, 33, 2)), "is a WAV file of whole numbers of 33 bits, which are not read");
+  EXPECT_EQ(refused(with(sound, 34, 0, 2)), "is a WAV file of whole numbers of 0 bits, which are not read");
   EXPECT_EQ(refused(with(with(sound, 22, 0, 2), 32, 0, 2)),
             "is a damaged WAV file of 0 channels and 8000 frames a second");
   EXPECT_EQ(refused(with(sound, 32, 3, 2)),
