@@ -15,7 +15,7 @@ namespace kiln::onnx {
 /// What the structs of a file may take: a message of two bytes is a node, and would be two hundred. Files that say anything in
 /// theirs need a few times what they are.
 struct WireBudget {
-  static constexpr std::int64_t kOfAny = 1 << 25, kOfByte = 32;
+  static constexpr std::int64_t kOfAny = 1 << 24, kOfByte = 32;
   explicit WireBudget(Bytes file) : left(kOfAny + kOfByte * static_cast<std::int64_t>(file.size())) {}
   std::int64_t left;
 };

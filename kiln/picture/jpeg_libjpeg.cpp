@@ -63,8 +63,8 @@ void on_progress(j_common_ptr state) {
 /// Until the size is known, or on to the end. False where the decoder has a problem.
 bool read_header(Decoder& decoder, std::span<const std::byte> file) {
   if (setjmp(decoder.leave)) return false;
+  decoder.state.client_data = &decoder;  // kept by the next, which may already find that the library is another
   jpeg_create_decompress(&decoder.state);
-  decoder.state.client_data = &decoder;
   decoder.progress.progress_monitor = on_progress;
   decoder.state.progress = &decoder.progress;
   jpeg_mem_src(&decoder.state, reinterpret_cast<const unsigned char*>(file.data()), file.size());
@@ -107,7 +107,13 @@ Picture decode_jpeg(std::span<const std::byte> file, std::string_view name, cons
   decoder.state.err = jpeg_std_error(&decoder.errors);
   decoder.errors.error_exit = on_error;
   decoder.errors.emit_message = on_message;
-  const auto refuse = [&] { fail<DataError>(name, ": is a damaged JPEG file: ", shown(decoder.problem)); };
+  const auto refuse = [&] {
+    const int code = decoder.errors.msg_code;
+    require<DataError>(code != JERR_BAD_LIB_VERSION && code != JERR_BAD_STRUCT_SIZE, name,
+                       ": cannot be read by this machine's libjpeg, which is not the one that Kiln was built with: ",
+                       shown(decoder.problem));
+    fail<DataError>(name, ": is a damaged JPEG file: ", shown(decoder.problem));
+  };
   if (!read_header(decoder, file)) refuse();
   auto& state = decoder.state;
   require_allowed(name, state.image_height, state.image_width, file.size(), config);

@@ -27,7 +27,7 @@ std::vector<std::byte> zip_of(const std::string& name, std::string_view contents
   zip.finish();
   return bytes;
 }
-FileBytes archive(const std::string& pickle) { return in_memory(zip_of("m/data.pkl", pickle), "m.pt"); }
+FileBytes pickle_file(const std::string& pickle) { return in_memory(zip_of("m/data.pkl", pickle), "m.pt"); }
 
 // An array of 16 MB, which deflates to 70 KB.
 TEST(Memory, OpeningAnArchiveInflatesHeadersAlone) {
@@ -60,22 +60,23 @@ TEST(Memory, APicklesValuesAreAFewTimesItsBytes) {
         // A list, or an object, that calls hand on over and over.
         list + "\x85q\0000" + copy + repeated("h\1h\0R0") + ".",
         "\x80\x02}(" + repeated("NN") + "uq\0000c__torch__\nA\n)\x81" + repeated("h\0b") + "."}) {
-    const std::int64_t peak = test::peak_memory([&] { open_pytorch(archive(pickle)); });
+    const std::int64_t peak = test::peak_memory([&] { open_pytorch(pickle_file(pickle)); });
     EXPECT_GE(peak, 0);
     EXPECT_LT(peak, 40 * std::ssize(pickle) + 64 * kMega) << pickle.substr(0, 40);
   }
-  EXPECT_EQ(error_of([&] { open_pytorch(archive("\x80\x02" + repeated("]", 2'000'000) + ".")); }),
+  EXPECT_EQ(error_of([&] { open_pytorch(pickle_file("\x80\x02" + repeated("]", 2'000'000) + ".")); }),
             "DataError: m.pt: 'm/data.pkl': pickle, byte 1666670: more than 1666667 values");
   // The smallest numbers, flags and None are one value, however often they stand there.
   for (const std::string_view small : {"N", "K\1", "\x88", "\x89"})
-    EXPECT_EQ(error_of([&] { open_pytorch(archive("\x80\x02" + repeated(small, small.size() * 2'000'000) + ".")); }),
-              "no error");
+    EXPECT_EQ(
+        error_of([&] { open_pytorch(pickle_file("\x80\x02" + repeated(small, small.size() * 2'000'000) + ".")); }),
+        "no error");
 }
 
 TEST(Memory, AListInAListInAListIsWrittenOutWithinBounds) {
   std::string doubled = "\x80\x02]q\0"s;  // a list that holds a list twice that holds a list twice ...
   for (int i = 0; i < 60; ++i) doubled += "]q\x01(h\0h\0e0h\x01q\0"s;
-  const std::int64_t peak = test::peak_memory([&] { open_pytorch(archive(doubled + ".")); });
+  const std::int64_t peak = test::peak_memory([&] { open_pytorch(pickle_file(doubled + ".")); });
   EXPECT_GE(peak, 0);
   EXPECT_LT(peak, 32 * kMega);
 }
