@@ -124,5 +124,31 @@ TEST(Memory, WhatStandsForFarMoreThanItIsIsRefusedUnlessItIsAllowed) {
   ASSERT_EQ(::unsetenv("KILN_INFLATION"), 0);
 }
 
+// A tensor of PyTorch's may show each element of its storage a thousand times: 1.2 GB of 1.2 MB.
+TEST(Memory, ATensorThatShowsItsElementsOverAndOverCountsAsOften) {
+  constexpr std::uint32_t kCount = 300'000, kTimes = 1000;
+  const auto whole = [](std::uint32_t number) {
+    std::string out = "J";
+    append_number(out, number);
+    return out;
+  };
+  const std::string pickle =
+      "\x80\x02}X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
+      "0X\3\0\0\0cpu"s +
+      whole(kCount) + "tQK\0("s + whole(kTimes) + whole(kCount) + "t(K\0K\1t\x89}tRs."s;
+  std::vector<std::byte> bytes;
+  const auto sink = [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); };
+  ZipWriter zip(sink);
+  zip.add("m/data.pkl", pickle);
+  zip.add("m/data/0", std::string(4 * kCount, '\0'));
+  zip.finish();
+  const FileBytes file = in_memory(bytes, "m.pt");
+  EXPECT_EQ(open_pytorch(file).tensors.at("w").shape, (Shape{kTimes, kCount}));
+  EXPECT_EQ(error_of([&] {
+              open_tensors(file);
+            }).find(text("DataError: m.pt: ", bytes.size(), " bytes stand for 1200000000")),
+            0u);
+}
+
 }  // namespace
 }  // namespace kiln
