@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kiln/core/parallel.hpp"
+#include "kiln/core/random.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/assemble.hpp"
 #include "kiln/tensor/create.hpp"
@@ -289,6 +290,46 @@ TEST(Linalg, SingularMatricesOfAnySizeAreTakenApart) {
         EXPECT_LT(from_orthonormal(u), 1e-14) << name << " " << scale;
         EXPECT_LT(apart((u * s.unsqueeze(0)).matmul(vt) / scale, a / scale), 1e-13) << name << " " << scale;
       }
+}
+
+/// Matrices of whole numbers and low rank, of rows and columns that get smaller, and of a few numbers of very different
+/// sizes.
+std::vector<double> unusual(int kind, std::int64_t rows, std::int64_t columns, Random& random) {
+  std::vector<double> elements(static_cast<std::size_t>(rows * columns));
+  const std::int64_t rank = random.below(std::min(rows, columns) + 1);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      double& x = elements[static_cast<std::size_t>(i * columns + j)];
+      if (kind == 0)
+        for (std::int64_t k = 0; k < rank; ++k)
+          x += static_cast<double>(((i + 2) * (k + 3) * 7 % 5 - 2) * ((k + 1) * (j + 5) * 11 % 7 - 3));
+      else if (kind == 1) x = random.uniform(-1, 1) * std::pow(10, -static_cast<double>(2 * i + j));
+      else if (random.below(4) == 0) x = std::pow(10, random.uniform(-18, 0));
+    }
+  return elements;
+}
+
+TEST(Linalg, UnusualMatricesAreTakenApart) {
+  Random random(Key{11});
+  for (int i = 0; i < 90; ++i) {
+    const std::int64_t rows = 1 + random.below(18), columns = 1 + random.below(18);
+    const std::vector<double> elements = unusual(i % 3, rows, columns, random);
+    for (const char* name : {"cpu", "reference"}) {
+      const Tensor<2> a = Tensor<2>::of(elements, Shape{rows, columns}, Device::parse(name));
+      const double size = std::max(1.0, a.abs().max().item<double>());
+      const auto [u, s, vt] = svd(a);
+      const auto [q, r] = qr(a);
+      EXPECT_LT(from_orthonormal(u), 1e-13) << i << " " << name;
+      EXPECT_LT(from_orthonormal(vt.transpose()), 1e-13) << i << " " << name;
+      EXPECT_LT(from_orthonormal(q), 1e-13) << i << " " << name;
+      EXPECT_LT(apart((u * s.unsqueeze(0)).matmul(vt), a), 1e-13 * size) << i << " " << name;
+      EXPECT_LT(apart(q.matmul(r), a), 1e-13 * size) << i << " " << name;
+      const Tensor<2> squares = a.matmul(a.transpose());
+      const auto [w, v] = eigh(squares);
+      EXPECT_LT(from_orthonormal(v), 1e-13) << i << " " << name;
+      EXPECT_LT(apart((v * w.unsqueeze(0)).matmul(v.transpose()), squares), 1e-12 * size * size) << i << " " << name;
+    }
+  }
 }
 
 TEST(Linalg, LogarithmsOfDeterminantsDoNotOverflow) {

@@ -76,9 +76,10 @@ bool orthogonalize(const Matrix& a, const Matrix& v) {
           pq += a(i, p) * a(i, q);
           qq += a(i, q) * a(i, q);
         }
-        // Of elements up to 1 a product below epsilon's square is of a column that is nothing but rounding, which would
-        // get shorter with each sweep and never orthogonal.
-        if (std::abs(pq) <= std::max(kEpsilon * kEpsilon, 4 * kEpsilon * std::sqrt(pp) * std::sqrt(qq))) continue;
+        // A column that depends on others is nothing but rounding, gets shorter with each sweep and never orthogonal: it
+        // is left where it is.
+        if (std::min(std::sqrt(pp), std::sqrt(qq)) <= kEpsilon * kEpsilon) continue;
+        if (std::abs(pq) <= 4 * kEpsilon * std::sqrt(pp) * std::sqrt(qq)) continue;
         orthogonal = false;
         const Rotation rotate(pp, pq, qq);
         rotate(&a(0, p), &a(0, q), m, n);
