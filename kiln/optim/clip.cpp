@@ -1,5 +1,7 @@
 #include "kiln/optim/clip.hpp"
 
+#include <utility>
+
 namespace kiln {
 namespace {
 
@@ -73,8 +75,9 @@ GradientsParams clip_adaptively(GradientsParams grads, const std::map<std::strin
 }
 
 void ClipOptions::check() const {
-  for (const auto& limit : {value, norm, adaptive, global_norm})
-    if (limit) require_limit("ClipOptions", *limit);
+  for (const auto& [name, limit] : {std::pair("value", value), std::pair("norm", norm), std::pair("adaptive", adaptive),
+                                    std::pair("global_norm", global_norm)})
+    if (limit) require_limit(text("ClipOptions: ", name), *limit);
 }
 
 GradientsParams ClipOptions::clipped(GradientsParams grads, const std::map<std::string, Value>& params) const {

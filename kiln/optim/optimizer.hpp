@@ -107,7 +107,7 @@ class OptimizerState {
 std::vector<NamedParam> trained_params(std::string_view function, const nn::ModuleView& model);
 
 template <class Rule>
-class Optimizer {
+class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
  public:
   /// State for each parameter of `model` that is trained; frozen ones have none and stay as they are. Throws
   /// AutodiffError where the model was not made on an autodiff device, ArgumentError for options without meaning.

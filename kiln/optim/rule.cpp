@@ -52,6 +52,12 @@ void require_not_negative(std::string_view rule, std::initializer_list<Option> o
                            option.value, std::isfinite(option.value) ? " must not be negative" : " must be finite");
 }
 
+void require_positive(std::string_view rule, std::initializer_list<Option> options) {
+  for (const Option& option : options)
+    require<ArgumentError>(std::isfinite(option.value) && option.value > 0, rule, "Config: ", option.name, " = ",
+                           option.value, std::isfinite(option.value) ? " must be positive" : " must be finite");
+}
+
 Value moving_average(const Value& old, const Value& fresh, double share) { return old * share + fresh * (1 - share); }
 
 Value norm(const Value& x) { return sqrt(sum(square(x))); }

@@ -113,13 +113,14 @@ Value updated(const AnyRule& rule, const Value& param, const Value& grad, double
 namespace rules {
 
 /// Throw ArgumentError, a sentence about the config of the rule `name`, unless each share lies in [0, 1), each number
-/// is finite and not negative.
+/// is finite and not negative; or positive, as what is added to a divisor that may be 0.
 struct Option {
   std::string_view name;
   double value;
 };
 void require_shares(std::string_view rule, std::initializer_list<Option> options);
 void require_not_negative(std::string_view rule, std::initializer_list<Option> options);
+void require_positive(std::string_view rule, std::initializer_list<Option> options);
 
 /// old * share + fresh * (1 - share)
 Value moving_average(const Value& old, const Value& fresh, double share);

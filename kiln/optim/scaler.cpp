@@ -24,11 +24,14 @@ bool all_finite(const GradientsParams& grads) {
 
 GradientScaler GradientScalerConfig::init() const { return GradientScaler(*this); }
 
-GradientScaler::GradientScaler(const GradientScalerConfig& config) : config_(config), exponent_(config.exponent) {
-  require<ArgumentError>(kLeast <= exponent_ && exponent_ <= kMost, "GradientScalerConfig: exponent = ", exponent_,
+void GradientScalerConfig::check() const {
+  require<ArgumentError>(kLeast <= exponent && exponent <= kMost, "GradientScalerConfig: exponent = ", exponent,
                          " must lie in [", kLeast, ", ", kMost, "]");
-  require<ArgumentError>(config.interval >= 1, "GradientScalerConfig: interval = ", config.interval,
-                         " must be positive");
+  require<ArgumentError>(interval >= 1, "GradientScalerConfig: interval = ", interval, " must be positive");
+}
+
+GradientScaler::GradientScaler(const GradientScalerConfig& config) : config_(config), exponent_(config.exponent) {
+  config_.check();
 }
 
 double GradientScaler::scale() const { return std::ldexp(1.0, static_cast<int>(exponent_)); }

@@ -11,7 +11,8 @@ struct GradientScalerConfig {
   std::int64_t exponent = 16;    // at first
   std::int64_t interval = 2000;  // so many steps without an overflow double the scale; one overflow halves it
 
-  /// Throws ArgumentError for an exponent outside [-126, 127] or an interval below 1.
+  /// Throws ArgumentError for an exponent outside [-126, 127] or an interval below 1, as init() does.
+  void check() const;
   GradientScaler init() const;
 };
 
@@ -25,7 +26,7 @@ struct GradientScalerConfig {
 ///   model = optimizer.step(rate, std::move(model), scaler.unscale(std::move(grads)));
 ///
 /// The loss above is the scaled one: divide it by scale() of before the step to print it.
-class GradientScaler {
+class [[nodiscard("a scaler scales a loss by scale(), and gradients back by unscale()")]] GradientScaler {
  public:
   explicit GradientScaler(const GradientScalerConfig& config);
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kiln/core/text.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln {
 
@@ -11,14 +11,26 @@ namespace {
 void stop_if_over(const EarlyStopping& rule, Interrupter& control) {
   const EarlyStopping::State& state = rule.state;
   if (state.met) control.stop(text(rule.split, ' ', rule.metric, " is what was asked for"));
-  if (state.worse >= rule.patience)
+  if (state.worse > 0 && state.worse >= rule.patience)
     control.stop(text(rule.split, ' ', rule.metric, " has not been better than ", state.best, " for ", state.worse,
                       " evaluations"));
 }
 
 }  // namespace
 
+void EarlyStopping::check() const {
+  const auto not_negative = [](std::string_view name, auto value) {
+    require<ArgumentError>(value >= 0, "EarlyStopping: ", name, " = ", value, " must not be negative");
+  };
+  not_negative("patience", patience);
+  not_negative("warmup", warmup);
+  not_negative("least_change", least_change);
+  require<ArgumentError>(std::isfinite(least_change), "EarlyStopping: least_change = ", least_change,
+                         " must be finite");
+}
+
 void EarlyStopping::on(const training::Begin& begin, Interrupter& control) {
+  check();
   require_measured("early stopping", begin, split, metric);
   stop_if_over(*this, control);
 }

@@ -11,7 +11,7 @@ namespace kiln {
 struct EarlyStopping {
   std::string metric = "loss", split = "valid";
   bool rising = false;        // the metric is to rise, as an accuracy
-  std::int64_t patience = 5;  // ends after so many evaluations in a row that were no better than the best
+  std::int64_t patience = 5;  // ends after so many evaluations in a row that were no better than the best; 0 as 1
   std::int64_t warmup = 0;    // the first evaluations that do not count
   double least_change = 0;    // better by no more than this is not better
   /// A rule of one's own beside that: ends where it is true of the metric's value.
@@ -24,6 +24,8 @@ struct EarlyStopping {
   };
   State state{};
 
+  /// Throws ArgumentError for what makes no sense.
+  void check() const;
   /// A training that had ended so ends at once when it is resumed. Throws ArgumentError where a Learner will not measure
   /// this metric.
   void on(const training::Begin& begin, Interrupter& control);

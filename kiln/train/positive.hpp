@@ -1,15 +1,18 @@
 // A check that configurations of a training share.
 #pragma once
+#include <limits>
 #include <string_view>
 
 #include "kiln/core/error/error.hpp"
 
 namespace kiln::training {
 
-/// Throws ArgumentError where an optional number is set, and not positive.
+/// Throws ArgumentError where an optional number is set, and not positive and finite.
 template <class Optional>
 void require_positive(std::string_view whose, std::string_view name, const Optional& value) {
-  require<ArgumentError>(!value || *value > 0, whose, ": ", name, " is ", value.value_or(0), ", it must be positive");
+  const bool finite = !value || *value <= std::numeric_limits<typename Optional::value_type>::max();
+  require<ArgumentError>((!value || *value > 0) && finite, whose, ": ", name, " is ", value.value_or(0),
+                         finite ? ", it must be positive" : ", it must be positive and finite");
 }
 
 }  // namespace kiln::training

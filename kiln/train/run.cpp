@@ -20,6 +20,10 @@ void LearnerConfig::check() const {
   positive("validate_every", validate_every);
   positive("accumulate", std::optional(accumulate));
   positive("log_every", std::optional(log_every));
+  require<ArgumentError>(!autocast || *autocast == DType::F32 || (size_of(*autocast) == 2 && is_float(*autocast)),
+                         "training: autocast is ", autocast.value_or(DType::F32),
+                         ", it must be bfloat16, float16 or float32");
+  if (scaler) scaler->check();
 }
 
 TrainingRun::TrainingRun(const LearnerConfig& config) : config_(config) { config_.check(); }
@@ -56,7 +60,7 @@ void TrainingRun::begin(std::int64_t batches, std::int64_t parameters, std::vect
   loss_ = 0;
   items_ = 0;
   tell(training::Begin{at, batches, config_.epochs, config_.steps, parameters, control_, std::move(devices),
-                       std::move(measured)});
+                       std::move(measured), config_.seconds});
   step_began_ = Clock::now();
 }
 

@@ -63,11 +63,12 @@ TEST(Rules, SayWhatIsWrongWithTheirOptions) {
   EXPECT_EQ(said(RmsPropConfig{.momentum = -1}), "ArgumentError: RmsPropConfig: momentum = -1 must not be negative");
   EXPECT_EQ(said(AdanConfig{.beta3 = 1}), "ArgumentError: AdanConfig: beta3 = 1 must lie in [0, 1)");
   EXPECT_EQ(said(LionConfig{.weight_decay = INFINITY}), "ArgumentError: LionConfig: weight_decay = inf must be finite");
-  EXPECT_EQ(said(LambConfig{.epsilon = -1}), "ArgumentError: LambConfig: epsilon = -1 must not be negative");
+  EXPECT_EQ(said(LambConfig{.epsilon = -1}), "ArgumentError: LambConfig: epsilon = -1 must be positive");
   EXPECT_EQ(said(NAdamConfig{.momentum_decay = -1}),
             "ArgumentError: NAdamConfig: momentum_decay = -1 must not be negative");
   EXPECT_EQ(said(RAdamConfig{.beta1 = 1}), "ArgumentError: RAdamConfig: beta1 = 1 must lie in [0, 1)");
-  EXPECT_EQ(said(AdafactorConfig{.decay = 0.8}), "ArgumentError: AdafactorConfig: decay = 0.8 must be negative");
+  EXPECT_EQ(said(AdafactorConfig{.decay = 0.8}),
+            "ArgumentError: AdafactorConfig: decay = 0.8 must be negative and finite");
   EXPECT_EQ(said(AdafactorConfig{.threshold = 0}), "ArgumentError: AdafactorConfig: threshold = 0 must be positive");
   EXPECT_EQ(said(MuonConfig{.iterations = 0}), "ArgumentError: MuonConfig: iterations = 0 must lie in [1, 99]");
   EXPECT_EQ(said(ScheduleFreeAdamWConfig{.beta1 = 0}),

@@ -87,7 +87,7 @@ TEST(Groups, SayWhatIsWrong) {
   EXPECT_EQ(sentence_of([&] { optimizer.step({0.1, -1}, model, gradients()); }),
             "ArgumentError: Lion: a learning rate of -1");
   EXPECT_EQ(sentence_of([&] { SgdConfig{}.init(model, {.clip = {.norm = 0}}); }),
-            "ArgumentError: ClipOptions: a limit of 0 is not positive");
+            "ArgumentError: ClipOptions: norm: a limit of 0 is not positive");
 }
 
 TEST(Frozen, ParametersHaveNoStateAndStay) {

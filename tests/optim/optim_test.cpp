@@ -186,7 +186,7 @@ TEST(Optimizer, SaysWhatIsWrong) {
   EXPECT_EQ(sentence_of([&] { AdamConfig{.beta1 = 1}.init(model); }),
             "ArgumentError: AdamConfig: beta1 = 1 must lie in [0, 1)");
   EXPECT_EQ(sentence_of([&] { AdamWConfig{.epsilon = -1}.init(model); }),
-            "ArgumentError: AdamWConfig: epsilon = -1 must not be negative");
+            "ArgumentError: AdamWConfig: epsilon = -1 must be positive");
   EXPECT_EQ(sentence_of([&] { SgdConfig{.momentum = -1}.init(model); }),
             "ArgumentError: SgdConfig: momentum = -1 must not be negative");
   EXPECT_EQ(sentence_of([&] { SgdConfig{.nesterov = true}.init(model); }),

@@ -83,6 +83,8 @@ Value adapted_weight(const ByName<Adapter>& adapters, const std::string& path, c
 
 Adapter LoraConfig::init(const nn::ModuleView& model) const {
   require<ArgumentError>(rank >= 1, "LoraConfig: rank = ", rank, " must be positive");
+  require<ArgumentError>(std::isfinite(alpha) && alpha != 0, "LoraConfig: alpha = ", alpha,
+                         " must be finite, and not 0: nothing would be learned");
   return nn::adapter_of(
       "LoraConfig", nn::placed_params(model), weights, [&](const nn::PlacedParam& param) -> nn::WeightPart {
         const Device device = nn::trained_on(param.value);

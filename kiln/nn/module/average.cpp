@@ -21,7 +21,7 @@ Value like(const Value& weight, const Value& average) {
 }  // namespace
 
 WeightAverage EmaConfig::init(const nn::ModuleView& model) const {
-  require<ArgumentError>(decay >= 0 && decay <= 1, "EmaConfig: decay = ", decay, " must lie in [0, 1]");
+  require<ArgumentError>(decay >= 0 && decay < 1, "EmaConfig: decay = ", decay, " must lie in [0, 1)");
   return {WeightAverage::Rule{.equal = false, .ema = *this}, model};
 }
 WeightAverage SwaConfig::init(const nn::ModuleView& model) const {

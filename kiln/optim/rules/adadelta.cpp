@@ -9,7 +9,8 @@ std::span<const std::string_view> AdaDeltaConfig::slot_names() const {
 
 void AdaDeltaConfig::check() const {
   rules::require_shares(kName, {{"rho", rho}});
-  rules::require_not_negative(kName, {{"epsilon", epsilon}, {"weight_decay", weight_decay}});
+  rules::require_not_negative(kName, {{"weight_decay", weight_decay}});
+  rules::require_positive(kName, {{"epsilon", epsilon}});
 }
 
 Value AdaDeltaConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {

@@ -19,10 +19,11 @@ Values AdafactorConfig::fresh_slots(const Value& param) const {
 }
 
 void AdafactorConfig::check() const {
-  require<ArgumentError>(decay < 0, "AdafactorConfig: decay = ", decay, " must be negative");
+  require<ArgumentError>(decay < 0 && std::isfinite(decay), "AdafactorConfig: decay = ", decay,
+                         " must be negative and finite");
   require<ArgumentError>(threshold > 0, "AdafactorConfig: threshold = ", threshold, " must be positive");
-  rules::require_not_negative(
-      kName, {{"least_scale", least_scale}, {"weight_decay", weight_decay}, {"epsilon", epsilon.value_or(0)}});
+  rules::require_not_negative(kName, {{"least_scale", least_scale}, {"weight_decay", weight_decay}});
+  if (epsilon) rules::require_positive(kName, {{"epsilon", *epsilon}});
 }
 
 Value AdafactorConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {

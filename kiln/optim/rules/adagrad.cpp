@@ -12,8 +12,9 @@ Values AdaGradConfig::fresh_slots(const Value& param) const {
 }
 
 void AdaGradConfig::check() const {
-  rules::require_not_negative(
-      kName, {{"rate_decay", rate_decay}, {"weight_decay", weight_decay}, {"initial", initial}, {"epsilon", epsilon}});
+  rules::require_not_negative(kName,
+                              {{"rate_decay", rate_decay}, {"weight_decay", weight_decay}, {"initial", initial}});
+  rules::require_positive(kName, {{"epsilon", epsilon}});
 }
 
 Value AdaGradConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {

@@ -15,7 +15,8 @@ std::span<const std::string_view> adam_slots(const Config& config) {
 template <class Config>
 void check_adam(const Config& config) {
   rules::require_shares(Config::kName, {{"beta1", config.beta1}, {"beta2", config.beta2}});
-  rules::require_not_negative(Config::kName, {{"epsilon", config.epsilon}, {"weight_decay", config.weight_decay}});
+  rules::require_not_negative(Config::kName, {{"weight_decay", config.weight_decay}});
+  rules::require_positive(Config::kName, {{"epsilon", config.epsilon}});
 }
 
 /// rate * m' / (sqrt(v') + epsilon) with m' = m / (1 - beta1^t), v' = v / (1 - beta2^t). The corrections are moved out

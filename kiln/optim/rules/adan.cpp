@@ -12,7 +12,8 @@ std::span<const std::string_view> AdanConfig::slot_names() const {
 
 void AdanConfig::check() const {
   rules::require_shares(kName, {{"beta1", beta1}, {"beta2", beta2}, {"beta3", beta3}});
-  rules::require_not_negative(kName, {{"epsilon", epsilon}, {"weight_decay", weight_decay}});
+  rules::require_not_negative(kName, {{"weight_decay", weight_decay}});
+  rules::require_positive(kName, {{"epsilon", epsilon}});
 }
 
 Value AdanConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {

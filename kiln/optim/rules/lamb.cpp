@@ -11,7 +11,8 @@ std::span<const std::string_view> LambConfig::slot_names() const {
 
 void LambConfig::check() const {
   rules::require_shares(kName, {{"beta1", beta1}, {"beta2", beta2}});
-  rules::require_not_negative(kName, {{"epsilon", epsilon}, {"weight_decay", weight_decay}});
+  rules::require_not_negative(kName, {{"weight_decay", weight_decay}});
+  rules::require_positive(kName, {{"epsilon", epsilon}});
 }
 
 Value LambConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {

@@ -67,9 +67,17 @@ Values MuonConfig::fresh_slots(const Value& param) const {
 
 void MuonConfig::check() const {
   rules::require_shares(kName, {{"momentum", momentum}});
-  rules::require_not_negative(kName, {{"weight_decay", weight_decay}, {"epsilon", epsilon}});
+  rules::require_not_negative(kName, {{"weight_decay", weight_decay}});
   require<ArgumentError>(iterations >= 1 && iterations < 100, "MuonConfig: iterations = ", iterations,
                          " must lie in [1, 99]");
+  rules::require_positive(kName, {{"epsilon", epsilon}});
+  const auto [a, b, c] = coefficients;
+  for (const double singular : {0.1, 0.5, 1.0}) {
+    double x = singular;
+    for (std::int64_t i = 0; i < iterations; ++i) x *= a + b * x * x + c * x * x * x * x;
+    require<ArgumentError>(x > 0 && x < 4, "MuonConfig: coefficients = ", a, ", ", b, ", ", c, " make ", x,
+                           " of a singular value of ", singular, ", and not about 1");
+  }
 }
 
 Value MuonConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {

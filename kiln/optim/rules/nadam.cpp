@@ -11,8 +11,8 @@ std::span<const std::string_view> NAdamConfig::slot_names() const {
 
 void NAdamConfig::check() const {
   rules::require_shares(kName, {{"beta1", beta1}, {"beta2", beta2}});
-  rules::require_not_negative(
-      kName, {{"epsilon", epsilon}, {"weight_decay", weight_decay}, {"momentum_decay", momentum_decay}});
+  rules::require_not_negative(kName, {{"weight_decay", weight_decay}, {"momentum_decay", momentum_decay}});
+  rules::require_positive(kName, {{"epsilon", epsilon}});
 }
 
 Value NAdamConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {

@@ -14,7 +14,8 @@ Values RmsPropConfig::fresh_slots(const Value& param) const {
 
 void RmsPropConfig::check() const {
   rules::require_shares(kName, {{"alpha", alpha}});
-  rules::require_not_negative(kName, {{"epsilon", epsilon}, {"weight_decay", weight_decay}, {"momentum", momentum}});
+  rules::require_not_negative(kName, {{"weight_decay", weight_decay}, {"momentum", momentum}});
+  rules::require_positive(kName, {{"epsilon", epsilon}});
 }
 
 Value RmsPropConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {

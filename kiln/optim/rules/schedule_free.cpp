@@ -13,10 +13,10 @@ std::span<const std::string_view> ScheduleFreeAdamWConfig::slot_names() const {
 void ScheduleFreeAdamWConfig::check() const {
   rules::require_shares(kName, {{"beta1", beta1}, {"beta2", beta2}});
   require<ArgumentError>(beta1 > 0, "ScheduleFreeAdamWConfig: beta1 = 0 leaves no average");
-  rules::require_not_negative(
-      kName,
-      {{"epsilon", epsilon}, {"weight_decay", weight_decay}, {"step_power", step_power}, {"rate_power", rate_power}});
+  rules::require_not_negative(kName,
+                              {{"weight_decay", weight_decay}, {"step_power", step_power}, {"rate_power", rate_power}});
   require<ArgumentError>(warmup >= 0, "ScheduleFreeAdamWConfig: warmup = ", warmup, " must not be negative");
+  rules::require_positive(kName, {{"epsilon", epsilon}});
 }
 
 Value ScheduleFreeAdamWConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {

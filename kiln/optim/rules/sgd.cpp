@@ -8,7 +8,8 @@ std::span<const std::string_view> SgdConfig::slot_names() const {
 }
 
 void SgdConfig::check() const {
-  rules::require_not_negative(kName, {{"momentum", momentum}, {"weight_decay", weight_decay}});
+  rules::require_not_negative(kName,
+                              {{"momentum", momentum}, {"dampening", dampening}, {"weight_decay", weight_decay}});
   require<ArgumentError>(!nesterov || (momentum > 0 && dampening == 0),
                          "SgdConfig: Nesterov's form needs a momentum and no dampening");
 }

@@ -44,9 +44,10 @@ Values SoapConfig::fresh_slots(const Value& param) const {
 
 void SoapConfig::check() const {
   rules::require_shares(kName, {{"beta1", beta1}, {"beta2", beta2}, {"basis_beta", basis_beta}});
-  rules::require_not_negative(kName, {{"epsilon", epsilon}, {"weight_decay", weight_decay}});
+  rules::require_not_negative(kName, {{"weight_decay", weight_decay}});
   require<ArgumentError>(every >= 1 && longest >= 1, "SoapConfig: every = ", every, " and longest = ", longest,
                          " must be positive");
+  rules::require_positive(kName, {{"epsilon", epsilon}});
 }
 
 Value SoapConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {

@@ -25,13 +25,20 @@ void AnySchedule::check() const {
   std::visit([](const auto& config) { config.check(); }, config_);
 }
 
+double LambdaConfig::at(std::int64_t step) const {
+  check();
+  return rate(step);
+}
+
 double SequentialConfig::at(std::int64_t step) const {
+  check();
   const auto next = std::ranges::upper_bound(milestones, step);
   const std::int64_t start = next == milestones.begin() ? 0 : *(next - 1);
   return parts[static_cast<std::size_t>(next - milestones.begin())].at(step - start);
 }
 
 double ComposedConfig::at(std::int64_t step) const {
+  check();
   double result = by == By::Product ? 1 : 0;
   for (const AnySchedule& part : parts) {
     if (by == By::Product) result *= part.at(step);
@@ -41,6 +48,7 @@ double ComposedConfig::at(std::int64_t step) const {
 }
 
 std::vector<double> PerGroupConfig::at(std::int64_t step) const {
+  check();
   std::vector<double> rates;
   for (const AnySchedule& group : groups) rates.push_back(group.at(step));
   return rates;

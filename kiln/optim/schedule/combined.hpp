@@ -20,7 +20,7 @@ struct Place;
 struct LambdaConfig {
   static constexpr std::string_view kName = "Lambda";
   std::function<double(std::int64_t)> rate;
-  double at(std::int64_t step) const { return rate(step); }
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;    // there is one
   Json to_json() const;  // both throw ConfigError
   static LambdaConfig from_json(const Json& json, const config::Place& place);
@@ -32,7 +32,7 @@ struct SequentialConfig {
   static constexpr std::string_view kName = "Sequential";
   std::vector<AnySchedule> parts;
   std::vector<std::int64_t> milestones;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // milestones rise, and there is one less than parts
   Schedule<SequentialConfig> init() const;
 };
@@ -43,7 +43,7 @@ struct ComposedConfig {
   enum class By : std::uint8_t { Product, Sum, Mean };
   std::vector<AnySchedule> parts;
   By by = By::Product;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // there are parts
   Schedule<ComposedConfig> init() const;
 };
@@ -67,7 +67,7 @@ class AnySchedule {
   template <class Config>
   requires kIsOneOf<Config, Variant> AnySchedule(Config config) : config_(std::move(config)) {}
 
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;
   Schedule<AnySchedule> init() const { return check(), Schedule<AnySchedule>{*this}; }
   const Variant& variant() const { return config_; }
@@ -84,7 +84,7 @@ class AnySchedule {
 struct PerGroupConfig {
   static constexpr std::string_view kName = "PerGroup";
   std::vector<AnySchedule> groups;
-  std::vector<double> at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] std::vector<double> at(std::int64_t step) const;
   void check() const;
   Schedule<PerGroupConfig> init() const;
 };

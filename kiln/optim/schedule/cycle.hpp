@@ -11,7 +11,7 @@ struct CosineConfig {
   double peak = 1e-3;
   std::int64_t warmup = 0, steps;
   double floor = 0;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // 0 <= warmup < steps
   Schedule<CosineConfig> init() const;
 };
@@ -23,7 +23,7 @@ struct CosineRestartsConfig {
   double peak = 1e-3;
   std::int64_t period, growth = 1;
   double floor = 0;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // both are positive
   Schedule<CosineRestartsConfig> init() const;
 };
@@ -38,7 +38,7 @@ struct WarmupStableDecayConfig {
   std::int64_t warmup = 0, stable, decay;
   double floor = 0;
   Shape shape = Shape::Linear;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // none is negative, and `decay` is positive
   Schedule<WarmupStableDecayConfig> init() const;
 };
@@ -53,7 +53,7 @@ struct OneCycleConfig {
   double rise = 0.3, start_divisor = 25, end_divisor = 1e4;
   bool linear = false;  // in straight lines, not along cosines
   bool three_phases = false;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // steps >= 2, `rise` lies in (0, 1), in three phases below 1/2; divisors are at least 1
   Schedule<OneCycleConfig> init() const;
 };
@@ -68,7 +68,7 @@ struct CyclicConfig {
   std::int64_t up, down = 0;
   Mode mode = Mode::Triangular;
   double factor = 1;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // floor <= peak, `up` is positive, `factor` lies in (0, 1]
   Schedule<CyclicConfig> init() const;
 };

@@ -10,7 +10,7 @@ namespace kiln {
 struct ConstantConfig {
   static constexpr std::string_view kName = "Constant";
   double rate = 1e-3;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // throws ArgumentError for options without meaning, as all of them
   Schedule<ConstantConfig> init() const;
 };
@@ -20,7 +20,7 @@ struct LinearRateConfig {
   static constexpr std::string_view kName = "LinearRate";
   double initial = 1e-3, final = 0;
   std::int64_t steps;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // `steps` is positive
   Schedule<LinearRateConfig> init() const;
 };
@@ -31,7 +31,7 @@ struct StepConfig {
   double initial = 1e-3;
   std::int64_t every;
   double factor = 0.1;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // `every` is positive
   Schedule<StepConfig> init() const;
 };
@@ -42,7 +42,7 @@ struct MultiStepConfig {
   double initial = 1e-3;
   std::vector<std::int64_t> milestones;
   double factor = 0.1;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // milestones rise
   Schedule<MultiStepConfig> init() const;
 };
@@ -51,7 +51,7 @@ struct MultiStepConfig {
 struct ExponentialConfig {
   static constexpr std::string_view kName = "Exponential";
   double initial = 1e-3, factor;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // `factor` lies in (0, 1]
   Schedule<ExponentialConfig> init() const;
 };
@@ -61,7 +61,7 @@ struct PolynomialConfig {
   static constexpr std::string_view kName = "Polynomial";
   double initial = 1e-3, final = 0, power = 1;
   std::int64_t steps;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // `steps` and `power` are positive
   Schedule<PolynomialConfig> init() const;
 };
@@ -72,7 +72,7 @@ struct NoamConfig {
   static constexpr std::string_view kName = "Noam";
   double factor = 1;
   std::int64_t width, warmup = 4000;
-  double at(std::int64_t step) const;
+  [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;  // `width` and `warmup` are positive
   Schedule<NoamConfig> init() const;
 };

@@ -9,8 +9,8 @@ namespace kiln {
 
 void ReduceOnPlateauConfig::check() const {
   constexpr std::string_view kName = "ReduceOnPlateau";
-  schedules::require_rates(
-      kName, {{"initial", initial}, {"threshold", threshold}, {"floor", floor}, {"least_change", least_change}});
+  schedules::require_rates_above_zero(kName, {{"initial", initial}});
+  schedules::require_rates(kName, {{"threshold", threshold}, {"floor", floor}, {"least_change", least_change}});
   require<ArgumentError>(factor >= 0 && factor < 1, "ReduceOnPlateauConfig: factor = ", factor, " must lie in [0, 1)");
   schedules::require_count(kName, "patience", patience, 0);
   schedules::require_count(kName, "cooldown", cooldown, 0);

@@ -24,7 +24,7 @@ struct ReduceOnPlateauConfig {
   ReduceOnPlateau init() const;
 };
 
-class ReduceOnPlateau {
+class [[nodiscard("a schedule says rates: it sets none")]] ReduceOnPlateau {
  public:
   explicit ReduceOnPlateau(const ReduceOnPlateauConfig& config);
 

@@ -21,7 +21,16 @@ void require_rates(std::string_view config, std::initializer_list<Rate> rates) {
                            rate.value, std::isfinite(rate.value) ? " must not be negative" : " must be finite");
 }
 
+void require_rates_above_zero(std::string_view config, std::initializer_list<Rate> rates) {
+  require_rates(config, rates);
+  for (const Rate& rate : rates)
+    require<ArgumentError>(rate.value > 0, config, "Config: ", rate.name,
+                           " = 0 must be positive: nothing would be learned");
+}
+
 void require_count(std::string_view config, std::string_view name, std::int64_t count, std::int64_t least) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  require<ArgumentError>(count <= kMost, config, "Config: ", name, " = ", count, " must be at most 2^62");
   require<ArgumentError>(count >= least, config, "Config: ", name, " = ", count,
                          least == 1 ? " must be positive" : text(" must be at least ", least));
 }

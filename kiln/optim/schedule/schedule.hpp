@@ -14,12 +14,12 @@
 namespace kiln {
 
 template <class Config>
-struct Schedule {
+struct [[nodiscard("a schedule says rates: it sets none")]] Schedule {
   Config config;
   std::int64_t step = 0;  // the one that next() will answer for; kept to go on where a training was
 
   /// The rate of this step, or the rates of a PerGroupConfig; moves on to the next.
-  auto next() { return config.at(step++); }
+  [[nodiscard("next() says a rate: it sets none")]] auto next() { return config.at(step++); }
 
   /// Calls f(name, part) for what a record holds: the step, a std::int64_t&.
   template <class F>
@@ -40,13 +40,14 @@ double progress(std::int64_t step, std::int64_t count);
 double cosine(double start, double end, double way);
 double line(double start, double end, double way);
 
-/// Throw ArgumentError, a sentence about the config `name`: for a rate that is negative or no number; for a count below
-/// `least`.
+/// Throw ArgumentError, a sentence about the config `name`: for a rate that is negative or no number; where the first of rates
+/// is not positive; for a count below `least`, or one that leaves no room to add to it.
 struct Rate {
   std::string_view name;
   double value;
 };
 void require_rates(std::string_view config, std::initializer_list<Rate> rates);
+void require_rates_above_zero(std::string_view config, std::initializer_list<Rate> rates);
 void require_count(std::string_view config, std::string_view name, std::int64_t count, std::int64_t least = 1);
 
 }  // namespace schedules

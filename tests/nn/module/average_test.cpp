@@ -131,7 +131,7 @@ TEST(WeightAverage, GoesOnFromARecord) {
 
 TEST(WeightAverage, SaysWhatIsWrong) {
   EXPECT_EQ(sentence_of([] { EmaConfig{.decay = 1.5}.init(make_net()); }),
-            "ArgumentError: EmaConfig: decay = 1.5 must lie in [0, 1]");
+            "ArgumentError: EmaConfig: decay = 1.5 must lie in [0, 1)");
   WeightAverage average = EmaConfig{}.init(nn::LinearConfig{3, 4}.init(autodiff));
   EXPECT_EQ(sentence_of([&] { average.update(nn::LinearConfig{2, 4}.init(autodiff)); }),
             "ShapeError: WeightAverage: the average of 'weight' has shape [4, 3], the model's is [4, 2]");
