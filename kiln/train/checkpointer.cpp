@@ -15,34 +15,12 @@
 namespace kiln {
 namespace {
 
+using training::look_into;
+
 constexpr std::string_view kVersion = "1", kVersionKey = "kiln.training", kConfigKey = "configuration",
                            kFactsKey = "facts";
 
-struct Index {
-  std::vector<KeptCheckpoint> checkpoints{};
-  std::optional<std::string> measured{};  // what their values are of: "valid loss"
-};
-
-Index read_index(const std::filesystem::path& directory) {
-  const std::string index = (directory / "index.json").string();
-  return std::filesystem::exists(index) ? load_config<Index>(index) : Index();
-}
-
 std::string measured_by(const CheckpointRules& rules) { return text(rules.split, ' ', rules.metric); }
-
-std::optional<std::string> newest(const std::filesystem::path& directory, const std::vector<KeptCheckpoint>& kept) {
-  for (auto checkpoint = kept.rbegin(); checkpoint != kept.rend(); ++checkpoint)
-    if (const auto file = directory / checkpoint->file; std::filesystem::exists(file)) return file.string();
-  return std::nullopt;
-}
-
-/// "step-7.kiln": others' files are none of ours.
-bool is_checkpoint(std::string_view name) {
-  constexpr std::string_view kBegin = "step-", kEnd = ".kiln";
-  if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() <= kBegin.size() + kEnd.size()) return false;
-  return std::ranges::all_of(name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size()),
-                             [](char c) { return '0' <= c && c <= '9'; });
-}
 
 const Json* find(const Json::Object& object, std::string_view key) {
   const auto found = std::find_if(object.begin(), object.end(), [&](const auto& entry) { return entry.first == key; });
@@ -114,22 +92,31 @@ Checkpointer::Checkpointer(std::filesystem::path directory, CheckpointRules rule
   require<IoError>(std::filesystem::is_directory(directory_), "cannot save to ", directory_.string(), ": ",
                    error ? error.message() : "it is no directory");
   remove_abandoned(directory_.string());
-  Index index = read_index(directory_);
-  kept_ = std::move(index.checkpoints);
-  if (index.measured.value_or(measured_by(rules_)) != measured_by(rules_))
-    for (KeptCheckpoint& checkpoint : kept_) checkpoint.value.reset();
+  training::CheckpointFolder folder = look_into(directory_);
+  notes_ = std::move(folder.notes);
+  run_ = folder.whole.empty() ? training::RunName::fresh(folder.run.began) : folder.run;
+  for (training::FoundCheckpoint& found : folder.whole) {
+    if (found.stamp.measured != measured_by(rules_)) found.kept.value.reset();
+    written_.emplace_back(found.kept.file, run_);
+    kept_.push_back(std::move(found.kept));
+  }
   rank_kept();
-  if (!kept_.empty()) remove_unkept();  // what a process that was killed had no time for
+  for (const auto& [file, run] : folder.unwanted) training::remove_checkpoint(directory_ / file, run);
 }
 
 Checkpointer::~Checkpointer() { wait(); }
 
-std::optional<std::string> Checkpointer::latest() const { return newest(directory_, kept_); }
+std::optional<std::string> Checkpointer::latest() const {
+  for (auto checkpoint = kept_.rbegin(); checkpoint != kept_.rend(); ++checkpoint)
+    if (const auto file = directory_ / checkpoint->file; std::filesystem::exists(file)) return file.string();
+  return std::nullopt;
+}
 
 std::string latest_checkpoint(const std::filesystem::path& directory) {
-  const auto file = newest(directory, read_index(directory).checkpoints);
-  require<IoError>(file.has_value(), directory.string(), " holds no checkpoint");
-  return *file;
+  const training::CheckpointFolder folder = look_into(directory);
+  if (!folder.whole.empty()) return (directory / folder.whole.back().kept.file).string();
+  fail<IoError>(directory.string(), " holds no checkpoint", folder.notes.empty() ? "" : ": ",
+                folder.notes.empty() ? "" : folder.notes.front());
 }
 
 Json checkpoint_configuration(const std::string& file) {
@@ -150,7 +137,8 @@ void Checkpointer::restore(RecordedObjects& objects, const std::string& file) co
                      "; this program reads version ", kVersion,
                      ": take its model alone, by load() with .under = \"model\"");
   if (const auto said = record.metadata.find(std::string(kConfigKey)); said != record.metadata.end())
-    require_same(configuration_, parse_json(said->second, file), "", {file, "configuration", ""});
+    require_same(configuration_, parse_json(said->second, file), "",
+                 {file, "configuration", "; go on with what it was, or begin anew in another directory"});
   if (const auto said = record.metadata.find(std::string(kFactsKey)); said != record.metadata.end() && rules_.exact)
     require_same_facts(facts_, parse_json(said->second, file), file);
   objects.restore(record, file);
@@ -160,6 +148,8 @@ void Checkpointer::begin_anew() {
   wait();
   kept_.clear();
   best_.clear();
+  if (!written_.empty()) replaces_.push_back(run_);
+  run_ = training::RunName::fresh(run_.began);
 }
 
 void Checkpointer::check(const training::Begin& begin) const {
@@ -205,9 +195,11 @@ std::string Checkpointer::save(const RecordedObjects& objects, const training::P
     best_.insert(place, *checkpoint.value);
     best_.resize(std::min(best_.size(), static_cast<std::size_t>(rules_.best)));
   }
-  TensorSource snapshot = objects.snapshot({{std::string(kVersionKey), std::string(kVersion)},
-                                            {std::string(kConfigKey), write_json(configuration_)},
-                                            {std::string(kFactsKey), write_json(Json{facts_})}});
+  TensorSource snapshot =
+      objects.snapshot({training::metadata_of({run_, replaces_, at.seconds, checkpoint.value, measured_by(rules_)}),
+                        {std::string(kVersionKey), std::string(kVersion)},
+                        {std::string(kConfigKey), write_json(configuration_)},
+                        {std::string(kFactsKey), write_json(Json{facts_})}});
   saved_ = at;
   writing_ = std::async(std::launch::async,
                         [this, snapshot = std::move(snapshot), checkpoint] { write(snapshot, checkpoint); });
@@ -215,23 +207,26 @@ std::string Checkpointer::save(const RecordedObjects& objects, const training::P
 }
 
 void Checkpointer::write(const TensorSource& snapshot, const KeptCheckpoint& checkpoint) {
+  const bool is_own = std::ranges::any_of(written_, [&](const auto& other) { return other.first == checkpoint.file; });
+  if (!is_own) training::set_aside(directory_ / checkpoint.file);
   write_file_atomically((directory_ / checkpoint.file).string(), [&](FileReplacement& file) {
     write_record(snapshot, [&](std::span<const std::byte> piece) { file.write(piece); });
   });
+  std::erase_if(written_, [&](const auto& other) { return other.first == checkpoint.file; });
+  written_.emplace_back(checkpoint.file, run_);
   std::erase_if(kept_, [&](const KeptCheckpoint& other) { return other.step >= checkpoint.step; });
   kept_.push_back(checkpoint);
   keep_by_rules();
-  save_config(Index{kept_, measured_by(rules_)}, (directory_ / "index.json").string());
+  save_config(training::CheckpointIndex{kept_, measured_by(rules_)}, (directory_ / training::kIndexFile).string());
   remove_unkept();
 }
 
-void Checkpointer::remove_unkept() const {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
-    const std::string name = entry.path().filename().string();
-    const bool keeps = std::any_of(kept_.begin(), kept_.end(), [&](const KeptCheckpoint& k) { return k.file == name; });
-    if (is_checkpoint(name) && !keeps) std::filesystem::remove(entry.path(), ignored);
-  }
+void Checkpointer::remove_unkept() {
+  std::erase_if(written_, [&](const auto& file) {
+    if (std::ranges::find(kept_, file.first, &KeptCheckpoint::file) != kept_.end()) return false;
+    training::remove_checkpoint(directory_ / file.first, file.second);
+    return true;
+  });
 }
 
 void Checkpointer::keep_by_rules() {

@@ -12,7 +12,8 @@
 //
 // A checkpoint is one file, a record (kiln/store/record/anything.hpp) that is put in place in one step, so that whenever a
 // training is killed the newest file is whole: load(model, "run/checkpoint/step-500.kiln", {.allow_unexpected = true,
-// .under = "model"}) takes the model alone. index.json beside it says which there are, and what they came to.
+// .under = "model"}) takes the model alone. index.json beside it says which there are, and what they came to; it is for others to read: what
+// lies in the directory, whole, counts without it, and a run removes what it wrote itself alone.
 #pragma once
 #include <filesystem>
 #include <future>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "kiln/core/config/json.hpp"
+#include "kiln/train/checkpoint_folder.hpp"
 #include "kiln/train/events.hpp"
 #include "kiln/train/recorded.hpp"
 
@@ -44,17 +46,10 @@ struct CheckpointRules {
   void check() const;
 };
 
-/// A line of index.json.
-struct KeptCheckpoint {
-  std::string file = "";
-  std::int64_t step = 0;
-  double seconds = 0;             // of training
-  std::optional<double> value{};  // of the metric, where it was measured then
-};
-
 class Checkpointer {
  public:
-  /// Makes the directory; what killed processes left half-written in it goes. Throws IoError, or ArgumentError for rules
+  /// Makes the directory; what killed processes left half-written in it goes. It goes on with the run whose checkpoints are there:
+  /// of several that which began last. Throws IoError, or ArgumentError for rules
   /// without meaning. `configuration` goes with each checkpoint, and restore() compares it.
   Checkpointer(std::filesystem::path directory, CheckpointRules rules, Json configuration = {});
   /// Waits for a file that is being written.
@@ -62,10 +57,12 @@ class Checkpointer {
 
   /// The newest whole checkpoint of the directory.
   std::optional<std::string> latest() const;
+  /// Sentences about files of the directory that are damaged.
+  const std::vector<std::string>& notes() const { return notes_; }
   /// Throws DataError or LoadError where the file is none of this training, ConfigError where it belongs to another
   /// configuration, or has other facts: the first value that differs. Nothing has changed then.
   void restore(RecordedObjects& objects, const std::string& file) const;
-  /// Forgets what there is: those files go when the first new one is written.
+  /// Begins a run of its own: those of the run before go when the first new one is written.
   void begin_anew();
 
   /// What decides beside the configuration what becomes of the training, by name: its optimizer, rates, data. It goes with each
@@ -94,7 +91,7 @@ class Checkpointer {
   bool is_among_best(double value) const;
   void write(const TensorSource& snapshot, const KeptCheckpoint& checkpoint);
   void keep_by_rules();
-  void remove_unkept() const;
+  void remove_unkept();
 
   std::filesystem::path directory_;
   CheckpointRules rules_;
@@ -102,6 +99,10 @@ class Checkpointer {
   Json::Object facts_;
   std::vector<double> best_;  // values of the best checkpoints taken, the best first, also of the one being written
   std::vector<KeptCheckpoint> kept_;  // while a thread writes, its own
+  training::RunName run_;
+  std::vector<training::RunName> replaces_;
+  std::vector<std::pair<std::string, training::RunName>> written_;  // files, and by which run: what may be removed
+  std::vector<std::string> notes_;
   std::optional<training::Position> saved_;
   std::optional<std::pair<std::int64_t, double>> measured_;  // step and value of the last evaluation
   std::future<void> writing_;

@@ -30,6 +30,7 @@ void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics, co
     if (const auto* const e = std::get_if<Evaluation>(&event)) checkpointer_->observe(*e);
   });
   checkpointer_->know(facts);
+  for (const std::string& note : checkpointer_->notes()) run.tell(Note{note});
   const auto file = checkpointer_->latest();
   if (file && resume_) {
     checkpointer_->restore(objects_, *file);

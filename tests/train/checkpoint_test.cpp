@@ -239,13 +239,14 @@ TEST(Checkpoints, SayWhatIsWrongWithThem) {
       return 0;
     });
   };
+  const std::string remedy = "; go on with what it was, or begin anew in another directory";
   EXPECT_EQ(restored(parse_json(R"({"width": 3, "name": "a"})", "test")), "");
   EXPECT_EQ(restored(parse_json(R"({"width": 4, "name": "a"})", "test")),
-            text("ConfigError: ", file, " belongs to another configuration: 'width' is 3 there and 4 here"));
+            text("ConfigError: ", file, " belongs to another configuration: 'width' is 3 there and 4 here", remedy));
   EXPECT_EQ(restored(parse_json(R"({"width": 3})", "test")),
-            text("ConfigError: ", file, " belongs to another configuration: 'name' is not known here"));
+            text("ConfigError: ", file, " belongs to another configuration: 'name' is not known here", remedy));
   EXPECT_EQ(restored(parse_json(R"({"width": 3, "name": "a", "depth": 1})", "test")),
-            text("ConfigError: ", file, " belongs to another configuration: 'depth' is not known there"));
+            text("ConfigError: ", file, " belongs to another configuration: 'depth' is not known there", remedy));
 
   const Json same = parse_json(R"({"width": 3, "name": "a"})", "test");
   std::int64_t other = 0;
@@ -302,9 +303,11 @@ TEST(Checkpoints, BelongToALearnersConfiguration) {
   };
   EXPECT_EQ(run({.epochs = 2}, true), 4);
   EXPECT_EQ(run({.epochs = 3, .log_every = 7}, true), 6);
-  EXPECT_EQ(sentence_of([&] { return run({.epochs = 3, .seed = 1}, true); }),
-            text("ConfigError: ", (directory / "step-6.kiln").string(),
-                 " belongs to another configuration: 'learner.seed' is 0 there and 1 here"));
+  EXPECT_EQ(
+      sentence_of([&] { return run({.epochs = 3, .seed = 1}, true); }),
+      text("ConfigError: ", (directory / "step-6.kiln").string(),
+           " belongs to another configuration: 'learner.seed' is 0 there and 1 here; go on with what it was, or begin "
+           "anew in another directory"));
   EXPECT_EQ(run({.epochs = 1, .seed = 1}, false), 2);
   EXPECT_EQ(Checkpointer(directory, {}).latest(), (directory / "step-2.kiln").string());
   EXPECT_FALSE(fs::exists(directory / "step-6.kiln"));
