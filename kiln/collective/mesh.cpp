@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,35 +18,16 @@
 #include <thread>
 #include <utility>
 
+#include "kiln/collective/door.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using collective::Deadline, collective::Door, collective::Guest, collective::Hello, collective::Place,
+    collective::Socket, collective::place_by;
 
-class Deadline {
- public:
-  explicit Deadline(double seconds)
-      : end_(Clock::now() +
-             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e6)))) {}
-  bool is_over() const { return Clock::now() >= end_; }
-  /// For poll(), which looks again at least once a minute.
-  int milliseconds() const {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
-    return static_cast<int>(std::clamp<decltype(left)>(left + 1, 0, 60'000));
-  }
-
- private:
-  Clock::time_point end_;
-};
-
-/// An address as it travels: of IPv4, in the network's order of bytes.
-struct Place {
-  std::uint32_t address = 0;
-  std::uint16_t port = 0, unused = 0;
-};
 bool is_loopback(std::uint32_t address) { return ntohl(address) >> 24 == 127; }
 
 sockaddr_in name_of(const Place& place) {
@@ -54,15 +36,6 @@ sockaddr_in name_of(const Place& place) {
   name.sin_addr.s_addr = place.address;
   name.sin_port = place.port;
   return name;
-}
-
-/// Where a socket itself is, or its other end.
-template <class Get>
-Place place_by(Get get, int socket) {
-  sockaddr_in name{};
-  socklen_t length = sizeof name;
-  get(socket, reinterpret_cast<sockaddr*>(&name), &length);
-  return {name.sin_addr.s_addr, name.sin_port};
 }
 
 Place resolved(const Launch& launch) {
@@ -76,21 +49,6 @@ Place resolved(const Launch& launch) {
   ::freeaddrinfo(found);
   return {name.sin_addr.s_addr, htons(static_cast<std::uint16_t>(launch.port))};
 }
-
-/// A socket that is closed where an error leaves.
-class Socket {
- public:
-  explicit Socket(int socket) : socket_(socket) {}
-  Socket(Socket&& other) noexcept : socket_(other.release()) {}
-  ~Socket() {
-    if (socket_ >= 0) ::close(socket_);
-  }
-  int get() const { return socket_; }
-  int release() { return std::exchange(socket_, -1); }
-
- private:
-  int socket_;
-};
 
 Socket made() { return Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
@@ -136,51 +94,28 @@ bool receive_all(int socket, void* bytes, std::size_t size, const Deadline& dead
   return true;
 }
 
-/// What a process says first to whom it connects with.
-struct Hello {
-  char magic[8] = {'k', 'i', 'l', 'n', 'r', 'a', 'n', 'k'};
-  std::int32_t rank = 0, size = 0;
-  std::uint16_t port = 0, unused = 0;  // where it waits for others
-};
-
-struct Guest {
-  Socket socket;
-  Hello hello;
-};
-
-/// The next that is a rank of this launch; whoever else connects is sent away.
-Guest welcome(int listening, const Launch& launch, const std::vector<int>& missing, const Deadline& deadline) {
-  for (;;) {
-    pollfd wait{listening, POLLIN, 0};
-    if (::poll(&wait, 1, deadline.milliseconds()) <= 0) {
-      require<IoError>(!deadline.is_over(), "ranks: rank ", missing.front(), " has not come to port ",
-                       ntohs(place_by(::getsockname, listening).port), " in time");
-      continue;
-    }
-    Guest guest{Socket(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC)), {}};
-    Hello& hello = guest.hello;
-    const Hello expected;
-    // Who says nothing does not keep the others waiting for long.
-    if (guest.socket.get() < 0 || !receive_all(guest.socket.get(), &hello, sizeof hello, Deadline(5)) ||
-        std::memcmp(hello.magic, expected.magic, sizeof hello.magic) != 0)
-      continue;
-    require<IoError>(hello.size == launch.size && std::ranges::find(missing, hello.rank) != missing.end(),
-                     "ranks: rank ", hello.rank, " of ", hello.size, " comes where rank ", missing.front(), " of ",
-                     launch.size, " is expected: another launch has the same port, or two processes the same rank");
-    return guest;
-  }
+/// Each rank holds a connection with each.
+void require_connections(const Launch& launch) {
+  constexpr rlim_t kOthers = 64;  // that a program has open beside them
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  require<IoError>(static_cast<rlim_t>(launch.size) + std::min(kOthers, limit.rlim_cur / 2) <= limit.rlim_cur,
+                   "ranks: a launch of ", launch.size, " needs as many connections a process, which may have ",
+                   limit.rlim_cur, " files open: is that the number that was meant? ulimit -n says how many");
 }
 
 }  // namespace
 
-Mesh::Mesh(const Launch& launch, double timeout) : connections_(static_cast<std::size_t>(launch.size)) {
+Mesh::Mesh(const Launch& launch, double timeout) {
+  require_connections(launch);
+  connections_.resize(static_cast<std::size_t>(launch.size));
   const Deadline deadline(timeout);
   const Place first = resolved(launch);
   std::vector<Place> places(connections_.size());
   std::vector<int> missing;  // that connect with this one
   for (int other = launch.rank + 1; other < launch.size; ++other) missing.push_back(other);
-  const auto take = [&](int listening) {
-    Guest guest = welcome(listening, launch, missing, deadline);
+  const auto take = [&](Door& door) {
+    Guest guest = door.next(missing, deadline);
     std::erase(missing, guest.hello.rank);
     places[static_cast<std::size_t>(guest.hello.rank)] = {place_by(::getpeername, guest.socket.get()).address,
                                                           guest.hello.port};
@@ -192,17 +127,17 @@ Mesh::Mesh(const Launch& launch, double timeout) : connections_(static_cast<std:
     const bool here = launch.address == "localhost" || launch.address.starts_with("127.");
     const std::uint32_t reached_at = here ? first.address : htonl(INADDR_ANY);
     if (launch.rank == 0) {
-      const Socket waits = listening({reached_at, first.port});
-      while (!missing.empty()) take(waits.get());
+      Door door(listening({reached_at, first.port}), launch);
+      while (!missing.empty()) take(door);
       for (int other = 1; other < launch.size; ++other)
         require<IoError>(send_all(to(other).socket, places.data(), table), "ranks: rank ", other, " has gone");
     } else {
       to(0).socket = connected(first, 0, deadline).release();
-      const Socket waits = listening({reached_at, 0});
+      Door door(listening({reached_at, 0}), launch);
       Hello hello;
       hello.rank = launch.rank;
       hello.size = launch.size;
-      hello.port = place_by(::getsockname, waits.get()).port;
+      hello.port = door.place().port;
       const auto greet = [&](int other) {
         require<IoError>(send_all(to(other).socket, &hello, sizeof hello), "ranks: rank ", other, " has gone");
       };
@@ -215,7 +150,7 @@ Mesh::Mesh(const Launch& launch, double timeout) : connections_(static_cast<std:
         to(other).socket = connected(place, other, deadline).release();
         greet(other);
       }
-      while (!missing.empty()) take(waits.get());
+      while (!missing.empty()) take(door);
     }
   } catch (...) {
     close_all();

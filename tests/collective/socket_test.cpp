@@ -8,8 +8,10 @@
 
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <thread>
 
+#include "kiln/collective/mesh.hpp"
 #include "kiln/collective/socket_ranks.hpp"
 #include "kiln/core/error/error.hpp"
 #include "tests/support/own_loopback.hpp"
@@ -109,8 +111,8 @@ TEST(SocketRanks, KnowWithoutWaitingWhoIsMissing) {
   EXPECT_EQ(said, std::vector<std::string>(3));
 }
 
-/// Connects with rank 0's port as soon as somebody listens there, and says something.
-void disturb(const Launch& launch, const std::string& words) {
+/// A connection with rank 0's port, made as soon as somebody listens there, and where something is said.
+int disturbed(const Launch& launch, const std::string& words) {
   sockaddr_in name{};
   name.sin_family = AF_INET;
   name.sin_addr.s_addr = ::inet_addr(launch.address.c_str());
@@ -119,16 +121,21 @@ void disturb(const Launch& launch, const std::string& words) {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
     if (::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0) {
       EXPECT_EQ(::send(socket, words.data(), words.size(), MSG_NOSIGNAL), std::ssize(words));
-      ::shutdown(socket, SHUT_WR);
-      char answer = 0;
-      while (::recv(socket, &answer, 1, 0) > 0) {}  // until it is sent away
-      ::close(socket);
-      return;
+      return socket;
     }
     ::close(socket);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   ADD_FAILURE() << "nobody listens at port " << launch.port;
+  return -1;
+}
+/// The same, and waits until it is sent away.
+void disturb(const Launch& launch, const std::string& words) {
+  const int socket = disturbed(launch, words);
+  ::shutdown(socket, SHUT_WR);
+  char answer = 0;
+  while (::recv(socket, &answer, 1, 0) > 0) {}
+  ::close(socket);
 }
 
 TEST(SocketRanks, SendStrangersAway) {
@@ -143,21 +150,61 @@ TEST(SocketRanks, SendStrangersAway) {
   const auto second = come(1);
 }
 
+/// What a process says first that claims to be a rank.
+std::string hello(std::int32_t rank, std::int32_t size) {
+  std::string bytes = "kilnrank";
+  bytes.append(reinterpret_cast<const char*>(&rank), sizeof rank);
+  bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
+  return bytes + std::string(4, '\1');
+}
+
+// However many they are, whatever they say, and also where they claim to be a rank that is none.
+TEST(SocketRanks, AreKeptByNoStranger) {
+  const Launch launch = next_launch(3);
+  const auto come = [&](int rank) {
+    return std::jthread([&, rank] { exchange_all(socket_ranks(of_rank(rank, launch), {.timeout = 60}), 1000); });
+  };
+  struct Sockets : std::vector<int> {
+    ~Sockets() {
+      for (const int socket : *this) ::close(socket);
+    }
+  } open;  // until the ranks are done
+  const auto first = come(0);
+  for (const std::string& said : {std::string(), std::string("k"), std::string("kilnrank"), hello(7, 3), hello(1, 2),
+                                  hello(-1, 3), hello(0, 3), std::string("kilnrant") + hello(1, 3).substr(8)})
+    for (int i = 0; i < 12; ++i) open.push_back(disturbed(launch, said));
+  const auto second = come(1);
+  for (int i = 0; i < 80; ++i) open.push_back(disturbed(launch, ""));
+  const auto third = come(2);
+}
+
 TEST(SocketRanks, AreThoseOfOneLaunch) {
   const Launch launch = next_launch(2);
   std::string said;
   std::jthread first([&] {
     try {
-      socket_ranks(of_rank(0, launch), {.timeout = 60});
+      const Mesh mesh(of_rank(0, launch), 1);
     } catch (const IoError& error) { said = error.message(); }
   });
   Launch larger = of_rank(1, launch);
   larger.size = 3;
-  const auto other = [&] { socket_ranks(larger, {.timeout = 1}); };
-  EXPECT_THROW(other(), IoError);
+  EXPECT_THROW(Mesh(larger, 1), IoError);
   first.join();
-  EXPECT_EQ(said.find("ranks: rank 1 of 3 comes where rank 1 of 2 is expected: another launch has the same port"), 0u)
-      << said;
+  EXPECT_EQ(said,
+            text("ranks: rank 1 has not come to port ", launch.port,
+                 " in time; rank 1 of 3 came where rank 1 of 2 was expected: another launch has the same port, or "
+                 "two processes the same rank"));
+}
+
+TEST(SocketRanks, AreNoMoreThanAProcessCanMeet) {
+  Launch launch = next_launch(std::numeric_limits<int>::max());
+  for (const int rank : {0, 1}) {
+    std::string said;
+    try {
+      socket_ranks(of_rank(rank, launch), {.timeout = 1});
+    } catch (const IoError& error) { said = error.message(); }
+    EXPECT_EQ(said.find("ranks: a launch of 2147483647 needs as many connections a process"), 0u) << said;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+// Sockets of ranks that are still to meet: who connects, and which of them is a rank.
+#pragma once
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/collective/socket_ranks.hpp"
+
+namespace kiln::collective {
+
+class Deadline {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  explicit Deadline(double seconds)
+      : end_(Clock::now() +
+             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e6)))) {}
+  bool is_over() const { return Clock::now() >= end_; }
+  /// For poll(), which looks again at least once a minute.
+  int milliseconds() const {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
+    return static_cast<int>(std::clamp<decltype(left)>(left + 1, 0, 60'000));
+  }
+
+ private:
+  Clock::time_point end_;
+};
+
+/// An address as it travels: of IPv4, in the network's order of bytes.
+struct Place {
+  std::uint32_t address = 0;
+  std::uint16_t port = 0, unused = 0;
+};
+
+/// Where a socket itself is, or its other end.
+template <class Get>
+Place place_by(Get get, int socket) {
+  sockaddr_in name{};
+  socklen_t length = sizeof name;
+  get(socket, reinterpret_cast<sockaddr*>(&name), &length);
+  return {name.sin_addr.s_addr, name.sin_port};
+}
+
+/// A socket that is closed where an error leaves.
+class Socket {
+ public:
+  explicit Socket(int socket) : socket_(socket) {}
+  Socket(Socket&& other) noexcept : socket_(other.release()) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(socket_, other.socket_);
+    return *this;
+  }
+  ~Socket();
+  int get() const { return socket_; }
+  int release() { return std::exchange(socket_, -1); }
+
+ private:
+  int socket_;
+};
+
+/// What a process says first to whom it connects with.
+struct Hello {
+  char magic[8] = {'k', 'i', 'l', 'n', 'r', 'a', 'n', 'k'};
+  std::int32_t rank = 0, size = 0;
+  std::uint16_t port = 0, unused = 0;  // where it waits for others
+};
+
+struct Guest {
+  Socket socket;
+  Hello hello;
+};
+
+/// Where a rank waits for others. All who connect are heard side by side, so that one who says nothing, or nonsense, costs nobody
+/// anything but a place among those who are not known yet.
+class Door {
+ public:
+  /// The launch has to live as long.
+  Door(Socket listening, const Launch& launch) : listening_(std::move(listening)), launch_(launch) {}
+  Place place() const { return place_by(::getsockname, listening_.get()); }
+  /// The next that is one of the ranks that are missing. Throws IoError where none comes in time.
+  Guest next(const std::vector<int>& missing, const Deadline& deadline);
+
+ private:
+  struct Stranger {
+    Socket socket;
+    Hello hello{};
+    std::size_t heard = 0;
+    Deadline patience{kPatience};
+  };
+  enum class Said { More, Nonsense, Hello };
+  static constexpr double kPatience = 5;         // seconds
+  static constexpr std::size_t kStrangers = 64;  // more of them than this, and the first one goes
+
+  static Said listen_to(Stranger& stranger);
+  void let_in();
+
+  Socket listening_;
+  const Launch& launch_;
+  std::vector<Stranger> strangers_;
+  std::string odd_;  // of who came as a rank that is none of those
+};
+
+}  // namespace kiln::collective
