@@ -3,14 +3,17 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -50,6 +53,8 @@ class Connection {
   void send(const std::string& bytes) {
     EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
   }
+  /// False where the other side has gone.
+  bool sends(const std::string& bytes) { return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0; }
   /// All up to `end` and it, of what was not read yet; to the connection's end where that does not come.
   std::string read_to(const std::string& end) {
     char buffer[4096];
@@ -70,6 +75,10 @@ class Connection {
   std::string left_;
 };
 
+/// The page's own paths: "GET" and "events".
+std::string line(const WebDashboard& web, const std::string& method, const std::string& name = "") {
+  return text(method, ' ', root_of(web), name);
+}
 std::string asked(int port, const std::string& line, const std::string& headers = "Host: localhost\r\n") {
   Connection connection(port);
   connection.send(line + " HTTP/1.1\r\n" + headers + "\r\n");
@@ -96,13 +105,13 @@ training::Step step(std::int64_t number, double loss) {
 
 TEST(WebDashboard, ServesItsPage) {
   const WebDashboard web;
-  const std::string page = asked(port_of(web), "GET /");
+  const std::string page = asked(port_of(web), line(web, "GET"));
   EXPECT_EQ(page.find("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"), 0u);
   EXPECT_NE(page.find("new EventSource(\"events\")"), std::string::npos);
   EXPECT_EQ(page.find("http://"), std::string::npos);  // nothing from elsewhere
   EXPECT_EQ(page.find("https://"), std::string::npos);
   EXPECT_NE(page.find("Content-Security-Policy: default-src 'none'"), std::string::npos);
-  EXPECT_EQ(asked(port_of(web), "GET /other").find("HTTP/1.1 404"), 0u);
+  EXPECT_EQ(asked(port_of(web), line(web, "GET", "other")).find("HTTP/1.1 404"), 0u);
 }
 
 TEST(WebDashboard, SendsWhatHappens) {
@@ -111,7 +120,7 @@ TEST(WebDashboard, SendsWhatHappens) {
   web.on(begin);
   web.on(step(1, 0.5));
   Connection page(port_of(web));
-  page.send("GET /events HTTP/1.1\r\nhost: 127.0.0.1:80\r\n\r\n");
+  page.send(line(web, "GET", "events") + " HTTP/1.1\r\nhost: 127.0.0.1:80\r\n\r\n");
   EXPECT_NE(page.read_to("\r\n\r\n").find("Content-Type: text/event-stream"), std::string::npos);
   const Json::Object all = news(page);
   EXPECT_EQ(length(member(all, "points")), 2u);  // loss and rate
@@ -128,7 +137,7 @@ TEST(WebDashboard, SendsWhatHappens) {
   EXPECT_EQ(std::get<std::string>(member(news(page), "ended").is), "done \"so\"");
   // One that comes later is told everything, once.
   Connection other(port_of(web));
-  other.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  other.send(line(web, "GET", "events") + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   other.read_to("\r\n\r\n");
   EXPECT_EQ(length(member(news(other), "points")), 5u);  // two steps and the accuracy; NaN is no point
 }
@@ -137,7 +146,7 @@ TEST(WebDashboard, SendsTenTimesASecondAtMost) {
   WebDashboard web;
   web.on(training::Begin{.batches = 100'000});
   Connection page(port_of(web));
-  page.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  page.send(line(web, "GET", "events") + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   page.read_to("\r\n\r\n");
   news(page);
   const auto begin = std::chrono::steady_clock::now();
@@ -160,14 +169,18 @@ TEST(WebDashboard, StopsAndSavesForThisMachineAlone) {
   web.on(begin);
   const int port = port_of(web);
   // A name that somebody else has lead here, another page's script, a link.
-  EXPECT_EQ(asked(port, "POST /stop", "Host: evil.example\r\n").find("HTTP/1.1 403"), 0u);
-  EXPECT_EQ(asked(port, "POST /stop", "Host: localhost\r\nOrigin: http://evil.example\r\n").find("HTTP/1.1 403"), 0u);
-  EXPECT_EQ(asked(port, "POST /stop", "").find("HTTP/1.1 403"), 0u);
-  EXPECT_EQ(asked(port, "GET /stop").find("HTTP/1.1 405"), 0u);
+  EXPECT_EQ(asked(port, line(web, "POST", "stop"), "Host: evil.example\r\n").find("HTTP/1.1 403"), 0u);
+  EXPECT_EQ(
+      asked(port, line(web, "POST", "stop"), "Host: localhost\r\nOrigin: http://evil.example\r\n").find("HTTP/1.1 403"),
+      0u);
+  EXPECT_EQ(asked(port, line(web, "POST", "stop"), "").find("HTTP/1.1 403"), 0u);
+  EXPECT_EQ(asked(port, line(web, "GET", "stop")).find("HTTP/1.1 405"), 0u);
   EXPECT_FALSE(begin.control.should_stop());
-  EXPECT_EQ(asked(port, "POST /save").find("HTTP/1.1 200"), 0u);
+  EXPECT_EQ(asked(port, line(web, "POST", "save")).find("HTTP/1.1 200"), 0u);
   EXPECT_TRUE(begin.control.take_save());
-  EXPECT_EQ(asked(port, "POST /stop", "Host: localhost:1\r\nOrigin: http://localhost:1\r\n").find("HTTP/1.1 200"), 0u);
+  EXPECT_EQ(asked(port, line(web, "POST", "stop"), "Host: localhost:1\r\nOrigin: http://localhost:1\r\n")
+                .find("HTTP/1.1 200"),
+            0u);
   EXPECT_EQ(begin.control.reason(), "stopped by the web page");
 }
 
@@ -179,7 +192,7 @@ TEST(WebDashboard, StopsForWhoeverKnowsTheAddressWhereAllCanReachIt) {
   const std::string root = root_of(web), host = "Host: trainer.example:80\r\n";
   EXPECT_EQ(root.size(), 34u);
   EXPECT_NE(root, root_of(other));
-  EXPECT_EQ(root_of(WebDashboard()), "/");
+  EXPECT_EQ(root_of(WebDashboard()).size(), 34u);  // a machine has more users than one
   std::string near = root;
   near[5] = near[5] == '0' ? '1' : '0';
   for (const std::string& guessed : {std::string("/"), root.substr(0, 33), near}) {
@@ -195,6 +208,96 @@ TEST(WebDashboard, StopsForWhoeverKnowsTheAddressWhereAllCanReachIt) {
   EXPECT_EQ(begin.control.reason(), "stopped by the web page");
 }
 
+TEST(WebDashboard, TellsOtherUsersOfTheMachineNothing) {
+  WebDashboard web;
+  training::Begin begin{.batches = 10};
+  web.on(begin);
+  const int port = port_of(web);
+  const std::string root = root_of(web);
+  for (const std::string& path :
+       std::vector<std::string>{"/", "", "//", root.substr(0, 33), root.substr(1), "/0" + root.substr(2)})
+    for (const char* const name : {"", "events", "stop", "save"})
+      if (path + name != root)
+        for (const char* const method : {"GET ", "POST "}) {
+          const std::string said = asked(port, method + path + name);
+          EXPECT_TRUE(said.starts_with("HTTP/1.1 404") || said.starts_with("HTTP/1.1 400")) << path << name << said;
+          EXPECT_EQ(said.find("<script"), std::string::npos) << path << name;
+        }
+  EXPECT_FALSE(begin.control.should_stop());
+  EXPECT_FALSE(begin.control.take_save());
+  EXPECT_TRUE(http::are_same_secret("abc", "abc"));
+  EXPECT_FALSE(http::are_same_secret("abc", "abd"));
+  EXPECT_FALSE(http::are_same_secret("abc", "ab"));
+}
+
+/// A server without a thread, and what it says.
+http::Response hello(const http::Request& request) {
+  if (request.path == "/events") return {.body = http::event_text("news", "{}"), .stream = true};
+  return {.body = "hello"};
+}
+std::string greeted(http::Server& server) {
+  Connection connection(server.port());
+  connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  std::string said;
+  std::jthread reader([&] { said = connection.read_all(); });
+  for (int i = 0; i < 100; ++i) server.serve(5, hello);
+  reader.join();
+  return said.substr(0, 15);
+}
+
+TEST(HttpServer, IsHeldUpByNobodyWhoSaysNothing) {
+  http::Server server(0);
+  std::vector<std::unique_ptr<Connection>> silent;
+  for (int i = 0; i < 150; ++i) {
+    silent.push_back(std::make_unique<Connection>(server.port()));
+    if (i % 2) silent.back()->send("G");
+    server.serve(0, hello);
+  }
+  EXPECT_EQ(greeted(server), "HTTP/1.1 200 OK");
+
+  std::vector<std::unique_ptr<Connection>> streams;
+  for (int i = 0; i < 100; ++i) {
+    streams.push_back(std::make_unique<Connection>(server.port()));
+    streams.back()->send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    server.serve(5, hello);
+  }
+  EXPECT_EQ(greeted(server), "HTTP/1.1 200 OK");
+  EXPECT_GT(server.streams(), 50u);  // which went on beside it
+}
+
+TEST(HttpServer, IsHeldUpByNobodyWhoNeverStops) {
+  http::Server server(0);
+  Connection stream(server.port());
+  stream.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  server.serve(20, hello);
+  std::jthread flood([&](const std::stop_token& stop) {
+    const std::string much(1 << 16, 'x');
+    while (!stop.stop_requested() && stream.sends(much)) {}
+  });
+  EXPECT_EQ(greeted(server), "HTTP/1.1 200 OK");
+  EXPECT_EQ(server.streams(), 0u);
+}
+
+TEST(HttpServer, WaitsWhereDescriptorsRunOut) {
+  http::Server server(0);
+  std::vector<std::unique_ptr<Connection>> waiting;
+  for (int i = 0; i < 4; ++i) waiting.push_back(std::make_unique<Connection>(server.port()));
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const int next = ::dup(0);
+  ::close(next);
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  server.serve(50, hello);  // finds that nobody can be accepted
+  // From then on it waits for as long as it is told, and not for no time at all.
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 5; ++i) server.serve(20, hello);
+  const auto waited = std::chrono::steady_clock::now() - begin;
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_GE(waited, std::chrono::milliseconds(90));
+  EXPECT_EQ(greeted(server), "HTTP/1.1 200 OK");
+}
+
 TEST(WebDashboard, ShowsTheCurvesOfACheckpoint) {
   WebDashboard before;
   before.on(training::Begin{.batches = 10});
@@ -207,7 +310,7 @@ TEST(WebDashboard, ShowsTheCurvesOfACheckpoint) {
   read.restore(written.snapshot({}), "a checkpoint");
   after.on(training::Begin{.at = {.step = 2}, .batches = 10});
   Connection page(port_of(after));
-  page.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  page.send(line(after, "GET", "events") + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   page.read_to("\r\n\r\n");
   EXPECT_EQ(write_json(member(news(page), "points")),
             write_json(parse_json(
@@ -222,7 +325,7 @@ TEST(WebDashboard, OutlivesBadClients) {
   EXPECT_EQ(asked(port, "nonsense\r\n").find("HTTP/1.1 400"), 0u);
   for (int i = 0; i < 100; ++i) Connection(port).send("GET");  // and goes
   Connection silent(port);
-  EXPECT_EQ(asked(port, "GET /").find("HTTP/1.1 200"), 0u);
+  EXPECT_EQ(asked(port, line(web, "GET")).find("HTTP/1.1 200"), 0u);
   EXPECT_THROW(WebDashboard({.port = port}), IoError);
   EXPECT_THROW(WebDashboard({.port = 70'000}), ArgumentError);
 }

@@ -19,8 +19,10 @@
 namespace kiln::http {
 namespace {
 
-constexpr std::size_t kMostClients = 64, kMostRequest = 16 << 10, kMostWaiting = 4 << 20;
+constexpr std::size_t kMostClients = 64, kMostRequest = 16 << 10, kMostWaiting = 4 << 20, kMostTalk = 1 << 20;
 constexpr double kPatience = 10;  // seconds for a whole request, and for an answer to be read
+constexpr double kDeaf = 0.2;     // seconds until there may be a descriptor for a client again
+constexpr int kAtOnce = 16;  // clients that are accepted, and pieces that are read of one, before it is others' turn
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -53,7 +55,8 @@ std::string_view reason(int status) {
 std::string bytes_of(const Response& response) {
   std::string head = text("HTTP/1.1 ", response.status, ' ', reason(response.status),
                           "\r\nContent-Type: ", response.stream ? "text/event-stream" : response.type,
-                          "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
+                          "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: "
+                          "DENY\r\nReferrer-Policy: no-referrer\r\n"
                           "Content-Security-Policy: default-src 'none'; script-src 'unsafe-inline'; style-src "
                           "'unsafe-inline'; connect-src 'self'; img-src data:\r\nConnection: ",
                           response.stream ? "keep-alive" : "close", "\r\n");
@@ -62,6 +65,13 @@ std::string bytes_of(const Response& response) {
 }
 
 }  // namespace
+
+bool are_same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  volatile unsigned char differs = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) differs = static_cast<unsigned char>(differs | (a[i] ^ b[i]));
+  return differs == 0;
+}
 
 std::string event_text(std::string_view event, std::string_view text) {
   return kiln::text("event: ", event, "\ndata: ", text, "\n\n");
@@ -102,7 +112,9 @@ bool Server::is_welcome(std::string_view host) const {
 }
 
 void Server::serve(int milliseconds, const std::function<Response(const Request&)>& answer) {
-  std::vector<pollfd> waits = {{listening_, POLLIN, 0}};
+  // Where nobody can be accepted, those who wait must not end each wait at once.
+  const bool hears = now() >= deaf_until_;
+  std::vector<pollfd> waits = {{hears ? listening_ : -1, POLLIN, 0}};
   for (const Client& client : clients_)
     waits.push_back({client.socket, static_cast<short>(POLLIN | (client.out.empty() ? 0 : POLLOUT)), 0});
   if (::poll(waits.data(), waits.size(), milliseconds) < 0) return;
@@ -111,29 +123,52 @@ void Server::serve(int milliseconds, const std::function<Response(const Request&
     if (events & (POLLIN | POLLHUP | POLLERR)) read(clients_[i], answer);
     if (!clients_[i].out.empty()) write(clients_[i]);
   }
-  if (waits[0].revents & POLLIN) accept_clients();
+  if (waits[0].revents & POLLIN) accept_clients(answer);
   const double time = now();
   std::erase_if(clients_, [time](const Client& client) {
-    const bool gone = client.socket >= 0 && client.closing && client.out.empty();
+    const bool gone = client.closing && client.out.empty();
     const bool slow = client.out.size() > kMostWaiting || (!client.stream && time - client.heard > kPatience);
     if (gone || slow) ::close(client.socket);
     return gone || slow;
   });
 }
 
-void Server::accept_clients() {
-  for (int socket; (socket = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
-    if (clients_.size() < kMostClients) clients_.push_back({.socket = socket, .in = {}, .out = {}, .heard = now()});
-    else ::close(socket);
+void Server::accept_clients(const std::function<Response(const Request&)>& answer) {
+  for (int i = 0; i < kAtOnce; ++i) {
+    const int socket = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (socket < 0) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        deaf_until_ = now() + kDeaf;
+        let_one_go();
+      }
+      return;
+    }
+    if (clients_.size() >= kMostClients) let_one_go();
+    Client& client = clients_.emplace_back(Client{.socket = socket, .in = {}, .out = {}, .heard = now()});
+    read(client, answer);  // what it wants is mostly there by now
+    if (!client.out.empty()) write(client);
   }
+}
+
+/// Who says nothing must not keep others out: the one that was silent for longest goes, and streams, which begin anew by
+/// themselves, only where there is nobody else.
+void Server::let_one_go() {
+  const auto silent = std::ranges::min_element(
+      clients_, {}, [](const Client& client) { return std::pair(client.stream, client.heard); });
+  if (silent == clients_.end()) return;
+  ::close(silent->socket);
+  clients_.erase(silent);
 }
 
 void Server::read(Client& client, const std::function<Response(const Request&)>& answer) {
   char buffer[4096];
-  for (;;) {
+  for (int i = 0; i < kAtOnce; ++i) {
     const auto got = ::recv(client.socket, buffer, sizeof buffer, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
-    if (got <= 0) {
+    // One that goes on talking after its request is no browser.
+    client.said += static_cast<std::size_t>(std::max<std::ptrdiff_t>(got, 0));
+    if (got <= 0 || client.said > kMostTalk) {
       client.closing = true;
       client.out.clear();
       return;

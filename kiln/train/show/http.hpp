@@ -1,5 +1,5 @@
 // A small HTTP/1.1 server for a page of the program's own: answers, and streams of server-sent events (WHATWG HTML, 9.2). One
-// thread serves all; a client that reads too slowly, sends too much or says nothing is let go.
+// thread serves all; a client that reads too slowly, sends too much or says nothing is let go, and keeps nobody out.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -39,17 +39,23 @@ class Server {
     int socket;
     std::string in, out;
     bool stream = false, closing = false;
-    double heard;  // seconds
+    double heard;          // seconds
+    std::size_t said = 0;  // bytes
   };
-  void accept_clients();
+  void accept_clients(const std::function<Response(const Request&)>& answer);
+  void let_one_go();
   void read(Client& client, const std::function<Response(const Request&)>& answer);
   void write(Client& client);
   bool is_welcome(std::string_view host) const;
 
   int listening_ = -1, port_ = 0;
   bool everywhere_;
+  double deaf_until_ = 0;  // seconds
   std::vector<Client> clients_;
 };
+
+/// Whether two words are the same, in a time that does not tell how much of them is.
+bool are_same_secret(std::string_view a, std::string_view b);
 
 /// "event: NAME\ndata: TEXT\n\n"
 std::string event_text(std::string_view event, std::string_view text);

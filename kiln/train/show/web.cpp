@@ -44,7 +44,7 @@ std::string secret_word() {
 
 struct WebDashboard::Shown {
   explicit Shown(const WebConfig& config)
-      : secret(config.everywhere ? secret_word() : ""), server(config.port, config.everywhere) {
+      : secret(secret_word()), everywhere(config.everywhere), server(config.port, config.everywhere) {
     thread = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         server.serve(kPause, [this](const http::Request& request) { return answer(request); });
@@ -55,7 +55,8 @@ struct WebDashboard::Shown {
     });
   }
 
-  const std::string secret;  // of the address; empty where only this machine can ask
+  const std::string secret;  // of the address: a machine has other users, and a page is none of theirs
+  const bool everywhere;
 
   std::mutex mutex;  // over what the training writes and the thread sends: all up to the server
   Board board;
@@ -92,10 +93,10 @@ struct WebDashboard::Shown {
   std::string state() const {
     const Progress& progress = board.progress;
     std::string rows;
-    for (const auto& row : progress.rows())
-      rows += text(rows.empty() ? "" : ",", '[', json_text(row.split), ',', json_text(row.metric), ',',
-                   json_number(row.last), ',', json_number(row.least), ',', json_number(row.greatest), ',',
-                   row.measured, ']');
+    for (const Series* const row : board.histories.rows())
+      rows += text(rows.empty() ? "" : ",", '[', json_text(row->split), ',', json_text(row->metric), ',',
+                   json_number(row->last), ',', json_number(row->least), ',', json_number(row->greatest), ',',
+                   row->measured(), ']');
     return text("\"step\":", progress.at().step, ",\"epoch\":", json_text(progress.epoch_text()),
                 ",\"epochShare\":", json_number(progress.epoch_share()), ",\"share\":", json_number(progress.share()),
                 ",\"left\":", json_text(progress.share() > 0 ? duration_text(progress.seconds_left()) : ""),
@@ -129,10 +130,11 @@ struct WebDashboard::Shown {
     server.broadcast("news", news);
   }
 
-  std::string root() const { return secret.empty() ? "/" : text('/', secret, '/'); }
+  std::string root() const { return text('/', secret, '/'); }
 
   http::Response answer(const http::Request& request) {
-    const bool get = request.method == "GET", known = request.path.starts_with(root());
+    const bool get = request.method == "GET",
+               known = http::are_same_secret(request.path.substr(0, root().size()), root());
     const std::string path = known ? request.path.substr(root().size() - 1) : "";
     if (get && path == "/") return {.type = "text/html; charset=utf-8", .body = std::string(kWebPage)};
     if (get && path == "/events") {
@@ -157,7 +159,7 @@ WebDashboard::~WebDashboard() = default;
 
 std::string WebDashboard::address() const {
   char name[256] = "127.0.0.1";
-  if (!shown_->secret.empty()) ::gethostname(name, sizeof name - 1);
+  if (shown_->everywhere) ::gethostname(name, sizeof name - 1);
   return text("http://", name, ':', shown_->server.port(), shown_->root());
 }
 
