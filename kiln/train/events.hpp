@@ -53,6 +53,7 @@ struct Begin {
   Interrupter control{};
   std::vector<Device> devices{};     // where the model lies
   std::vector<Measured> measured{};  // what a Learner will measure; empty where nobody says so
+  std::optional<double> seconds{};   // how long it shall go, of all processes together
 };
 struct Step {
   Position at{};  // after it

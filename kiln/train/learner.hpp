@@ -50,13 +50,17 @@ class Learner final : public training::Loop {
     train_with(std::move(ranks));
   }
 
+  /// Throws ArgumentError for a rate that is not positive.
   Learner& rate(double rate) {
     set_rate(rate);
     return *this;
   }
-  /// A config of kiln/optim/schedule.hpp, whose rate, or rates, are those of the step or the epoch, from 0.
+  /// A config of kiln/optim/schedule.hpp, whose rate, or rates, are those of the step or the epoch, from 0. Throws
+  /// ArgumentError for one without meaning, and fit() does where a rate is negative or no number.
   template <class Schedule>
   Learner& schedule(const Schedule& schedule, Every every = Every::Step) {
+    if constexpr (std::is_same_v<Schedule, ConstantConfig>) require_rate(schedule.rate);
+    if constexpr (requires { schedule.check(); }) schedule.check();
     set_rates([schedule, every](const training::Position& at) {
       const auto now = schedule.at(every == Every::Step ? at.step : at.epoch);
       if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(now)>>) return Rates{now};
@@ -148,7 +152,7 @@ class Learner final : public training::Loop {
 
   const M& model() const { return model_; }
   /// The model as it is to be used: the average, if there is one, in Mode::Valid.
-  M result() const { return still(averaged()); }
+  [[nodiscard("result() changes nothing: it returns a model")]] M result() const { return still(averaged()); }
   const O& optimizer() const { return optimizer_; }
 
  private:

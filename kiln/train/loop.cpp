@@ -20,6 +20,14 @@ Measured measured(std::string split, const MetricList& metrics) {
   return measured;
 }
 
+/// What a user's own schedule may answer.
+void require_rates(const std::vector<double>& rates, const Position& at) {
+  require<ArgumentError>(!rates.empty(), "training: the schedule gives no rate for step ", at.step + 1);
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    require<ArgumentError>(std::isfinite(rates[i]) && rates[i] >= 0, "training: the schedule's ", rate_name(i),
+                           " for step ", at.step + 1, " is ", rates[i], ", it must be finite and not negative");
+}
+
 /// The path of the first of those that are trained.
 std::optional<std::string> not_finite_weights(const nn::ModuleView& model) {
   const NoGrad pause;
@@ -43,7 +51,13 @@ Loop::Loop(const LearnerConfig& config, bool by_hand) : run_(config), by_hand_(b
   set_rate(1e-3);
 }
 
+void Loop::require_rate(double rate) {
+  require<ArgumentError>(std::isfinite(rate) && rate > 0, "training: the rate is ", rate,
+                         ", it must be positive and finite; freeze() leaves parameters as they are");
+}
+
 void Loop::set_rate(double rate) {
+  require_rate(rate);
   set_rates([rate](const Position&) { return Rates{rate}; });
   know("rates", Json{rate});
   know("rates by", {});
@@ -72,6 +86,23 @@ void Loop::keep_checkpoints(const std::filesystem::path& directory, const Checkp
   if (!team_.leads()) return;
   checkpoints_.keep(directory, rules, resume, run_.configuration(std::move(configuration)));
   record(checkpoints_.objects());
+}
+
+TrainingRun::Listener Loop::outlived(TrainingRun::Listener log) {
+  const auto missed = missed_.emplace_back(std::make_shared<Missed>());
+  return [this, missed, log = std::move(log)](const Event& event) {
+    if (std::holds_alternative<Begin>(event)) {  // nothing is lost yet
+      *missed = {};
+      return log(event);
+    }
+    try {
+      log(event);
+    } catch (const IoError& error) {
+      if (missed->events++ > 0) return;
+      missed->why = error.message();
+      run_.tell(Note{text(missed->why, "; the training goes on without it")});
+    }
+  };
 }
 
 Ending Loop::fit(const Batches& train, const Batches* valid) {
@@ -129,6 +160,9 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) {
   }
   check_weights();
   if (team_.agree(run_, checkpoints_.lacks(run_))) save(train);
+  for (const auto& missed : missed_)
+    if (missed->events > 0)
+      run_.tell(Note{text("a log lacks ", missed->events, " of the training's events: ", missed->why)});
   checkpoints_.finish();
   share();  // what each has learned of its data alone is the same everywhere
   const Ending ending{run_.at, run_.reason()};
@@ -142,6 +176,7 @@ bool Loop::learn(void* batch, bool owned) {
   if (team_.several()) key = key.split(static_cast<std::uint64_t>(team_.rank()));
   for (const Device& device : devices_of(model_ref())) device.seed(key.bits);
   const Rates rates = rates_(run_.at);
+  require_rates(rates, run_.at);
   const StepContext context{rates, run_.at, team_};
   Outcome outcome;  // of no items where there is no batch
   Team::Batch own, total;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kiln/optim/gradients.hpp"
+#include "kiln/optim/schedule/decay.hpp"
 #include "kiln/train/checkpoints.hpp"
 #include "kiln/train/facts.hpp"
 #include "kiln/train/steps.hpp"
@@ -33,16 +34,21 @@ class Loop {
   const Position& position() const { return run_.at; }
   Interrupter interrupter() { return run_.control(); }
 
-  /// A callback that takes no model; see events.hpp. Of several ranks the first alone has it; null elsewhere.
+  /// A callback that takes no model; see events.hpp. Of several ranks the first alone has it; null elsewhere. Throws what its
+  /// check() does, if it has one.
   template <class Callback>
   std::shared_ptr<Callback> add(Callback callback) {
+    if constexpr (requires { callback.check(); }) callback.check();
     if (!team_.leads()) return nullptr;
     auto held = std::make_shared<Callback>(std::move(callback));
     if constexpr (requires { held->state; }) checkpoints_.objects().add(text("callbacks.", callbacks_++), held->state);
     if constexpr (requires { held->seen; })
       checkpoints_.objects().add_optional(std::string(reflect::type_name<Callback>()), held->seen);
-    if constexpr (kListens<Callback>)
-      run_.listen([this, held](const Event& event) { tell(*held, event, run_.control()); });
+    if constexpr (kListens<Callback>) {
+      TrainingRun::Listener listener = [this, held](const Event& event) { tell(*held, event, run_.control()); };
+      if constexpr (requires { requires Callback::kIsALog; }) listener = outlived(std::move(listener));
+      run_.listen(std::move(listener));
+    }
     return held;
   }
 
@@ -53,6 +59,7 @@ class Loop {
   ~Loop() = default;
 
   void train_with(Ranks ranks) { team_ = Team(std::move(ranks)); }
+  static void require_rate(double rate);
   void set_rate(double rate);
   void set_rates(std::function<Rates(const Position&)> rates) { rates_ = std::move(rates); }
   void set_plateau(const ReduceOnPlateauConfig& config, MetricName name);
@@ -68,6 +75,14 @@ class Loop {
   MetricList train_metrics_, valid_metrics_;
 
  private:
+  /// What a log could not write once the training had begun.
+  struct Missed {
+    std::string why;
+    std::int64_t events = 0;
+  };
+  /// The same, and a disk that is full is told of, and ends no training.
+  TrainingRun::Listener outlived(TrainingRun::Listener log);
+
   // What the types know.
   virtual nn::ModuleRef model_ref() = 0;
   virtual std::string optimizer_type() const = 0;
@@ -99,6 +114,7 @@ class Loop {
 
   bool by_hand_;
   int callbacks_ = 0;  // that have a state
+  std::vector<std::shared_ptr<Missed>> missed_;
   std::function<Rates(const Position&)> rates_;
   Facts facts_;
   GradientsAccumulator gradients_;

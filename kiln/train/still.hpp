@@ -11,7 +11,7 @@ void make_still(const nn::ModuleRef& model);
 
 /// The model in Mode::Valid with all parameters frozen: whatever is computed with it leaves no tape.
 template <Module M>
-M still(M model) {
+[[nodiscard("still() changes no model: it returns one")]] M still(M model) {
   training::make_still(model);
   return model;
 }

@@ -360,10 +360,28 @@ TEST(Progress, KnowsWhatIsLeft) {
   EXPECT_NEAR(progress.seconds_left(), 12.5, 1e-9);
   EXPECT_NEAR(progress.items_per_second(), 64, 1e-9);
   EXPECT_EQ(progress.epoch_text(), "2/4");
-  for (const double loss : {3.0, 1.0, 2.0}) progress.on(Evaluation{{}, "valid", {{"loss", loss}}});
-  EXPECT_EQ(progress.rows().at(0).least, 1);
-  EXPECT_EQ(progress.rows().at(0).greatest, 3);
-  EXPECT_EQ(progress.rows().at(0).last, 2);
+}
+
+TEST(Progress, GoesByTheLimitThatIsReachedFirst) {
+  const auto after = [](const Begin& begin) {
+    Progress progress;
+    progress.on(begin);
+    for (std::int64_t step = 1; step <= 15; ++step)
+      progress.on(
+          Step{{.epoch = step / 10, .batch = step % 10, .step = step, .seconds = 0.5 * static_cast<double>(step)},
+               0.1,
+               {0.5},
+               32,
+               0.5});
+    return progress;
+  };
+  const Progress seconds = after({.batches = 10, .epochs = 100, .seconds = 9.0});
+  EXPECT_NEAR(seconds.seconds_left(), 1.5, 1e-9);
+  EXPECT_NEAR(seconds.share(), 7.5 / 9, 1e-9);
+  EXPECT_NEAR(after({.batches = 10, .seconds = 9.0}).seconds_left(), 1.5, 1e-9);
+  EXPECT_NEAR(after({.batches = 10, .epochs = 2, .seconds = 900.0}).seconds_left(), 2.5, 1e-9);
+  EXPECT_NEAR(after({.batches = 10, .epochs = 100, .steps = 17, .seconds = 900.0}).seconds_left(), 1, 1e-9);
+  EXPECT_EQ(after({.batches = 10, .seconds = 5.0}).seconds_left(), 0);
 }
 
 }  // namespace

@@ -17,6 +17,8 @@
 #include "kiln/data/stream/steps.hpp"
 #include "kiln/data/stream/stream_loader.hpp"
 #include "kiln/train/early_stopping.hpp"
+#include "kiln/train/log/files.hpp"
+#include "kiln/train/log/tensorboard.hpp"
 #include "tests/support/full_disk.hpp"
 #include "tests/support/long.hpp"
 #include "tests/support/sentence.hpp"
@@ -41,7 +43,7 @@ training::Ending train_line(const fs::path& directory, std::int64_t steps) {
   return learner.fit(train, valid);
 }
 
-/// All that the newest checkpoint holds but the time.
+/// All that the newest checkpoint holds but the time, and by which run.
 std::map<std::string, std::vector<std::byte>> contents(const fs::path& directory) {
   const auto file = Checkpointer(directory, {}).latest();
   const TensorSource record = open_tensors(file.value());
@@ -52,7 +54,7 @@ std::map<std::string, std::vector<std::byte>> contents(const fs::path& directory
   }
   for (const auto& [name, value] : record.metadata) {
     const auto bytes = std::as_bytes(std::span(value));
-    if (name != "value.at.seconds") all[name].assign(bytes.begin(), bytes.end());
+    if (name != "value.at.seconds" && name != "checkpoint") all[name].assign(bytes.begin(), bytes.end());
   }
   return all;
 }
@@ -209,6 +211,61 @@ TEST(Checkpoints, AreMissedByALearnerWhoseDiskIsFull) {
     learner.fit(same);
   }
   EXPECT_EQ(contents(directory), contents(whole));
+}
+
+// The logs of a training miss what does not fit on the disk; the training misses nothing.
+TEST(Logs, OfALearnerOutliveAFullDisk) {
+  const fs::path directory = fresh_directory("full-of-logs");
+  fs::create_directories(directory);
+  auto data = loader(37, {.batch_size = 4, .shuffle = true, .seed = 5});
+  auto plain = line_learner({.steps = 20, .seed = 9}, 0.25);
+  plain.fit(data);
+
+  struct Fills {
+    std::shared_ptr<std::optional<FullDisk>> disk;
+    void on(const training::Step& step) {
+      if (step.at.step == 7) disk->emplace();
+      if (step.at.step == 15) disk->reset();
+    }
+  };
+  Heard heard;
+  auto logged = line_learner({.steps = 20, .seed = 9}, 0.25);
+  logged.add(Fills{std::make_shared<std::optional<FullDisk>>()});
+  logged.add(JsonLinesLog(directory / "log.jsonl")).add(CsvLog(directory / "log.csv"));
+  logged.add(RunDirectory(directory / "run")).add(TensorBoard(directory / "board")).add(heard);
+  EXPECT_EQ(logged.fit(data).reason, "all 20 steps are done");
+  EXPECT_EQ(weights(logged.model()), weights(plain.model()));
+
+  const std::string files[] = {"log.jsonl", "log.csv", "run", "board"};
+  for (const std::string& name : files) {
+    int begun = 0, ended = 0;
+    for (const auto& note : heard.of<training::Note>()) {
+      const bool about = note.text.find("cannot write " + (directory / name).string()) != std::string::npos &&
+                         note.text.find("File too large") != std::string::npos;
+      begun += about && note.text.ends_with("; the training goes on without it");
+      ended += about && note.text.starts_with("a log lacks ");
+    }
+    EXPECT_EQ(begun, 1) << name;
+    EXPECT_EQ(ended, 1) << name;
+  }
+  // What is there is whole lines: before the disk was full, and after.
+  std::vector<std::int64_t> steps;
+  const std::string lines = read_text_file((directory / "log.jsonl").string());
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = lines.find('\n', at);
+    ASSERT_NE(end, std::string::npos);
+    const auto line = std::get<Json::Object>(parse_json(std::string_view(lines).substr(at, end - at), "a line").is);
+    if (std::get<std::string>(line.at(1).second.is) == "step")
+      steps.push_back(std::get<std::int64_t>(line.at(0).second.is));
+    at = end + 1;
+  }
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 15, 16, 17, 18, 19, 20}));
+
+  // What cannot be written from the start is an error at the start.
+  auto nowhere = line_learner({.steps = 2});
+  nowhere.add(JsonLinesLog("/dev/full/log.jsonl"));
+  EXPECT_NE(sentence_of([&] { return nowhere.fit(data); }).find("IoError: cannot write /dev/full/log.jsonl: "),
+            std::string::npos);
 }
 
 }  // namespace

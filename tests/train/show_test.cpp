@@ -18,6 +18,7 @@
 #include <limits>
 
 #include "kiln/core/text.hpp"
+#include "kiln/train/recorded.hpp"
 #include "kiln/train/show/dashboard.hpp"
 #include "tests/support/sentence.hpp"
 
@@ -93,6 +94,38 @@ TEST(Plot, KeepsEverySecondPointOfTooMany) {
   for (std::size_t i = 0; i < many.points.size(); ++i) ASSERT_EQ(many.points[i].step, 8.0 * static_cast<double>(i));
 }
 
+TEST(Plot, KeepsTheLeastAndTheGreatestOverACheckpoint) {
+  const auto evaluation = [](double loss, bool complete = true) {
+    return training::Evaluation{{}, "valid", {{"loss", loss}}, complete};
+  };
+  Histories before;
+  before.on(evaluation(9, false));
+  ASSERT_EQ(before.rows().size(), 1u);
+  EXPECT_EQ(before.rows()[0]->last, 9);  // as long as there is nothing better
+  EXPECT_FALSE(before.rows()[0]->measured());
+  for (const double loss : {3.0, 1.0, 2.0}) before.on(evaluation(loss));
+  Histories after;
+  RecordedObjects written, read;
+  written.add("curves", before);
+  read.add("curves", after);
+  read.restore(written.snapshot({}), "a checkpoint");
+  after.on(evaluation(5, false));  // of a part of an epoch
+  after.on(evaluation(2.5));
+  after.on(training::Evaluation{{}, "valid", {{"loss", std::nan(""), "nothing was measured"}}, false});
+  const Series& row = *after.rows().at(0);
+  EXPECT_EQ(row.least, 1);
+  EXPECT_EQ(row.greatest, 3);
+  EXPECT_EQ(row.last, 2.5);
+  EXPECT_TRUE(row.known);
+
+  Board board;
+  board.histories = after;
+  const auto lines = screen_of(board, {}, {100, 24}, false);
+  EXPECT_TRUE(std::ranges::any_of(lines, [](const std::string& line) {
+    return line.find("valid    loss                              2.5            1            3") == 0;
+  })) << ::testing::PrintToString(lines);
+}
+
 /// How many letters a line has on the screen.
 int letters(const std::string& line) {
   int count = 0;
@@ -110,7 +143,6 @@ Board board() {
     made.histories.on(event);
   }
   const training::Evaluation valid{{.step = 20}, "valid", {{"loss", 0.25}, {"accuracy", 0.75}}};
-  made.progress.on(valid);
   made.histories.on(valid);
   made.say("a sentence");
   return made;
@@ -138,7 +170,7 @@ TEST(Dashboard, FitsScreensOfAnySize) {
   EXPECT_EQ(more.size(), 24u);
   EXPECT_EQ(more[2], watched.machine.line());
   EXPECT_NE(more[2].find("GiB"), std::string::npos);
-  watched.progress.on(training::Evaluation{{}, "valid", {{"accuracy", std::nan(""), "nothing was measured"}}});
+  watched.histories.on(training::Evaluation{{}, "valid", {{"accuracy", std::nan(""), "nothing was measured"}}});
   const auto rest = screen_of(watched, {}, {80, 24}, false);
   const std::string row = "valid    accuracy                            -         0.75         0.75";
   EXPECT_NE(std::find(rest.begin(), rest.end(), row), rest.end());

@@ -1,7 +1,6 @@
 #include "kiln/train/log/files.hpp"
 
 #include <charconv>
-#include <fstream>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -151,9 +150,9 @@ void RunDirectory::on(const training::Ending& ending) {
 void RunDirectory::say(std::string_view sentence) {
   std::error_code ignored;
   fs::create_directories(directory_, ignored);
-  std::ofstream file(directory_ / "experiment.log", std::ios::app);
-  file << time_stamp() << ' ' << sentence << '\n' << std::flush;
-  require<IoError>(file.good(), "cannot write ", (directory_ / "experiment.log").string());
+  GrowingFile file;
+  file.open(directory_ / "experiment.log", true);
+  file.append(text(time_stamp(), ' ', sentence, '\n'));
 }
 
 std::string sentence_of(const training::Evaluation& evaluation) {

@@ -1,4 +1,5 @@
-// Callbacks of a Learner that write what happens to files. A resumed training takes back what it will write again.
+// Callbacks of a Learner that write what happens to files. A resumed training takes back what it will write again. Where a file
+// cannot be written once the training has begun, a Learner says so and goes on, as it does for whatever has kIsALog.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -15,6 +16,7 @@ namespace kiln {
 /// Notes, checkpoints and the end have lines too. What is no finite number is null.
 class JsonLinesLog {
  public:
+  static constexpr bool kIsALog = true;
   explicit JsonLinesLog(const std::filesystem::path& path) : log_(path) {}
   void on(const training::Begin& begin) { log_.begin(begin.at.step); }
   void on(const training::Step& step);
@@ -29,6 +31,7 @@ class JsonLinesLog {
 /// A row for each number: step,epoch,split,metric,value. Of steps the loss and the rates, as split "step".
 class CsvLog {
  public:
+  static constexpr bool kIsALog = true;
   explicit CsvLog(const std::filesystem::path& path) : log_(path, "step,epoch,split,metric,value") {}
   void on(const training::Begin& begin) { log_.begin(begin.at.step); }
   void on(const training::Step& step);
@@ -47,6 +50,7 @@ class CsvLog {
 /// is no experiment.log, files are somebody else's: none is taken out, and a config.json there is a ConfigError.
 class RunDirectory {
  public:
+  static constexpr bool kIsALog = true;
   explicit RunDirectory(std::filesystem::path directory, Json configuration = {});
   void on(const training::Begin& begin);
   void on(const training::Step& step);

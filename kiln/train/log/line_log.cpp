@@ -1,14 +1,11 @@
 #include "kiln/train/log/line_log.hpp"
 
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <ctime>
 #include <system_error>
 
 #include "kiln/core/config/json.hpp"
-#include "kiln/core/error/error.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/text/unicode.hpp"
 
@@ -43,26 +40,19 @@ void LineLog::begin(std::int64_t step) {
   std::error_code ignored;
   std::filesystem::create_directories(path_.parent_path(), ignored);
   file_.close();
-  file_.clear();
   const std::string header = header_.empty() ? "" : header_ + '\n';
   const bool goes_on = step > 0 && std::filesystem::is_regular_file(path_, ignored);
   if (goes_on) {
     const std::string contents = read_text_file(path_.string()), kept = header + lines_up_to(step, contents);
     if (kept != contents) write_file_atomically(path_.string(), kept);
   }
-  file_.open(path_, std::ios::binary | (goes_on ? std::ios::app : std::ios::trunc));
-  if (!goes_on) file_ << header << std::flush;
-  require_written();
+  file_.open(path_, goes_on);
+  if (!goes_on) file_.append(header);
 }
 
 void LineLog::write(std::string_view line) {
   if (!file_.is_open()) begin(0);
-  file_ << line << '\n' << std::flush;
-  require_written();
-}
-
-void LineLog::require_written() const {
-  require<IoError>(file_.good(), "cannot write ", path_.string(), ": ", std::strerror(errno));
+  file_.append(std::string(line) + '\n');
 }
 
 std::string json_number(double number) {

@@ -1,11 +1,11 @@
 // A text file that grows by lines, of which a resumed training takes back those that it will write again.
 #pragma once
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 
 #include "kiln/train/events.hpp"
+#include "kiln/train/log/growing_file.hpp"
 
 namespace kiln {
 
@@ -18,17 +18,16 @@ class LineLog {
   /// step, is at most `step`; none of a training that begins. They are never away: whatever happens meanwhile, a kill or a
   /// full disk, the file is as it was, or cut. Throws IoError.
   void begin(std::int64_t step);
-  /// The line is on its way to the disk when this returns; opens the file if that has not been done. Throws IoError.
+  /// The line is on its way to the disk when this returns; opens the file if that has not been done. Throws IoError, and then
+  /// nothing of the line is there.
   void write(std::string_view line);
 
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  void require_written() const;
-
   std::filesystem::path path_;
   std::string header_;
-  std::ofstream file_;
+  GrowingFile file_;
 };
 
 /// A number as JSON has it, as short as reads back the same; null for NaN and infinities.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -36,20 +37,6 @@ void Progress::on(const training::Step& step) {
   steps_per_second_ = smoothed(steps_per_second_, 1 / seconds, seconds);
 }
 
-void Progress::on(const training::Evaluation& evaluation) {
-  for (const Reading& reading : evaluation.readings) {
-    auto row = std::find_if(rows_.begin(), rows_.end(),
-                            [&](const Row& r) { return r.split == evaluation.split && r.metric == reading.name; });
-    if (row == rows_.end()) row = rows_.insert(rows_.end(), Row{.split = evaluation.split, .metric = reading.name});
-    row->last = reading.value;
-    row->known = reading.problem.empty();
-    if (!evaluation.complete || std::isnan(reading.value)) continue;
-    row->least = row->measured ? std::min(row->least, reading.value) : reading.value;
-    row->greatest = row->measured ? std::max(row->greatest, reading.value) : reading.value;
-    row->measured = true;
-  }
-}
-
 double Progress::epoch_share() const {
   return begin_.batches > 0 ? static_cast<double>(at_.batch) / static_cast<double>(begin_.batches) : 0;
 }
@@ -58,12 +45,20 @@ double Progress::share() const {
   double share = 0;
   if (begin_.epochs) share = (static_cast<double>(at_.epoch) + epoch_share()) / static_cast<double>(*begin_.epochs);
   if (begin_.steps) share = std::max(share, static_cast<double>(at_.step) / static_cast<double>(*begin_.steps));
+  if (begin_.seconds) share = std::max(share, at_.seconds / *begin_.seconds);
   return std::min(share, 1.0);
 }
 
 double Progress::seconds_left() const {
-  const double done = share(), steps = static_cast<double>(at_.step);
-  return done > 0 && steps_per_second_ > 0 ? steps / done * (1 - done) / steps_per_second_ : 0;
+  double steps = std::numeric_limits<double>::infinity();
+  if (begin_.steps) steps = static_cast<double>(*begin_.steps - at_.step);
+  if (begin_.epochs) {
+    const double all = static_cast<double>(*begin_.epochs), done = static_cast<double>(at_.epoch) + epoch_share();
+    if (done > 0) steps = std::min(steps, static_cast<double>(at_.step) / done * (all - done));
+  }
+  double left = steps_per_second_ > 0 ? steps / steps_per_second_ : std::numeric_limits<double>::infinity();
+  if (begin_.seconds) left = std::min(left, *begin_.seconds - at_.seconds);
+  return std::isfinite(left) ? std::max(left, 0.0) : 0;
 }
 
 std::string Progress::epoch_text() const {
@@ -116,7 +111,6 @@ void ProgressLines::on(const training::Step& step) {
 }
 
 void ProgressLines::on(const training::Evaluation& evaluation) {
-  progress_.on(evaluation);
   if (evaluation.complete)
     print(text("epoch ", progress_.epoch_text(), ", step ", evaluation.at.step, ", ", sentence_of(evaluation)));
 }

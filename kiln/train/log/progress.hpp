@@ -12,34 +12,24 @@ namespace kiln {
 /// What there is to show, kept up to date by the events of a training.
 class Progress {
  public:
-  /// A metric of a split: its last value, and the least and the greatest of complete evaluations.
-  struct Row {
-    std::string split, metric;
-    double last = 0, least = 0, greatest = 0;
-    bool measured = false;  // a complete evaluation had it
-    bool known = true;      // `last` is what was measured, not that nothing was
-  };
-
   void on(const training::Begin& begin);
   void on(const training::Step& step);
-  void on(const training::Evaluation& evaluation);
   void on(const training::EpochEnd& end) { at_ = end.at; }
 
   const training::Position& at() const { return at_; }
-  const std::vector<Row>& rows() const { return rows_; }
   double loss() const { return loss_; }  // of the last step
   double rate() const { return rate_; }
   double items_per_second() const { return speed_; }  // over the last seconds
   double epoch_share() const;                         // done, 0 to 1
-  /// Of the training, by the first limit that it will reach; 0 where none is in steps or epochs.
+  /// Of the training, by the first limit that it will reach.
   double share() const;
+  /// Until that limit; 0 where it is not known yet.
   double seconds_left() const;
   std::string epoch_text() const;  // "2/10"
 
  private:
   training::Begin begin_;
   training::Position at_;
-  std::vector<Row> rows_;
   double loss_ = 0, rate_ = 0, speed_ = 0, steps_per_second_ = 0;
 };
 

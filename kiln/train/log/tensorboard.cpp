@@ -6,10 +6,8 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <system_error>
 
 #include "kiln/core/error/error.hpp"
@@ -77,8 +75,7 @@ EventFile::EventFile(const std::filesystem::path& directory, std::int64_t step) 
   ::gethostname(host, sizeof host - 1);
   const auto now = std::chrono::system_clock::now().time_since_epoch() / std::chrono::seconds(1);
   path_ = directory / kiln::text("events.out.tfevents.", now, '.', host, '.', ::getpid(), '.', number++);
-  file_.open(path_, std::ios::binary | std::ios::trunc);
-  require<IoError>(file_.is_open(), "cannot write ", path_.string(), ": ", std::strerror(errno));
+  file_.open(path_, false);
   event(0, field(3, std::string_view("brain.Event:2")));
   event(step, field(7, field(1, std::uint64_t{1})));  // a session starts
 }
@@ -87,8 +84,7 @@ void EventFile::event(std::int64_t step, std::string_view part) {
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const std::string data = field(1, now) + field(2, static_cast<std::uint64_t>(step)) + std::string(part);
   const std::string length = little_endian(static_cast<std::uint64_t>(data.size()));
-  file_ << length << little_endian(masked(crc32c(length))) << data << little_endian(masked(crc32c(data))) << std::flush;
-  require<IoError>(file_.good(), "cannot write ", path_.string(), ": ", std::strerror(errno));
+  file_.append(length + little_endian(masked(crc32c(length))) + data + little_endian(masked(crc32c(data))));
 }
 
 void EventFile::summary(std::string_view value, std::int64_t step) { event(step, field(5, field(1, value))); }

@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include "kiln/core/config/json.hpp"
 #include "kiln/data/image.hpp"
 #include "kiln/train/events.hpp"
+#include "kiln/train/log/growing_file.hpp"
 
 namespace kiln {
 
@@ -45,12 +45,13 @@ class EventFile {
   void summary(std::string_view value, std::int64_t step);
 
   std::filesystem::path path_;
-  std::ofstream file_;
+  GrowingFile file_;
 };
 
 /// A callback: loss and rates of each `every`th step, and every metric as "split/metric".
 class TensorBoard {
  public:
+  static constexpr bool kIsALog = true;
   /// `configuration`, as text, is shown among the texts.
   explicit TensorBoard(std::filesystem::path directory, std::string configuration = "", std::int64_t every = 1);
   /// Hyper-parameters, by which runs are compared, with these of the metrics: "valid/accuracy".

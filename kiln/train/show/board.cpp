@@ -24,10 +24,7 @@ void Board::on(const training::Step& step) {
   machine.look();
 }
 
-void Board::on(const training::Evaluation& evaluation) {
-  progress.on(evaluation);
-  histories.on(evaluation);
-}
+void Board::on(const training::Evaluation& evaluation) { histories.on(evaluation); }
 
 void Board::on(const training::Saved& saved) { say(text("saves ", saved.path)); }
 

@@ -15,14 +15,14 @@ namespace {
 
 constexpr int kFrame = 200, kAfterKey = 100;  // milliseconds until the next frame
 
-std::string row_text(const Progress::Row& row) {
+std::string row_text(const Series& row) {
   char words[160];
   std::snprintf(words, sizeof words, "%-8.8s %-24.24s ", row.split.c_str(), row.metric.c_str());
   std::string out = words;
   if (row.known) std::snprintf(words, sizeof words, "%12.6g", row.last);
   else std::snprintf(words, sizeof words, "%12s", "-");
   out += words;
-  if (row.measured) {
+  if (row.measured()) {
     std::snprintf(words, sizeof words, " %12.6g %12.6g", row.least, row.greatest);
     out += words;
   }
@@ -80,7 +80,7 @@ std::vector<std::string> screen_of(const Board& board, const View& view, ScreenS
     tabs += i == chosen ? styled("7", text(' ', metrics[i], ' ')) : text(' ', metrics[i], ' ');
   lines.push_back(tabs);
 
-  const auto rows = progress.rows();
+  const auto rows = board.histories.rows();
   const int table = rows.empty() ? 0 : static_cast<int>(rows.size()) + 1;
   const int said = std::clamp(size.height / 5, 1, 6);
   const int height = std::max(size.height - static_cast<int>(lines.size()) - 2 - table - said, 3);
@@ -92,7 +92,7 @@ std::vector<std::string> screen_of(const Board& board, const View& view, ScreenS
     lines.push_back(legend);
   }
   if (table > 0) lines.push_back(styled("1", heading()));
-  for (const auto& row : rows) lines.push_back(row_text(row));
+  for (const Series* const row : rows) lines.push_back(row_text(*row));
   const auto first =
       board.said.size() > static_cast<std::size_t>(said) ? board.said.size() - static_cast<std::size_t>(said) : 0;
   for (std::size_t i = first; i < board.said.size(); ++i) lines.push_back(styled("2", board.said[i]));
@@ -141,8 +141,9 @@ struct Dashboard::Shown {
     if (!terminal) return;
     thread = {};
     terminal.reset();
-    if (!board.progress.rows().empty()) std::printf("%s\n", heading().c_str());
-    for (const auto& row : board.progress.rows()) std::printf("%s\n", row_text(row).c_str());
+    const auto rows = board.histories.rows();
+    if (!rows.empty()) std::printf("%s\n", heading().c_str());
+    for (const Series* const row : rows) std::printf("%s\n", row_text(*row).c_str());
     std::fflush(stdout);
   }
   template <class Event>

@@ -81,6 +81,17 @@ void Series::add(double step, double value) {
   every *= 2;
 }
 
+void Series::measure(const Reading& reading, bool complete) {
+  if (complete || !measured()) {
+    last = reading.value;
+    known = reading.problem.empty();
+  }
+  if (!complete || std::isnan(reading.value)) return;
+  const bool before = measured();
+  least = before ? std::min(least, reading.value) : reading.value;
+  greatest = before ? std::max(greatest, reading.value) : reading.value;
+}
+
 Series& Histories::series(const std::string& split, const std::string& metric) {
   const auto found =
       std::find_if(all_.begin(), all_.end(), [&](const Series& s) { return s.split == split && s.metric == metric; });
@@ -94,8 +105,18 @@ void Histories::on(const training::Step& step) {
 }
 
 void Histories::on(const training::Evaluation& evaluation) {
-  for (const Reading& reading : evaluation.readings)
-    series(evaluation.split, reading.name).add(static_cast<double>(evaluation.at.step), reading.value);
+  for (const Reading& reading : evaluation.readings) {
+    Series& own = series(evaluation.split, reading.name);
+    own.add(static_cast<double>(evaluation.at.step), reading.value);
+    own.measure(reading, evaluation.complete);
+  }
+}
+
+std::vector<const Series*> Histories::rows() const {
+  std::vector<const Series*> found;
+  for (const Series& s : all_)
+    if (s.split != "step") found.push_back(&s);
+  return found;
 }
 
 std::vector<std::string> Histories::metrics() const {
@@ -120,6 +141,10 @@ Histories::Flat Histories::flattened() const {
     flat.counts.push_back(std::ssize(s.points));
     flat.every.push_back(s.every);
     flat.seen.push_back(s.seen);
+    flat.last.push_back(s.last);
+    flat.least.push_back(s.least);
+    flat.greatest.push_back(s.greatest);
+    flat.known.push_back(s.known);
     for (const auto [step, value] : s.points) {
       flat.steps.push_back(step);
       flat.values.push_back(value);
@@ -131,7 +156,9 @@ Histories::Flat Histories::flattened() const {
 void Histories::take(const Flat& flat) {
   const std::size_t size = flat.splits.size();
   require<DataError>(flat.metrics.size() == size && flat.counts.size() == size && flat.every.size() == size &&
-                         flat.seen.size() == size && flat.steps.size() == flat.values.size(),
+                         flat.seen.size() == size && flat.steps.size() == flat.values.size() &&
+                         flat.last.size() == size && flat.least.size() == size && flat.greatest.size() == size &&
+                         flat.known.size() == size,
                      "curves: lists of different lengths");
   std::vector<Series> all;
   std::size_t at = 0;
@@ -141,6 +168,10 @@ void Histories::take(const Flat& flat) {
     require<DataError>(flat.every[i] >= 1 && flat.seen[i] >= 0 && count <= left, "curves: a length that there is not");
     s.every = flat.every[i];
     s.seen = flat.seen[i];
+    s.last = flat.last[i];
+    s.least = flat.least[i];
+    s.greatest = flat.greatest[i];
+    s.known = flat.known[i] != 0;
     for (const std::size_t end = at + count; at < end; ++at) {
       require<DataError>(std::isfinite(flat.steps[at]) && std::isfinite(flat.values[at]),
                          "curves: a point that is no finite number");
@@ -157,7 +188,7 @@ int colour_of(const std::string& split) {
 }
 
 std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, StepRange steps,
-                              bool colours) {
+                              bool colours, std::span<const int> own) {
   width = std::max(width - kAxis, 1);
   height = std::max(height, 1);
   const auto [from, to] = steps;
@@ -189,7 +220,8 @@ std::vector<std::string> plot(std::span<const Series* const> series, int width, 
     char padded[40];
     std::snprintf(padded, sizeof padded, "%*s ", kAxis - 1, label);
     lines.push_back(padded + dots.letters(row, [&](int owner) {
-      return colours ? colour_of(series[static_cast<std::size_t>(owner)]->split) : 0;
+      const auto at = static_cast<std::size_t>(owner);
+      return !colours ? 0 : at < own.size() ? own[at] : colour_of(series[at]->split);
     }));
   }
   return lines;

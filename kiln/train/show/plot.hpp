@@ -19,6 +19,13 @@ struct Series {
   std::vector<Point> points{};
   std::int64_t every = 1, seen = 0;
 
+  // What a table shows: the last value, and the least and the greatest, of complete evaluations; NaN: there was none. Of an
+  // evaluation that is not complete as long as there is no other.
+  double last = std::numeric_limits<double>::quiet_NaN(), least = last, greatest = last;
+  bool known = false;  // `last` is what was measured, not that nothing was
+  bool measured() const { return least <= greatest; }
+  void measure(const Reading& reading, bool complete);
+
   static constexpr std::size_t kMost = 4096;
   /// What is no finite number is left out.
   void add(double step, double value);
@@ -30,6 +37,8 @@ class Histories {
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
   const std::vector<Series>& all() const { return all_; }
+  /// Those of evaluations, for a table.
+  std::vector<const Series*> rows() const;
   /// The names of metrics, each once.
   std::vector<std::string> metrics() const;
   std::vector<const Series*> of(const std::string& metric) const;
@@ -51,7 +60,8 @@ class Histories {
   struct Flat {
     std::vector<std::string> splits, metrics;
     std::vector<std::int64_t> counts, every, seen;
-    std::vector<double> steps, values;
+    std::vector<double> steps, values, last, least, greatest;
+    std::vector<std::int64_t> known;
   };
   template <class Parts, class F>
   static void visit_parts(Parts& flat, F& f) {
@@ -62,6 +72,10 @@ class Histories {
     f("seen", flat.seen);
     f("steps", flat.steps);
     f("values", flat.values);
+    f("last", flat.last);
+    f("least", flat.least);
+    f("greatest", flat.greatest);
+    f("known", flat.known);
   }
   Flat flattened() const;
   /// Throws DataError for lists that do not belong together.
@@ -77,9 +91,9 @@ struct StepRange {
 };
 
 /// `height` lines of `width` letters, the values' range on the left; curves of these steps. `colours`: each series in its own,
-/// by ANSI sequences.
+/// by ANSI sequences; `own`: their numbers, in place of those of splits.
 std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, StepRange steps,
-                              bool colours);
+                              bool colours, std::span<const int> own = {});
 
 /// The colour of a split: red, blue, green, ... as a number of ANSI's foregrounds.
 int colour_of(const std::string& split);
