@@ -129,23 +129,25 @@ class Concatenated final : public Dataset<T> {
 };
 
 template <class T>
-DatasetPtr<T> in_memory(std::vector<T> items) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<T> in_memory(std::vector<T> items) {
   return share(InMemory<T>(std::move(items)));
 }
 
 template <DatasetLike D, class Function>
-auto mapped(D dataset, Function function) {
+[[nodiscard("a data set is not changed: a new one is returned")]] auto mapped(D dataset, Function function) {
   return share(Mapped<ItemOf<D>, Function>(share(std::move(dataset)), std::move(function)));
 }
 
 template <DatasetLike D>
-DatasetPtr<ItemOf<D>> subset(D dataset, std::vector<std::int64_t> indices) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> subset(
+    D dataset, std::vector<std::int64_t> indices) {
   return share(Subset<ItemOf<D>>(share(std::move(dataset)), std::move(indices)));
 }
 
 /// All items in an order that the seed decides.
 template <DatasetLike D>
-DatasetPtr<ItemOf<D>> shuffled(D dataset, std::uint64_t seed) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> shuffled(D dataset,
+                                                                                                 std::uint64_t seed) {
   const auto shared = share(std::move(dataset));
   return subset(shared, permutation(shared->size(), Key{seed}));
 }
@@ -153,7 +155,8 @@ DatasetPtr<ItemOf<D>> shuffled(D dataset, std::uint64_t seed) {
 /// Disjoint random parts of these sizes, the same for the same seed. Throws ArgumentError where the sizes
 /// are negative or add up to more than there is.
 template <DatasetLike D, std::size_t Parts>
-std::array<DatasetPtr<ItemOf<D>>, Parts> split(D dataset, const std::int64_t (&sizes)[Parts], std::uint64_t seed) {
+[[nodiscard("a data set is not changed: a new one is returned")]] std::array<DatasetPtr<ItemOf<D>>, Parts> split(
+    D dataset, const std::int64_t (&sizes)[Parts], std::uint64_t seed) {
   const auto shared = share(std::move(dataset));
   const auto indices = split_permutation(shared->size(), sizes, Key{seed});
   std::array<DatasetPtr<ItemOf<D>>, Parts> parts;
@@ -163,7 +166,8 @@ std::array<DatasetPtr<ItemOf<D>>, Parts> split(D dataset, const std::int64_t (&s
 
 /// concatenated(a, b, ...): data sets of the same items, one after the other.
 template <DatasetLike D, DatasetLike... More>
-DatasetPtr<ItemOf<D>> concatenated(D first, More... more) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> concatenated(D first,
+                                                                                                     More... more) {
   return share(Concatenated<ItemOf<D>>({share(std::move(first)), share(std::move(more))...}));
 }
 

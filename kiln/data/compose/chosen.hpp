@@ -20,14 +20,16 @@ std::vector<std::int64_t> draw_weighted(std::span<const double> weights, std::in
 
 /// So many items, drawn once: the same at every pass. A loader's Sampler draws anew in each epoch.
 template <DatasetLike D>
-DatasetPtr<ItemOf<D>> sampled(D dataset, std::int64_t count, std::uint64_t seed, bool replacement = false) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> sampled(
+    D dataset, std::int64_t count, std::uint64_t seed, bool replacement = false) {
   const auto shared = share(std::move(dataset));
   return subset(shared, draw(shared->size(), count, replacement, Key{seed}));
 }
 
 /// The items for which `predicate` holds; asks it of every item at once.
 template <DatasetLike D, class Predicate>
-DatasetPtr<ItemOf<D>> filtered(D dataset, Predicate predicate) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> filtered(D dataset,
+                                                                                                 Predicate predicate) {
   const auto shared = share(std::move(dataset));
   std::vector<std::int64_t> kept;
   for (std::int64_t i = 0; i < shared->size(); ++i)
@@ -53,7 +55,7 @@ class Zipped final : public Dataset<std::pair<A, B>> {
 };
 
 template <DatasetLike A, DatasetLike B>
-auto zipped(A first, B second) {
+[[nodiscard("a data set is not changed: a new one is returned")]] auto zipped(A first, B second) {
   return share(Zipped<ItemOf<A>, ItemOf<B>>(share(std::move(first)), share(std::move(second))));
 }
 

@@ -13,7 +13,7 @@ namespace kiln {
 
 /// All items at once: what reads a file when asked reads all of it here, and tells now what is wrong with it.
 template <DatasetLike D>
-DatasetPtr<ItemOf<D>> collected(D dataset) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> collected(D dataset) {
   const auto shared = share(std::move(dataset));
   std::vector<ItemOf<D>> items;
   items.reserve(static_cast<std::size_t>(shared->size()));
@@ -45,7 +45,7 @@ class Cached final : public Dataset<T> {
 
 /// For items that cost more to make than to keep: decoded images, texts as tokens.
 template <DatasetLike D>
-DatasetPtr<ItemOf<D>> cached(D dataset) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> cached(D dataset) {
   return std::make_shared<const Cached<ItemOf<D>>>(share(std::move(dataset)));
 }
 

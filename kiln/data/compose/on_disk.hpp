@@ -36,7 +36,8 @@ class OnDisk final : public Dataset<T> {
 /// throws what making them throws. `made_of` says what the items are: with other words, another type or another number of
 /// items the file is written anew. Throws IoError, or DataError where the file is damaged.
 template <DatasetLike D>
-DatasetPtr<ItemOf<D>> cached_on_disk(D dataset, const std::string& path, std::string_view made_of) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> cached_on_disk(
+    D dataset, const std::string& path, std::string_view made_of) {
   using T = ItemOf<D>;
   const auto shared = share(std::move(dataset));
   std::string schema;

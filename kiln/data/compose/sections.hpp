@@ -58,13 +58,16 @@ class Windows final : public Dataset<std::vector<T>> {
 };
 
 template <DatasetLike D>
-DatasetPtr<ItemOf<D>> range(D dataset, std::int64_t first, std::int64_t count) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> range(D dataset,
+                                                                                              std::int64_t first,
+                                                                                              std::int64_t count) {
   return share(Section<ItemOf<D>>(share(std::move(dataset)), first, count));
 }
 
 /// The data set in `count` parts, one behind the other, of sizes that differ by one at most. Throws ArgumentError.
 template <DatasetLike D>
-std::vector<DatasetPtr<ItemOf<D>>> chunks(D dataset, std::int64_t count) {
+[[nodiscard("a data set is not changed: a new one is returned")]] std::vector<DatasetPtr<ItemOf<D>>> chunks(
+    D dataset, std::int64_t count) {
   require<ArgumentError>(count >= 1, "chunks: a data set cannot be cut into ", count, " parts");
   const auto shared = share(std::move(dataset));
   const std::int64_t each = shared->size() / count, larger = shared->size() % count;
@@ -76,7 +79,8 @@ std::vector<DatasetPtr<ItemOf<D>>> chunks(D dataset, std::int64_t count) {
 
 /// windows(prices, {.size = 24}): each run of 24 items. With a stride of its size, no item comes twice.
 template <DatasetLike D>
-DatasetPtr<std::vector<ItemOf<D>>> windows(D dataset, const WindowConfig& config) {
+[[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<std::vector<ItemOf<D>>> windows(
+    D dataset, const WindowConfig& config) {
   return share(Windows<ItemOf<D>>(share(std::move(dataset)), config));
 }
 

@@ -58,7 +58,7 @@ struct Adapted {
   }
 
   /// The model with the weights that the adapters make, for one use: gradients flow through them to the adapters.
-  M model() const {
+  [[nodiscard("model() changes nothing: it returns a model")]] M model() const {
     return nn::with_computed(
         base, [&](const std::string& path, const Value& weight) { return nn::adapted_weight(adapters, path, weight); });
   }
@@ -78,7 +78,7 @@ struct Adapted {
   }
 
   /// The model alone, with what the adapters do to its weights in these. Parameters that are frozen in the base are so here.
-  M merged() const {
+  [[nodiscard("merged() changes nothing: it returns a model")]] M merged() const {
     const NoGrad pause;
     M result = base;
     nn::walk(result, [&](const std::string& path, nn::AnyLeaf& leaf) {
@@ -95,7 +95,7 @@ struct Adapted {
 
 /// The model, frozen, for adapters to be added to. unfreeze(model.base, "head") trains some of it beside them.
 template <Module M>
-Adapted<M> adapted(M model) {
+[[nodiscard("adapted() changes no model: it returns one")]] Adapted<M> adapted(M model) {
   return {.base = freeze(std::move(model)), .adapters = {}};
 }
 

@@ -43,7 +43,7 @@ using WeightPart = std::variant<LowRank, Magnitude, Codes>;
 }  // namespace nn
 
 /// What is made of some weights of a model, by their paths.
-struct Adapter {
+struct [[nodiscard("an adapter is added to a model by Adapted::add_adapter()")]] Adapter {
   nn::ByName<nn::WeightPart> parts;
   double strength = 1;  // weight + strength * (adapted - weight): 0 is the model without it, 0.5 half of what it does
 };

@@ -25,7 +25,7 @@ struct EmaConfig {
       false;  // min(decay, (1 + n) / (10 + n)) in the n-th update, n from 1: the first weights are soon forgotten
   bool buffers = false;  // averages buffers of floats as well; otherwise they are the model's
 
-  /// Throws ArgumentError for a decay outside [0, 1].
+  /// Throws ArgumentError for a decay outside [0, 1): by 1 the average would never move.
   WeightAverage init(const nn::ModuleView& model) const;
 };
 
@@ -40,14 +40,14 @@ struct SwaConfig {
 
 /// Starts as the weights of the model that it is made for. Averages of halves are kept in float32. Frozen parameters and
 /// those that are no floats have no average. Saved and loaded as an optimizer is.
-class WeightAverage {
+class [[nodiscard("an average changes no model: it is updated, and applied")]] WeightAverage {
  public:
   /// Takes the model's weights into the average. Runs what was asked for so far; where that fails the average is as before.
   void update(const nn::ModuleView& model) { update_with(current(model)); }
 
   /// The model with the averages in the places of its weights.
   template <Module M>
-  M apply(M model) const {
+  [[nodiscard("apply() changes no model: it returns one")]] M apply(M model) const {
     put_averages(model);
     return model;
   }

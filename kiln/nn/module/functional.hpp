@@ -16,7 +16,7 @@ namespace nn {
 /// The model with each parameter that is f(path, value) rather than `value`. What f computed keeps its graph: gradients go
 /// through it to what it was made of. Absent parameters are asked for as well, by an empty value.
 template <Module M, class F>
-M with_computed(M model, F&& f) {
+[[nodiscard("with_computed() changes no model: it returns one")]] M with_computed(M model, F&& f) {
   walk(model, [&](const std::string& path, AnyLeaf& leaf) {
     if (!leaf.is_param()) return;
     const Value value = f(path, leaf.value());

@@ -31,7 +31,7 @@ struct Candidate {
   bool is_frozen = false;
 };
 
-class Selector {
+class [[nodiscard("a selector does nothing: it says which parameters are meant")]] Selector {
  public:
   /// A pattern of paths (Regex::glob). It selects what it names, and where that is a module all that is in it.
   Selector(std::string_view glob);

@@ -11,7 +11,7 @@ namespace kiln::nn {
 /// one would that had all of it; the parts may be of unequal size. A rank without anything is an error: ranks have as many
 /// batches. With a rank alone, or `alone()`, it is as it was.
 template <Module M>
-M sync_batch_norm(M model, const Ranks& ranks);
+[[nodiscard("sync_batch_norm() changes no model: it returns one")]] M sync_batch_norm(M model, const Ranks& ranks);
 
 /// As batch_norm_training(), over the ranks' batches; mean and variance are the same everywhere. Throws ShapeError where x
 /// has no elements.
