@@ -169,7 +169,12 @@ void add_sizes(std::vector<Case>& cases) {
                    [](const Jets&) { return Jet(); }, powers});
   cases.push_back({"matrix_exp", [](const Value& a) { return of_each(matrix_exp(a)); },
                    [](const Jets& a) { return weighted(exponential_of(a)); },
-                   many({regular(), exactly_singular(), repeated(), nearly_repeated()})});
+                   many({regular(),
+                         exactly_singular(),
+                         repeated(),
+                         nearly_repeated(),
+                         {of("nilpotent", 3, 3, {0, 7, 5, 0, 0, 9, 0, 0, 0}),
+                          with_values("large", {9, 6, -4, 2}, true, 10), of("turning", 2, 2, {0, -11, 11, 0})}})});
 }
 
 }  // namespace
