@@ -31,6 +31,11 @@ Value safely_divided(const Value& x, const Value& by, const Value& where_not) {
   return where(where_not, 0.0, x / where(where_not, 1.0, by));
 }
 Value both(const Value& a, const Value& b) { return where(a, b, false); }
+/// By how much slopes, of which the largest is `most`, must differ to be unlike: more than values that are equal but for
+/// rounding make of them, and than the rounding of 1, since all may be nothing but rounding.
+Value least_told_apart(const Desc& a, const Value& most) {
+  return std::sqrt(epsilon_of(a)) * most + rounding_of_spectrum(a);
+}
 Value exceeds(const Value& x, const Value& limit) {
   const Value size = abs(x);
   return where(gt(size, limit), true, eq(size, std::numeric_limits<double>::infinity()));
@@ -61,6 +66,11 @@ class Second {
       return safely_divided(differences(product_[k]), differences(direction_[k]), eq(wanted, false));
     };
     return agreed(of(0), of(1), in_column(scale()));
+  }
+  /// How far g may be from what the limits say, for rounding of g and of the values.
+  Value tolerance(const Value& g) const {
+    const Desc type{values_.shape(), values_.dtype()};
+    return 1e3 * epsilon_of(type) * (largest_of(g) + in_column(scale()) * largest_of(values_));
   }
   /// Of g_i / x_i for x_i = 0.
   Limit at_zero() const { return agreed(product_[0] / direction_[0], product_[1] / direction_[1], scale()); }
@@ -119,9 +129,8 @@ Value slope_of_eigenvalues(const Backward& backward, const Value& g, const Value
   const Value regular = matmul(v * in_row(g), transpose(v));
   if (values.numel() == 0) return regular;
 
-  const double root = std::sqrt(epsilon_of(a));
   const Value equal = equal_pairs(values, rounding_of_spectrum(a)), most = largest_of(slopes);
-  const Value torn = any_in_matrix(both(equal, exceeds(differences(slopes), root * most)));
+  const Value torn = any_in_matrix(both(equal, exceeds(differences(slopes), least_told_apart(a, most))));
   const auto judged = [&, parts = backward.answered_in_parts()](const Value& gradient) {
     return parts ? gradient : nan_where(torn, gradient);  // the parts make up for each other
   };
@@ -134,8 +143,9 @@ Value slope_of_eigenvalues(const Backward& backward, const Value& g, const Value
   const Value change = place - place.detach();
   const Value turned = matmul(matmul(transpose(basis), change), basis);
   const Value difference = differences(slopes), by = differences(values);
+  const Second second(backward, g, values, slot);
   const Quotients q = quotients(difference, by, close, either(equal, eq(beside_diagonal(values), false)),
-                                Second(backward, g, values, slot).between(close), 1e3 * epsilon_of(a) * most);
+                                second.between(close), second.tolerance(slopes));
   const Value lost = any_in_matrix(both(beside_diagonal(values), q.lost));
   const Value inner = diag_embed(g) + where(beside_diagonal(values), q.values.detach(), 0.0) * turned;
   const Value whole = matmul(matmul(basis, inner), transpose(basis)) + end_of_derivatives(change, several, lost);
@@ -150,11 +160,11 @@ Value slope_of_singular_values(const Backward& backward, const Value& g, const V
   const Value regular = matmul(u * in_row(g), vt);
   if (values.numel() == 0) return regular;
 
-  const double root = std::sqrt(epsilon_of(a)), rounding = rounding_of_spectrum(a);
+  const double rounding = rounding_of_spectrum(a);
   const Value equal = equal_pairs(values, rounding), most = largest_of(slopes), largest = largest_of(values);
   const auto up_to = [&](double tolerance) { return le(in_row(values), tolerance * largest); };
-  const Value unlike = both(equal, exceeds(differences(slopes), root * most));
-  const Value kink = both(up_to(rounding), exceeds(in_row(slopes), root * most));
+  const Value unlike = both(equal, exceeds(differences(slopes), least_told_apart(a, most)));
+  const Value kink = both(up_to(rounding), exceeds(in_row(slopes), least_told_apart(a, most)));
   const Value torn = either(any_in_matrix(unlike), any_in_matrix(kink));
   const auto judged = [&, parts = backward.answered_in_parts()](const Value& gradient) {
     return parts ? gradient : nan_where(torn, gradient);  // the parts make up for each other
@@ -173,7 +183,7 @@ Value slope_of_singular_values(const Backward& backward, const Value& g, const V
   const Value symmetric = 0.5 * (turned + transpose(turned)), skew = 0.5 * (turned - transpose(turned));
 
   const Second second(backward, g, values, slot);
-  const Value tolerance = 1e3 * epsilon_of(a) * most, beside = beside_diagonal(values);
+  const Value tolerance = second.tolerance(slopes), beside = beside_diagonal(values);
   const Value diagonal = eq(beside, false);
   const Quotients minus = quotients(differences(slopes), differences(values), close, either(equal, diagonal),
                                     second.between(close), tolerance);

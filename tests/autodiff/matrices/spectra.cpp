@@ -35,9 +35,7 @@ void add_spectra(std::vector<Case>& cases) {
   add("squares", [](const Value& w) { return sum(square(w), {-1}); }, squares, symmetric);
   add("cubes", [](const Value& w) { return sum(pow(w, 3), {-1}); }, cubes, symmetric);
   add("exponentials", [](const Value& w) { return sum(exp(w), {-1}); }, exponentials, symmetric);
-  add(
-      "product", [](const Value& w) { return prod(w, {-1}); }, product,
-      many({distinct(), {repeated()[0], repeated()[2], repeated()[5]}, nearly_repeated()}));
+  add("product", [](const Value& w) { return prod(w, {-1}); }, product, symmetric);
   add(
       "square_of_sum", [](const Value& w) { return square(sum(w, {-1})); },
       [](const Jets& a) { return trace_of(a) * trace_of(a); }, symmetric);
