@@ -129,6 +129,8 @@ void add_import(CLI::App& app, Outcome& outcome) {
         app.add_option("--name", o.name, "of the struct, the files and the CMake target; by default the file's");
         app.add_option("--data", o.data, "a directory with test_data_set_0 for the test; by default the file's");
         app.add_option("--size", o.sizes, "'name=number': a free size of random test data, 1 where left out");
+        app.add_flag("--force", o.force, "overwrite files that have been changed since they were written");
+        app.add_flag("--untried", o.untried, "write code though the model throws on the test data, as the code will");
       },
       [&](const ImportOptions& o) { outcome.out = import_onnx(o); });
 }

@@ -70,8 +70,12 @@ struct ImportOptions {
   std::string file, directory;     // where left out: the model's name
   std::string name, data;          // of the struct; a folder with test_data_set_<n>, by default the file's
   std::vector<std::string> sizes;  // "batch=8", of the examples that the test is made with
+  bool force = false;              // over files that are others than what would be written
+  bool untried = false;            // also of a model that throws on the examples
 };
-/// Writes an .onnx file as C++: a struct of modules, its weights, a CMake target and a test. Says what it wrote.
+/// Writes an .onnx file as C++: a struct of modules, its weights, a CMake target and a test. Says what it wrote. What it
+/// wrote before belongs to whoever imported it: throws ArgumentError, before anything is written, where a file is there that
+/// has been changed.
 std::string import_onnx(const ImportOptions& options);
 
 struct RunOptions {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "cli/generated.hpp"
 #include "cli/sizes.hpp"
@@ -39,48 +40,109 @@ std::vector<fs::path> data_sets_of(const ImportOptions& options) {
   return sets;
 }
 
-// The file's own data, or what the importer's run gave.
-std::string write_data(const std::vector<fs::path>& sets, const onnx::GeneratedCode& code, const fs::path& to) {
+/// Files to be written, by path: bytes, or tensors.
+struct Plan {
+  std::map<std::string, std::string> files;
+  std::map<std::string, TensorSource> weights;
+
+  void write() const {
+    for (const auto& [path, contents] : files) {
+      fs::create_directories(fs::path(path).parent_path());
+      write_file_atomically(path, contents);
+    }
+    for (const auto& [path, source] : weights) {
+      fs::create_directories(fs::path(path).parent_path());
+      write_tensors(source, path);
+    }
+  }
+};
+
+// Does the file, which is there, hold what would be written?
+bool holds(const std::string& path, const TensorSource& source) {
+  const FileBytes file = map_file(path);
+  std::span<const std::byte> left = file.bytes;
+  bool same = true;
+  format_for_writing(path).write(source, [&](std::span<const std::byte> piece) {
+    same = same && piece.size() <= left.size() && std::equal(piece.begin(), piece.end(), left.begin());
+    if (same) left = left.subspan(piece.size());
+  });
+  return same && left.empty();
+}
+
+void refuse_changed(const Plan& plan) {
+  std::string changed;
+  const auto add = [&](const std::string& path) { changed += text(changed.empty() ? "" : ", ", shown(path)); };
+  for (const auto& [path, contents] : plan.files)
+    if (fs::exists(path) && read_text_file(path) != contents) add(path);
+  for (const auto& [path, source] : plan.weights)
+    if (fs::exists(path) && !holds(path, source)) add(path);
+  require<ArgumentError>(changed.empty(),
+                         "import: what is there is not what would be written, so that changes would be "
+                         "lost: ",
+                         changed, "; --force overwrites it, -o names another directory");
+}
+
+Plan planned(const onnx::GeneratedCode& code, const fs::path& to) {
+  Plan plan;
+  for (const auto& [name, contents] : code.files) plan.files[(to / name).string()] = contents;
+  if (!code.weights.empty()) plan.weights[(to / (code.name + ".safetensors")).string()] = source_of(code.weights);
+  return plan;
+}
+
+// The file's own data, and what the importer's runs gave: all of them where the file has none, and of further branches.
+std::string plan_data(const std::vector<fs::path>& sets, const onnx::GeneratedCode& code, const fs::path& to,
+                      Plan& plan) {
+  std::set<std::string> names;
   for (const fs::path& from : sets) {
     const fs::path set = to / from.filename();
+    names.insert(from.filename().string());
     if (fs::exists(set) && fs::equivalent(from, set)) continue;
-    fs::create_directories(set);
     for (const fs::directory_entry& file : fs::directory_iterator(from))
       if (file.path().extension() == ".pb")
-        write_file_atomically((set / file.path().filename()).string(), read_text_file(file.path().string()));
+        plan.files[(set / file.path().filename()).string()] = read_text_file(file.path().string());
   }
-  if (!sets.empty()) return text("the test has ", sets.size(), " data sets of the file's\n");
-  if (code.outputs.empty())
-    return text("the test has no data, since the model did not run on examples: ", code.why_no_outputs, '\n');
-  const fs::path set = to / "test_data_set_0";
-  fs::create_directories(set);
-  for (std::size_t i = 0; i < code.inputs.size(); ++i)
-    write_file_atomically((set / text("input_", i, ".pb")).string(), onnx::print_datum(code.inputs[i]));
-  for (std::size_t i = 0; i < code.outputs.size(); ++i)
-    write_file_atomically((set / text("output_", i, ".pb")).string(), onnx::print_datum(code.outputs[i]));
-  return "the test has what the model gave for random inputs\n";
+  std::size_t number = 0;
+  for (std::size_t example = sets.empty() ? 0 : 1; example < code.examples.size(); ++example) {
+    while (names.count(text("test_data_set_", number))) ++number;
+    const fs::path set = to / text("test_data_set_", number++);
+    const auto add = [&](const std::vector<onnx::Datum>& data, const char* name) {
+      for (std::size_t i = 0; i < data.size(); ++i)
+        plan.files[(set / text(name, i, ".pb")).string()] = onnx::print_datum(data[i]);
+    };
+    add(code.examples[example].inputs, "input_");
+    add(code.examples[example].outputs, "output_");
+  }
+  std::string said;
+  if (!sets.empty()) said = text("the test has ", sets.size(), " data sets of the file's\n");
+  else if (code.examples.empty())
+    said = text("the test has no data, since the model did not run on examples: ", code.why_no_outputs, '\n');
+  else said = "the test has what the model gave for random inputs\n";
+  const std::size_t more = code.examples.empty() ? 0 : code.examples.size() - 1;
+  if (more) said += text("and ", more, more == 1 ? " set" : " sets", " of inputs that take other branches\n");
+  for (const std::string& body : code.unreached)
+    said += text("no test runs ", body, ": a data set that does may be put beside the others\n");
+  return said;
 }
 
 }  // namespace
 
-void write_code(const onnx::GeneratedCode& code, const std::string& directory) {
-  const fs::path to = directory;
-  fs::create_directories(to);
-  for (const auto& [name, contents] : code.files) write_file_atomically((to / name).string(), contents);
-  if (!code.weights.empty()) write_tensors(source_of(code.weights), (to / (code.name + ".safetensors")).string());
-}
+void write_code(const onnx::GeneratedCode& code, const std::string& directory) { planned(code, directory).write(); }
 
 std::string import_onnx(const ImportOptions& options) {
   const std::vector<fs::path> sets = data_sets_of(options);
   const onnx::GeneratedCode code = onnx::generate(options.file, {.name = options.name,
                                                                  .sizes = sizes_of(options.sizes, "import"),
-                                                                 .data = sets.empty() ? "" : sets.front().string()});
+                                                                 .data = sets.empty() ? "" : sets.front().string(),
+                                                                 .untried = options.untried});
   const fs::path to = options.directory.empty() ? fs::path(code.name) : fs::path(options.directory);
-  write_code(code, to.string());
+  Plan plan = planned(code, to);
+  const std::string about_data = plan_data(sets, code, to, plan);
+  if (!options.force) refuse_changed(plan);
+  plan.write();
   std::string said;
   for (const auto& [name, contents] : code.files) said += text(shown((to / name).string()), '\n');
-  if (!code.weights.empty()) said += text(shown((to / (code.name + ".safetensors")).string()), '\n');
-  return said + write_data(sets, code, to);
+  for (const auto& [path, source] : plan.weights) said += text(shown(path), '\n');
+  return said + about_data;
 }
 
 }  // namespace kiln::cli

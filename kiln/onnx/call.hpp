@@ -1,6 +1,7 @@
 // Call: one node at the moment when it runs, as the functions of the table see it: inputs, attributes, sub-graphs.
 #pragma once
 #include <optional>
+#include <set>
 
 #include "kiln/onnx/graph.hpp"
 #include "kiln/onnx/table.hpp"
@@ -18,6 +19,7 @@ struct RunContext {
   Device device;
   std::string file;
   mutable std::int64_t trips = kMostTrips;  // of loops, those within others counted together, that are still allowed
+  std::set<const Graph*>* ran = nullptr;    // who wants to know gets the bodies and branches that the run comes to
 };
 
 using Ints = std::vector<std::int64_t>;

@@ -115,6 +115,7 @@ std::vector<Datum> run_graph(const Graph& graph, std::vector<Datum> inputs, cons
   require<ArgumentError>(inputs.size() == graph.inputs.size(), "the graph '", shown(graph.name), "' takes ",
                          graph.inputs.size(), " inputs, not ", inputs.size());
   if (graph.code) return graph.code(std::move(inputs));
+  if (context.ran) context.ran->insert(&graph);
   Frame frame(graph.values.size());
   for (const auto& [value, constant] : graph.constants) frame[static_cast<std::size_t>(value)] = constant;
   if (given)

@@ -249,6 +249,32 @@ TEST(Cli, WritesAnOnnxFileAsCpp) {
             "kiln: import: --size takes 'name=number', got 'batch'\n");
 }
 
+TEST(Cli, OverwritesNoCodeThatHasBeenChanged) {
+  const TemporaryFile file("m.onnx");
+  write_onnx(file.path);
+  const std::string to = file.directory + "/code", source = to + "/line.cpp", weights = to + "/line.safetensors",
+                    data = to + "/test_data_set_0/output_0.pb";
+  const std::vector<std::string> command = {"import", file.path, "-o", to, "--name", "line", "--size", "batch=2"};
+  ASSERT_EQ(kiln_says(command).status, 0);
+  const std::string written = read_text_file(source), numbers = read_text_file(weights);
+  EXPECT_EQ(kiln_says(command).status, 0) << "what is the same may be written again";
+
+  for (const std::string& path : {source, weights, data}) {
+    const std::string before = read_text_file(path);
+    write_file_atomically(path, before + "// mine");
+    std::filesystem::remove(to + "/line.hpp");
+    EXPECT_EQ(kiln_says(command).error,
+              "kiln: import: what is there is not what would be written, so that changes would be lost: " + path +
+                  "; --force overwrites it, -o names another directory\n");
+    EXPECT_EQ(read_text_file(path), before + "// mine");
+    EXPECT_FALSE(std::filesystem::exists(to + "/line.hpp")) << "nothing is written where something is refused";
+    std::vector<std::string> forced = command;
+    forced.push_back("--force");
+    EXPECT_EQ(kiln_says(forced).status, 0);
+    EXPECT_EQ(read_text_file(path), before);
+  }
+}
+
 TEST(Cli, MakesUpInputsByShape) {
   using namespace onnx::test;
   const TemporaryFile file("m.onnx");

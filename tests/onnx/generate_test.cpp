@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "kiln/core/file.hpp"
+#include "kiln/onnx/model.hpp"
+#include "tests/onnx/bodies.hpp"
 #include "tests/onnx/small_models.hpp"
 #include "tests/store/temporary.hpp"
 
@@ -103,7 +105,8 @@ TEST(Generate, EscapesStringsOfAttributes) {
                                          {value("x", {"n"})},
                                          {value("y", {"n"})}}),
                                   20);
-  EXPECT_THAT(generated(bytes).files.at("net.cpp"), HasSubstr(R"({"approximate", "none\"\\\012\?\?/"})"));
+  EXPECT_THAT(generated(bytes, {.untried = true}).files.at("net.cpp"),
+              HasSubstr(R"({"approximate", "none\"\\\012\?\?/"})"));
 }
 
 TEST(Generate, WritesBranchesAsBranchesAndFunctionsInPlace) {
@@ -111,6 +114,114 @@ TEST(Generate, WritesBranchesAsBranchesAndFunctionsInPlace) {
   EXPECT_THAT(source, HasSubstr("if (onnx::is_true("));
   EXPECT_THAT(source, HasSubstr("} else {"));
   EXPECT_THAT(source, HasSubstr(".leaky_relu(0.5f)"));
+}
+
+// That the code computes this too, is shown by generated.sh.
+TEST(Generate, BodyModelsGiveWhatIsMultipliedOut) {
+  for (const BodyModel& each : body_models())
+    for (const bool simplify : {false, true}) {
+      SCOPED_TRACE(each.name);
+      const Model loaded = load(bytes_of(each.bytes), each.name, "", Device::cpu(), {.simplify = simplify});
+      for (const BodyModel::Set& set : each.sets)
+        EXPECT_EQ(difference(loaded.run(set.inputs)[0].value().data(), set.outputs[0].value().data()), "");
+    }
+}
+
+std::vector<std::vector<float>> numbers_of(const std::map<std::string, Value>& weights) {
+  std::vector<std::vector<float>> list;
+  for (const auto& [name, value] : weights) list.push_back(value.data().to_vector<float>());
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+TEST(Generate, TellsConstantsOfBodiesApartByWhereTheyStand) {
+  const auto matrix = [](int seed) {  // as bodies.hpp has them
+    std::vector<float> made;
+    for (int i = 0; i < 25; ++i) made.push_back(static_cast<float>((i * i * 3 + i * seed) % 7 - 3));
+    return made;
+  };
+  const auto turned = [](const std::vector<float>& of) {
+    std::vector<float> made;
+    for (std::size_t i = 0; i < 25; ++i) made.push_back(of[i % 5 * 5 + i / 5]);
+    return made;
+  };
+  const std::vector<float> first = matrix(1), second = matrix(2), third = matrix(4);
+  std::map<std::string, std::vector<std::vector<float>>> expected = {
+      {"branches_unnamed", {first, second}},
+      {"branches_same_name", {first, second}},
+      {"branches_initializers", {first, second}},
+      {"loops", {first, second}},
+      {"branch_in_a_loop", {third, second}},
+      {"scans", {std::vector<float>(5, 0), first, second}},
+      {"function_twice", {turned(first), turned(second)}},
+      {"absent_inside", {third}}};
+  for (auto& [name, weights] : expected) std::sort(weights.begin(), weights.end());
+  for (const BodyModel& each : body_models()) {
+    SCOPED_TRACE(each.name);
+    EXPECT_EQ(numbers_of(generated(each.bytes).weights), expected.at(each.name));
+  }
+}
+
+TEST(Generate, MakesExamplesThatRunEveryBranch) {
+  for (const BodyModel& each : body_models()) {
+    SCOPED_TRACE(each.name);
+    const GeneratedCode code = generated(each.bytes);
+    EXPECT_THAT(code.unreached, testing::IsEmpty());
+    const bool chooses = each.name.starts_with("branch") || each.name == "absent_inside";
+    EXPECT_EQ(code.examples.size(), chooses ? 2U : 1U);
+    const Model loaded = load(bytes_of(each.bytes), each.name, "", Device::cpu());
+    for (const Example& example : code.examples)
+      EXPECT_EQ(difference(loaded.run(example.inputs)[0].value().data(), example.outputs[0].value().data()), "");
+  }
+}
+
+// A branch that is taken where a mean is above 7, which numbers drawn at random never have, and those tried do.
+TEST(Generate, TriesInputsUntilABranchIsTakenAndSaysWhichIsNot) {
+  const auto with_threshold = [](float threshold) {
+    const Message yes = graph({{node("Neg", {"x"}, {"t"})}, {}, {}, {value("t", {"4"})}});
+    const Message no = graph({{node("Relu", {"x"}, {"e"})}, {}, {}, {value("e", {"4"})}});
+    return model(
+        graph({{node("ReduceMean", {"x"}, {"mean"}, {attribute("keepdims", std::int64_t{0})}),
+                node("Greater", {"mean", "limit"}, {"c"}),
+                node("If", {"c"}, {"y"}, {graph_attribute("then_branch", yes), graph_attribute("else_branch", no)})},
+               {tensor("limit", {}, std::vector<float>{threshold})},
+               {value("x", {"4"})},
+               {value("y", {"4"})}}));
+  };
+  EXPECT_EQ(generated(with_threshold(7)).examples.size(), 2U);
+  EXPECT_THAT(generated(with_threshold(7)).unreached, testing::IsEmpty());
+  EXPECT_THAT(generated(with_threshold(1e9f)).unreached,
+              testing::ElementsAre("the then_branch of node 'If_node', operator If"));
+}
+
+TEST(Generate, RefusesWhatForwardWouldThrowAt) {
+  const std::string bytes = model(graph({{node("MatMul", {"x", "w"}, {"y"})},
+                                         {tensor("w", {3, 1}, std::vector<float>{1, 2, 3})},
+                                         {value("x", {"n", "m"})},
+                                         {value("y", {"n", "1"})}}));
+  try {
+    generated(bytes);
+    FAIL() << "nothing was thrown";
+  } catch (const LoadError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("the model does not run on examples that are made up, and neither would its code: "));
+    EXPECT_THAT(error.what(), HasSubstr("node 'MatMul_node', operator MatMul"));
+    EXPECT_THAT(error.what(), HasSubstr("--size"));
+  }
+  EXPECT_EQ(generated(bytes, {.sizes = {{"m", 3}}}).examples.size(), 1U);
+  EXPECT_THAT(generated(bytes, {.untried = true}).why_no_outputs, HasSubstr("MatMul"));
+}
+
+TEST(Generate, WritesNoEmbeddingWhereRowsCountFromTheEnd) {
+  const auto rows = [](std::int64_t row) {
+    return model(graph({{node("Add", {"i", "offset"}, {"place"}), node("Gather", {"w", "place"}, {"y"})},
+                        {tensor("w", {3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6}),
+                         tensor("offset", {1}, std::vector<std::int64_t>{row})},
+                        {value("i", {"1"}, Element::Int64)},
+                        {value("y", {"1", "2"})}}));
+  };
+  EXPECT_THAT(generated(rows(0)).files.at("net.hpp"), HasSubstr("nn::Embedding"));
+  EXPECT_THAT(generated(rows(-3)).files.at("net.hpp"), Not(HasSubstr("nn::Embedding")));
 }
 
 TEST(Generate, NamesAllNodesThatHaveNoCpp) {

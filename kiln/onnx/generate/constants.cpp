@@ -21,17 +21,23 @@ std::string dtype_text(DType dtype) {
 
 }  // namespace
 
-std::string Lowering::constant_text(const Datum& constant, const std::string& name, const Node& reader, bool trained) {
+std::string Lowering::constant_text(const Datum& constant, const Place& place, const std::string& name,
+                                    const Node& reader, bool trained) {
   if (!constant.is_tensor()) {
     if (constant.kind() == Datum::Kind::Sequence) {
       std::string items;
-      for (const Datum& item : constant.items())
-        items += (items.empty() ? "" : ", ") + constant_text(item, text(name, items.size()), reader, false);
+      std::size_t number = 0;
+      for (const Datum& item : constant.items()) {
+        const std::string each = text('/', number++);
+        items += (items.empty() ? "" : ", ") +
+                 constant_text(item, {place.owner, place.part + each}, name + each, reader, false);
+      }
       return text("onnx::Datum::sequence({", items, "}, ", element_text(constant.element()), ')');
     }
     if (constant.kind() == Datum::Kind::Optional)
-      return constant.held() ? text("onnx::Datum::optional(", constant_text(*constant.held(), name, reader, false), ')')
-                             : "onnx::Datum::empty_optional()";
+      return constant.held()
+                 ? text("onnx::Datum::optional(", constant_text(*constant.held(), place, name, reader, false), ')')
+                 : "onnx::Datum::empty_optional()";
     wrong_.push_back(text(described(reader), ": reads a constant that is ", constant));
     return "{}";
   }
@@ -50,7 +56,7 @@ std::string Lowering::constant_text(const Datum& constant, const std::string& na
                      : listed(value.data().to_vector<std::int64_t>()),
                 ", device", type, ')');
   }
-  auto found = constant_layers_.find(name);
+  auto found = constant_layers_.find(place);
   if (found == constant_layers_.end()) {
     Path path = split(without_prefix(name), name.find('/') == std::string::npos ? '.' : '/');
     if (path.size() < 2) {
@@ -63,10 +69,11 @@ std::string Lowering::constant_text(const Datum& constant, const std::string& na
     layer.type = text(trained ? "nn::Param<" : "nn::Buffer<", name_of(type).substr(7));
     layer.options = {{"shape", "Shape", shape, ""}, {"dtype", "DType", dtype_text(value.dtype()), "DType::F32"}};
     program_.layers.push_back(std::move(layer));
-    found = constant_layers_.emplace(name, static_cast<int>(program_.layers.size()) - 1).first;
+    found = constant_layers_.emplace(place, static_cast<int>(program_.layers.size()) - 1).first;
   }
   const std::string field = layer_mark(found->second);
-  if (trained) return field;
+  const bool is_param = program_.layers[static_cast<std::size_t>(found->second)].type.starts_with("nn::Param<");
+  if (is_param) return field;  // whoever reads it, it is what its first reader took it for
   return is_narrow(element) ? text("onnx::Datum(", field, ".value(), ", element_text(element), ')') : field + ".get()";
 }
 
@@ -83,7 +90,7 @@ Operand Lowering::operand(int value, const Node& reader) {
     return operand;
   }
   operand.constant = &constant->second;
-  operand.text = constant_text(constant->second, variable.name, reader, true);
+  operand.text = constant_text(constant->second, {&graph_, text(value)}, variable.name, reader, true);
   if (operand.text.find(kLayerMark) == std::string::npos || is_narrow(operand.element)) operand.type = {};
   return operand;
 }

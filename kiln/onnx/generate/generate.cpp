@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/backend_test.hpp"
 #include "kiln/onnx/generate/print.hpp"
 #include "kiln/onnx/summary.hpp"
@@ -42,9 +43,15 @@ GeneratedCode generate(const std::string& path, const GenerateOptions& options) 
     inputs.clear();
     code.why_no_outputs = error.message();
   }
-  Observed observed = observe(graph, std::move(inputs), context);
-  if (code.why_no_outputs.empty()) code.why_no_outputs = observed.why_not;
-  const Program program = lower(graph, observed, path);
+  Examples examples = examples_of(graph, inputs, context);
+  const Program program = lower(graph, examples.observed, path);
+  const std::string& why_not = examples.observed.why_not;
+  require<LoadError>(why_not.empty() || options.untried, shown(path), ": the model does not run on ",
+                     options.data.empty() ? "examples that are made up" : "the examples in " + shown(options.data),
+                     ", and neither would its code: ", why_not,
+                     "; kiln import takes free sizes (--size), examples (--data, a directory with test_data_set_0), or "
+                     "writes the code as it is (--untried)");
+  if (code.why_no_outputs.empty()) code.why_no_outputs = why_not;
 
   const std::string stem = std::filesystem::path(path).stem().string();
   subject.name = code.name = identifier(options.name.empty() ? stem : options.name, "model");
@@ -62,8 +69,8 @@ GeneratedCode generate(const std::string& path, const GenerateOptions& options) 
   code.files["CMakeLists.txt"] = cmake_text(subject);
   code.adapter = adapter_text(structs, subject);
   code.type = structs.name;
-  code.inputs = std::move(observed.inputs);
-  code.outputs = std::move(observed.outputs);
+  code.examples = std::move(examples.list);
+  code.unreached = std::move(examples.unreached);
   return code;
 }
 

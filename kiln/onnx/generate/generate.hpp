@@ -16,20 +16,27 @@ struct GenerateOptions {
   std::string name = {};  // of the struct and the files; the file's where left out
   Sizes sizes = {};       // of free dimensions of example inputs
   std::string data = {};  // a data set (input_<i>.pb) to take examples from; else random
+  bool untried = false;   // also of a model that throws on the examples, as the code would
+};
+
+struct Example {
+  std::vector<Datum> inputs, outputs;
 };
 
 struct GeneratedCode {
   std::string name;                          // "resnet50": an identifier
   std::map<std::string, std::string> files;  // by name: header, source, test, CMakeLists.txt
   std::map<std::string, Value> weights;      // by the paths of the struct's fields
-  std::vector<Datum> inputs, outputs;        // of the test: what the model gives for the examples; none if it fails
-  std::string why_no_outputs;
-  std::string type;     // "Resnet50", in the namespace `name`
-  std::string adapter;  // C++: run(model, inputs), which takes and gives lists of Datum
+  std::vector<Example> examples;             // of the test: what the model gives, on every branch that can be reached
+  Strings unreached;                         // "the else_branch of node 'a', operator If": what no example runs
+  std::string why_no_outputs;                // where there are no examples
+  std::string type;                          // "Resnet50", in the namespace `name`
+  std::string adapter;                       // C++: run(model, inputs), which takes and gives lists of Datum
 };
 
 /// The same bytes for the same file. Types of values are what a run of the model on the examples shows. Throws what load()
-/// throws, and a LoadError that lists all nodes for which there is no C++.
+/// throws; a LoadError that lists all nodes for which there is no C++; and one with what a node throws on the examples,
+/// since forward() would throw the same, unless `untried`.
 GeneratedCode generate(const std::string& path, const GenerateOptions& options = {});
 
 }  // namespace kiln::onnx

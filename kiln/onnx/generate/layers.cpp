@@ -170,9 +170,10 @@ Said group_norm(const Site& n) {
 }
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
-// Rows by number. An Embedding refuses negative ones, which ONNX counts from the end.
+// Rows by number. An Embedding refuses negative ones, which ONNX counts from the end: not where an example has some.
 Said embedding(const Site& n) {
   const Value table = weight(n, 0, 2);
+  if (n.has(1) && n.lowering.observed().negative.count(n.node.inputs[1])) return {};
   if (table.empty() || n.i("axis", 0) != 0 || !n.typed(1, Int) || !n.gives(Float)) return {};
   Layer layer{{}, "nn::Embedding", "nn::EmbeddingConfig", {}, {{"weight", table}}};
   layer.options = {number("count", table.dim(0)), number("size", table.dim(1))};

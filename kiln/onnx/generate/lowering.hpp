@@ -64,6 +64,7 @@ class Lowering {
 
   const Graph& graph() const { return graph_; }
   const Program& program() const { return program_; }
+  const Observed& observed() const { return observed_; }
   Operand operand(int value, const Node& reader);
   /// Of a node: the scopes in its name.
   static Path scope_of(const Node& node);
@@ -83,9 +84,16 @@ class Lowering {
   void skip(const Node& node) { skipped_.insert(&node); }
 
  private:
-  struct Inner;  // a sub-graph: which values its values are
+  /// Where a constant stands: names of nodes, graphs and values need not be unique.
+  struct Place {
+    const void* owner;  // the graph that has it as a value, or the node that has it as an attribute
+    std::string part;
+    auto operator<=>(const Place&) const = default;
+  };
   std::string operand_text(int value, const Graph& graph, const std::vector<int>& places, const Node& reader);
-  std::string constant_text(const Datum& constant, const std::string& name, const Node& reader, bool trained);
+  std::string constant_text(const Datum& constant, const Place& place, const std::string& name, const Node& reader,
+                            bool trained);
+  std::string inner_constant(const Graph& graph, int value, const Node& reader);
   std::string attributes_text(const Node& node, const std::vector<int>& places);
   std::string body_text(const Graph& body, const std::vector<int>& outer);
   std::string lines_of(const Graph& body, const std::vector<int>& places, std::vector<std::string>& results);
@@ -104,8 +112,9 @@ class Lowering {
   std::vector<const Node*> readers_;  // of values of the main graph: the only one
   std::vector<int> counts_;           // of their readers
   std::set<const Node*> skipped_;
-  std::map<std::string, int> constant_layers_;  // by name
-  std::map<std::string, int> layers_;           // by path, type and weights
+  std::map<Place, int> constant_layers_;
+  std::map<int, std::pair<const Graph*, int>> inner_constants_;  // values of the program that bodies' constants are
+  std::map<std::string, int> layers_;                            // by path, type and weights
   Strings wrong_;
 };
 

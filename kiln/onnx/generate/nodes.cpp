@@ -10,22 +10,32 @@ std::string operator_name(const Node& node) { return node.domain.empty() ? node.
 
 }  // namespace
 
+std::string Lowering::inner_constant(const Graph& graph, int value, const Node& reader) {
+  const std::string name = text(graph.name, '/', graph.values[static_cast<std::size_t>(value)].name);
+  return constant_text(graph.constants.at(value), {&graph, text(value)}, name, reader, true);
+}
+
 std::string Lowering::operand_text(int value, const Graph& graph, const std::vector<int>& places, const Node& reader) {
   if (value == kAbsent) return "{}";
   if (&graph == &graph_) return operand(value, reader).text;
-  const auto constant = graph.constants.find(value);
-  if (constant != graph.constants.end())
-    return constant_text(constant->second, text(graph.name, '/', graph.values[static_cast<std::size_t>(value)].name),
-                         reader, true);
+  if (graph.constants.count(value)) return inner_constant(graph, value, reader);
   const int place = places[static_cast<std::size_t>(value)];
   if (place == kAbsent) return "onnx::Datum()";
-  // What is captured may be a constant of the main graph.
+  // What is captured may be a constant of the main graph, or of a body around this one.
   if (place < static_cast<int>(graph_.values.size())) return operand(place, reader).text;
+  const auto outer = inner_constants_.find(place);
+  if (outer != inner_constants_.end()) return inner_constant(*outer->second.first, outer->second.second, reader);
   return value_mark(place);
 }
 
 std::string Lowering::attributes_text(const Node& node, const std::vector<int>& places) {
   using Type = AttributeProto::Type;
+  // After the node, or, where that has no name, after what it makes.
+  const auto called = [&](const std::string& attribute) {
+    const bool named = !node.name.starts_with('#') || node.outputs.empty() || node.outputs[0] == kAbsent;
+    if (named) return text(node.name, '/', attribute);
+    return program_.values[static_cast<std::size_t>(places[static_cast<std::size_t>(node.outputs[0])])].name;
+  };
   std::string out;
   for (const auto& [name, attribute] : node.attributes) {
     std::string value;
@@ -36,7 +46,9 @@ std::string Lowering::attributes_text(const Node& node, const std::vector<int>& 
       case Type::Floats: value = "onnx::Floats" + listed(attribute.floats); break;
       case Type::Ints: value = "onnx::Ints" + listed(attribute.ints); break;
       case Type::Strings: value = "onnx::Strings" + listed(attribute.strings); break;
-      case Type::Tensor: value = constant_text(attribute.tensors.at(0), text(node.name, '/', name), node, false); break;
+      case Type::Tensor:
+        value = constant_text(attribute.tensors.at(0), {&node, name}, called(name), node, false);
+        break;
       case Type::Graph: value = body_text(*attribute.graphs.at(0), places); break;
       case Type::Type: continue;  // what a result is called, which it says itself
       default: wrong_.push_back(text(described(node), ": attribute '", shown(name), "'")); continue;
@@ -79,6 +91,8 @@ std::vector<int> Lowering::places_of(const Graph& body, const std::vector<int>& 
     places[value] = static_cast<int>(program_.values.size());
     program_.values.push_back({body.values[value].name, {}, {}, {}});
   }
+  for (const auto& [value, constant] : body.constants)
+    inner_constants_[places[static_cast<std::size_t>(value)]] = {&body, value};
   for (const Graph::Capture& capture : body.captures)
     places[static_cast<std::size_t>(capture.inner)] = outer[static_cast<std::size_t>(capture.outer)];
   return places;

@@ -5,17 +5,40 @@
 #include "kiln/onnx/generate/program.hpp"
 #include "kiln/onnx/passes/passes.hpp"
 #include "kiln/onnx/passes/rewrite.hpp"
-#include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln::onnx::cpp {
 namespace {
 
 void inline_functions(Graph& graph);
 
+// Nothing in the place of a value, also where graphs inside read it.
+void make_absent(Graph& graph, int value) {
+  for (Node& node : graph.nodes) {
+    for (int& input : node.inputs)
+      if (input == value) input = kAbsent;
+    for (auto& [name, attribute] : node.attributes)
+      for (auto& inner : attribute.graphs) {
+        const auto reads = [&](const Graph::Capture& capture) { return capture.outer == value; };
+        const auto found = std::find_if(inner->captures.begin(), inner->captures.end(), reads);
+        if (found == inner->captures.end()) continue;
+        auto copy = std::make_shared<Graph>(*inner);
+        make_absent(*copy, found->inner);
+        std::erase_if(copy->captures, reads);
+        inner = std::move(copy);
+      }
+  }
+  for (int& output : graph.outputs)
+    if (output == value) output = kAbsent;
+}
+
 // A copy of a sub-graph whose captures are other values of the graph around it.
 std::shared_ptr<const Graph> recaptured(const Graph& inner, const std::vector<int>& places) {
   auto copy = std::make_shared<Graph>(inner);
-  for (Graph::Capture& capture : copy->captures) capture.outer = places[static_cast<std::size_t>(capture.outer)];
+  for (Graph::Capture& capture : copy->captures) {
+    capture.outer = places[static_cast<std::size_t>(capture.outer)];
+    if (capture.outer == kAbsent) make_absent(*copy, capture.inner);
+  }
+  std::erase_if(copy->captures, [](const Graph::Capture& capture) { return capture.outer == kAbsent; });
   return copy;
 }
 
@@ -80,48 +103,6 @@ void inline_functions(Graph& graph) {
   find_last_uses(graph);
 }
 
-// Operators whose result's rank depends on elements; if those are constants it does not.
-bool rank_is_data(const Node& node) {
-  static constexpr std::string_view kByInputs[] = {"Reshape", "Squeeze", "Unsqueeze", "Expand", "ConstantOfShape"};
-  static constexpr std::string_view kAlways[] = {"If",           "Loop",     "Scan",
-                                                 "SequenceAt",   "Optional", "OptionalGetElement",
-                                                 "GatherND",     "Identity", "ConcatFromSequence",
-                                                 "ImageDecoder", "Gradient", "FlexAttention"};
-  const auto among = [&](const auto& list) {
-    return std::find(std::begin(list), std::end(list), node.op) != std::end(list);
-  };
-  return among(kAlways) || among(kByInputs) || (node.op.starts_with("Reduce") && node.inputs.size() > 1);
-}
-
-bool rank_is_sure(const Node& node, const Graph& graph, const Shapes& shapes, const Observed& observed) {
-  const auto sure = [&](int value) {
-    return value == kAbsent || observed.values[static_cast<std::size_t>(value)].sure;
-  };
-  if (!std::all_of(node.inputs.begin(), node.inputs.end(), sure) || has_subgraphs(node)) return false;
-  if (node.op == "Identity") return true;
-  if (!rank_is_data(node)) return true;
-  if (node.op == "ConstantOfShape") {
-    const auto& shape = shapes[node.inputs[0]];
-    return shape && shape->size() == 1 && shape->front().value;
-  }
-  if (find_attribute(node, "axes") || (node.op == "Reshape" && node.version < 5)) return true;
-  if (node.op == "GatherND" || node.inputs.size() < 2) return false;
-  // As many dimensions as a list has entries, whatever they are.
-  if (node.op == "Reshape" || node.op == "Expand") {
-    const auto& shape = shapes[node.inputs[1]];
-    return shape && shape->size() == 1 && shape->front().value;
-  }
-  const bool by_inputs = node.op.starts_with("Reduce") || node.op == "Squeeze" || node.op == "Unsqueeze";
-  return by_inputs && std::all_of(node.inputs.begin() + 1, node.inputs.end(),
-                                  [&](int value) { return value == kAbsent || constant_of(graph, value); });
-}
-
-Observed::Seen seen(const Datum& datum) {
-  Observed::Seen what{datum.kind(), datum.element()};
-  if (datum.is_tensor()) what.rank = datum.value().rank();
-  return what;
-}
-
 }  // namespace
 
 Graph prepared(Graph graph, const RunContext& context) {
@@ -138,52 +119,6 @@ Graph prepared(Graph graph, const RunContext& context) {
   remove_unread(graph);
   find_last_uses(graph);
   return graph;
-}
-
-Observed observe(const Graph& graph, std::vector<Datum> inputs, const RunContext& context) {
-  const NoGrad pause;
-  Observed observed;
-  observed.inputs = inputs;
-  observed.values.resize(graph.values.size());
-  Frame frame(graph.values.size());
-  const auto note = [&](int value, bool sure) {
-    auto& now = observed.values[static_cast<std::size_t>(value)];
-    now = seen(frame[static_cast<std::size_t>(value)]);
-    now.sure = sure && now.rank >= 0;
-  };
-  for (const auto& [value, constant] : graph.constants) {
-    frame[static_cast<std::size_t>(value)] = constant;
-    note(value, true);
-  }
-  if (inputs.size() < graph.inputs.size()) {  // no examples: then what is declared is known
-    for (const int input : graph.inputs) {
-      const TypeProto& type = graph.values[static_cast<std::size_t>(input)].type;
-      if (type.kind == TypeProto::Kind::Tensor && type.shape && is_known(type.element))
-        observed.values[static_cast<std::size_t>(input)] = {Datum::Kind::Tensor, type.element,
-                                                            static_cast<int>(type.shape->size()), true};
-    }
-    return observed;
-  }
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const TypeProto& type = graph.values[static_cast<std::size_t>(graph.inputs[i])].type;
-    frame[static_cast<std::size_t>(graph.inputs[i])] = std::move(inputs[i]);
-    note(graph.inputs[i], type.shape && type.element != Element::Undefined);
-  }
-  const Shapes shapes = infer_shapes(graph);
-  try {
-    for (const Node& node : graph.nodes) {
-      run_node(node, graph, frame, context);
-      const bool sure = rank_is_sure(node, graph, shapes, observed);
-      for (const int output : node.outputs)
-        if (output != kAbsent) note(output, sure || shapes[output]);
-      for (const int value : node.last_uses) frame[static_cast<std::size_t>(value)] = {};
-    }
-    for (const int output : graph.outputs) observed.outputs.push_back(frame[static_cast<std::size_t>(output)]);
-  } catch (const Error& error) {
-    observed.outputs.clear();
-    observed.why_not = error.message();
-  }
-  return observed;
 }
 
 }  // namespace kiln::onnx::cpp

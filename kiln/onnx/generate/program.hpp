@@ -1,6 +1,7 @@
 // How a graph becomes C++:
 //
 //   Graph      of a file: functions inlined, simplified but for what training needs   prepare.cpp
+//   Examples   runs that show what its values are, of every branch if that can be     observe.cpp, examples.cpp
 //   Program    a Layer for each module and parameter, a Statement for each node       lower.cpp, forms/, layers.cpp,
 //                                                                                     constants.cpp, nodes.cpp
 //   Struct     layers by the scope of their names, statements in the forward() of the innermost one that they
@@ -14,10 +15,12 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "kiln/onnx/call.hpp"
+#include "kiln/onnx/generate/generate.hpp"
 #include "kiln/onnx/passes/shapes.hpp"
 
 namespace kiln::onnx::cpp {
@@ -83,22 +86,34 @@ struct Program {
   std::vector<std::string> result_names;
 };
 
-/// What a run on examples showed of a graph's values.
+/// What runs on examples showed of a graph's values.
 struct Observed {
   struct Seen {
     Datum::Kind kind = Datum::Kind::Absent;
     Element element = Element::Undefined;
     int rank = -1;
     bool sure = false;  // the rank is that of every run
+    bool operator==(const Seen&) const = default;
   };
   std::vector<Seen> values;
-  std::vector<Datum> inputs, outputs;  // outputs: empty if the run failed
+  std::set<int> negative;      // integers that a Gather takes, some of them below 0
+  std::set<const Graph*> ran;  // bodies and branches
+  std::vector<Datum> outputs;  // empty if the run failed
   std::string why_not;
+};
+
+struct Examples {
+  Observed observed;          // all of them together; outputs: of the first
+  std::vector<Example> list;  // none if the first failed
+  Strings unreached;          // "the else_branch of node 'a', operator If": what none of them runs
 };
 
 /// The graph with the bodies of functions in place of their calls, simplified.
 Graph prepared(Graph graph, const RunContext& context);
-Observed observe(const Graph& graph, std::vector<Datum> inputs, const RunContext& context);
+/// Of one run; where `inputs` are too few, what is declared of them.
+Observed observe(const Graph& graph, const std::vector<Datum>& inputs, const RunContext& context);
+/// Of `inputs`, and of others like them as long as these run a body or branch that was not run before.
+Examples examples_of(const Graph& graph, const std::vector<Datum>& inputs, const RunContext& context);
 /// Throws LoadError that lists all nodes for which there is no C++.
 Program lower(const Graph& graph, const Observed& observed, const std::string& file);
 

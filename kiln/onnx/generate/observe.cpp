@@ -1,0 +1,115 @@
+// What values of a graph are, seen in a run: their kinds, types and ranks.
+#include <algorithm>
+
+#include "kiln/onnx/generate/program.hpp"
+#include "kiln/onnx/passes/rewrite.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
+
+namespace kiln::onnx::cpp {
+namespace {
+
+// Operators whose result's rank depends on elements; if those are constants it does not.
+bool rank_is_data(const Node& node) {
+  static constexpr std::string_view kByInputs[] = {"Reshape", "Squeeze", "Unsqueeze", "Expand", "ConstantOfShape"};
+  static constexpr std::string_view kAlways[] = {"If",           "Loop",     "Scan",
+                                                 "SequenceAt",   "Optional", "OptionalGetElement",
+                                                 "GatherND",     "Identity", "ConcatFromSequence",
+                                                 "ImageDecoder", "Gradient", "FlexAttention"};
+  const auto among = [&](const auto& list) {
+    return std::find(std::begin(list), std::end(list), node.op) != std::end(list);
+  };
+  return among(kAlways) || among(kByInputs) || (node.op.starts_with("Reduce") && node.inputs.size() > 1);
+}
+
+bool rank_is_sure(const Node& node, const Graph& graph, const Shapes& shapes, const Observed& observed) {
+  const auto sure = [&](int value) {
+    return value == kAbsent || observed.values[static_cast<std::size_t>(value)].sure;
+  };
+  if (!std::all_of(node.inputs.begin(), node.inputs.end(), sure) || has_subgraphs(node)) return false;
+  if (node.op == "Identity") return true;
+  if (!rank_is_data(node)) return true;
+  if (node.op == "ConstantOfShape") {
+    const auto& shape = shapes[node.inputs[0]];
+    return shape && shape->size() == 1 && shape->front().value;
+  }
+  if (find_attribute(node, "axes") || (node.op == "Reshape" && node.version < 5)) return true;
+  if (node.op == "GatherND" || node.inputs.size() < 2) return false;
+  // As many dimensions as a list has entries, whatever they are.
+  if (node.op == "Reshape" || node.op == "Expand") {
+    const auto& shape = shapes[node.inputs[1]];
+    return shape && shape->size() == 1 && shape->front().value;
+  }
+  const bool by_inputs = node.op.starts_with("Reduce") || node.op == "Squeeze" || node.op == "Unsqueeze";
+  return by_inputs && std::all_of(node.inputs.begin() + 1, node.inputs.end(),
+                                  [&](int value) { return value == kAbsent || constant_of(graph, value); });
+}
+
+Observed::Seen seen(const Datum& datum) {
+  Observed::Seen what{datum.kind(), datum.element()};
+  if (datum.is_tensor()) what.rank = datum.value().rank();
+  return what;
+}
+
+// Places that count from the end, which a table of rows as a module refuses.
+bool takes_negative(const Node& node, const Frame& frame) {
+  if (node.op != "Gather" || node.inputs.size() != 2 || node.inputs[1] == kAbsent) return false;
+  const Datum& places = frame[static_cast<std::size_t>(node.inputs[1])];
+  if (!places.is_tensor() || !is_integer(places.value().dtype()) || places.value().numel() == 0) return false;
+  const auto list = places.value().data().to_vector<std::int64_t>();
+  return *std::min_element(list.begin(), list.end()) < 0;
+}
+
+}  // namespace
+
+Observed observe(const Graph& graph, const std::vector<Datum>& inputs, const RunContext& shared) {
+  const NoGrad pause;
+  Observed observed;
+  const RunContext context{shared.device, shared.file, shared.trips, &observed.ran};
+  observed.values.resize(graph.values.size());
+  Frame frame(graph.values.size());
+  const auto note = [&](int value, bool sure) {
+    auto& now = observed.values[static_cast<std::size_t>(value)];
+    now = seen(frame[static_cast<std::size_t>(value)]);
+    now.sure = sure && now.rank >= 0;
+  };
+  for (const auto& [value, constant] : graph.constants) {
+    frame[static_cast<std::size_t>(value)] = constant;
+    note(value, true);
+  }
+  if (inputs.size() < graph.inputs.size()) {  // no examples: then what is declared is known
+    for (const int input : graph.inputs) {
+      const TypeProto& type = graph.values[static_cast<std::size_t>(input)].type;
+      if (type.kind == TypeProto::Kind::Tensor && type.shape && is_known(type.element))
+        observed.values[static_cast<std::size_t>(input)] = {Datum::Kind::Tensor, type.element,
+                                                            static_cast<int>(type.shape->size()), true};
+    }
+    return observed;
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TypeProto& type = graph.values[static_cast<std::size_t>(graph.inputs[i])].type;
+    frame[static_cast<std::size_t>(graph.inputs[i])] = inputs[i];
+    note(graph.inputs[i], type.shape && type.element != Element::Undefined);
+  }
+  const Shapes shapes = infer_shapes(graph);
+  try {
+    for (const Node& node : graph.nodes) {
+      if (takes_negative(node, frame)) observed.negative.insert(node.inputs[1]);
+      run_node(node, graph, frame, context);
+      const bool sure = rank_is_sure(node, graph, shapes, observed);
+      for (const int output : node.outputs)
+        if (output != kAbsent) note(output, sure || shapes[output]);
+      for (const int value : node.last_uses) frame[static_cast<std::size_t>(value)] = {};
+    }
+    for (const int output : graph.outputs) {
+      const Datum& made = frame[static_cast<std::size_t>(output)];
+      if (made.is_tensor()) (void)made.value().data();  // what goes wrong, does so here
+      observed.outputs.push_back(made);
+    }
+  } catch (const Error& error) {
+    observed.outputs.clear();
+    observed.why_not = error.message();
+  }
+  return observed;
+}
+
+}  // namespace kiln::onnx::cpp
