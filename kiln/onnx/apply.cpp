@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/onnx/attributes.hpp"
 #include "kiln/onnx/call.hpp"
 
 namespace kiln::onnx {
@@ -56,6 +57,8 @@ std::vector<Datum> apply_for(std::initializer_list<int> wanted, std::string_view
   node.row = find_row(node.domain, node.op, version);
   require<ArgumentError>(node.row != nullptr, "there is no operator ", op, " of version ", version);
   for (const Argument& each : attributes) node.attributes.insert_or_assign(std::string(each.name), each.value);
+  const std::string wrong = wrong_attribute(node);
+  require<ArgumentError>(wrong.empty(), op, ": ", wrong);
   node.outputs.assign(static_cast<std::size_t>(std::max(wanted) + 1), kAbsent);
   for (const int output : wanted) node.outputs[static_cast<std::size_t>(output)] = output;
   for (const Datum& input : inputs)

@@ -1,5 +1,8 @@
 #include "kiln/onnx/attributes.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <optional>
 #include <sstream>
 
 #include "kiln/core/error/shown.hpp"
@@ -84,6 +87,45 @@ constexpr struct {
     {"value", "", "Pad", Type::Float},
 };
 
+// What integers may be, whatever operator they are told: sizes, counts, places and flags are of 32 bits, so that sums of
+// them and products of two of them are of 64. Those that are data, or ends of slices, are any.
+constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1, kLeast = -kMost - 1;
+struct IntRange {
+  std::int64_t least = kLeast, most = kMost;
+};
+constexpr IntRange kAny{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+constexpr struct {
+  IntRange range;
+  const char* names;
+} kRanges[] = {
+    {kAny,
+     "cats_int64s classlabels_int64s classlabels_ints default_int64 end ends ignore_index imputed_value_int64s "
+     "int64_vocabulary keys_int64s maxsplit pool_int64s replaced_value_int64 seed shape start starts value_int "
+     "value_ints "
+     "values_int64s"},
+    {{0, kMost},
+     "block_size consumed_inputs hidden_size kv_num_heads max_skip_count num_heads output_padding output_shape "
+     "q_num_heads "
+     "rotary_embedding_dim split"},
+    {{1, kMost},
+     "K N blocksize dilations group kernel_shape max_gram_length min_gram_length num_groups num_outputs "
+     "num_scan_inputs offset_group output_height output_width pooled_shape sample_size size strides"},
+    {{kLeast, 1 << 12}, "sampling_ratio"},  // its square is the number of samples
+    {{0, 1 << 8}, "dtype output_datatype output_dtype precision softmax_precision to"},  // element types
+};
+IntRange range_of_attribute(std::string_view name) {
+  static const auto ranges = [] {
+    std::map<std::string, IntRange, std::less<>> all;
+    for (const auto& [range, names] : kRanges) {
+      std::istringstream words(names);
+      for (std::string word; words >> word;) all.emplace(word, range);
+    }
+    return all;
+  }();
+  const auto found = ranges.find(name);
+  return found == ranges.end() ? IntRange{} : found->second;
+}
+
 // Undefined where no operator has an attribute of that name.
 Type attribute_type(const Node& node, std::string_view name) {
   for (const auto& other : kOthers)
@@ -103,12 +145,34 @@ Type attribute_type(const Node& node, std::string_view name) {
 
 }  // namespace
 
-void check_attributes(const Node& node, const std::string& file) {
+std::string wrong_attribute(const Node& node) {
   for (const auto& [name, attribute] : node.attributes) {
     const Type expected = attribute_type(node, name);
-    require<LoadError>(expected == Type::Undefined || attribute.type == expected, shown(file), ": ", described(node),
-                       ": attribute '", shown(name), "' is ", type_name(attribute.type), ", not ", type_name(expected));
+    if (expected != Type::Undefined && attribute.type != expected)
+      return text("attribute '", shown(name), "' is ", type_name(attribute.type), ", not ", type_name(expected));
+    if (expected == Type::Undefined) continue;
+    const IntRange range = range_of_attribute(name);
+    const auto is_wrong = [&](std::int64_t number) { return number < range.least || number > range.most; };
+    std::optional<std::int64_t> wrong;
+    if (attribute.type == Type::Int && is_wrong(attribute.i)) wrong = attribute.i;
+    if (attribute.type == Type::Ints)
+      if (const auto found = std::ranges::find_if(attribute.ints, is_wrong); found != attribute.ints.end())
+        wrong = *found;
+    if (wrong)
+      return text("attribute '", shown(name), "' ", attribute.type == Type::Ints ? "holds " : "is ", *wrong, ", not ",
+                  range.least, " to ", range.most);
   }
+  return "";
+}
+
+std::vector<std::pair<std::string, Type>> integer_attributes() {
+  std::vector<std::pair<std::string, Type>> list;
+  for (const auto& [type, names] : kNames) {
+    if (type != Type::Int && type != Type::Ints) continue;
+    std::istringstream words(names);
+    for (std::string word; words >> word;) list.emplace_back(std::move(word), type);
+  }
+  return list;
 }
 
 std::string type_name(Type type) {

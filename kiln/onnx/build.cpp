@@ -244,7 +244,9 @@ class Builder {
       unsupported_[text(node.domain.empty() ? "ai.onnx" : shown(node.domain), " ", node.version, " ", shown(node.op),
                         lacks.empty() ? "" : " with ", lacks)]
           .push_back(node.name);
-    if (node.row) check_attributes(node, options_.file);
+    if (!node.row) return;
+    const std::string found = wrong_attribute(node);
+    if (!found.empty()) wrong(described(node), ": ", found);
   }
 
   Attribute attribute_of(const AttributeProto& proto, const Versions& versions, Scope* scope,

@@ -1,9 +1,11 @@
 // Call: one node at the moment when it runs, as the functions of the table see it: inputs, attributes, sub-graphs.
 #pragma once
+#include <functional>
 #include <optional>
 #include <set>
 
 #include "kiln/onnx/graph.hpp"
+#include "kiln/onnx/room.hpp"
 #include "kiln/onnx/table.hpp"
 
 namespace kiln::onnx {
@@ -20,6 +22,8 @@ struct RunContext {
   std::string file;
   mutable std::int64_t trips = kMostTrips;  // of loops, those within others counted together, that are still allowed
   std::set<const Graph*>* ran = nullptr;    // who wants to know gets the bodies and branches that the run comes to
+  std::function<bool()> stop = nullptr;     // asked before each node: whether to end the run with an error
+  bool describes = false;                   // nobody wants elements: each node counts as a trip, strings are not made
 };
 
 using Ints = std::vector<std::int64_t>;
@@ -80,6 +84,11 @@ struct Call {
   void check(bool holds, const Parts&... what) const {
     if (!holds) wrong(what...);
   }
+
+  /// Takes `count` from the trips that the run may still make. Throws ArgumentError where there are too few.
+  void count_trips(std::int64_t count) const;
+  /// Throws MemoryError where a list of so many bytes on the host is more than the processor's memory limit leaves.
+  void check_room(std::int64_t count, std::int64_t bytes_each) const { require_room(node.op, count, bytes_each); }
 
   /// Runs a sub-graph, whose outer values are those of this frame.
   std::vector<Datum> run(const Graph& subgraph, std::vector<Datum> inputs) const;

@@ -7,14 +7,32 @@
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/trimmed.hpp"
+#include "kiln/onnx/room.hpp"
 
 namespace kiln::onnx {
+
+namespace {
+
+// Strings that the memory limit counts for as long as somebody has them.
+std::shared_ptr<const Strings> counted(Strings strings) {
+  struct Counted {
+    Counted(Strings list, std::int64_t size) : bytes(size), strings(std::move(list)) {}
+    StringBytes bytes;
+    Strings strings;
+  };
+  auto bytes = static_cast<std::int64_t>(strings.size() * sizeof(std::string));
+  for (const std::string& each : strings) bytes += static_cast<std::int64_t>(each.size());
+  const auto held = std::make_shared<const Counted>(std::move(strings), bytes);
+  return {held, &held->strings};
+}
+
+}  // namespace
 
 Datum Datum::of_strings(const Shape& shape, Strings strings, const Device& device) {
   std::vector<std::int64_t> numbers(strings.size());
   std::iota(numbers.begin(), numbers.end(), 0);
   const TensorData data = TensorData::of<std::int64_t>(shape, numbers);
-  return {from_data(data, device), std::make_shared<Strings>(std::move(strings))};
+  return {from_data(data, device), counted(std::move(strings))};
 }
 Datum Datum::sequence(std::vector<Datum> items, Element element) {
   Datum datum;
@@ -70,18 +88,19 @@ Strings Datum::strings() const {
 std::vector<Datum> with_one_list(std::vector<Datum> tensors) {
   const bool any = std::any_of(tensors.begin(), tensors.end(), [](const Datum& datum) { return datum.is_string(); });
   if (!any) return tensors;
-  auto list = std::make_shared<Strings>();
+  Strings list;
   std::vector<Value> numbers;
   for (const Datum& tensor : tensors) {
     if (!tensor.is_string()) {
       numbers.emplace_back();
       continue;
     }
-    numbers.push_back(tensor.value() + static_cast<std::int64_t>(list->size()));
-    list->insert(list->end(), tensor.string_list()->begin(), tensor.string_list()->end());
+    numbers.push_back(tensor.value() + static_cast<std::int64_t>(list.size()));
+    list.insert(list.end(), tensor.string_list()->begin(), tensor.string_list()->end());
   }
+  const std::shared_ptr<const Strings> all = counted(std::move(list));
   for (std::size_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i].is_string()) tensors[i] = Datum(numbers[i], list);
+    if (tensors[i].is_string()) tensors[i] = Datum(numbers[i], all);
   return tensors;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "kiln/core/error/called_as.hpp"
@@ -82,6 +83,14 @@ const Graph& Call::subgraph(std::string_view name) const {
 Element Call::element(std::string_view name, Element otherwise) const {
   return static_cast<Element>(i(name, static_cast<std::int64_t>(otherwise)));
 }
+void Call::count_trips(std::int64_t count) const {
+  check(!context.describes || count <= context.trips, "the model makes more steps than are looked at to describe it");
+  check(
+      count <= context.trips,
+      "the loops of this run have made as many trips as LoadOptions::most_trips allows; does the condition ever become "
+      "false?");
+  context.trips -= std::max<std::int64_t>(count, 0);
+}
 std::vector<Datum> Call::run(const Graph& subgraph, std::vector<Datum> inputs) const {
   return run_graph(subgraph, std::move(inputs), &frame, context);
 }
@@ -92,6 +101,9 @@ void run_node(const Node& node, const Graph& graph, Frame& frame, const RunConte
   };
   const ErrorContext scope(describe);
   const CalledAs unnamed(nullptr);
+  require<ArgumentError>(!context.stop || !context.stop(), "the run was stopped");
+  if (context.describes)
+    require<ArgumentError>(context.trips-- > 0, "the model makes more steps than are looked at to describe it");
   std::vector<Datum> in;
   in.reserve(node.inputs.size());
   for (const int input : node.inputs) in.push_back(input == kAbsent ? Datum() : frame[static_cast<std::size_t>(input)]);
@@ -100,6 +112,9 @@ void run_node(const Node& node, const Graph& graph, Frame& frame, const RunConte
     in.resize(node.function->inputs.size());
     out = run_graph(*node.function, std::move(in), nullptr, context);
   } else {
+    if (context.describes)
+      for (const Datum& each : in)
+        require<ArgumentError>(!each.is_string(), node.op, " works on strings, which are not made to describe a model");
     Call call{node, graph, frame, context, std::move(in)};
     out = node.row->run(call).list;
   }

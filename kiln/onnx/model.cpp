@@ -100,8 +100,14 @@ const Datum& Outputs::operator[](std::string_view name) const {
   fail<ArgumentError>("there is no output '", shown(name), "'", did_you_mean(name, known));
 }
 
-Model::Model(std::shared_ptr<const Graph> graph, const Device& device, std::string file, std::int64_t most_trips)
-    : graph_(std::move(graph)), device_(device), file_(std::move(file)), most_trips_(most_trips), programs_(*graph_) {
+Model::Model(std::shared_ptr<const Graph> graph, const Device& device, std::string file, std::int64_t most_trips,
+             std::function<bool()> stop)
+    : graph_(std::move(graph)),
+      device_(device),
+      file_(std::move(file)),
+      most_trips_(most_trips),
+      stop_(std::move(stop)),
+      programs_(*graph_) {
   const std::set<int> statistics = statistics_of(*graph_);
   for (const auto& [number, constant] : graph_->constants) {
     if (statistics.count(number)) continue;
@@ -145,7 +151,7 @@ Outputs Model::run(std::vector<Datum> inputs, const NamedInputs& others) const {
   const auto walk = [&](std::vector<Datum> all) {
     auto weight = weights.begin();
     for (const auto& [name, parameter] : parameters_) given.emplace(places_.at(name), Datum(*weight++));
-    return run_graph(*graph_, std::move(all), nullptr, {device_, file_, most_trips_}, &given);
+    return run_graph(*graph_, std::move(all), nullptr, {device_, file_, most_trips_, nullptr, stop_}, &given);
   };
   const bool usual = given.empty();
   return {std::move(names), usual ? programs_.run(std::move(inputs), weights, device_, walk) : walk(std::move(inputs))};
@@ -188,7 +194,7 @@ Model load(const FileBytes& source, const std::string& directory, const Device& 
   if (!options.outputs.empty()) choose_outputs(graph, options.outputs, file);
   if (options.free_batch) free_first_dimensions(graph);
   if (options.simplify) simplify(graph, {device.inner(), file});
-  return {std::make_shared<Graph>(std::move(graph)), device, file, options.most_trips};
+  return {std::make_shared<Graph>(std::move(graph)), device, file, options.most_trips, options.stop};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 //   const onnx::Model model = onnx::load("mnist.onnx", Device::best());
 //   const Tensor<2> logits(model.run({{"image", x}})["logits"].value());
 #pragma once
+#include <functional>
 #include <map>
 #include <tuple>
 #include <variant>
@@ -43,7 +44,7 @@ class Model {
  public:
   Model() = default;
   Model(std::shared_ptr<const Graph> graph, const Device& device, std::string file,
-        std::int64_t most_trips = std::int64_t{1} << 24);
+        std::int64_t most_trips = std::int64_t{1} << 24, std::function<bool()> stop = nullptr);
 
   /// Inputs by name; those with a default may be left out. Sizes that are declared as names (a batch) are free, but the
   /// same wherever the name stands. Throws ArgumentError, DTypeError or ShapeError for inputs that do not fit.
@@ -71,6 +72,7 @@ class Model {
   Device device_;
   std::string file_;
   std::int64_t most_trips_ = 0;
+  std::function<bool()> stop_;
   Parameters parameters_;
   std::map<std::string, int> places_;  // the values that parameters are
   Programs programs_;
@@ -84,8 +86,12 @@ struct LoadOptions {
   /// The first dimension of every input is free, though the file says a size: for files that were made with one example
   /// and whose nodes do not rely on it.
   bool free_batch = false;
-  /// So many times may the bodies of all Loops run in one run() of the model, before it is an error.
+  /// So many times may the bodies of all Loops and Scans run in one run() of the model, the moments of recurrent layers that
+  /// go step by step included, before it is an error.
   std::int64_t most_trips = std::int64_t{1} << 24;
+  /// Asked before each node of a run, bodies included, by the thread that runs: true ends it with an ArgumentError. For
+  /// Ctrl-C, and for deadlines.
+  std::function<bool()> stop = nullptr;
 };
 
 /// Throws IoError where there is no such file, DataError where it is damaged, LoadError where it says what cannot be:

@@ -6,17 +6,21 @@
 
 #include "kiln/backend/capture/body.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/onnx/call.hpp"
 #include "kiln/ops/create/random.hpp"
+#include "kiln/ops/view/view.hpp"
 
 namespace kiln::onnx {
 namespace {
 
 void count(const TensorProto& tensor, Summary& summary) {
-  std::int64_t elements = 1;
+  std::int64_t elements = 1, bits = 0;
   for (const std::int64_t size : tensor.dims)
-    if (__builtin_mul_overflow(elements, size, &elements)) elements = 0;
-  summary.parameters += elements;
-  summary.parameter_bytes += elements * bits_of(tensor.element) / 8;
+    if (size < 0 || __builtin_mul_overflow(elements, size, &elements)) elements = 0;
+  if (__builtin_mul_overflow(elements, bits_of(tensor.element), &bits)) elements = bits = 0;
+  // A tensor that a function has is read where the function is called, if it is.
+  if (__builtin_add_overflow(summary.parameters, elements, &summary.parameters)) summary.parameters = 0;
+  if (__builtin_add_overflow(summary.parameter_bytes, bits / 8, &summary.parameter_bytes)) summary.parameter_bytes = 0;
 }
 
 void count(const GraphProto& graph, Summary& summary) {
@@ -32,14 +36,34 @@ void count(const GraphProto& graph, Summary& summary) {
   for (const TensorProto& tensor : graph.initializer) count(tensor, summary);
 }
 
+// Throws ArgumentError where the type says no shape of numbers.
+Shape example_shape(const ValueInfo& input, const Sizes& sizes) {
+  const TypeProto& type = input.type;
+  require<ArgumentError>(type.kind == TypeProto::Kind::Tensor && type.shape && is_known(type.element) &&
+                             type.element != Element::String && !is_narrow(type.element),
+                         "input '", shown(input.name), "' must be given: its type says no shape of numbers");
+  Shape shape;
+  for (const DimProto& dim : *type.shape) {
+    const auto given = sizes.find(dim.param.empty() ? text(input.name, '[', shape.size(), ']') : dim.param);
+    shape.push_back(dim.value && *dim.value > 0 ? *dim.value : given == sizes.end() ? 1 : given->second);
+  }
+  return shape;
+}
+
+constexpr std::int64_t kMostSteps = 1 << 16;  // of loops unrolled: who describes a file does not wait for long
+
 // What the program that the model runs would cost, recorded and not computed.
-double flops_of(const Model& model, const Sizes& sizes) {
-  Values examples;
-  for (const Datum& input : example_inputs(model, sizes)) examples.push_back(input.value());
+double flops_of(const Model& model, const std::string& file, const Sizes& sizes) {
+  Values examples;  // of their shapes: one number in all places, which takes no memory
+  for (const ValueInfo& input : model.inputs()) {
+    const Value one = full({}, 0, model.device(), dtype_of(input.type.element));
+    examples.push_back(expand(one, example_shape(input, sizes)));
+  }
   const kiln::Graph program = capture_graph(
       [&](const Values& in) {
         Values results;
-        for (const Datum& out : model.run(std::vector<Datum>(in.begin(), in.end())))
+        const RunContext context{model.device().inner(), file, kMostSteps, nullptr, nullptr, true};
+        for (const Datum& out : run_graph(model.graph(), std::vector<Datum>(in.begin(), in.end()), nullptr, context))
           if (out.is_tensor()) results.push_back(out.value());
         return results;
       },
@@ -88,16 +112,8 @@ std::vector<Datum> example_inputs(const Model& model, const Sizes& sizes) {
 }
 
 Value example_input(const ValueInfo& input, const Device& device, const Sizes& sizes, std::int64_t limit) {
-  const TypeProto& type = input.type;
-  require<ArgumentError>(type.kind == TypeProto::Kind::Tensor && type.shape && is_known(type.element) &&
-                             type.element != Element::String && !is_narrow(type.element),
-                         "input '", shown(input.name), "' must be given: its type says no shape of numbers");
-  Shape shape;
-  for (const DimProto& dim : *type.shape) {
-    const auto given = sizes.find(dim.param.empty() ? text(input.name, '[', shape.size(), ']') : dim.param);
-    shape.push_back(dim.value && *dim.value > 0 ? *dim.value : given == sizes.end() ? 1 : given->second);
-  }
-  const DType dtype = dtype_of(type.element);
+  const Shape shape = example_shape(input, sizes);
+  const DType dtype = dtype_of(input.type.element);
   if (is_float(dtype)) return normal(shape, 0, 1, device, dtype, Key(1));
   if (dtype == DType::Bool) return ones(shape, device, dtype);
   return cast(randint(shape, 0, limit, device, DType::I64, Key(1)), dtype);
@@ -130,7 +146,7 @@ Summary summarize(const std::string& path, const Device& device, const Sizes& si
     return summary;
   }
   try {
-    summary.flops = flops_of(load(file.bytes, path, directory, device), sizes);
+    summary.flops = flops_of(load(file.bytes, path, directory, device, {.simplify = false}), path, sizes);
   } catch (const ShapeError&) {
     summary.why_no_flops =
         sizes.empty() ? "sizes of 1 do not fit where the file leaves them open" : "the sizes do not fit";

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "kiln/onnx/model.hpp"
+#include "kiln/onnx/summary.hpp"
 #include "kiln/tensor/tensor.hpp"
 #include "tests/onnx/model_writer.hpp"
 #include "tests/store/temporary.hpp"
@@ -215,6 +216,162 @@ TEST(Hostile, HugeTensorsOfConstantsAreNotMadeOnLoading) {
     EXPECT_EQ(taken.graph().nodes.size(), 2u);
     EXPECT_LT(cpu.memory().in_use - before, 1 << 20);
   }
+}
+
+TEST(Hostile, IntegersAreSizesAndPlacesOrTheNodeIsNamed) {
+  const auto with = [](const Message& node, std::int64_t version = 19) {
+    return refusal(model(graph({{node}, {}, kX, kY}), version));
+  };
+  constexpr std::int64_t huge = INT64_MAX;
+  EXPECT_EQ(
+      with(node("AveragePool", {"x"}, {"y"}, {attribute("kernel_shape", {2, 2}), attribute("dilations", {huge, 1})})),
+      "LoadError: m.onnx: node 'AveragePool_node', operator AveragePool: attribute 'dilations' holds "
+      "9223372036854775807, not 1 to 2147483647");
+  EXPECT_EQ(with(node("ConvTranspose", {"x", "x"}, {"y"}, {attribute("strides", {std::int64_t{1} << 62, 1})})),
+            "LoadError: m.onnx: node 'ConvTranspose_node', operator ConvTranspose: attribute 'strides' holds "
+            "4611686018427387904, not 1 to 2147483647");
+  EXPECT_EQ(
+      with(node("Split", {"x"}, {"y", "z"}, {attribute("num_outputs", huge)})),
+      "LoadError: m.onnx: node 'Split_node', operator Split: attribute 'num_outputs' is 9223372036854775807, not 1 "
+      "to 2147483647");
+  EXPECT_EQ(with(node("Softmax", {"x"}, {"y"}, {attribute("axis", INT64_MIN)})),
+            "LoadError: m.onnx: node 'Softmax_node', operator Softmax: attribute 'axis' is -9223372036854775808, not "
+            "-2147483648 to 2147483647");
+  EXPECT_EQ(with(node("Cast", {"x"}, {"y"}, {attribute("to", std::int64_t{1} << 32)})),
+            "LoadError: m.onnx: node 'Cast_node', operator Cast: attribute 'to' is 4294967296, not 0 to 256");
+  // Numbers that are data, and ends of slices, are any.
+  EXPECT_EQ(with(node("Slice", {"x"}, {"y"}, {attribute("starts", {0}), attribute("ends", {huge})}), 9), "taken");
+  EXPECT_EQ(with(node("Constant", {}, {"y"}, {attribute("value_int", INT64_MIN)})), "taken");
+}
+
+// What a model gives of a file without inputs: a sentence, or "a result".
+std::string outcome(const std::string& bytes, const LoadOptions& options = {}) {
+  try {
+    for (const Datum& out : load(bytes_of(bytes), "m.onnx", "", cpu, options).run(std::vector<Datum>{}))
+      if (out.is_tensor()) (void)out.value().data();
+    return "a result";
+  } catch (const Error& error) { return error.what(); }
+}
+
+TEST(Hostile, NGramsLongerThanThoseOfThePoolAreNotLookedFor) {
+  const std::string bytes = model(graph(
+      {{node("TfIdfVectorizer", {"x"}, {"y"},
+             {attribute("max_gram_length", std::int64_t{INT32_MAX}), attribute("min_gram_length", std::int64_t{2}),
+              attribute("max_skip_count", std::int64_t{INT32_MAX}), attribute("mode", "TF"),
+              attribute("ngram_counts", {0, 4}), attribute("ngram_indexes", {0, 1, 2, 3, 4, 5, 6}),
+              attribute("pool_int64s", {2, 3, 5, 4, 5, 6, 7, 8, 6, 7})})},
+       {tensor("x", {1, 8}, std::vector<std::int64_t>{1, 1, 3, 3, 3, 7, 8, 6})},
+       {},
+       {value("y", {"1", "7"})}}));
+  // Pairs of the pool: 5 6, 7 8 and 6 7, of which 7 8 stands there once.
+  const Model taken = load(bytes_of(bytes), "m.onnx", "", cpu);
+  EXPECT_EQ(taken.run(std::vector<Datum>{})[0].value().data().to_vector<float>(),
+            (std::vector<float>{0, 0, 0, 0, 0, 1, 0}));
+}
+
+/// The string "0123456789abcdef", doubled so many times.
+std::string doubled(int times) {
+  std::vector<Message> nodes;
+  for (int i = 0; i < times; ++i) {
+    const std::string from = text("x", i), to = text("x", i + 1);
+    nodes.push_back(node("StringConcat", {from, from}, {to}));
+  }
+  const Message words = Message().number(1, 1).number(2, 8).text(6, "0123456789abcdef").text(8, "x0");
+  return model(graph({nodes, {words}, {}, {value(text("x", times), {"1"}, Element::String)}}), 20);
+}
+
+TEST(Hostile, StringsAreCountedByTheMemoryLimit) {
+  const MemoryStatistics before = cpu.memory();
+  cpu.set_memory_limit(before.in_use + (std::int64_t{1} << 26));
+  const Model taken = load(bytes_of(doubled(60)), "m.onnx", "", cpu);  // nothing is made on loading
+  EXPECT_EQ(taken.graph().nodes.size(), 60U);
+  const std::string said = outcome(doubled(60));
+  EXPECT_EQ(
+      said.find("MemoryError: StringConcat: 1 times 67108864 bytes on the host are more than the memory limit of "), 0U)
+      << said;
+  EXPECT_NE(said.find("operator StringConcat)"), std::string::npos) << said;
+  EXPECT_EQ(outcome(doubled(10)), "a result");
+  cpu.set_memory_limit(before.limit);
+}
+
+TEST(Hostile, StringsThatAreGoneCountNoLonger) {
+  const MemoryStatistics before = cpu.memory();
+  cpu.set_memory_limit(before.in_use + (std::int64_t{1} << 24));
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(outcome(doubled(14)), "a result");  // half a megabyte each
+  cpu.set_memory_limit(before.limit);
+}
+
+Message counting_loop(std::string_view most) {
+  const Message step = graph({{node("Identity", {"c"}, {"go_on"}), node("Identity", {"i"}, {"seen"})},
+                              {},
+                              {value("i", {}, Element::Int64), value("c", {}, Element::Bool)},
+                              {value("go_on", {}, Element::Bool), value("seen", {}, Element::Int64)}});
+  return node("Loop", {most, ""}, {"y"}, {graph_attribute("body", step)});
+}
+
+TEST(Hostile, ARunThatIsAskedToStopsAtTheNextNode) {
+  const std::string bytes = model(graph({{counting_loop("most")},
+                                         {tensor("most", {}, std::vector<std::int64_t>{std::int64_t{1} << 60})},
+                                         {},
+                                         {value("y", {"n"}, Element::Int64)}}));
+  int asked = 0;
+  EXPECT_EQ(outcome(bytes, {.stop = [&] { return ++asked > 1000; }}),
+            "ArgumentError: the run was stopped (m.onnx: node 'Identity_node', operator Identity) (m.onnx: node "
+            "'Loop_node', operator Loop)");
+  EXPECT_EQ(asked, 1001);
+}
+
+TEST(Hostile, WhatLoopsKeepIsCountedByTheMemoryLimit) {
+  const std::string bytes = model(graph({{counting_loop("most")},
+                                         {tensor("most", {}, std::vector<std::int64_t>{std::int64_t{1} << 60})},
+                                         {},
+                                         {value("y", {"n"}, Element::Int64)}}));
+  const MemoryStatistics before = cpu.memory();
+  cpu.set_memory_limit(before.in_use + (std::int64_t{1} << 24));
+  const std::string said = outcome(bytes);
+  cpu.set_memory_limit(before.limit);
+  EXPECT_EQ(said.find("MemoryError: "), 0U) << said;
+}
+
+TEST(Hostile, StepsOfScansAndLayersAreCountedAsTrips) {
+  const Message step = graph({{node("Identity", {"part"}, {"seen"})}, {}, {value("part", {})}, {value("seen", {})}});
+  const std::vector<Message> initializers = {
+      tensor("one", {1, 1, 1}, std::vector<float>{1}),
+      tensor("size", {3}, std::vector<std::int64_t>{std::int64_t{1} << 40, 1, 1}),
+      tensor("w", {1, 4, 1}, std::vector<float>(4, 1)), tensor("p", {1, 3}, std::vector<float>(3, 1))};
+  const Message expand = node("Expand", {"one", "size"}, {"x"});
+  const Message scan =
+      node("Scan", {"x"}, {"y"}, {attribute("num_scan_inputs", std::int64_t{1}), graph_attribute("body", step)});
+  const Message lstm =
+      node("LSTM", {"x", "w", "w", "", "", "", "", "p"}, {"y"}, {attribute("hidden_size", std::int64_t{1})});
+  for (const Message& each : {scan, lstm}) {
+    const std::string said = outcome(model(graph({{expand, each}, initializers, {}, {value("y", {"n", "1", "1"})}})));
+    EXPECT_NE(said.find("as many trips as LoadOptions::most_trips allows"), std::string::npos) << said;
+  }
+}
+
+TEST(Hostile, DescribingAFileMakesNothing) {
+  const auto why = [](const std::string& bytes) {
+    const TemporaryFile file("m.onnx");
+    write_text(file.path, bytes);
+    const Summary summary = summarize(file.path, cpu);
+    EXPECT_FALSE(summary.flops.has_value());
+    return summary.why_no_flops;
+  };
+  const MemoryStatistics before = cpu.memory();
+  EXPECT_EQ(why(doubled(60)).find("StringConcat works on strings, which are not made to describe a model"), 0U);
+  const std::string endless = model(graph({{counting_loop("most")},
+                                           {tensor("most", {}, std::vector<std::int64_t>{std::int64_t{1} << 60})},
+                                           {},
+                                           {value("y", {"n"}, Element::Int64)}}));
+  EXPECT_NE(why(endless).find("the model makes more steps than are looked at to describe it"), std::string::npos);
+  const TemporaryFile file("m.onnx");
+  write_text(
+      file.path,
+      model(
+          graph({{node("Relu", {"x"}, {"y"})}, {}, {value("x", {"1099511627776"})}, {value("y", {"1099511627776"})}})));
+  EXPECT_TRUE(summarize(file.path, cpu).flops.has_value());
+  EXPECT_LT(cpu.memory().peak - before.peak, 1 << 22);
 }
 
 TEST(Hostile, ValuesOfSubgraphsHaveNamesOfTheirOwn) {

@@ -160,6 +160,7 @@ Results linear_attention(Call& c) {
     const Value beta = of_type(c[5], wide);  // [batch, time, heads or 1]
     rate = unsqueeze(permute(beta, {0, 2, 1}), 3);
   }
+  c.count_trips(time);
   std::vector<Value> outputs;
   for (std::int64_t t = 0; t < time; ++t) {
     const Value key = unsqueeze(at(k, 2, t), 3), value = unsqueeze(at(v, 2, t), 2);  // a column and a row

@@ -52,6 +52,7 @@ Results split_to_sequence(Call& c) {
   if (ones || c[1].rank() == 0) {
     const std::int64_t size = sizes.at(0);
     c.check(size > 0, "parts of ", size);
+    c.check_room(x.dim(axis) / size + 1, 512);
     sizes.clear();
     for (std::int64_t left = x.dim(axis); left > 0; left -= size) sizes.push_back(std::min(left, size));
   }

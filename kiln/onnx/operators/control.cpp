@@ -37,6 +37,8 @@ Datum stacked(const Call& c, std::vector<Datum> steps, int axis, bool backwards,
   return steps[0].is_string() ? Datum(all, steps[0].string_list()) : Datum(all, steps[0].element());
 }
 
+constexpr std::int64_t kBytesOfResult = 512;  // of a body that is kept, however few elements it has
+
 const ValueInfo& output_info(const Graph& graph, std::size_t i) {
   return graph.values[static_cast<std::size_t>(graph.outputs[i])];
 }
@@ -51,9 +53,8 @@ Results loop(Call& c) {
           " values and gives ", body.outputs.size(), " for a state of ", states);
   std::vector<std::vector<Datum>> scans(body.outputs.size() - states - 1);
   for (std::int64_t i = 0; i < most && go_on; ++i) {
-    c.check(c.context.trips-- > 0,
-            "the loops of this run have made as many trips as LoadOptions::most_trips allows; does "
-            "the condition ever become false?");
+    c.count_trips(1);
+    c.check_room((i + 1) * static_cast<std::int64_t>(scans.size()), kBytesOfResult);
     std::vector<Datum> in{Datum(from_data(TensorData::of<std::int64_t>({}, {i}), c.device())),
                           Datum(full({}, go_on, c.device(), DType::Bool))};
     in.insert(in.end(), state.begin(), state.end());
@@ -86,6 +87,8 @@ std::vector<Datum> scan_pass(const Call& c, const Graph& body, std::vector<Datum
     if (steps < 0) steps = size;
     c.check(old ? size >= steps : size == steps, "an operand has ", size, " steps, others ", steps);
   }
+  c.count_trips(steps);
+  c.check_room(steps, static_cast<std::int64_t>(results + 1) * kBytesOfResult);
   std::vector<Datum> state(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(states));
   std::vector<std::vector<Datum>> scans(results);
   for (std::int64_t i = 0; i < steps; ++i) {

@@ -67,6 +67,7 @@ template <class F>
 Results window(Call& c, F&& at) {
   const std::int64_t size = c.integer(0);
   c.check(size >= 0 && size <= 1 << 26, "a window of ", size, " elements");
+  c.check_room(size, 2 * sizeof(double));
   const double period = static_cast<double>(c.i("periodic", 1) ? size : std::max<std::int64_t>(size - 1, 1));
   std::vector<double> values;
   for (std::int64_t n = 0; n < size; ++n) values.push_back(at(2 * std::numbers::pi * static_cast<double>(n) / period));
@@ -87,7 +88,8 @@ Results blackman(Call& c) {
 Results mel_weight_matrix(Call& c) {
   const std::int64_t bins = c.integer(0), length = c.integer(1), rate = c.integer(2);
   const double low = c.number(3), high = c.number(4);
-  c.check(bins >= 1 && length >= 1 && rate >= 1 && bins <= 1 << 12 && length <= 1 << 16 && low >= 0 && high >= low,
+  c.check(bins >= 1 && length >= 1 && rate >= 1 && bins <= 1 << 12 && length <= 1 << 16 && low >= 0 && high >= low &&
+              high <= 1e9,
           "there are no ", bins, " bins of a transform of ", length, " at ", rate, " Hz");
   const std::int64_t rows = length / 2 + 1;
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };

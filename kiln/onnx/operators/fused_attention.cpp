@@ -51,6 +51,7 @@ Value joined(const Value& past, const Value& now) { return past.empty() ? now : 
 Value turned(const Call& c, const Value& x, std::int64_t first) {
   const std::int64_t given = c.i("rotary_embedding_dim", 0), width = given > 0 ? given : x.dim(3), time = x.dim(2);
   c.check(width <= x.dim(3) && width % 2 == 0, width, " of ", x.dim(3), " elements of a head are to be turned");
+  c.check_room(time, width * 4 * static_cast<std::int64_t>(sizeof(float)));
   std::vector<float> cosines, sines;
   for (std::int64_t place = first; place < first + time; ++place)
     for (std::int64_t i = 0; i < width / 2; ++i) {

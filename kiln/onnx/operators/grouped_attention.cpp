@@ -75,8 +75,9 @@ Results grouped_attention(Call& c) {
           batch, " sequences of ", time, " words of ", total);
   Ints before;  // nothing where all begin: then the shorter ones end early
   for (const std::int64_t place : last) {
+    c.check(place >= 0 && place < total, "the last word stands at ", place, " of ", total);
     before.push_back(time == total ? 0 : place + 1 - time);
-    c.check(place >= 0 && place < total && before.back() >= 0, "the last word stands at ", place, " of ", total);
+    c.check(before.back() >= 0, "the last word stands at ", place, " of ", total);
   }
   const Value past_k = c.get(3), past_v = c.get(4), start = from_ints(before, c.device());
   const std::int64_t past = past_k.empty() ? 0 : past_k.dim(2), room = std::max(past, total);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kiln/core/size.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/ops/reduce/unique.hpp"
 #include "kiln/ops/view/assemble.hpp"
@@ -88,8 +89,8 @@ Results non_zero(Call& c) { return transpose(argwhere(c[0]), 0, 1); }
 Results one_hot_of(Call& c) {
   const Value index = of_type(c[0], DType::I64);
   const double depth = c.number(1);
-  const auto classes = static_cast<std::int64_t>(depth);
   c.check(depth >= 1 && depth < 1e15, "depth is ", depth);
+  const auto classes = static_cast<std::int64_t>(depth);
   const int rank = index.rank() + 1, axis = c.dim(c.i("axis", -1), rank);
   Shape line = Shape::filled(rank, 1);
   line[axis] = classes;
@@ -106,6 +107,7 @@ Results reverse_sequence(Call& c) {
   c.check(batch != time && static_cast<std::int64_t>(lengths.size()) == x.dim(batch), lengths.size(), " lengths for ",
           x.shape());
   const std::int64_t steps = x.dim(time), rows = x.dim(batch);
+  c.check_room(multiply_sizes("ReverseSequence", steps, rows), 2 * sizeof(std::int64_t));
   Ints places;
   for (const std::int64_t length : lengths) {
     c.check(length >= 0 && length <= steps, "a length is ", length, " of ", steps);
@@ -128,11 +130,13 @@ Results tensor_scatter(Call& c) {
   if (starts.empty()) starts.assign(static_cast<std::size_t>(rows), 0);
   c.check(axis > 0 && static_cast<std::int64_t>(starts.size()) == rows, starts.size(), " write indices for ",
           cache.shape());
+  c.check_room(multiply_sizes("TensorScatter", rows, count), 2 * sizeof(std::int64_t));
   Ints places;
   for (const std::int64_t start : starts)
     for (std::int64_t t = 0; t < count; ++t) {
+      c.check(start >= 0 && start < most, "index ", start, " is outside of a cache of ", most);
       const std::int64_t place = circular ? (start + t) % most : start + t;
-      c.check(place >= 0 && place < most, "index ", place, " is outside of a cache of ", most);
+      c.check(place < most, "index ", place, " is outside of a cache of ", most);
       places.push_back(place);
     }
   Shape shape = Shape::filled(cache.rank(), 1);

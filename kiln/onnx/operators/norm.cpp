@@ -120,9 +120,11 @@ Results local_response(Call& c) {
   const std::int64_t size = c.i("size", 1);
   c.check(size > 0 && x.rank() >= 2, "size ", size, " for ", x.shape());
   Dims before = Dims::filled(x.rank(), 0), after = before;
-  before[1] = (size - 1) / 2;
-  after[1] = size - 1 - before[1];
-  const Value squares = sum(unfold(pad(square(wide(x)), before, after), 1, size, 1), {-1});
+  // What lies beyond the channels is nothing, however far a window reaches.
+  before[1] = std::min((size - 1) / 2, x.dim(1));
+  after[1] = std::min(size - 1 - (size - 1) / 2, x.dim(1));
+  const std::int64_t window = before[1] + after[1] + 1;
+  const Value squares = sum(unfold(pad(square(wide(x)), before, after), 1, window, 1), {-1});
   const double alpha = c.f("alpha", 1e-4f) / static_cast<double>(size);
   return of_type(wide(x) * pow(squares * alpha + c.f("bias", 1), -c.f("beta", 0.75)), x.dtype());
 }

@@ -73,8 +73,8 @@ Results center_crop_pad(Call& c) {
   Dims before = Dims::filled(x.rank(), 0), after = before;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const int axis = c.dim(axes[i], x.rank());
-    const std::int64_t more = sizes[i] - x.dim(axis);
     c.check(sizes[i] >= 0, "a size is ", sizes[i]);
+    const std::int64_t more = sizes[i] - x.dim(axis);
     before[axis] = more < 0 ? -((-more) / 2) : more / 2;
     after[axis] = more - before[axis];
   }

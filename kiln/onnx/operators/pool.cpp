@@ -29,14 +29,15 @@ Value fold_windows(const Value& x, const Windows& w, bool ceil, const Scalar& no
                    Value (*fold)(const Value&, const Dims&, bool)) {
   Value folded = x;
   for (int d = 0; d < w.dims(); ++d) {
-    const std::int64_t size = x.dim(d + 2), room = size + w.before[d] + w.after[d] - w.reach(d);
+    const std::int64_t size = x.dim(d + 2), padded = add_sizes("a pool", size, w.before[d] + w.after[d]),
+                       room = padded - w.reach(d);
     require<ShapeError>(room >= 0, "a window of ", w.reach(d), " elements does not fit dimension ", d + 2, " of ",
                         x.shape());
-    std::int64_t count = (ceil ? room + w.stride[d] - 1 : room) / w.stride[d] + 1;
+    std::int64_t count = room / w.stride[d] + (ceil && room % w.stride[d] != 0) + 1;
     if (ceil && (count - 1) * w.stride[d] >= size + w.before[d]) --count;  // a window would begin behind all elements
     Dims before = Dims::filled(x.rank(), 0), after = before;
     before[d + 2] = w.before[d];
-    after[d + 2] = (count - 1) * w.stride[d] + w.reach(d) - size - w.before[d];
+    after[d + 2] = add_sizes("a pool", (count - 1) * w.stride[d], w.reach(d)) - size - w.before[d];
     folded =
         fold(unfold(pad(folded, before, after, nothing), d + 2, w.kernel[d], w.stride[d], w.dilation[d]), {-1}, false);
   }
@@ -153,9 +154,13 @@ Results max_unpool_of(Call& c) {
   const Windows w = windows_of(c, x.shape(), {});
   Shape natural{x.dim(0), x.dim(1)};
   for (int d = 0; d < w.dims(); ++d)
-    natural.push_back((x.dim(d + 2) - 1) * w.stride[d] + w.kernel[d] - w.before[d] - w.after[d]);
+    natural.push_back(add_sizes("MaxUnpool", multiply_sizes("MaxUnpool", x.dim(d + 2) - 1, w.stride[d]),
+                                w.kernel[d] - w.before[d] - w.after[d]));
   const Shape shape = c.has(2) ? to_shape(c.ints(2)) : natural;
-  c.check(shape.size() == natural.size(), "output_shape is ", shape, " for ", x.shape());
+  const auto is_size = [](std::int64_t size) { return size >= 0; };
+  c.check(shape.size() == natural.size() && std::all_of(natural.begin(), natural.end(), is_size) &&
+              std::all_of(shape.begin(), shape.end(), is_size),
+          "output_shape is ", shape, ", and without it ", natural, ", for ", x.shape());
   // The indices are of the tensor of natural size; a larger one has the same element elsewhere.
   Value place = of_type(c[1], DType::I64);
   const Value flat = zeros({numel(natural)}, c.device(), x.dtype());
@@ -180,6 +185,8 @@ Results max_roi_pool(Call& c) {
   std::size_t at = 0;
   for (std::int64_t r = 0; r < count; ++r) {
     const double* const box = boxes.data() + r * 5;
+    c.check(std::all_of(box, box + 5, [](double edge) { return std::isfinite(edge); }) && std::isfinite(scale), "box ",
+            r, " has an edge that is no number");
     const auto edge = [&](int i) {
       return static_cast<std::int64_t>(std::round(std::clamp(box[i] * scale, -1e9, 1e9)));
     };

@@ -23,7 +23,9 @@ Value spread(const Call& c, const Value& parameter, const Value& x) {
   const std::int64_t given = c.i("block_size", 0), blocks = parameter.dim(axis);
   c.check(parameter.rank() == x.rank() && blocks > 0 && given >= 0, "a scale of shape ", parameter.shape(), " for ",
           x.shape());
-  const std::int64_t block = given ? given : (x.dim(axis) + blocks - 1) / blocks;
+  const std::int64_t block = given ? given : x.dim(axis) / blocks + (x.dim(axis) % blocks != 0);
+  c.check(block == 0 || x.dim(axis) / block + (x.dim(axis) % block != 0) == blocks, "blocks of ", block, " for ",
+          x.shape(), ", and a scale of shape ", parameter.shape());
   return narrow(repeat_interleave(parameter, block, axis), axis, 0, x.dim(axis));
 }
 

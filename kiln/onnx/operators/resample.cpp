@@ -61,10 +61,13 @@ std::vector<double> weights_of(const Manner& manner, double ratio, double scale,
   return weights;
 }
 
+// A whole number as an integer; what is far outside of any axis, or no number, is brought into reach.
+std::int64_t whole(double x) { return x == x ? static_cast<std::int64_t>(std::clamp(x, -0x1p52, 0x1p52)) : 0; }
+
 std::int64_t nearest_of(const std::string& how, double x) {
-  if (how == "floor") return static_cast<std::int64_t>(std::floor(x));
-  if (how == "ceil") return static_cast<std::int64_t>(std::ceil(x));
-  return static_cast<std::int64_t>(how == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5));
+  if (how == "floor") return whole(std::floor(x));
+  if (how == "ceil") return whole(std::ceil(x));
+  return whole(how == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5));
 }
 
 Value along(const Call& c, const Value& x, const AxisPlan& a, const Manner& manner) {
@@ -76,6 +79,8 @@ Value along(const Call& c, const Value& x, const AxisPlan& a, const Manner& mann
     return select(x, a.axis, from_ints(places, c.device()));
   }
   // Tap k of each place: all taps have as many places.
+  const double taps_of_place = 4 / (manner.antialias ? std::clamp(a.scale, 1e-9, 1.0) : 1.0) + 2;
+  c.check_room(a.out, whole(taps_of_place) * 3 * static_cast<std::int64_t>(sizeof(double)));
   std::vector<Ints> places;
   std::vector<std::vector<double>> weights;
   for (std::int64_t i = 0; i < a.out; ++i) {
@@ -84,7 +89,7 @@ Value along(const Call& c, const Value& x, const AxisPlan& a, const Manner& mann
     std::vector<double> taps = weights_of(manner, at - base, a.scale, first);
     double sum = 0;
     for (std::size_t k = 0; k < taps.size(); ++k) {
-      const std::int64_t place = static_cast<std::int64_t>(base) + first + static_cast<std::int64_t>(k);
+      const std::int64_t place = whole(base) + first + static_cast<std::int64_t>(k);
       if (manner.exclude_outside && place != inside(place)) taps[k] = 0;
       sum += taps[k];
       if (places.size() <= k) places.emplace_back(), weights.emplace_back();
@@ -112,6 +117,7 @@ Value resized(const Call& c, const Value& x, const std::vector<AxisPlan>& plans,
     const bool crops = manner.coordinates == "tf_crop_and_resize";
     if (a.in == a.out && a.scale == 1 && !crops) continue;
     c.check(a.in > 0 || a.out == 0, "dimension ", a.axis, " of ", x.shape(), " has no elements");
+    c.check_room(a.out, 2 * sizeof(double));
     result = along(c, result, a, manner);
     if (!crops) continue;
     std::vector<std::uint8_t> beyond;
@@ -202,7 +208,9 @@ Results resize(Call& c) {
     }
     for (AxisPlan& a : plans)
       if (policy != "stretch") {
-        a.out = static_cast<std::int64_t>(std::floor(common * static_cast<double>(a.in) + 0.5));
+        const double size = std::floor(common * static_cast<double>(a.in) + 0.5);
+        c.check(size <= static_cast<double>(kLongest), "a size comes to ", size);
+        a.out = static_cast<std::int64_t>(size);
         a.scale = common;
       }
   }

@@ -38,8 +38,9 @@ Windows windows_of(const Call& c, const Shape& x, const Ints& kernel) {
     }
   } else if (how == "SAME_UPPER" || how == "SAME_LOWER") {
     for (int d = 0; d < dims; ++d) {
-      const std::int64_t size = x[d + 2], results = (size + w.stride[d] - 1) / w.stride[d];
-      const std::int64_t more = std::max<std::int64_t>((results - 1) * w.stride[d] + w.reach(d) - size, 0);
+      const std::int64_t size = x[d + 2], results = size / w.stride[d] + (size % w.stride[d] != 0);
+      const std::int64_t all = add_sizes(c.node.op, (results - 1) * w.stride[d], w.reach(d));
+      const std::int64_t more = std::max<std::int64_t>(all - size, 0);
       w.before[d] = how == "SAME_UPPER" ? more / 2 : more - more / 2;
       w.after[d] = more - w.before[d];
     }
@@ -107,8 +108,10 @@ Results transposed(Call& c) {
   if (!sizes.empty() || same) {
     const Spatial wanted = spatial_of(c, sizes, dims, 0, "output_shape");
     for (int d = 0; d < dims; ++d) {
-      const std::int64_t result = sizes.empty() ? x.dim(d + 2) * w.stride[d] : wanted[d];
-      const std::int64_t cut = w.stride[d] * (x.dim(d + 2) - 1) + more[d] + w.reach(d) - result;
+      const std::int64_t steps = multiply_sizes("ConvTranspose", x.dim(d + 2), w.stride[d]);
+      const std::int64_t result = sizes.empty() ? steps : wanted[d];
+      const std::int64_t all = add_sizes("ConvTranspose", steps, add_sizes("ConvTranspose", more[d], w.reach(d)));
+      const std::int64_t cut = all - w.stride[d] - result;
       // Where less than nothing is cut off, all that is added stands behind.
       w.before[d] = cut < 0 ? 0 : how == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
       w.after[d] = cut - w.before[d];
@@ -164,7 +167,7 @@ Results column_to_image(Call& c) {
   for (int d = 0; d < dims; ++d) {
     const std::int64_t front = pads.empty() ? 0 : pads[static_cast<std::size_t>(d)];
     const std::int64_t back = pads.empty() ? 0 : pads[static_cast<std::size_t>(d + dims)];
-    padded[d] += front + back;
+    padded[d] = add_sizes("Col2Im", padded[d], front + back);
     before.push_back(-front);
     after.push_back(-back);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kiln/core/size.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/ops/view/diagonal.hpp"
 
@@ -43,7 +44,10 @@ Results flatten_to_matrix(Call& c) {
   if (axis < 0) axis += x.rank();
   c.check(axis >= 0 && axis <= x.rank(), "axis ", axis, " is out of range for rank ", x.rank());
   std::int64_t rows = 1, columns = 1;
-  for (int d = 0; d < x.rank(); ++d) (d < axis ? rows : columns) *= x.dim(d);
+  for (int d = 0; d < x.rank(); ++d) {
+    std::int64_t& side = d < axis ? rows : columns;
+    side = multiply_sizes("Flatten", side, x.dim(d));
+  }
   return c.like(0, reshape(x, {rows, columns}));
 }
 
@@ -126,11 +130,16 @@ Results split_parts(Call& c) {
   Ints sizes = c.version() >= 13 ? c.ints(1) : c.ints("split");
   if (c.version() < 2 && c.has(1)) sizes = of_type(c[1], DType::I64).data().to_vector<std::int64_t>();  // are like x
   if (sizes.empty()) {
-    const std::int64_t parts = c.i("num_outputs", static_cast<std::int64_t>(c.node.outputs.size()));
-    c.check(parts > 0, "num_outputs is ", parts);
-    const std::int64_t size = (x.dim(axis) + parts - 1) / parts;
-    for (std::int64_t i = 0, left = x.dim(axis); i < parts; ++i, left -= size)
-      sizes.push_back(std::clamp<std::int64_t>(left, 0, size));
+    const auto wanted = static_cast<std::int64_t>(c.node.outputs.size());  // the rest nobody reads
+    const std::int64_t parts = c.i("num_outputs", wanted);
+    c.check(parts >= wanted, "num_outputs is ", parts, " of a node with ", wanted);
+    const std::int64_t size = x.dim(axis) / parts + (x.dim(axis) % parts != 0);
+    std::vector<Datum> even;
+    for (std::int64_t i = 0; i < wanted; ++i) {
+      const std::int64_t from = std::min(i * size, x.dim(axis));
+      even.push_back(c.like(0, narrow(x, axis, from, std::min(size, x.dim(axis) - from))));
+    }
+    return Results(std::move(even));
   }
   std::int64_t at = 0;
   std::vector<Datum> parts;
@@ -177,12 +186,13 @@ Results depth_to_space(Call& c) {
   const Value& x = c[0];
   const std::int64_t block = c.i("blocksize", 0);
   const std::string mode = c.s("mode", "DCR");
-  c.check(x.rank() == 4 && block > 0 && x.dim(1) % (block * block) == 0, "a block of ", block, " does not fit ",
-          x.shape());
+  c.check(x.rank() == 4 && block > 0 && block < (1 << 15) && x.dim(1) % (block * block) == 0, "a block of ", block,
+          " does not fit ", x.shape());
   const std::int64_t n = x.dim(0), depth = x.dim(1) / (block * block), h = x.dim(2), w = x.dim(3);
   const Value parts = mode == "CRD" ? permute(reshape(x, {n, depth, block, block, h, w}), {0, 1, 4, 2, 5, 3})
                                     : permute(reshape(x, {n, block, block, depth, h, w}), {0, 3, 4, 1, 5, 2});
-  return c.like(0, reshape(parts, {n, depth, h * block, w * block}));
+  return c.like(0, reshape(parts, {n, depth, multiply_sizes("DepthToSpace", h, block),
+                                   multiply_sizes("DepthToSpace", w, block)}));
 }
 
 Results space_to_depth(Call& c) {
@@ -193,7 +203,8 @@ Results space_to_depth(Call& c) {
   const std::int64_t n = x.dim(0), depth = x.dim(1), h = x.dim(2) / block, w = x.dim(3) / block;
   const Value parts = reshape(x, {n, depth, h, block, w, block});
   const Dims order = c.s("mode", "DCR") == "CRD" ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4};
-  return c.like(0, reshape(permute(parts, order), {n, depth * block * block, h, w}));
+  const std::int64_t deep = multiply_sizes("SpaceToDepth", multiply_sizes("SpaceToDepth", depth, block), block);
+  return c.like(0, reshape(permute(parts, order), {n, deep, h, w}));
 }
 
 Results trilu(Call& c) {

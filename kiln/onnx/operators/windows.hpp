@@ -1,5 +1,6 @@
 // The windows of convolutions and pools: attributes kernel_shape, strides, dilations, pads and auto_pad.
 #pragma once
+#include "kiln/core/size.hpp"
 #include "kiln/onnx/call.hpp"
 
 namespace kiln::onnx {
@@ -8,7 +9,9 @@ struct Windows {
   Spatial kernel, stride, dilation, before, after;
   int dims() const { return kernel.size(); }
   /// From the first to the last element of a window.
-  std::int64_t reach(int d) const { return (kernel[d] - 1) * dilation[d] + 1; }
+  std::int64_t reach(int d) const {
+    return add_sizes("a window", multiply_sizes("a window", kernel[d] - 1, dilation[d]), 1);
+  }
 };
 
 /// Of an operand [batch, channels, sizes...]; `kernel` where the attribute does not say it. Throws ArgumentError where

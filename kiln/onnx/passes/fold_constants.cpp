@@ -61,7 +61,10 @@ void fold_constants(Graph& graph, const RunContext& context) {
     bool constant = !node.row || !node.row->random;
     constant = constant && node.row && !has_subgraphs(node) && node.op != "Gradient";
     constant = constant && node.op != "DequantizeLinear";  // as floats, weights would take four times their memory
-    for (const int input : node.inputs) constant = constant && (input == kAbsent || constant_of(graph, input));
+    for (const int input : node.inputs) {
+      const Datum* const known = input == kAbsent ? nullptr : constant_of(graph, input);
+      constant = constant && (input == kAbsent || (known && !known->is_string()));  // strings grow with every node
+    }
     if (constant && !makes_much(node, graph)) {
       for (const int input : node.inputs)
         if (input != kAbsent) frame[static_cast<std::size_t>(input)] = *constant_of(graph, input);

@@ -190,7 +190,9 @@ MaybeShape joined(const NodeShapes& n) {
     for (std::size_t d = 0; d < all->size(); ++d) {
       Dim& dim = (*all)[d];
       const Dim& other = (*next)[d];
-      if (d == *axis) dim = dim.value && other.value ? known(*dim.value + *other.value) : Dim{};
+      std::int64_t both = 0;
+      const bool adds = dim.value && other.value && !__builtin_add_overflow(*dim.value, *other.value, &both);
+      if (d == *axis) dim = adds ? known(both) : Dim{};
       else if (!dim.value && other.value) dim = other;
     }
   }

@@ -12,6 +12,16 @@ namespace {
 Results string_concat(Call& c) {
   const Shape shape = broadcast("StringConcat", c[0].shape(), c[1].shape());
   const auto spread = [&](int i) { return Datum(expand(c[i], shape), c.datum(i).string_list()).strings(); };
+  c.check_room(numel(shape), 2 * sizeof(std::string));
+  // What is made, before it is made: a file may double its strings many times.
+  std::int64_t bytes = 0;
+  for (const int i : {0, 1}) {
+    std::int64_t longest = 0;
+    for (const std::string& word : c.datum(i).strings())
+      longest = std::max(longest, static_cast<std::int64_t>(word.size()));
+    bytes += longest;
+  }
+  c.check_room(numel(shape), bytes);
   Strings words = spread(0);
   const Strings second = spread(1);
   for (std::size_t i = 0; i < words.size(); ++i) words[i] += second[i];
@@ -101,6 +111,7 @@ Results string_split(Call& c) {
     widest = std::max(widest, all.back().size());
     counts.push_back(static_cast<std::int64_t>(all.back().size()));
   }
+  c.check_room(static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(widest * sizeof(std::string)));
   Strings parts;
   for (Strings& list : all) {
     list.resize(widest);
@@ -155,14 +166,18 @@ Results tf_idf(Call& c) {
   const Value& x = c[0];
   c.check(x.rank() == 1 || x.rank() == 2, "x has the shape ", x.shape());
   const std::int64_t rows = x.rank() == 2 ? x.dim(0) : 1, width = x.rank() == 2 ? x.dim(1) : x.dim(0);
+  c.check_room(rows, columns * static_cast<std::int64_t>(sizeof(float)));
   TensorData out(x.rank() == 2 ? Shape{rows, columns} : Shape{columns}, DType::F32);
   const auto counts = out.as<float>();
   std::vector<float> weight_of(static_cast<std::size_t>(columns), 1);
   for (std::size_t i = 0; i < gram && !weights.empty(); ++i)
     weight_of[static_cast<std::size_t>(indexes[i])] = weights[i];
+  // Longer than those of the pool, or than a row, none is found.
+  const std::int64_t longest_found = std::min(longest, static_cast<std::int64_t>(starts.size()));
+  const std::int64_t most_skips = std::min(skips, width);
   for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t length = shortest; length <= longest; ++length)
-      for (std::int64_t skip = 0; skip <= (length == 1 ? 0 : skips); ++skip)
+    for (std::int64_t length = shortest; length <= longest_found; ++length)
+      for (std::int64_t skip = 0; skip <= (length == 1 ? 0 : most_skips); ++skip)
         for (std::int64_t from = 0; from + (length - 1) * (skip + 1) < width; ++from) {
           Strings key;
           for (std::int64_t k = 0; k < length; ++k)
