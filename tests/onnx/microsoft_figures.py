@@ -93,6 +93,30 @@ case("DynamicQuantizeLSTM", [steps, integers("int8", -100, 100, 1, 3, 8), intege
                              None, None, hidden[:1], None, None, np.arange(1, 9, dtype=np.float32).reshape(1, 8) / 128,
                              np.zeros((1, 8), np.int8), np.array([0.02], np.float32), np.array([7], np.int8)],
      outputs=3, hidden_size=2)
+# x and the hidden state are rounded to 8 bits before each product: x all at once, the state at each moment. Lengths that
+# differ, peepholes, a scale for each column, weights of either sign, a last state alone.
+def quantised_lstm(time, batch, width, hidden, direction="forward", kind="int8", columns=False, lengths=None, bias=True, states=True,
+                   peepholes=False, wanted=None, **more):
+    both = 2 if direction == "bidirectional" else 1
+    low, high, zero = (-120, 120, 0) if kind == "int8" else (5, 250, 128)
+    size = (both, 4 * hidden) if columns else (both,)
+    scale, zeros = [(np.abs(floats(*size, seed=n)) + 0.5).astype(np.float32) / 128 for n in (6, 7)], np.full(size, zero, kind)
+    if not columns:
+        zeros = zeros + np.arange(both).astype(kind)
+    case("DynamicQuantizeLSTM",
+         [floats(time, batch, width), integers(kind, low, high, both, width, 4 * hidden), integers(kind, low, high, both, hidden, 4 * hidden, seed=2),
+          floats(both, 8 * hidden, seed=3) / 8 if bias else None, None if lengths is None else np.array(lengths, np.int32),
+          floats(both, batch, hidden, seed=4) / 2 if states else None, floats(both, batch, hidden, seed=5) if states else None,
+          floats(both, 3 * hidden, seed=6) / 4 if peepholes else None, scale[0], zeros, scale[1], zeros],
+         outputs=3, wanted=wanted, direction=direction, hidden_size=hidden, **more)
+
+
+quantised_lstm(5, 1, 3, 2)
+quantised_lstm(4, 2, 3, 2, direction="bidirectional", kind="uint8")
+quantised_lstm(4, 3, 2, 2, direction="reverse", columns=True, lengths=[4, 1, 2])
+quantised_lstm(4, 3, 2, 2, direction="bidirectional", kind="uint8", columns=True, lengths=[2, 3, 1], peepholes=True)
+quantised_lstm(4, 2, 2, 3, lengths=[1, 4], wanted=[1, 2], bias=False, clip=0.5)
+quantised_lstm(3, 2, 2, 2, states=False, input_forget=1)
 for unidirectional in [0, 1]:
     case("QAttention", [integers("uint8", 0, 256, 2, 3, 4), integers("int8", -100, 100, 4, 12), floats(12, seed=3), scale,
                         np.array(0.01, np.float32), mask, zero, np.array(2, np.int8)], num_heads=2,

@@ -1,7 +1,11 @@
 // com.microsoft: weights of few bits, and functions of quantised tensors.
+#include <algorithm>
+
 #include "kiln/core/size.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/operators/gate_products.hpp"
 #include "kiln/onnx/operators/standard.hpp"
+#include "kiln/ops/view/view.hpp"
 
 namespace kiln::onnx {
 namespace {
@@ -97,26 +101,65 @@ Results quantized_gemm(Call& c) {
   return standard(c, "QuantizeLinear", 13, {Datum(y), c.datum(7), zero});
 }
 
-// The weights of all gates as numbers: [directions, in, gates * hidden], with a scale and a zero point for each direction
-// or each column, to what LSTM has.
-Value gate_weights(const Call& c, int weight, int scale) {
+// ---- LSTM ---------------------------------------------------------------------------------------------------------
+// x [rows, in] rounded to 8 bits between its least and its greatest number, as ONNX Runtime does before each product,
+// times the weights of all gates of one direction: [in, gates * hidden], with one scale and zero point, or one a column.
+struct GateWeights {
+  Value codes, scale, zero;  // zero: empty where there is none
+  Value times(const Call& c, const Value& x) const {
+    const std::vector<Datum> steps = standard_results(c, "DynamicQuantizeLinear", 11, {Datum(x)});
+    const Datum weight_zero = zero.empty() ? Datum() : Datum(zero);
+    const Value product = integer_product(c, steps.at(0), Datum(codes), steps.at(2), weight_zero);
+    return of_type(product, DType::F32) * (steps.at(1).value() * scale);
+  }
+};
+GateWeights gate_weights(const Call& c, int weight, int scale, std::int64_t direction) {
   const Value& codes = c[weight];
-  c.check(codes.rank() == 3, "input ", weight, " is ", codes.shape());
-  const auto spread = [&](int input) {
+  const auto of_direction = [&](int input) {
     const Value& x = c[input];
-    const std::int64_t directions = codes.dim(0), each = x.rank() == 2 ? codes.dim(2) : 1;
-    c.check(x.numel() == directions * each, "input ", input, " is ", x.shape(), " for ", codes.shape());
-    return reshape(x, {directions, 1, each});
+    const std::int64_t directions = codes.dim(0), each = x.rank() == 2 ? x.dim(1) : 1;
+    c.check(x.rank() >= 1 && x.numel() == directions * each && (each == 1 || each == codes.dim(2)), "input ", input,
+            " is ", x.shape(), " for ", codes.shape());
+    return reshape(narrow(x, 0, direction, 1), each == 1 ? Shape{} : Shape{each});
   };
-  Value steps = cast(codes, DType::I32);
-  if (c.has(scale + 1)) steps = steps - cast(spread(scale + 1), DType::I32);
-  return permute(cast(steps, DType::F32) * spread(scale), {0, 2, 1});
+  return {at(codes, 0, direction), of_type(of_direction(scale), DType::F32),
+          c.has(scale + 1) ? of_direction(scale + 1) : Value()};
 }
-// ONNX Runtime rounds x and the hidden state to 8 bits before each product; here they stay what they are.
+
+// What no sequence of the batch reaches is not looked at for the range of x, and what a finished one has left counts as 0. A
+// sequence of no length leaves zeros, where LSTM leaves what it began with.
 Results dynamic_quantize_lstm(Call& c) {
-  std::vector<Datum> in{c.datum(0), Datum(gate_weights(c, 1, 8)), Datum(gate_weights(c, 2, 10))};
+  const Value &x = c[0], &w = c[1], &r = c[2];
+  c.check(x.rank() == 3 && x.dtype() == DType::F32, "X is ", c.datum(0), ", not float32 of rank 3");
+  for (const int i : {1, 2})
+    c.check(c[i].rank() == 3 && (c[i].dtype() == DType::U8 || c[i].dtype() == DType::I8), "input ", i, " is ",
+            c.datum(i), ", not 8-bit weights of rank 3");
+  const Ints lengths = c.ints(4);
+  const std::int64_t longest = lengths.empty() ? x.dim(0) : *std::max_element(lengths.begin(), lengths.end());
+  std::vector<GateProducts> directions;
+  for (std::int64_t d = 0; d < std::min(w.dim(0), r.dim(0)); ++d) {
+    const GateWeights of_x = gate_weights(c, 1, 8, d), of_h = gate_weights(c, 2, 10, d);
+    const auto input = [&c, longest, of_x](const Value& all) {
+      const std::int64_t time = all.dim(0), batch = all.dim(1), gates = of_x.codes.dim(1);
+      if (all.numel() == 0 || longest == 0) return zeros({time, batch, gates}, c.device(), DType::F32);
+      const Value rows = reshape(narrow(all, 0, 0, longest), {longest * batch, all.dim(2)});
+      const Value made = reshape(of_x.times(c, rows), {longest, batch, gates});
+      return longest == time ? made : pad(made, {0, 0, 0}, {time - longest, 0, 0});
+    };
+    const auto recurrence = [&c, of_h](const Value& h) { return of_h.times(c, h); };
+    directions.push_back({input, recurrence});
+  }
+  std::vector<Datum> in{c.datum(0), Datum(permute(w, {0, 2, 1})), Datum(permute(r, {0, 2, 1}))};
   for (int i = 3; i < 8; ++i) in.push_back(optional(c, i));
-  return Results(standard_results(c, "LSTM", 14, std::move(in)));
+  Call call{c.node, c.graph, c.frame, c.context, std::move(in)};
+  Results results = lstm_with(call, directions);
+  if (std::find(lengths.begin(), lengths.end(), 0) == lengths.end()) return results;
+  const Value any = reshape(gt(of_type(c[4], DType::I64), 0), {1, x.dim(1), 1});
+  for (std::size_t i : {1u, 2u}) {
+    const Value& last = results.list[i].value();
+    results.list[i] = Datum(where(any, last, zeros_like(last)));
+  }
+  return results;
 }
 
 // ---- functions of quantised tensors: of the numbers that they stand for, quantised again --------------------------

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/operators/gate_products.hpp"
+#include "kiln/onnx/operators/standard.hpp"
 #include "kiln/ops/sequence/recurrent.hpp"
 
 namespace kiln::onnx {
@@ -68,13 +70,14 @@ struct Pass {
   std::vector<Activation> f;
   double clip = 0;
   std::int64_t hidden = 0;
+  const GateProducts* products = nullptr;  // then x is what its product has given already
 
   Value clipped(const Value& x) const { return clip > 0 ? clamp(x, -clip, clip) : x; }
   Value activate(std::size_t i, const Value& x) const { return apply(c, f.at(i), clipped(x)); }
   /// Rows of gate `i` of x * weight^T + bias.
   Value part(const Value& all, int i) const { return narrow(all, 1, i * hidden, hidden); }
-  Value input(const Value& x) const { return matmul(x, transpose(w)) + wb; }
-  Value recurrence(const Value& h) const { return matmul(h, transpose(r)) + rb; }
+  Value input(const Value& x) const { return (products ? x : matmul(x, transpose(w))) + wb; }
+  Value recurrence(const Value& h) const { return (products ? products->recurrence(h) : matmul(h, transpose(r))) + rb; }
 };
 
 std::vector<Value> rnn_step(const Pass& p, const Value& x, const std::vector<Value>& s) {
@@ -167,7 +170,17 @@ std::vector<Value> layer(const Pass& pass, const Value& x, const std::vector<Val
   return {permute(made.outputs, {1, 0, 2}), made.state.hidden, made.state.cell};
 }
 
-Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::step) step) {
+// Each sequence of [time, batch, ...] backwards from its end.
+Value turned_round(const Call& c, const Value& x) {
+  if (x.numel() == 0) return x;
+  return standard(c, "ReverseSequence", 10, {Datum(x), c.datum(4)},
+                  {{"batch_axis", of_int(1)}, {"time_axis", of_int(0)}})
+      .value();
+}
+
+// `products`: of each direction, where they are not those of x and the state with the weights.
+Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::step) step,
+                  std::span<const GateProducts> products = {}) {
   const bool batch_first = c.i("layout", 0) != 0;
   const Value x = batch_first ? permute(c[0], {1, 0, 2}) : c[0];
   const Value &w = c[1], &r = c[2];
@@ -188,7 +201,7 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
   for (const std::int64_t length : lengths)
     c.check(length >= 0 && length <= time, "a length is ", length, " of ", time);
   std::vector<Value> outputs, last[2];
-  std::optional<RecurrentOptions> options = x.dtype() == DType::F32 || x.dtype() == DType::F64
+  std::optional<RecurrentOptions> options = products.empty() && (x.dtype() == DType::F32 || x.dtype() == DType::F64)
                                                 ? layer_options(c, functions)
                                                 : std::optional<RecurrentOptions>();
   // Kiln's layers have one set of functions for both directions.
@@ -197,6 +210,7 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
   for (int d = 0; d < directions; ++d) {
     const auto of = [&](const Value& all) { return at(all, 0, d); };
     Pass pass{c, gates, step, of(w), of(r), {}, {}, {}, {}, c.f("clip", 0), hidden};
+    pass.products = products.empty() ? nullptr : &products[static_cast<std::size_t>(d)];
     const Value bias = c.has(3) ? of(c[3]) : zeros({2 * gates * hidden}, c.device(), x.dtype());
     pass.wb = narrow(bias, 0, 0, gates * hidden);
     pass.rb = narrow(bias, 0, gates * hidden, gates * hidden);
@@ -218,22 +232,30 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
       for (int s = 0; s < states; ++s) last[s].push_back(made[static_cast<std::size_t>(s) + 1]);
       continue;
     }
+    c.count_trips(time);
     std::vector<Value> steps(static_cast<std::size_t>(time));
+    Value each = pass.products ? pass.products->input(x) : x, inside;
+    // What is rounded together is what takes a step together: each sequence begins at its own end.
+    const bool turned = pass.products && backwards && !lengths.empty();
+    if (turned) each = turned_round(c, each);
     for (std::int64_t i = 0; i < time; ++i) {
-      const std::int64_t t = backwards ? time - 1 - i : i;
-      std::vector<Value> next = step(pass, at(x, 0, t), state);
+      const std::int64_t t = backwards && !turned ? time - 1 - i : i;
+      std::vector<Value> now = state;
+      if (pass.products && c.wants(0) && !inside.empty()) now[0] = where(inside, now[0], zeros_like(now[0]));
+      std::vector<Value> next = step(pass, at(each, 0, t), now);
       Value seen = next[0];
       if (!lengths.empty()) {  // beyond its end a sequence keeps its state, and gives zeros
-        std::vector<std::uint8_t> inside;
-        for (const std::int64_t length : lengths) inside.push_back(t < length);
-        const Value mask = cast(from_data(TensorData::of<std::uint8_t>({batch, 1}, inside), c.device()), DType::Bool);
-        for (std::size_t s = 0; s < next.size(); ++s) next[s] = where(mask, next[s], state[s]);
-        seen = where(mask, seen, zeros_like(seen));
+        std::vector<std::uint8_t> flags;
+        for (const std::int64_t length : lengths) flags.push_back(t < length);
+        inside = cast(from_data(TensorData::of<std::uint8_t>({batch, 1}, flags), c.device()), DType::Bool);
+        for (std::size_t s = 0; s < next.size(); ++s) next[s] = where(inside, next[s], state[s]);
+        seen = where(inside, seen, zeros_like(seen));
       }
       state = std::move(next);
       steps[static_cast<std::size_t>(t)] = seen;
     }
     outputs.push_back(time ? stack(steps, 0) : zeros({0, batch, hidden}, c.device(), x.dtype()));
+    if (turned) outputs.back() = turned_round(c, outputs.back());
     for (int s = 0; s < states; ++s) last[s].push_back(state[static_cast<std::size_t>(s)]);
   }
   std::vector<Datum> out{Datum(stack(outputs, batch_first ? 2 : 1))};  // [time, directions, batch, hidden]
@@ -242,13 +264,19 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
   return Results(std::move(out));
 }
 
+Results lstm_of(Call& c, std::span<const GateProducts> products = {}) {
+  return recurrent(c, 4, 2, {"sigmoid", "tanh", "tanh"}, lstm_step, products);
+}
+
 constexpr Row kRecurrentRows[] = {
     {"GRU", 1, [](Call& c) { return recurrent(c, 3, 1, {"sigmoid", "tanh"}, gru_step); }},
-    {"LSTM", 1, [](Call& c) { return recurrent(c, 4, 2, {"sigmoid", "tanh", "tanh"}, lstm_step); }},
+    {"LSTM", 1, [](Call& c) { return lstm_of(c); }},
     {"RNN", 1, [](Call& c) { return recurrent(c, 1, 1, {"tanh"}, rnn_step); }},
 };
 
 }  // namespace
+
+Results lstm_with(Call& c, std::span<const GateProducts> directions) { return lstm_of(c, directions); }
 
 std::span<const Row> recurrent_rows() { return kRecurrentRows; }
 
