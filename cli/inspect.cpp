@@ -22,6 +22,8 @@ Row row_of(const std::string& name, const StoredTensor& tensor, bool quick) {
 
 std::string inspect(const InspectOptions& options) {
   constexpr std::size_t kLongest = 200;
+  require<ArgumentError>(!options.file.ends_with(".onnx"), "inspect: ", shown(options.file),
+                         " is a model, not a file of tensors: kiln onnx says what an .onnx file holds");
   TensorSource source = open_tensors(options.file);
   source = selected(source, options.only, {});
   std::int64_t elements = 0, bytes = 0;

@@ -6,6 +6,7 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/backend_test.hpp"
 #include "kiln/onnx/summary.hpp"
+#include "kiln/store/format/source.hpp"
 
 namespace kiln::cli {
 namespace {
@@ -36,6 +37,10 @@ std::string type_text(const onnx::TypeProto& type) {
 
 std::string describe_onnx(const OnnxOptions& options) {
   const std::string& file = options.file;
+  const FileBytes begin = map_file(file);
+  for (const Format& format : formats())
+    require<ArgumentError>(!format.matches(begin), "onnx: ", shown(file), " is a file of tensors (", format.name,
+                           "), not an ONNX model: kiln inspect says what it holds");
   const onnx::Sizes sizes = sizes_of(options.sizes, "onnx");
   const onnx::Summary summary = onnx::summarize(file, Device::cpu(), sizes);
   std::string sets;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 
 #include "cli/commands.hpp"
 #include "cli/sizes.hpp"
@@ -57,9 +58,29 @@ onnx::NamedInputs inputs_of(const RunOptions& options, const onnx::Model& model)
   return inputs;
 }
 
+/// The free sizes of inputs that are not given, "batch, x[1]", as --size takes them; those that it says are left out.
+std::string free_sizes(const RunOptions& options, const onnx::Model& model) {
+  const onnx::Sizes sizes = sizes_of(options.sizes, "run");
+  const std::vector<onnx::ValueInfo> places = model.inputs();
+  std::set<std::string> given, free;
+  for (std::size_t i = 0; i < options.inputs.size(); ++i)
+    given.insert(named(options.inputs[i], i, places, "input").name);
+  for (const onnx::ValueInfo& place : places) {
+    if (given.count(place.name) || !place.type.shape) continue;
+    for (std::size_t d = 0; d < place.type.shape->size(); ++d) {
+      const onnx::DimProto& dim = (*place.type.shape)[d];
+      const std::string name = dim.param.empty() ? text(place.name, '[', d, ']') : dim.param;
+      if (!(dim.value && *dim.value > 0) && !sizes.count(name)) free.insert(shown(name));
+    }
+  }
+  std::string list;
+  for (const std::string& each : free) list += text(list.empty() ? "" : ", ", each);
+  return list;
+}
+
 void settle(const onnx::Outputs& outputs, const Device& device) {
   for (const onnx::Datum& out : outputs)
-    if (out.is_tensor()) out.value().data();
+    if (out.is_tensor()) (void)out.value().data();
   device.sync();
 }
 
@@ -82,7 +103,14 @@ Difference run_onnx(const RunOptions& options) {
   const Device device = Device::parse(options.device);
   const onnx::Model model = onnx::load(options.file, device);
   const onnx::NamedInputs inputs = inputs_of(options, model);
-  const onnx::Outputs outputs = model.run(inputs);
+  const std::string made_up = free_sizes(options, model);
+  const auto remedy = [&](ErrorKind, std::string& out) {
+    if (!made_up.empty()) out += text("; what --size does not say is 1 where inputs are made up: ", made_up);
+  };
+  const onnx::Outputs outputs = [&] {
+    const ErrorContext scope(remedy);
+    return model.run(inputs);
+  }();
   const std::vector<onnx::ValueInfo> places = model.outputs();
   Difference result;
   std::vector<Row> rows = {{"output", "type", "shape", "least", "most", "mean", "deviation"}};

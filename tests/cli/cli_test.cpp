@@ -233,6 +233,33 @@ TEST(Cli, RunsAnOnnxFileAndCompares) {
             text("kiln: run: the model has 1 inputs, and no place for '", x, "'\n"));
 }
 
+TEST(Cli, SaysWhichSizesWereMadeUpWhereAModelDoesNotRun) {
+  using namespace onnx::test;
+  const TemporaryFile file("m.onnx");
+  std::ofstream(file.path, std::ios::binary) << model(graph({{node("MatMul", {"x", "w"}, {"y"})},
+                                                             {tensor("w", {3, 1}, std::vector<float>{1, 2, 3})},
+                                                             {value("x", {"n", "features"})},
+                                                             {value("y", {"n", "1"})}}));
+  const std::string end = "; what --size does not say is 1 where inputs are made up: ";
+  const Said said = kiln_says({"run", file.path});
+  EXPECT_EQ(said.status, 2);
+  EXPECT_NE(said.error.find(end + "features, n\n"), std::string::npos) << said.error;
+  EXPECT_NE(kiln_says({"run", file.path, "--size", "features=2"}).error.find(end + "n\n"), std::string::npos);
+  EXPECT_EQ(kiln_says({"run", file.path, "--size", "features=3"}).status, 0);
+}
+
+TEST(Cli, SendsFromOneCommandToTheOther) {
+  const TemporaryFile model("m.onnx"), tensors("t.npy");
+  write_onnx(model.path);
+  write_tensor(tensors.path, TensorData::of<float>({1}, {1}));
+  EXPECT_EQ(kiln_says({"inspect", model.path}).error,
+            text("kiln: inspect: ", model.path,
+                 " is a model, not a file of tensors: kiln onnx says what an .onnx file holds\n"));
+  EXPECT_EQ(kiln_says({"onnx", tensors.path}).error,
+            text("kiln: onnx: ", tensors.path,
+                 " is a file of tensors (npy), not an ONNX model: kiln inspect says what it holds\n"));
+}
+
 TEST(Cli, WritesAnOnnxFileAsCpp) {
   const TemporaryFile file("m.onnx");
   write_onnx(file.path);

@@ -73,6 +73,9 @@ for transform in ["NONE", "LOGISTIC"]:
          classlabels_ints=[5, 9])
 case("LinearRegressor", [rows], coefficients=plane[:3])
 case("LinearClassifier", [rows], outputs=2, coefficients=plane[:6], intercepts=[0.5, -0.5], classlabels_ints=[5, 9])
+# More coefficients than three classes of two features have: the first count.
+case("LinearClassifier", [floats(3, 2)], outputs=2, classlabels_ints=[0, 1, 2], intercepts=[0.25, 0.58, -0.94],
+     coefficients=[0.4, 1.4, -2.1, -1.0, 0.6, -1.7, 0.5, -1.4, -1.7, -1.2, 2.2, 2.4], multi_class=0, post_transform="LOGISTIC")
 case("LinearClassifier", [integers("int64", -3, 4, 2, 3)], outputs=2, coefficients=plane, intercepts=[0.5, 0.375, 0.625], **names)
 
 vectors = [float(v) for v in floats(5, 3, seed=3).ravel()]

@@ -22,6 +22,22 @@ TEST(Operators, AgreeWithOnnxRuntime) {
   }
 }
 
+// ceil(side of the box / side of the result) samples: of float32 that is ceil((3.5 * 0.8 - 1 * 0.8) / 2) = 1 a side, where
+// 0.8f as a double makes it 1.00000001. Of ones, one sample in a corner counts 0.8 * 0.7.
+TEST(RoiAlign, CountsSamplesOfMaximaInFloat32) {
+  const Value x = ones({1, 1, 6, 7}, cpu), boxes = from_data(TensorData::of<float>({1, 4}, {1, 1, 2, 3.5f}), cpu),
+              image = zeros({1}, cpu, DType::I64);
+  for (const std::int64_t ratio : {0, 1}) {
+    const Datum y = apply("RoiAlign", 16, {x, boxes, image},
+                          {{"mode", "max"},
+                           {"output_height", 2},
+                           {"output_width", 1},
+                           {"sampling_ratio", ratio},
+                           {"spatial_scale", 0.8}});
+    for (const float each : y.value().data().to_vector<float>()) EXPECT_NEAR(each, 0.56f, 1e-4f) << ratio;
+  }
+}
+
 // ---- integers of 8 bits -------------------------------------------------------------------------------------------
 // The largest that there are, and odd, so that a sum which is rounded once is another.
 std::vector<std::uint8_t> large_bytes(std::int64_t count) {

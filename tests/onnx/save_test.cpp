@@ -8,8 +8,10 @@
 #include "kiln/core/file.hpp"
 #include "kiln/onnx/model.hpp"
 #include "kiln/onnx/print.hpp"
+#include "kiln/onnx/save/writing.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/expression/rows.hpp"
+#include "kiln/ops/op.hpp"
 #include "tests/onnx/save_samples.hpp"
 #include "tests/store/temporary.hpp"
 #include "tests/support/devices.hpp"
@@ -104,6 +106,14 @@ TEST(Save, OlderOperatorSetsSpellOutWhatTheyLack) {
   }
 }
 
+/// The line of docs/onnx.md that begins so lists these and no others.
+void expect_documented(const std::string& begin, const Strings& names) {
+  const std::string page = read_text_file(std::string(KILN_SOURCE_DIR) + "/docs/onnx.md");
+  std::string line = "| " + begin + " | ";
+  for (std::size_t i = 0; i < names.size(); ++i) line += text(i ? ", `" : "`", names[i], "`");
+  EXPECT_NE(page.find(line + " |"), std::string::npos) << "docs/onnx.md lacks this line:\n" << line << " |";
+}
+
 // Every function of elementwise.def, as an operator or as its expression; what has neither is known by name.
 TEST(Save, EveryElementwiseFunction) {
   const Value x = from_data(TensorData::of<float>({7}, {-2.5f, -1, -0.25f, 0.1f, 0.5f, 1.5f, 3}), cpu);
@@ -144,6 +154,27 @@ TEST(Save, EveryElementwiseFunction) {
   refused.erase(std::unique(refused.begin(), refused.end()), refused.end());
   EXPECT_EQ(refused, (Strings{"atan2", "copysign", "digamma", "erfinv", "i0", "i1", "lgamma", "polygamma", "shift_left",
                               "shift_right", "signbit"}));
+  expect_documented("functions that are not written", refused);
+}
+
+// Operations that have neither a row nor parts, which have one; those that only a planner or a program of a user's own
+// makes, and gradients, aside.
+template <class... T>
+Strings operations_without_form(const std::variant<T...>*) {
+  Strings list;
+  const auto look = [&]<class One>(const One* /*op*/) {
+    const std::string name(One::kName);
+    if constexpr (!op::Composite<One> && std::is_default_constructible_v<One>)
+      if (name != "custom" && !name.ends_with("_grad") && !find_save_row(op::Op(One{}))) list.push_back(name);
+  };
+  (look(static_cast<const T*>(nullptr)), ...);
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+TEST(Save, TheDocumentationListsTheOperationsThatHaveNoForm) {
+  expect_documented("operations that are not written",
+                    operations_without_form(static_cast<const op::Op::Alternatives*>(nullptr)));
 }
 
 std::string error_of(const std::function<Values(const Values&)>& function, const Values& examples,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/core/size.hpp"
 #include "kiln/onnx/operators/ml/scores.hpp"
 #include "kiln/ops/special/special.hpp"
 
@@ -45,10 +46,14 @@ Value rows_of(const Call& c) {
 }
 
 // x [rows, features] times coefficients [outputs, features], plus intercepts.
-Value linear_scores(const Call& c, const Value& x, std::int64_t outputs) {
-  const std::vector<float> weights = c.floats("coefficients"), biases = c.floats("intercepts");
-  c.check(outputs > 0 && static_cast<std::int64_t>(weights.size()) == outputs * x.dim(1), weights.size(),
-          " coefficients for ", outputs, " outputs of ", x.dim(1), " features");
+Value linear_scores(const Call& c, const Value& x, std::int64_t outputs, bool may_be_more = false) {
+  std::vector<float> weights = c.floats("coefficients");
+  const std::vector<float> biases = c.floats("intercepts");
+  const auto given = static_cast<std::int64_t>(weights.size());
+  if (may_be_more && outputs > 0 && given / outputs > x.dim(1))
+    weights.resize(static_cast<std::size_t>(outputs * x.dim(1)));
+  c.check(outputs > 0 && static_cast<std::int64_t>(weights.size()) == multiply_sizes(c.node.op, outputs, x.dim(1)),
+          weights.size(), " coefficients for ", outputs, " outputs of ", x.dim(1), " features");
   Value scores = matmul(x, transpose(reshape(vector_of(c, weights), {outputs, x.dim(1)})));
   c.check(biases.empty() || static_cast<std::int64_t>(biases.size()) == outputs || biases.size() == 1, biases.size(),
           " intercepts");
@@ -64,7 +69,10 @@ Results linear_classifier(Call& c) {
   const Value x = rows_of(c);
   c.check(x.dim(1) > 0, "x has no features");
   const std::string how = c.s("post_transform", "NONE");
-  Value scores = linear_scores(c, x, static_cast<std::int64_t>(c.floats("coefficients").size()) / x.dim(1));
+  // As many classes as intercepts, where these are several: of more coefficients ONNX Runtime takes the first.
+  const auto intercepts = static_cast<std::int64_t>(c.floats("intercepts").size());
+  const auto coefficients = static_cast<std::int64_t>(c.floats("coefficients").size());
+  Value scores = linear_scores(c, x, intercepts > 1 ? intercepts : coefficients / x.dim(1), true);
   const Datum labels = labels_of_rows(c, scores, "classlabels_ints");
   const std::size_t count = c.strings("classlabels_strings").size() + c.ints("classlabels_ints").size();
   if (scores.dim(1) == 1 && count == 2) {  // one score tells two classes apart
