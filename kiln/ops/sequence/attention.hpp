@@ -20,8 +20,10 @@ struct AttentionOptions {
 /// which is added after the softcap, broadcast to [batch, heads, queries, keys]; either may be empty.
 ///
 /// The last query stands at the last key's position, so that a few queries may look back on a cache of keys. A query
-/// that sees no key gives zeros. On the CPU time x time scores are never held, in either direction, for any element
-/// type and any strides (Dao et al., "FlashAttention", 2022), except in a gradient that is itself differentiable.
+/// that sees no key gives zeros. What is hidden from a query, by mask, causal, window or a bias of -inf, counts for
+/// nothing, whatever stands there, NaN and infinity too: neither in its result, nor in a gradient. On the CPU time x time
+/// scores are never held, in either direction, for any element type and any strides (Dao et al., "FlashAttention", 2022),
+/// except in a gradient that is itself differentiable.
 Value attention(const Value& q, const Value& k, const Value& v, const AttentionOptions& options = {},
                 const Value& mask = {}, const Value& bias = {});
 

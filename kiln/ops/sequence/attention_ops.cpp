@@ -74,35 +74,73 @@ Value multiply_transposed(const Value& x, const Value& g, const Value& y) {
   return matmul(transpose(by_kv_head(x, y)), by_kv_head(g, y));
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+
+// What is hidden from each other counts for nothing, in results and in gradients of any order. A share of 0 times what is
+// no number is no number, so products are taken of what is finite, and what is not is added for whom it is visible.
+
 /// Which keys a query may see: empty for all of them.
-Value visible(const Value& mask, bool causal, std::int64_t window, std::int64_t queries, std::int64_t keys,
-              const Device& device) {
-  if (!causal && window == 0) return mask;
-  const Value positions = window_mask({queries, keys}, window, causal, device);
-  return mask ? logical_and(mask, positions) : positions;
+Value visible(const Value& mask, const Value& bias, bool causal, std::int64_t window, std::int64_t queries,
+              std::int64_t keys, const Device& device) {
+  Value seen = mask;
+  const auto also = [&](const Value& more) { seen = seen ? logical_and(seen, more) : more; };
+  if (causal || window > 0) also(window_mask({queries, keys}, window, causal, device));
+  if (bias) also(ne(bias, -kInfinity));
+  return seen;
+}
+
+Value finite(const Value& x) { return where(is_finite(x), x, 0.0); }
+Value counted(const Value& flags, const Value& like) { return cast(flags, like.dtype()); }
+
+/// multiply() of weights [batch, heads, queries, keys], which are 0 where nothing is `seen`.
+Value multiply_seen(const Value& weights, const Value& y, const Value& seen) {
+  if (!seen) return multiply(weights, y);
+  const Value pairs = counted(expand(seen, weights.shape()), y), up = eq(y, kInfinity), down = eq(y, -kInfinity);
+  const Value all = multiply(pairs, counted(logical_not(is_finite(y)), y));
+  const Value upwards = multiply(pairs, counted(up, y) - counted(down, y));
+  const Value infinite = where(eq(upwards, all), kInfinity, where(eq(upwards, neg(all)), -kInfinity, kNan));
+  return multiply(weights, finite(y)) + where(eq(all, 0), 0.0, infinite);
+}
+/// Likewise of multiply_transposed().
+Value multiply_transposed_seen(const Value& weights, const Value& g, const Value& y, const Value& seen) {
+  if (!seen) return multiply_transposed(weights, g, y);
+  const Value pairs = counted(expand(seen, weights.shape()), g);
+  const Value all = multiply_transposed(pairs, counted(logical_not(is_finite(g)), g), y);
+  return multiply_transposed(weights, finite(g), y) + where(eq(all, 0), 0.0, kNan);
+}
+/// x [batch, heads, queries, n] times y [batch, kv_heads, keys, n], transposed. Its gradient, which is 0 for pairs that
+/// are hidden, is not to meet there what is no number.
+Value multiply_rows(const Value& x, const Value& y, const Value& seen) {
+  const Value product = multiply(x, transpose(y));
+  if (!seen || !product.tracked()) return product;
+  return where(is_finite(product), multiply(finite(x), transpose(finite(y))), product.detach());
 }
 
 /// Every score, and the derivative of the cap where there is one.
 struct Scores {
-  Value scores, slope;
+  Value scores, slope, seen;
 };
 template <class Op>
 Scores scores_of(const Op& op, Inputs in) {
-  const Value &q = in[Op::q], &k = in[Op::k];
-  Value x = multiply(q * in[Op::scale], transpose(k)), slope;
+  const Value &q = in[Op::q], &k = in[Op::k], &bias = in[Op::bias];
+  const Value seen = visible(in[Op::mask], bias, op.causal, op.window, q.dim(2), k.dim(2), q.device());
+  Value x = multiply_rows(q * in[Op::scale], k, seen), slope;
   if (const Value& cap = in[Op::softcap]) {
+    if (seen) x = where(seen, x, 0.0);
     const Value t = tanh(x / cap);
     slope = 1 - square(t);
     x = t * cap;
   }
-  if (in[Op::bias]) x = x + in[Op::bias];
-  if (const Value seen = visible(in[Op::mask], op.causal, op.window, q.dim(2), k.dim(2), q.device()))
-    x = where(seen, x, -std::numeric_limits<double>::infinity());
-  return {x, slope};
+  if (bias) x = x + bias;
+  if (seen) x = where(seen, x, -kInfinity);
+  return {x, slope, seen};
 }
 
 /// -inf, which stands for no key at all, as 0: then exp(-inf - shift) is 0 and not NaN.
-Value finite_shift(const Value& x) { return where(eq(x, -std::numeric_limits<double>::infinity()), 0.0, x); }
+Value finite_shift(const Value& x) { return where(eq(x, -kInfinity), 0.0, x); }
+
+/// x, which is 0 for what is hidden.
+Value hide(const Value& seen, const Value& x) { return seen ? where(seen, x, 0.0) : x; }
 
 /// Attention whose shares, not scores, lose some of their elements.
 Value with_dropout(const Attention& op, Inputs in, const AttentionOptions& options) {
@@ -115,11 +153,11 @@ Value with_dropout(const Attention& op, Inputs in, const AttentionOptions& optio
     return cast(with_dropout(op, wide, options), dtype);
   }
   if (in[Attention::k].dim(2) == 0) return zeros(descs[0].shape, in[Attention::q].device(), dtype);
-  const Value scores = scores_of(op, in).scores;
+  const auto [scores, slope, seen] = scores_of(op, in);
   const Value shift = finite_shift(max(scores, {3}, true).detach()), powers = exp(scores - shift);
   const Value total = options.quiet ? sum(powers, {3}, true) + exp(neg(shift)) : sum(powers, {3}, true);
-  const Value shares = powers / where(eq(total, 0), 1.0, total);
-  return multiply(dropout(shares, options.dropout, options.key), in[Attention::v]);
+  const Value shares = hide(seen, powers / where(eq(total, 0), 1.0, total));
+  return multiply_seen(dropout(shares, options.dropout, options.key), in[Attention::v], seen);
 }
 
 }  // namespace
@@ -138,13 +176,12 @@ Values Attention::expand(Inputs in) const {
   const Shape rows{in[q].dim(0), in[q].dim(1), in[q].dim(2)};
   if (in[k].dim(2) == 0 || numel(rows) == 0) {
     const Descs descs = infer(in);
-    return {zeros(descs[0].shape, in[q].device(), dtype),
-            full(rows, -std::numeric_limits<double>::infinity(), in[q].device(), dtype)};
+    return {zeros(descs[0].shape, in[q].device(), dtype), full(rows, -kInfinity, in[q].device(), dtype)};
   }
-  const Value scores = scores_of(*this, in).scores;
+  const auto [scores, slope, seen] = scores_of(*this, in);
   const Value shift = finite_shift(max(scores, {3}, true));
-  const Value powers = exp(scores - shift), total = sum(powers, {3}, true);
-  return {multiply(powers, in[v]) / where(eq(total, 0), 1.0, total), squeeze(shift + log(total), 3)};
+  const Value powers = hide(seen, exp(scores - shift)), total = sum(powers, {3}, true);
+  return {multiply_seen(powers, in[v], seen) / where(eq(total, 0), 1.0, total), squeeze(shift + log(total), 3)};
 }
 
 void Attention::vjp(Backward& backward) const {
@@ -178,13 +215,13 @@ Descs AttentionGrad::infer(Inputs in) const {
 
 Values AttentionGrad::expand(Inputs in) const {
   if (is_half(in[q].dtype())) return in_float32(*this, in);
-  const auto [scores, slope] = scores_of(*this, in);
-  const Value shares = exp(scores - unsqueeze(finite_shift(in[log_sum]), 3));
-  const Value inner = shares * (multiply(in[grad], transpose(in[v])) - unsqueeze(in[delta], 3));
+  const auto [scores, slope, seen] = scores_of(*this, in);
+  const Value shares = hide(seen, exp(scores - unsqueeze(finite_shift(in[log_sum]), 3)));
+  const Value inner = hide(seen, shares * (multiply_rows(in[grad], in[v], seen) - unsqueeze(in[delta], 3)));
   if (of_bias) return {sum_to(inner, in[bias].shape())};
   const Value outer = (slope ? inner * slope : inner) * in[scale];
-  return {multiply(outer, in[k]), multiply_transposed(outer, in[q], in[k]),
-          multiply_transposed(shares, in[grad], in[v])};
+  return {multiply_seen(outer, in[k], seen), multiply_transposed_seen(outer, in[q], in[k], seen),
+          multiply_transposed_seen(shares, in[grad], in[v], seen)};
 }
 
 void AttentionGrad::vjp(Backward&) const {

@@ -3,8 +3,12 @@
 // become shares in float32 and are rounded once, for the second product.
 #include "kiln/backend/cpu/simd/attention/attention.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
@@ -20,6 +24,8 @@ using std::int64_t;
 using std::uint16_t;
 
 constexpr int64_t kKeys = 128;  // of a block, which is whole tiles
+
+bool is_finite(uint16_t x) { return (x & 0x7f80) != 0x7f80; }
 
 /// [batch, heads, time, width], whose rows have no gaps.
 struct Heads {
@@ -51,7 +57,8 @@ class Forward {
         keys_size_(packed_size(round_up(shape.keys, kBlock), shape.width)),
         values_size_(packed_size(round_up(shape.value_width, kBlock), shape.keys)),
         packed_(static_cast<std::size_t>(shape.batch * shape.kv_heads * (keys_size_ + values_size_)) *
-                sizeof(uint16_t)) {}
+                sizeof(uint16_t)),
+        not_finite_(static_cast<std::size_t>(shape.batch * shape.kv_heads)) {}
 
   void run() const {
     parallel_for(shape_.batch * shape_.kv_heads, 1, [&](int64_t begin, int64_t end) {
@@ -78,9 +85,41 @@ class Forward {
     for (int64_t i = 0; i < shape_.keys; i += kBlock)
       pack_left({k_.at(b, h, i), k_.row, 1}, std::min(kBlock, shape_.keys - i), shape_.width,
                 keys + packed_size(i, shape_.width));
+    const std::vector<uint16_t> finite = finite_values(head);
+    const uint16_t* const first = finite.empty() ? v_.at(b, h, 0) : finite.data();
+    const int64_t row = finite.empty() ? v_.row : shape_.value_width;
     for (int64_t i = 0; i < shape_.value_width; i += kBlock)
-      pack_left({v_.at(b, h, 0) + i, 1, v_.row}, std::min(kBlock, shape_.value_width - i), shape_.keys,
+      pack_left({first + i, 1, row}, std::min(kBlock, shape_.value_width - i), shape_.keys,
                 values + packed_size(i, shape_.keys));
+  }
+  /// Notes which keys have values that are not finite, and gives all with 0 in their place; nothing where there are none, or
+  /// every query sees every key. A share of 0 times such a one is NaN: they are added for whom they are visible.
+  std::vector<uint16_t> finite_values(int64_t head) const {
+    std::vector<int64_t>& found = not_finite_[static_cast<std::size_t>(head)];
+    const auto row = [&](int64_t key) {
+      return std::span(v_.at(head / shape_.kv_heads, head % shape_.kv_heads, key),
+                       static_cast<std::size_t>(shape_.value_width));
+    };
+    for (int64_t key = 0; shape_.hides() && key < shape_.keys; ++key)
+      if (!std::ranges::all_of(row(key), is_finite)) found.push_back(key);
+    std::vector<uint16_t> values;
+    for (int64_t key = 0; !found.empty() && key < shape_.keys; ++key)
+      for (const uint16_t value : row(key)) values.push_back(is_finite(value) ? value : uint16_t{0});
+    return values;
+  }
+  /// What finite_values() left out of a block of keys.
+  void add_not_finite(int64_t kv_head_of_all, Interval queries, Interval keys, const float* shares, float* sums) const {
+    for (const int64_t key : not_finite_[static_cast<std::size_t>(kv_head_of_all)]) {
+      if (key < keys.begin || key >= keys.end) continue;
+      const uint16_t* const values = v_.at(kv_head_of_all / shape_.kv_heads, kv_head_of_all % shape_.kv_heads, key);
+      const Interval seeing = shape_.queries_of(key);
+      for (int64_t j = 0; j < shape_.value_width; ++j)
+        for (int64_t i = std::max(seeing.begin, queries.begin);
+             !is_finite(values[j]) && i < std::min(seeing.end, queries.end); ++i)
+          sums[j * kBlockOfQueries + i - queries.begin] +=
+              shares[(key - keys.begin) * kBlockOfQueries + i - queries.begin] *
+              std::bit_cast<float>(static_cast<std::uint32_t>(values[j]) << 16);
+    }
   }
 
   /// All that queries of one head see.
@@ -127,6 +166,7 @@ class Forward {
                         depth, true, sums + i * kBlockOfQueries + j, kBlockOfQueries);
         }
       }
+      add_not_finite(b * shape_.kv_heads + h / shape_.group(), queries, block, scores, sums);
     }
 
     const int64_t place = head_of_all * shape_.queries + queries.begin;
@@ -144,6 +184,7 @@ class Forward {
   float* log_sums_;
   int64_t keys_size_, values_size_;
   Memory packed_;
+  mutable std::vector<std::vector<int64_t>> not_finite_;  // keys, by head
 };
 
 }  // namespace

@@ -43,10 +43,17 @@ struct Sizes {
   std::int64_t queries = 6, keys = 9, width = 8;
 };
 /// Output, and the gradients of a sum of it in q, k and v; the heads lie as a product leaves them.
-Values made_on(const Device& on, const AttentionOptions& options, const Sizes& sizes = {}, const Value& mask = {}) {
+Values made_on(const Device& on, const AttentionOptions& options, const Sizes& sizes = {}, const Value& mask = {},
+               bool spoilt = false) {
   const Device device = on.autodiff();
   const auto [queries, keys, width] = sizes;
-  const auto operand = [&](const Shape& shape, unsigned seed) { return eighths(shape, seed, device).require_grad(); };
+  const auto operand = [&](const Shape& shape, unsigned seed) {
+    Value x = eighths(shape, seed, device);
+    // The last key's value is no number.
+    if (spoilt && seed == 3)
+      x = where(eq(reshape(arange(0, keys, 1, device), {1, keys, 1, 1}), keys - 1), std::nan(""), x);
+    return x.detach().require_grad();
+  };
   const Values in{operand({2, queries, 4, width}, 1), operand({2, keys, 2, width}, 2), operand({2, keys, 2, 5}, 3)};
   const auto turned = [](const Value& x) { return permute(x, {0, 2, 1, 3}); };
   const Value seen = mask ? Value(on.backend().upload(mask.data(), on)) : mask;
@@ -100,6 +107,21 @@ TEST(GpuAttentionLibrary, IsNotAskedForWhatItDoesNotKnow) {
   (void)made_on(with_library(), {.softcap = 2.0});
   (void)made_on(with_library(), {}, {2, 3, 4});  // little of it
   EXPECT_TRUE(WithLibrary::asked.empty());
+}
+
+// A library multiplies what is hidden by 0, which is NaN where that is infinite or NaN: it is made again.
+TEST(GpuAttentionLibrary, HandsNothingOnThatIsHidden) {
+  WithLibrary::asked.clear();
+  const Values made = made_on(with_library(), {.causal = true}, {}, {}, true);
+  const Values plain = made_on(with_library(), {.causal = true});
+  EXPECT_EQ(kinds(), (std::vector{Kind::Forward, Kind::Gradient, Kind::Forward, Kind::Gradient}));
+  // Of the output and of the gradient of q [2, queries, 4, ...]: all but the last query; of keys and values each is seen by it.
+  const auto rows = [](const Value& x, int dim) { return narrow(x, dim, 0, 5).data().to_vector<double>(); };
+  const std::vector<double> out = rows(made[0], 2), right = rows(plain[0], 2);
+  for (std::size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], right[i], 1e-5);
+  const std::vector<double> q_grad = rows(made[1], 1), right_grad = rows(plain[1], 1);
+  for (std::size_t i = 0; i < q_grad.size(); ++i) EXPECT_NEAR(q_grad[i], right_grad[i], 1e-5);
+  for (const double each : narrow(made[0], 2, 5, 1).data().to_vector<double>()) EXPECT_TRUE(std::isnan(each));
 }
 
 // The library's gradient is of the output alone.

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
@@ -86,6 +85,16 @@ void turn_queries(const T* x, int64_t row, int64_t rows, int64_t width, T factor
 template void turn_queries(const float*, int64_t, int64_t, int64_t, float, float*);
 template void turn_queries(const double*, int64_t, int64_t, int64_t, double, double*);
 
+namespace {
+
+/// A bias of -inf hides the key, whatever its score is.
+template <class T>
+T biased(T score, T bias) {
+  return bias == -std::numeric_limits<T>::infinity() ? bias : score + bias;
+}
+
+}  // namespace
+
 template <class T>
 void ScoreBlocks<T>::compute(int64_t batch, int64_t head, Interval queries, Interval keys, const T* turned, T* scores,
                              T* slopes) const {
@@ -99,7 +108,7 @@ void ScoreBlocks<T>::compute(int64_t batch, int64_t head, Interval queries, Inte
   for (int64_t key = keys.begin; (bias.data || mask.data) && key < keys.end; ++key, scores += kBlockOfQueries) {
     if (bias.data) {
       const T* add = reinterpret_cast<const T*>(bias.data) + bias.offset(batch, head, queries.begin, key);
-      for (int64_t i = 0; i < queries.size(); ++i) scores[i] += add[i * bias.strides[2]];
+      for (int64_t i = 0; i < queries.size(); ++i) scores[i] = biased(scores[i], add[i * bias.strides[2]]);
     }
     if (mask.data) {
       const std::byte* seen = mask.data + mask.offset(batch, head, queries.begin, key);
@@ -120,7 +129,7 @@ void ScoreBlocks<T>::compute_row(int64_t batch, int64_t head, int64_t query, Int
   if (shape.softcap > 0) blocks.cap(scores, nullptr, 1, lanes, static_cast<T>(shape.softcap));
   if (bias.data) {
     const T* add = reinterpret_cast<const T*>(bias.data) + bias.offset(batch, head, query, keys.begin);
-    for (int64_t i = 0; i < count; ++i) scores[i] += add[i * bias.strides[3]];
+    for (int64_t i = 0; i < count; ++i) scores[i] = biased(scores[i], add[i * bias.strides[3]]);
   }
   if (mask.data) {
     const std::byte* seen = mask.data + mask.offset(batch, head, query, keys.begin);
@@ -141,18 +150,40 @@ struct Forward {
   HeadRows<T> q, v;
   T *output, *log_sums;
 
-  int64_t workspace() const {
-    const int64_t numbers =
-        kBlockOfQueries * (padded<T>(shape.width) + padded<T>(shape.value_width) + kBlockOfKeys + 3);
-    return (numbers + 8 * padded<T>(1)) * static_cast<int64_t>(sizeof(T));
+  int64_t workspace(bool careful) const {
+    const int64_t wide = padded<T>(shape.value_width),
+                  numbers = kBlockOfQueries * (padded<T>(shape.width) + wide + kBlockOfKeys + 3);
+    const int64_t more =
+        careful ? kBlockOfKeys * wide * static_cast<int64_t>(sizeof(T)) + kBlockOfQueries * kBlockOfKeys : 0;
+    return (numbers + 9 * padded<T>(1)) * static_cast<int64_t>(sizeof(T)) + more + 64;
+  }
+
+  /// What a block of keys adds to the sums of its queries; of one query, keys lie side by side, otherwise
+  /// kBlockOfQueries apart. `hidden` is there where v is not believed.
+  void add_values(int64_t batch, int64_t head, Interval keys, int64_t queries, const T* shares,
+                  const std::uint8_t* hidden, T* finite, T* sums) const {
+    const AttentionBlocks<T> blocks = attention_blocks<T>();
+    const int64_t wide = padded<T>(shape.value_width), step = queries == 1 ? 1 : kBlockOfQueries;
+    const T* values = v.at(batch, head / shape.group(), keys.begin);
+    const Strided<T> left{shares, queries == 1 ? 0 : 1, step};
+    bool dirty = false;
+    for (int64_t j = 0; hidden && j < keys.size(); ++j)
+      dirty = copy_finite(values + j * v.row(), wide, finite + j * wide) || dirty;
+    blocks.product(left, dirty ? finite : values, dirty ? wide : v.row(), sums, wide, queries, wide, keys.size(), true);
+    if (dirty)
+      add_not_finite<T>({shares, hidden, step}, true, values, v.row(), keys.size(), shape.value_width, sums, wide,
+                        queries);
   }
 
   /// A single query: its keys go through the lanes, where others have their queries.
-  void run_row(int64_t batch, int64_t head, int64_t query, Workspace workspace) const {
+  void run_row(int64_t batch, int64_t head, int64_t query, bool careful) const {
+    Workspace workspace(this->workspace(careful));
     const AttentionBlocks<T> blocks = attention_blocks<T>();
     const int64_t wide = padded<T>(shape.value_width), place = (batch * shape.heads + head) * shape.queries + query;
     T *scaled = workspace.take<T>(shape.width), *block = workspace.take<T>(kBlockOfKeys),
       *sums = workspace.take<T>(wide), largest = -std::numeric_limits<T>::infinity(), total = 0;
+    T* const finite = careful ? workspace.take<T>(kBlockOfKeys * wide) : nullptr;
+    std::uint8_t* const hidden = careful ? workspace.take<std::uint8_t>(kBlockOfKeys) : nullptr;
     const T *from = q.at(batch, head, query), scale = static_cast<T>(shape.scale);
     for (int64_t j = 0; j < shape.width; ++j) scaled[j] = from[j] * scale;
     std::fill_n(sums, wide, T{0});
@@ -160,10 +191,10 @@ struct Forward {
     for (int64_t key = seen.begin; key < seen.end; key += kBlockOfKeys) {
       const Interval keys{key, std::min(key + kBlockOfKeys, seen.end)};
       scores.compute_row(batch, head, query, keys, scaled, block);
+      if (hidden) note_hidden(block, keys.size(), hidden);
       const T rescale = blocks.row_softmax(block, padded<T>(keys.size()), largest, total);
       blocks.scale_rows(sums, 1, wide, &rescale);
-      blocks.product({block, 0, 1}, v.at(batch, head / shape.group(), key), v.row(), sums, wide, 1, wide, keys.size(),
-                     true);
+      add_values(batch, head, keys, 1, block, hidden, finite, sums);
     }
     finish(place, sums, largest, total);
   }
@@ -175,8 +206,9 @@ struct Forward {
     log_sums[place] = total == 0 ? -std::numeric_limits<T>::infinity() : largest + std::log(total);
   }
 
-  void run(int64_t batch, int64_t head, Interval queries, Workspace workspace) const {
-    if (queries.size() == 1) return run_row(batch, head, queries.begin, std::move(workspace));
+  void run_block(int64_t batch, int64_t head, Interval queries, bool careful) const {
+    if (queries.size() == 1) return run_row(batch, head, queries.begin, careful);
+    Workspace workspace(this->workspace(careful));
     const AttentionBlocks<T> blocks = attention_blocks<T>();
     const int64_t wide = padded<T>(shape.value_width), lanes = padded<T>(queries.size());
     T* turned = workspace.take<T>(kBlockOfQueries * shape.width);
@@ -184,6 +216,8 @@ struct Forward {
     T* sums = workspace.take<T>(kBlockOfQueries * wide);
     T *largest = workspace.take<T>(kBlockOfQueries), *total = workspace.take<T>(kBlockOfQueries),
       *rescale = workspace.take<T>(kBlockOfQueries);
+    T* const finite = careful ? workspace.take<T>(kBlockOfKeys * wide) : nullptr;
+    std::uint8_t* const hidden = careful ? workspace.take<std::uint8_t>(kBlockOfQueries * kBlockOfKeys) : nullptr;
     turn_queries(q.at(batch, head, queries.begin), q.row(), queries.size(), shape.width, static_cast<T>(shape.scale),
                  turned);
     std::fill_n(largest, lanes, -std::numeric_limits<T>::infinity());
@@ -194,14 +228,22 @@ struct Forward {
     for (int64_t key = seen.begin; key < seen.end; key += kBlockOfKeys) {
       const Interval keys{key, std::min(key + kBlockOfKeys, seen.end)};
       scores.compute(batch, head, queries, keys, turned, block, nullptr);
+      for (int64_t row = 0; hidden && row < keys.size(); ++row)
+        note_hidden(block + row * kBlockOfQueries, queries.size(), hidden + row * kBlockOfQueries);
       blocks.softmax(block, keys.size(), lanes, largest, total, rescale);
       blocks.scale_rows(sums, queries.size(), wide, rescale);
-      blocks.product({block, 1, kBlockOfQueries}, v.at(batch, head / shape.group(), key), v.row(), sums, wide,
-                     queries.size(), wide, keys.size(), true);
+      add_values(batch, head, keys, queries.size(), block, hidden, finite, sums);
     }
 
     const int64_t first = (batch * shape.heads + head) * shape.queries + queries.begin;
     for (int64_t i = 0; i < queries.size(); ++i) finish(first + i, sums + i * wide, largest[i], total[i]);
+  }
+
+  void run(int64_t batch, int64_t head, Interval queries) const {
+    run_block(batch, head, queries, false);
+    const int64_t first = (batch * shape.heads + head) * shape.queries + queries.begin;
+    if (scores.hides() && has_nan(output + first * shape.value_width, queries.size() * shape.value_width))
+      run_block(batch, head, queries, true);
   }
 };
 
@@ -220,8 +262,7 @@ void forward(const op::Attention& op, Call call) {
   parallel_for(shape.batch * shape.heads * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t head = task / blocks, from = task % blocks * kBlockOfQueries;
-      forward.run(head / shape.heads, head % shape.heads, {from, std::min(from + kBlockOfQueries, shape.queries)},
-                  Workspace(forward.workspace()));
+      forward.run(head / shape.heads, head % shape.heads, {from, std::min(from + kBlockOfQueries, shape.queries)});
     }
   });
 }

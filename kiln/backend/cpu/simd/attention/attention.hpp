@@ -45,6 +45,8 @@ struct AttentionShape {
             in[Op::softcap].empty() ? 0 : in[Op::softcap].scalar().template to<double>()};
   }
 
+  /// May causal or window hide a key from some query?
+  bool hides() const { return causal || window > 0; }
   /// How many heads of q share one of k.
   std::int64_t group() const { return heads / kv_heads; }
   /// The window; where it is larger than all that there is, as much as that.
@@ -119,6 +121,8 @@ struct ScoreBlocks {
   ScoreBlocks(const Op&, const AttentionShape& shape, Inputs in)
       : shape(shape), k(in[Op::k]), mask(in[Op::mask], shape), bias(in[Op::bias], shape) {}
 
+  /// May a key be hidden from some query?
+  bool hides() const { return shape.hides() || mask.data || bias.data; }
   /// scores[(j - keys.begin) * kBlockOfQueries + i - queries.begin], -inf where a query may not see a key; also the
   /// derivative of the softcap where `slopes` is given. `turned` holds the queries, scaled.
   void compute(std::int64_t batch, std::int64_t head, Interval queries, Interval keys, const T* turned, T* scores,
@@ -127,6 +131,40 @@ struct ScoreBlocks {
   void compute_row(std::int64_t batch, std::int64_t head, std::int64_t query, Interval keys, const T* q,
                    T* scores) const;
 };
+
+// ---- what is hidden (attention_hidden.cpp) ----------------------------------------------------------------------------
+// A share of 0 times what is no number is no number: tiles of products hand on to a query what it may not see. So results
+// that came out as NaN are computed again with factors whose elements that are not finite are 0, and those elements are
+// added for whom they are visible. All others are the same bits.
+
+template <class T>
+bool has_nan(const T* x, std::int64_t count);
+
+/// hidden[i] = is scores[i] -inf?
+template <class T>
+void note_hidden(const T* scores, std::int64_t count, std::uint8_t* hidden);
+/// x[i] = 0 where hidden[i].
+template <class T>
+void clear_hidden(const std::uint8_t* hidden, std::int64_t count, T* x);
+
+/// to = from, with 0 for what is not finite; false where that is nothing.
+template <class T>
+bool copy_finite(const T* from, std::int64_t count, T* to);
+
+/// Weights of pairs of a key and a query, `key` apart for the next key and side by side for the next query (of one query:
+/// for the next key), and which of them are hidden.
+template <class T>
+struct PairWeights {
+  const T* weights;
+  const std::uint8_t* hidden;
+  std::int64_t key;
+};
+/// What copy_finite() left out: sums[to] += weight(to, from) * x[from] for each element of x [count, width] that is not
+/// finite and all `others` that are not hidden from it. x has a row for each key, and sums for each query (`of_keys`), or
+/// the other way round.
+template <class T>
+void add_not_finite(const PairWeights<T>& pairs, bool of_keys, const T* x, std::int64_t row, std::int64_t count,
+                    std::int64_t width, T* sums, std::int64_t sums_row, std::int64_t others);
 
 // ---- vectors (attention_blocks.cpp); lanes are whole vectors, a block has kBlockOfQueries lanes a row -----------------
 

@@ -65,7 +65,8 @@ constexpr int64_t kLanes = kBlockOfQueries;
 template <class T>
 class QueryBlock {
  public:
-  QueryBlock(const Operands<T>& from, Workspace& workspace)
+  /// `careful`: what is hidden is kept out of everything.
+  QueryBlock(const Operands<T>& from, Workspace& workspace, bool careful)
       : from_(from),
         turned_q_(workspace.take<T>(kLanes * from.shape.width)),
         turned_g_(workspace.take<T>(kLanes * from.shape.value_width)),
@@ -73,9 +74,13 @@ class QueryBlock {
         delta_(workspace.take<T>(kLanes)),
         shares_(workspace.take<T>(kLanes * kBlockOfKeys)),
         inner_(workspace.take<T>(kLanes * kBlockOfKeys)),
-        slopes_(from.shape.softcap > 0 ? workspace.take<T>(kLanes * kBlockOfKeys) : nullptr) {}
-  static int64_t numbers(const AttentionShape& s) {
-    return kLanes * (s.width + s.value_width + 2 + 3 * kBlockOfKeys) + 7 * padded<T>(1);
+        slopes_(from.shape.softcap > 0 ? workspace.take<T>(kLanes * kBlockOfKeys) : nullptr),
+        finite_(careful ? workspace.take<T>(kLanes * padded<T>(std::max(from.shape.width, from.shape.value_width)))
+                        : nullptr),
+        hidden_(careful ? workspace.take<std::uint8_t>(kLanes * kBlockOfKeys) : nullptr) {}
+  static int64_t numbers(const AttentionShape& s, bool careful) {
+    const int64_t more = careful ? kLanes * (padded<T>(std::max(s.width, s.value_width)) + kBlockOfKeys) : 0;
+    return kLanes * (s.width + s.value_width + 2 + 3 * kBlockOfKeys) + 9 * padded<T>(1) + more;
   }
 
   void load(int64_t batch, int64_t head, Interval queries) {
@@ -101,21 +106,58 @@ class QueryBlock {
     const AttentionShape& s = from_.shape;
     const int64_t lanes = padded<T>(count());
     from_.scores.compute(batch_, head_, queries_, keys, turned_q_, shares_, slopes_);
+    for (int64_t row = 0; hidden_ && row < keys.size(); ++row)
+      note_hidden(shares_ + row * kLanes, count(), hidden_ + row * kLanes);
     blocks.exponentiate(shares_, keys.size(), lanes, shift_);
+    clear(keys, shares_);
     blocks.product({from_.v.at(batch_, head_ / s.group(), keys.begin), from_.v.row(), 1}, turned_g_, kLanes, inner_,
                    kLanes, keys.size(), lanes, s.value_width, false);
     blocks.score_gradient(shares_, inner_, keys.size(), lanes, delta_);
+    clear(keys, inner_);
   }
   /// Takes inner() through the softcap.
   void uncap(const AttentionBlocks<T>& blocks, Interval keys) {
-    if (slopes_) blocks.multiply(inner_, slopes_, keys.size(), padded<T>(count()));
+    if (!slopes_) return;
+    blocks.multiply(inner_, slopes_, keys.size(), padded<T>(count()));
+    clear(keys, inner_);
+  }
+  /// sums [keys, width] += weights, shares() or inner(), times x of each query.
+  void add_to_keys(const AttentionBlocks<T>& blocks, Interval keys, const T* weights, const T* x, int64_t row,
+                   int64_t width, T* sums) const {
+    const int64_t whole = padded<T>(width);
+    const T* finite = finite_of(x, row, count(), whole);
+    blocks.product({weights, kLanes, 1}, finite ? finite : x, finite ? whole : row, sums, whole, keys.size(), whole,
+                   count(), true);
+    if (finite) add_not_finite<T>({weights, hidden_, kLanes}, false, x, row, count(), width, sums, whole, keys.size());
+  }
+  /// sums [queries, width] += inner() times x of each key.
+  void add_to_queries(const AttentionBlocks<T>& blocks, Interval keys, const T* x, int64_t row, int64_t width,
+                      T* sums) const {
+    const int64_t whole = padded<T>(width);
+    const T* finite = finite_of(x, row, keys.size(), whole);
+    blocks.product({inner_, 1, kLanes}, finite ? finite : x, finite ? whole : row, sums, whole, count(), whole,
+                   keys.size(), true);
+    if (finite) add_not_finite<T>({inner_, hidden_, kLanes}, true, x, row, keys.size(), width, sums, whole, count());
   }
   const T* shares() const { return shares_; }
   const T* inner() const { return inner_; }
 
  private:
+  void clear(Interval keys, T* x) const {
+    for (int64_t row = 0; hidden_ && row < keys.size(); ++row)
+      clear_hidden(hidden_ + row * kLanes, count(), x + row * kLanes);
+  }
+  /// x with zeros for what is not finite; null where there is nothing, or nobody asks.
+  const T* finite_of(const T* x, int64_t row, int64_t rows, int64_t width) const {
+    bool changed = false;
+    for (int64_t i = 0; finite_ && i < rows; ++i)
+      changed = copy_finite(x + i * row, width, finite_ + i * width) || changed;
+    return changed ? finite_ : nullptr;
+  }
+
   const Operands<T>& from_;
-  T *turned_q_, *turned_g_, *shift_, *delta_, *shares_, *inner_, *slopes_;
+  T *turned_q_, *turned_g_, *shift_, *delta_, *shares_, *inner_, *slopes_, *finite_;
+  std::uint8_t* hidden_;
   int64_t batch_ = 0, head_ = 0;
   Interval queries_;
 };
@@ -145,13 +187,14 @@ void put(const T* sums, int64_t rows, int64_t width, double factor, T* to) {
 
 /// Keys [chunk) of one head; the share in the gradient of q goes to dq [batch, heads, queries, width].
 template <class T>
-void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dq, T* dk, T* dv) {
+void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dq, T* dk, T* dv,
+                bool careful) {
   const AttentionBlocks<T> blocks = attention_blocks<T>();
   const AttentionShape& s = from.shape;
   const int64_t width = padded<T>(s.width), value_width = padded<T>(s.value_width);
-  Workspace workspace((QueryBlock<T>::numbers(s) + chunk.size() * (width + value_width) + kLanes * width) *
+  Workspace workspace((QueryBlock<T>::numbers(s, careful) + chunk.size() * (width + value_width) + kLanes * width) *
                       static_cast<int64_t>(sizeof(T)));
-  QueryBlock<T> block(from, workspace);
+  QueryBlock<T> block(from, workspace, careful);
   T *k_sums = workspace.take<T>(chunk.size() * width), *v_sums = workspace.take<T>(chunk.size() * value_width),
     *q_sums = workspace.take<T>(kLanes * width);
   std::fill_n(k_sums, chunk.size() * width, T{0});
@@ -162,14 +205,13 @@ void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interva
     if (seen.size() > 0) block.load(batch, head, queries);
     each_key_block(seen, [&](Interval keys) {
       block.compute(blocks, keys);
-      blocks.product({block.shares(), kLanes, 1}, block.g(), from.g.row(),
-                     v_sums + (keys.begin - chunk.begin) * value_width, value_width, keys.size(), value_width, count,
-                     true);
+      block.add_to_keys(blocks, keys, block.shares(), block.g(), from.g.row(), s.value_width,
+                        v_sums + (keys.begin - chunk.begin) * value_width);
       block.uncap(blocks, keys);
-      blocks.product({block.inner(), kLanes, 1}, block.q(), from.q.row(), k_sums + (keys.begin - chunk.begin) * width,
-                     width, keys.size(), width, count, true);
-      blocks.product({block.inner(), 1, kLanes}, from.scores.k.at(batch, kv_head, keys.begin), from.scores.k.row(),
-                     q_sums, width, count, width, keys.size(), true);
+      block.add_to_keys(blocks, keys, block.inner(), block.q(), from.q.row(), s.width,
+                        k_sums + (keys.begin - chunk.begin) * width);
+      block.add_to_queries(blocks, keys, from.scores.k.at(batch, kv_head, keys.begin), from.scores.k.row(), s.width,
+                           q_sums);
     });
     put(q_sums, count, s.width, s.scale, dq + ((batch * s.heads + head) * s.queries + queries.begin) * s.width);
   });
@@ -178,12 +220,22 @@ void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interva
   put(v_sums, chunk.size(), s.value_width, 1, dv + first * s.value_width);
 }
 
+/// Did add_inputs() leave something that is no number?
+template <class T>
+bool spoilt(const AttentionShape& s, int64_t batch, int64_t kv_head, Interval chunk, const T* dq, const T* dk,
+            const T* dv) {
+  const int64_t first = (batch * s.kv_heads + kv_head) * s.keys + chunk.begin, queries = s.group() * s.queries;
+  return has_nan(dk + first * s.width, chunk.size() * s.width) ||
+         has_nan(dv + first * s.value_width, chunk.size() * s.value_width) ||
+         has_nan(dq + (batch * s.kv_heads + kv_head) * queries * s.width, queries * s.width);
+}
+
 /// Adds the gradient of the scores of keys [chunk) of one head to the bias, strided as it broadcasts.
 template <class T>
 void add_bias(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dbias, const Dims& strides) {
   const AttentionBlocks<T> blocks = attention_blocks<T>();
-  Workspace workspace(QueryBlock<T>::numbers(from.shape) * static_cast<int64_t>(sizeof(T)));
-  QueryBlock<T> block(from, workspace);
+  Workspace workspace(QueryBlock<T>::numbers(from.shape, true) * static_cast<int64_t>(sizeof(T)));
+  QueryBlock<T> block(from, workspace, true);
   each_query_block(from.shape, kv_head, chunk, [&](int64_t head, Interval queries, Interval seen) {
     if (seen.size() > 0) block.load(batch, head, queries);
     each_key_block(seen, [&](Interval keys) {
@@ -247,7 +299,10 @@ void backward(const AttentionGrad& op, Call call) {
   if (tasks.chunks > 1) parts = make_ref<Memory>(static_cast<std::size_t>(tasks.chunks * size) * sizeof(T));
   T* const sums = parts ? reinterpret_cast<T*>(parts->bytes()) : dq;
   each_task(shape, tasks, [&](int64_t batch, int64_t head, Interval keys, int64_t chunk) {
-    add_inputs(from, batch, head, keys, sums + chunk * size, dk, dv);
+    T* const own = sums + chunk * size;
+    add_inputs(from, batch, head, keys, own, dk, dv, false);
+    if (from.scores.hides() && spoilt(shape, batch, head, keys, own, dk, dv))
+      add_inputs(from, batch, head, keys, own, dk, dv, true);
   });
   if (parts) add_up(sums, tasks.chunks, size, dq);
 }

@@ -99,7 +99,10 @@ void TileProduct::Side::load(const Expr& from, const Expr& end) {
         before_end[at] & place.inside,
         [&] {
           const std::vector<Expr> loaded = factor->buffer.load(place.index, width);
-          for (int i = 0; i < width; ++i) held.set(j * width + i, loaded[static_cast<std::size_t>(i)]);
+          for (int i = 0; i < width; ++i) {
+            const Expr x = loaded[static_cast<std::size_t>(i)];
+            held.set(j * width + i, factor->finite_alone ? select(x - x == 0, x, like(x, 0)) : x);
+          }
         },
         [&] {
           for (int i = 0; i < width; ++i) held.set(j * width + i, zero);

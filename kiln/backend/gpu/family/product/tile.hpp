@@ -41,6 +41,7 @@ struct Factor {
   std::function<Known(const Expr& line)> of_line;    // what to know of a line of the tile (int32), found out once
   std::function<Known(const Expr& depth)> of_depth;  // and of a depth
   std::function<Place(const Known& line, const Known& depth)> place;
+  bool finite_alone = false;  // what is not finite counts as 0
 };
 
 /// Of a matrix in memory from `start` on: its lines from `first` on, of which there are `lines`.

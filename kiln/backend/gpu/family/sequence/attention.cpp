@@ -35,9 +35,11 @@ AttentionParameters::AttentionParameters(Builder& builder, const AttentionKey& o
   cap = builder.number(type);
 }
 
-Sequence AttentionParameters::sequence(bool written) {
+Sequence AttentionParameters::sequence(Use use) {
   Sequence made;
-  made.buffer = written ? builder_.output(key.dtype) : builder_.input(key.dtype);
+  made.buffer = use == Use::Both      ? builder_.both(key.dtype)
+                : use == Use::Written ? builder_.output(key.dtype)
+                                      : builder_.input(key.dtype);
   for (Expr& stride : made.strides) stride = builder_.number(key.index);
   return made;
 }
@@ -62,6 +64,29 @@ void AttentionParameters::append(std::vector<Argument>& arguments, const Call& c
   arguments.emplace_back(cap.empty() ? Scalar(1.0) : cap.scalar(), q.dtype);
 }
 
+Expr AttentionParameters::in_reach(const Expr& query, const Expr& at_key) const {
+  Expr reached = (query < queries) & (at_key < keys);
+  const Expr distance = query + (keys - queries) - at_key;
+  if (key.causal) reached = reached & (distance >= 0);
+  if (key.windowed) reached = reached & (distance < window);
+  if (key.windowed && !key.causal) reached = reached & (-distance < window);
+  return reached;
+}
+
+Expr AttentionParameters::sees(const Expr& batch, const Expr& head, const Expr& query, const Expr& at_key) const {
+  Builder& k = builder_;
+  const Expr reached = in_reach(query, at_key), never = k.literal(type, -std::numeric_limits<double>::infinity());
+  if (!key.masked && !key.biased) return reached;
+  const Local seen = k.variable(k.literal(DType::I32, 0));
+  k.when(reached, [&] {
+    Expr shown = k.truth(true);
+    if (key.biased) shown = shown & (bias.buffer[at(bias, batch, head, query, at_key)] != never);
+    if (key.masked) shown = shown & (mask.buffer[at(mask, batch, head, query, at_key)] != 0);
+    seen.set(shown.as(DType::I32));
+  });
+  return seen.get() != 0;
+}
+
 AttentionParameters::Score AttentionParameters::score(const Expr& batch, const Expr& head, const Expr& query,
                                                       const Expr& at_key, const Expr& dot) const {
   Builder& k = builder_;
@@ -72,19 +97,18 @@ AttentionParameters::Score AttentionParameters::score(const Expr& batch, const E
     made.score = t * cap;
     made.slope = k.literal(type, 1) - t * t;
   }
-  Expr sees = (query < queries) & (at_key < keys);
-  const Expr distance = query + (keys - queries) - at_key;
-  if (key.causal) sees = sees & (distance >= 0);
-  if (key.windowed) sees = sees & (distance < window);
-  if (key.windowed && !key.causal) sees = sees & (-distance < window);
+  const Expr reached = in_reach(query, at_key);
   if (!key.masked && !key.biased) {
-    made.score = select(sees, made.score, never);
+    made.score = select(reached, made.score, never);
     return made;
   }
   const Local score = k.variable(never);
-  k.when(sees, [&] {
+  k.when(reached, [&] {
     Expr x = made.score;
-    if (key.biased) x = x + bias.buffer[at(bias, batch, head, query, at_key)];
+    if (key.biased) {
+      const Expr more = bias.buffer[at(bias, batch, head, query, at_key)];
+      x = select(more == never, never, x + more);  // whatever the score is
+    }
     if (key.masked) x = select(mask.buffer[at(mask, batch, head, query, at_key)] != 0, x, never);
     score.set(x);
   });
@@ -158,6 +182,56 @@ AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::i
           .masked = has(Op::mask),
           .biased = has(Op::bias),
           .fragments = multiplies_fragments(gpu, dtype)};
+}
+
+bool hides(const AttentionKey& key, const Call& call) {
+  const bool one_query = call.in[op::Attention::q].shape()[2] == 1;
+  return key.masked || key.biased || key.windowed || (key.causal && !one_query);
+}
+
+Expr is_spoilt(Builder& b, const TileProduct& tile, const Sequence& made, const Window& window) {
+  const Local found = b.variable(b.literal(DType::I32, 0));
+  tile.each([&](const Expr& row, const Expr& column, int i) {
+    const Expr time = window.first + row.as(window.first.type());
+    for (std::size_t j = 0; j < tile.group(i).size(); ++j) {
+      const Expr at = window.first_column + column.as(window.first.type()) + static_cast<int>(j);
+      b.when((time < window.times) & (at < window.width), [&] {
+        const Expr x = made.buffer[window.start + time * made.strides[2] + at * made.strides[3]];
+        found.set(found.get() | (x != x).as(DType::I32));
+      });
+    }
+  });
+  return fold_block(b, found, [](const Expr& x, const Expr& y) { return x | y; }) != 0;
+}
+
+void add_not_finite(Builder& b, const TileProduct& result, const Weights& weights, const Sequence& x,
+                    const Window& window, const Expr& begin, const Expr& end,
+                    const std::function<Expr(const Expr& row, const Expr& time)>& sees) {
+  const int rows = result.tile.own_rows, columns = result.tile.own_columns;
+  const DType index = begin.type(), type = result.sums.type();
+  const Local values = b.local(type, columns);
+  b.loop(begin, end, b.literal(index, 1), [&](const Expr& time) {
+    Expr any = b.truth(false);
+    for (int j = 0; j < columns; ++j) {
+      const Expr column = window.first_column + result.column(j).as(index);
+      values.set(j, b.literal(type, 0));
+      b.when(column < window.width,
+             [&] { values.set(j, x.buffer[window.start + time * x.strides[2] + column * x.strides[3]]); });
+      const Expr value = values[j];
+      any = any | (value - value != 0);
+    }
+    b.when(any, [&] {
+      for (int i = 0; i < rows; ++i) {
+        const Expr row = result.row(i), seen = sees(window.first + row.as(index), time);
+        const Expr weight = weights.resident.memory[weights.resident.place(row, (time - begin).as(DType::I32))];
+        for (int j = 0; j < columns; ++j) {
+          const Expr value = values[j], sum = result.sums[i * columns + j];
+          result.sums.set(i * columns + j, select(seen & (value - value != 0), sum + weight * value, sum));
+        }
+      }
+    });
+  });
+  b.barrier();
 }
 
 Expr fold_row(Builder& k, const Tile& tile, Expr x, Combine combine) {

@@ -2,6 +2,7 @@
 // take tiles of queries and keys, and compute their scores again wherever they are asked for.
 #pragma once
 #include <array>
+#include <functional>
 
 #include "kiln/backend/gpu/family/index.hpp"
 #include "kiln/backend/gpu/family/product/product.hpp"
@@ -24,6 +25,12 @@ struct Sequence {
   Factor by_width(const Loading& loading, const Expr& start, const Expr& first, const Expr& times) const {
     return factor_of(buffer, loading, start, first, times, strides[2], strides[3]);
   }
+  /// The same whose elements that are not finite count as 0.
+  Factor finite_by_time(const Loading& loading, const Expr& start, const Expr& first, const Expr& width) const {
+    Factor made = by_time(loading, start, first, width);
+    made.finite_alone = true;
+    return made;
+  }
   /// As a right factor whose depth is time.
   Factor by_time(const Loading& loading, const Expr& start, const Expr& first, const Expr& width) const {
     return factor_of(buffer, loading, start, first, width, strides[3], strides[2]);
@@ -36,7 +43,8 @@ class AttentionParameters {
   AttentionParameters(Builder& k, const AttentionKey& key);
   static void append(std::vector<Argument>& arguments, const Call& call, std::int64_t window);
   /// A further one, after those.
-  Sequence sequence(bool written = false);
+  enum class Use : std::uint8_t { Read, Written, Both };
+  Sequence sequence(Use use = Use::Read);
   static void append(std::vector<Argument>& arguments, const Array& sequence);
 
   /// The score of a query and a key whose product is `dot`: -inf where the query may not see the key, or there is no such
@@ -44,6 +52,8 @@ class AttentionParameters {
   struct Score {
     Expr score, slope;
   };
+  /// May the query see the key, and are there both?
+  Expr sees(const Expr& batch, const Expr& head, const Expr& query, const Expr& key) const;
   Score score(const Expr& batch, const Expr& head, const Expr& query, const Expr& key, const Expr& dot) const;
   /// The keys that one of these queries may see, all within [begin, end); and the queries that may see one of these keys.
   struct Range {
@@ -59,6 +69,9 @@ class AttentionParameters {
   Expr scale, cap;
 
  private:
+  /// As far as causal and window go.
+  Expr in_reach(const Expr& query, const Expr& key) const;
+
   Builder& builder_;
 };
 
@@ -78,6 +91,29 @@ AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::i
 /// ops, in memory of their own.
 bool attend(Gpu& gpu, const op::Attention& op, const Call& call, const Array& out, const Array& log_sum);
 bool attend(Gpu& gpu, const op::AttentionGrad& op, const Call& call, const Array& log_sum, std::span<const Array> made);
+
+// ---- what is hidden ---------------------------------------------------------------------------------------------------
+// A share of 0 times what is no number is no number: products of tiles, ours and a library's, hand on to a query what it
+// may not see. So behind each kernel another one goes whose blocks look for NaN in what they made, and make it again with
+// factors that are finite, to which the elements that are not are added for whom they are visible. All others are the
+// same bits as if what is hidden were 0.
+
+/// May a key be hidden from some query of this call?
+bool hides(const AttentionKey& key, const Call& call);
+
+/// Part of a sequence [time, width] that a tile's result belongs to.
+struct Window {
+  Expr start, first, times, first_column, width;
+};
+/// Is any of it NaN? All threads of the block get here, and get one answer.
+Expr is_spoilt(Builder& b, const TileProduct& tile, const Sequence& made, const Window& window);
+
+struct Weights;
+/// Adds to the sums weight * x for the elements of x that a factor `finite_alone` left out, of times [begin, end), which are
+/// the weights' columns, in the rows that may see them. It ends with a barrier.
+void add_not_finite(Builder& b, const TileProduct& result, const Weights& weights, const Sequence& x,
+                    const Window& window, const Expr& begin, const Expr& end,
+                    const std::function<Expr(const Expr& row, const Expr& time)>& sees);
 
 /// x of the threads that have sums of the same rows, combined.
 Expr fold_row(Builder& k, const Tile& tile, Expr x, Combine combine);

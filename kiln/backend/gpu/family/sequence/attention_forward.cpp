@@ -12,12 +12,14 @@ struct AttentionKernel {
   AttentionKey key;
   int rows, side, columns;  // queries, keys and values of a block
   Loading q, k, v;
+  bool again;  // what came out as NaN, without what is hidden
 
   Kernel kernel() const {
+    using Use = AttentionParameters::Use;
     const Tile tile = score_tile(key, rows, side);
-    Builder b("attention", tile.threads());
+    Builder b(again ? "attention_again" : "attention", tile.threads());
     AttentionParameters p(b, key);
-    const Sequence out = p.sequence(true);
+    const Sequence out = p.sequence(again ? Use::Both : Use::Written);
     const Buffer log_sum = b.output(p.type);
     const Expr query_tiles = b.number(key.index), chunks = b.number(key.index);
     const Expr zero = b.literal(p.type, 0), never = b.literal(p.type, -std::numeric_limits<double>::infinity());
@@ -42,37 +44,47 @@ struct AttentionKernel {
     const auto most = [](const Expr& x, const Expr& y) { return max(x, y); };
 
     const AttentionParameters::Range range = p.keys_of(first, rows);
-    b.loop(range.begin / side * side, range.end, b.literal(key.index, side), [&](const Expr& first_key) {
-      scores.clear();
-      scores.add(p.q.by_width(q, p.q.start(batch, head), first, p.queries),
-                 p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys), b.literal(key.index, 0), p.width);
-      for (int i = 0; i < own; ++i) {
-        std::vector<Expr> row;
-        for (int j = 0; j < tile.own_columns; ++j)
-          row.push_back(p.score(batch, head, first + scores.row(i).as(key.index),
-                                first_key + scores.column(j).as(key.index), scores.sums[i * tile.own_columns + j])
-                            .score);
-        Expr high = row[0];
-        for (const Expr& each : row) high = max(high, each);
-        const Expr before = greatest[i], now = max(before, fold_row(b, tile, high, most));
-        const Expr shift = select(now == never, zero, now), kept = exp(before - shift);
-        Expr sum = zero;
-        for (std::size_t j = 0; j < row.size(); ++j) {
-          const Expr power = exp(row[j] - shift);
-          weights.store(scores, i, static_cast<int>(j), power);
-          sum = sum + power;
-        }
-        greatest.set(i, now);
-        total.set(i, total[i] * kept + fold_row(b, tile, sum, add));
-        for (int j = 0; j < result.tile.own_columns; ++j) {
-          const int place = i * result.tile.own_columns + j;
-          result.sums.set(place, result.sums[place] * kept);
-        }
-      }
-      // The product begins with a barrier, behind which all weights are there, and ends with one.
-      result.add(weights.resident, p.v.by_time(v, p.v.start(batch, kv_head), first_value, p.values), first_key,
-                 min(first_key + side, p.keys));
-    });
+    const Window made{out.start(batch, head), first, p.queries, first_value, p.values};
+    const Expr wanted = again ? is_spoilt(b, result, out, made) : b.truth(true);
+    b.loop(
+        range.begin / side * side, select(wanted, range.end, b.literal(key.index, 0)), b.literal(key.index, side),
+        [&](const Expr& first_key) {
+          scores.clear();
+          scores.add(p.q.by_width(q, p.q.start(batch, head), first, p.queries),
+                     p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys), b.literal(key.index, 0), p.width);
+          for (int i = 0; i < own; ++i) {
+            std::vector<Expr> row;
+            for (int j = 0; j < tile.own_columns; ++j)
+              row.push_back(p.score(batch, head, first + scores.row(i).as(key.index),
+                                    first_key + scores.column(j).as(key.index), scores.sums[i * tile.own_columns + j])
+                                .score);
+            Expr high = row[0];
+            for (const Expr& each : row) high = max(high, each);
+            const Expr before = greatest[i], now = max(before, fold_row(b, tile, high, most));
+            const Expr shift = select(now == never, zero, now), kept = exp(before - shift);
+            Expr sum = zero;
+            for (std::size_t j = 0; j < row.size(); ++j) {
+              const Expr power = exp(row[j] - shift);
+              weights.store(scores, i, static_cast<int>(j), power);
+              sum = sum + power;
+            }
+            greatest.set(i, now);
+            total.set(i, total[i] * kept + fold_row(b, tile, sum, add));
+            for (int j = 0; j < result.tile.own_columns; ++j) {
+              const int place = i * result.tile.own_columns + j;
+              result.sums.set(place, result.sums[place] * kept);
+            }
+          }
+          // The product begins with a barrier, behind which all weights are there, and ends with one.
+          const Expr start = p.v.start(batch, kv_head), end = min(first_key + side, p.keys);
+          if (!again) {
+            result.add(weights.resident, p.v.by_time(v, start, first_value, p.values), first_key, end);
+            return;
+          }
+          result.add(weights.resident, p.v.finite_by_time(v, start, first_value, p.values), first_key, end);
+          add_not_finite(b, result, weights, p.v, {start, first, p.queries, first_value, p.values}, first_key, end,
+                         [&](const Expr& query, const Expr& at) { return p.sees(batch, head, query, at); });
+        });
 
     result.each([&](const Expr& row, const Expr& column, int i) {
       const Expr query = first + row.as(key.index), sum = total[i / result.tile.own_columns];
@@ -80,7 +92,7 @@ struct AttentionKernel {
       const std::vector<Expr> group = result.group(i);
       for (std::size_t j = 0; j < group.size(); ++j) {
         const Expr value = first_value + column.as(key.index) + static_cast<int>(j);
-        b.when((query < p.queries) & (value < p.values), [&] {
+        b.when(wanted & (query < p.queries) & (value < p.values), [&] {
           out.buffer.store(out.start(batch, head) + query * out.strides[2] + value * out.strides[3],
                            group[j] / divisor);
         });
@@ -88,7 +100,7 @@ struct AttentionKernel {
     });
     for (int i = 0; i < own; ++i) {
       const Expr query = first + scores.row(i).as(key.index), high = greatest[i];
-      b.when((chunk == 0) & (query < p.queries) & (b.thread() % tile.row_threads() == 0), [&] {
+      b.when(wanted & (chunk == 0) & (query < p.queries) & (b.thread() % tile.row_threads() == 0), [&] {
         log_sum.store((batch * p.heads + head) * p.queries + query,
                       select(high == never, zero, high) + b.call("log", p.type, {total[i]}));
       });
@@ -105,7 +117,8 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
   const Array out = gpu.allocate(call.out[0], dense_strides(call.out[0].shape(), order_of(q.shape, q.strides)));
   const Array log_sum = gpu.allocate(call.out[1]);
   const std::int64_t queries = q.shape[2], values = v.shape[3];
-  if (log_sum.numel() == 0 || attend(gpu, op, call, out, log_sum)) return true;
+  if (log_sum.numel() == 0) return true;
+  const bool attended = attend(gpu, op, call, out, log_sum);
   const AttentionKey key = attention_key(gpu, call, op.causal, op.window, {out});
   // A warp alone would be too few to load tiles.
   const int side = attention_side(q.dtype), rows = queries <= 16 && !key.fragments ? 16 : side;
@@ -115,8 +128,10 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
   AttentionParameters::append(arguments, call, op.window);
   AttentionParameters::append(arguments, out);
   for (const Argument& argument : {Argument(log_sum), Argument(tiles), Argument(chunks)}) arguments.push_back(argument);
-  gpu.launch(AttentionKernel{key, rows, side, columns, load_width(q), load_width(k), load_time(v)},
-             q.shape[0] * q.shape[1] * chunks * tiles, arguments);
+  for (const bool again : {false, true})
+    if (again ? hides(key, call) : !attended)
+      gpu.launch(AttentionKernel{key, rows, side, columns, load_width(q), load_width(k), load_time(v), again},
+                 q.shape[0] * q.shape[1] * chunks * tiles, arguments);
   return true;
 }
 

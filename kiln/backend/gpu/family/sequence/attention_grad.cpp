@@ -44,23 +44,30 @@ struct OfQuery {
   }
 };
 
-/// A query's share of a key, and what the gradient of a score is multiplied by to be that of the product.
+/// A query's share of a key, and what the gradient of a score is multiplied by to be that of the product; hide() makes both
+/// 0 where the key is hidden, and gives whether it is.
 struct Share {
   Expr share, slope;
   Share(Builder& b, const AttentionParameters& p, const OfQuery& query, const AttentionParameters::Score& score)
       : share(b.call("exp", p.type, {score.score - query.shift})),
         slope(score.slope ? score.slope * p.scale : p.scale) {}
+  Expr hide(Builder& b, const AttentionParameters& p, const AttentionParameters::Score& score) {
+    const Expr zero = b.literal(p.type, 0);
+    const Expr hidden = score.score == b.literal(p.type, -std::numeric_limits<double>::infinity());
+    share = select(hidden, zero, share);
+    slope = select(hidden, zero, slope);
+    return hidden.as(DType::I32);
+  }
 };
 
-void store(Builder& b, const Sequence& to, const TileProduct& made, const Expr& start, const Expr& first,
-           const Expr& times, const Expr& first_column, const Expr& width) {
+void store(Builder& b, const Sequence& to, const TileProduct& made, const Window& w, const Expr& wanted) {
   made.each([&](const Expr& row, const Expr& column, int i) {
-    const Expr time = first + row.as(first.type());
+    const Expr time = w.first + row.as(w.first.type());
     const std::vector<Expr> group = made.group(i);
     for (std::size_t j = 0; j < group.size(); ++j) {
-      const Expr at = first_column + column.as(first.type()) + static_cast<int>(j);
-      b.when((time < times) & (at < width),
-             [&] { to.buffer.store(start + time * to.strides[2] + at * to.strides[3], group[j]); });
+      const Expr at = w.first_column + column.as(w.first.type()) + static_cast<int>(j);
+      b.when(wanted & (time < w.times) & (at < w.width),
+             [&] { to.buffer.store(w.start + time * to.strides[2] + at * to.strides[3], group[j]); });
     }
   });
 }
@@ -69,13 +76,15 @@ struct QueryGradKernel {
   AttentionKey key;
   int side, columns;
   Loading q, k, v, grad, keys;
+  bool again;  // what came out as NaN, without what is hidden
 
   Kernel kernel() const {
+    using Use = AttentionParameters::Use;
     const Tile tile = score_tile(key, side, side);
-    Builder b("attention_query_grad", tile.threads());
+    Builder b(again ? "attention_query_grad_again" : "attention_query_grad", tile.threads());
     AttentionParameters p(b, key);
     const Given given(b, p);
-    const Sequence to = p.sequence(true);
+    const Sequence to = p.sequence(again ? Use::Both : Use::Written);
     const Expr block = b.block().as(key.index), rest = block / given.tiles, zero = b.literal(key.index, 0);
     const Expr first = block % given.tiles * side, first_column = rest % given.chunks * columns;
     const Expr head = rest / given.chunks % p.heads, batch = rest / given.chunks / p.heads, kv_head = head / p.shared;
@@ -87,35 +96,48 @@ struct QueryGradKernel {
       of_rows.emplace_back(b, p, given, batch, head, first + scores.row(i).as(key.index));
     const Local shares = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
     const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
+    const Local hidden = b.local(DType::I32, std::int64_t{tile.own_rows} * tile.own_columns);
     result.clear();
 
     const AttentionParameters::Range range = p.keys_of(first, side);
-    b.loop(range.begin / side * side, range.end, b.literal(key.index, side), [&](const Expr& first_key) {
-      scores.clear();
-      scores.add(p.q.by_width(q, p.q.start(batch, head), first, p.queries),
-                 p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys), zero, p.width);
-      for (int i = 0; i < tile.own_rows; ++i)
-        for (int j = 0; j < tile.own_columns; ++j) {
-          const int place = i * tile.own_columns + j;
-          const Share of(b, p, of_rows[static_cast<std::size_t>(i)],
-                         p.score(batch, head, first + scores.row(i).as(key.index),
-                                 first_key + scores.column(j).as(key.index), scores.sums[place]));
-          shares.set(place, of.share);
-          slopes.set(place, of.slope);
-        }
-      scores.clear();
-      scores.add(given.grad.by_width(grad, given.grad.start(batch, head), first, p.queries),
-                 p.v.by_width(v, p.v.start(batch, kv_head), first_key, p.keys), zero, p.values);
-      for (int i = 0; i < tile.own_rows; ++i)
-        for (int j = 0; j < tile.own_columns; ++j) {
-          const int place = i * tile.own_columns + j;
-          const Expr inner = shares[place] * (scores.sums[place] - of_rows[static_cast<std::size_t>(i)].delta);
-          weights.store(scores, i, j, inner * slopes[place]);
-        }
-      result.add(weights.resident, p.k.by_time(keys, p.k.start(batch, kv_head), first_column, p.width), first_key,
-                 min(first_key + side, p.keys));
-    });
-    store(b, to, result, to.start(batch, head), first, p.queries, first_column, p.width);
+    const Window made{to.start(batch, head), first, p.queries, first_column, p.width};
+    const Expr wanted = again ? is_spoilt(b, result, to, made) : b.truth(true);
+    b.loop(range.begin / side * side, select(wanted, range.end, zero), b.literal(key.index, side),
+           [&](const Expr& first_key) {
+             scores.clear();
+             scores.add(p.q.by_width(q, p.q.start(batch, head), first, p.queries),
+                        p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys), zero, p.width);
+             for (int i = 0; i < tile.own_rows; ++i)
+               for (int j = 0; j < tile.own_columns; ++j) {
+                 const int place = i * tile.own_columns + j;
+                 const AttentionParameters::Score score =
+                     p.score(batch, head, first + scores.row(i).as(key.index),
+                             first_key + scores.column(j).as(key.index), scores.sums[place]);
+                 Share of(b, p, of_rows[static_cast<std::size_t>(i)], score);
+                 if (again) hidden.set(place, of.hide(b, p, score));
+                 shares.set(place, of.share);
+                 slopes.set(place, of.slope);
+               }
+             scores.clear();
+             scores.add(given.grad.by_width(grad, given.grad.start(batch, head), first, p.queries),
+                        p.v.by_width(v, p.v.start(batch, kv_head), first_key, p.keys), zero, p.values);
+             for (int i = 0; i < tile.own_rows; ++i)
+               for (int j = 0; j < tile.own_columns; ++j) {
+                 const int place = i * tile.own_columns + j;
+                 const Expr inner = shares[place] * (scores.sums[place] - of_rows[static_cast<std::size_t>(i)].delta);
+                 const Expr outer = inner * slopes[place];
+                 weights.store(scores, i, j, again ? select(hidden[place] != 0, b.literal(p.type, 0), outer) : outer);
+               }
+             const Expr start = p.k.start(batch, kv_head), end = min(first_key + side, p.keys);
+             if (!again) {
+               result.add(weights.resident, p.k.by_time(keys, start, first_column, p.width), first_key, end);
+               return;
+             }
+             result.add(weights.resident, p.k.finite_by_time(keys, start, first_column, p.width), first_key, end);
+             add_not_finite(b, result, weights, p.k, {start, first, p.queries, first_column, p.width}, first_key, end,
+                            [&](const Expr& query, const Expr& at) { return p.sees(batch, head, query, at); });
+           });
+    store(b, to, result, made, wanted);
     return b.finish();
   }
 };
@@ -124,13 +146,16 @@ struct KeyGradKernel {
   AttentionKey key;
   int side, columns;
   Loading q, k, v, grad, queries, grads;
+  bool again;
 
   Kernel kernel() const {
+    using Use = AttentionParameters::Use;
     const Tile tile = score_tile(key, side, side);
-    Builder b("attention_key_grad", tile.threads());
+    Builder b(again ? "attention_key_grad_again" : "attention_key_grad", tile.threads());
     AttentionParameters p(b, key);
     const Given given(b, p);
-    const Sequence to_key = p.sequence(true), to_value = p.sequence(true);
+    const Use use = again ? Use::Both : Use::Written;
+    const Sequence to_key = p.sequence(use), to_value = p.sequence(use);
     const Expr block = b.block().as(key.index), rest = block / given.tiles;
     const Expr zero = b.literal(key.index, 0), one = b.literal(key.index, 1);
     const Expr first_key = block % given.tiles * side, first_column = rest % given.chunks * columns;
@@ -141,12 +166,22 @@ struct KeyGradKernel {
     TileProduct of_value = of_key.beside(queries);
     const Weights weights(b, key.dtype, tile);
     const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
+    const Local hidden = b.local(DType::I32, std::int64_t{tile.own_rows} * tile.own_columns);
     of_key.clear();
     of_value.clear();
+    const Window made_key{to_key.start(batch, kv_head), first_key, p.keys, first_column, p.width};
+    const Window made_value{to_value.start(batch, kv_head), first_key, p.keys, first_column, p.values};
+    Expr wanted = b.truth(true);
+    if (again) {
+      const Expr spoilt_key = is_spoilt(b, of_key, to_key, made_key);
+      wanted = spoilt_key | is_spoilt(b, of_value, to_value, made_value);
+    }
 
     const AttentionParameters::Range range = p.queries_of(first_key, side);
     b.loop(kv_head * p.shared, (kv_head + 1) * p.shared, one, [&](const Expr& head) {
-      b.loop(range.begin / side * side, range.end, b.literal(key.index, side), [&](const Expr& first) {
+      const Expr last = select(wanted, range.end, zero);
+      b.loop(range.begin / side * side, last, b.literal(key.index, side), [&](const Expr& first) {
+        const auto sees = [&](const Expr& at, const Expr& query) { return p.sees(batch, head, query, at); };
         const Expr end = min(first + side, p.queries), start = p.q.start(batch, head);
         const Expr grad_start = given.grad.start(batch, head);
         std::vector<OfQuery> of_columns;
@@ -159,13 +194,22 @@ struct KeyGradKernel {
         for (int i = 0; i < tile.own_rows; ++i)
           for (int j = 0; j < tile.own_columns; ++j) {
             const int place = i * tile.own_columns + j;
-            const Share of(b, p, of_columns[static_cast<std::size_t>(j)],
-                           p.score(batch, head, first + scores.column(j).as(key.index),
-                                   first_key + scores.row(i).as(key.index), scores.sums[place]));
+            const AttentionParameters::Score score =
+                p.score(batch, head, first + scores.column(j).as(key.index), first_key + scores.row(i).as(key.index),
+                        scores.sums[place]);
+            Share of(b, p, of_columns[static_cast<std::size_t>(j)], score);
+            if (again) hidden.set(place, of.hide(b, p, score));
             weights.store(scores, i, j, of.share);
             slopes.set(place, of.share * of.slope);
           }
-        of_value.add(weights.resident, given.grad.by_time(grads, grad_start, first_column, p.values), first, end);
+        if (again) {
+          of_value.add(weights.resident, given.grad.finite_by_time(grads, grad_start, first_column, p.values), first,
+                       end);
+          add_not_finite(b, of_value, weights, given.grad, {grad_start, first_key, p.keys, first_column, p.values},
+                         first, end, sees);
+        } else {
+          of_value.add(weights.resident, given.grad.by_time(grads, grad_start, first_column, p.values), first, end);
+        }
         scores.clear();
         scores.add(p.v.by_width(v, p.v.start(batch, kv_head), first_key, p.keys),
                    given.grad.by_width(grad, grad_start, first, p.queries), zero, p.values);
@@ -173,13 +217,19 @@ struct KeyGradKernel {
           for (int j = 0; j < tile.own_columns; ++j) {
             const int place = i * tile.own_columns + j;
             const Expr delta = of_columns[static_cast<std::size_t>(j)].delta;
-            weights.store(scores, i, j, slopes[place] * (scores.sums[place] - delta));
+            const Expr outer = slopes[place] * (scores.sums[place] - delta);
+            weights.store(scores, i, j, again ? select(hidden[place] != 0, b.literal(p.type, 0), outer) : outer);
           }
-        of_key.add(weights.resident, p.q.by_time(queries, start, first_column, p.width), first, end);
+        if (again) {
+          of_key.add(weights.resident, p.q.finite_by_time(queries, start, first_column, p.width), first, end);
+          add_not_finite(b, of_key, weights, p.q, {start, first_key, p.keys, first_column, p.width}, first, end, sees);
+        } else {
+          of_key.add(weights.resident, p.q.by_time(queries, start, first_column, p.width), first, end);
+        }
       });
     });
-    store(b, to_key, of_key, to_key.start(batch, kv_head), first_key, p.keys, first_column, p.width);
-    store(b, to_value, of_value, to_value.start(batch, kv_head), first_key, p.keys, first_column, p.values);
+    store(b, to_key, of_key, made_key, wanted);
+    store(b, to_value, of_value, made_value, wanted);
     return b.finish();
   }
 };
@@ -226,7 +276,7 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
     const Array like = read(call.in[i]);
     made.push_back(gpu.allocate(call.out[i], dense_strides(like.shape, order_of(like.shape, like.strides))));
   }
-  if (attend(gpu, op, call, log_sum, made)) return true;
+  const bool attended = attend(gpu, op, call, log_sum, made);
   const Array delta = gpu.read_contiguous(call.in[Op::delta], held_delta);
   const AttentionKey key = attention_key(gpu, call, op.causal, op.window, {grad, made[0], made[1], made[2]});
   const int side = attention_side(q.dtype);
@@ -243,12 +293,15 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
     gpu.launch(kernel, of.shape[0] * of.shape[1] * chunks * tiles, arguments);
   };
   const int columns = attention_columns(width), both = attention_columns(std::max(width, values));
-  launch(
-      QueryGradKernel{key, side, columns, load_width(q), load_width(k), load_width(v), load_width(grad), load_time(k)},
-      columns, width, q.shape[2], q, {made[0]});
-  launch(KeyGradKernel{key, side, both, load_width(q), load_width(k), load_width(v), load_width(grad), load_time(q),
-                       load_time(grad)},
-         both, std::max(width, values), k.shape[2], k, {made[1], made[2]});
+  for (const bool again : {false, true}) {
+    if (again ? !hides(key, call) : attended) continue;
+    launch(QueryGradKernel{key, side, columns, load_width(q), load_width(k), load_width(v), load_width(grad),
+                           load_time(k), again},
+           columns, width, q.shape[2], q, {made[0]});
+    launch(KeyGradKernel{key, side, both, load_width(q), load_width(k), load_width(v), load_width(grad), load_time(q),
+                         load_time(grad), again},
+           both, std::max(width, values), k.shape[2], k, {made[1], made[2]});
+  }
   return true;
 }
 
