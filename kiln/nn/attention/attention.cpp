@@ -67,7 +67,15 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const AttentionOptions
   return forward(x, none, options);
 }
 
-Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, KvCache& cache, const AttentionOptions& options) const {
+Tensor<3> without_padding(const Tensor<3>& x, const Tensor<2, Bool>& padding) {
+  const std::int64_t time = x.dim(1);
+  if (padding.empty() || padding.dim(0) != x.dim(0) || padding.dim(1) < time) return x;
+  const Value there = unsqueeze(narrow(padding.value(), 1, padding.dim(1) - time, time), 2);
+  return Tensor<3>(where(logical_or(there, is_finite(x.value())), x.value(), 0.0));
+}
+
+Tensor<3> MultiHeadAttention::forward(const Tensor<3>& given, KvCache& cache, const AttentionOptions& options) const {
+  const Tensor<3> x = without_padding(given, options.padding);
   const std::int64_t kv_heads = kv_heads_of(*this), start = cache.length(), time = x.dim(1), length = start + time;
   const auto turned = [&](const Value& y, std::int64_t first) {
     if (!rotary) return y;
@@ -111,7 +119,7 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, KvCache& cache, const 
 
 Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const Tensor<3>& context,
                                       const AttentionOptions& options) const {
-  return recall(x, remember(context), options);
+  return recall(x, remember(without_padding(context, options.padding)), options);
 }
 
 KvCache MultiHeadAttention::cache(std::int64_t batch, std::int64_t capacity) const {

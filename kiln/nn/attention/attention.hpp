@@ -25,6 +25,10 @@ struct AttentionOptions {
       {};  // [batch, time]: where x's moments stand for rotary encoding; none: one after the other
 };
 
+/// x [batch, time, width], the last of the keys that `padding` [batch, keys] speaks of, with 0 for what is not finite where
+/// there is no element: 0 times that would reach the gradients of weights. x itself without padding, or one of other sizes.
+Tensor<3> without_padding(const Tensor<3>& x, const Tensor<2, Bool>& padding);
+
 /// `heads` of them ask; keys and values may have fewer heads, each of which serves the same number of neighbours: as many
 /// as key.weight has room for (Ainslie et al., "GQA", 2023).
 struct MultiHeadAttention {

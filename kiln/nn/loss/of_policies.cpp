@@ -59,7 +59,7 @@ Value improve(const GrpoLoss& loss, const Answers& a) {
   }
   if (a.mask.empty()) return mean(each, {1});
   const Value mask = cast(a.mask.value(), now.dtype());
-  return sum(each * mask, {1}) / maximum(sum(mask, {1}), 1);
+  return sum(where(a.mask.value(), each, 0.0), {1}) / maximum(sum(mask, {1}), 1);
 }
 
 }  // namespace

@@ -36,7 +36,9 @@ Tensor<3> TransformerEncoderLayer::forward(const Tensor<3>& x, const AttentionOp
   KvCache none;
   return forward(x, none, options);
 }
-Tensor<3> TransformerEncoderLayer::forward(const Tensor<3>& x, KvCache& cache, const AttentionOptions& options) const {
+Tensor<3> TransformerEncoderLayer::forward(const Tensor<3>& given, KvCache& cache,
+                                           const AttentionOptions& options) const {
+  const Tensor<3> x = without_padding(given, options.padding);
   return fed_forward(*this, beside(*this, x, attention_norm,
                                    [&](const Tensor<3>& y) { return attention.forward(y, cache, options); }));
 }
@@ -44,10 +46,11 @@ Tensor<3> TransformerEncoderLayer::forward(const Tensor<3>& x, KvCache& cache, c
 Tensor<3> TransformerDecoderLayer::forward(const Tensor<3>& x, const Tensor<3>& context,
                                            const DecoderOptions& options) const {
   KvCache none;
-  return forward(x, none, cross_attention.remember(context), options);
+  return forward(x, none, cross_attention.remember(without_padding(context, options.cross.padding)), options);
 }
-Tensor<3> TransformerDecoderLayer::forward(const Tensor<3>& x, KvCache& cache, const KvCache& memory,
+Tensor<3> TransformerDecoderLayer::forward(const Tensor<3>& given, KvCache& cache, const KvCache& memory,
                                            const DecoderOptions& options) const {
+  const Tensor<3> x = without_padding(given, options.self.padding);
   const Tensor<3> own =
       beside(*this, x, attention_norm, [&](const Tensor<3>& y) { return attention.forward(y, cache, options.self); });
   return fed_forward(*this, beside(*this, own, cross_attention_norm, [&](const Tensor<3>& y) {

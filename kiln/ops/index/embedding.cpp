@@ -37,8 +37,8 @@ Value factors(const Value& weight, const Value& indices, const EmbeddingBagOptio
     result = cast(entry_weights, weight.dtype());
   }
   if (!options.padding_index) return result;
-  const Value counts = cast(ne(indices, *options.padding_index), weight.dtype());
-  return result ? result * counts : counts;
+  const Value counts = ne(indices, *options.padding_index);
+  return result ? where(counts, result, 0.0) : cast(counts, weight.dtype());
 }
 
 /// [bags, entries, size] -> [bags, size]

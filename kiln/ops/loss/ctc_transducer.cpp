@@ -51,7 +51,10 @@ Value ctc_loss(const Value& log_probs, const Value& targets, const Value& input_
 
   const DType dtype = log_probs.dtype();
   const Value wide = cast(log_probs, size_of(dtype) == 2 ? DType::F32 : dtype);
-  const Value scores = gather(transpose(wide, 0, 1), 2, expand(unsqueeze(emitted, 1), {batch, time, states}));
+  const Value all = gather(transpose(wide, 0, 1), 2, expand(unsqueeze(emitted, 1), {batch, time, states}));
+  // What stands behind a sequence's end reaches nothing.
+  const Value there = lt(arange(0, time, 1, targets.device()), unsqueeze(input_lengths, 1));
+  const Value scores = where(unsqueeze(there, 2), all, 0.0);
   const Value sizes = cast(target_lengths, DType::I64);
   Value losses = emit_all(op::Ctc{}, {scores, skips, cast(input_lengths, DType::I64), 2 * sizes + 1})[op::Ctc::loss];
   if (options.zero_infinity) losses = where(is_inf(losses), 0.0, losses);
@@ -70,7 +73,15 @@ Value rnnt_loss(const Value& logits, const Value& targets, const Value& logit_le
                       " places for ", labels, " labels; ", places, " are needed");
 
   const DType dtype = logits.dtype();
-  const Value scores = log_softmax(cast(logits, size_of(dtype) == 2 ? DType::F32 : dtype), 3);
+  // What stands behind the end of frames or labels reaches nothing, nor does a gradient from there.
+  const auto before = [&](std::int64_t count, const Value& lengths, bool last) {
+    const Value place = arange(0, count, 1, logits.device()), end = unsqueeze(lengths, 1);
+    return last ? le(place, end) : lt(place, end);
+  };
+  const Value there =
+      logical_and(unsqueeze(before(time, logit_lengths, false), 2), unsqueeze(before(places, target_lengths, true), 1));
+  const Value inside = where(unsqueeze(there, 3), logits, 0.0);
+  const Value scores = log_softmax(cast(inside, size_of(dtype) == 2 ? DType::F32 : dtype), 3);
   const Value next = within(targets, target_lengths, options.blank);
   const Value index = expand(reshape(next, {batch, 1, labels, 1}), {batch, time, labels, 1});
   const Value label_scores = squeeze(gather(narrow(scores, 2, 0, labels), 3, index), 3);

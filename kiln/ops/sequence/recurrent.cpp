@@ -53,8 +53,12 @@ void check(const Layer& layer, const Value& x, const RecurrentState& state, cons
                       lengths);
 }
 
-RecurrentPass pass(const Layer& layer, const Value& x, const RecurrentState& state, const Value& lengths) {
-  check(layer, x, state, lengths);
+RecurrentPass pass(const Layer& layer, const Value& given_x, const RecurrentState& state, const Value& lengths) {
+  check(layer, given_x, state, lengths);
+  // What stands behind the end of a row reaches nothing, nor does a gradient from there: 0 times infinity would.
+  const Value there = lengths ? lt(arange(0, given_x.dim(1), 1, given_x.device()), unsqueeze(lengths, 1)) : Value();
+  const auto inside = [&](const Value& each) { return there ? where(unsqueeze(there, 2), each, 0.0) : each; };
+  const Value x = inside(given_x);
   const auto& [name, kind, weights, options] = layer;
   const std::int64_t hidden = layer.hidden(), out = layer.out();
   const bool lstm = kind == RecurrentKind::Lstm, resets_after = kind == RecurrentKind::Gru && options.reset_after;
@@ -89,8 +93,9 @@ RecurrentPass pass(const Layer& layer, const Value& x, const RecurrentState& sta
                            .reverse = options.reverse};
   const bool tracked = std::any_of(in.begin(), in.end(), [](const Value& value) { return value.tracked(); });
   const Values results = emit_all(op::RecurrentLayer{cell, tracked && grad_enabled()}, in);
-  if (!lstm) return {results[0], {results[1], {}}};
-  return {results[0], {narrow(results[1], 1, 0, out), narrow(results[1], 1, out, hidden)}};
+  const Value outputs = inside(results[0]);
+  if (!lstm) return {outputs, {results[1], {}}};
+  return {outputs, {narrow(results[1], 1, 0, out), narrow(results[1], 1, out, hidden)}};
 }
 
 }  // namespace
