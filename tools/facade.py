@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Headers of kiln/ops that hold parts of functions and ops, which nobody else calls.
 PARTS = {"scalar_math", "slopes", "precision", "special_math", "functions", "point", "matrix", "update",
-         "interpolation", "draws", "taps", "recurrent_cell", "another_view"}
+         "interpolation", "length", "draws", "taps", "recurrent_cell", "another_view"}
 KEYWORDS = {"requires", "static_assert", "decltype", "noexcept", "sizeof", "if", "for", "while", "switch", "return",
             "explicit", "operator", "alignas", "append"}  # append: how a type is written in sentences
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)

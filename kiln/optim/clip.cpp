@@ -1,21 +1,40 @@
 #include "kiln/optim/clip.hpp"
 
+#include <limits>
 #include <utility>
+
+#include "kiln/ops/linalg/length.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
 
 namespace kiln {
 namespace {
 
 constexpr double kNotZero = 1e-6;  // PyTorch's, against 0 / 0
 
-Value square_sum(const Value& grad) { return sum(square(cast(grad, promote(grad.dtype(), DType::F32)))); }
+DType wide(DType dtype) { return promote(dtype, DType::F32); }
 
-Value norm_of(const GradientsParams& grads) {
-  Value total;
+SquareSums sums_of(const Value& grad, DType dtype) { return square_sums(cast(grad, dtype), all_dims(grad)); }
+
+Length length_of(const GradientsParams& grads) {
+  DType dtype = DType::F32;
+  for (const auto& [path, grad] : grads.by_path) dtype = promote(dtype, grad.dtype());
+  std::optional<SquareSums> total;
   for (const auto& [path, grad] : grads.by_path) {
-    const Value part = cast(square_sum(grad), DType::F32);
-    total = total.empty() ? part : total + part;
+    const SquareSums own = sums_of(grad, dtype);
+    total = total ? *total + own : own;
   }
-  return sqrt(total);
+  return kiln::length_of(*total);
+}
+
+/// grad times `share`, in which `length` is its own or that of several. Where that is beyond the type, though no element is,
+/// it goes by a length that is not; and where an element is no number, or infinite, all become NaN.
+Value scaled(const Value& grad, const Length& length, const Value& share, const Value& most) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Value fits = is_finite(length.value),
+              first = where(fits, 1.0, full({}, length.factor, grad.device(), share.dtype()));
+  const Value rest = minimum(most / length.lowered, 1 / length.factor);
+  const Value second = where(fits, share, where(is_finite(length.lowered), rest, nan));
+  return grad * cast(first, grad.dtype()) * cast(second, grad.dtype());
 }
 
 void require_limit(std::string_view function, double limit) {
@@ -23,33 +42,33 @@ void require_limit(std::string_view function, double limit) {
 }
 
 /// The norm of each unit, broadcasting to `x`.
-Value unit_norms(const Value& x) {
+Length unit_norms(const Value& x) {
   Dims inner;
   for (int i = x.rank() > 1 ? 1 : 0; i < x.rank(); ++i) inner.push_back(i);
-  const Value squares = square(cast(x, promote(x.dtype(), DType::F32)));
-  return sqrt(x.rank() == 0 ? squares : sum(squares, inner, true));
+  return kiln::length_of(square_sums(cast(x, wide(x.dtype())), inner, true));
 }
 
 }  // namespace
 
 Tensor<0> global_norm(const GradientsParams& grads) {
   require<ArgumentError>(!grads.by_path.empty(), "global_norm: there are no gradients");
-  return Typed{norm_of(grads)};
+  return Typed{length_of(grads).value};
 }
 
 GradientsParams clip_by_global_norm(GradientsParams grads, double limit) {
   require_limit("clip_by_global_norm", limit);
   if (grads.by_path.empty()) return grads;
-  const Value scale = minimum(limit / (norm_of(grads) + kNotZero), 1.0);
-  for (auto& [path, grad] : grads.by_path) grad = grad * cast(scale, grad.dtype());
+  const Length length = length_of(grads);
+  const Value share = minimum(limit / (length.value + kNotZero), 1.0);
+  for (auto& [path, grad] : grads.by_path) grad = scaled(grad, length, share, limit);
   return grads;
 }
 
 GradientsParams clip_by_norm(GradientsParams grads, double limit) {
   require_limit("clip_by_norm", limit);
   for (auto& [path, grad] : grads.by_path) {
-    const Value scale = minimum(limit / (sqrt(square_sum(grad)) + kNotZero), 1.0);
-    grad = grad * cast(scale, grad.dtype());
+    const Length length = kiln::length_of(sums_of(grad, wide(grad.dtype())));
+    grad = scaled(grad, length, minimum(limit / (length.value + kNotZero), 1.0), limit);
   }
   return grads;
 }
@@ -67,9 +86,9 @@ GradientsParams clip_adaptively(GradientsParams grads, const std::map<std::strin
   for (auto& [path, grad] : grads.by_path) {
     const auto param = params.find(path);
     require<ArgumentError>(param != params.end(), "clip_adaptively: there is no parameter '", path, '\'');
-    const Value most = maximum(unit_norms(param->second), least) * limit;
-    const Value scale = minimum(most / maximum(unit_norms(grad), kNotZero), 1.0);
-    grad = grad * cast(scale, grad.dtype());
+    const Value most = maximum(unit_norms(param->second).value, least) * limit;
+    const Length length = unit_norms(grad);
+    grad = scaled(grad, length, minimum(most / maximum(length.value, kNotZero), 1.0), most);
   }
   return grads;
 }

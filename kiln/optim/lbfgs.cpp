@@ -15,7 +15,11 @@ constexpr double kFall = 1e-4, kFlat = 0.9;
 // Differences of less curvature would make the direction no way down (PyTorch's).
 constexpr double kLeastCurvature = 1e-10;
 
-double dot(const Value& a, const Value& b) { return sum(a * b).item(); }
+/// Again in float64 where products left the range of float32.
+double dot(const Value& a, const Value& b) {
+  const double plain = sum(a * b).item();
+  return std::isfinite(plain) && plain != 0 ? plain : sum(cast(a, DType::F64) * cast(b, DType::F64)).item();
+}
 double largest(const Value& x) { return x.numel() == 0 ? 0 : max(abs(x)).item(); }
 
 /// Where the cubic through two points of a function, with its slopes there, is least, within [low, high] (Nocedal,

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/ops/linalg/length.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
@@ -60,9 +62,14 @@ void require_positive(std::string_view rule, std::initializer_list<Option> optio
 
 Value moving_average(const Value& old, const Value& fresh, double share) { return old * share + fresh * (1 - share); }
 
-Value norm(const Value& x) { return sqrt(sum(square(x))); }
+Value norm(const Value& x) { return euclidean_length(x.detach(), all_dims(x)); }
 
-Value root_mean_square(const Value& x) { return sqrt(mean(square(x))); }
+Value root_mean_square(const Value& x) {
+  const double count = static_cast<double>(std::max<std::int64_t>(x.numel(), 1));
+  const Value plain = mean(square(x)), root = sqrt(plain);
+  // Squares beyond the range of the type leave infinity or nothing.
+  return where(logical_or(is_inf(plain), lt(plain, 1e-27)), norm(x) / std::sqrt(count), root);
+}
 
 Value as_matrix(std::string_view rule, const Value& x) {
   require<ArgumentError>(x.rank() >= 2, rule, ": a parameter of shape ", x.shape(),

@@ -92,11 +92,16 @@ Value all_close(const Value& x, const Value& y, double relative, double absolute
 
 Value lerp(const Value& x, const Value& y, const Value& weight) {
   broadcast("lerp", broadcast("lerp", x.shape(), y.shape()), weight.shape());
-  const Value step = y - x;
+  const Value whole = y - x, beyond = whole.is_scalar() ? Value() : is_inf(whole);
+  const Value step = beyond ? where(beyond, 0.0, whole) : whole;
   // From the nearer end, so that both ends are met exactly.
-  if (weight.is_scalar()) return weight.scalar().to<double>() < 0.5 ? x + step * weight : y - step * (1 - weight);
-  const Value is_far = ge(weight, 0.5);
-  return where(is_far, y, x) + step * (weight - cast(is_far, weight.dtype()));
+  const auto from_an_end = [&] {
+    if (weight.is_scalar()) return weight.scalar().to<double>() < 0.5 ? x + step * weight : y - step * (1 - weight);
+    const Value is_far = ge(weight, 0.5);
+    return where(is_far, y, x) + step * (weight - cast(is_far, weight.dtype()));
+  };
+  // The ends may be farther apart than the largest number.
+  return beyond ? where(beyond, x * (1 - weight) + y * weight, from_an_end()) : from_an_end();
 }
 Value addcmul(const Value& x, const Value& a, const Value& b, const Value& scale) { return x + a * b * scale; }
 Value addcdiv(const Value& x, const Value& a, const Value& b, const Value& scale) { return x + a / b * scale; }

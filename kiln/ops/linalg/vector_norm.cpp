@@ -7,8 +7,10 @@
 #include "kiln/ops/elementwise/powers.hpp"
 #include "kiln/ops/elementwise/precision.hpp"
 #include "kiln/ops/fusion_traits.hpp"
+#include "kiln/ops/linalg/length.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/linalg/matrix.hpp"
+#include "kiln/ops/reduce/statistics.hpp"
 
 namespace kiln {
 namespace {
@@ -16,7 +18,8 @@ namespace {
 using op::Precision;
 using op::rows_of;
 
-Value norm_of(const Value& x, double p, const Dims& dims, bool keep) {
+/// Of elements whose powers stay within the range of the type.
+Value plain_norm(const Value& x, double p, const Dims& dims, bool keep) {
   if (p == 0) return sum(where(ne(x, 0), 1.0, sign(x)), dims, keep);  // of zeros: 0, without a slope
   if (p == 1) return sum(abs(x), dims, keep);
   if (p == 2) return sqrt_or_zero(sum(square(x), dims, keep));
@@ -30,6 +33,16 @@ Value singular_values(const Value& a) {
   const Value values = svdvals(a);
   if (values.dim(-1) == 0) return values;
   return where(eq(narrow(values, -1, 0, 1), 0), 0.0, values);
+}
+
+/// Is a norm made of powers that may leave the range of the type where it does not?
+bool takes_powers(double p) { return p > 0 && p != 1 && p != kInfinity; }
+
+Value norm_of(const Value& x, double p, const Dims& dims, bool keep) {
+  if (p == 2) return euclidean_length(x, dims, keep);
+  if (!takes_powers(p)) return plain_norm(x, p, dims, keep);
+  const auto [inside, factor] = in_range(x, dims, p);
+  return unscaled(plain_norm(inside, p, dims, keep), factor);
 }
 
 }  // namespace
@@ -88,8 +101,12 @@ Value cosine_similarity(const Value& x, const Value& y, Dim dim, double epsilon)
   const Shape shape = broadcast("cosine_similarity", x.shape(), y.shape());
   const int at = wrap_dim("cosine_similarity", dim, shape.size());
   const Value a = expand(precision.enter(x), shape), b = expand(precision.enter(y), shape);
-  const auto length = [&](const Value& v) { return maximum(vector_norm(v, 2, {at}), epsilon); };
-  return precision.leave(vecdot(a, b, at) / (length(a) * length(b)));
+  const InRange first = in_range(a, {at}), second = in_range(b, {at});
+  const auto length = [&](const InRange& v) {
+    const Value inside = sqrt_or_zero(sum(square(v.x), {at}));
+    return maximum(inside, factor_beside(inside, v.factor) * epsilon);
+  };
+  return precision.leave(vecdot(first.x, second.x, at) / (length(first) * length(second)));
 }
 
 Value pairwise_distance(const Value& x, const Value& y, double p, bool keep) {
@@ -136,7 +153,7 @@ class Distances {
     b_ = side_by_side_ ? reshape(reshape(transpose(b), {b.numel()}), shape) : reshape(b, shape);
   }
   Value operator()(const Value& a) const {
-    return vector_norm(unsqueeze(a, side_by_side_ ? -1 : -2) - b_, p_, {side_by_side_ ? -2 : -1});
+    return plain_norm(unsqueeze(a, side_by_side_ ? -1 : -2) - b_, p_, {side_by_side_ ? -2 : -1}, false);
   }
 
  private:
@@ -156,12 +173,21 @@ std::int64_t most_differences(const Device& device) {
 
 Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
   const Precision precision("cdist", {x, y});
-  const Value a = precision.enter(x), b = precision.enter(y);
+  Value a = precision.enter(x), b = precision.enter(y);
   op::require_matrix("cdist", a);
   op::require_matrix("cdist", b);
   require<ShapeError>(a.dim(-1) == b.dim(-1), "cdist: ", x, " and ", y, " have rows of ", a.dim(-1), " and ", b.dim(-1),
                       " elements");
   require<ArgumentError>(!through_matmul || p == 2, "cdist: through matmul p must be 2, got ", p);
+  require<ArgumentError>(p == p, "cdist: p is NaN");
+  Value factor;
+  if (takes_powers(p)) {  // one for all: to have one for each distance takes as long as the distances
+    const auto own = [&](const Value& of) { return reshape(range_factor(of, all_dims(of), p), {}); };
+    factor = minimum(own(a), own(b));
+    a = a * factor;
+    b = b * factor;
+  }
+  const auto leave = [&](const Value& distances) { return precision.leave(factor ? distances / factor : distances); };
   if (!through_matmul) {
     const std::int64_t rows = rows_of(a.shape()), each = std::max<std::int64_t>(1, b.numel());
     const std::int64_t step = std::max<std::int64_t>(1, most_differences(a.device()) / each);
@@ -169,13 +195,13 @@ Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
     Values parts;
     for (std::int64_t begin = 0; begin < std::max<std::int64_t>(rows, 1); begin += step)
       parts.push_back(distances(narrow(a, -2, begin, std::min(step, rows - begin))));
-    return precision.leave(parts.size() == 1 ? parts[0] : cat(parts, -2));
+    return leave(parts.size() == 1 ? parts[0] : cat(parts, -2));
   }
   // Distances to a common centre are the least of those that are subtracted.
   const Value centre = mean(b, {-2}, true), from = a - centre, to = b - centre;
   const Value squares =
       sum(square(from), {-1}, true) + unsqueeze(sum(square(to), {-1}), -2) - 2 * matmul(from, transpose(to));
-  return precision.leave(sqrt_or_zero(relu(squares)));
+  return leave(sqrt_or_zero(relu(squares)));
 }
 
 }  // namespace kiln

@@ -5,6 +5,7 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/elementwise/powers.hpp"
 #include "kiln/ops/elementwise/precision.hpp"
+#include "kiln/ops/linalg/length.hpp"
 #include "kiln/ops/linalg/vector_norm.hpp"
 #include "kiln/ops/reduce/quantile.hpp"
 #include "kiln/ops/reduce/scan.hpp"
@@ -78,7 +79,10 @@ Value masked_var(const Value& x, const Value& mask, const Dims& dims, int correc
   return cast(squares / maximum(count(x, mask, dims, keep, inside) - correction, 0), answered(x));
 }
 Value masked_std(const Value& x, const Value& mask, const Dims& dims, int correction, bool keep) {
-  return sqrt_or_zero(masked_var(x, mask, dims, correction, keep));
+  const Value inside = masked("masked_std", widened(x), mask, 0);
+  return cast(root_of_variance(inside, inside, dims,
+                               [&](const Value& scaled) { return masked_var(scaled, mask, dims, correction, keep); }),
+              answered(x));
 }
 Value masked_norm(const Value& x, const Value& mask, double p, const Dims& dims, bool keep) {
   const bool smallest = p < 0;  // to which an element of 0 would be all

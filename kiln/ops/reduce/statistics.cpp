@@ -5,11 +5,12 @@
 
 #include "kiln/ops/elementwise/powers.hpp"
 #include "kiln/ops/elementwise/precision.hpp"
+#include "kiln/ops/linalg/length.hpp"
+#include "kiln/ops/linalg/vector_norm.hpp"
 
 namespace kiln {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// The elements that count, with `instead` in place of NaN, and how many there are along `dims`, which are kept.
@@ -59,7 +60,7 @@ Dims all_dims(const Value& x) {
 }
 
 Value deviation(const Value& x, const Dims& dims, int correction, bool keep) {
-  return sqrt_or_zero(variance(x, dims, correction, keep));
+  return root_of_variance(x, x, dims, [&](const Value& scaled) { return variance(scaled, dims, correction, keep); });
 }
 
 VarianceAndMean variance_and_mean(const Value& x, const Dims& dims, int correction, bool keep) {
@@ -125,7 +126,8 @@ Value nanvar(const Value& x, const Dims& dims, int correction, bool keep) {
   return keep ? result : without(result, dims);
 }
 Value nanstd(const Value& x, const Dims& dims, int correction, bool keep) {
-  return sqrt_or_zero(nanvar(x, dims, correction, keep));
+  return root_of_variance(x, is_float(x.dtype()) ? where(is_nan(x), 0.0, x) : x, dims,
+                          [&](const Value& scaled) { return nanvar(scaled, dims, correction, keep); });
 }
 
 Value cov(const Value& x, int correction) {
@@ -156,7 +158,7 @@ Value cov(const Value& x, const CovOptions& options) {
 
 Value corrcoef(const Value& x) {
   const Value centered = centered_rows("corrcoef", x);
-  const Value normalised = centered / sqrt(sum(square(centered), {1}, true));
+  const Value normalised = centered / vector_norm(centered, 2, {1}, true);
   return matmul(normalised, transpose(normalised));
 }
 

@@ -9,7 +9,7 @@ namespace kiln {
 /// 0, 1, ... to the last dimension of x: what a statistic of everything is over.
 Dims all_dims(const Value& x);
 
-/// The square root of the variance.
+/// The square root of the variance, right where the variance itself leaves the range of the type.
 Value deviation(const Value& x, const Dims& dims, int correction = 1, bool keep = false);
 struct VarianceAndMean {
   Value variance, mean;

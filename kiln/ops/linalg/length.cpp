@@ -1,0 +1,83 @@
+#include "kiln/ops/linalg/length.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/ops/elementwise/powers.hpp"
+#include "kiln/ops/scope/no_grad.hpp"
+
+namespace kiln {
+namespace {
+
+/// Powers of two. Squares of elements below `high` and their sums are finite, those of elements from `low` on keep their
+/// digits; `down` and `up` bring what lies beyond to where the same holds.
+struct Bounds {
+  int high, low, down, up;
+  int least_sum;  // of squares, from which on they have their digits
+  int power;      // within which any power lies that is taken
+  int reciprocal;
+};
+constexpr Bounds kFloat{48, -48, -80, 80, -90, 96, 125}, kDouble{480, -480, -600, 700, -900, 900, 1020};
+
+const Bounds& bounds_of(const Value& x) { return x.dtype() == DType::F64 ? kDouble : kFloat; }
+double two_to(double power) { return std::exp2(power); }
+
+}  // namespace
+
+Value range_factor(const Value& x, const Dims& dims, double p) {
+  const auto number = [&](double of) { return full({}, of, x.device(), x.dtype()); };
+  if (x.numel() == 0 || x.dtype() == DType::F16) return number(1);
+  const NoGrad pause;
+  const Bounds& bounds = bounds_of(x);
+  const Value most = max(abs(x.detach()), dims, true), one = number(1);
+  if (p == 2)
+    return where(ge(most, two_to(bounds.high)), number(two_to(bounds.down)),
+                 where(lt(most, two_to(bounds.low)), number(two_to(bounds.up)), one));
+  const double reach = two_to(std::min<double>(bounds.power / std::abs(p), 1000)), end = two_to(bounds.reciprocal);
+  const Value far =
+      logical_and(logical_and(is_finite(most), gt(most, 0)), logical_or(ge(most, reach), lt(most, 1 / reach)));
+  return where(far, one / clamp(where(far, most, one), 1 / end, end), one);
+}
+
+InRange in_range(const Value& x, const Dims& dims, double p) {
+  const Value factor = range_factor(x, dims, p);
+  return {x * factor, factor};
+}
+
+Value factor_beside(const Value& x, const Value& factor) {
+  return factor.rank() == 0 || factor.rank() == x.rank() ? factor : reshape(factor, x.shape());
+}
+Value unscaled(const Value& x, const Value& factor) { return x / cast(factor_beside(x, factor), x.dtype()); }
+
+SquareSums square_sums(const Value& x, const Dims& dims, bool keep) {
+  const Bounds& bounds = bounds_of(x);
+  const auto of = [&](const Value& each) { return sum(square(each), dims, keep); };
+  return {of(x), of(x * two_to(bounds.down)), of(x * two_to(bounds.up))};
+}
+
+SquareSums operator+(const SquareSums& a, const SquareSums& b) {
+  return {a.plain + b.plain, a.lowered + b.lowered, a.raised + b.raised};
+}
+
+Length length_of(const SquareSums& sums) {
+  const Bounds& bounds = bounds_of(sums.plain);
+  const Value lowered = sqrt(sums.lowered), raised = sqrt(sums.raised) * two_to(-bounds.up);
+  const Value small = where(lt(sums.plain, two_to(bounds.least_sum)), raised, sqrt(sums.plain));
+  const Value large = lowered * two_to(-bounds.down);
+  return {where(is_inf(sums.plain), large, small), lowered, two_to(bounds.down)};
+}
+
+Value root_of_variance(const Value& x, const Value& counted, const Dims& dims,
+                       FunctionRef<Value(const Value&)> variance_of) {
+  if (!is_float(x.dtype())) return sqrt_or_zero(variance_of(x));
+  const Value factor = range_factor(counted, dims);
+  return unscaled(sqrt_or_zero(variance_of(x * factor)), factor);
+}
+
+Value euclidean_length(const Value& x, const Dims& dims, bool keep) {
+  if (!x.tracked() || !grad_enabled()) return length_of(square_sums(x, dims, keep)).value;
+  const auto [inside, factor] = in_range(x, dims);
+  return unscaled(sqrt_or_zero(sum(square(inside), dims, keep)), factor);
+}
+
+}  // namespace kiln
