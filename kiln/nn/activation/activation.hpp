@@ -38,7 +38,7 @@ KILN_ACTIVATION(Selu, selu(x))
 /// x * Phi(x), exactly; or PyTorch's tanh approximation.
 KILN_ACTIVATION(Gelu, approximate ? gelu_tanh(x) : gelu(x), bool approximate = false;)
 /// x * sigmoid(1.702 x), which CLIP and GPT-like models were trained with (Hendrycks, Gimpel, 2016).
-KILN_ACTIVATION(QuickGelu, mul(x, sigmoid(x * 1.702)))
+KILN_ACTIVATION(QuickGelu, silu(x * 1.702) / 1.702)
 /// x * sigmoid(x), also called swish.
 KILN_ACTIVATION(Silu, silu(x))
 KILN_ACTIVATION(Mish, mish(x))

@@ -4,15 +4,25 @@
 
 namespace kiln {
 
-Value gelu_tanh_slope(const Value& x) {
+namespace {
+
+/// x where it counts for a slope that is 0 or 1 further out, in every type: then no infinity meets a 0.
+Value bounded(const Value& x, double most) { return clamp(x, -most, most); }
+
+}  // namespace
+
+Value gelu_tanh_slope(const Value& far_x) {
+  const Value x = bounded(far_x, 100);  // whose square is in float16's range
   const Value t = tanh((x + square(x) * x * 0.044715) * 0.7978845608028654);
   return (t + 1) * 0.5 + x * (1 - square(t)) * (square(x) * 0.134145 + 1) * 0.3989422804014327;
 }
-Value silu_slope(const Value& x) {
+Value silu_slope(const Value& far_x) {
+  const Value x = bounded(far_x, 1000);
   const Value s = sigmoid(x);
   return s * (x * (1 - s) + 1);
 }
-Value mish_slope(const Value& x) {
+Value mish_slope(const Value& far_x) {
+  const Value x = bounded(far_x, 1000);
   const Value w = tanh(softplus(x));
   return w + x * (1 - square(w)) * sigmoid(x);
 }

@@ -1,4 +1,4 @@
-// What losses ask of their arguments.
+// What losses ask of their arguments, and how they weigh.
 #pragma once
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/functions.hpp"
@@ -15,6 +15,11 @@ inline void require_unit(std::string_view name, std::string_view what, double sh
 }
 inline void require_not_negative(std::string_view name, std::string_view what, double number) {
   require<ArgumentError>(number >= 0, name, ": ", what, " must not be negative, got ", number);
+}
+
+/// weights * x, and 0 where a weight of 0 meets an infinity: of what is impossible nothing is wanted, 0 log 0 = 0.
+inline Value weighed(const Value& weights, const Value& x) {
+  return weights * where(logical_and(eq(weights, 0), is_inf(x)), 0.0, x);
 }
 
 }  // namespace kiln

@@ -52,8 +52,7 @@ Weighing weigh(std::string_view name, const Value& x, const Value& targets, cons
   }
   if (weights) result.weights = select(cast(weights, x.dtype()), 0, result.targets);
   if (ignore) {
-    const Value counts = cast(result.counted, x.dtype());
-    result.weights = result.weights ? result.weights * counts : counts;
+    result.weights = result.weights ? where(result.counted, result.weights, 0.0) : cast(result.counted, x.dtype());
   }
   return result;
 }
@@ -84,7 +83,7 @@ Value cross_entropy_of_shares(const Value& logits, const Value& targets, const C
                         options.weights.shape(), " do not fit the ", logits.dim(1), " classes of ", logits.shape());
     shares = shares * options.weights;
   }
-  return reduced(reshape(neg(sum(logs * shares, {1})), shape), reduction);
+  return reduced(reshape(neg(sum(weighed(shares, logs), {1})), shape), reduction);
 }
 
 }  // namespace
@@ -100,7 +99,7 @@ Value cross_entropy(const Value& logits, const Value& targets, const CrossEntrop
   // What an ignored row holds reaches neither the loss nor a gradient: 0 times infinity would.
   if (weighing.counted) scores = where(unsqueeze(weighing.counted, 1), scores, 0.0);
   Value losses = cross_entropy_each(scores, weighing.targets);
-  if (weighing.weights) losses = losses * weighing.weights;
+  if (weighing.weights) losses = weighed(weighing.weights, losses);
   if (options.label_smoothing > 0) {
     Value rest = spread(log_softmax(scores, 1), options.weights);
     if (weighing.counted) rest = where(weighing.counted, rest, 0.0);
@@ -114,7 +113,7 @@ Value nll_loss(const Value& log_probabilities, const Value& targets, const NllOp
   const Value chosen = gather(by_target(log_probabilities), 1, unsqueeze(weighing.targets, 1));
   Value losses = neg(squeeze(chosen, 1));
   if (weighing.counted) losses = where(weighing.counted, losses, 0.0);
-  if (weighing.weights) losses = losses * weighing.weights;
+  if (weighing.weights) losses = weighed(weighing.weights, losses);
   return reduce_weighted(losses, weighing.weights, target_shape("nll_loss", log_probabilities), reduction);
 }
 
@@ -157,9 +156,13 @@ Value binary_cross_entropy_with_logits(const Value& logits, const Value& targets
                                        const BinaryCrossEntropyOptions& options, Reduction reduction) {
   require_binary("binary_cross_entropy_with_logits", logits, targets, options);
   const Value t = smoothed(cast(targets, logits.dtype()), options.label_smoothing);
-  const Value negative = softplus(neg(logits));  // -log sigmoid(x); -log(1 - sigmoid(x)) is that plus x
+  const Value far = is_inf(logits), x = where(far, 0.0, logits);
+  const Value negative = softplus(neg(x));  // -log sigmoid(x); -log(1 - sigmoid(x)) is that plus x
   const Value weighted = options.positive_weights ? negative * ((options.positive_weights - 1) * t + 1) : negative;
-  const Value losses = (1 - t) * logits + weighted;
+  // At infinities the two cancel; each way of being wrong by itself has a limit, and is 0 where nobody is.
+  const Value too_high = weighed(1 - t, relu(logits)), low = weighed(t, relu(neg(logits)));
+  const Value too_low = options.positive_weights ? low * options.positive_weights : low;
+  const Value losses = where(far, too_high + too_low, (1 - t) * x + weighted);
   return reduced(options.weights ? losses * options.weights : losses, reduction);
 }
 

@@ -6,6 +6,7 @@
 
 #include "kiln/ops/elementwise/numbers.hpp"
 #include "kiln/ops/elementwise/powers.hpp"
+#include "kiln/ops/linalg/length.hpp"
 #include "kiln/ops/linalg/vector_norm.hpp"
 #include "kiln/ops/loss/check.hpp"
 
@@ -60,16 +61,26 @@ Value huber_loss(const Value& x, const Value& target, double delta, Reduction re
 
 Value kl_div(const Value& log_probabilities, const Value& target, bool log_target, Reduction reduction) {
   require_alike("kl_div", log_probabilities, target);
-  if (log_target) return reduced(exp(target) * (target - log_probabilities), reduction);
+  if (log_target) {
+    const Value never = eq(target, -kInfinity);  // 0 (log 0 - x) = 0
+    return reduced(exp(target) * where(never, 0.0, where(never, 0.0, target) - log_probabilities), reduction);
+  }
   const Value none = eq(target, 0);  // 0 log 0 = 0
   const Value entropy = where(none, 0.0, target * log(where(none, 1.0, target)));
-  return reduced(entropy - target * log_probabilities, reduction);
+  return reduced(entropy - weighed(target, log_probabilities), reduction);
 }
 
 Value poisson_nll_loss(const Value& x, const Value& target, const PoissonNllOptions& options, Reduction reduction) {
   require_alike("poisson_nll_loss", x, target);
   const Value t = cast(target, x.dtype());
-  Value losses = options.log_input ? exp(x) - t * x : x - t * log(x + options.epsilon);
+  Value losses;
+  if (options.log_input) {
+    const Value rate = exp(x), more = weighed(t, x);  // 0 times a logarithm of 0 is 0, and powers outgrow logarithms
+    losses = where(eq(rate, kInfinity), rate, rate - where(eq(rate, kInfinity), 0.0, more));
+  } else {
+    const Value endless = eq(x, kInfinity);
+    losses = where(endless, x, x - t * log(where(endless, 1.0, x) + options.epsilon));
+  }
   if (options.full) {
     const Value many = gt(t, 1), safe = where(many, t, 1.0);
     losses = losses + where(many, safe * log(safe) - safe + log(safe * (2 * std::numbers::pi)) * 0.5, 0.0);
@@ -84,7 +95,10 @@ Value gaussian_nll_loss(const Value& x, const Value& target, const Value& varian
   require<ShapeError>(broadcast("gaussian_nll_loss", x.shape(), variance.shape()) == x.shape(),
                       "gaussian_nll_loss: variance ", variance.shape(), " does not broadcast to ", x.shape());
   const Value bounded = maximum(variance, options.epsilon);
-  const Value losses = (log(bounded) + square(x - target) / bounded) * 0.5;
+  // The square may leave the range where its share of the variance does not.
+  const Value apart = x - target, far = is_inf(square(apart.detach()));
+  const Value share = where(far, apart * (apart / bounded), square(where(far, 0.0, apart)) / bounded);
+  const Value losses = (log(bounded) + share) * 0.5;
   return reduced(options.full ? losses + 0.5 * std::log(2 * std::numbers::pi) : losses, reduction);
 }
 
@@ -128,8 +142,12 @@ Value cosine_embedding_loss(const Value& a, const Value& b, const Value& y, doub
   require<ShapeError>(a.rank() == 2 && y.shape() == Shape{a.dim(0)}, name, ": needs a and b [batch, width] and y ",
                       "[batch], got ", a.shape(), " and ", y.shape());
   constexpr double epsilon = 1e-12;  // a vector of zeros is at a right angle to all
-  const Value lengths = (sum(square(a), {1}) + epsilon) * (sum(square(b), {1}) + epsilon);
-  const Value cosine = sum(a * b, {1}) * rsqrt(lengths);
+  const InRange first = in_range(a, {1}, 4), second = in_range(b, {1}, 4);  // products of two squares are taken
+  const auto squares = [&](const InRange& of) {
+    const Value total = sum(square(of.x), {1});
+    return total + square(factor_beside(total, of.factor)) * epsilon;
+  };
+  const Value cosine = sum(first.x * second.x, {1}) * rsqrt(squares(first) * squares(second));
   return reduced(where(gt(y, 0), 1 - cosine, relu(cosine - margin)), reduction);
 }
 
