@@ -160,7 +160,7 @@ Value dropout(const Value& x, double probability, std::optional<Key> key = {});
 // ---- normalisation and losses --------------------------------------------------------------------------------------
 Value softmax(const Value& x, Dim dim);
 Value log_softmax(const Value& x, Dim dim);
-/// Over the trailing dimensions that weight and bias have.
+/// Over the trailing dimensions that weight and bias have; one of them may be empty: 1 or 0.
 Value layer_norm(const Value& x, const Value& weight, const Value& bias, double epsilon = 1e-5);
 /// logits [batch, classes], targets [batch] of class indices -> [batch]: what the mean of is cross_entropy()
 Value cross_entropy_each(const Value& logits, const Value& targets);

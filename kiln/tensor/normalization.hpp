@@ -5,7 +5,7 @@
 
 namespace kiln {
 
-/// Over the trailing dimensions that weight and bias have.
+/// Over the trailing dimensions that weight and bias have; one of them may be left out, {}: then it is 1, or 0.
 template <int D, int E>
 Tensor<D> layer_norm(const Tensor<D>& x, const Tensor<E>& weight, const Tensor<E>& bias, double epsilon = 1e-5) {
   static_assert(1 <= E && E <= D, "layer_norm: weight and bias have the trailing dimensions of x");

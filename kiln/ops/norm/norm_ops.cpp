@@ -1,5 +1,6 @@
 #include "kiln/ops/norm/norm_ops.hpp"
 
+#include "kiln/core/error/called_as.hpp"
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/composite.hpp"
 #include "kiln/ops/elementwise/precision.hpp"
@@ -96,7 +97,10 @@ Value log_softmax(const Value& x, Dim dim) {
   return emit(op::Softmax{wrap_dim("log_softmax", dim, x.rank()), true}, {as_float(x)});
 }
 Value layer_norm(const Value& x, const Value& weight, const Value& bias, double epsilon) {
-  return emit(op::LayerNorm{}, {x, weight, bias, epsilon});
+  const CalledAs named("layer_norm");
+  require<ArgumentError>(
+      weight || bias, "layer_norm: without weight and bias, layer_norm(x, dims) says how many dimensions it is over");
+  return emit(op::LayerNorm{}, {x, weight ? weight : ones_like(bias), bias ? bias : zeros_like(weight), epsilon});
 }
 
 }  // namespace kiln
