@@ -39,6 +39,7 @@ double GradientScaler::scale() const { return std::ldexp(1.0, static_cast<int>(e
 Tensor<0> GradientScaler::scale(const Tensor<0>& loss) const { return Typed{cast(loss.value(), DType::F32) * scale()}; }
 
 GradientsParams GradientScaler::unscale(GradientsParams grads) {
+  if (grads.by_path.empty()) return grads;
   const NoGrad pause;
   const double share = 1 / scale();
   for (auto& [path, grad] : grads.by_path) grad = cast(grad, promote(grad.dtype(), DType::F32)) * share;

@@ -34,7 +34,8 @@ class [[nodiscard("a scaler scales a loss by scale(), and gradients back by unsc
   /// The loss in float32, times scale().
   Tensor<0> scale(const Tensor<0>& loss) const;
   /// The gradients in float32, divided by scale(). None at all where one is infinite or NaN: a step with no gradients
-  /// leaves model and optimizer as they are. Moves the scale. Waits for the device.
+  /// leaves model and optimizer as they are. Moves the scale, unless there were none to begin with, which say nothing of
+  /// overflows. Waits for the device.
   GradientsParams unscale(GradientsParams grads);
 
   const GradientScalerConfig& config() const { return config_; }
