@@ -24,9 +24,9 @@ struct Comparison {
 
   /// Empty where two results agree; otherwise what difference() says. `exact`: the numbers are to be the same, unless
   /// both were `rounded` on the way in their own manner, as a sum may be taken in another order. Whole numbers and truth
-  /// values are then anybody's guess, and are not compared.
+  /// values are then anybody's guess, and are not compared. `terms`: the magnitude of what cancels out in them.
   std::string differ(const TensorData& actual, const TensorData& expected, bool exact,
-                     std::optional<DType> rounded = {}) const;
+                     std::optional<DType> rounded = {}, double terms = 0) const;
 };
 
 /// Does a device round what it multiplies and adds only once, where that is fused?

@@ -13,6 +13,7 @@
 #include "kiln/backend/inspect/verifying.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/norm/normalization.hpp"
 #include "kiln/ops/op.hpp"
 #include "tests/support/forwarding.hpp"
 
@@ -252,6 +253,23 @@ TEST(Verify, FindsNothingWrongWithWhatIsRight) {
     EXPECT_GE(verify.compared(), 1);
     verify.device().sync();
   }
+}
+
+// The gradient of a sum of what is normalised is nothing: what comes out is the rounding of terms as large as the gradients
+// times the inverse deviation.
+TEST(Verify, JudgesByItsTermsWhatCancelsOut) {
+  const Verify verify(Device::cpu());
+  const Device device = verify.device().autodiff();
+  const Value x = normal({4, 600}, 1, 1e-3, device, DType::F32, Key{3}).require_grad();
+  const Value w = full({600}, 1000.0, device).require_grad(), b = zeros({600}, device).require_grad();
+  const auto gradients = [&](const Value& loss) {
+    for (const Value& each : grad(loss, Values{x, w, b})) static_cast<void>(each.data());
+  };
+  EXPECT_NO_THROW(gradients(sum(layer_norm(x, w, b))));
+  const Value image = reshape(x, {4, 6, 100}), factor = full({6}, 1000.0, device);
+  EXPECT_NO_THROW(gradients(sum(group_norm(image, 2, factor, {}, 1e-5)) + sum(w) + sum(b)));
+  EXPECT_NO_THROW(gradients(sum(batch_norm_training(image, {}, {}, factor, {}).output) + sum(w) + sum(b)));
+  EXPECT_GT(verify.compared(), 0);
 }
 
 TEST(Verify, ComparesTheStepsOfPlansWithTheReference) {
