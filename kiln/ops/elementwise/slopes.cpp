@@ -12,7 +12,7 @@ Value bounded(const Value& x, double most) { return clamp(x, -most, most); }
 }  // namespace
 
 Value gelu_tanh_slope(const Value& far_x) {
-  const Value x = bounded(far_x, 100);  // whose square is in float16's range
+  const Value x = bounded(far_x, 30);  // whose powers, and those of the slope's own slope, are in float16's range
   const Value t = tanh((x + square(x) * x * 0.044715) * 0.7978845608028654);
   return (t + 1) * 0.5 + x * (1 - square(t)) * (square(x) * 0.134145 + 1) * 0.3989422804014327;
 }
