@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Headers of kiln/ops that hold parts of functions and ops, which nobody else calls.
 PARTS = {"scalar_math", "slopes", "precision", "special_math", "functions", "point", "matrix", "update",
-         "interpolation", "length", "draws", "taps", "recurrent_cell", "another_view"}
+         "interpolation", "length", "check", "draws", "taps", "recurrent_cell", "another_view"}
 KEYWORDS = {"requires", "static_assert", "decltype", "noexcept", "sizeof", "if", "for", "while", "switch", "return",
             "explicit", "operator", "alignas", "append"}  # append: how a type is written in sentences
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
@@ -50,7 +50,8 @@ def slopes():
     """What the gradients in elementwise.def call: the gradient checks of those rows are their proof."""
     rows = (ROOT / "kiln/ops/elementwise/elementwise.def").read_text().split("\n")
     gradients = [", ".join(columns(row)[4:]) for row in rows if re.match(r"KILN_(UNARY|BINARY)\(", row)]
-    return {name for gradient in gradients for name in re.findall(r"\b(\w+)\(", gradient)}
+    called = {name for gradient in gradients for name in re.findall(r"\b(\w+)\(", gradient)}
+    return called - {"clamp"}  # which programs call as well
 
 
 def declared(path, scope=()):
