@@ -53,6 +53,14 @@ def check_headers():
     return of_each(listed("kiln/*.hpp", "models/*.hpp"), "header", " ".join(FLAGS), compiles)
 
 
+def check_declared():
+    """Every function that a header declares is defined in some library."""
+    built, error = configured("release")
+    error = error or output_of(["ninja", "-C", str(built), "--quiet"])
+    # Debian's Python, which has the package
+    return error or output_of(["/usr/bin/python3", str(ROOT / "tools/declared.py"), str(built)])
+
+
 def configured(preset):
     """The folder of a preset's build, and what went wrong on the way to it."""
     return ROOT / "build" / preset, output_of(["cmake", "--preset", preset])
@@ -176,6 +184,7 @@ def main():
         "format": check_format,
         "layering": check_layering,
         "headers": check_headers,
+        "declared": check_declared,
         "g++": lambda: check_warnings("separate", every_file),
         "clang": lambda: check_warnings("clang", every_file),
         "wasm": lambda: check_portable("wasm") or check_programs("wasm"),

@@ -177,7 +177,6 @@ Value i1_slope(const Value& x);
 Value sinc_slope(const Value& x);
 Value xlogy_slope(const Value& x, const Value& y);      // d xlogy(x, y) / dx
 Value pow_slope(const Value& x, const Value& y);        // d pow(x, y) / dx
-Value pow_log(const Value& x, const Value& z);          // d z / dy for z = pow(x, y)
 Value share_of_larger(const Value& x, const Value& y);  // 1 where x is larger, 1/2 where they are equal
 
 }  // namespace kiln
