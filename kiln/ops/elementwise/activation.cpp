@@ -27,7 +27,8 @@ Value softplus(const Value& x, double beta, double threshold) {
   return where(gt(scaled, threshold), x, softplus(scaled) / beta);
 }
 Value threshold(const Value& x, double limit, double value) { return where(le(x, limit), value, x); }
-Value shrink(const Value& x, double bound, double bias) {
+Value shrink(const Value& any, double bound, double bias) {
+  const Value x = as_float(any);  // the smallest integer has no size
   require<ArgumentError>(bound >= 0, "shrink: the bound must not be negative, got ", bound);
   return where(le(abs(x), bound), 0.0, x - sign(x) * bias);
 }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/ops/elementwise/precision.hpp"
+
 namespace kiln {
 namespace {
 
@@ -90,8 +92,10 @@ Value all_close(const Value& x, const Value& y, double relative, double absolute
   return all(is_close(x, y, relative, absolute, equal_nan));
 }
 
-Value lerp(const Value& x, const Value& y, const Value& weight) {
-  broadcast("lerp", broadcast("lerp", x.shape(), y.shape()), weight.shape());
+Value lerp(const Value& any, const Value& other, const Value& share) {
+  broadcast("lerp", broadcast("lerp", any.shape(), other.shape()), share.shape());
+  const op::Steps steps{any, other, share};
+  const Value x = steps.enter(any), y = steps.enter(other), weight = steps.enter(share);
   const Value whole = y - x, beyond = whole.is_scalar() ? Value() : is_inf(whole);
   const Value step = beyond ? where(beyond, 0.0, whole) : whole;
   // From the nearer end, so that both ends are met exactly.
@@ -101,9 +105,16 @@ Value lerp(const Value& x, const Value& y, const Value& weight) {
     return where(is_far, y, x) + step * (weight - cast(is_far, weight.dtype()));
   };
   // The ends may be farther apart than the largest number.
-  return beyond ? where(beyond, x * (1 - weight) + y * weight, from_an_end()) : from_an_end();
+  return steps.leave(beyond ? where(beyond, x * (1 - weight) + y * weight, from_an_end()) : from_an_end());
 }
-Value addcmul(const Value& x, const Value& a, const Value& b, const Value& scale) { return x + a * b * scale; }
-Value addcdiv(const Value& x, const Value& a, const Value& b, const Value& scale) { return x + a / b * scale; }
+Value addcmul(const Value& x, const Value& a, const Value& b, const Value& scale) {
+  if (is_whole(x) && is_whole(a) && is_whole(b) && is_whole(scale)) return x + a * b * scale;  // modulo 2^bits
+  const op::Steps steps{x, a, b, scale};
+  return steps.leave(steps.enter(x) + steps.enter(a) * steps.enter(b) * steps.enter(scale));
+}
+Value addcdiv(const Value& x, const Value& a, const Value& b, const Value& scale) {
+  const op::Steps steps{x, a, b, scale};
+  return steps.leave(steps.enter(x) + steps.enter(a) / steps.enter(b) * steps.enter(scale));
+}
 
 }  // namespace kiln

@@ -1,5 +1,7 @@
 // The element types that a function is computed in and answers with where its kernels know float32 and float64 alone.
 #pragma once
+#include <optional>
+
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/functions.hpp"
 
@@ -8,7 +10,37 @@ namespace kiln {
 /// Integers and booleans as float32: what functions of floats take them for.
 inline Value as_float(const Value& x) { return x.node() && !is_float(x.dtype()) ? cast(x, DType::F32) : x; }
 
+/// Whole numbers in a type that has room for their sums, differences and products: small ones as int64, others as they are.
+inline Value with_room(const Value& x) {
+  const bool small = x.node() && !is_float(x.dtype()) && size_of(x.dtype()) < 8;
+  return small ? cast(x, DType::I64) : x;
+}
+
 namespace op {
+
+/// For what takes several steps, of operands of which some may be plain numbers: halves and integers are computed
+/// in a wider type and rounded once, integers to float32.
+class Steps {
+ public:
+  explicit Steps(std::initializer_list<Value> operands) {
+    std::optional<DType> all;
+    for (const Value& x : operands)
+      if (x.node()) all = all ? promote(*all, x.dtype()) : x.dtype();
+    const bool is_single = all == DType::F32;
+    for (const Value& x : operands)
+      if (all && x.is_scalar()) all = promote_scalar(*all, x.scalar().kind());
+    if (!all) return;
+    outside_ = is_float(*all) ? *all : DType::F32;
+    // bfloat16 ends where float32 does, and integers of 64 bits are half as long.
+    inside_ = outside_ == DType::F16 ? DType::F32 : is_single ? DType::F32 : DType::F64;
+  }
+  Value enter(const Value& x) const { return cast(x, inside_); }
+  Value leave(const Value& x) const { return cast(x, outside_); }
+  DType inside() const { return inside_; }
+
+ private:
+  DType inside_ = DType::F64, outside_ = DType::F64;  // of plain numbers alone
+};
 
 /// Of float64 and float32 operands: themselves. Half types are computed in float32 and come back as they were,
 /// integers and booleans become float32.

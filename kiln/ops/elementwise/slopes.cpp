@@ -2,6 +2,8 @@
 // all the same (0 in general), and so are their own gradients: what is not chosen is computed of harmless numbers.
 #include "kiln/ops/elementwise/slopes.hpp"
 
+#include "kiln/ops/elementwise/precision.hpp"
+
 namespace kiln {
 
 namespace {
@@ -51,7 +53,7 @@ Value xlogy_slope(const Value& x, const Value& y) {
 Value xlogy_share(const Value& x, const Value& y) { return x / where(logical_and(eq(x, 0), eq(y, 0)), 1.0, y); }
 Value pow_slope(const Value& x, const Value& y) {
   const Value none = eq(y, 0);
-  return where(none, 0.0, y * pow(where(none, 1.0, x), y - 1));
+  return where(none, 0.0, y * pow(where(none, 1.0, x), with_room(y) - 1));
 }
 Value pow_log(const Value& x, const Value& y, const Value& z) {
   const Value base = x.is_scalar() ? full({}, x.scalar(), z.device(), z.dtype()) : x;

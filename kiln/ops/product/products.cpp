@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "kiln/core/size.hpp"
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/elementwise/precision.hpp"
 
 namespace kiln {
 namespace {
@@ -19,6 +21,14 @@ void require_at_least(std::string_view op, const Value& x, int rank) {
   op::require_tensor(op, x);
   require<ShapeError>(x.rank() >= rank, op, ": needs at least ", rank,
                       rank == 1 ? " dimension, got " : " dimensions, got ", x);
+}
+
+/// Products of integers and of halves may have no room in their type where their sum has some.
+Value sum_of_products(const Value& x, const Value& y, const std::optional<Dims>& dims) {
+  const auto add_up = [&](const Value& products) { return dims ? sum(products, *dims) : sum(products); };
+  if (!is_float(x.dtype()) && !is_float(y.dtype())) return add_up(with_room(x) * with_room(y));
+  const op::Steps steps{x, y};
+  return steps.leave(add_up(steps.enter(x) * steps.enter(y)));
 }
 
 /// beta * c + alpha * product
@@ -37,20 +47,20 @@ Value dot(const Value& x, const Value& y) {
   require_rank("dot", x, 1);
   require_rank("dot", y, 1);
   require<ShapeError>(x.shape() == y.shape(), "dot: ", x, " and ", y, " differ in length");
-  return sum(x * y);
+  return sum_of_products(x, y, {});
 }
 
 Value vdot(const Value& x, const Value& y) {
   op::require_tensor("vdot", x);
   op::require_tensor("vdot", y);
   require<ShapeError>(x.shape() == y.shape(), "vdot: ", x.shape(), " and ", y.shape(), " differ");
-  return sum(x * y);
+  return sum_of_products(x, y, {});
 }
 
 Value vecdot(const Value& x, const Value& y, Dim dim) {
   require_at_least("vecdot", x, 1);
   require_at_least("vecdot", y, 1);
-  return sum(x * y, {dim});
+  return sum_of_products(x, y, Dims{dim});
 }
 
 Value outer(const Value& x, const Value& y) {

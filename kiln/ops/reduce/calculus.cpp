@@ -26,8 +26,8 @@ Value slice_of(const Value& part, const Value& x, int dim) {
 /// The areas between neighbours along `dim`, for points `width` apart.
 Value areas(std::string_view op, const Value& y, const Value& width, int dim) {
   require<ShapeError>(y.dim(dim) > 0, op, ": ", y, " has no points along dimension ", dim);
-  const Neighbours points(y, dim);
-  return (points.before + points.after) * 0.5 * width;
+  const Neighbours points(as_float(y), dim);
+  return (points.before * 0.5 + points.after * 0.5) * width;
 }
 
 /// How far apart the points are, to be multiplied with areas along `dim`.
@@ -37,7 +37,7 @@ Value widths(std::string_view op, const Value& y, const Value& x, int dim) {
                       " nor of the shape of ", y);
   Shape along = Shape::filled(y.rank(), 1);
   along[dim] = y.dim(dim);
-  return diff(list ? reshape(x, along) : x, 1, dim);
+  return diff(with_room(list ? reshape(x, along) : x), 1, dim);
 }
 
 /// gradient() of values whose neighbours lie the elements of `gaps` (all 1: empty) apart.
@@ -106,7 +106,7 @@ Value trapezoid(const Value& y, double spacing, Dim dim) {
   const std::int64_t points = y.dim(dim);
   if (points < 2 || !is_float(y.dtype())) return sum(areas("trapezoid", y, spacing, dim), {dim});
   // All points but the ends belong to two areas.
-  const Value ends = (narrow(y, dim, 0, 1) + narrow(y, dim, points - 1, 1)) * 0.5;
+  const Value ends = narrow(y, dim, 0, 1) * 0.5 + narrow(y, dim, points - 1, 1) * 0.5;
   return squeeze(sum(narrow(y, dim, 1, points - 2), {dim}, true) + ends, dim) * spacing;
 }
 Value trapezoid(const Value& y, const Value& x, Dim dim) {
@@ -122,7 +122,8 @@ Value cumulative_trapezoid(const Value& y, const Value& x, Dim dim) {
   return cumsum(areas("cumulative_trapezoid", y, widths("cumulative_trapezoid", y, x, dim), dim), dim);
 }
 
-Value interp(const Value& x, const Value& xs, const Value& ys, const Value& left, const Value& right) {
+Value interp(const Value& any, const Value& places, const Value& values, const Value& left, const Value& right) {
+  const Value x = with_room(any), xs = with_room(places), ys = with_room(values);
   require<ShapeError>(xs.rank() == 1 && xs.shape() == ys.shape() && xs.numel() > 0,
                       "interp: the points must be two lists of one length, got ", xs, " and ", ys);
   const std::int64_t last = xs.numel() - 1;

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "kiln/ops/elementwise/precision.hpp"
 #include "kiln/ops/reduce/order.hpp"
 #include "kiln/ops/reduce/point.hpp"
 
@@ -43,7 +44,8 @@ Value quantiles(std::string_view op, const Value& any, std::span<const double> q
   for (const double q : qs) require<ArgumentError>(q >= 0 && q <= 1, op, ": ", q, " is not between 0 and 1");
   if (is_point(op, any, dim)) return reshape(quantiles(op, line_of(any), qs, 0, between, false, without_nan), {-1});
   dim = require_line(op, any, dim);
-  const Value x = is_float(any.dtype()) ? any : cast(any, DType::F32);
+  const op::Steps steps{any};
+  const Value x = steps.enter(any);
   const Value sorted = sort(x, dim).values, count = count_present(x.detach(), dim);
   const auto several = static_cast<std::int64_t>(qs.size());
 
@@ -61,6 +63,7 @@ Value quantiles(std::string_view op, const Value& any, std::span<const double> q
   for (int i = 0; i < x.rank(); ++i)
     if (i != dim) order.push_back(i);
   result = permute(result, order);
+  result = steps.leave(result);
   return keep ? unsqueeze(result, dim + 1) : result;
 }
 

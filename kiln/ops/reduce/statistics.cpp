@@ -78,10 +78,11 @@ Value variance_about(const Value& x, const Value& mean, const Dims& dims, int co
   return cast(total / std::max(count - correction, 0.0), precision.outside);
 }
 
-Value average(const Value& x, const Value& weights, const Dims& dims, bool keep) {
-  const Value weighted = as_float(x) * weights;
+Value average(const Value& x, const Value& any_weights, const Dims& dims, bool keep) {
+  const op::Steps steps{x, any_weights};
+  const Value weights = steps.enter(any_weights), weighted = steps.enter(x) * weights;
   require<ShapeError>(weighted.shape() == x.shape(), "average: weights ", weights.shape(), " do not broadcast to ", x);
-  return sum(weighted, dims, keep) / sum(expand(cast(weights, weighted.dtype()), x.shape()), dims, keep);
+  return steps.leave(sum(weighted, dims, keep) / sum(expand(weights, x.shape()), dims, keep));
 }
 
 Extremes aminmax(const Value& x, const Dims& dims, bool keep) { return {min(x, dims, keep), max(x, dims, keep)}; }
@@ -117,7 +118,9 @@ Value nanmax(const Value& x, const Dims& dims, bool keep) {
   const Value result = where(eq(present.count, 0), kNan, max(present.elements, dims, true));
   return keep ? result : without(result, dims);
 }
-Value nanmin(const Value& x, const Dims& dims, bool keep) { return neg(nanmax(neg(x), dims, keep)); }
+Value nanmin(const Value& x, const Dims& dims, bool keep) {
+  return is_float(x.dtype()) ? neg(nanmax(neg(x), dims, keep)) : min(x, dims, keep);
+}
 
 Value nanvar(const Value& x, const Dims& dims, int correction, bool keep) {
   if (!is_float(x.dtype())) return variance(x, dims, correction, keep);
@@ -131,6 +134,7 @@ Value nanstd(const Value& x, const Dims& dims, int correction, bool keep) {
 }
 
 Value cov(const Value& x, int correction) {
+  if (is_narrow(x.dtype())) return cast(cov(cast(x, DType::F32), correction), x.dtype());
   const Value centered = centered_rows("cov", x);
   return matmul(centered, transpose(centered)) / std::max<double>(0, static_cast<double>(x.dim(1) - correction));
 }
@@ -144,6 +148,7 @@ Value cov(const Value& x, const CovOptions& options) {
                         " are not one for each of the ", x.dim(1), " observations of ", x);
   require<DTypeError>(!frequencies || is_integer(frequencies.dtype()), "cov: frequencies must be integers, got ",
                       frequencies);
+  if (is_narrow(x.dtype())) return cast(cov(cast(x, DType::F32), options), x.dtype());
   const Value data = as_float(x);
   const auto in_type = [&](const Value& each) { return cast(each, data.dtype()); };
   const Value share = !frequencies ? in_type(weights)
@@ -157,6 +162,7 @@ Value cov(const Value& x, const CovOptions& options) {
 }
 
 Value corrcoef(const Value& x) {
+  if (is_narrow(x.dtype())) return cast(corrcoef(cast(x, DType::F32)), x.dtype());
   const Value centered = centered_rows("corrcoef", x);
   const Value normalised = centered / vector_norm(centered, 2, {1}, true);
   return matmul(normalised, transpose(normalised));

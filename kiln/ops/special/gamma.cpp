@@ -87,7 +87,7 @@ double near_large(double a, double mu, bool upper) {
 double incomplete(double a, double x, bool upper) {
   if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (a == kInfinity && x == kInfinity)) return kNan;
   if (x == 0 || a == kInfinity) return upper ? 1 : 0;
-  if (a == 0 || x == kInfinity) return upper ? 0 : 1;
+  if (a == 0 || x == kInfinity || (x > 1e4 && x > 2 * a)) return upper ? 0 : 1;  // what is left is below 1e-600
   const double mu = (x - a) / a;
   if (a >= 1000 && std::abs(mu) < 0.2) return near_large(a, mu, upper);
   // Whichever share is the smaller one is found, and the other from it.

@@ -31,7 +31,7 @@ Value logaddexp2(const Value& x, const Value& y);
 /// p (p - 1) / 4 log(pi) + sum over j < p of lgamma(x - j / 2).
 Value mvlgamma(const Value& x, std::int64_t p);
 
-/// Chebyshev's polynomials of 2 x - 1, which are orthogonal between 0 and 1.
+/// Chebyshev's polynomials of 2 x - 1, which are orthogonal between 0 and 1; 2 x - 1 is not rounded to x's type.
 Value shifted_chebyshev_t(const Value& x, const Value& degree);
 Value shifted_chebyshev_u(const Value& x, const Value& degree);
 Value shifted_chebyshev_v(const Value& x, const Value& degree);
@@ -43,7 +43,7 @@ struct Frexp {
   Value mantissa, exponent;
 };
 Frexp frexp(const Value& x);
-/// x * 2^exponent
+/// x * 2^exponent in the type that both promote to, without overflow on the way.
 Value ldexp(const Value& x, const Value& exponent);
 /// The number of x's type next to x in the direction of y.
 Value nextafter(const Value& x, const Value& y);

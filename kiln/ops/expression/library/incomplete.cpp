@@ -107,7 +107,7 @@ fn near_large(a: float, mu, upper: bool) {
 fn incomplete_gamma(a: float, x, upper: bool) {
   if (!((a >= 0) & (x >= 0)) | ((a == 0) & (x == 0)) | (is_inf(a) & is_inf(x))) { return nan; }
   if ((x == 0) | is_inf(a)) { return select(upper, 1, 0); }
-  if ((a == 0) | is_inf(x)) { return select(upper, 0, 1); }
+  if ((a == 0) | is_inf(x) | ((x > 10000) & (x > 2 * a))) { return select(upper, 0, 1); }
   let mu = (x - a) / a;
   if ((a >= 1000) & (abs(mu) < 0.2)) { return near_large(a, mu, upper); }
   if (x <= 1.1) {
