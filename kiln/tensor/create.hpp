@@ -24,6 +24,25 @@ template <class K = Float, std::size_t D>
 Tensor<D, K> empty(Sizes<D> shape, const Device& device, DType dtype = K::kDefault) {
   return Typed{empty(Shape(shape, shape + D), device, dtype)};
 }
+// ---- of rank 0: zeros({}, device) ------------------------------------------------------------------------------------
+template <class K = Float>
+Tensor<0, K> full(NoSizes, typename K::Literal value, const Device& device, DType dtype = K::kDefault) {
+  return Tensor<0, K>::full(Shape(), value, device, dtype);
+}
+template <class K = Float>
+Tensor<0, K> zeros(NoSizes, const Device& device, DType dtype = K::kDefault) {
+  return Tensor<0, K>::zeros(Shape(), device, dtype);
+}
+template <class K = Float>
+Tensor<0, K> ones(NoSizes, const Device& device, DType dtype = K::kDefault) {
+  return Tensor<0, K>::ones(Shape(), device, dtype);
+}
+template <class K = Float>
+Tensor<0, K> empty(NoSizes, const Device& device, DType dtype = K::kDefault) {
+  return zeros<K>({}, device, dtype);
+}
+
+// ---- like another ----------------------------------------------------------------------------------------------------
 template <int D, class K>
 Tensor<D, K> empty_like(const Tensor<D, K>& x) {
   return Typed{empty_like(x.value())};

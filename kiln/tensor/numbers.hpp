@@ -10,7 +10,7 @@ namespace kiln {
 template <int D, class K, Operand Y>
 Tensor<kJoinedRank<Tensor<D, K>, Y>, Arithmetic<K, KindOfOperand<Y>>> div(const Tensor<D, K>& x, const Y& y,
                                                                           Rounding rounding) {
-  return Typed{div(x.value(), y, rounding)};
+  return Typed{div(x.value(), Value(y), rounding)};
 }
 /// Rounded to so many digits behind the point, or before it where `decimals` is negative.
 template <int D, class K>

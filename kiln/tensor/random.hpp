@@ -10,6 +10,11 @@ namespace kiln {
 /// The sizes in braces, whose number is the rank.
 template <std::size_t N>
 using Sizes = const std::int64_t (&)[N];
+/// Braces without any, for a tensor of rank 0.
+struct NoSize {
+  NoSize() = delete;
+};
+using NoSizes = std::initializer_list<NoSize>;
 
 /// [0, 1)
 template <std::size_t D>
@@ -70,6 +75,47 @@ Tensor<D, Int> randint(Sizes<D> shape, std::int64_t low, std::int64_t high, cons
 /// 0, 1, ..., count - 1 in a random order.
 inline Tensor<1, Int> randperm(std::int64_t count, const Device& device, RandomKey key = {}, DType dtype = DType::I64) {
   return Typed{randperm(Scalar(count), device, dtype, key)};
+}
+
+// ---- of rank 0: randn({}, device) -------------------------------------------------------------------------------------
+inline Tensor<0> rand(NoSizes, const Device& device, RandomKey key = {}, DType dtype = DType::F32) {
+  return Typed{uniform(Shape(), 0, 1, device, dtype, key)};
+}
+inline Tensor<0> randn(NoSizes, const Device& device, RandomKey key = {}, DType dtype = DType::F32) {
+  return Typed{normal(Shape(), 0, 1, device, dtype, key)};
+}
+inline Tensor<0> uniform(NoSizes, double low, double high, const Device& device, RandomKey key = {},
+                         DType dtype = DType::F32) {
+  return Typed{uniform(Shape(), low, high, device, dtype, key)};
+}
+inline Tensor<0> normal(NoSizes, double mean, double deviation, const Device& device, RandomKey key = {},
+                        DType dtype = DType::F32) {
+  return Typed{normal(Shape(), mean, deviation, device, dtype, key)};
+}
+inline Tensor<0> truncated_normal(NoSizes, double mean, double deviation, double low, double high, const Device& device,
+                                  RandomKey key = {}, DType dtype = DType::F32) {
+  return Typed{truncated_normal(Shape(), mean, deviation, low, high, device, dtype, key)};
+}
+inline Tensor<0> bernoulli(NoSizes, double probability, const Device& device, RandomKey key = {},
+                           DType dtype = DType::F32) {
+  return Typed{bernoulli(Shape(), probability, device, dtype, key)};
+}
+inline Tensor<0> exponential(NoSizes, double rate, const Device& device, RandomKey key = {}, DType dtype = DType::F32) {
+  return Typed{exponential(Shape(), rate, device, dtype, key)};
+}
+inline Tensor<0> gamma(NoSizes, double concentration, double scale, const Device& device, RandomKey key = {},
+                       DType dtype = DType::F32) {
+  return Typed{gamma(Shape(), concentration, scale, device, dtype, key)};
+}
+inline Tensor<0> beta(NoSizes, double a, double b, const Device& device, RandomKey key = {}, DType dtype = DType::F32) {
+  return Typed{beta(Shape(), a, b, device, dtype, key)};
+}
+inline Tensor<0> poisson(NoSizes, double rate, const Device& device, RandomKey key = {}, DType dtype = DType::F32) {
+  return Typed{poisson(Shape(), rate, device, dtype, key)};
+}
+inline Tensor<0, Int> randint(NoSizes, std::int64_t low, std::int64_t high, const Device& device, RandomKey key = {},
+                              DType dtype = DType::I64) {
+  return Typed{randint(Shape(), low, high, device, dtype, key)};
 }
 
 // ---- parameters that are tensors -------------------------------------------------------------------------------------

@@ -42,3 +42,30 @@ TEST(Tensors, AreMadeComputedIndexedAndRead) {
   Tensor<2> back(any);  // or an error that says what it is
   EXPECT_EQ(back.to_vector(), numbers);
 }
+
+TEST(Tensors, OfNoDimensionsComeFromEmptyBraces) {
+  const Device device = Device::best();
+  const Tensor<0> zero = zeros({}, device), one = ones({}, device), half = full({}, 0.5, device);
+  const Tensor<0, Int> seven = full<Int>({}, 7, device);
+  EXPECT_EQ((zero + one + half).item(), 1.5f);
+  EXPECT_EQ(seven.item(), 7);
+  const Tensor<0> drawn = uniform({}, 2, 3, device, Key{1});
+  EXPECT_TRUE(drawn.item() >= 2 && drawn.item() < 3);
+}
+
+TEST(Tensors, AreDividedByTensorsRounded) {
+  const auto x = Tensor<1, Int>::of({-7, 7, -8}, Device::best()), y = Tensor<1, Int>::of({2, -2, 3}, Device::best());
+  EXPECT_EQ(div(x, y, Rounding::Floor).to_vector(), (std::vector<std::int64_t>{-4, -4, -3}));
+  EXPECT_EQ(div(x, y, Rounding::Trunc).to_vector(), (std::vector<std::int64_t>{-3, -3, -2}));
+}
+
+// Where more than a stride is added, zeros follow what x reaches, and what padding took off comes back first.
+TEST(Tensors, ArePaddedBehindTransposedConvolutions) {
+  const Device device = Device::best();
+  const auto x = Tensor<3>::ones({1, 1, 5}, device), weight = Tensor<3>::ones({1, 1, 3}, device);
+  EXPECT_EQ(conv_transpose(x, weight, {}, {.dilation = {2}}, {1}).to_vector(),
+            (std::vector<float>{1, 1, 2, 2, 3, 2, 2, 1, 1, 0}));
+  EXPECT_EQ(conv_transpose(x, weight, {}, {.padding = {1}, .dilation = {2}}, {1}).to_vector(),
+            (std::vector<float>{1, 2, 2, 3, 2, 2, 1, 1}));
+  EXPECT_THROW((void)conv_transpose(x, weight, {}, {.dilation = {2}}, {2}), ArgumentError);
+}

@@ -66,7 +66,7 @@ TEST(Reading, TakesSeveralValuesInOneSynchronisation) {
   Fixture slow;
   const auto x = full({2}, 3, slow.device);
   const auto y = full<Int>({1, 1}, 7, slow.device);
-  const auto z = full({}, 1.5, Device::cpu());
+  const Value z = full(Shape(), 1.5, Device::cpu());
   const auto [a, b, c] = read(x, y, z);
   EXPECT_EQ(slow.backend->reads, 1);
   EXPECT_EQ(a.to_vector<float>(), (std::vector<float>{3, 3}));

@@ -222,19 +222,33 @@ Value conv_transpose(const Value& x, const Value& weight, const Value& bias, con
                      const Spatial& result_padding) {
   constexpr std::string_view name = op::ConvTranspose::kName;
   op::require_ranks(name, x, weight);  // their types are settled only in emit(), where Autocast may change them
-  const op::Conv op = op::to_conv(options, x.rank() - 2);
+  op::Conv op = op::to_conv(options, x.rank() - 2);
   op::require_options(name, op, x.rank());
   require<ArgumentError>(result_padding.empty() || result_padding.size() == x.rank() - 2,
                          "conv_transpose: result_padding ", result_padding, " needs ", x.rank() - 2, " entries");
   Spatial sizes;
+  Dims zeros = Dims::filled(x.rank(), 0);  // behind the result, where nothing of x reaches
+  bool has_zeros = false;
   for (int i = 0; i < x.rank() - 2; ++i) {
+    std::int64_t more = result_padding.empty() ? 0 : result_padding[i];
+    require<ArgumentError>(more >= 0 && more < std::max(op.stride[i], op.dilation[i]), name, ": result_padding ",
+                           result_padding, " must be at least 0, and less than the stride ", op.stride,
+                           " or the dilation ", op.dilation);
+    // No convolution maps sizes to x's of which more than a stride is left over: less is taken off, as far as that goes.
+    if (more >= op.stride[i]) {
+      const std::int64_t kept = std::min(more, op.padding_after[i]);
+      op.padding_after[i] -= kept;
+      zeros[i + 2] = more - kept;
+      has_zeros |= zeros[i + 2] > 0;
+      more = 0;
+    }
     const std::int64_t apart = multiply_sizes(name, x.shape()[i + 2] - 1, op.stride[i]);
     const std::int64_t all = add_sizes(name, apart, op::reach(name, weight.shape()[i + 2], op.dilation[i]));
-    const std::int64_t more = result_padding.empty() ? 0 : result_padding[i];
     sizes.push_back(add_sizes(name, all - op.padding[i] - op.padding_after[i], more));
     require<ShapeError>(sizes.back() >= 0, "conv_transpose: padding ", op.padding, " leaves nothing of ", x.shape());
   }
-  const Value result = emit(op::ConvTranspose{op, sizes}, {x, weight});
+  Value result = emit(op::ConvTranspose{op, sizes}, {x, weight});
+  if (has_zeros) result = pad(result, Dims::filled(x.rank(), 0), zeros);
   if (!bias) return result;
   op::require_tensor(name, bias);
   const std::int64_t channels = result.shape()[1];
