@@ -39,39 +39,84 @@ struct Fusion::Stream final : RefCounted {
   Mutex mutex;
   Segment segment;
   std::size_t enough;  // operations, from which on it is run before anything is read
+  Ref<Asker> asker;    // the thread
   Values in, out;      // of the step under way; kept for their memory
   // While the segment runs: which of its values have been made, but may be taken back, and which cannot be.
   std::vector<std::uint32_t> made;
-  std::vector<Ref<Failure>> lost;  // by value; empty while there are none
+  std::vector<Ref<Failure>> lost;                           // by value; empty while there are none
+  std::vector<Ref<Failure>> fresh;                          // what the segment's own steps came to
+  std::vector<std::pair<std::uint32_t, Ref<Node>>> causes;  // of guards, of a late device, after their last use
 
   void lose(std::uint32_t value, const Ref<Failure>& failure) {
     lost.resize(segment.values().size());
     if (!lost[value]) lost[value] = failure;
   }
   void pass_on();
+  void release(std::uint32_t value, bool late);
+  Ref<Failure> lost_of(std::uint32_t entry) const;
+  Values causes_of(std::uint32_t entry) const;
 };
 
-/// What the program made of what is lost, by whatever path, is lost too. The plan may have taken another: it has numbers
-/// in place of tensors that are full of them, and drops results that nothing reads.
+/// What an entry's scope is known to fail with.
+Ref<Failure> Fusion::Stream::lost_of(std::uint32_t entry) const {
+  const Segment::Guard* const guard = segment.guard_of(entry);
+  if (!guard || guard->failure) return guard ? guard->failure : nullptr;
+  Ref<Failure> failure = failure_among(guard->others);
+  for (const Reference cause : guard->causes)
+    if (cause.index() < lost.size()) failure = joined(failure, lost[cause.index()]);
+  return failure;
+}
+
+void Fusion::Stream::release(std::uint32_t value, bool late) {
+  Ref<Node> node = std::exchange(segment.values()[value], nullptr);
+  if (late && segment.is_cause(value)) causes.emplace_back(value, std::move(node));
+}
+
+/// What a late device has to look at besides an entry's operands.
+Values Fusion::Stream::causes_of(std::uint32_t entry) const {
+  const Segment::Guard* const guard = segment.guard_of(entry);
+  if (!guard) return {};
+  Values all = guard->others;
+  for (const Reference cause : guard->causes) {
+    const auto released = std::ranges::find(causes, cause.index(), &decltype(causes)::value_type::first);
+    const Ref<Node>& node = released != causes.end() ? released->second : segment.values()[cause.index()];
+    if (!node) continue;
+    // As somebody who waits nowhere: what runs the step may gather calls as well.
+    const auto stand_in = make_ref<Node>(node->desc, node->device);
+    stand_in->storage = node->storage;
+    all.emplace_back(stand_in);
+  }
+  return all;
+}
+
+/// What the program made of what is lost, by whatever path, is lost too. The plan may have taken another: it has numbers in
+/// place of tensors that are full of them, and drops results that nothing reads. What it tried to make by another path may
+/// have failed as well, which is no second error.
 void Fusion::Stream::pass_on() {
   lost.resize(segment.values().size());
-  const auto first_lost = [&](auto&& values) -> Ref<Failure> {
+  const auto all_lost = [&](auto&& values) {
+    Ref<Failure> failure;
     for (const Reference value : values)
-      if (value.is_value() && lost[value.index()]) return lost[value.index()];
-    return nullptr;
+      if (value.is_value()) failure = joined(failure, lost[value.index()]);
+    return failure;
   };
   auto guard = segment.guards().begin();
   for (std::uint32_t i = 0; i < segment.size(); ++i) {
     const Segment::Entry& entry = segment.entries()[i];
     while (guard != segment.guards().end() && guard->end <= i) ++guard;
-    Ref<Failure> failure = first_lost(segment.operands(entry));
+    Ref<Failure> failure = all_lost(segment.operands(entry));
+    const bool is_made_of_it = bool(failure);
     if (!failure && guard != segment.guards().end() && guard->begin <= i)
-      failure = guard->failure ? guard->failure : first_lost(guard->causes);
+      failure = guard->failure ? guard->failure : all_lost(guard->causes);
     if (!failure) continue;
     for (const Reference result : segment.results(entry)) {
-      Ref<Failure>& own = lost[result.index()];
-      if (!own) own = failure;
-      if (segment.visible(result.index())) segment.values()[result.index()]->storage = own;
+      const std::uint32_t index = result.index();
+      Node* const node = segment.visible(index) ? segment.values()[index].get() : nullptr;
+      if (node && !waits(*node)) continue;  // others may look at it
+      // Which operations were together when there was no memory is worth telling.
+      const bool says_more = is_made_of_it && lost[index] && is_of_memory(*lost[index]);
+      lost[index] = says_more ? caused(lost[index], failure) : failure;
+      if (node) node->storage = lost[index];
     }
   }
 }
@@ -93,6 +138,7 @@ Fusion::Stream& Fusion::own_stream() {
   std::erase_if(all, [](const Own& own) { return own.stream->has_one_owner(); });  // of a Fusion that is gone
   streams_.push_back(make_ref<Stream>());
   streams_.back()->enough = first_ops();
+  streams_.back()->asker = Asker::current();
   all.push_back({id(), streams_.back()});
   return *streams_.back();
 }
@@ -122,7 +168,7 @@ void Fusion::run(const op::Op& op, Call call) {
   while (const Value* foreign = find_foreign()) wait_for(*foreign);
   const std::lock_guard lock(stream.mutex);
   segment.append(op, call);
-  if (scope) segment.guard(*scope);
+  if (scope) segment.guard(*scope, is_late());
   if (segment.size() < stream.enough && segment.bytes() < traits_.most_bytes) return;
   run_segment(stream);
   stream.enough = std::min(2 * stream.enough, traits_.most_ops);
@@ -157,15 +203,14 @@ TensorData Fusion::download(const Value& value) {
 Ref<PendingRead> Fusion::start_read(Inputs values) {
   start_anew();
   for (const Value& value : values) wait_for(value);
-  for (const Value& value : values)
-    if (Ref<Failure> failure = failure_of(value.node())) return failed_read(std::move(failure));
+  if (Ref<Failure> failure = failure_among(values)) return failed_read(std::move(failure));
   return inner_->start_read(values);
 }
 
 void Fusion::run_pending(Inputs values) {
   start_anew();
   for (const Value& value : values) wait_for(value);
-  for (const Value& value : values) throw_if_failed(value);
+  if (const Ref<Failure> failure = failure_among(values)) throw_failure(*failure);
   inner_->run_pending(values);
 }
 
@@ -190,10 +235,8 @@ void Fusion::sync() {
       run_segment(*stream);
     }
   }
-  inner_->sync();
-  const std::lock_guard lock(mutex_);
-  const Ref<Failure> failure = std::exchange(failure_, nullptr);
-  if (failure && !failure->told) throw_failure(*failure);
+  untold_.note(attempt([&] { inner_->sync(); }), Asker::current());
+  untold_.tell();
 }
 
 Fusion::Statistics Fusion::statistics() const {
@@ -205,8 +248,9 @@ void Fusion::run_segment(Stream& stream) {
   Segment& segment = stream.segment;
   if (segment.empty()) return;
   const Fusion* const before = std::exchange(running, this);
+  const AskedBy whose(stream.asker);
   if (const Ref<Failure> failure = attempt([&] { run_plan(stream); })) {
-    note(failure);  // there was no memory to plan with
+    stream.fresh.push_back(failure);  // there was no memory to plan with
     for (std::uint32_t i = 0; i < segment.values().size(); ++i)
       if (const Ref<Node>& node = segment.values()[i]; node && !node->storage) {
         stream.lose(i, failure);
@@ -214,8 +258,10 @@ void Fusion::run_segment(Stream& stream) {
       }
   }
   deliver(stream);
+  note_failures(stream);
   segment.clear();
   stream.lost.clear();
+  stream.causes.clear();
   inner_->flush();
   running = before;
 }
@@ -252,21 +298,27 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   Values &in = stream.in, &out = stream.out;
   in.clear();
   out.clear();
-  Ref<Failure> failure;
   for (const Reference operand : step.in) {
     if (operand.is_value()) {
       in.emplace_back(values[operand.index()]);
-      if (!failure) failure = failure_of(values[operand.index()]);
     } else {
       in.push_back(operand.is_number() ? Value(segment.numbers()[operand.index()]) : Value());
     }
   }
+  Ref<Failure> failure = failure_among(in);
+  if (failure)
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (const Ref<Failure> own = failure_of(in[i].node())) stream.lose(step.in[i].index(), own);
   for (const std::uint32_t result : step.out) out.emplace_back(values[result]);
   stream.made.insert(stream.made.end(), step.out.begin(), step.out.end());
-  for (const std::uint32_t value : step.release) values[value] = nullptr;
+  for (const std::uint32_t value : step.release) stream.release(value, is_late());
   Ref<Failure> error;
-  // A device that finds later what is wrong asks now who was called.
-  const CalledAs named(may_fail(step.op) ? segment.function_of(step.entry) : nullptr);
+  // A device that finds later what is wrong asks now who was called, and what it would have failed with.
+  const bool fails = may_fail(step.op);
+  const CalledAs named(fails ? segment.function_of(step.entry) : nullptr);
+  if (fails && !failure) failure = stream.lost_of(step.entry);
+  const Values causes = fails && is_late() ? stream.causes_of(step.entry) : Values();
+  const FailsWith scope(causes, FailsWith::Anew());
   if (!failure)
     error = attempt([&] { run_or_expand(*inner_, step.op, {in, out, last_uses(in)}); },
                     [&](std::string_view sentence) { return segment.placed(step.entry, sentence); });
@@ -275,7 +327,7 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   } else if (failure || error) {
     if (error) {
       failure = error;
-      note(error);
+      stream.fresh.push_back(error);
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i].node()->storage = failure;
@@ -296,7 +348,7 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure
     values[step.in[i].index()] = node;
     // The kernel may have begun to write a result where an operand lay whose last use this was.
     if (std::ranges::any_of(out, [&](const Value& result) { return result.node()->storage == node->storage; })) {
-      note(error);
+      stream.fresh.push_back(error);
       node->storage = error;
     }
   }
@@ -305,13 +357,18 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure
     values[step.out[i]] = out[i].node();
   }
   for (std::size_t i = 0; i < out.size(); ++i) run_step(stream, part_of(step, i));
-  for (const std::uint32_t value : step.release) values[value] = nullptr;
+  for (const std::uint32_t value : step.release) stream.release(value, is_late());
 }
 
-/// For sync(), which tells of it where nobody else does.
-void Fusion::note(const Ref<Failure>& failure) {
-  const std::lock_guard lock(mutex_);
-  if (!failure_ || failure_->told) failure_ = failure;
+/// For sync(), which tells of them where nobody else does. What became of no value, since this would have failed anyway, is
+/// no error of the program's.
+void Fusion::note_failures(Stream& stream) {
+  for (const Ref<Failure>& failure : std::exchange(stream.fresh, {})) {
+    const bool counts = std::ranges::any_of(stream.lost, [&](const Ref<Failure>& lost) {
+      return lost && (lost == failure || std::ranges::find(lost->causes, failure) != lost->causes.end());
+    });
+    if (counts) untold_.note(failure, stream.asker);
+  }
 }
 
 /// Lets others see what has been made since the last time.

@@ -6,7 +6,7 @@
 #include "kiln/core/mutex.hpp"
 #include "kiln/fusion/plan_cache.hpp"
 #include "kiln/ops/decorator.hpp"
-#include "kiln/ops/failure.hpp"
+#include "kiln/ops/untold.hpp"
 
 namespace kiln::fusion {
 
@@ -25,7 +25,7 @@ class Fusion final : public Decorator {
   /// Runs what the values wait for. Throws what went wrong with the operations that led to one of them.
   void run_pending(Inputs values) override;
   State state(const Value& value) const override;
-  /// Runs what every thread has asked for.
+  /// Runs what every thread has asked for. Throws what went wrong with this thread's operations, where nobody was told.
   void sync() override;
   Ref<Backend> with_core(Wrap wrap) override { return make_ref<Fusion>(inner_->with_core(wrap)); }
 
@@ -37,6 +37,8 @@ class Fusion final : public Decorator {
  private:
   struct Stream;
 
+  /// Does the device run by itself, so that it finds later than it is asked what is wrong?
+  bool is_late() const { return traits_.first_ops > 0; }
   /// Of the calls that a stream starts with.
   std::size_t first_ops() const { return traits_.first_ops ? traits_.first_ops : traits_.most_ops; }
   Stream& own_stream();
@@ -47,16 +49,16 @@ class Fusion final : public Decorator {
   void run_plan(Stream& stream);
   void run_step(Stream& stream, const Plan::Step& step);
   void run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure>& error);
-  void note(const Ref<Failure>& failure);
   static void deliver(Stream& stream);
+  void note_failures(Stream& stream);
 
   const FusionTraits traits_;
   PlanCache plans_;
+  Untold untold_;
 
   mutable Mutex mutex_;  // of what follows
   std::vector<Ref<Stream>> streams_;
   Statistics statistics_;
-  Ref<Failure> failure_;  // the first that no caller has been told of
 };
 
 }  // namespace kiln::fusion

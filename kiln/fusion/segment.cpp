@@ -54,6 +54,7 @@ std::uint64_t pending_in(const Value& value) {
   const std::uint64_t mark = mark_of(*value.node());
   return mark & kPending ? epoch_of(mark) : 0;
 }
+bool waits(const Node& node) { return mark_of(node) & kPending; }
 void arrive(Node& node) { node.mark.bits.store(0, std::memory_order_release); }
 
 const Value* Segment::find_foreign(Inputs in) const {
@@ -113,21 +114,33 @@ void Segment::append(const op::Op& op, const Call& call) {
   for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node(), kPending)));
 }
 
-void Segment::guard(const FailsWith& scope) {
+void Segment::guard(const FailsWith& scope, bool late) {
   const auto end = static_cast<std::uint32_t>(entries_.size());
   if (!guards_.empty() && guards_.back().scope == scope.id() && guards_.back().end == end - 1) {
     guards_.back().end = end;
     return;
   }
-  Guard guard{scope.id(), end - 1, end, {}, {}};
+  Guard guard{scope.id(), end - 1, end, {}, {}, {}};
   for (const FailsWith* each = &scope; each; each = each->outer()) {
     for (const Value& cause : each->causes()) {
       if (!cause.node()) continue;
       if (pending_in(cause)) guard.causes.push_back(Reference::value(index_of(mark_of(*cause.node()))));
-      else if (!guard.failure) guard.failure = failure_of(cause.node());
+      else if (Ref<Failure> failure = failure_of(cause.node())) guard.failure = joined(guard.failure, failure);
+      else if (late) guard.others.push_back(cause);
     }
   }
   guards_.push_back(std::move(guard));
+}
+
+const Segment::Guard* Segment::guard_of(std::uint32_t entry) const {
+  const auto guard = std::ranges::find_if(guards_, [&](const Guard& each) { return entry < each.end; });
+  return guard != guards_.end() && guard->begin <= entry ? &*guard : nullptr;
+}
+
+bool Segment::is_cause(std::uint32_t value) const {
+  return std::ranges::any_of(guards_, [&](const Guard& guard) {
+    return std::ranges::find(guard.causes, Reference::value(value)) != guard.causes.end();
+  });
 }
 
 std::string Segment::placed(std::uint32_t entry, std::string_view sentence) const {

@@ -38,6 +38,8 @@ bool may_fail(const op::Op& op);
 
 /// The epoch of the segment in which a value waits to be computed, or 0.
 std::uint64_t pending_in(const Value& value);
+/// Does it wait in some segment?
+bool waits(const Node& node);
 /// To be called when a value has its contents: other threads may see them from here on.
 void arrive(Node& node);
 
@@ -56,14 +58,20 @@ class Segment {
     std::uint32_t begin, end;
     std::vector<Reference> causes;
     Ref<Failure> failure;
+    Values others;  // causes that did not wait, where the device may find later that one has failed
   };
 
   /// The first operand that waits in another segment, or null.
   const Value* find_foreign(Inputs in) const;
   /// Notes that `op` is to be run on `call`, none of whose operands is foreign.
   void append(const op::Op& op, const Call& call);
-  /// Notes that the entry that was appended last is in a scope. The plan knows nothing of this.
-  void guard(const FailsWith& scope);
+  /// Notes that the entry that was appended last is in a scope. The plan knows nothing of this. `late`: the device finds
+  /// what is wrong later than it is asked.
+  void guard(const FailsWith& scope, bool late);
+  /// The guard of an entry, or null.
+  const Guard* guard_of(std::uint32_t entry) const;
+  /// Does some guard look at the value?
+  bool is_cause(std::uint32_t value) const;
   /// What an entry's kernel says is wrong: by the function that was called, with the calls that led to it.
   std::string placed(std::uint32_t entry, std::string_view sentence) const;
   /// The function that was called for an entry, as CalledAs knows it.

@@ -1,5 +1,7 @@
 #include "kiln/ops/failure.hpp"
 
+#include <algorithm>
+
 namespace kiln {
 namespace {
 
@@ -14,12 +16,41 @@ class FailedRead final : public PendingRead {
   const Ref<Failure> failure_;
 };
 
+void count(const Failure& failure, int tellings) {
+  failure.told += tellings;
+  for (const Ref<Failure>& cause : failure.causes) cause->told += tellings;
+}
+
+std::string sentence_of(const Failure& failure) {
+  try {
+    std::rethrow_exception(failure.error);
+  } catch (const std::exception& error) { return error.what(); } catch (...) {
+    return "an error of an unknown type";
+  }
+}
+
 }  // namespace
 
 void throw_failure(const Failure& failure) {
-  failure.told = true;
+  count(failure, 1);
   std::rethrow_exception(failure.error);
 }
+
+void throw_failures(std::span<const Ref<Failure>> failures) {
+  constexpr std::size_t kShown = 4;
+  try {
+    std::rethrow_exception(failures[0]->error);
+  } catch (const Error& first) {
+    if (failures.size() == 1) throw;
+    std::string sentence(first.message());
+    for (const Ref<Failure>& other : failures.subspan(1, std::min(failures.size(), kShown) - 1))
+      sentence += text("\n  also: ", sentence_of(*other));
+    if (failures.size() > kShown) sentence += text("\n  and ", failures.size() - kShown, " more");
+    raise(first.kind(), sentence);
+  }
+}
+
+void take_back(const Failure& failure) { count(failure, -1); }
 
 Ref<PendingRead> failed_read(Ref<Failure> failure) { return make_ref<FailedRead>(std::move(failure)); }
 

@@ -3,17 +3,23 @@
 #pragma once
 #include <atomic>
 #include <exception>
+#include <span>
+#include <vector>
 
 #include "kiln/ops/backend.hpp"
 
 namespace kiln {
 
 struct Failure final : Storage {
-  explicit Failure(std::exception_ptr error) : error(std::move(error)) {}
+  explicit Failure(std::exception_ptr error, std::vector<Ref<Failure>> causes = {})
+      : error(std::move(error)), causes(std::move(causes)) {}
   Failure* failure() override { return this; }
+
   const std::exception_ptr error;
-  /// Has the error been thrown to a caller? sync() throws those that have not.
-  mutable std::atomic<bool> told{false};
+  /// Who is told of this one need not be told of these, which have none themselves.
+  const std::vector<Ref<Failure>> causes;
+  /// How often the error has been thrown to a caller. Untold, of which sync() tells, has those that were thrown to none.
+  mutable std::atomic<int> told{0};
 };
 
 /// Null for a value that nothing went wrong with, as far as is known.
@@ -22,8 +28,19 @@ inline Ref<Failure> failure_of(const Ref<Node>& node) {
   return Ref<Failure>(storage ? storage->failure() : nullptr);
 }
 
+/// What becomes of what is made of both: null where both are.
+Ref<Failure> joined(const Ref<Failure>& a, const Ref<Failure>& b);
+/// What says of itself what `own` does, though it would have failed with `cause` anyway: an error of its own it is none.
+Ref<Failure> caused(const Ref<Failure>& own, const Ref<Failure>& cause);
+/// Of all these values; null where nothing is known to have gone wrong.
+Ref<Failure> failure_among(Inputs values);
+
 /// Throws the error, and notes that a caller has been told.
 [[noreturn]] void throw_failure(const Failure& failure);
+/// Throws the first, whose sentence goes on with the others. They count as told already.
+[[noreturn]] void throw_failures(std::span<const Ref<Failure>> failures);
+/// The error was thrown to no caller after all, but to who wants to compare.
+void take_back(const Failure& failure);
 /// Throws what is known to have gone wrong with the value.
 inline void throw_if_failed(const Value& value) {
   if (const Ref<Failure> failure = failure_of(value.node())) throw_failure(*failure);

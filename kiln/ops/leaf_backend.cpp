@@ -31,7 +31,7 @@ void LeafBackend::set_memory_limit(std::int64_t) { fail<DeviceError>(name(), " h
 
 void LeafBackend::run_pending(Inputs values) {
   flush();
-  for (const Value& value : values) throw_if_failed(value);
+  if (const Ref<Failure> failure = failure_among(values)) throw_failure(*failure);
 }
 
 Backend::State LeafBackend::state(const Value& value) const {

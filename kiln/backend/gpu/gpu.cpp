@@ -14,6 +14,7 @@
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/fusion_traits.hpp"
 #include "kiln/ops/op.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
 
 namespace kiln::gpu {
 namespace {
@@ -38,12 +39,13 @@ class Read final : public PendingRead {
   }
   std::vector<TensorData> wait() override {
     std::vector<TensorData> data;
+    Ref<Failure> failure;
     for (Part& part : parts_) {
       if (part.transfer) part.transfer->wait(part.data.bytes().data());
-      if (const Ref<Failure> failure = static_cast<Memory&>(*part.value.node()->storage).wait_for_checks())
-        throw_failure(*failure);
+      failure = joined(failure, static_cast<Memory&>(*part.value.node()->storage).wait_for_checks());
       data.push_back(std::move(part.data));
     }
+    if (failure) throw_failure(*failure);
     return data;
   }
   void notify(Wakeup then) override {
@@ -117,10 +119,7 @@ bool touches_its_operands(const op::Op& op) {
 void Gpu::run(const op::Op& op, Call call) {
   if (touches_its_operands(op)) meetings_.await(call.in);
   run_kernel(op, call);
-  // What is made of data that may turn out to be wrong is as doubtful.
-  std::vector<Ref<DataCheck>> checks;
-  for (const Value& value : call.in)
-    if (value.node()) add_open(checks, static_cast<const Memory&>(*value.node()->storage));
+  const std::vector<Ref<DataCheck>> checks = doubts(call.in);
   if (checks.empty()) return;
   for (Value& value : call.out) {
     auto& memory = static_cast<Memory&>(*value.node()->storage);
@@ -128,6 +127,19 @@ void Gpu::run(const op::Op& op, Call call) {
     add_open(all, memory);
     memory.depend_on(std::move(all));
   }
+}
+
+/// What is made of data that may turn out to be wrong is as doubtful, and so is what fails with them.
+std::vector<Ref<DataCheck>> Gpu::doubts(Inputs operands) const {
+  std::vector<Ref<DataCheck>> checks;
+  for (const Value& value : operands)
+    if (value.node()) add_open(checks, static_cast<const Memory&>(*value.node()->storage));
+  for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
+    for (const Value& cause : scope->causes())
+      // What another device has is known there.
+      if (const auto* memory = cause.node() ? dynamic_cast<const Memory*>(cause.node()->storage.get()) : nullptr)
+        add_open(checks, *memory);
+  return checks;
 }
 
 void Gpu::run_kernel(const op::Op& op, Call call) {
@@ -193,6 +205,8 @@ void Gpu::sync() {
   flush();
   meetings_.await_all();
   driver().synchronize();
+  settle_checks(true);
+  untold_.tell();
 }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
@@ -285,7 +299,14 @@ Value Gpu::check_cell() {
 }
 
 void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(std::int64_t)> tell) {
-  const auto check = make_ref<DataCheck>(cell, std::move(tell));
+  std::vector<Ref<DataCheck>> before = doubts(call.in);
+  // What it fails with may not be made yet; whatever that is made of has been looked at.
+  if (FailsWith::any()) {
+    const std::unique_lock lock(mutex_);
+    for (const Ref<DataCheck>& each : checks_)
+      if (each->asker() == Asker::current()) before.push_back(each);
+  }
+  const auto check = make_ref<DataCheck>(cell, std::move(tell), std::move(before));
   for (Value& value : call.out) {
     auto& memory = static_cast<Memory&>(*value.node()->storage);
     std::vector<Ref<DataCheck>> checks;
@@ -300,12 +321,27 @@ void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(s
 // What kernels found in their data is sent for once they are all on their way: to send for it interrupts them.
 void Gpu::flush() {
   driver().flush();
-  std::vector<Ref<DataCheck>> checks;
   {
-    const std::unique_lock lock(mutex_);
-    checks.swap(checks_);
+    const std::lock_guard settling(settling_);
+    std::vector<Ref<DataCheck>> checks;
+    {
+      const std::unique_lock lock(mutex_);
+      checks.swap(checks_);
+    }
+    asked_.insert(asked_.end(), checks.begin(), checks.end());
+    for (const Ref<DataCheck>& check : checks) check->start();
   }
-  for (const Ref<DataCheck>& check : checks) check->start();
+  settle_checks(false);
+}
+
+/// What has come of checks is to be told by sync(), though nobody may hold a value that depends on them. `all`: waits.
+void Gpu::settle_checks(bool all) {
+  const std::lock_guard settling(settling_);
+  while (!asked_.empty() && (all || asked_.front()->ready())) {
+    const Ref<DataCheck> check = std::move(asked_.front());
+    asked_.pop_front();
+    untold_.note(check->failure(), check->asker());
+  }
 }
 
 FusionTraits Gpu::fusion_traits() const {

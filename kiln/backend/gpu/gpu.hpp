@@ -1,6 +1,7 @@
 // A GPU as a device: the families of kernels in family/ over a Driver. An op that no family knows is made of others, or runs
 // on the host.
 #pragma once
+#include <deque>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -9,6 +10,7 @@
 #include "kiln/backend/gpu/memory.hpp"
 #include "kiln/core/reflect/signature.hpp"
 #include "kiln/ops/leaf_backend.hpp"
+#include "kiln/ops/untold.hpp"
 
 namespace kiln::gpu {
 
@@ -49,6 +51,7 @@ class Gpu final : public LeafBackend {
   TensorData download(const Value& value) override;
   Ref<PendingRead> start_read(Inputs values) override;
   void flush() override;
+  /// Throws what kernels found in the data of this thread's operations, where nobody was told.
   void sync() override;
   MemoryStatistics memory() const override { return pool_->blocks().statistics(); }
   void set_memory_limit(std::int64_t bytes) override { pool_->blocks().set_limit(static_cast<std::size_t>(bytes)); }
@@ -119,6 +122,8 @@ class Gpu final : public LeafBackend {
   Ref<Code> compile(const CudaText& kernel) const;
   const void* find_made(const Signature& signature) const;
   const void* keep_made(const Signature& signature, std::shared_ptr<const void> value);
+  std::vector<Ref<DataCheck>> doubts(Inputs operands) const;
+  void settle_checks(bool all);
 
   const Ref<Pool> pool_;
   mutable std::shared_mutex mutex_;
@@ -131,6 +136,9 @@ class Gpu final : public LeafBackend {
   };
   std::unordered_map<Signature, Made, Hash> made_;
   std::vector<Ref<DataCheck>> checks_;  // of which nobody has asked the device yet
+  Mutex settling_;                      // of what follows, in which others have their turn once they are settled
+  std::deque<Ref<DataCheck>> asked_;    // whose answers are not known yet, in the order in which they come
+  Untold untold_;
   Meetings meetings_;
 };
 

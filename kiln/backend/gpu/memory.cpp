@@ -1,6 +1,7 @@
 #include "kiln/backend/gpu/memory.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "kiln/backend/memory/wished_limit.hpp"
 #include "kiln/core/error/error.hpp"
@@ -20,8 +21,9 @@ Pool::Pool(Ref<Driver> driver)
 
 // ---- checks --------------------------------------------------------------------------------------------------------
 
-DataCheck::DataCheck(Value cell, std::function<std::exception_ptr(std::int64_t)> tell)
-    : tell_(std::move(tell)), cell_(std::move(cell)) {}
+DataCheck::DataCheck(Value cell, std::function<std::exception_ptr(std::int64_t)> tell,
+                     std::vector<Ref<DataCheck>> before)
+    : tell_(std::move(tell)), before_(std::move(before)), cell_(std::move(cell)) {}
 
 void DataCheck::start() {
   const std::lock_guard lock(mutex_);
@@ -47,8 +49,9 @@ Ref<Failure> DataCheck::failure() {
     std::int64_t found = 0;
     transfer_->wait(reinterpret_cast<std::byte*>(&found));
     transfer_ = nullptr;
-    if (found) failure_ = make_ref<Failure>(tell_(found));
-    passed_ = !found;
+    for (const Ref<DataCheck>& check : std::exchange(before_, {})) failure_ = joined(failure_, check->failure());
+    if (found && !failure_) failure_ = make_ref<Failure>(tell_(found));
+    passed_ = !failure_;
     tell_ = nullptr;
   }
   return failure_;
@@ -86,7 +89,8 @@ Failure* Memory::failure() {
 
 Ref<Failure> Memory::wait_for_checks() {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < checks_.size() && !failure_; ++i) failure_ = checks_[i]->failure();
+  if (failure_) return failure_;
+  for (const Ref<DataCheck>& check : checks_) failure_ = joined(failure_, check->failure());
   return failure_;
 }
 

@@ -10,6 +10,7 @@
 #include "kiln/backend/memory/memory_pool.hpp"
 #include "kiln/backend/strided/array.hpp"
 #include "kiln/ops/failure.hpp"
+#include "kiln/ops/scope/asker.hpp"
 
 namespace kiln::gpu {
 
@@ -34,8 +35,9 @@ class Pool : public RefCounted {
 /// device's memory where they are (Gpu::launch_checked). What is made of its results knows it as well.
 class DataCheck : public RefCounted {
  public:
-  /// `tell` makes an error of what is in the cell.
-  DataCheck(Value cell, std::function<std::exception_ptr(std::int64_t)> tell);
+  /// `tell` makes an error of what is in the cell, unless one of the checks `before` fails: then the data were wrong for
+  /// that reason. It is told to who asks for the operation now.
+  DataCheck(Value cell, std::function<std::exception_ptr(std::int64_t)> tell, std::vector<Ref<DataCheck>> before);
   /// Has the cell sent to the host; not before the kernel was launched.
   void start();
   /// Is it known by now?
@@ -44,12 +46,15 @@ class DataCheck : public RefCounted {
   bool passed() { return passed_ || (ready() && !failure()); }
   /// Waits. Null where the data were right.
   Ref<Failure> failure();
+  const Ref<Asker>& asker() const { return asker_; }
 
  private:
   void start_locked();
 
+  const Ref<Asker> asker_ = Asker::current();
   std::mutex mutex_;
   std::function<std::exception_ptr(std::int64_t)> tell_;  // with all that it holds, until it is known
+  std::vector<Ref<DataCheck>> before_;                    // likewise
   Value cell_;                                            // until it is sent
   Ref<Transfer> transfer_;                                // until it has arrived
   std::atomic<bool> passed_{false};
@@ -70,7 +75,7 @@ class Memory final : public strided::Block {
   /// The contents are right if these find nothing wrong. Said before others see the memory.
   void depend_on(std::vector<Ref<DataCheck>> checks) { checks_ = std::move(checks); }
   const std::vector<Ref<DataCheck>>& checks() const { return checks_; }
-  /// What the first check to fail says; waits for all.
+  /// What the checks that fail say; waits for all.
   Ref<Failure> wait_for_checks();
 
   /// The meeting of ranks that fills it (Driver::meet), after which all that touches it comes. Said before others see the

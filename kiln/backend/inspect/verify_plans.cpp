@@ -1,5 +1,8 @@
 // Fused and unfused side by side: each value lives twice.
 #include "kiln/backend/inspect/verifying.hpp"
+#include "kiln/ops/failure.hpp"
+#include "kiln/ops/scope/asker.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
@@ -77,8 +80,26 @@ void VerifiedPlans::run(const op::Op& op, Call call) {
     fused_out.emplace_back(make_ref<Node>(value.node()->desc, Device(inner_)));
     plain_out.emplace_back(make_ref<Node>(value.node()->desc, Device(plain_)));
   }
-  const bool is_view = op::visit(op, []<class T>(const T&) { return T::kFacts.pattern == Pattern::View; });
-  plain_->run(op, {is_view ? plain_in : copies(plain_, plain_in, Device(plain_)), plain_out});
+  Values fused_causes, plain_causes;
+  for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
+    for (const Value& cause : scope->causes()) {
+      if (!cause.node() || !dynamic_cast<const Twins*>(cause.node()->storage.get())) continue;
+      Both both = read(cause);
+      fused_causes.push_back(std::move(both.fused));
+      plain_causes.push_back(std::move(both.plain));
+    }
+  // What fails here fails once more below, where the program is told as it would be without Verify.
+  Ref<Failure> failure = failure_among(plain_in);
+  if (!failure)
+    failure = attempt([&] {
+      const AskedBy nobody(nullptr);
+      const FailsWith scope(plain_causes, FailsWith::Anew());
+      const bool is_view = op::visit(op, []<class T>(const T&) { return T::kFacts.pattern == Pattern::View; });
+      plain_->run(op, {is_view ? plain_in : copies(plain_, plain_in, Device(plain_)), plain_out});
+    });
+  if (failure)
+    for (const Value& value : plain_out) value.node()->storage = failure;
+  const FailsWith scope(fused_causes, FailsWith::Anew());
   inner_->run(op, {fused_in, fused_out});
   for (std::size_t i = 0; i < call.out.size(); ++i)
     call.out[i].node()->storage =
@@ -178,8 +199,14 @@ void VerifiedPlans::compare(const Name& name) {
   }
   if (!both) return;
   // No other thread writes to it now.
-  const std::string report =
-      comparison_.differ(inner_->download(both->fused), plain_->download(both->plain), true, both->rounded);
+  TensorData fused;
+  if (attempt([&] { fused = inner_->download(both->fused); })) {
+    // There is nothing to compare, and who reads it is yet to be told.
+    if (const Ref<Failure> failure = failure_of(both->fused.node())) take_back(*failure);
+    return;
+  }
+  throw_if_failed(both->plain);
+  const std::string report = comparison_.differ(fused, plain_->download(both->plain), true, both->rounded);
   if (!report.empty()) {
     {
       const std::lock_guard lock(mutex_);

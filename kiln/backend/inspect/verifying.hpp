@@ -42,8 +42,9 @@ class VerifiedKernels final : public Decorator {
   Ref<Backend> with_core(Wrap wrap) override { return make_ref<VerifiedKernels>(inner_->with_core(wrap), comparison_); }
 
  private:
-  /// `in`: copies of the operands.
-  void compare(const op::Op& op, const Call& call, Inputs in, Inputs expected, std::string_view what);
+  /// `in`: copies of the operands; `found`: the kernel's results.
+  void compare(const op::Op& op, const Call& call, Inputs in, std::span<const TensorData> found, Inputs expected,
+               std::string_view what);
   std::string first_wrong_step(const op::Fused& fused, Inputs in, std::optional<DType> rounded);
 
   const Comparison comparison_;

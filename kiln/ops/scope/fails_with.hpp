@@ -12,21 +12,28 @@ namespace kiln {
 class FailsWith {
  public:
   explicit FailsWith(Inputs causes);
+  /// In place of the outer scopes, for who runs what somebody else asked for, or knows those values by others.
+  struct Anew {};
+  FailsWith(Inputs causes, Anew);
   ~FailsWith();
   FailsWith(const FailsWith&) = delete;
   FailsWith& operator=(const FailsWith&) = delete;
 
   /// Of this thread, or null.
   static const FailsWith* innermost();
+  /// Is there any that names a value? Not all of them need to be made yet, for who runs what is asked for later.
+  static bool any();
   const FailsWith* outer() const { return outer_; }
   Inputs causes() const { return causes_; }
   /// No other scope of the thread ever has it.
   std::uint64_t id() const { return id_; }
 
  private:
+  FailsWith(Inputs causes, const FailsWith* outer);
+
   Inputs causes_;
   std::uint64_t id_;
-  const FailsWith* outer_;
+  const FailsWith *outer_, *before_;
 };
 
 }  // namespace kiln

@@ -48,13 +48,20 @@ Key KeyScope::take() {
   return keys_[next_++];
 }
 
-FailsWith::FailsWith(Inputs causes) : causes_(causes), outer_(fails_with) {
+FailsWith::FailsWith(Inputs causes) : FailsWith(causes, fails_with) {}
+FailsWith::FailsWith(Inputs causes, Anew) : FailsWith(causes, nullptr) {}
+FailsWith::FailsWith(Inputs causes, const FailsWith* outer) : causes_(causes), outer_(outer), before_(fails_with) {
   thread_local std::uint64_t last = 0;
   id_ = ++last;
   fails_with = this;
 }
-FailsWith::~FailsWith() { fails_with = outer_; }
+FailsWith::~FailsWith() { fails_with = before_; }
 const FailsWith* FailsWith::innermost() { return fails_with; }
+bool FailsWith::any() {
+  for (const FailsWith* scope = fails_with; scope; scope = scope->outer_)
+    if (!scope->causes_.empty()) return true;
+  return false;
+}
 
 bool KeyScope::repeats() {
   for (const KeyScope* scope = key_scope; scope; scope = scope->outer_)

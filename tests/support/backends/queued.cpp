@@ -1,5 +1,6 @@
 #include "tests/support/backends/queued.hpp"
 
+#include "kiln/core/error/called_as.hpp"
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/fusion_traits.hpp"
 #include "kiln/ops/op.hpp"
@@ -39,6 +40,9 @@ struct Queued::Task {
   std::vector<Ref<Promise>> in;  // those that are
   std::vector<Ref<Promise>> causes;
   std::vector<Ref<Promise>> out;
+  Ref<Asker> asker;
+  const char* function;  // as CalledAs knows it
+  bool guarded;
 };
 
 Ref<Queued::Promise> Queued::promise_of(const Value& value) {
@@ -47,14 +51,14 @@ Ref<Queued::Promise> Queued::promise_of(const Value& value) {
 
 void Queued::run(const op::Op& op, Call call) {
   require<DeviceError>(has_kernel(op), "queued: was asked for ", op, ", of which it said that it has no kernel");
-  Task task{op, {}, {}, {}, {}};
+  Task task{op, {}, {}, {}, {}, Asker::current(), CalledAs::function(), FailsWith::any()};
   for (const Value& value : call.in) {
     task.numbers.push_back(value.node() ? Value() : value);
     task.in.push_back(promise_of(value));
   }
   for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
     for (const Value& cause : scope->causes())
-      if (cause.node() && &cause.device().backend() == this) task.causes.push_back(promise_of(cause));
+      if (cause.node() && dynamic_cast<Promise*>(cause.node()->storage.get())) task.causes.push_back(promise_of(cause));
   for (Value& value : call.out) {
     auto promise = make_ref<Promise>(value.node()->desc);
     value.node()->storage = promise;
@@ -68,15 +72,20 @@ void Queued::run_task(const Task& task) {
   Ref<Failure> failure;
   for (const auto* list : {&task.in, &task.causes})
     for (const Ref<Promise>& promise : *list)
-      if (promise && !failure) failure = Ref<Failure>(promise->failure());
+      if (promise) failure = joined(failure, Ref<Failure>(promise->failure()));
   if (failure && is_planned(task.op)) return run_steps(task);
   Values in = task.numbers, out;
   for (std::size_t i = 0; i < in.size(); ++i)
     if (task.in[i]) in[i] = task.in[i]->value();
   for (const Ref<Promise>& promise : task.out) out.emplace_back(make_ref<Node>(promise->desc(), Device(inner_)));
-  try {
-    if (!failure) inner_->run(task.op, {in, out});
-  } catch (...) { failure = note(std::current_exception()); }
+  if (!failure) {
+    const CalledAs named(task.function);
+    failure = attempt([&] { inner_->run(task.op, {in, out}); });
+    // What it fails with may not be made yet.
+    const Ref<Failure> earlier = failure && task.guarded ? untold_.known_of(task.asker) : nullptr;
+    if (earlier) failure = earlier;
+    else untold_.note(failure, task.asker);
+  }
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (failure) task.out[i]->fail_with(failure);
     else task.out[i]->keep(std::move(out[i]));
@@ -115,11 +124,11 @@ Ref<PendingRead> Queued::start_read(Inputs values) {
   for (const Value& value : values) promises.push_back(promise_of(value));
   worker.add([this, read, promises = std::move(promises)] {
     read->arrive([&] {
+      Ref<Failure> failure;
+      for (const Ref<Promise>& promise : promises) failure = joined(failure, Ref<Failure>(promise->failure()));
+      if (failure) throw_failure(*failure);
       std::vector<TensorData> data;
-      for (const Ref<Promise>& promise : promises) {
-        if (const Failure* failure = promise->failure()) throw_failure(*failure);
-        data.push_back(inner_->download(promise->value()));
-      }
+      for (const Ref<Promise>& promise : promises) data.push_back(inner_->download(promise->value()));
       return data;
     });
   });
@@ -128,22 +137,13 @@ Ref<PendingRead> Queued::start_read(Inputs values) {
 
 void Queued::sync() {
   worker.drain();
-  const std::lock_guard lock(mutex_);
-  const Ref<Failure> failure = std::exchange(failure_, nullptr);
-  if (failure && !failure->told) throw_failure(*failure);
+  untold_.tell();
 }
 
 FusionTraits Queued::fusion_traits() const {
   FusionTraits traits = inner_->fusion_traits();
   traits.first_ops = 4;
   return traits;
-}
-
-Ref<Failure> Queued::note(std::exception_ptr error) {
-  auto failure = make_ref<Failure>(std::move(error));
-  const std::lock_guard lock(mutex_);
-  if (!failure_ || failure_->told) failure_ = failure;
-  return failure;
 }
 
 }  // namespace kiln::test

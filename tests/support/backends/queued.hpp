@@ -1,7 +1,7 @@
 // A device that runs by itself.
 #pragma once
-#include "kiln/ops/failure.hpp"
 #include "kiln/ops/leaf_backend.hpp"
+#include "kiln/ops/untold.hpp"
 #include "tests/support/backends/worker.hpp"
 
 namespace kiln::test {
@@ -18,7 +18,7 @@ class Queued final : public LeafBackend {
   Ref<Node> upload(TensorData data, const Device& device) override;
   TensorData download(const Value& value) override { return std::move(start_read({&value, 1})->wait()[0]); }
   Ref<PendingRead> start_read(Inputs values) override;
-  /// Throws the first error that no caller was told of.
+  /// Throws what this thread asked for that went wrong, and that no caller was told of.
   void sync() override;
   MemoryStatistics memory() const override { return inner_->memory(); }
   /// The inner backend's, but that it wants to start early.
@@ -32,11 +32,9 @@ class Queued final : public LeafBackend {
   static Ref<Promise> promise_of(const Value& value);
   void run_task(const Task& task);
   void run_steps(const Task& task);
-  Ref<Failure> note(std::exception_ptr error);
 
   const Ref<Backend> inner_;
-  std::mutex mutex_;
-  Ref<Failure> failure_;  // the first that no caller has been told of
+  Untold untold_;
 };
 
 }  // namespace kiln::test
