@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
 
 #include <CLI/CLI.hpp>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
 #include "kiln/version.hpp"
 
 namespace kiln::cli {
@@ -234,6 +236,12 @@ int run(std::span<const std::string> arguments, const Print& out, const Print& e
     return status == 0 ? 0 : kWrongInput;
   } catch (const Error& wrong) {
     error(text("kiln: ", wrong.message(), '\n'));
+    return kWrongInput;
+  } catch (const std::bad_alloc&) {  // for whose sentence there may be no memory either
+    error("kiln: the system gives no more memory\n");
+    return kWrongInput;
+  } catch (const std::exception& wrong) {  // of the standard library
+    error(text("kiln: ", escaped(wrong.what()), '\n'));
     return kWrongInput;
   }
   out(outcome.out);

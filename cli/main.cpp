@@ -1,8 +1,10 @@
 #include <cstdio>
+#include <new>
 
 #include "cli/commands.hpp"
 
-int main(int count, char** arguments) {
+// Where there is not even memory for the words, the sentence is one that needs none.
+int main(int count, char** arguments) try {
   const std::vector<std::string> words(arguments + 1, arguments + count);
   const auto to = [](std::FILE* file) {
     return [file](std::string_view text) {
@@ -11,4 +13,7 @@ int main(int count, char** arguments) {
     };
   };
   return kiln::cli::run(words, to(stdout), to(stderr));
+} catch (const std::bad_alloc&) {
+  std::fputs("kiln: the system gives no more memory\n", stderr);
+  return 2;
 }

@@ -1,5 +1,6 @@
 #include "kiln/core/file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -9,12 +10,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/folder.hpp"
 
 namespace kiln {
 namespace {
@@ -97,9 +100,9 @@ bool is_temporary(std::string_view name, std::string_view prefix) {
 int remove_abandoned(const std::string& directory, std::string_view prefix) {
   int removed = 0;
   std::error_code ignored;
-  for (std::filesystem::directory_iterator entry(directory, ignored), end; entry != end; entry.increment(ignored)) {
-    if (!is_temporary(entry->path().filename().native(), prefix)) continue;
-    const std::string& path = entry->path().native();
+  for (const std::filesystem::path& entry : paths_in(directory, ignored)) {
+    if (!is_temporary(entry.filename().native(), prefix)) continue;
+    const std::string& path = entry.native();
     const OpenFile file{::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
     if (file.number >= 0 && ::flock(file.number, LOCK_EX | LOCK_NB) == 0 && is_named(file.number, path))
       removed += ::unlink(path.c_str()) == 0;
@@ -108,6 +111,25 @@ int remove_abandoned(const std::string& directory, std::string_view prefix) {
 }
 
 }  // namespace
+
+std::vector<std::filesystem::path> paths_in(const std::filesystem::path& folder, std::error_code& problem) {
+  std::vector<std::filesystem::path> paths;
+  problem.clear();
+  const auto close = [](DIR* open) { ::closedir(open); };
+  const std::unique_ptr<DIR, decltype(close)> open(::opendir(folder.c_str()), close);
+  if (!open) problem = std::error_code(errno, std::generic_category());
+  while (open) {
+    errno = 0;
+    const dirent* const entry = ::readdir(open.get());
+    if (!entry) {
+      if (errno != 0) problem = std::error_code(errno, std::generic_category());
+      break;
+    }
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") paths.push_back(folder / name);
+  }
+  return paths;
+}
 
 int remove_abandoned(const std::string& directory) { return remove_abandoned(directory, ""); }
 
@@ -190,6 +212,8 @@ void FileReplacement::write_through(std::span<const std::byte> bytes) {
 
 void FileReplacement::commit() {
   KILN_CHECK(file_ >= 0);
+  const std::string folder =
+      directory_of(target_);  // what may fail for lack of memory does so before the file is in place
   flush();
   if (::fsync(file_) != 0) fail_with(errno);
   if (!named_) {
@@ -202,7 +226,7 @@ void FileReplacement::commit() {
   named_ = false;
   ::close(std::exchange(file_, -1));
   // The new entry of the directory reaches the disk too. Where that is refused the file is in place all the same.
-  const OpenFile directory{::open(directory_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  const OpenFile directory{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (directory.number >= 0) ::fsync(directory.number);
 }
 

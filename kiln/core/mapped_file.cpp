@@ -5,11 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/file.hpp"
 
 namespace kiln {
 
-FileBytes map_file(const std::string& path) {
+FileBytes map_file(const std::string& path) try {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status = {};
   const bool regular = file >= 0 && ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
@@ -23,7 +24,7 @@ FileBytes map_file(const std::string& path) {
   // Which says why a file cannot be read at all.
   const auto read = std::make_shared<const std::vector<std::byte>>(read_file(path));
   return {*read, path, read, false};
-}
+} catch (...) { rethrow_shortage(path); }
 
 void forget_pages(const FileBytes& file, std::span<const std::byte> part) {
   if (!file.mapped) return;

@@ -4,6 +4,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/folder.hpp"
 
 namespace kiln {
 
@@ -12,8 +13,8 @@ namespace fs = std::filesystem;
 std::vector<fs::path> listed(const fs::path& directory) {
   std::error_code problem;
   std::vector<fs::path> paths;
-  for (fs::directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem))
-    if (!at->path().filename().string().starts_with('.')) paths.push_back(at->path());
+  for (const fs::path& path : paths_in(directory, problem))
+    if (!path.filename().string().starts_with('.')) paths.push_back(path);
   require<IoError>(!problem, "cannot read the directory ", shown(directory.string()), ": ", problem.message());
   std::ranges::sort(paths);
   return paths;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/data/permutation.hpp"
 
 namespace kiln {
@@ -26,10 +27,10 @@ class Dataset {
 
   virtual std::int64_t size() const = 0;
 
-  /// Item `index`, the same one at every call; may be called from several threads. Throws IndexError.
+  /// Item `index`, the same one at every call; may be called from several threads. Throws IndexError, MemoryError.
   T get(std::int64_t index) const {
     require<IndexError>(index >= 0 && index < size(), "data set: item ", index, " of ", size(), " does not exist");
-    return item(index);
+    return or_memory_error("data set", [&] { return item(index); });
   }
 
  protected:
@@ -51,7 +52,7 @@ using DatasetPtr = std::shared_ptr<const Dataset<T>>;
 /// A data set by value becomes a shared one, so that the functions below and DataLoader take either.
 template <class D>
 requires std::derived_from<D, Dataset<typename D::Item>> DatasetPtr<typename D::Item> share(D dataset) {
-  return std::make_shared<const D>(std::move(dataset));
+  return or_memory_error("data set", [&] { return std::make_shared<const D>(std::move(dataset)); });
 }
 template <class D>
 requires std::derived_from<D, Dataset<typename D::Item>>

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 
 namespace kiln {
 
@@ -47,14 +48,14 @@ void GzipReader::Close::operator()(Stream* stream) const {
   delete stream;
 }
 
-GzipReader::GzipReader(std::span<const std::byte> file, std::string_view name)
+GzipReader::GzipReader(std::span<const std::byte> file, std::string_view name) try
     : stream_(new Stream{.rest = file, .name = name}) {
   constexpr int kGzipOnly = 16;  // added to the window size, see zlib.h
   if (inflateInit2(&stream_->z, kGzipOnly + MAX_WBITS) != Z_OK)
     fail<MemoryError>(name, ": zlib has no memory to inflate it");
-}
+} catch (...) { rethrow_shortage(name); }
 
-std::size_t GzipReader::read(std::span<std::byte> out) {
+std::size_t GzipReader::read(std::span<std::byte> out) try {
   Stream& s = *stream_;
   std::size_t done = 0;
   while (done < out.size() && !s.ended) {
@@ -72,6 +73,6 @@ std::size_t GzipReader::read(std::span<std::byte> out) {
       fail<DataError>(s.name, ": the gzip data is damaged", s.z.msg ? ": " : "", s.z.msg ? s.z.msg : "");
   }
   return done;
-}
+} catch (...) { rethrow_shortage(stream_->name); }
 
 }  // namespace kiln

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/data/gzip.hpp"
 
 namespace kiln {
@@ -36,7 +37,7 @@ class Contents {
 
 }  // namespace
 
-IdxArray read_idx(std::span<const std::byte> file, std::string_view name, std::int64_t limit) {
+IdxArray read_idx(std::span<const std::byte> file, std::string_view name, std::int64_t limit) try {
   Contents contents(file, name);
   const auto read_word = [&] {
     std::array<std::byte, 4> word;
@@ -76,6 +77,6 @@ IdxArray read_idx(std::span<const std::byte> file, std::string_view name, std::i
   require<DataError>(contents.read(beyond) == 0, name, ": bytes follow behind the ", count,
                      " that the IDX header claims");
   return array;
-}
+} catch (...) { rethrow_shortage(name); }
 
 }  // namespace kiln

@@ -4,9 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/core/user_folders.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/setting/setting.hpp"
+#include "kiln/core/user_folders.hpp"
 #include "kiln/data/published/published.hpp"
 
 namespace kiln {
@@ -48,14 +49,14 @@ fs::path need_file(const fs::path& directory, const std::string& stem, int rank)
 
 }  // namespace
 
-Mnist Mnist::load(const fs::path& directory, Split split) {
+Mnist Mnist::load(const fs::path& directory, Split split) try {
   const std::string stem = split == Split::Train ? "train" : "t10k";
   const fs::path images = need_file(directory, stem + "-images", 3), labels = need_file(directory, stem + "-labels", 1);
   return parse(read_file(images), images.string(), read_file(labels), labels.string());
-}
+} catch (...) { rethrow_shortage("MNIST"); }
 
 Mnist Mnist::parse(std::span<const std::byte> images_file, std::string_view images_name,
-                   std::span<const std::byte> labels_file, std::string_view labels_name) {
+                   std::span<const std::byte> labels_file, std::string_view labels_name) try {
   IdxArray images = read_idx(images_file, images_name), labels = read_idx(labels_file, labels_name);
   require<DataError>(images.shape.size() == 3, images_name,
                      ": images should have shape [count, height, width], this is ", images.shape);
@@ -68,7 +69,7 @@ Mnist Mnist::parse(std::span<const std::byte> images_file, std::string_view imag
   if (wrong != labels.values.end())
     fail<DataError>(labels_name, ": label ", wrong - labels.values.begin(), " is ", int{*wrong}, ", a digit is 0 to 9");
   return Mnist(std::move(images), std::move(labels));
-}
+} catch (...) { rethrow_shortage(images_name); }
 
 Image Mnist::item(std::int64_t index) const {
   const std::int64_t height = images_.shape[1], width = images_.shape[2];

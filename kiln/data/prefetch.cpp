@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "kiln/core/error/shortage.hpp"
+
 namespace kiln {
 namespace {
 
@@ -140,10 +142,13 @@ class PrefetchQueue::State {
   std::vector<std::jthread> threads_;  // last, so that they are joined before what they use goes
 };
 
-PrefetchQueue::PrefetchQueue(Make make, std::int64_t count, int workers, int ahead)
-    : state_(std::make_unique<State>(std::move(make), count, workers, ahead)) {}
+PrefetchQueue::PrefetchQueue(Make make, std::int64_t count, int workers, int ahead) try
+    : state_(std::make_unique<State>(std::move(make), count, workers, ahead)) {
+} catch (...) { rethrow_shortage("data loader"); }
 PrefetchQueue::~PrefetchQueue() = default;
 
-std::shared_ptr<void> PrefetchQueue::next() { return state_->next(); }
+std::shared_ptr<void> PrefetchQueue::next() try { return state_->next(); } catch (...) {
+  rethrow_shortage("data loader");
+}
 
 }  // namespace kiln

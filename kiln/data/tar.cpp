@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln {
@@ -59,7 +60,7 @@ std::string pax_path(std::string_view records) {
 
 }  // namespace
 
-std::vector<TarEntry> read_tar(const FileBytes& archive) {
+std::vector<TarEntry> read_tar(const FileBytes& archive) try {
   const std::string_view all(reinterpret_cast<const char*>(archive.bytes.data()), archive.bytes.size());
   std::vector<TarEntry> entries;
   std::string long_name;
@@ -92,7 +93,7 @@ std::vector<TarEntry> read_tar(const FileBytes& archive) {
     at += kBlock + std::min((size + kBlock - 1) / kBlock * kBlock, all.size() - at - kBlock);
   }
   return entries;
-}
+} catch (...) { rethrow_shortage(archive.name); }
 
 std::span<const std::byte> TarSample::part(const std::string& ending) const {
   const auto found = parts.find(ending);
@@ -102,17 +103,17 @@ std::span<const std::byte> TarSample::part(const std::string& ending) const {
 
 namespace {
 
-std::vector<FileBytes> map_files(const std::vector<std::string>& paths) {
+std::vector<FileBytes> map_files(const std::vector<std::string>& paths) try {
   std::vector<FileBytes> files;
   std::ranges::transform(paths, std::back_inserter(files), map_file);
   return files;
-}
+} catch (...) { rethrow_shortage("tar"); }
 
 }  // namespace
 
 TarSamples::TarSamples(const std::vector<std::string>& shards) : TarSamples(map_files(shards)) {}
 
-TarSamples::TarSamples(std::vector<FileBytes> shards) : shards_(std::move(shards)) {
+TarSamples::TarSamples(std::vector<FileBytes> shards) try : shards_(std::move(shards)) {
   for (const FileBytes& shard : shards_) {
     bool begun = false;  // a sample does not go on in the next archive
     for (const TarEntry& entry : read_tar(shard)) {
@@ -126,6 +127,6 @@ TarSamples::TarSamples(std::vector<FileBytes> shards) : shards_(std::move(shards
                          shown(entry.name.substr(dot + 1)), "'");
     }
   }
-}
+} catch (...) { rethrow_shortage("tar"); }
 
 }  // namespace kiln

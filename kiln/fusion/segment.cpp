@@ -65,9 +65,9 @@ const Value* Segment::find_foreign(Inputs in) const {
 
 std::uint32_t Segment::add(const Ref<Node>& node, std::uint64_t pending) {
   const auto index = static_cast<std::uint32_t>(values_.size());
+  values_.push_back(node);  // before the mark, which would be another's where there is no memory for it
   node->mark.bits.store(pending | epoch() << kIndexBits | index, std::memory_order_relaxed);
   if (!pending) bytes_ += numel(node->desc.shape) * static_cast<std::int64_t>(size_of(node->desc.dtype));
-  values_.push_back(node);
   return index;
 }
 
@@ -102,7 +102,47 @@ Reference Segment::refer(const Value& value) {
   return Reference::value(index);
 }
 
+// All of a call, or nothing of it where there is no memory: a part would be somebody else's operands to those behind it.
+class Segment::Appending {
+ public:
+  explicit Appending(Segment& segment)
+      : segment_(segment),
+        entries_(segment.entries_.size()),
+        references_(segment.references_.size()),
+        values_(segment.values_.size()),
+        numbers_(segment.numbers_.size()),
+        key_(segment.key_.size()),
+        places_(segment.places_.size()),
+        bytes_(segment.bytes_) {}
+  Appending(const Appending&) = delete;
+  Appending& operator=(const Appending&) = delete;
+  ~Appending() {
+    if (complete_) return;
+    for (std::size_t i = values_; i < segment_.values_.size(); ++i) arrive(*segment_.values_[i]);  // waits no longer
+    shorten(segment_.entries_, entries_);
+    shorten(segment_.references_, references_);
+    shorten(segment_.values_, values_);
+    shorten(segment_.numbers_, numbers_);
+    shorten(segment_.key_, key_);
+    shorten(segment_.places_, places_);
+    segment_.bytes_ = bytes_;
+    if (entries_ == 0) segment_.epoch_ = 0;
+  }
+  void complete() { complete_ = true; }
+
+ private:
+  template <class T>
+  static void shorten(std::vector<T>& list, std::size_t size) {
+    while (list.size() > size) list.pop_back();
+  }
+  Segment& segment_;
+  const std::size_t entries_, references_, values_, numbers_, key_, places_;
+  const std::int64_t bytes_;
+  bool complete_ = false;
+};
+
 void Segment::append(const op::Op& op, const Call& call) {
+  Appending appending(*this);
   if (entries_.empty()) epoch_ = ++last_epoch;
   const auto entry = static_cast<std::uint32_t>(entries_.size());
   entries_.emplace_back(op, static_cast<std::uint32_t>(references_.size()), static_cast<std::uint16_t>(call.in.size()),
@@ -112,6 +152,7 @@ void Segment::append(const op::Op& op, const Call& call) {
   if (may_fail(op)) places_.push_back({entry, CalledAs::function(), Trace::here()});
   for (const Value& value : call.in) references_.push_back(refer(value));
   for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node(), kPending)));
+  appending.complete();
 }
 
 void Segment::guard(const FailsWith& scope, bool late) {

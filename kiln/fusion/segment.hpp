@@ -117,6 +117,7 @@ class Segment {
     Trace calls;
   };
 
+  class Appending;
   Reference refer(const Value& value);
   Reference refer(const Scalar& number);
   std::uint32_t add(const Ref<Node>& node, std::uint64_t pending);

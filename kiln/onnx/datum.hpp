@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "kiln/core/alternatives.hpp"
 #include "kiln/onnx/file.hpp"
 #include "kiln/ops/functions.hpp"
 
@@ -19,7 +20,7 @@ using Strings = std::vector<std::string>;
 class Datum {
  public:
   enum class Kind : std::uint8_t { Absent, Tensor, Sequence, Optional, Map };
-  using Key = std::variant<std::int64_t, std::string>;
+  using Key = Alternatives<std::int64_t, std::string>;
   using Map = std::map<Key, Datum>;
 
   Datum() = default;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/onnx/passes/passes.hpp"
@@ -101,7 +102,7 @@ const Datum& Outputs::operator[](std::string_view name) const {
 }
 
 Model::Model(std::shared_ptr<const Graph> graph, const Device& device, std::string file, std::int64_t most_trips,
-             std::function<bool()> stop)
+             std::function<bool()> stop) try
     : graph_(std::move(graph)),
       device_(device),
       file_(std::move(file)),
@@ -119,7 +120,7 @@ Model::Model(std::shared_ptr<const Graph> graph, const Device& device, std::stri
     places_[name] = number;
     parameters_.emplace(name, parameter_of(to_device(constant.value(), device)));
   }
-}
+} catch (...) { rethrow_shortage("an ONNX model"); }
 
 std::vector<ValueInfo> Model::inputs() const {
   std::vector<ValueInfo> list;
@@ -162,13 +163,13 @@ const Graph& Model::graph() const {
   return *graph_;
 }
 
-Outputs Model::run(std::vector<Datum> inputs) const {
+Outputs Model::run(std::vector<Datum> inputs) const try {
   require<ArgumentError>(inputs.size() == graph().inputs.size(), shown(file_), " takes ", graph_->inputs.size(),
                          " inputs, not ", inputs.size());
   return run(std::move(inputs), {});
-}
+} catch (...) { rethrow_shortage(file_); }
 
-Outputs Model::run(const NamedInputs& inputs) const {
+Outputs Model::run(const NamedInputs& inputs) const try {
   std::vector<Datum> list;
   std::vector<std::string_view> known;
   for (const int input : graph().inputs) {
@@ -183,7 +184,7 @@ Outputs Model::run(const NamedInputs& inputs) const {
     require<ArgumentError>(std::count(known.begin(), known.end(), name) != 0, shown(file_), " has no input '",
                            shown(name), "'", did_you_mean(name, known));
   return run(std::move(list), inputs);
-}
+} catch (...) { rethrow_shortage(file_); }
 
 namespace {
 
@@ -200,11 +201,11 @@ Model load(const FileBytes& source, const std::string& directory, const Device& 
 }  // namespace
 
 Model load(Bytes bytes, const std::string& file, const std::string& directory, const Device& device,
-           const LoadOptions& options) {
+           const LoadOptions& options) try {
   return load(FileBytes{bytes, file, nullptr}, directory, device, options);
-}
-Model load(const std::string& path, const Device& device, const LoadOptions& options) {
+} catch (...) { rethrow_shortage(file); }
+Model load(const std::string& path, const Device& device, const LoadOptions& options) try {
   return load(map_file(path), std::filesystem::path(path).parent_path().string(), device, options);
-}
+} catch (...) { rethrow_shortage(path); }
 
 }  // namespace kiln::onnx

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/onnx/print.hpp"
 #include "kiln/onnx/save/rows.hpp"
@@ -64,7 +65,7 @@ const SaveRow* find_save_row(const op::Op& op) {
 }
 
 void save(FunctionRef<Values(const Values&)> function, const Values& examples, const std::string& path,
-          const SaveOptions& options) {
+          const SaveOptions& options) try {
   require<ArgumentError>(options.opset >= 17 && options.opset <= kNewestOpset, "onnx::save: operator set ",
                          options.opset, " is none of 17 to ", kNewestOpset);
   const NoGrad pause;
@@ -96,6 +97,6 @@ void save(FunctionRef<Values(const Values&)> function, const Values& examples, c
   for (const TensorProto& tensor : model.graph.initializer) bytes += static_cast<std::int64_t>(tensor.raw_data->size());
   if (options.weights == Weights::Beside || bytes > kMostInside) move_beside(model, path);
   write_file_atomically(path, print_model(model));
-}
+} catch (...) { rethrow_shortage(path); }
 
 }  // namespace kiln::onnx

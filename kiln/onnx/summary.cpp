@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kiln/backend/capture/body.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/call.hpp"
 #include "kiln/ops/create/random.hpp"
@@ -119,7 +120,7 @@ Value example_input(const ValueInfo& input, const Device& device, const Sizes& s
   return cast(randint(shape, 0, limit, device, DType::I64, Key(1)), dtype);
 }
 
-Summary summarize(const std::string& path, const Device& device, const Sizes& sizes) {
+Summary summarize(const std::string& path, const Device& device, const Sizes& sizes) try {
   const FileBytes file = map_file(path);
   const ModelProto proto = parse_model(file.bytes, path);
   const std::string directory = std::filesystem::path(path).parent_path().string();
@@ -154,6 +155,6 @@ Summary summarize(const std::string& path, const Device& device, const Sizes& si
     summary.why_no_flops = "they depend on the elements of inputs";
   } catch (const ArgumentError& error) { summary.why_no_flops = error.message(); }
   return summary;
-}
+} catch (...) { rethrow_shortage(path); }
 
 }  // namespace kiln::onnx

@@ -67,19 +67,20 @@ void retain(const Record* record) { record->add_owner(); }
 // queued rather than nested, so that no graph is too deep for the stack.
 void release(const Record* record) {
   if (!record->drop_owner()) return;
-  thread_local std::vector<const Record*>* queue = nullptr;
-  if (queue) {
-    queue->push_back(record);
-    return;
-  }
-  std::vector<const Record*> ending{record};
-  queue = &ending;
-  while (!ending.empty()) {
-    const Record* last = ending.back();
-    ending.pop_back();
+  // Who has no owner any more is no longer asked for its order, where the next one to go stands: there may be no memory for
+  // a list of them.
+  thread_local const Record* next = nullptr;
+  thread_local bool running = false;
+  const_cast<Record*>(record)->order = reinterpret_cast<std::uintptr_t>(next);
+  next = record;
+  if (running) return;
+  running = true;
+  while (next) {
+    const Record* const last = next;
+    next = reinterpret_cast<const Record*>(static_cast<std::uintptr_t>(last->order));
     delete last;
   }
-  queue = nullptr;
+  running = false;
 }
 
 Ref<Record> make_leaf(const Desc& desc, const Device& device) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/file.hpp"
 
 namespace kiln {
@@ -17,17 +18,17 @@ bool begins(std::span<const std::byte> file, const std::array<unsigned char, kCo
 
 }  // namespace
 
-Picture decode_picture(std::span<const std::byte> file, std::string_view name, const DecodeConfig& config) {
+Picture decode_picture(std::span<const std::byte> file, std::string_view name, const DecodeConfig& config) try {
   constexpr std::array<unsigned char, 8> kPng = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
   constexpr std::array<unsigned char, 3> kJpeg = {0xff, 0xd8, 0xff};
   if (begins(file, kPng)) return picture::decode_png(file, name, config);
   if (begins(file, kJpeg)) return picture::decode_jpeg(file, name, config);
   fail<DataError>(name, ": is neither a PNG nor a JPEG file");
-}
+} catch (...) { rethrow_shortage(name); }
 
-Picture read_picture(const std::string& path, const DecodeConfig& config) {
+Picture read_picture(const std::string& path, const DecodeConfig& config) try {
   return decode_picture(read_file(path), path, config);
-}
+} catch (...) { rethrow_shortage(path); }
 
 void picture::require_allowed(std::string_view name, std::int64_t height, std::int64_t width, std::size_t file_bytes,
                               const DecodeConfig& config) {

@@ -1,19 +1,20 @@
 #include "kiln/store/graph_file.hpp"
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/store/save.hpp"
 
 namespace kiln {
 
-void save(const Graph& graph, const std::string& path, const Metadata& metadata) {
+void save(const Graph& graph, const std::string& path, const Metadata& metadata) try {
   require<ArgumentError>(format_for_saving(path).name == "safetensors", "save: ", shown(path),
                          ": a program is saved as .safetensors alone");
   save_tensors(record_of(graph, metadata), path);
-}
+} catch (...) { rethrow_shortage(path); }
 
-Graph load_graph(const std::string& path, const Device& device) {
+Graph load_graph(const std::string& path, const Device& device) try {
   return graph_from_record(detail::OpenRecord(path).view, path, device);
-}
+} catch (...) { rethrow_shortage(path); }
 
 void detail::check_signature(std::string_view file, std::string_view what, const std::vector<Desc>& descs,
                              std::initializer_list<TensorType> types) {

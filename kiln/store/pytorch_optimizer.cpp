@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/store/pickle/pytorch.hpp"
@@ -233,7 +234,7 @@ std::vector<std::string> params_in_order(const nn::ModuleView& model) {
 namespace detail {
 
 Fitted fit_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleView& model, const std::string& path,
-                             const LoadOptions& options, std::span<const std::string> params) {
+                             const LoadOptions& options, std::span<const std::string> params) try {
   TensorSource file = open_tensors(path);
   std::vector<std::string> names(params.begin(), params.end());
   if (names.empty()) names = pytorch_optimizer_params(file.metadata, options.under);
@@ -247,17 +248,17 @@ Fitted fit_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleVi
   for (const RecordPart& part : optimizer.state)
     if (keeps_nothing || part.name.ends_with(".master")) state.tensors.emplace(part.name, stored(part.value.data()));
   return fit(state, optimizer.state, "optimizer", path, options);
-}
+} catch (...) { rethrow_shortage(path); }
 
 void save_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleView& model, const std::string& path,
-                            std::span<const std::string> params) {
+                            std::span<const std::string> params) try {
   const std::vector<std::string> own = params_in_order(model);
   const TensorSource source =
       to_pytorch_optimizer(optimizer, params.empty() ? std::span<const std::string>(own) : params);
   write_file_atomically(path, [&](FileReplacement& file) {
     write_pytorch_nested(source, [&](std::span<const std::byte> piece) { file.write(piece); });
   });
-}
+} catch (...) { rethrow_shortage(path); }
 
 }  // namespace detail
 }  // namespace kiln

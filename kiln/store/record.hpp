@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/nn/module.hpp"
 #include "kiln/store/load/options.hpp"
 #include "kiln/store/safetensors/safetensors.hpp"
@@ -87,7 +88,8 @@ TensorFile to_tensor_file(const std::vector<RecordPart>& parts, const Metadata& 
 /// The object's record, read from its device. That of an optimizer has a version of its own in its metadata.
 template <Recordable T>
 TensorFile record_of(const T& object, const Metadata& metadata = {}) {
-  return detail::to_tensor_file(detail::parts_of(object), detail::with_version<T>(metadata));
+  return or_memory_error(
+      "a record", [&] { return detail::to_tensor_file(detail::parts_of(object), detail::with_version<T>(metadata)); });
 }
 
 /// The object with the contents of `record`; parameters become fresh leaves. The object says which element types it
@@ -99,10 +101,12 @@ TensorFile record_of(const T& object, const Metadata& metadata = {}) {
 /// a way that this one does not know.
 template <Recordable T>
 T from_record(const TensorFileView& record, T object, std::string_view file, const LoadOptions& options = {}) {
-  const auto parts = detail::parts_of(object);
-  detail::require_chosen("from_record", parts, options.only, detail::kOwner<T>);
-  const auto fitted = detail::fit(detail::source_of(record), parts, detail::kOwner<T>, file, options);
-  detail::take_over(object, fitted);
+  or_memory_error(file, [&] {
+    const auto parts = detail::parts_of(object);
+    detail::require_chosen("from_record", parts, options.only, detail::kOwner<T>);
+    const auto fitted = detail::fit(detail::source_of(record), parts, detail::kOwner<T>, file, options);
+    detail::take_over(object, fitted);
+  });
   return object;
 }
 

@@ -3,21 +3,26 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/store/load/pytorch_layers.hpp"
 
 namespace kiln {
 
-void save_tensors(const TensorFile& file, const std::string& path) { detail::save_source(source_of(file), path); }
+void save_tensors(const TensorFile& file, const std::string& path) try {
+  detail::save_source(source_of(file), path);
+} catch (...) { rethrow_shortage(path); }
 
-TensorFile load_tensors(const std::string& path) {
+TensorFile load_tensors(const std::string& path) try {
   const TensorSource source = open_tensors(path);
   TensorFile file{.tensors = {}, .metadata = source.metadata};
   for (const auto& [name, tensor] : source.tensors) file.tensors.emplace(name, tensor.read());
   return file;
-}
+} catch (...) { rethrow_shortage(path); }
 
-Metadata load_metadata(const std::string& path) { return open_tensors(path).metadata; }
+Metadata load_metadata(const std::string& path) try { return open_tensors(path).metadata; } catch (...) {
+  rethrow_shortage(path);
+}
 
 namespace detail {
 namespace {
@@ -33,17 +38,18 @@ std::size_t count_known(const TensorSource& source, const std::vector<RecordPart
 
 }  // namespace
 
-void save_source(const TensorSource& source, const std::string& path) {
+void save_source(const TensorSource& source, const std::string& path) try {
   const Format& format = format_for_saving(path);
   write_file_atomically(path, [&](FileReplacement& file) {
     format.write(source, [&](std::span<const std::byte> piece) { file.write(piece); });
   });
-}
+} catch (...) { rethrow_shortage(path); }
 
-OpenRecord::OpenRecord(const std::string& path) : file(map_file(path)), view(view_safetensors(file.bytes, path)) {}
+OpenRecord::OpenRecord(const std::string& path) try : file(map_file(path)), view(view_safetensors(file.bytes, path)) {
+} catch (...) { rethrow_shortage(path); }
 
 Fitted fit(const std::string& path, const std::vector<RecordPart>& parts, std::string_view owner,
-           const LoadOptions& options) {
+           const LoadOptions& options) try {
   const TensorSource source = edited(open_tensors(path), options, path);
   try {
     return fit(source, parts, owner, path, options);
@@ -65,7 +71,7 @@ Fitted fit(const std::string& path, const std::vector<RecordPart>& parts, std::s
           "they had while they were single, as here");
     throw;
   }
-}
+} catch (...) { rethrow_shortage(path); }
 
 void warn(const LoadReport& report, std::string_view file) {
   for (const std::string& warning : report.warnings)

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/store/record.hpp"
 
 namespace kiln {
@@ -39,8 +40,10 @@ void warn(const LoadReport& report, std::string_view file);
 template <Recordable T>
 void save(const T& object, const std::string& path, const Metadata& metadata = {},
           const Selector& only = Selector::all()) {
-  const auto parts = detail::chosen(detail::parts_of(object), only, detail::kOwner<T>);
-  detail::save_source(detail::source_of(parts, detail::with_version<T>(metadata)), path);
+  or_memory_error(path, [&] {
+    const auto parts = detail::chosen(detail::parts_of(object), only, detail::kOwner<T>);
+    detail::save_source(detail::source_of(parts, detail::with_version<T>(metadata)), path);
+  });
 }
 
 /// Takes over what the file holds: load(model, "resnet18.pth", {.under = "state_dict", .allow_unexpected = true}). See
@@ -48,11 +51,13 @@ void save(const T& object, const std::string& path, const Metadata& metadata = {
 /// misfit; the object is as before then.
 template <Recordable T>
 LoadReport load(T& object, const std::string& path, const LoadOptions& options = {}) {
-  const auto parts = detail::parts_of(object);
-  detail::require_chosen("load", parts, options.only, detail::kOwner<T>);
-  const auto fitted = detail::fit(path, parts, detail::kOwner<T>, options);
-  detail::take_over(object, fitted);
-  return fitted.report;
+  return or_memory_error(path, [&] {
+    const auto parts = detail::parts_of(object);
+    detail::require_chosen("load", parts, options.only, detail::kOwner<T>);
+    auto fitted = detail::fit(path, parts, detail::kOwner<T>, options);
+    detail::take_over(object, fitted);
+    return std::move(fitted.report);
+  });
 }
 
 /// The model or optimizer with the contents of the file: auto model = load("model.safetensors", config.init(device)).

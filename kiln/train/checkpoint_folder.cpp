@@ -10,6 +10,7 @@
 
 #include "kiln/core/config/config.hpp"
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/folder.hpp"
 
 namespace kiln::training {
 
@@ -46,7 +47,7 @@ CheckpointIndex index_of(const fs::path& directory, std::vector<std::string>& no
   if (!fs::exists(index, ignored)) return {};
   try {
     return load_config<CheckpointIndex>(index.string());
-  } catch (const Error& error) {
+  } catch (const MemoryError&) { throw; } catch (const Error& error) {
     notes.push_back(text(error.message(), "; the checkpoints beside it count as they are"));
     return {};
   }
@@ -77,13 +78,13 @@ CheckpointFolder look_into(const fs::path& directory) {
   const CheckpointIndex index = index_of(directory, folder.notes);
   std::vector<FoundCheckpoint> all;
   std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+  for (const fs::path& path : paths_in(directory, error)) {
+    const std::string name = path.filename().string();
     std::error_code ignored;
     const auto step = step_of(name);
-    if (!step || !entry->is_regular_file(ignored)) continue;
+    if (!step || !fs::is_regular_file(path, ignored)) continue;
     try {
-      const auto stamp = stamp_of(entry->path().string());
+      const auto stamp = stamp_of(path.string());
       if (!stamp) continue;
       FoundCheckpoint found{{name, *step, stamp->seconds, stamp->value}, *stamp};
       if (const KeptCheckpoint* const said = entry_of(index, name); said && stamp->run == RunName()) {
@@ -92,7 +93,7 @@ CheckpointFolder look_into(const fs::path& directory) {
         found.stamp.measured = index.measured.value_or("");
       }
       all.push_back(std::move(found));
-    } catch (const Error& damage) {
+    } catch (const MemoryError&) { throw; } catch (const Error& damage) {
       folder.notes.push_back(text("a checkpoint that is damaged is left where it is: ", damage.message()));
     }
   }

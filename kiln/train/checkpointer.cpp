@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kiln/core/config/config.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/store/record/record_file.hpp"
 #include "kiln/train/positive.hpp"
@@ -84,7 +85,7 @@ void CheckpointRules::check() const {
   require<ArgumentError>(best >= 0, "checkpoints: best is ", best, ", it must not be negative");
 }
 
-Checkpointer::Checkpointer(std::filesystem::path directory, CheckpointRules rules, Json configuration)
+Checkpointer::Checkpointer(std::filesystem::path directory, CheckpointRules rules, Json configuration) try
     : directory_(std::move(directory)), rules_(std::move(rules)), configuration_(std::move(configuration)) {
   rules_.check();
   std::error_code error;
@@ -102,7 +103,7 @@ Checkpointer::Checkpointer(std::filesystem::path directory, CheckpointRules rule
   }
   rank_kept();
   for (const auto& [file, run] : folder.unwanted) training::remove_checkpoint(directory_ / file, run);
-}
+} catch (...) { rethrow_shortage("checkpoints"); }
 
 Checkpointer::~Checkpointer() { wait(); }
 
@@ -112,14 +113,14 @@ std::optional<std::string> Checkpointer::latest() const {
   return std::nullopt;
 }
 
-std::string latest_checkpoint(const std::filesystem::path& directory) {
+std::string latest_checkpoint(const std::filesystem::path& directory) try {
   const training::CheckpointFolder folder = look_into(directory);
   if (!folder.whole.empty()) return (directory / folder.whole.back().kept.file).string();
   fail<IoError>(directory.string(), " holds no checkpoint", folder.notes.empty() ? "" : ": ",
                 folder.notes.empty() ? "" : folder.notes.front());
-}
+} catch (...) { rethrow_shortage(directory.native()); }
 
-Json checkpoint_configuration(const std::string& file) {
+Json checkpoint_configuration(const std::string& file) try {
   const Metadata metadata = open_tensors(file).metadata;
   const auto said = metadata.find(std::string(kConfigKey));
   if (said == metadata.end()) return {};
@@ -127,9 +128,9 @@ Json checkpoint_configuration(const std::string& file) {
   const auto* const object = std::get_if<Json::Object>(&configuration.is);
   const Json* const own = object ? find(*object, "own") : nullptr;
   return own ? *own : Json{};
-}
+} catch (...) { rethrow_shortage(file); }
 
-void Checkpointer::restore(RecordedObjects& objects, const std::string& file) const {
+void Checkpointer::restore(RecordedObjects& objects, const std::string& file) const try {
   TensorSource record = open_tensors(file);
   const auto version = record.metadata.find(std::string(kVersionKey));
   require<DataError>(version != record.metadata.end(), file, " is no checkpoint of a training");
@@ -142,7 +143,7 @@ void Checkpointer::restore(RecordedObjects& objects, const std::string& file) co
   if (const auto said = record.metadata.find(std::string(kFactsKey)); said != record.metadata.end() && rules_.exact)
     require_same_facts(facts_, parse_json(said->second, file), file);
   objects.restore(record, file);
-}
+} catch (...) { rethrow_shortage(file); }
 
 void Checkpointer::begin_anew() {
   wait();
@@ -185,7 +186,7 @@ bool Checkpointer::due(const training::Position& at, bool epoch_ended) const {
   return rules_.every_minutes && since >= 60 * *rules_.every_minutes;
 }
 
-std::string Checkpointer::save(const RecordedObjects& objects, const training::Position& at) {
+std::string Checkpointer::save(const RecordedObjects& objects, const training::Position& at) try {
   wait();
   KeptCheckpoint checkpoint{text("step-", at.step, ".kiln"), at.step, at.seconds, std::nullopt};
   if (measured_ && measured_->first == at.step) {
@@ -204,7 +205,7 @@ std::string Checkpointer::save(const RecordedObjects& objects, const training::P
   writing_ = std::async(std::launch::async,
                         [this, snapshot = std::move(snapshot), checkpoint] { write(snapshot, checkpoint); });
   return (directory_ / checkpoint.file).string();
-}
+} catch (...) { rethrow_shortage("a checkpoint"); }
 
 void Checkpointer::write(const TensorSource& snapshot, const KeptCheckpoint& checkpoint) {
   const bool is_own = std::ranges::any_of(written_, [&](const auto& other) { return other.first == checkpoint.file; });

@@ -18,22 +18,25 @@ void Checkpoints::add_state(RecordedObjects& objects, TrainingRun& run, Extras& 
 }
 
 void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics, const Facts& facts) {
-  if (!checkpointer_ || std::exchange(opened_, true)) return;
-  add_state(objects_, run, extras);
+  if (!checkpointer_ || opened_) return;
+  RecordedObjects objects = objects_;  // what fails on the way leaves these as they were, for who calls fit() once more
+  add_state(objects, run, extras);
   if (extras.stream) {
-    objects_.add("stream", *extras.stream);
-    objects_.add_optional("places", extras.places);
+    objects.add("stream", *extras.stream);
+    objects.add_optional("places", extras.places);
   }
-  metrics.record(objects_, "metrics");
+  metrics.record(objects, "metrics");
+  checkpointer_->know(facts);
+  for (const std::string& note : checkpointer_->notes()) run.tell(Note{note});
+  const auto file = checkpointer_->latest();
+  if (file && resume_) checkpointer_->restore(objects, *file);
   run.listen([this](const Event& event) {
     if (const auto* const begin = std::get_if<Begin>(&event)) checkpointer_->check(*begin);
     if (const auto* const e = std::get_if<Evaluation>(&event)) checkpointer_->observe(*e);
   });
-  checkpointer_->know(facts);
-  for (const std::string& note : checkpointer_->notes()) run.tell(Note{note});
-  const auto file = checkpointer_->latest();
+  objects_ = std::move(objects);
+  opened_ = true;
   if (file && resume_) {
-    checkpointer_->restore(objects_, *file);
     saved_at_ = run.at.step;
     run.tell(Note{text("going on from ", *file)});
   } else {

@@ -26,7 +26,9 @@ Json fact(FunctionRef<Json()> describe) {
     Json said = describe();
     write_json(said);
     return said;
-  } catch (const Error&) { return {}; }
+  } catch (const MemoryError&) { throw; } catch (const Error&) {
+    return {};
+  }
 }
 
 Json optimizer_fact(std::span<const ParamGroup> groups, const ClipOptions& clip) {

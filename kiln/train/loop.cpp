@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
@@ -126,7 +127,7 @@ void Loop::share() {
   team_.share(all);
 }
 
-Ending Loop::train_on(const Batches& train, const Batches* valid) {
+Ending Loop::train_on(const Batches& train, const Batches* valid) try {
   const SignalScope signals;
   team_.require_same(model_ref(), optimizer_type(), run_.config(),
                      {&train_metrics_, valid ? &valid_metrics_ : nullptr});
@@ -168,7 +169,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) {
   const Ending ending{run_.at, run_.reason()};
   run_.tell(ending);
   return ending;
-}
+} catch (...) { rethrow_shortage("training"); }
 
 /// One batch, or none where other ranks have one; whether it was the last of its step.
 bool Loop::learn(void* batch, bool owned) {

@@ -62,9 +62,11 @@ std::string options_of() {
 /// said twice counts as it is said last. Throws ConfigError as from_json() does, or IoError.
 template <class T>
 T from_arguments(int argc, const char* const* argv) {
-  std::string source;
-  const Json json = config::read_arguments(argc, argv, config::options_for<T>(), source);
-  return from_json<T>(json, source);
+  return or_memory_error("command line", [&] {
+    std::string source;
+    const Json json = config::read_arguments(argc, argv, config::options_for<T>(), source);
+    return from_json<T>(json, source);
+  });
 }
 
 /// A program's main(): its options where they are asked for, else run() with the config that the arguments say. An error

@@ -24,6 +24,7 @@
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/config/place.hpp"
 #include "kiln/core/config/type.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/reflect/reflect_enum.hpp"
 #include "kiln/core/reflect/reflect_values.hpp"
@@ -265,7 +266,7 @@ Json to_json(const T& value) {
 /// "gpt.json: 'optimizer.beta1' must be a number, got \"high\"".
 template <class T>
 T from_json(const Json& json, std::string_view source) {
-  return config::made<T>(json, config::Place{source, ""});
+  return or_memory_error(source, [&] { return config::made<T>(json, config::Place{source, ""}); });
 }
 template <class T>
 T from_json(std::string_view text, std::string_view source) {
@@ -281,7 +282,7 @@ T load_config(const std::string& path) {
 /// Replaces the file in one step. Throws ConfigError for what JSON cannot hold, IoError.
 template <class T>
 void save_config(const T& value, const std::string& path) {
-  write_file_atomically(path, std::string_view(write_json(to_json(value))));
+  or_memory_error(path, [&] { write_file_atomically(path, std::string_view(write_json(to_json(value)))); });
 }
 
 }  // namespace kiln

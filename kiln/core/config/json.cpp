@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln {
@@ -217,21 +218,34 @@ class JsonTree : public nlohmann::json_sax<nlohmann::json> {
 
 namespace {
 
-nlohmann::ordered_json to_nlohmann(const Json& json) {
-  return std::visit(
-      []<class T>(const T& value) -> nlohmann::ordered_json {
+/// A number, a word, true, false or null, as nlohmann writes it. Its lists and objects ask for memory where they are
+/// destroyed, and so end the program that has none: they are written below.
+std::string scalar(const nlohmann::json& value) { return value.dump(); }
+
+void write(const Json& json, std::size_t indent, std::string& out) {
+  const auto write_all = [&](char open, char close, std::size_t count, auto write_one) {
+    out += open;
+    for (std::size_t i = 0; i < count; ++i) {
+      out.append(i > 0 ? ",\n" : "\n").append(indent + 2, ' ');
+      write_one(i);
+    }
+    if (count > 0) out.append(1, '\n').append(indent, ' ');
+    out += close;
+  };
+  std::visit(
+      [&]<class T>(const T& value) {
         if constexpr (std::is_same_v<T, Json::List>) {
-          auto list = nlohmann::ordered_json::array();
-          for (const auto& element : value) list.push_back(to_nlohmann(element));
-          return list;
+          Json room;
+          write_all('[', ']', value.size(), [&](std::size_t i) { write(value.element(i, room), indent + 2, out); });
         } else if constexpr (std::is_same_v<T, Json::Object>) {
-          auto object = nlohmann::ordered_json::object();
-          for (const auto& [key, member] : value) object[key] = to_nlohmann(member);
-          return object;
+          write_all('{', '}', value.size(), [&](std::size_t i) {
+            out.append(scalar(value[i].first)).append(": ");
+            write(value[i].second, indent + 2, out);
+          });
         } else {
           if constexpr (std::is_same_v<T, double>)
             require<ConfigError>(std::isfinite(value), "JSON has no number for ", value);
-          return value;
+          out += scalar(value);
         }
       },
       json.is);
@@ -246,16 +260,18 @@ Json& Json::operator=(const Json&) = default;
 Json& Json::operator=(Json&&) noexcept = default;
 Json::~Json() = default;
 
-Json parse_json(std::string_view text, std::string_view source) {
+Json parse_json(std::string_view text, std::string_view source) try {
   JsonTree builder;
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) fail<ConfigError>(source, ": ", builder.problem);
   return std::move(builder.root);
-}
+} catch (...) { rethrow_shortage(source); }
 
-std::string write_json(const Json& json) {
-  try {
-    return to_nlohmann(json).dump(2) + "\n";
-  } catch (const nlohmann::json::exception&) { fail<ConfigError>("JSON takes UTF-8 text only"); }
+std::string write_json(const Json& json) try {
+  std::string out;
+  write(json, 0, out);
+  return out + "\n";
+} catch (const nlohmann::json::exception&) { fail<ConfigError>("JSON takes UTF-8 text only"); } catch (...) {
+  rethrow_shortage("JSON");
 }
 
 std::string describe(const Json& json) {

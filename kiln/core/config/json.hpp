@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "kiln/core/alternatives.hpp"
+
 namespace kiln {
 
 struct Json {
@@ -47,7 +49,7 @@ struct Json {
   using Object = std::vector<std::pair<std::string, Json>>;  // in the order of the text, each key once
 
   /// An integer is an int64 where it fits, else a uint64 where it fits, else a double.
-  using Is = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, List, Object>;
+  using Is = Alternatives<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, List, Object>;
   Is is;
 
   // Defined in json.cpp, so that not every file that includes this one makes code for them.

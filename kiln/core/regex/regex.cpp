@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln {
@@ -11,6 +12,8 @@ namespace {
 using Step = Regex::Step;
 using Steps = Regex::Steps;
 using Letters = Regex::Letters;
+
+constexpr std::string_view kWhat = "a regular expression";
 
 // The threads of the machine, those preferred first, and where each met the places it saved.
 struct Thread {
@@ -76,6 +79,43 @@ class Threads {
   std::vector<bool> met_;
 };
 
+std::string regex_of_glob(std::string_view glob) {
+  std::string regex;
+  int braces = 0;
+  for (std::size_t at = 0; at < glob.size(); ++at) {
+    const std::string_view rest = glob.substr(at);
+    const bool begins = at == 0 || glob[at - 1] == '.';
+    if (begins && rest.starts_with("**.")) {
+      regex += "(?:[^.]+\\.)*";
+      at += 2;
+    } else if (begins && rest == "**") {
+      regex += ".+";
+      break;
+    } else if (rest[0] == '*') {
+      regex += "[^.]*";
+    } else if (rest[0] == '?') {
+      regex += "[^.]";
+    } else if (rest[0] == '[' && rest.find(']', 2) != std::string_view::npos) {
+      const std::size_t end = rest.find(']', 2);
+      regex += rest[1] == '!' ? text("[^.", rest.substr(2, end - 1)) : std::string(rest.substr(0, end + 1));
+      at += end;
+    } else if (rest[0] == '{') {
+      regex += "(?:";
+      ++braces;
+    } else if (rest[0] == '}' && braces > 0) {
+      regex += ')';
+      --braces;
+    } else if (rest[0] == ',' && braces > 0) {
+      regex += '|';
+    } else {
+      if (std::string_view("\\.^$|()[]{}*+?").find(rest[0]) != std::string_view::npos) regex += '\\';
+      regex += rest[0];
+    }
+  }
+  require<ArgumentError>(braces == 0, "the pattern '", shown(glob), "' has a { that is not closed");
+  return regex + "(?:\\..*)?";
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string_view>> Regex::run(std::string_view text, std::size_t from, bool whole) const {
@@ -114,72 +154,45 @@ std::optional<std::vector<std::string_view>> Regex::run(std::string_view text, s
   return groups;
 }
 
-std::optional<std::vector<std::string_view>> Regex::match(std::string_view text) const { return run(text, 0, true); }
-std::optional<std::vector<std::string_view>> Regex::search(std::string_view text) const { return run(text, 0, false); }
+std::optional<std::vector<std::string_view>> Regex::match(std::string_view text) const {
+  return or_memory_error(kWhat, [&] { return run(text, 0, true); });
+}
+std::optional<std::vector<std::string_view>> Regex::search(std::string_view text) const {
+  return or_memory_error(kWhat, [&] { return run(text, 0, false); });
+}
 
 std::string Regex::replace(std::string_view text, std::string_view with) const {
-  std::string result;
-  std::size_t at = 0;
-  while (at <= text.size()) {
-    const auto found = run(text, at, false);
-    if (!found) break;
-    const auto begin = static_cast<std::size_t>((*found)[0].data() - text.data());
-    result += text.substr(at, begin - at);
-    for (std::size_t i = 0; i < with.size(); ++i) {
-      const char next = with[i] == '$' && i + 1 < with.size() ? with[i + 1] : '\0';
-      if (next >= '0' && next <= '9') {
-        const auto group = static_cast<std::size_t>(next - '0');
-        if (group < found->size()) result += (*found)[group];
-        ++i;
-      } else {
-        result += with[i];
-        if (next == '$') ++i;
+  return or_memory_error(kWhat, [&] {
+    std::string result;
+    std::size_t at = 0;
+    while (at <= text.size()) {
+      const auto found = run(text, at, false);
+      if (!found) break;
+      const auto begin = static_cast<std::size_t>((*found)[0].data() - text.data());
+      result += text.substr(at, begin - at);
+      for (std::size_t i = 0; i < with.size(); ++i) {
+        const char next = with[i] == '$' && i + 1 < with.size() ? with[i + 1] : '\0';
+        if (next >= '0' && next <= '9') {
+          const auto group = static_cast<std::size_t>(next - '0');
+          if (group < found->size()) result += (*found)[group];
+          ++i;
+        } else {
+          result += with[i];
+          if (next == '$') ++i;
+        }
       }
+      at = begin + (*found)[0].size();
+      if (!(*found)[0].empty()) continue;
+      if (at < text.size()) result += text[at];  // past a place without letters
+      ++at;
     }
-    at = begin + (*found)[0].size();
-    if (!(*found)[0].empty()) continue;
-    if (at < text.size()) result += text[at];  // past a place without letters
-    ++at;
-  }
-  if (at < text.size()) result += text.substr(at);
-  return result;
+    if (at < text.size()) result += text.substr(at);
+    return result;
+  });
 }
 
 Regex Regex::glob(std::string_view glob) {
-  std::string regex;
-  int braces = 0;
-  for (std::size_t at = 0; at < glob.size(); ++at) {
-    const std::string_view rest = glob.substr(at);
-    const bool begins = at == 0 || glob[at - 1] == '.';
-    if (begins && rest.starts_with("**.")) {
-      regex += "(?:[^.]+\\.)*";
-      at += 2;
-    } else if (begins && rest == "**") {
-      regex += ".+";
-      break;
-    } else if (rest[0] == '*') {
-      regex += "[^.]*";
-    } else if (rest[0] == '?') {
-      regex += "[^.]";
-    } else if (rest[0] == '[' && rest.find(']', 2) != std::string_view::npos) {
-      const std::size_t end = rest.find(']', 2);
-      regex += rest[1] == '!' ? text("[^.", rest.substr(2, end - 1)) : std::string(rest.substr(0, end + 1));
-      at += end;
-    } else if (rest[0] == '{') {
-      regex += "(?:";
-      ++braces;
-    } else if (rest[0] == '}' && braces > 0) {
-      regex += ')';
-      --braces;
-    } else if (rest[0] == ',' && braces > 0) {
-      regex += '|';
-    } else {
-      if (std::string_view("\\.^$|()[]{}*+?").find(rest[0]) != std::string_view::npos) regex += '\\';
-      regex += rest[0];
-    }
-  }
-  require<ArgumentError>(braces == 0, "the pattern '", shown(glob), "' has a { that is not closed");
-  return Regex(regex + "(?:\\..*)?");
+  return or_memory_error(kWhat, [&] { return Regex(regex_of_glob(glob)); });
 }
 
 }  // namespace kiln

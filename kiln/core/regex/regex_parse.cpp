@@ -1,5 +1,6 @@
 // Patterns become programs: recursive descent; each piece of the pattern becomes steps that stand on their own.
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/regex/regex.hpp"
 
@@ -206,10 +207,13 @@ class Parser {
 
 }  // namespace
 
-Regex::Regex(std::string_view pattern) : pattern_(pattern) {
-  Parser parser(pattern_, sets_);
-  steps_ = parser.whole();
-  groups_ = parser.groups();
+Regex::Regex(std::string_view pattern) {
+  or_memory_error("a regular expression", [&] {
+    pattern_ = pattern;
+    Parser parser(pattern_, sets_);
+    steps_ = parser.whole();
+    groups_ = parser.groups();
+  });
 }
 
 }  // namespace kiln

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/core/file.hpp"
@@ -132,7 +133,7 @@ Settings settings_of_files() {
 
 }  // namespace
 
-Settings read_settings(std::string_view text, std::string_view file, SettingsOf whose) {
+Settings read_settings(std::string_view text, std::string_view file, SettingsOf whose) try {
   Settings settings;
   std::string_view rest = text;
   for (int number = 1; !rest.empty(); ++number) {
@@ -141,7 +142,7 @@ Settings read_settings(std::string_view text, std::string_view file, SettingsOf 
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return settings;
-}
+} catch (...) { rethrow_shortage(file); }
 
 const char* setting(const char* name) {
   if (const char* const said = std::getenv(name); said && *said) return said;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/file.hpp"
 
 namespace kiln {
@@ -35,7 +36,7 @@ std::uint64_t checksum(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-ItemFile::ItemFile(FileBytes file) : file_(std::move(file)) {
+ItemFile::ItemFile(FileBytes file) try : file_(std::move(file)) {
   const auto bytes = file_.bytes;
   require<DataError>(bytes.size() >= kHeader + 16 && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0,
                      file_.name, ": is no file of items");
@@ -52,7 +53,7 @@ ItemFile::ItemFile(FileBytes file) : file_(std::move(file)) {
     last = next;
   }
   require<DataError>(last == index_, file_.name, ": is damaged: ", index_, " bytes hold what needs ", last);
-}
+} catch (...) { rethrow_shortage("a file of items"); }
 
 std::uint64_t ItemFile::offset(std::int64_t index) const {
   return number_at<8>(file_.bytes, static_cast<std::size_t>(index_) + 8 * static_cast<std::size_t>(index));
@@ -67,7 +68,7 @@ std::span<const std::byte> ItemFile::at(std::int64_t index) const {
 }
 
 void write_items(const std::string& path, std::uint64_t fingerprint, std::int64_t count,
-                 FunctionRef<std::vector<std::byte>(std::int64_t)> item) {
+                 FunctionRef<std::vector<std::byte>(std::int64_t)> item) try {
   FileReplacement file(path);
   file.write(kMagic);
   file.write(bytes_of<8>(fingerprint));
@@ -81,6 +82,6 @@ void write_items(const std::string& path, std::uint64_t fingerprint, std::int64_
   for (const auto offset : offsets) file.write(bytes_of<8>(offset));
   file.write(bytes_of<8>(static_cast<std::uint64_t>(count)));
   file.commit();
-}
+} catch (...) { rethrow_shortage(path); }
 
 }  // namespace kiln

@@ -8,8 +8,10 @@
 #include <set>
 
 #include "kiln/core/config/json.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
+#include "kiln/core/folder.hpp"
 
 namespace kiln {
 
@@ -55,11 +57,11 @@ struct ParquetFile::Open {
   }
 };
 
-ParquetFile::ParquetFile(FileBytes file, std::int64_t most_bytes) : open_(std::make_shared<Open>()) {
+ParquetFile::ParquetFile(FileBytes file, std::int64_t most_bytes) try : open_(std::make_shared<Open>()) {
   open_->footer = parquet::read_footer(file);
   open_->file = std::move(file);
   open_->most_bytes = most_bytes;
-}
+} catch (...) { rethrow_shortage("a Parquet file"); }
 
 std::int64_t ParquetFile::size() const { return open_->footer.rows; }
 const std::string& ParquetFile::name() const { return open_->file.name; }
@@ -71,7 +73,7 @@ const std::string* ParquetFile::metadata(std::string_view key) const {
   return nullptr;
 }
 
-std::vector<std::string> ParquetFile::classes(std::string_view column) const {
+std::vector<std::string> ParquetFile::classes(std::string_view column) const try {
   const std::string* const said = metadata("huggingface");
   if (!said) return {};
   // {"info": {"features": {"label": {"names": ["neg", "pos"], "_type": "ClassLabel"}}}}
@@ -92,7 +94,7 @@ std::vector<std::string> ParquetFile::classes(std::string_view column) const {
     for (const Json& each : *list)
       if (const auto* const word = std::get_if<std::string>(&each.is)) classes.push_back(*word);
   return classes;
-}
+} catch (...) { rethrow_shortage(name()); }
 
 ParquetFile::Place ParquetFile::find(std::int64_t index) const {
   const auto& groups = open_->footer.groups;
@@ -103,7 +105,7 @@ ParquetFile::Place ParquetFile::find(std::int64_t index) const {
   return {group, static_cast<std::size_t>(index - groups[group].first)};
 }
 
-std::shared_ptr<const Chunk> ParquetFile::chunk(std::size_t column, std::size_t group) const {
+std::shared_ptr<const Chunk> ParquetFile::chunk(std::size_t column, std::size_t group) const try {
   Open& open = *open_;
   const std::pair key(group, column);
   std::promise<std::shared_ptr<const Chunk>> promise;
@@ -133,7 +135,7 @@ std::shared_ptr<const Chunk> ParquetFile::chunk(std::size_t column, std::size_t 
     open.chunks.erase(key);
     throw;
   }
-}
+} catch (...) { rethrow_shortage(name()); }
 
 namespace parquet {
 namespace {
@@ -183,12 +185,16 @@ void RowReader::fail_at(std::size_t node, std::string_view problem) const {
   fail<DataError>(file_.name(), ", row ", index_, ": column '", shown(column(node).name), "' ", problem);
 }
 
-std::vector<std::string> files_of(const std::filesystem::path& directory, std::string_view split) {
+std::vector<std::string> files_of(const std::filesystem::path& directory, std::string_view split) try {
   namespace fs = std::filesystem;
   std::error_code problem;
   std::set<fs::path> found, folders;
-  for (fs::recursive_directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem)) {
-    const fs::path& path = at->path();
+  std::vector<fs::path> left = paths_in(directory, problem);
+  while (!problem && !left.empty()) {
+    const fs::path path = std::move(left.back());
+    left.pop_back();
+    if (fs::is_directory(fs::symlink_status(path, problem)))
+      std::ranges::move(paths_in(path, problem), std::back_inserter(left));
     if (path.extension() != ".parquet") continue;
     const std::string stem = path.stem().string();
     const bool named =
@@ -208,7 +214,7 @@ std::vector<std::string> files_of(const std::filesystem::path& directory, std::s
   std::vector<std::string> paths;
   for (const fs::path& path : found) paths.push_back(path.string());
   return paths;
-}
+} catch (...) { rethrow_shortage(directory.native()); }
 
 }  // namespace parquet
 }  // namespace kiln

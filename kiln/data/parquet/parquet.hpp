@@ -33,7 +33,9 @@ template <class Row>
 class ParquetRows final : public Dataset<Row> {
  public:
   /// Columns that Row has no field for are left out, and not unpacked. Throws DataError where one is missing or of another kind.
-  explicit ParquetRows(ParquetFile file) : file_(std::move(file)) { parquet::find_nodes<Row>(file_, "", 0, nodes_); }
+  explicit ParquetRows(ParquetFile file) try : file_(std::move(file)) {
+    parquet::find_nodes<Row>(file_, "", 0, nodes_);
+  } catch (...) { rethrow_shortage("a Parquet file"); }
   std::int64_t size() const override { return file_.size(); }
 
  private:

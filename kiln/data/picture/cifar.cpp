@@ -1,5 +1,6 @@
 #include "kiln/data/picture/cifar.hpp"
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln {
@@ -10,7 +11,7 @@ constexpr std::size_t kSide = 32, kArea = kSide * kSide;
 
 }  // namespace
 
-Cifar Cifar::load(const fs::path& directory, CifarKind kind, Split split) {
+Cifar Cifar::load(const fs::path& directory, CifarKind kind, Split split) try {
   const bool ten = kind == CifarKind::Ten;
   std::vector<std::string> names = {ten ? "test_batch.bin" : split == Split::Test ? "test.bin" : "train.bin"};
   if (ten && split == Split::Train) {
@@ -26,9 +27,9 @@ Cifar Cifar::load(const fs::path& directory, CifarKind kind, Split split) {
     files.push_back(map_file(path.string()));
   }
   return Cifar(std::move(files), kind);
-}
+} catch (...) { rethrow_shortage("CIFAR"); }
 
-Cifar::Cifar(std::vector<FileBytes> files, CifarKind kind)
+Cifar::Cifar(std::vector<FileBytes> files, CifarKind kind) try
     : files_(std::move(files)), labels_(kind == CifarKind::Ten ? 1 : 2) {
   const std::size_t record = labels_ + 3 * kArea;
   const int classes = kind == CifarKind::Ten ? 10 : 100;
@@ -42,7 +43,7 @@ Cifar::Cifar(std::vector<FileBytes> files, CifarKind kind)
     }
     size_ += static_cast<std::int64_t>(file.bytes.size() / record);
   }
-}
+} catch (...) { rethrow_shortage("CIFAR"); }
 
 LabelledPicture Cifar::item(std::int64_t index) const {
   const std::size_t record = labels_ + 3 * kArea;

@@ -4,6 +4,7 @@
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/config/place.hpp"
 #include "kiln/core/config/type.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/picture/folder.hpp"
@@ -45,7 +46,7 @@ void for_each(const Json& root, std::string_view file, std::string_view list, Us
 }  // namespace
 
 CocoPictures::CocoPictures(const std::filesystem::path& directory, const std::string& annotations,
-                           const DecodeConfig& config)
+                           const DecodeConfig& config) try
     : config_(config) {
   as_data([&] {
     const Json root = parse_json(read_text_file(annotations), annotations);
@@ -81,7 +82,7 @@ CocoPictures::CocoPictures(const std::filesystem::path& directory, const std::st
       files_[image->second].boxes.push_back({box[0], box[1], box[2], box[3], label->second});
     });
   });
-}
+} catch (...) { rethrow_shortage(annotations); }
 
 BoxedPicture CocoPictures::item(std::int64_t index) const {
   const File& file = files_[static_cast<std::size_t>(index)];

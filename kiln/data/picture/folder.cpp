@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/data/table/csv.hpp"
 
@@ -14,15 +15,17 @@ const std::vector<std::string_view> kPictures = {".png", ".jpg", ".jpeg"};
 
 }  // namespace
 
-PictureFolder::PictureFolder(const fs::path& directory, const DecodeConfig& config)
-    : config_(config), folder_(files_by_class(directory, kPictures, "picture: no PNG or JPEG file")) {}
+PictureFolder::PictureFolder(const fs::path& directory, const DecodeConfig& config) try
+    : config_(config), folder_(files_by_class(directory, kPictures, "picture: no PNG or JPEG file")) {
+} catch (...) { rethrow_shortage("a folder of pictures"); }
 
 LabelledPicture PictureFolder::item(std::int64_t index) const {
   const ClassFolder::File& file = folder_.files[static_cast<std::size_t>(index)];
   return {read_picture(file.path, config_), file.label};
 }
 
-DatasetPtr<MaskedPicture> masked_pictures(const fs::path& pictures, const fs::path& masks, const DecodeConfig& config) {
+DatasetPtr<MaskedPicture> masked_pictures(const fs::path& pictures, const fs::path& masks,
+                                          const DecodeConfig& config) try {
   struct Paths {
     std::string picture, mask;
   };
@@ -43,9 +46,9 @@ DatasetPtr<MaskedPicture> masked_pictures(const fs::path& pictures, const fs::pa
                        item.picture.height, " x ", item.picture.width);
     return item;
   });
-}
+} catch (...) { rethrow_shortage("a folder of pictures"); }
 
-DatasetPtr<TaggedPicture> tagged_pictures(const std::string& table, const DecodeConfig& config) {
+DatasetPtr<TaggedPicture> tagged_pictures(const std::string& table, const DecodeConfig& config) try {
   auto file = std::make_shared<const CsvFile>(table);
   require<DataError>(file->width() >= 2, file->name(), ": has no column for a label behind that of the files");
   const fs::path directory = fs::path(table).parent_path();
@@ -63,6 +66,6 @@ DatasetPtr<TaggedPicture> tagged_pictures(const std::string& table, const Decode
     item.picture = read_picture((directory / record[0]).string(), config);
     return item;
   });
-}
+} catch (...) { rethrow_shortage(table); }
 
 }  // namespace kiln

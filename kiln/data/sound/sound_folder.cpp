@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/data/table/lines.hpp"
 
@@ -14,7 +15,7 @@ LabelledSound SoundFolder::item(std::int64_t index) const {
   return {read_wav(file.path), file.label};
 }
 
-SoundFolder speech_commands(const fs::path& directory, SpeechPart part) {
+SoundFolder speech_commands(const fs::path& directory, SpeechPart part) try {
   ClassFolder all = files_by_class(directory, {".wav"}, "sound: no WAV file");
   std::set<std::string> known, valid, test;
   for (const auto& file : all.files) known.insert(file.path);
@@ -40,6 +41,6 @@ SoundFolder speech_commands(const fs::path& directory, SpeechPart part) {
     return part == SpeechPart::Valid ? !in_valid : part == SpeechPart::Test ? !in_test : in_valid || in_test;
   });
   return SoundFolder(std::move(all));
-}
+} catch (...) { rethrow_shortage("speech commands"); }
 
 }  // namespace kiln

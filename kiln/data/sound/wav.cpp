@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/file.hpp"
 
 namespace kiln {
@@ -118,7 +119,7 @@ class LargeSizes {
 
 }  // namespace
 
-Sound decode_wav(std::span<const std::byte> file, std::string_view name, std::int64_t most_samples) {
+Sound decode_wav(std::span<const std::byte> file, std::string_view name, std::int64_t most_samples) try {
   const auto begins = [&](std::string_view mark) { return is(file.first(4), mark); };
   const bool wave = file.size() >= 12 && is(file.subspan(8, 4), "WAVE");
   const bool large = wave && (begins("RF64") || begins("BW64")), highest_first = wave && begins("RIFX");
@@ -150,11 +151,13 @@ Sound decode_wav(std::span<const std::byte> file, std::string_view name, std::in
     at += 8 + chunk.size() + std::min<std::size_t>(chunk.size() % 2, rest.size() - chunk.size());
   }
   fail<DataError>(name, ": is a damaged WAV file, or cut off: it has no data");
+} catch (...) { rethrow_shortage(name); }
+
+Sound read_wav(const std::string& path) try { return decode_wav(read_file(path), path); } catch (...) {
+  rethrow_shortage(path);
 }
 
-Sound read_wav(const std::string& path) { return decode_wav(read_file(path), path); }
-
-std::vector<std::byte> encode_wav(const Sound& sound, WavFormat format) {
+std::vector<std::byte> encode_wav(const Sound& sound, WavFormat format) try {
   constexpr std::array<std::uint64_t, 6> kBits = {8, 16, 24, 32, 32, 64};
   const std::uint64_t bits = kBits[static_cast<std::size_t>(format)], bytes = bits / 8;
   const bool floats = format == WavFormat::Float32 || format == WavFormat::Float64;
@@ -204,11 +207,11 @@ std::vector<std::byte> encode_wav(const Sound& sound, WavFormat format) {
   }
   put(0, padding);
   return file;
-}
+} catch (...) { rethrow_shortage("a WAV file"); }
 
-void write_wav(const Sound& sound, const std::string& path, WavFormat format) {
+void write_wav(const Sound& sound, const std::string& path, WavFormat format) try {
   write_file_atomically(path, encode_wav(sound, format));
-}
+} catch (...) { rethrow_shortage(path); }
 
 SoundBatch SoundBatcher::operator()(std::span<const LabelledSound> sounds) const {
   require<ShapeError>(!sounds.empty(), "sound batch: a batch needs at least one sound");

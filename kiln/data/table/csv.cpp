@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/core/trimmed.hpp"
@@ -53,7 +54,7 @@ bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
 }  // namespace
 
-CsvFile::CsvFile(FileBytes file, const CsvFormat& format) : format_(format), records_({}, {}) {
+CsvFile::CsvFile(FileBytes file, const CsvFormat& format) try : format_(format), records_({}, {}) {
   require<ArgumentError>(format.delimiter != '"' && !is_line_end(format.delimiter),
                          "CSV: quotes and ends of lines cannot be delimiters");
   const std::string_view text = text_of(file);
@@ -79,7 +80,7 @@ CsvFile::CsvFile(FileBytes file, const CsvFormat& format) : format_(format), rec
   for (const std::string& column : columns_)
     if (!names.insert(column).second) fail<DataError>(file.name, ": two columns are named '", shown(column), "'");
   records_ = Records(std::move(file), std::move(begins));
-}
+} catch (...) { rethrow_shortage("a CSV file"); }
 
 std::size_t CsvFile::column(std::string_view name) const {
   const auto place = std::ranges::find(columns_, name);
@@ -111,14 +112,14 @@ void fail_cell(const CsvFile& file, std::int64_t row, std::size_t column, std::s
   fail<DataError>(file.place(row), ": column ", where, ": '", shown(text), "' ", problem);
 }
 
-std::vector<std::size_t> columns_of(const CsvFile& file, std::span<const std::string_view> fields) {
+std::vector<std::size_t> columns_of(const CsvFile& file, std::span<const std::string_view> fields) try {
   std::vector<std::size_t> columns;
   require<DataError>(!file.columns().empty() || file.size() == 0 || file.width() == fields.size(), file.name(),
                      ": has ", file.width(), " columns without names, not the ", fields.size(),
                      " that are read from it");
   for (const auto field : fields) columns.push_back(file.columns().empty() ? columns.size() : file.column(field));
   return columns;
-}
+} catch (...) { rethrow_shortage(file.name()); }
 
 }  // namespace csv
 }  // namespace kiln

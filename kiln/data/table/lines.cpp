@@ -1,6 +1,7 @@
 #include "kiln/data/table/lines.hpp"
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 
 namespace kiln {
 namespace {
@@ -22,7 +23,8 @@ Records find_lines(FileBytes file, bool blank_ones) {
 
 }  // namespace
 
-TextLines::TextLines(FileBytes file) : records_(find_lines(std::move(file), true)) {}
+TextLines::TextLines(FileBytes file) try : records_(find_lines(std::move(file), true)) {
+} catch (...) { rethrow_shortage("a file of lines"); }
 
 std::string TextLines::item(std::int64_t index) const {
   std::string_view line = records_.at(index);
@@ -31,7 +33,8 @@ std::string TextLines::item(std::int64_t index) const {
   return std::string(line);
 }
 
-JsonLines::JsonLines(FileBytes file) : records_(find_lines(std::move(file), false)) {}
+JsonLines::JsonLines(FileBytes file) try : records_(find_lines(std::move(file), false)) {
+} catch (...) { rethrow_shortage("a file of JSON lines"); }
 
 Json JsonLines::item(std::int64_t index) const {
   const std::string_view record = records_.at(index);

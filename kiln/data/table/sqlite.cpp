@@ -1,12 +1,14 @@
 #include "kiln/data/table/sqlite.hpp"
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/data/table/sqlite_source.hpp"
 
 namespace kiln {
 
-SqliteTable::SqliteTable(const std::string& path, const std::string& table) : source_(open_sqlite(path, table)) {}
+SqliteTable::SqliteTable(const std::string& path, const std::string& table) try : source_(open_sqlite(path, table)) {
+} catch (...) { rethrow_shortage(path); }
 
 std::int64_t SqliteTable::size() const { return std::ssize(source_->rows); }
 

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "kiln/core/alternatives.hpp"
 #include "kiln/core/reflect/reflect_enum.hpp"
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/data/dataset.hpp"
@@ -22,7 +23,7 @@
 namespace kiln {
 
 /// NULL, INTEGER, REAL, TEXT or BLOB, as it is stored.
-using SqliteCell = std::variant<std::nullptr_t, std::int64_t, double, std::string, std::vector<std::byte>>;
+using SqliteCell = Alternatives<std::nullptr_t, std::int64_t, double, std::string, std::vector<std::byte>>;
 
 /// The rows of a table in the order of their ROWID, each read when asked for; each thread reads by a connection of its own.
 /// libsqlite3 is opened with the first table.
@@ -104,9 +105,9 @@ template <class Row>
 class SqliteRows final : public Dataset<Row> {
  public:
   /// Columns that Row has no field for are left out. Throws DataError where one is missing.
-  explicit SqliteRows(SqliteTable table) : table_(std::move(table)) {
+  explicit SqliteRows(SqliteTable table) try : table_(std::move(table)) {
     for (const auto field : reflect::field_names<Row>()) columns_.push_back(table_.column(field));
-  }
+  } catch (...) { rethrow_shortage("a table"); }
   std::int64_t size() const override { return table_.size(); }
 
  private:

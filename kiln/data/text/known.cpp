@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/table/lines.hpp"
@@ -70,7 +71,7 @@ Json tokens::byte_pairs(Object vocabulary, Json::List merges) {
                  {"merges", {std::move(merges)}}}};
 }
 
-Tokenizer Tokenizer::gpt2(const std::string& vocabulary, const std::string& merges) {
+Tokenizer Tokenizer::gpt2(const std::string& vocabulary, const std::string& merges) try {
   Json ids;
   as_data([&] { ids = parse_json(read_text_file(vocabulary), vocabulary); });
   auto* const object = std::get_if<Object>(&ids.is);
@@ -86,9 +87,9 @@ Tokenizer Tokenizer::gpt2(const std::string& vocabulary, const std::string& merg
   return from_json(tokens::described(tokens::byte_pairs(std::move(*object), std::move(pairs)), {}, tokens::byte_level(),
                                      {}, tokens::byte_level(), std::move(added)),
                    text(vocabulary, " and ", merges));
-}
+} catch (...) { rethrow_shortage(vocabulary); }
 
-Tokenizer Tokenizer::bert(const std::string& vocabulary, bool lowercase) {
+Tokenizer Tokenizer::bert(const std::string& vocabulary, bool lowercase) try {
   const TextLines lines(vocabulary);
   Object ids;
   Json::List added;
@@ -119,17 +120,17 @@ Tokenizer Tokenizer::bert(const std::string& vocabulary, bool lowercase) {
   return from_json(tokens::described(std::move(model), std::move(normalizer), {Object{{"type", {"BertPreTokenizer"}}}},
                                      std::move(around), std::move(decoder), std::move(added)),
                    vocabulary);
-}
+} catch (...) { rethrow_shortage(vocabulary); }
 
-Tokenizer Tokenizer::bytes() {
+Tokenizer Tokenizer::bytes() try {
   std::vector<std::string> letters;
   for (int byte = 0; byte < 256; ++byte) letters.push_back(bytes_to_letters(std::string(1, static_cast<char>(byte))));
   return from_json(tokens::described(tokens::byte_pairs(tokens::numbered(letters), {}), {}, tokens::byte_level(), {},
                                      tokens::byte_level(), {}),
                    "bytes");
-}
+} catch (...) { rethrow_shortage("tokenizer"); }
 
-Tokenizer Tokenizer::characters(std::string_view texts) {
+Tokenizer Tokenizer::characters(std::string_view texts) try {
   std::vector<bool> seen(0x110000);
   for (std::size_t at = 0; at < texts.size();) {
     const auto [point, bytes] = unicode::decode(texts, at);
@@ -146,6 +147,6 @@ Tokenizer Tokenizer::characters(std::string_view texts) {
   return from_json(
       tokens::described(tokens::byte_pairs(std::move(ids), {}), {}, {}, {}, {Object{{"type", {"Fuse"}}}}, {}),
       "characters");
-}
+} catch (...) { rethrow_shortage("tokenizer"); }
 
 }  // namespace kiln

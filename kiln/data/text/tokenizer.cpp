@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/table/lines.hpp"
@@ -98,7 +99,7 @@ std::vector<Added> read_added(const View& json) {
 
 }  // namespace
 
-Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) {
+Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) try {
   const View root{&json, {source, ""}};
   auto parts = std::make_shared<Parts>();
   parts->json = json;
@@ -128,15 +129,15 @@ Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) {
     for (const std::int64_t id : *side)
       if (id >= std::ssize(parts->texts)) root.refuse("puts the id ", id, " around texts, which is no token");
   return Tokenizer(std::move(parts));
-}
+} catch (...) { rethrow_shortage(source); }
 
-Tokenizer Tokenizer::load(const std::string& path) {
+Tokenizer Tokenizer::load(const std::string& path) try {
   Json json;
   as_data([&] { json = parse_json(read_text_file(path), path); });
   return from_json(json, path);
-}
+} catch (...) { rethrow_shortage(path); }
 
-std::vector<std::int64_t> Tokenizer::encode(std::string_view text, bool special) const {
+std::vector<std::int64_t> Tokenizer::encode(std::string_view text, bool special) const try {
   const Parts& parts = *parts_;
   std::vector<std::int64_t> ids;
   if (special) ids = parts.before;
@@ -165,9 +166,9 @@ std::vector<std::int64_t> Tokenizer::encode(std::string_view text, bool special)
   encode_part(text.substr(begin));
   if (special) ids.insert(ids.end(), parts.behind.begin(), parts.behind.end());
   return ids;
-}
+} catch (...) { rethrow_shortage("tokenizer"); }
 
-std::string Tokenizer::decode(std::span<const std::int64_t> ids, bool skip_special) const {
+std::string Tokenizer::decode(std::span<const std::int64_t> ids, bool skip_special) const try {
   std::vector<std::string> pieces;
   for (const std::int64_t id : ids) {
     const std::string& text = token(id);
@@ -176,7 +177,7 @@ std::string Tokenizer::decode(std::span<const std::int64_t> ids, bool skip_speci
   std::string all;
   for (const std::string& piece : parts_->join(std::move(pieces))) all += piece;
   return all;
-}
+} catch (...) { rethrow_shortage("tokenizer"); }
 
 std::int64_t Tokenizer::size() const { return std::ssize(parts_->ids); }
 
@@ -195,8 +196,8 @@ const std::string& Tokenizer::token(std::int64_t id) const {
 }
 
 const Json& Tokenizer::json() const { return parts_->json; }
-void Tokenizer::save(const std::string& path) const {
+void Tokenizer::save(const std::string& path) const try {
   write_file_atomically(path, std::string_view(write_json(json())));
-}
+} catch (...) { rethrow_shortage(path); }
 
 }  // namespace kiln

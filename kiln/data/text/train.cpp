@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/data/text/described.hpp"
 #include "kiln/data/text/split.hpp"
 #include "kiln/data/text/tokenizer.hpp"
@@ -89,7 +90,7 @@ class Trainer {
 
 }  // namespace
 
-Tokenizer train_byte_pairs(const DatasetPtr<std::string>& texts, const BytePairTraining& config) {
+Tokenizer train_byte_pairs(const DatasetPtr<std::string>& texts, const BytePairTraining& config) try {
   const auto fixed = static_cast<std::int64_t>(256 + config.special.size());
   require<ArgumentError>(config.vocabulary >= fixed, "byte pairs: a vocabulary of ", config.vocabulary,
                          " does not hold 256 bytes and ", config.special.size(), " special tokens");
@@ -144,6 +145,6 @@ Tokenizer train_byte_pairs(const DatasetPtr<std::string>& texts, const BytePairT
       tokens::described(tokens::byte_pairs(tokens::numbered(tokens), std::move(merges)), {}, tokens::byte_level(),
                         tokens::byte_level(), tokens::byte_level(), std::move(added)),
       "byte pairs");
-}
+} catch (...) { rethrow_shortage("tokenizer"); }
 
 }  // namespace kiln

@@ -4,13 +4,14 @@
 #include <utility>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/data/text/described.hpp"
 #include "kiln/data/text/split.hpp"
 #include "kiln/data/text/tokenizer.hpp"
 
 namespace kiln {
 
-Tokenizer train_words(const DatasetPtr<std::string>& texts, const WordTraining& config) {
+Tokenizer train_words(const DatasetPtr<std::string>& texts, const WordTraining& config) try {
   const auto room = config.vocabulary - std::ssize(config.special);
   require<ArgumentError>(room >= 0, "words: a vocabulary of ", config.vocabulary, " does not hold ",
                          config.special.size(), " special tokens");
@@ -42,6 +43,6 @@ Tokenizer train_words(const DatasetPtr<std::string>& texts, const WordTraining& 
   return Tokenizer::from_json(tokens::described(std::move(model), std::move(normalizer),
                                                 {Object{{"type", {"Whitespace"}}}}, {}, {}, std::move(added)),
                               "words");
-}
+} catch (...) { rethrow_shortage("tokenizer"); }
 
 }  // namespace kiln

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/nn/module/rule.hpp"
@@ -88,8 +89,12 @@ Selector Selector::where(std::function<bool(const Candidate&)> predicate) {
   require<ArgumentError>(static_cast<bool>(predicate), "Selector: an empty function");
   return Selector(Rule{Rule::Where{std::move(predicate)}});
 }
-Selector Selector::all_of(std::vector<Selector> parts) { return Selector(Rule{Rule::AllOf{std::move(parts)}}); }
-Selector Selector::any_of(std::vector<Selector> parts) { return Selector(Rule{Rule::AnyOf{std::move(parts)}}); }
+Selector Selector::all_of(std::vector<Selector> parts) {
+  return or_memory_error("a selector", [&] { return Selector(Rule{Rule::AllOf{std::move(parts)}}); });
+}
+Selector Selector::any_of(std::vector<Selector> parts) {
+  return or_memory_error("a selector", [&] { return Selector(Rule{Rule::AnyOf{std::move(parts)}}); });
+}
 Selector operator!(const Selector& a) { return Selector(Rule{Rule::Not{a}}); }
 
 bool Selector::matches(const Candidate& candidate) const { return std::visit(Matches{candidate}, rule_->is); }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/backend_test.hpp"
 #include "kiln/onnx/generate/print.hpp"
@@ -23,7 +24,7 @@ bool is_random(const Graph& graph) {
 
 }  // namespace
 
-GeneratedCode generate(const std::string& path, const GenerateOptions& options) {
+GeneratedCode generate(const std::string& path, const GenerateOptions& options) try {
   using namespace cpp;
   const Device device = Device::cpu();
   const std::string file = std::filesystem::path(path).filename().string();
@@ -72,6 +73,6 @@ GeneratedCode generate(const std::string& path, const GenerateOptions& options) 
   code.examples = std::move(examples.list);
   code.unreached = std::move(examples.unreached);
   return code;
-}
+} catch (...) { rethrow_shortage(path); }
 
 }  // namespace kiln::onnx

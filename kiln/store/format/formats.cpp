@@ -2,6 +2,7 @@
 #include <array>
 #include <filesystem>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/store/gguf/gguf.hpp"
@@ -22,17 +23,32 @@ bool begins(const FileBytes& file) {
 bool is_zip_of_pytorch(const FileBytes& file) { return is_zip(file.bytes) && is_pytorch_zip(file); }
 bool is_zip_of_numpy(const FileBytes& file) { return is_zip(file.bytes) && is_npz(file); }
 
+/// A row's reader, whose lack of memory is a MemoryError; as is that of whoever reads a tensor.
+template <TensorSource (*kOpen)(const FileBytes&)>
+TensorSource opened(const FileBytes& file) try {
+  TensorSource source = kOpen(file);
+  for (auto& [name, tensor] : source.tensors)
+    tensor.read = [read = std::move(tensor.read), what = text(file.name, ": tensor '", shown(name), "'")] {
+      return or_memory_error(what, read);
+    };
+  return source;
+} catch (...) { rethrow_shortage(file.name); }
+template <void (*kWrite)(const TensorSource&, ByteSink)>
+void wrote(const TensorSource& source, ByteSink sink) try {
+  kWrite(source, sink);
+} catch (...) { rethrow_shortage("a file of tensors"); }
+
 constexpr std::string_view kSafetensors[] = {".safetensors"}, kRecord[] = {".kiln"}, kGguf[] = {".gguf"},
                            kPytorch[] = {".pt", ".pth", ".bin"}, kNpy[] = {".npy"}, kNpz[] = {".npz"}, kNone[] = {""};
 
 constexpr Format kFormats[] = {
-    {"kiln record", kRecord, begins<is_record>, open_record, write_record},
-    {"gguf", kGguf, begins<is_gguf>, open_gguf, write_gguf},
-    {"npy", kNpy, begins<is_npy>, open_npy, write_npy},
-    {"safetensors", kSafetensors, begins<is_safetensors>, open_safetensors, write_safetensors},
-    {"npz", kNpz, is_zip_of_numpy, open_npz, write_npz},
-    {"pytorch", kPytorch, is_zip_of_pytorch, open_pytorch, write_pytorch},
-    {"pytorch legacy", kNone, begins<is_pytorch_legacy>, open_pytorch, nullptr},
+    {"kiln record", kRecord, begins<is_record>, opened<open_record>, wrote<write_record>},
+    {"gguf", kGguf, begins<is_gguf>, opened<open_gguf>, wrote<write_gguf>},
+    {"npy", kNpy, begins<is_npy>, opened<open_npy>, wrote<write_npy>},
+    {"safetensors", kSafetensors, begins<is_safetensors>, opened<open_safetensors>, wrote<write_safetensors>},
+    {"npz", kNpz, is_zip_of_numpy, opened<open_npz>, wrote<write_npz>},
+    {"pytorch", kPytorch, is_zip_of_pytorch, opened<open_pytorch>, wrote<write_pytorch>},
+    {"pytorch legacy", kNone, begins<is_pytorch_legacy>, opened<open_pytorch>, nullptr},
 };
 
 /// Of programs that keep models, settings, tables and archives.
@@ -89,12 +105,12 @@ std::string written_extensions() {
 
 }  // namespace
 
-const Format& format_for_writing(const std::string& path) {
+const Format& format_for_writing(const std::string& path) try {
   if (const Format* const format = find_written(path)) return *format;
   fail<ArgumentError>(shown(path), ": the extension says in which format to write: ", written_extensions());
-}
+} catch (...) { rethrow_shortage(path); }
 
-const Format& format_for_saving(const std::string& path) {
+const Format& format_for_saving(const std::string& path) try {
   if (const Format* const format = find_written(path)) return *format;
   const std::string lower = lower_case(path);
   for (const std::string_view other : kOthers) {
@@ -104,9 +120,9 @@ const Format& format_for_saving(const std::string& path) {
                                          : ", and as safetensors where there is no extension");
   }
   return *std::ranges::find(kFormats, "safetensors", &Format::name);
-}
+} catch (...) { rethrow_shortage(path); }
 
-TensorSource open_tensors(const FileBytes& file) {
+TensorSource open_tensors(const FileBytes& file) try {
   const Format& format = format_of(file);
   TensorSource source = format.open(file);
   std::uint64_t all = 0;  // tensors may share bytes, or be inflated
@@ -117,19 +133,19 @@ TensorSource open_tensors(const FileBytes& file) {
   require_inflation(file.name, all, file.bytes.size());
   source.format = format.name;
   return source;
-}
+} catch (...) { rethrow_shortage(file.name); }
 
-TensorSource open_tensors(const std::string& path) {
+TensorSource open_tensors(const std::string& path) try {
   if (std::filesystem::is_directory(path)) return open_tensors(only_model_in(path));
   const FileBytes file = map_file(path);
   return is_shard_index(path) ? open_sharded(file) : open_tensors(file);
-}
+} catch (...) { rethrow_shortage(path); }
 
-void write_tensors(const TensorSource& source, const std::string& path) {
+void write_tensors(const TensorSource& source, const std::string& path) try {
   const Format& format = format_for_writing(path);
   write_file_atomically(path, [&](FileReplacement& file) {
     format.write(source, [&](std::span<const std::byte> piece) { file.write(piece); });
   });
-}
+} catch (...) { rethrow_shortage(path); }
 
 }  // namespace kiln

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/store/record/record_file.hpp"
 
 namespace kiln::detail {
@@ -130,7 +131,7 @@ void RecordTaker::value(const std::string& path, const void* value, const ValueA
     access.read(parse_value(found->second, access, file_), value, {file_, path}, true);
 }
 
-void write_record_of(const TensorSource& record, const std::string& path, const RecordOptions& options) {
+void write_record_of(const TensorSource& record, const std::string& path, const RecordOptions& options) try {
   for (const auto& [key, value] : options.metadata)
     require<ArgumentError>(!key.starts_with(kValue), "save_record: the metadata '", shown(key),
                            "' would be taken for a value of the object");
@@ -147,6 +148,6 @@ void write_record_of(const TensorSource& record, const std::string& path, const 
   write_file_atomically(path, [&](FileReplacement& file) {
     write_record(source, [&](std::span<const std::byte> piece) { file.write(piece); }, {.compress = options.compress});
   });
-}
+} catch (...) { rethrow_shortage(path); }
 
 }  // namespace kiln::detail

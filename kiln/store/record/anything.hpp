@@ -245,28 +245,32 @@ void write_record_of(const TensorSource& record, const std::string& path, const 
 /// ConfigError for a value that JSON cannot hold.
 template <class T>
 void save_record(const T& object, const std::string& path, const RecordOptions& options = {}) {
-  TensorSource record;
-  record.metadata = options.metadata;
-  detail::RecordWriter writer(record);
-  nn::Met met;
-  detail::visit_record(object, "", writer, met);
-  detail::write_record_of(record, path, options);
+  or_memory_error(path, [&] {
+    TensorSource record;
+    record.metadata = options.metadata;
+    detail::RecordWriter writer(record);
+    nn::Met met;
+    detail::visit_record(object, "", writer, met);
+    detail::write_record_of(record, path, options);
+  });
 }
 
 /// load_record() of what a file held; `file` is what errors call it.
 template <class T>
 requires(!std::is_const_v<T>)
 LoadReport load_record(T& object, const TensorSource& record, std::string_view file, const LoadOptions& options = {}) {
-  const auto visit = [&](detail::RecordVisitor& visitor) {
-    nn::Met met;
-    detail::visit_record(object, "", visitor, met);
-  };
-  detail::RecordReader reader(record, file, options);
-  visit(reader);
-  const detail::Fitted fitted = reader.fit();
-  detail::RecordTaker taker(record, file, options, fitted.values);
-  visit(taker);
-  return fitted.report;
+  return or_memory_error(file, [&] {
+    const auto visit = [&](detail::RecordVisitor& visitor) {
+      nn::Met met;
+      detail::visit_record(object, "", visitor, met);
+    };
+    detail::RecordReader reader(record, file, options);
+    visit(reader);
+    detail::Fitted fitted = reader.fit();
+    detail::RecordTaker taker(record, file, options, fitted.values);
+    visit(taker);
+    return std::move(fitted.report);
+  });
 }
 
 /// Brings back what save_record() wrote: all of it, or nothing and an error. Throws IoError, DataError, a ConfigError for a
@@ -276,7 +280,8 @@ LoadReport load_record(T& object, const TensorSource& record, std::string_view f
 template <class T>
 requires(!std::is_const_v<T>)
 LoadReport load_record(T& object, const std::string& path, const LoadOptions& options = {}) {
-  return load_record(object, edited(open_tensors(path), options, path), path, options);
+  return or_memory_error(path,
+                         [&] { return load_record(object, edited(open_tensors(path), options, path), path, options); });
 }
 
 }  // namespace kiln

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "kiln/core/config/config.hpp"
+#include "kiln/core/error/shortage.hpp"
 
 namespace kiln {
 namespace {
@@ -44,7 +45,7 @@ struct ShardIndex {
 
 bool is_shard_index(std::string_view path) { return path.ends_with(kIndex); }
 
-TensorSource open_sharded(const FileBytes& index) {
+TensorSource open_sharded(const FileBytes& index) try {
   const std::string& index_path = index.name;
   const std::filesystem::path folder = std::filesystem::path(index_path).parent_path();
   std::map<std::string, TensorSource> shards;
@@ -67,9 +68,9 @@ TensorSource open_sharded(const FileBytes& index) {
   }
   all.format = "shards";
   return all;
-}
+} catch (...) { rethrow_shortage(index.name); }
 
-std::string only_model_in(const std::string& directory) {
+std::string only_model_in(const std::string& directory) try {
   std::vector<std::string> indices, models;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     const std::string path = entry.path().string();
@@ -82,9 +83,9 @@ std::string only_model_in(const std::string& directory) {
   require<IoError>(found.size() == 1, "cannot read ", directory, ": it has ", found.size(),
                    indices.empty() ? " files of tensors" : " indices of shards", ", not one");
   return found[0];
-}
+} catch (...) { rethrow_shortage(directory); }
 
-void write_sharded(const TensorSource& source, const std::string& path, std::int64_t bytes) {
+void write_sharded(const TensorSource& source, const std::string& path, std::int64_t bytes) try {
   require<ArgumentError>(path.ends_with(kSafetensors) && bytes > 0, "write_sharded: ", shown(path), " in files of ",
                          bytes, " bytes: the path ends with .safetensors, and a file has a size");
   std::vector<TensorSource> shards(1);
@@ -106,6 +107,6 @@ void write_sharded(const TensorSource& source, const std::string& path, std::int
       index.weight_map.emplace(name, std::filesystem::path(file).filename().string());
   }
   save_config(index, path + std::string(kIndex));
-}
+} catch (...) { rethrow_shortage(path); }
 
 }  // namespace kiln

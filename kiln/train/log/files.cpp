@@ -7,6 +7,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/file.hpp"
+#include "kiln/core/folder.hpp"
 
 namespace kiln {
 
@@ -22,8 +23,8 @@ std::string head(const training::Position& at, std::string_view event) {
 std::vector<fs::path> directories_in(const fs::path& directory) {
   std::error_code ignored;
   std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(directory, ignored))
-    if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) found.push_back(entry.path());
+  for (const fs::path& path : paths_in(directory, ignored))
+    if (fs::is_directory(fs::symlink_status(path, ignored))) found.push_back(path);
   return found;
 }
 
@@ -110,11 +111,11 @@ void RunDirectory::take_back(const training::Position& at) const {
   for (const auto& split : directories_in(directory_))
     for (const auto& epoch : directories_in(split)) {
       if (epoch_number(epoch) <= at.epoch) continue;
-      for (const auto& entry : fs::directory_iterator(epoch, ignored)) {
-        if (entry.path().extension() != ".log") continue;
-        LineLog log(entry.path());
+      for (const fs::path& path : paths_in(epoch, ignored)) {
+        if (path.extension() != ".log") continue;
+        LineLog log(path);
         log.begin(at.step);
-        if (fs::file_size(entry.path(), ignored) == 0) fs::remove(entry.path(), ignored);
+        if (fs::file_size(path, ignored) == 0) fs::remove(path, ignored);
       }
       fs::remove(epoch, ignored);  // if nothing is left in it
     }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "kiln/core/alternatives.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
 
@@ -10,7 +11,7 @@ namespace kiln::onnx {
 namespace {
 
 // ---- labels: any kind of element, by its value --------------------------------------------------------------------
-using Label = std::variant<double, std::string>;  // NaN is one label; int64 beyond 2^53 is none that anybody uses
+using Label = Alternatives<double, std::string>;  // NaN is one label; int64 beyond 2^53 is none that anybody uses
 struct ByLabel {
   bool operator()(const Label& a, const Label& b) const {
     if (a.index() != b.index() || a.index() == 1) return a < b;
