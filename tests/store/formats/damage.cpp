@@ -17,6 +17,7 @@
 
 #include "../temporary.hpp"
 #include "gguf_files.hpp"
+#include "mending.hpp"
 #include "pickles.hpp"
 #include "samples.hpp"
 #include "zip_files.hpp"
@@ -40,39 +41,6 @@ void mend_length(std::vector<std::byte>& bytes, std::size_t data_size) {
   if (bytes.size() < 8 + data_size) return;
   const std::uint64_t length = bytes.size() - 8 - data_size;
   std::memcpy(bytes.data(), &length, 8);
-}
-
-/// The record's directory has its checksum mended, so that what reads the directory is reached.
-void mend_record(std::vector<std::byte>& bytes) {
-  constexpr std::size_t kFooter = 24;
-  if (bytes.size() < kFooter) return;
-  std::uint64_t length = 0;
-  std::byte* const footer = bytes.data() + bytes.size() - kFooter;
-  std::memcpy(&length, footer, 8);
-  if (length > bytes.size() - kFooter) return;
-  const std::uint32_t crc = crc32_of(std::span<const std::byte>(footer - length, static_cast<std::size_t>(length)));
-  std::memcpy(footer + 8, &crc, 4);
-}
-
-std::uint32_t crc_of(const FileBytes& file, const ZipEntry& entry) {
-  const auto bytes = file.bytes.subspan(entry.begin, static_cast<std::size_t>(entry.stored));
-  return entry.deflated ? crc32_of(inflate(bytes, entry.size, "mended")) : crc32_of(bytes);
-}
-
-/// Likewise a zip archive's entries, as far as they can be inflated.
-void mend_zip(std::vector<std::byte>& bytes) {
-  const FileBytes file{bytes, "mended", nullptr};
-  try {
-    for (const auto& [name, entry] : read_zip(file)) {
-      const std::uint32_t crc = crc_of(file, entry);
-      for (std::size_t at = 0; at + 46 + name.size() <= bytes.size(); ++at) {
-        if (std::memcmp(bytes.data() + at, "PK\x01\x02", 4) != 0 ||
-            std::memcmp(bytes.data() + at + 46, name.data(), name.size()) != 0)
-          continue;
-        std::memcpy(bytes.data() + at + 16, &crc, 4);
-      }
-    }
-  } catch (const DataError&) {}
 }
 
 TensorSource sample_for_damage() {
