@@ -221,7 +221,7 @@ void add_completion(CLI::App& app, Outcome& outcome) {
 
 }  // namespace
 
-int run(std::span<const std::string> arguments, const Print& out, const Print& error) {
+int run(std::span<const std::string> arguments, const Print& out, const Print& error) try {
   constexpr int kWrongInput = 2;
   Outcome outcome{out};
   CLI::App app("kiln: files of tensors, and learning rates", "kiln");
@@ -237,15 +237,15 @@ int run(std::span<const std::string> arguments, const Print& out, const Print& e
   } catch (const Error& wrong) {
     error(text("kiln: ", wrong.message(), '\n'));
     return kWrongInput;
-  } catch (const std::bad_alloc&) {  // for whose sentence there may be no memory either
-    error("kiln: the system gives no more memory\n");
-    return kWrongInput;
-  } catch (const std::exception& wrong) {  // of the standard library
+  } catch (const std::bad_alloc&) { throw; } catch (const std::exception& wrong) {  // of the standard library
     error(text("kiln: ", escaped(wrong.what()), '\n'));
     return kWrongInput;
   }
   out(outcome.out);
   return outcome.status;
+} catch (const std::bad_alloc&) {  // for whose sentence there may be no memory either
+  error("kiln: the system gives no more memory\n");
+  return 2;
 }
 
 }  // namespace kiln::cli
