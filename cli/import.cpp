@@ -6,6 +6,7 @@
 #include "cli/sizes.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
+#include "kiln/core/folder.hpp"
 #include "kiln/onnx/generate/generate.hpp"
 #include "kiln/onnx/print.hpp"
 #include "kiln/store/format/source.hpp"
@@ -26,16 +27,23 @@ TensorSource source_of(const std::map<std::string, Value>& weights) {
   return source;
 }
 
-bool is_data_set(const fs::directory_entry& entry) {
-  return entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_");
+std::vector<fs::path> paths_of(const fs::path& folder) {
+  std::error_code problem;
+  std::vector<fs::path> paths = paths_in(folder, problem);
+  require<IoError>(!problem, "cannot read the directory ", shown(folder.string()), ": ", problem.message());
+  return paths;
+}
+
+bool is_data_set(const fs::path& path) {
+  return fs::is_directory(path) && path.filename().string().starts_with("test_data_set_");
 }
 
 // The data sets of the standard's form beside the model, in their order.
 std::vector<fs::path> data_sets_of(const ImportOptions& options) {
   const fs::path beside = options.data.empty() ? fs::path(options.file).parent_path() : fs::path(options.data);
   std::vector<fs::path> sets;
-  for (const fs::directory_entry& entry : fs::directory_iterator(beside.empty() ? "." : beside))
-    if (is_data_set(entry)) sets.push_back(entry.path());
+  for (const fs::path& path : paths_of(beside.empty() ? "." : beside))
+    if (is_data_set(path)) sets.push_back(path);
   std::sort(sets.begin(), sets.end());
   return sets;
 }
@@ -97,9 +105,8 @@ std::string plan_data(const std::vector<fs::path>& sets, const onnx::GeneratedCo
     const fs::path set = to / from.filename();
     names.insert(from.filename().string());
     if (fs::exists(set) && fs::equivalent(from, set)) continue;
-    for (const fs::directory_entry& file : fs::directory_iterator(from))
-      if (file.path().extension() == ".pb")
-        plan.files[(set / file.path().filename()).string()] = read_text_file(file.path().string());
+    for (const fs::path& file : paths_of(from))
+      if (file.extension() == ".pb") plan.files[(set / file.filename()).string()] = read_text_file(file.string());
   }
   std::size_t number = 0;
   for (std::size_t example = sets.empty() ? 0 : 1; example < code.examples.size(); ++example) {
