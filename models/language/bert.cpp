@@ -17,6 +17,16 @@ struct Published {
   std::string hidden_act = "gelu", position_embedding_type = "absolute";
 };
 
+/// Rates of dropout, heads of other tasks, and a pooler that PyTorch's BERT does not have.
+constexpr std::string_view kHarmless[] = {
+    "attention_probs_dropout_prob", "classifier_dropout",   "directionality",
+    "hidden_dropout_prob",          "pooler_fc_size",       "pooler_num_attention_heads",
+    "pooler_num_fc_layers",         "pooler_size_per_head", "pooler_type",
+    "tie_word_embeddings"};
+constexpr RefusedKey kRefused[] = {
+    {"is_decoder",
+     "a BERT that sees only what came before is not built; set it to false if the weights are an encoder's"}};
+
 const std::vector<Rename>& names() {
   static const std::vector<Rename> kNames = [] {
     std::vector<Rename> rules(norm_names().begin(), norm_names().end());
@@ -81,17 +91,11 @@ Bert BertConfig::init(const Device& device) const {
 }
 
 BertConfig bert_config(const std::string& file) {
-  const auto said = load_published<Published>(file, "bert");
+  const auto said =
+      read_published<Published>(open_published(file, {"bert"}), {.harmless = kHarmless, .refused = kRefused});
   require<ConfigError>(said.position_embedding_type == "absolute", file,
                        ": 'position_embedding_type' must be \"absolute\", got \"", shown(said.position_embedding_type),
                        '"');
-  nn::ActivationConfig activation = nn::Gelu{};
-  if (said.hidden_act == "relu") activation = nn::Relu{};
-  else if (said.hidden_act == "gelu_new") activation = nn::Gelu{.approximate = true};
-  else
-    require<ConfigError>(said.hidden_act == "gelu", file,
-                         ": 'hidden_act' must be one of \"gelu\", \"gelu_new\", \"relu\", got \"",
-                         shown(said.hidden_act), '"');
   return {.vocabulary = said.vocab_size,
           .context = said.max_position_embeddings,
           .segments = said.type_vocab_size,
@@ -100,7 +104,7 @@ BertConfig bert_config(const std::string& file) {
           .layers = said.num_hidden_layers,
           .hidden = said.intermediate_size,
           .epsilon = said.layer_norm_eps,
-          .activation = activation};
+          .activation = published_activation(file, "hidden_act", said.hidden_act)};
 }
 
 LoadReport load_bert(Bert& model, const std::string& file) {

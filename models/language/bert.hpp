@@ -42,7 +42,8 @@ struct BertConfig {
   Bert init(const Device& device) const;
 };
 
-/// What the config.json of published models says. Throws ConfigError with the file and the key.
+/// What the config.json of published models says. Throws ConfigError with the file and the key for what is not built, and for
+/// a key that is not known.
 BertConfig bert_config(const std::string& file);
 /// Takes over weights under the names of Hugging Face's BertModel (`encoder.layer.0.attention.self.query.weight`), or of a
 /// model around one (`bert.encoder. ...`), whose heads are passed over. Throws LoadError for files of another model.

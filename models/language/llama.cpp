@@ -1,10 +1,9 @@
 #include "models/language/llama.hpp"
 
-#include <algorithm>
-#include <charconv>
-
 #include "kiln/nn/module/undrawn.hpp"
 #include "kiln/store/save.hpp"
+#include "models/language/llama_gguf.hpp"
+#include "models/language/rope.hpp"
 #include "models/published.hpp"
 
 namespace kiln::models {
@@ -12,97 +11,61 @@ namespace {
 
 constexpr std::string_view kGguf = "gguf";
 
-struct PublishedScaling {
-  std::string rope_type = "default", type = "default";  // the newer and the older key
-  double factor = 1, low_freq_factor = 1, high_freq_factor = 4;
-  std::int64_t original_max_position_embeddings = 8192;
-};
-
 /// Llama's keys in config.json.
 struct Published {
   std::int64_t vocab_size = 32000, hidden_size = 4096, intermediate_size = 11008, num_hidden_layers = 32,
                num_attention_heads = 32, max_position_embeddings = 2048;
-  std::optional<std::int64_t> num_key_value_heads, head_dim;
-  double rms_norm_eps = 1e-6, rope_theta = 10000;
+  std::optional<std::int64_t> num_key_value_heads, head_dim, sliding_window;
+  double rms_norm_eps = 1e-6;
   bool tie_word_embeddings = false, attention_bias = false, mlp_bias = false;
   std::string hidden_act = "silu";
-  std::optional<PublishedScaling> rope_scaling;
+  std::optional<PublishedRope> rope_parameters, rope_scaling;
+  std::optional<double> rope_theta, partial_rotary_factor;
+  std::optional<std::int64_t> original_max_position_embeddings;
 };
 
-nn::RotaryScaling scaling_of(const PublishedScaling& said, const std::string& file) {
-  const std::string& kind = said.rope_type != "default" ? said.rope_type : said.type;
-  if (kind == "default") return nn::scaling::None{};
-  if (kind == "linear") return nn::scaling::Linear{said.factor};
-  if (kind == "llama3")
-    return nn::scaling::Llama3{said.factor, said.low_freq_factor, said.high_freq_factor,
-                               said.original_max_position_embeddings};
-  fail<ConfigError>(file, ": 'rope_scaling.rope_type' must be one of \"default\", \"linear\", \"llama3\", got \"",
-                    shown(kind), '"');
-}
+constexpr std::string_view kHarmless[] = {"attention_dropout", "is_decoder", "max_sequence_length", "pretraining_tp"};
 
 LlamaConfig config_of_json(const std::string& file) {
-  const auto said = load_published<Published>(file, "llama");
+  const PublishedConfig config = open_published(file, {"llama", "mistral"});
+  Published defaults;
+  if (config.type == "mistral") {
+    defaults.intermediate_size = 14336;
+    defaults.num_key_value_heads = 8;
+    defaults.max_position_embeddings = 131072;
+    defaults.sliding_window = 4096;
+  }
+  const auto said = read_published<Published>(config, {.harmless = kHarmless, .refused = {}}, defaults);
   require<ConfigError>(said.hidden_act == "silu" && !said.attention_bias && !said.mlp_bias, file,
                        ": a Llama has \"silu\" for its 'hidden_act', and no biases");
-  LlamaConfig config{.vocabulary = said.vocab_size,
-                     .context = said.max_position_embeddings,
-                     .width = said.hidden_size,
-                     .heads = said.num_attention_heads,
-                     .kv_heads = said.num_key_value_heads.value_or(0),
-                     .layers = said.num_hidden_layers,
-                     .hidden = said.intermediate_size,
-                     .head_width = said.head_dim.value_or(0),
-                     .epsilon = said.rms_norm_eps,
-                     .tied = said.tie_word_embeddings};
-  config.rotary.base = said.rope_theta;
-  if (said.rope_scaling) config.rotary.scaling = scaling_of(*said.rope_scaling, file);
-  return config;
-}
-
-/// GGUF's metadata, by key.
-struct GgufMetadata {
-  const std::string& file;
-  const Metadata& said;
-
-  /// Of the key below "llama.". Without a fallback it must be there.
-  template <class T>
-  T number(const std::string& key, std::optional<T> fallback = {}) const {
-    const auto entry = said.find("llama." + key);
-    if (entry == said.end() && fallback) return *fallback;
-    require<ConfigError>(entry != said.end(), file, ": 'llama.", key, "' is missing");
-    T result{};
-    const std::string& text = entry->second;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-    require<ConfigError>(error == std::errc() && end == text.data() + text.size(), file, ": 'llama.", key,
-                         "' must be a number, got ", shown(text));
-    return result;
-  }
-};
-
-LlamaConfig config_of_gguf(const std::string& file, const TensorSource& source) {
-  const auto architecture = source.metadata.find("general.architecture");
-  require<ConfigError>(architecture != source.metadata.end() && architecture->second == "llama", file,
-                       ": 'general.architecture' must be \"llama\", got ",
-                       architecture == source.metadata.end() ? "nothing" : shown(architecture->second));
-  require<ConfigError>(!source.tensors.contains("rope_freqs.weight"), file,
-                       ": holds scaled rotary frequencies, which are read from config.json alone");
-  const auto table = source.tensors.find("token_embd.weight");
-  require<ConfigError>(table != source.tensors.end() && table->second.shape.size() == 2, file,
-                       ": 'token_embd.weight', a matrix, is missing");
-  const GgufMetadata said{file, source.metadata};
-  LlamaConfig config{.vocabulary = table->second.shape[0],
-                     .context = said.number<std::int64_t>("context_length"),
-                     .width = said.number<std::int64_t>("embedding_length"),
-                     .heads = said.number<std::int64_t>("attention.head_count"),
-                     .kv_heads = said.number<std::int64_t>("attention.head_count_kv", 0),
-                     .layers = said.number<std::int64_t>("block_count"),
-                     .hidden = said.number<std::int64_t>("feed_forward_length"),
-                     .head_width = said.number<std::int64_t>("attention.key_length", 0),
-                     .epsilon = said.number<double>("attention.layer_norm_rms_epsilon"),
-                     .tied = !source.tensors.contains("output.weight")};
-  config.rotary.base = said.number<double>("rope.freq_base", 10000.0);
-  config.rotary.pairs = RotaryPairs::Neighbours;
-  return config;
+  require<ConfigError>(
+      config.type == "mistral" || !said.sliding_window, file,
+      ": 'sliding_window' is a Mistral's, and a Llama's weights were trained without; take it out of the "
+      "file, or make 'model_type' \"mistral\"");
+  require<ConfigError>(
+      said.hidden_size > 0 && said.num_attention_heads > 0 && said.max_position_embeddings > 0 &&
+          said.head_dim.value_or(1) > 0,
+      file, ": 'hidden_size', 'num_attention_heads', 'max_position_embeddings' and 'head_dim' must be positive");
+  const std::int64_t head = said.head_dim.value_or(said.hidden_size / said.num_attention_heads);
+  const Rope rope = rope_of({.rope_parameters = said.rope_parameters,
+                             .rope_scaling = said.rope_scaling,
+                             .rope_theta = said.rope_theta,
+                             .partial_rotary_factor = said.partial_rotary_factor,
+                             .original_max_position_embeddings = said.original_max_position_embeddings},
+                            head, said.max_position_embeddings, file);
+  return {.vocabulary = said.vocab_size,
+          .context = rope.context,
+          .width = said.hidden_size,
+          .heads = said.num_attention_heads,
+          .kv_heads = said.num_key_value_heads.value_or(0),
+          .layers = said.num_hidden_layers,
+          .hidden = said.intermediate_size,
+          .head_width = said.head_dim.value_or(0),
+          .epsilon = said.rms_norm_eps,
+          .rotary = rope.encoding,
+          .tied = said.tie_word_embeddings,
+          .window = said.sliding_window,
+          .trained = said.max_position_embeddings};
 }
 
 const std::vector<Rename>& hugging_face_names() {
@@ -163,7 +126,8 @@ CausalLm LlamaConfig::init(const Device& device) const {
   block.kv_heads = kv_heads;
   block.head_width = head_width;
   block.rotary = rotary;
-  block.rotary->length = context;
+  block.rotary->length = trained ? trained : context;
+  block.window = window;
   block.initializer = small;
   model.decoder = nn::TransformerEncoderConfig{.layer = block, .layers = layers}.init(device);
   if (tied) model.head.weight = model.tokens.weight;
@@ -176,7 +140,7 @@ LlamaConfig llama_config(const std::string& file) {
   if (file.ends_with(".json")) return config_of_json(file);
   const TensorSource source = open_tensors(file);
   require<ConfigError>(source.format == kGguf, file, ": only GGUF files say what model they hold; name a config.json");
-  return config_of_gguf(file, source);
+  return llama_config_of(source, file);
 }
 
 LoadReport load_llama(CausalLm& model, const std::string& file, FloatPolicy floats) {
@@ -186,7 +150,9 @@ LoadReport load_llama(CausalLm& model, const std::string& file, FloatPolicy floa
                              : "neighbours, and only GGUF has queries and keys in that order");
   return load(
       model, file,
-      {.floats = floats, .rename = is_gguf ? gguf_names() : hugging_face_names(), .except = "**.rotary_emb.inv_freq"});
+      {.floats = floats,
+       .rename = is_gguf ? gguf_names() : hugging_face_names(),
+       .except = "{**.rotary_emb.inv_freq,rope_freqs.weight,rope_factors_long.weight,rope_factors_short.weight}"});
 }
 
 CausalLm load_llama(const std::string& path, const Device& device, FloatPolicy floats) {

@@ -1,6 +1,7 @@
 // Llama (Touvron et al., "Llama: open and efficient foundation language models", 2023), and all that is built like it: norms of
 // the root mean square, rotary positions, fewer heads of keys and values than of queries, gated feed-forward networks.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "kiln/store/load/options.hpp"
@@ -13,14 +14,17 @@ struct LlamaConfig {
   std::int64_t hidden = 11008;  // of the feed-forward networks
   std::int64_t head_width = 0;  // 0: width / heads
   double epsilon = 1e-5;
-  nn::RotaryEncodingConfig rotary = {};  // whose length is the context
-  bool tied = false;                     // the head is the embedding
+  nn::RotaryEncodingConfig rotary = {};     // whose length is `trained`
+  bool tied = false;                        // the head is the embedding
+  std::optional<std::int64_t> window = {};  // a token sees those less than this far away alone (Mistral)
+  std::int64_t trained = 0;  // positions that the model was trained with, which DynamicNtk asks for; 0: the context
 
   /// Throws ArgumentError for sizes that do not go together.
   CausalLm init(const Device& device) const;
 };
 
-/// What config.json, or the metadata of a GGUF file, says. Throws ConfigError with the file and the key.
+/// What config.json, of a Llama or a Mistral, or the metadata of a GGUF file says. Throws ConfigError with the file and the
+/// key for what is not built, and for a key that is not known.
 LlamaConfig llama_config(const std::string& file);
 /// Takes over published weights under Hugging Face's names (`model.layers.0.self_attn.q_proj.weight`) or those of GGUF
 /// (`blk.0.attn_q.weight`), whatever their format. GGUF has the rows of queries and keys in another order, in which rotary

@@ -72,8 +72,8 @@ TEST(Bert, SaysWhatDoesNotFit) {
   EXPECT_THAT(raised<LoadError>([&] { load_bert(fresh, other.weights_file); }),
               HasSubstr("'tokens.weight' is missing"));
   const TemporaryFile config("config.json");
-  write_text(config.path, R"({"hidden_act": "swish"})");
-  EXPECT_THAT(raised<ConfigError>([&] { bert_config(config.path); }), HasSubstr("got \"swish\""));
+  write_text(config.path, R"({"hidden_act": "maxout"})");
+  EXPECT_THAT(raised<ConfigError>([&] { bert_config(config.path); }), HasSubstr("got \"maxout\""));
 }
 
 }  // namespace

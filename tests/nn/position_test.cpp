@@ -141,13 +141,40 @@ TEST(RotaryScaling, GrowsWithTheSequence) {
   for (std::size_t position = 0; position < 10; ++position) expect_row(rotary.forward(x), position, position);
   for (std::size_t row = 0; row < 3; ++row) expect_row(rotary.forward(x.narrow(2, 7, 3), 7), row, row + 7);
   expect_row(rotary.forward(x.narrow(2, 1, 1), 1, 10), 0, 1);
-  EXPECT_EQ(sentence_of([&] { return rotary.forward(x, Tensor<2, Int>::of({{0}}, cpu)); }),
-            "ArgumentError: RotaryEncoding: positions do not say how long a sequence is, as DynamicNtk needs");
+  EXPECT_EQ(
+      sentence_of([&] { return rotary.forward(x, Tensor<2, Int>::of({{0}}, cpu)); }),
+      "ArgumentError: RotaryEncoding: positions do not say how long a sequence is, as DynamicNtk and LongRope need");
   EXPECT_EQ(sentence_of([&] { return rotary.forward(x, -1); }),
             "ShapeError: RotaryEncoding: positions begin at 0, got -1");
   EXPECT_EQ(
       sentence_of([] { nn::RotaryEncodingConfig{.width = 6, .scaling = scaling::DynamicNtk{.factor = 0}}.init(cpu); }),
       "ArgumentError: RotaryScaling: DynamicNtk has an option that is not positive: 0");
+}
+
+TEST(RotaryScaling, OfLongRopeHasOtherSpeedsBeyondTheOriginalLength) {
+  const scaling::LongRope scaling{
+      .short_factors = {1, 2, 4}, .long_factors = {1, 8, 64}, .original_length = 4, .attention = 1.5};
+  const nn::RotaryEncoding rotary =
+      nn::RotaryEncodingConfig{.width = 6, .length = 10, .base = 1000, .scaling = scaling}.init(cpu);
+  const auto x = sines_of<4>({1, 1, 10, 6});
+  const auto in = x.to_vector<double>();
+  const auto expect_rows = [&](std::int64_t count, const std::vector<double>& speeds) {
+    const auto out = rotary.forward(x.narrow(2, 0, count)).to_vector<double>();
+    for (std::int64_t position = 0; position < count; ++position) {
+      const auto row = in.begin() + 6 * position;
+      const auto right = turned({row, row + 6}, speeds, static_cast<double>(position), RotaryPairs::Halves);
+      for (std::size_t i = 0; i < 6; ++i)
+        EXPECT_NEAR(out[static_cast<std::size_t>(6 * position) + i], 1.5 * right[i], 1e-6) << position << ' ' << i;
+    }
+  };
+  expect_rows(4, {1, 0.1 / 2, 0.01 / 4});
+  expect_rows(5, {1, 0.1 / 8, 0.01 / 64});
+  expect_rows(10, {1, 0.1 / 8, 0.01 / 64});
+  expect_speeds(nn::rotary_frequencies(6, 1000, scaling::Divided{{1, 2, 5}}), {1, 0.05, 0.002});
+  EXPECT_EQ(sentence_of([] { nn::rotary_frequencies(6, 1000, scaling::Divided{{1, 2}}); }),
+            "ArgumentError: RotaryScaling: Divided has 2 factors for 3 frequencies");
+  EXPECT_EQ(sentence_of([] { nn::rotary_frequencies(6, 1000, scaling::Divided{{1, 2, 0}}); }),
+            "ArgumentError: RotaryScaling: Divided has an option that is not positive: 0");
 }
 
 TEST(RotaryEncoding, SaysWhatIsWrong) {

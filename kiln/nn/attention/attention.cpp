@@ -1,5 +1,7 @@
 #include "kiln/nn/attention/attention.hpp"
 
+#include <cmath>
+
 #include "kiln/ops/scope/scope.hpp"
 #include "kiln/ops/sequence/attention.hpp"
 
@@ -54,6 +56,7 @@ Tensor<3> MultiHeadAttention::attend(const Value& q, const Value& k, const Value
   const Value distance = alibi ? alibi_bias({heads, queries, keys}, q.device()) : Value();
   const Value mixed = attention(q, k, v,
                                 {.causal = options.causal,
+                                 .scale = scale,
                                  .softcap = softcap,
                                  .window = seen,
                                  .dropout = dropout.mode == Mode::Train ? dropout.probability : 0,
@@ -160,6 +163,8 @@ MultiHeadAttention MultiHeadAttentionConfig::init(const Device& device) const {
                          " heads of keys and values do not divide ", heads, " heads");
   require<ArgumentError>(!window || *window > 0, "MultiHeadAttentionConfig: the window must be positive, got ",
                          window.value_or(0));
+  require<ArgumentError>(!scale || std::isfinite(*scale),
+                         "MultiHeadAttentionConfig: the scale of scores must be finite");
   require<ArgumentError>(!alibi || !rotary, "MultiHeadAttentionConfig: ALiBi and rotary encoding exclude each other");
   const std::int64_t asked = context_width ? context_width : width;
   const auto projection = [&](std::int64_t in, std::int64_t out) {
@@ -174,7 +179,8 @@ MultiHeadAttention MultiHeadAttentionConfig::init(const Device& device) const {
                             .quiet = quiet,
                             .alibi = alibi,
                             .softcap = softcap,
-                            .window = window};
+                            .window = window,
+                            .scale = scale};
   if (rotary) {
     RotaryEncodingConfig config = *rotary;
     if (config.width == 0) config.width = head;

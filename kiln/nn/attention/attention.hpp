@@ -42,6 +42,7 @@ struct MultiHeadAttention {
   double softcap = 0;                         // softcap * tanh(score / softcap); 0: no bound
   std::optional<std::int64_t> window = {};    // a query sees keys less than this far away alone
   std::optional<RotaryEncoding> rotary = {};  // of queries and keys
+  std::optional<double> scale = {};           // of scores; 1 / sqrt(head width) where left out
 
   /// Self-attention: x [batch, time, width] -> [batch, time, width]
   Tensor<3> forward(const Tensor<3>& x, const AttentionOptions& options = {}) const;
@@ -78,6 +79,7 @@ struct MultiHeadAttentionConfig {
   double softcap = 0;
   std::optional<std::int64_t> window = {};
   std::optional<RotaryEncodingConfig> rotary = {};
+  std::optional<double> scale = {};  // of scores; 1 / sqrt(head width) where left out
 
   /// Throws ArgumentError for numbers that do not go together.
   MultiHeadAttention init(const Device& device) const;

@@ -48,8 +48,10 @@ struct Scale {
     const auto place = [&](double turns) {
       return width() * std::log(original / (turns * kTurn)) / (2 * std::log(base));
     };
-    const double first = std::max(std::floor(place(s.beta_fast)), 0.0);
-    const double last = std::max(std::min(std::ceil(place(s.beta_slow)), width() - 1), first + 0.001);
+    const double begin = place(s.beta_fast), end = place(s.beta_slow);
+    const double first = std::max(s.truncate ? std::floor(begin) : begin, 0.0);
+    double last = std::min(s.truncate ? std::ceil(end) : end, width() - 1);
+    if (last == first) last += 0.001;  // as the authors' program has it; beyond that no frequency is divided
     for (std::size_t i = 0; i < of.speeds.size(); ++i) {
       const double slow = std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0);
       of.speeds[i] *= slow / s.factor + (1 - slow);
@@ -64,6 +66,21 @@ struct Scale {
       const double turns = original * speed / kTurn;
       const double kept = std::clamp((turns - s.low) / (s.high - s.low), 0.0, 1.0);
       speed *= kept + (1 - kept) / s.factor;
+    }
+  }
+  void operator()(const scaling::Divided& s) const { divide("Divided", s.factors); }
+  void operator()(const scaling::LongRope& s) const {
+    require_positive("LongRope", {static_cast<double>(s.original_length), s.attention});
+    divide("LongRope", s.short_factors);
+    of.amplitude = s.attention;
+  }
+
+  void divide(std::string_view name, const std::vector<double>& factors) const {
+    require<ArgumentError>(factors.size() == of.speeds.size(), "RotaryScaling: ", name, " has ", factors.size(),
+                           " factors for ", of.speeds.size(), " frequencies");
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      require_positive(name, {factors[i]});
+      of.speeds[i] /= factors[i];
     }
   }
 };
@@ -109,14 +126,18 @@ RotaryEncoding::Table RotaryEncoding::table(std::int64_t start, std::int64_t cou
     return {rows_of("RotaryEncoding", cosine.value(), start, count),
             rows_of("RotaryEncoding", sine.value(), start, count)};
   require<ShapeError>(start >= 0, "RotaryEncoding: positions begin at 0, got ", start);
-  const double ratio = static_cast<double>(std::max(length, known)) / static_cast<double>(known);
-  const auto [speeds, amplitude] =
-      rotary_frequencies(2 * cosine.dim(1), growth->base, scaling::Ntk{growth->factor * (ratio - 1) + 1});
+  const RotaryFrequencies frequencies = [&]() -> RotaryFrequencies {
+    if (!growth->speeds.empty()) return {growth->speeds, growth->amplitude};
+    const double ratio = static_cast<double>(std::max(length, known)) / static_cast<double>(known);
+    return rotary_frequencies(2 * cosine.dim(1), growth->base, scaling::Ntk{growth->factor * (ratio - 1) + 1});
+  }();
+  const std::vector<double>& speeds = frequencies.speeds;
   const Device device = cosine.device().inner();
   const Value position = cast(arange(0, count, 1, device) + index_of(start, device), DType::F64);
   const Value angle = unsqueeze(position, 1) *
                       from_data(TensorData::of<double>({static_cast<std::int64_t>(speeds.size())}, speeds), device);
-  return {cast(cos(angle), DType::F32), cast(sin(angle), DType::F32)};
+  const auto as_table = [&](const Value& of) { return cast(of * frequencies.amplitude, DType::F32); };
+  return {as_table(cos(angle)), as_table(sin(angle))};
 }
 
 Value RotaryEncoding::turned(const Value& x, const Table& table) const {
@@ -132,7 +153,8 @@ Value RotaryEncoding::apply(const Value& x, std::int64_t start, std::int64_t len
 }
 
 Tensor<4> RotaryEncoding::forward(const Tensor<4>& x, const Tensor<2, Int>& positions) const {
-  require<ArgumentError>(!growth, "RotaryEncoding: positions do not say how long a sequence is, as DynamicNtk needs");
+  require<ArgumentError>(
+      !growth, "RotaryEncoding: positions do not say how long a sequence is, as DynamicNtk and LongRope need");
   const auto at = [&](const Tensor<2>& of) { return unsqueeze(select(of.value(), 0, positions.value()), 1); };
   return Typed{turned(x.value(), {at(cosine), at(sine)})};
 }
@@ -140,11 +162,13 @@ Tensor<4> RotaryEncoding::forward(const Tensor<4>& x, const Tensor<2, Int>& posi
 RotaryEncoding RotaryEncodingConfig::init(const Device& device) const {
   require<ArgumentError>(length > 0, "RotaryEncodingConfig: length = ", length, " must be positive");
   const RotaryFrequencies frequencies = rotary_frequencies(width, base, scaling);
-  const Shape shape{length, width / 2};
+  const auto* const long_rope = std::get_if<scaling::LongRope>(&scaling);
+  const std::int64_t known = long_rope ? std::min(length, long_rope->original_length) : length;
+  const Shape shape{known, width / 2};
   TensorData cosine(shape, DType::F32), sine(shape, DType::F32);
   // In double precision: a position of some thousand leaves float32 few digits behind the point.
   float *c = cosine.as<float>().data(), *s = sine.as<float>().data();
-  for (std::int64_t position = 0; position < length; ++position)
+  for (std::int64_t position = 0; position < known; ++position)
     for (const double speed : frequencies.speeds) {
       const double angle = static_cast<double>(position) * speed;
       *c++ = static_cast<float>(frequencies.amplitude * std::cos(angle));
@@ -154,6 +178,10 @@ RotaryEncoding RotaryEncodingConfig::init(const Device& device) const {
                           .sine = Tensor<2>(from_data(std::move(sine), device)),
                           .pairs = pairs};
   if (const auto* dynamic = std::get_if<scaling::DynamicNtk>(&scaling)) encoding.growth = {base, dynamic->factor};
+  if (long_rope) {
+    const RotaryFrequencies beyond = rotary_frequencies(width, base, scaling::Divided{long_rope->long_factors});
+    encoding.growth = {base, 1, beyond.speeds, long_rope->attention};
+  }
   return encoding;
 }
 

@@ -1,6 +1,7 @@
 // Telling a transformer where its elements stand.
 #pragma once
 #include <variant>
+#include <vector>
 
 #include "kiln/nn/initializer.hpp"
 #include "kiln/nn/param.hpp"
@@ -69,6 +70,7 @@ struct Yarn {
   std::int64_t original_length = 4096;
   double beta_fast = 32, beta_slow = 1;
   std::optional<double> attention = {};
+  bool truncate = true;  // the mixture begins and ends at whole frequencies
 };
 /// f where a wave is shorter than original_length / high, f / factor where it is longer than original_length / low, a
 /// mixture in between (Llama 3.1).
@@ -77,23 +79,38 @@ struct Llama3 {
   double low = 1, high = 4;
   std::int64_t original_length = 8192;
 };
+/// Frequency i divided by factor i: as many as there are frequencies, each positive.
+struct Divided {
+  std::vector<double> factors;
+};
+/// Divided by `short_factors` as long as a sequence is no longer than original_length, by `long_factors` beyond; and cosine
+/// and sine times `attention` (Ding et al., "LongRoPE: extending LLM context window beyond 2 million tokens", 2024). As
+/// under DynamicNtk caches hold keys that are not turned yet.
+struct LongRope {
+  std::vector<double> short_factors, long_factors;
+  std::int64_t original_length = 4096;
+  double attention = 1;
+};
 
 }  // namespace scaling
 
-using RotaryScaling =
-    std::variant<scaling::None, scaling::Linear, scaling::Ntk, scaling::DynamicNtk, scaling::Yarn, scaling::Llama3>;
+using RotaryScaling = std::variant<scaling::None, scaling::Linear, scaling::Ntk, scaling::DynamicNtk, scaling::Yarn,
+                                   scaling::Llama3, scaling::Divided, scaling::LongRope>;
 
 /// [width / 2] frequencies, in double precision, and what cosine and sine are multiplied by.
 struct RotaryFrequencies {
   std::vector<double> speeds;
   double amplitude = 1;
 };
-/// Of DynamicNtk: those within the table. Throws ArgumentError for an odd width, or options that are not positive.
+/// Of DynamicNtk and LongRope: those within the table. Throws ArgumentError for an odd width, or options that are not positive.
 RotaryFrequencies rotary_frequencies(std::int64_t width, double base, const RotaryScaling& scaling = {});
 
-/// Of DynamicNtk: the base within the table, and the factor.
+/// What becomes of sequences that are longer than the table: under DynamicNtk the base within the table, and the factor;
+/// under LongRope the frequencies beyond.
 struct RotaryGrowth {
   double base = 10000, factor = 1;
+  std::vector<double> speeds = {};  // of LongRope
+  double amplitude = 1;
 };
 
 /// Turns pairs of elements by angles that grow with the position, so that products of queries and keys depend on their
@@ -104,7 +121,7 @@ struct RotaryEncoding {
   std::optional<RotaryGrowth> growth = {};
 
   /// x [..., time, width or more], of which the first `width` elements are turned, and whose first moment stands at
-  /// `start`, as part of a sequence of `length`, which DynamicNtk asks for; 0: of one that ends with x. Throws ShapeError
+  /// `start`, as part of a sequence of `length`, which an encoding that grows asks for; 0: of one that ends with x. Throws ShapeError
   /// beyond the table's length, unless the encoding grows.
   template <int D>
   requires(D >= 2) Tensor<D> forward(const Tensor<D>& x, std::int64_t start = 0, std::int64_t length = 0) const {
@@ -125,7 +142,8 @@ struct RotaryEncoding {
 
 struct RotaryEncodingConfig {
   std::int64_t width = 0;      // of the part of a head that is turned; attention's config fills in the head's
-  std::int64_t length = 4096;  // the most positions, or those that a model was trained with under DynamicNtk
+  std::int64_t length = 4096;  // the most positions, or those that a model was trained with under DynamicNtk; LongRope
+                               // has no more of them in its table than its original_length
   double base = 10000;
   RotaryPairs pairs = RotaryPairs::Halves;
   RotaryScaling scaling = {};
