@@ -92,21 +92,30 @@ Value visible(const Value& mask, const Value& bias, bool causal, std::int64_t wi
 Value finite(const Value& x) { return where(is_finite(x), x, 0.0); }
 Value counted(const Value& flags, const Value& like) { return cast(flags, like.dtype()); }
 
+/// What elements that are not finite come to in a product: `all` of them, of which so many more are infinite `upwards` than
+/// downwards. One that is multiplied by 0, or is NaN, makes it NaN.
+Value infinite(const Value& all, const Value& upwards) {
+  const Value sum = where(eq(upwards, all), kInfinity, where(eq(upwards, neg(all)), -kInfinity, kNan));
+  return where(eq(all, 0), 0.0, sum);
+}
+Value signs(const Value& infinities) {
+  return counted(eq(infinities, kInfinity), infinities) - counted(eq(infinities, -kInfinity), infinities);
+}
+
 /// multiply() of weights [batch, heads, queries, keys], which are 0 where nothing is `seen`.
 Value multiply_seen(const Value& weights, const Value& y, const Value& seen) {
   if (!seen) return multiply(weights, y);
-  const Value pairs = counted(expand(seen, weights.shape()), y), up = eq(y, kInfinity), down = eq(y, -kInfinity);
+  const Value pairs = counted(expand(seen, weights.shape()), y);
   const Value all = multiply(pairs, counted(logical_not(is_finite(y)), y));
-  const Value upwards = multiply(pairs, counted(up, y) - counted(down, y));
-  const Value infinite = where(eq(upwards, all), kInfinity, where(eq(upwards, neg(all)), -kInfinity, kNan));
-  return multiply(weights, finite(y)) + where(eq(all, 0), 0.0, infinite);
+  return multiply(weights, finite(y)) + infinite(all, multiply(sign(weights.detach()), signs(y)));
 }
 /// Likewise of multiply_transposed().
 Value multiply_transposed_seen(const Value& weights, const Value& g, const Value& y, const Value& seen) {
   if (!seen) return multiply_transposed(weights, g, y);
   const Value pairs = counted(expand(seen, weights.shape()), g);
   const Value all = multiply_transposed(pairs, counted(logical_not(is_finite(g)), g), y);
-  return multiply_transposed(weights, finite(g), y) + where(eq(all, 0), 0.0, kNan);
+  const Value upwards = multiply_transposed(sign(weights.detach()), signs(g), y);
+  return multiply_transposed(weights, finite(g), y) + infinite(all, upwards);
 }
 /// x [batch, heads, queries, n] times y [batch, kv_heads, keys, n], transposed. Its gradient, which is 0 for pairs that
 /// are hidden, is not to meet there what is no number.
