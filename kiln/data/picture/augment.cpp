@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/data/picture/colour.hpp"
@@ -26,10 +27,13 @@ Picture random_crop(const Picture& picture, std::int64_t height, std::int64_t wi
 Picture random_resized_crop(const Picture& picture, const RandomResizedCrop& config, Random& random) {
   require_sound("random_resized_crop", picture);
   require<ArgumentError>(config.least_area > 0 && config.least_area <= config.most_area && config.most_area <= 1,
-                         "random_resized_crop: areas from ", config.least_area, " to ", config.most_area,
-                         " must lie between 0 and 1");
+                         "random_resized_crop: least_area = ", config.least_area, " and most_area = ", config.most_area,
+                         " must rise, above 0 and up to 1");
   require<ArgumentError>(config.least_ratio > 0 && config.least_ratio <= config.most_ratio && config.most_ratio < 1e6,
-                         "random_resized_crop: proportions from ", config.least_ratio, " to ", config.most_ratio);
+                         "random_resized_crop: least_ratio = ", config.least_ratio,
+                         " and most_ratio = ", config.most_ratio, " must rise, above 0");
+  require<ArgumentError>(config.height >= 1 && config.width >= 1, "random_resized_crop: height = ", config.height,
+                         " and width = ", config.width, " must be positive");
   const auto height = static_cast<double>(picture.height), width = static_cast<double>(picture.width);
   constexpr int kTries = 10;
   for (int i = 0; i < kTries; ++i) {
@@ -47,8 +51,10 @@ Picture random_resized_crop(const Picture& picture, const RandomResizedCrop& con
 }
 
 Picture colour_jittered(const Picture& picture, const ColourJitter& config, Random& random) {
-  for (const double x : {config.brightness, config.contrast, config.saturation, config.hue})
-    require<ArgumentError>(x >= 0 && std::isfinite(x), "colour_jittered: the strength ", x, " must be 0 or more");
+  for (const auto& [name, x] : {std::pair("brightness", config.brightness), std::pair("contrast", config.contrast),
+                                std::pair("saturation", config.saturation), std::pair("hue", config.hue)})
+    require<ArgumentError>(x >= 0 && std::isfinite(x), "colour_jittered: ", name, " = ", x,
+                           " must be finite and not negative");
   const auto factor = [&](double x) { return random.uniform(std::max(0.0, 1 - x), 1 + x); };
   std::array<int, 4> order = {0, 1, 2, 3};
   for (std::int64_t i = 3; i > 0; --i)

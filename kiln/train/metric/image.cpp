@@ -99,9 +99,15 @@ void for_each_plane(const Tensor<4>& images, const Tensor<4>& targets, F&& f) {
   }
 }
 
+void require_range(std::string_view metric, double range) {
+  require<ArgumentError>(range > 0 && std::isfinite(range), metric, ": range is ", range,
+                         ", it must be positive and finite");
+}
+
 }  // namespace
 
 void Psnr::update(const Tensor<4>& images, const Tensor<4>& targets) {
+  require_range("psnr", range);
   require_same("psnr", images, targets, 0);
   const auto a = images.data().to_vector<double>(), b = targets.data().to_vector<double>();
   for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
@@ -114,6 +120,7 @@ double Psnr::value() const {
 }
 
 void Ssim::update(const Tensor<4>& images, const Tensor<4>& targets) {
+  require_range("ssim", range);
   require_same("ssim", images, targets, kWindow);
   for_each_plane(images, targets, [&](std::int64_t, const Plane& a, const Plane& b) {
     sum += similarity(a, b, range).whole / static_cast<double>(images.dim(1));
@@ -124,6 +131,7 @@ void Ssim::update(const Tensor<4>& images, const Tensor<4>& targets) {
 void MsSsim::update(const Tensor<4>& images, const Tensor<4>& targets) {
   static constexpr std::array kWeights = {0.0448, 0.2856, 0.3001, 0.2363, 0.1333};
   constexpr std::int64_t kLeast = (kWindow - 1) * (1 << (kWeights.size() - 1)) + 1;
+  require_range("ms-ssim", range);
   require_same("ms-ssim", images, targets, kLeast);
   std::vector<std::array<double, kWeights.size()>> means(static_cast<std::size_t>(images.dim(0)));
   for_each_plane(images, targets, [&](std::int64_t image, Plane a, Plane b) {

@@ -1,6 +1,7 @@
 #include "kiln/train/metric/labels.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/reduce/order.hpp"
@@ -67,6 +68,8 @@ void require_one_class(std::string_view name, const LabelOptions& options) {
 }
 
 LabelBatch label_batch(std::string_view name, const Value& scores, const Value& targets, const LabelOptions& options) {
+  require<ArgumentError>(std::isfinite(options.threshold), name, ": threshold is ", options.threshold,
+                         ", which no score is above, or all are");
   if (options.top) return largest(name, scores, targets, options);
   LabelBatch batch;
   batch.exclusive = is_exclusive(name, scores, targets);

@@ -63,6 +63,9 @@ double score(const Meteor& options, std::vector<std::string> said, std::vector<s
 
 void Meteor::update(std::string_view said, std::span<const std::string_view> references) {
   require<ArgumentError>(!references.empty(), "meteor: a text without a reference");
+  require<ArgumentError>(alpha >= 0 && alpha <= 1 && gamma >= 0 && gamma <= 1 && beta >= 0 && std::isfinite(beta),
+                         "meteor: alpha = ", alpha, " and gamma = ", gamma, " must lie in [0, 1], beta = ", beta,
+                         " must not be negative, nor infinite");
   double best = 0;
   for (const auto reference : references)
     best = std::max(best, score(*this, small_words(said), small_words(reference)));

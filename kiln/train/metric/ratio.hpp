@@ -1,9 +1,11 @@
 // Metrics that are made of four counts for each class: how often it was predicted, how often it was right, how often both.
 // Each is a row: a function of the counts of one class.
 #pragma once
+#include <limits>
 #include <span>
 #include <string>
 
+#include "kiln/core/error/error.hpp"
 #include "kiln/train/metric/labels.hpp"
 #include "kiln/train/metric/metric.hpp"
 
@@ -37,6 +39,8 @@ struct FBeta {
   static constexpr std::string_view kName = "f_beta";
   double beta = 1;
   double operator()(const ClassCounts& c) const {
+    require<ArgumentError>(beta >= 0 && beta <= std::numeric_limits<double>::max(), "f_beta: beta is ", beta,
+                           ", it must be finite and not negative");
     const double weight = beta * beta;
     return share((1 + weight) * c.hits, weight * c.actual + c.predicted);
   }

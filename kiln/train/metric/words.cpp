@@ -190,7 +190,8 @@ double mean_f(const ChrF& options, const Totals& matches, const Totals& said, co
 
 void ChrF::update(std::string_view text, std::span<const std::string_view> references) {
   require<ArgumentError>(!references.empty(), "chrf: a text without a reference");
-  require<ArgumentError>(n >= 1 && words >= 0, "chrf: runs of ", n, " characters and of ", words, " words");
+  require<ArgumentError>(n >= 1 && words >= 0, "chrf: runs of n = ", n, " characters and of words = ", words, " words");
+  require<ArgumentError>(beta > 0 && std::isfinite(beta), "chrf: beta is ", beta, ", it must be positive and finite");
   Shared best;
   double most = -1;
   for (const auto reference : references) {
