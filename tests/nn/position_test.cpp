@@ -170,6 +170,9 @@ TEST(RotaryScaling, OfLongRopeHasOtherSpeedsBeyondTheOriginalLength) {
   expect_rows(4, {1, 0.1 / 2, 0.01 / 4});
   expect_rows(5, {1, 0.1 / 8, 0.01 / 64});
   expect_rows(10, {1, 0.1 / 8, 0.01 / 64});
+  // What a cache holds and its memory beyond, of a sequence that is short so far.
+  const auto early = rotary.forward(x, 0, 4).to_vector(), near = rotary.forward(x.narrow(2, 0, 4)).to_vector();
+  for (std::size_t i = 0; i < near.size(); ++i) EXPECT_NEAR(early[i], near[i], 1e-6) << i;
   expect_speeds(nn::rotary_frequencies(6, 1000, scaling::Divided{{1, 2, 5}}), {1, 0.05, 0.002});
   EXPECT_EQ(sentence_of([] { nn::rotary_frequencies(6, 1000, scaling::Divided{{1, 2}}); }),
             "ArgumentError: RotaryScaling: Divided has 2 factors for 3 frequencies");

@@ -127,7 +127,10 @@ RotaryEncoding::Table RotaryEncoding::table(std::int64_t start, std::int64_t cou
             rows_of("RotaryEncoding", sine.value(), start, count)};
   require<ShapeError>(start >= 0, "RotaryEncoding: positions begin at 0, got ", start);
   const RotaryFrequencies frequencies = [&]() -> RotaryFrequencies {
-    if (!growth->speeds.empty()) return {growth->speeds, growth->amplitude};
+    if (!growth->speeds.empty()) {  // a cache's memory may reach beyond the table, and its sequence not yet
+      const auto first = growth->speeds.begin() + (length > known ? cosine.dim(1) : 0);
+      return {{first, first + cosine.dim(1)}, growth->amplitude};
+    }
     const double ratio = static_cast<double>(std::max(length, known)) / static_cast<double>(known);
     return rotary_frequencies(2 * cosine.dim(1), growth->base, scaling::Ntk{growth->factor * (ratio - 1) + 1});
   }();
@@ -180,7 +183,8 @@ RotaryEncoding RotaryEncodingConfig::init(const Device& device) const {
   if (const auto* dynamic = std::get_if<scaling::DynamicNtk>(&scaling)) encoding.growth = {base, dynamic->factor};
   if (long_rope) {
     const RotaryFrequencies beyond = rotary_frequencies(width, base, scaling::Divided{long_rope->long_factors});
-    encoding.growth = {base, 1, beyond.speeds, long_rope->attention};
+    encoding.growth = {base, 1, frequencies.speeds, long_rope->attention};
+    encoding.growth->speeds.insert(encoding.growth->speeds.end(), beyond.speeds.begin(), beyond.speeds.end());
   }
   return encoding;
 }

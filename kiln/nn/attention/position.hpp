@@ -109,7 +109,7 @@ RotaryFrequencies rotary_frequencies(std::int64_t width, double base, const Rota
 /// under LongRope the frequencies beyond.
 struct RotaryGrowth {
   double base = 10000, factor = 1;
-  std::vector<double> speeds = {};  // of LongRope
+  std::vector<double> speeds = {};  // of LongRope: those within the table, then as many beyond
   double amplitude = 1;
 };
 
