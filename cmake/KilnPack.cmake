@@ -19,7 +19,7 @@ if(BUILD_SHARED_LIBS)
   list(APPEND CPACK_COMPONENTS_ALL runtime)
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libkiln${KILN_SOVERSION})
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libcurl4, libsqlite3-0, libzstd1, libbrotli1")  # opened where they are used
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libcurl4, libsqlite3-0, libpcre2-8-0, libzstd1, libbrotli1")  # opened where they are used
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libkiln${KILN_SOVERSION} (= ${PROJECT_VERSION})")
 else()
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libhwy-dev, zlib1g-dev")

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Writes kiln/data/text/unicode_tables.inc and normal_tables.inc: what tokenizers ask of Unicode, from Python's copy of its
-database.
+"""Writes kiln/data/text/unicode_tables.inc, normal_tables.inc and newer_tables.inc: what tokenizers ask of Unicode, as Hugging
+Face's library answers for each code point. Its stages have databases of several versions, so it is asked, not Unicode.
+Python's own copy says what it cannot be asked: the classes of marks.
 
 python3 tools/unicode_tables.py > kiln/data/text/unicode_tables.inc
 python3 tools/unicode_tables.py normal > kiln/data/text/normal_tables.inc
+python3 tools/unicode_tables.py newer > kiln/data/text/newer_tables.inc
 """
 
 import sys
 import unicodedata
+
+import tokenizers
+from tokenizers import Regex, normalizers, pre_tokenizers
 
 POINTS = [p for p in range(sys.maxunicode + 1) if not 0xD800 <= p < 0xE000]
 
@@ -23,9 +28,9 @@ def rows(name, kind, cells):
     print(line + "\n};")
 
 
-def ranges(holds):
+def ranges(holds, points=POINTS):
     found = []
-    for point in POINTS:
+    for point in points:
         if not holds(point):
             continue
         if found and found[-1][1] == point - 1:
@@ -50,46 +55,84 @@ def mapping(function):
     return [f"{{0x{a:x}, 0x{b:x}, {d}, {max(s, 1)}}}" for a, b, d, s in runs]
 
 
-def category(prefix):
-    return lambda point: unicodedata.category(chr(point)).startswith(prefix)
+def removed(stage):
+    """Points that a pre-tokenizer takes out of a text."""
+    kept = {c for piece, _ in stage.pre_tokenize_str("".join(map(chr, POINTS))) for c in piece}
+    return lambda point: chr(point) not in kept
+
+
+def matched(regex):
+    return removed(pre_tokenizers.Split(Regex(regex), "removed"))
+
+
+def bert(**stages):
+    default = {name: False for name in ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")}
+    return normalizers.BertNormalizer(**(default | stages))
+
+
+WORDS, DIGITS, LOWERCASE = pre_tokenizers.Whitespace(), pre_tokenizers.Digits(), normalizers.Lowercase()
+
+
+def word(point):
+    return len(WORDS.pre_tokenize_str(f"a{chr(point)}b")) == 1
+
+
+def digit(point):
+    return len(DIGITS.pre_tokenize_str(f"a{chr(point)}")) == 2
 
 
 def lower(point):
-    text = chr(point).lower()
+    text = LOWERCASE.normalize_str(chr(point))
     return ord(text) if len(text) == 1 else point  # of one point alone, U+0130, which becomes two
 
 
-def bare(point):
-    text = "".join(c for c in unicodedata.normalize("NFD", chr(point)) if unicodedata.category(c) != "Mn")
-    return ord(text) if len(text) == 1 else point
+def by_normalizer(normalizer):
+    known = {point: normalizer.normalize_str(chr(point)) for point in POINTS}
+    return lambda point: known[point]
+
+
+def dropped(normalizer):
+    """Points of which a normalizer leaves nothing."""
+    left = by_normalizer(normalizer)
+    return lambda point: left(point) == "" and point not in (0, 0xFFFD)
 
 
 def decompositions(form, but=None):
     """Of each point that is not its own: the point, how many it becomes, and those. Hangul has a formula."""
     cells = []
     for point in POINTS:
-        text = unicodedata.normalize(form, chr(point))
-        if text == chr(point) or 0xAC00 <= point < 0xD7A4 or (but and text == unicodedata.normalize(but, chr(point))):
+        text = form(point)
+        if text == chr(point) or 0xAC00 <= point < 0xD7A4 or (but and text == but(point)):
             continue
         cells += [hex(point), str(len(text))] + [hex(ord(c)) for c in text]
     return cells
 
 
-def compositions():
+def compositions(composed):
     """Two points and what they become together."""
     cells = []
     for point in POINTS:
         parts = unicodedata.decomposition(chr(point)).split()
-        if len(parts) == 2 and parts[0][0] != "<" and unicodedata.normalize("NFC", chr(point)) == chr(point):
-            cells.append(f"{{0x{parts[0].lower().lstrip('0')}, 0x{parts[1].lower().lstrip('0')}, 0x{point:x}}}")
+        if len(parts) == 2 and parts[0][0] != "<" and composed(point) == chr(point):
+            a, b = (chr(int(part, 16)) for part in parts)
+            if normalizers.NFC().normalize_str(a + b) == chr(point):
+                cells.append(f"{{0x{parts[0].lower().lstrip('0')}, 0x{parts[1].lower().lstrip('0')}, 0x{point:x}}}")
     return cells
+
+
+def ordered(point):
+    """Whether the library moves the mark among others, as one of its class: some are newer than its database."""
+    own = unicodedata.combining(chr(point))
+    other = "\u0334" if own > 1 else "\u0345"  # of the lowest class, and of the highest
+    pair = chr(point) + other if own > 1 else other + chr(point)
+    return normalizers.NFD().normalize_str("a" + pair) != "a" + pair
 
 
 def classes():
     runs = []
     for point in POINTS:
         value = unicodedata.combining(chr(point))
-        if not value:
+        if not value or not ordered(point):
             continue
         if runs and runs[-1][1] == point - 1 and runs[-1][2] == value:
             runs[-1][1] = point
@@ -99,32 +142,42 @@ def classes():
 
 
 def properties():
-    rows("kLetters", "Run", ranges(category("L")))
-    rows("kNumbers", "Run", ranges(category("N")))
-    rows("kPunctuation", "Run", ranges(category("P")))
-    rows("kMarks", "Run", ranges(category("Mn")))
-    rows(
-        "kWord",
-        "Run",
-        ranges(
-            lambda point: unicodedata.category(chr(point))
-            in ("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "Pc")
-        ),
-    )
-    rows("kControls", "Run", ranges(category("C")))
+    rows("kLetters", "Run", ranges(matched(r"\p{L}")))
+    rows("kNumbers", "Run", ranges(matched(r"\p{N}")))
+    rows("kDigits", "Run", ranges(digit))
+    rows("kPunctuation", "Run", ranges(removed(pre_tokenizers.Punctuation("removed"))))
+    rows("kMarks", "Run", ranges(dropped(bert(strip_accents=True))))
+    rows("kWord", "Run", ranges(word))
+    rows("kControls", "Run", ranges(dropped(bert(clean_text=True))))
     rows("kLower", "Move", mapping(lower))
-    rows("kBare", "Move", mapping(bare))
 
 
 def normal_forms():
-    rows("kCanonical", "char32_t", decompositions("NFD"))
-    rows("kCompatible", "char32_t", decompositions("NFKD", "NFD"))
-    rows("kCompositions", "Composition", compositions())
+    apart = by_normalizer(normalizers.NFD())
+    rows("kCanonical", "char32_t", decompositions(apart))
+    rows("kCompatible", "char32_t", decompositions(by_normalizer(normalizers.NFKD()), apart))
+    rows("kCompositions", "Composition", compositions(by_normalizer(normalizers.NFC())))
     rows("kClasses", "Class", classes())
-    rows("kCombining", "Class", [cell[:-1] + ", 1}" for cell in ranges(category("M"))])
+    rows("kCombining", "Class", [cell[:-1] + ", 1}" for cell in ranges(dropped(normalizers.StripAccents()))])
+    extends = ranges(lambda point: unicodedata.category(chr(point)).startswith("M"))
+    rows("kExtending", "Class", [cell[:-1] + ", 1}" for cell in extends])
 
 
-print(f"// Unicode {unicodedata.unidata_version}, by tools/unicode_tables.py.")
+CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Co".split()
+
+
+def newer():
+    """Points that Oniguruma knows and Unicode 14 does not, which is the oldest that a PCRE2 of Debian's has."""
+    unknown = [point for point in POINTS if point < 0x40000 and unicodedata.category(chr(point)) == "Cn"]
+    cells = []
+    for name in CATEGORIES:
+        stage = pre_tokenizers.Split(Regex(rf"\p{{{name}}}"), "removed")
+        kept = {c for piece, _ in stage.pre_tokenize_str("".join(map(chr, unknown))) for c in piece}
+        cells += [cell[:-1] + f", \"{name}\"}}" for cell in ranges(lambda point: chr(point) not in kept, unknown)]
+    rows("kNewer", "Newer", cells)
+
+
+print(f"// Hugging Face's tokenizers {tokenizers.__version__} and Unicode {unicodedata.unidata_version}, by tools/unicode_tables.py.")
 print("// clang-format off")
-normal_forms() if sys.argv[1:] == ["normal"] else properties()
+{"normal": normal_forms, "newer": newer}.get("".join(sys.argv[1:]), properties)()
 print("// clang-format on")

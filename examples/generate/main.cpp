@@ -46,9 +46,9 @@ models::CausalLm model_of(const Run& run, const Device& device) {
 }
 
 std::optional<Tokenizer> tokenizer_of(const Run& run) {
-  if (run.tokenizer) return Tokenizer::load(*run.tokenizer);
+  if (run.tokenizer) return Tokenizer::load(*run.tokenizer).without_padding();
   const fs::path folder = run.weights.value_or("");
-  if (fs::exists(folder / "tokenizer.json")) return Tokenizer::load(folder / "tokenizer.json");
+  if (fs::exists(folder / "tokenizer.json")) return Tokenizer::load(folder / "tokenizer.json").without_padding();
   if (fs::exists(folder / "merges.txt")) return Tokenizer::gpt2(folder / "vocab.json", folder / "merges.txt");
   return {};
 }

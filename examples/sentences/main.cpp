@@ -57,7 +57,7 @@ models::Bert model_of(const Run& run, const Device& device) {
 Tokenizer tokenizer_of(const Run& run) {
   if (!run.weights) return Tokenizer::bytes();
   const fs::path folder = *run.weights;
-  if (fs::exists(folder / "tokenizer.json")) return Tokenizer::load(folder / "tokenizer.json");
+  if (fs::exists(folder / "tokenizer.json")) return Tokenizer::load(folder / "tokenizer.json").without_padding();
   return Tokenizer::bert(folder / "vocab.txt");
 }
 

@@ -16,9 +16,9 @@ class Kiln(ConanFile):
     license = "MIT OR Apache-2.0"
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False], "curl": [True, False], "lapack": [True, False], "onednn": [True, False],
-               "pictures": [True, False], "sqlite": [True, False]}
+               "pcre2": [True, False], "pictures": [True, False], "sqlite": [True, False]}
     default_options = {"shared": False, "curl": False, "lapack": True, "onednn": False,
-                       "pictures": False, "sqlite": False}
+                       "pcre2": False, "pictures": False, "sqlite": False}
 
     def set_version(self):
         self.version = re.search(r'KILN_VERSION "([\d.]+)"', (ROOT / "kiln/version.hpp").read_text())[1]
@@ -38,6 +38,8 @@ class Kiln(ConanFile):
             self.requires("openblas/[>=0.3.20 <1]", options={"build_lapack": True})
         if self.options.onednn:
             self.requires("onednn/[>=2.6 <4]")
+        if self.options.pcre2:
+            self.requires("pcre2/[>=10.42 <11]")
         if self.options.pictures:
             self.requires("libjpeg-turbo/[>=2.1 <4]")
             self.requires("libpng/[>=1.6 <2]")
@@ -56,7 +58,7 @@ class Kiln(ConanFile):
         packages.set_property("highway::hwy", "cmake_target_name", "hwy::hwy")
         packages.generate()
         toolchain = CMakeToolchain(self)
-        for library in ("curl", "lapack", "onednn", "pictures", "sqlite"):
+        for library in ("curl", "lapack", "onednn", "pcre2", "pictures", "sqlite"):
             toolchain.cache_variables[f"KILN_{library.upper()}"] = bool(self.options.get_safe(library))
         for part in ("MPI", "TESTS", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"KILN_{part}"] = False

@@ -5,6 +5,7 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES
   curl KILN_CURL
   lapack KILN_LAPACK
   onednn KILN_ONEDNN
+  pcre2 KILN_PCRE2
   pictures KILN_PICTURES
   sqlite KILN_SQLITE)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"

@@ -45,7 +45,7 @@ std::size_t cluster_end(std::string_view text, std::size_t at) {
   if (first.point == '\r' && text.substr(at).starts_with('\n')) return at + 1;
   constexpr char32_t kNonJoiner = 0x200c, kJoiner = 0x200d;
   const auto extends = [](char32_t point) {
-    return unicode::is_combining(point) || point == kNonJoiner || point == kJoiner;
+    return unicode::is_extending(point) || point == kNonJoiner || point == kJoiner;
   };
   if (unicode::is_control(first.point) && !extends(first.point)) return at;
   while (at < text.size()) {
@@ -85,10 +85,11 @@ bool Charsmap::replace(std::string_view piece, std::string& out) const {
   return false;
 }
 
-std::string Charsmap::rewritten(std::string_view text) const {
+std::string Charsmap::rewritten(std::string_view text, const Growth& growth) const {
   constexpr std::size_t kWhole = 6;
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
+    growth.allow(out.size());
     const std::size_t end = cluster_end(text, at);
     if (end - at < kWhole && replace(text.substr(at, end - at), out)) {
       at = end;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/data/text/growth.hpp"
 #include "kiln/data/text/json_view.hpp"
 
 namespace kiln::tokens {
@@ -17,7 +18,7 @@ class Charsmap {
 
   /// A letter with its marks at a time, where these are fewer than six bytes, else a code point: what the table has of its
   /// shortest beginning takes its place, as the reference library does it.
-  std::string rewritten(std::string_view text) const;
+  std::string rewritten(std::string_view text, const Growth& growth) const;
 
  private:
   /// Appends what stands for the piece; false where the table has no beginning of it.

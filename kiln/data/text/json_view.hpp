@@ -1,6 +1,7 @@
 // A value of a tokenizer.json and where it stands, for its readers.
 #pragma once
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,12 @@ struct View {
     const auto& object = as<Json::Object>("an object");
     const auto found = std::ranges::find(object, key, &Json::Object::value_type::first);
     return {found == object.end() ? nullptr : &found->second, place.field(key)};
+  }
+  /// Throws DataError for a member that is none of these: it may mean something.
+  void only(std::initializer_list<std::string_view> known) const {
+    for (const auto& [key, value] : as<Json::Object>("an object"))
+      if (std::ranges::find(known, key) == known.end())
+        View{&value, place.field(key)}.refuse("is not known here; take it out of the file if it changes nothing");
   }
   View need(std::string_view key) const {
     const View member = (*this)[key];

@@ -17,6 +17,13 @@ TokenIds read_vocabulary(const View& json) {
   return ids;
 }
 
+/// Models that look for the longest token take time in proportion to a text's length times that of the longest.
+void require_short(const View& json, std::string_view token) {
+  constexpr std::size_t kLongest = 4096;
+  if (token.size() > kLongest)
+    json.refuse("has a token of ", token.size(), " bytes, more than the ", kLongest, " that are looked for");
+}
+
 std::optional<std::int64_t> id_of(const TokenIds& ids, const View& name) {
   if (name.is_null()) return std::nullopt;
   const auto found = ids.find(name.text());
@@ -35,12 +42,22 @@ std::pair<std::string_view, std::string_view> read_pair(const View& json) {
   return {json.element(0).text(), json.element(1).text()};
 }
 
+/// What a later part of a word is when it is joined to the one before.
+std::string_view without_prefix(std::string_view part, std::string_view prefix) {
+  return part.starts_with(prefix) ? part.substr(prefix.size()) : part;
+}
+
 BytePairs read_byte_pairs(const View& json) {
-  for (const char* const option : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
-    if (const View value = json[option];
-        !value.is_null() && !(std::holds_alternative<std::string>(value.json->is) && value.text().empty()))
-      value.refuse("is not known here");
+  json.only({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
+             "byte_fallback", "ignore_merges", "vocab", "merges"});
+  if (const View dropout = json["dropout"]; !dropout.is_null()) {
+    const auto* const whole = std::get_if<std::int64_t>(&dropout.json->is);
+    if ((whole ? static_cast<double>(*whole) : dropout.as<double>("a number")) != 0)
+      dropout.refuse("leaves merges out at random, which is not known here; a tokenizer in use has null");
+  }
   BytePairs model;
+  model.prefix = json["continuing_subword_prefix"].text_or("");
+  model.suffix = json["end_of_word_suffix"].text_or("");
   model.ids = read_vocabulary(json.need("vocab"));
   model.unknown = id_of(model.ids, json["unk_token"]);
   model.fuse_unknown = json["fuse_unk"].flag_or(false);
@@ -50,7 +67,8 @@ BytePairs read_byte_pairs(const View& json) {
   for (std::size_t i = 0; i < merges.list().size(); ++i) {
     const View merge = merges.element(i);
     const auto [a, b] = read_pair(merge);
-    const auto left = model.ids.find(a), right = model.ids.find(b), joined = model.ids.find(text(a, b));
+    const auto left = model.ids.find(a), right = model.ids.find(b),
+               joined = model.ids.find(text(a, without_prefix(b, model.prefix)));
     if (left == model.ids.end() || right == model.ids.end() || joined == model.ids.end())
       merge.refuse("joins '", shown(a), "' and '", shown(b), "', which are no tokens, or their join is none");
     model.add_merge(left->second, right->second, joined->second);
@@ -60,6 +78,7 @@ BytePairs read_byte_pairs(const View& json) {
 
 /// Of pairs of a token and its score, numbered in their order.
 Unigram read_unigram(const View& json) {
+  json.only({"type", "unk_id", "vocab", "byte_fallback"});
   Unigram model;
   const View vocabulary = json.need("vocab");
   for (std::size_t i = 0; i < vocabulary.list().size(); ++i) {
@@ -70,6 +89,7 @@ Unigram read_unigram(const View& json) {
     const double value = whole ? static_cast<double>(*whole) : score.as<double>("a number");
     if (!std::isfinite(value)) score.refuse("is not finite");
     const std::string& token = spelling.text();
+    require_short(spelling, token);
     if (model.ids.contains(token)) entry.refuse("is the second token '", shown(token), "'");
     model.add(token, value);
   }
@@ -88,15 +108,17 @@ Model read_model(const View& json) {
   if (type == "Unigram") return read_unigram(json);
   if (type == "BPE") return read_byte_pairs(json);
   if (type == "WordPiece") {
-    WordPieces model;
-    model.ids = read_vocabulary(json.need("vocab"));
+    json.only({"type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
+    const TokenIds ids = read_vocabulary(json.need("vocab"));
+    for (const auto& [token, id] : ids) require_short(json.need("vocab"), token);
+    WordPieces model(ids, json["continuing_subword_prefix"].text_or("##"));
     model.unknown = *id_of(model.ids, json.need("unk_token"));
-    model.prefix = json["continuing_subword_prefix"].text_or("##");
     if (const View most = json["max_input_chars_per_word"]; !most.is_null())
       model.longest = static_cast<std::size_t>(most.number());
     return model;
   }
   if (type == "WordLevel") {
+    json.only({"type", "unk_token", "vocab"});
     WholeWords model;
     model.ids = read_vocabulary(json.need("vocab"));
     const auto unknown = model.ids.find(json["unk_token"].text_or("<unk>"));

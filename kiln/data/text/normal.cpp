@@ -138,5 +138,6 @@ std::string normalized(std::string_view text, NormalForm form) {
 }
 
 bool is_combining(char32_t point) { return value_of(kCombining, point) != 0; }
+bool is_extending(char32_t point) { return value_of(kExtending, point) != 0; }
 
 }  // namespace kiln::unicode

@@ -11,7 +11,9 @@ enum class NormalForm { C, D, KC, KD };
 /// What is no UTF-8 becomes U+FFFD.
 std::string normalized(std::string_view text, NormalForm form);
 
-/// Of any kind (general category M): it belongs to the letter before it.
+/// Of any kind (general category M): it belongs to the letter before it. The first as the library has it that strips accents,
+/// whose database is older.
 bool is_combining(char32_t point);
+bool is_extending(char32_t point);
 
 }  // namespace kiln::unicode

@@ -13,18 +13,6 @@
 namespace kiln::tokens {
 namespace {
 
-/// A run of two spaces or more as one text: the one regular expression of SentencePiece's models.
-std::string spaces_replaced(std::string_view text, std::string_view to) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find_first_not_of(' ', at), text.size());
-    if (end - at >= 2) out += to;
-    else out += text.substr(at, std::max<std::size_t>(end - at, 1));
-    at = std::max(end, at + 1);
-  }
-  return out;
-}
-
 /// Without the spaces that it begins with (`left`), and those that it ends with (`right`).
 std::string trimmed_spaces(const std::string& text, bool left, bool right) {
   std::size_t begin = 0, end = 0, behind = 0;
@@ -70,40 +58,68 @@ std::string accents_stripped(std::string_view text) {
   return out;
 }
 
+/// A stage without options.
+template <class Function>
+Rewrite by_function(const View& json, Function function) {
+  json.only({"type"});
+  return [function](const std::string& text, const Growth& growth) {
+    std::string out = function(text);
+    growth.allow(out.size());
+    return out;
+  };
+}
+Rewrite normal_form(const View& json, unicode::NormalForm form) {
+  return by_function(json, [form](const std::string& text) { return unicode::normalized(text, form); });
+}
+
+Rewrite read_bert_cleaning(const View& json) {
+  json.only({"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
+  BertCleaning how{json["clean_text"].flag_or(true), json["handle_chinese_chars"].flag_or(true), false,
+                   json["lowercase"].flag_or(true)};
+  how.strip_accents = json["strip_accents"].flag_or(how.lowercase);
+  return [how](const std::string& text, const Growth& growth) {
+    std::string out = bert_cleaned(text, how);
+    growth.allow(out.size());
+    return out;
+  };
+}
+
 }  // namespace
 
 Rewrite read_normalizer(const View& json) {
-  if (json.is_null()) return [](std::string text) { return text; };
+  if (json.is_null()) return [](std::string text, const Growth&) { return text; };
   const std::string type = json.type();
   if (type == "Sequence") return sequence<Rewrite>(json, "normalizers", read_normalizer);
-  if (type == "NFC") return [](std::string text) { return unicode::normalized(text, unicode::NormalForm::C); };
-  if (type == "NFD") return [](std::string text) { return unicode::normalized(text, unicode::NormalForm::D); };
-  if (type == "NFKC") return [](std::string text) { return unicode::normalized(text, unicode::NormalForm::KC); };
-  if (type == "NFKD") return [](std::string text) { return unicode::normalized(text, unicode::NormalForm::KD); };
-  if (type == "Nmt") return [](std::string text) { return nmt_cleaned(text); };
-  if (type == "StripAccents") return [](std::string text) { return accents_stripped(text); };
-  if (type == "Strip")
-    return [left = json["strip_left"].flag_or(true), right = json["strip_right"].flag_or(true)](std::string text) {
-      return trimmed_spaces(text, left, right);
-    };
+  if (type == "NFC") return normal_form(json, unicode::NormalForm::C);
+  if (type == "NFD") return normal_form(json, unicode::NormalForm::D);
+  if (type == "NFKC") return normal_form(json, unicode::NormalForm::KC);
+  if (type == "NFKD") return normal_form(json, unicode::NormalForm::KD);
+  if (type == "Nmt") return by_function(json, nmt_cleaned);
+  if (type == "StripAccents") return by_function(json, accents_stripped);
+  if (type == "Lowercase") return by_function(json, lowercased);
+  if (type == "ByteLevel") return by_function(json, bytes_to_letters);
+  if (type == "BertNormalizer") return read_bert_cleaning(json);
+  if (type == "Strip") {
+    json.only({"type", "strip_left", "strip_right"});
+    return [left = json["strip_left"].flag_or(true), right = json["strip_right"].flag_or(true)](
+               const std::string& text, const Growth&) { return trimmed_spaces(text, left, right); };
+  }
   if (type == "Precompiled") {
+    json.only({"type", "precompiled_charsmap"});
     const auto table = std::make_shared<const Charsmap>(json.need("precompiled_charsmap"));
-    return [table](std::string text) { return table->rewritten(text); };
+    return [table](const std::string& text, const Growth& growth) { return table->rewritten(text, growth); };
   }
-  if (type == "Lowercase") return [](std::string text) { return lowercased(text); };
-  if (type == "Prepend")
-    return [prefix = json.need("prepend").text()](std::string text) { return text.empty() ? text : prefix + text; };
+  if (type == "Prepend") {
+    json.only({"type", "prepend"});
+    return [prefix = json.need("prepend").text()](std::string text, const Growth& growth) {
+      growth.allow(text.size() + prefix.size());
+      return text.empty() ? text : prefix + text;
+    };
+  }
   if (type == "Replace") {
-    const std::string to = json.need("content").text();
-    if (const View regex = json.need("pattern")["Regex"]; !regex.is_null() && regex.text() == " {2,}")
-      return [to](std::string text) { return spaces_replaced(text, to); };
-    return [from = plain_pattern(json), to](std::string text) { return replaced(text, from, to); };
-  }
-  if (type == "BertNormalizer") {
-    BertCleaning how{json["clean_text"].flag_or(true), json["handle_chinese_chars"].flag_or(true), false,
-                     json["lowercase"].flag_or(true)};
-    how.strip_accents = json["strip_accents"].flag_or(how.lowercase);
-    return [how](std::string text) { return bert_cleaned(text, how); };
+    json.only({"type", "pattern", "content"});
+    return [from = Pattern::read(json), to = json.need("content").text()](
+               const std::string& text, const Growth& growth) { return replaced(text, from, to, growth); };
   }
   json.refuse("is a normalizer '", shown(type), "', which is not known here");
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kiln/data/text/normal.hpp"
 #include "kiln/data/text/unicode.hpp"
 
 namespace kiln {
@@ -120,13 +121,12 @@ Pieces split_by(std::string_view text, Kind kind_of, int alone = -1) {
   return pieces;
 }
 
+}  // namespace
+
 bool is_bert_punctuation(char32_t point) {
   return (point > ' ' && point < 0x7f && !unicode::is_letter(point) && !unicode::is_number(point)) ||
          unicode::is_punctuation(point);
 }
-
-}  // namespace
-
 Pieces split_bert(std::string_view text) {
   return split_by(text, [](char32_t p) { return unicode::is_space(p) ? 0 : is_bert_punctuation(p) ? 2 : 1; }, 2);
 }
@@ -169,51 +169,49 @@ std::string letters_to_bytes(std::string_view letters) {
   std::string bytes;
   for (std::size_t at = 0; at < letters.size();) {
     const Decoded next = decode(letters, at);
-    if (next.point < kBytes.size() && kBytes[next.point] >= 0) bytes += static_cast<char>(kBytes[next.point]);
-    else bytes += letters.substr(at, next.bytes);
+    if (next.point >= kBytes.size() || kBytes[next.point] < 0) return std::string(letters);
+    bytes += static_cast<char>(kBytes[next.point]);
     at += next.bytes;
   }
   return bytes;
 }
 
-namespace {
-
-/// A Hangul syllable as its letters (Unicode, chapter 3.12); false for what is none.
-bool append_hangul(std::string& out, char32_t point) {
-  if (point < 0xac00 || point > 0xd7a3) return false;
-  const char32_t index = point - 0xac00;
-  unicode::append(out, 0x1100 + index / 588);
-  unicode::append(out, 0x1161 + index % 588 / 28);
-  if (index % 28 != 0) unicode::append(out, 0x11a7 + index % 28);
-  return true;
-}
-
-}  // namespace
-
-std::string bert_cleaned(std::string_view text, const BertCleaning& how) {
+std::string lowercased(std::string_view text) {
+  constexpr char32_t kDotted = 0x130;  // the one letter whose small form is two
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const auto [read, bytes] = decode(text, at);
+    const auto [point, bytes] = decode(text, at);
+    if (point == kDotted) out += "i\xcc\x87";
+    else unicode::append(out, unicode::lower(point));
     at += bytes;
-    char32_t point = read;
-    const bool blank = point == '\t' || point == '\n' || point == '\r' || unicode::is_space(point);
-    if (how.clean && (point == 0 || point == unicode::kReplacement || (!blank && unicode::is_control(point)))) continue;
-    if (how.clean && blank) point = ' ';
-    const bool alone = how.chinese && unicode::is_chinese(point);
-    if (alone) out += ' ';
-    if (how.strip_accents) {
-      if (append_hangul(out, point)) continue;
-      point = unicode::bare(point);
-      if (unicode::is_mark(point)) continue;
-    }
-    unicode::append(out, how.lowercase ? unicode::lower(point) : point);
-    if (alone) out += ' ';
   }
   return out;
 }
 
-std::string lowercased(std::string_view text) {
-  return bert_cleaned(text, {.clean = false, .chinese = false, .strip_accents = false, .lowercase = true});
+std::string bert_cleaned(std::string_view text, const BertCleaning& how) {
+  std::string out;
+  bool plain = true;  // of ASCII alone
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [point, bytes] = decode(text, at);
+    at += bytes;
+    const bool blank = point == '\t' || point == '\n' || point == '\r';
+    if (how.clean && (point == 0 || point == unicode::kReplacement || (!blank && unicode::is_control(point)))) continue;
+    plain &= point < 0x80;
+    const bool alone = how.chinese && unicode::is_chinese(point);
+    if (alone) out += ' ';
+    unicode::append(out, how.clean && unicode::is_space(point) ? U' ' : point);
+    if (alone) out += ' ';
+  }
+  if (how.strip_accents && !plain) {
+    const std::string apart = unicode::normalized(out, unicode::NormalForm::D);
+    out.clear();
+    for (std::size_t at = 0; at < apart.size();) {
+      const auto [point, bytes] = decode(apart, at);
+      if (!unicode::is_mark(point)) unicode::append(out, point);
+      at += bytes;
+    }
+  }
+  return how.lowercase ? lowercased(out) : out;
 }
 
 }  // namespace kiln

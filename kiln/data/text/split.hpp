@@ -20,14 +20,17 @@ Pieces split_words(std::string_view text);
 /// What lies between spaces.
 Pieces split_spaces(std::string_view text);
 
-/// Each byte as a letter that can be seen, by GPT-2's table; and back, where what is no such letter stays as it is.
+/// A sign of ASCII that is no letter or digit, or what Unicode calls punctuation.
+bool is_bert_punctuation(char32_t point);
+
+/// Each byte as a letter that can be seen, by GPT-2's table; and back, where a text with another letter stays as it is.
 std::string bytes_to_letters(std::string_view bytes);
 std::string letters_to_bytes(std::string_view letters);
 
 struct BertCleaning {
   bool clean = true;          // controls go, spaces of all kinds become " "
   bool chinese = true;        // Chinese characters stand alone
-  bool strip_accents = true;  // of letters that are one with their accents under Unicode
+  bool strip_accents = true;  // letters are taken apart, and go without what is drawn over them
   bool lowercase = true;
 };
 /// The text as BERT's tokenizer wants it.

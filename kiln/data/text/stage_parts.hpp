@@ -5,37 +5,71 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/core/error/shown.hpp"
+#include "kiln/data/text/growth.hpp"
 #include "kiln/data/text/json_view.hpp"
+#include "kiln/data/text/pattern.hpp"
+#include "kiln/data/text/unicode.hpp"
 
 namespace kiln::tokens {
 
 /// Each `from` of the text as `to`.
-inline std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+inline std::string replaced(std::string_view text, std::string_view from, std::string_view to, const Growth& growth) {
   std::string out;
   std::size_t at = 0;
   for (std::size_t next; !from.empty() && (next = text.find(from, at)) != std::string_view::npos;
-       at = next + from.size())
+       at = next + from.size()) {
     out.append(text.substr(at, next - at)).append(to);
+    growth.allow(out.size());
+  }
   return out.append(text.substr(at));
+}
+
+/// What the pattern matches as `to`.
+inline std::string replaced(std::string_view text, const Pattern& from, std::string_view to, const Growth& growth) {
+  std::string out;
+  for (const Part& part : from.parts(text)) {
+    out += part.matches ? to : part.text;
+    growth.allow(out.size());
+  }
+  return out;
 }
 
 /// One stage after the other, of a member that lists them.
 template <class Stage, class Read>
 Stage sequence(const View& json, std::string_view member, Read read) {
+  constexpr std::size_t kMost = 256;
+  json.only({"type", member});
   std::vector<Stage> stages;
   const View list = json.need(member);
+  if (list.list().size() > kMost)
+    list.refuse("has ", list.list().size(), " stages, more than the ", kMost, " that are run");
   for (std::size_t i = 0; i < list.list().size(); ++i) stages.push_back(read(list.element(i)));
-  return [stages = std::move(stages)](auto value, auto... more) {
-    for (const auto& stage : stages) value = stage(std::move(value), more...);
+  return [stages = std::move(stages)](auto value, const Growth& growth) {
+    for (const auto& stage : stages) value = stage(std::move(value), growth);
     return value;
   };
 }
 
-/// Of a stage that replaces, what it looks for.
-inline std::string plain_pattern(const View& json) {
-  const View pattern = json.need("pattern")["String"];
-  if (pattern.is_null()) json.refuse("replaces by a regular expression, which is not known here");
-  return pattern.text();
+enum class Prepend { Always, First, Never };
+
+/// Where "▁" is put that stands for the space before a text; older files say so by another key.
+inline Prepend prepend_scheme(const View& json) {
+  const View scheme = json["prepend_scheme"], older = json["add_prefix_space"];
+  if (scheme.is_null()) return older.flag_or(true) ? Prepend::Always : Prepend::Never;
+  if (!older.flag_or(true) && scheme.text() != "never") older.refuse("is false, and 'prepend_scheme' says otherwise");
+  if (scheme.text() == "always") return Prepend::Always;
+  if (scheme.text() == "first") return Prepend::First;
+  if (scheme.text() == "never") return Prepend::Never;
+  scheme.refuse("is '", shown(scheme.text()), "', not always, first or never");
+}
+
+/// The sign for a space.
+inline std::string metaspace_of(const View& json) {
+  const std::string sign = json.need("replacement").text();
+  if (sign.empty() || unicode::decode(sign, 0).bytes != sign.size())
+    json.refuse("replaces spaces by '", shown(sign), "'");
+  return sign;
 }
 
 }  // namespace kiln::tokens

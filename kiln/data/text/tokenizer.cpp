@@ -10,20 +10,16 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/table/lines.hpp"
+#include "kiln/data/text/added.hpp"
+#include "kiln/data/text/frame.hpp"
 #include "kiln/data/text/models.hpp"
 #include "kiln/data/text/stages.hpp"
+#include "kiln/data/text/unicode.hpp"
 
 namespace kiln {
 namespace {
 
 using tokens::View;
-
-/// A token that is looked for in a text before all else.
-struct Added {
-  std::string text;
-  std::int64_t id;
-  bool special, strip_left, strip_right;
-};
 
 }  // namespace
 
@@ -33,84 +29,29 @@ struct Tokenizer::Parts {
   tokens::Split split;
   tokens::Model model;
   tokens::Join join;
-  std::vector<std::int64_t> before, behind;  // what stands around a text
-  std::vector<Added> added;                  // longer ones first
+  tokens::Frame frame;
+  std::optional<tokens::AddedTokens> added, added_to_normalized;
   TokenIds ids;
-  std::vector<std::string> texts;  // by id; empty where there is none
-  std::vector<bool> special;       // by id
-
-  /// The added token at byte `at`, or null.
-  const Added* added_at(std::string_view text, std::size_t at) const {
-    for (const Added& token : added)
-      if (text.substr(at).starts_with(token.text)) return &token;
-    return nullptr;
-  }
+  std::vector<std::string> texts;    // by id; empty where there is none
+  std::vector<bool> special, whole;  // by id; `whole` of those that were added
 };
-
-namespace {
-
-/// The ids around a text: ["[CLS]", 101] and the like.
-void read_post_processor(const View& json, const TokenIds& ids, std::vector<std::int64_t>& before,
-                         std::vector<std::int64_t>& behind) {
-  if (json.is_null()) return;
-  const std::string type = json.type();
-  if (type == "ByteLevel") return;  // says where tokens stand in the text, which nobody asks here
-  if (type == "Sequence") {
-    const View list = json.need("processors");
-    for (std::size_t i = 0; i < list.list().size(); ++i) read_post_processor(list.element(i), ids, before, behind);
-  } else if (type == "BertProcessing" || type == "RobertaProcessing") {
-    for (const auto& [key, side] : {std::pair{"cls", &before}, std::pair{"sep", &behind}}) {
-      const View pair = json.need(key);
-      if (pair.list().size() != 2) pair.refuse("must be a token and its id");
-      side->push_back(pair.element(1).number());
-    }
-  } else if (type == "TemplateProcessing") {
-    const View pieces = json.need("single"), special = json.need("special_tokens");
-    bool seen = false;
-    for (std::size_t i = 0; i < pieces.list().size(); ++i) {
-      const View piece = pieces.element(i);
-      if (!piece["Sequence"].is_null()) {
-        seen = true;
-        continue;
-      }
-      const View name = piece.need("SpecialToken").need("id");
-      const View own = special.need(name.text()).need("ids");
-      for (std::size_t k = 0; k < own.list().size(); ++k) (seen ? behind : before).push_back(own.element(k).number());
-    }
-  } else {
-    json.refuse("is a post-processor '", shown(type), "', which is not known here");
-  }
-}
-
-std::vector<Added> read_added(const View& json) {
-  std::vector<Added> added;
-  if (json.is_null()) return added;
-  for (std::size_t i = 0; i < json.list().size(); ++i) {
-    const View token = json.element(i);
-    if (token["single_word"].flag_or(false)) token.refuse("stands for single words alone, which is not known here");
-    Added& one = added.emplace_back(Added{token.need("content").text(), token.need("id").number(),
-                                          token["special"].flag_or(false), token["lstrip"].flag_or(false),
-                                          token["rstrip"].flag_or(false)});
-    if (one.text.empty()) token.refuse("is an empty token");
-  }
-  std::ranges::sort(added, {}, [](const Added& token) { return std::pair(-std::ssize(token.text), token.id); });
-  return added;
-}
-
-}  // namespace
 
 Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) try {
   const View root{&json, {source, ""}};
+  root.only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
+             "decoder", "model"});
   auto parts = std::make_shared<Parts>();
   parts->json = json;
   parts->normalize = tokens::read_normalizer(root["normalizer"]);
   parts->split = tokens::read_pre_tokenizer(root["pre_tokenizer"]);
   parts->model = tokens::read_model(root.need("model"));
   parts->join = tokens::read_decoder(root["decoder"]);
-  parts->added = read_added(root["added_tokens"]);
+  const std::vector<tokens::AddedToken> added = tokens::read_added(root["added_tokens"]);
+  parts->added.emplace(root["added_tokens"], added, false, parts->normalize);
+  parts->added_to_normalized.emplace(root["added_tokens"], added, true, parts->normalize);
   parts->ids = std::visit([](const auto& model) { return model.ids; }, parts->model);
-  for (const Added& token : parts->added) parts->ids.insert_or_assign(token.text, token.id);
-  read_post_processor(root["post_processor"], parts->ids, parts->before, parts->behind);
+  for (const tokens::AddedToken& token : added) parts->ids.insert_or_assign(token.text, token.id);
+  parts->frame = tokens::Frame::read(root);
 
   // Ids may have holes, but a file of a few tokens cannot ask for a table of billions.
   const auto most = static_cast<std::int64_t>(4 * parts->ids.size() + 1024);
@@ -124,8 +65,12 @@ Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) try {
     parts->texts[at] = token;
   }
   parts->special.resize(parts->texts.size());
-  for (const Added& token : parts->added) parts->special[static_cast<std::size_t>(token.id)] = token.special;
-  for (const auto* const side : {&parts->before, &parts->behind})
+  parts->whole.resize(parts->texts.size());
+  for (const tokens::AddedToken& token : added) {
+    parts->special[static_cast<std::size_t>(token.id)] = token.special;
+    parts->whole[static_cast<std::size_t>(token.id)] = true;
+  }
+  for (const auto* const side : {&parts->frame.before, &parts->frame.behind})
     for (const std::int64_t id : *side)
       if (id >= std::ssize(parts->texts)) root.refuse("puts the id ", id, " around texts, which is no token");
   return Tokenizer(std::move(parts));
@@ -137,45 +82,58 @@ Tokenizer Tokenizer::load(const std::string& path) try {
   return from_json(json, path);
 } catch (...) { rethrow_shortage(path); }
 
+Tokenizer Tokenizer::without_padding() const try {
+  auto parts = std::make_shared<Parts>(*parts_);
+  parts->frame.padding.reset();
+  for (auto& [key, value] : std::get<Json::Object>(parts->json.is))
+    if (key == "padding") value = Json();
+  return Tokenizer(std::move(parts));
+} catch (...) { rethrow_shortage("tokenizer"); }
+
+std::optional<std::int64_t> Tokenizer::padding() const {
+  if (!parts_->frame.padding) return std::nullopt;
+  return parts_->frame.padding->id;
+}
+
 std::vector<std::int64_t> Tokenizer::encode(std::string_view text, bool special) const try {
   const Parts& parts = *parts_;
+  const tokens::Growth growth(text.size());
   std::vector<std::int64_t> ids;
-  if (special) ids = parts.before;
-  const auto encode_part = [&](std::string_view part) {
-    if (part.empty()) return;
-    const bool first = part.data() == text.data();
-    for (const std::string& word : parts.split({parts.normalize(std::string(part))}, first))
-      std::visit([&](const auto& model) { model.encode(word, ids); }, parts.model);
+  const auto add = [&](std::int64_t id) { ids.push_back(id); };
+  // Whether the text's first letter is left by the normalizer, so that what stands first is the text's beginning.
+  const auto keeps_first = [&] {
+    return !parts.normalize(std::string(text.substr(0, unicode::decode(text, 0).bytes)), growth).empty();
   };
-  std::size_t begin = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const Added* const token = parts.added_at(text, at);
-    if (!token) {
-      ++at;
-      continue;
-    }
-    std::string_view part = text.substr(begin, at - begin);
-    constexpr std::string_view kSpaces = " \t\n\v\f\r";
-    if (token->strip_left) part = part.substr(0, part.find_last_not_of(kSpaces) + 1);
-    encode_part(part);
-    ids.push_back(token->id);
-    at += token->text.size();
-    if (token->strip_right) at = std::min(text.find_first_not_of(kSpaces, at), text.size());
-    begin = at;
-  }
-  encode_part(text.substr(begin));
-  if (special) ids.insert(ids.end(), parts.behind.begin(), parts.behind.end());
-  return ids;
+  parts.added->each(
+      text,
+      [&](std::string_view part) {
+        const bool first = part.data() == text.data() && keeps_first();
+        const std::string normal = parts.normalize(std::string(part), growth);
+        parts.added_to_normalized->each(
+            normal,
+            [&](std::string_view piece) {
+              const bool begins = first && piece.data() == normal.data();
+              for (const tokens::Piece& word : parts.split({{std::string(piece), begins}}, growth))
+                std::visit([&](const auto& model) { model.encode(word.text, ids); }, parts.model);
+            },
+            add);
+      },
+      add);
+  return parts.frame.around(std::move(ids), special);
 } catch (...) { rethrow_shortage("tokenizer"); }
 
 std::string Tokenizer::decode(std::span<const std::int64_t> ids, bool skip_special) const try {
-  std::vector<std::string> pieces;
+  std::vector<tokens::Spelling> pieces;
+  std::size_t bytes = 0;
   for (const std::int64_t id : ids) {
     const std::string& text = token(id);
-    if (!skip_special || !parts_->special[static_cast<std::size_t>(id)]) pieces.push_back(text);
+    const auto at = static_cast<std::size_t>(id);
+    if (skip_special && parts_->special[at]) continue;
+    pieces.push_back({text, parts_->whole[at]});
+    bytes += text.size();
   }
   std::string all;
-  for (const std::string& piece : parts_->join(std::move(pieces))) all += piece;
+  for (const tokens::Spelling& piece : parts_->join(std::move(pieces), tokens::Growth(bytes))) all += piece.text;
   return all;
 } catch (...) { rethrow_shortage("tokenizer"); }
 

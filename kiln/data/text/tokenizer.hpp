@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +21,8 @@ namespace kiln {
 class Tokenizer {
  public:
   /// A tokenizer.json: models BPE, Unigram, WordPiece and WordLevel with the normalizers, pre-tokenizers, post-processors and decoders
-  /// that go with them. Throws IoError, or DataError for what is no such file, or says what is not known here.
+  /// that go with them; regular expressions by libpcre2. Throws IoError, or DataError for what is no such file, or says what is
+  /// not known here: every field of it counts, or is refused by name.
   static Tokenizer load(const std::string& path);
   static Tokenizer from_json(const Json& json, std::string_view source);
   /// GPT-2's `vocab.json` and `merges.txt`.
@@ -32,9 +34,14 @@ class Tokenizer {
   /// Each byte is a token, whose id it is: 256 of them, by which any text can be said. (token() shows them as GPT-2 does.)
   static Tokenizer bytes();
 
-  /// `special`: with the tokens that the model wants around a text ([CLS], <s>). A text that is no UTF-8 has U+FFFD where it
-  /// is none; with byte-level tokens even that comes back as it was.
+  /// `special`: with the tokens that the model wants around a text ([CLS], <s>). Cut and filled up as the file's `truncation` and
+  /// `padding` say. A text that is no UTF-8 has U+FFFD where it is none; with byte-level tokens even that comes back as it was.
+  /// Throws DataError where the stages make far more of the text than any tokenizer needs, or a pattern tries too many ways.
   std::vector<std::int64_t> encode(std::string_view text, bool special = true) const;
+  /// The same, for whoever makes batches and their masks: nothing is filled up.
+  Tokenizer without_padding() const;
+  /// The id that texts are filled up with; nothing where they are not.
+  std::optional<std::int64_t> padding() const;
   /// Of byte-level tokens exactly the bytes, which need not be UTF-8 where a letter is cut. Throws IndexError for an id that is
   /// no token.
   std::string decode(std::span<const std::int64_t> ids, bool skip_special = true) const;

@@ -78,6 +78,7 @@ std::string repaired(std::string_view text) {
 
 bool is_letter(char32_t point) { return find<Run>(kLetters, point) != nullptr; }
 bool is_number(char32_t point) { return find<Run>(kNumbers, point) != nullptr; }
+bool is_numeric(char32_t point) { return find<Run>(kDigits, point) != nullptr; }
 bool is_punctuation(char32_t point) { return find<Run>(kPunctuation, point) != nullptr; }
 bool is_word(char32_t point) { return find<Run>(kWord, point) != nullptr; }
 bool is_mark(char32_t point) { return find<Run>(kMarks, point) != nullptr; }
@@ -96,6 +97,5 @@ bool is_chinese(char32_t point) {
 }
 
 char32_t lower(char32_t point) { return moved(kLower, point); }
-char32_t bare(char32_t point) { return moved(kBare, point); }
 
 }  // namespace kiln::unicode

@@ -1,4 +1,5 @@
-// What tokenizers ask of Unicode: code points of UTF-8, their classes, small letters and letters without accents.
+// What tokenizers ask of Unicode: code points of UTF-8, their classes and small letters. The classes are those of Hugging Face's
+// library, whose stages have databases of several versions (tools/unicode_tables.py).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,17 +20,16 @@ void append(std::string& text, char32_t point);
 std::string repaired(std::string_view text);
 
 bool is_letter(char32_t point);
-bool is_number(char32_t point);
+bool is_number(char32_t point);   // \p{N} of a regular expression
+bool is_numeric(char32_t point);  // the same by a newer database
 bool is_space(char32_t point);
 bool is_punctuation(char32_t point);
 bool is_word(char32_t point);     // what \w of a regular expression means
 bool is_mark(char32_t point);     // is drawn over the letter before it
-bool is_control(char32_t point);  // controls, formats and what is not assigned
+bool is_control(char32_t point);  // controls and formats
 bool is_chinese(char32_t point);  // of the blocks of Chinese characters, as BERT's tokenizer counts them
 
 /// By itself: none depends on its neighbours.
 char32_t lower(char32_t point);
-/// Without its accents; a mark itself stays.
-char32_t bare(char32_t point);
 
 }  // namespace kiln::unicode

@@ -22,12 +22,20 @@ void BytePairs::encode(std::string_view word, std::vector<std::int64_t>& tokens)
     if (const auto whole = ids.find(word); whole != ids.end()) return tokens.push_back(whole->second);
   }
   std::vector<std::int64_t> letters;
-  bool after_unknown = false;
+  bool waits = false;  // an unknown letter, which others may join
+  std::string spelt;
   for (std::size_t at = 0; at < word.size();) {
-    const std::string_view letter = word.substr(at, unicode::decode(word, at).bytes);
+    std::string_view letter = word.substr(at, unicode::decode(word, at).bytes);
+    const bool first = at == 0;
     at += letter.size();
-    const bool was_unknown = std::exchange(after_unknown, false);
+    if (!prefix.empty() || !suffix.empty()) {
+      spelt = first ? "" : prefix;
+      spelt += letter;
+      if (at == word.size()) spelt += suffix;
+      letter = spelt;
+    }
     if (const auto known = ids.find(letter); known != ids.end()) {
+      if (std::exchange(waits, false)) letters.push_back(*unknown);
       letters.push_back(known->second);
       continue;
     }
@@ -42,9 +50,10 @@ void BytePairs::encode(std::string_view word, std::vector<std::int64_t>& tokens)
       }
     }
     if (!unknown) continue;
-    if (!(was_unknown && fuse_unknown)) letters.push_back(*unknown);
-    after_unknown = true;
+    if (waits && !fuse_unknown) letters.push_back(*unknown);
+    waits = true;
   }
+  if (waits) letters.push_back(*unknown);
   join(letters);
   tokens.insert(tokens.end(), letters.begin(), letters.end());
 }
@@ -86,29 +95,47 @@ void BytePairs::join(std::vector<std::int64_t>& letters) const {
   std::erase(letters, kGone);
 }
 
+WordPieces::WordPieces(const TokenIds& vocabulary, std::string_view prefix) : ids(vocabulary) {
+  for (const auto& [token, id] : ids) {
+    add(kFirst, token, id);
+    if (token.starts_with(prefix)) add(kLater, std::string_view(token).substr(prefix.size()), id);
+  }
+}
+
+void WordPieces::add(std::uint32_t root, std::string_view token, std::int64_t id) {
+  if (token.empty()) return;
+  std::uint32_t node = root;
+  for (const char byte : token) {
+    const auto key = std::uint64_t{node} << 8 | static_cast<unsigned char>(byte);
+    const auto [next, is_new] = nodes_.try_emplace(key, static_cast<std::uint32_t>(ends_.size()));
+    if (is_new) ends_.push_back(kNone);
+    node = next->second;
+  }
+  ends_[node] = id;
+}
+
 void WordPieces::encode(std::string_view word, std::vector<std::int64_t>& tokens) const {
-  std::vector<std::size_t> ends;  // of the word's points
-  for (std::size_t at = 0; at < word.size() && ends.size() <= longest;)
-    ends.push_back(at += unicode::decode(word, at).bytes);
-  if (ends.size() > longest) return tokens.push_back(unknown);
+  std::size_t points = 0;
+  for (std::size_t at = 0; at < word.size() && points <= longest; ++points) at += unicode::decode(word, at).bytes;
+  if (points > longest) return tokens.push_back(unknown);
   const std::size_t before = tokens.size();
-  std::string piece;
-  for (std::size_t begin = 0, first = 0; begin < word.size();) {
-    std::size_t last = ends.size();  // the piece ends with point last - 1
-    for (; last > first; --last) {
-      piece = begin == 0 ? "" : prefix;
-      piece += word.substr(begin, ends[last - 1] - begin);
-      if (const auto known = ids.find(piece); known != ids.end()) {
-        tokens.push_back(known->second);
-        break;
-      }
+  for (std::size_t begin = 0; begin < word.size();) {
+    std::uint32_t node = begin == 0 ? kFirst : kLater;
+    std::int64_t token = kNone;
+    std::size_t behind = begin;
+    for (std::size_t at = begin; at < word.size();) {
+      const auto next = nodes_.find(std::uint64_t{node} << 8 | static_cast<unsigned char>(word[at]));
+      if (next == nodes_.end()) break;
+      node = next->second;
+      ++at;
+      if (ends_[node] != kNone) token = ends_[node], behind = at;
     }
-    if (last == first) {
+    if (token == kNone) {
       tokens.resize(before);
       return tokens.push_back(unknown);
     }
-    begin = ends[last - 1];
-    first = last;
+    tokens.push_back(token);
+    begin = behind;
   }
 }
 

@@ -29,6 +29,7 @@ class BytePairs {
   bool fuse_unknown = false;            // one for a run of them
   bool byte_fallback = false;           // such a letter's bytes as "<0xE2>", if those are tokens
   bool whole_words = false;             // a word that is a token is not taken apart
+  std::string prefix, suffix;           // of all letters but a word's first, and of its last
 
   /// Joins tokens a and b into `joined`, later than all that were added before.
   void add_merge(std::int64_t a, std::int64_t b, std::int64_t joined);
@@ -52,13 +53,25 @@ class BytePairs {
 
 /// The longest token that a word begins with, then of what is left, whose tokens have a prefix, and so on (Wu et al., "Google's
 /// neural machine translation system", 2016). A word that cannot be cut so, or is too long, is one unknown.
-struct WordPieces {
+class WordPieces {
+ public:
   TokenIds ids;
   std::int64_t unknown = 0;
-  std::string prefix = "##";
   std::size_t longest = 100;  // code points of a word
 
+  WordPieces(const TokenIds& vocabulary, std::string_view prefix);
+  /// Appends the word's tokens. Takes time in proportion to the word's length times that of the longest token.
   void encode(std::string_view word, std::vector<std::int64_t>& tokens) const;
+
+ private:
+  void add(std::uint32_t root, std::string_view token, std::int64_t id);
+
+  static constexpr std::int64_t kNone = -1;
+  static constexpr std::uint32_t kFirst = 0,
+                                 kLater = 1;  // the roots of tokens that begin a word, and of those that do not
+  // Trees of bytes: the node behind a node and a byte, and the token that ends at a node.
+  std::unordered_map<std::uint64_t, std::uint32_t> nodes_;
+  std::vector<std::int64_t> ends_ = {kNone, kNone};
 };
 
 /// A word is a token or unknown; without an unknown it is left out.

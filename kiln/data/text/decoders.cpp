@@ -1,0 +1,173 @@
+// How tokens become a text.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/data/text/split.hpp"
+#include "kiln/data/text/stage_parts.hpp"
+#include "kiln/data/text/stages.hpp"
+#include "kiln/data/text/unicode.hpp"
+
+namespace kiln::tokens {
+namespace {
+
+using Tokens = std::vector<Spelling>;
+
+/// "<0xE2>" tokens as the bytes that they stand for; a run that is no UTF-8 is a U+FFFD for each.
+Tokens bytes_joined(const Tokens& tokens) {
+  Tokens out;
+  std::string run;
+  const auto end_run = [&] {
+    if (run.empty()) return;
+    bool sound = true;
+    for (std::size_t at = 0; at < run.size();) {
+      const auto [point, bytes] = unicode::decode(run, at);
+      sound &= point != unicode::kReplacement || bytes == 3;
+      at += bytes;
+    }
+    if (sound) out.push_back({run});
+    else
+      for (std::size_t i = 0; i < run.size(); ++i) out.push_back({"\xef\xbf\xbd"});
+    run.clear();
+  };
+  for (const Spelling& token : tokens) {
+    unsigned byte = 0;
+    const std::string& text = token.text;
+    const bool is_byte = text.size() == 6 && text.starts_with("<0x") && text.ends_with('>') &&
+                         std::from_chars(text.data() + 3, text.data() + 5, byte, 16).ptr == text.data() + 5;
+    if (is_byte) {
+      run += static_cast<char>(byte);
+    } else {
+      end_run();
+      out.push_back(token);
+    }
+  }
+  end_run();
+  return out;
+}
+
+/// Without the spaces that English does not have.
+std::string cleaned(std::string text, const Growth& growth) {
+  constexpr std::pair<std::string_view, std::string_view> kSpaces[] = {
+      {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+      {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : kSpaces) text = replaced(text, from, to, growth);
+  return text;
+}
+
+/// One letter, cut from both ends of tokens, so often at most.
+Join read_strip(const View& json) {
+  json.only({"type", "content", "start", "stop"});
+  const std::string letter = json.need("content").text();
+  if (letter.empty() || unicode::decode(letter, 0).bytes != letter.size())
+    json.refuse("has '", shown(letter), "' for one letter");
+  return
+      [letter, start = json.need("start").number(), stop = json.need("stop").number()](Tokens tokens, const Growth&) {
+        for (auto& [text, whole] : tokens) {
+          std::string_view left = text;
+          for (std::int64_t i = 0; i < start && left.starts_with(letter); ++i) left.remove_prefix(letter.size());
+          for (std::int64_t i = 0; i < stop && left.ends_with(letter); ++i) left.remove_suffix(letter.size());
+          text = std::string(left);
+        }
+        return tokens;
+      };
+}
+
+Join read_word_pieces(const View& json) {
+  json.only({"type", "prefix", "cleanup"});
+  return [prefix = json["prefix"].text_or("##"), clean = json["cleanup"].flag_or(true)](Tokens tokens,
+                                                                                        const Growth& growth) {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      std::string& token = tokens[i].text;
+      if (i > 0 && token.starts_with(prefix)) token.erase(0, prefix.size());
+      else if (i > 0) token.insert(0, 1, ' ');
+      if (clean) token = cleaned(std::move(token), growth);
+    }
+    return tokens;
+  };
+}
+
+/// Connectionist temporal classification: a token that is said again is one, and the pad stands for none.
+Join read_ctc(const View& json) {
+  json.only({"type", "pad_token", "word_delimiter_token", "cleanup"});
+  return [pad = json["pad_token"].text_or("<pad>"), between = json["word_delimiter_token"].text_or("|"),
+          clean = json["cleanup"].flag_or(true)](Tokens tokens, const Growth& growth) {
+    const auto again = std::ranges::unique(tokens, {}, &Spelling::text);
+    tokens.erase(again.begin(), again.end());
+    for (auto& [text, whole] : tokens) {
+      text = replaced(text, pad, "", growth);
+      if (clean) text = replaced(cleaned(std::move(text), growth), between, " ", growth);
+    }
+    std::erase_if(tokens, [](const Spelling& token) { return token.text.empty(); });
+    return tokens;
+  };
+}
+
+}  // namespace
+
+Join read_decoder(const View& json) {
+  if (json.is_null()) {
+    return [](Tokens tokens, const Growth&) {
+      for (std::size_t i = 1; i < tokens.size(); ++i) tokens[i].text.insert(0, 1, ' ');
+      return tokens;
+    };
+  }
+  const std::string type = json.type();
+  if (type == "Sequence") return sequence<Join>(json, "decoders", read_decoder);
+  if (type == "WordPiece") return read_word_pieces(json);
+  if (type == "Strip") return read_strip(json);
+  if (type == "CTC") return read_ctc(json);
+  if (type == "ByteLevel") {
+    json.only(
+        {"type", "add_prefix_space", "use_regex", "trim_offsets"});  // of the pre-tokenizer, which is the same type
+    return [](Tokens tokens, const Growth&) {
+      for (auto& [text, whole] : tokens)
+        if (!whole) text = letters_to_bytes(text);
+      return tokens;
+    };
+  }
+  if (type == "Metaspace") {
+    json.only({"type", "replacement", "str_rep", "prepend_scheme", "add_prefix_space", "split"});
+    return [sign = metaspace_of(json), first = prepend_scheme(json) != Prepend::Never](Tokens tokens,
+                                                                                       const Growth& growth) {
+      for (std::size_t i = 0; i < tokens.size(); ++i)
+        tokens[i].text = replaced(tokens[i].text, sign, i == 0 && first ? "" : " ", growth);
+      return tokens;
+    };
+  }
+  if (type == "BPEDecoder") {
+    json.only({"type", "suffix"});
+    return [suffix = json["suffix"].text_or("</w>")](Tokens tokens, const Growth& growth) {
+      for (std::size_t i = 0; i < tokens.size(); ++i)
+        tokens[i].text = replaced(tokens[i].text, suffix, i + 1 == tokens.size() ? "" : " ", growth);
+      return tokens;
+    };
+  }
+  if (type == "ByteFallback") {
+    json.only({"type"});
+    return [](const Tokens& tokens, const Growth&) { return bytes_joined(tokens); };
+  }
+  if (type == "Fuse") {
+    json.only({"type"});
+    return [](const Tokens& tokens, const Growth&) {
+      std::string all;
+      for (const Spelling& token : tokens) all += token.text;
+      return Tokens{{all}};
+    };
+  }
+  if (type == "Replace") {
+    json.only({"type", "pattern", "content"});
+    return [from = Pattern::read(json), to = json.need("content").text()](Tokens tokens, const Growth& growth) {
+      std::size_t bytes = 0;
+      for (auto& [text, whole] : tokens) {
+        text = replaced(text, from, to, growth);
+        growth.allow(bytes += text.size());
+      }
+      return tokens;
+    };
+  }
+  json.refuse("is a decoder '", shown(type), "', which is not known here");
+}
+
+}  // namespace kiln::tokens
