@@ -8,6 +8,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/error/suggest.hpp"
 #include "kiln/version.hpp"
 
 namespace kiln::cli {
@@ -37,7 +38,9 @@ void add_inspect(CLI::App& app, Outcome& outcome) {
   on<InspectOptions>(
       app,
       [&](InspectOptions& o) {
-        app.add_option("file", o.file, "a file of tensors, an index of shards, or a directory")->required();
+        app.add_option("file", o.file,
+                       "a file of tensors, an index of shards, or a directory of checkpoints or of a model")
+            ->required();
         app.add_option("--only", o.only, "a selector of names: 'blocks.*.weight', '{\"regex\": \"...\"}'");
         app.add_flag("--quick", o.quick, "no statistics, for which all tensors are read");
       },
@@ -55,13 +58,14 @@ void add_convert(CLI::App& app, Outcome& outcome) {
         app.add_flag("--pytorch-layers", o.pytorch_layers, "recurrent layers, attention, ... by Kiln's names");
         app.add_option("--only", o.only, "selectors of names to keep");
         app.add_option("--except", o.except, "selectors of names to leave out");
-        app.add_option("--floats", o.floats, "the element type of all floats")
+        app.add_option("--floats", o.floats, "the element type of all floats; by default as they are")
             ->check(CLI::IsMember({"float64", "float32", "float16", "bfloat16"}));
-        app.add_option("--quantise", o.quantise, "how a .gguf file has its matrices")
+        app.add_option("--quantise,--quantize", o.quantise, "how a .gguf file has its matrices; by default as they are")
             ->check(CLI::IsMember({"q8_0", "q4_0"}));
         app.add_flag("--compress", o.compress, "compress a .kiln file");
         app.add_option("--shards", o.shard_bytes,
-                       "several safetensors files of at most so many bytes, and their index");
+                       "several safetensors files of at most so many bytes, and their index; 0: one file")
+            ->capture_default_str();
       },
       [&](const ConvertOptions& o) { outcome.out = convert(o); });
 }
@@ -72,8 +76,9 @@ void add_diff(CLI::App& app, Outcome& outcome) {
       [&](DiffOptions& o) {
         app.add_option("a", o.a, "a file of tensors")->required();
         app.add_option("b", o.b, "another, of any format")->required();
-        app.add_option("--relative", o.relative, "by what part of b's elements a's may differ");
-        app.add_option("--absolute", o.absolute, "by how much they may differ");
+        app.add_option("--relative", o.relative, "by what part of an element of b the element of a may differ")
+            ->capture_default_str();
+        app.add_option("--absolute", o.absolute, "by how much they may differ")->capture_default_str();
       },
       [&](const DiffOptions& o) {
         const Difference difference = compare(o);
@@ -86,10 +91,10 @@ void add_plot_schedule(CLI::App& app, Outcome& outcome) {
   on<PlotScheduleOptions>(
       app,
       [&](PlotScheduleOptions& o) {
-        app.add_option("config", o.file, R"(JSON: {"schedule": "Cosine", "peak": 0.1, "steps": 1000})")->required();
-        app.add_option("--steps", o.steps, "how many steps to show");
-        app.add_option("--width", o.width, "letters");
-        app.add_option("--height", o.height, "lines");
+        app.add_option("config", o.file, R"(JSON: {"Cosine": {"peak": 0.1, "steps": 1000}})")->required();
+        app.add_option("--steps", o.steps, "how many steps to show")->capture_default_str();
+        app.add_option("--width", o.width, "letters")->capture_default_str();
+        app.add_option("--height", o.height, "lines")->capture_default_str();
       },
       [&](const PlotScheduleOptions& o) { outcome.out = plot_schedule(o); });
 }
@@ -101,7 +106,7 @@ void add_onnx(CLI::App& app, Outcome& outcome) {
       [&](OnnxTestOptions& o) {
         test->add_option("directories", o.directories, "with model.onnx and test_data_set_0, or above such")
             ->required();
-        test->add_option("--device", o.device, "where to run");
+        test->add_option("--device", o.device, "where to run")->capture_default_str();
         test->add_flag("--plain", o.plain, "graphs as they stand, not simplified");
         test->add_flag("--generated", o.generated, "through the C++ that `kiln import` writes, compiled by CMake");
         test->add_option("--kiln", o.kiln,
@@ -148,10 +153,11 @@ void add_run(CLI::App& app, Outcome& outcome) {
             "'name=number', or 'input[0]=number' for one without a name: a free size of random inputs, else 1");
         app.add_option("--output", o.outputs, "a file to write an output to, or 'name=file'");
         app.add_option("--compare", o.compare, "a file to compare an output with, or 'name=file'");
-        app.add_option("--relative", o.relative, "by what part of the expected elements they may differ");
-        app.add_option("--absolute", o.absolute, "by how much they may differ");
-        app.add_option("--repeat", o.repeat, "so many timed runs");
-        app.add_option("--device", o.device, "where to run");
+        app.add_option("--relative", o.relative, "by what part of the expected elements they may differ")
+            ->capture_default_str();
+        app.add_option("--absolute", o.absolute, "by how much they may differ")->capture_default_str();
+        app.add_option("--repeat", o.repeat, "so many timed runs")->capture_default_str();
+        app.add_option("--device", o.device, "where to run")->capture_default_str();
       },
       [&](const RunOptions& o) {
         const Difference difference = run_onnx(o);
@@ -168,10 +174,10 @@ void add_runs(CLI::App& app, Outcome& outcome) {
         app.add_option("--metric", o.metrics, "a metric to show, 'valid/accuracy'; may be given several times");
         app.add_option("--where", o.where, "'valid/accuracy>0.9', 'optimizer.beta1=0.8'; may be given several times");
         app.add_option("--sort", o.sort, "the metric to sort by, the least first");
-        app.add_option("--plot", o.plot, "the metric to draw");
-        app.add_option("--width", o.width, "letters")->check(CLI::Range(20, 1000));
-        app.add_option("--height", o.height, "lines")->check(CLI::Range(3, 1000));
-        app.add_flag("--colours", o.colours, "a colour for each run");
+        app.add_option("--plot", o.plot, "the metric to draw, as 'valid/loss'");
+        app.add_option("--width", o.width, "letters")->check(CLI::Range(20, 1000))->capture_default_str();
+        app.add_option("--height", o.height, "lines")->check(CLI::Range(3, 1000))->capture_default_str();
+        app.add_flag("--colours,--colors", o.colours, "a colour for each run");
       },
       [&](const RunsOptions& o) { outcome.out = runs(o); });
 }
@@ -196,6 +202,20 @@ void add_commands(CLI::App& app, Outcome& outcome) {
   app.set_version_flag("--version", KILN_VERSION);
   for (const Command& command : kCommands)
     command.add(*app.add_subcommand(std::string(command.name), std::string(command.summary)), outcome);
+}
+
+/// What a first word that is no command is told; empty where it is one, or an option.
+std::string problem_of(std::span<const std::string> arguments) {
+  if (arguments.empty() || arguments[0].starts_with('-')) return "";
+  std::vector<std::string_view> names;
+  std::string all;
+  for (const Command& command : kCommands) {
+    if (arguments[0] == command.name) return "";
+    names.push_back(command.name);
+    all += text(all.empty() ? "" : ", ", command.name);
+  }
+  return text("kiln: there is no command '", shown(arguments[0]), '\'', did_you_mean(arguments[0], names),
+              "; the commands are ", all, '\n');
 }
 
 std::vector<Completed> completed() {
@@ -223,6 +243,10 @@ void add_completion(CLI::App& app, Outcome& outcome) {
 
 int run(std::span<const std::string> arguments, const Print& out, const Print& error) try {
   constexpr int kWrongInput = 2;
+  if (const std::string problem = problem_of(arguments); !problem.empty()) {
+    error(problem);
+    return kWrongInput;
+  }
   Outcome outcome{out};
   CLI::App app("kiln: files of tensors, and learning rates", "kiln");
   try {

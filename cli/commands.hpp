@@ -17,7 +17,7 @@ struct InspectOptions {
   std::vector<std::string> only;  // as ConvertOptions
   bool quick = false;             // without statistics, for which all tensors are read
 };
-/// A file's format, tensors and metadata, as a table.
+/// A file's format, tensors and metadata, as a table; of a directory of checkpoints which there are.
 std::string inspect(const InspectOptions& options);
 
 struct ConvertOptions {
@@ -42,7 +42,7 @@ struct Difference {
 Difference compare(const DiffOptions& options);
 
 struct PlotScheduleOptions {
-  std::string file;  // {"schedule": "Cosine", "peak": 0.1, "warmup": 100, "steps": 1000}
+  std::string file;  // {"Cosine": {"peak": 0.1, "warmup": 100, "steps": 1000}}
   std::int64_t steps = 1000;
   int width = 72, height = 12;
 };

@@ -1,12 +1,18 @@
+#include <algorithm>
+#include <filesystem>
+
 #include "cli/commands.hpp"
 #include "cli/selected.hpp"
 #include "cli/statistics.hpp"
 #include "cli/table.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/store/format/edit.hpp"
+#include "kiln/train/checkpoint_folder.hpp"
 
 namespace kiln::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 Row row_of(const std::string& name, const StoredTensor& tensor, bool quick) {
   Row row{shown(name), text(tensor.dtype, tensor.encoding.empty() ? "" : " (" + tensor.encoding + ")"),
@@ -18,10 +24,37 @@ Row row_of(const std::string& name, const StoredTensor& tensor, bool quick) {
   return row;
 }
 
+/// Which checkpoints of a training lie in a directory, or below a run's; empty where there are none.
+std::string checkpoints_in(const fs::path& directory) {
+  for (const fs::path& place : {directory, directory / "checkpoint"}) {
+    const training::CheckpointFolder folder = training::look_into(place);
+    if (folder.whole.empty()) continue;
+    std::vector<Row> rows = {{"checkpoint", "step", "seconds", "stored"}};
+    const bool measured =
+        std::ranges::any_of(folder.whole, [](const auto& found) { return found.kept.value.has_value(); });
+    if (measured) rows[0].push_back(escaped(folder.whole.back().stamp.measured));
+    for (const training::FoundCheckpoint& found : folder.whole) {
+      std::error_code ignored;
+      const auto bytes = static_cast<std::int64_t>(fs::file_size(place / found.kept.file, ignored));
+      Row& row = rows.emplace_back(
+          Row{found.kept.file, text(found.kept.step), short_number(found.kept.seconds), bytes_text(bytes)});
+      if (measured) row.push_back(found.kept.value ? short_number(*found.kept.value) : "");
+    }
+    std::string out = text(escaped(place.string()), ": checkpoints of a training; name one of them, as ",
+                           escaped((place / folder.whole.back().kept.file).string()), '\n', table(rows));
+    for (const std::string& note : folder.notes) out += note + '\n';
+    return out;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string inspect(const InspectOptions& options) {
   constexpr std::size_t kLongest = 200;
+  std::error_code ignored;
+  if (fs::is_directory(options.file, ignored))
+    if (std::string listed = checkpoints_in(options.file); !listed.empty()) return listed;
   require<ArgumentError>(!options.file.ends_with(".onnx"), "inspect: ", shown(options.file),
                          " is a model, not a file of tensors: kiln onnx says what an .onnx file holds");
   TensorSource source = open_tensors(options.file);
@@ -35,8 +68,8 @@ std::string inspect(const InspectOptions& options) {
     elements += numel(tensor.shape);
     bytes += tensor.stored_bytes;
   }
-  std::string out = text(shown(options.file), ": ", source.format, ", ", source.tensors.size(), " tensors, ", elements,
-                         " elements, ", bytes_text(bytes), '\n');
+  std::string out = text(escaped(options.file), ": ", source.format, ", ", source.tensors.size(), " tensors, ",
+                         elements, " elements, ", bytes_text(bytes), '\n');
   if (!source.tensors.empty()) out += table(rows);
   for (const auto& [name, reason] : source.left_out) out += text("left out: '", shown(name), "' ", reason, '\n');
   for (const auto& [key, value] : source.metadata)

@@ -154,6 +154,12 @@ std::vector<std::string> differing(const std::vector<TrainedRun>& runs) {
   return {keys.begin(), keys.end()};
 }
 
+/// Six that can be seen on light and on dark, and again.
+int colour_of_run(std::size_t index) {
+  constexpr int kColours[] = {31, 34, 32, 35, 36, 33};
+  return kColours[index % std::size(kColours)];
+}
+
 }  // namespace
 
 std::string runs(const RunsOptions& options) {
@@ -165,10 +171,13 @@ std::string runs(const RunsOptions& options) {
   require<DataError>(!found.empty(), shown(options.directory), ": holds no run, whose directory has an experiment.log");
   for (const TrainedRun& run : found)
     for (const auto& [metric, series] : run.curves) metrics.insert(metric);
+  const std::set<std::string> known = metrics;
   const auto require_metric = [&](const std::string& metric) {
-    const std::vector<std::string_view> names(metrics.begin(), metrics.end());
-    require<ArgumentError>(metrics.contains(metric), "runs: no run has a metric '", shown(metric), "'",
-                           did_you_mean(metric, names));
+    const std::vector<std::string_view> names(known.begin(), known.end());
+    std::string all;
+    for (const std::string_view name : names) all += text(all.empty() ? "" : ", ", shown(name));
+    require<ArgumentError>(known.contains(metric), "runs: no run has a metric '", shown(metric), "'",
+                           did_you_mean(metric, names), all.empty() ? "; none has any" : "; there are " + all);
   };
   for (const std::string& condition : options.where)
     std::erase_if(found, [&](const auto& run) { return !holds(run, condition); });
@@ -202,7 +211,16 @@ std::string runs(const RunsOptions& options) {
     for (const TrainedRun& run : found)
       if (const auto curve = run.curves.find(options.plot); curve != run.curves.end()) curves.push_back(&curve->second);
     out += '\n' + options.plot + '\n';
-    for (const std::string& line : plot(curves, options.width, options.height, {}, options.colours)) out += line + '\n';
+    std::vector<int> colours;
+    for (std::size_t i = 0; i < curves.size(); ++i) colours.push_back(colour_of_run(i));
+    for (const std::string& line : plot(curves, options.width, options.height, {}, options.colours, colours))
+      out += line + '\n';
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+      const std::string name = "━ " + shown(curves[i]->split);
+      out += text(i == 0 ? std::string(11, ' ') : "  ",
+                  options.colours ? text("\x1b[", colours[i], 'm', name, "\x1b[0m") : name);
+    }
+    out += options.colours || curves.size() < 2 ? "\n" : "; --colours tells them apart\n";
   }
   return out;
 }

@@ -12,6 +12,7 @@
 
 #include "kiln/core/file.hpp"
 #include "kiln/core/text.hpp"
+#include "kiln/train/checkpointer.hpp"
 
 #include "../onnx/model_writer.hpp"
 #include "../store/formats/samples.hpp"
@@ -434,11 +435,93 @@ TEST(Cli, ListsRuns) {
   EXPECT_NE(complaint({"runs", directory, "--sort", "valid/acuracy"})
                 .find("runs: no run has a metric 'valid/acuracy' (did you mean 'valid/accuracy'?)"),
             std::string::npos);
+  EXPECT_NE(complaint({"runs", directory, "--plot", "loss"})
+                .find("runs: no run has a metric 'loss'; there are valid/accuracy"),
+            std::string::npos);
+  EXPECT_NE(complaint({"runs", directory, "--metric", "loss"}).find("no run has a metric 'loss'"), std::string::npos);
+  EXPECT_TRUE(sorted.ends_with("\n           ━ b  ━ a; --colours tells them apart\n") ||
+              sorted.ends_with("\n           ━ a  ━ b; --colours tells them apart\n"))
+      << sorted;
+  for (const char* const spelt : {"--colours", "--colors"}) {
+    const std::string coloured = kiln_says({"runs", directory, "--plot", "valid/accuracy", spelt}).out;
+    EXPECT_TRUE(coloured.ends_with("\x1b[31m━ a\x1b[0m  \x1b[34m━ b\x1b[0m\n")) << coloured;
+    EXPECT_NE(coloured.find("\x1b[31m⠁"), coloured.find("\x1b[34m"));
+  }
   EXPECT_NE(complaint({"runs", directory, "--where", "rate"}).find("runs: 'rate' is no condition"), std::string::npos);
   EXPECT_NE(complaint({"runs", directory, "--where", "rate<x"}).find("compares with what is no number"),
             std::string::npos);
   EXPECT_NE(complaint({"runs", (root / "notes").string()}).find("holds no run"), std::string::npos);
   EXPECT_NE(complaint({"runs", (root / "none").string()}).find("cannot read"), std::string::npos);
+  fs::remove_all(root);
+}
+
+TEST(Cli, GuessesCommands) {
+  const Said said = kiln_says({"inspct", "x"});
+  EXPECT_EQ(said.status, 2);
+  EXPECT_EQ(said.error.find("kiln: there is no command 'inspct' (did you mean 'inspect'?); the commands are inspect, "),
+            0u)
+      << said.error;
+  EXPECT_EQ(kiln_says({"frobnicate"}).error.find("kiln: there is no command 'frobnicate'; the commands are "), 0u);
+}
+
+TEST(Cli, SaysDefaultsInEveryHelp) {
+  const auto helps = [](const std::vector<std::string>& words, const std::string& option, const std::string& value) {
+    std::vector<std::string> asked = words;
+    asked.emplace_back("--help");
+    const std::string out = kiln_says(asked).out;
+    const std::size_t at = out.find(option + ' '), end = out.find("\n  -", at);
+    ASSERT_NE(at, std::string::npos) << out;
+    EXPECT_NE(out.substr(at, end - at).find('[' + value + ']'), std::string::npos) << out;
+  };
+  helps({"diff"}, "--relative", "0");
+  helps({"diff"}, "--absolute", "0");
+  helps({"plot-schedule"}, "--steps", "1000");
+  helps({"plot-schedule"}, "--width", "72");
+  helps({"runs"}, "--height", "12");
+  helps({"run"}, "--relative", "0.001");
+  helps({"run"}, "--repeat", "0");
+  helps({"run"}, "--device", "cpu");
+  helps({"onnx", "test"}, "--device", "cpu");
+  helps({"convert"}, "--shards", "0");
+  for (const char* const spelt : {"--quantise", "--quantize"})
+    EXPECT_NE(kiln_says({"convert", "a", "b", spelt, "q7"}).error.find("q7"), std::string::npos);
+}
+
+TEST(Cli, InspectsADirectoryOfCheckpoints) {
+  namespace fs = std::filesystem;
+  const fs::path root =
+      fs::temp_directory_path() / text("kiln-cli-a-long-name-", std::string(90, 'x'), '-', ::getpid());
+  std::int64_t number = 3;
+  RecordedObjects all;
+  all.add("number", number);
+  {
+    Checkpointer checkpoints(root / "checkpoint", {.last = 2});
+    for (std::int64_t step = 1; step <= 3; ++step) {
+      const training::Position at{.step = step, .seconds = 2.5};
+      checkpoints.observe({at, "valid", {{"loss", 0.5}}});
+      checkpoints.save(all, at);
+    }
+    checkpoints.finish();
+  }
+  for (const fs::path& asked : {root, root / "checkpoint"}) {
+    const Said said = kiln_says({"inspect", asked.string()});
+    EXPECT_EQ(said.status, 0) << said.error;
+    EXPECT_EQ(said.out.find((root / "checkpoint").string() + ": checkpoints of a training; name one of them, as " +
+                            (root / "checkpoint/step-3.kiln").string() + "\n"),
+              0u)
+        << said.out;
+    for (const char* const word : {"valid loss", "step-2.kiln", "step-3.kiln", "2.5", "0.5"})
+      EXPECT_NE(said.out.find(word), std::string::npos) << said.out;
+  }
+  // A name is shown as it is, however long.
+  const std::string file = (root / "checkpoint/step-3.kiln").string();
+  EXPECT_EQ(kiln_says({"inspect", file}).out.find(file + ": "), 0u);
+  // Commands send to each other what is the other's.
+  const std::string graph = (root / "net.onnx").string(), tensors = (root / "net.kiln").string();
+  write_file_atomically(graph, std::string_view("\x08\x0a no tensors"));
+  fs::copy_file(file, tensors);
+  EXPECT_NE(kiln_says({"inspect", graph}).error.find("kiln onnx says what it holds"), std::string::npos);
+  EXPECT_NE(kiln_says({"onnx", tensors}).error.find("kiln inspect says what it holds"), std::string::npos);
   fs::remove_all(root);
 }
 
