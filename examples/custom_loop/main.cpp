@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "kiln/data/compose/kept.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
@@ -55,7 +56,7 @@ double train_digits(const std::filesystem::path& directory) {
   const Interrupter interrupter;
   const SignalScope signals;
 
-  DataLoader loader(Digits({.count = 4000, .seed = 1}), ImageBatcher::normalized(),
+  DataLoader loader(cached(Digits({.count = 4000, .seed = 1})), ImageBatcher::normalized(),
                     {.batch_size = 50, .shuffle = true, .seed = kSeed, .workers = 1});
   while (at.epoch < kEpochs && !interrupter.should_stop()) {
     loader.set_epoch(at.epoch, at.batch);
@@ -82,7 +83,7 @@ double train_digits(const std::filesystem::path& directory) {
 
   const Model used = still(model);
   metric::Accuracy accuracy;
-  DataLoader test(Digits({.count = 1000, .seed = 2}), ImageBatcher::normalized(), {.batch_size = 250});
+  DataLoader test(cached(Digits({.count = 1000, .seed = 2})), ImageBatcher::normalized(), {.batch_size = 250});
   for (ImageBatch& batch : test) {
     const auto [images, targets] = to_tensors(std::move(batch), device);
     accuracy.update(used.forward(images), targets);

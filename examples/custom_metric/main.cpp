@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "kiln/core/config/arguments.hpp"
+#include "kiln/data/compose/kept.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
@@ -57,9 +58,9 @@ void train_digits(const Run& run) {
     const Tensor<2> scores = m.forward(images);
     return {nn::CrossEntropyLoss{}.forward(scores, targets), scores, targets};
   };
-  DataLoader train(Digits({.count = 4000, .seed = 1}), ImageBatcher::normalized(),
+  DataLoader train(cached(Digits({.count = 4000, .seed = 1})), ImageBatcher::normalized(),
                    {.batch_size = 50, .shuffle = true, .workers = 1});
-  DataLoader valid(Digits({.count = 1000, .seed = 2}), ImageBatcher::normalized(), {.batch_size = 300});
+  DataLoader valid(cached(Digits({.count = 1000, .seed = 2})), ImageBatcher::normalized(), {.batch_size = 300});
 
   Learner learner(model, AdamConfig{}.init(model), step, {.epochs = run.epochs});
   learner.metric(metric::Accuracy{}).metric(ConfidentMistakes{.sure = 0.8});

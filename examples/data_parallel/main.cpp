@@ -19,6 +19,7 @@
 
 #include "kiln/collective/launched_ranks.hpp"
 #include "kiln/collective/thread_ranks.hpp"
+#include "kiln/data/compose/kept.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
@@ -45,7 +46,7 @@ struct Model {
 
 /// This rank's share of a data set, in batches that are 96 of all ranks together.
 DataLoader<ImageBatch> share(const DigitsConfig& digits, Sampler order, const Ranks& ranks) {
-  return DataLoader(Digits(digits), ImageBatcher::normalized(),
+  return DataLoader(cached(Digits(digits)), ImageBatcher::normalized(),
                     {.batch_size = 96 / ranks->size(),
                      .seed = 1,
                      .sampler = sharded(std::move(order), ranks->rank(), ranks->size(), Rest::Keep)});

@@ -7,6 +7,7 @@
 #include "examples/guide/model.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
+#include "kiln/data/compose/kept.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
@@ -96,7 +97,7 @@ Denoiser learn(const Run& run, const DatasetPtr<Image>& digits, const Device& de
 void learn_and_draw(const Run& run) {
   (void)FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
   const auto digits = [&](std::int64_t count, std::uint64_t seed) {
-    return share(Digits({.count = count, .seed = seed, .side = run.side}));
+    return cached(Digits({.count = count, .seed = seed, .side = run.side}));
   };
   const DatasetPtr<Image> train = digits(run.digits, 2 * run.seed), test = digits(2000, 2 * run.seed + 1);
   const Device device = Device::best().autodiff();

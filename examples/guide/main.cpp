@@ -5,7 +5,11 @@
 //   guide infer [--artifacts DIR] [--image FILE.png | --index N] [--device D]
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <string>
 
 #include "examples/guide/infer.hpp"
 #include "examples/guide/train.hpp"
@@ -14,6 +18,27 @@ namespace {
 
 guide::Device device_named(const std::string& name) {
   return name.empty() ? guide::Device::best() : guide::Device::parse(name);
+}
+
+/// A number above 0, and none that is no number.
+CLI::Validator positive() {
+  const auto problem = [](const std::string& said) -> std::string {
+    double number = 0;
+    const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), number);
+    const bool is_number = error == std::errc() && end == said.data() + said.size();
+    return is_number && std::isfinite(number) && number > 0 ? "" : "must be a number above 0, got " + said;
+  };
+  return {problem, "ABOVE 0"};
+}
+/// 0, 1, ... up to what 64 bits hold.
+CLI::Validator whole() {
+  const auto problem = [](const std::string& said) -> std::string {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), number);
+    const bool is_number = error == std::errc() && end == said.data() + said.size();
+    return is_number ? "" : "must be a whole number from 0 on, got " + said;
+  };
+  return {problem, "WHOLE"};
 }
 
 }  // namespace
@@ -36,9 +61,11 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     command.add_option("--lr", settings.learning_rate, "learning rate of Adam")
-        ->check(CLI::PositiveNumber)
+        ->check(positive())
         ->capture_default_str();
-    command.add_option("--seed", settings.seed, "decides weights, order and dropout")->capture_default_str();
+    command.add_option("--seed", settings.seed, "decides weights, order and dropout")
+        ->check(whole())
+        ->capture_default_str();
     command.add_option("--artifacts", training.artifacts, "where to save")->capture_default_str();
     command.add_option("--workers", training.workers, "threads that prepare batches")
         ->check(CLI::Range(0, 256))
@@ -57,6 +84,9 @@ int main(int argc, char** argv) {
   infer->add_option("--index", inference.index, "an item of the test set")->excludes(image)->capture_default_str();
   infer->add_option("--device", device, "cpu, reference; the best one by default");
   CLI11_PARSE(app, argc, argv);
+
+  for (const char* const option : {"--data", "--batch-size", "--lr", "--seed"})
+    if (app.count(option) + train->count(option) > 0) training.said.insert(option);
 
   try {
     if (infer->parsed()) guide::infer(inference, device_named(device));

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "kiln/data/compose/kept.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/mnist.hpp"
 
@@ -26,7 +27,7 @@ void show_download(std::string_view file, std::int64_t done, std::int64_t total)
 Source open_source(const std::string& data) {
   const char* directory = std::getenv("KILN_DATA");
   if (data == "digits" || (data.empty() && (!directory || !*directory)))
-    return {share(Digits({.count = kTrainDigits, .seed = 1})), share(Digits({.count = kTestDigits, .seed = 2})),
+    return {cached(Digits({.count = kTrainDigits, .seed = 1})), cached(Digits({.count = kTestDigits, .seed = 2})),
             "digits", "Digits, drawn by Kiln (--data mnist or --data DIR for MNIST)"};
   const bool named = !data.empty() && data != "mnist";
   const auto found = find_mnist(named ? std::optional<std::filesystem::path>(data) : std::nullopt, show_download);

@@ -18,8 +18,18 @@ namespace {
 
 /// What was told when the training began; how far to go is the one setting that may change.
 Settings resumed(const TrainOptions& options) {
+  const Settings& asked = options.settings;
   Settings settings = settings_of(latest_checkpoint(checkpoints_of(options.artifacts)));
-  settings.epochs = options.settings.epochs;
+  const auto require_same = [&](const std::string& option, const auto& here, const auto& there) {
+    require<ConfigError>(!options.said.contains(option) || here == there, option, " is ", here,
+                         ", and the training that goes on has ", there, ": leave ", option,
+                         " out, or begin anew, without --resume");
+  };
+  require_same("--batch-size", asked.batch_size, settings.batch_size);
+  require_same("--lr", asked.learning_rate, settings.learning_rate);
+  require_same("--seed", asked.seed, settings.seed);
+  if (options.said.contains("--data")) require_same("--data", open_source(asked.data).location, settings.data);
+  settings.epochs = asked.epochs;
   return settings;
 }
 

@@ -1,6 +1,8 @@
 // Training the guide's model by a Learner: epochs over the data, a checkpoint and the accuracy on the test set after each.
 #pragma once
 #include <filesystem>
+#include <set>
+#include <string>
 
 #include "examples/guide/settings.hpp"
 #include "kiln/train/output.hpp"
@@ -10,6 +12,8 @@ namespace guide {
 
 struct TrainOptions {
   Settings settings;
+  std::set<std::string> said =
+      {};  // the settings' options that were said, as --lr: a training that goes on must have them so
   std::filesystem::path artifacts = "artifacts/guide";
   bool resume = false;  // go on where the newest checkpoint of `artifacts` is, to the same weights
   Watch watch = {};

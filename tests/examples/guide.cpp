@@ -15,9 +15,11 @@
 #include "examples/guide/infer.hpp"
 #include "examples/guide/model.hpp"
 #include "examples/guide/picture.hpp"
+#include "examples/guide/source.hpp"
 #include "examples/guide/train.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/data/compose/kept.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/train/checkpointer.hpp"
@@ -97,6 +99,33 @@ TEST_F(Guide, ResumesToTheSameBits) {
   rest.resume = true;
   EXPECT_EQ(train(rest, Device::cpu()), whole);
   EXPECT_EQ(weights("whole"), weights("parts"));
+}
+
+TEST_F(Guide, RefusesOtherSettingsWhereItGoesOn) {
+  train(options("others", 1), Device::cpu());
+  const auto refused = [&](const std::string& option, auto change) {
+    TrainOptions rest = options("others", 2);
+    rest.resume = true;
+    rest.said = {option};
+    change(rest.settings);
+    try {
+      train(rest, Device::cpu());
+    } catch (const ConfigError& error) { return std::string(error.message()); }
+    return std::string();
+  };
+  EXPECT_EQ(refused("--lr", [](Settings& s) { s.learning_rate = 0.01; }),
+            "--lr is 0.01, and the training that goes on has 0.001: leave --lr out, or begin anew, without --resume");
+  EXPECT_NE(refused("--seed", [](Settings& s) { s.seed = 3; }).find("--seed is 3"), std::string::npos);
+  EXPECT_NE(refused("--batch-size", [](Settings& s) { s.batch_size = 8; }).find("--batch-size is 8"),
+            std::string::npos);
+  EXPECT_NE(refused("--data", [](Settings& s) { s.data = "digits"; }).find("--data is digits"), std::string::npos);
+  EXPECT_EQ(refused("--lr", [](Settings&) {}), "");  // the same
+}
+
+TEST_F(Guide, DrawsDigitsOnce) {
+  const Source source = open_source("digits");
+  EXPECT_NE(dynamic_cast<const Cached<Image>*>(source.train.get()), nullptr);
+  EXPECT_EQ(source.train->get(3).pixels, Digits({.count = 10, .seed = 1}).get(3).pixels);
 }
 
 TEST_F(Guide, KeepsOneCheckpoint) {
@@ -194,6 +223,27 @@ TEST_F(Guide, TrainsAndInfersFromTheCommandLine) {
   EXPECT_EQ(inferred.status, 0) << inferred.output;
   const std::int64_t guess = infer({.artifacts = artifacts("same"), .image = {}, .index = 7}, Device::cpu());
   EXPECT_NE(inferred.output.find(text("the model says ", guess)), std::string::npos) << inferred.output;
+}
+
+TEST_F(Guide, SaysWhatIsWrongWithAnOption) {
+  const auto said = [&](const std::string& option) {
+    const Outcome outcome = call("--data " + data() + " --artifacts " + artifacts("none").string() + ' ' + option);
+    EXPECT_NE(outcome.status, 0) << option;
+    EXPECT_FALSE(fs::exists(artifacts("none"))) << option;
+    return outcome.output;
+  };
+  for (const char* const wrong : {"nan", "inf", "-inf", "0", "-1", "fast"})
+    EXPECT_NE(said(text("--lr=", wrong)).find(text("--lr: must be a number above 0, got ", wrong)), std::string::npos)
+        << said(text("--lr=", wrong));
+  for (const char* const wrong : {"-1", "1.5", "nan", "99999999999999999999"})
+    EXPECT_NE(said(text("--seed=", wrong)).find(text("--seed: must be a whole number from 0 on, got ", wrong)),
+              std::string::npos)
+        << said(text("--seed=", wrong));
+  call("--data " + data() + " --epochs 1 --batch-size 50 --artifacts " + artifacts("first").string());
+  const Outcome other = call("--resume --lr 0.01 --artifacts " + artifacts("first").string());
+  EXPECT_EQ(other.status, 1);
+  EXPECT_NE(other.output.find("ConfigError: --lr is 0.01, and the training that goes on has 0.001"), std::string::npos)
+      << other.output;
 }
 
 TEST_F(Guide, SaysAtOnceWhereNothingCanBeSaved) {

@@ -98,6 +98,18 @@ TEST(Regression, TrainsAndGoesOnWhereItWas) {
   fs::remove_all(folder);
 }
 
+/// What a training that ended is told where more epochs are asked for, and another who looks on.
+void expect_goes_on(const std::string& program, const std::string& run) {
+  const std::string more = output_of(program + " --web 0 --epochs 4 --run " + run);
+  EXPECT_NE(more.find("going on from " + run + "/checkpoint/step-"), std::string::npos) << more;
+  EXPECT_NE(more.find("epoch 4/4"), std::string::npos) << more;
+  const std::string other = output_of(text("(", program, " --plain --epochs 5 --seed 9 --run ", run, ") 2>&1; true"));
+  EXPECT_NE(other.find("belongs to another configuration: 'own.seed' is 1 there and 9 here; go on with what it was, or "
+                       "begin anew in another directory"),
+            std::string::npos)
+      << other;
+}
+
 TEST(TextClassification, LearnsAndGoesOnWhereItWas) {
   const fs::path folder = fs::temp_directory_path() / text("kiln-texts-", ::getpid());
   fs::create_directories(folder);
@@ -116,6 +128,7 @@ TEST(TextClassification, LearnsAndGoesOnWhereItWas) {
   const std::string again = output_of(program + (folder / "run").string());
   EXPECT_EQ(again.find("valid: loss"), std::string::npos) << again;
   EXPECT_EQ(number_after(again, "right about "), number_after(said, "right about "));
+  expect_goes_on(text(TEXT_CLASSIFICATION_PROGRAM, " --batch 16 --data ", file), (folder / "run").string());
   fs::remove_all(folder);
 }
 
