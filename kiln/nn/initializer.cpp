@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "kiln/core/reflect/reflect.hpp"
 #include "kiln/ops/create/random.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/reduce/order.hpp"
@@ -96,6 +100,37 @@ struct Draw {
   Value operator()(const init::XavierNormal& x) const { return normal_of(xavier(x.gain)); }
 };
 
+/// What is drawn by a number that is none would be none itself.
+void require_number(std::string_view initializer, std::string_view option, double number) {
+  require<ArgumentError>(std::isfinite(number), initializer, ": ", option, " = ", number, " must be finite");
+  const bool is_size = option == "gain" || option == "deviation";
+  require<ArgumentError>(!is_size || number >= 0, initializer, ": ", option, " = ", number, " must not be negative");
+}
+template <class I>
+void require_numbers(const I& options) {
+  [&]<std::size_t... N>(std::index_sequence<N...>) {
+    [[maybe_unused]] const auto fields = reflect::fields(options);
+    [[maybe_unused]] const auto check = [](std::string_view option, auto value) {
+      if constexpr (std::is_floating_point_v<decltype(value)>) require_number(reflect::type_name<I>(), option, value);
+    };
+    (check(reflect::field_names<I>()[N], std::get<N>(fields)), ...);
+  }(std::make_index_sequence<reflect::field_count<I>>());
+}
+void require_range(std::string_view initializer, double low, double high) {
+  require<ArgumentError>(low <= high, initializer, ": low = ", low, " must not be above high = ", high);
+}
+void require_numbers(const init::Uniform& options) {
+  require_number("Uniform", "low", options.low);
+  require_number("Uniform", "high", options.high);
+  require_range("Uniform", options.low, options.high);
+}
+/// Its bounds may be infinite: then there are none.
+void require_numbers(const init::TruncatedNormal& options) {
+  require_range("TruncatedNormal", options.low, options.high);
+  require_number("TruncatedNormal", "mean", options.mean);
+  require_number("TruncatedNormal", "deviation", options.deviation);
+}
+
 }  // namespace
 
 Fans fans_of(const Shape& weight) {
@@ -107,6 +142,7 @@ Fans fans_of(const Shape& weight) {
 
 Value initialize(const Initializer& initializer, const Shape& shape, const Fans& fans, const Device& device) {
   if (Undrawn::is_on()) return expand(full({}, 0, device), shape);
+  std::visit([](const auto& options) { require_numbers(options); }, initializer);
   return std::visit(Draw{shape, fans, device}, initializer);
 }
 

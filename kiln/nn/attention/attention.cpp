@@ -156,6 +156,11 @@ Tensor<3> MultiHeadAttention::recall(const Tensor<3>& x, const KvCache& memory, 
 }
 
 MultiHeadAttention MultiHeadAttentionConfig::init(const Device& device) const {
+  require<ArgumentError>(kv_heads >= 0 && head_width >= 0 && context_width >= 0,
+                         "MultiHeadAttentionConfig: kv_heads = ", kv_heads, ", head_width = ", head_width,
+                         " and context_width = ", context_width, " must not be negative");
+  require<ArgumentError>(softcap >= 0 && std::isfinite(softcap), "MultiHeadAttentionConfig: softcap = ", softcap,
+                         " must be finite and not negative");
   require<ArgumentError>(width > 0 && heads > 0 && (head_width > 0 || width % heads == 0),
                          "MultiHeadAttentionConfig: ", heads, " heads do not divide a width of ", width);
   const std::int64_t head = head_width ? head_width : width / heads, shared = kv_heads ? kv_heads : heads;

@@ -93,6 +93,8 @@ Tensor<3> PositionalEncoding::forward(const Tensor<3>& x, std::int64_t start) co
 }
 
 PositionalEncoding PositionalEncodingConfig::init(const Device& device) const {
+  require<ArgumentError>(base > 0 && std::isfinite(base), "PositionalEncodingConfig: base = ", base,
+                         " must be positive and finite");
   require<ArgumentError>(width > 0 && length > 0, "PositionalEncodingConfig: width = ", width, " and length = ", length,
                          " must be positive");
   return {.table = Tensor<2>(sinusoidal_positions({length, width}, device, base).detach()),

@@ -1,5 +1,7 @@
 #include "kiln/nn/norm/batch_norm.hpp"
 
+#include <cmath>
+
 #include "kiln/nn/norm/sync_batch_norm.hpp"
 #include "kiln/ops/scope/scope.hpp"
 
@@ -24,6 +26,10 @@ Value BatchNorm::apply(const Value& x) const {
 
 BatchNorm BatchNormConfig::init(const Device& device) const {
   require<ArgumentError>(channels > 0, "BatchNormConfig: channels = ", channels, " must be positive");
+  require<ArgumentError>(momentum >= 0 && momentum <= 1, "BatchNormConfig: momentum = ", momentum,
+                         " must lie in [0, 1]");
+  require<ArgumentError>(epsilon >= 0 && std::isfinite(epsilon), "BatchNormConfig: epsilon = ", epsilon,
+                         " must be finite and not negative");
   BatchNorm norm;
   norm.running_mean = Buffer<1>(zeros({channels}, device));
   norm.running_var = Buffer<1>(ones({channels}, device));

@@ -1,5 +1,7 @@
 #include "kiln/nn/norm/group_norm.hpp"
 
+#include <cmath>
+
 #include "kiln/ops/norm/normalization.hpp"
 
 namespace kiln::nn {
@@ -22,6 +24,8 @@ Value GroupNorm::apply(const Value& x) const { return group_norm(x, groups, weig
 
 GroupNorm GroupNormConfig::init(const Device& device) const {
   require<ArgumentError>(channels > 0, "GroupNormConfig: channels = ", channels, " must be positive");
+  require<ArgumentError>(epsilon >= 0 && std::isfinite(epsilon), "GroupNormConfig: epsilon = ", epsilon,
+                         " must be finite and not negative");
   require<ArgumentError>(groups > 0 && channels % groups == 0, "GroupNormConfig: ", groups, " groups do not divide ",
                          channels, " channels");
   GroupNorm norm = made_by<GroupNorm>(*this, device);
@@ -33,6 +37,8 @@ Value InstanceNorm::apply(const Value& x) const { return instance_norm(x, weight
 
 InstanceNorm InstanceNormConfig::init(const Device& device) const {
   require<ArgumentError>(channels > 0, "InstanceNormConfig: channels = ", channels, " must be positive");
+  require<ArgumentError>(epsilon >= 0 && std::isfinite(epsilon), "InstanceNormConfig: epsilon = ", epsilon,
+                         " must be finite and not negative");
   return made_by<InstanceNorm>(*this, device);
 }
 

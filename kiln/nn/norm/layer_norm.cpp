@@ -1,5 +1,7 @@
 #include "kiln/nn/norm/layer_norm.hpp"
 
+#include <cmath>
+
 #include "kiln/ops/norm/normalization.hpp"
 
 namespace kiln::nn {
@@ -11,6 +13,8 @@ Value LayerNorm::apply(const Value& x) const {
 
 LayerNorm LayerNormConfig::init(const Device& device) const {
   require<ArgumentError>(size > 0, "LayerNormConfig: size = ", size, " must be positive");
+  require<ArgumentError>(epsilon >= 0 && std::isfinite(epsilon), "LayerNormConfig: epsilon = ", epsilon,
+                         " must be finite and not negative");
   LayerNorm norm;
   norm.epsilon = epsilon;
   if (affine) norm.weight = Param<1>(ones({size}, device));
@@ -22,6 +26,8 @@ Value RmsNorm::apply(const Value& x) const { return rms_norm(x, weight.value(), 
 
 RmsNorm RmsNormConfig::init(const Device& device) const {
   require<ArgumentError>(size > 0, "RmsNormConfig: size = ", size, " must be positive");
+  require<ArgumentError>(epsilon >= 0 && std::isfinite(epsilon), "RmsNormConfig: epsilon = ", epsilon,
+                         " must be finite and not negative");
   return {.weight = Param<1>(ones({size}, device)), .epsilon = epsilon};
 }
 

@@ -55,6 +55,10 @@ struct ConvLstmConfig {
 
   /// Both convolutions are padded such that sizes are kept, or divided by the stride and rounded up. Throws as ConvConfig.
   ConvLstm<N> init(const Device& device) const {
+    require<ArgumentError>(in > 0 && hidden > 0, "ConvLstmConfig: in = ", in, " and hidden = ", hidden,
+                           " must be positive");
+    for (const std::int64_t size : hidden_kernel)
+      require<ArgumentError>(size > 0, "ConvLstmConfig: hidden_kernel = ", size, " must be positive");
     const auto conv = [&](std::int64_t from, const Spatial& sizes) {
       return ConvConfig<N>{.in = from, .out = 4 * hidden, .kernel = sizes, .same = true, .initializer = initializer};
     };

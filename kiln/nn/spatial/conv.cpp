@@ -99,6 +99,8 @@ ConvTranspose<N> ConvTransposeConfig<N>::init(const Device& device) const {
   const ConvOptions options = complete(layer, *this, N);
   auto result = filled<ConvTranspose<N>>(*this, options, weight_shape(layer, in, out / groups, kernel, N), device);
   result.result_padding = per_dimension(layer, "result_padding", result_padding, N, 0);
+  for (const std::int64_t size : result.result_padding)
+    require<ArgumentError>(size >= 0, layer, ": result_padding = ", size, " must not be negative");
   return result;
 }
 

@@ -62,6 +62,8 @@ MixtureResult MixtureOfExperts::mix(const Tensor<2>& x) const {
 MixtureOfExperts MixtureOfExpertsConfig::init(const Device& device) const {
   require<ArgumentError>(asked > 0 && asked <= experts, "MixtureOfExpertsConfig: ", asked, " of ", experts,
                          " experts cannot be asked");
+  require<ArgumentError>(expert.width > 0, "MixtureOfExpertsConfig: the experts' width = ", expert.width,
+                         " must be positive");
   MixtureOfExperts module;
   module.router = LinearConfig{.in = expert.width, .out = experts, .bias = false}.init(device);
   for (std::int64_t i = 0; i < experts; ++i) module.experts.push_back(expert.init(device));
