@@ -60,7 +60,8 @@ void learn(const Run& run) {
   };
   AdamW optimizer = AdamWConfig{.weight_decay = 0.05}.init(model);
   Learner learner(std::move(model), std::move(optimizer), step, {.epochs = run.epochs, .seed = run.seed});
-  learner.schedule(CosineConfig{.peak = run.rate, .warmup = 20, .steps = run.epochs * train_loader.size()});
+  const std::int64_t steps = run.epochs * train_loader.size(), warmup = std::min<std::int64_t>(20, steps / 10);
+  learner.schedule(CosineConfig{.peak = run.rate, .warmup = warmup, .steps = steps});
   learner.metric(metric::Accuracy{}).train_metric(metric::ItemsPerSecond{});
   watch(learner, {run.plain, run.web});
   if (run.run) {

@@ -53,8 +53,8 @@ void learn(const Run& run) {
   };
   AdamW optimizer = AdamWConfig{.weight_decay = 0.01}.init(model, {.clip = {.global_norm = 1}});
   Learner learner(std::move(model), std::move(optimizer), step, {.epochs = run.epochs, .seed = run.seed});
-  learner.schedule(
-      CosineConfig{.peak = run.rate, .warmup = train_loader.size(), .steps = run.epochs * train_loader.size()});
+  const std::int64_t epoch = train_loader.size(), warmup = run.epochs > 1 ? epoch : epoch / 10;
+  learner.schedule(CosineConfig{.peak = run.rate, .warmup = warmup, .steps = run.epochs * epoch});
   learner.metric(metric::Accuracy{}).valid_metric(metric::FBeta{}, "f1");
   learner.train_metric(metric::ItemsPerSecond{});
   watch(learner, {run.plain, run.web});

