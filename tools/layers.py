@@ -15,8 +15,9 @@ LAYERS = [
     ["autodiff", "fusion", "backend", "collective"],
     ["tensor"],
     ["nn"],
-    ["optim", "data", "store", "onnx", "vision", "rl"],
+    ["optim", "data", "store", "onnx", "vision"],
     ["train"],
+    ["rl"],
 ]
 HEIGHT = {folder: height for height, row in enumerate(LAYERS) for folder in row}
 FACADE, OP_TABLE = pathlib.Path("kiln/kiln.hpp"), pathlib.Path("kiln/ops/op.hpp")

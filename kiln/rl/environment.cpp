@@ -1,0 +1,81 @@
+#include "kiln/rl/environment.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::rl {
+namespace {
+
+constexpr std::size_t kOwnNumbers = 4;  // two halves of the seed, the draws, whether an episode is under way
+
+}  // namespace
+
+Environment::Environment(std::string name, Space observations, Space actions)
+    : name_(std::move(name)), observations_(std::move(observations)), actions_(std::move(actions)) {}
+
+void Environment::seed(std::uint64_t seed) {
+  draws_ = {seed, 0};
+  running_ = false;
+  seeded();
+}
+
+void Environment::require_seen(std::span<const float> observation) const {
+  for (std::size_t i = 0; i < observation.size(); ++i)
+    require<DataError>(!std::isnan(observation[i]), name_, ": number ", i, " of what it shows is NaN");
+}
+
+void Environment::reset(std::span<float> observation) {
+  require<ShapeError>(observation.size() == static_cast<std::size_t>(observations_.size()), name_, " shows ",
+                      observations_.size(), " numbers; there is room for ", observation.size());
+  running_ = false;
+  begin(observation);
+  require_seen(observation);
+  running_ = true;
+}
+
+Outcome Environment::step(std::span<const float> action, std::span<float> observation) {
+  require<ArgumentError>(running_, name_, ": no episode is under way: call reset() first");
+  require<ShapeError>(observation.size() == static_cast<std::size_t>(observations_.size()), name_, " shows ",
+                      observations_.size(), " numbers; there is room for ", observation.size());
+  if (!actions_.contains(action)) actions_.require(name_ + ": action", action);
+  running_ = false;  // should advance() throw
+  const Outcome outcome = advance(action, observation);
+  require<DataError>(!std::isnan(outcome.reward), name_, ": the reward is NaN");
+  require_seen(observation);
+  running_ = !outcome.over();
+  return outcome;
+}
+
+Picture Environment::render() const { return picture(); }
+Picture Environment::picture() const {
+  fail<ArgumentError>(name_, " has no picture: an environment draws one in picture()");
+}
+
+std::vector<double> Environment::state() const {
+  std::vector<double> state = {static_cast<double>(draws_.seed >> 32), static_cast<double>(draws_.seed & 0xffffffff),
+                               static_cast<double>(draws_.drawn), running_ ? 1.0 : 0.0};
+  const std::vector<double> own = numbers();
+  state.insert(state.end(), own.begin(), own.end());
+  return state;
+}
+
+void Environment::set_state(std::span<const double> state) {
+  const auto whole = [](double number, double limit) {
+    return number >= 0 && number < limit && std::trunc(number) == number;
+  };
+  require<DataError>(state.size() >= kOwnNumbers && whole(state[0], 0x1p32) && whole(state[1], 0x1p32) &&
+                         whole(state[2], 0x1p53) && whole(state[3], 2) && take(state.subspan(kOwnNumbers)),
+                     name_, ": these ", state.size(), " numbers are no state of it");
+  draws_ = {static_cast<std::uint64_t>(state[0]) << 32 | static_cast<std::uint64_t>(state[1]),
+            static_cast<std::uint64_t>(state[2])};
+  running_ = state[3] != 0;
+}
+
+std::vector<double> Environment::numbers() const {
+  fail<ArgumentError>(name_, " does not say its state: an environment that is to be saved has numbers() and take()");
+}
+bool Environment::take(std::span<const double>) { return false; }
+
+}  // namespace kiln::rl
