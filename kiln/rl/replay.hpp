@@ -1,0 +1,114 @@
+// What an agent has lived through, to learn from again and again: transitions in a ring, drawn uniformly or by priority.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kiln/core/tensor_data.hpp"
+#include "kiln/rl/vector_environment.hpp"
+
+namespace kiln::rl {
+
+struct ReplayConfig {
+  std::int64_t capacity = 100'000;  // transitions; the oldest one makes room
+  std::int64_t steps = 1;           // of a transition, whose rewards are summed (Sutton, "TD learning", 1988)
+  double discount = 0.99;           // of a reward, for each step that it lies ahead
+  /// How much priorities count (Schaul et al., "Prioritized experience replay", 2016): at 0 all are drawn alike, at 1 in
+  /// proportion to their errors.
+  double priority = 0;
+  double correction = 0.4;  // how far the weights of a sample undo that, 0 to 1
+
+  /// Throws ArgumentError.
+  void check() const;
+};
+
+/// Transitions as tensors of float32 with a row for each.
+struct Transitions {
+  TensorData observations, actions;  // [n, numbers of the space]
+  TensorData rewards;                // [n]: the discounted sum over the steps
+  TensorData next_observations;      // what followed the last step
+  TensorData discounts;              // [n]: what the value of next_observations counts; 0 where the episode terminated
+  TensorData weights;                // [n], at most 1: what each counts in a loss; 1 where all are drawn alike
+  std::vector<std::int64_t> places;  // in the buffer, for set_errors()
+};
+
+/// Numbers, their sum, and where in it a part of the sum lies: all in the logarithm of their count.
+class SumTree {
+ public:
+  explicit SumTree(std::size_t count);
+  void set(std::size_t i, double number);
+  double at(std::size_t i) const { return sums_[leaves_ + i]; }
+  double sum() const { return sums_[1]; }
+  /// The first number whose sum with those before it is above `part`; the last one above 0 for a part of the whole sum.
+  std::size_t find(double part) const;
+
+ private:
+  std::size_t leaves_;
+  std::vector<double> sums_;  // node i has the sum of 2 i and 2 i + 1
+};
+
+class Replay {
+ public:
+  /// For so many environments with these spaces. All memory is taken at once. Throws ArgumentError, and MemoryError where
+  /// there is not as much.
+  Replay(const ReplayConfig& config, const VectorEnvironment& worlds);
+
+  /// A step of all environments, that has led to what `worlds` holds now. `observations` are those of before it. Throws
+  /// ShapeError for other sizes.
+  void add(std::span<const float> observations, std::span<const float> actions, const VectorEnvironment& worlds);
+
+  /// So many, drawn with replacement. Throws ArgumentError while the buffer is empty, or for less than one.
+  Transitions sample(std::int64_t count, Draws& draws);
+  /// The errors of a sample, whose magnitudes become priorities; what is new has the highest one so far. Does nothing where
+  /// priorities do not count. Throws ArgumentError for places outside the buffer, or errors that are not finite.
+  void set_errors(std::span<const std::int64_t> places, std::span<const float> errors);
+
+  std::int64_t size() const { return size_; }
+  const ReplayConfig& config() const { return config_; }
+
+  /// Calls f(name, part) for what a record of the buffer holds. What a record has of a buffer of another size is refused by
+  /// the next add() or sample(): DataError.
+  template <class F>
+  void visit_state(F&& f) {
+    visit(*this, f);
+    tree_is_built_ = false;  // as priorities may be others now
+  }
+  template <class F>
+  void visit_state(F&& f) const {
+    visit(*this, f);
+  }
+
+ private:
+  template <class Self, class F>
+  static void visit(Self& self, F&& f) {
+    f(std::string("observations"), self.observations_);
+    f(std::string("actions"), self.actions_);
+    f(std::string("rewards"), self.rewards_);
+    f(std::string("next_observations"), self.nexts_);
+    f(std::string("discounts"), self.discounts_);
+    f(std::string("priorities"), self.priorities_);
+    f(std::string("open"), self.open_);
+    f(std::string("open_counts"), self.open_counts_);
+    f(std::string("highest"), self.highest_);
+    f(std::string("size"), self.size_);
+    f(std::string("next"), self.next_);
+  }
+  void require_sound() const;
+  void build_tree();
+  /// Makes a transition of all the open steps of an environment, and lets go of the oldest one.
+  void close_oldest(std::size_t environment, std::span<const float> next, bool terminated);
+
+  ReplayConfig config_;
+  std::string name_;
+  std::size_t environments_, seen_, acted_;  // numbers of an observation and of an action
+  std::vector<float> observations_, actions_, rewards_, nexts_, discounts_;
+  std::vector<double> priorities_;  // to the power of config.priority; none where they do not count
+  std::vector<float> open_;         // of each environment up to `steps` steps: observation, action, reward
+  std::vector<std::int64_t> open_counts_;
+  double highest_ = 1;
+  std::int64_t size_ = 0, next_ = 0;
+  SumTree tree_;
+  bool tree_is_built_ = true;
+};
+
+}  // namespace kiln::rl

@@ -1,0 +1,69 @@
+// What an agent has just lived through, to learn from once: some steps of several environments, and by how much each
+// action was better than expected.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "kiln/core/tensor_data.hpp"
+#include "kiln/rl/vector_environment.hpp"
+
+namespace kiln::rl {
+
+/// Steps of several environments, [steps, environments] each, as generalised advantages take them.
+struct ValuedSteps {
+  std::span<const double> rewards;
+  std::span<const double> values;       // of the state before the step
+  std::span<const double> next_values;  // of the state after it; what an episode that terminated has there is not read
+  std::span<const Outcome> outcomes;
+};
+/// A_t = d_t + discount * decay * A_t+1 with d_t = reward + discount * next value - value, [steps, environments]. The sum
+/// ends with an episode; a truncated one has the value of its last state, a terminated one none (Schulman et al.,
+/// "High-dimensional continuous control using generalized advantage estimation", 2016). Throws ShapeError where the lists
+/// are of different lengths, or those no multiple of `environments`.
+std::vector<double> generalized_advantages(const ValuedSteps& steps, std::size_t environments, double discount,
+                                           double decay);
+
+struct RolloutConfig {
+  std::int64_t steps = 128;  // of each environment
+  double discount = 0.99;    // of a reward, for each step that it lies ahead
+  double decay = 0.95;       // of generalised advantages: 0 looks one step ahead, 1 to the end
+
+  /// Throws ArgumentError.
+  void check() const;
+};
+
+/// Rows of float32, one for each step of each environment: those of the first step first.
+struct Experience {
+  TensorData observations, actions;  // [n, numbers of the space]
+  TensorData log_probabilities;      // [n]: of the actions, when they were chosen
+  TensorData values;                 // [n]: of the states, when the actions were chosen
+  TensorData advantages, returns;    // [n]: returns are advantages + values
+};
+
+class Rollout {
+ public:
+  /// Throws ArgumentError.
+  Rollout(const RolloutConfig& config, const VectorEnvironment& worlds);
+
+  /// A step of all environments, that has led to what `worlds` holds now: `values` are of the states before it, whose
+  /// observations are given, `next_values` of final_observations(). Throws ShapeError for other sizes, ArgumentError where
+  /// the rollout is full.
+  void add(std::span<const float> observations, std::span<const float> actions,
+           std::span<const float> log_probabilities, std::span<const float> values, std::span<const float> next_values,
+           const VectorEnvironment& worlds);
+  bool full() const { return count_ == config_.steps; }
+  /// All of it; the rollout begins anew. Throws ArgumentError where it is empty.
+  Experience take();
+
+  const RolloutConfig& config() const { return config_; }
+
+ private:
+  RolloutConfig config_;
+  std::size_t environments_, seen_, acted_;
+  std::int64_t count_ = 0;
+  std::vector<float> observations_, actions_, log_probabilities_;
+  std::vector<double> rewards_, values_, next_values_;
+  std::vector<Outcome> outcomes_;
+};
+
+}  // namespace kiln::rl

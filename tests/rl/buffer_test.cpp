@@ -1,0 +1,268 @@
+// Buffers beside loops in double.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/rl/environments/environments.hpp"
+#include "kiln/rl/replay.hpp"
+#include "kiln/rl/rollout.hpp"
+#include "kiln/rl/wrappers.hpp"
+#include "kiln/store/record/anything.hpp"
+
+namespace kiln::rl {
+namespace {
+
+template <class F>
+std::string said(F f) {
+  try {
+    f();
+  } catch (const Error& error) { return error.what(); }
+  return "nothing";
+}
+
+/// A step of every environment, as a test remembers it.
+struct Lived {
+  std::vector<float> observations, actions, finals;
+  std::vector<Outcome> outcomes;
+};
+
+/// Plays at random, and hands each step to `heard` before the environments go on.
+template <class F>
+std::vector<Lived> play(VectorEnvironment& worlds, int steps, Draws& draws, F heard) {
+  std::vector<Lived> lived;
+  for (int step = 0; step < steps; ++step) {
+    Lived now;
+    now.observations.assign(worlds.observations().begin(), worlds.observations().end());
+    const auto size = static_cast<std::size_t>(worlds.action_space().size());
+    now.actions.resize(worlds.count() * size);
+    for (std::size_t i = 0; i < worlds.count(); ++i)
+      worlds.action_space().sample(draws, std::span(now.actions).subspan(i * size, size));
+    worlds.step(now.actions);
+    now.finals.assign(worlds.final_observations().begin(), worlds.final_observations().end());
+    now.outcomes.assign(worlds.outcomes().begin(), worlds.outcomes().end());
+    heard(now);
+    lived.push_back(std::move(now));
+  }
+  return lived;
+}
+
+TEST(Replay, HasTheDiscountedSumsOfItsSteps) {
+  for (const std::int64_t steps : {1, 3, 7}) {
+    SCOPED_TRACE(steps);
+    // Episodes that end (a pole that falls within some 20 steps) and such that are cut off.
+    VectorEnvironment worlds([] { return limited(cart_pole(), 13); }, 3, 5);
+    Replay replay({.capacity = 4096, .steps = steps, .discount = 0.9}, worlds);
+    Draws draws{2, 0};
+    const std::vector<Lived> lived =
+        play(worlds, 60, draws, [&](const Lived& now) { replay.add(now.observations, now.actions, worlds); });
+
+    // Every transition by the definition, under its first observation's bytes.
+    struct Row {
+      double reward, discount;
+      std::vector<float> next;
+      float action;
+    };
+    std::map<std::vector<float>, Row> expected;
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t t = 0; t < lived.size(); ++t) {
+        const auto part = [i](const std::vector<float>& all) {
+          return std::vector<float>(all.begin() + static_cast<std::ptrdiff_t>(4 * i),
+                                    all.begin() + static_cast<std::ptrdiff_t>(4 * i + 4));
+        };
+        Row row{0, 1, {}, lived[t].actions[i]};
+        std::size_t last = t;
+        bool whole = false;
+        for (std::int64_t k = 0; k < steps && last < lived.size(); ++k, ++last) {
+          row.reward += std::pow(0.9, k) * lived[last].outcomes[i].reward;
+          row.discount = std::pow(0.9, k + 1);
+          row.next = part(lived[last].finals);
+          if (lived[last].outcomes[i].terminated) row.discount = 0;
+          whole = k == steps - 1 || lived[last].outcomes[i].over();
+          if (whole) break;
+        }
+        if (whole) expected[part(lived[t].observations)] = row;
+      }
+    EXPECT_EQ(replay.size(), static_cast<std::int64_t>(expected.size()));
+
+    const Transitions sample = replay.sample(3000, draws);
+    std::map<std::vector<float>, int> seen;
+    for (std::size_t i = 0; i < 3000; ++i) {
+      const auto row = [i](const TensorData& data) {
+        const std::span<const float> all = data.as<float>();
+        return std::vector<float>(all.begin() + static_cast<std::ptrdiff_t>(4 * i),
+                                  all.begin() + static_cast<std::ptrdiff_t>(4 * i + 4));
+      };
+      const auto found = expected.find(row(sample.observations));
+      ASSERT_NE(found, expected.end());
+      ++seen[found->first];
+      EXPECT_NEAR(sample.rewards.as<float>()[i], found->second.reward, 1e-5);
+      EXPECT_NEAR(sample.discounts.as<float>()[i], found->second.discount, 1e-6);
+      EXPECT_EQ(row(sample.next_observations), found->second.next);
+      EXPECT_EQ(sample.actions.as<float>()[i], found->second.action);
+      EXPECT_EQ(sample.weights.as<float>()[i], 1);
+    }
+    EXPECT_EQ(seen.size(), expected.size()) << "3000 draws of some 180 miss none but with probability 1e-5";
+  }
+}
+
+TEST(Replay, ForgetsTheOldest) {
+  VectorEnvironment worlds([] { return pendulum(); }, 1, 1);
+  Replay replay({.capacity = 5}, worlds);
+  Draws draws{1, 0};
+  const std::vector<Lived> lived =
+      play(worlds, 12, draws, [&](const Lived& now) { replay.add(now.observations, now.actions, worlds); });
+  EXPECT_EQ(replay.size(), 5);
+  const Transitions sample = replay.sample(400, draws);
+  std::map<float, int> seen;
+  for (const float action : sample.actions.as<float>()) ++seen[action];
+  EXPECT_EQ(seen.size(), 5u);
+  for (std::size_t t = 7; t < 12; ++t) EXPECT_GT(seen[lived[t].actions[0]], 40) << "step " << t;
+}
+
+TEST(Replay, DrawsByPriority) {
+  VectorEnvironment worlds([] { return pendulum(); }, 1, 1);
+  const double alpha = 0.6, beta = 0.4;
+  Replay replay({.capacity = 11, .priority = alpha, .correction = beta}, worlds);
+  Draws draws{3, 0};
+  play(worlds, 9, draws, [&](const Lived& now) { replay.add(now.observations, now.actions, worlds); });
+  const std::vector<std::int64_t> places = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<float> errors = {0.1f, -2, 0, 5, 1, 1, 1, -0.5f, 3};
+  replay.set_errors(places, errors);
+  double sum = 0;
+  std::vector<double> probabilities;
+  for (const float error : errors) sum += probabilities.emplace_back(std::pow(std::abs(double(error)) + 1e-6, alpha));
+  for (double& probability : probabilities) probability /= sum;
+
+  constexpr int kDraws = 40000;
+  const Transitions sample = replay.sample(kDraws, draws);
+  std::vector<double> share(9);
+  double rarest = 0;  // its weight, by which all are divided
+  for (const std::int64_t place : sample.places) {
+    ASSERT_LT(place, 9);
+    share[static_cast<std::size_t>(place)] += 1.0 / kDraws;
+    rarest = std::max(rarest, std::pow(9 * probabilities[static_cast<std::size_t>(place)], -beta));
+  }
+  for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(share[i], probabilities[i], 0.002) << "place " << i;
+  for (std::size_t i = 0; i < kDraws; i += 97)
+    EXPECT_NEAR(sample.weights.as<float>()[i],
+                std::pow(9 * probabilities[static_cast<std::size_t>(sample.places[i])], -beta) / rarest, 1e-5);
+
+  // What is new is drawn as the worst so far, 5, until its error is known.
+  play(worlds, 1, draws, [&](const Lived& now) { replay.add(now.observations, now.actions, worlds); });
+  const double newest = std::pow(5 + 1e-6, alpha), all = sum + newest;
+  double found = 0;
+  for (const std::int64_t place : replay.sample(kDraws, draws).places) found += place == 9 ? 1.0 / kDraws : 0;
+  EXPECT_NEAR(found, newest / all, 0.003);
+}
+
+TEST(Replay, GoesOnFromARecord) {
+  const std::string path = testing::TempDir() + "kiln_replay.kiln";
+  const auto make = [] { return limited(cart_pole(), 9); };
+  const ReplayConfig config{.capacity = 50, .steps = 3, .priority = 0.5};
+  VectorEnvironment worlds(make, 2, 1);
+  Replay replay(config, worlds), loaded(config, worlds), other({.capacity = 49, .steps = 3, .priority = 0.5}, worlds);
+  Draws draws{5, 0}, again{5, 0};
+  const auto add = [&](const Lived& now) { replay.add(now.observations, now.actions, worlds); };
+  play(worlds, 40, draws, add);
+  replay.set_errors(std::vector<std::int64_t>{3, 7}, std::vector<float>{9, 0.1f});
+  save_record(replay, path);
+  load_record(loaded, path);
+  play(worlds, 20, again = draws, [&](const Lived& now) {
+    add(now);
+    loaded.add(now.observations, now.actions, worlds);
+  });
+  draws = again = {8, 0};
+  const Transitions one = replay.sample(64, draws), two = loaded.sample(64, again);
+  EXPECT_EQ(one.places, two.places);
+  EXPECT_EQ(one.rewards.to_vector<float>(), two.rewards.to_vector<float>());
+  EXPECT_EQ(one.observations.to_vector<float>(), two.observations.to_vector<float>());
+  EXPECT_EQ(one.weights.to_vector<float>(), two.weights.to_vector<float>());
+
+  load_record(other, path);
+  EXPECT_EQ(said([&] { (void)other.sample(1, draws); }),
+            "DataError: Replay: what was loaded is of another buffer than one of 49 transitions of CartPole");
+  std::filesystem::remove(path);
+}
+
+TEST(Replay, SaysWhatIsWrong) {
+  VectorEnvironment worlds([] { return cart_pole(); }, 2, 1), others([] { return pendulum(); }, 2, 1);
+  Replay replay({.capacity = 8, .priority = 1}, worlds);
+  Draws draws;
+  EXPECT_EQ(said([&] { (void)replay.sample(1, draws); }),
+            "ArgumentError: Replay: the buffer is empty: add() something before sample()");
+  EXPECT_THAT(said([&] { (void)replay.sample(0, draws); }), testing::HasSubstr("a sample of 0"));
+  EXPECT_THAT(said([&] { replay.add(others.observations(), std::vector<float>(2), others); }),
+              testing::HasSubstr("Replay: takes 2 environments with observations of 4"));
+  play(worlds, 1, draws, [&](const Lived& now) { replay.add(now.observations, now.actions, worlds); });
+  EXPECT_THAT(said([&] { replay.set_errors(std::vector<std::int64_t>{2}, std::vector<float>{1}); }),
+              testing::HasSubstr("place 2 of a buffer of 2"));
+  EXPECT_THAT(said([&] { replay.set_errors(std::vector<std::int64_t>{0}, std::vector<float>{NAN}); }),
+              testing::HasSubstr("the error of transition 0 is nan"));
+  EXPECT_THAT(said([&] { Replay({.capacity = std::int64_t{1} << 40}, worlds); }),
+              testing::AllOf(testing::HasSubstr("MemoryError"), testing::HasSubstr("choose a smaller capacity")));
+  EXPECT_THAT(said([&] { Replay({.capacity = 0}, worlds); }), testing::HasSubstr("capacity = 0"));
+  EXPECT_THAT(said([&] { Replay({.steps = 0}, worlds); }), testing::HasSubstr("steps = 0"));
+  EXPECT_THAT(said([&] { Replay({.discount = NAN}, worlds); }), testing::HasSubstr("discount = nan"));
+  EXPECT_THAT(said([&] { Replay({.priority = -1}, worlds); }), testing::HasSubstr("priority = -1"));
+  EXPECT_THAT(said([&] { Replay({.correction = 2}, worlds); }), testing::HasSubstr("correction = 2"));
+}
+
+TEST(Rollout, HasGeneralizedAdvantages) {
+  constexpr std::size_t kSteps = 40, kWorlds = 3;
+  VectorEnvironment worlds([] { return limited(cart_pole(), 11); }, kWorlds, 5);
+  Rollout rollout({.steps = kSteps, .discount = 0.97, .decay = 0.9}, worlds);
+  Draws draws{2, 0};
+  std::vector<std::vector<float>> values, nexts;
+  const std::vector<Lived> lived = play(worlds, kSteps, draws, [&](const Lived& now) {
+    EXPECT_FALSE(rollout.full());
+    values.emplace_back(), nexts.emplace_back();
+    std::vector<float> log_probabilities(kWorlds, -0.7f);
+    for (std::size_t i = 0; i < kWorlds; ++i) {
+      values.back().push_back(static_cast<float>(draws.uniform(-3, 3)));
+      nexts.back().push_back(static_cast<float>(draws.uniform(-3, 3)));
+    }
+    rollout.add(now.observations, now.actions, log_probabilities, values.back(), nexts.back(), worlds);
+  });
+  ASSERT_TRUE(rollout.full());
+  EXPECT_THAT(said([&] {
+                rollout.add(worlds.observations(), std::vector<float>(kWorlds), values[0], values[0], nexts[0], worlds);
+              }),
+              testing::HasSubstr("Rollout: has its 40 steps: take() them first"));
+  const Experience experience = rollout.take();
+  EXPECT_FALSE(rollout.full());
+  int terminated = 0, truncated = 0;
+  for (std::size_t i = 0; i < kWorlds; ++i)
+    for (std::size_t t = 0; t < kSteps; ++t) {
+      // The sum as the paper has it: (discount decay)^k times the surprise k steps ahead, to the episode's end.
+      double expected = 0;
+      for (std::size_t k = t; k < kSteps; ++k) {
+        const Outcome& outcome = lived[k].outcomes[i];
+        const double after = outcome.terminated ? 0 : 0.97 * static_cast<double>(nexts[k][i]);
+        expected += std::pow(0.97 * 0.9, static_cast<double>(k - t)) *
+                    (outcome.reward + after - static_cast<double>(values[k][i]));
+        if (outcome.over()) break;
+      }
+      terminated += lived[t].outcomes[i].terminated;
+      truncated += lived[t].outcomes[i].truncated;
+      const std::size_t row = t * kWorlds + i;
+      EXPECT_NEAR(experience.advantages.as<float>()[row], expected, 1e-5);
+      EXPECT_NEAR(experience.returns.as<float>()[row], expected + static_cast<double>(values[t][i]), 1e-5);
+      EXPECT_EQ(experience.actions.as<float>()[row], lived[t].actions[i]);
+      EXPECT_EQ(experience.observations.as<float>()[4 * row + 3], lived[t].observations[4 * i + 3]);
+      EXPECT_EQ(experience.log_probabilities.as<float>()[row], -0.7f);
+    }
+  EXPECT_GT(terminated, 0);
+  EXPECT_GT(truncated, 0);
+  EXPECT_THAT(said([&] { (void)rollout.take(); }), testing::HasSubstr("Rollout: is empty"));
+  EXPECT_THAT(said([&] { Rollout({.steps = 0}, worlds); }), testing::HasSubstr("steps = 0"));
+  EXPECT_THAT(said([&] { Rollout({.decay = 1.5}, worlds); }), testing::HasSubstr("decay = 1.5"));
+  EXPECT_THAT(said([&] { Rollout({.discount = -1}, worlds); }), testing::HasSubstr("discount = -1"));
+  EXPECT_THAT(said([] { (void)generalized_advantages({}, 0, 1, 1); }), testing::HasSubstr("0 environments"));
+}
+
+}  // namespace
+}  // namespace kiln::rl
