@@ -1,6 +1,6 @@
 #include "kiln/rl/rollout.hpp"
 
-#include <utility>
+#include <algorithm>
 
 #include "kiln/core/error/error.hpp"
 
@@ -33,54 +33,99 @@ void RolloutConfig::check() const {
 
 Rollout::Rollout(const RolloutConfig& config, const VectorEnvironment& worlds)
     : config_((config.check(), config)),
+      name_(worlds.environment(0).name()),
       environments_(worlds.count()),
       seen_(static_cast<std::size_t>(worlds.observation_space().size())),
       acted_(static_cast<std::size_t>(worlds.action_space().size())) {}
 
+void Rollout::require_sound() const {
+  const std::size_t rows = environments_ * static_cast<std::size_t>(std::max<std::int64_t>(count_, 0));
+  require<DataError>(0 <= count_ && count_ <= config_.steps && observations_.size() == rows * seen_ &&
+                         actions_.size() == rows * acted_ && finals_.size() == rows * seen_ &&
+                         rewards_.size() == rows && ends_.size() == rows,
+                     "Rollout: what was loaded is of another rollout than one of ", config_.steps, " steps of ",
+                     environments_, " times ", name_);
+}
+
 void Rollout::add(std::span<const float> observations, std::span<const float> actions,
-                  std::span<const float> log_probabilities, std::span<const float> values,
-                  std::span<const float> next_values, const VectorEnvironment& worlds) {
+                  const VectorEnvironment& worlds) {
+  require_sound();
   require<ArgumentError>(!full(), "Rollout: has its ", config_.steps, " steps: take() them first");
-  const std::size_t n = environments_;
-  require<ShapeError>(worlds.count() == n && observations.size() == n * seen_ && actions.size() == n * acted_ &&
-                          log_probabilities.size() == n && values.size() == n && next_values.size() == n,
-                      "Rollout: takes ", n, " environments with observations of ", seen_, " and actions of ", acted_,
-                      " numbers, and of each a log probability and two values; got ", worlds.count(), " with ",
-                      observations.size(), " and ", actions.size(), " in all, ", log_probabilities.size(), ", ",
-                      values.size(), " and ", next_values.size());
-  observations_.insert(observations_.end(), observations.begin(), observations.end());
-  actions_.insert(actions_.end(), actions.begin(), actions.end());
-  log_probabilities_.insert(log_probabilities_.end(), log_probabilities.begin(), log_probabilities.end());
-  values_.insert(values_.end(), values.begin(), values.end());
-  next_values_.insert(next_values_.end(), next_values.begin(), next_values.end());
-  outcomes_.insert(outcomes_.end(), worlds.outcomes().begin(), worlds.outcomes().end());
-  for (const Outcome& outcome : worlds.outcomes()) rewards_.push_back(outcome.reward);
+  require<ShapeError>(
+      worlds.count() == environments_ && observations.size() == environments_ * seen_ &&
+          actions.size() == environments_ * acted_ && worlds.final_observations().size() == observations.size(),
+      "Rollout: takes ", environments_, " environments with observations of ", seen_, " and actions of ", acted_,
+      " numbers, got ", worlds.count(), " with ", observations.size(), " and ", actions.size(), " in all");
+  const auto append = [](std::vector<float>& list, std::span<const float> numbers) {
+    list.insert(list.end(), numbers.begin(), numbers.end());
+  };
+  append(observations_, observations);
+  append(actions_, actions);
+  append(finals_, worlds.final_observations());
+  for (const Outcome& outcome : worlds.outcomes()) {
+    rewards_.push_back(outcome.reward);
+    ends_.push_back(outcome.terminated ? 1 : outcome.truncated ? 2 : 0);
+  }
   ++count_;
 }
 
-Experience Rollout::take() {
+void Rollout::clear() {
+  count_ = 0;
+  for (std::vector<float>* const list : {&observations_, &actions_, &finals_}) list->clear();
+  rewards_.clear();
+  ends_.clear();
+}
+
+Experience Rollout::take(ValueOf value_of) {
+  require_sound();
   require<ArgumentError>(count_ > 0, "Rollout: is empty: add() something before take()");
-  const std::vector<double> advantages = generalized_advantages({rewards_, values_, next_values_, outcomes_},
+  const std::size_t rows = rewards_.size();
+  const auto table = [](const std::vector<float>& numbers, std::size_t size) {
+    return TensorData::of<float>({static_cast<std::int64_t>(numbers.size() / size), static_cast<std::int64_t>(size)},
+                                 numbers);
+  };
+  const auto valued = [&](const TensorData& observations) {
+    std::vector<float> values = value_of(observations);
+    require<ShapeError>(values.size() == static_cast<std::size_t>(observations.shape()[0]), "Rollout: ", values.size(),
+                        " values of ", observations.shape()[0], " states");
+    return values;
+  };
+  Experience experience{table(observations_, seen_), table(actions_, acted_), {}, {}, {}};
+  const std::vector<float> values = valued(experience.observations);
+
+  // What follows a step is the state of the next one, unless the episode or the rollout ends there.
+  std::vector<float> last_seen;
+  std::vector<std::size_t> last_rows;
+  std::vector<double> next_values(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (ends_[i] == 0 && i + environments_ < rows) {
+      next_values[i] = values[i + environments_];
+    } else if (ends_[i] != 1) {
+      last_rows.push_back(i);
+      last_seen.insert(last_seen.end(), finals_.begin() + static_cast<std::ptrdiff_t>(i * seen_),
+                       finals_.begin() + static_cast<std::ptrdiff_t>((i + 1) * seen_));
+    }
+  }
+  if (!last_rows.empty()) {
+    const std::vector<float> last_values = valued(table(last_seen, seen_));
+    for (std::size_t i = 0; i < last_rows.size(); ++i) next_values[last_rows[i]] = last_values[i];
+  }
+
+  std::vector<Outcome> outcomes(rows);
+  for (std::size_t i = 0; i < rows; ++i)
+    outcomes[i] = {.reward = rewards_[i], .terminated = ends_[i] == 1, .truncated = ends_[i] == 2};
+  const std::vector<double> own_values(values.begin(), values.end());
+  const std::vector<double> advantages = generalized_advantages({rewards_, own_values, next_values, outcomes},
                                                                 environments_, config_.discount, config_.decay);
-  const auto rows = static_cast<std::int64_t>(rewards_.size());
-  const auto floats = [&](auto&& number) {
-    TensorData data(Shape{rows}, DType::F32);
-    for (std::size_t i = 0; i < rewards_.size(); ++i) data.as<float>()[i] = static_cast<float>(number(i));
+  const auto column = [&](auto&& number) {
+    TensorData data(Shape{static_cast<std::int64_t>(rows)}, DType::F32);
+    for (std::size_t i = 0; i < rows; ++i) data.as<float>()[i] = static_cast<float>(number(i));
     return data;
   };
-  const auto table = [&](const std::vector<float>& numbers, std::size_t size) {
-    return TensorData::of<float>({rows, static_cast<std::int64_t>(size)}, numbers);
-  };
-  Experience experience{table(observations_, seen_),
-                        table(actions_, acted_),
-                        TensorData::of<float>({rows}, log_probabilities_),
-                        floats([&](std::size_t i) { return values_[i]; }),
-                        floats([&](std::size_t i) { return advantages[i]; }),
-                        floats([&](std::size_t i) { return advantages[i] + values_[i]; })};
-  count_ = 0;
-  for (std::vector<float>* list : {&observations_, &actions_, &log_probabilities_}) list->clear();
-  for (std::vector<double>* list : {&rewards_, &values_, &next_values_}) list->clear();
-  outcomes_.clear();
+  experience.values = column([&](std::size_t i) { return values[i]; });
+  experience.advantages = column([&](std::size_t i) { return advantages[i]; });
+  experience.returns = column([&](std::size_t i) { return advantages[i] + own_values[i]; });
+  clear();
   return experience;
 }
 

@@ -1,9 +1,12 @@
 // What an agent has just lived through, to learn from once: some steps of several environments, and by how much each
 // action was better than expected.
 #pragma once
+#include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "kiln/core/function_ref.hpp"
 #include "kiln/core/tensor_data.hpp"
 #include "kiln/rl/vector_environment.hpp"
 
@@ -35,35 +38,58 @@ struct RolloutConfig {
 /// Rows of float32, one for each step of each environment: those of the first step first.
 struct Experience {
   TensorData observations, actions;  // [n, numbers of the space]
-  TensorData log_probabilities;      // [n]: of the actions, when they were chosen
-  TensorData values;                 // [n]: of the states, when the actions were chosen
+  TensorData values;                 // [n]: of the states before the steps
   TensorData advantages, returns;    // [n]: returns are advantages + values
 };
 
 class Rollout {
  public:
+  /// The value of each state, whose observations are rows: [n, numbers] -> [n].
+  using ValueOf = FunctionRef<std::vector<float>(const TensorData& observations)>;
+
   /// Throws ArgumentError.
   Rollout(const RolloutConfig& config, const VectorEnvironment& worlds);
 
-  /// A step of all environments, that has led to what `worlds` holds now: `values` are of the states before it, whose
-  /// observations are given, `next_values` of final_observations(). Throws ShapeError for other sizes, ArgumentError where
-  /// the rollout is full.
-  void add(std::span<const float> observations, std::span<const float> actions,
-           std::span<const float> log_probabilities, std::span<const float> values, std::span<const float> next_values,
-           const VectorEnvironment& worlds);
+  /// A step of all environments, that has led to what `worlds` holds now; `observations` are those of before it. Throws
+  /// ShapeError for other sizes, ArgumentError where the rollout is full.
+  void add(std::span<const float> observations, std::span<const float> actions, const VectorEnvironment& worlds);
   bool full() const { return count_ == config_.steps; }
-  /// All of it; the rollout begins anew. Throws ArgumentError where it is empty.
-  Experience take();
+  /// All of it; the rollout begins anew. Asks for the values of all states that were acted in, and of those at the end of
+  /// truncated episodes and of the rollout. Throws ArgumentError where it is empty, ShapeError for another number of values.
+  Experience take(ValueOf value_of);
 
   const RolloutConfig& config() const { return config_; }
 
+  /// Calls f(name, part) for what a record of the rollout holds.
+  template <class F>
+  void visit_state(F&& f) {
+    visit(*this, f);
+  }
+  template <class F>
+  void visit_state(F&& f) const {
+    visit(*this, f);
+  }
+
  private:
+  template <class Self, class F>
+  static void visit(Self& self, F&& f) {
+    f(std::string("observations"), self.observations_);
+    f(std::string("actions"), self.actions_);
+    f(std::string("finals"), self.finals_);
+    f(std::string("rewards"), self.rewards_);
+    f(std::string("ends"), self.ends_);
+    f(std::string("count"), self.count_);
+  }
+  void require_sound() const;
+  void clear();
+
   RolloutConfig config_;
+  std::string name_;
   std::size_t environments_, seen_, acted_;
   std::int64_t count_ = 0;
-  std::vector<float> observations_, actions_, log_probabilities_;
-  std::vector<double> rewards_, values_, next_values_;
-  std::vector<Outcome> outcomes_;
+  std::vector<float> observations_, actions_, finals_;
+  std::vector<double> rewards_;
+  std::vector<std::uint8_t> ends_;  // 1: terminated, 2: truncated
 };
 
 }  // namespace kiln::rl

@@ -6,23 +6,15 @@
 #include <filesystem>
 #include <map>
 
-#include "kiln/core/error/error.hpp"
 #include "kiln/rl/environments/environments.hpp"
 #include "kiln/rl/replay.hpp"
 #include "kiln/rl/rollout.hpp"
 #include "kiln/rl/wrappers.hpp"
 #include "kiln/store/record/anything.hpp"
+#include "tests/rl/said.hpp"
 
 namespace kiln::rl {
 namespace {
-
-template <class F>
-std::string said(F f) {
-  try {
-    f();
-  } catch (const Error& error) { return error.what(); }
-  return "nothing";
-}
 
 /// A step of every environment, as a test remembers it.
 struct Lived {
@@ -216,23 +208,24 @@ TEST(Rollout, HasGeneralizedAdvantages) {
   VectorEnvironment worlds([] { return limited(cart_pole(), 11); }, kWorlds, 5);
   Rollout rollout({.steps = kSteps, .discount = 0.97, .decay = 0.9}, worlds);
   Draws draws{2, 0};
-  std::vector<std::vector<float>> values, nexts;
+  // The value of a state is some function of what is seen.
+  const auto value = [](const float* seen) {
+    return static_cast<float>(std::sin(40.0 * static_cast<double>(seen[0])) + 3.0 * static_cast<double>(seen[2]));
+  };
   const std::vector<Lived> lived = play(worlds, kSteps, draws, [&](const Lived& now) {
     EXPECT_FALSE(rollout.full());
-    values.emplace_back(), nexts.emplace_back();
-    std::vector<float> log_probabilities(kWorlds, -0.7f);
-    for (std::size_t i = 0; i < kWorlds; ++i) {
-      values.back().push_back(static_cast<float>(draws.uniform(-3, 3)));
-      nexts.back().push_back(static_cast<float>(draws.uniform(-3, 3)));
-    }
-    rollout.add(now.observations, now.actions, log_probabilities, values.back(), nexts.back(), worlds);
+    rollout.add(now.observations, now.actions, worlds);
   });
   ASSERT_TRUE(rollout.full());
-  EXPECT_THAT(said([&] {
-                rollout.add(worlds.observations(), std::vector<float>(kWorlds), values[0], values[0], nexts[0], worlds);
-              }),
+  EXPECT_THAT(said([&] { rollout.add(worlds.observations(), std::vector<float>(kWorlds), worlds); }),
               testing::HasSubstr("Rollout: has its 40 steps: take() them first"));
-  const Experience experience = rollout.take();
+  const auto value_of = [&](const TensorData& observations) {
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < observations.shape()[0]; ++i)
+      values.push_back(value(&observations.as<float>()[static_cast<std::size_t>(4 * i)]));
+    return values;
+  };
+  const Experience experience = rollout.take(value_of);
   EXPECT_FALSE(rollout.full());
   int terminated = 0, truncated = 0;
   for (std::size_t i = 0; i < kWorlds; ++i)
@@ -241,23 +234,23 @@ TEST(Rollout, HasGeneralizedAdvantages) {
       double expected = 0;
       for (std::size_t k = t; k < kSteps; ++k) {
         const Outcome& outcome = lived[k].outcomes[i];
-        const double after = outcome.terminated ? 0 : 0.97 * static_cast<double>(nexts[k][i]);
+        const double after = outcome.terminated ? 0 : 0.97 * static_cast<double>(value(&lived[k].finals[4 * i]));
         expected += std::pow(0.97 * 0.9, static_cast<double>(k - t)) *
-                    (outcome.reward + after - static_cast<double>(values[k][i]));
+                    (outcome.reward + after - static_cast<double>(value(&lived[k].observations[4 * i])));
         if (outcome.over()) break;
       }
       terminated += lived[t].outcomes[i].terminated;
       truncated += lived[t].outcomes[i].truncated;
       const std::size_t row = t * kWorlds + i;
       EXPECT_NEAR(experience.advantages.as<float>()[row], expected, 1e-5);
-      EXPECT_NEAR(experience.returns.as<float>()[row], expected + static_cast<double>(values[t][i]), 1e-5);
+      EXPECT_NEAR(experience.returns.as<float>()[row],
+                  expected + static_cast<double>(value(&lived[t].observations[4 * i])), 1e-5);
       EXPECT_EQ(experience.actions.as<float>()[row], lived[t].actions[i]);
       EXPECT_EQ(experience.observations.as<float>()[4 * row + 3], lived[t].observations[4 * i + 3]);
-      EXPECT_EQ(experience.log_probabilities.as<float>()[row], -0.7f);
     }
   EXPECT_GT(terminated, 0);
   EXPECT_GT(truncated, 0);
-  EXPECT_THAT(said([&] { (void)rollout.take(); }), testing::HasSubstr("Rollout: is empty"));
+  EXPECT_THAT(said([&] { (void)rollout.take(value_of); }), testing::HasSubstr("Rollout: is empty"));
   EXPECT_THAT(said([&] { Rollout({.steps = 0}, worlds); }), testing::HasSubstr("steps = 0"));
   EXPECT_THAT(said([&] { Rollout({.decay = 1.5}, worlds); }), testing::HasSubstr("decay = 1.5"));
   EXPECT_THAT(said([&] { Rollout({.discount = -1}, worlds); }), testing::HasSubstr("discount = -1"));

@@ -8,9 +8,9 @@
 #include <limits>
 #include <map>
 
-#include "kiln/core/error/error.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/store/safetensors/safetensors.hpp"
+#include "tests/rl/said.hpp"
 
 namespace kiln::rl {
 namespace {
@@ -69,7 +69,7 @@ TEST(Environments, LakesSlipAsGymnasiumsDo) {
       const EnvironmentPtr world =
           is_large ? frozen_lake(large, slippery) : frozen_lake({"SFFF", "FHFH", "FFFH", "HFFG"}, slippery);
       const std::int64_t side = is_large ? 8 : 4;
-      const TensorData& table =
+      const TensorData table =
           stored(std::string("lake.") + (is_large ? "8x8" : "4x4") + (slippery ? ".slippery" : ""));
       const std::vector<double> ways = table.to_vector<double>();
       const auto count = static_cast<std::size_t>(table.shape()[2]);
@@ -219,14 +219,6 @@ TEST(Environments, DrawPictures) {
 }
 
 // ---- wrong calls ---------------------------------------------------------------------------------------------------
-
-template <class F>
-std::string said(F f) {
-  try {
-    f();
-  } catch (const Error& error) { return error.what(); }
-  return "nothing";
-}
 
 /// Does as it is told by `what`.
 class Odd final : public Environment {

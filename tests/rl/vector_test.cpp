@@ -8,20 +8,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "kiln/core/error/error.hpp"
 #include "kiln/rl/environments/environments.hpp"
 #include "kiln/rl/wrappers.hpp"
+#include "tests/rl/said.hpp"
 
 namespace kiln::rl {
 namespace {
-
-template <class F>
-std::string said(F f) {
-  try {
-    f();
-  } catch (const Error& error) { return error.what(); }
-  return "nothing";
-}
 
 /// Counts its steps, shows the count, and ends after `length` of them; the reward is the count.
 class Counter final : public Environment {

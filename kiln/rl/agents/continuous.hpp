@@ -1,0 +1,67 @@
+// What agents whose actions are real numbers share: settings, and how they gather and learn.
+#pragma once
+#include "kiln/optim/rules/adam.hpp"
+#include "kiln/rl/agents/parts.hpp"
+#include "kiln/rl/replay.hpp"
+
+namespace kiln::rl {
+
+struct ContinuousConfig {
+  ReplayConfig replay{};
+  double rate = 3e-4;                 // of Adam, for all networks
+  std::int64_t batch = 256;           // transitions of an update
+  std::int64_t warm_up = 1000;        // transitions before the first update; until then actions are drawn at random
+  std::int64_t steps_per_update = 1;  // steps of an environment from one update to the next
+  double follow = 0.005;              // by how much the target networks go after the others in an update
+
+  /// Throws ArgumentError, in the name of `agent`.
+  void check(std::string_view agent) const;
+};
+
+/// Gathers transitions, and says when an update is due.
+class Gathered {
+ public:
+  Gathered(std::string_view agent, const ContinuousConfig& config, const VectorEnvironment& worlds);
+
+  /// Whether actions are still drawn at random.
+  bool warming_up() const { return replay_.size() < config_.warm_up; }
+  std::vector<float> random_actions(std::int64_t count, Draws& draws) const;
+  void observe(std::span<const float> seen, std::span<const float> actions, const VectorEnvironment& worlds);
+  /// Takes an update that is due.
+  bool take_due();
+
+  /// A sample on a device; actions are of [-1, 1].
+  struct Batch {
+    Tensor<2> seen, actions, next;
+    Tensor<1> rewards, discounts, weights;
+    std::vector<std::int64_t> places;
+  };
+  Batch sample(const Device& device, Draws& draws);
+  void set_errors(const Batch& batch, const Tensor<1>& errors);
+
+  const Bounds& bounds() const { return bounds_; }
+  const ContinuousConfig& config() const { return config_; }
+
+  template <class F>
+  void visit_state(F&& f) {
+    f(std::string("replay"), replay_);
+    f(std::string("due"), due_);
+  }
+  template <class F>
+  void visit_state(F&& f) const {
+    f(std::string("replay"), replay_);
+    f(std::string("due"), due_);
+  }
+
+ private:
+  ContinuousConfig config_;
+  Space actions_;
+  Bounds bounds_;
+  Replay replay_;
+  double due_ = 0;  // updates
+};
+
+/// The loss of both critics against one target, [n] each: half the mean square of each, weighted.
+Tensor<0> twin_loss(const std::pair<Tensor<1>, Tensor<1>>& values, const Tensor<1>& target, const Tensor<1>& weights);
+
+}  // namespace kiln::rl

@@ -1,0 +1,177 @@
+// Proximal policy optimisation (Schulman et al., "Proximal policy optimization algorithms", 2017), and what it is with one
+// pass over the whole rollout and no bound on the ratio: A2C (Mnih et al., "Asynchronous methods for deep reinforcement
+// learning", 2016). For actions that are a choice, and such that are real numbers.
+#pragma once
+#include <utility>
+
+#include "kiln/optim/rules/adam.hpp"
+#include "kiln/rl/agents/parts.hpp"
+#include "kiln/rl/rollout.hpp"
+
+namespace kiln::rl {
+
+/// What a policy network says of states, and a network that values them. Of real numbers the first gives means, and
+/// `log_deviation` is the logarithm of each one's deviation in all states.
+template <Module Net>
+struct ActorCritic {
+  Net actor, critic;             // [n, seen] -> [n, actions], [n, 1]
+  nn::Param<1> log_deviation{};  // [numbers of an action], or absent where actions are a choice
+
+  Tensor<2> forward(const Tensor<2>& seen) const { return actor.forward(seen); }
+};
+/// Networks of `config`'s layers, whatever it says of `in`, `out` and `last_gain`.
+ActorCritic<Mlp> actor_critic(const VectorEnvironment& worlds, const Device& device,
+                              MlpConfig config = {.in = 1, .out = 1});
+
+struct PpoConfig {
+  RolloutConfig rollout{};
+  double rate = 3e-4;        // of Adam
+  std::int64_t passes = 10;  // over a rollout
+  std::int64_t batch = 64;   // of a pass; 0: the whole rollout
+  double clip = 0.2;         // how far an action's probability may change, as a share; infinity: as far as it likes
+  double entropy = 0;        // what entropy is worth
+  double value = 0.5;        // what the loss of values counts
+  double largest_gradient = 0.5;
+  bool normalize = true;  // a batch's advantages, to mean 0 and deviation 1
+
+  /// Throws ArgumentError.
+  void check() const;
+
+  /// A2C with its usual settings.
+  static PpoConfig a2c();
+};
+
+/// [n] each, of a batch.
+struct PpoBatch {
+  Tensor<1> log_probabilities, old_log_probabilities, advantages, values, returns, entropies;
+};
+/// -min(r A, clamp(r, 1 - clip, 1 + clip) A) + value * (value - return)^2 - entropy * entropy, the mean of each; r is the
+/// new probability by the old one.
+Tensor<0> ppo_loss(const PpoBatch& batch, const PpoConfig& config);
+
+/// Logarithms of the probabilities of actions, and the entropies of what they are drawn from, [n] each.
+struct Likelihood {
+  Tensor<1> log_probabilities, entropies;
+};
+Likelihood likelihood_of_choice(const Tensor<2>& logits, const Tensor<1, Int>& actions);
+/// Of independent normal numbers.
+Likelihood likelihood_of_normal(const Tensor<2>& means, const Tensor<1>& log_deviation, const Tensor<2>& actions);
+
+template <Module Net>
+class Ppo {
+ public:
+  using Policy = ActorCritic<Net>;
+
+  /// Throws ArgumentError for networks of other outputs than the actions take.
+  Ppo(Policy policy, const PpoConfig& config, const VectorEnvironment& worlds)
+      : config_((config.check(), config)),
+        actions_(worlds.action_space()),
+        policy_(std::move(policy)),
+        adam_(AdamConfig{.epsilon = 1e-5}.init(policy_, {.clip = {.global_norm = config.largest_gradient}})),
+        rollout_(config.rollout, worlds) {
+    if (!actions_.is_discrete()) require_box("Ppo", actions_);
+    require<ArgumentError>(actions_.is_discrete() || (!policy_.log_deviation.empty() &&
+                                                      policy_.log_deviation.shape() == Shape{actions_.size()}),
+                           "Ppo: log_deviation must have a number for each of ", actions_.size(), " of an action");
+    if (actions_.is_discrete()) require_fitting("Ppo", policy_.actor, worlds, actions_.count(), "logits of actions");
+    else require_fitting("Ppo", policy_.actor, worlds, actions_.size(), "means of actions");
+    require_fitting("Ppo", policy_.critic, worlds, 1, "value");
+  }
+
+  const Policy& policy() const { return policy_; }
+
+  /// Drawn, where it explores; else the likeliest one.
+  std::vector<float> act(const Policy& policy, const Tensor<2>& seen, Draws& draws, bool explores) const {
+    const Tensor<2> said = policy.forward(seen);
+    if (actions_.is_discrete()) return explores ? drawn_by(said, draws) : said.argmax(1).template to_vector<float>();
+    std::vector<float> actions = said.template to_vector<float>();
+    if (explores) {
+      const std::vector<float> deviations = policy.log_deviation.exp().template to_vector<float>();
+      const TensorData noise = normal_rows(said.dim(0), said.dim(1), draws);
+      for (std::size_t i = 0; i < actions.size(); ++i)
+        actions[i] += deviations[i % deviations.size()] * noise.as<float>()[i];
+    }
+    return actions;
+  }
+  /// What environments are given of actions: real numbers beyond a bound become the bound. The policy learns of those that
+  /// it drew.
+  std::vector<float> applied(std::vector<float> actions) const { return bounded(std::move(actions), actions_); }
+
+  void observe(std::span<const float> seen, std::span<const float> actions, const VectorEnvironment& worlds) {
+    rollout_.add(seen, actions, worlds);
+  }
+
+  std::optional<Update> learn(Draws& draws) {
+    if (!rollout_.full()) return std::nullopt;
+    const Device device = device_of(policy_);
+    const Experience all = rollout_.take([&](const TensorData& seen) {
+      const NoGrad pause;
+      return policy_.critic.forward(rows_of(seen, device)).template to_vector<float>();
+    });
+    const Tensor<2> seen = rows_of(all.observations, device), actions = rows_of(all.actions, device);
+    const Tensor<1> advantages = column_of(all.advantages, device), returns = column_of(all.returns, device);
+    const Tensor<1> before = [&] {
+      const NoGrad pause;
+      return likelihood(policy_, seen, actions).log_probabilities;
+    }();
+    const std::int64_t count = seen.dim(0), batch = config_.batch > 0 ? std::min(config_.batch, count) : count;
+    double loss_sum = 0;
+    std::int64_t updates = 0;
+    std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+    for (std::int64_t pass = 0; pass < config_.passes; ++pass) {
+      shuffle(order, draws);
+      for (std::int64_t first = 0; first + batch <= count; first += batch, ++updates) {
+        const Tensor<1, Int> part = Tensor<1, Int>::of(
+            std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(batch)), device);
+        const auto take = [&](const auto& tensor) { return tensor.select(0, part); };
+        auto [loss, grads] = value_and_grad(policy_, [&](const Policy& model) {
+          const Tensor<2> states = take(seen);
+          const Likelihood now = likelihood(model, states, take(actions));
+          return ppo_loss({now.log_probabilities, take(before), take(advantages),
+                           model.critic.forward(states).squeeze(1), take(returns), now.entropies},
+                          config_);
+        });
+        policy_ = adam_.step(config_.rate, std::move(policy_), grads);
+        loss_sum += loss.item();
+      }
+    }
+    return Update{loss_sum / static_cast<double>(std::max<std::int64_t>(updates, 1)), {}};
+  }
+  double rate() const { return config_.rate; }
+
+  /// Calls f(name, part) for what a record of the agent holds.
+  template <class F>
+  void visit_state(F&& f) {
+    visit(*this, f);
+  }
+  template <class F>
+  void visit_state(F&& f) const {
+    visit(*this, f);
+  }
+
+ private:
+  template <class Self, class F>
+  static void visit(Self& self, F&& f) {
+    f(std::string("policy"), self.policy_);
+    f(std::string("optimizer"), self.adam_);
+    f(std::string("rollout"), self.rollout_);
+  }
+  Likelihood likelihood(const Policy& policy, const Tensor<2>& seen, const Tensor<2>& actions) const {
+    const Tensor<2> said = policy.actor.forward(seen);
+    return actions_.is_discrete() ? likelihood_of_choice(said, actions.squeeze(1).to_int())
+                                  : likelihood_of_normal(said, policy.log_deviation, actions);
+  }
+  static void shuffle(std::vector<std::int64_t>& order, Draws& draws) {
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[static_cast<std::size_t>(draws.below(static_cast<std::int64_t>(i)))]);
+  }
+
+  PpoConfig config_;
+  Space actions_;
+  Policy policy_;
+  Adam adam_;
+  Rollout rollout_;
+};
+
+}  // namespace kiln::rl

@@ -1,0 +1,122 @@
+// Twin delayed deterministic policy gradients (Fujimoto, van Hoof, Meger, "Addressing function approximation error in
+// actor-critic methods", 2018).
+#pragma once
+#include <utility>
+
+#include "kiln/rl/agents/continuous.hpp"
+
+namespace kiln::rl {
+
+struct Td3Config {
+  ContinuousConfig common{.rate = 1e-3};
+  double noise = 0.1;         // deviation of what is added to actions to explore, where they are of [-1, 1]
+  double target_noise = 0.2;  // and to the next action of a target
+  double target_noise_max = 0.5;
+  std::int64_t policy_every = 2;  // updates of the critics from one of the policy to the next
+
+  /// Throws ArgumentError.
+  void check() const;
+};
+
+/// reward + discount * the lower of both critics' values.
+Tensor<1> td3_target(const Tensor<1>& rewards, const Tensor<1>& discounts, const Tensor<1>& next_values);
+
+template <Module Actor, Module Critic>
+class Td3 {
+ public:
+  /// The actor gives a number for each of an action, which tanh brings to [-1, 1] and so to the bounds of actions. Throws
+  /// ArgumentError for other actions, and for a network of other outputs.
+  Td3(Actor actor, TwinCritic<Critic> critic, const Td3Config& config, const VectorEnvironment& worlds)
+      : config_((config.check(), config)),
+        gathered_("Td3", config.common, worlds),
+        actor_(std::move(actor)),
+        target_actor_(moved_towards(actor_, actor_, 1)),
+        critic_(std::move(critic)),
+        target_critic_(moved_towards(critic_, critic_, 1)),
+        actor_adam_(AdamConfig{}.init(actor_)),
+        critic_adam_(AdamConfig{}.init(critic_)) {
+    require_fitting("Td3", actor_, worlds, worlds.action_space().size(), "numbers of an action");
+  }
+
+  const Actor& policy() const { return actor_; }
+
+  std::vector<float> act(const Actor& policy, const Tensor<2>& seen, Draws& draws, bool explores) const {
+    if (explores && gathered_.warming_up()) return gathered_.random_actions(seen.dim(0), draws);
+    const Tensor<2> said = policy.forward(seen);
+    std::vector<float> actions = said.tanh().template to_vector<float>();
+    if (explores) {
+      const TensorData noise = normal_rows(said.dim(0), said.dim(1), draws);
+      for (std::size_t i = 0; i < actions.size(); ++i)
+        actions[i] = std::clamp(actions[i] + static_cast<float>(config_.noise) * noise.as<float>()[i], -1.0f, 1.0f);
+    }
+    return gathered_.bounds().from_unit(std::move(actions));
+  }
+
+  void observe(std::span<const float> seen, std::span<const float> actions, const VectorEnvironment& worlds) {
+    gathered_.observe(seen, actions, worlds);
+  }
+
+  std::optional<Update> learn(Draws& draws) {
+    if (!gathered_.take_due()) return std::nullopt;
+    const Device device = device_of(actor_);
+    const Gathered::Batch batch = gathered_.sample(device, draws);
+    const Tensor<1> target = [&] {
+      const NoGrad pause;
+      const Tensor<2> noise = rows_of(normal_rows(batch.actions.dim(0), batch.actions.dim(1), draws), device);
+      const Tensor<2> next = (target_actor_.forward(batch.next).tanh() +
+                              (noise * config_.target_noise).clamp(-config_.target_noise_max, config_.target_noise_max))
+                                 .clamp(-1, 1);
+      return td3_target(batch.rewards, batch.discounts, target_critic_.least(batch.next, next));
+    }();
+    std::optional<Tensor<1>> errors;
+    auto [loss, grads] = value_and_grad(critic_, [&](const TwinCritic<Critic>& model) {
+      const auto values = model.forward(batch.seen, batch.actions);
+      errors = (values.first - target).detach();
+      return twin_loss(values, target, batch.weights);
+    });
+    critic_ = critic_adam_.step(config_.common.rate, std::move(critic_), grads);
+    gathered_.set_errors(batch, *errors);
+    if (++updates_ % config_.policy_every == 0) {
+      auto [cost, directions] = value_and_grad(actor_, [&](const Actor& model) {
+        return -critic_.forward(batch.seen, model.forward(batch.seen).tanh()).first.mean();
+      });
+      actor_ = actor_adam_.step(config_.common.rate, std::move(actor_), directions);
+      target_actor_ = moved_towards(target_actor_, actor_, config_.common.follow);
+      target_critic_ = moved_towards(target_critic_, critic_, config_.common.follow);
+    }
+    return Update{loss.item(), {}};
+  }
+  double rate() const { return config_.common.rate; }
+
+  /// Calls f(name, part) for what a record of the agent holds.
+  template <class F>
+  void visit_state(F&& f) {
+    visit(*this, f);
+  }
+  template <class F>
+  void visit_state(F&& f) const {
+    visit(*this, f);
+  }
+
+ private:
+  template <class Self, class F>
+  static void visit(Self& self, F&& f) {
+    f(std::string("gathered"), self.gathered_);
+    f(std::string("actor"), self.actor_);
+    f(std::string("target_actor"), self.target_actor_);
+    f(std::string("critic"), self.critic_);
+    f(std::string("target_critic"), self.target_critic_);
+    f(std::string("actor_optimizer"), self.actor_adam_);
+    f(std::string("critic_optimizer"), self.critic_adam_);
+    f(std::string("updates"), self.updates_);
+  }
+
+  Td3Config config_;
+  Gathered gathered_;
+  Actor actor_, target_actor_;
+  TwinCritic<Critic> critic_, target_critic_;
+  Adam actor_adam_, critic_adam_;
+  std::int64_t updates_ = 0;
+};
+
+}  // namespace kiln::rl

@@ -1,0 +1,194 @@
+// The loop of reinforcement learning: an agent acts in environments, gathers what comes of it, and learns.
+//
+//   rl::VectorEnvironment worlds([] { return rl::limited(rl::cart_pole(), rl::kCartPoleSteps); }, 8, /*seed=*/1);
+//   rl::Dqn agent(rl::MlpConfig{.in = 4, .out = 2}.init(device.autodiff()), {}, worlds);
+//   rl::RlLearner learner(std::move(agent), std::move(worlds), {.steps = 50'000});
+//   learner.add(ProgressLines{}).fit();
+//   save(learner.agent().policy(), "cart_pole.safetensors");
+//
+// Callbacks, logs, dashboards and checkpoints are those of a Learner (kiln/train). A step of the training is one step of all
+// environments; an epoch goes from one evaluation to the next. An agent is any type that is a PolicyLearner: Dqn, Ppo, Td3,
+// Sac, or one's own.
+#pragma once
+#include <concepts>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kiln/rl/agents/parts.hpp"
+#include "kiln/train/checkpoints.hpp"
+#include "kiln/train/run.hpp"
+
+namespace kiln::rl {
+
+/// What learns a policy. `policy()` is the model that acts, by which `act` chooses the actions of [n, numbers] states: row
+/// after row, with what randomness helps to learn if it explores. `observe` is told of each step of the environments, with
+/// what they showed before it; `learn` makes an update if one is due. Its state is all that changes, for checkpoints.
+template <class A>
+concept PolicyLearner = requires(A& agent, const A& same, const Tensor<2>& seen, std::span<const float> numbers,
+                                 const VectorEnvironment& worlds, Draws& draws) {
+  { same.act(same.policy(), seen, draws, true) } -> std::same_as<std::vector<float>>;
+  agent.observe(numbers, numbers, worlds);
+  { agent.learn(draws) } -> std::same_as<std::optional<Update>>;
+  { same.rate() } -> std::convertible_to<double>;
+  agent.visit_state([](const std::string&, auto&) {});
+} && Module<std::remove_cvref_t<decltype(std::declval<const A&>().policy())>>;
+
+/// How long, and how often to look. A training goes on to the first of the limits.
+struct RlConfig {
+  std::optional<std::int64_t> steps{};     // of all environments together
+  std::optional<std::int64_t> episodes{};  // of all environments together
+  std::optional<double> seconds{};
+  std::int64_t evaluate_every = 10'000;  // steps; each time an epoch ends
+  std::int64_t evaluation_episodes = 10;
+  std::int64_t longest_episode = 100'000;  // steps of an episode of evaluation, beyond which it counts as endless
+  std::int64_t log_every = 1000;           // steps from one look at the training metrics to the next
+  std::uint64_t seed = 0;                  // of all that the agent draws
+
+  /// Throws ArgumentError for what makes no sense, or would never end.
+  void check() const;
+};
+
+/// The last episodes, and what they came to.
+struct EpisodeWindow {
+  std::int64_t size = 100;  // so many of them
+  std::vector<double> rewards{}, steps{};
+  std::int64_t count = 0;  // of all episodes so far
+
+  void add(const Episode& episode);
+  /// The means "reward" and "episode length"; a problem where no episode has ended.
+  std::vector<Reading> readings() const;
+};
+
+/// An RlLearner but for the type of its agent, so that it is compiled once.
+class RlLoop {
+ public:
+  RlLoop(const RlLoop&) = delete;
+  RlLoop& operator=(const RlLoop&) = delete;
+
+  const training::Position& position() const { return run_.at; }
+  Interrupter interrupter() { return run_.control(); }
+  const EpisodeWindow& episodes() const { return episodes_; }
+  const VectorEnvironment& worlds() const { return worlds_; }
+
+ protected:
+  RlLoop(VectorEnvironment worlds, const RlConfig& config);
+  ~RlLoop() = default;
+
+  void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json own);
+  training::Ending fit();
+  /// So many whole episodes without exploration, each environment playing its share of them.
+  EpisodeWindow evaluate(VectorEnvironment& worlds, std::int64_t episodes);
+
+  TrainingRun run_;
+  VectorEnvironment worlds_;
+  std::optional<VectorEnvironment> evaluated_;
+  training::Checkpoints checkpoints_;
+
+ private:
+  // What the agent's type knows.
+  virtual std::vector<float> act(const VectorEnvironment& worlds, Draws& draws, bool explores) = 0;
+  virtual std::vector<float> applied(std::vector<float> actions) const = 0;
+  virtual void observe(std::span<const float> seen, std::span<const float> actions) = 0;
+  virtual std::optional<Update> learn(Draws& draws) = 0;
+  virtual double rate() const = 0;
+  virtual std::int64_t parameters() const = 0;
+  virtual std::vector<Device> devices() const = 0;
+  virtual void record(RecordedObjects& objects) = 0;
+
+  void step();
+  std::vector<Reading> train_readings() const;
+  void save();
+
+  RlConfig config_;
+  Draws draws_;
+  EpisodeWindow episodes_;
+  std::vector<double> worlds_state_;     // as a checkpoint has it
+  double loss_sum_ = 0, last_loss_ = 0;  // of the updates since the last look
+  std::int64_t updates_ = 0, last_updates_ = 0;
+  std::vector<Reading> agent_readings_;
+};
+
+template <PolicyLearner A>
+class RlLearner final : public RlLoop {
+ public:
+  using Policy = std::remove_cvref_t<decltype(std::declval<const A&>().policy())>;
+
+  /// Throws ArgumentError for a configuration without meaning.
+  RlLearner(A agent, VectorEnvironment worlds, const RlConfig& config)
+      : RlLoop(std::move(worlds), config), agent_(std::move(agent)) {}
+
+  /// A callback: see kiln/train/events.hpp.
+  template <class Callback>
+  RlLearner& add(Callback callback) {
+    static_assert(training::kListens<Callback> || training::kListensWith<Callback, Policy>,
+                  "a callback has an on(event) for some event of kiln/train/events.hpp");
+    auto held = std::make_shared<Callback>(std::move(callback));
+    if constexpr (requires { held->state; }) checkpoints_.objects().add(text("callbacks.", callbacks_++), held->state);
+    run_.listen([this, held](const training::Event& event) {
+      training::tell(*held, event, run_.control());
+      training::tell_with(*held, event, agent_.policy());
+    });
+    return *this;
+  }
+  /// Where evaluations take place; by default there are none.
+  RlLearner& evaluate_in(VectorEnvironment worlds) {
+    evaluated_.emplace(std::move(worlds));
+    return *this;
+  }
+  /// Actions are chosen on another device than the one that learns, by a copy of the policy.
+  RlLearner& act_on(const Device& device) {
+    acting_device_ = device;
+    return *this;
+  }
+  /// Has the training saved to `directory` by these rules, and when it ends, with environments and buffers; fit() goes on
+  /// where the newest checkpoint there was, to the same bits, or, unless `resume`, begins anew. Throws ArgumentError where
+  /// an environment does not say its state.
+  RlLearner& checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules = {}, bool resume = true,
+                         Json configuration = {}) {
+    keep_checkpoints(directory, rules, resume, std::move(configuration));
+    return *this;
+  }
+
+  /// Acts and learns until a limit is reached or somebody asks to stop; may be called again.
+  training::Ending fit() { return RlLoop::fit(); }
+  /// So many whole episodes without exploration, in environments that are stepped for that.
+  EpisodeWindow evaluate(VectorEnvironment& worlds, std::int64_t episodes) {
+    return RlLoop::evaluate(worlds, episodes);
+  }
+
+  const A& agent() const { return agent_; }
+
+ private:
+  std::vector<float> act(const VectorEnvironment& worlds, Draws& draws, bool explores) override {
+    if (acting_device_ && !acting_) acting_.emplace(to_device(agent_.policy(), *acting_device_));
+    const Policy& policy = acting_ ? *acting_ : agent_.policy();
+    const NoGrad pause;
+    return agent_.act(policy, rows_of(worlds.observations(), worlds.count(), device_of(policy)), draws, explores);
+  }
+  std::vector<float> applied(std::vector<float> actions) const override {
+    if constexpr (requires { agent_.applied(actions); }) return agent_.applied(std::move(actions));
+    else return actions;
+  }
+  void observe(std::span<const float> seen, std::span<const float> actions) override {
+    agent_.observe(seen, actions, worlds_);
+  }
+  std::optional<Update> learn(Draws& draws) override {
+    std::optional<Update> update = agent_.learn(draws);
+    if (update) acting_.reset();
+    return update;
+  }
+  double rate() const override { return agent_.rate(); }
+  std::int64_t parameters() const override { return num_params(agent_.policy()); }
+  std::vector<Device> devices() const override { return devices_of(agent_.policy()); }
+  void record(RecordedObjects& objects) override { objects.add("agent", agent_); }
+
+  A agent_;
+  std::optional<Device> acting_device_;
+  std::optional<Policy> acting_;  // the policy there; made anew after an update
+  int callbacks_ = 0;             // that have a state
+};
+
+}  // namespace kiln::rl
