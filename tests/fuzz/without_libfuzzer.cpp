@@ -85,6 +85,7 @@ Options options_of(int count, char** arguments) {
 int run(const Options& options) {
   const Reader& reader = chosen_reader();
   std::vector<FileContents> sound = reader.sound();
+  const std::int64_t own = std::ssize(sound);
   for (const std::string& folder : options.folders) {
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
@@ -108,7 +109,7 @@ int run(const Options& options) {
     const bool was_taken = is_taken(reader, file);
     ::alarm(0);
     taken += was_taken;
-    if (i < std::ssize(reader.sound()) && !was_taken) {
+    if (i < own && !was_taken) {
       std::fprintf(stderr, "%s: sound file %lld is refused\n", std::string(reader.name).c_str(),
                    static_cast<long long>(i));
       return 1;
