@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <fstream>
 
-#include "kiln/core/user_folders.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
+#include "kiln/core/user_folders.hpp"
 #include "kiln/data/gzip.hpp"
 #include "kiln/data/part_file.hpp"
 #include "kiln/data/sha256.hpp"

@@ -22,7 +22,7 @@ Tokenizer words(std::string_view added, std::string_view more = "") {
   return from_text(text(R"({"version": "1.0", "added_tokens": [)", added, R"(], "normalizer": {"type": "Lowercase"},
       "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": null, "decoder": null,
       "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "the": 1, "shines": 2, "moon": 3}, "unk_token": "[UNK]"})",
-                     more, "}"));
+                        more, "}"));
 }
 
 TEST(AddedTokens, AreLookedForInTheNormalisedTextWhereTheySaySo) {
@@ -170,13 +170,13 @@ TEST(Tokenizer, MakesNoMoreOfATextThanItNeeds) {
   const Tokenizer letters =
       from_text(text(R"({"model": {"type": "WordLevel", "vocab": {"u": 0}, "unk_token": "u"}, "pre_tokenizer":
       {"type": "Sequence", "pretokenizers": [)",
-                  stages(R"({"type": "ByteLevel", "use_regex": false})", 60), "]}}"));
+                     stages(R"({"type": "ByteLevel", "use_regex": false})", 60), "]}}"));
   EXPECT_THAT(raised<DataError>([&] { return letters.encode("\xc3\xa9t\xc3\xa9"); }),
               HasSubstr("its stages make more than 64"));
   const Tokenizer decodes =
       from_text(text(R"({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}, "decoder":
       {"type": "Sequence", "decoders": [)",
-                  stages(doubles, 60), "]}}"));
+                     stages(doubles, 60), "]}}"));
   EXPECT_THAT(raised<DataError>([&] { return decodes.decode(Ids(1000, 0)); }),
               HasSubstr("its stages make more than 64"));
 }
@@ -187,14 +187,14 @@ TEST(Tokenizer, TakesNoLongerForLongWordsOfWordPieces) {
   const Tokenizer tokenizer =
       from_text(text(R"({"model": {"type": "WordPiece", "unk_token": "u", "max_input_chars_per_word": 2147483647,
       "vocab": {"u": 0, "a": 1, "##a": 2, "##)",
-                  tail, R"(b": 3}}})"));
+                     tail, R"(b": 3}}})"));
   const Ids ids = tokenizer.encode(std::string(20'000, 'a'));
   EXPECT_EQ(ids.size(), 20'000u);
   EXPECT_EQ(ids.front(), 1);
   EXPECT_EQ(ids.back(), 2);
   EXPECT_THAT(raised<DataError>([] {
                 from_text(text(R"({"model": {"type": "WordPiece", "unk_token": "u", "vocab": {"u": 0, ")",
-                            std::string(5000, 'a'), R"(": 1}}})"));
+                               std::string(5000, 'a'), R"(": 1}}})"));
               }),
               HasSubstr("has a token of 5000 bytes, more than the 4096 that are looked for"));
 }
