@@ -21,14 +21,18 @@ void Environment::seed(std::uint64_t seed) {
   seeded();
 }
 
+void Environment::require_room(std::span<const float> observation) const {
+  require<ShapeError>(observation.size() == static_cast<std::size_t>(observations_.size()), name_, " shows ",
+                      observations_.size(), " numbers; there is room for ", observation.size());
+}
+
 void Environment::require_seen(std::span<const float> observation) const {
   for (std::size_t i = 0; i < observation.size(); ++i)
     require<DataError>(!std::isnan(observation[i]), name_, ": number ", i, " of what it shows is NaN");
 }
 
 void Environment::reset(std::span<float> observation) {
-  require<ShapeError>(observation.size() == static_cast<std::size_t>(observations_.size()), name_, " shows ",
-                      observations_.size(), " numbers; there is room for ", observation.size());
+  require_room(observation);
   running_ = false;
   begin(observation);
   require_seen(observation);
@@ -37,8 +41,7 @@ void Environment::reset(std::span<float> observation) {
 
 Outcome Environment::step(std::span<const float> action, std::span<float> observation) {
   require<ArgumentError>(running_, name_, ": no episode is under way: call reset() first");
-  require<ShapeError>(observation.size() == static_cast<std::size_t>(observations_.size()), name_, " shows ",
-                      observations_.size(), " numbers; there is room for ", observation.size());
+  require_room(observation);
   if (!actions_.contains(action)) actions_.require(name_ + ": action", action);
   running_ = false;  // should advance() throw
   const Outcome outcome = advance(action, observation);

@@ -74,6 +74,7 @@ class Environment {
   /// An environment around another seeds it as well.
   virtual void seeded() {}
 
+  void require_room(std::span<const float> observation) const;
   void require_seen(std::span<const float> observation) const;
 
   std::string name_;
