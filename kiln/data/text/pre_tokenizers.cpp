@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
-#include "kiln/data/text/pattern.hpp"
+#include "kiln/data/text/pattern/pattern.hpp"
 #include "kiln/data/text/split.hpp"
 #include "kiln/data/text/stage_parts.hpp"
 #include "kiln/data/text/stages.hpp"

@@ -8,7 +8,7 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/data/text/growth.hpp"
 #include "kiln/data/text/json_view.hpp"
-#include "kiln/data/text/pattern.hpp"
+#include "kiln/data/text/pattern/pattern.hpp"
 #include "kiln/data/text/unicode.hpp"
 
 namespace kiln::tokens {

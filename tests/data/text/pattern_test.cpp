@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/core/file.hpp"
-#include "kiln/data/text/pattern.hpp"
+#include "kiln/data/text/pattern/pattern.hpp"
 #include "kiln/data/text/tokenizer.hpp"
 
 #include "tests/data/raised.hpp"

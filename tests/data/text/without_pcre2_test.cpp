@@ -1,4 +1,4 @@
-// Linked with kiln/data/text/without_pcre2.cpp, as builds on machines without libpcre2 are.
+// Linked with kiln/data/text/pattern/without_pcre2.cpp, as builds on machines without libpcre2 are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
-#include "kiln/data/text/pattern_engine.hpp"
+#include "kiln/data/text/pattern/engine.hpp"
 
 namespace kiln::tokens {
 namespace {

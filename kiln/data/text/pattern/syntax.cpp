@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
-#include "kiln/data/text/pattern.hpp"
-#include "kiln/data/text/pattern_classes.hpp"
+#include "kiln/data/text/pattern/classes.hpp"
+#include "kiln/data/text/pattern/pattern.hpp"
 #include "kiln/data/text/unicode.hpp"
 
 namespace kiln::tokens {

@@ -1,4 +1,4 @@
-#include "kiln/data/text/pattern_classes.hpp"
+#include "kiln/data/text/pattern/classes.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
-// Takes the place of pattern_pcre2.cpp in a build without it.
-#include "kiln/data/text/pattern_engine.hpp"
+// Takes the place of pcre2.cpp in a build without it.
+#include "kiln/data/text/pattern/engine.hpp"
 
 namespace kiln::tokens {
 

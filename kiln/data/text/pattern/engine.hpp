@@ -1,4 +1,4 @@
-// What looks for regular expressions: pattern_pcre2.cpp, or without_pcre2.cpp in a build that has no PCRE2.
+// What looks for regular expressions: pcre2.cpp, or without_pcre2.cpp in a build that has no PCRE2.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kiln/data/text/pattern.hpp"
+#include "kiln/data/text/pattern/pattern.hpp"
 
 namespace kiln::tokens {
 

@@ -1,8 +1,8 @@
-#include "kiln/data/text/pattern.hpp"
+#include "kiln/data/text/pattern/pattern.hpp"
 
 #include <algorithm>
 
-#include "kiln/data/text/pattern_engine.hpp"
+#include "kiln/data/text/pattern/engine.hpp"
 #include "kiln/data/text/split.hpp"
 #include "kiln/data/text/unicode.hpp"
 
