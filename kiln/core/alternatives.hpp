@@ -1,13 +1,12 @@
-// A std::variant that is copied safely where memory runs out.
+// A std::variant whose copy may run out of memory safely.
 #pragma once
 #include <utility>
 #include <variant>
 
 namespace kiln {
 
-/// The copy constructor of libstdc++ 12's std::variant ends the program where the copy of an alternative throws, if all of
-/// them are numbers, strings, lists and the like (of which it believes that a variant is never without a value). Here the
-/// exception passes.
+/// libstdc++ 12's std::variant believes that a variant of numbers, strings, lists and the like always holds a value, so
+/// its copy constructor ends the program where the copy of an alternative throws. Here the exception passes.
 template <class... Ts>
 class Alternatives : public std::variant<Ts...> {
   using Base = std::variant<Ts...>;

@@ -1,4 +1,4 @@
-// What becomes of a number in another element type, defined for every input and the same on every device.
+// Conversion of a number to another element type, defined for every input and equal on every device.
 #pragma once
 #include <concepts>
 #include <limits>
@@ -10,9 +10,9 @@ namespace kiln {
 
 template <class T> inline constexpr bool is_half = std::same_as<T, F16> || std::same_as<T, BF16>;
 
-/// Anything to bool is `!= 0` (NaN is true). To a float: rounded to nearest, once. A float to an integer is
-/// truncated towards zero and saturates at the integer's limits, NaN gives 0. An integer to a narrower integer
-/// keeps its low bits.
+/// A number becomes true where it is not 0 (NaN is true). A conversion to a float rounds to nearest, once. A float
+/// becomes an integer by truncation towards zero, saturated at the integer's limits; NaN becomes 0. An integer becomes
+/// a narrower integer by keeping its low bits.
 template <class To, class From>
 constexpr To convert(From value) {
   if constexpr (is_half<From> && !std::same_as<To, From>) {
@@ -27,7 +27,8 @@ constexpr To convert(From value) {
     if (value <= static_cast<From>(Limits::min())) return Limits::min();
     return static_cast<To>(value);
   } else if constexpr (std::same_as<To, float> && std::same_as<From, double>) {
-    // Beyond the largest float by half a step or more: to infinity, as IEEE 754 rounds (the cast leaves it open).
+    // A number beyond the largest float by half a step or more becomes infinity, as IEEE 754 rounds (C++ leaves the
+    // cast open).
     if (value >= 0x1.ffffffp127) return std::numeric_limits<float>::infinity();
     if (value <= -0x1.ffffffp127) return -std::numeric_limits<float>::infinity();
     return static_cast<float>(value);

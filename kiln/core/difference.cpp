@@ -1,4 +1,4 @@
-// The comparison of two tensors' contents, and its report.
+// Compares the contents of two tensors and reports the differences.
 #include <limits>
 
 #include "kiln/core/tensor_data.hpp"
@@ -6,13 +6,13 @@
 namespace kiln {
 namespace {
 
-// What elements are compared and printed as: without loss.
+// The type in which elements are compared and printed, without loss.
 template <class T>
 using Compared = std::conditional_t<std::is_same_v<T, F16> || std::is_same_v<T, BF16>, float, T>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// How far apart two elements are; infinite where one is NaN or infinite and the other is not the same.
+// The distance of two elements; infinite where one is NaN or infinite and the other is not equal to it.
 template <class T>
 double distance(T actual, T expected) {
   if constexpr (std::is_integral_v<T>) {
@@ -26,7 +26,7 @@ double distance(T actual, T expected) {
   }
 }
 
-// How far from `expected` is near enough. Nothing but itself is near an infinity.
+// The distance from `expected` that is tolerated; 0 where `expected` is infinite.
 template <class T>
 double allowance(T expected, const Tolerance& tolerance) {
   const double magnitude = expected < T{0} ? -static_cast<double>(expected) : static_cast<double>(expected);

@@ -27,9 +27,9 @@ constexpr std::array<Row, kDTypeCount> kRows = {{
 }};
 const Row& row(DType dtype) { return kRows[static_cast<std::size_t>(dtype)]; }
 
-// The smallest type that holds both; float16 with bfloat16 gives float32, an integer beside a float takes
-// the float's type, a signed with an unsigned type gives a signed type that holds both, int64 beside uint64.
-// PyTorch's rules, and where it has none (its wide unsigned types) NumPy's, kept to integers.
+// The smallest type that holds both: float16 with bfloat16 gives float32, an integer with a float gives the float's
+// type, a signed with an unsigned type gives a signed type that holds both; int64 with uint64 gives int64. These are
+// PyTorch's rules, and NumPy's for the wide unsigned types that PyTorch does not promote, kept to integers.
 constexpr auto F64 = DType::F64, F32 = DType::F32, F16 = DType::F16, BF16 = DType::BF16, I64 = DType::I64,
                I32 = DType::I32, I16 = DType::I16, I8 = DType::I8, U64 = DType::U64, U32 = DType::U32, U16 = DType::U16,
                U8 = DType::U8, B = DType::Bool;

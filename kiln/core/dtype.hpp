@@ -21,9 +21,9 @@ inline bool is_float(DType dtype) { return kind_of(dtype) == Kind::Float; }
 inline bool is_integer(DType dtype) { return kind_of(dtype) == Kind::Int; }
 inline void append(std::string& out, DType dtype) { out += name(dtype); }
 
-/// What an operation on two tensors of these types computes in; the table stands in dtype.cpp.
+/// The type in which an operation on two tensors of these types computes; dtype.cpp has the table.
 DType promote(DType a, DType b);
-/// What a tensor of `tensor` becomes beside a plain number of `scalar`: only a higher kind changes it
+/// The type of a tensor of type `tensor` beside a plain number of kind `scalar`: only a higher kind changes the type
 /// (an integer tensor and 0.5 give float32, a float16 tensor and 0.5 stay float16).
 DType promote_scalar(DType tensor, Kind scalar);
 

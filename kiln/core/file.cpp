@@ -23,11 +23,11 @@ namespace kiln {
 namespace {
 
 constexpr std::size_t kBufferSize = 1 << 16;
-constexpr unsigned kNewFile = 0666;  // of which the process's mask takes away
+constexpr unsigned kNewFile = 0666;  // the process's umask clears some of these bits
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-// A call that a signal interrupted is made again.
+// Repeats a call that a signal interrupted.
 template <class F>
 auto retry(F&& call) {
   for (;;) {
@@ -52,7 +52,8 @@ Bytes read_all(const std::string& path) {
   if (S_ISDIR(status.st_mode)) fail_with(EISDIR);
   require<IoError>(S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode), "cannot read ", path, ": not a file");
   try {
-    // The size is a first guess: the file may grow, and a pipe has none. One more byte finds the end in one turn.
+    // The size is a first guess: the file may grow, and a pipe has none. One byte more lets the first read reach the
+    // end.
     Bytes bytes(static_cast<std::size_t>(status.st_size) + 1, {});
     std::size_t filled = 0;
     for (;;) {
@@ -69,21 +70,21 @@ Bytes read_all(const std::string& path) {
   } catch (const std::length_error&) { fail<MemoryError>("no memory for the contents of ", path); }
 }
 
-// The directory of a file, for calls that want one.
+// The directory of a file, for calls that take a directory.
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// Whether the file of that name is the one that is open.
+/// Whether `path` still names the file that is open.
 bool is_named(int file, const std::string& path) {
   struct stat open = {}, named = {};
   return ::fstat(file, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && S_ISREG(named.st_mode) &&
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
-/// NAME.PROCESS-NUMBER.tmp, the name starting with `prefix`.
+/// Whether the name is NAME.PROCESS-NUMBER.tmp and starts with `prefix`.
 bool is_temporary(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix) || !name.ends_with(".tmp")) return false;
   name.remove_suffix(4);
@@ -142,7 +143,7 @@ FileReplacement::FileReplacement(const std::string& path) : path_(path), target_
   if (::stat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) fail_with(EISDIR);
     require<IoError>(S_ISREG(status.st_mode), "cannot write ", path, ": not a file");
-    // Through a symbolic link the file behind it is replaced, not the link.
+    // Where `path` is a symbolic link, its target is replaced, not the link.
     if (char* const resolved = ::realpath(path.c_str(), nullptr)) {
       target_ = resolved;
       std::free(resolved);
@@ -161,8 +162,8 @@ void FileReplacement::create(unsigned mode) {
   remove_abandoned(directory_of(target_), target_.substr(target_.rfind('/') + 1));
   temporary_ = next_name();
 #ifdef O_TMPFILE
-  // A file without a name, which vanishes with a process that is killed. Not every file system has them, and
-  // without /proc they cannot be given a name.
+  // A file without a name vanishes when its process is killed. Some file systems lack such files, and without /proc
+  // they cannot be given a name later.
   if (::access("/proc/self/fd", X_OK) == 0)
     file_ = retry([&] { return ::open(directory_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kNewFile); });
 #endif
@@ -171,8 +172,9 @@ void FileReplacement::create(unsigned mode) {
   if (mode != kNewFile) ::fchmod(file_, mode);
 }
 
-// The lock tells that somebody writes the file. False: before it was there, another process took the file for abandoned,
-// or the name is that of a process long gone.
+// Creates the temporary file and locks it; the lock shows that a process is writing it. Returns false where another
+// process removed the file as abandoned before it was locked, or where a file of that name is left from an ended
+// process.
 bool FileReplacement::create_named() {
   file_ = retry([&] { return ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kNewFile); });
   if (file_ < 0 && errno == EEXIST) return false;
@@ -221,11 +223,11 @@ void FileReplacement::commit() {
     if (::linkat(AT_FDCWD, handle.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) fail_with(errno);
     named_ = true;
   }
-  // Open, and so locked, as long as it has the temporary name.
+  // The file stays open, and so locked, while it has its temporary name.
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with(errno);
   named_ = false;
   ::close(std::exchange(file_, -1));
-  // The new entry of the directory reaches the disk too. Where that is refused the file is in place all the same.
+  // Writes the directory's new entry to the disk too. Where that is refused, the file is in place all the same.
   const OpenFile directory{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (directory.number >= 0) ::fsync(directory.number);
 }

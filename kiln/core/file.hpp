@@ -1,4 +1,4 @@
-// Files of the host: reading a whole one, and replacing one so that it is always the old or the new, complete.
+// Files of the host: reads whole files, and replaces a file so that it is always the old one or the complete new one.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -14,12 +14,12 @@ namespace kiln {
 std::vector<std::byte> read_file(const std::string& path);
 std::string read_text_file(const std::string& path);
 
-/// Writes the successor of a file piece by piece; `commit` puts it in the place of the old one, in one step, once it
-/// is on the disk. Without a commit (an error, an exception, a killed process) the old file stays as it was. What a
-/// process that was killed in the middle left beside the file goes with the next replacement.
+/// Writes a new version of a file piece by piece; `commit` puts it in place of the old one, in one step, once it is on
+/// the disk. Without a commit (an error, an exception, a killed process) the old file stays as it was. The next
+/// replacement removes what a killed process left beside the file.
 class FileReplacement {
  public:
-  /// Throws IoError where the directory does not take files, or `path` is something else than a file.
+  /// Throws IoError where the directory cannot be written, or `path` is not a file.
   explicit FileReplacement(const std::string& path);
   FileReplacement(const FileReplacement&) = delete;
   FileReplacement& operator=(const FileReplacement&) = delete;
@@ -37,19 +37,19 @@ class FileReplacement {
   void write_through(std::span<const std::byte> bytes);
   [[noreturn]] void fail_with(int error) const;
 
-  std::string path_;       // as the caller wrote it, for sentences
-  std::string target_;     // behind symbolic links
+  std::string path_;       // as the caller wrote it, for error sentences
+  std::string target_;     // with symbolic links resolved
   std::string temporary_;  // beside the target
-  bool named_ = false;     // whether the new file has that name yet
+  bool named_ = false;     // whether the new file has the temporary name yet
   int file_ = -1;
   std::vector<std::byte> buffer_;
 };
 
-/// Removes from a directory what killed processes were replacing files with: temporary files that nobody writes any more,
-/// since a writer that lives holds a lock. Returns how many; a directory that cannot be read has none.
+/// Removes the temporary files that killed processes left in a directory; a running writer is recognised by its lock.
+/// Returns the number of files removed, 0 where the directory cannot be read.
 int remove_abandoned(const std::string& directory);
 
-/// FileReplacement in one call; `write` receives it and must not commit.
+/// Does a FileReplacement in one call: `write` receives it and must not commit.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
 void write_file_atomically(const std::string& path, std::string_view text);
 void write_file_atomically(const std::string& path, FunctionRef<void(FileReplacement&)> write);

@@ -1,4 +1,4 @@
-// What lies in a folder.
+// The entries of a folder.
 #pragma once
 #include <filesystem>
 #include <system_error>
@@ -6,8 +6,8 @@
 
 namespace kiln {
 
-/// The paths of what lies in the folder, in the system's order; those that could be read where there is a problem. (The
-/// iterators of <filesystem> end the program, in libstdc++ 12, where they find no memory.)
+/// Returns the paths of the folder's entries, in the system's order; where there is a problem, the ones read so far.
+/// (The iterators of <filesystem> in libstdc++ 12 end the program where memory runs out.)
 std::vector<std::filesystem::path> paths_in(const std::filesystem::path& folder, std::error_code& problem);
 
 }  // namespace kiln

@@ -4,7 +4,7 @@
 
 namespace kiln {
 
-/// A view of a callable that outlives the call: no allocation, two pointers.
+/// A view of a callable that must outlive the call: two pointers, no allocation.
 template <class Signature> class FunctionRef;
 template <class R, class... Args>
 class FunctionRef<R(Args...)> {

@@ -6,8 +6,8 @@
 
 namespace kiln {
 
-/// A number as a float whose last bit is set where digits were lost ("round to odd"). Rounding such a float
-/// to a half gives what rounding the number itself would: going through the nearest float rounds twice.
+/// The number as a float whose last bit is set where digits were lost ("round to odd"). Rounding that float to a half
+/// gives the same as rounding the number directly; going through the nearest float would round twice.
 constexpr float round_to_odd(double number) {
   if (!(number - number == 0)) return static_cast<float>(number);  // infinite or NaN
   constexpr double kLargest = 0x1.fffffep127;
@@ -38,7 +38,7 @@ struct F16 {
   std::uint16_t bits = 0;
   F16() = default;
   constexpr explicit F16(float value) : bits(round(value)) {}
-  /// Rounded once, whatever the type of `value`.
+  /// Rounds once, whatever the type of `value`.
   template <class T>
   constexpr explicit F16(T value) : F16(round_to_odd(value)) {}
   static constexpr F16 from_bits(std::uint16_t bits) {
@@ -83,12 +83,12 @@ struct F16 {
   }
 };
 
-/// The upper half of a float ("brain float").
+/// The upper 16 bits of a float ("brain float").
 struct BF16 {
   std::uint16_t bits = 0;
   BF16() = default;
   constexpr explicit BF16(float value) : bits(round(value)) {}
-  /// Rounded once, whatever the type of `value`.
+  /// Rounds once, whatever the type of `value`.
   template <class T>
   constexpr explicit BF16(T value) : BF16(round_to_odd(value)) {}
   static constexpr BF16 from_bits(std::uint16_t bits) {

@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-/// A binary format of IEEE 754's shape: so many digits, the leading one among them, and exponents up to `most`.
+/// The limits of an IEEE 754 binary format with `digits` digits, the leading one included, and exponents up to `most`.
 FloatLimits binary(int bits, int digits, int most) {
   const double epsilon = std::ldexp(1, 1 - digits), max = std::ldexp(2 - epsilon, most);
   return {bits, -max, max, std::ldexp(1, 1 - most), epsilon};

@@ -1,4 +1,4 @@
-// What numbers an element type has, as NumPy's and PyTorch's finfo and iinfo say it.
+// The range and precision of element types, like NumPy's and PyTorch's finfo and iinfo.
 #pragma once
 #include <cstdint>
 
@@ -8,11 +8,11 @@ namespace kiln {
 
 struct FloatLimits {
   int bits;
-  double lowest, max;      // the finite numbers lie between these
-  double smallest_normal;  // above 0, with all digits
+  double lowest, max;      // the smallest and the largest finite number
+  double smallest_normal;  // the smallest positive number with all its digits
   double epsilon;          // the distance from 1 to the next number
 };
-/// Throws DTypeError for a type that is no float.
+/// Throws DTypeError for a type that is not a float.
 FloatLimits finfo(DType dtype);
 
 struct IntLimits {
@@ -20,7 +20,7 @@ struct IntLimits {
   std::int64_t min;
   std::uint64_t max;
 };
-/// Throws DTypeError for a type that is no integer.
+/// Throws DTypeError for a type that is not an integer.
 IntLimits iinfo(DType dtype);
 
 }  // namespace kiln

@@ -16,12 +16,12 @@ FileBytes map_file(const std::string& path) try {
   const bool regular = file >= 0 && ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const place = regular ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-  if (file >= 0) ::close(file);  // the mapping stays
+  if (file >= 0) ::close(file);  // the mapping stays valid
   if (place != MAP_FAILED) {
     const std::shared_ptr<const void> owner(place, [size](void* mapped) { ::munmap(mapped, size); });
     return {{static_cast<const std::byte*>(place), size}, path, owner, true};
   }
-  // Which says why a file cannot be read at all.
+  // read_file() reports why a file cannot be read at all.
   const auto read = std::make_shared<const std::vector<std::byte>>(read_file(path));
   return {*read, path, read, false};
 } catch (...) { rethrow_shortage(path); }

@@ -1,5 +1,5 @@
-// The contents of a file where the system keeps them: opening one takes microseconds, whatever its size, and only what is
-// looked at is read from the disk.
+// The contents of a file as the system maps them: opening a file takes microseconds, whatever its size, and only the
+// pages that are accessed are read from the disk.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -8,21 +8,21 @@
 
 namespace kiln {
 
-/// Bytes with a name for sentences, and whoever keeps them there (null: the caller does).
+/// Bytes, a name for error sentences, and the owner that keeps them alive (null: the caller does).
 struct FileBytes {
   std::span<const std::byte> bytes;
   std::string name;
   std::shared_ptr<const void> owner;
-  bool mapped = false;  // rather than read, or the caller's
+  bool mapped = false;  // false: read into memory, or owned by the caller
 };
 
-/// The whole file; what cannot be mapped (a pipe) is read. A file that is replaced in one step, as Kiln writes, stays as
-/// it was for who has it mapped; one that somebody else shortens meanwhile ends the program with SIGBUS, as any mapped
-/// file does. Throws IoError.
+/// Maps a whole file; what cannot be mapped (a pipe) is read. A file that is replaced in one step, as Kiln does, stays
+/// unchanged for processes that have it mapped. One that another program shortens meanwhile ends this program with
+/// SIGBUS, as with any mapped file. Throws IoError.
 FileBytes map_file(const std::string& path);
 
-/// `part` of `file` is not needed soon: where it is mapped it leaves this process's memory, and is read anew by who looks
-/// at it.
+/// Tells the system that `part` of `file` is not needed soon: a mapped part leaves this process's memory and is read
+/// again at the next access.
 void forget_pages(const FileBytes& file, std::span<const std::byte> part);
 
 }  // namespace kiln

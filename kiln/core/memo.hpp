@@ -1,4 +1,4 @@
-// Memo: what has been made of an object that never changes, kept with it until it ends.
+// Memo: results derived from an object that never changes, cached with it until it is destroyed.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-/// Each thing is known by its type and by who made it, so that makers who share the object never see each other's. Any
-/// number of threads may ask.
+/// A result is found by its type and its maker's number, so that makers that share the object never see each other's
+/// results. Any number of threads may call it.
 class Memo {
  public:
   Memo() = default;
@@ -18,7 +18,7 @@ class Memo {
     for (const Entry* entry = first_.load(std::memory_order_relaxed); entry;) delete std::exchange(entry, entry->next);
   }
 
-  /// The T of `maker`: what make() gave when it was first asked for. Where two threads are first, one result is kept.
+  /// The T of `maker`: make() is called at the first request. Where two threads are first, one result is kept.
   template <class T, class Make>
   const T& get(std::uint64_t maker, Make&& make) const {
     const Entry* first = first_.load(std::memory_order_acquire);
@@ -44,7 +44,7 @@ class Memo {
   struct Holder final : Entry {
     template <class Make>
     Holder(std::uint64_t maker, Make& make) : Entry(&kName, maker), value(make()) {}
-    static inline char kName = 0;  // its address tells the type from others
+    static inline char kName = 0;  // its address identifies the type
     const T value;
   };
   template <class T>

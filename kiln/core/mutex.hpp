@@ -5,7 +5,7 @@
 
 namespace kiln {
 
-/// For std::lock_guard, which is there without threads too.
+/// Works with std::lock_guard, which exists without threads too.
 class Mutex {
  public:
   Mutex();

@@ -1,4 +1,4 @@
-// Without threads, nobody else holds it.
+// Without threads there is nothing to lock.
 #include "kiln/core/mutex.hpp"
 
 namespace kiln {

@@ -7,8 +7,8 @@
 namespace kiln {
 namespace {
 
-// The third word of the counter keeps what a key is used for apart: its numbers, the keys below it, and (2) the streams
-// of elements.
+// The third word of the counter separates the uses of a key: its numbers, the keys below it, and (2) the streams of
+// elements.
 constexpr std::uint32_t kNumbers = 0, kKeys = 1;
 
 PhiloxWords words(Key key, std::uint64_t index, std::uint32_t use) {
@@ -39,7 +39,7 @@ double Random::uniform() {
 
 double Random::uniform(double low, double high) {
   const double number = low + (high - low) * uniform();
-  // Rounding may reach the end that is excluded.
+  // Rounding may reach the upper end, which is excluded.
   return number < high ? number : low;
 }
 
@@ -51,7 +51,7 @@ double Random::normal() {
 
 std::int64_t Random::below(std::int64_t limit) {
   require<ArgumentError>(limit >= 1, "Random::below: the limit must be at least 1, got ", limit);
-  // The numbers below 2^64 mod limit would make some results likelier: draw again.
+  // The numbers below 2^64 mod limit would make some results more likely, so another one is generated.
   const auto range = static_cast<std::uint64_t>(limit);
   const std::uint64_t unfair = (0 - range) % range;
   std::uint64_t number = 0;

@@ -1,6 +1,6 @@
-// A counter-based random generator (Philox 4x32-10; Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3", SC 2011): element i of a stream is a pure function of (key, i), so that every device and any
-// number of threads draw the same numbers.
+// A counter-based random generator (Philox 4x32-10; Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
+// 2011): element i of a stream is a pure function of (key, i), so that every device and any number of threads generate
+// the same numbers.
 #pragma once
 #include <array>
 #include <cmath>
@@ -11,14 +11,14 @@ namespace kiln {
 /// Names a stream of random numbers. Splitting gives streams that do not overlap in practice.
 struct Key {
   std::uint64_t bits = 0;
-  /// The stream number `index` below this one.
+  /// Returns the stream number `index` below this one.
   Key split(std::uint64_t index) const;
   friend bool operator==(const Key&, const Key&) = default;
 };
 
 using PhiloxWords = std::array<std::uint32_t, 4>;
 
-/// The generator itself, ten rounds. Here in full, so that kernels can inline it.
+/// The generator itself, ten rounds; defined here so that kernels can inline it.
 constexpr PhiloxWords philox(PhiloxWords counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53u} * counter[0], b = std::uint64_t{0xCD9E8D57u} * counter[2];
@@ -36,16 +36,16 @@ PhiloxWords philox(Key key, std::uint64_t block);
 /// Word `index` of the stream: philox(key, index / 4)[index % 4].
 std::uint32_t random_word(Key key, std::uint64_t index);
 
-/// [0, 1), from the upper 24 bits of a word.
+/// A number in [0, 1) from the upper 24 bits of a word.
 inline float to_uniform(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
-/// [0, 1), from 53 bits of two words.
+/// A number in [0, 1) from 53 bits of two words.
 inline double to_uniform(std::uint32_t high, std::uint32_t low) {
   return static_cast<double>(static_cast<std::uint64_t>(high) << 21 | low >> 11) * 0x1p-53;
 }
 
-/// Which elements of a tensor are dropped: element i where 16 bits of the stream, bits 16 * (i % 2) and up of word i / 2,
-/// are below `threshold`. Half a word is enough for a yes or no; the probability that it stands for is the nearest
-/// 65536th, and kept elements are scaled by what makes the expectation exact for that.
+/// Decides which elements of a tensor are dropped: element i where 16 bits of the stream, bits 16 * (i % 2) and up of
+/// word i / 2, are below `threshold`. The drop probability is thereby the nearest multiple of 1 / 65536, and `scale`,
+/// the factor of kept elements, makes the expectation exact for that multiple.
 struct Drops {
   explicit Drops(double probability)
       : threshold(!(probability <= 1) ? 65536  // NaN too: nothing is kept
@@ -58,7 +58,7 @@ struct Drops {
   double scale;
 };
 
-/// A stream of its own for each element of a tensor, for draws that take a number of words not known beforehand:
+/// A stream of its own for each element of a tensor, for sampling that takes a number of words not known beforehand:
 /// word i is philox({low, high, 2, i / 4}, key)[i % 4] with the halves of `element`.
 class ElementWords {
  public:
@@ -80,15 +80,15 @@ class ElementWords {
   std::size_t used_ = 4;
 };
 
-/// Keys one after the other, as a device's seed gives them: Generator(7) names the same ones as device.seed(7).
-/// Wherever a function takes a key, a generator gives its next. Copying it copies its place in the sequence.
+/// A sequence of keys, as a device's seed gives them: Generator(7) gives the same keys as device.seed(7). Where a
+/// function takes a key, a generator may be passed and gives its next one. A copy continues from the same position.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : key_{seed} {}
   explicit Generator(Key key) : key_(key) {}
   Key next() { return key_.split(drawn_++); }
   operator Key() { return next(); }
-  /// A generator that shares no key with this one, for another thread or another part of a program.
+  /// Returns a generator that shares no key with this one, for another thread or another part of a program.
   Generator split() { return Generator(next()); }
   friend bool operator==(const Generator&, const Generator&) = default;
 
@@ -97,7 +97,7 @@ class Generator {
   std::uint64_t drawn_ = 0;
 };
 
-/// A sequential view of a stream, for host code: shuffles, augmentation, drawing. Word i is random_word(key, i).
+/// A sequential view of a stream, for host code such as shuffling and augmentation. Word i is random_word(key, i).
 class Random {
  public:
   explicit Random(Key key) : key_(key) {}

@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-/// A base that counts its owners; a fresh object has none. Where nobody else can be counting at the same time, there is
-/// no need for atomic steps, which cost as much as dozens of others; nor is there where nobody has to count.
+/// A base class that counts its owners; a new object has none. Atomic read-modify-write steps cost as much as dozens of
+/// other instructions, so they are avoided where no other thread can be counting and for permanent objects.
 class RefCounted {
  public:
   RefCounted() = default;
@@ -21,13 +21,14 @@ class RefCounted {
   }
   /// For an object that no other thread can reach yet.
   void add_first_owner() const { count_.store(1, std::memory_order_relaxed); }
-  /// True when that was the last owner.
+  /// Returns true when that was the last owner.
   bool drop_owner() const {
     return has_one_owner() || (!is_permanent() && count_.fetch_sub(1, std::memory_order_acq_rel) == 1);
   }
   bool has_one_owner() const { return count_.load(std::memory_order_acquire) == 1; }
 
-  /// It stays until the program ends, whoever lets go of it. To be said before other threads know the object.
+  /// Keeps the object until the program ends, whatever its owners do. Must be called before other threads know the
+  /// object.
   void make_permanent() const { count_.store(kPermanent, std::memory_order_relaxed); }
   bool is_permanent() const { return count_.load(std::memory_order_relaxed) & kPermanent; }
 
@@ -49,7 +50,7 @@ class Ref {
   explicit Ref(T* object) : object_(object) {
     if (object_) retain(object_);
   }
-  /// Of an object that is owned already, on this Ref's behalf.
+  /// A Ref that takes over an ownership that was counted already.
   static Ref adopt(T* object) {
     Ref ref;
     ref.object_ = object;

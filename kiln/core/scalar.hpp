@@ -1,4 +1,4 @@
-// A plain number beside tensors: `x + 2`. It keeps its kind and its full precision until it meets a tensor.
+// A plain number beside tensors: `x + 2`. It keeps its kind and its full precision until it is used with a tensor.
 #pragma once
 #include <concepts>
 #include <cstdint>

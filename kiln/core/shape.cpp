@@ -11,7 +11,7 @@ std::int64_t numel(const Shape& shape) {
     require<ShapeError>(size >= 0, "shape ", shape, " has a negative size");
     overflow |= __builtin_mul_overflow(count, size, &count);
   }
-  // A zero anywhere empties the tensor, whatever the other sizes multiply to.
+  // A size of zero makes the tensor empty, even where the other sizes overflow.
   if (overflow) {
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
     fail<ShapeError>("shape ", shape, " has more than 2^63 - 1 elements");
@@ -21,7 +21,7 @@ std::int64_t numel(const Shape& shape) {
 
 Dims contiguous_strides(const Shape& shape) {
   Dims strides = shape;
-  // Unsigned, as the sizes of an empty tensor may multiply to more than any tensor has.
+  // Unsigned, because the sizes of an empty tensor may multiply to more elements than any tensor has.
   std::uint64_t stride = 1;
   for (int i = shape.size() - 1; i >= 0; --i) {
     strides[i] = static_cast<std::int64_t>(stride);

@@ -17,7 +17,7 @@ namespace kiln {
 /// Kiln's tensors have at most this many dimensions.
 inline constexpr int kMaxRank = 8;
 
-/// A list of up to N values in place. Growing past N is the caller's error, see `push_back`.
+/// A list of up to N values stored inline. The caller must not exceed N, see `push_back`.
 template <class T, int N>
 class InlineList {
  public:
@@ -81,7 +81,7 @@ using Shape = InlineList<std::int64_t, kMaxRank>;
 using Dims = Shape;
 
 /// A dimension by its number: 0 is the first, -1 the last. Any integer converts to it; a bool does not, so that a flag
-/// in the wrong place (`softmax(x, true)`) does not compile.
+/// in the wrong position (`softmax(x, true)`) does not compile.
 class Dim {
  public:
   template <std::integral I>
@@ -91,7 +91,7 @@ class Dim {
   friend void append(std::string& text, Dim dim) { kiln::append(text, std::int64_t{dim}); }
 
  private:
-  int number_;  // one that no int holds names no dimension: the largest int does not either
+  int number_;  // an integer that does not fit becomes the largest int, which names no dimension
 };
 
 /// One entry per spatial dimension of a convolution or a pool: 1, 2 or 3.
@@ -103,10 +103,11 @@ std::int64_t numel(const Shape& shape);
 /// Row-major strides in elements.
 Dims contiguous_strides(const Shape& shape);
 
-/// `dim` counted from the end where negative. Throws IndexError: "sum: dimension 3 is out of range for rank 2".
+/// Returns `dim`, counted from the end where negative. Throws IndexError: "sum: dimension 3 is out of range for rank
+/// 2".
 int wrap_dim(std::string_view op, std::int64_t dim, int rank);
 
-/// NumPy's broadcasting of two shapes. Throws ShapeError naming `op`, both shapes and the dimension.
+/// Broadcasts two shapes as NumPy does. Throws ShapeError naming `op`, both shapes and the dimension.
 Shape broadcast(std::string_view op, const Shape& a, const Shape& b);
 
 /// A contiguous shape's text is "[2, 3]", that of rank 0 "[]".

@@ -1,4 +1,4 @@
-// Sums and products of sizes, which users and files give: what 63 bits do not hold is an error, never another size.
+// Sums and products of sizes that users and files give: an overflow of 63 bits is an error, never a wrong size.
 #pragma once
 #include <cstdint>
 #include <string_view>

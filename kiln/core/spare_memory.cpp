@@ -7,9 +7,9 @@
 namespace kiln {
 namespace {
 
-constexpr std::size_t kStep = 64, kLargest = 4096;  // bytes; larger blocks are the C library's affair
+constexpr std::size_t kStep = 64, kLargest = 4096;  // bytes; larger blocks go to the C library
 #if defined(__SANITIZE_ADDRESS__)
-constexpr int kMost = 0;  // so that the sanitizer sees what is used after it was given back
+constexpr int kMost = 0;  // so that the sanitizer sees uses after a block was returned
 #else
 constexpr int kMost = 4096;  // blocks of one size
 #endif
@@ -22,7 +22,7 @@ struct Spare {
 struct Spares {
   ~Spares() {
     while (Spare* const spare = std::exchange(first, first ? first->next : nullptr)) ::operator delete(spare);
-    count = kMost;  // what goes after its thread's end is not kept
+    count = kMost;  // blocks that are returned after their thread ended are not kept
   }
 
   Spare* first = nullptr;

@@ -1,5 +1,5 @@
-// Memory for small objects that come and go by the thousand with every step of a training. Each thread keeps what its
-// objects leave behind for the next ones of the same size: far more than the C library does, and without its locks.
+// Memory for small objects that are created and destroyed by the thousand in every training step. Each thread keeps its
+// freed blocks for new objects of the same size: far more of them than the C library keeps, and without its locks.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -7,7 +7,7 @@
 namespace kiln {
 
 void* take_spare(std::size_t bytes);
-/// `bytes` as it was taken.
+/// Returns a block; `bytes` must be the number that it was taken with.
 void give_spare(void* memory, std::size_t bytes) noexcept;
 
 /// For containers whose blocks are small.

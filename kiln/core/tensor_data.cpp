@@ -10,8 +10,8 @@
 namespace kiln {
 namespace {
 
-// Zeroed bytes for a tensor. Large sizes are tried first where a failure can be told: a build without
-// exceptions would end in the allocator.
+// Zeroed bytes for a tensor. Large sizes are probed first, so that a build without exceptions can report the failure
+// instead of ending in the allocator.
 std::vector<std::byte> allocate(const Shape& shape, DType dtype) {
   constexpr std::int64_t kMost = std::numeric_limits<std::ptrdiff_t>::max(), kLarge = std::int64_t{1} << 26;
   std::int64_t bytes = 0;
@@ -106,7 +106,7 @@ std::span<const T> TensorData::as() const& {
 
 template <class T>
 std::span<T> TensorData::as() & {
-  static_cast<void>(bytes());  // a copy, where they are lent
+  static_cast<void>(bytes());  // copies borrowed bytes
   const auto elements = std::as_const(*this).template as<T>();
   return {const_cast<T*>(elements.data()), elements.size()};
 }

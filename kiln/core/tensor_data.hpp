@@ -1,5 +1,5 @@
-// The contents of a tensor on the host: bytes in row-major order, a shape and an element type. What is
-// uploaded, downloaded, saved, loaded and compared in tests. The bytes are its own, or lent: those of a mapped file.
+// The contents of a tensor on the host: bytes in row-major order, a shape and an element type. This is what is
+// uploaded, downloaded, saved, loaded and compared in tests. The bytes are owned, or borrowed, as from a mapped file.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -15,16 +15,16 @@ namespace kiln {
 class [[nodiscard("elements are returned, and stored nowhere else")]] TensorData {
  public:
   TensorData() : TensorData(Shape{0}, DType::F32) {}
-  /// Zeros.
+  /// A tensor of zeros.
   TensorData(const Shape& shape, DType dtype);
-  /// Takes the bytes over. Throws ShapeError where their number is not numel(shape) * size_of(dtype).
+  /// Takes ownership of the bytes. Throws ShapeError where their number is not numel(shape) * size_of(dtype).
   TensorData(const Shape& shape, DType dtype, std::vector<std::byte> bytes);
-  /// Bytes where they lie, without a copy, as long as `owner` keeps them there unchanged; whoever asks for them to write
-  /// gets a copy. What cannot be read in place is copied at once: elements that are not aligned, and booleans. Throws
-  /// ShapeError as above.
+  /// Borrows bytes without a copy; `owner` keeps them unchanged for as long as it lives. Access for writing makes a
+  /// copy first. Bytes that cannot be read in place are copied at once: elements that are not aligned, and booleans.
+  /// Throws ShapeError as above.
   static TensorData lent(const Shape& shape, DType dtype, std::span<const std::byte> bytes,
                          std::shared_ptr<const void> owner);
-  /// Whoever keeps lent bytes; null where they are the tensor's own.
+  /// The owner of borrowed bytes; null where the tensor owns them.
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
   /// TensorData::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})
@@ -41,7 +41,7 @@ class [[nodiscard("elements are returned, and stored nowhere else")]] TensorData
   std::int64_t numel() const { return kiln::numel(shape_); }
   std::span<const std::byte> bytes() const& { return owner_ ? lent_ : std::span<const std::byte>(bytes_); }
   std::span<std::byte> bytes() &;
-  std::span<std::byte> bytes() && = delete;  // it would outlive its tensor: give that a name first
+  std::span<std::byte> bytes() && = delete;  // it would outlive its tensor: give the tensor a name first
 
   /// The elements in place. Throws DTypeError where T is not the element type.
   template <class T>
@@ -49,7 +49,7 @@ class [[nodiscard("elements are returned, and stored nowhere else")]] TensorData
   template <class T>
   std::span<T> as() &;
   template <class T>
-  std::span<T> as() && = delete;  // likewise
+  std::span<T> as() && = delete;  // it would outlive its tensor
 
   /// The elements converted to T, as Scalar::to does.
   template <class T>
@@ -62,7 +62,7 @@ class [[nodiscard("elements are returned, and stored nowhere else")]] TensorData
  private:
   Shape shape_;
   DType dtype_;
-  std::vector<std::byte> bytes_;  // empty while others are lent
+  std::vector<std::byte> bytes_;  // empty while the bytes are borrowed
   std::span<const std::byte> lent_;
   std::shared_ptr<const void> owner_;
 };
@@ -72,9 +72,9 @@ struct Tolerance {
   bool equal_nan = true;
 };
 
-/// Empty where `actual` has the shape and dtype of `expected` and every element is within
-/// absolute + relative * |expected|; otherwise a readable report: how many differ, the worst, and the
-/// first few as "[0, 3]: 1.5, expected 1.25 (off by 0.25)".
+/// Returns an empty string where `actual` has the shape and dtype of `expected` and every element is within absolute +
+/// relative * |expected|; otherwise a readable report: how many elements differ, the worst, and the first few as "[0,
+/// 3]: 1.5, expected 1.25 (off by 0.25)".
 std::string difference(const TensorData& actual, const TensorData& expected, const Tolerance& tolerance = {});
 
 }  // namespace kiln

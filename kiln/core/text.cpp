@@ -9,7 +9,7 @@ namespace kiln {
 
 namespace {
 
-// Writes `number` with that many digits, and returns what the text reads as.
+// Writes `number` with `digits` significant digits, and returns the number that the text reads as.
 double append_digits(std::string& out, double number, int digits) {
   char letters[32];
   const int length = std::snprintf(letters, sizeof letters, "%.*g", digits, number);
@@ -27,7 +27,7 @@ void append(std::string& out, double number) {
 
 void append(std::string& out, float number) {
   const std::size_t start = out.size();
-  // Six digits name most floats that people write, nine name every float.
+  // Six digits identify most floats that people write, nine identify every float.
   for (int digits = 6; std::isfinite(number) && digits < 9; ++digits) {
     if (static_cast<float>(append_digits(out, number, digits)) == number) return;
     out.resize(start);

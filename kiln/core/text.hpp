@@ -1,5 +1,5 @@
-// Turns values into text without streams or a formatting library, so that error sentences can be
-// built on every target, a microcontroller included. A type joins in by an `append` found by ADL.
+// Turns values into text without streams or a formatting library, so that error sentences can be built on every target,
+// microcontrollers included. A type takes part by an `append` found by ADL.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace kiln {
 
 void append(std::string& out, double number);  // nine digits
-void append(std::string& out, float number);   // as many digits as tell it from other floats
+void append(std::string& out, float number);   // as many digits as distinguish it from other floats
 void append(std::string& out, std::int64_t number);
 void append(std::string& out, std::uint64_t number);
 inline void append(std::string& out, std::string_view text) { out += text; }
@@ -24,7 +24,7 @@ void append(std::string& out, T number) {
   else append(out, static_cast<std::uint64_t>(number));
 }
 
-/// text("matmul: ", shape, 3) is those parts written one after the other.
+/// text("matmul: ", shape, 3) returns these parts written one after the other.
 template <class... Parts>
 std::string text(const Parts&... parts) {
   std::string out;

@@ -1,5 +1,5 @@
-// What the compiler calls for a thread_local variable with a destructor, where the C++ library has no threads: its only
-// thread ends with the program. A library that has the function itself, as newlib's does, is not asked.
+// The compiler calls this for a thread_local variable with a destructor, where the C++ library has no threads: the only
+// thread ends with the program. A library that defines the function itself, like newlib, overrides it.
 extern "C" {
 int __cxa_atexit(void (*destroy)(void*), void* object, void* library);
 

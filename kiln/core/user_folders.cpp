@@ -10,7 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// NAME in Kiln's folder of what `variable` names, or of the home's folder `otherwise`.
+/// Returns NAME in Kiln's folder below the folder that `variable` names, or below the folder `otherwise` of the home
+/// folder.
 std::optional<fs::path> of_user(const char* variable, const char* otherwise, std::string_view name) {
   const auto from_environment = [](const char* of) -> std::optional<fs::path> {
     const char* const value = std::getenv(of);
@@ -40,7 +41,7 @@ std::optional<fs::path> config_file(std::string_view name) { return of_user("XDG
 
 bool is_safe_from_others(const fs::path& path) {
   std::error_code unknown;
-  // Both ways to it: links that stand on the first, and what they lead to.
+  // Checks both paths: the one as written, with its links, and the one that they lead to.
   const fs::path written = fs::absolute(path, unknown), real = fs::canonical(path, unknown);
   return !unknown && is_safe_way(written) && is_safe_way(real);
 }
@@ -49,7 +50,7 @@ bool make_private_folder(const fs::path& folder) {
   std::error_code unknown;
   if (folder.empty() || fs::is_directory(folder, unknown)) return true;
   if (!make_private_folder(folder.parent_path())) return false;
-  // Another process may have been faster.
+  // Another process may have created it first.
   return ::mkdir(folder.c_str(), S_IRWXU) == 0 || fs::is_directory(folder, unknown);
 }
 

@@ -10,7 +10,8 @@ namespace kiln {
 namespace config {
 namespace {
 
-/// What a value is in JSON; what is no JSON is text, which says itself that a number was expected.
+/// The JSON value that an argument spells. What is not JSON becomes text, and the error about the text says that a
+/// number was expected.
 Json value_of(std::string_view value, bool is_text) {
   if (is_text) return {std::string(value)};
   try {
@@ -49,7 +50,8 @@ const Option* find(const std::vector<Option>& options, std::string_view path) {
   return found == options.end() ? nullptr : &*found;
 }
 
-/// An option below one that takes JSON (an entry of a map, a field of a variant) is that one's affair.
+/// Whether an option above this one takes JSON (an entry of a map, a field of a variant): that option then reads the
+/// value.
 bool is_below(const std::vector<Option>& options, std::string_view path) {
   return std::any_of(options.begin(), options.end(),
                      [&](const Option& o) { return o.type == "JSON" && path.starts_with(o.path + '.'); });

@@ -19,24 +19,25 @@ namespace kiln {
 
 namespace config {
 
-// A field, as the command line knows it.
+// A field as an option of the command line.
 struct Option {
   std::string path;        // "optimizer.beta1"
   std::string type{};      // "NUMBER", "cosine|linear"
-  std::string fallback{};  // its default as JSON; empty where it must be given
-  bool is_text = false;    // a value is taken as it is: strings and enums, or lists of such
+  std::string fallback{};  // its default as JSON; empty where the option is required
+  bool is_text = false;    // the value is read as it is: strings and enums, or lists of these
   bool is_flag = false;    // may stand without a value
-  bool is_list = false;    // commas stand between its elements
+  bool is_list = false;    // its elements are separated by commas
 };
-/// Those of a struct, as `defaults` has them.
+/// The options for the fields of a struct, with the values that `defaults` holds.
 std::vector<Option> options_for(const Type& type, const void* defaults);
 
-// The options as words for a terminal, and what the arguments say as JSON: the defaults with their values put in.
+// help() formats the options for a terminal; read_arguments() returns the defaults as JSON with the arguments' values
+// put in.
 std::string help(const std::vector<Option>& options);
 Json read_arguments(int argc, const char* const* argv, const std::vector<Option>& options, std::string& source);
 
 void print(const std::string& text);
-/// 0, or 1 where a program throws an error, which is printed.
+/// Runs `program`. Returns 0, or prints the error that the program throws and returns 1.
 int guarded(FunctionRef<void()> program);
 
 template <class T>
@@ -47,19 +48,20 @@ std::vector<Option> options_for() {
 
 }  // namespace config
 
-/// --help or -h is among them.
+/// Whether --help or -h is among the arguments.
 bool asks_for_help(int argc, const char* const* argv);
 
-/// A line for each field of T: its option, what it takes, its default.
+/// One line for each field of T: its option, the value it takes and its default.
 template <class T>
 std::string options_of() {
   return config::help(config::options_for<T>());
 }
 
-/// A T from a program's arguments, argv[0] being its name: --key=value or --key value, where the key of a struct's field is
-/// its path; a bool may be said by --key and --no-key; the elements of a list have commas between them, or are JSON, as
-/// everything else that is no string may be. --config FILE reads a config first, which other options then change. What is
-/// said twice counts as it is said last. Throws ConfigError as from_json() does, or IoError.
+/// Reads a T from a program's arguments (argv[0] is the program's name): --key=value or --key value, where the key of a
+/// struct's field is its path. A bool is set by --key and --no-key. The elements of a list are separated by commas or
+/// written as JSON; every other value that is not a string may be JSON too. --config FILE is read first, and the other
+/// options change it. The last of several values of one key is used. Throws ConfigError as from_json() does, or
+/// IoError.
 template <class T>
 T from_arguments(int argc, const char* const* argv) {
   return or_memory_error("command line", [&] {
@@ -69,8 +71,8 @@ T from_arguments(int argc, const char* const* argv) {
   });
 }
 
-/// A program's main(): its options where they are asked for, else run() with the config that the arguments say. An error
-/// of either is printed as a sentence, and makes the status 1.
+/// The body of a program's main(): prints the options where help is asked for, else calls run() with the config that
+/// the arguments give. An error of either is printed as a sentence and makes the exit status 1.
 template <class T>
 int run_main(int argc, const char* const* argv, void (*run)(T)) {
   using Config = std::remove_cvref_t<T>;

@@ -1,14 +1,15 @@
 // Plain structs to and from JSON: a config is a struct with defaults, and its file has a key for each field.
 //
-// Fields may be bool, integers, floats, strings, enums, std::optional, lists (std::vector, std::array, Shape),
-// std::map from strings, structs of those, types with a to_json() and a from_json() of their own, and std::variant of
-// structs: {"Adam": {"beta1": 0.8}}, the name being that of the struct without "Config", or "Adam" where it is to have its
-// defaults. A key may be missing where the struct gives its field a default:
+// Fields may be bool, integers, floats, strings, enums, std::optional, lists (std::vector, std::array, Shape), std::map
+// from strings, structs of those, types with their own to_json() and from_json(), and std::variant of structs: {"Adam":
+// {"beta1": 0.8}}, where the name is that of the struct without "Config"; "Adam" alone means the struct's defaults. A
+// key may be missing where the struct gives its field a default:
 //   - a number, bool or enum with a default member initializer, whatever its value: `int warmup = 0;`
 //   - a string, list or map that is not empty by default;
-//   - a std::optional; a std::variant, which is then what it is by default;
+//
+//   - a std::optional; a std::variant, which then holds its default;
 //   - a struct all of whose fields have defaults, in it or from the struct around it.
-// A struct with a check() const, which throws for what has no meaning, is checked when it has been read.
+// A struct with a check() const is checked when it has been read; check() throws for values that have no meaning.
 #pragma once
 #include <array>
 #include <concepts>
@@ -38,7 +39,7 @@ namespace config {
 
 template <class T> void read(const Json& json, T& value, const Place& place, bool has_defaults = false);
 
-/// A type that says itself what it is in JSON: Selector. It need not have a value of its own accord.
+/// A type that converts itself to and from JSON, such as Selector. It need not be default constructible.
 template <class T>
 concept HasJson = requires(const T& value, const Json& json, const Place& place) {
   { value.to_json() } -> std::same_as<Json>;
@@ -75,8 +76,9 @@ constexpr Type::Kind kind_of() {
   }
 }
 
-// A new T as `T object;` makes it, in memory that held `pattern` before: what has no initializer still holds it. The
-// compiler must not use that it may leave anything there, so it is kept from knowing where the memory comes from.
+// A new T as `T object;` makes it, in memory that held `pattern` before: a field without an initializer still holds the
+// pattern. The compiler could assume that such a field holds anything, so hide() keeps it from knowing the memory's
+// origin.
 template <class T>
 class DefaultInitialized {
  public:
@@ -152,7 +154,7 @@ constexpr Type type_of() {
   return type;
 }
 
-// "Adam" of AdamConfig: how JSON names an alternative of a variant.
+// "Adam" for AdamConfig: the name of a variant's alternative in JSON.
 template <class T>
 constexpr std::string_view alternative_name() {
   constexpr std::string_view name = reflect::type_name<T>(), suffix = "Config";
@@ -262,7 +264,7 @@ Json to_json(const T& value) {
   }
 }
 
-/// A T from JSON; `source` names the text in errors. Throws ConfigError, one sentence with the path of the value:
+/// Reads a T from JSON; `source` names the text in errors. Throws ConfigError, one sentence with the path of the value:
 /// "gpt.json: 'optimizer.beta1' must be a number, got \"high\"".
 template <class T>
 T from_json(const Json& json, std::string_view source) {
@@ -279,7 +281,7 @@ T load_config(const std::string& path) {
   return from_json<T>(std::string_view(read_text_file(path)), path);
 }
 
-/// Replaces the file in one step. Throws ConfigError for what JSON cannot hold, IoError.
+/// Replaces the file in one step. Throws ConfigError for values that JSON cannot hold, or IoError.
 template <class T>
 void save_config(const T& value, const std::string& path) {
   or_memory_error(path, [&] { write_file_atomically(path, std::string_view(write_json(to_json(value)))); });

@@ -22,7 +22,7 @@ Json number_of(NumberKind kind, std::uint64_t bits) {
   return {std::bit_cast<double>(bits)};
 }
 
-/// Numbers as they lie in memory, in parts, so that a list that grows does not lie there twice.
+/// The bits of many numbers in chunks, so that a growing list is never copied.
 class PackedNumbers {
  public:
   void add(NumberKind kind, std::uint64_t bits) {
@@ -61,7 +61,7 @@ struct Json::List::Body {
     if (packed.size() == 0) values = other.values;
   }
 
-  /// From several threads, as the list is constant.
+  /// May be called from several threads while the list is constant.
   const std::vector<Json>& all() {
     if (packed.size() > 0)
       std::call_once(made, [this] {
@@ -71,7 +71,7 @@ struct Json::List::Body {
     return values;
   }
 
-  std::vector<Json> values;  // empty where the numbers are packed and nobody has asked for more
+  std::vector<Json> values;  // empty while the numbers are packed and none was asked for as a value
   PackedNumbers packed;
   std::once_flag made;
 };
@@ -106,8 +106,8 @@ Json& Json::List::emplace_back(Json value) {
 }
 void Json::List::push_back(Json value) { emplace_back(std::move(value)); }
 
-// nlohmann's parser keeps no stack of calls, and tells what it reads piece by piece: each is checked on its way
-// into the tree.
+// nlohmann's parser does not recurse and reports what it reads event by event; each value is checked before it enters
+// the tree.
 class JsonTree : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return place({nullptr}); }
@@ -153,7 +153,7 @@ class JsonTree : public nlohmann::json_sax<nlohmann::json> {
     Json::List* list;
     std::unordered_set<std::string> keys;
     bool only_numbers = true;  // so far
-    PackedNumbers numbers{};   // of a long list of these
+    PackedNumbers numbers{};   // of a long list that holds only numbers so far
   };
 
   bool stop(std::string sentence) {
@@ -181,7 +181,7 @@ class JsonTree : public nlohmann::json_sax<nlohmann::json> {
     }
     return true;
   }
-  /// The numbers of the innermost list as values of their own, behind which others may stand.
+  /// Turns the packed numbers of the innermost list into values, so that other values may follow.
   void unpack() {
     Level& level = levels_.back();
     level.only_numbers = false;
@@ -189,7 +189,7 @@ class JsonTree : public nlohmann::json_sax<nlohmann::json> {
     for (std::size_t i = 0; i < level.numbers.size(); ++i) level.list->push_back(level.numbers.at(i));
     level.numbers = {};
   }
-  // Where the value stands now; it stays there while it is open, as its parent does not grow meanwhile.
+  // Returns the stored value. The pointer stays valid while the value is open, as its parent does not grow meanwhile.
   Json* append(Json json) {
     if (levels_.empty()) return &(root = std::move(json));
     Json& parent = *levels_.back().json;

@@ -1,5 +1,5 @@
-// JSON as a value, for configs and metadata. Parsing takes hostile text: everything that is not plain JSON, too
-// deep, too large a number or said twice is a ConfigError.
+// JSON as a value, for configs and metadata. Parsing accepts hostile text: whatever is not plain JSON, nests too deep,
+// holds too large a number or repeats a key is a ConfigError.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,8 @@
 namespace kiln {
 
 struct Json {
-  /// Values in their order. A long list of nothing but numbers, as parse_json() reads it, keeps nine bytes of each; whoever asks
-  /// for the values themselves has them made, once and for all.
+  /// Values in their order. A long list of numbers alone, as parse_json() reads it, keeps nine bytes per number; its
+  /// values are created once, when they are first asked for.
   class List {
    public:
     List() noexcept;
@@ -33,7 +33,7 @@ struct Json {
     const Json* begin() const;
     const Json* end() const { return begin() + size(); }
     const Json& operator[](std::size_t index) const { return begin()[index]; }
-    /// The same without making others: it lies in the list, or is made in `room`.
+    /// Returns an element without creating the others: one that the list stores, or one that is created in `room`.
     const Json& element(std::size_t index, Json& room) const;
 
     void reserve(std::size_t count);
@@ -52,7 +52,7 @@ struct Json {
   using Is = Alternatives<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, List, Object>;
   Is is;
 
-  // Defined in json.cpp, so that not every file that includes this one makes code for them.
+  // Defined in json.cpp, so that files that include this header do not each compile them.
   Json(Is value = nullptr);
   Json(const Json&);
   Json(Json&&) noexcept;

@@ -1,4 +1,4 @@
-// Where a value of a config stands, and sentences about what is wrong with it.
+// The position of a value in a config, and sentences about what is wrong with it.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace kiln::config {
 
-/// For sentences: "gpt.json: 'optimizer.beta1'".
+/// A position for error sentences: "gpt.json: 'optimizer.beta1'".
 struct Place {
   std::string_view source;
   std::string path;

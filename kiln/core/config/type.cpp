@@ -16,7 +16,7 @@ std::string quoted(std::span<const std::string_view> names) {
   return list;
 }
 
-/// What a sentence is about.
+/// The subject of an error sentence.
 std::string subject(const Place& place) {
   return place.path.empty() ? std::string("the config") : text('\'', place.path, '\'');
 }
@@ -26,7 +26,7 @@ std::string subject(const Place& place) {
                     did_you_mean(wish, names));
 }
 
-/// Runs a struct's check(), and turns an error of it into a ConfigError with the struct's place.
+/// Runs a struct's check(), and turns its error into a ConfigError that names the struct's position.
 void check_at(const Place& place, const Type& type, const void* object) {
   try {
     type.check(object);
@@ -51,7 +51,7 @@ bool same_numbers(const Type& type, const void* a, const void* b) {
   return same;
 }
 
-/// Do the strings and lists in a default value hold anything?
+/// Whether all strings and lists in a default value hold something.
 bool is_filled(const Type& type, const void* value) {
   if (type.fields) {
     for (const Field& field : type.fields(value))
@@ -125,7 +125,7 @@ void read_struct(const Json& json, const Type& type, void* object, const Place& 
     const bool defaulted = has_defaults || has_default(type, i, fields[i]);
     if (given[i]) held.read(*given[i], fields[i].at, there, defaulted);
     else if (defaulted) continue;
-    // A struct that is missing names the field that it is missing for.
+    // A missing struct is read from an empty object, so that the error names the field without a default.
     else if (held.kind == Type::Kind::Struct) held.read(Json{Json::Object()}, fields[i].at, there, false);
     else fail<ConfigError>(place.source, ": '", there.path, "' is missing");
   }

@@ -16,13 +16,13 @@ enum class ErrorKind : std::uint8_t {
   Index,     // an index or a dimension is out of range
   Argument,  // an option or a plain argument has no meaning
   Device,    // a device is missing, or operands live on different ones
-  Autodiff,  // a gradient is asked of what is not tracked
+  Autodiff,  // a gradient of a value that is not tracked
   Memory,    // an allocation failed
   Data,      // a file or a data set is damaged or not what it claims to be
   Load,      // a record does not fit the module that reads it
   Config,    // a configuration is missing a value, or has one too many
   Io,        // the operating system refused to read or write
-  Verify,    // a kernel or a plan gave other numbers than what it stands for
+  Verify,    // a kernel or a plan gave other numbers than its reference
 };
 
 std::string_view name(ErrorKind kind);  // "ShapeError", ...
@@ -64,7 +64,7 @@ using VerifyError = ErrorOf<ErrorKind::Verify>;
 /// Throws the error class that belongs to `kind` (or calls the handler of a build without exceptions).
 [[noreturn]] void raise(ErrorKind kind, const std::string& message);
 
-/// While it lives, errors that fail() raises on this thread end with what `describe` appends. Scopes nest.
+/// While this object lives, errors that fail() raises on this thread end with what `describe` appends. Scopes nest.
 class ErrorContext {
  public:
   using Describe = FunctionRef<void(ErrorKind, std::string&)>;

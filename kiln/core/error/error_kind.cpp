@@ -39,7 +39,7 @@ std::string ErrorContext::complete(ErrorKind kind, std::string sentence) {
   const bool about_operands = kind == ErrorKind::Shape || kind == ErrorKind::DType || kind == ErrorKind::Index ||
                               kind == ErrorKind::Argument || kind == ErrorKind::Device;
   if (about_operands) sentence = CalledAs::rename(called_function, sentence);
-  ErrorContext* const innermost = std::exchange(context, nullptr);  // what goes wrong on the way is not described again
+  ErrorContext* const innermost = std::exchange(context, nullptr);  // an error inside `describe` is not described again
   for (const ErrorContext* scope = innermost; scope; scope = scope->outer_) scope->describe_(kind, sentence);
   context = innermost;
   return escaped(sentence, true);  // a file or a path may have named something

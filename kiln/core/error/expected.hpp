@@ -1,10 +1,10 @@
-// Errors as values, for who does not want exceptions to pass: of anything that Kiln does.
+// Errors as values, for callers that do not want exceptions. Works with anything that Kiln does.
 //
 //   const auto data = try_to([&] { return x.data(); });
 //   if (!data) return data.error().message();
 //   use(*data);
 //
-// A build without exceptions has an error handler in its place (error_handler.hpp).
+// A build without exceptions has an error handler instead (error_handler.hpp).
 #pragma once
 #include <optional>
 #include <type_traits>
@@ -14,7 +14,7 @@
 
 namespace kiln {
 
-/// What a call gave, or the Error that it ended in.
+/// The result of a call, or the Error that the call threw.
 template <class T>
 class [[nodiscard]] Expected {
   using Held = std::conditional_t<std::is_void_v<T>, std::true_type, T>;
@@ -25,14 +25,14 @@ class [[nodiscard]] Expected {
 
   bool has_value() const { return value_.has_value(); }
   explicit operator bool() const { return has_value(); }
-  /// Throws the error, by its own class, where there is no value.
+  /// Throws the stored error, with its own class, where there is no value.
   const Held& value() const& { return check(), *value_; }
   Held&& value() && { return check(), *std::move(value_); }
   const Held& operator*() const& { return value(); }
   Held&& operator*() && { return std::move(*this).value(); }
   const Held* operator->() const { return &value(); }
   Held value_or(Held other) const { return value_ ? *value_ : std::move(other); }
-  /// Throws ArgumentError where there is none.
+  /// Throws ArgumentError where there is no error.
   const Error& error() const {
     require<ArgumentError>(error_.has_value(), "Expected: it has a value, and no error");
     return *error_;
@@ -46,8 +46,9 @@ class [[nodiscard]] Expected {
   std::optional<Error> error_;
 };
 
-/// What f() returns, or the Error that it throws; other exceptions pass. A tensor waits for the device when it is read, not
-/// when it is asked for: what went wrong with it belongs to who reads, as in try_to([&] { return x.data(); }).
+/// Returns what f() returns, or the Error that it throws; other exceptions pass. A tensor waits for the device when it
+/// is read, not when it is computed, so an error of the computation is reported by the call that reads it, as in
+/// try_to([&] { return x.data(); }).
 template <class F>
 auto try_to(F&& f) -> Expected<std::remove_cvref_t<std::invoke_result_t<F>>> {
   try {

@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-// Made while there is memory, for when there is none even for a sentence.
+// Created while there is memory, for the case that not even an error sentence can be allocated.
 const std::exception_ptr kNoSentence = std::make_exception_ptr(MemoryError("the system gives no more memory"));
 
 [[noreturn]] void tell(std::string_view what, std::string_view reason) {

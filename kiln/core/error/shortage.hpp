@@ -1,8 +1,8 @@
-// What the memory does not hold is a MemoryError at every public door: of readers, writers, ONNX models, trainings.
+// Public functions report a lack of memory as a MemoryError: readers, writers, ONNX models, training.
 //
 //   return or_memory_error(path, [&] { return parse(map_file(path)); });   // "MemoryError: big.csv: the system ..."
 //
-// A door that is opened within another leaves the sentence to the inner one, which knows more.
+// Where such calls nest, the error keeps the sentence of the inner one, which knows more.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -13,15 +13,15 @@
 
 namespace kiln {
 
-/// Throws a MemoryError that begins with `what` where the exception that is being handled is std::bad_alloc or
-/// std::length_error, which a size ends in that no memory can hold; any other exception as it is. For the catch (...) of a
-/// constructor. Even where no sentence can be made it is a MemoryError.
+/// Throws a MemoryError that begins with `what` where the exception being handled is std::bad_alloc, or
+/// std::length_error (a size that no memory can hold); rethrows any other exception. For the catch (...) of a
+/// constructor. The error is a MemoryError even where its sentence cannot be allocated.
 [[noreturn]] void rethrow_shortage(std::string_view what);
 
-/// Calls `body`, and of an exception that it ends in rethrow_shortage(what). A build without exceptions calls it and no more.
+/// Calls `body`, and rethrow_shortage(what) on an exception. A build without exceptions only calls `body`.
 void telling_shortage(std::string_view what, FunctionRef<void()> body);
 
-/// What body() returns; likewise.
+/// Returns what body() returns, with errors as in telling_shortage().
 template <class F>
 std::invoke_result_t<F&> or_memory_error(std::string_view what, F&& body) {
   using Result = std::invoke_result_t<F&>;

@@ -1,4 +1,4 @@
-// Where exceptions are switched off, who runs out of memory ends the program.
+// Where exceptions are switched off, running out of memory ends the program.
 #include <cstdlib>
 
 #include "kiln/core/error/shortage.hpp"

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kMost = 80, kEnd = 20;
 
-/// The bytes of the UTF-8 character that `text` begins with; 0 if it begins with none.
+/// The number of bytes of the UTF-8 character that `text` begins with; 0 where it begins with none.
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::size_t length = byte(0) < 0x80   ? 1
@@ -22,7 +22,7 @@ std::size_t character_length(std::string_view text) {
   return length;
 }
 
-/// C0, delete, and C1, which is 0xc2 and a byte below 0xa0.
+/// Whether it is a control character: C0, delete, or C1 (0xc2 and a byte below 0xa0).
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   return first < 0x20 || first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
@@ -51,7 +51,7 @@ std::string escaped(std::string_view text, bool keep_lines) {
 
 std::string shown(std::string_view name) {
   if (name.size() <= kMost) return escaped(name);
-  // Cut where characters begin.
+  // The name is cut where characters begin.
   const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(name[at]) & 0xc0) == 0x80; };
   std::size_t head = kMost - kEnd - 3, tail = name.size() - kEnd;
   while (head > 0 && is_inside(head)) --head;

@@ -9,12 +9,12 @@
 namespace kiln {
 namespace {
 
-// Names longer than this are nobody's slip of a finger, and the table would grow with their square. Beyond so many
-// names, those of a hostile file perhaps, the search would take long.
+// Longer names are no typing errors, and the table grows with the square of the length. A search among more names than
+// this, perhaps those of a hostile file, would take long.
 constexpr std::size_t kLongest = 256, kMostNames = 512;
 
 std::size_t distance(std::string_view a, std::string_view b) {
-  // Three rows of the table: the one of the letter before the last, of the last, and of this one.
+  // Three rows of the table: for the letter before the last, the last letter, and the current one.
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -37,9 +37,9 @@ std::string_view nearest_name(std::string_view wrong, std::span<const std::strin
   std::size_t best = std::max<std::size_t>(wrong.size() / 3, 1) + 1;
   for (const auto name : names) {
     const std::size_t gap = name.size() > wrong.size() ? name.size() - wrong.size() : wrong.size() - name.size();
-    if (gap >= best || name.size() > kLongest) continue;  // it takes at least that many edits
+    if (gap >= best || name.size() > kLongest) continue;  // the difference takes at least that many edits
     const std::size_t edits = distance(wrong, name);
-    // A name of which no letter is left is no suggestion.
+    // A name that shares no letter is no suggestion.
     if (edits < best && edits < name.size()) nearest = name, best = edits;
   }
   return nearest;

@@ -15,7 +15,7 @@ namespace {
 
 using detail::Frame;
 
-/// Is it one of Kiln's sources, wherever they lie?
+/// Whether the file is one of Kiln's sources, in whatever directory they are.
 bool is_source(std::string_view file) {
   for (const auto folder : {"core", "ops", "wire", "autodiff", "fusion", "backend", "tensor", "nn", "optim", "data",
                             "onnx", "store", "train"})
@@ -23,7 +23,7 @@ bool is_source(std::string_view file) {
   return false;
 }
 
-/// Does a function as the linker knows it, or one inside of it, belong to this namespace?
+/// Whether a function, by its mangled name, belongs to this namespace.
 bool is_in(std::string_view function, std::string_view name_space) {
   if (!function.starts_with("_Z")) return false;
   function.remove_prefix(2);
@@ -32,28 +32,29 @@ bool is_in(std::string_view function, std::string_view name_space) {
   return function.starts_with(name_space);
 }
 
-/// Functions of Kiln, and what it calls them through; under a sanitizer, its function around backtrace().
+/// Whether the frame is Kiln's or belongs to the standard library that Kiln calls through; a sanitizer's wrapper of
+/// backtrace() counts too.
 bool is_inner(const Frame& frame) {
   if (frame.function.starts_with("__interceptor_") || frame.function.starts_with("___interceptor_")) return true;
   if (is_in(frame.function, "St") || is_in(frame.function, "9__gnu_cxx")) return true;
   return is_in(frame.function, "4kiln") && (frame.file.empty() || is_source(frame.file));
 }
 
-/// What comes before main().
+/// Whether the frame comes before main().
 bool is_start(const Frame& frame) {
   return frame.function == "_start" || frame.function == "__libc_start_main" ||
          frame.function == "__libc_start_call_main" || frame.function == "__libc_start_main_impl" ||
          frame.function == "clone" || frame.function == "clone3" || frame.function == "start_thread";
 }
 
-/// "kiln::nn::Linear::forward" of "_ZNK4kiln2nn6Linear7forward...": without the parameters.
+/// "kiln::nn::Linear::forward" for "_ZNK4kiln2nn6Linear7forward...": the demangled name without the parameters.
 std::string spoken(const std::string& function) {
   int status = 0;
   char* const letters = abi::__cxa_demangle(function.c_str(), nullptr, nullptr, &status);
   std::string name = status == 0 ? letters : function;
   std::free(letters);
   if (status != 0) return name;
-  // The list of parameters is the last thing in parentheses that stand outside of a template's arguments.
+  // The parameters are the last parentheses that stand outside of template arguments.
   int angles = 0, depth = 0;
   for (std::size_t at = name.size(); at-- > 0;) {
     if (name[at] == '>') ++angles;
@@ -87,7 +88,7 @@ Trace Trace::here() {
 std::string lines_of(const Trace& trace) {
   std::vector<Frame> frames;
   for (int i = 0; i < trace.depth; ++i) {
-    // The address is that of the next instruction, which may be another line's, or another function's.
+    // The address is that of the next instruction, which may belong to another line or function.
     void* const call = static_cast<char*>(trace.calls[static_cast<std::size_t>(i)]) - 1;
     detail::read_frames(
         call, [](void* list, Frame frame) { static_cast<std::vector<Frame>*>(list)->push_back(std::move(frame)); },

@@ -1,4 +1,5 @@
-// The calls that led to a place in the program: noted as addresses, which is cheap, and made text for an error alone.
+// The calls that led to a point of the program: stored as addresses, which is cheap, and turned into text only for an
+// error.
 #pragma once
 #include <array>
 #include <string>
@@ -11,23 +12,23 @@ struct Trace {
   int depth = 0;
   std::array<void*, kMost> calls;  // return addresses, the innermost first
 
-  /// Those that lead here.
+  /// The calls that lead to this point.
   static Trace here();
 };
 
-/// "\n  called from main.cpp:42 main" for each call, the innermost first, Kiln's own and the C library's left out. A
-/// program without debug information (-g) has no file names and lines, a stripped one no names of functions.
+/// Returns "\n  called from main.cpp:42 main" for each call, the innermost first, without the calls inside Kiln and the
+/// C library. A program without debug information (-g) has no file names and lines, a stripped one no function names.
 std::string lines_of(const Trace& trace);
 
 namespace detail {
 
-/// One call of a trace: what is known of it. A function's name is as the linker knows it.
+/// One call of a trace. The function's name is mangled.
 struct Frame {
   std::string function, file;
   int line = 0;
   void* address = nullptr;
 };
-/// Hands over the frames of `address`, innermost first: several where functions were inlined.
+/// Calls `each` for the frames of `address`, innermost first: several where functions were inlined.
 void read_frames(void* address, void (*each)(void* list, Frame frame), void* list);
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// Reading addresses with libbacktrace, which comes with g++: functions, files and lines, inlined calls among them.
+// Reads addresses with libbacktrace, which comes with g++: functions, files and lines, inlined calls among them.
 #include <backtrace.h>
 
 #include <cstdint>
@@ -31,7 +31,7 @@ backtrace_state* state() {
 }  // namespace
 
 void read_frames(void* address, void (*each)(void* list, Frame frame), void* list) {
-  // One at a time: two threads at once would each read all debug information when the first errors come.
+  // One thread at a time: two threads would each read all debug information when the first errors come.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   Reader reader{each, list, address};

@@ -1,4 +1,4 @@
-// Reading addresses without libbacktrace: the functions that the dynamic linker knows.
+// Reads addresses without libbacktrace: only the functions that the dynamic linker knows.
 #include <dlfcn.h>
 
 #include "kiln/core/error/trace.hpp"

@@ -1,4 +1,4 @@
-// Traces where nobody can walk the stack: they have no calls.
+// Traces on systems that cannot unwind the stack: they hold no calls.
 #include "kiln/core/error/trace.hpp"
 
 namespace kiln {

@@ -2,8 +2,8 @@
 // of their members. Takes aggregates with up to 32 fields, none of them a C array, a reference or a bit field, and
 // without base classes.
 //
-// How: the count is the largest number of initializers that the type takes, the fields come from a structured
-// binding, and a field's name stands in what the compiler calls a template over the field's address.
+// Method: the count is the largest number of initializers that the type accepts, the fields come from a structured
+// binding, and a field's name is part of the compiler's name for a template over the field's address.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -19,15 +19,14 @@ namespace kiln::reflect {
 template <class T>
 concept TupleLike = requires { std::tuple_size<std::remove_cv_t<T>>::value; };
 
-/// The types that reflection takes apart. std::array is one for the language, but a list for everybody else.
+/// The types whose fields reflection reads. std::array is an aggregate for the language, but a list for its users.
 template <class T>
 concept Aggregate = std::is_class_v<T> && std::is_aggregate_v<T> && !TupleLike<T>;
 
 namespace detail {
 
-// Initializers, of which none is ever run. The first becomes nothing but what
-// takes everything, the second a field of any type (where that takes everything, two ways would be ambiguous), the
-// third a base class of T.
+// Placeholder initializers; none is ever evaluated. The first converts only to parameters that accept everything, the
+// second to a field of any other type (an overlap would be ambiguous), the third to a base class of T.
 struct Nothing {};
 struct AnyField {
   template <class U>
@@ -60,7 +59,7 @@ constexpr bool takes_braces_between(std::index_sequence<I...>, std::index_sequen
 
 template <class T, std::size_t kCount = 0, bool kTaken = false>
 constexpr std::size_t count_initializers() {
-  // Too few are refused where a later field must be given one, so the first refusal need not be the end.
+  // Too few initializers are refused where a later field requires one, so the first refusal need not be the end.
   constexpr bool taken = takes_any<T>(std::make_index_sequence<kCount>());
   if constexpr (kTaken && !taken) return kCount - 1;
   else if constexpr (kCount > kMostFields) return kCount;
@@ -116,7 +115,7 @@ using FieldType = std::remove_cvref_t<std::tuple_element_t<I, FieldReferences<T>
 
 namespace detail {
 
-// An object that is declared and never defined: only the names of its fields' addresses are looked at.
+// An object that is declared and never defined: only the names of its fields' addresses are read.
 #if defined(__clang__)
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wundefined-var-template"

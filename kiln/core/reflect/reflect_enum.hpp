@@ -16,7 +16,7 @@ concept ScopedEnum = std::is_enum_v<T> && !std::is_convertible_v<T, std::underly
 
 namespace detail {
 
-// Compilers write an enumerator as "Mode::Fast", and a number without one as "(Mode)7".
+// Compilers write an enumerator as "Mode::Fast", and a value that has no enumerator as "(Mode)7".
 template <auto kValue>
 constexpr std::string_view enumerator_name() {
   const std::string_view name = last_identifier(address_text<kValue>());
@@ -30,7 +30,7 @@ inline constexpr auto enumerator_names = []<std::size_t... I>(std::index_sequenc
 
 }  // namespace detail
 
-/// The identifier of an enumerator; empty for a number without one, and for an enum that is not scoped.
+/// Returns the identifier of an enumerator; empty for a value without one, and for an enum that is not scoped.
 template <class T>
 constexpr std::string_view enumerator_name(T value) {
   if constexpr (ScopedEnum<T>) {
@@ -41,7 +41,7 @@ constexpr std::string_view enumerator_name(T value) {
   }
 }
 
-/// Each enumerator with its name: what `name(value)`, found by ADL, says, or else the identifier.
+/// Each enumerator with its name: the result of `name(value)` if ADL finds one, or else the identifier.
 template <ScopedEnum T>
 std::vector<std::pair<T, std::string_view>> enumerators() {
   std::vector<std::pair<T, std::string_view>> result;

@@ -1,5 +1,5 @@
-// References to the fields of an aggregate, for reflect.hpp. C++20 takes an object apart only by as many names as
-// it has fields, so there is a line for each count.
+// References to the fields of an aggregate, for reflect.hpp. C++20's structured bindings need the exact number of
+// fields, so there is a case for each count.
 #pragma once
 #include <cstddef>
 #include <tuple>

@@ -1,5 +1,5 @@
-// Equality, hash and text of plain structs, field by field through reflect.hpp, with whatever the fields are:
-// structs, lists, optionals, variants, tuples, maps, strings, numbers, enums and pointers.
+// Equality, hash and text of plain structs, field by field through reflect.hpp. Fields may be structs, lists,
+// optionals, variants, tuples, maps, strings, numbers, enums and pointers.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -45,7 +45,7 @@ constexpr void for_each_index(F&& visit) {
   }(std::make_index_sequence<kSize>());
 }
 
-// A variant's alternative, by index: two alternatives may have the same type.
+// Calls visit(index, value) for a variant's alternative; the index tells alternatives of the same type apart.
 template <class V, class F>
 void visit_alternative(const V& variant, F&& visit) {
   for_each_index<std::variant_size_v<V>>([&](auto i) {
@@ -62,7 +62,7 @@ concept HasText = requires(std::string out, const T& value) { append(out, value)
 
 template <class> inline constexpr bool kNever = false;
 
-// Steele, Lea and Flood's SplitMix64 (OOPSLA 2014) as the mixing step.
+// The mixing step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) + 0x9e3779b97f4a7c15u;
   hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
@@ -72,8 +72,8 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
 
 }  // namespace detail
 
-/// The same value, field by field. NaN equals NaN, so that a value always finds itself again; pointers are equal
-/// where they point to the same object; what is none of these is compared with ==.
+/// Whether two values are equal, field by field. NaN equals NaN, so that a value always equals itself; pointers are
+/// equal where they point to the same object; other types are compared with ==.
 template <class T>
 bool equal(const T& a, const T& b) {
   if constexpr (Aggregate<T> || TupleLike<T>) {
@@ -111,8 +111,8 @@ bool equal(const T& a, const T& b) {
   }
 }
 
-/// Equal values have equal hashes, on every platform (pointers apart). Other types join in by a
-/// `std::uint64_t hash_value(const T&)` found by ADL.
+/// The hash of a value. Equal values have equal hashes, on every platform (pointers excepted). Other types take part by
+/// a `std::uint64_t hash_value(const T&)` found by ADL.
 template <class T>
 std::uint64_t hash(const T& value) {
   using detail::mix;
@@ -156,9 +156,9 @@ std::uint64_t hash(const T& value) {
   }
 }
 
-/// "Conv{stride=[1, 1], padding=[0, 0], groups=1}". Lists and maps in brackets, tuples in parentheses, strings in
-/// quotes, an empty optional or pointer as "none", an enum by its `name(value)`, else its identifier, else as a number; a
-/// type with neither fields nor an `append` as its own name.
+/// Appends "Conv{stride=[1, 1], padding=[0, 0], groups=1}". Lists and maps are in brackets, tuples in parentheses,
+/// strings in quotes; an empty optional or pointer is "none"; an enum is its `name(value)`, else its identifier, else a
+/// number; a type with neither fields nor an `append` is its own name.
 template <class T>
 void append_text(std::string& out, const T& value) {
   bool first = true;

@@ -1,5 +1,5 @@
-// Plain structs as words, field by field through reflect.hpp: values of one type are equal exactly where their words
-// are. (Numbers bit by bit: 0 and -0 differ.)
+// Plain structs as sequences of 64-bit words, field by field through reflect.hpp: values of one type are equal exactly
+// where their words are. (Numbers are compared bit by bit: 0 and -0 differ.)
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace detail {
 
 template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
-/// One that owns its elements: those that a view shows may be gone, or others, by the time that it is read.
+/// A list that owns its elements. Views are excluded: their elements may have changed or be gone when the words are
+/// read.
 template <class T>
 concept List = requires(const T& list) {
   typename T::value_type;
@@ -31,7 +32,7 @@ concept Optional = requires(const T& optional) {
   optional.has_value();
 };
 
-/// Would reflection take the type, without an error?
+/// Whether reflection accepts the type without a compile-time error.
 template <class T>
 consteval bool is_reflectable() {
   if constexpr (Aggregate<T>) {
@@ -48,7 +49,7 @@ consteval bool has_words() {
   else if constexpr (List<T>) return has_words<typename T::value_type>();
   else if constexpr (Optional<T>) return has_words<typename T::value_type>();
   else if constexpr (is_reflectable<T>())
-    // A field that is a reference, and so another's, cannot be assigned.
+    // A struct with a reference as a field cannot be assigned; what the reference points to is not part of the value.
     return std::is_copy_assignable_v<T> && []<class... Fields>(const std::tuple<Fields...>*) {
       return (has_words<std::remove_cvref_t<Fields>>() && ...);
     }(static_cast<const FieldReferences<const T>*>(nullptr));
@@ -57,7 +58,7 @@ consteval bool has_words() {
 
 }  // namespace detail
 
-/// Numbers and enums, lists, optionals and structs of such, all of which hold what they say.
+/// Numbers and enums, and lists, optionals and structs of these; none refers to data that it does not own.
 template <class T>
 concept HasWords = detail::has_words<T>();
 

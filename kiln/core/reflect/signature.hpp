@@ -1,5 +1,5 @@
-// What something was made from, so that it can be found again: a plain struct, by its type and by all that is in it.
-// Who makes it has nothing else to read, so nothing can be left out of the key.
+// The key of a cached object: a plain struct, compared by its type and by all of its content. The maker of the object
+// gets nothing but this struct, so no input can be missing from the key.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -12,8 +12,8 @@ namespace kiln {
 
 namespace detail {
 
-/// Who holds something that reflection cannot take apart, and has a hash_value() and a == that sees everything in it,
-/// says so.
+/// A type declares itself plain with a `kPlain` member if reflection cannot read it and it has a hash_value() and a ==
+/// that compare everything in it.
 template <class T>
 concept SaysPlain = requires { requires T::kPlain; };
 
@@ -21,7 +21,7 @@ template <class T>
 constexpr bool is_plain() {
   if constexpr (SaysPlain<T> || reflect::HasWords<T>) {
     return true;
-  } else if constexpr (reflect::Aggregate<T>) {  // of which some field says so
+  } else if constexpr (reflect::Aggregate<T>) {  // one of its fields declares itself plain
     return std::is_copy_assignable_v<T> && []<std::size_t... I>(std::index_sequence<I...>) {
       return (is_plain<reflect::FieldType<T, I>>() && ...);
     }(std::make_index_sequence<reflect::field_count<T>>());
@@ -32,12 +32,12 @@ constexpr bool is_plain() {
 
 }  // namespace detail
 
-/// Structs of numbers, enumerators, lists of them and more such structs: all that they say, == sees. No pointers, no
-/// references, no lambdas.
+/// Structs of numbers, enumerators, lists of these and nested structs, so that == compares all of their content.
+/// Pointers, references and lambdas are excluded.
 template <class T>
 concept Plain = reflect::Aggregate<T> && detail::is_plain<T>();
 
-/// A view of a plain struct that tells it from all others, of its own type and of others.
+/// A view of a plain struct as a key that differs from those of all other types and values.
 class Signature {
  public:
   template <Plain T>
@@ -61,7 +61,7 @@ class Signature {
       [](const void* object) -> std::shared_ptr<const void> {
         return std::make_shared<const T>(*static_cast<const T*>(object));
       }};
-  // Of the name, not the address: the same in every process.
+  // Hashes the type's name, not an address, so that the hash is the same in every process.
   template <class T>
   static constexpr std::uint64_t kTypeHash = [] {
     std::uint64_t hash = 0;
@@ -75,7 +75,7 @@ class Signature {
   std::uint64_t hash_;
 };
 
-/// The same with a copy of the struct, for a cache to hold.
+/// A Signature with its own copy of the struct, for a cache to store.
 class OwnSignature {
  public:
   explicit OwnSignature(const Signature& of) : object_(of.kind_->copy(of.object_)), signature_(of) {

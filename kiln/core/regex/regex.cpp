@@ -15,7 +15,7 @@ using Letters = Regex::Letters;
 
 constexpr std::string_view kWhat = "a regular expression";
 
-// The threads of the machine, those preferred first, and where each met the places it saved.
+// A thread of the machine: its step and the positions that it saved. Preferred threads come first in the list.
 struct Thread {
   std::size_t step;
   std::vector<std::size_t> places;
@@ -25,7 +25,7 @@ class Threads {
  public:
   Threads(const Steps& steps, std::size_t length) : steps_(&steps), length_(length), met_(steps.size() + 1, false) {}
 
-  /// Follows all that needs no letter. A thread that comes to a step where one is already has lost.
+  /// Follows all steps that read no letter. A thread that reaches a step that is already occupied is dropped.
   void add(Thread begin, std::size_t at) {
     std::vector<Thread> open;
     open.push_back(std::move(begin));
@@ -134,7 +134,7 @@ std::optional<std::vector<std::string_view>> Regex::run(std::string_view text, s
         if (whole && at != text.size()) continue;
         found = std::move(thread.places);
         (*found)[1] = at;
-        break;  // threads behind it are worse
+        break;  // the remaining threads are less preferred
       }
       const Letters& letters = sets_[static_cast<std::size_t>(steps_[thread.step].letters)];
       if (at < text.size() && letters.test(static_cast<unsigned char>(text[at]))) {
@@ -183,7 +183,7 @@ std::string Regex::replace(std::string_view text, std::string_view with) const {
       }
       at = begin + (*found)[0].size();
       if (!(*found)[0].empty()) continue;
-      if (at < text.size()) result += text[at];  // past a place without letters
+      if (at < text.size()) result += text[at];  // moves past a position with an empty match
       ++at;
     }
     if (at < text.size()) result += text.substr(at);

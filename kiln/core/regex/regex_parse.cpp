@@ -1,4 +1,5 @@
-// Patterns become programs: recursive descent; each piece of the pattern becomes steps that stand on their own.
+// Compiles patterns to programs by recursive descent; each part of the pattern becomes an independent sequence of
+// steps.
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shortage.hpp"
 #include "kiln/core/error/shown.hpp"

@@ -18,13 +18,13 @@
 namespace kiln {
 namespace {
 
-/// What the value of a setting is.
+/// The meaning of a setting's value, and the files that may set it.
 enum class Means {
-  Choice,   // a number, a switch, a word of a list: anybody's
-  Data,     // a folder whose files are read as data: anybody's
-  Trace,    // a switch, or a file that is written: a project's file has the switch alone
-  Library,  // what is opened: the user's, from the root on, or a name that the system looks for
-  Code,     // a switch, or a folder of what is executed: the user's, from the root on
+  Choice,   // a number, a switch, a word of a list: any file
+  Data,     // a folder whose files are read as data: any file
+  Trace,    // a switch, or a file that is written: a project's file may only give the switch
+  Library,  // a library that is opened: the user's file alone, by an absolute path or a name the system searches for
+  Code,     // a switch, or a folder of code that is executed: only the user's file, by an absolute path
 };
 struct Row {
   std::string_view name;
@@ -38,7 +38,7 @@ constexpr Row kRows[] = {{"autotune", Means::Choice},     {"cache", Means::Code}
                          {"threads", Means::Choice},      {"verify", Means::Choice}};
 constexpr std::string_view kBlank = " \t\r";
 
-/// A line of the file: `name = value  # why`, of TOML's values strings, whole numbers and booleans.
+/// A line of the file: `name = value  # why`. The values are TOML's strings, whole numbers and booleans.
 class Line {
  public:
   Line(std::string_view file, SettingsOf whose, int number, std::string_view text)
@@ -62,7 +62,7 @@ class Line {
   }
 
  private:
-  // A folder that somebody else made has no say in what is opened, executed or overwritten.
+  // A file in a folder of another person may not decide what is opened, executed or overwritten.
   void check_right(const Row& row, std::string_view value) const {
     const bool is_switch = value == "0" || value == "1";
     if (row.means == Means::Choice || row.means == Means::Data || (row.means != Means::Library && is_switch)) return;

@@ -1,4 +1,4 @@
-// Settings where there may be no files.
+// Settings on systems that may have no files.
 #include <cstdlib>
 
 #include "kiln/core/setting/setting.hpp"

@@ -1,4 +1,4 @@
-// A lock for what takes some ten nanoseconds, and that many threads come to at once.
+// A lock for sections of some ten nanoseconds that many threads enter at once.
 #pragma once
 #include <atomic>
 
@@ -6,8 +6,8 @@
 
 namespace kiln {
 
-/// For std::lock_guard. Who finds it taken looks again and again (see Wait): std::mutex would put them to sleep one by one,
-/// and it takes a thousand times as long to wake them as they have to wait.
+/// Works with std::lock_guard. A thread that finds the lock taken spins (see Wait): std::mutex would put such threads
+/// to sleep one by one, and waking them takes a thousand times as long as they have to wait.
 class BriefMutex {
  public:
   void lock() {

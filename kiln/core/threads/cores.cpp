@@ -14,16 +14,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The smaller of two quotas, where 0 is none.
+/// The smaller of two quotas, where 0 means no quota.
 double least(double a, double b) { return a <= 0 || b <= 0 ? std::max(a, b) : std::min(a, b); }
 
-/// "max 100000" or "150000 100000": of each period, in microseconds, so many.
+/// Parses "max 100000" or "150000 100000": a quota and its period in microseconds.
 double quota_v2(const fs::path& group) {
   double quota = 0, period = 0;
   return std::ifstream(group / "cpu.max") >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
 }
 
-/// The same in two files; -1: no limit.
+/// Reads version 1's quota and period from two files; a quota of -1 means no limit.
 double quota_v1(const fs::path& group) {
   double quota = 0, period = 0;
   const bool known =
@@ -31,8 +31,9 @@ double quota_v1(const fs::path& group) {
   return known && quota > 0 && period > 0 ? quota / period : 0;
 }
 
-/// Of the group at `place` below `hierarchy` and those above it. A container may see its own group as the hierarchy's
-/// root, while its name is still that of the world outside: what does not exist limits nothing.
+/// The smallest quota of the group at `place` below `hierarchy` and of the groups above it. A container may see its own
+/// group as the root of the hierarchy while its name is that of the outer system: a group that does not exist limits
+/// nothing.
 double least_quota(const fs::path& hierarchy, const fs::path& place, double quota_of(const fs::path&)) {
   double quota = quota_of(hierarchy);
   fs::path group = hierarchy;
@@ -60,7 +61,7 @@ double core_quota(const fs::path& root) {
   const fs::path groups = root / "sys/fs/cgroup";
   std::ifstream own(root / "proc/self/cgroup");
   double quota = 0;
-  // 0::/a/b of version 2, 4:cpu,cpuacct:/a/b of version 1
+  // Lines are 0::/a/b in version 2, 4:cpu,cpuacct:/a/b in version 1.
   for (std::string number, controllers, place;
        std::getline(own, number, ':') && std::getline(own, controllers, ':') && std::getline(own, place);) {
     if (controllers.empty()) quota = least(quota, least_quota(groups, place, quota_v2));

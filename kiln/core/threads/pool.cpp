@@ -1,4 +1,4 @@
-// parallel.hpp on threads.
+// Implements parallel.hpp with threads.
 #include <pthread.h>
 
 #include <algorithm>
@@ -27,15 +27,15 @@ struct Inside {
 };
 
 struct Pool {
-  std::mutex mutex;  // held by the caller whose work is spread
+  std::mutex mutex;  // held by the caller whose work is running
   std::unique_ptr<Team> team;
   Pool* parent = nullptr;
 };
 
-// Never destroyed: threads may use it while the process ends and its static objects go.
+// Never destroyed: threads may use it while the process ends and static objects are destroyed.
 Pool& shared_pool() {
   static std::atomic<Pool*> pool = nullptr;
-  // A forked child has no workers, and perhaps a locked mutex: it begins anew.
+  // A forked child has no workers, and perhaps a locked mutex: it starts with a new pool.
   static const int registered [[maybe_unused]] = [] {
     pool = new Pool;
     return pthread_atfork(nullptr, nullptr, [] { pool = new Pool{.mutex = {}, .team = {}, .parent = pool}; });
@@ -53,7 +53,7 @@ int threads_at_start() {
   return static_cast<int>(threads);
 }
 
-std::atomic<int> wanted_threads = 0;  // 0: not yet known
+std::atomic<int> wanted_threads = 0;  // 0: not known yet
 
 void require_count(std::string_view name, int threads) {
   require<ArgumentError>(threads >= 1 && threads <= kMostThreads, name, ": from 1 to ", kMostThreads, ", got ",
@@ -61,7 +61,7 @@ void require_count(std::string_view name, int threads) {
   require<ArgumentError>(!inside_parallel_for, name, ": not inside a parallel_for");
 }
 
-/// Of the innermost Threads of this thread.
+/// The crew of this thread's innermost Threads.
 thread_local Threads::Crew* own_crew = nullptr;
 
 std::int64_t grain_at_start() {
@@ -69,19 +69,19 @@ std::int64_t grain_at_start() {
   return wish ? std::max(0l, std::strtol(wish, nullptr, 10)) : 0;
 }
 
-std::atomic<std::int64_t> largest_grain = grain_at_start();  // 0: what the caller says
+std::atomic<std::int64_t> largest_grain = grain_at_start();  // 0: no limit
 std::atomic<std::int64_t> cut = 0;
 
 }  // namespace
 
 struct Threads::Crew {
   Team team;
-  const Pool* const process;  // a forked child has another, and none of the team's workers
+  const Pool* const process;  // a forked child has another pool and none of the team's workers
   Crew* const outer;
 };
 
 namespace {
-/// Null outside any Threads, and in a forked child.
+/// The team of this thread's Threads; null outside any, and in a forked child.
 Team* own_team() { return own_crew && own_crew->process == &shared_pool() ? &own_crew->team : nullptr; }
 }  // namespace
 

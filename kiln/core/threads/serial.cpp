@@ -1,4 +1,4 @@
-// parallel.hpp where there are no threads: the same pieces, in order, on the caller.
+// Implements parallel.hpp without threads: the same chunks, in order, on the caller.
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/grain.hpp"
 

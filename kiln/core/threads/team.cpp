@@ -8,11 +8,11 @@
 namespace kiln {
 namespace {
 
-// gate_: is there a job, shall workers stop, the job's number.
+// The bits of gate_: whether there is a job, whether workers shall stop, and the job's number.
 constexpr std::uint64_t kOpen = 1, kStop = 2, kNextJob = 4;
 std::uint64_t job_number(std::uint64_t gate) { return gate / kNextJob; }
 
-// In which a thread that is looking for a job has seen it, and come.
+// The time in which a thread that is looking for a job sees it and enters.
 constexpr auto kComes = std::chrono::microseconds(3);
 
 }  // namespace
@@ -47,7 +47,7 @@ Team::Team(int threads) : ranges_(static_cast<std::size_t>(threads)), presence_(
   try {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
   } catch (const std::system_error&) {
-    // The system gives no more threads: the caller takes the ranges of those that are missing.
+    // The system gives no more threads: the caller takes the ranges of the missing ones.
   }
 }
 
@@ -67,7 +67,7 @@ void Team::run(Job& job, std::int64_t pieces) {
 
   drain(0);
 
-  // From here no thread enters; those that did are running their last piece.
+  // From here on no thread enters; those inside are running their last piece.
   gate_.fetch_and(~kOpen);
   for (std::size_t i = 1; i < presence_.size(); ++i)
     for (Wait wait; presence_[i].place.load() == Presence::Inside;) wait.pause();
@@ -91,7 +91,8 @@ void Team::drain(std::size_t own) {
     else take_from(other);
   }
   if (all_came) return;
-  // Others have as much to do as this thread had: what it would do sooner itself than they could come it need not wait for.
+  // Others have as much to do as this thread had. It waits for them no longer than it would take to do their work
+  // itself.
   const Wait::Clock::time_point now = Wait::Clock::now();
   const auto late = now + std::min<Wait::Clock::duration>(now - begin, kComes);
   for (std::size_t i = 1; i < ranges_.size(); ++i) {
@@ -112,8 +113,8 @@ void Team::work(std::size_t index) {
   }
 }
 
-// Waits for a job other than `last_job` and enters it; false: the team is stopped. One in which it has no pieces it enters
-// when others should have come to theirs.
+// Waits for a job other than `last_job` and enters it; returns false where the team is stopped. A job in which this
+// thread has no pieces is entered only when the other threads should have reached theirs.
 bool Team::enter(std::size_t own, std::uint64_t& last_job) {
   Presence& presence = presence_[own];
   std::uint64_t seen_job = last_job;
@@ -129,7 +130,8 @@ bool Team::enter(std::size_t own, std::uint64_t& last_job) {
         if (job_number(gate) != seen_job) seen_job = job_number(gate), late = now + kComes;
         if (now < late) continue;
       }
-      // First this, then another look: either the caller sees this thread inside, or it sees that the job is over.
+      // The order matters: store first, then read the gate. Either the caller sees this thread inside, or this thread
+      // sees that the job is over.
       presence.place.store(Presence::Inside);
       gate = gate_.load();
       last_job = job_number(gate);
@@ -140,11 +142,12 @@ bool Team::enter(std::size_t own, std::uint64_t& last_job) {
   }
 }
 
-// Until a job comes. One that is over by the time this thread is awake counts too: others may follow.
+// Sleeps until a job comes. A job that is over when this thread wakes up ends the sleep too: others may follow.
 void Team::sleep(Presence& own, std::uint64_t last_job) {
   std::unique_lock lock(sleep_mutex_);
   const std::uint64_t known = job_number(gate_.load());
-  // First this, then a look at the gate: either the caller sees this thread asleep, or it sees the caller's job.
+  // The order matters: store first, then read the gate. Either the caller sees this thread asleep, or this thread sees
+  // the caller's job.
   sleeping_.fetch_add(1);
   own.place.store(Presence::Away);
   wake_.wait(lock, [&] {

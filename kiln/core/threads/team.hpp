@@ -1,10 +1,11 @@
-// Threads that work on one parallel_for after the other: workers that spin for a millisecond after their last work, then
+// Threads that run one parallel_for after the other: workers that spin for a millisecond after their last job, then
 // sleep.
 //
-// Each thread owns a contiguous range of the pieces: of as many elements the same share each time, which keeps its caches
-// warm, also where there are fewer pieces than threads. Whoever finishes takes pieces from the far end of the others'
-// ranges: of those that have begun, of those that sleep (waking one takes tens of microseconds, longer than most work that
-// is split), and of those that should be there by now and are not: these are waited for once, until they are back.
+// Each thread owns a contiguous range of the pieces. Jobs over the same number of elements give it the same range each
+// time, which keeps its caches warm, also where there are fewer pieces than threads. A thread that finishes takes
+// pieces from the far end of other ranges: from threads that are busy, from threads that sleep (waking one takes tens
+// of microseconds, longer than most jobs), and from awake threads that have not come in time; these are waited for
+// once, until they are back.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -19,11 +20,11 @@
 
 namespace kiln {
 
-/// Is this thread inside a parallel_for?
+/// Whether this thread is inside a parallel_for.
 inline thread_local bool inside_parallel_for = false;
 
-/// One parallel_for under way. Exceptions are as in a serial loop: the one of the lowest piece is thrown, and what
-/// comes after that piece need not run.
+/// A parallel_for that is running. Exceptions are as in a serial loop: the one of the lowest piece is thrown, and the
+/// pieces after it need not run.
 struct Job {
   std::int64_t count, grain;
   PieceBody body;
@@ -34,7 +35,7 @@ struct Job {
   void run(std::int64_t piece);
 };
 
-/// The pieces of one thread that have not been taken: the owner takes from the front, others from the back.
+/// The pieces of one thread that have not been taken: the owner takes from the front, other threads from the back.
 class alignas(64) PieceRange {
  public:
   void fill(std::int64_t first, std::int64_t last) { ends_.store(pack(first, last), std::memory_order_relaxed); }
@@ -45,7 +46,7 @@ class alignas(64) PieceRange {
     return first_of(ends) == last_of(ends);
   }
 
-  /// What the ends of a range are counted with.
+  /// The ends of a range are 32-bit numbers.
   static constexpr std::int64_t kMostPieces = std::numeric_limits<std::uint32_t>::max();
 
  private:
@@ -59,10 +60,10 @@ class alignas(64) PieceRange {
   std::atomic<std::uint64_t> ends_{0};
 };
 
-/// Where a worker is: in a line of its own, which others hardly ever write.
+/// The state of a worker, in a cache line of its own, which other threads hardly ever write.
 struct alignas(64) Presence {
-  // Inside the job; outside, and looking for one; or not even that: it sleeps, or did not come when it should have, as the
-  // system has given its processor to others.
+  // Inside: in the job. Awake: outside, looking for a job. Away: asleep, or late because the system gave its processor
+  // to other threads.
   enum Place : std::uint8_t { Inside, Awake, Away };
   std::atomic<Place> place{Away};
 };
@@ -74,7 +75,7 @@ class Team {
   ~Team();
 
   int threads() const { return static_cast<int>(ranges_.size()); }
-  /// Returns when all pieces are done. One caller at a time.
+  /// Returns when all pieces are done. Only one caller at a time.
   void run(Job& job, std::int64_t pieces);
 
  private:

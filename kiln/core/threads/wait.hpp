@@ -1,19 +1,19 @@
-// How a thread waits for another that will be there in a moment: it looks again and again.
+// Spinning, for a thread that waits for another one that will be ready very soon.
 #pragma once
 #include <chrono>
 #include <thread>
 
 namespace kiln {
 
-/// Somebody who waits. A thread keeps its core to itself for 20 us; after that it offers it to others at each look: one
-/// of them may be what it waits for.
+/// One wait of a thread. It keeps its core for 20 us; after that it yields to other threads at each look: one of them
+/// may be the one it waits for.
 class Wait {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr auto kSpinTime = std::chrono::milliseconds(1);
   static constexpr auto kOwnCoreTime = std::chrono::microseconds(20);
 
-  /// Between two looks; false: it has lasted for kSpinTime.
+  /// Called between two looks. Returns false after kSpinTime.
   bool pause() {
     if (++looks_ % 64 && !yields_) {
       relax();
@@ -24,10 +24,10 @@ class Wait {
     if (yields_) std::this_thread::yield();
     return lasted < kSpinTime;
   }
-  /// Has it lasted for kOwnCoreTime?
+  /// Whether the wait has lasted for kOwnCoreTime.
   bool yields() const { return yields_; }
 
-  /// Leaves the core to its other thread for a moment.
+  /// Lets the core's other hardware thread run for a moment.
   static void relax() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
