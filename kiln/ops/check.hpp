@@ -1,4 +1,4 @@
-// Checks and small computations that several families' `infer` share.
+// Checks and small computations that the `infer` functions of several op families share.
 #pragma once
 #include "kiln/ops/value.hpp"
 
@@ -10,7 +10,8 @@ inline void require_count(std::string_view op, Inputs in, std::size_t least, std
   if (in.size() < least || in.size() > most) [[unlikely]]
     fail<ArgumentError>(op, ": takes ", least, least == most ? "" : text(" to ", most), " operands, got ", in.size());
 }
-/// The dimension that an op names, which is counted from the front; functions have wrapped those of their callers.
+/// Returns the dimension that an op names. Ops count from the front; the public functions have wrapped negative
+/// numbers.
 inline int require_dim(std::string_view op, std::int64_t dim, int rank) {
   require<IndexError>(dim >= 0, op, ": dimension ", dim, " of an op is not counted from the front");
   return wrap_dim(op, dim, rank);
@@ -18,13 +19,13 @@ inline int require_dim(std::string_view op, std::int64_t dim, int rank) {
 inline void require_tensor(std::string_view op, const Value& value) {
   require<ArgumentError>(value && !value.is_scalar(), op, ": needs a tensor, got ", value);
 }
-/// A tensor that looks like another.
+/// Throws unless `value` is a tensor of this shape and type.
 inline void require_like(std::string_view op, const Value& value, const Shape& shape, DType dtype) {
   require_tensor(op, value);
   require<ShapeError>(value.shape() == shape && value.dtype() == dtype, op, ": needs ", dtype, " ", shape, ", got ",
                       value);
 }
-/// A tensor or a plain number.
+/// Throws unless `value` is a tensor or a plain number.
 inline void require_present(std::string_view op, const Value& value) {
   require<ArgumentError>(!value.empty(), op, ": an operand is missing");
 }

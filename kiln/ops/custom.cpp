@@ -9,7 +9,7 @@ namespace kiln {
 
 namespace {
 
-/// Does `shape` broadcast to `larger`? A gradient may come in the shape that its operand broadcast to.
+/// Whether `shape` broadcasts to `larger`. A gradient may have the shape that its operand broadcast to.
 bool reaches(const Shape& shape, const Shape& larger) {
   const int extra = larger.size() - shape.size();
   for (int i = 0; i < shape.size(); ++i)
@@ -45,7 +45,7 @@ Values custom(Ref<const CustomOp> op, Inputs in) {
   require<ArgumentError>(static_cast<bool>(op), "custom: no operation was given");
   bool tracked = false;
   for (const Value& value : in) tracked |= value.tracked();
-  // Without a vjp of its own the operation is differentiated through what it is made of.
+  // Without a vjp of its own the operation is differentiated through its expansion.
   if (tracked && grad_enabled() && !op->has_vjp()) {
     op->infer(in);
     return op->expand(in);

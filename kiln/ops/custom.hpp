@@ -1,4 +1,4 @@
-// An operation of the user's own: passes through tape and decorators like any other.
+// A user-defined operation: it passes through the tape and decorators like any other.
 #pragma once
 #include <string>
 
@@ -7,22 +7,22 @@
 
 namespace kiln {
 
-/// What a user derives from. `infer` and `expand` are all it takes; `expand` is differentiated by itself unless the
-/// class brings its own vjp.
+/// The base class of user-defined operations. `infer` and `expand` suffice; `expand` is differentiated automatically
+/// unless the class defines a vjp.
 class CustomOp : public RefCounted {
  public:
   virtual std::string name() const = 0;
-  /// Shape and dtype of the results, or an error.
+  /// Returns shape and dtype of the results, or throws.
   virtual Descs infer(Inputs in) const = 0;
-  /// What it is made of.
+  /// Computes the results from other operations.
   virtual Values expand(Inputs in) const = 0;
   virtual bool has_vjp() const { return false; }
-  /// The gradient of each operand (empty where there is none) from those of the results.
+  /// Returns the gradient of each operand (empty where there is none) from those of the results.
   virtual Values vjp(Inputs in, Inputs out, Inputs grad) const { return (void)in, (void)out, (void)grad, Values{}; }
-  /// A kernel for `backend` ("cpu"); false: none, run the expansion.
+  /// Runs a kernel for `backend` ("cpu"). Returns false where there is none, and the expansion runs.
   virtual bool run(std::string_view backend, Call call) const { return (void)backend, (void)call, false; }
-  /// Appends what tells it from other operations: of two that append the same words, either may run in the other's
-  /// place. By itself it is like no other.
+  /// Appends words that identify the operation: two operations that append the same words may run in each other's
+  /// place. By default it equals no other operation.
   virtual void identify(std::vector<std::uint64_t>& words) const {
     words.push_back(reinterpret_cast<std::uintptr_t>(this));
   }

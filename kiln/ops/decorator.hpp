@@ -1,4 +1,4 @@
-// Decorator: a backend around another one. Whatever it does not look at goes to the one that it wraps.
+// Decorator: a backend that wraps another one and passes on whatever it does not override.
 #pragma once
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/device.hpp"
@@ -6,8 +6,8 @@
 
 namespace kiln {
 
-/// Passes on all that a Backend can be asked, but for with_core(): whether a decorator is to be made anew around another
-/// core, or is itself the core, it alone can say.
+/// Passes on all functions of Backend except with_core(): only the derived class knows whether it is to be created
+/// again around the new core, or is itself the core.
 class Decorator : public Backend {
  public:
   explicit Decorator(Ref<Backend> inner) : inner_(std::move(inner)) {}

@@ -19,7 +19,7 @@ struct Entry {
   std::string name;
   int priority;
   Device (*make)() = nullptr;
-  // Or of a kind of several:
+  // For several devices of one kind:
   Device (*make_one)(int index) = nullptr;
   int (*count)() = nullptr;
 
@@ -30,7 +30,7 @@ struct Entry {
     for (int i = 0; i < present(); ++i) names.push_back(i ? text(name, ':', i) : name);
     return names;
   }
-  /// Which of the devices has that name: "cuda" is 0, "cuda:1" is 1.
+  /// The index of the device with that name: "cuda" is 0, "cuda:1" is 1.
   std::optional<int> index_of(std::string_view wanted) const {
     if (wanted == name) return 0;
     if (!count || !wanted.starts_with(name) || wanted[name.size()] != ':') return std::nullopt;
@@ -42,13 +42,13 @@ struct Entry {
   }
 };
 
-// Filled while the program starts, before there are other threads.
+// Filled while the program starts, before other threads exist.
 std::vector<Entry>& registry() {
   static std::vector<Entry> entries;
   return entries;
 }
 
-std::array<Ref<Backend> (*)(Ref<Backend>), 4> decorations{};  // from the inside out
+std::array<Ref<Backend> (*)(Ref<Backend>), 4> decorations{};  // innermost first
 
 }  // namespace
 

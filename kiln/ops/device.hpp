@@ -19,34 +19,36 @@ class Device {
 
   /// The machine's processor.
   static Device cpu();
-  /// The machine's NVIDIA GPU of that number: parse("cuda:1"). Throws DeviceError, which says what is missing.
+  /// The machine's NVIDIA GPU with that number: parse("cuda:1"). Throws DeviceError, which says what is missing.
   static Device cuda(int index = 0);
-  /// The fastest device present; the environment's KILN_DEVICE overrides. Throws DeviceError where that names none.
+  /// The fastest device present; the environment's KILN_DEVICE overrides it. Throws DeviceError where that names no
+  /// device.
   static Device best();
   /// "cpu", "reference", "cuda", "cuda:1". Throws DeviceError with the names that exist.
   static Device parse(std::string_view name);
 
-  /// The same device; parameters made on it require gradients.
+  /// Returns the same device with autodiff: parameters created on it require gradients.
   Device autodiff() const { return Device(backend_, true); }
-  /// The same device without that.
+  /// Returns the same device without autodiff.
   Device inner() const { return Device(backend_, false); }
   bool is_autodiff() const { return autodiff_; }
 
   /// Restarts the stream of random numbers that dropout and the random functions draw from.
   void seed(std::uint64_t seed) const;
-  /// Starts the work that was asked for, without waiting for it.
+  /// Starts the enqueued work without waiting for it.
   void flush() const;
-  /// Waits for all work; an error of the device surfaces here.
+  /// Waits for all work; throws the device's errors.
   void sync() const;
 
   MemoryStatistics memory() const;
-  /// What the device may hold of the system's memory from now on. Who asks for more gets a MemoryError, and may go on
-  /// with what there is. At the start: KILN_MEMORY_LIMIT ("2G", "512M") of the environment, or seven eighths of what the
-  /// machine has, or the control group that the program runs in. Throws ArgumentError for less than 1.
+  /// Sets how much of the system's memory the device may hold from now on. A request beyond it throws a MemoryError,
+  /// after which the program may go on with what it has. The initial limit is KILN_MEMORY_LIMIT ("2G", "512M") of the
+  /// environment, or seven eighths of the memory of the machine or of the program's control group. Throws ArgumentError
+  /// for less than 1.
   void set_memory_limit(std::int64_t bytes) const;
-  /// memory().peak starts again from what is in use.
+  /// Resets memory().peak to the memory in use now.
   void reset_memory_peak() const;
-  /// Gives memory that is kept for later back to the system.
+  /// Returns cached memory to the system.
   void release_memory() const;
 
   std::string name() const;
@@ -54,7 +56,7 @@ class Device {
   const Ref<Backend>& handle() const { return backend_; }
   explicit operator bool() const { return static_cast<bool>(backend_); }
 
-  /// The same place, whether or not either is autodiff.
+  /// Whether both are the same device, autodiff or not.
   friend bool operator==(const Device& a, const Device& b) { return a.backend_ == b.backend_; }
 
  private:
@@ -64,19 +66,19 @@ class Device {
 
 void append(std::string& out, const Device& device);
 
-/// Makes `name` known to Device::parse and, with a higher priority than others, to Device::best.
+/// Registers `name` for Device::parse and, where its priority is the highest, for Device::best.
 void register_device(std::string_view name, int priority, Device (*make)());
-/// The same of a kind of which the machine has `count()`, perhaps none: NAME, NAME:1, ... Nobody asks before a device is
-/// looked for. `make` is asked for any number, and throws where there is no such device.
+/// Registers a kind of which the machine has `count()` devices, perhaps none: NAME, NAME:1, ... `count` is called only
+/// when a device is looked for. `make` may be called with any number, and throws where there is no such device.
 void register_devices(std::string_view name, int priority, Device (*make)(int index), int (*count)());
 
-/// Where the decorators of first-party devices stand, from the inside out: Profile times the kernels that run, Verify
-/// checks those that Fusion makes of a program, and VerifyPlans compares what Fusion gives with the program itself.
+/// The decorators of Kiln's own devices, innermost first: Profile times the kernels that run, Verify checks the kernels
+/// that Fusion builds, and VerifyPlans compares the results of Fusion with those of the program itself.
 enum class Decoration : std::uint8_t { Profile, Verify, Fusion, VerifyPlans };
-/// Has every first-party device wrapped by `wrap`, which may also give back what it is given. Called while the program
+/// Wraps all of Kiln's own devices with `wrap`, which may also return its argument. Must be called while the program
 /// starts.
 void decorate_devices(Decoration place, Ref<Backend> (*wrap)(Ref<Backend>));
-/// `backend` as a first-party device shows it: wrapped by the decorators that are registered.
+/// Returns `backend` wrapped by the decorators that are registered.
 Ref<Backend> decorated(Ref<Backend> backend);
 
 }  // namespace kiln

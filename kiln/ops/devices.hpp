@@ -1,4 +1,4 @@
-// Which devices this program has.
+// The devices of this program.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace kiln {
 
-/// The names that Device::parse knows, the fastest first: those of the backends that the program was linked with, as far as
-/// the machine has such devices.
+/// Returns the names that Device::parse knows, the fastest first: those of the backends linked into the program for
+/// which the machine has a device.
 std::vector<std::string> device_names();
-/// All of them. Throws what making one throws.
+/// Returns all of them. Throws what creating one throws.
 std::vector<Device> devices();
 
 }  // namespace kiln

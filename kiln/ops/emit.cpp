@@ -52,12 +52,12 @@ void execute(const Device& device, const op::Op& op, Inputs in, const Descs& des
     if (is_float(descs[i].dtype)) out[static_cast<std::size_t>(i)].attach(record, i);
 }
 
-/// The operands, in other types where the thread's Autocast wants them so.
+/// Returns the operands, cast where the thread's Autocast asks for it; `held` owns the cast ones.
 Inputs taken(const op::Op& op, Inputs in, Values& held) {
   return autocast_dtype() == DType::F32 ? in : autocast(op, in, held);
 }
 
-/// infer's answer, whose elements can be counted: a result that is only described may claim any size.
+/// Returns infer's result, checked to have a countable number of elements: an op may describe a result of any size.
 Descs results_of(const op::Op& op, Inputs in) {
   const OperandScope about(in);
   const Descs descs = op::visit(op, [&](const auto& o) { return o.infer(in); });
@@ -121,7 +121,7 @@ Values emit_all(const Device& device, const Op& op, Inputs in) {
 
 namespace {
 
-// Naming the doors of every op here makes the compiler write them out; callers see declarations alone.
+// Taking the addresses of these functions instantiates them for every op here; callers see only the declarations.
 template <class Op>
 struct Doors {
   Value (*one)(const Op&, Inputs) = &emit<Op>;

@@ -1,5 +1,5 @@
-// The one door through which every operation goes: infer, run, record. It opens for the ops of the table (and for
-// op::Op, any of them) without including the table, so that a new op does not recompile the families that exist.
+// The one entry point of every operation: infer, run, record. It accepts the ops of the table (and op::Op, any of them)
+// without including the table, so that a new op does not recompile the existing families.
 #pragma once
 #include <initializer_list>
 
@@ -8,8 +8,8 @@
 namespace kiln {
 using Values = std::vector<Value>;
 
-/// Operands side by side for the length of a call. They do not count among the owners of what they refer to, which
-/// would cost more than to note a call: whoever makes this holds them meanwhile.
+/// Operands of a call, side by side. They are not counted as owners of their nodes, since counting would cost more than
+/// recording a call: the creator of this object must keep the operands alive meanwhile.
 template <std::size_t N>
 class Borrowed {
  public:
@@ -19,7 +19,7 @@ class Borrowed {
     (new (place++) Value(lend(values)), ...);
   }
   Borrowed(const Borrowed&) = delete;
-  ~Borrowed() {}  // and not of the values
+  ~Borrowed() {}  // the values are not destroyed
   operator Inputs() const { return {values_, N}; }
 
  private:
@@ -47,7 +47,7 @@ Value emit(const Device& device, const Op& op, std::initializer_list<Value> in);
 /// For ops with several results.
 template <class Op>
 Values emit_all(const Op& op, Inputs in);
-/// The same on a device that is known: for programs that hold ops without tensor operands among others.
+/// Runs an op on a given device: for programs that contain ops without tensor operands among others.
 template <class Op>
 Values emit_all(const Device& device, const Op& op, Inputs in);
 template <class Op>

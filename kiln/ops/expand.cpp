@@ -10,7 +10,7 @@
 namespace kiln {
 namespace {
 
-/// The same memory as a value of another device.
+/// Returns a value of `device` that shares the memory of `value`.
 Value on(const Device& device, const Value& value) {
   if (!value.node() || value.node()->device == device) return value;
   auto node = make_ref<Node>(value.node()->desc, device);
@@ -50,7 +50,7 @@ void run_or_expand(Backend& backend, const op::Op& op, Call call) {
   else run_expansion(backend, op, call);
 }
 
-// The operands may name a decorator of the backend as their device, through which the parts must not go again.
+// The operands may name a decorator of the backend as their device; the parts must not pass through it again.
 void run_expansion(Backend& backend, const op::Op& op, Call call) {
   const Device here{Ref<Backend>(&backend)};
   Values in;

@@ -1,27 +1,27 @@
-// Running an op where there may be no kernel for it: the one place that asks, and that runs what the op is made of.
+// Runs an op for which there may be no kernel: the one place that asks, and that runs the op's expansion.
 #pragma once
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/traits.hpp"
 
 namespace kiln {
 
-/// Is it made of other ops?
+/// Whether the op is composed of other ops.
 bool is_composite(const op::Op& op);
-/// Has a planner made it?
+/// Whether the op was created by a planner.
 bool is_planned(const op::Op& op);
 
-/// The results of what `op` is made of, on the device of the operands. Each part runs by its kernel or as what it is made of
-/// in turn; nothing of it is recorded. Throws DeviceError for an op that is made of no others; ArgumentError or
-/// ShapeError where the results are not like `out`.
+/// Returns the results of the expansion of `op`, on the device of the operands. Each part runs by its kernel or its own
+/// expansion; nothing is recorded. Throws DeviceError for an op without an expansion, ArgumentError or ShapeError where
+/// the results do not match `out`.
 Values expansion(const op::Op& op, Inputs in, std::span<const Value> out);
 
-/// Runs `op` on `backend`, which makes values by the time that run() returns: the kernel, or what the op is made of where
-/// has_kernel() says that there is none. That runs on `backend` too, and not on what is around it.
+/// Runs `op` on `backend`, which must compute results by the time run() returns: by the kernel, or by the expansion
+/// where has_kernel() is false. The expansion runs on `backend` too, not on the decorators around it.
 void run_or_expand(Backend& backend, const op::Op& op, Call call);
-/// The same where the kernel is not for these operands.
+/// Runs the expansion although there may be a kernel, for operands that the kernel does not take.
 void run_expansion(Backend& backend, const op::Op& op, Call call);
 
-/// A part of a planned op: emit_all(), but that it may be op::Fused or op::Epilogue.
+/// Runs a part of a planned op like emit_all(); the part may also be op::Fused or op::Epilogue.
 Values emit_part(const op::Op& op, Inputs in);
 
 }  // namespace kiln

@@ -1,5 +1,5 @@
-// Failure: in place of the contents of a value that could not be computed. Fusion leaves one where an operation of a plan
-// has failed; a device that finds an error later than it was asked has one in the storage of the results.
+// Failure: stored in place of the contents of a value that could not be computed. Fusion stores one where an operation
+// of a plan has failed; a device that finds an error after the call returned stores one in the storage of the results.
 #pragma once
 #include <atomic>
 #include <exception>
@@ -16,43 +16,46 @@ struct Failure final : Storage {
   Failure* failure() override { return this; }
 
   const std::exception_ptr error;
-  /// Who is told of this one need not be told of these, which have none themselves.
+  /// Further failures that are reported together with this one; they have no causes themselves.
   const std::vector<Ref<Failure>> causes;
-  /// How often the error has been thrown to a caller. Untold, of which sync() tells, has those that were thrown to none.
+  /// How often the error has been thrown to a caller. Errors that were never thrown are kept in Untold and reported by
+  /// sync().
   mutable std::atomic<int> told{0};
 };
 
-/// Null for a value that nothing went wrong with, as far as is known.
+/// Returns null for a value without an error, as far as is known.
 inline Ref<Failure> failure_of(const Ref<Node>& node) {
   Storage* const storage = node ? node->storage.get() : nullptr;
   return Ref<Failure>(storage ? storage->failure() : nullptr);
 }
 
-/// What becomes of what is made of both: null where both are.
+/// The failure of a value that is computed from both; null where both are null.
 Ref<Failure> joined(const Ref<Failure>& a, const Ref<Failure>& b);
-/// What says of itself what `own` does, though it would have failed with `cause` anyway: an error of its own it is none.
+/// A failure with the error of `own`, reported whenever `cause` is: the value would have failed with `cause` anyway, so
+/// this is no separate error.
 Ref<Failure> caused(const Ref<Failure>& own, const Ref<Failure>& cause);
-/// Of all these values; null where nothing is known to have gone wrong.
+/// The joined failure of these values; null where no error is known.
 Ref<Failure> failure_among(Inputs values);
 
-/// Throws the error, and notes that a caller has been told.
+/// Throws the error, and records that a caller has received it.
 [[noreturn]] void throw_failure(const Failure& failure);
-/// Throws the first, whose sentence goes on with the others. They count as told already.
+/// Throws the first error, whose sentence continues with the others. All of them must be counted as thrown already.
 [[noreturn]] void throw_failures(std::span<const Ref<Failure>> failures);
-/// The error was thrown to no caller after all, but to who wants to compare.
+/// Takes back one throw: the error went not to a caller but to code that compares results.
 void take_back(const Failure& failure);
-/// Throws what is known to have gone wrong with the value.
+/// Throws the error of the value, if one is known.
 inline void throw_if_failed(const Value& value) {
   if (const Ref<Failure> failure = failure_of(value.node())) throw_failure(*failure);
 }
-/// In answer to start_read(): throws where the data are waited for.
+/// The result of start_read() for a failed value: waiting for the data throws.
 Ref<PendingRead> failed_read(Ref<Failure> failure);
 
-/// Calls `body`, and gives what it throws; null if it throws nothing. A build without exceptions ends with the first error.
+/// Calls `body` and returns what it throws; null if it throws nothing. A build without exceptions ends with the first
+/// error.
 Ref<Failure> attempt(FunctionRef<void()> body);
-/// The same, where an Error says what `retell` makes of its sentence, on its way to error handlers as well.
+/// Does so with the sentence of an Error changed by `retell`, also for error handlers.
 Ref<Failure> attempt(FunctionRef<void()> body, FunctionRef<std::string(std::string_view)> retell);
-/// Was there too little memory?
+/// Whether the failure is a lack of memory.
 bool is_of_memory(const Failure& failure);
 
 }  // namespace kiln

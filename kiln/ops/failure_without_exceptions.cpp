@@ -1,4 +1,4 @@
-// Where there are no exceptions, the first error ends the program, and no value is left that failed.
+// Without exceptions the first error ends the program, so no failed value exists.
 #include <cstdlib>
 
 #include "kiln/ops/failure.hpp"

@@ -1,4 +1,4 @@
-// LeafBackend: a backend that runs calls itself, with the answers of one that runs each before run() returns.
+// LeafBackend: a backend that runs calls itself, with the answers of one that completes each call before run() returns.
 #pragma once
 #include "kiln/ops/backend.hpp"
 
@@ -17,15 +17,15 @@ class LeafBackend : public Backend {
   void reset_memory_peak() override {}
   void release_memory() override {}
   Ref<Backend> with_core(Wrap wrap) override { return wrap(Ref<Backend>(this)); }
-  /// Flushes, and throws what the values' storage knows to have failed.
+  /// Flushes, and throws the errors stored with the values.
   void run_pending(Inputs values) override;
-  /// What the value's storage says.
+  /// Returns the state of the value's storage.
   State state(const Value& value) const override;
-  /// Nothing is to be joined.
+  /// Requests no fusion.
   FusionTraits fusion_traits() const override;
 };
 
-/// Data that are there already, as an answer to start_read().
+/// A result of start_read() whose data have arrived already.
 Ref<PendingRead> arrived(std::vector<TensorData> data);
 
 }  // namespace kiln

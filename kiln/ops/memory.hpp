@@ -1,4 +1,4 @@
-// A device's memory in figures: device.memory().
+// Statistics of a device's memory: device.memory().
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,21 +7,21 @@ namespace kiln {
 
 struct MemoryStatistics {
   // Bytes.
-  std::int64_t in_use = 0;    // handed out
-  std::int64_t reserved = 0;  // held from the system: in use, or kept for later
+  std::int64_t in_use = 0;    // allocated to callers
+  std::int64_t reserved = 0;  // obtained from the system: in use, or cached
   std::int64_t peak = 0;      // highest in_use so far, or since reset_memory_peak()
-  std::int64_t limit = 0;     // what reserved may reach; 0: unknown
+  std::int64_t limit = 0;     // the most that reserved may reach; 0: unknown
 
-  // in_use, by what it is for.
+  // in_use, by purpose.
   std::int64_t uploads = 0;  // data that came from the host: batches, weights from a file
-  std::int64_t results = 0;  // of operations: activations, gradients, parameters since they were drawn or trained
-  std::int64_t scratch = 0;  // what kernels keep for themselves: workspaces
-  // Weights once more, in the order that kernels read them in; given back when memory is short.
+  std::int64_t results = 0;  // results of operations: activations, gradients, initialised or trained parameters
+  std::int64_t scratch = 0;  // workspaces of kernels
+  // Copies of weights in the order in which kernels read them; freed when memory is short.
   std::int64_t packed = 0;
 
-  // Blocks of memory, counted from the start of the program.
-  std::int64_t requests = 0;         // that were asked for
-  std::int64_t system_requests = 0;  // for which the system had to be asked: none in a training step that is warm
+  // Numbers of memory blocks since the start of the program.
+  std::int64_t requests = 0;         // blocks that were requested
+  std::int64_t system_requests = 0;  // requests that had to go to the system: none in a warm training step
 };
 
 /// "12.5 MiB in use (uploads 1 MiB, results 11 MiB, scratch 512 KiB, packed 0 bytes), 32 MiB held from the system, peak 20 MiB"

@@ -7,7 +7,7 @@
 
 namespace kiln {
 
-/// What identifies a result before it is computed.
+/// The properties of a result that are known before it is computed.
 struct Desc {
   Shape shape;
   DType dtype = DType::F32;
@@ -19,17 +19,18 @@ using Descs = InlineList<Desc, 3>;
 
 struct Failure;  // ops/failure.hpp
 
-/// Memory (or a promise of it) of one backend; shared by a value and its views. Threads may ask at any time.
+/// Memory of one backend (filled now or later), shared by a value and its views. Threads may call its functions at any
+/// time.
 class Storage : public RefCounted {
  public:
-  /// Is nothing left to wait for? False while a device that runs by itself still makes the contents.
+  /// Whether there is nothing to wait for. False while an asynchronous device still computes the contents.
   virtual bool ready() const { return true; }
-  /// Why there are no contents and never will be; null where nothing is known to have gone wrong. Stays with the storage.
+  /// The reason why there will never be contents; null where no error is known. It lives as long as the storage.
   virtual Failure* failure() { return nullptr; }
 };
 
-/// Where a backend that runs calls later has noted a value: its own business. Threads may look at it at any time; a
-/// copy of the value is another value.
+/// A mark for a backend that runs calls later; only that backend gives it a meaning. Threads may read it at any time; a
+/// copied node starts with an empty mark.
 struct Mark {
   Mark() = default;
   Mark(const Mark&) {}
@@ -43,11 +44,11 @@ struct Node final : RefCounted {
 
   Desc desc;
   Device device;
-  // For backends with addressable memory: where element [i, j, ...] lies, in elements.
+  // For backends with addressable memory: the position of element [i, j, ...], in elements.
   Dims strides;
   std::int64_t offset = 0;
   Ref<Storage> storage;  // empty until the backend has run the call
-  Mark mark;             // of a backend that runs calls later
+  Mark mark;             // for a backend that runs calls later
 };
 
 void destroy(const Node*);

@@ -1,5 +1,5 @@
-// The closed set of operations. A struct holds attributes and no tensors; operands live in the call.
-// This header is for the people who write ops and backends: nothing that users include reaches it.
+// The closed set of operations. A struct holds attributes and no tensors; operands are in the call. This header is for
+// authors of ops and backends: no header that users include includes it.
 #pragma once
 #include <concepts>
 #include <string>
@@ -43,8 +43,8 @@
 namespace kiln {
 namespace op {
 
-/// What an op must answer: its name (wire, profiler, errors), facts (traits.hpp), its results' shapes or an error, its
-/// gradient.
+/// The requirements of an op: its name (wire, profiler, errors), facts (traits.hpp), its results' shapes or an error,
+/// its gradient.
 template <class T>
 concept Primitive = requires(const T op, Inputs in, Backward& backward) {
   { T::kName } -> std::convertible_to<std::string_view>;
@@ -53,13 +53,13 @@ concept Primitive = requires(const T op, Inputs in, Backward& backward) {
   { op.vjp(backward) } -> std::same_as<void>;
 };
 
-/// An op made of others: a backend without a kernel for it runs these.
+/// An op composed of others: a backend without a kernel for it runs these.
 template <class T>
 concept Composite = Primitive<T> && requires(const T op, Inputs in) {
   { op.expand(in) } -> std::same_as<Values>;
 };
 
-/// Made by the planner out of ops that were inferred and recorded one by one.
+/// An op that the planner builds from ops that were inferred and recorded one by one.
 template <class T>
 concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std::is_same_v<T, Blocked> ||
                   std::is_same_v<T, Horizontal>;
@@ -113,7 +113,7 @@ struct Op {
   template <Primitive T>
   Op(T op) : is(std::in_place_type<T>, std::move(op)) {}
 
-  // Compiled once, in op.cpp: each is a function for every alternative, in every file that copies an op.
+  // Compiled once, in op.cpp: otherwise every file that copies an op would compile a function for every alternative.
   Op(const Op& other);
   Op(Op&& other) noexcept;
   Op& operator=(const Op& other);
@@ -130,8 +130,8 @@ Result call_with(F& f, const Op::Alternatives& is) {
   return f(*std::get_if<T>(&is));
 }
 
-/// Calls f with the op's struct. The one place that knows how the set is represented. Its own table, since std::visit
-/// takes compilers several times as long.
+/// Calls f with the op's struct. Only this function knows how the set is represented. It has its own table, since
+/// std::visit takes compilers several times as long.
 template <class F>
 decltype(auto) visit(const Op& op, F&& f) {
   return [&]<class First, class... Rest>(const std::variant<First, Rest...>& is) -> decltype(auto) {
@@ -148,17 +148,17 @@ inline std::string_view name(const Op& op) {
 }
 /// The function that a user called: "add" where name() is "binary".
 std::string_view spoken_name(const Op& op);
-/// What a report calls it: the spoken name, the name that a custom op gives itself, or the steps of a fused op.
+/// The name in reports: the spoken name, a custom op's own name, or the steps of a fused op.
 std::string title(const Op& op);  // "mul+add+gelu"
 
 // ---- ops are values: by reflection over their attributes (op.cpp) ---------------------------------------------------
-/// The same struct with the same attributes. Custom ops are equal where they share one CustomOp.
+/// The same op type with the same attributes. Custom ops are equal where they share one CustomOp.
 bool operator==(const Op& a, const Op& b);
 /// Equal ops have equal hashes.
 std::size_t hash(const Op& op);
-/// "dims=[1]": the attributes; empty where there are none. Those of a custom op are its own affair.
+/// "dims=[1]": the attributes; empty where there are none. Custom ops define their own.
 std::string attributes(const Op& op);
-/// "sum(dims=[1])"; of a custom op the name that it gives itself.
+/// "sum(dims=[1])"; for a custom op its own name.
 void append(std::string& out, const Op& op);
 
 }  // namespace op

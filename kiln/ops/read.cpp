@@ -8,13 +8,13 @@
 namespace kiln {
 namespace {
 
-/// What is read from several devices.
+/// A read from several devices.
 class Joined : public PendingRead {
  public:
   struct Part {
     Device device;
     std::vector<Value> values;
-    std::vector<std::size_t> places;  // of the values in the result
+    std::vector<std::size_t> places;  // the values' indices in the result
     Ref<PendingRead> reading;
   };
   Joined(std::vector<Part> parts, std::size_t count) : parts_(std::move(parts)), count_(count) {}
@@ -57,7 +57,7 @@ Ref<PendingRead> start_read(Inputs values) {
   std::vector<Joined::Part> parts;
   for (std::size_t i = 0; i < values.size(); ++i) {
     require<ArgumentError>(!values[i].empty(), "read: value ", i, " is empty");
-    const Device device = values[i].device();  // none: a plain number
+    const Device device = values[i].device();  // empty for a plain number
     auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.device == device; });
     if (part == parts.end()) {
       parts.push_back({.device = device, .values = {}, .places = {}, .reading = {}});
@@ -81,7 +81,7 @@ Ref<PendingRead> start_read(Inputs values) {
 
 void run_pending(Inputs values) {
   for (std::size_t first = 0, end = 0; first < values.size(); first = end) {
-    const Device device = values[first].device();  // none: a plain number
+    const Device device = values[first].device();  // empty for a plain number
     while (end < values.size() && values[end].device() == device) ++end;
     if (device) device.backend().run_pending(values.subspan(first, end - first));
   }

@@ -1,5 +1,5 @@
-// Reading tensors without waiting for each: a Future is what a read in progress promises, and several values can be
-// read in one synchronisation.
+// Reads tensors without waiting for each: a Future holds a read in progress, and several values can be read with one
+// synchronisation.
 //
 //   auto loss = read_async(x);            // the device goes on, and so does this thread
 //   auto [a, b] = read(x, y);             // one wait for both
@@ -13,20 +13,20 @@
 
 namespace kiln {
 
-/// Starts to read values, which may live on several devices: one start_read() for each.
+/// Starts to read values, which may be on several devices: one start_read() for each device.
 Ref<PendingRead> start_read(Inputs values);
 
-/// Something that arrives from a device. It can be taken once: by get(), or by co_await in a coroutine, which goes on
-/// in the thread that the data arrive in. An error of the device surfaces where it is taken.
+/// A value that arrives from a device. It can be taken once: by get(), or by co_await in a coroutine, which continues
+/// on the thread on which the data arrive. Errors of the device are thrown when it is taken.
 template <class T>
 class Future {
  public:
   using Finish = T (*)(std::vector<TensorData>);
   Future(Ref<PendingRead> reading, Finish finish) : reading_(std::move(reading)), finish_(finish) {}
 
-  /// Would get() return at once?
+  /// Whether get() would return at once.
   bool ready() const { return pending().ready(); }
-  /// Waits. Throws ArgumentError the second time.
+  /// Waits for the value. Throws ArgumentError the second time.
   T get() {
     pending();
     return finish_(std::exchange(reading_, {})->wait());
@@ -49,17 +49,17 @@ class Future {
   Finish finish_;
 };
 
-/// Has the devices start what these values wait for, without waiting themselves, and throws what is known by then to
-/// have gone wrong with one of them.
+/// Lets the devices start the work that these values wait for, without waiting itself, and throws the errors of these
+/// values that are known by then.
 void run_pending(Inputs values);
 
-/// The contents of one value.
+/// Reads one value.
 Future<TensorData> read_async(const Value& value);
-/// The contents of several, in one synchronisation.
+/// Reads several values with one synchronisation.
 Future<std::vector<TensorData>> read_async(Inputs values);
 std::vector<TensorData> read(Inputs values);
 
-/// A Value, or what stands for one.
+/// A Value, or a type that wraps one.
 template <class T>
 concept Readable = std::convertible_to<T, Value> || requires(const T& x) {
   { x.value() } -> std::same_as<const Value&>;

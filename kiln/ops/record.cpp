@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-constexpr int kDescribed = -1;  // the slot of an operand that is a description alone
+constexpr int kDescribed = -1;  // the slot of an operand of which only the description is kept
 
 std::uint64_t next_order() {
   static std::atomic<std::uint64_t> order{0};
@@ -29,17 +29,17 @@ Saves saves_of(const op::Op& op, Inputs in) {
 
 std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
 
-/// Is it cheap to run again, and sure to succeed where it did before?
+/// Whether the op is cheap to run again, and cannot fail.
 bool is_worth_running_again(const op::Op& op) {
   return op::visit(
       op, []<class T>(const T&) { return T::kFacts.bound == Bound::Memory && T::kFacts.may_fail == MayFail::Never; });
 }
 
-/// May the tape leave the value out, to have it made again?
+/// Whether the tape may leave the value out, to recompute it when needed.
 bool is_rematerialisable(const Value& value) { return value.tracked() && value.tape()->rematerialisation.possible; }
 
 Rematerialisation rematerialisation_of(const op::Op& op, Inputs in, const Saves& saves, const Descs& results) {
-  constexpr int kLongestChain = 16;  // runs one inside the other, and holds results of all at once
+  constexpr int kLongestChain = 16;  // runs nested in each other, whose results are in memory at once
   Rematerialisation rematerialisation;
   if (in.size() > 32 || !is_worth_running_again(op)) return rematerialisation;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -54,7 +54,7 @@ Rematerialisation rematerialisation_of(const op::Op& op, Inputs in, const Saves&
   }
   std::int64_t own = 0;
   for (const Desc& desc : results) own += bytes_of(desc);
-  // While they are made again both are held, so there has to be a clear difference.
+  // During recomputation both are in memory, so the difference has to be clear.
   rematerialisation.possible = 2 * rematerialisation.held < own && rematerialisation.depth < kLongestChain;
   return rematerialisation;
 }
@@ -63,12 +63,12 @@ Rematerialisation rematerialisation_of(const op::Op& op, Inputs in, const Saves&
 
 void retain(const Record* record) { record->add_owner(); }
 
-// Destroying a record may end the records behind it, and so on for as long as the chain is: the last owners are
-// queued rather than nested, so that no graph is too deep for the stack.
+// Destroying a record may destroy the records before it, and so on along the chain: records without owners are queued
+// rather than destroyed recursively, so that no graph is too deep for the stack.
 void release(const Record* record) {
   if (!record->drop_owner()) return;
-  // Who has no owner any more is no longer asked for its order, where the next one to go stands: there may be no memory for
-  // a list of them.
+  // The `order` of a record without owners is not needed any more, so it links to the next record in the queue: there
+  // may be no memory for a list.
   thread_local const Record* next = nullptr;
   thread_local bool running = false;
   const_cast<Record*>(record)->order = reinterpret_cast<std::uintptr_t>(next);

@@ -1,4 +1,4 @@
-// A tensor among the options of a function.
+// A tensor as an option of a function.
 #pragma once
 #include <concepts>
 
@@ -6,7 +6,7 @@
 
 namespace kiln {
 
-/// A Value, empty by default, that a typed tensor becomes by itself: {.window = hann_window(512, device)}.
+/// A Value, empty by default, to which a typed tensor converts implicitly: {.window = hann_window(512, device)}.
 class TensorOption : public Value {
  public:
   TensorOption() = default;

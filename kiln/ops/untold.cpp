@@ -5,7 +5,7 @@
 namespace kiln {
 namespace {
 
-constexpr std::size_t kMostCauses = 8;  // of one value; there is no end to what a loop may add up
+constexpr std::size_t kMostCauses = 8;  // of one value; a loop may add any number
 
 void add_roots(std::vector<Ref<Failure>>& all, const Ref<Failure>& failure) {
   const auto add = [&](const Ref<Failure>& root) {
@@ -39,7 +39,7 @@ Ref<Failure> failure_among(Inputs values) {
     for (const Value& value : values) failure = joined(failure, failure_of(value.node()));
     return failure;
   };
-  // Once more where there is one: what the device found meanwhile of those that were looked at before.
+  // Looked up again if there is one: the device may have found errors of the first values meanwhile.
   const Ref<Failure> failure = known();
   return failure ? known() : failure;
 }

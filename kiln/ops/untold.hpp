@@ -1,4 +1,4 @@
-// Untold: errors that a device found later than it was asked, until somebody is told of them.
+// Untold: errors that a device found after the call returned, until they are thrown to a caller.
 #pragma once
 #include <vector>
 
@@ -8,16 +8,16 @@
 
 namespace kiln {
 
-/// What a device's sync() tells of, where nobody read the value. Threads may ask at any time.
+/// Errors for a device's sync() to throw, for values that were never read. Threads may call it at any time.
 class Untold {
  public:
-  /// An error of what `asker` asked for; of nobody's (null) nobody is told. Of several hundred that nobody ever asks for the
-  /// first are kept.
+  /// Notes an error of a call of `asker`; with null it is not noted. If hundreds are never asked for, only the first
+  /// ones are kept.
   void note(const Ref<Failure>& failure, const Ref<Asker>& asker);
-  /// What is kept of an asker's: in doubt what a later error of his comes from.
+  /// The errors kept for an asker: possible causes of a later error of that thread.
   Ref<Failure> known_of(const Ref<Asker>& asker);
-  /// Throws what this thread's operations came to and no caller has been told of: the first error, whose sentence goes on
-  /// with the others. So too what is left of threads that have ended, once no value holds it any more.
+  /// Throws the errors of this thread's operations that were not thrown to any caller: the first error, whose sentence
+  /// continues with the others. Includes errors left by threads that have ended, once no value holds them any more.
   void tell();
 
  private:

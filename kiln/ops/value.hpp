@@ -1,5 +1,5 @@
-// Value: a handle to a tensor somewhere (or a plain number), rank and element type known at run time.
-// Copying it counts references; what it points to never changes.
+// Value: a handle to a tensor on some device (or a plain number); rank and element type are known at run time. Copies
+// share the tensor by reference counting; the tensor never changes.
 #pragma once
 #include <span>
 #include <string>
@@ -26,24 +26,24 @@ class [[nodiscard("an operation changes no value: it returns a new one")]] Value
 
   bool empty() const { return !node_ && !is_scalar_; }
   explicit operator bool() const { return !empty(); }
-  /// A plain number: no device, rank 0, promotes weakly. Results of operations never are.
+  /// Whether it is a plain number: no device, rank 0, promotes weakly. Results of operations never are.
   bool is_scalar() const { return is_scalar_; }
   const Scalar& scalar() const { return scalar_; }
 
   const Shape& shape() const& { return node_ ? node_->desc.shape : shape_of_number(); }
   Shape shape() && { return std::as_const(*this).shape(); }
-  /// Of a plain number: float32, int64 or bool.
+  /// For a plain number: float32, int64 or bool.
   DType dtype() const { return node_ ? node_->desc.dtype : dtype_of_number(); }
   int rank() const { return shape().size(); }
   std::int64_t dim(int i) const;  // negative counts from the end
   std::int64_t numel() const { return kiln::numel(shape()); }
   Device device() const;
 
-  /// Takes part in a graph: an operation on it will be recorded.
+  /// Whether it is part of a graph, so that operations on it are recorded.
   bool tracked() const { return static_cast<bool>(tape_); }
   /// The same data as the leaf of a new graph. Throws AutodiffError on a device without autodiff or a non-float.
   Value require_grad() const;
-  /// The same data, unknown to any graph.
+  /// This value's data outside of any graph.
   Value detach() const { return Value(node_); }
 
   /// The contents on the host; waits for the device.
@@ -51,7 +51,7 @@ class [[nodiscard("an operation changes no value: it returns a new one")]] Value
   /// The only element. Throws ShapeError where there is not exactly one.
   double item() const;
 
-  /// From here on result `slot` of `tape`.
+  /// Makes this value result `slot` of `tape`.
   void attach(Ref<Record> tape, int slot) {
     tape_ = std::move(tape);
     slot_ = slot;

@@ -1,23 +1,24 @@
-// Functions that all ranks call together. A call runs what its operand waits for, and waits for the others; what is wrong,
-// a rank that has left or that came with another shape, is an error of whoever reads the result.
+// Functions that all ranks call together. A call runs the work that its operand waits for, and waits for the other
+// ranks. An error, such as a rank that has left or that passed another shape, is thrown when the result is read.
 #pragma once
 #include "kiln/ops/collective/communicator.hpp"
 #include "kiln/ops/index/index.hpp"
 
 namespace kiln {
 
-/// Element by element over all ranks, in the order of the ranks, so that all get the same bits, and each time. x of any
-/// shape; Mean is of floats alone. Throws DTypeError for booleans, ArgumentError for Combine::Prod.
+/// Combines the ranks' tensors element by element, in the order of the ranks, so that all ranks get the same bits every
+/// time. x has any shape; Mean takes floats alone. Throws DTypeError for booleans, ArgumentError for Combine::Prod.
 Value all_reduce(const Value& x, const Ranks& among, Combine how = Combine::Sum);
-/// What rank `root` has; x has that shape and type everywhere. Throws ArgumentError where there is no such rank.
+/// Returns the tensor of rank `root`; x has the same shape and type on all ranks. Throws ArgumentError where there is
+/// no such rank.
 Value broadcast(const Value& x, const Ranks& among, int root = 0);
 /// [n, ...] -> [ranks * n, ...]. Throws ShapeError for a tensor without dimensions.
 Value all_gather(const Value& x, const Ranks& among);
-/// [ranks * n, ...] -> [n, ...]: the part of all_reduce() that is this rank's. Throws ShapeError where the ranks do not
-/// divide dimension 0.
+/// [ranks * n, ...] -> [n, ...]: this rank's part of the result of all_reduce(). Throws ShapeError where the number of
+/// ranks does not divide dimension 0.
 Value reduce_scatter(const Value& x, const Ranks& among, Combine how = Combine::Sum);
-/// Returns when all ranks have called it. Of a device that runs by itself everybody waits first, by sync(). Throws as
-/// exchange().
+/// Returns when all ranks have called it. On an asynchronous device, call sync() first if its work must be done. Throws
+/// as exchange() does.
 void barrier(const Ranks& among);
 
 }  // namespace kiln

@@ -20,7 +20,7 @@ void require_combined(std::string_view op, ReduceFn fn, const Value& x) {
   require<DTypeError>(fn != ReduceFn::Mean || is_float(x.dtype()), op, ": a mean is of floats, got ", x);
 }
 
-/// Takes one tensor, with a dimension along which ranks' parts lie.
+/// Checks that there is one operand: a tensor with at least `least_rank` dimensions.
 void require_one(std::string_view op, Inputs in, int least_rank) {
   require_count(op, in, 1, 1);
   require_tensor(op, in[0]);
@@ -29,7 +29,7 @@ void require_one(std::string_view op, Inputs in, int least_rank) {
 
 bool is_extreme(ReduceFn fn) { return fn == ReduceFn::Max || fn == ReduceFn::Min; }
 
-/// A call goes out to the other ranks in the order of the program, not when somebody reads: they wait for it.
+/// Starts the call at once, in the order of the program, not when its result is read: the other ranks wait for it.
 Value sent(Value result) {
   result.device().flush();
   return result;
@@ -38,7 +38,7 @@ Value sent(Value result) {
 Value all_reduced(const Value& x, ReduceFn fn, std::int64_t among) { return sent(emit(AllReduce{fn, among}, {x})); }
 Value all_gathered(const Value& x, std::int64_t among) { return sent(emit(AllGather{among}, {x})); }
 
-/// The gradient of an extreme goes to those elements of all ranks that are it, in equal parts.
+/// The gradient of an extreme goes to the elements of all ranks that equal it, in equal parts.
 Value shared_among_equals(const Value& x, const Value& extreme, const Value& grad, std::int64_t among) {
   const Value chosen = cast(eq(x, extreme), grad.dtype());
   return chosen * (grad / all_reduced(chosen, ReduceFn::Sum, among));

@@ -1,12 +1,12 @@
-// What all ranks do together: each has a tensor of the same shape, and gets something of what all have. Gradients are those
-// of the sum of all ranks' losses.
+// Ops that all ranks run together: each rank has a tensor of the same shape and receives a result of all tensors.
+// Gradients are those of the sum of all ranks' losses.
 #pragma once
 #include "kiln/ops/reduce/reduce_ops.hpp"
 
 namespace kiln::op {
 
-/// Element i of all ranks, combined in the order of the ranks; the same bits for each. Sum, Mean (of floats), Max, Min; not of
-/// booleans. Halves are summed in float32. Equal extremes share the gradient.
+/// Combines element i of all ranks in the order of the ranks, with the same bits on each. Sum, Mean (of floats), Max,
+/// Min; not for booleans. Halves are summed in float32. Equal extremes share the gradient.
 struct AllReduce {
   static constexpr std::string_view kName = "all_reduce";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
@@ -17,7 +17,7 @@ struct AllReduce {
   void vjp(Backward& backward) const;
 };
 
-/// What rank `root` has.
+/// Returns the tensor of rank `root`.
 struct Broadcast {
   static constexpr std::string_view kName = "broadcast";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
@@ -36,7 +36,7 @@ struct AllGather {
   void vjp(Backward& backward) const;
 };
 
-/// [ranks * n, ...] -> [n, ...]: this rank's part of what AllReduce would give.
+/// [ranks * n, ...] -> [n, ...]: this rank's part of the result of AllReduce.
 struct ReduceScatter {
   static constexpr std::string_view kName = "reduce_scatter";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};

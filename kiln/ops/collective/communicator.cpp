@@ -24,7 +24,7 @@ struct Known {
 };
 
 Known& known() {
-  static Known& all = *new Known;  // outlives whatever ends with the program
+  static Known& all = *new Known;  // never destroyed, as static objects may use it when the program ends
   return all;
 }
 

@@ -1,6 +1,6 @@
-// Collectives of bytes on the host. An all_reduce is two exchanges: each rank gets its slice of all others and combines
-// them in their order, then all get each slice. No rank sends more than twice its tensor, and the order of arrival
-// changes nothing.
+// Collectives over bytes on the host. An all_reduce is two exchanges: first each rank receives its slice from all
+// others and combines the slices in rank order, then all ranks receive each slice. No rank sends more than twice its
+// tensor, and the order of arrival changes nothing.
 #include "kiln/ops/collective/host.hpp"
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace kiln {
 namespace collective {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
+constexpr std::int64_t kGrain = 16384;  // the least number of elements worth a thread
 
 template <class T>
 T combined(op::ReduceFn fn, T a, T b) {
@@ -24,7 +24,7 @@ T combined(op::ReduceFn fn, T a, T b) {
   return fn == op::ReduceFn::Max ? (b > a ? b : a) : (b < a ? b : a);
 }
 
-/// result[i] of parts[0][i], parts[1][i], ..., in that order.
+/// Computes result[i] from parts[0][i], parts[1][i], ..., in that order.
 void combine(op::ReduceFn fn, DType dtype, const std::vector<const std::byte*>& parts, std::int64_t count,
              std::byte* result) {
   visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
@@ -54,7 +54,7 @@ void combine(op::ReduceFn fn, DType dtype, const std::vector<const std::byte*>& 
 using Pieces = Communicator::Pieces;
 using Places = Communicator::Places;
 
-/// Slice `rank` of `ranks` of a row of elements of `size` bytes.
+/// Returns slice `rank` of `ranks` of an array whose elements have `size` bytes.
 template <class Bytes>
 Bytes slice(Bytes all, std::int64_t size, int rank, int ranks) {
   const std::int64_t count = std::ssize(all) / size;
@@ -64,7 +64,7 @@ Bytes slice(Bytes all, std::int64_t size, int rank, int ranks) {
   return all.subspan(begin(rank), begin(rank + 1) - begin(rank));
 }
 
-/// `result` becomes this rank's slice of x, combined over all ranks.
+/// Fills `result` with this rank's slice of x, combined over all ranks.
 void reduce_slices(Communicator& among, std::string_view what, op::ReduceFn fn, DType dtype,
                    std::span<const std::byte> x, std::span<std::byte> result) {
   const auto size = static_cast<std::int64_t>(size_of(dtype));
@@ -92,7 +92,7 @@ void all_reduce(Communicator& among, std::string_view what, op::ReduceFn fn, DTy
   reduce_slices(among, what, fn, dtype, x, own(among.rank()));
   Places places;
   for (int rank = 0; rank < among.size(); ++rank) places.push_back(own(rank));
-  // The own slice is sent from where others are received: it is one piece for all, and does not move.
+  // The own slice is copied, as it is sent to all ranks while `places` receives theirs.
   const std::vector<std::byte> mine(own(among.rank()).begin(), own(among.rank()).end());
   among.exchange(what, Pieces(static_cast<std::size_t>(among.size()), mine), places);
 }

@@ -1,13 +1,14 @@
-// Collectives of bytes on the host, whose tensors are rows of elements: what a device without anything better does.
+// Collectives over bytes on the host, whose tensors are arrays of elements, for devices that have nothing faster.
 #pragma once
 #include "kiln/ops/collective/communicator.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"
 
 namespace kiln::collective {
 
-/// `what` says for which call, and how large, as Communicator::exchange() has it; `x` and `result` do not overlap.
+/// In all functions `what` names the call and its size, as in Communicator::exchange(); `x` and `result` do not
+/// overlap.
 
-/// What all ranks of a call say that they came to: "all_reduce (sum) of float32 [3]".
+/// The text with which all ranks of a call must agree: "all_reduce (sum) of float32 [3]".
 template <class Op>
 std::string words_of(const Op& op, const Desc& x) {
   std::string how;
@@ -16,18 +17,18 @@ std::string words_of(const Op& op, const Desc& x) {
   return text(Op::kName, how, " of ", x.dtype, ' ', x.shape);
 }
 
-/// As many bytes each.
+/// x and result have equal sizes.
 void all_reduce(Communicator& among, std::string_view what, op::ReduceFn fn, DType dtype, std::span<const std::byte> x,
                 std::span<std::byte> result);
-/// As many.
+/// x and result have equal sizes.
 void broadcast(Communicator& among, std::string_view what, int root, std::span<const std::byte> x,
                std::span<std::byte> result);
-/// The result is as often as large as there are ranks.
+/// The result is as large as the x of all ranks together.
 void all_gather(Communicator& among, std::string_view what, std::span<const std::byte> x, std::span<std::byte> result);
-/// x is as often as large as there are ranks.
+/// x is as large as the results of all ranks together.
 void reduce_scatter(Communicator& among, std::string_view what, op::ReduceFn fn, DType dtype,
                     std::span<const std::byte> x, std::span<std::byte> result);
-/// A text of each rank, of any length.
+/// Returns the texts of all ranks; they may differ in length.
 std::vector<std::string> gather_texts(Communicator& among, std::string_view what, const std::string& text);
 
 }  // namespace kiln::collective

@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-/// Computed in float64; both ends are exact.
+/// Equal steps, computed in float64; both ends are exact.
 Value equal_steps(std::string_view name, double start, double end, std::int64_t count, const Device& device,
                   DType dtype) {
   require<ArgumentError>(count >= 0, name, ": the count must not be negative, got ", count);
@@ -40,7 +40,7 @@ Value eye(const Shape& shape, const Device& device, DType dtype) {
   multiply_sizes("eye", shape[0], shape[1]);
   const std::int64_t rows = shape[0], columns = shape[1], ones_count = std::min(rows, columns);
   if (ones_count == 0) return zeros(shape, device, dtype);
-  // In memory, from one on the diagonal to the next it is a row and one element.
+  // In memory, consecutive elements of the diagonal are one row and one element apart.
   const Value line =
       reshape(pad(ones({ones_count, 1}, device, dtype), {0, 0}, {0, columns}, 0), {ones_count * (columns + 1)});
   const std::int64_t missing = rows * columns - line.numel();

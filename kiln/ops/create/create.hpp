@@ -4,7 +4,7 @@
 
 namespace kiln {
 
-/// A tensor to be filled by what follows. Nothing is left undefined in Kiln: it holds zeros.
+/// A tensor to be filled later. Kiln leaves nothing undefined: it holds zeros.
 Value empty(const Shape& shape, const Device& device, DType dtype = DType::F32);
 Value empty_like(const Value& x);
 Value full_like(const Value& x, const Scalar& value);

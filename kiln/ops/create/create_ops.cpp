@@ -104,7 +104,7 @@ Value from_data(TensorData data, const Device& device) {
 Value to_device(const Value& x, const Device& device) {
   if (x.is_scalar() || (x.device() == device && x.device().is_autodiff() == device.is_autodiff())) return x;
   if (!(x.device() == device)) return from_data(x.data(), device);
-  // The same memory, seen from the device's other form.
+  // The result shares the memory; only the device's autodiff flag differs.
   const NoGrad pause;
   return another_view(x, device);
 }
@@ -126,7 +126,7 @@ Value ones_like(const Value& x) { return ones(x.shape(), x.device(), x.dtype());
 
 namespace {
 
-/// How many of start, start + step, ... lie before `end`; doubles do not hold all whole numbers.
+/// The number of values start, start + step, ... before `end`; doubles cannot represent all integers.
 std::uint64_t steps_between(std::int64_t start, std::int64_t end, std::int64_t step) {
   if (step > 0 ? start >= end : start <= end) return 0;
   const auto first = static_cast<std::uint64_t>(start), last = static_cast<std::uint64_t>(end),
@@ -188,7 +188,7 @@ Value dropout(const Value& x, double probability, std::optional<Key> key) {
   require_probability("dropout", probability);
   if (probability == 0) return x;
   const Value drawn =
-      op::key_operand(key, x.device());  // throws where a checkpointed function does not do the same again
+      op::key_operand(key, x.device());  // throws where a repeated checkpointed function behaves differently
   return emit(op::Dropout{}, {x, drawn, probability});
 }
 

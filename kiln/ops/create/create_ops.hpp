@@ -28,19 +28,19 @@ struct Arange {
   void vjp(Backward&) const {}
 };
 
-/// What the draws of op::Random follow. "Word i" is two words, 2i and 2i+1, where the result is float64.
+/// The distributions of op::Random. "Word i" is two words, 2i and 2i+1, where the result is float64.
 enum class Distribution : std::uint8_t {
   Uniform,      // [a, b)
   Normal,       // mean a, standard deviation b (Box-Muller: elements 2i and 2i+1 share words 2i and 2i+1)
   Bernoulli,    // one with probability a, which may be a tensor; one word for all types
-  Exponential,  // rate a: -log(u) / a for the middle u of the interval that word i names
-  // From the element's own stream (ElementWords), by ops/sample.hpp.
+  Exponential,  // rate a: -log(u) / a, where u is the middle of the interval of word i
+  // The rest use the element's own stream (ElementWords), by ops/create/draws.hpp.
   TruncatedNormal,  // mean 0, deviation 1, within [a, b]
   Gamma,            // shape a (number or tensor), scale 1
   Beta,             // shapes a and b (numbers or tensors)
   Poisson,          // rate a (number or tensor)
-  Integer,          // whole numbers of [a, b)
-  Categorical,      // the place of a weight; a has one row [classes] for each row of the result
+  Integer,          // integers in [a, b)
+  Categorical,      // the index of a weight; a has one row [classes] for each row of the result
 };
 
 /// Element i is a pure function of `key` (an integer operand: Key::bits), i and the operands.
@@ -55,12 +55,12 @@ struct Random {
   void vjp(Backward&) const {}
 };
 
-/// The operand that `key` is, or the device's next key.
+/// Returns `key` as an operand, or the device's next key where it is empty.
 Value key_operand(const std::optional<Key>& key, const Device& device);
 
-/// Zero with the probability given, to the nearest 65536th, x / (1 - probability) otherwise: element i, in row-major
-/// order, as Drops says of the key's stream. Linear in x, and the mask is never stored: the gradient draws it again
-/// from the key.
+/// Zero with the given probability, to the nearest 65536th, else x / (1 - probability): Drops decides for element i, in
+/// row-major order, from the key's stream. The op is linear in x, and the mask is never stored: the gradient generates
+/// it again from the key.
 struct Dropout {
   static constexpr std::string_view kName = "dropout";
   static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

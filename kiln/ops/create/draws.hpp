@@ -1,5 +1,6 @@
-// What the kernels of op::Random call, on one thread or many: numbers made of random words, and draws that need a number of
-// words not known beforehand, each from a stream of the element's own. In double precision, whatever the result's type.
+// The sampling functions that kernels of op::Random call, on one thread or many: numbers from random words, and samples
+// that need a number of words not known beforehand, each from the element's own stream. They compute in double
+// precision for all types.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -14,13 +15,13 @@ namespace kiln::sample {
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// (0, 1): the middle of one of 2^32 or 2^52 equal intervals, so that neither end comes out and logarithms are finite.
+/// (0, 1): the middle of one of 2^32 or 2^52 equal intervals, so that neither end occurs and logarithms are finite.
 inline double open_uniform(std::uint32_t word) { return (word + 0.5) * 0x1p-32; }
 inline double open_uniform(std::uint32_t high, std::uint32_t low) {
   return (static_cast<double>(static_cast<std::uint64_t>(high) << 20 | low >> 12) + 0.5) * 0x1p-52;
 }
 
-/// The next T towards minus infinity; `number` may be infinite, but not downwards.
+/// The next T towards minus infinity; `number` may be infinite, but not minus infinity.
 template <class T>
 T next_below(T number) {
   if constexpr (is_half<T>) {
@@ -31,20 +32,21 @@ T next_below(T number) {
   }
 }
 
-/// A number of [low, high) for one of [0, 1), also where rounding to T would reach `high`.
+/// Maps a number in [0, 1) to [low, high), also where rounding to T would reach `high`.
 template <class T>
 T between(double low, double high, double unit) {
   const T number = convert<T>(low + unit * (high - low));
   return high > low && static_cast<double>(number) >= high ? next_below(number) : number;
 }
 
-/// Box and Muller: two numbers of [0, 1) give a distance and an angle, whose cosine and sine make two normal ones.
+/// Box and Muller's method: two numbers in [0, 1) give a radius and an angle, whose cosine and sine give two normal
+/// numbers.
 struct NormalPair {
   NormalPair(double of_distance, double of_angle) {
     const double distance = std::sqrt(-2 * std::log(1 - of_distance)), angle = 2 * std::numbers::pi * of_angle;
     even = distance * std::cos(angle), odd = distance * std::sin(angle);
   }
-  double even, odd;  // of elements 2i and 2i + 1
+  double even, odd;  // for elements 2i and 2i + 1
 };
 
 class Stream {
@@ -55,7 +57,7 @@ class Stream {
     return open_uniform(high, words_.next());
   }
   double exponential() { return -std::log(uniform()); }
-  /// Marsaglia's polar method.
+  /// Uses Marsaglia's polar method.
   double normal() {
     for (;;) {
       const double x = 2 * uniform() - 1, y = 2 * uniform() - 1, s = x * x + y * y;
@@ -71,8 +73,8 @@ class Stream {
   ElementWords words_;
 };
 
-/// The normal distribution within [low, high], tails included: C. P. Robert, "Simulation of truncated normal
-/// variables", 1995. NaN where the bounds are.
+/// Samples the normal distribution within [low, high], tails included: C. P. Robert, "Simulation of truncated normal
+/// variables", 1995. NaN where a bound is NaN.
 inline double truncated_normal(Stream& stream, double low, double high) {
   if (!(low <= high)) return kNan;
   if (low == high) return low;
@@ -95,7 +97,7 @@ inline double truncated_normal(Stream& stream, double low, double high) {
   }
 }
 
-/// The logarithm of a draw from Gamma(shape, 1), which a small shape would let underflow: G. Marsaglia and W. W. Tsang,
+/// The logarithm of a sample of Gamma(shape, 1), which would underflow for a small shape: G. Marsaglia and W. W. Tsang,
 /// "A simple method for generating gamma variables", 2000; below 1 by their boost, Gamma(shape + 1) * u^(1 / shape).
 inline double log_gamma_draw(Stream& stream, double shape) {
   if (!(shape > 0)) return kNan;
@@ -113,17 +115,17 @@ inline double gamma(Stream& stream, double shape) { return std::exp(log_gamma_dr
 
 inline double beta(Stream& stream, double a, double b) {
   const double x = log_gamma_draw(stream, a), y = log_gamma_draw(stream, b);
-  if (x == y && std::abs(x) == kInfinity)  // both shapes without bound, or so small that all weight is at the ends
+  if (x == y && std::abs(x) == kInfinity)  // both shapes are infinite, or so small that all weight is at the ends
     return x > 0 ? 0.5 : stream.uniform() * (a + b) < a;
   return 1 / (1 + std::exp(y - x));
 }
 
-/// mean - k + k log(k / mean), which is not negative, without the cancellation of its terms: the deviance of C. Loader,
-/// "Fast and accurate computation of binomial probabilities", 2000.
+/// mean - k + k log(k / mean), which is not negative, computed without cancellation: the deviance of C. Loader, "Fast
+/// and accurate computation of binomial probabilities", 2000.
 inline double poisson_deviance(double k, double mean) {
   const double t = (k - mean) / mean;
   if (std::abs(t) > 0.1) return k == 0 ? mean : mean - k + k * std::log(k / mean);
-  // mean * ((1 + t) log(1 + t) - t), by its power series.
+  // The power series of mean * ((1 + t) log(1 + t) - t).
   double sum = 0, power = t * t;
   for (int n = 2; n < 20; ++n, power *= -t) sum += power / (static_cast<double>(n) * (n - 1));
   return mean * sum;
@@ -137,8 +139,8 @@ inline double log_poisson(double k, double mean) {
   return -poisson_deviance(k, mean) - std::log(2 * special::kPi * k) / 2 - rest;
 }
 
-/// By multiplying uniform numbers below 10; above, W. Hörmann, "The transformed rejection method for generating Poisson
-/// random variables", 1993 (algorithm PTRS).
+/// Below a rate of 10 it multiplies uniform numbers; above it uses W. Hörmann, "The transformed rejection method for
+/// generating Poisson random variables", 1993 (algorithm PTRS).
 inline double poisson(Stream& stream, double rate) {
   if (!(rate >= 0)) return kNan;
   if (rate == kInfinity) return rate;
@@ -159,12 +161,12 @@ inline double poisson(Stream& stream, double rate) {
   }
 }
 
-/// [low, high) without bias; the distance between them is taken modulo 2^64, and 0 stands for 2^64.
+/// An integer in [low, high) without bias; the range is computed modulo 2^64, and 0 stands for 2^64.
 inline std::int64_t integer(Stream& stream, std::int64_t low, std::int64_t high) {
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   std::uint64_t number = stream.word();
   if (range != 0) {
-    // The numbers below 2^64 mod range would make some results likelier.
+    // The numbers below 2^64 mod range would make some results more likely.
     for (const std::uint64_t unfair = (0 - range) % range; number < unfair;) number = stream.word();
     number %= range;
   }

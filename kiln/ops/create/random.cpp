@@ -19,7 +19,7 @@ Value draw(Distribution distribution, const Shape& shape, const Value& a, const 
   return a.is_scalar() && b.is_scalar() ? emit(device, op, {chosen, a, b}) : emit(op, {chosen, a, b});
 }
 
-/// What parameters broadcast to, where at least one is a tensor.
+/// The shape and type to which the parameters broadcast; at least one must be a tensor.
 Desc drawn_from(std::string_view name, const Value& a, const Value& b = 0) {
   require<ArgumentError>(a && b, name, ": a parameter is empty");
   require<ArgumentError>(!a.is_scalar() || !b.is_scalar(), name, ": plain numbers have no shape; give one");
@@ -132,7 +132,8 @@ Value multinomial(const Value& weights, std::int64_t count, bool replacement, Ra
   shape.back() = count;
   if (replacement) return draw(Distribution::Categorical, shape, w, 0.0, w.device(), DType::I64, key);
 
-  // The one whose exponential clock of rate w rings first is the one drawn first: the k first are k draws.
+  // In a race of exponential clocks with rates w, the first to ring is the first sample without replacement, and the
+  // first k are k samples.
   if (w.numel() > 0) {
     require<ArgumentError>(all(logical_and(ge(w, 0), is_finite(w))).item() != 0,
                            "multinomial: weights must be finite and not negative");
@@ -154,7 +155,7 @@ Value randperm(const Scalar& count, const Device& device, DType dtype, RandomKey
   const auto size = count.to<std::int64_t>();
   require<ArgumentError>(size >= 0, "randperm: the count must not be negative, got ", size);
   require_fits("randperm", size > 0 ? size - 1 : 0, dtype);
-  // While hardly any two are equal, keys are short: they are sorted in half the time.
+  // Up to this size short keys are hardly ever equal, and they are sorted in half the time.
   constexpr std::int64_t kFew = std::int64_t{1} << 20;
   Value keys;
   if (size <= kFew) {

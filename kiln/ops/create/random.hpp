@@ -1,9 +1,9 @@
-// Random tensors. Every function takes a key, or a Generator that gives its next one, or draws from the device's
-// stream. An element is a pure function of the key and its place: the same on any device and any number of threads.
+// Random tensors. Every function takes a key, or a Generator that gives its next one, or uses the device's stream. An
+// element is a pure function of the key and its index: the same on any device and any number of threads.
 //
 // Parameters are plain numbers, checked when the function is called, or tensors whose shapes broadcast to the result's;
-// a tensor's element that is no parameter gives NaN. Gradients flow to the parameters of uniform, normal and
-// exponential, whose draws are functions of them. Discrete draws have none and are not tracked; gamma and beta throw
+// an invalid parameter in a tensor gives NaN. Gradients flow to the parameters of uniform, normal and exponential,
+// whose samples are functions of them. Discrete samples have no gradient and are not tracked; gamma and beta throw
 // AutodiffError for a tracked parameter.
 #pragma once
 #include "kiln/ops/functions.hpp"
@@ -16,14 +16,14 @@ using RandomKey = std::optional<Key>;
 Value uniform(const Value& low, const Value& high, RandomKey key = {});
 /// mean + deviation * z
 Value normal(const Value& mean, const Value& deviation, RandomKey key = {});
-/// The normal distribution within [low, high], of which either may be infinite.
+/// Samples the normal distribution within [low, high]; either bound may be infinite.
 Value truncated_normal(const Shape& shape, double mean, double deviation, double low, double high, const Device& device,
                        DType dtype = DType::F32, RandomKey key = {});
 
 /// 1 with the probability of each element, else 0; probabilities are resolved to 2^-24.
 Value bernoulli(const Value& probability, RandomKey key = {});
 
-/// Density rate * exp(-rate * x); never 0 itself.
+/// Density rate * exp(-rate * x); the result is never 0.
 Value exponential(const Shape& shape, double rate, const Device& device, DType dtype = DType::F32, RandomKey key = {});
 Value exponential(const Value& rate, RandomKey key = {});
 /// Density proportional to x^(concentration - 1) * exp(-x / scale).
@@ -37,20 +37,22 @@ Value beta(const Value& a, const Value& b, RandomKey key = {});
 Value poisson(const Shape& shape, double rate, const Device& device, DType dtype = DType::F32, RandomKey key = {});
 Value poisson(const Value& rate, RandomKey key = {});
 
-/// weights [..., classes] -> [...]: places, each as likely as its weight, which need not add up to 1; int64.
-/// From logits: categorical(softmax(logits, -1)). Throws ArgumentError for a negative weight, or a row without any.
+/// weights [..., classes] -> [...]: class indices, each with a probability proportional to its weight; int64. From
+/// logits: categorical(softmax(logits, -1)). Throws ArgumentError for a negative weight, or a row without a positive
+/// one.
 Value categorical(const Value& weights, RandomKey key = {});
-/// weights [..., classes] -> [..., count]. Without replacement no place comes twice, and the order is that of drawing
-/// one after the other; it waits for the device to see whether a row has that many weights.
+/// weights [..., classes] -> [..., count]. Without replacement no index occurs twice, and the order is that of sampling
+/// one after the other; the call waits for the device to check that each row has enough positive weights.
 Value multinomial(const Value& weights, std::int64_t count, bool replacement = false, RandomKey key = {});
 
-/// Whole numbers of [low, high), without bias.
+/// Integers in [low, high), without bias.
 Value randint(const Shape& shape, std::int64_t low, std::int64_t high, const Device& device, DType dtype = DType::I64,
               RandomKey key = {});
 /// 0, 1, ..., count - 1 in a random order.
 Value randperm(const Scalar& count, const Device& device, DType dtype = DType::I64, RandomKey key = {});
 
-// ---- of the shape, type and device of x ------------------------------------------------------------------------------
+// ---- with the shape, type and device of x
+// ----------------------------------------------------------------------------
 Value uniform_like(const Value& x, double low = 0, double high = 1, RandomKey key = {});
 Value normal_like(const Value& x, double mean = 0, double deviation = 1, RandomKey key = {});
 Value bernoulli_like(const Value& x, double probability, RandomKey key = {});

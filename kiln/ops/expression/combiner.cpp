@@ -19,7 +19,7 @@ Tree make_replaces(std::string_view beyond) {
 }  // namespace
 
 const Combiner& combiner(op::ReduceFn fn) {
-  // By the order of ReduceFn.
+  // Indexed by ReduceFn.
   static const Combiner kCombiners[] = {
       make("0", "x + y"),
       make("0", "x + y", "x / n"),

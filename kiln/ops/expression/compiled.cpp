@@ -20,7 +20,7 @@ template <class T> Cell<T> word(std::uint32_t value) { return {.word = value}; }
   {#name, [](const Cell<T>* in) { return number<T>(scalar_math::name(in[0].number, in[1].number)); }}
 #define KILN_ASK(name) {#name, [](const Cell<T>* in) { return word<T>(scalar_math::name(in[0].number)); }}
 
-/// What every type has.
+/// The functions that every type has.
 template <class T>
 Table<T> common() {
   using Limits = std::numeric_limits<T>;

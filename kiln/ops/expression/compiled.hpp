@@ -1,4 +1,4 @@
-// The functions of expressions that C++ has: what scalar_math.hpp calls by their names.
+// The functions of expressions that exist in C++: those that scalar_math.hpp calls by these names.
 #pragma once
 #include "kiln/ops/expression/evaluate.hpp"
 
@@ -6,7 +6,7 @@ namespace kiln::expr {
 
 template <class T>
 using Compiled = Cell<T> (*)(const Cell<T>* operands);
-/// Null where C++ has none for numbers of T: the library's definition is all there is.
+/// Returns null where C++ has no such function for numbers of T; the library's definition is used then.
 template <class T>
 Compiled<T> compiled(const Function& function);
 

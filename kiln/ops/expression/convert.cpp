@@ -21,7 +21,7 @@ bool is_unsigned(DType dtype) {
   return dtype == DType::U64 || dtype == DType::U32 || dtype == DType::U16 || dtype == DType::U8;
 }
 
-/// A float that no integer of the type reaches, and its extremes.
+/// The smallest float that is too large for the integer type, as a literal.
 std::string beyond(DType to) {
   double power = 1;
   for (std::size_t bit = is_unsigned(to) ? 0 : 1; bit < bits_of(to); ++bit) power *= 2;
@@ -29,7 +29,7 @@ std::string beyond(DType to) {
                        : text(static_cast<std::int64_t>(power), ".0");
 }
 
-/// Truncated towards zero, within the limits of the integer; 0 for NaN.
+/// A float truncated towards zero, within the limits of the integer type; 0 for NaN.
 std::string integer_of_float(Printer& printer, const std::string& name, DType from, DType to) {
   const bool whole_word = computed_in(to) == to;
   const std::string limit = beyond(to);
@@ -103,7 +103,7 @@ std::string loaded(Printer& printer, const std::string& bits, DType dtype) {
   if (dtype == DType::BF16) return call(printer, "from_bits_of_bf16", dtype, cast(printer, bits, DType::U32));
   if (computed_in(dtype) == dtype) return bits;
   const std::string value = cast(printer, bits, dtype);
-  // Of a word of several elements, the sign is still to be made.
+  // An element taken from a word of several has no sign yet.
   const bool packed = printer.dialect().syntax == Syntax::Wgsl && (dtype == DType::I8 || dtype == DType::I16);
   return packed ? narrowed(printer, value, dtype) : value;
 }

@@ -1,20 +1,20 @@
-// Elements of one type as another's, as text: by the rules of kiln/core/convert.hpp, on any device.
+// Conversion of elements between types, as text: by the rules of kiln/core/convert.hpp, on any device.
 #pragma once
 #include "kiln/ops/expression/print.hpp"
 
 namespace kiln::expr {
 
-/// `name`, a variable that holds an element of `from` in what that is computed in, as one of `to`.
+/// Converts `name`, a variable that holds an element of `from` in the type `from` is computed in, to `to`.
 std::string converted(Printer& printer, const std::string& name, DType from, DType to);
-/// What a step made in what `dtype` is computed in, brought to an element of `dtype`: halves are rounded, short
-/// integers keep their low bits.
+/// Rounds the result of a step, in the type that `dtype` is computed in, to an element of `dtype`: halves are rounded,
+/// short integers keep their low bits.
 std::string narrowed(Printer& printer, const std::string& value, DType dtype);
-/// Can the dialect convert elements of one type to the other?
+/// Whether the dialect can convert elements of one type to the other.
 bool converts(const Dialect& dialect, DType from, DType to);
 
-/// How elements are kept in memory: halves as their bits, booleans as 0 or 1.
+/// The type of elements in memory: halves as their bits, booleans as 0 or 1.
 std::string_view stored_type(const Dialect& dialect, DType dtype);
-/// `bits`, an element as it is stored, as what it is computed in; and the reverse.
+/// Converts `bits`, an element as stored, to the type it is computed in; `stored` does the reverse.
 std::string loaded(Printer& printer, const std::string& bits, DType dtype);
 std::string stored(Printer& printer, const std::string& value, DType dtype);
 

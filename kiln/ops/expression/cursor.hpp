@@ -1,4 +1,4 @@
-// A place in a text that is parsed: symbols, words and numbers, one after the other.
+// A position in a text being parsed: symbols, words and numbers, one after the other.
 #pragma once
 #include <algorithm>
 #include <cctype>
@@ -8,7 +8,7 @@
 
 namespace kiln::expr {
 
-/// Stands behind blanks, and behind comments, which begin with //.
+/// The cursor skips blanks, and comments, which begin with //.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) { skip(); }
@@ -42,7 +42,7 @@ class Cursor {
     return word;
   }
   bool take_keyword(std::string_view keyword) { return peek_word() == keyword && !take_word().empty(); }
-  /// Decimal, or in hexadecimal digits behind 0x.
+  /// Reads a number: decimal, or hexadecimal digits after 0x.
   std::string_view take_number() {
     const std::size_t begin = at_;
     const bool hex = is_at("0x");
@@ -62,7 +62,7 @@ class Cursor {
   }
   template <class... Parts>
   [[noreturn]] void wrong(const Parts&... parts) const {
-    // Of a library the line, of an expression all of it.
+    // The error quotes the line: one of a library, or the whole expression.
     const std::size_t begin = at_ == 0 ? 0 : text_.rfind('\n', at_ - 1) + 1;
     const std::string_view line = text_.substr(begin, text_.find('\n', begin) - begin);
     fail<ArgumentError>("expression '", line, "': ", text(parts...), " at character ", at_ - begin + 1);

@@ -79,7 +79,7 @@ constexpr Native kHostNatives[] = {
     {"multiply_high", kAllNumbers, "(unsigned int)((unsigned long long)($0) * ($1) >> 32)"},
 };
 
-// CUDA's and HIP's runtime compilers have no headers of C to take these from.
+// The runtime compilers of CUDA and HIP have no C headers that define these.
 constexpr Native kCudaNatives[] = {
     {"infinity", kF32, "__int_as_float(0x7f800000)"},
     {"infinity", kF64, "__longlong_as_double(0x7ff0000000000000ll)"},
@@ -96,15 +96,15 @@ constexpr Native kCudaNatives[] = {
     {"multiply_high", kAllNumbers, "__umulhi($0, $1)"},
 };
 
-// Halves by instructions of their own, which round to nearest even.
+// Instructions convert halves, and round to nearest even.
 constexpr Native kCudaHalves[] = {
     {"from_bits_of_f16", kF32, "kiln_from_f16($0)"},
     {"bits_of_f16", kF32, "kiln_to_f16($0)"},
     {"bits_of_bf16", kF32, "kiln_to_bf16($0)"},
 };
 
-// Drivers may take it that there are no infinities and NaNs, and round halves as they like: what asks for them, or
-// makes them, goes by the bits. Functions that are only good for some operands are the library's.
+// Drivers may assume that there are no infinities and NaNs, and round halves as they like: functions that test for or
+// create these work on the bits. Functions that are accurate only for some operands are the library's.
 constexpr Native kShaderNatives[] = {
     {"abs", kFloats, "abs($0)"},   {"sqrt", kFloats, "sqrt($0)"},    {"floor", kFloats, "floor($0)"},
     {"ceil", kFloats, "ceil($0)"}, {"trunc", kFloats, "trunc($0)"},  {"exp", kF32, "exp($0)"},
@@ -148,7 +148,7 @@ constexpr Native kGlslNatives[] = {
     {"round", kFloats, "roundEven($0)"},
 };
 
-// A constant that is infinite, or no number, is an error in WGSL: they are made of a variable.
+// A constant that is infinite or NaN is an error in WGSL, so these are computed from a variable.
 constexpr Native kWgslNatives[] = {
     {"to_number", kF32, "f32($0)"},
     {"to_number", kI32, "i32($0)"},

@@ -1,4 +1,4 @@
-// The languages that trees are printed in, as tables: which types of numbers one has, and which functions.
+// Tables of the languages that trees are printed in: the number types and the functions of each.
 #pragma once
 #include <array>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace kiln::expr {
 
-/// How a language writes a function: $0, $1 stand for the operands, $f for an f in single precision.
+/// The text of a function in a language: $0, $1 stand for the operands, $f for an f in single precision.
 struct Native {
   std::string_view function;
   Numbers numbers;
@@ -18,25 +18,25 @@ struct Dialect {
   enum class Syntax : std::uint8_t { Cpp, Glsl, Wgsl };
   Syntax syntax;
   std::string_view name;  // "GLSL"
-  Numbers numbers;        // what it can compute in
+  Numbers numbers;        // the types it can compute in
   std::array<std::span<const Native>, 3> natives;
   std::string_view preamble;  // stands before everything else
 
   const Native* native(const Function& function, DType dtype) const;
   bool has(const Function& function, DType dtype) const { return native(function, dtype) != nullptr; }
-  std::string_view type(DType dtype) const;  // of what `dtype` is computed in: "float"
+  std::string_view type(DType dtype) const;  // of the type that `dtype` is computed in: "float"
   std::string_view word() const;
 };
 
-/// C++ for any compiler (g++, clang); CUDA's and HIP's is the same text but for some functions.
+/// C++ for any compiler (g++, clang); CUDA's and HIP's differ in some functions only.
 extern const Dialect kCpp, kCuda, kHip;
-/// GLSL 4.50 for Vulkan. Its float64 has arithmetic and roots alone; integers of 64 bits need an extension.
+/// GLSL 4.50 for Vulkan. Its float64 has only arithmetic and roots; 64-bit integers need an extension.
 extern const Dialect kGlsl;
-/// WGSL as WebGPU has it, without extensions: float32 and integers of 32 bits.
+/// WGSL as WebGPU has it, without extensions: float32 and 32-bit integers.
 extern const Dialect kWgsl;
 
-/// Can the dialect compute the tree with numbers of `dtype`: has it the type, and each function or what that is made
-/// of?
+/// Whether the dialect can compute the tree with numbers of `dtype`: it has the type, and each function or the
+/// functions of the library's definition.
 bool supports(const Dialect& dialect, const Tree& tree, DType dtype);
 bool supports(const Dialect& dialect, const Function& function, DType dtype);
 

@@ -1,43 +1,45 @@
-// What op::Random and op::Dropout make of a stream's words, as trees. The words come from the library's function
-// philox: word j of the stream `key` is philox(low, high, 0, 0, key low, key high)[j % 4] for the halves of j / 4.
+// The results of op::Random and op::Dropout as trees over the words of a stream. The words come from the library's
+// function philox: word j of the stream `key` is philox(low, high, 0, 0, key low, key high)[j % 4] for the halves of j
+// / 4.
 #pragma once
 #include "kiln/ops/create/create_ops.hpp"
 #include "kiln/ops/expression/tree.hpp"
 
 namespace kiln::expr {
 
-/// The variables of a draw, by their places in the scope.
+/// The variables of a sample, by their indices in the scope.
 enum class Drawn : std::uint8_t {
   A,
   B,  // the operands of op::Random
   Word,
-  Second,  // word i of the stream; in float64 words 2i and 2i + 1. Of Normal, those of the even element of i's pair
+  Second,  // word i of the stream; in float64 words 2i and 2i + 1. For Normal, those of the even element of i's pair
   Other,
-  OtherSecond,  // of Normal, those of the odd one
-  Odd,          // a truth: is i odd?
+  OtherSecond,  // for Normal, the words of the odd element
+  Odd,          // a truth value: whether i is odd
 };
 
-/// Element i; null for distributions that draw as many words as it takes, from streams of each element.
+/// The tree for element i; null for distributions that consume a varying number of words from a stream of each element.
 const Tree* draw(op::Distribution distribution);
 
-/// The variables of such a draw, by their places in the scope.
+/// The variables of such a sample, by their indices in the scope.
 enum class Sampled : std::uint8_t {
   A,
   B,            // the operands of op::Random
   Element,      // the low half of i
-  ElementHigh,  // the high one
+  ElementHigh,  // the high half of i
   Key,          // the low half of the key
-  KeyHigh,      // the high one
+  KeyHigh,      // the high half of the key
 };
 
-/// Element i from its own stream, by rejection; null for the distributions of draw(). In float32 an element may, rarely,
-/// be rejected that the processor, which draws in float64, accepts: another draw then, of the same distribution.
-/// Of Integer numbers of uint64 that stand for the bits of int64. Of Categorical a number between 0 and A, the sum of
-/// the row's weights: the element is the first class whose running sum exceeds it, or else the last that has a weight.
+/// The tree for element i from its own stream, by rejection; null for the distributions of draw(). In float32 an
+/// element may, rarely, be rejected that the CPU, which samples in float64, accepts; the result then differs but has
+/// the same distribution. Integer computes in uint64, as the bits of int64. Categorical gives a number between 0 and A,
+/// the sum of the row's weights: the element is the first class whose running sum exceeds it, or else the last class
+/// with a weight.
 const Tree* sample(op::Distribution distribution);
 
-/// What is left of an element: of x, scale (a number), threshold (a word: Drops::threshold), word (i / 2 of the stream)
-/// and odd (a truth: is i?).
+/// The result of dropout for x, scale (a number), threshold (a word: Drops::threshold), word (i / 2 of the stream) and
+/// odd (a truth value: whether i is odd).
 const Tree& dropout();
 
 }  // namespace kiln::expr

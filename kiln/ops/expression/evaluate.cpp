@@ -13,7 +13,7 @@ void for_each(Lanes lanes, F f) {
     if (!lanes.there || lanes.there[t]) f(t);
 }
 
-/// Memory of columns.
+/// The memory of several columns.
 class Memory {
  public:
   Memory(std::size_t columns, std::size_t lanes)
@@ -46,7 +46,7 @@ template <class T>
   fail<DTypeError>(function.name, ": is not defined for ", dtype_of<T>);
 }
 
-/// A function of C++, one by one.
+/// Calls a C++ function for one element after the other.
 template <class T>
 void call(Compiled<T> compiled, const Function& function, Lanes lanes, std::span<const Column<T>> in,
           const Column<T>& out) {
@@ -138,7 +138,7 @@ class Values {
   std::vector<Column<T>> columns_;
 };
 
-/// A routine under way. Each statement runs for the lanes that get there.
+/// A running routine. Each statement runs for the lanes that reach it.
 template <class T>
 class Frame {
  public:
@@ -162,7 +162,7 @@ class Frame {
   bool is_empty(const Mask& mask) const { return std::ranges::find(mask, 1) == mask.end(); }
   Lanes those(const Mask& mask) const { return {mask.size(), mask.data()}; }
 
-  /// Where the tree holds, of those in the mask.
+  /// The lanes of the mask in which the tree's value is `holds`.
   Mask asked(const ReadyTree<T>& tree, const Mask& mask, bool holds) const {
     const Values<T> values(tree, those(mask), scope_);
     Mask made(mask.size());
@@ -170,7 +170,7 @@ class Frame {
     return made;
   }
 
-  /// Takes those out of the mask who have returned.
+  /// Runs the statements and removes from the mask the lanes that have returned.
   void run(const std::vector<ReadyStatement<T>>& statements, Mask& mask) {
     for (const ReadyStatement<T>& statement : statements) {
       switch (statement.kind) {
@@ -215,7 +215,7 @@ class Frame {
   const std::span<const Column<T>> results_;
   Memory memory_;
   std::vector<Column<T>> scope_;
-  Mask gone_;  // who have returned
+  Mask gone_;  // the lanes that have returned
 };
 
 template <class T>

@@ -15,7 +15,7 @@ using op::Program;
 
 constexpr int kInvocations = 256;
 
-/// Elements of memory that make up a word which invocations must not share.
+/// The number of elements that share a word of memory, which only one invocation may write.
 std::int64_t per_word(const Dialect& dialect, DType dtype) {
   const auto size = static_cast<std::int64_t>(size_of(dtype));
   return dialect.syntax == Syntax::Wgsl && size < 4 ? 4 / size : 1;
@@ -103,7 +103,7 @@ class Kernel {
   }
 
   // ---- an element ----
-  /// Where element i of the program is in input k.
+  /// The offset of the program's element i in input k.
   std::string offset(std::size_t k) const {
     const Dims& strides = inputs_[k].strides;
     if (strides == contiguous_strides(program_.shape)) return "i";
@@ -141,7 +141,7 @@ class Kernel {
     if (std::holds_alternative<op::Where>(step.op)) {
       const std::string condition = text(name_of(step.in[0]), " != ", printer_.literal("0", DType::Bool));
       const std::string choice = printer_.choice(condition, name_of(step.in[1]), name_of(step.in[2]));
-      // A number may have more digits than the result.
+      // A number operand may have more digits than the result's type.
       return is_number(step.in[1]) || is_number(step.in[2]) ? narrowed(printer_, choice, step.dtype) : choice;
     }
     if (const auto* cast = std::get_if<op::Cast>(&step.op))
@@ -152,7 +152,7 @@ class Kernel {
     if (tree.root().type != Type::Bool) return narrowed(printer_, value, step.dtype);
     return printer_.choice(value, printer_.literal("1", DType::Bool), printer_.literal("0", DType::Bool));
   }
-  /// Loads and steps of element i.
+  /// Prints the loads and steps for element i.
   std::string steps(const std::string& indent) {
     std::string out;
     for (std::size_t k = 0; k < program_.inputs.size(); ++k)
@@ -194,7 +194,7 @@ class Kernel {
                 place(each_), " + lane;\n    if (i < numbers.count) {\n", steps("      "), store("      "),
                 "    }\n  }\n");
   }
-  /// An invocation takes a row: it computes and stores its elements, and folds them.
+  /// Prints rows: each invocation computes, stores and reduces the elements of one row.
   std::string rows() {
     require<DTypeError>(each_ == 1, name_, ": folds beside results whose rows share words of memory");
     std::string out;

@@ -1,34 +1,34 @@
-// A fused program as one kernel: it loads what an element needs, computes the steps in registers, rounds halves after
-// each, as the processor does, and stores the results.
+// Prints a fused program as one kernel: it loads the inputs of an element, computes the steps in registers, rounds
+// halves after each step, as the CPU does, and stores the results.
 #pragma once
 #include "kiln/ops/expression/dialect.hpp"
 #include "kiln/ops/planned/fused.hpp"
 
 namespace kiln::expr {
 
-/// How a kernel finds an input's elements.
+/// How a kernel reads an input's elements.
 struct Access {
-  bool number = false;  // a plain number, the same for all elements, in what its type is computed in
+  bool number = false;  // a plain number, the same for all elements, in the type that its type is computed in
   Dims strides{};       // of a tensor over the program's shape, 0 where it broadcasts
 };
 
-/// Does the dialect have the types and functions of the program?
+/// Whether the dialect has the types and functions of the program.
 bool supports(const Dialect& dialect, const op::Program& program);
 
-/// What a device has to know to run a kernel's text.
+/// A kernel's text and the numbers that a device needs to run it.
 struct KernelText {
   std::string text;           // a whole source file
-  std::int64_t elements = 0;  // what is counted: elements, or rows where the program folds
-  std::int64_t each = 1;      // how many of them an invocation takes: those that share a word of WGSL's memory
+  std::int64_t elements = 0;  // the count to pass: elements, or rows where the program has reductions
+  std::int64_t each = 1;      // how many of them an invocation computes: those that share a word of WGSL's memory
 };
 
-/// The kernel `name`. Its parameters are the inputs in order, the outputs, the results of folds, and the count of
-/// elements:
-///   C++     void name(const T* or T, ..., T*, ..., unsigned long long count); of CUDA and HIP a thread for each
+/// Prints the kernel `name`. Its parameters are the inputs in order, the outputs, the results of reductions, and the
+/// count of elements:
+///   C++     void name(const T* or T, ..., T*, ..., unsigned long long count); in CUDA and HIP one thread each
 ///   GLSL    buffers at binding 0 and up, without the numbers; push constants: the count, then the numbers
-///   WGSL    buffers of group 0 likewise, then a uniform: the count, then the numbers
-/// Workgroups have 256 invocations. What folds goes row by row, an invocation each: any device can, and all that is
-/// folded must be kept alike. Throws DTypeError where supports() says no.
+///   WGSL    buffers of group 0 in the same order, then a uniform: the count, then the numbers
+/// Workgroups have 256 invocations. A program with reductions runs row by row, one invocation each: any device can, and
+/// all reductions must be over the same dimensions. Throws DTypeError where supports() returns false.
 KernelText print_kernel(const op::Program& program, std::span<const Access> inputs, const Dialect& dialect,
                         std::string_view name);
 

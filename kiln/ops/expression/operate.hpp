@@ -10,7 +10,7 @@
 
 namespace kiln::expr {
 
-/// f(t) for all t: the inner loop has a known length, so that compilers make vectors of it.
+/// Calls f(t) for all t; the inner loop has a constant length, so that compilers vectorise it.
 template <class F>
 void for_all(std::size_t count, F f) {
   constexpr std::size_t kTogether = 16;
@@ -22,10 +22,10 @@ void for_all(std::size_t count, F f) {
 
 constexpr bool asks(Operator op) { return op >= Operator::Less && op <= Operator::NotEqual; }
 
-/// a op b of numbers, or of words; of those that ask, a truth.
+/// a op b for numbers or words; a comparison returns a truth value.
 template <Operator op, class T>
 auto operate(T a, T b) {
-  constexpr auto kLast = static_cast<T>(sizeof(T) * 8 - 1);  // no bit is shifted further, whatever is asked
+  constexpr auto kLast = static_cast<T>(sizeof(T) * 8 - 1);  // the largest shift, whatever is asked for
   if constexpr (op == Operator::Add) return wrapping_add(a, b);
   else if constexpr (op == Operator::Subtract) return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b));
   else if constexpr (op == Operator::Multiply) return wrapping_multiply(a, b);
@@ -47,10 +47,10 @@ auto operate(T a, T b) {
   else if constexpr (op == Operator::Xor) return static_cast<T>(a ^ b);
   else if constexpr (op == Operator::ShiftLeft) return static_cast<T>(Wrapping<T>(a) << (b & kLast));
   else if constexpr (op == Operator::ShiftRight) return static_cast<T>(a >> (b & kLast));
-  else return T{0};  // of one operand
+  else return T{0};  // an operator of one operand
 }
 
-/// The same of columns. What asks gives words, and else it gives what it takes.
+/// Applies an operator to columns. A comparison writes words, any other operator the type of its operands.
 template <class T>
 using Operate = void (*)(std::size_t count, const T* a, const T* b, void* result);
 

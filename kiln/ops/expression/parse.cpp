@@ -16,7 +16,7 @@ constexpr Group kGroups[] = {{"number", kAllNumbers}, {"float", kFloats},      {
                              {"signed", kSigned},     {"unsigned", kUnsigned}, {"f64", kF64},
                              {"f32", kF32},           {"i32", kI32},           {"u64", kU64}};
 
-/// Definitions of functions, and the statements in them.
+/// Parses definitions of functions, and the statements in them.
 class Parser {
  public:
   Parser(std::string_view text, std::deque<Function>& functions) : text_(text), functions_(functions) {}
@@ -62,7 +62,7 @@ class Parser {
     }
     signature.typed = definition.numbers != 0;
     if (!signature.typed) definition.numbers = kAllNumbers;
-    // Its name is known from here on, but not to its own body: no device has recursion.
+    // The name is known from here on, but not inside its own body: no device has recursion.
     definition.variables = scope_;
     result_ = &signature;
     if (text_.take("=")) {
@@ -83,7 +83,7 @@ class Parser {
   Tree expression_of(Type type) {
     Tree tree = expression();
     if (tree.root().type == type) return tree;
-    // A literal alone takes the type that is wanted.
+    // A literal alone takes the expected type.
     if (tree.root().kind != Node::Kind::Literal || type == Type::Bool || tree.root().type == Type::Bool)
       text_.wrong("expected ", expr::name(type), ", got ", expr::name(tree.root().type));
     tree.nodes.back().type = type;
@@ -91,7 +91,7 @@ class Parser {
   }
   std::uint16_t declare(std::string_view name, Type type) {
     scope_.push_back({std::string(name), type});
-    // Places in the scope are places among the variables: blocks that have ended leave theirs behind, without names.
+    // Indices in the scope are indices of variables: variables of blocks that have ended keep theirs, without names.
     variables_->push_back(scope_.back());
     return static_cast<std::uint16_t>(scope_.size() - 1);
   }

@@ -1,9 +1,11 @@
-// Text to trees. The language of expressions is the part of C++ that elementwise.def is written in; functions have
-// statements around them:
+// Parses text to trees. The language of expressions is the subset of C++ that elementwise.def is written in; functions
+// add statements:
 //
-//   fn name(x: float, y) = expression;                  for numbers of the types float stands for
+//
+//   fn name(x: float, y) = expression;                  for all types of numbers that `float` stands for
 //   fn name(x: signed, w: word) -> bool { statements }  let, var, assignments, if, else, while, return
-//   fn name(x: f64);                                    what every device that has the type brings along
+//
+//   fn name(x: f64);                                    provided by every device that has the type
 //
 // poly(t, a, b, c) is the polynomial (a t + b) t + c. Errors are sentences that quote the text.
 #pragma once
@@ -14,9 +16,9 @@
 
 namespace kiln::expr {
 
-/// `text` as a tree over `scope`. Throws ArgumentError for what it does not understand.
+/// Parses `text` as a tree over `scope`. Throws ArgumentError for text that it does not understand.
 Tree parse(std::string_view text, std::span<const Variable> scope);
-/// Function definitions, added to `functions`, by which calls in them are resolved. Throws ArgumentError.
+/// Parses function definitions and adds them to `functions`, in which calls are looked up. Throws ArgumentError.
 void parse_functions(std::string_view text, std::deque<Function>& functions);
 
 }  // namespace kiln::expr

@@ -10,7 +10,7 @@ struct Binding {
   Operator op;
   int strength;
 };
-// Longer symbols first where one begins like another.
+// Where one symbol begins like another, the longer one comes first.
 constexpr Binding kBindings[] = {
     {"<<", Operator::ShiftLeft, 6},    {">>", Operator::ShiftRight, 6}, {"<=", Operator::LessEqual, 5},
     {">=", Operator::GreaterEqual, 5}, {"==", Operator::Equal, 4},      {"!=", Operator::NotEqual, 4},
@@ -30,13 +30,13 @@ class ExpressionParser {
   Tree expression() {
     const std::uint16_t root = binary(0);
     settle(root, Type::Number);
-    // The value is the last node: a variable in parentheses may stand before others that nothing reads.
+    // The value is the last node; a variable in parentheses could be followed by nodes that nothing reads.
     KILN_CHECK(root + 1u == tree_.nodes.size());
     return std::move(tree_);
   }
 
  private:
-  // While a tree grows, literals that nothing has given a type yet are in loose_.
+  // While a tree grows, loose_ holds the literals that have no type yet.
   std::uint16_t add(Node node) {
     if (tree_.nodes.size() >= 60000) text_.wrong("the expression is too long");
     tree_.nodes.push_back(std::move(node));
@@ -44,7 +44,7 @@ class ExpressionParser {
   }
   Type type_of(std::uint16_t node) const { return tree_.nodes[node].type; }
   bool is_loose(std::uint16_t node) const { return std::find(loose_.begin(), loose_.end(), node) != loose_.end(); }
-  /// Literals, and what is made of them alone, become what stands beside them.
+  /// Literals, and operations on literals alone, take the type of their neighbour.
   void settle(std::uint16_t node, Type type) {
     if (!is_loose(node)) return;
     std::erase(loose_, node);
@@ -139,7 +139,7 @@ class ExpressionParser {
     const std::string_view word = text_.take_word();
     if (word == "true" || word == "false")
       return add({.kind = Node::Kind::Literal, .type = Type::Bool, .text = std::string(word)});
-    // The latest of a name is the one that is seen.
+    // The latest variable of a name hides earlier ones.
     for (std::size_t i = scope_.size(); i-- > 0;)
       if (scope_[i].name == word)
         return add({.kind = Node::Kind::Variable,

@@ -1,4 +1,4 @@
-// The part of a text that is one expression.
+// Parses the part of a text that is one expression.
 #pragma once
 #include <deque>
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace kiln::expr {
 
-/// The expression at which the text is, as a tree over `scope`; calls in it are of `functions`, or of all where that is
-/// null. Throws ArgumentError.
+/// Parses the expression at the cursor, as a tree over `scope`. Calls are looked up in `functions`, or among all
+/// functions where that is null. Throws ArgumentError.
 Tree parse_expression(Cursor& text, std::span<const Variable> scope, const std::deque<Function>* functions);
 
-/// What a sentence calls it: "a number".
+/// The type's name in error sentences: "a number".
 std::string_view name(Type type);
 
 }  // namespace kiln::expr

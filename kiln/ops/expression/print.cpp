@@ -11,7 +11,7 @@ bool is_binary(const Node& node) { return node.kind == Node::Kind::Operation && 
 bool is_product(Operator op) { return op == Operator::Multiply || op == Operator::Divide; }
 bool is_sum(Operator op) { return op == Operator::Add || op == Operator::Subtract; }
 
-/// `text` with what $0, $1 and $f stand for.
+/// `text` with $0, $1 and $f replaced.
 std::string filled(std::string_view text, std::span<const std::string> operands, bool single) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -26,7 +26,7 @@ std::string filled(std::string_view text, std::span<const std::string> operands,
   return out;
 }
 
-/// Of truths, `&`, `|` and `^` are words of their own.
+/// `&`, `|` and `^` of truth values have symbols of their own.
 std::string_view symbol_of(Operator op, Type type) {
   if (type != Type::Bool) return symbol(op);
   switch (op) {
@@ -75,7 +75,7 @@ std::string Printer::call(const Function& function, DType dtype, std::span<const
                       computed_in(dtype));
   if (const Native* native = dialect_.native(function, dtype))
     return filled(native->text, operands, computed_in(dtype) == DType::F32);
-  // What gives its operand back, or a constant, needs no function.
+  // A function that returns its operand or a constant needs no definition.
   const std::vector<Statement>& body = function.definition(dtype)->body;
   const Tree& value = body.back().values[0];
   const bool plain = value.root().kind == Node::Kind::Variable || value.root().kind == Node::Kind::Literal;
@@ -154,7 +154,7 @@ std::string Printer::expression(const Tree& tree, DType dtype, std::span<const s
   return text(tree, tree.root(), dtype, names, false);
 }
 
-/// With parentheses around it where it is a part of something (`inside`) and would need them.
+/// Encloses a part of a larger expression (`inside`) in parentheses where it needs them.
 std::string Printer::text(const Tree& tree, const Node& node, DType dtype, std::span<const std::string> names,
                           bool inside) {
   switch (node.kind) {
@@ -182,7 +182,7 @@ std::string Printer::operation(const Tree& tree, const Node& node, DType dtype, 
   const auto part = [&](std::size_t i) { return text(tree, tree.nodes[node.operands[i]], dtype, names, true); };
   const auto operand = [&](std::size_t i) {
     const Node& child = tree.nodes[node.operands[i]];
-    // Products need no parentheses in sums.
+    // Products inside sums need no parentheses.
     const bool bare = is_binary(node) && is_sum(node.op) && is_binary(child) && is_product(child.op);
     return text(tree, child, dtype, names, !bare);
   };
@@ -198,7 +198,7 @@ std::string Printer::operation(const Tree& tree, const Node& node, DType dtype, 
     if (node.op != Operator::Negate || is_float(in)) return open(symbol(node.op), operand(0));
     const bool literal_operand = tree.nodes[node.operands[0]].kind == Node::Kind::Literal;
     if (is_signed && (literal_operand || !cpp)) return open("-", operand(0));
-    // C++ leaves open what becomes of signed integers that overflow, and WGSL has no -x of those without.
+    // Overflow of signed integers is undefined in C++, and WGSL has no -x for unsigned ones.
     if (is_signed) return kiln::text("(", plain, ")(0 - (", without_sign, ")", operand(0), ")");
     return open(literal("0", in), " - ", operand(0));
   }

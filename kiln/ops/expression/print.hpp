@@ -1,5 +1,5 @@
-// Trees as text of a dialect. Functions that the dialect lacks are written out before what calls them, once for each
-// type that they are called in.
+// Prints trees as text of a dialect. Functions that the dialect lacks are defined before their callers, once for each
+// type in which they are called.
 #pragma once
 #include <set>
 
@@ -11,16 +11,16 @@ class Printer {
  public:
   explicit Printer(const Dialect& dialect) : dialect_(dialect) {}
 
-  /// The tree with numbers of what `dtype` is computed in; `names` are those of its variables. It can stand anywhere in
-  /// a larger expression. Throws DTypeError where supports() says no.
+  /// Prints the tree with numbers of the type that `dtype` is computed in; `names` are those of its variables. The
+  /// result can be part of a larger expression. Throws DTypeError where supports() returns false.
   std::string expression(const Tree& tree, DType dtype, std::span<const std::string> names);
-  /// A call of a function with operands as they are written.
+  /// Prints a call of a function; the operands are printed already.
   std::string call(const Function& function, DType dtype, std::span<const std::string> operands);
   /// `condition ? yes : no`
   std::string choice(std::string_view condition, std::string_view yes, std::string_view no) const;
-  /// A statement that makes a variable.
+  /// Prints a statement that declares a variable.
   std::string declaration(std::string_view type, std::string_view name, std::string_view value, bool changes) const;
-  /// A whole number of what `dtype` is computed in, with a suffix where the dialect has one.
+  /// Prints an integer of the type that `dtype` is computed in, with a suffix where the dialect has one.
   std::string literal(std::string_view digits, DType dtype) const;
 
   /// The definitions of all functions that were called so far, in order.

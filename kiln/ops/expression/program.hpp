@@ -1,4 +1,4 @@
-// What the steps of a fused program are to whoever writes them in another language.
+// Properties of a fused program's steps, for printing them in another language.
 #pragma once
 #include "kiln/ops/expression/tree.hpp"
 #include "kiln/ops/planned/fused.hpp"
@@ -6,11 +6,11 @@
 namespace kiln::expr {
 
 DType type_of(const op::Program& program, op::Program::Operand operand);
-/// What the operands of a step are; a number beside a tensor has the tensor's type.
+/// The type of a step's operands; a number beside a tensor has the tensor's type.
 DType operand_type(const op::Program& program, const op::Program::Step& step);
-/// The row that a step computes; null where it is a choice or a cast.
+/// The tree that a step computes; null for a selection or a cast.
 const Tree* tree_of(const op::Program& program, const op::Program::Step& step);
-/// The element type that a fold reads, and that of its result.
+/// The element type that a reduction reads, and the type of its result.
 DType folded_type(const op::Program& program, const op::Program::Fold& fold);
 DType result_type(const op::Program& program, const op::Program::Fold& fold);
 

@@ -8,7 +8,7 @@
 namespace kiln::expr {
 namespace {
 
-/// Nothing where the digits are no T.
+/// Parses digits; returns nothing where they do not fit T.
 template <class T>
 std::optional<T> literal(const std::string& digits) {
   if constexpr (std::is_same_v<T, float>) return std::strtof(digits.c_str(), nullptr);
@@ -93,7 +93,7 @@ const typename Evaluator<T>::Routine* routine_of(const Function& function, const
     routine = std::make_unique<Routine>();
     routine->parameters = function.takes.size();
     for (const Variable& variable : definition->variables) routine->variables.push_back(variable.type);
-    routine->body = ready<T>(definition->body, dialect);  // which asks for others, that stand before this one
+    routine->body = ready<T>(definition->body, dialect);  // prepares other routines first
   }
   const std::lock_guard lock(mutex);
   return made.try_emplace(key, std::move(routine)).first->second.get();

@@ -1,4 +1,4 @@
-// Trees and functions made ready to run: what evaluate.cpp runs.
+// Trees and functions prepared to run by evaluate.cpp.
 #pragma once
 #include <optional>
 
@@ -7,15 +7,15 @@
 
 namespace kiln::expr {
 
-/// A node whose literal is read and whose function is found.
+/// A node whose literal is parsed and whose function is looked up.
 template <class T>
 struct ReadyNode {
   const Node* node;
   std::optional<Cell<T>> literal{};
-  Operate<T> operate = nullptr;                             // of numbers
-  Operate<std::uint32_t> of_words = nullptr;                // of words and truths
-  Compiled<T> compiled = nullptr;                           // of a call; or else
-  const typename Evaluator<T>::Routine* routine = nullptr;  // or else it is an error to get there
+  Operate<T> operate = nullptr;                             // for numbers
+  Operate<std::uint32_t> of_words = nullptr;                // for words and truth values
+  Compiled<T> compiled = nullptr;                           // for a call; or else `routine`
+  const typename Evaluator<T>::Routine* routine = nullptr;  // where both are null, reaching the node is an error
 };
 
 template <class T>
@@ -32,20 +32,20 @@ struct ReadyStatement {
   std::vector<ReadyStatement> body, otherwise;
 };
 
-/// A body with its variables; that of a tree returns it.
+/// A function's body with its variables; the routine of a tree returns the tree's value.
 template <class T>
 struct Evaluator<T>::Routine {
   std::size_t parameters = 0;
-  std::vector<Type> variables;  // what is kept while it runs
+  std::vector<Type> variables;  // the variables that it keeps while it runs
   std::vector<ReadyStatement<T>> body;
 };
 
-/// Of a function; made once. Null where it has no body for numbers of T.
+/// Returns the routine of a function, created once. Null where the function has no body for numbers of T.
 template <class T>
 const typename Evaluator<T>::Routine* routine_of(const Function& function, const Dialect* dialect);
 template <class T>
 ReadyTree<T> ready(const Tree& tree, const Dialect* dialect);
-/// The function of C++ that stands for a call; null where there is none or `dialect` has it not.
+/// The C++ function that implements a call; null where there is none or `dialect` lacks it.
 template <class T>
 Compiled<T> compiled_for(const Function& function, const Dialect* dialect);
 

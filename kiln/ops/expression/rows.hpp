@@ -1,4 +1,4 @@
-// The rows of elementwise.def as trees, over the variables x and y; and the functions of special.def, over x, y and w.
+// The rows of elementwise.def as trees over the variables x and y, and the functions of special.def, over x, y and w.
 #pragma once
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 #include "kiln/ops/expression/tree.hpp"
@@ -6,18 +6,18 @@
 
 namespace kiln::expr {
 
-/// Parsed at the first call; the same tree ever after.
+/// Parsed at the first call; later calls return the same tree.
 const Tree& tree(op::UnaryFn fn);
 const Tree& tree(op::BinaryFn fn);
-/// Computed in floats alone.
+/// Computed in floats only.
 const Tree& tree(op::SpecialFn fn);
-/// op::Gcd, of integers.
+/// The tree of op::Gcd, for integers.
 const Tree& greatest_common_divisor();
 
-/// Operands of a function.
+/// The number of operands of a function.
 int arity(op::SpecialFn fn);
 
-/// Is a function of this domain computed for elements of `dtype`? Others are cast first.
+/// Whether a function of this domain is computed for elements of `dtype`; other elements are cast first.
 bool computes(op::Domain domain, DType dtype);
 
 inline constexpr std::size_t kUnaryCount = 0

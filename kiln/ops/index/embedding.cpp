@@ -19,13 +19,13 @@ void require_table(std::string_view name, const Value& weight, const Value& indi
   op::require_index(name, indices);
 }
 
-/// The rows of entries that count, and zeros for the padding, whose row may hold anything.
+/// The rows of the entries, with zeros for padding entries, whose row may hold anything.
 Value entry_rows(const Value& weight, const Value& indices, const EmbeddingBagOptions& options) {
   const Value rows = select(weight, 0, indices);
   return options.padding_index ? where(unsqueeze(ne(indices, *options.padding_index), -1), rows, 0.0) : rows;
 }
 
-/// What each entry of a bag is multiplied by: empty for 1.
+/// The factor of each entry of a bag: empty where all are 1.
 Value factors(const Value& weight, const Value& indices, const EmbeddingBagOptions& options,
               const Value& entry_weights) {
   Value result;
@@ -55,12 +55,12 @@ Value reduce_bags(const Value& rows, const Value& factor, BagMode mode) {
   return factor ? total / maximum(sum(factor_of_row, {1}), 1.0) : total / static_cast<double>(rows.dim(1));
 }
 
-/// Is a bag a mere sum that the processor has a kernel for?
+/// Whether a bag is a plain sum, for which the CPU has a kernel.
 bool goes_in_one(const Value& weight, const Value& indices, const EmbeddingBagOptions& options) {
   return options.mode != BagMode::Max && !options.padding_index && weight.dtype() == DType::F32 && indices.dim(1) > 0;
 }
 
-/// Where each bag begins, and the end of the last.
+/// The begin of each bag, and the end of the last.
 std::vector<std::int64_t> read_offsets(const Value& offsets, std::int64_t entries) {
   std::vector<std::int64_t> ends = offsets.data().to_vector<std::int64_t>();
   ends.push_back(entries);
@@ -74,7 +74,7 @@ Value index_tensor(const Shape& shape, const std::vector<std::int64_t>& numbers,
   return from_data(TensorData::of<std::int64_t>(shape, numbers), device);
 }
 
-/// [bags, longest] positions of entries; `present` says which of them are one, the others are 0.
+/// [bags, longest]: positions of entries; `present` is true where there is one, elsewhere the position is 0.
 struct Padded {
   Value positions, present;
 };

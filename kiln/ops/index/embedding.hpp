@@ -1,4 +1,4 @@
-// Tables of vectors looked up by index.
+// Lookup tables of vectors.
 #pragma once
 #include "kiln/ops/functions.hpp"
 
@@ -12,14 +12,15 @@ enum class BagMode : std::uint8_t { Sum, Mean, Max };
 
 struct EmbeddingBagOptions {
   BagMode mode = BagMode::Sum;
-  std::optional<std::int64_t> padding_index = {};  // entries with this index count for nothing
+  std::optional<std::int64_t> padding_index = {};  // entries with this index are ignored
 };
-/// Bags of rows of weight [count, size], reduced: indices [bags, entries] -> [bags, size]. `entry_weights`, of the shape of
-/// indices, multiply the rows of a Sum; empty: 1. A bag without entries gives zeros.
+/// Reduces bags of rows of weight [count, size]: indices [bags, entries] -> [bags, size]. `entry_weights`, of the shape
+/// of indices, multiply the rows of a Sum; empty: 1. A bag without entries gives zeros.
 Value embedding_bag(const Value& weight, const Value& indices, const EmbeddingBagOptions& options = {},
                     const Value& entry_weights = {});
-/// Bags of any length: bag i is indices [entries] from offsets[i] to the next. offsets [bags] start at 0 and do not
-/// descend; they are read on the host, so that this waits for the device. Mode Max pads each bag to the longest.
+/// Bags of any length: bag i has the indices [entries] from offsets[i] to the next offset. offsets [bags] start at 0
+/// and do not descend; they are read on the host, so the call waits for the device. Mode Max pads each bag to the
+/// longest.
 Value embedding_bag(const Value& weight, const Value& indices, const Value& offsets, const EmbeddingBagOptions& options,
                     const Value& entry_weights = {});
 

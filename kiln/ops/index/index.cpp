@@ -28,7 +28,7 @@ Value take_along_dim(const Value& x, const Value& index, Dim dim) {
 
 namespace {
 
-/// What a combination begins with where there is nothing yet.
+/// The start value of a combination, its neutral element.
 Scalar neutral(Combine how, DType dtype) {
   const bool least = how == Combine::Max;
   if (how == Combine::Prod) return dtype == DType::Bool ? Scalar(true) : Scalar(1);
@@ -41,7 +41,7 @@ Scalar neutral(Combine how, DType dtype) {
   });
 }
 
-/// write(target, source, update) is target with source written to the places in question.
+/// Combines x with source; write(target, source, update) is target with source written at the indexed positions.
 template <class Write>
 Value combined(const Value& x, const Value& source, Combine how, bool with_self, Write write) {
   Value base = x, untouched;
@@ -117,14 +117,14 @@ Values unravel_index(const Value& index, const Shape& shape) {
 
 namespace {
 
-/// x with the dimensions that are indexed made one, and the index into it. A selection along `dim` is the result.
+/// x with its indexed dimensions merged into one, `dim`, and the index into that. select() along `dim` is the result.
 struct Raveled {
   Value x, index;
   int dim;
-  Dims order;   // x's dimensions as they stand in the permuted tensor
-  Shape shape;  // of the permuted tensor, before its dimensions were made one
+  Dims order;   // the dimensions of x in the order of the permuted tensor
+  Shape shape;  // of the permuted tensor, before the dimensions were merged
 
-  /// The reverse of what was done to x.
+  /// Reverses the merging and permutation of x.
   Value restore(const Value& result) const {
     Dims back = order;
     for (int i = 0; i < order.size(); ++i) back[static_cast<int>(order[i])] = i;
@@ -132,7 +132,7 @@ struct Raveled {
   }
 };
 
-/// indices[d] is for dimension d; those that are empty leave it alone.
+/// indices[d] is for dimension d; dimensions with an empty index are not indexed.
 Raveled ravel(std::string_view op, const Value& x, Inputs indices) {
   Raveled result;
   Dims indexed, others;
@@ -162,7 +162,7 @@ Raveled ravel(std::string_view op, const Value& x, Inputs indices) {
   return result;
 }
 
-/// One index per dimension: masks become the places at which they are true.
+/// Returns one index per dimension: masks become the positions where they are true.
 Values without_masks(std::string_view op, const Value& x, Inputs indices) {
   Values result;
   for (const Value& index : indices) {
@@ -183,7 +183,7 @@ Values without_masks(std::string_view op, const Value& x, Inputs indices) {
   fail<ArgumentError>(op, ": needs an index");
 }
 
-/// The k indices that lie side by side in the last dimension.
+/// Splits an index into the k indices along its last dimension.
 Values last_dimension(std::string_view op, const Value& x, const Value& index) {
   op::require_index(op, index);
   require<ShapeError>(index.rank() > 0 && index.shape().back() >= 1 && index.shape().back() <= x.rank(), op,

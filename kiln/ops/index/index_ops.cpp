@@ -13,7 +13,7 @@ namespace kiln {
 namespace op {
 namespace {
 
-/// The index of Gather and Scatter fits x in every dimension but `dim`.
+/// Checks that the index of Gather or Scatter fits x in every dimension but `dim`; returns that dimension.
 int require_alongside(std::string_view name, const Value& x, const Value& index, int dim) {
   require_tensor(name, x);
   require_index(name, index);
@@ -34,12 +34,12 @@ Shape selected_shape(std::string_view name, const Value& x, const Value& index, 
   return shape;
 }
 
-/// `number` everywhere, in the memory of one element.
+/// A tensor like `like` with `number` everywhere, stored as one element.
 Value constant(double number, const Desc& like, const Device& device) {
   return kiln::expand(full({}, number, device, like.dtype), like.shape);
 }
 
-/// What the gradients of Scatter and SelectUpdate need of their operands.
+/// The operands that the gradients of Scatter and SelectUpdate need.
 Saves saves_of_update(Update update, std::uint32_t tracked) {
   const std::uint32_t x = 1u << Scatter::x, index = 1u << Scatter::index, source = 1u << Scatter::source;
   switch (update) {
@@ -52,8 +52,9 @@ Saves saves_of_update(Update update, std::uint32_t tracked) {
   __builtin_unreachable();
 }
 
-/// The product of the other elements of the source that go to the same place: a quotient, except that zeros are counted
-/// and summed instead of multiplied and divided by. The one zero that is left is a sum, and so has a gradient.
+/// For each element of source, the product of the other elements that go to the same position: a quotient, except that
+/// zeros are counted and summed instead of multiplied and divided by. A single remaining zero is a sum, and so has a
+/// gradient.
 template <class Read, class Write>
 Value product_of_others(const Value& source, const Desc& x, Read read, Write write) {
   const Device device = source.device();
@@ -65,8 +66,9 @@ Value product_of_others(const Value& source, const Desc& x, Read read, Write wri
   return product * where(eq(zeros, 0), 1.0, where(eq(zeros, 1), other_zero, 0.0));
 }
 
-/// The gradients of Scatter and SelectUpdate, whose slots are the same. read(t) shows a tensor like x as the source sees
-/// it, write(t, s, update) is the op on other tensors, and won() says which elements of the source were written last.
+/// The gradients of Scatter and SelectUpdate, which have the same slots. read(t) gathers the elements of a tensor like
+/// x for the source, write(t, s, update) is the op on other tensors, and won() tells which elements of the source were
+/// written last.
 template <class Read, class Write, class Won>
 void vjp_of_update(Update update, Backward& backward, Read read, Write write, Won won) {
   const Value g = backward.grad();
@@ -180,7 +182,7 @@ void SelectUpdate::vjp(Backward& backward) const {
     return emit(SelectUpdate{dim, mode}, {t, backward.in(index), s});
   };
   vjp_of_update(update, backward, read, write, [&] {
-    // A slice is won as a whole: one number for each.
+    // A slice wins as a whole: one number for each slice.
     const Value& at = backward.in(index);
     const Shape& shape = backward.in_desc(x).shape;
     const Value number = kiln::reshape(arange(0, at.numel(), 1, backward.device()), at.shape());
@@ -281,7 +283,7 @@ Value one_hot(const Value& index, std::int64_t classes, DType dtype) {
   op::require_index("one_hot", index);
   require<ArgumentError>(classes >= 0, "one_hot: ", classes, " classes");
   multiply_sizes("one_hot", index.numel(), classes);
-  // As short as all classes fit in, and -1 and what lies beyond them.
+  // The shortest type that holds all classes, -1 and one value beyond them.
   const DType narrow = classes < 127 ? DType::I8 : classes < 32767 ? DType::I16 : DType::I64;
   const Value wide = cast(index, DType::I64),
               own = narrow == DType::I64 ? wide : cast(clamp(wide, -1, classes), narrow);

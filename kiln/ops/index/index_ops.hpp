@@ -1,6 +1,6 @@
-// Reading and writing by index. Indices are integer tensors; one out of range is an IndexError of the backend. Negative
-// ones are out of range, except for RavelIndex, which counts them from the end: functions that promise to take them go
-// through it.
+// Reading and writing by index. Indices are integer tensors; an index out of range is an IndexError of the backend.
+// Negative indices are out of range, except in RavelIndex, which counts them from the end: functions that accept them
+// use it.
 #pragma once
 #include "kiln/ops/index/update.hpp"
 #include "kiln/ops/traits.hpp"
@@ -18,22 +18,23 @@ struct Gather {
   void vjp(Backward& backward) const;
 };
 
-/// x with the places that Gather with the same index would read updated by source, in row-major order of the latter.
-/// Of gradients: where several assign, the one that won has it; equal extremes (x may be one) share it.
+/// x with the elements that Gather with the same index would read updated by source, in row-major order of source.
+/// Gradients: where several elements are assigned, the last one has the gradient; equal extremes (x may be one) share
+/// it.
 struct Scatter {
   static constexpr std::string_view kName = "scatter";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index, source };
   int dim;
   Update update;
-  /// How errors call it: "scatter_add" or "scatter".
+  /// The name of the function in errors: "scatter_add" or "scatter".
   std::string_view spoken() const { return update == Update::Add ? "scatter_add" : kName; }
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
   void vjp(Backward& backward) const;
 };
 
-/// Whole slices of dimension `dim`, which becomes the dimensions of the index (of any rank).
+/// Reads whole slices of dimension `dim`, which is replaced by the dimensions of the index (of any rank).
 struct Select {
   static constexpr std::string_view kName = "select";
   static constexpr Facts kFacts{Pattern::Lookup, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
@@ -44,7 +45,8 @@ struct Select {
   void vjp(Backward& backward) const;
 };
 
-/// The sums of rows: x [count, size], index [bags, entries] -> [bags, size], each the sum of the rows that a bag names.
+/// Sums of rows: x [count, size], index [bags, entries] -> [bags, size], each the sum of the rows whose indices a bag
+/// holds.
 struct SelectSum {
   static constexpr std::string_view kName = "select_sum";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
@@ -56,22 +58,22 @@ struct SelectSum {
 };
 
 /// x with the slices that Select with the same index would read updated by those of source, in row-major order.
-/// Gradients as Scatter's.
+/// Gradients are as for Scatter.
 struct SelectUpdate {
   static constexpr std::string_view kName = "select_update";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index, source };
   int dim;
   Update update;
-  /// How errors call it: "select_add" or "select_assign".
+  /// The name of the function in errors: "select_add" or "select_assign".
   std::string_view spoken() const { return update == Update::Add ? "select_add" : "select_assign"; }
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
   void vjp(Backward& backward) const;
 };
 
-/// One index for each dimension of `shape` (they broadcast) -> the int64 index into the flattened shape. An index below
-/// zero counts from the end.
+/// One index for each dimension of `shape` (they broadcast) -> the int64 index into the flattened shape. A negative
+/// index counts from the end.
 struct RavelIndex {
   static constexpr std::string_view kName = "ravel_index";
   static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
@@ -81,7 +83,7 @@ struct RavelIndex {
 };
 
 /// The indices into the flattened operand, a boolean tensor, at which it is true, in ascending order: int64 [count].
-/// Whoever emits it has counted; a backend refuses another number.
+/// The caller that emits it has counted; a backend throws where the number is another.
 struct Nonzero {
   static constexpr std::string_view kName = "nonzero";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
@@ -90,7 +92,7 @@ struct Nonzero {
   void vjp(Backward&) const {}
 };
 
-/// The elements of x that stand where a boolean tensor of its shape is true, in row-major order: [count]. Whoever emits it
+/// The elements of x where a boolean tensor of its shape is true, in row-major order: [count]. The caller that emits it
 /// has counted, as for Nonzero.
 struct MaskSelect {
   static constexpr std::string_view kName = "mask_select";

@@ -1,11 +1,11 @@
-// What a write by index does to the element that is there.
+// The effect of a write by index on the existing element.
 #pragma once
 #include <cstdint>
 
 namespace kiln {
 
-/// The new element from the old one and each element written to its place, in row-major order of the source. So the last
-/// of several assignments wins, and sums come out the same every time.
+/// Computes the new element from the old one and each element written to its position, in row-major order of the
+/// source. So the last of several assignments wins, and sums are the same every time.
 enum class Update : std::uint8_t {
   Assign,
   Add,

@@ -1,7 +1,8 @@
-// Cofactors are products of singular values but for one, which the inverse gives as a quotient: det(a) / s_n. That is
-// what they are made of where a is far from singular. Elsewhere a quotient's derivatives are differences of what is far
-// larger than they are: then a is turned, by its singular vectors, into a diagonal matrix m; of the blocks of m, in which
-// singular values are of one size, all but the last are inverted, and what depends on the last is a polynomial of it.
+// Cofactors are products of all singular values but one, which the inverse gives as a quotient: det(a) / s_n. Far from
+// singular matrices they are computed that way. Near them a quotient's derivatives are differences of much larger
+// numbers: there a is transformed, by its singular vectors, into a diagonal matrix m; blocks of m, in which singular
+// values have similar sizes, are inverted except for the last, and the terms that depend on the last block are
+// polynomials in it.
 #include "kiln/ops/linalg/cofactors.hpp"
 
 #include <algorithm>
@@ -19,16 +20,16 @@
 namespace kiln::op {
 namespace {
 
-constexpr std::int64_t kFew = 4;    // up to here polynomials are as exact as anything, and cheap
-constexpr std::int64_t kMost = 16;  // rows of a polynomial, each of which costs a product
+constexpr std::int64_t kFew = 4;    // up to this size polynomials are exact and cheap
+constexpr std::int64_t kMost = 16;  // the most rows of a polynomial; each costs a product
 
 Value per_matrix(const Value& numbers) { return unsqueeze(unsqueeze(numbers, -1), -1); }
 
 double epsilon_of(const Value& a) {
   return a.dtype() == DType::F64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
 }
-/// Up to this condition number, in the 1-norm, second and third derivatives come by way of the inverse. Errors of the third
-/// grow with its square.
+/// Up to this condition number, in the 1-norm, second and third derivatives go through the inverse. The error of the
+/// third grows with the square of the condition number.
 double largest_condition(const Value& a) { return a.dtype() == DType::F64 ? 1e4 : 1e3; }
 
 /// A determinant and the transpose of its cofactors.
@@ -36,10 +37,10 @@ struct Adjugate {
   Value det, matrix;
 };
 
-/// How many singular values each block has; the last is a polynomial's, and may have none.
+/// The number of singular values in each block; the last block is computed as a polynomial and may be empty.
 using Blocks = std::vector<std::int64_t>;
 
-/// Faddeev and Leverrier's method: nothing is divided but by whole numbers (Householder, "The Theory of Matrices in
+/// Faddeev and Leverrier's method: the only divisions are by integers (Householder, "The Theory of Matrices in
 /// Numerical Analysis", 6.7).
 Adjugate by_traces(const Value& m) {
   const std::int64_t n = columns_of(m.shape());
@@ -55,8 +56,8 @@ Adjugate by_traces(const Value& m) {
   return {coefficient * sign, power * -sign};
 }
 
-/// Of a diagonal matrix, whose elements beside the diagonal have derivatives alone. Of more rows than anyone differentiates
-/// times, which are nothing but rounding then, those are 0.
+/// The adjugate of a diagonal matrix whose off-diagonal elements are 0 but have derivatives. For matrices with more
+/// rows than orders of derivatives are taken, those derivatives are 0 up to rounding and left out.
 Adjugate of_diagonal(const Value& m) {
   const Value values = diagonal(m).detach();
   const Value before = cumprod(values, -1, {.exclusive = true}),
@@ -76,7 +77,7 @@ Adjugate of_blocks(const Value& m, const Blocks& blocks, std::size_t from) {
   };
   const Value first = part(0, k, 0, k), inverted = inverse(first), d = det(first), d_each = per_matrix(d);
   if (k == n) return {d, d_each * inverted};
-  // Schur's complement of the first block.
+  // The Schur complement of the first block.
   const Value right = matmul(inverted, part(0, k, k, n - k)), below = matmul(part(k, n - k, 0, k), inverted);
   const Adjugate rest = of_blocks(part(k, n - k, k, n - k) - matmul(part(k, n - k, 0, k), right), blocks, from + 1);
   const Value left_of_rest = matmul(right, rest.matrix);
@@ -85,7 +86,7 @@ Adjugate of_blocks(const Value& m, const Blocks& blocks, std::size_t from) {
   return {d * rest.det, d_each * cat(Values{upper, lower}, -2)};
 }
 
-/// Of descending singular values.
+/// Splits descending singular values into blocks.
 Blocks blocks_of(const double* values, std::int64_t n, double rounding, double condition) {
   Blocks blocks;
   std::int64_t at = 0;
@@ -104,7 +105,7 @@ Value indices(const std::vector<std::int64_t>& numbers, const Device& device) {
   return from_data(TensorData::of<std::int64_t>({static_cast<std::int64_t>(numbers.size())}, numbers), device);
 }
 
-/// Cofactors of all matrices of a [count, n, n] in the order of `order`, which is filled.
+/// Cofactors of all matrices of a [count, n, n], in the order of `order`, which this function fills.
 Value of_singular(const Value& a, std::vector<std::int64_t>& order) {
   const std::int64_t count = a.dim(0), n = a.dim(1);
   const auto [u, s, vt] = svd(a.detach());
@@ -124,7 +125,7 @@ Value of_singular(const Value& a, std::vector<std::int64_t>& order) {
     const auto of = [&](const Value& all) { return select(all, 0, which); };
     const Value left = of(u), right = of(vt);
     const Value turned = matmul(matmul(transpose(left), of(a)), transpose(right));
-    // Its elements beside the diagonal are rounding: 0, but for their derivatives.
+    // Its off-diagonal elements are rounding errors: set to 0, keeping their derivatives.
     const Value m = diag_embed(of(s)) + (turned - turned.detach());
     const Adjugate adjugate = of_blocks(m, blocks, 0);
     parts.push_back(per_matrix(of(sign)) * matmul(matmul(left, transpose(adjugate.matrix)), right));
@@ -133,7 +134,7 @@ Value of_singular(const Value& a, std::vector<std::int64_t>& order) {
   return parts.size() == 1 ? parts[0] : cat(parts, 0);
 }
 
-/// Rows of cofactors are cross products of rows.
+/// Each row of cofactors is the cross product of the other two rows.
 Value of_three(const Value& a) {
   const auto row = [&](std::int64_t i) { return narrow(a, -2, i, 1); };
   return cat(Values{cross(row(1), row(2), -1), cross(row(2), row(0), -1), cross(row(0), row(1), -1)}, -2);
@@ -155,14 +156,15 @@ Value cofactors(const Value& a, const Value& det) {
   const auto any_of = [](const Value& mask) { return any(mask).item() != 0; };
   const Value size = matrix_norm(a.detach(), MatrixNorm::One), finite = eq(size - size, 0);
   const Value zero = where(finite, eq(det.detach(), 0), false);
-  // NaN and infinity make NaN of a matrix's cofactors.
+  // NaN or infinity in a matrix makes its cofactors NaN.
   Value safe = a;
   if (any_of(zero) || !all(finite).item()) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     safe = where(per_matrix(zero), identity(n, a), where(per_matrix(finite), a, nan));
   }
   Value inverted = inverse(safe);
-  // Errors of the first derivative do not grow with the condition number: determinant and inverse have the same factors.
+  // The error of the first derivative does not grow with the condition number: determinant and inverse share their
+  // factors.
   const double limit = grad_enabled() ? largest_condition(a) : 0.05 / epsilon_of(a);
   const Value condition = size * matrix_norm(inverted.detach(), MatrixNorm::One);
   const Value singular = where(zero, true, where(finite, gt(condition, limit), false));

@@ -4,8 +4,8 @@
 
 namespace kiln::op {
 
-/// The lower triangular l with a = l lᵀ and a positive diagonal; reads the lower triangle of a. Matrices that are not
-/// positive definite are an ArgumentError that names the first of them.
+/// The lower triangular l with a = l lᵀ and a positive diagonal; reads the lower triangle of a. A matrix that is not
+/// positive definite is an ArgumentError that names the first such matrix.
 struct Cholesky {
   static constexpr std::string_view kName = "cholesky";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};

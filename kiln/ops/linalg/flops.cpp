@@ -1,5 +1,5 @@
-// Additions and multiplications of the usual algorithms for matrices, leading terms only (Golub and Van Loan, "Matrix
-// Computations", 4th edition: 3.2, 3.1, 4.2, 5.2, 8.3, 8.6). A library that takes another way may need more or fewer.
+// Additions and multiplications of the usual matrix algorithms, leading terms only (Golub and Van Loan, "Matrix
+// Computations", 4th edition: 3.2, 3.1, 4.2, 5.2, 8.3, 8.6). A library with another algorithm may need more or fewer.
 #include <algorithm>
 
 #include "kiln/ops/linalg/factor_ops.hpp"
@@ -36,7 +36,7 @@ double Cholesky::flops(Inputs in, Inputs) const {
 
 double Lu::flops(Inputs in, Inputs) const { return of_lu(size_of(in[0])); }
 
-/// Householder's R, and as much again for the thin Q; a complete one has the remaining columns too.
+/// Householder's R, and as much again for the thin Q; a complete Q has the remaining columns too.
 double Qr::flops(Inputs in, Inputs) const {
   const Size a = size_of(in[0]);
   const double k = a.least(), r = 2 * a.m * a.n * k - (a.m + a.n) * k * k + 2 * k * k * k / 3;

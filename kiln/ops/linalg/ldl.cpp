@@ -16,10 +16,10 @@ namespace {
 
 using op::Precision;
 
-/// One matrix of n rows on its way to its factors.
+/// One matrix of n rows while it is being factored.
 struct Symmetric {
   std::int64_t n;
-  std::vector<double> a;  // what is left to factor, from row k on
+  std::vector<double> a;  // the part still to factor, from row k on
   std::vector<double> l, d;
   std::vector<std::int64_t> order;
 
@@ -39,7 +39,7 @@ struct Symmetric {
   }
 
  private:
-  /// The largest magnitude of column j from row `from` on, but for row j, and where it stands.
+  /// The largest magnitude of column j from row `from` on, except in row j, and its row.
   std::pair<double, std::int64_t> largest(std::int64_t j, std::int64_t from) {
     double size = 0;
     std::int64_t row = from;
@@ -47,7 +47,7 @@ struct Symmetric {
       if (i != j && std::abs(at(a, i, j)) > size) size = std::abs(at(a, i, j)), row = i;
     return {size, row};
   }
-  /// Brings a pivot to row k and says of how many rows it is; the number bounds how much elements grow.
+  /// Moves a pivot to row k and returns its number of rows; the choice bounds the growth of elements.
   std::int64_t pivot(std::int64_t k) {
     constexpr double kBound = 0.6403882032022076;  // (1 + sqrt(17)) / 8
     const auto [column, r] = largest(k, k + 1);
@@ -73,7 +73,7 @@ struct Symmetric {
     const double p = at(a, k, k);
     at(d, k, k) = p;
     if (rows == 1) {
-      if (p == 0) return 1;  // then all of the column is
+      if (p == 0) return 1;  // then the whole column is 0
       for (std::int64_t i = k + 1; i < n; ++i) at(l, i, k) = at(a, i, k) / p;
       for (std::int64_t i = k + 1; i < n; ++i)
         for (std::int64_t j = k + 1; j < n; ++j) at(a, i, j) -= at(l, i, k) * at(a, k, j);
@@ -82,7 +82,7 @@ struct Symmetric {
     const double q = at(a, k + 1, k + 1), e = at(a, k + 1, k);
     at(d, k + 1, k + 1) = q;
     at(d, k + 1, k) = at(d, k, k + 1) = e;
-    // In units of e, the largest of the three.
+    // Scaled by e, the largest of the three.
     const double scale = (p / e) * (q / e) - 1;
     for (std::int64_t i = k + 2; i < n; ++i) {
       const double x = at(a, i, k) / e, y = at(a, i, k + 1) / e;
@@ -96,7 +96,7 @@ struct Symmetric {
   }
 };
 
-/// Element i + `by` of each row's column; 0 beyond the ends.
+/// x with its rows shifted by `by`: row i holds row i + by of x, and 0 beyond the ends.
 Value shifted(const Value& x, std::int64_t by) {
   const int rank = x.rank(), dim = rank - 2;
   Dims before = Dims::filled(rank, 0), after = before;
@@ -142,7 +142,7 @@ Value ldl_solve(const LdlFactors& factors, const Value& b) {
   x = expand(x, op::batched(batch, {x.dim(-2), x.dim(-1)}));
   const Value places = expand(unsqueeze(factors.permutation, -1), x.shape());
   x = triangular_solve(l, gather(x, -2, places), {.unit = true});
-  // Each block of d by Cramer's rule: `next` couples a row to the one below it, `last` to the one above.
+  // Solves each block of d by Cramer's rule: `next` couples a row to the one below it, `last` to the one above.
   const Value own = unsqueeze(diagonal(d), -1), off = unsqueeze(diagonal(d, -1), -1);
   const Dims none = Dims::filled(own.rank(), 0);
   Dims one = none;

@@ -9,12 +9,12 @@
 namespace kiln {
 namespace {
 
-/// Powers of two. Squares of elements below `high` and their sums are finite, those of elements from `low` on keep their
-/// digits; `down` and `up` bring what lies beyond to where the same holds.
+/// Exponents of two. Squares of elements below `high` and their sums are finite; squares of elements from `low` on keep
+/// their digits; `down` and `up` scale elements outside this range into it.
 struct Bounds {
   int high, low, down, up;
-  int least_sum;  // of squares, from which on they have their digits
-  int power;      // within which any power lies that is taken
+  int least_sum;  // sums of squares from here on have all digits
+  int power;      // the range of powers that are computed
   int reciprocal;
 };
 constexpr Bounds kFloat{48, -48, -80, 80, -90, 96, 125}, kDouble{480, -480, -600, 700, -900, 900, 1020};

@@ -31,7 +31,7 @@ Value expand_batch(const Value& a, const Shape& batch) {
 }
 
 /// f(a, b) for a [..., m, n] and right sides b [..., m, k] or [m], with batches that broadcast. Where one a serves a
-/// batch of right sides, f gets these side by side as one.
+/// batch of right sides, f gets them side by side as one matrix.
 template <class F>
 Value each_right_side(std::string_view op, const Value& a, const Value& b, const F& f) {
   op::require_matrix(op, a);
@@ -77,7 +77,7 @@ LuResult lu(const Value& a) {
   const std::int64_t rows = a.dim(-2), k = std::min(rows, a.dim(-1));
   const Value l = tril(narrow(factors.packed, -1, 0, k), -1);
   const Value ones = diag_embed(full({k}, 1.0, a.device(), l.dtype()));
-  // Column i of p has its one in row permutation[i].
+  // Column i of p has its 1 in row permutation[i].
   const Value row = unsqueeze(arange(0, rows, 1, a.device()), 1);
   return {cast(eq(row, unsqueeze(factors.permutation, -2)), l.dtype()), l + pad(ones, {0, 0}, {rows - k, 0}),
           triu(narrow(factors.packed, -2, 0, k))};
@@ -133,7 +133,7 @@ Value triangular_solve(const Value& a, const Value& b, const TriangularOptions& 
   };
   const Value x = precision.enter(a), y = precision.enter(b);
   if (options.left) return precision.leave(each_right_side("triangular_solve", x, y, emit_op(options.upper)));
-  // x a = b is aᵀ xᵀ = bᵀ; a vector is a row.
+  // x a = b is aᵀ xᵀ = bᵀ; a vector is treated as a row.
   const Value turned =
       each_right_side("triangular_solve", transpose(x), y.rank() < 2 ? y : transpose(y), emit_op(!options.upper));
   return precision.leave(y.rank() < 2 ? turned : transpose(turned));

@@ -34,7 +34,7 @@ std::string matrix_name(const Value& a, std::int64_t index) {
 
 Value zero_without_slope(const Value& x, const Value& none) {
   const Value zero = x - x.detach();
-  return where(none, 0.0 * sqrt(where(none, zero, 1.0)), 0.0);  // 0 times infinity
+  return where(none, 0.0 * sqrt(where(none, zero, 1.0)), 0.0);  // the derivative is 0 times infinity
 }
 
 Value identity(std::int64_t size, const Value& like) {

@@ -1,5 +1,5 @@
-// What the families of linear algebra share: checks of matrix operands, and their sizes. A tensor [..., m, n] is a
-// batch of m x n matrices.
+// Helpers of the linear algebra ops: checks of matrix operands, and their sizes. A tensor [..., m, n] is a batch of m x
+// n matrices.
 #pragma once
 #include <initializer_list>
 
@@ -8,7 +8,7 @@
 
 namespace kiln::op {
 
-/// A tensor of float32 or float64 with at least two dimensions.
+/// Throws unless `a` is a tensor of float32 or float64 with at least two dimensions.
 void require_matrix(std::string_view op, const Value& a);
 void require_square(std::string_view op, const Value& a);
 
@@ -16,16 +16,16 @@ void require_square(std::string_view op, const Value& a);
 inline Shape batch_of(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); }
 inline std::int64_t rows_of(const Shape& shape) { return shape[shape.size() - 2]; }
 inline std::int64_t columns_of(const Shape& shape) { return shape.back(); }
-/// `batch` followed by sizes of its members.
+/// `batch` followed by `sizes`.
 Shape batched(Shape batch, std::initializer_list<std::int64_t> sizes);
 
-/// "matrix [1, 2] of float32 [3, 4, 5, 5]" for number `index` of the batch; "float32 [5, 5]" where there is no batch.
+/// "matrix [1, 2] of float32 [3, 4, 5, 5]" for matrix `index` of the batch; "float32 [5, 5]" where there is no batch.
 std::string matrix_name(const Value& a, std::int64_t index);
 
-/// 0, but where `none` its derivative by x is NaN: what is added to a result that has none there.
+/// A 0 whose derivative by x is NaN where `none` is true: it is added to a result that has no derivative there.
 Value zero_without_slope(const Value& x, const Value& none);
 
-/// [size, size] of the type and device of `like`.
+/// The identity matrix [size, size] with the type and device of `like`.
 Value identity(std::int64_t size, const Value& like);
 
 }  // namespace kiln::op

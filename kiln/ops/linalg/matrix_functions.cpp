@@ -32,14 +32,14 @@ Value pseudo_inverse(std::string_view op, const Value& a, double cutoff, double 
   op::require_matrix(op, a);
   const Value p = emit(op::Pinv{cutoff_of(cutoff, absolute, a), absolute}, {a});
   if (cutoff != kRounding || absolute > 0 || !a.tracked() || a.numel() == 0) return p;
-  // The trace of p a is the rank. Where it is below the full one, p is infinitely steep; what somebody cut off on purpose
-  // stays so.
+  // The trace of p a is the rank. Below full rank the derivative of p is infinite, unless the caller gave the cutoff; a
+  // cut off singular value then stays so.
   const auto full = static_cast<double>(std::min(rows_of(a.shape()), columns_of(a.shape())));
   const Value rank = sum(p.detach() * transpose(a.detach()), {-2, -1}, true);
   return p + op::zero_without_slope(sum(a, {-2, -1}, true), lt(rank, full - 0.5));
 }
 
-/// A tensor on the device of `like` from numbers made here.
+/// A tensor on the device of `like` with numbers computed on the host.
 Value uploaded(const Shape& shape, const std::vector<double>& numbers, const Value& like) {
   return from_data(TensorData::of<double>(shape, std::span<const double>(numbers)).to(like.dtype()), like.device());
 }
@@ -72,7 +72,7 @@ Value lstsq(const Value& a, const Value& b, double cutoff) {
   require<ShapeError>(rows_of(left.shape()) == rows_of(right.shape()), "lstsq: ", a.shape(), " and the right side ",
                       b.shape(), " do not fit: ", rows_of(left.shape()), " and ", rows_of(right.shape()), " rows");
   const Value inverse = pseudo_inverse("lstsq", left, cutoff);
-  // A step of refinement makes up for the rounding of the inverse.
+  // One step of refinement corrects the rounding of the inverse.
   const Value first = matmul(inverse, right);
   const Value x = precision.leave(first + matmul(inverse, right - matmul(left, first)));
   return b.rank() == 1 ? squeeze(x, -1) : x;
@@ -119,21 +119,21 @@ Value cond(const Value& a, MatrixNorm norm) {
   const std::int64_t count = values.dim(-1);
   require<ShapeError>(count > 0, "cond: ", a, " has no elements");
   const Value most = narrow(values, -1, 0, 1), least = narrow(values, -1, count - 1, 1), none = eq(most, 0);
-  // Of zeros, as of every singular matrix: infinite, or 0.
+  // A matrix of zeros is singular like others: its condition is infinite, or 0.
   return precision.leave(squeeze(smallest ? least / where(none, 1.0, most) : where(none, 1.0, most) / least, -1));
 }
 
 Value matrix_power(const Value& a, std::int64_t exponent) {
   op::require_tensor("matrix_power", a);
   require<ShapeError>(a.rank() >= 2 && a.dim(-1) == a.dim(-2), "matrix_power: needs square matrices, got ", a);
-  // The magnitude of the least integer is none, so that it is counted without a sign.
+  // The magnitude of the least integer does not fit its type, so it is computed without a sign.
   auto left = static_cast<std::uint64_t>(exponent);
   Value base = a, result;
   if (exponent < 0) {
     left = 0 - left;
     base = inverse(a);
   }
-  // Of a no element is taken, so that its gradient is 0.
+  // The result reads no element of a, so that the gradient of a is 0.
   if (left == 0) return where(full({}, true, a.device(), DType::Bool), op::identity(a.dim(-1), a), a);
   for (;; base = matmul(base, base)) {
     if (left & 1u) result = result ? matmul(result, base) : base;
@@ -148,7 +148,7 @@ Value matrix_exp(const Value& a) {
   op::require_square("matrix_exp", inside);
   if (inside.numel() == 0) return precision.leave(inside);
 
-  // Up to this norm the quotient is exact to rounding, as is its derivative: for float64 Al-Mohy and Higham (2009),
+  // Up to this norm the quotient and its derivative are exact up to rounding: for float64 Al-Mohy and Higham (2009),
   // table 6.1; for float32 Higham (2005), table 2.3 for half the digits.
   const double limit = precision.inside == DType::F64 ? 0.78 : 3;
   const TensorData norms = matrix_norm(inside.detach(), MatrixNorm::One).data();
@@ -167,7 +167,7 @@ Value matrix_exp(const Value& a) {
     std::vector<double> active;
     for (const int count : squarings) active.push_back(i < count);
     const Value goes_on = uploaded(each, active, inside), bool_mask = gt(goes_on, 0);
-    // Matrices that are done are kept out of the product, whose overflow would reach their gradients.
+    // Finished matrices are kept out of the product, whose overflow would reach their gradients.
     const Value part = where(bool_mask, x, 0);
     x = where(bool_mask, matmul(part, part), x);
   }

@@ -18,10 +18,10 @@ double epsilon_of(const Desc& a) {
 
 Value in_row(const Value& values) { return unsqueeze(values, -2); }
 Value in_column(const Value& values) { return unsqueeze(values, -1); }
-/// x_j - x_i in row i.
+/// x_j - x_i in row i and column j.
 Value differences(const Value& x) { return in_row(x) - in_column(x); }
 Value sums(const Value& x) { return in_row(x) + in_column(x); }
-/// [..., 1, 1] of vectors.
+/// The largest magnitude of each vector: [..., 1, 1].
 Value largest_of(const Value& values) { return in_column(max(abs(values), {-1}, true)); }
 Value beside_diagonal(const Value& like) {
   const std::int64_t k = like.dim(-1);
@@ -31,8 +31,8 @@ Value safely_divided(const Value& x, const Value& by, const Value& where_not) {
   return where(where_not, 0.0, x / where(where_not, 1.0, by));
 }
 Value both(const Value& a, const Value& b) { return where(a, b, false); }
-/// By how much slopes, of which the largest is `most`, must differ to be unlike: more than values that are equal but for
-/// rounding make of them, and than the rounding of 1, since all may be nothing but rounding.
+/// The least difference by which slopes, the largest of which is `most`, are unlike: more than the rounding of equal
+/// values changes them, and more than the rounding of 1, since all may be rounding errors.
 Value least_told_apart(const Desc& a, const Value& most) {
   return std::sqrt(epsilon_of(a)) * most + rounding_of_spectrum(a);
 }
@@ -42,8 +42,9 @@ Value exceeds(const Value& x, const Value& limit) {
 }
 Value either(const Value& a, const Value& b) { return where(a, true, b); }
 
-/// What is known of a function's second derivative h by the values: h u for two directions u. Of a function that treats
-/// equal values alike h is, among these, a multiple of 1 and of a matrix of ones, so that either direction tells which.
+/// What the values tell about a function's second derivative h: h u for two directions u. If the function treats equal
+/// values alike, h is, among these, a multiple of 1 plus a multiple of a matrix of ones, so that either direction
+/// determines it.
 class Second {
  public:
   Second(const Backward& backward, const Value& g, const Value& values, int slot) : values_(values) {
@@ -56,23 +57,23 @@ class Second {
     }
   }
 
-  /// The limit of a quotient, and where that is one.
+  /// The limit of a quotient, and whether it exists.
   struct Limit {
     Value value, exists;
   };
-  /// Of (g_j - g_i) / (x_j - x_i) for x_i = x_j.
+  /// The limit of (g_j - g_i) / (x_j - x_i) where x_i = x_j.
   Limit between(const Value& wanted) const {
     const auto of = [&](std::size_t k) {
       return safely_divided(differences(product_[k]), differences(direction_[k]), eq(wanted, false));
     };
     return agreed(of(0), of(1), in_column(scale()));
   }
-  /// How far g may be from what the limits say, for rounding of g and of the values.
+  /// The tolerated distance of g from what the limits predict, for rounding of g and of the values.
   Value tolerance(const Value& g) const {
     const Desc type{values_.shape(), values_.dtype()};
     return 1e3 * epsilon_of(type) * (largest_of(g) + in_column(scale()) * largest_of(values_));
   }
-  /// Of g_i / x_i for x_i = 0.
+  /// The limit of g_i / x_i where x_i = 0.
   Limit at_zero() const { return agreed(product_[0] / direction_[0], product_[1] / direction_[1], scale()); }
 
  private:
@@ -86,7 +87,8 @@ class Second {
   Values direction_, product_;
 };
 
-/// Quotients of `difference` by `by`, and limits where `close`. What has neither, where `equal`, is 0, and `lost`.
+/// Quotients of `difference` by `by`, or their limits where `close`. Where `equal` and no limit exists the quotient is
+/// 0 and `lost` is true.
 struct Quotients {
   Value values, lost;
 };
@@ -97,10 +99,10 @@ Quotients quotients(const Value& difference, const Value& by, const Value& close
   return {where(taken, limit.value, safely_divided(difference, by, either(equal, taken))), lost};
 }
 
-/// 0, as is its derivative; the next one is NaN.
+/// A 0 whose first derivative is 0 and whose second is NaN.
 Value zero_up_to_first(const Value& zero) { return 0.0 * pow(zero, 1.5); }
-/// What to add, `where_at_all`, to a gradient that is right up to its derivative, or, where `lost`, not even that far.
-/// `change` is 0, and stands for a on the tape.
+/// A term that, added `where_at_all` to a gradient, ends its derivatives: it is right up to the first derivative or,
+/// where `lost`, not even that far. `change` is 0 and represents a on the tape.
 Value end_of_derivatives(const Value& change, const Value& where_at_all, const Value& lost) {
   const Value zero = in_column(in_column(sum(change, {-2, -1})));
   return zero_up_to_first(where(where_at_all, zero, 1.0)) + zero_without_slope(zero, lost);
@@ -120,7 +122,7 @@ Value equal_pairs(const Value& values, double tolerance) {
 Value any_in_matrix(const Value& conditions) { return any(conditions, {-2, -1}, true); }
 
 Value nan_where(const Value& torn, const Value& gradient) {
-  return gradient * where(torn, std::numeric_limits<double>::quiet_NaN(), 1.0);  // as are its own gradients
+  return gradient * where(torn, std::numeric_limits<double>::quiet_NaN(), 1.0);  // NaN in their gradients too
 }
 
 Value slope_of_eigenvalues(const Backward& backward, const Value& g, const Value& w, const Value& v, int slot) {
@@ -132,7 +134,7 @@ Value slope_of_eigenvalues(const Backward& backward, const Value& g, const Value
   const Value equal = equal_pairs(values, rounding_of_spectrum(a)), most = largest_of(slopes);
   const Value torn = any_in_matrix(both(equal, exceeds(differences(slopes), least_told_apart(a, most))));
   const auto judged = [&, parts = backward.answered_in_parts()](const Value& gradient) {
-    return parts ? gradient : nan_where(torn, gradient);  // the parts make up for each other
+    return parts ? gradient : nan_where(torn, gradient);  // the parts complete each other
   };
   if (!grad_enabled()) return judged(regular);
 
@@ -167,7 +169,7 @@ Value slope_of_singular_values(const Backward& backward, const Value& g, const V
   const Value kink = both(up_to(rounding), exceeds(in_row(slopes), least_told_apart(a, most)));
   const Value torn = either(any_in_matrix(unlike), any_in_matrix(kink));
   const auto judged = [&, parts = backward.answered_in_parts()](const Value& gradient) {
-    return parts ? gradient : nan_where(torn, gradient);  // the parts make up for each other
+    return parts ? gradient : nan_where(torn, gradient);  // the parts complete each other
   };
   if (!grad_enabled()) return judged(regular);
 
@@ -189,7 +191,7 @@ Value slope_of_singular_values(const Backward& backward, const Value& g, const V
                                     second.between(close), tolerance);
   const Second::Limit at_zero = second.at_zero();
   const auto in_pairs = [&](const Value& x) { return expand(in_row(x), symmetric.shape()); };
-  // Two that are nearly zero: (g_i + g_j) / (s_i + s_j) is between g_i / s_i and g_j / s_j.
+  // For two values that are nearly zero, (g_i + g_j) / (s_i + s_j) is between g_i / s_i and g_j / s_j.
   const Value pair_none = le(sums(values), near * largest), pair_zero = le(sums(values), rounding * largest);
   const Quotients plus = quotients(sums(slopes), sums(values), pair_none, pair_zero,
                                    {in_pairs(at_zero.value), in_pairs(at_zero.exists)}, tolerance);
@@ -200,7 +202,7 @@ Value slope_of_singular_values(const Backward& backward, const Value& g, const V
   const Value inner = diag_embed(g) + where(beside, minus.values.detach(), 0.0) * symmetric +
                       where(beside, plus.values.detach(), 0.0) * skew;
   Value whole = matmul(matmul(left, inner), transpose(right));
-  // What leaves the spaces that the vectors span.
+  // The part that leaves the spaces that the vectors span.
   const Value each = alone.values.detach();
   if (rows > columns) whole = whole + matmul((from_right - matmul(left, turned)) * each, transpose(right));
   if (columns > rows) whole = whole + matmul(left, transpose(each) * (from_left - matmul(turned, transpose(right))));

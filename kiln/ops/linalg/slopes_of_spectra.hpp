@@ -1,30 +1,32 @@
-// Gradients of functions of eigenvalues and of singular values, where some of these are equal too.
+// Gradients of functions of eigenvalues and of singular values, also where some of these are equal.
 //
-// A function f of the eigenvalues w has the gradient v diag(g) vᵀ, g its slopes by w. The derivative of that turns v by
-// (g_j - g_i) / (w_j - w_i): 0 / 0 where two eigenvalues are equal, though a function that treats them alike has a
-// derivative there, in which the quotient's limit stands, f's second derivative. That is asked of the tape.
+// A function f of the eigenvalues w has the gradient v diag(g) vᵀ, where g is the gradient of f by w. The derivative of
+// that rotates v by (g_j - g_i) / (w_j - w_i): 0 / 0 where two eigenvalues are equal. A function that treats them alike
+// has a derivative there too: it contains the quotient's limit, a second derivative of f, which is computed through the
+// tape.
 #pragma once
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln::op {
 
-/// Relative to the largest: values that differ by less are equal but for rounding.
+/// The relative difference, by the largest value, below which values are taken as equal up to rounding.
 double rounding_of_spectrum(const Desc& a);
-/// And quotients of differences below this one have fewer digits than their limits.
+/// The relative difference below which quotients of differences have fewer digits than their limits.
 double close_in_spectrum(const Desc& a);
 
-/// Which pairs of values [..., k] are equal but for rounding, or, `close`, too close for quotients: [..., k, k], without
-/// the diagonal.
+/// The pairs of values [..., k] whose difference is within `tolerance` of the largest value: [..., k, k], without the
+/// diagonal.
 Value equal_pairs(const Value& values, double tolerance);
-/// Whether any element of a matrix of conditions is true: [..., 1, 1].
+/// Whether any element of each matrix of conditions is true: [..., 1, 1].
 Value any_in_matrix(const Value& conditions);
-/// NaN for the matrices of which `torn` [..., 1, 1] is true.
+/// `gradient` with NaN in the matrices for which `torn` [..., 1, 1] is true.
 Value nan_where(const Value& torn, const Value& gradient);
 
-/// The gradient by a of what has the slopes g by the ascending eigenvalues w = a's of vectors v. NaN where g treats equal
-/// ones unlike, since they have no derivative then. `slot` is that of w among the op's results.
+/// The gradient by a of a function whose gradient by the ascending eigenvalues w is g; v are the eigenvectors of a. NaN
+/// where g differs between equal eigenvalues, since there is no derivative then. `slot` is that of w among the op's
+/// results.
 Value slope_of_eigenvalues(const Backward& backward, const Value& g, const Value& w, const Value& v, int slot);
-/// The same of singular values; NaN too where g is not 0 at one that is.
+/// The gradient by a of a function of the singular values s; NaN also where g is not 0 at a singular value of 0.
 Value slope_of_singular_values(const Backward& backward, const Value& g, const Value& u, const Value& s,
                                const Value& vt, int slot);
 

@@ -1,24 +1,24 @@
-// Systems of linear equations and the determinants of their matrices, in float32 or float64.
+// Systems of linear equations and determinants of matrices, in float32 or float64.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
 namespace kiln::op {
 
-/// x with a x = b, for a [..., n, n] and b [..., n, k] of the same batch. Where b is absent it is the identity, and x
-/// the inverse of a. Singular matrices are an ArgumentError that names the first of them.
+/// Solves a x = b for a [..., n, n] and b [..., n, k] of the same batch. An absent b is the identity, and x the inverse
+/// of a. A singular matrix is an ArgumentError that names the first one.
 struct Solve {
   static constexpr std::string_view kName = "solve";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
   enum Slot { a, b };
-  /// "inverse" where b is absent: how errors name the call.
+  /// The name of the call in errors: "inverse" where b is absent.
   static std::string_view called_function(Inputs in);
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.in = 1u << a, .out = true}; }
   void vjp(Backward& backward) const;
 };
 
-/// x with a x = b, reading one triangle of a alone; `unit` takes the diagonal for ones without reading it.
+/// Solves a x = b, reading only one triangle of a; `unit` takes the diagonal as ones without reading it.
 struct TriangularSolve {
   static constexpr std::string_view kName = "triangular_solve";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};

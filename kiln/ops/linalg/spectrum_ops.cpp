@@ -15,13 +15,13 @@ namespace {
 Value row(const Value& values) { return unsqueeze(values, -2); }
 Value column(const Value& values) { return unsqueeze(values, -1); }
 
-/// 1 / x, and 0 where it is said to be none.
+/// 1 / x, and 0 where `none` is true.
 Value inverse_but(const Value& none, const Value& x) { return where(none, 0.0, 1.0 / where(none, 1.0, x)); }
 
 Value skew(const Value& x) { return x - transpose(x); }
 
-/// Whether gradients x [..., m, k] are more than the rounding of sums of `of`, at the pairs or vectors of `where_equal`:
-/// they ask for derivatives that there are none of.
+/// Whether gradients x [..., m, k], at the pairs or vectors in `where_equal`, exceed the rounding of sums of `of`: they
+/// then need derivatives that do not exist.
 Value asks_for(const Value& where_equal, const Value& x, const Value& of, double rounding) {
   const Value size = max(abs(of.detach()), {-2, -1}, true);
   return any_in_matrix(where(where_equal, gt(abs(x.detach()), rounding * size), false));
@@ -38,8 +38,8 @@ Descs Eigh::infer(Inputs in) const {
   return vectors ? Descs{values, Desc{shape, in[0].dtype()}} : Descs{values};
 }
 
-// Giles, "An extended collection of matrix derivative results" (2008), section 3.1. Vectors of equal eigenvalues have no
-// derivative.
+// Giles, "An extended collection of matrix derivative results" (2008), section 3.1. Vectors of equal eigenvalues have
+// no derivative.
 void Eigh::vjp(Backward& backward) const {
   backward.to(0, [&] {
     if (!vectors) {
@@ -74,8 +74,8 @@ Descs Svd::infer(Inputs in) const {
           Desc{batched(batch, {full ? columns : k, columns}), dtype}};
 }
 
-// Townsend, "Differentiating the singular value decomposition" (2016). Vectors of equal singular values, and such as
-// complete a basis where some are zero, have no derivative.
+// Townsend, "Differentiating the singular value decomposition" (2016). Vectors of equal singular values, and vectors
+// that complete a basis where some are zero, have no derivative.
 void Svd::vjp(Backward& backward) const {
   const Shape& shape = backward.in_desc(0).shape;
   const std::int64_t rows = rows_of(shape), columns = columns_of(shape);
@@ -105,7 +105,7 @@ void Svd::vjp(Backward& backward) const {
     const Value of_vectors = matmul(matmul(left, inner), transpose(right));
     g = g ? g + of_vectors : of_vectors;
     Value lost = or_else(asks_for(equal, across, g_left, rounding), asks_for(equal, along, g_right, rounding));
-    // What turns the vectors out of the space that they span.
+    // The part that moves the vectors out of the space that they span.
     const Value inverse = inverse_but(zero, row(values));
     if (rows > columns) {
       const Value out = g_left - matmul(left, across);
@@ -138,7 +138,7 @@ Values Pinv::expand(Inputs in) const {
   return {matmul(transpose(right) * row(inverse), transpose(left))};
 }
 
-// Golub and Pereyra, "The differentiation of pseudo-inverses" (1973), equation 4.12: right where the rank does not
+// Golub and Pereyra, "The differentiation of pseudo-inverses" (1973), equation 4.12: valid where the rank does not
 // change nearby.
 void Pinv::vjp(Backward& backward) const {
   backward.to(0, [&] {

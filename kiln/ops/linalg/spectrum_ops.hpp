@@ -1,5 +1,5 @@
-// Eigenvalues and singular values of matrices, in float32 or float64. Vectors are given a sign: the first of the
-// elements within a tenth of the largest magnitude is positive. Matrices with NaN or infinity are an ArgumentError.
+// Eigenvalues and singular values of matrices, in float32 or float64. The sign of each vector makes the first of the
+// elements within a tenth of the largest magnitude positive. Matrices with NaN or infinity are an ArgumentError.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
@@ -20,8 +20,8 @@ struct Eigh {
 
 enum class SvdForm : std::uint8_t { Values, Reduced, Full };
 
-/// a = u diag(s) vt: u [..., m, k], s [..., k] descending, vt [..., k, n] for k = min(m, n), or u [..., m, m] and
-/// vt [..., n, n] in full, or s alone. The sign is that of the columns of u.
+/// a = u diag(s) vt: u [..., m, k], s [..., k] descending, vt [..., k, n] for k = min(m, n); in full form u [..., m, m]
+/// and vt [..., n, n]; or s alone. The sign rule applies to the columns of u.
 struct Svd {
   static constexpr std::string_view kName = "svd";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
@@ -33,7 +33,8 @@ struct Svd {
   void vjp(Backward& backward) const;
 };
 
-/// The Moore-Penrose inverse [..., n, m]; singular values up to `absolute`, or `cutoff` times the largest, count as zero.
+/// The Moore-Penrose inverse [..., n, m]; singular values up to `absolute`, or `cutoff` times the largest, are taken as
+/// zero.
 struct Pinv {
   static constexpr std::string_view kName = "pinv";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};

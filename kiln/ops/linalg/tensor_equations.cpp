@@ -1,4 +1,4 @@
-// Linear equations between tensors of several dimensions, and Vandermonde's matrix.
+// Linear equations between tensors of several dimensions, and Vandermonde matrices.
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/reduce/scan.hpp"

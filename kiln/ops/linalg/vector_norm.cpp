@@ -18,9 +18,9 @@ namespace {
 using op::Precision;
 using op::rows_of;
 
-/// Of elements whose powers stay within the range of the type.
+/// The norm of elements whose powers stay within the range of the type.
 Value plain_norm(const Value& x, double p, const Dims& dims, bool keep) {
-  if (p == 0) return sum(where(ne(x, 0), 1.0, sign(x)), dims, keep);  // of zeros: 0, without a slope
+  if (p == 0) return sum(where(ne(x, 0), 1.0, sign(x)), dims, keep);  // for zeros: 0, with slope 0
   if (p == 1) return sum(abs(x), dims, keep);
   if (p == 2) return sqrt_or_zero(sum(square(x), dims, keep));
   if (p == kInfinity) return max(abs(x), dims, keep);
@@ -28,14 +28,14 @@ Value plain_norm(const Value& x, double p, const Dims& dims, bool keep) {
   return root_or_zero(sum(power_of_size(x, p), dims, keep), [&](const Value& total) { return pow(total, 1 / p); });
 }
 
-/// Those of a matrix of zeros have the slope 0, as all lengths of zero.
+/// Singular values; those of a matrix of zeros have the slope 0, as the length of a zero vector has.
 Value singular_values(const Value& a) {
   const Value values = svdvals(a);
   if (values.dim(-1) == 0) return values;
   return where(eq(narrow(values, -1, 0, 1), 0), 0.0, values);
 }
 
-/// Is a norm made of powers that may leave the range of the type where it does not?
+/// Whether the norm is computed from powers that may leave the range of the type where the norm does not.
 bool takes_powers(double p) { return p > 0 && p != 1 && p != kInfinity; }
 
 Value norm_of(const Value& x, double p, const Dims& dims, bool keep) {
@@ -97,7 +97,7 @@ Value matrix_norm(const Value& a, MatrixNorm norm) {
 
 Value cosine_similarity(const Value& x, const Value& y, Dim dim, double epsilon) {
   const Precision precision("cosine_similarity", {x, y});
-  // A size of 1 along `dim` stands for as many elements as the other has.
+  // A size of 1 along `dim` broadcasts to the size of the other operand.
   const Shape shape = broadcast("cosine_similarity", x.shape(), y.shape());
   const int at = wrap_dim("cosine_similarity", dim, shape.size());
   const Value a = expand(precision.enter(x), shape), b = expand(precision.enter(y), shape);
@@ -141,15 +141,15 @@ Value renorm(const Value& x, double p, Dim dim, double limit) {
 
 namespace {
 
-/// The distances of rows of a to those of b, from all their differences: [..., m, d, n] where b has many rows, which then
-/// lie side by side, and otherwise [..., m, n, d].
+/// The distances of rows of a to rows of b, from all their differences: laid out as [..., m, d, n] where b has many
+/// rows, whose elements are then adjacent, and otherwise as [..., m, n, d].
 class Distances {
  public:
   Distances(const Value& b, double p) : p_(p), side_by_side_(b.dim(-2) >= kMany) {
     Shape shape = b.shape();
     if (side_by_side_) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
     shape.insert(shape.size() - 2, 1);
-    // No view of b has its elements in the order of memory; as a line they are copied.
+    // No view of b has its elements in this order in memory; flattening copies them.
     b_ = side_by_side_ ? reshape(reshape(transpose(b), {b.numel()}), shape) : reshape(b, shape);
   }
   Value operator()(const Value& a) const {
@@ -163,7 +163,8 @@ class Distances {
   Value b_;
 };
 
-/// How many differences are taken at a time, so that they stay small beside the result, and in a cache where that counts.
+/// The number of differences computed at a time, so that they stay small beside the result, and fit a cache where that
+/// matters.
 std::int64_t most_differences(const Device& device) {
   const auto blocks = device.backend().fusion_traits().blocks;
   return blocks ? blocks->longest_row : std::int64_t{1} << 22;
@@ -181,7 +182,7 @@ Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
   require<ArgumentError>(!through_matmul || p == 2, "cdist: through matmul p must be 2, got ", p);
   require<ArgumentError>(p == p, "cdist: p is NaN");
   Value factor;
-  if (takes_powers(p)) {  // one for all: to have one for each distance takes as long as the distances
+  if (takes_powers(p)) {  // one factor for all; a factor for each distance would take as long as the distances
     const auto own = [&](const Value& of) { return reshape(range_factor(of, all_dims(of), p), {}); };
     factor = minimum(own(a), own(b));
     a = a * factor;
@@ -197,7 +198,7 @@ Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
       parts.push_back(distances(narrow(a, -2, begin, std::min(step, rows - begin))));
     return leave(parts.size() == 1 ? parts[0] : cat(parts, -2));
   }
-  // Distances to a common centre are the least of those that are subtracted.
+  // Distances to a common centre keep the subtracted terms as small as possible.
   const Value centre = mean(b, {-2}, true), from = a - centre, to = b - centre;
   const Value squares =
       sum(square(from), {-1}, true) + unsqueeze(sum(square(to), {-1}), -2) - 2 * matmul(from, transpose(to));

@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-/// x / y, and 0 / 0 = 0: boxes may be points.
+/// x / y, with 0 / 0 = 0: boxes may be points.
 Value share(const Value& x, const Value& y) { return x / maximum(y, 1e-12); }
 
 struct Box {
@@ -28,7 +28,7 @@ Value skew(const Box& a, const Box& b) {
   return square(angle(b) - angle(a)) * (4 / (std::numbers::pi * std::numbers::pi));
 }
 
-/// Boxes whose coordinates broadcast.
+/// The overlap of boxes whose coordinates broadcast.
 Value overlap_of(const Box& a, const Box& b, BoxOverlap kind) {
   const Box shared{maximum(a.x1, b.x1), maximum(a.y1, b.y1), minimum(a.x2, b.x2), minimum(a.y2, b.y2)};
   const Value both = shared.area(), either = a.area() + b.area() - both;
@@ -50,8 +50,8 @@ DType type_of(std::string_view name, const Value& a, const Value& b) {
   return promote(a.dtype(), b.dtype());
 }
 
-/// The overlap in `dtype`, of boxes in float32 if that is a half: areas of some hundred pixels squared are more than
-/// float16 holds.
+/// The overlap in `dtype`; for a half it is computed in float32, as areas of some hundred pixels squared exceed
+/// float16.
 Value overlap(const Value& a, const Value& b, BoxOverlap kind, DType dtype) {
   const auto wide = [&](const Value& x) { return box_of(cast(x, op::wide(dtype))); };
   return cast(overlap_of(wide(a), wide(b), kind), dtype);

@@ -1,4 +1,4 @@
-// What losses ask of their arguments, and how they weigh.
+// Checks of the arguments of losses, and their weights.
 #pragma once
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/functions.hpp"
@@ -17,7 +17,8 @@ inline void require_not_negative(std::string_view name, std::string_view what, d
   require<ArgumentError>(number >= 0, name, ": ", what, " must not be negative, got ", number);
 }
 
-/// weights * x, and 0 where a weight of 0 meets an infinity: of what is impossible nothing is wanted, 0 log 0 = 0.
+/// weights * x, but 0 where a weight of 0 is multiplied by an infinity, as in 0 log 0 = 0: an impossible event has no
+/// weight.
 inline Value weighed(const Value& weights, const Value& x) {
   return weights * where(logical_and(eq(weights, 0), is_inf(x)), 0.0, x);
 }

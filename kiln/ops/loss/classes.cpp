@@ -32,7 +32,7 @@ Shape target_shape(std::string_view name, const Value& x) {
   return shape;
 }
 
-/// Class indices [targets] with ignored ones replaced by 0, and how much each counts: empty for 1.
+/// Class indices [targets] with ignored ones replaced by 0, and the weight of each: empty where all are 1.
 struct Weighing {
   Value targets, weights, counted;
 };
@@ -57,13 +57,13 @@ Weighing weigh(std::string_view name, const Value& x, const Value& targets, cons
   return result;
 }
 
-/// The mean of weighted losses divides by their weights.
+/// Reduces weighted losses; their mean is the sum divided by the sum of weights.
 Value reduce_weighted(const Value& losses, const Value& weights, const Shape& shape, Reduction reduction) {
   if (reduction == Reduction::Mean && weights) return sum(losses) / sum(weights);
   return reduced(reshape(losses, shape), reduction);
 }
 
-/// `share` of -weights log_probabilities comes from all classes evenly: [targets, classes] -> [targets]
+/// The part of the loss that label smoothing spreads evenly over all classes: [targets, classes] -> [targets]
 Value spread(const Value& logs, const Value& weights) {
   return neg(mean(weights ? logs * cast(weights, logs.dtype()) : logs, {1}));
 }
@@ -96,7 +96,7 @@ Value cross_entropy(const Value& logits, const Value& targets, const CrossEntrop
   if (is_float(targets.dtype())) return cross_entropy_of_shares(logits, targets, options, reduction);
   const Weighing weighing = weigh(name, logits, targets, options.weights, options.ignore);
   Value scores = by_target(logits);
-  // What an ignored row holds reaches neither the loss nor a gradient: 0 times infinity would.
+  // The content of an ignored row must reach neither the loss nor a gradient; 0 times infinity would.
   if (weighing.counted) scores = where(unsqueeze(weighing.counted, 1), scores, 0.0);
   Value losses = cross_entropy_each(scores, weighing.targets);
   if (weighing.weights) losses = weighed(weighing.weights, losses);
@@ -119,7 +119,7 @@ Value nll_loss(const Value& log_probabilities, const Value& targets, const NllOp
 
 namespace {
 
-/// log(x), but -100 where it is less, without gradient there.
+/// log(x), but -100 where that is less, without a gradient there.
 Value bounded_log(const Value& x) {
   const Value zero = eq(x, 0);
   return where(zero, -100.0, maximum(log(where(zero, 1.0, x)), -100.0));
@@ -159,7 +159,7 @@ Value binary_cross_entropy_with_logits(const Value& logits, const Value& targets
   const Value far = is_inf(logits), x = where(far, 0.0, logits);
   const Value negative = softplus(neg(x));  // -log sigmoid(x); -log(1 - sigmoid(x)) is that plus x
   const Value weighted = options.positive_weights ? negative * ((options.positive_weights - 1) * t + 1) : negative;
-  // At infinities the two cancel; each way of being wrong by itself has a limit, and is 0 where nobody is.
+  // At infinities the two terms would cancel; each kind of error alone has a limit, and is 0 where there is no error.
   const Value too_high = weighed(1 - t, relu(logits)), low = weighed(t, relu(neg(logits)));
   const Value too_low = options.positive_weights ? low * options.positive_weights : low;
   const Value losses = where(far, too_high + too_low, (1 - t) * x + weighted);
@@ -200,7 +200,7 @@ Value multilabel_margin_loss(const Value& x, const Value& targets, Reduction red
   if (x.rank() == 1)
     return reduced(multilabel_margin_loss(unsqueeze(x, 0), unsqueeze(targets, 0), Reduction::Sum), reduction);
   const std::int64_t classes = x.dim(1);
-  // What follows the first number below 0 is not looked at. Those who are no class have place 0 and count for nothing.
+  // Everything after the first negative number is ignored. Entries that are no class get index 0 and are not counted.
   const Value valid = gt(cumprod(cast(ge(targets, 0), DType::I64), 1), 0), place = where(valid, targets, 0);
   const Value taken = scatter(zeros_like(place), 1, place, cast(valid, place.dtype()), Update::Max);
   const Value own = unsqueeze(gather(x, 1, place), 2), others = unsqueeze(x, 1);

@@ -23,7 +23,7 @@ void check(std::string_view function, const Value& scores, const Value& targets,
                       " classes");
 }
 
-/// The targets, with blanks beyond each sequence's end.
+/// The targets, with blanks beyond the end of each sequence.
 Value within(const Value& targets, const Value& sizes, std::int64_t blank) {
   const Value index = cast(targets, DType::I64);
   const Value place = arange(0, targets.shape()[1], 1, targets.device());
@@ -39,7 +39,7 @@ Value ctc_loss(const Value& log_probs, const Value& targets, const Value& input_
   const std::int64_t time = log_probs.shape()[0], batch = log_probs.shape()[1], classes = log_probs.shape()[2];
   check("ctc_loss", log_probs, targets, input_lengths, target_lengths, batch, classes, options.blank);
 
-  // The states: blank, label, blank, label, ..., blank. A label may follow another without a blank between.
+  // The states: blank, label, blank, label, ..., blank. A label may follow a different one without a blank between.
   const std::int64_t labels = targets.shape()[1];
   const std::int64_t states = add_sizes("ctc_loss", multiply_sizes("ctc_loss", 2, labels), 1);
   const Value label = within(targets, target_lengths, options.blank);
@@ -52,7 +52,7 @@ Value ctc_loss(const Value& log_probs, const Value& targets, const Value& input_
   const DType dtype = log_probs.dtype();
   const Value wide = cast(log_probs, size_of(dtype) == 2 ? DType::F32 : dtype);
   const Value all = gather(transpose(wide, 0, 1), 2, expand(unsqueeze(emitted, 1), {batch, time, states}));
-  // What stands behind a sequence's end reaches nothing.
+  // Frames beyond the end of a sequence reach nothing.
   const Value there = lt(arange(0, time, 1, targets.device()), unsqueeze(input_lengths, 1));
   const Value scores = where(unsqueeze(there, 2), all, 0.0);
   const Value sizes = cast(target_lengths, DType::I64);
@@ -73,7 +73,7 @@ Value rnnt_loss(const Value& logits, const Value& targets, const Value& logit_le
                       " places for ", labels, " labels; ", places, " are needed");
 
   const DType dtype = logits.dtype();
-  // What stands behind the end of frames or labels reaches nothing, nor does a gradient from there.
+  // Frames and labels beyond the end of a sequence reach nothing, and get no gradient.
   const auto before = [&](std::int64_t count, const Value& lengths, bool last) {
     const Value place = arange(0, count, 1, logits.device()), end = unsqueeze(lengths, 1);
     return last ? le(place, end) : lt(place, end);

@@ -12,7 +12,8 @@
 namespace kiln::op {
 namespace {
 
-// Impossible, as a log-probability that sums and differences keep finite. A loss beyond half of it is infinite.
+// The log-probability of impossible events, chosen so that sums and differences stay finite. A loss above kImpossible
+// is infinite.
 constexpr double kNever = -1e25, kImpossible = 5e24;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
@@ -32,7 +33,7 @@ Value never_below(const Value& x) { return maximum(x, kNever); }
 /// 0, 1, ..., count - 1 on the device and in the element type of `like`.
 Value counting(std::int64_t count, const Value& like) { return arange(0, count, 1, like.device(), like.dtype()); }
 
-/// x [batch, n] with element i at i + by; what comes in at an end is impossible.
+/// x [batch, n] with element i moved to i + by; positions without a source are impossible.
 Value shifted(const Value& x, std::int64_t by) {
   const std::int64_t n = x.shape()[1], distance = by < 0 ? -by : by;
   const Value rest = full({x.shape()[0], std::min(n, distance)}, kNever, x.device(), x.dtype());
@@ -47,14 +48,14 @@ Value log_sum(const Value& x) {
   return squeeze(log(sum(exp(x - most), {-1}, true)) + most, -1);
 }
 
-/// The finite part of a loss and where it is one.
+/// The finite part of a loss, and whether the loss is finite.
 struct Loss {
   Value value, possible;  // [batch]
   explicit Loss(const Value& log_total) : value(neg(log_total)), possible(logical_not(gt(value, kImpossible))) {}
   Value result() const { return where(possible, value, kInfinite); }
 };
 
-/// exp(log_share + loss) where the path may pass, else 0, without an infinity on the way.
+/// exp(log_share + loss) where the path may pass, else 0; no infinity occurs in between.
 Value share(const Value& may_pass, const Value& log_share, const Value& loss) {
   return where(may_pass, exp(where(may_pass, log_share + loss, kNever)), 0.0);
 }
@@ -85,7 +86,7 @@ Values Ctc::expand(Inputs in) const {
   const Value skip = where(in[skips], 0.0, full({}, kNever, x.device(), x.dtype()));
   const auto at_time = [&](std::int64_t t) { return at(x, 1, t); };
 
-  // forward[t]: of all paths to a state, their last emission included; the start is a state 0 before the first frame.
+  // forward[t] sums over all paths to a state, including its emission; the start is state 0 before the first frame.
   const Value everywhere = zeros({batch, width}, x.device(), x.dtype());
   Value alpha = where(eq(state, 0), 0.0, everywhere + kNever);
   Values forward;
@@ -98,7 +99,7 @@ Values Ctc::expand(Inputs in) const {
   const Loss total(log_sum(where(last, alpha, kNever)));
   if (time == 0) return {total.result(), x};
 
-  // And of all paths from there to the end, without that emission.
+  // beta sums over all paths from a state to the end, without the state's emission.
   const Value end = where(last, everywhere, kNever);
   Value beta = end;
   Values occupied(static_cast<std::size_t>(time));
@@ -115,7 +116,7 @@ Values Ctc::expand(Inputs in) const {
   return {total.result(), stack(occupied, 1)};
 }
 
-// Where the gradient's own computation is recorded, it must be made of functions that have gradients.
+// Where the computation of the gradient is recorded, it must consist of functions that have gradients.
 void Ctc::vjp(Backward& backward) const {
   backward.to(scores, [&] {
     const Value passed = grad_enabled()
@@ -147,8 +148,8 @@ Descs Rnnt::infer(Inputs in) const {
 
 namespace {
 
-/// Diagonal d of a lattice has the nodes with frame d - u after u labels: what lies on one depends only on the one
-/// before. Turns [batch, time, width] into [batch, diagonal, width] and back.
+/// Diagonal d of a lattice consists of the nodes with frame d - u after u labels: the nodes of a diagonal depend only
+/// on the one before. Converts [batch, time, width] into [batch, diagonal, width] and back.
 class Diagonals {
  public:
   Diagonals(std::int64_t time, std::int64_t width, const Value& like)
@@ -160,7 +161,7 @@ class Diagonals {
     frame_ = unsqueeze(frame_, 1) - label_;  // [diagonal, width]
   }
   std::int64_t count() const { return count_; }
-  /// The frame of each node, and whether there is one.
+  /// The frame of each node, and whether that frame exists.
   const Value& frame() const { return frame_; }
   Value inside() const { return logical_and(ge(frame_, 0), lt(frame_, time_)); }
 
@@ -190,7 +191,7 @@ Values Rnnt::expand(Inputs in) const {
   const Value u = counting(width, in[times]);
   const Value& t = diagonals.frame();
 
-  // The steps that there are: blanks from each frame of the sequence, labels as long as there are more.
+  // The possible steps: blanks from each frame of the sequence, labels while there are more.
   const Value in_time = logical_and(lt(t, frames), le(u, lengths));
   const Value blank = where(in_time, diagonals.skew(never_below(in[blanks])), kNever);
   const Value padded = cat(Values{never_below(in[labels]), full({batch, time, 1}, kNever, device, dtype)}, 2);
@@ -216,7 +217,7 @@ Values Rnnt::expand(Inputs in) const {
     backward.push_back(beta);
   }
   backward.insert(backward.begin(), nothing);
-  const Value left = flip(stack(backward, 1), {1});  // [batch, count + 1, width]: of each diagonal and one beyond
+  const Value left = flip(stack(backward, 1), {1});  // [batch, count + 1, width]: for each diagonal and one beyond
   const Value after_blank = narrow(left, 1, 1, count);
   const Value after_label =
       cat(Values{narrow(after_blank, 2, 1, width - 1), full({batch, count, 1}, kNever, device, dtype)}, 2);

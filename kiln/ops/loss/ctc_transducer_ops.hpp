@@ -1,6 +1,5 @@
-// Losses that sum over all ways to align a short sequence of labels with a longer one of frames. Both results are
-// computed in one pass over the lattice of alignments: the loss, and how much each score takes part in it, which is the
-// gradient.
+// Losses that sum over all alignments of a short sequence of labels with a longer one of frames. One pass over the
+// lattice of alignments computes both results: the loss, and the share of each score in it, which is the gradient.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
@@ -13,14 +12,14 @@ struct Ctc {
   static constexpr std::string_view kName = "ctc";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Other, Rows::None, MayFail::OnData};
   enum Slot {
-    scores,  // [batch, time, state]: the log-probability of what a state emits in a frame
-    skips,   // [batch, state] of booleans: may the state be entered from the last but one?
+    scores,  // [batch, time, state]: the log-probability of the state's emission in a frame
+    skips,   // [batch, state] of booleans: whether the state may be entered from the last but one
     times,   // [batch]: frames of each sequence
     sizes,   // [batch]: states of each sequence, 1 or more
   };
   enum Result {
     loss,       // [batch]: -log of the sum over paths of their probabilities; infinite where there is no path
-    occupancy,  // as scores: the probability that the path passes there, -d loss / d score; 0 where there is no path
+    occupancy,  // as scores: the probability that the path passes it, -d loss / d score; 0 without any path
   };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
@@ -35,8 +34,8 @@ struct Rnnt {
   static constexpr std::string_view kName = "rnnt";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Other, Rows::None, MayFail::OnData};
   enum Slot {
-    blanks,  // [batch, time, label + 1]: the log-probability of a blank in a frame, after so many labels
-    labels,  // [batch, time, label]: of the next label
+    blanks,  // [batch, time, label + 1]: the log-probability of a blank in a frame, after this many labels
+    labels,  // [batch, time, label]: the log-probability of the next label
     times,   // [batch]: frames of each sequence, 1 or more
     sizes,   // [batch]: labels of each sequence
   };

@@ -95,7 +95,7 @@ Value gaussian_nll_loss(const Value& x, const Value& target, const Value& varian
   require<ShapeError>(broadcast("gaussian_nll_loss", x.shape(), variance.shape()) == x.shape(),
                       "gaussian_nll_loss: variance ", variance.shape(), " does not broadcast to ", x.shape());
   const Value bounded = maximum(variance, options.epsilon);
-  // The square may leave the range where its share of the variance does not.
+  // The square may leave the range of the type where its quotient by the variance does not.
   const Value apart = x - target, far = is_inf(square(apart.detach()));
   const Value share = where(far, apart * (apart / bounded), square(where(far, 0.0, apart)) / bounded);
   const Value losses = (log(bounded) + share) * 0.5;
@@ -141,8 +141,8 @@ Value cosine_embedding_loss(const Value& a, const Value& b, const Value& y, doub
   op::require_tensor(name, y);
   require<ShapeError>(a.rank() == 2 && y.shape() == Shape{a.dim(0)}, name, ": needs a and b [batch, width] and y ",
                       "[batch], got ", a.shape(), " and ", y.shape());
-  constexpr double epsilon = 1e-12;  // a vector of zeros is at a right angle to all
-  const InRange first = in_range(a, {1}, 4), second = in_range(b, {1}, 4);  // products of two squares are taken
+  constexpr double epsilon = 1e-12;                                         // makes a vector of zeros orthogonal to all
+  const InRange first = in_range(a, {1}, 4), second = in_range(b, {1}, 4);  // the code computes products of two squares
   const auto squares = [&](const InRange& of) {
     const Value total = sum(square(of.x), {1});
     return total + square(factor_beside(total, of.factor)) * epsilon;

@@ -13,14 +13,14 @@ enum class Reduction : std::uint8_t {
   BatchMean,  // the sum divided by the size of the first dimension
 };
 
-/// Losses of any shape, reduced: for losses of one's own.
+/// Reduces losses of any shape: for user-defined losses.
 Value reduced(const Value& losses, Reduction reduction);
 
 // ---- of classes ----------------------------------------------------------------------------------------------------
 struct CrossEntropyOptions {
   TensorOption weights = {};                // [classes]; the mean is then weighted by those of the targets
-  std::optional<std::int64_t> ignore = {};  // targets with this class count for nothing; the mean of nothing is NaN
-  double label_smoothing = 0;               // how much of the target is spread evenly over all classes
+  std::optional<std::int64_t> ignore = {};  // targets with this class are ignored; the mean of none is NaN
+  double label_smoothing = 0;               // the part of the target that is spread evenly over all classes
 };
 /// -log_softmax(logits)[target]: logits [batch, classes, sizes...], targets [batch, sizes...] of class indices, or
 /// probabilities of the shape of logits (then `ignore` must be left out, and the mean divides by the number of targets).
@@ -37,13 +37,13 @@ Value nll_loss(const Value& log_probabilities, const Value& targets, const NllOp
 
 struct BinaryCrossEntropyOptions {
   TensorOption weights = {};           // of elements, broadcast to the predictions
-  TensorOption positive_weights = {};  // of targets that are 1, broadcast to the predictions; of logits alone
-  double label_smoothing = 0;          // targets are drawn that far towards 1/2
+  TensorOption positive_weights = {};  // of targets that are 1, broadcast to the predictions; only with logits
+  double label_smoothing = 0;          // moves targets towards 1/2 by this fraction
 };
 /// -(t log p + (1 - t) log(1 - p)) of probabilities; logarithms are bounded by -100. ArgumentError for p outside [0, 1].
 Value binary_cross_entropy(const Value& probabilities, const Value& targets,
                            const BinaryCrossEntropyOptions& options = {}, Reduction reduction = Reduction::Mean);
-/// The same of logits, without overflow: p = sigmoid(logits).
+/// Binary cross entropy of logits, without overflow: p = sigmoid(logits).
 Value binary_cross_entropy_with_logits(const Value& logits, const Value& targets,
                                        const BinaryCrossEntropyOptions& options = {},
                                        Reduction reduction = Reduction::Mean);
@@ -59,8 +59,8 @@ struct MultiMarginOptions {
 /// sum over j != t of max(0, margin - x_t + x_j)^power / classes: x [batch, classes], targets [batch] of class indices.
 Value multi_margin_loss(const Value& x, const Value& targets, const MultiMarginOptions& options = {},
                         Reduction reduction = Reduction::Mean);
-/// sum over the classes j that an example has and the i that it has not of max(0, 1 - x_j + x_i) / classes:
-/// x [batch, classes] or [classes], targets of its shape, the classes that there are and then -1.
+/// The sum, over the classes j that an example has and the classes i that it has not, of max(0, 1 - x_j + x_i) /
+/// classes: x [batch, classes] or [classes], targets of its shape: the classes of the example, then -1.
 Value multilabel_margin_loss(const Value& x, const Value& targets, Reduction reduction = Reduction::Mean);
 /// The mean over classes of binary_cross_entropy_with_logits: logits [batch, classes] or [classes], targets of its shape,
 /// 0 or 1; `weights` [classes] or none.
@@ -83,8 +83,8 @@ Value smooth_l1_loss(const Value& x, const Value& target, double beta = 1, Reduc
 Value huber_loss(const Value& x, const Value& target, double delta = 1, Reduction reduction = Reduction::Mean);
 
 // ---- of distributions ----------------------------------------------------------------------------------------------
-/// t (log t - x) for logarithms of probabilities x; with `log_target` t is a logarithm too. By default the sum by the
-/// number of samples, which is the divergence; PyTorch takes the mean over elements unless told otherwise.
+/// t (log t - x) for logarithms of probabilities x; with `log_target` t is a logarithm too. By default the sum divided
+/// by the number of samples, which is the divergence; PyTorch's default is the mean over elements.
 Value kl_div(const Value& log_probabilities, const Value& target, bool log_target = false,
              Reduction reduction = Reduction::BatchMean);
 struct PoissonNllOptions {
@@ -114,7 +114,7 @@ Value soft_margin_loss(const Value& x, const Value& y, Reduction reduction = Red
 struct TripletMarginOptions {
   double margin = 1, p = 2;
   double epsilon = 1e-6;  // added to differences
-  bool swap = false;      // the negative's distance from the positive counts where it is smaller
+  bool swap = false;      // uses the distance of the negative from the positive where it is smaller
 };
 /// max(0, |anchor - positive| - |anchor - negative| + margin) with p-norms over the last dimension.
 Value triplet_margin_loss(const Value& anchor, const Value& positive, const Value& negative,

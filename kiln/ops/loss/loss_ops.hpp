@@ -1,12 +1,13 @@
-// Losses worth one kernel.
+// Losses with kernels of their own.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
 namespace kiln::op {
 
-/// logits [batch, classes], targets [batch] of class indices -> losses [batch], -log_softmax(logits)[target], of `dtype`: that
-/// of logits, or float32 of halves, which are widened as they are read. And what gives the softmax again without its sums,
-/// each [batch], no halves: exp((logits - largest) - log_sum), of which gradients are made; `largest` has none of its own.
+/// logits [batch, classes], targets [batch] of class indices -> losses [batch], -log_softmax(logits)[target], of type
+/// `dtype`: the type of logits, or float32 for halves, which are widened as they are read. Two more results [batch],
+/// never in half precision, restore the softmax without new sums as exp((logits - largest) - log_sum), for gradients;
+/// `largest` itself has none.
 struct CrossEntropy {
   static constexpr std::string_view kName = "cross_entropy";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};

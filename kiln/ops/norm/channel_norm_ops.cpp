@@ -7,7 +7,7 @@
 namespace kiln::op {
 namespace {
 
-/// x is [batch, channels, ...]; parameters are [channels] or absent.
+/// Checks that x is [batch, channels, ...] and parameters are [channels] or absent.
 void require_channels(std::string_view name, const Value& x, std::initializer_list<Value> parameters,
                       const Value& epsilon) {
   require_float(name, x);
@@ -27,20 +27,20 @@ void require_groups(const Value& x, std::int64_t groups) {
                          x.dim(1), " channels of ", x.shape());
 }
 
-/// [channels] -> [1, channels, 1, ...]; a factor that is absent is 1.
+/// [channels] -> [1, channels, 1, ...]; an absent factor is 1.
 Value by_channel(const Value& x, int rank) {
   if (x.empty()) return 1.0;
   Shape shape = Shape::filled(rank, 1);
   shape[1] = x.dim(0);
   return reshape(x, shape);
 }
-/// All dimensions but the channels.
+/// All dimensions except the channels.
 Dims beside_channels(int rank) {
   Dims dims{0};
   for (int i = 2; i < rank; ++i) dims.push_back(i);
   return dims;
 }
-/// What sums to [channels].
+/// The sum over all dimensions except the channels: [channels].
 Value channel_sum(const Value& x) { return sum(x, beside_channels(x.rank())); }
 
 Value scale_and_shift(const Value& x, const Value& weight, const Value& bias) {
@@ -54,14 +54,14 @@ Value through_statistics(const Value& g, const Value& normal, const Value& inver
   return inverse * (centred ? turned - mean(g, dims, true) : turned);
 }
 
-/// x as [batch, groups, elements], so that a group is its last dimension.
+/// x as [batch, groups, elements], so that a group is the last dimension.
 Value by_group(const Value& x, std::int64_t groups) {
   const std::int64_t rows = x.dim(0) * groups;
   return reshape(x, {x.dim(0), groups, rows ? x.numel() / rows : 0});
 }
 
 struct Normal {
-  Value x, inverse;  // normalised, [batch, groups, elements]; 1 / deviation
+  Value x, inverse;  // normalised, [batch, groups, elements]; 1 / standard deviation
 };
 Normal normalise(const Value& x, std::int64_t groups, bool centred, const Value& epsilon) {
   const Value grouped = by_group(x, groups);
@@ -106,7 +106,8 @@ Descs BatchNormGrad::infer(Inputs in) const {
   return descs;
 }
 
-// Mean and variance are for kernels: they are functions of x, and a gradient of this has to go through them.
+// Only kernels read mean and variance: they are functions of x, and a gradient of this expansion must pass through
+// them.
 Values BatchNormGrad::expand(Inputs in) const {
   if (is_half(in[x].dtype())) return in_float32(*this, in);
   const Dims dims = beside_channels(in[x].rank());

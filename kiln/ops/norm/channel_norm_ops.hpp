@@ -4,9 +4,9 @@
 
 namespace kiln::op {
 
-/// Each channel of x [batch, channels, ...] less its mean, divided by its deviation, scaled and shifted: results y and
-/// the channels' mean and variance (over count), in float32 for halves. weight and bias are [channels] or absent.
-/// A gradient is taken of y alone.
+/// Each channel of x [batch, channels, ...] minus its mean, divided by its standard deviation, scaled and shifted. The
+/// results are y and the channels' mean and variance (divided by count), in float32 for halves. weight and bias are
+/// [channels] or absent. Only y has a gradient.
 struct BatchNorm {
   static constexpr std::string_view kName = "batch_norm";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
@@ -17,7 +17,7 @@ struct BatchNorm {
   void vjp(Backward& backward) const;
 };
 
-/// The gradients of x, weight and bias from that of y.
+/// The gradients of x, weight and bias, given that of y.
 struct BatchNormGrad {
   static constexpr std::string_view kName = "batch_norm_grad";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
@@ -27,8 +27,9 @@ struct BatchNormGrad {
   void vjp(Backward& backward) const;  // none: BatchNorm records the expansion where a gradient is wanted
 };
 
-/// Each group of channels of x [batch, channels, ...] less its mean (where `centred`), divided by its deviation, then
-/// scaled and shifted by channel; weight and bias are [channels] or absent. Groups are runs of channels / groups.
+/// Each group of channels of x [batch, channels, ...] minus its mean (where `centred`), divided by its standard
+/// deviation, then scaled and shifted by channel; weight and bias are [channels] or absent. A group is a run of
+/// channels / groups channels.
 struct GroupNorm {
   static constexpr std::string_view kName = "group_norm";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
@@ -41,8 +42,8 @@ struct GroupNorm {
   void vjp(Backward& backward) const;
 };
 
-/// The gradients of x, weight and bias. `grad` has as many elements as x, in the same row-major order under any shape, and may
-/// be of halves where x is float32.
+/// The gradients of x, weight and bias. `grad` has as many elements as x, in the same row-major order under any shape,
+/// and may be a half type where x is float32.
 struct GroupNormGrad {
   static constexpr std::string_view kName = "group_norm_grad";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

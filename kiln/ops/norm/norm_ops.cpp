@@ -36,7 +36,7 @@ void Softmax::vjp(Backward& backward) const {
 
 namespace {
 
-/// The trailing dimensions of a tensor of `rank` that a weight of `weight_rank` covers.
+/// The trailing dimensions of a tensor of rank `rank` that a weight of rank `weight_rank` covers.
 Dims trailing(int rank, int weight_rank) {
   Dims dims;
   for (int i = rank - weight_rank; i < rank; ++i) dims.push_back(i);
@@ -72,7 +72,7 @@ Values LayerNorm::expand(Inputs in) const {
   return {distance * inverse_deviation(distance, dims, in[epsilon]) * in[weight] + in[bias]};
 }
 
-// A row is a group whose channels are its elements.
+// Treats a row as a group whose channels are its elements.
 void LayerNorm::vjp(Backward& backward) const {
   const Value &data = backward.in(x), &scale = backward.in(weight);
   const std::int64_t width = scale.numel(), count = width ? data.numel() / width : 0;

@@ -1,4 +1,4 @@
-// Normalisations that one kernel does in one pass.
+// Normalisations that a single kernel computes in one pass.
 #pragma once
 #include "kiln/ops/traits.hpp"
 

@@ -10,7 +10,7 @@
 namespace kiln {
 namespace {
 
-/// Parameters in the element type of x.
+/// A parameter in the element type of x.
 Value like(const Value& parameter, const Value& x) {
   return parameter.empty() ? parameter : cast(parameter, x.dtype());
 }
@@ -28,7 +28,7 @@ void require_channels(std::string_view name, const Value& x) {
   require<ShapeError>(x.rank() >= 2, name, ": x must be [batch, channels, ...], got ", x.shape());
 }
 
-/// The new share of a running statistic, in its own element type; nothing is recorded.
+/// The updated running statistic, in its own element type; nothing is recorded.
 Value moved(const Value& running, const Value& batch, double momentum) {
   if (running.empty()) return running;
   require<ShapeError>(running.shape() == batch.shape(), "batch_norm: running statistics ", running.shape(),
@@ -79,7 +79,7 @@ Value instance_norm(const Value& x, const Value& weight, const Value& bias, doub
 
 namespace {
 
-/// Over the last `dims` dimensions: each of their elements is a channel, all of them one group.
+/// Normalises over the last `dims` dimensions: each of their elements is a channel, and all of them are one group.
 Value norm_of_rows(std::string_view name, const Value& x, int dims, const Value& weight, double epsilon, bool centred) {
   op::require_float(name, x);
   require<ArgumentError>(1 <= dims && dims <= x.rank(), name, ": ", dims, " dimensions are not among those of ",

@@ -1,5 +1,5 @@
-// Operations that run one after the other on a few rows at a time, so that what one leaves the next finds in the cache.
-// Only the planner makes these.
+// Operations that run one after the other on a few rows at a time, so that each finds the previous result in the cache.
+// Only the planner creates these.
 #pragma once
 #include <memory>
 
@@ -14,7 +14,7 @@ struct Blocked {
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   std::shared_ptr<const Sequence> sequence;
   Descs infer(Inputs in) const;
-  /// The operations on whole tensors.
+  /// Runs the operations on whole tensors.
   Values expand(Inputs in) const;
   void vjp(Backward& backward) const;
 };

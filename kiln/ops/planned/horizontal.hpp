@@ -1,5 +1,5 @@
-// Small operations of which none needs another's result, as one call: what an optimizer does to each of many parameters.
-// Only the planner makes these.
+// Small independent operations as one call, such as an optimizer's update of each of many parameters. Only the planner
+// creates these.
 #pragma once
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace kiln::op {
 
 struct Parts;  // sequence.hpp, which knows all ops
 
-/// The operands of the parts, one part after the other; the results likewise.
+/// The operands of the parts, one part after the other; the results are in the same order.
 struct Horizontal {
   static constexpr std::string_view kName = "horizontal";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

@@ -7,19 +7,20 @@
 namespace kiln::op {
 namespace {
 
-/// Where a row begins in a shape of all elements.
+/// Returns the dimension at which a row begins in `all`, the shape of all elements; nothing where rows of `form` do not
+/// fit it.
 std::optional<int> split(const Shape& all, const RowForm& form) {
   int kept = all.size();
   for (std::int64_t length = 1; kept > 0 && length < form.length;) length *= all[--kept];
   return form_of(all, kept) == form ? std::optional(kept) : std::nullopt;
 }
 
-/// Does an operand broadcast along a row of a shape?
+/// Whether an operand broadcasts along a row of a shape.
 bool is_ones(const Shape& operand, const Shape& all, int kept) {
   const int own = std::min(all.size() - kept, operand.size());
   return std::all_of(operand.end() - own, operand.end(), [](std::int64_t size) { return size == 1; });
 }
-/// Or does it change along all of it, as the shape does?
+/// Whether an operand broadcasts along a row, or has all elements of it.
 bool spreads(const Shape& operand, const Shape& all, int kept) {
   const int own = all.size() - kept;
   return is_ones(operand, all, kept) ||
@@ -40,7 +41,7 @@ bool program_goes_through(const Op& op, std::span<const RowOperand> in, const De
   return kept && std::ranges::all_of(in, [&](const RowOperand& operand) {
            if (!operand.desc) return true;
            const Shape& own = operand.desc->shape;
-           // What the sequence has made has a number for each row, or for each element, and is seen so.
+           // A result of the sequence has one number for each row, or one for each element, whatever its shape.
            return operand.made
                       ? numel(own) == numel(computed) || (numel(own) == form.rows && is_ones(own, computed, *kept))
                       : spreads(own, computed, *kept);

@@ -11,8 +11,8 @@
 namespace kiln {
 namespace {
 
-// A label is a letter, by its place in the alphabet (capitals first), or a dimension of "...", which follow the letters
-// so that the last one of every operand is the same.
+// A label is a letter, as its index in the alphabet (capitals first), or a dimension of "...". The latter follow the
+// letters and are aligned so that the last one is the same in every operand.
 using Labels = std::vector<int>;
 constexpr int kLetters = 52, kLabels = kLetters + kMaxRank;
 
@@ -30,7 +30,7 @@ class Parser {
  public:
   explicit Parser(std::string_view expression) : expression_(expression) {}
 
-  /// The text of one operand or of the result; `ellipsis` is the number of dimensions that "..." stands for.
+  /// Parses the text of one operand or of the result; `ellipsis` is the number of dimensions that "..." stands for.
   Labels labels(std::string_view text, int ellipsis) const {
     Labels labels;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -78,7 +78,7 @@ std::vector<std::string_view> split(std::string_view text) {
   }
 }
 
-/// Reads x in the order of `labels`, which are all of its own.
+/// Permutes x into the order of `labels`, which must be all labels of x.
 Value ordered(const Term& x, const Labels& labels) {
   Dims dims;
   for (const int label : labels) dims.push_back(std::find(x.labels.begin(), x.labels.end(), label) - x.labels.begin());
@@ -96,7 +96,7 @@ Term sum_out(const Term& x, const Labels& kept) {
   return result;
 }
 
-/// Labels that occur twice in x take its diagonal, and occur once.
+/// Replaces dimensions whose label occurs twice in x by their diagonal.
 Term diagonals(std::string_view expression, std::size_t number, Term x) {
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
     const auto again = std::find(x.labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, x.labels.end(), x.labels[i]);
@@ -121,7 +121,7 @@ Term diagonals(std::string_view expression, std::size_t number, Term x) {
 
 using Sizes = std::array<std::int64_t, kLabels>;
 
-/// The size of each label; a size of 1 gives way to another.
+/// The size of each label; a size of 1 broadcasts to another size.
 Sizes sizes_of(std::string_view expression, const std::vector<Term>& terms) {
   Sizes sizes;
   sizes.fill(1);
@@ -154,7 +154,7 @@ double volume(const Labels& labels, const Sizes& sizes) {
   return volume;
 }
 
-/// How the labels of two terms fall, where those in `kept` remain.
+/// The labels of two terms by their role, where those in `kept` remain.
 struct Pairing {
   Labels both, summed, left, right;
   Pairing(const Term& a, const Term& b, const Labels& kept) {
@@ -183,7 +183,7 @@ Term contract(const Term& a, const Term& b, const Labels& kept, const Sizes& siz
   const Labels result = by.result();
   const Shape shape = shape_of(result, sizes);
   if (by.summed.empty() || (by.left.empty() && by.right.empty())) {
-    // Nothing for a matrix product to do: elements are multiplied, and perhaps summed.
+    // No matrix product is needed: elements are multiplied, and perhaps summed.
     const Labels order = Pairing::joined(by.both, by.left);
     Shape left = shape_of(order, sizes), right = shape_of(by.both, sizes);
     for (std::size_t i = 0; i < by.right.size(); ++i) left.push_back(1);
@@ -251,7 +251,7 @@ Value einsum(std::string_view expression, Inputs operands) {
   const Sizes sizes = sizes_of(expression, terms);
   for (Term& term : terms) term = without_broadcast(term, sizes);
 
-  // What the result or a term other than `a` and `b` still needs.
+  // The labels that the result or a term other than `a` and `b` still needs.
   const auto needed = [&](std::size_t a, std::size_t b) {
     Labels kept = result;
     for (std::size_t i = 0; i < terms.size(); ++i)

@@ -15,15 +15,15 @@ Value linear(const Value& x, const Value& weight, const Value& bias) {
                          " is not the layer's input size, ", in);
   require_of<ShapeError>({&bias}, bias.empty() || bias.shape() == Shape{out}, "linear: the bias ",
                          bias.empty() ? Shape{} : bias.shape(), " does not fit the weight ", weight.shape());
-  // All leading dimensions become one: a single product, forward and backward.
+  // All leading dimensions are merged, so that forward and backward are a single product each.
   Shape shape = x.shape();
   shape.pop_back();
   const Value rows = x.rank() == 2 ? x : reshape(x, {numel(shape), in});
   shape.push_back(out);
-  // The bias comes last, so that what follows may join it.
+  // The bias is added last, so that it can be fused with the operations after it.
   const Value y = reshape(matmul(rows, transpose(weight)), shape);
   if (!bias) return y;
-  // Under Autocast the product comes in half precision, and is to stay so.
+  // Under Autocast the product has half precision, and the sum keeps it.
   return y + (autocast_dtype() == DType::F32 ? bias : cast(bias, y.dtype()));
 }
 

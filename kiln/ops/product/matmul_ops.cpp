@@ -15,8 +15,8 @@ namespace kiln {
 namespace op {
 namespace {
 
-// x^T g, the gradient of a right operand. Where that is a transposed view, as the weights of a layer are, it is made as
-// (g^T x)^T: undoing the view then leaves a gradient that lies in memory as the weight does.
+// x^T g, the gradient of a right operand. If that operand is a transposed view, like the weight of a layer, it is
+// computed as (g^T x)^T: undoing the view then leaves a gradient with the memory layout of the weight.
 Value right_gradient(const Value& x, const Value& g, bool transposed) {
   return transposed ? transpose(matmul(transpose(g), x)) : matmul(transpose(x), g);
 }
@@ -44,7 +44,7 @@ void Matmul::vjp(Backward& backward) const {
   backward.to(1, [&] {
     const Value& a = backward.in(0);
     const bool transposed = backward.made_by(1, Permute::kName);
-    // One long product where a batch shares its right operand, rather than a sum over the batch's products.
+    // Where a batch shares its right operand, one long product replaces a sum over the batch's products.
     if (backward.in_desc(1).shape.size() == 2 && a.rank() > 2)
       return right_gradient(flatten(a, 0, -2), flatten(g, 0, -2), transposed);
     return right_gradient(a, g, transposed);
@@ -63,7 +63,7 @@ void require_byte(std::string_view name, const Value& x) {
                       x);
 }
 
-/// A zero point: absent, or of x's type and broadcasting to `shape`.
+/// Checks a zero point: it is absent, or has x's type and broadcasts to `shape`.
 void require_zero(std::string_view name, Inputs in, std::size_t slot, const Value& x, const Shape& shape) {
   if (in.size() <= slot || in[slot].empty()) return;
   const Value& zero = in[slot];
@@ -73,7 +73,7 @@ void require_zero(std::string_view name, Inputs in, std::size_t slot, const Valu
                       ": a zero point of shape ", zero.shape(), " does not fit ", x.shape(), ", which takes ", shape);
 }
 
-/// x less its zero point, which is exact.
+/// x minus its zero point, which is exact.
 Value steps(const Value& x, Inputs in, std::size_t zero, DType dtype) {
   const Value wide = cast(x, dtype);
   return in.size() > zero && in[zero] ? wide - cast(in[zero], dtype) : wide;
@@ -101,8 +101,8 @@ Descs MatmulInteger::infer(Inputs in) const {
   return one(shape, DType::I32);
 }
 
-// Products of float32 are several times as fast as those of int32, and exact as long as sums stay below 2^24: sums that
-// are too long for that are cut.
+// Products of float32 are several times as fast as those of int32, and exact as long as sums stay below 2^24: longer
+// sums are split.
 Values MatmulInteger::expand(Inputs in) const {
   constexpr std::int64_t kFarthest = 255, kAtOnce = (std::int64_t{1} << 24) / (kFarthest * kFarthest), kMostParts = 16;
   const std::int64_t depth = in[a].dim(-1);
@@ -135,7 +135,7 @@ Value matmul(const Value& a, const Value& b) {
   op::require_tensor("matmul", a);
   op::require_tensor("matmul", b);
   DType dtype = promote(a.dtype(), b.dtype());
-  if (dtype == DType::F32) dtype = autocast_dtype();  // straight there, not by way of float32
+  if (dtype == DType::F32) dtype = autocast_dtype();  // cast directly to `dtype`, not through float32
   require<DTypeError>(dtype != DType::Bool, "matmul: takes no ", a, " x ", b);
   return emit(op::Matmul{}, {cast(a, dtype), cast(b, dtype)});
 }

@@ -23,7 +23,7 @@ void require_at_least(std::string_view op, const Value& x, int rank) {
                       rank == 1 ? " dimension, got " : " dimensions, got ", x);
 }
 
-/// Products of integers and of halves may have no room in their type where their sum has some.
+/// Sums products in a wider type: products of integers and of halves may overflow their type where the sum does not.
 Value sum_of_products(const Value& x, const Value& y, const std::optional<Dims>& dims) {
   const auto add_up = [&](const Value& products) { return dims ? sum(products, *dims) : sum(products); };
   if (!is_float(x.dtype()) && !is_float(y.dtype())) return add_up(with_room(x) * with_room(y));
@@ -142,7 +142,7 @@ Value multi_dot(Inputs factors) {
     require<ShapeError>(i == 0 || matrices[i - 1].dim(1) == matrices[i].dim(0), "multi_dot: factor ", i, " is ",
                         matrices[i].shape(), " after ", i == 0 ? Shape{} : matrices[i - 1].shape());
   }
-  // The classic table: the fewest multiplications for the factors first to last, and where to split them.
+  // The classic dynamic programme: the fewest multiplications for the factors first to last, and where to split them.
   const auto size = [&](std::size_t i) {
     return static_cast<double>(i == 0 ? matrices[0].dim(0) : matrices[i - 1].dim(1));
   };
@@ -233,7 +233,7 @@ Value kron(const Value& a, const Value& b) {
     merged.push_back(multiply_sizes("kron", size(a), size(b)));
   }
   Value x = reshape(a, spread_a), y = reshape(b, spread_b);
-  // Rows of the result in one piece each: what is repeated in them is small beside the result.
+  // Each row of the result is one contiguous run: the repeated operands are small beside the result.
   if (rank > 1) {
     spread_a.back() = spread_b.back();
     spread_b[2 * rank - 2] = spread_a[2 * rank - 2];

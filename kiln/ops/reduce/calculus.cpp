@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-/// All elements along `dim` but the last, and all but the first.
+/// All elements along `dim` except the last, and all except the first.
 struct Neighbours {
   Value before, after;
   Neighbours(const Value& x, int dim)
@@ -23,14 +23,14 @@ Value slice_of(const Value& part, const Value& x, int dim) {
   return full(shape, part.scalar(), x.device(), promote_scalar(x.dtype(), part.scalar().kind()));
 }
 
-/// The areas between neighbours along `dim`, for points `width` apart.
+/// The areas between neighbours along `dim`, for points at distance `width`.
 Value areas(std::string_view op, const Value& y, const Value& width, int dim) {
   require<ShapeError>(y.dim(dim) > 0, op, ": ", y, " has no points along dimension ", dim);
   const Neighbours points(as_float(y), dim);
   return (points.before * 0.5 + points.after * 0.5) * width;
 }
 
-/// How far apart the points are, to be multiplied with areas along `dim`.
+/// The distances of the points, in a shape that multiplies areas along `dim`.
 Value widths(std::string_view op, const Value& y, const Value& x, int dim) {
   const bool list = x.rank() == 1 && x.dim(0) == y.dim(dim);
   require<ShapeError>(list || x.shape() == y.shape(), op, ": places ", x, " are neither a list of ", y.dim(dim),
@@ -40,7 +40,7 @@ Value widths(std::string_view op, const Value& y, const Value& x, int dim) {
   return diff(with_room(list ? reshape(x, along) : x), 1, dim);
 }
 
-/// gradient() of values whose neighbours lie the elements of `gaps` (all 1: empty) apart.
+/// gradient() for values whose neighbours are `gaps` apart (empty: all distances are 1).
 Value slope_along(const Value& any, const Value& gaps, int dim, int edge_order) {
   const Value y = as_float(any);
   const std::int64_t count = y.dim(dim);
@@ -53,9 +53,9 @@ Value slope_along(const Value& any, const Value& gaps, int dim, int edge_order) 
   const Neighbours sides(steps, dim);
   Value inner, first = narrow(steps, dim, 0, 1), last = narrow(steps, dim, count - 2, 1);
   if (count > 2) {
-    // The slope of the parabola through three points: the slopes at either side, each weighted by the other's width.
+    // The slope of the parabola through three points: the slopes on either side, each weighted by the other's width.
     const Value half = 0.5;
-    Value share = half, begin = half, end = half;  // of the slope behind; of an end's own gap in it and its neighbour
+    Value share = half, begin = half, end = half;  // weights: of the slope after; of an end's own gap
     if (gaps) {
       const Neighbours widths(gaps, dim);
       share = widths.before / (widths.before + widths.after);
@@ -105,7 +105,7 @@ Value trapezoid(const Value& y, double spacing, Dim dim) {
   dim = wrap_dim("trapezoid", dim, y.rank());
   const std::int64_t points = y.dim(dim);
   if (points < 2 || !is_float(y.dtype())) return sum(areas("trapezoid", y, spacing, dim), {dim});
-  // All points but the ends belong to two areas.
+  // Every point except the ends belongs to two areas.
   const Value ends = narrow(y, dim, 0, 1) * 0.5 + narrow(y, dim, points - 1, 1) * 0.5;
   return squeeze(sum(narrow(y, dim, 1, points - 2), {dim}, true) + ends, dim) * spacing;
 }

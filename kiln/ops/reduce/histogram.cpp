@@ -10,7 +10,7 @@ namespace {
 
 Value flat(const Value& x) { return reshape(x, {x.numel()}); }
 
-/// What each element counts.
+/// The weight of each element.
 Value weight_of(std::string_view op, const Value& x, const Value& weights) {
   if (weights.empty()) return expand(ones({1}, x.device(), DType::I64), {x.numel()});
   require<ShapeError>(weights.shape() == x.shape(), op, ": weights ", weights.shape(), " must have the shape of ", x);
@@ -61,14 +61,14 @@ Histogram histogram(const Value& x, const Value& edges, const HistogramOptions& 
                       edges);
   const std::int64_t bins = edges.numel() - 1;
   const Value line = flat(x.detach()), weights = weight_of("histogram", x, options.weights);
-  // Of elements with no edge up to them, in each bin, and with all edges up to them.
+  // The weights of elements below all edges, in each bin, and at or above all edges.
   const Value all = add_up(searchsorted(edges.detach(), line, true), weights, bins + 2);
   const Value at_end = eq(line, at(edges.detach(), 0, -1));
   const Value more = options.weights.empty() ? sum(at_end) : sum(where(at_end, weights, 0));
   Value counts = cat(Values{narrow(all, 0, 1, bins - 1), narrow(all, 0, bins, 1) + cast(more, all.dtype())}, 0);
   if (options.density) {
     const Value widths = narrow(edges, 0, 1, bins) - narrow(edges, 0, 0, bins);
-    // A quotient of whole numbers would be float32.
+    // A quotient of integers would be float32.
     if (widths.dtype() == DType::F64) counts = cast(counts, DType::F64);
     counts = counts / sum(counts) / widths;
   }

@@ -26,7 +26,7 @@ Value masked(std::string_view op, const Value& x, const Value& mask, const Scala
   return where(mask, x, full({}, number, x.device(), x.dtype()));
 }
 
-/// How many elements count, of the type of floats that `like` has.
+/// The number of unmasked elements, in `like`'s type as a float.
 Value count(const Value& x, const Value& mask, const Dims& dims, bool keep, const Value& like) {
   return cast(sum(expand(mask, x.shape()), dims, keep), like.dtype());
 }
@@ -41,12 +41,12 @@ Scalar limit(DType dtype, bool greatest) {
   });
 }
 
-/// Of halves, sums and counts are taken in float32; of integers, too.
+/// Sums and counts of halves are computed in float32; integers are too.
 Value widened(const Value& x) { return size_of(as_float(x).dtype()) == 2 ? cast(x, DType::F32) : as_float(x); }
 DType answered(const Value& x) { return as_float(x).dtype(); }
 
-/// x for a softmax: where the mask is false so low that nothing is left of it beside others, but finite, so that a line
-/// without any has a gradient.
+/// x for a softmax: where the mask is false, a number so low that its share beside others is 0, but finite, so that a
+/// line without any unmasked element has a gradient.
 Value lowered(std::string_view op, const Value& x, const Value& mask) {
   const double lowest = x.dtype() == DType::F64   ? std::numeric_limits<double>::lowest()
                         : x.dtype() == DType::F16 ? -65504.0
@@ -85,7 +85,7 @@ Value masked_std(const Value& x, const Value& mask, const Dims& dims, int correc
               answered(x));
 }
 Value masked_norm(const Value& x, const Value& mask, double p, const Dims& dims, bool keep) {
-  const bool smallest = p < 0;  // to which an element of 0 would be all
+  const bool smallest = p < 0;  // an element of 0 would determine the result alone
   return vector_norm(masked("masked_norm", as_float(x), mask, smallest ? kInfinity : 0.0), p, dims, keep);
 }
 Value masked_logsumexp(const Value& x, const Value& mask, const Dims& dims, bool keep) {
@@ -93,7 +93,7 @@ Value masked_logsumexp(const Value& x, const Value& mask, const Dims& dims, bool
 }
 Value masked_median(const Value& x, const Value& mask, Dim dim, bool keep) {
   const Value inside = masked("masked_median", as_float(x), mask, kNan);
-  // A NaN that counts is the result, one that the mask hides is none of the elements.
+  // An unmasked NaN is the result; a masked NaN is left out.
   const Value spoilt = any(logical_and(is_nan(as_float(x)), mask), {dim}, keep);
   return where(spoilt, kNan, nanmedian(inside, dim, keep).values);
 }

@@ -54,7 +54,7 @@ ValueWithIndices mode(const Value& x, Dim dim, bool keep) {
   const std::int64_t length = x.dim(dim);
   require<ShapeError>(length > 0, "mode: ", x, " has no elements along dimension ", dim);
   const auto [values, indices] = sort(x.detach(), dim);
-  // How long the run of equal elements is that ends at each place of the sorted line.
+  // The length of the run of equal elements that ends at each position of the sorted line.
   Shape along = Shape::filled(x.rank(), 1);
   along[dim] = length;
   const Value place = reshape(arange(0, length, 1, x.device()), along);

@@ -10,7 +10,7 @@ namespace kiln {
 namespace op {
 namespace {
 
-/// The adjoint of choosing elements along `dim`: gradients go back to where the elements came from.
+/// The adjoint of choosing elements along `dim`: gradients go to the positions from which the elements came.
 void put_back(Backward& backward, int dim, int values, int indices) {
   backward.to(0, [&] {
     const Desc& x = backward.in_desc(0);

@@ -1,10 +1,10 @@
-// Ops that order elements. The order is total: NaN counts as larger than any number, -0 equals 0.
+// Ops that order elements. The order is total: NaN is larger than any number, -0 equals 0.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
 namespace kiln::op {
 
-/// The elements along `dim` in ascending or descending order, and where (int64) each of them stood; equal ones keep
+/// The elements along `dim` in ascending or descending order, and the index (int64) of each in x; equal elements keep
 /// their order.
 struct Sort {
   static constexpr std::string_view kName = "sort";
@@ -17,7 +17,7 @@ struct Sort {
   void vjp(Backward& backward) const;
 };
 
-/// The first k along `dim` of what Sort gives, in descending order for the largest.
+/// The first k elements along `dim` of the result of Sort, in descending order for the largest.
 struct TopK {
   static constexpr std::string_view kName = "topk";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
@@ -30,8 +30,9 @@ struct TopK {
   void vjp(Backward& backward) const;
 };
 
-/// For each of `values` [..., m] how many elements (int64) of `sorted`, ascending, come before it; those that equal it
-/// are counted if `right`. `sorted` is one line [n] for all, or a line for each of theirs: [..., n].
+/// For each of `values` [..., m] the number (int64) of elements of `sorted`, ascending, that come before it; with
+/// `right`, elements that equal it count too. `sorted` is one line [n] for all values, or a line for each line of them:
+/// [..., n].
 struct SearchSorted {
   static constexpr std::string_view kName = "searchsorted";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};

@@ -1,10 +1,10 @@
-// Functions along a dimension take tensors of rank 0 as well: as a line of one element, whose dimension is 0 or -1.
+// Functions along a dimension also take tensors of rank 0, as a line of one element, whose dimension is 0 or -1.
 #pragma once
 #include "kiln/ops/reduce/with_indices.hpp"
 
 namespace kiln {
 
-/// Is x a tensor of rank 0? Throws IndexError where it is, and has no dimension `dim` even so.
+/// Whether x is a tensor of rank 0. Throws IndexError where it is, but `dim` is neither 0 nor -1.
 inline bool is_point(std::string_view op, const Value& x, std::int64_t dim) {
   if (!x.node() || x.rank() > 0) return false;
   if (dim != 0 && dim != -1) wrap_dim(op, dim, 0);

@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-/// How many elements of each line are not NaN, int64; `dim` is kept.
+/// The number of elements of each line that are not NaN, int64; `dim` is kept.
 Value count_present(const Value& x, int dim) {
   if (is_float(x.dtype())) return sum(logical_not(is_nan(x)), {dim}, true);
   Shape shape = x.shape();
@@ -34,11 +34,11 @@ Value between_places(const Value& sorted, int dim, const Value& place, Between b
   }
   const Value low = elements(floor(place)), high = elements(ceil(place));
   const Value share = between == Between::Midpoint ? Value(0.5) : cast(place - floor(place), sorted.dtype());
-  // Between two infinities there is no distance to take a share of.
+  // Between two equal infinities no fraction of the distance can be computed.
   return where(eq(low, high), low, low + (high - low) * share);
 }
 
-/// [qs, ...]: the quantiles of each line, where `dim` has been if `keep`.
+/// [qs, ...]: the quantiles of each line; if `keep`, at the position of `dim`.
 Value quantiles(std::string_view op, const Value& any, std::span<const double> qs, int dim, Between between, bool keep,
                 bool without_nan) {
   for (const double q : qs) require<ArgumentError>(q >= 0 && q <= 1, op, ": ", q, " is not between 0 and 1");
@@ -49,7 +49,7 @@ Value quantiles(std::string_view op, const Value& any, std::span<const double> q
   const Value sorted = sort(x, dim).values, count = count_present(x.detach(), dim);
   const auto several = static_cast<std::int64_t>(qs.size());
 
-  // Places along `dim`, one for each q.
+  // The quantiles as positions along `dim`, one for each q.
   Shape along = Shape::filled(x.rank(), 1);
   along[dim] = several;
   const Value shares = from_data(TensorData::of<double>(along, qs), x.device());
@@ -71,7 +71,7 @@ ValueWithIndices middle(std::string_view op, const Value& x, int dim, bool keep,
   if (is_point(op, x, dim)) return middle(op, line_of(x), 0, false, without_nan);
   dim = require_line(op, x, dim);
   const Value count = count_present(x.detach(), dim);
-  // NaNs come last, so that the first of them stands at place `count`.
+  // NaNs come last, so that the first of them is at position `count`.
   const Value lower = maximum(floor_divide(count - 1, 2), 0);
   const Value place = without_nan ? lower : where(lt(count, x.dim(dim)), count, lower);
   const Value index = gather(argsort(x.detach(), dim), dim, place), value = gather(x, dim, index);

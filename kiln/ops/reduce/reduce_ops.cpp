@@ -30,7 +30,7 @@ std::string_view name(ArgFn fn) { return fn == ArgFn::ArgMax ? "argmax" : "argmi
 
 namespace {
 
-/// The type that a tensor of `dtype` is brought to before it is reduced.
+/// The type to which a tensor of `dtype` is cast before it is reduced.
 DType reduced_in(ReduceFn fn, DType dtype) {
   switch (fn) {
     case ReduceFn::Mean: return is_float(dtype) ? dtype : DType::F32;
@@ -46,7 +46,7 @@ DType reduced_to(ReduceFn fn, DType dtype) {
   return widens ? DType::I64 : dtype;
 }
 
-/// As a double: the sizes of an empty tensor may multiply to anything.
+/// A double, as the sizes of an empty tensor may multiply to any number.
 double count(const Shape& shape, const Dims& dims) {
   double product = 1;
   for (const auto dim : dims) product *= static_cast<double>(shape[static_cast<int>(dim)]);
@@ -85,8 +85,8 @@ Saves Reduce::saves(std::uint32_t) const {
 
 namespace {
 
-/// For each element the product of the others along `dims`: of those before it and those after it, one dimension after
-/// the other. Nothing is divided, so that zeros need no care.
+/// For each element the product of the others along `dims`: the product of those before it and those after it, one
+/// dimension after the other. Nothing is divided, so that zeros need no special case.
 Value product_of_others(const Value& x, const Dims& dims) {
   Value others = ones_like(x), left = x;
   for (const auto along : dims) {
@@ -134,7 +134,7 @@ Descs ArgReduce::infer(Inputs in) const {
 }
 void ArgReduce::vjp(Backward&) const {}
 
-/// Long sums and products lose what halves cannot hold; the others give one of the elements.
+/// Long sums and products may exceed half precision; the other reductions return one of the elements.
 AutocastTo Reduce::autocast_to() const {
   return fn == ReduceFn::Sum || fn == ReduceFn::Mean || fn == ReduceFn::Prod ? AutocastTo::Single : AutocastTo::Same;
 }
@@ -146,7 +146,7 @@ bool Reduce::goes_by_rows(int axis) const {
 
 namespace {
 
-/// Those of a tensor of rank 0 are left out: there is nothing to fold along them.
+/// Wraps and sorts the dimensions. Those of a tensor of rank 0 are dropped: there is nothing to reduce along them.
 Dims wrap_dims(std::string_view op, const Dims& dims, const Value& x) {
   Dims wrapped;
   for (const auto dim : dims) wrapped.push_back(is_point(op, x, dim) ? 0 : wrap_dim(op, dim, x.rank()));

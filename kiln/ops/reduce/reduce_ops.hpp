@@ -1,4 +1,4 @@
-// Ops that fold dimensions. The result keeps them with size 1, so that it broadcasts against the operand.
+// Ops that reduce dimensions. The result keeps them with size 1, so that it broadcasts against the operand.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
@@ -10,8 +10,8 @@ enum class ArgFn : std::uint8_t { ArgMax, ArgMin };
 std::string_view name(ReduceFn fn);  // "sum"
 std::string_view name(ArgFn fn);
 
-/// Over `dims`, ascending. Sum and Prod of integers and booleans are int64. An empty Sum is 0, Prod 1, Any false,
-/// All true, Mean NaN; Max and Min of nothing are errors. NaN wins in Max and Min.
+/// Reduces over `dims`, ascending. Sum and Prod of integers and booleans are int64. An empty Sum is 0, Prod 1, Any
+/// false, All true, Mean NaN; an empty Max or Min is an error. NaN wins in Max and Min.
 struct Reduce {
   static constexpr std::string_view kName = "reduce";
   static constexpr Facts kFacts{Pattern::Reduction, AutocastTo::ByAttributes, Bound::Memory, Rows::ByAttributes,
@@ -25,7 +25,7 @@ struct Reduce {
   void vjp(Backward& backward) const;
 };
 
-/// The index (int64) of the first largest or smallest element along `dim`; a NaN counts as the most extreme.
+/// The index (int64) of the first largest or smallest element along `dim`; a NaN is more extreme than any number.
 struct ArgReduce {
   static constexpr std::string_view kName = "arg_reduce";
   static constexpr Facts kFacts{Pattern::Reduction, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

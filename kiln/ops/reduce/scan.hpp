@@ -1,22 +1,22 @@
-// Running folds along a dimension: element i of the result folds elements 0 to i. Their gradients are right beside
-// zeros and ties, and have gradients themselves.
+// Running reductions along a dimension: element i of the result reduces elements 0 to i. Their gradients are exact
+// beside zeros and ties, and have gradients themselves.
 #pragma once
 #include "kiln/ops/reduce/with_indices.hpp"
 
 namespace kiln {
 
-/// What a sum or a product along a dimension runs over.
+/// The elements that a running sum or product covers.
 struct ScanOptions {
-  bool exclusive = false;  // up to, but without, the element itself; the first result is 0 or 1
-  bool reverse = false;    // from the end
+  bool exclusive = false;  // excludes the element itself; the first result is 0 or 1
+  bool reverse = false;    // starts from the end
 };
-/// Of integers and booleans in int64; of floats in double, rounded to their type.
+/// Integers and booleans are computed in int64, floats in double and rounded to their type.
 Value cumsum(const Value& x, Dim dim, const ScanOptions& options = {});
 Value cumprod(const Value& x, Dim dim, const ScanOptions& options = {});
-/// The largest (smallest) element so far and where it was first met, int64. A NaN wins from its place on.
+/// The largest (smallest) element so far and its first index, int64. A NaN wins from its position on.
 ValueWithIndices cummax(const Value& x, Dim dim);
 ValueWithIndices cummin(const Value& x, Dim dim);
-/// log(sum(exp(x))) so far, without overflow.
+/// Running log(sum(exp(x))), without overflow.
 Value logcumsumexp(const Value& x, Dim dim);
 /// y[i] = a[i] * y[i - 1] + b[i] along `dim` (from the end if `reverse`), y being 0 before its first element. Operands
 /// broadcast.

@@ -25,7 +25,7 @@ std::string_view name(ScanFn fn) {
 
 namespace {
 
-/// x moved by one place against the direction of the scan: element i is x[i + 1], and `last` at its end.
+/// x shifted by one position against the direction of the scan: element i is x[i + 1], and the end is `last`.
 Value following(const Value& x, int dim, bool reverse, double last) {
   const std::int64_t length = x.dim(dim);
   if (length == 0) return x;
@@ -66,8 +66,8 @@ void Scan::vjp(Backward& backward) const {
     switch (fn) {
       case ScanFn::Sum: return cumsum(g, dim, {.exclusive = exclusive, .reverse = !reverse});
       case ScanFn::Prod: {
-        // Of element i: the product of those before it, times the sum over the results j >= i of g[j] and the product
-        // of those between. Nothing is divided, so that zeros need no care.
+        // The gradient of element i: the product of the elements before it, times the sum over the results j >= i of
+        // g[j] and the product of the elements between. Nothing is divided, so that zeros need no special case.
         const Value& x = backward.in(0);
         const Value before = cumprod(x, dim, {.exclusive = true, .reverse = reverse});
         const Value own = exclusive ? following(g, dim, reverse, 0) : g;
@@ -79,8 +79,8 @@ void Scan::vjp(Backward& backward) const {
         return scatter_add(zeros(x.shape, backward.device(), x.dtype), dim, backward.out(indices), g);
       }
       case ScanFn::LogSumExp: {
-        // The sum over j >= i of g[j] exp(x[i] - y[j]), as exp(x[i] - y[i]) times a sum of g[j] exp(y[i] - y[j]), no
-        // exponent of which is positive. Before the first finite element there is nothing to share.
+        // The sum over j >= i of g[j] exp(x[i] - y[j]), as exp(x[i] - y[i]) times a sum of g[j] exp(y[i] - y[j]), where
+        // no exponent is positive. Before the first finite element the gradient is 0.
         constexpr double infinity = std::numeric_limits<double>::infinity();
         const Value &x = backward.in(0), y = backward.out(values);
         const Value nothing = eq(y, -infinity);

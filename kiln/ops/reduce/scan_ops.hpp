@@ -1,4 +1,4 @@
-// Ops that run along a dimension: each element of the result folds those that came before it.
+// Ops that run along a dimension: each element of the result reduces the elements up to its position.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
@@ -8,9 +8,10 @@ enum class ScanFn : std::uint8_t { Sum, Prod, Max, Min, LogSumExp };
 
 std::string_view name(ScanFn fn);  // "cumsum"
 
-/// The fold of all elements along `dim` up to each place: including that place, or up to it if `exclusive` (Sum and
-/// Prod alone; the first is then 0 or 1); counted from the end if `reverse`. Sum and Prod of integers and booleans are
-/// int64. Max and Min have a second result: the indices (int64) of the first extreme met; a NaN wins from its place on.
+/// The reduction of all elements along `dim` up to each position: including it, or excluding it if `exclusive` (only
+/// Sum and Prod; the first result is then 0 or 1); counted from the end if `reverse`. Sum and Prod of integers and
+/// booleans are int64. Max and Min have a second result: the indices (int64) of the first extreme so far; a NaN wins
+/// from its position on.
 struct Scan {
   static constexpr std::string_view kName = "scan";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Single, Bound::Memory, Rows::None, MayFail::Never};
@@ -24,8 +25,8 @@ struct Scan {
 };
 
 /// y[i] = a[i] * y[i - 1] + b[i] along `dim`, from the end if `reverse`; y is 0 before its first element. a and b are
-/// floats of one shape. Its gradient is the same recurrence in the other direction, and so are those of products and
-/// of logcumsumexp.
+/// floats of one shape. Its gradient is the same recurrence in the other direction; the gradients of cumprod and
+/// logcumsumexp use it too.
 struct Recurrence {
   static constexpr std::string_view kName = "linear_recurrence";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

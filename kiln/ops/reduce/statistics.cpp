@@ -13,22 +13,23 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// The elements that count, with `instead` in place of NaN, and how many there are along `dims`, which are kept.
+/// The elements that are not NaN, with `instead` in place of NaN, and their number along `dims`, which are kept.
 struct Present {
   Value missing, elements, count;
   Present(const Value& x, const Dims& dims, double instead)
       : missing(is_nan(x)), elements(where(missing, instead, x)), count(sum(logical_not(missing), dims, true)) {}
 
-  /// The sum of `terms`, which are 0 where an element is missing, divided by the number of the others less `correction`.
+  /// The sum of `terms`, which are 0 where an element is missing, divided by the number of present elements minus
+  /// `correction`.
   Value mean_of(const Value& terms, const Dims& dims, int correction = 0) const {
     return sum(terms, dims, true) / maximum(count - correction, 0);
   }
 };
 
-/// Sums of halves and counts may be beyond float16.
+/// Whether sums of this type, and counts, may exceed float16.
 bool is_narrow(DType dtype) { return is_float(dtype) && size_of(dtype) == 2; }
 
-/// Drops the dimensions that were kept.
+/// Drops `dims`, which a reduction kept with size 1.
 Value without(const Value& kept, const Dims& dims) {
   Shape shape;
   std::uint32_t dropped = 0;
@@ -39,7 +40,7 @@ Value without(const Value& kept, const Dims& dims) {
   return reshape(kept, shape);
 }
 
-/// The mean of squared distances to the mean, of the elements that count.
+/// The mean of squared distances to the mean, over the elements that are not NaN.
 Value nan_variance(const Value& x, const Dims& dims, int correction) {
   const Present present(x, dims, 0);
   const Value distance = present.elements - present.mean_of(present.elements, dims);
@@ -90,7 +91,7 @@ Value max_abs(const Value& x, const Dims& dims, bool keep) { return max(abs(x), 
 Value logsumexp(const Value& x, const Dims& dims, bool keep) {
   const Value values = as_float(x);
   if (x.numel() == 0) return log(sum(values, dims, keep));
-  // The result does not depend on the shift, and so neither does the gradient.
+  // The result does not depend on the shift, nor does the gradient.
   const Value most = max(values, dims, true).detach(), shift = where(is_finite(most), most, 0.0);
   const Value total = sum(exp(values - shift), dims, true), none = eq(total, 0);
   const Value result = where(none, -kInfinity, log(where(none, 1.0, total))) + shift;
@@ -156,7 +157,7 @@ Value cov(const Value& x, const CovOptions& options) {
                                    : in_type(weights) * in_type(frequencies);
   const Value total = sum(share);
   const Value centered = data - sum(data * share, {1}, true) / total;
-  // What is taken off the count is in units of an observation of average weight.
+  // `correction` is in units of an observation of average weight.
   const Value unit = weights ? sum(share * in_type(weights)) / total : Value(1.0);
   return matmul(centered * share, transpose(centered)) / maximum(total - unit * correction, 0);
 }

@@ -17,7 +17,7 @@ auto comparable(T x) {
   else return static_cast<float>(x);
 }
 
-/// Is each element another than the one before it?
+/// Whether each element differs from the one before it.
 Value begins_run(const Value& line) {
   const std::int64_t length = line.dim(0);
   const Value before = narrow(line, 0, 0, length - 1), after = narrow(line, 0, 1, length - 1);
@@ -26,14 +26,15 @@ Value begins_run(const Value& line) {
   return cat(Values{full({1}, true, line.device(), DType::Bool), differs}, 0);
 }
 
-/// `inverse` has the run of each element of the line.
+/// Finds the runs of equal elements in a line; `inverse` is the run of each element.
 Distinct runs(const Value& line) {
   const std::int64_t length = line.dim(0);
   if (length == 0) {
     const Value none = zeros({0}, line.device(), DType::I64);
     return {line, none, none};
   }
-  // What waits comes first: that computes what is there by then, and who asks for the values alone needs no more.
+  // mask_select waits and comes first: it also runs the work pending by then, and callers that read only the values
+  // need no more.
   const Value begins = begins_run(line.detach()), values = mask_select(line, begins), first = flat_nonzero(begins);
   const Value ends =
       cat(Values{narrow(first, 0, 1, first.dim(0) - 1), full({1}, length, line.device(), DType::I64)}, 0);
@@ -53,7 +54,7 @@ Distinct distinct_slices(std::string_view op, const Value& x, int dim, bool sort
   visit_dtype(data.dtype(), [&]<class T>(TypeTag<T>) {
     const auto elements = data.as<T>();
     const auto slice = [&](std::int64_t i) { return elements.subspan(static_cast<std::size_t>(i) * width, width); };
-    /// Negative, 0 or positive; NaN is larger than any number.
+    /// Returns -1, 0 or 1; NaN is larger than any number.
     const auto compare = [&](std::int64_t a, std::int64_t b) {
       for (std::size_t k = 0; k < width; ++k) {
         const auto left = comparable(slice(a)[k]), right = comparable(slice(b)[k]);
@@ -65,7 +66,7 @@ Distinct distinct_slices(std::string_view op, const Value& x, int dim, bool sort
     if (sorted)
       std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
         const int order_of_values = compare(a, b);
-        return order_of_values ? order_of_values < 0 : a < b;  // of equals the first comes first
+        return order_of_values ? order_of_values < 0 : a < b;  // of equal slices the first comes first
       });
     for (std::size_t i = 0; i < count; ++i) {
       if (i == 0 || compare(order[i - 1], order[i]) != 0) {

@@ -1,4 +1,4 @@
-// Elements and where they came from: what ordering functions answer.
+// Elements and their original indices: the result of ordering functions.
 #pragma once
 #include "kiln/ops/functions.hpp"
 

@@ -1,4 +1,4 @@
-// Who asks a device for something, so that errors which are found later are told to the one whose they are.
+// The thread that asks a device for work, so that errors found later are reported to that thread.
 #pragma once
 #include <atomic>
 
@@ -6,12 +6,12 @@
 
 namespace kiln {
 
-/// A thread, while it lives and after.
+/// Identifies a thread; it may outlive the thread.
 class Asker final : public RefCounted {
  public:
-  /// Of this thread, or what the innermost AskedBy says: null where nobody is to be told.
+  /// Returns this thread's, or that of the innermost AskedBy: null where no thread is to get errors.
   static Ref<Asker> current();
-  /// Has the thread ended?
+  /// Whether the thread has ended.
   bool is_gone() const { return gone_.load(std::memory_order_acquire); }
 
  private:
@@ -19,8 +19,8 @@ class Asker final : public RefCounted {
   std::atomic<bool> gone_{false};
 };
 
-/// While it lives, what this thread asks for counts as asked for by another, whose operations it runs; null: by nobody, for
-/// what is computed once more to compare.
+/// While this object lives, requests of this thread are attributed to another thread, whose operations it runs; null
+/// attributes them to no thread, for computations that are repeated to compare results.
 class AskedBy {
  public:
   explicit AskedBy(Ref<Asker> asker);

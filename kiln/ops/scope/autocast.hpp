@@ -4,17 +4,17 @@
 
 namespace kiln {
 
-/// While it lives, on this thread: `const Autocast half(DType::BF16);`
-///   matrix products, convolutions and attention take float32 operands as `dtype`, and answer in it;
+/// While this object lives, on this thread: `const Autocast half(DType::BF16);`
+///   matrix products, convolutions and attention take float32 operands as `dtype`, and return it;
 ///   sums, means, products, softmax, layer_norm, scans and losses take half operands as float32;
-///   everything else computes in what its operands promote to.
-/// So parameters stay float32, and so do their gradients. Scopes nest; Autocast(DType::F32) switches an outer one off.
+///   everything else computes in the type to which its operands promote.
+/// So parameters and their gradients stay float32. Scopes nest; Autocast(DType::F32) switches an outer one off.
 /// Gradients are computed outside of any scope: each op's in the types that the op had. Throws ArgumentError for other
 /// types than bfloat16, float16 and float32.
 ///
-/// It is no decorator of a backend: a backend sees a call when its results' types are settled, so it could save
-/// arithmetic alone. Here results stay in half precision, which halves what is read, written and kept for gradients; and
-/// what a scope does are ordinary casts, which tape, fusion and capture see like any others.
+/// It is not a decorator of a backend: a backend sees a call when the types of its results are settled, so it could
+/// only speed up arithmetic. Here results stay in half precision, which halves what is read, written and kept for
+/// gradients; and a scope adds ordinary casts, which tape, fusion and capture treat like any others.
 class Autocast {
  public:
   explicit Autocast(DType dtype);

@@ -1,4 +1,4 @@
-// A scope whose operations fail where certain values do.
+// A scope whose operations fail if certain values do.
 #pragma once
 #include <cstdint>
 
@@ -6,26 +6,26 @@
 
 namespace kiln {
 
-/// While it lives, what this thread asks for counts as made from `causes` too: where one of them turns out to be wrong,
-/// so is that. For gradients, which often do not read what they are the gradients of. Scopes nest; the values must live
-/// as long.
+/// While this object lives, results of this thread depend on `causes` too: where one of these fails, so do the results.
+/// It is used for gradients, which often do not read the values that they are gradients of. Scopes nest; the values
+/// must live as long.
 class FailsWith {
  public:
   explicit FailsWith(Inputs causes);
-  /// In place of the outer scopes, for who runs what somebody else asked for, or knows those values by others.
+  /// Replaces the outer scopes, for code that runs operations of another thread, or knows the causes by other values.
   struct Anew {};
   FailsWith(Inputs causes, Anew);
   ~FailsWith();
   FailsWith(const FailsWith&) = delete;
   FailsWith& operator=(const FailsWith&) = delete;
 
-  /// Of this thread, or null.
+  /// Returns this thread's innermost scope, or null.
   static const FailsWith* innermost();
-  /// Is there any that names a value? Not all of them need to be made yet, for who runs what is asked for later.
+  /// Whether any scope names a value. A thread that runs deferred work need not have all these values yet.
   static bool any();
   const FailsWith* outer() const { return outer_; }
   Inputs causes() const { return causes_; }
-  /// No other scope of the thread ever has it.
+  /// A number that no other scope of the thread ever has.
   std::uint64_t id() const { return id_; }
 
  private:

@@ -3,7 +3,7 @@
 
 namespace kiln {
 
-/// While it lives, operations on this thread leave no tape: `NoGrad pause; ...`. Scopes nest.
+/// While this object lives, operations on this thread are not recorded: `NoGrad pause; ...`. Scopes nest.
 class NoGrad {
  public:
   explicit NoGrad(bool off = true);
@@ -15,7 +15,7 @@ class NoGrad {
   bool before_;
 };
 
-/// Are operations on this thread recorded?
+/// Whether operations on this thread are recorded.
 bool grad_enabled();
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// The scopes of a thread as the layers below users see them: what emit() asks of them, and what running a function a
+// A thread's scopes as the layers below the user's interface see them: what emit() reads, and what running a function a
 // second time needs.
 #pragma once
 #include <vector>
@@ -15,11 +15,11 @@ namespace op {
 struct Op;
 }
 
-/// The operands as `op` takes them in the thread's Autocast, of which there is one: those given, or others that `held`
-/// holds.
+/// Returns the operands as `op` takes them in the thread's Autocast, which must be active: the given ones, or casts
+/// that `held` owns.
 Inputs autocast(const op::Op& op, Inputs in, Values& held);
 
-/// While it lives, operations on this thread are recorded, whatever the scopes around it say.
+/// While this object lives, operations on this thread are recorded, whatever the scopes around it.
 class WithGrad {
  public:
   WithGrad();
@@ -38,17 +38,17 @@ class Probe {
   ~Probe();
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;
-  /// Would something have been recorded?
+  /// Whether something would have been recorded.
   bool found() const;
 
  private:
   NoGrad pause_;
   bool before_;
 };
-/// emit() tells Probes that it recorded nothing where it would have.
+/// emit() calls this to tell Probes that it did not record an operation that would have been recorded.
 void note_unrecorded();
 
-/// While it lives, errors that this thread raises are about these operands. Scopes nest.
+/// While this object lives, errors that this thread raises are about these operands. Scopes nest.
 class OperandScope {
  public:
   explicit OperandScope(Inputs operands);
@@ -69,7 +69,7 @@ class OperandScope {
   const OperandScope* outer_;
 };
 
-/// require<E>(holds, parts...), an error being about `operands`: for functions that check before they ask for an op.
+/// require<E>(holds, parts...) with an error about `operands`: for functions that check before they emit an op.
 template <class E, class... Parts>
 void require_of(std::initializer_list<const Value*> operands, bool holds, const Parts&... parts) {
   if (holds) [[likely]]
@@ -80,8 +80,9 @@ void require_of(std::initializer_list<const Value*> operands, bool holds, const 
   fail<E>(parts...);
 }
 
-/// While it lives, keys that this thread draws from any device are noted in `keys`, or are taken from there while the
-/// devices' streams stand still. Scopes nest: what is taken from an inner one is not noted in an outer.
+/// While this object lives, keys that this thread takes from any device's stream are stored in `keys` (Note), or are
+/// taken from there while the streams stand still (Repeat). Scopes nest: keys taken in an inner scope are not stored in
+/// an outer one.
 class KeyScope {
  public:
   enum Mode { Note, Repeat };
@@ -89,15 +90,15 @@ class KeyScope {
   ~KeyScope();
   KeyScope(const KeyScope&) = delete;
   KeyScope& operator=(const KeyScope&) = delete;
-  /// Of those to repeat, none is left.
+  /// Whether all keys to repeat have been taken.
   bool used_up() const { return next_ == keys_.size(); }
 
-  /// What Backend::next_key() answers; `draw` asks the device.
+  /// The result of Backend::next_key(); `draw` asks the device.
   template <class F>
   static Key next(F&& draw) {
     return next(innermost(), draw);
   }
-  /// Is this thread running something for a second time?
+  /// Whether this thread runs something for a second time.
   static bool repeats();
 
  private:

@@ -26,7 +26,7 @@ void require_broadcasts(const Value& operand, std::string_view name, const Shape
                       ", which is [batch, heads, queries, keys]");
 }
 
-/// The rules of both ops; returns [batch, heads, queries, keys].
+/// Checks the operands of both ops; returns [batch, heads, queries, keys].
 Shape require_operands(Inputs in, std::int64_t window) {
   const Value &q = in[Attention::q], &k = in[Attention::k], &v = in[Attention::v];
   require_float("attention", q);
@@ -59,7 +59,7 @@ Shape require_operands(Inputs in, std::int64_t window) {
   return scores;
 }
 
-/// Rows of the heads that share a head of k lie one after the other: [batch, kv_heads, rows, n].
+/// Places the rows of heads that share a head of k one after the other: [batch, kv_heads, rows, n].
 Value by_kv_head(const Value& x, const Value& k) {
   const Shape& shape = x.shape();
   return reshape(x, {shape[0], k.dim(1), shape[1] / k.dim(1) * shape[2], shape[3]});
@@ -69,17 +69,17 @@ Value by_kv_head(const Value& x, const Value& k) {
 Value multiply(const Value& x, const Value& y) {
   return reshape(matmul(by_kv_head(x, y), y), {x.dim(0), x.dim(1), x.dim(2), y.dim(3)});
 }
-/// The adjoint in y: x^T g, summed over the heads that share one of y's.
+/// The adjoint in y: x^T g, summed over the heads that share a head of y.
 Value multiply_transposed(const Value& x, const Value& g, const Value& y) {
   return matmul(transpose(by_kv_head(x, y)), by_kv_head(g, y));
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
-// What is hidden from each other counts for nothing, in results and in gradients of any order. A share of 0 times what is
-// no number is no number, so products are taken of what is finite, and what is not is added for whom it is visible.
+// Hidden pairs must affect neither results nor gradients of any order. A weight of 0 times NaN or infinity is NaN, so
+// products are taken of the finite elements, and the others are added only where they are visible.
 
-/// Which keys a query may see: empty for all of them.
+/// Which keys a query may see: empty where it sees all.
 Value visible(const Value& mask, const Value& bias, bool causal, std::int64_t window, std::int64_t queries,
               std::int64_t keys, const Device& device) {
   Value seen = mask;
@@ -92,8 +92,8 @@ Value visible(const Value& mask, const Value& bias, bool causal, std::int64_t wi
 Value finite(const Value& x) { return where(is_finite(x), x, 0.0); }
 Value counted(const Value& flags, const Value& like) { return cast(flags, like.dtype()); }
 
-/// What elements that are not finite come to in a product: `all` of them, of which so many more are infinite `upwards` than
-/// downwards. One that is multiplied by 0, or is NaN, makes it NaN.
+/// The contribution of non-finite elements to a product: there are `all` of them, and `upwards` more are plus infinity
+/// than minus infinity. It is NaN if one of them is NaN or is multiplied by 0.
 Value infinite(const Value& all, const Value& upwards) {
   const Value sum = where(eq(upwards, all), kInfinity, where(eq(upwards, neg(all)), -kInfinity, kNan));
   return where(eq(all, 0), 0.0, sum);
@@ -102,14 +102,14 @@ Value signs(const Value& infinities) {
   return counted(eq(infinities, kInfinity), infinities) - counted(eq(infinities, -kInfinity), infinities);
 }
 
-/// multiply() of weights [batch, heads, queries, keys], which are 0 where nothing is `seen`.
+/// multiply() for weights [batch, heads, queries, keys], which are 0 where `seen` is false.
 Value multiply_seen(const Value& weights, const Value& y, const Value& seen) {
   if (!seen) return multiply(weights, y);
   const Value pairs = counted(expand(seen, weights.shape()), y);
   const Value all = multiply(pairs, counted(logical_not(is_finite(y)), y));
   return multiply(weights, finite(y)) + infinite(all, multiply(sign(weights.detach()), signs(y)));
 }
-/// Likewise of multiply_transposed().
+/// multiply_transposed() for such weights.
 Value multiply_transposed_seen(const Value& weights, const Value& g, const Value& y, const Value& seen) {
   if (!seen) return multiply_transposed(weights, g, y);
   const Value pairs = counted(expand(seen, weights.shape()), g);
@@ -117,15 +117,15 @@ Value multiply_transposed_seen(const Value& weights, const Value& g, const Value
   const Value upwards = multiply_transposed(sign(weights.detach()), signs(g), y);
   return multiply_transposed(weights, finite(g), y) + infinite(all, upwards);
 }
-/// x [batch, heads, queries, n] times y [batch, kv_heads, keys, n], transposed. Its gradient, which is 0 for pairs that
-/// are hidden, is not to meet there what is no number.
+/// x [batch, heads, queries, n] times y [batch, kv_heads, keys, n], transposed. Its gradient, which is 0 for hidden
+/// pairs, must not be multiplied by NaN or infinity there.
 Value multiply_rows(const Value& x, const Value& y, const Value& seen) {
   const Value product = multiply(x, transpose(y));
   if (!seen || !product.tracked()) return product;
   return where(is_finite(product), multiply(finite(x), transpose(finite(y))), product.detach());
 }
 
-/// Every score, and the derivative of the cap where there is one.
+/// All scores, and the derivative of the cap where there is one.
 struct Scores {
   Value scores, slope, seen;
 };
@@ -145,13 +145,13 @@ Scores scores_of(const Op& op, Inputs in) {
   return {x, slope, seen};
 }
 
-/// -inf, which stands for no key at all, as 0: then exp(-inf - shift) is 0 and not NaN.
+/// Replaces -inf, the maximum over no keys, by 0: then exp(-inf - shift) is 0 and not NaN.
 Value finite_shift(const Value& x) { return where(eq(x, -kInfinity), 0.0, x); }
 
-/// x, which is 0 for what is hidden.
+/// x with 0 where a pair is hidden.
 Value hide(const Value& seen, const Value& x) { return seen ? where(seen, x, 0.0) : x; }
 
-/// Attention whose shares, not scores, lose some of their elements.
+/// Attention with dropout of weights, not of scores.
 Value with_dropout(const Attention& op, Inputs in, const AttentionOptions& options) {
   const Descs descs = op.infer(in);
   const DType dtype = in[Attention::q].dtype();
@@ -237,7 +237,7 @@ void AttentionGrad::vjp(Backward&) const {
   fail<AutodiffError>("attention_grad: has no gradient; differentiate attention with create_graph");
 }
 
-/// q k' and p v, of all pairs: a mask saves work that is not deducted here.
+/// Counts q k' and p v for all pairs; the work that a mask saves is not deducted.
 double Attention::flops(Inputs in, Inputs) const {
   const Shape &q = in[Slot::q].shape(), &k = in[Slot::k].shape(), &v = in[Slot::v].shape();
   return 2.0 * static_cast<double>(q[0] * q[1]) * static_cast<double>(q[2] * k[2]) * static_cast<double>(q[3] + v[3]);
@@ -252,7 +252,7 @@ Value attention(const Value& q, const Value& k, const Value& v, const AttentionO
                 const Value& bias) {
   for (const Value& value : {q, k, v}) op::require_float("attention", value);
   DType dtype = promote(q.dtype(), promote(k.dtype(), v.dtype()));
-  if (dtype == DType::F32) dtype = autocast_dtype();  // straight there, not by way of float32
+  if (dtype == DType::F32) dtype = autocast_dtype();  // cast directly to `dtype`, not through float32
   require<ShapeError>(q.rank() == 4, "attention: q ", q.shape(), " must be [batch, heads, time, width]");
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(q.dim(3), 1))));
   require<ArgumentError>(!options.window || *options.window > 0, "attention: the window must be positive, got ",
@@ -271,7 +271,7 @@ Value attention(const Value& q, const Value& k, const Value& v, const AttentionO
   if (options.dropout > 0) return op::with_dropout(op, in, options);
   const Values out = emit_all(op, in);
   if (!options.quiet) return out[0];
-  // A score of 0 beside the others leaves them exp(log_sum) / (1 + exp(log_sum)) of their shares.
+  // A further score of 0 leaves the others the fraction exp(log_sum) / (1 + exp(log_sum)) of their weights.
   return out[0] * cast(unsqueeze(sigmoid(out[1]), 3), out[0].dtype());
 }
 
@@ -280,7 +280,7 @@ Value window_mask(const Shape& sizes, std::int64_t window, bool causal, const De
   const std::int64_t queries = sizes[0], keys = sizes[1];
   require<ArgumentError>(queries >= 0 && keys >= 0 && window >= 0, "window_mask: ", queries, " queries, ", keys,
                          " keys and a window of ", window, " must not be negative");
-  // Query i stands at position keys - queries + i: the last query beside the last key.
+  // Query i has position keys - queries + i, so that the last query is at the last key.
   const Value i = unsqueeze(arange(keys - queries, keys, 1, device), 1), j = unsqueeze(arange(0, keys, 1, device), 0);
   const Value distance = i - j;
   const Value least = causal ? Value(0) : Value(window > 0 ? 1 - window : std::numeric_limits<std::int64_t>::min());

@@ -1,4 +1,4 @@
-// Scaled dot-product attention and its gradient, each of them one op: a kernel need never hold all scores at once.
+// Scaled dot-product attention and its gradient, each as one op: a kernel need never store all scores at once.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
@@ -30,8 +30,8 @@ struct Attention {
 };
 
 /// The gradients of q, k and v, or that of the bias. `log_sum` is Attention's second result, `grad` the gradient of the
-/// first, and `delta` [batch, heads, queries] is sum(grad * output) less the gradient of log_sum. `out`, the first result, is
-/// there where delta is that sum alone: a device's library may want to make it by itself.
+/// first, and `delta` [batch, heads, queries] is sum(grad * output) minus the gradient of log_sum. `out`, the first
+/// result, is given where delta is only that sum: a device's library may want to compute it itself.
 struct AttentionGrad {
   static constexpr std::string_view kName = "attention_grad";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};

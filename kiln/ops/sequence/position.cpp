@@ -7,7 +7,7 @@
 namespace kiln {
 namespace {
 
-/// positions [time] -> [time, count]: position / base^(2 i / width). The powers are taken in double on the host.
+/// positions [time] -> [time, count]: position / base^(2 i / width). Powers are computed in double on the host.
 Value angles(const Value& positions, std::int64_t count, std::int64_t width, double base) {
   TensorData speeds({1, count}, DType::F64);
   for (std::int64_t i = 0; i < count; ++i)
@@ -55,8 +55,8 @@ Value alibi_bias(const Shape& shape, const Device& device) {
   const std::int64_t heads = shape[0], queries = shape[1], keys = shape[2];
   require<ArgumentError>(heads > 0 && queries >= 0 && keys >= 0, "alibi_bias: ", heads, " heads, ", queries,
                          " queries and ", keys, " keys");
-  // Slopes fall geometrically to 2^-8. Where heads are no power of two, those beyond it take every second slope of
-  // twice as many.
+  // Slopes fall geometrically to 2^-8. Where the number of heads is not a power of two, the heads beyond take every
+  // second slope of a sequence for twice as many heads.
   std::int64_t power = 1;
   while (power <= heads / 2) power *= 2;
   TensorData slopes({heads, 1, 1}, DType::F64);

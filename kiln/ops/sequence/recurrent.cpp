@@ -55,14 +55,14 @@ void check(const Layer& layer, const Value& x, const RecurrentState& state, cons
 
 RecurrentPass pass(const Layer& layer, const Value& given_x, const RecurrentState& state, const Value& lengths) {
   check(layer, given_x, state, lengths);
-  // What stands behind the end of a row reaches nothing, nor does a gradient from there: 0 times infinity would.
+  // Elements beyond the end of a row must reach neither results nor gradients; 0 times infinity would.
   const Value there = lengths ? lt(arange(0, given_x.dim(1), 1, given_x.device()), unsqueeze(lengths, 1)) : Value();
   const auto inside = [&](const Value& each) { return there ? where(unsqueeze(there, 2), each, 0.0) : each; };
   const Value x = inside(given_x);
   const auto& [name, kind, weights, options] = layer;
   const std::int64_t hidden = layer.hidden(), out = layer.out();
   const bool lstm = kind == RecurrentKind::Lstm, resets_after = kind == RecurrentKind::Gru && options.reset_after;
-  // All of both biases but what is scaled by a reset gate goes to every moment alike.
+  // Both biases are added to every time step in advance, except the part that a reset gate scales.
   Value bias = weights.input_bias, candidate_bias;
   if (bias && resets_after) {
     candidate_bias = narrow(weights.hidden_bias, 0, 2 * hidden, hidden);
@@ -72,7 +72,7 @@ RecurrentPass pass(const Layer& layer, const Value& given_x, const RecurrentStat
   }
   const Value inputs = linear(x, weights.input, bias);
   DType dtype = promote(promote(x.dtype(), weights.input.dtype()), weights.hidden.dtype());
-  if (dtype == DType::F32) dtype = autocast_dtype();  // straight there, not by way of float32
+  if (dtype == DType::F32) dtype = autocast_dtype();  // cast directly to `dtype`, not through float32
   const auto as_dtype = [&](const Value& value) { return value ? cast(value, dtype) : value; };
   const auto start = [&](const Value& given, std::int64_t width) {
     return given ? cast(given, dtype) : zeros({x.dim(0), width}, x.device(), dtype);

@@ -1,15 +1,15 @@
-// What a recurrent layer does at each moment.
+// The computation of a recurrent layer at each time step.
 #pragma once
 #include <cstdint>
 
 namespace kiln {
 
-/// The functions of sums that a recurrent layer knows: those whose slopes their values tell.
+/// The activation functions of recurrent layers: those whose derivative is a function of their value.
 enum class GateActivation : std::uint8_t { Sigmoid, Tanh, Relu, HardSigmoid, Softsign, Identity };
 
 enum class RecurrentKind : std::uint8_t { Rnn, Lstm, Gru };
 
-/// How many sums a moment makes for each element of the hidden state.
+/// The number of sums per element of the hidden state at each time step.
 constexpr std::int64_t gates_of(RecurrentKind kind) {
   return kind == RecurrentKind::Lstm ? 4 : kind == RecurrentKind::Gru ? 3 : 1;
 }
@@ -17,8 +17,8 @@ constexpr std::int64_t gates_of(RecurrentKind kind) {
 struct RecurrentCell {
   RecurrentKind kind = RecurrentKind::Lstm;
   GateActivation gate = GateActivation::Sigmoid, candidate = GateActivation::Tanh, output = GateActivation::Tanh;
-  bool reset_after = false;  // of a GRU: the reset gate scales the product with the hidden state, not what goes into it
-  bool reverse = false;      // from the last moment to the first
+  bool reset_after = false;  // GRU: the reset gate scales the product with the hidden state, not its operand
+  bool reverse = false;      // from the last time step to the first
 };
 
 }  // namespace kiln

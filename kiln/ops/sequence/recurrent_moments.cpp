@@ -5,7 +5,7 @@
 namespace kiln::op {
 namespace {
 
-/// By the function's value.
+/// The derivative, computed from the function's value y.
 Value slope(GateActivation activation, const Value& y) {
   switch (activation) {
     case GateActivation::Sigmoid: return y * (1.0 - y);
@@ -27,7 +27,7 @@ Values parts(const Value& x, std::int64_t count) {
   return result;
 }
 
-/// [batch, time, width] -> [batch, width] for each moment
+/// [batch, time, width] -> [batch, width] for each time step
 Values apart(const Value& all) {
   Values moments;
   for (std::int64_t t = 0; t < all.dim(1); ++t) moments.push_back(at(all, 1, t));
@@ -37,7 +37,7 @@ Value together(const Values& moments, const Desc& desc, const Device& device) {
   return moments.empty() ? zeros(desc.shape, device, desc.dtype) : stack(moments, 1);
 }
 
-/// In memory as every moment reads it, rather than turned over for each.
+/// The transpose of a weight as a copy in row-major order, so that the time steps need not transpose it each.
 Value turned(const Value& weight) { return reshape(flatten(transpose(weight)), {weight.dim(1), weight.dim(0)}); }
 
 Value bounded(const Value& x, const Value& clip) { return clip ? clamp(x, -clip.scalar().to<double>(), clip) : x; }
@@ -46,7 +46,7 @@ Value within(const Value& x, const Value& clip, const Value& grad) {
   return clip ? where(lt(abs(x), clip), grad, zeros_like(grad)) : grad;
 }
 
-/// Which rows have a moment; empty: all.
+/// The rows that have this time step; empty: all.
 struct Active {
   Value rows;
   Active(const Value& lengths, std::int64_t t) {
@@ -60,11 +60,11 @@ std::int64_t moment(const RecurrentCell& cell, std::int64_t step, std::int64_t t
   return cell.reverse ? time - 1 - step : step;
 }
 
-/// Two rows of a GRU's weight serve its gates, the third its candidate.
+/// The first two thirds of a GRU's weight serve its gates, the last third its candidate.
 Value gates_part(const Value& x, int dim, std::int64_t hidden) { return narrow(x, dim, 0, 2 * hidden); }
 Value candidate_part(const Value& x, int dim, std::int64_t hidden) { return narrow(x, dim, 2 * hidden, hidden); }
 
-/// What a moment makes of its inputs and the state.
+/// The results of a time step.
 struct Made {
   Value hidden, cell, kept;
 };
@@ -121,11 +121,11 @@ class Forward {
   Value projection_;
 };
 
-/// What comes to a moment from later ones, and what it makes of it.
+/// The gradients that reach a time step from later ones, and those that it computes.
 struct Arrived {
-  Value hidden, cell;  // the gradients of the state after it; then before it
-  Value sums;          // of its inputs
-  Value product;       // of weight_n h + candidate_bias
+  Value hidden, cell;  // the gradients of the state: first after the step, then before it
+  Value sums;          // the gradient of its inputs
+  Value product;       // the gradient of weight_n h + candidate_bias
 };
 
 class Backwards {
@@ -137,7 +137,7 @@ class Backwards {
         projection_(in[RecurrentLayerGrad::projection]),
         kept_(kept_of(is_)) {}
 
-  /// `kept` and its gradient, which may be empty; the state and an LSTM's cell before the moment.
+  /// `kept` and its gradient, which may be empty; `hidden` and an LSTM's `cell` before the time step.
   Arrived make(const Arrived& to, const Value& kept, const Value& grad_kept, const Value& hidden,
                const Value& cell) const {
     const Values y = parts(kept, kept_), more = grad_kept ? parts(grad_kept, kept_) : Values(y.size());
@@ -204,7 +204,7 @@ Values moments_forward(const RecurrentLayer& layer, Inputs in) {
     outputs[place] = active.or_zero(made.hidden);
     hidden = active.choose(made.hidden, hidden);
     if (lstm) cell = active.choose(made.cell, cell);
-    // Where a row has no moment its cell stays, which is what the first of its moments comes to.
+    // Where a row has no time step its cell stays, for the gradient of the row's first step.
     if (!layer.keeps) continue;
     kept[place] = active.or_zero(made.kept);
     if (lstm && active.rows) kept[place] = cat(Values{narrow(kept[place], 1, 0, 4 * cell.dim(1)), cell}, 1);

@@ -1,12 +1,12 @@
-// Recurrent layers moment by moment, in terms of other ops: what a backend without a kernel runs, and what is recorded
-// where a gradient is to be differentiated itself.
+// Recurrent layers step by step, in terms of other ops: run by a backend without a kernel, and recorded where a
+// gradient must itself be differentiable.
 #pragma once
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/sequence/recurrent_ops.hpp"
 
 namespace kiln::op {
 
-/// How many numbers a moment keeps for each element of the hidden state (RecurrentLayer's last result).
+/// The number of values that a time step keeps per element of the hidden state (RecurrentLayer's last result).
 constexpr std::int64_t kept_of(const RecurrentCell& cell) {
   if (cell.kind == RecurrentKind::Lstm) return 5;
   return gates_of(cell.kind) + (cell.reset_after ? 1 : 0);

@@ -24,7 +24,7 @@ void require_cell(std::string_view name, const RecurrentCell& cell) {
   require<ArgumentError>(cell.kind == RecurrentKind::Gru || !cell.reset_after, name, ": only a GRU resets after");
 }
 
-/// What both ops have: the weight and its relatives, all of one float type.
+/// Checks the operands of both ops: the weight and those of its type.
 Sizes require_weights(std::string_view name, const RecurrentCell& cell, const Value& weight, const Value& projection) {
   require_cell(name, cell);
   require_float(name, weight);
@@ -53,7 +53,7 @@ void require_lengths_and_clip(std::string_view name, const Value& lengths, const
 
 Value flat(const Value& x) { return flatten(x, 0, 1); }
 
-/// The state before each moment: the output of the one that was before it, or where there was none the first state.
+/// The state before each time step: the output of the previous step, or the first state where there is none.
 Value states_before(const RecurrentCell& cell, const Value& outputs, const Value& first, const Value& lengths) {
   const std::int64_t time = outputs.dim(1);
   if (time == 0) return outputs;
@@ -65,7 +65,7 @@ Value states_before(const RecurrentCell& cell, const Value& outputs, const Value
   return where(eq(moments, reshape(lengths, {lengths.dim(0), 1, 1})), start, shifted);
 }
 
-/// The gradient of a GRU's weight has a part of its own for the candidate.
+/// The weight's gradient; for a GRU the candidate's part is computed separately.
 Value weight_gradient(const RecurrentCell& cell, const Values& grads, const Value& before, const Value& kept) {
   const auto product = [&](const Value& sums, const Value& states) {
     return matmul(transpose(flat(sums)), flat(states));
@@ -108,7 +108,7 @@ Values RecurrentLayer::expand(Inputs in) const {
   return moments_forward(*this, in);
 }
 
-// Without what the layer keeps it runs once more.
+// If the layer did not keep its intermediate results, it runs again.
 void RecurrentLayer::vjp(Backward& backward) const {
   Values out(3);
   if (keeps) {

@@ -1,27 +1,29 @@
-// A recurrent layer in one direction, all moments of it, and its gradient, each of them one op.
+// A recurrent layer in one direction over all time steps, and its gradient, each as one op.
 #pragma once
 #include "kiln/ops/sequence/recurrent_cell.hpp"
 #include "kiln/ops/traits.hpp"
 
 namespace kiln::op {
 
-/// What each moment's sums hold of x, `inputs` [batch, time, gates hidden], is made before; they gain the product of the
-/// state h [batch, out] with `weight` [gates hidden, out]. An LSTM (gates i, f, g, o) makes
+/// The part of each time step's sums that depends on x, `inputs` [batch, time, gates hidden], is computed before; the
+/// op adds the product of the state h [batch, out] with `weight` [gates hidden, out]. An LSTM (gates i, f, g, o)
+/// computes
 ///   c = f c + i g within [-clip, clip], h = o output(c), or with a projection [out, hidden] h = projection o output(c);
-/// a GRU (r, z, n) n = candidate(inputs_n + weight_n (r h)), or where reset_after candidate(inputs_n + r (weight_n h +
-/// candidate_bias)), and h = n + z (h - n) within [-clip, clip]; an RNN h = candidate(sums) within [-clip, clip].
-/// i, f, o, r and z are gate(sums), g is candidate(sums). `state` is what comes before the first moment: h, and beside it
-/// an LSTM's c [batch, out + hidden]. Row b has the first lengths[b] moments alone: later ones change no state, and their
+/// a GRU (r, z, n) n = candidate(inputs_n + weight_n (r h)), or with reset_after candidate(inputs_n + r (weight_n h +
+/// candidate_bias)), and h = n + z (h - n) within [-clip, clip]; an RNN h = candidate(sums) within [-clip, clip]. i, f,
+/// o, r and z are gate(sums), g is candidate(sums). `state` is the state before the first time step: h, followed by an
+/// LSTM's c [batch, out + hidden]. Row b has only the first lengths[b] time steps: later ones change no state, and
+/// their outputs are 0.
 /// outputs are 0.
 ///
-/// Results: h of each moment [batch, time, out]; the state after the last; and where `keeps`, for the gradient, what each
-/// moment made, side by side: i, f, g, o, c, or r, z, n (and weight_n h + candidate_bias where reset_after), or h before
-/// it is clipped [batch, time, ...].
+/// Results: h at each time step [batch, time, out]; the state after the last; and, where `keeps`, the values of each
+/// time step that the gradient needs, side by side: i, f, g, o, c, or r, z, n (and weight_n h + candidate_bias with
+/// reset_after), or h before it is clipped [batch, time, ...].
 struct RecurrentLayer {
   static constexpr std::string_view kName = "recurrent_layer";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
-  /// `clip` is a plain number; what a layer does without is absent.
+  /// `clip` is a plain number; operands that a layer does not have are absent.
   enum Slot { inputs, weight, candidate_bias, projection, state, lengths, clip };
   enum Result { outputs, last, kept };
   RecurrentCell cell;
@@ -32,10 +34,10 @@ struct RecurrentLayer {
   void vjp(Backward& backward) const;
 };
 
-/// The gradients of a layer's `inputs` and `state`; then of a GRU that resets after, those of weight_n h + candidate_bias
-/// [batch, time, hidden], and of an LSTM with a projection those of each moment's h. A GRU's asks for the state `before`
-/// each moment [batch, time, hidden]. `kept` is what the layer kept; the gradients of its results follow, of which all
-/// but the first may be absent.
+/// The gradients of a layer's `inputs` and `state`; for a GRU with reset_after also those of weight_n h +
+/// candidate_bias [batch, time, hidden], and for an LSTM with a projection those of each time step's h. A GRU needs the
+/// state `before` each time step [batch, time, hidden]. `kept` is what the layer kept; the gradients of its results
+/// follow, of which all but the first may be absent.
 struct RecurrentLayerGrad {
   static constexpr std::string_view kName = "recurrent_layer_grad";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};

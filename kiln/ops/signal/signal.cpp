@@ -26,7 +26,7 @@ Value as_complex(std::string_view function, const Value& z) {
   return z;
 }
 
-/// x cropped or filled up with zeros to `size` along `dim`.
+/// x cropped, or padded with zeros, to `size` along `dim`.
 Value resize(const Value& x, int dim, std::int64_t size) {
   const std::int64_t now = x.shape()[dim];
   if (size <= now) return size == now ? x : narrow(x, dim, 0, size);
@@ -59,10 +59,10 @@ Value transform(std::string_view function, FftKind kind, bool inverse, const Val
   return emit(fft, {resize(x, dim, fft.length_in()), factor(options.norm, inverse, n)});
 }
 
-/// The dimensions (none negative) and sizes that a transform over several is about.
+/// The dimensions (none negative) and sizes of a transform over several dimensions.
 struct Grid {
   Dims dims;
-  Shape sizes;  // empty: as they are
+  Shape sizes;  // empty: unchanged
 };
 
 Grid grid(std::string_view function, int rank, const FftnOptions& options) {
@@ -120,7 +120,7 @@ FftnOptions last_two(FftnOptions options) {
   return options;
 }
 
-/// The factor 1 / n where the inverse transform has it.
+/// The options with the factor 1 / n on the inverse transform's side.
 template <class Options>
 Options other_side(Options options) {
   if (options.norm != FftNorm::Ortho)
@@ -182,7 +182,7 @@ Value ifft2(const Value& z, const FftnOptions& options) { return complex_n("ifft
 Value rfft2(const Value& x, const FftnOptions& options) { return real_n("rfft2", x, last_two(options)); }
 Value irfft2(const Value& z, const FftnOptions& options) { return inverse_real_n("irfft2", z, last_two(options)); }
 
-// A transform forwards is one backwards of the conjugate, with the factor 1 / n on the other side.
+// A forward transform is a backward one of the conjugate, with the factor 1 / n on the other side.
 Value hfft(const Value& z, const FftOptions& options) { return irfft(conj(z), other_side(options)); }
 Value ihfft(const Value& x, const FftOptions& options) { return conj(rfft(x, other_side(options))); }
 Value hfftn(const Value& z, const FftnOptions& options) { return irfftn(conj(z), other_side(options)); }
@@ -205,7 +205,7 @@ Value hilbert(const Value& x, const FftOptions& options) {
   const Value half = transform("hilbert", FftKind::RealToComplex, false, x, {.n = options.n, .dim = options.dim});
   const int dim = wrap_dim("hilbert", options.dim, half.rank() - 1);
   const std::int64_t n = options.n.value_or(x.shape()[dim]);
-  // Twice the positive frequencies, and nothing at the negative ones.
+  // Doubles the positive frequencies and drops the negative ones.
   Shape shape = Shape::filled(half.rank(), 1);
   shape[dim] = n / 2 + 1;
   std::vector<double> weights(static_cast<std::size_t>(shape[dim]), 2);
@@ -216,9 +216,9 @@ Value hilbert(const Value& x, const FftOptions& options) {
 }
 
 // ---- cosine transforms ---------------------------------------------------------------------------------------------
-// By a real transform of the same length (Makhoul, "A fast cosine transform in one and two dimensions", IEEE ASSP
-// 1980). For v = x[0], x[2], x[4], ..., x[5], x[3], x[1] and V its spectrum, V[k] exp(-i pi k / 2n) has the real part
-// y[k] / 2 and the imaginary part -y[n - k] / 2.
+// The cosine transform is computed by a real transform of the same length (Makhoul, "A fast cosine transform in one and
+// two dimensions", IEEE ASSP 1980). For v = x[0], x[2], x[4], ..., x[5], x[3], x[1] and V its spectrum, V[k] exp(-i pi
+// k / 2n) has the real part y[k] / 2 and the imaginary part -y[n - k] / 2.
 
 namespace {
 
@@ -246,7 +246,7 @@ Value quarter_turns(std::int64_t n, double sign, const Value& like) {
   return from_doubles({n / 2 + 1, 2}, pairs, like.device(), like.dtype());
 }
 
-/// The factors that make type 2 orthogonal (of its results) or type 3 (of its operand).
+/// The factors that make type 2 orthogonal (applied to its results) or type 3 (applied to its operand).
 Value ortho_scale(std::int64_t n, bool second, const Value& like) {
   std::vector<double> scale(static_cast<std::size_t>(n), std::sqrt(0.5 / static_cast<double>(n)));
   scale[0] = std::sqrt((second ? 0.25 : 1) / static_cast<double>(n));
@@ -269,7 +269,7 @@ Value type_3(const Value& y) {
   return even_then_odd(irfft(turned, {.n = n, .norm = FftNorm::Forward}), true);
 }
 
-/// dct, or its inverse, which is the other type over 2n.
+/// dct, or its inverse, which is the other type divided by 2n.
 Value cosine(std::string_view function, const Value& operand, const DctOptions& options, bool inverse) {
   require<ArgumentError>(options.type == 2 || options.type == 3, function, ": there are types 2 and 3, got ",
                          options.type);

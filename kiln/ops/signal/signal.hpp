@@ -1,8 +1,8 @@
 // Fourier and cosine transforms of any length, and complex numbers as pairs.
 //
 // A complex tensor is a tensor of floats whose last dimension has size 2: real part, imaginary part. Options that name
-// a dimension of a complex tensor do not count the pair: -1 is the one before it. All of this is differentiable to any
-// order, with the two parts as independent real numbers. Integers are transformed as float32, halves in float32.
+// a dimension of a complex tensor do not count the pair: -1 is the one before it. All functions are differentiable to
+// any order, with the two parts as independent real numbers. Integers are transformed as float32, halves in float32.
 #pragma once
 #include "kiln/ops/functions.hpp"
 
@@ -17,19 +17,19 @@ Value real(const Value& z);
 Value imag(const Value& z);
 /// The magnitude; its gradient at 0 is 0.
 Value complex_abs(const Value& z);
-/// In (-pi, pi].
+/// The angle, in (-pi, pi].
 Value angle(const Value& z);
 Value conj(const Value& z);
 /// The product of complex numbers; the dimensions before the pairs broadcast.
 Value complex_mul(const Value& y, const Value& z);
 
 // ---- transforms ----------------------------------------------------------------------------------------------------
-/// Where the factor 1 / n goes: to the inverse, in equal shares to both, or to the forward transform.
+/// The transform that has the factor 1 / n: the inverse, both (as 1 / sqrt(n) each), or the forward transform.
 enum class FftNorm : std::uint8_t { Backward, Ortho, Forward };
 
 struct FftOptions {
-  /// The signal is cropped, or filled up with zeros, to this length. Of irfft it is the length of the result, which
-  /// is 2 * (m - 1) for a spectrum of m elements where nothing is said.
+  /// The signal is cropped, or padded with zeros, to this length. For irfft it is the length of the result; the default
+  /// is 2 * (m - 1) for a spectrum of m elements.
   std::optional<std::int64_t> n{};
   Dim dim = -1;
   FftNorm norm = FftNorm::Backward;
@@ -43,34 +43,34 @@ Value rfft(const Value& x, const FftOptions& options = {});
 /// Undoes rfft: [..., m, 2] -> [..., n]. Imaginary parts that no real signal has (of element 0, and of element n / 2
 /// for even n) are ignored.
 Value irfft(const Value& z, const FftOptions& options = {});
-/// Of a signal whose spectrum is real, and of which the first half is given: [..., m, 2] -> [..., n], as irfft but
-/// forwards; n is 2 * (m - 1) where nothing is said. ihfft undoes it.
+/// The transform of a signal whose spectrum is real, and of which the first half is given: [..., m, 2] -> [..., n],
+/// like irfft but forwards; the default of n is 2 * (m - 1). ihfft undoes it.
 Value hfft(const Value& z, const FftOptions& options = {});
 Value ihfft(const Value& x, const FftOptions& options = {});
 
 struct FftnOptions {
-  Shape sizes{};  // one for each of dims, as FftOptions::n; empty: as they are
+  Shape sizes{};  // one for each of dims, as FftOptions::n; empty: unchanged
   Dims dims{};    // empty: all dimensions, or as many of the last ones as there are sizes
   FftNorm norm = FftNorm::Backward;
 };
-/// Over several dimensions. The real transforms halve the last of `dims`.
+/// Transforms over several dimensions. The real transforms halve the last of `dims`.
 Value fftn(const Value& z, const FftnOptions& options = {});
 Value ifftn(const Value& z, const FftnOptions& options = {});
 Value rfftn(const Value& x, const FftnOptions& options = {});
 Value irfftn(const Value& z, const FftnOptions& options = {});
-/// Over the last two dimensions where no others are named.
+/// Transforms over the last two dimensions unless others are named.
 Value fft2(const Value& z, const FftnOptions& options = {});
 Value ifft2(const Value& z, const FftnOptions& options = {});
 Value rfft2(const Value& x, const FftnOptions& options = {});
 Value irfft2(const Value& z, const FftnOptions& options = {});
-/// hfft and ihfft over several dimensions, of which the last of `dims` is halved.
+/// hfft and ihfft over several dimensions; the last of `dims` is halved.
 Value hfftn(const Value& z, const FftnOptions& options = {});
 Value ihfftn(const Value& x, const FftnOptions& options = {});
 Value hfft2(const Value& z, const FftnOptions& options = {});
 Value ihfft2(const Value& x, const FftnOptions& options = {});
 
-/// Moves element 0 of each of `dims` to the middle; ifftshift undoes it. `dims` are dimensions of x as it stands, so
-/// the last one of a complex tensor is none of them.
+/// Moves element 0 of each of `dims` to the middle; ifftshift undoes it. `dims` count all dimensions of x; do not name
+/// the last one of a complex tensor.
 Value fftshift(const Value& x, const Dims& dims);
 Value ifftshift(const Value& x, const Dims& dims);
 

@@ -40,8 +40,8 @@ void Fft::vjp(Backward& backward) const {
   backward.to(x, [&] { return emit(back, {backward.grad(), backward.in(scale)}); });
 }
 
-/// 5 n log2 n for a complex line of n elements, half of that for a real one: what the field counts a transform as, whatever
-/// its algorithm (Frigo and Johnson, "The Design and Implementation of FFTW3", 2005).
+/// 5 n log2 n for a complex line of n elements, half of that for a real one: the usual count for any algorithm (Frigo
+/// and Johnson, "The Design and Implementation of FFTW3", 2005).
 double Fft::flops(Inputs in, Inputs) const {
   if (length_in() == 0 || n < 2) return 0;
   const bool pairs = kind != FftKind::RealToComplex;

@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-/// The options with what they leave open, and the window as wide as the frame.
+/// The options with defaults filled in, and the window padded to the width of the frame.
 StftOptions complete(std::string_view function, StftOptions o, const Value& like) {
   require<ArgumentError>(o.n_fft >= 1, function, ": n_fft is ", o.n_fft, "; at least 1 is needed");
   if (o.hop_length == 0) o.hop_length = std::max<std::int64_t>(1, o.n_fft / 4);
@@ -25,7 +25,7 @@ StftOptions complete(std::string_view function, StftOptions o, const Value& like
   return o;
 }
 
-/// x with `size` elements more at either end of its last dimension.
+/// x with `size` more elements at either end of its last dimension.
 Value extend(const Value& x, std::int64_t size, StftPadding padding) {
   const std::int64_t length = x.shape().back();
   if (size == 0) return x;
@@ -57,7 +57,7 @@ Value extend(const Value& x, std::int64_t size, StftPadding padding) {
 Value stft(const Value& x, const StftOptions& options) {
   require<ArgumentError>(x && !x.is_scalar() && x.rank() >= 1, "stft: needs a signal [..., time], got ", x);
   const DType dtype = is_float(x.dtype()) ? x.dtype() : DType::F32;
-  // The steps of halves are taken in float32, and rounded once.
+  // Halves are computed in float32, and rounded once.
   const Value signal = cast(x, size_of(dtype) == 2 ? DType::F32 : dtype);
   const StftOptions o = complete("stft", options, signal);
   const Value extended = o.center ? extend(signal, o.n_fft / 2, o.pad) : signal;

@@ -7,7 +7,7 @@
 namespace kiln::op {
 namespace {
 
-/// `data` is [batch, channels, data_size], `taps` (index, and weight if given) [batch, points, taps].
+/// Checks that `data` is [batch, channels, size] and `index` [batch, points, taps].
 void require_operands(std::string_view name, const Value& data, const Value& index) {
   require_float(name, data);
   require_tensor(name, index);
@@ -28,7 +28,7 @@ void require_points(std::string_view name, const Value& y, const Value& index) {
                       index.shape());
 }
 
-/// The index, and of the two operands at bits `a` and `b` the other than is tracked.
+/// Saves the index and, of the two operands at bits `a` and `b`, the other one than is tracked.
 Saves saves_index_and_other(std::uint32_t tracked, int a, int b) {
   return {.in = 2u | (tracked >> a & 1u) << b | (tracked >> b & 1u) << a};
 }

@@ -1,5 +1,5 @@
-// Weighted sums of scattered elements: what sampling an image at any positions comes down to. The three ops are linear
-// in each operand, and the gradient of any of them is made of the other two, as with convolution.
+// Weighted sums of scattered elements, as in sampling an image at any positions. The three ops are linear in each
+// operand, and the gradient of any of them consists of the other two, as with convolution.
 #pragma once
 #include "kiln/ops/traits.hpp"
 

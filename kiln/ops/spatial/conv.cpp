@@ -24,7 +24,7 @@ ConvOptions same_padding(const Spatial& kernel, ConvOptions options) {
 
 namespace {
 
-/// A deformable convolution's sizes.
+/// The sizes of a deformable convolution.
 struct Deformable {
   std::int64_t batch, channels, groups, out, parts, rows, columns;
   Spatial sizes, kernel;  // rows and columns are the result's
@@ -39,8 +39,8 @@ Deformable sizes_of(const Value& x, const Value& offset, const Value& weight, co
     op::require_float(name, operand);
     require<ShapeError>(operand.rank() == 4, name, ": x, offset and weight need four dimensions, got ", operand);
   }
-  const Value in[] = {x, cast(weight, x.dtype())};  // which are computed in one type, whatever they come in
-  const Shape shape = conv.infer(in)[0].shape;      // what the plain convolution says of its operands holds here too
+  const Value in[] = {x, cast(weight, x.dtype())};  // computed in the type of x
+  const Shape shape = conv.infer(in)[0].shape;      // the checks of the plain convolution apply too
   Deformable d{.batch = x.dim(0),
                .channels = x.dim(1),
                .groups = conv.groups,
@@ -63,7 +63,7 @@ Deformable sizes_of(const Value& x, const Value& offset, const Value& weight, co
   return d;
 }
 
-/// [points, taps]: where the plain convolution reads along an axis.
+/// [points, taps]: the positions that the plain convolution reads along an axis.
 Value regular_places(const op::Conv& conv, const Deformable& d, int axis, const Value& like) {
   const auto number = [&](std::int64_t count, std::int64_t step, int dim) {
     Shape shape = Shape::filled(4, 1);
@@ -82,7 +82,7 @@ AxisTaps linear_taps(const Value& places, std::int64_t size, std::int64_t stride
   return taps;
 }
 
-/// [batch * parts, channels / parts, points * taps]: what the kernel reads.
+/// [batch * parts, channels / parts, points * taps]: the elements that the kernel reads.
 Value deformed_columns(const Value& x, const Value& offset, const Value& mask, const op::Conv& conv,
                        const Deformable& d) {
   const std::int64_t images = d.batch * d.parts;
@@ -105,7 +105,7 @@ Value deform_conv2d(const Value& x, const Value& offset, const Value& weight, co
   const DType given = x.dtype(), dtype = size_of(given) == 2 ? DType::F32 : given;
   const auto wide = [&](const Value& value) { return value ? cast(value, dtype) : value; };
   const Value columns = deformed_columns(wide(x), wide(offset), wide(mask), conv, d);
-  // [groups, images and points, taps and channels] x [groups, taps and channels, out]: channels lie side by side.
+  // [groups, images and points, taps and channels] x [groups, taps and channels, out]: channels are adjacent.
   const std::int64_t in = d.channels / d.groups, out = d.out / d.groups;
   const Value apart = permute(reshape(columns, {d.batch, d.channels, d.points(), d.taps()}), {0, 2, 3, 1});
   const Value grouped = permute(reshape(apart, {d.batch * d.points(), d.taps(), d.groups, in}), {2, 0, 1, 3});
@@ -211,7 +211,7 @@ void require_factor(std::string_view name, const Value& x, std::int64_t factor) 
 
 }  // namespace
 
-// A dimension of the factor goes from the channels beside each size, or back.
+// Moves a dimension of the factor from the channels to each size, or back.
 Value pixel_shuffle(const Value& x, std::int64_t factor) {
   require_factor("pixel_shuffle", x, factor);
   const int axes = x.rank() - 2;

@@ -13,7 +13,7 @@ namespace {
 
 Spatial spatial_of(const Shape& shape) { return Spatial(shape.begin() + 2, shape.end()); }
 
-/// Elements that a kernel with dilation reaches over.
+/// The extent of a kernel with dilation, in elements.
 std::int64_t reach(std::string_view name, std::int64_t kernel, std::int64_t dilation) {
   return add_sizes(name, multiply_sizes(name, dilation, kernel - 1), 1);
 }
@@ -35,7 +35,7 @@ void require_options(std::string_view name, const Conv& conv, int rank) {
   require<ArgumentError>(conv.groups > 0, name, ": ", conv.groups, " groups");
 }
 
-/// Spatial sizes of a convolution's result.
+/// The spatial sizes of a convolution's result.
 Spatial result_sizes(std::string_view name, const Conv& conv, const Spatial& sizes, const Spatial& kernel) {
   Spatial result;
   for (int i = 0; i < sizes.size(); ++i) {
@@ -64,7 +64,7 @@ void require_operands(std::string_view name, const Value& a, const Value& b) {
   require_same_dtype(name, a, b);
 }
 
-/// The result of x `data` and weight `filter`.
+/// The shape of the result for x `data` and weight `filter`.
 Shape shape_of(std::string_view name, const Conv& conv, const Shape& data, const Shape& filter) {
   require_options(name, conv, data.size());
   const std::int64_t taken = multiply_sizes(name, filter[1], conv.groups);
@@ -164,7 +164,7 @@ Descs ConvInteger::infer(Inputs in) const {
   return one(shape, DType::I32);
 }
 
-// In float64 every sum is exact; those that int32 does not hold wrap around by way of int64.
+// In float64 every sum is exact; sums that exceed int32 wrap around by a conversion through int64.
 Values ConvInteger::expand(Inputs in) const {
   const auto steps = [&](Slot slot, std::size_t zero, const Shape& by_channel) {
     const Value wide = cast(in[slot], DType::F64);
@@ -189,7 +189,7 @@ Conv to_conv(const ConvOptions& options, int axes) {
 
 namespace {
 
-/// Each element of `y` is a sum over what a filter holds: a multiplication and an addition for each.
+/// Each element of `y` is a sum over the elements of a filter: a multiplication and an addition for each.
 double flops_of_products(const Shape& y, const Shape& weight) {
   if (weight.empty() || weight[0] == 0) return 0;
   return 2.0 * static_cast<double>(numel(y)) * static_cast<double>(numel(weight)) / static_cast<double>(weight[0]);
@@ -227,14 +227,15 @@ Value conv_transpose(const Value& x, const Value& weight, const Value& bias, con
   require<ArgumentError>(result_padding.empty() || result_padding.size() == x.rank() - 2,
                          "conv_transpose: result_padding ", result_padding, " needs ", x.rank() - 2, " entries");
   Spatial sizes;
-  Dims zeros = Dims::filled(x.rank(), 0);  // behind the result, where nothing of x reaches
+  Dims zeros = Dims::filled(x.rank(), 0);  // beyond the result, where no element of x contributes
   bool has_zeros = false;
   for (int i = 0; i < x.rank() - 2; ++i) {
     std::int64_t more = result_padding.empty() ? 0 : result_padding[i];
     require<ArgumentError>(more >= 0 && more < std::max(op.stride[i], op.dilation[i]), name, ": result_padding ",
                            result_padding, " must be at least 0, and less than the stride ", op.stride,
                            " or the dilation ", op.dilation);
-    // No convolution maps sizes to x's of which more than a stride is left over: less is taken off, as far as that goes.
+    // No convolution maps these sizes to x's if more than a stride is left over: the padding is reduced instead, as far
+    // as possible.
     if (more >= op.stride[i]) {
       const std::int64_t kept = std::min(more, op.padding_after[i]);
       op.padding_after[i] -= kept;
@@ -257,7 +258,7 @@ Value conv_transpose(const Value& x, const Value& weight, const Value& bias, con
   Shape aligned = Shape::filled(x.rank() - 1, 1);
   aligned[0] = channels;
   const Value added = reshape(bias, aligned);
-  // Under Autocast the convolution comes in half precision, and is to stay so.
+  // Under Autocast the convolution has half precision, and the sum keeps it.
   return result + (autocast_dtype() == DType::F32 ? added : cast(added, result.dtype()));
 }
 

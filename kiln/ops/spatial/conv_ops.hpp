@@ -1,5 +1,5 @@
-// Convolution (cross-correlation, as the field has it) in 1, 2 and 3 dimensions and its two adjoints. All three
-// are linear in each operand, and the gradient of any of them is made of the other two.
+// Convolution (in fact cross-correlation, as usual) in 1, 2 and 3 dimensions and its two adjoints. All three are linear
+// in each operand, and the gradient of any of them consists of the other two.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
@@ -22,8 +22,9 @@ struct Conv {
   void vjp(Backward& backward) const;
 };
 
-/// The convolution of 8-bit integers, signed or not, each less its zero point: int32, whose sums wrap around. x and weight
-/// as Conv has them, optional zero points of their types: x's one number, which padding is, the weight's one or [out].
+/// The convolution of 8-bit integers, signed or not, each minus its zero point: int32, whose sums wrap around. x and
+/// weight have the shapes of Conv; optional zero points have their types: one number for x, with which it is padded,
+/// one or [out] for the weight.
 struct ConvInteger {
   static constexpr std::string_view kName = "conv_integer";
   static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
@@ -35,10 +36,10 @@ struct ConvInteger {
   void vjp(Backward&) const {}
 };
 
-/// The op of options for so many spatial dimensions, with what they leave open.
+/// Returns the op for these options and number of spatial dimensions, with defaults filled in.
 Conv to_conv(const ConvOptions& options, int axes);
 
-/// The adjoint in x: y [batch, out, ...], weight [out, in / groups, kernel...] -> [batch, in, sizes...]. Known as
+/// The adjoint in x: y [batch, out, ...], weight [out, in / groups, kernel...] -> [batch, in, sizes...], also called
 /// transposed convolution.
 struct ConvTranspose {
   static constexpr std::string_view kName = "conv_transpose";

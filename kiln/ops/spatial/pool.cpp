@@ -44,13 +44,13 @@ Value lp_pool(const Value& x, double p, const PoolOptions& options) {
 
 namespace {
 
-/// The elements of `size` that `count` overlapping regions of `reach` read, as Graham's pseudo-random sequence has them.
+/// The indices that `count` overlapping regions of `reach` elements read, by Graham's pseudo-random sequence.
 Value fractional_regions(std::int64_t size, std::int64_t reach, std::int64_t count, double draw, const Device& device) {
   const double ratio = count > 1 ? static_cast<double>(size - reach) / static_cast<double>(count - 1) : 0;
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < count; ++i) {
     const double begin = std::floor((static_cast<double>(i) + draw) * ratio) - std::floor(draw * ratio);
-    // The last region ends where the elements end, whatever was rounded.
+    // The last region ends at the last element, whatever was rounded.
     const std::int64_t first = i == count - 1 ? size - reach : static_cast<std::int64_t>(begin);
     for (std::int64_t k = 0; k < reach; ++k) places.push_back(first + k);
   }

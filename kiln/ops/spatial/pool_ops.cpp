@@ -44,7 +44,7 @@ Spatial window_counts(std::string_view name, const Window& window, const Shape& 
     require<ShapeError>(padded >= span, name, ": a window of ", window.kernel, " does not fit into ", shape,
                         " with padding ", window.padding);
     const std::int64_t room = padded - span;
-    // Rounded up, the last window must still begin before the padding behind the tensor.
+    // With rounding up, the last window must still begin before the padding after the tensor.
     const std::int64_t rest = room % window.stride[i];
     const bool more = window.ceil && rest != 0 && room - rest < shape[i + 2] + window.padding[i] - window.stride[i];
     counts.push_back(room / window.stride[i] + 1 + more);
@@ -57,7 +57,7 @@ Shape with_sizes(Shape shape, const Spatial& sizes) {
   return shape;
 }
 
-/// Spatial sizes of a pool's result.
+/// The spatial sizes of a pool's result.
 Spatial pooled_sizes(std::string_view name, const Window& window, const Spatial& adaptive, const Shape& shape) {
   if (adaptive.empty()) return window_counts(name, window, shape);
   require<ArgumentError>(adaptive.size() == shape.size() - 2, name, ": sizes ", adaptive, " need ", shape.size() - 2,
@@ -69,14 +69,14 @@ Spatial pooled_sizes(std::string_view name, const Window& window, const Spatial&
   return adaptive;
 }
 
-/// Part `index` of `count` about equal ones of [0, size).
+/// Part `index` of `count` nearly equal parts of [0, size).
 struct Share {
   std::int64_t begin, end;
   Share(std::int64_t index, std::int64_t count, std::int64_t size)
       : begin(bound(index, count, size, 0)), end(bound(index + 1, count, size, count - 1)) {}
 
  private:
-  /// (index * size + more) / count, whose product may have more than 64 bits.
+  /// (index * size + more) / count, computed without the product, which may exceed 64 bits.
   static std::int64_t bound(std::int64_t index, std::int64_t count, std::int64_t size, std::int64_t more) {
     return index * (size / count) + (index * (size % count) + more) / count;
   }
@@ -192,7 +192,7 @@ op::AvgPool to_avg_pool(const PoolOptions& options, const Value& x) {
   return {to_window("avg_pool", options, x), options.count_padding, {}, options.divisor};
 }
 
-// Indices are for the gradient; where none will be taken, they are not worth their memory.
+// Indices are for the gradient; without one they would waste memory.
 MaxPoolResult pooled(op::MaxPool pool, const Value& x, bool with_indices) {
   op::require_images("max_pool", x);
   pool.indexed = with_indices || (x.tracked() && grad_enabled());

@@ -6,11 +6,11 @@ namespace kiln::op {
 
 struct Window {
   Spatial kernel{}, stride{}, padding{}, padding_after{}, dilation{};
-  bool ceil = false;  // as many windows as begin inside the padded tensor, even if the last reaches out of it
+  bool ceil = false;  // counts all windows that begin inside the padded tensor, even if the last one extends beyond it
 };
 
-/// The greatest element of each plain window, or adaptively of as many even parts as `adaptive` says. Results: the
-/// values, and (where `indexed`) the index (int64) of each in its flattened spatial input.
+/// The greatest element of each plain window, or, if adaptive, of each of as many nearly equal parts as `adaptive`
+/// says. Results: the values, and (if `indexed`) the index (int64) of each in its flattened spatial input.
 struct MaxPool {
   static constexpr std::string_view kName = "max_pool";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
@@ -20,7 +20,7 @@ struct MaxPool {
   bool indexed = true;
 
   /// The elements begin, begin + step, ... before `end` that result `index` of spatial dimension `axis` (of input size
-  /// `size`) looks at, all of them inside the input.
+  /// `size`) reads, all of them inside the input.
   struct Part {
     std::int64_t begin, end, step;
   };
@@ -31,7 +31,7 @@ struct MaxPool {
   void vjp(Backward& backward) const;
 };
 
-/// The adjoint of MaxPool: each element is added to the place in its flattened spatial result that its index names.
+/// The adjoint of MaxPool: each element is added to the flattened spatial result at the position of its index.
 struct MaxPoolGrad {
   static constexpr std::string_view kName = "max_pool_grad";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
@@ -42,17 +42,17 @@ struct MaxPoolGrad {
   void vjp(Backward& backward) const;
 };
 
-/// The mean over plain windows, or adaptively over as many even parts as `adaptive` says.
+/// The mean over plain windows, or, if adaptive, over as many nearly equal parts as `adaptive` says.
 struct AvgPool {
   static constexpr std::string_view kName = "avg_pool";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   Window window{};
   bool count_padding = true;  // divide by the window's size, padding included
   Spatial adaptive{};         // sizes of the result; where set, the window is ignored
-  std::int64_t divisor = 0;   // what every sum is divided by; 0: the number of elements
+  std::int64_t divisor = 0;   // the number that divides every sum; 0: the number of elements
 
-  /// The elements [begin, end) that result `index` of spatial dimension `axis` (of input size `size`) averages,
-  /// and what it divides by.
+  /// The elements [begin, end) that result `index` of spatial dimension `axis` (of input size `size`) averages, and the
+  /// divisor of their sum.
   struct Part {
     std::int64_t begin, end, divisor;
   };
@@ -62,7 +62,7 @@ struct AvgPool {
   void vjp(Backward& backward) const;
 };
 
-/// The adjoint of AvgPool: spreads each element over the window it came from.
+/// The adjoint of AvgPool: distributes each element over the window that it came from.
 struct AvgPoolGrad {
   static constexpr std::string_view kName = "avg_pool_grad";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

@@ -35,7 +35,7 @@ std::vector<op::Resample> passes(const Value& x, const InterpolateOptions& optio
       const double exact = static_cast<double>(pass.from) * factor, size = std::floor(exact);
       require<ShapeError>(size < 0x1p62, "interpolate: ", x, " times ", factor, " is too large");
       pass.to = static_cast<std::int64_t>(size);
-      // Where nothing was rounded the sizes give the same step, and exactly: 49 times 1 / 49 is less than 1.
+      // Where nothing was rounded the sizes give the same step, and exactly: 49 times 1 / 49 in doubles is less than 1.
       if (!options.align_corners && options.mode != Interpolation::Area && size != exact) pass.step = 1 / factor;
     }
     require<ShapeError>(pass.from > 0 && pass.to > 0, "interpolate: cannot resize dimension ", i + 2, " of ", x, " to ",
@@ -44,13 +44,14 @@ std::vector<op::Resample> passes(const Value& x, const InterpolateOptions& optio
     if (pass.from == pass.to && (pass.step == 0 || pass.step == 1)) continue;
     (pass.to > pass.from ? growing : shrinking).push_back(pass);
   }
-  if (!resized) return {};  // whatever a factor says, an image of its own size is itself
-  // What shrinks goes first and what grows last, each from where it costs least: the last dimension is the dearest.
+  if (!resized) return {};  // an image of unchanged size stays as it is, whatever the factor
+  // Shrinking passes come first and growing ones last, each in the cheapest order: the last dimension is the most
+  // expensive.
   shrinking.insert(shrinking.end(), growing.rbegin(), growing.rend());
   return shrinking;
 }
 
-/// Nearest elements of any type.
+/// Selects nearest elements, for any type.
 Value select_nearest(Value x, const std::vector<op::Resample>& passes) {
   for (const op::Resample& pass : passes) {
     if (x.numel() == 0) {
@@ -82,7 +83,7 @@ Value interpolate(const Value& x, const InterpolateOptions& options) {
   require<DTypeError>(is_float(x.dtype()) || nearest, "interpolate: only the nearest modes take integers, got ", x);
   const std::vector<op::Resample> list = passes(x, options);
   if (!is_float(x.dtype())) return select_nearest(x, list);
-  // Halves are rounded once, not after every dimension.
+  // Halves are rounded once, not after each dimension.
   const bool widened = size_of(x.dtype()) == 2 && list.size() > 1 && !nearest;
   Value result = widened ? cast(x, DType::F32) : x;
   for (const op::Resample& pass : list) result = emit(pass, {result});

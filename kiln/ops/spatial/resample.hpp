@@ -5,17 +5,17 @@
 
 namespace kiln {
 
-/// One of `size` and `scale`; a single entry holds for all spatial dimensions.
+/// Either `size` or `scale` must be given; a single entry applies to all spatial dimensions.
 struct InterpolateOptions {
   Spatial size{};                 // of the result
-  InlineList<double, 3> scale{};  // sizes are multiplied by these and rounded down; positions follow these exactly
+  InlineList<double, 3> scale{};  // sizes are multiplied by these and rounded down; positions use these exactly
   Interpolation mode = Interpolation::Nearest;
-  bool align_corners = false;  // corner elements keep their places, rather than the outer edges
-  bool antialias = false;      // on shrinking, every element counts: as Pillow resizes
+  bool align_corners = false;  // corner elements keep their positions, rather than the outer edges
+  bool antialias = false;      // on shrinking, all elements contribute, as in Pillow
 };
 
-/// x [batch, channels, sizes...] at other sizes. Positions and borders as PyTorch has them; Lanczos3 as Pillow.
-/// Elements other than floats are taken in the nearest modes.
+/// Resizes x [batch, channels, sizes...]. Positions and borders are as in PyTorch; Lanczos3 is as in Pillow. Types
+/// other than floats are accepted in the nearest modes.
 Value interpolate(const Value& x, const InterpolateOptions& options);
 
 }  // namespace kiln

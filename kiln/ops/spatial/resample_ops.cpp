@@ -38,16 +38,16 @@ std::int64_t radius(Interpolation mode) {
   return mode == Interpolation::Lanczos3 ? 3 : mode == Interpolation::Cubic ? 2 : 1;
 }
 
-/// Whole numbers as far as doubles have them: positions may be absurd where the user gave the factor.
+/// The integer part, limited to the integers that doubles represent: a user's factor may give absurd positions.
 std::int64_t whole(double x) { return static_cast<std::int64_t>(std::clamp(std::floor(x), -0x1p52, 0x1p52)); }
 
-/// Collects the rows of a map, and keeps of each what lies between its first and last weight that is not 0, so that
-/// elements without influence have none even if they are infinite.
+/// Collects the rows of a map, and keeps of each row the part from its first to its last nonzero weight, so that
+/// elements of weight 0 have no influence even if they are infinite.
 class Band {
  public:
   explicit Band(std::int64_t from) : from_(from) {}
 
-  /// One row: weights of the elements from `begin` on. Those beyond the edges count for the element at the edge.
+  /// Adds a row: weights of the elements from `begin` on. Weights beyond an edge are added to the element at the edge.
   void add_clamped(std::int64_t begin, std::initializer_list<double> weights) {
     const std::int64_t last = begin + static_cast<std::int64_t>(weights.size()) - 1;
     const std::int64_t low = std::clamp<std::int64_t>(begin, 0, from_ - 1);
@@ -56,7 +56,7 @@ class Band {
       row_[static_cast<std::size_t>(std::clamp<std::int64_t>(begin++, 0, from_ - 1) - low)] += weight;
     finish(low);
   }
-  /// One row: weight(i) for the elements [begin, end) that exist, scaled to a sum of 1.
+  /// Adds a row: weight(i) for the existing elements in [begin, end), scaled to a sum of 1.
   template <class F>
   void add_scaled(std::int64_t begin, std::int64_t end, F&& weight) {
     begin = std::clamp<std::int64_t>(begin, 0, from_ - 1);
@@ -89,7 +89,7 @@ class Band {
   Resample::Taps taps_;
 };
 
-/// Elements of the operand between neighbours of the result.
+/// The distance in the operand between neighbours of the result.
 double step_of(const Resample& op) {
   if (op.align_corners) return op.to > 1 ? static_cast<double>(op.from - 1) / static_cast<double>(op.to - 1) : 0.0;
   return op.step > 0 ? op.step : static_cast<double>(op.from) / static_cast<double>(op.to);
@@ -101,7 +101,7 @@ Resample::Taps forward_taps(const Resample& op) {
   Band band(op.from);
   for (std::int64_t i = 0; i < op.to; ++i) {
     const auto at = static_cast<double>(i);
-    // As one quotient of whole numbers, so that what is whole comes out whole.
+    // A single quotient of integers, so that integral positions are exact.
     const auto place = [&](double index) { return op.step > 0 ? index * op.step : index * from / to; };
     const double centre = op.align_corners ? at * step + 0.5 : (at + 0.5) * step;  // from the edge of element 0
     switch (op.mode) {
@@ -174,7 +174,7 @@ Descs Resample::infer(Inputs in) const {
   const int at = require_dim(kName, dim, in[0].rank());
   require<ArgumentError>(from > 0 && to > 0, "resample: cannot resize dimension ", at, " of ", in[0], " from ", from,
                          " to ", to, " elements");
-  const double reached = step * static_cast<double>(std::max(from, to));  // as a place, and those are exact up to 2^53
+  const double reached = step * static_cast<double>(std::max(from, to));  // as a position; these are exact up to 2^53
   require<ArgumentError>(step >= 0 && reached <= 0x1p53, "resample: the step ", step, " is no distance");
   require<ShapeError>(in[0].shape()[at] == (transposed ? to : from), "resample: dimension ", at, " of ", in[0],
                       " does not have ", transposed ? to : from, " elements");

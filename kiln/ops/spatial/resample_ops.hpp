@@ -1,5 +1,5 @@
-// Resizing along one dimension. Every way of interpolating on a grid is a linear map of each line of elements, and
-// those of several dimensions are maps of one after the other.
+// Resizing along one dimension. Every interpolation on a grid is a linear map of each line of elements; interpolation
+// over several dimensions applies one map after the other.
 #pragma once
 #include <vector>
 
@@ -8,19 +8,19 @@
 
 namespace kiln::op {
 
-/// Dimension `dim` from size `from` to size `to`; transposed: the adjoint of that, from `to` to `from`.
+/// Resizes dimension `dim` from size `from` to size `to`; if transposed, it is the adjoint, from `to` to `from`.
 struct Resample {
   static constexpr std::string_view kName = "resample";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   int dim;
   std::int64_t from, to;
   Interpolation mode = Interpolation::Linear;
-  bool align_corners = false;  // the first and last elements keep their places, rather than the outer edges
-  bool antialias = false;      // on shrinking, the kernel is widened so that every element counts
-  double step = 0;             // elements of the operand between neighbours of the result; 0: as the sizes have it
+  bool align_corners = false;  // the first and last elements keep their positions, rather than the outer edges
+  bool antialias = false;      // on shrinking, the kernel is widened so that all elements contribute
+  double step = 0;             // the distance in the operand between neighbours of the result; 0: from the sizes
   bool transposed = false;
 
-  /// Result i is the sum of weights[first + k] * x[begin + k] for k < count: the map's matrix, a band.
+  /// Result i is the sum of weights[first + k] * x[begin + k] for k < count: the rows of the map's band matrix.
   struct Taps {
     struct Row {
       std::int64_t begin, count, first;

@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-/// Positions are computed in single precision at least.
+/// Positions are computed in float32 or float64.
 DType wide(DType dtype) { return size_of(dtype) == 2 ? DType::F32 : dtype; }
 
 }  // namespace
@@ -41,19 +41,19 @@ Value affine_grid(const Value& theta, const Spatial& sizes, bool align_corners) 
 
 namespace {
 
-/// The samples of boxes along one axis.
+/// The parts of boxes along one axis.
 struct BoxAxis {
   Value begin, extent;  // [count]
   std::int64_t parts;   // of the result
   std::int64_t size;    // of the image
 };
 
-/// [taps, count, parts]: the taps of all samples of each part, which count for their mean.
+/// [taps, count, parts]: the taps of all samples of each part, with the weights of their mean.
 AxisTaps box_taps(const BoxAxis& axis, std::int64_t ratio, std::int64_t stride) {
-  const Value part = axis.extent / static_cast<double>(axis.parts);  // the extent of each
+  const Value part = axis.extent / static_cast<double>(axis.parts);  // the extent of each part
   const Device device = part.device();
   const DType dtype = part.dtype();
-  Value samples;  // in each part
+  Value samples;  // the number of samples in each part
   if (ratio > 0) {
     samples = full(part.shape(), ratio, device, dtype);
   } else {
@@ -101,7 +101,7 @@ Value roi_align(const Value& x, const Value& boxes, const RoiAlignOptions& optio
   };
   const AxisTaps rows = box_taps(along(2, options.size[0], height), options.sampling_ratio, width);
   const AxisTaps columns = box_taps(along(1, options.size[1], width), options.sampling_ratio, 1);
-  // All images are one, in which each box begins at its own.
+  // All images are treated as one, in which each box starts at its own image.
   const Value first =
       select(arange(0, x.dim(0), 1, x.device()) * (height * width), 0, cast(at(boxes, 1, 0).detach(), DType::I64));
   // [taps down, taps across, count, rows, columns]

@@ -10,15 +10,15 @@ namespace kiln {
 namespace op {
 namespace {
 
-/// Positions along an axis, and how fast they move with the coordinates that they are of, where that is asked for.
+/// Positions along an axis, and their derivative by the coordinates, where that is needed.
 struct Positions {
   Value at, slope;
 
-  /// Multiplied by `factor`, of the same signs or shares.
+  /// Moves the positions to `to`, where `factor` is the derivative of the move.
   Positions moved(const Value& to, const Value& factor) const { return {to, slope ? slope * factor : slope}; }
 };
 
-/// Kept between `low` and `high`; at an end half of it moves on, as with clamp().
+/// Clamps positions to `low` and `high`; at an end the derivative is one half, as in clamp().
 Positions clamped(const Positions& p, double low, double high) {
   const auto share = [&](const Value& above, const Value& not_below) {
     return (cast(above, p.at.dtype()) + cast(not_below, p.at.dtype())) * 0.5;
@@ -28,7 +28,7 @@ Positions clamped(const Positions& p, double low, double high) {
   return p.moved(kept, share(gt(p.at, low), ge(p.at, low)) * share(lt(raised, high), le(raised, high)));
 }
 
-/// Mirrored at the centres of the outer elements of an axis, or at their edges, until they lie between.
+/// Mirrors positions at the centres of the outer elements of an axis, or at their edges, until they are inside.
 Positions mirrored(const Positions& p, std::int64_t size, const GridSampleOptions& options) {
   const double low = options.align_corners ? 0.0 : -0.5, span = static_cast<double>(size - 1) - 2 * low;
   if (span <= 0) return p.moved(p.at * 0.0, 0.0);
@@ -37,33 +37,34 @@ Positions mirrored(const Positions& p, std::int64_t size, const GridSampleOption
   return p.slope ? p.moved(at, neg(sign(distance) * sign(past))) : Positions{at, {}};
 }
 
-/// Positions along an axis, or elements, brought to those that the padding shows there.
+/// Replaces positions along an axis, or indices of elements, by those that the padding shows there.
 Positions padded(const Positions& p, std::int64_t size, const GridSampleOptions& options) {
   const auto last = static_cast<double>(size - 1);
   switch (options.padding) {
-    case SamplePadding::Zeros: return clamped(p, -2, last + 2);  // none of the two elements around lies inside
+    case SamplePadding::Zeros: return clamped(p, -2, last + 2);  // neither of the two surrounding elements is inside
     case SamplePadding::Border: return clamped(p, 0, last);
     case SamplePadding::Reflection: return clamped(mirrored(p, size, options), 0, last);
   }
   __builtin_unreachable();
 }
 
-/// What coordinates from -1 to 1 read along an axis whose elements lie `stride` apart.
+/// The elements that coordinates from -1 to 1 read along an axis whose elements are `stride` apart.
 struct GridTaps {
   AxisTaps taps;
-  Value slope;  // of the weights, where that is asked for
+  Value slope;  // the derivative of the weights, where it is needed
 };
 
 GridTaps grid_taps(const Value& coordinates, std::int64_t size, std::int64_t stride, const GridSampleOptions& options,
                    bool with_slope) {
   const auto extent = static_cast<double>(size);
-  // From [-1, 1] to elements: -1 is the centre of the first, or its outer edge.
+  // Maps [-1, 1] to elements: -1 is the centre of the first one, or its outer edge.
   const double step = options.align_corners ? (extent - 1) / 2 : extent / 2;
   Positions p;
   p.at = options.align_corners ? (coordinates + 1.0) * step : coordinates * step + (extent - 1) / 2;
   if (with_slope) p.slope = ones_like(coordinates) * step;
   const bool cubic = options.mode == Interpolation::Cubic;
-  // A cubic kernel at an inner position reaches across the edge: then it is the elements that the padding moves.
+  // A cubic kernel at an inner position extends over the edge: there the padding applies to the elements, not to the
+  // position.
   if (!cubic) p = padded(p, size, options);
   else p = options.padding == SamplePadding::Reflection ? mirrored(p, size, options) : clamped(p, -3, extent + 2);
   GridTaps found{taps_around(p.at, options.mode), {}};
@@ -74,7 +75,7 @@ GridTaps grid_taps(const Value& coordinates, std::int64_t size, std::int64_t str
   return found;
 }
 
-/// Those of all axes of an image, the outer one first.
+/// The taps of all axes of an image, the outer axis first.
 std::vector<GridTaps> all_taps(const Value& grid, const Spatial& sizes, const GridSampleOptions& options,
                                bool with_slopes = false) {
   const Value coordinates = flatten(grid, 1, -2);
@@ -103,10 +104,10 @@ Shape image_shape(const Value& like, const Spatial& sizes) {
   return shape;
 }
 
-/// The places of a grid.
+/// The sizes of a grid's positions.
 Spatial places_of(const Value& grid) { return {grid.shape().begin() + 1, grid.shape().end() - 1}; }
 
-/// A grid for an image of `sizes` with the batch, channels and type of `image`.
+/// Checks that the grid fits an image of `sizes` with the batch, channels and type of `image`.
 void require_grid(std::string_view name, const Value& image, const Spatial& sizes, const Value& grid,
                   const GridSampleOptions& options) {
   const int axes = sizes.size();
@@ -120,7 +121,7 @@ void require_grid(std::string_view name, const Value& image, const Spatial& size
                          name, ": takes Nearest, Linear, and in two dimensions Cubic");
 }
 
-/// What was read, or its gradient.
+/// Checks that y, sampled values or their gradient, fits the grid.
 void require_read(std::string_view name, const Value& y, const Value& grid) {
   require_tensor(name, y);
   require<ShapeError>(y.rank() == grid.rank() && y.dim(0) == grid.dim(0) && sizes_of(y) == places_of(grid), name, ": ",
@@ -212,7 +213,7 @@ void GridSampleGridGrad::vjp(Backward&) const {
 
 namespace {
 
-/// Is there a kernel for it on the processor? What other cases are made of runs better as a part of the program.
+/// Whether the CPU has a kernel for it. In other cases the expansion runs faster, as part of the program.
 bool goes_in_one(const Value& x, const GridSampleOptions& options) {
   return x.rank() == 4 && x.dtype() == DType::F32 && options.mode == Interpolation::Linear &&
          options.padding != SamplePadding::Reflection;
@@ -225,7 +226,7 @@ Value grid_sample(const Value& x, const Value& grid, const GridSampleOptions& op
   op::require_float(name, x);
   op::require_float(name, grid);
   const DType dtype = promote(x.dtype(), grid.dtype());
-  // Positions are computed in single precision at least.
+  // Positions are computed in float32 or float64.
   const Values in{cast(x, op::wide(dtype)), cast(grid, op::wide(dtype))};
   const op::GridSample op{options};
   if (goes_in_one(in[0], options)) return cast(emit(op, in), dtype);

@@ -1,12 +1,12 @@
-// Sampling an image at any positions, as one op, so that a kernel need not write down what each position reads and how
-// much that counts. The first two ops are linear in their first operand and adjoint to each other.
+// Samples an image at any positions, as one op, so that a kernel need not store the elements that each position reads
+// and their weights. The first two ops are linear in their first operand and adjoint to each other.
 #pragma once
 #include "kiln/ops/spatial/sample.hpp"
 #include "kiln/ops/traits.hpp"
 
 namespace kiln::op {
 
-/// x is [batch, channels, sizes...] of rank 4 to `most`, and has elements to read.
+/// Checks that x is [batch, channels, sizes...] of rank 4 to `most`, and is not empty.
 void require_image(std::string_view name, const Value& x, int most);
 
 /// x [batch, channels, sizes...], grid [batch, places..., axes] of x's type -> [batch, channels, places...].
@@ -22,7 +22,7 @@ struct GridSample {
 };
 
 /// The adjoint in x: y [batch, channels, places...], grid [batch, places..., axes] -> [batch, channels, sizes...]. It
-/// adds in the order of the places.
+/// adds in the order of the positions.
 struct GridSampleTranspose {
   static constexpr std::string_view kName = "grid_sample_transpose";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
@@ -35,7 +35,7 @@ struct GridSampleTranspose {
   void vjp(Backward& backward) const;
 };
 
-/// The gradient of grid from that of what grid_sample makes of x.
+/// The gradient of grid, given that of the result of grid_sample.
 struct GridSampleGridGrad {
   static constexpr std::string_view kName = "grid_sample_grid_grad";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

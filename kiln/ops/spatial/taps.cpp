@@ -8,14 +8,14 @@ namespace {
 
 constexpr std::int64_t kFar = std::int64_t{-1} << 60;
 
-/// [count, 1, ...]: numbers beside tensors like this.
+/// [count, 1, ...]: numbers that broadcast with tensors like `like`.
 Value constants(const std::vector<double>& numbers, const Value& like) {
   Shape shape = Shape::filled(like.rank() + 1, 1);
   shape[0] = static_cast<std::int64_t>(numbers.size());
   return from_data(TensorData::of<double>(shape, numbers).to(like.dtype()), like.device());
 }
 
-/// The weights of the taps as polynomials of the fraction: coefficients of its powers, the highest first.
+/// The weights of the taps as polynomials of the fraction: the coefficients of its powers, the highest first.
 std::vector<std::vector<double>> polynomials(Interpolation mode) {
   constexpr double a = -0.75;  // Keys' convolution
   switch (mode) {
@@ -26,7 +26,7 @@ std::vector<std::vector<double>> polynomials(Interpolation mode) {
   }
 }
 
-/// Polynomials of `fraction`, [taps, ...]; numbers if they are constant.
+/// Evaluates polynomials of `fraction`: [taps, ...]; plain numbers if they are constant.
 Value values(const std::vector<std::vector<double>>& polynomials, const Value& fraction, const Value& like) {
   Value value;
   for (const std::vector<double>& coefficients : polynomials)

@@ -1,34 +1,34 @@
-// What interpolation at any position reads: the elements around it along each axis, and how much each counts. The
-// positions are tensors, and the weights have gradients in them.
+// The elements that interpolation at any position reads along each axis, and their weights. Positions are tensors, and
+// the weights are differentiable by them.
 #pragma once
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/spatial/interpolation.hpp"
 
 namespace kiln {
 
-/// Elements along one axis: [taps, ...], so that what is computed of them has long rows. An index that names no element
-/// is so far below 0 that no sum of the indices of several axes names one.
+/// Elements along one axis: [taps, ...], so that computations on them have long rows. An index outside of the axis is
+/// so far below 0 that no sum of the indices of several axes is a valid index.
 struct AxisTaps {
   Value index;   // int64
   Value weight;  // of the positions' type
 };
 
-/// `positions` without those so far outside of [0, size) that none of `reach` elements around lies inside: they move to
-/// where that is still so, and are finite. NaN stays.
+/// Returns `positions`, where positions so far outside of [0, size) that none of `reach` elements around is inside are
+/// moved nearer, to positions that still read nothing, so that all are finite. NaN stays.
 Value near_axis(const Value& positions, std::int64_t size, int reach);
 
-/// The elements around `positions` [...] that `mode` (Nearest, Linear or Cubic) weighs, as whole numbers of the
-/// positions' type, which may lie outside of an axis; index still holds these.
+/// The elements around `positions` [...] to which `mode` (Nearest, Linear or Cubic) gives weights, as integers in the
+/// positions' type, which may be outside of an axis. `index` still has that type.
 AxisTaps taps_around(const Value& positions, Interpolation mode);
 
-/// How fast the weights of these grow with the positions, [taps, ...].
+/// The derivatives of these weights by the positions, [taps, ...].
 Value weight_slopes(const Value& positions, Interpolation mode);
 
-/// Whole numbers of a float type as indices of an axis of `size` elements that lie `stride` apart.
+/// Converts integers in a float type to indices of an axis of `size` elements that are `stride` apart.
 Value axis_index(const Value& places, std::int64_t size, std::int64_t stride);
 
-/// The taps of all axes, [taps, batch, points] each, as [batch, points, taps] of the whole. `factor` [batch, points] or
-/// none scales each point.
+/// Combines the taps of all axes, [taps, batch, points] each, into [batch, points, taps] of the whole image. `factor`
+/// [batch, points] or none scales each point.
 AxisTaps combined(std::span<const AxisTaps> axes, const Value& factor = {});
 
 /// x [batch, channels, size] -> [batch, channels, points] by the taps of all axes.

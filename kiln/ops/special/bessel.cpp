@@ -7,8 +7,8 @@
 namespace kiln::special {
 namespace {
 
-/// The even and the odd terms of sum over k of a_k(order) / x^k (DLMF 10.17.1); where `alternating`, those of the power
-/// series of cosine and sine, otherwise all with the sign that they have.
+/// The even and the odd terms of sum over k of a_k(order) / x^k (DLMF 10.17.1); where `alternating`, with the signs of
+/// the power series of cosine and sine, otherwise with their own.
 struct Hankel {
   double even = 1, odd = 0;
   Hankel(int order, double x, bool alternating) {
@@ -38,7 +38,7 @@ struct Bessel {
     y1 = -2 / kPi / x;
   }
   void far(double x) {
-    // cos(x - pi / 4) and sin(x - pi / 4), and the same a quarter of a turn later, times the root of 2
+    // cos(x - pi / 4) and sin(x - pi / 4), and these a quarter turn later, times the square root of 2
     const double plus = std::cos(x) + std::sin(x), minus = std::sin(x) - std::cos(x);
     const Hankel p(0, x, true), q(1, x, true);
     const double scale = 1 / std::sqrt(kPi * x);
@@ -47,12 +47,12 @@ struct Bessel {
     j1 = scale * (q.even * minus + q.odd * plus);
     y1 = scale * (q.odd * minus - q.even * plus);
   }
-  /// Miller's method: the recurrence downwards from an order whose function is as good as 0, scaled by
-  /// J0 + 2 J2 + 2 J4 + ... = 1. Y0 is Neumann's series in J (DLMF 10.8.3 and 10.23), Y1 its derivative.
+  /// Miller's method: the recurrence downwards from an order at which the function is practically 0, scaled by J0 + 2
+  /// J2 + 2 J4 + ... = 1. Y0 is Neumann's series in J (DLMF 10.8.3 and 10.23), Y1 its derivative.
   void recur(double x) {
     const int top = x < 1 ? 20 : 30 + 2 * static_cast<int>(0.75 * x);
     double above = 0, j = 1e-290, sum = 0, neumann = 0, slope = 0;
-    for (int n = top; n >= 0; --n) {  // j is J(n) and `above` J(n + 1), but for the scale
+    for (int n = top; n >= 0; --n) {  // j is J(n) and `above` J(n + 1), up to a scale
       const double below = 2 * n / x * j - above;
       if (n > 0 && n % 2 == 0) {
         const int half = n / 2;
@@ -74,7 +74,7 @@ struct Bessel {
   }
 };
 
-/// J (sign -1) or I (sign 1) of order 0 or 1, over (x / 2)^order, even and odd terms side by side.
+/// J (sign -1) or I (sign 1) of order 0 or 1, divided by (x / 2)^order; even and odd terms are summed separately.
 template <int order, int sign>
 double near(double x) {
   constexpr const BesselSeries& kSeries = kBesselSeries<order, sign>;
@@ -117,8 +117,8 @@ double scaled_k(int order, double x) {
     }
     return std::exp(x) * (order == 0 ? sum - log * bessel_i(0, x) : 1 / x + log * bessel_i(1, x) - x / 4 * sum);
   }
-  // The integral over t of exp(-x (cosh t - 1)) cosh(order t) (DLMF 10.32.9). It falls so fast that the rule of equal
-  // steps is exact to rounding.
+  // The integral over t of exp(-x (cosh t - 1)) cosh(order t) (DLMF 10.32.9). It falls so fast that equal steps are
+  // exact up to rounding.
   constexpr double kStep = 0.125;
   double sum = 0.5;
   for (int i = 1; i < 60; ++i) {

@@ -1,38 +1,38 @@
-// The functions of special.def, of one double each. Relative errors are some 1e-15 away from zeros, and below 1e-13
-// where nothing else is said. Formulas are those of the NIST Digital Library of Mathematical Functions (DLMF).
+// The functions of special.def for doubles. Relative errors are about 1e-15 away from zeros, and below 1e-13 unless
+// documented otherwise. Formulas are those of the NIST Digital Library of Mathematical Functions (DLMF).
 #pragma once
 #include "kiln/ops/special/special_math.hpp"
 
 namespace kiln::special {
 
-// ---- normal.cpp: of the normal distribution ------------------------------------------------------------------------
-/// exp(x^2) erfc(x), without overflow before the result does.
+// ---- normal.cpp: the normal distribution ---------------------------------------------------------------------------
+/// exp(x^2) erfc(x); it overflows only where the result does.
 double erfcx(double x);
-/// The share of the normal distribution below x; its logarithm; and the reverse, for a share between 0 and 1.
+/// The normal distribution function at x; its logarithm; and its inverse, for a probability between 0 and 1.
 double ndtr(double x);
 double log_ndtr(double x);
 double ndtri(double share);
 
 // ---- gamma.cpp -----------------------------------------------------------------------------------------------------
-/// The incomplete Gamma functions of a >= 0 and x >= 0, as shares of the whole: the integral of t^(a - 1) exp(-t) from
-/// 0 to x (igamma) and from x on (igammac), divided by Gamma(a). NaN for negative numbers.
+/// The regularised incomplete Gamma functions for a >= 0 and x >= 0: the integral of t^(a - 1) exp(-t) from 0 to x
+/// (igamma) and from x on (igammac), divided by Gamma(a). NaN for negative numbers.
 double igamma(double a, double x);
 double igammac(double a, double x);
-/// Hurwitz's zeta function, the sum over k >= 0 of (q + k)^-s, for s > 1; infinite for s = 1, and where q is a whole
-/// number below 1; NaN for s < 1, and for other q below 0 unless s is a whole number.
+/// Hurwitz's zeta function, the sum over k >= 0 of (q + k)^-s, for s > 1; infinite for s = 1, and where q is an integer
+/// below 1; NaN for s < 1, and for other q below 0 unless s is an integer.
 double zeta(double s, double q);
 
 // ---- bessel.cpp ----------------------------------------------------------------------------------------------------
-/// Of the first kind, for any x. Near its zeros the error is absolute: 1e-16.
+/// Functions of the first kind, for any x. Near their zeros the error is absolute: 1e-16.
 double bessel_j0(double x);
 double bessel_j1(double x);
-/// Of the second kind, for x > 0: minus infinity at 0, NaN below.
+/// Functions of the second kind, for x > 0: minus infinity at 0, NaN below.
 double bessel_y0(double x);
 double bessel_y1(double x);
 /// The modified functions of the first kind times exp(-|x|).
 double i0e(double x);
 double i1e(double x);
-/// The modified functions of the second kind, and the same times exp(x): infinite at 0, NaN below.
+/// The modified functions of the second kind, and these times exp(x): infinite at 0, NaN below.
 double modified_bessel_k0(double x);
 double modified_bessel_k1(double x);
 double scaled_modified_bessel_k0(double x);
@@ -40,7 +40,8 @@ double scaled_modified_bessel_k1(double x);
 /// sin(x) / x
 double spherical_bessel_j0(double x);
 
-// ---- polynomials.cpp: `degree` is truncated to a whole number; 0 below 0, NaN above a million --------------------------
+// ---- polynomials.cpp: `degree` is truncated to an integer; 0 below 0, NaN above a million
+// -----------------------------
 double chebyshev_t(double x, double degree);
 double chebyshev_u(double x, double degree);
 double chebyshev_v(double x, double degree);
@@ -53,10 +54,11 @@ double gegenbauer_c(double x, double degree, double lambda);
 double generalized_laguerre_l(double x, double degree, double alpha);
 
 // ---- numbers.cpp ---------------------------------------------------------------------------------------------------
-/// x = mantissa * 2^exponent with a mantissa in [0.5, 1); what is 0 or not finite is its own mantissa, of exponent 0.
+/// x = mantissa * 2^exponent with a mantissa in [0.5, 1); 0 and numbers that are not finite are their own mantissa, of
+/// exponent 0.
 double frexp_mantissa(double x);
 double frexp_exponent(double x);
-/// The number next to x in the direction of y, of a float type with so many binary digits: 53, 24, 11 or 8.
+/// The number next to x in the direction of y, in a float type with this many binary digits: 53, 24, 11 or 8.
 double next_number(double x, double y, double digits);
 
 }  // namespace kiln::special

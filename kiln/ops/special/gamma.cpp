@@ -5,7 +5,7 @@
 namespace kiln::special {
 namespace {
 
-constexpr double kTiny = 1e-17;  // beside 1
+constexpr double kTiny = 1e-17;  // relative to 1
 
 /// mu - log(1 + mu), which is nearly mu^2 / 2: with s = mu / (2 + mu), log(1 + mu) is 2 atanh(s).
 double log_excess(double mu) {
@@ -16,7 +16,7 @@ double log_excess(double mu) {
   return s * mu - sum;
 }
 
-/// x^a exp(-x) / Gamma(a); from 10 on by Stirling's series, so that large powers do not meet.
+/// x^a exp(-x) / Gamma(a); from 10 on by Stirling's series, so that no large powers are multiplied.
 double last_factor(double a, double x) {
   if (a < 10) return std::pow(x, a) * std::exp(-x) / std::tgamma(a);
   const double s = 1 / (a * a);
@@ -26,14 +26,14 @@ double last_factor(double a, double x) {
   return std::sqrt(a / (2 * kPi)) * std::exp(-a * log_excess((x - a) / a) - stirling / a);
 }
 
-/// The lower share by its power series (DLMF 8.7.1): all terms are positive.
+/// The lower function by its power series (DLMF 8.7.1): all terms are positive.
 double lower_series(double a, double x) {
   double sum = 1, term = 1;
   for (double n = 1; term > kTiny * sum; ++n) sum += term *= x / (a + n);
   return last_factor(a, x) / a * sum;
 }
 
-/// The upper share by its continued fraction (DLMF 8.9.2), with Lentz's method.
+/// The upper function by its continued fraction (DLMF 8.9.2), with Lentz's method.
 double upper_fraction(double a, double x) {
   double b = x + 1 - a, c = 1e300, d = 1 / b, value = d;
   for (double n = 1; n < 100000; ++n) {
@@ -47,7 +47,7 @@ double upper_fraction(double a, double x) {
   return last_factor(a, x) * value;
 }
 
-/// The upper share for x up to 1.1, where the lower one may be close to 1: 1 - x^a / Gamma(1 + a) (1 + a * series).
+/// The upper function for x up to 1.1, where the lower one may be close to 1: 1 - x^a / Gamma(1 + a) (1 + a * series).
 double upper_series(double a, double x) {
   double sum = 0, term = 1;
   for (int n = 1; n < 100 && std::abs(term) > kTiny * std::abs(sum); ++n) {
@@ -58,8 +58,8 @@ double upper_series(double a, double x) {
   return -std::expm1(log_first) - std::exp(log_first) * a * sum;
 }
 
-/// For a from 1000 on and x near it, where the others take long (Temme, "The asymptotic expansion of the incomplete gamma
-/// functions", 1979; DLMF 8.12). `upper` or the lower share.
+/// For a from 1000 on and x near it, where the other methods take long (Temme, "The asymptotic expansion of the
+/// incomplete gamma functions", 1979; DLMF 8.12). The upper function if `upper`, else the lower.
 double near_large(double a, double mu, bool upper) {
   const double excess = log_excess(mu), eta = std::copysign(std::sqrt(2 * excess), mu);
   const double rows[5][12] = {
@@ -87,10 +87,10 @@ double near_large(double a, double mu, bool upper) {
 double incomplete(double a, double x, bool upper) {
   if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (a == kInfinity && x == kInfinity)) return kNan;
   if (x == 0 || a == kInfinity) return upper ? 1 : 0;
-  if (a == 0 || x == kInfinity || (x > 1e4 && x > 2 * a)) return upper ? 0 : 1;  // what is left is below 1e-600
+  if (a == 0 || x == kInfinity || (x > 1e4 && x > 2 * a)) return upper ? 0 : 1;  // the difference is below 1e-600
   const double mu = (x - a) / a;
   if (a >= 1000 && std::abs(mu) < 0.2) return near_large(a, mu, upper);
-  // Whichever share is the smaller one is found, and the other from it.
+  // The smaller of the two functions is computed, and the other one derived from it.
   if (x <= 1.1) {
     const bool lower = x <= 0.5 ? -0.4 / std::log(x) < a : 1.1 * x < a;
     if (lower || !upper) return upper ? 1 - lower_series(a, x) : lower_series(a, x);
@@ -100,7 +100,7 @@ double incomplete(double a, double x, bool upper) {
   return upper ? upper_fraction(a, x) : 1 - upper_fraction(a, x);
 }
 
-/// For q > 0: by Euler's and Maclaurin's formula (DLMF 25.11.5), in units of the first term.
+/// For q > 0, by the Euler-Maclaurin formula (DLMF 25.11.5), in units of the first term.
 double positive_zeta(double s, double q) {
   const double first = std::pow(q, -s);
   if (!(first < kInfinity) || q == kInfinity) return q == kInfinity ? 0 : first;
@@ -122,7 +122,7 @@ double zeta(double s, double q) {
     const double above = q - std::floor(q);  // the smallest of q, q + 1, ... that is positive
     if (above == 0) return kInfinity;
     if (s != std::floor(s) || q == -kInfinity) return kNan;
-    // The terms below 0 are a finite piece of the sum that begins at the distance of the last of them.
+    // The terms below 0 are a finite part of the sum that begins at the distance of the last of them.
     const double below = positive_zeta(s, 1 - above) - positive_zeta(s, 1 - q);
     return positive_zeta(s, above) + (std::fmod(s, 2) == 0 ? below : -below);
   }

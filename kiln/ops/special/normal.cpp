@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kRootHalf = 0.7071067811865476;
 
-/// exp(factor * x^2), with the digits of the square that rounding drops.
+/// exp(factor * x^2), including the digits of the square that rounding drops.
 double exp_of_square(double x, double factor) {
   const double square = x * x, rest = std::fma(x, x, -square);
   return std::exp(factor * square) * (1 + factor * rest);
@@ -18,7 +18,7 @@ double exp_of_square(double x, double factor) {
 double erfcx(double x) {
   if (x < 0) return x < -27 ? kInfinity : 2 * exp_of_square(x, 1) - erfcx(-x);
   if (x < 26) return exp_of_square(x, 1) * std::erfc(x);
-  // DLMF 7.12.1. From 26 on the terms fall below rounding before they grow.
+  // DLMF 7.12.1. From 26 on the terms fall below rounding before they grow again.
   const double s = 0.5 / (x * x);
   return 0.5641895835477563 / x * (1 - s * (1 - s * (3 - s * (15 - s * (105 - s * (945 - s * 10395))))));
 }
@@ -32,8 +32,8 @@ double log_ndtr(double x) {
   return x < -1 ? std::log(0.5 * erfcx(-x * kRootHalf)) - 0.5 * x * x : std::log1p(-ndtr(-x));
 }
 
-/// In the middle by erfinv. Outside by Newton's method for the logarithm, which is concave, so that from the left of the
-/// root it nears it without a step beyond.
+/// In the middle by erfinv; outside by Newton's method for the logarithm, which is concave, so that from the left the
+/// steps approach the root without passing it.
 double ndtri(double share) {
   if (!(share > 0 && share < 1)) return share == 0 ? -kInfinity : share == 1 ? kInfinity : kNan;
   if (share > 0.9) return -ndtri(1 - share);

@@ -18,7 +18,7 @@ double next_number(double x, double y, double digits) {
   if (digits == 53) return std::nextafter(x, y);
   if (x != x || y != y) return x + y;
   if (x == y) return y;
-  // Doubles hold the numbers of the smaller types and what lies between them.
+  // Doubles hold the numbers of the smaller types and the differences between them.
   const int fraction = static_cast<int>(digits) - 1;
   const int smallest = (fraction == 10 ? -14 : -126) - fraction, largest = fraction == 10 ? 15 : 127;
   if (x == 0) return std::copysign(std::ldexp(1, smallest), y);

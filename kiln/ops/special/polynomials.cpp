@@ -1,4 +1,4 @@
-// Polynomials by their recurrences of three terms (DLMF 18.9.1), upwards.
+// Polynomials by their three-term recurrences (DLMF 18.9.1), upwards.
 #include <cmath>
 
 #include "kiln/ops/special/functions.hpp"
@@ -6,8 +6,8 @@
 namespace kiln::special {
 namespace {
 
-/// The polynomial of that degree from the one of degree 1; next(k, p, before) is that of degree k + 1. Where the numbers
-/// overflow the result is infinite, with the sign of an x beyond all zeros.
+/// The polynomial of this degree, starting from degree 1 (`first`); next(k, p, before) is that of degree k + 1. Where
+/// the numbers overflow the result is infinite, with the sign of the polynomial beyond all zeros on the side of x.
 template <class Next>
 double recur(double x, double degree, double first, Next next) {
   degree = std::trunc(degree);

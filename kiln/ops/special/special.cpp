@@ -9,7 +9,7 @@ namespace {
 
 Value in_double(const Value& x) { return x.is_scalar() ? Value(x.scalar().to<double>()) : cast(x, DType::F64); }
 
-/// The polynomial at 2 x - 1, for which float64 has room, whatever the type of x.
+/// The polynomial at 2 x - 1, computed in float64, which holds it without rounding for smaller types.
 Value shifted(Value (*polynomial)(const Value&, const Value&), const Value& x, const Value& degree) {
   const op::Steps steps{x, degree};
   return steps.leave(polynomial(in_double(x) * 2 - 1, in_double(degree)));
@@ -21,14 +21,14 @@ Value entr(const Value& x) { return where(lt(x, 0), -std::numeric_limits<double>
 Value xlog1py(const Value& any, const Value& other) {
   const op::Steps steps{any, other};
   const Value x = steps.enter(any), y = steps.enter(other);
-  // The product is not looked at where it is 0 times infinity, nor is its gradient.
+  // Where the product is 0 times infinity, it must reach neither the result nor a gradient.
   const Value none = logical_and(eq(x, 0), logical_not(is_nan(y)));
   return steps.leave(where(none, 0.0, x * log1p(where(none, 0.0, y))));
 }
 Value logaddexp2(const Value& any, const Value& other) {
   const op::Steps steps{any, other};
   const Value x = steps.enter(any), y = steps.enter(other);
-  // Of equal infinities the difference is 0, not NaN.
+  // For equal infinities the distance is 0, not NaN.
   const Value distance = abs(where(eq(x, y), 0.0, x - y));
   return steps.leave(maximum(x, y) + log1p(exp2(neg(distance))) * 1.4426950408889634);
 }
@@ -49,9 +49,9 @@ Value shifted_chebyshev_w(const Value& x, const Value& degree) { return shifted(
 Frexp frexp(const Value& x) { return {frexp_mantissa(x), cast(frexp_exponent(x), DType::I32)}; }
 Value ldexp(const Value& x, const Value& exponent) {
   const op::Steps steps{x, exponent};
-  const Value number = in_double(x), power = clamp(in_double(exponent), -5000, 5000);  // no type goes so far
+  const Value number = in_double(x), power = clamp(in_double(exponent), -5000, 5000);  // no type reaches that far
   if (steps.inside() != DType::F64) return steps.leave(number * exp2(clamp(power, -1000, 1000)));
-  // The mantissa and two factors of which the first does not leave the range, so that all is rounded once.
+  // The mantissa and two factors, the first of which stays within range, so that the result is rounded once.
   const Value special = logical_or(logical_not(is_finite(number)), eq(number, 0));
   const Value total = power + where(special, 0.0, frexp_exponent(number)), first = clamp(total, -1000, 1000);
   const Value mantissa = where(special, number, frexp_mantissa(where(special, 1.0, number)));

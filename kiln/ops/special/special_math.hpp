@@ -17,8 +17,8 @@ inline double sin_pi(double x) {
   return std::fmod(whole, 2) == 0 ? sine : -sine;
 }
 
-/// Fits of log Gamma(1 + d) / (d (d - 1)), the highest power first: of (d + 0.125) / 0.375 up to 0.25, and of
-/// (d - 0.625) / 0.375 from there to 1 (errors 5e-18 and 2e-18).
+/// Fits of log Gamma(1 + d) / (d (d - 1)), the highest power first: in (d + 0.125) / 0.375 up to d = 0.25, and in (d -
+/// 0.625) / 0.375 from there to 1 (errors 5e-18 and 2e-18).
 inline constexpr double kLgammaBelow[] = {
     9.581263171706415e-11,  -2.215592689847975e-10,  -6.166438057562876e-11, 8.297953717727516e-11,
     1.45584570140694e-09,   -3.3864820716806023e-09, 5.659376077771604e-09,  -1.4193675738193682e-08,
@@ -33,10 +33,10 @@ inline constexpr double kLgammaAbove[] = {-4.862886820469937e-13,  2.19246301969
                                           3.9078185484839975e-07,  -1.8844838108824608e-06, 9.22504595696076e-06,
                                           -4.609235994101707e-05,  0.00023714482239523048,  -0.0012758784836501206,
                                           0.0073939818122483875,   -0.04934212173256273,    0.46580963736232694};
-/// Stirling's series in 1 / x^2, less what comes first and a factor x, for x from 10 on.
+/// Stirling's series in 1 / x^2, without its first terms and a factor x, for x from 10 on.
 inline constexpr double kStirling[] = {-3617.0 / 122400, 1.0 / 156,  -691.0 / 360360, 1.0 / 1188,
                                        -1.0 / 1680,      1.0 / 1260, -1.0 / 360,      1.0 / 12};
-/// Likewise of digamma, and its fit (error 9e-17) around its zero, of 2 x - 3 for x in [1, 2].
+/// Stirling's series for digamma, and a fit (error 9e-17) around its zero, in 2 x - 3 for x in [1, 2].
 inline constexpr double kDigammaTail[] = {1.0 / 12,  -691.0 / 32760, 1.0 / 132, -1.0 / 240,
                                           1.0 / 252, -1.0 / 120,     1.0 / 12};
 inline constexpr double kDigammaZero = 1.4616321449683622, kDigammaZeroRest = 9.549995429965697e-17;
@@ -48,7 +48,7 @@ inline constexpr double kDigamma[] = {2.478695345606839e-10,  -7.223491003007321
                                       -0.001935066662163103,  0.005936795278436479,    -0.018550615381859925,
                                       0.060135621060193475,   -0.2118137106407286,     0.951055876031833};
 
-/// log Gamma(1 + d) for d in [-0.5, 1]: d (d - 1) times the fits, so that its zeros are.
+/// log Gamma(1 + d) for d in [-0.5, 1]: d (d - 1) times the fits, which makes its zeros exact.
 inline double lgamma_near_one(double d) {
   double fit = 0;
   if (d < 0.25)
@@ -57,11 +57,11 @@ inline double lgamma_near_one(double d) {
     for (const double c : kLgammaAbove) fit = fit * ((d - 0.625) / 0.375) + c;
   return d * (d - 1) * fit;
 }
-/// log |Gamma(x)|: recurrence to the fits around 1 and 2, from 10 on Stirling's series, below 0 the reflection
-/// (Abramowitz and Stegun, 6.1.15, 6.1.41, 6.1.17). Not std::lgamma, which writes a global variable.
+/// log |Gamma(x)|: the recurrence to the fits around 1 and 2, Stirling's series from 10 on, the reflection below 0
+/// (Abramowitz and Stegun, 6.1.15, 6.1.41, 6.1.17). std::lgamma is not used, as it writes a global variable.
 inline double lgamma(double x) {
   if (!(std::abs(x) < kInfinity)) return x * x;
-  // Gamma(1 + x) / x: the reflection would divide by x squared.
+  // Gamma(1 + x) / x, as the reflection would divide by the square of x.
   if (x != 0 && std::abs(x) < 0.5) return lgamma_near_one(x) - std::log(std::abs(x));
   if (x <= 0) {
     const double sine = std::abs(sin_pi(x));
@@ -78,9 +78,9 @@ inline double lgamma(double x) {
   return lgamma_near_one(x - 1) + std::log(product);
 }
 
-/// d log Gamma(x) / dx: recurrence to [1, 2], where it is a Chebyshev fit (error 9e-17) around its zero; from 10 on the
-/// asymptotic series, below 0 the reflection (Abramowitz and Stegun, 6.3.5, 6.3.18, 6.3.7).
-/// A pole is infinite at 0, with the sign of the side, and NaN elsewhere.
+/// d log Gamma(x) / dx: the recurrence to [1, 2], where it is a Chebyshev fit (error 9e-17) around its zero; the
+/// asymptotic series from 10 on, the reflection below 0 (Abramowitz and Stegun, 6.3.5, 6.3.18, 6.3.7). The pole at 0 is
+/// infinite, with the sign of the side; other poles are NaN.
 inline double digamma(double x) {
   if (x == 0) return std::copysign(kInfinity, -x);
   if (x < 0) {
@@ -101,12 +101,12 @@ inline double digamma(double x) {
   return fit * ((x - kDigammaZero) - kDigammaZeroRest) + sum;
 }
 
-/// What the sum over k >= 0 of (a + k)^-s is to its first term, for a of 10 and more than s: Euler's and Maclaurin's
+/// The ratio of the sum over k >= 0 of (a + k)^-s to its first term, for a of 10 and more than s: the Euler-Maclaurin
 /// formula (Abramowitz and Stegun, 23.1.30; DLMF 25.11.5).
 inline double zeta_tail(double s, double a) {
   double tail = 0.5 + a / (s - 1), factor = s / a;
   int j = 1;
-  // Bernoulli's numbers over factorials, B(2j) / (2j)!
+  // Bernoulli numbers over factorials, B(2j) / (2j)!
   for (const double c : {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000,
                          1.0 / 74724249600, -3617.0 / 10670622842880000}) {
     tail += c * factor;
@@ -122,14 +122,14 @@ inline double gamma_zeta(double s, double x) {
   double sum = 0, a = x;
   for (; a < 10 + 2 * s; a += 1) sum += std::pow(x / a, s);
   sum += std::pow(x / a, s) * zeta_tail(s, a);
-  // Gamma(s) * x^-s; in two halves, and by logarithms where one of them is out of range.
+  // Gamma(s) * x^-s, in two factors, and by logarithms where one of them is out of range.
   const double gamma = std::tgamma(s), half = std::pow(x, -s / 2);
   const bool in_range = gamma < kInfinity && half > 1e-290 && half < kInfinity;
   return in_range ? sum * gamma * half * half : sum * std::exp(lgamma(s) - s * std::log(x));
 }
 
-/// The derivative of digamma of a whole order (0: digamma itself) up to 1000; NaN for other orders. A pole is infinite
-/// at 0 and where both sides agree, and NaN elsewhere.
+/// The derivative of digamma of an integer order (0: digamma itself) up to 1000; NaN for other orders. A pole is
+/// infinite at 0 and where both sides agree, and NaN elsewhere.
 inline double polygamma(double order, double x) {
   if (!(order >= 0 && order <= 1000) || order != std::floor(order) || x != x) return kNan;
   if (order == 0) return digamma(x);
@@ -140,13 +140,13 @@ inline double polygamma(double order, double x) {
   if (x == -kInfinity) return kNan;
   const double rest = -x - std::floor(-x);
   if (rest == 0) return odd ? kInfinity : x == 0 ? std::copysign(kInfinity, -x) : kNan;
-  // The terms of the sum that lie below 0 are a finite piece of another such sum.
+  // The terms of the sum below 0 are a finite part of another such sum.
   const double above = gamma_zeta(s, 1 - rest), below = gamma_zeta(s, rest) - gamma_zeta(s, 1 - x);
   return odd ? above + below : below - above;
 }
 
 /// The inverse of erf: Winitzki's approximation ("A handy approximation for the error function and its inverse", 2008),
-/// refined by Halley's method; near the ends by the small distance to them, which erfc keeps.
+/// refined by Halley's method; near the ends it uses the distance to them, which erfc keeps exact.
 inline double erfinv(double x) {
   const double size = std::abs(x);
   if (!(size < 1)) return size == 1 ? std::copysign(kInfinity, x) : kNan;
@@ -161,8 +161,8 @@ inline double erfinv(double x) {
   return std::copysign(y, x);
 }
 
-/// The modified Bessel function of the first kind, of order 0 or 1: its power series, whose terms are all positive,
-/// below 20, and the asymptotic series above (Abramowitz and Stegun, 9.6.10 and 9.7.1).
+/// The modified Bessel function of the first kind, of order 0 or 1: below 20 its power series, whose terms are all
+/// positive, and above the asymptotic series (Abramowitz and Stegun, 9.6.10 and 9.7.1).
 inline double bessel_i(int order, double x) {
   const double size = std::abs(x);
   double sum = 1, term = 1;

@@ -31,7 +31,7 @@ constexpr Row kRows[] = {
 
 const Row& row(SpecialFn fn) { return kRows[static_cast<std::size_t>(fn)]; }
 
-/// The shape of all operands together. There is a tensor among them, and tensors have one element type.
+/// The shape to which all operands broadcast. At least one is a tensor, and tensors have one element type.
 Descs broadcast_all(std::string_view name, Inputs in, bool (*takes)(DType), std::string_view wanted) {
   const Value* tensor = nullptr;
   Shape shape;
@@ -47,12 +47,12 @@ Descs broadcast_all(std::string_view name, Inputs in, bool (*takes)(DType), std:
   return one(shape, tensor->dtype());
 }
 
-// What gradients in special.def are written with.
+// Helpers of the gradients in special.def.
 [[noreturn]] Value without_gradient(std::string_view function, std::string_view which) {
   fail<AutodiffError>(function, ": has no gradient with respect to its ", which, " operand");
 }
 Value below(const Value& degree) { return trunc(degree) - 1; }
-/// y / x for a y that goes to 0 as x / 2.
+/// y / x for a y that approaches x / 2 near 0.
 Value over(const Value& y, const Value& x) {
   const Value at_zero = eq(x, 0);
   return where(at_zero, 0.5, y / where(at_zero, 1.0, x));
@@ -97,7 +97,7 @@ Descs Gcd::infer(Inputs in) const {
 
 namespace {
 
-/// What the operands promote to; empty where none is a tensor.
+/// The type to which the operands promote; empty where none is a tensor.
 std::optional<DType> promoted(std::string_view name, std::initializer_list<Value> operands) {
   std::optional<DType> dtype;
   for (const Value& operand : operands) {
@@ -145,7 +145,7 @@ Value gcd(const Value& x, const Value& y) {
   return emit(op::Gcd{}, cast_all({x, y}, *dtype));
 }
 Value lcm(const Value& x, const Value& y) {
-  const Value divisor = gcd(x, y);  // of two zeros it is 0, and dividing by that gives 0
+  const Value divisor = gcd(x, y);  // it is 0 for two zeros, and dividing by that gives 0
   return abs(floor_divide(x, divisor) * y);
 }
 

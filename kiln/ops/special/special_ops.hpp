@@ -1,5 +1,5 @@
-// Ops of single elements, of which few are done often enough to have kernels of vectors: the functions of special.def,
-// and the greatest common divisor. Operands broadcast; any but one may be a plain number.
+// Elementwise ops that are mostly too rare for vector kernels: the functions of special.def, and the greatest common
+// divisor. Operands broadcast; all but one may be plain numbers.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
@@ -13,11 +13,11 @@ enum class SpecialFn : std::uint8_t {
 };
 
 std::string_view name(SpecialFn fn);  // "bessel_j0"
-/// The function of plain numbers; those that it does not take are ignored.
+/// The function of plain numbers; it ignores the parameters that it does not take.
 using SpecialFunction = double (*)(double x, double y, double w);
 SpecialFunction function_of(SpecialFn fn);
 
-/// A float for each element: of the first operand and, where the function has parameters, the others.
+/// Computes a float for each element of the broadcast operands: x and, where the function has them, further parameters.
 struct Special {
   static constexpr std::string_view kName = "special";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
@@ -27,7 +27,8 @@ struct Special {
   void vjp(Backward& backward) const;
 };
 
-/// The largest integer that divides both operands; 0 of two zeros. Never negative, unless it does not fit otherwise.
+/// The largest integer that divides both operands; 0 for two zeros. Never negative, unless the type cannot hold the
+/// positive value.
 struct Gcd {
   static constexpr std::string_view kName = "gcd";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};

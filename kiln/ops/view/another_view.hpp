@@ -1,10 +1,10 @@
-// For who keeps one value under two records.
+// For code that needs one value under two records.
 #pragma once
 #include "kiln/ops/value.hpp"
 
 namespace kiln {
 
-/// The memory of x as another value, with a record of its own. The device is x's, or its form with gradients or without.
+/// Returns the memory of x as another value, with a record of its own. The device is x's, with or without autodiff.
 Value another_view(const Value& x, const Device& device);
 
 }  // namespace kiln

@@ -56,11 +56,11 @@ Value block_diag(Inputs parts) {
   return cat(rows, 0);
 }
 
-// ---- round an edge -------------------------------------------------------------------------------------------------
+// ---- padding -------------------------------------------------------------------------------------------------------
 
 namespace {
 
-/// `count` elements that continue x beyond the beginning (or the end) of `dim`.
+/// Returns `count` elements that continue x before the beginning (or after the end) of `dim`.
 Value margin(const Value& x, int dim, std::int64_t count, PadMode mode, bool at_end) {
   const std::int64_t size = x.dim(dim);
   switch (mode) {
@@ -142,9 +142,9 @@ Value cartesian_prod(Inputs vectors) {
 
 Value combinations(const Value& x, std::int64_t count, bool again) {
   require<ShapeError>(x.rank() == 1, "combinations: needs a vector, got ", x);
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // numbers; more is taken for a mistake
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // numbers; more is taken as a mistake
   require<ArgumentError>(1 <= count && count < kMost, "combinations: of ", count, " elements");
-  // As many as choices without repetition from this many.
+  // There are as many choices as choices without repetition from this many elements.
   const std::int64_t size = x.numel();
   const std::int64_t from = again && size > 0 ? add_sizes("combinations", size, count - 1) : size;
   if (from < count) return select(x, 0, zeros({0, count}, x.device(), DType::I64));
@@ -157,7 +157,7 @@ Value combinations(const Value& x, std::int64_t count, bool again) {
   if (!again) std::iota(choice.begin(), choice.end(), std::int64_t{0});
   for (;;) {
     places.insert(places.end(), choice.begin(), choice.end());
-    // The last place that can still go on; those behind it follow it as closely as they may.
+    // The last position that can still advance; the positions after it follow as closely as allowed.
     std::int64_t at = count - 1;
     const auto last = [&](std::int64_t i) { return again ? size - 1 : size - count + i; };
     while (at >= 0 && choice[static_cast<std::size_t>(at)] == last(at)) --at;

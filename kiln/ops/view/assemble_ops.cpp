@@ -104,7 +104,7 @@ Values split(const Value& x, std::int64_t size, Dim dim) {
 Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& value) {
   require<ShapeError>(before.size() == x.rank() && after.size() == x.rank(), "pad: ", before, " and ", after,
                       " do not have one entry for each dimension of ", x);
-  // Negative numbers take elements away, before others are added.
+  // Negative numbers remove elements before others are added.
   Value inner = x;
   Dims more = before, behind = after;
   for (int i = 0; i < x.rank(); ++i) {

@@ -1,10 +1,10 @@
-// Putting tensors together.
+// Ops that combine tensors.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
 namespace kiln::op {
 
-/// One after the other along `dim`; one operand or more.
+/// Concatenates along `dim`; takes one operand or more.
 struct Cat {
   static constexpr std::string_view kName = "cat";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
@@ -13,7 +13,7 @@ struct Cat {
   void vjp(Backward& backward) const;
 };
 
-/// The elements of all operands, in row-major order and one operand after the other, as `dtype` [elements]; one operand or
+/// Concatenates the elements of all operands, each in row-major order, as `dtype` [elements]; takes one operand or
 /// more.
 struct Ravel {
   static constexpr std::string_view kName = "ravel";

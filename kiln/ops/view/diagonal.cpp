@@ -11,13 +11,13 @@
 namespace kiln {
 namespace {
 
-/// The diagonal as a slice of a matrix whose rows follow each other.
+/// The diagonal as a slice of the flattened matrix.
 struct Diagonal {
   std::int64_t count;
   Range range;
 };
 
-/// Of a matrix whose elements can be counted.
+/// The diagonal of a matrix whose number of elements fits 63 bits.
 Diagonal place(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
   const std::int64_t below = offset < 0 ? std::min(-std::max(offset, -rows), rows) : 0;
   const std::int64_t right = offset > 0 ? std::min(offset, columns) : 0;
@@ -34,9 +34,10 @@ Value mask(std::string_view op, const Shape& shape, const Device& device, std::i
            Value (*compare)(const Value&, const Value&)) {
   require<ShapeError>(shape.size() == 2, op, ": needs the shape of a matrix, got ", shape);
   numel(shape);  // throws where it is impossible
-  // Beyond the matrix all offsets are alike.
+  // All offsets outside of the matrix are equivalent.
   offset = std::clamp(offset, -shape[0], shape[1]);
-  // Counted in float where that is exact, as more fit a vector, and what the mask is for may be computed beside it.
+  // Counted in float32 where that is exact, as more numbers fit a vector, and as the masked operation may be computed
+  // in float32 too.
   constexpr std::int64_t kExact = 1 << 24;
   const DType dtype = shape[0] < kExact / 2 && shape[1] < kExact / 2 ? DType::F32 : DType::I64;
   const Value columns = arange(0, shape[1], 1, device, dtype), rows = arange(0, shape[0], 1, device, dtype);

@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-/// Counted from the end where negative, ascending, none twice.
+/// Wraps negative dimensions and sorts them; throws where one is named twice.
 Dims sorted_dims(std::string_view op, const Dims& dims, int rank) {
   Dims sorted;
   for (const auto dim : dims) sorted.push_back(wrap_dim(op, dim, rank));
@@ -105,7 +105,7 @@ Value rot90(const Value& x, int times, Dim dim1, Dim dim2) {
 Value repeat(const Value& x, const Dims& times) {
   require<ShapeError>(times.size() == x.rank(), "repeat: ", times, " has ", times.size(), " entries for ", x);
   for (const auto count : times) require<ArgumentError>(count >= 0, "repeat: ", times, " has a negative count");
-  // Every repetition is a broadcast of a new dimension, one at a time so as not to run out of dimensions.
+  // Each repetition broadcasts a new dimension, one at a time so that the rank stays within its limit.
   Value result = x;
   for (int i = 0; i < times.size(); ++i) {
     if (times[i] == 1) continue;

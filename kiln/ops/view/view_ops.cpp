@@ -110,7 +110,7 @@ void SliceAssign::vjp(Backward& backward) const {
 
 namespace {
 
-/// How many windows fit into `length` elements.
+/// The number of windows that fit into `length` elements.
 std::int64_t window_count(std::string_view op, std::int64_t length, std::int64_t size, std::int64_t step,
                           std::int64_t dilation) {
   require<ArgumentError>(size >= 1 && step >= 1 && dilation >= 1, op, ": windows of ", size, " elements, ", dilation,
@@ -248,7 +248,7 @@ Value flip(const Value& x, const Dims& dims) {
 
 namespace {
 
-/// Python's rules for range.from : range.to : range.step on a dimension of `size`.
+/// Python's rules for range.from : range.to : range.step on a dimension of `size` elements.
 void resolve(const Range& range, std::int64_t size, std::int64_t& begin, std::int64_t& step, std::int64_t& count) {
   step = range.step;
   require<ArgumentError>(step != 0, "slice: the step is 0");
@@ -257,7 +257,7 @@ void resolve(const Range& range, std::int64_t size, std::int64_t& begin, std::in
   begin = range.from ? place(*range.from) : (step > 0 ? lowest : highest);
   const std::int64_t end = range.to ? place(*range.to) : (step > 0 ? highest : lowest);
   const std::int64_t distance = step > 0 ? end - begin : begin - end;
-  // As an unsigned number, so that the most negative step has a size too.
+  // Unsigned, so that the most negative step has a magnitude too.
   const std::uint64_t pace = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
   count = distance <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / pace) + 1;
   if (count <= 1) step = 1;

@@ -1,4 +1,4 @@
-// Ops that show the same elements under another shape, and what undoes a slice and a window.
+// Ops that show the same elements under another shape, and the reverse of a slice and of windows.
 #pragma once
 #include "kiln/ops/traits.hpp"
 
@@ -41,7 +41,8 @@ struct Slice {
   void vjp(Backward& backward) const;
 };
 
-/// The first operand with the elements that Slice{begin, step, size of the second} names replaced by the second.
+/// The first operand with the elements selected by Slice{begin, step, size of the second} replaced by the second
+/// operand.
 struct SliceAssign {
   static constexpr std::string_view kName = "slice_assign";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
@@ -51,8 +52,8 @@ struct SliceAssign {
   void vjp(Backward& backward) const;
 };
 
-/// Windows that slide along `dim`: a new last dimension of `size` elements, `dilation` apart, of which window w begins
-/// at element w * step of `dim`, which becomes the number of windows that fit. They may overlap in memory.
+/// Windows that slide along `dim`: a new last dimension of `size` elements, `dilation` apart; window w begins at
+/// element w * step of `dim`, whose size becomes the number of windows that fit. Windows may overlap in memory.
 struct Unfold {
   static constexpr std::string_view kName = "unfold";
   static constexpr Facts kFacts{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
@@ -62,8 +63,8 @@ struct Unfold {
   void vjp(Backward& backward) const;
 };
 
-/// The adjoint of Unfold: each element of a `dim` of `length` is the sum of the windows' elements that show it, added in
-/// their order within the window.
+/// The adjoint of Unfold: each element of a `dim` of `length` is the sum of the window elements that show it, added in
+/// the order of their position in the window.
 struct Fold {
   static constexpr std::string_view kName = "fold";
   static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

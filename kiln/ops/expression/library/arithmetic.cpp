@@ -1,4 +1,4 @@
-// Rounding, comparing and dividing, and integers.
+// Rounding, comparison, division and integers.
 #include "kiln/ops/expression/library/library.hpp"
 
 namespace kiln::expr {

@@ -1,4 +1,4 @@
-// Bessel functions (special/bessel.cpp says what they are and by which formulas).
+// Bessel functions (special/bessel.cpp has their definitions and formulas).
 #include "kiln/ops/expression/library/library.hpp"
 
 namespace kiln::expr {

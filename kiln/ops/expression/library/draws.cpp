@@ -1,12 +1,13 @@
-// Draws that take as many random words as they need (create/draws.hpp says by which methods), each from the stream of
-// its element: of the words e and f of the element's number and k and l of the key. A place in the stream is two words.
+// Sampling functions that consume as many random words as they need (create/draws.hpp names the methods), each from the
+// stream of its element: e and f are the words of the element's number, k and l those of the key. A position in the
+// stream is two words.
 #include "kiln/ops/expression/library/library.hpp"
 
 namespace kiln::expr {
 
-// The parameters of all that reads a stream.
+// The parameters of functions that read a stream.
 #define KILN_STREAM "e: word, f: word, k: word, l: word"
-// A normal number x by Marsaglia's polar method, if p and q fall into the circle.
+// A normal number x by Marsaglia's polar method, if p and q are inside the circle.
 #define KILN_POLAR                                        \
   "let p = 2 * stream_uniform(e, f, k, l, at) - 1;\n"     \
   "let q = 2 * stream_uniform(e, f, k, l, at + 1) - 1;\n" \
@@ -14,7 +15,7 @@ namespace kiln::expr {
   "let s = p * p + q * q;\n"                              \
   "if (s < 1) {\n"                                        \
   "let x = p * sqrt(-2 * log(s) / s);\n"
-// The logarithm of a draw from the Gamma distribution, from a place in the stream on, and the place behind it.
+// The logarithm of a sample of the Gamma distribution, from a position in the stream on, and the position after it.
 #define KILN_LOG_GAMMA(name, gives, nothing, result)                                          \
   "fn " name "(shape: float, start: word, " KILN_STREAM ") -> " gives                         \
   " {\n"                                                                                      \

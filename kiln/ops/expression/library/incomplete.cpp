@@ -1,5 +1,4 @@
-// The incomplete Gamma functions and Hurwitz's zeta function (special/gamma.cpp says what they are and by which
-// formulas).
+// The incomplete Gamma functions and Hurwitz's zeta function (special/gamma.cpp has their definitions and formulas).
 #include "kiln/ops/expression/library/library.hpp"
 
 namespace kiln::expr {

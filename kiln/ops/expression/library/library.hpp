@@ -1,6 +1,6 @@
-// The functions of expressions, as text. What no line gives a body is asked of every device; a body stands for devices
-// that lack the function (a dialect says which it has), written so that float32 is enough and infinities need not be
-// made by dividing. Where scalar_math.hpp has the function for plain numbers, it says what the function means.
+// The functions of expressions, as text. A function without a body must exist on every device; a body is used for
+// devices that lack the function (a dialect lists its own), and is written so that float32 suffices and infinities are
+// not created by dividing. Where scalar_math.hpp has the function for plain numbers, that is its definition.
 #pragma once
 #include <string_view>
 
@@ -9,7 +9,7 @@ namespace kiln::expr {
 extern const std::string_view kBitsText, kArithmeticText, kElementaryText, kSpecialText, kNormalText, kIncompleteText,
     kBesselText, kPolynomialText, kNumbersText, kRandomText, kDrawText;
 
-// Ten rounds of Philox on the variables c0 to c3, with the key k, l.
+// Applies ten rounds of Philox to the variables c0 to c3, with the key k, l.
 #define KILN_PHILOX_ROUNDS                           \
   "  var k0 = k;\n"                                  \
   "  var k1 = l;\n"                                  \

@@ -1,4 +1,4 @@
-// Functions of the normal distribution (special/normal.cpp says what they are and by which formulas).
+// Functions of the normal distribution (special/normal.cpp has their definitions and formulas).
 #include "kiln/ops/expression/library/library.hpp"
 
 namespace kiln::expr {

@@ -1,4 +1,4 @@
-// Parts and neighbours of numbers, and common divisors (special/numbers.cpp).
+// Parts and neighbours of numbers, and greatest common divisors (special/numbers.cpp).
 #include "kiln/ops/expression/library/library.hpp"
 
 namespace kiln::expr {

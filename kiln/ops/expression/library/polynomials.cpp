@@ -1,10 +1,10 @@
-// Orthogonal polynomials by their recurrences of three terms (special/polynomials.cpp).
+// Orthogonal polynomials by their three-term recurrences (special/polynomials.cpp).
 #include "kiln/ops/expression/library/library.hpp"
 
 namespace kiln::expr {
 
-// A name, its parameters behind x and degree, the polynomial of degree 1, that of degree k + 1 from those of degrees k
-// (p) and k - 1 (before), and where the sign alternates when the numbers overflow.
+// Defines a polynomial: its name, the parameters after x and degree, the polynomial of degree 1, that of degree k + 1
+// from degrees k (p) and k - 1 (before), and whether the sign alternates when the numbers overflow.
 #define KILN_POLYNOMIAL(name, parameters, first, next, alternating) \
   "fn " name "(x: float, degree" parameters                         \
   ") {\n"                                                           \

@@ -1,4 +1,4 @@
-// Random words and what is made of them.
+// Random words and the numbers computed from them.
 #include "kiln/ops/expression/library/library.hpp"
 
 namespace kiln::expr {

@@ -1,5 +1,5 @@
-// The error and Gamma functions and their kin. Sources and errors stand in
-// special/special_math.hpp, unless they are given here.
+// The error and Gamma functions and related ones. Sources and errors are in special/special_math.hpp, unless given
+// here.
 #include "kiln/ops/expression/library/library.hpp"
 
 namespace kiln::expr {
