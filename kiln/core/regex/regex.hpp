@@ -1,8 +1,8 @@
 // Regular expressions over names: matching takes time proportional to the text times the pattern, for every pattern,
 // and throws no exceptions of its own, so that a pattern may come from an untrusted file.
 //
-// Letters stand for themselves; . [a-z] [^.] \d \w \s \D \W \S and \. match one letter of a kind; ( ) (?: ) | group; *
-// + ? {2} {2,} {2,5} repeat as often as possible, or with a ? behind them as rarely as possible; ^ and $ are the ends
+// Letters stand for themselves; . [a-z] [^.] \d \w \s \D \W \S and \. match one letter of a kind; ( ) (?: ) | group;
+// * + ? {2} {2,} {2,5} repeat as often as possible, or with a ? behind them as rarely as possible; ^ and $ are the ends
 // of the text. A letter is a byte: there are no Unicode classes and no backreferences.
 #pragma once
 #include <bitset>

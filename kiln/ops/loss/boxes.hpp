@@ -6,10 +6,10 @@
 namespace kiln {
 
 enum class BoxOverlap : std::uint8_t {
-  Iou,  // the intersection divided by the union
-  Giou,  // less the share of the smallest box around both that neither fills (Rezatofighi et al., "Generalized intersection
-         // over union", 2019)
-  Diou,  // Iou less (distance of the centres / diagonal of that box)^2 (Zheng et al., "Distance-IoU loss", 2020)
+  Iou,   // the intersection divided by the union
+  Giou,  // Iou minus the fraction of the smallest enclosing box that neither fills (Rezatofighi et al., "Generalized
+         // intersection over union", 2019)
+  Diou,  // Iou minus (distance of the centres / diagonal of that box)^2 (Zheng et al., "Distance-IoU loss", 2020)
   Ciou,  // Diou minus the difference of aspect ratios, weighted by a number without a gradient (the same paper)
 };
 

@@ -67,7 +67,7 @@ Values broadcast_tensors(Inputs in) {
   return result;
 }
 
-// ---- turned --------------------------------------------------------------------------------------------------------
+// ---- rolled and flipped --------------------------------------------------------------------------------------------
 
 Value roll(const Value& x, std::int64_t shift, Dim dim) {
   dim = wrap_dim("roll", dim, x.rank());
