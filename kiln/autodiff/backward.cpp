@@ -19,12 +19,12 @@
 namespace kiln {
 namespace {
 
-// Records whose gradient is under way, latest first: creation order is a topological order, so that all that flows into
-// a record has arrived when its turn comes.
+// Records whose gradients are being summed, latest first: creation order is a topological order, so that all gradients
+// of a record's results have arrived when its turn comes.
 struct Pending {
   Ref<Record> record;
   SpareValues grads;                        // per result
-  std::map<int, SliceGradients> of_slices;  // of results of which slices were taken
+  std::map<int, SliceGradients> of_slices;  // of results that were read in slices
 
   void settle() {
     for (auto& [slot, slices] : of_slices) settle(slot, slices);
@@ -38,7 +38,7 @@ struct Pending {
 
 class Pass {
  public:
-  /// With the finality of leaves, or null where nobody asks.
+  /// `finality` tracks the leaves; null where the caller does not ask when they are final.
   explicit Pass(Finality* finality = nullptr) : finality_(finality) {}
 
   void add(const Value& to, Value grad) {
@@ -57,9 +57,10 @@ class Pass {
     if (slices.exceed(to.tape()->results[static_cast<std::size_t>(to.slot())])) target.settle(to.slot(), slices);
   }
 
-  /// The order of the record that comes next; 0 where none is left.
+  /// The order of the next record; 0 where none is left.
   std::uint64_t next() const { return pending_.empty() ? 0 : pending_.rbegin()->first; }
-  /// What has flowed into the record of that order, which is then not visited; nothing where nothing has.
+  /// Removes the record of that order and returns its gradients, so that it is not visited; nothing where no gradient
+  /// has reached it.
   std::optional<Pending> take(std::uint64_t order) {
     const auto entry = pending_.find(order);
     if (entry == pending_.end()) return std::nullopt;
@@ -69,7 +70,7 @@ class Pass {
     return taken;
   }
 
-  /// Hands each pending record to `visit`, the latest first, until none is left.
+  /// Passes each pending record to `visit`, the latest first, until none is left.
   template <class F>
   void run(F visit) {
     while (!pending_.empty()) {
@@ -98,7 +99,7 @@ class Pass {
     return entry->second;
   }
 
-  // The results come with records that are younger than any other, so the walk goes on among them.
+  // The records of the results are newer than any other, so the traversal continues with them.
   void run_again(const Pending& at) {
     const Values results = at.record->again->run();
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -107,7 +108,8 @@ class Pass {
     }
   }
 
-  // A vjp may answer in the shape that its operand broadcast to, as a plain number, or in another float type.
+  // A vjp may return a gradient in the shape that its operand broadcast to, as a plain number, or in another float
+  // type.
   static Value fit(Value grad, const Desc& desc, const Device& device) {
     if (grad.is_scalar()) return full(desc.shape, grad.scalar(), device, desc.dtype);
     if (grad.node()->desc == desc) return grad;
@@ -125,7 +127,7 @@ Value seed_of(const Value& output, const Value& seed) {
   require<ShapeError>(seed.is_scalar() || seed.shape() == output.shape(), "grad: seed ", seed.shape(),
                       " does not have the shape of output ", output.shape());
   if (seed.is_scalar()) return seed;
-  return another_view(seed, seed.device());  // which fails with the output
+  return another_view(seed, seed.device());  // the view fails if the output fails
 }
 
 void require_tracked(const Value& loss) {
@@ -138,8 +140,8 @@ void require_tracked(const Value& loss) {
       "backward: nothing here is tracked; make the parameters on device.autodiff() or call require_grad() on a leaf");
 }
 
-/// What KILN_LOG=autodiff prints of a walk: each operation that it comes to with its results, as "  matmul: float32 [2, 4]",
-/// the latest first, and how much they hold.
+/// The output of KILN_LOG=autodiff for one traversal: each visited operation with its results, as "  matmul: float32
+/// [2, 4]", the latest first, and the memory that they hold.
 class WalkLog {
  public:
   explicit WalkLog(const Value& loss) : wanted_(is_logged("autodiff")) {
@@ -218,7 +220,7 @@ namespace {
 Gradients walk(const Value& loss, const OnFinal* on_final, const BackwardOptions& options) {
   require_tracked(loss);
   const NoGrad pause(!options.create_graph);
-  const Autocast off(DType::F32);  // every op's gradient in the types that the op had
+  const Autocast off(DType::F32);  // each op's gradient is in the types that the op had
   const FailsWith scope({&loss, 1});
   Gradients result;
   Finality finality;
@@ -280,7 +282,7 @@ Values grad(Inputs outputs, Inputs seeds, Inputs wrt, const BackwardOptions& opt
   const NoGrad pause(!options.create_graph);
   const Autocast off(DType::F32);
   const FailsWith scope(outputs);
-  std::uint64_t earliest = ~std::uint64_t{0};  // nothing made before the first of `wrt` leads to one
+  std::uint64_t earliest = ~std::uint64_t{0};  // nothing created before the first of `wrt` depends on one
   for (const Value& value : wrt) {
     require<AutodiffError>(value.tracked(), "grad: ", value, " is not tracked; call require_grad() on it first");
     earliest = std::min(earliest, value.tape()->order);

@@ -10,7 +10,7 @@ class Rerun final : public Again {
   explicit Rerun(std::function<Values()> function)
       : function_(std::move(function)), autocast_(autocast_dtype()), checkpointing_(checkpointing()) {}
 
-  /// Without a tape. Its results are tracked where a gradient would flow through the function.
+  /// Runs the function without a tape. Results are tracked where a gradient would flow through the function.
   static Values run_first(Ref<Rerun> self) {
     Values results;
     const Probe probe;
@@ -28,7 +28,7 @@ class Rerun final : public Again {
     if (results.empty() || !probe.found()) return results;
     const Ref<Record> record = make_record(self, self->results_, results[0].device());
     for (std::size_t i = 0; i < results.size(); ++i)
-      if (!results[i].tracked() && is_float(results[i].dtype()))  // one that is tracked was there before
+      if (!results[i].tracked() && is_float(results[i].dtype()))  // a tracked result existed before the call
         results[i].attach(record, static_cast<int>(i));
     return results;
   }

@@ -1,6 +1,6 @@
-// Gradients for less memory and more time: what lies between the inputs and the results of a function is not kept, and
-// the function runs again when its gradient is wanted (Chen et al., "Training deep nets with sublinear memory cost",
-// 2016). For what needs no function see kiln/ops/scope/checkpointing.hpp.
+// Gradients with less memory and more time: the values between the inputs and the results of a function are not kept,
+// and the function runs again for its gradient (Chen et al., "Training deep nets with sublinear memory cost", 2016).
+// For a strategy that needs no function see kiln/ops/scope/checkpointing.hpp.
 #pragma once
 #include <functional>
 #include <utility>
@@ -10,7 +10,7 @@
 
 namespace kiln {
 
-/// function(), whose results have a gradient in all tensors that it reads; they may number up to three.
+/// Returns function(), whose results (up to three) have gradients in all tensors that it reads.
 Values checkpoint_values(std::function<Values()> function);
 
 namespace detail {
@@ -24,15 +24,15 @@ Values checkpointed(T&& result) {
 
 }  // namespace detail
 
-/// function(inputs...), a tensor, a Value or up to three Values, without what its gradient needs: the inputs and the
-/// function are kept, and the function is called again by backward(). Gradients are the same bits as without.
+/// Returns function(inputs...), a tensor, a Value or up to three Values, without keeping what its gradient needs: the
+/// inputs and the function are kept, and backward() calls the function again. Gradients are the same bits as without.
 ///   x = checkpoint([block](const Tensor<3>& x) { return block.forward(x); }, x);
 /// The function must do the same each time, and what it captures by reference must live as long as the graph; tensors
-/// and modules are cheap to capture by value. It is called again with the keys of the random numbers that it drew
-/// (dropout zeroes the same elements), in the Autocast and the Checkpointing that it ran in; the running statistics of a
-/// BatchNorm move once (capture that one by reference: a copy has statistics of its own). Parameters that it captures
-/// have their gradients like its inputs. Scopes nest, and gradients of gradients work. Throws AutodiffError, from
-/// backward(), where the second run gives other shapes or types or draws other random numbers than the first.
+/// and modules are cheap to capture by value. The second call uses the random keys of the first (dropout zeroes the
+/// same elements), and its Autocast and Checkpointing; the running statistics of a BatchNorm are updated once (capture
+/// it by reference: a copy has its own statistics). Captured parameters have gradients like the inputs. Scopes nest,
+/// and gradients of gradients work. Throws AutodiffError, from backward(), where the second run gives other shapes or
+/// types or uses other random numbers than the first.
 template <class F, class... Inputs>
 auto checkpoint(F function, const Inputs&... inputs) {
   using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Inputs&...>>;

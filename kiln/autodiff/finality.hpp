@@ -1,4 +1,4 @@
-// When a walk over a tape knows that a leaf's gradient is final.
+// Finds out when a leaf's gradient is final during the traversal of a tape.
 #pragma once
 #include <cstdint>
 #include <iterator>
@@ -13,12 +13,12 @@
 
 namespace kiln {
 
-/// Which leaves' gradients are final, in a walk that is under way: a leaf's is once the walk is past the earliest record that
-/// takes it, as far as all records are known that the walk may still come to. Some hold all leaves back while they are to
-/// come: checkpoints, as what they make when they run again may take any leaf, and where ranks meet (see OnFinal).
+/// The leaves whose gradients are final in a running traversal: a leaf is final once the traversal has passed the
+/// earliest record that reads it, among all records known to be still ahead. Some records hold all leaves back while
+/// they are ahead: checkpoints, as their second run may read any leaf, and collectives (see OnFinal).
 class Finality {
  public:
-  /// The walk will come to what led to `value`.
+  /// Adds the records that `value` depends on to those ahead.
   void reach(const Value& value) {
     if (!value.tracked() || !seen_.insert(value.tape()->order).second) return;
     std::vector<const Record*> open{value.tape().get()};
@@ -37,10 +37,11 @@ class Finality {
 
   void visited(const Record& record) { holding_.erase(record.order); }
 
-  /// Calls f(a leaf's order) for those that have become final, where the walk comes to record `next` now; 0: to its end.
+  /// Calls f(order of the leaf) for leaves that have become final, where `next` is the next record of the traversal; 0:
+  /// its end.
   template <class F>
   void advance(std::uint64_t next, F f) {
-    holding_.erase(holding_.upper_bound(next), holding_.end());  // no gradient flowed there
+    holding_.erase(holding_.upper_bound(next), holding_.end());  // no gradient reached these
     if (!holding_.empty()) return;
     while (!leaves_.empty() && leaves_.rbegin()->first > next) {
       const std::uint64_t leaf = leaves_.rbegin()->second;
@@ -51,7 +52,7 @@ class Finality {
   }
 
  private:
-  /// Do ranks meet where its gradient is made?
+  /// Whether the gradient of the record needs a collective.
   static bool meets_ranks(const Record& record) {
     return record.op &&
            op::visit(*record.op, []<class T>(const T&) { return T::kFacts.may_fail == MayFail::WithRanks; });
@@ -64,11 +65,11 @@ class Finality {
     leaves_.insert({record.order, leaf.order});
   }
 
-  // By their orders, which no other record ever has, while its memory may become another's.
+  // Identified by their orders, which are unique, while the memory of a record may be reused.
   std::unordered_set<std::uint64_t> seen_;
   std::set<std::uint64_t> holding_;
-  std::unordered_map<std::uint64_t, std::uint64_t> earliest_;  // of a leaf: which record takes it first
-  std::set<std::pair<std::uint64_t, std::uint64_t>> leaves_;   // the same, in the order of those records
+  std::unordered_map<std::uint64_t, std::uint64_t> earliest_;  // for a leaf: the first record that reads it
+  std::set<std::pair<std::uint64_t, std::uint64_t>> leaves_;   // these pairs in the order of the records
 };
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// Operands that the tape did not keep (Checkpointing::Balanced), made again when a gradient reads them.
+// Operands that the tape did not keep (Checkpointing::Balanced), recomputed when a gradient reads them.
 #pragma once
 #include <map>
 
@@ -7,12 +7,12 @@
 
 namespace kiln {
 
-/// Belongs to one walk over a tape, in which records come after all that were made from their results.
+/// Belongs to one traversal of a tape, which visits a record after all records that read its results.
 class Rematerialisations {
  public:
-  /// What the record's op is differentiated with, while the caller holds the record.
+  /// Returns the operands and results for the record's vjp. The caller must keep the record alive.
   Backward backward(const Ref<Record>& record, SpareValues grads);
-  /// No gradient reads the record's results any more.
+  /// Frees the record's results; call it when no further gradient reads them.
   void forget(const Record& record) { made_.erase(&record); }
 
  private:

@@ -15,8 +15,8 @@ void SliceGradients::add(const op::Slice& slice, Value grad) {
 
 bool SliceGradients::exceed(const Desc& whole) const { return elements_ > numel(whole.shape); }
 
-/// The dimension along which the slices, in the order of their beginnings, follow one another without one in common, being
-/// whole in all others; -1 where there is none.
+/// The dimension along which the slices, sorted by their beginnings, follow one another without overlap, being complete
+/// in all other dimensions; -1 where there is none.
 int SliceGradients::only_dim(const Desc& whole) const {
   int dim = -1;
   for (const Waiting& each : waiting_)
@@ -55,7 +55,7 @@ Value SliceGradients::joined(int dim, const Desc& whole, const Device& device) {
 
 namespace {
 
-/// So many elements from `begin` on. A step may be negative, down to the first element, before which no number lies.
+/// `count` elements from `begin` on. A negative step may reach element 0, before which no index exists.
 Range range_of(std::int64_t begin, std::int64_t count, std::int64_t step) {
   const std::int64_t last = begin + (count - 1) * step;
   if (step > 0) return {begin, last + 1, step};

@@ -1,5 +1,5 @@
-// The gradient of a tensor that is read in slices, put together at once: placing each among zeros and adding what comes of
-// it would take as many passes over the whole as there are slices.
+// The gradient of a tensor that is read in slices, assembled at once: padding each slice with zeros and adding the
+// results would take as many passes over the whole tensor as there are slices.
 #pragma once
 #include <vector>
 
@@ -7,13 +7,13 @@
 
 namespace kiln {
 
-/// Gradients of slices of one tensor, that wait for each other.
+/// Collects the gradients of slices of one tensor.
 class SliceGradients {
  public:
   void add(const op::Slice& slice, Value grad);
-  /// Do they have more elements than the tensor? Then some have one in common.
+  /// Whether the slices have more elements than the tensor, so that some overlap.
   bool exceed(const Desc& whole) const;
-  /// All of them, and `rest`, which may be empty. None are left.
+  /// Returns the sum of all slices and `rest`, which may be empty, and clears the list.
   Value sum(Value rest, const Desc& whole, const Device& device);
 
  private:
@@ -25,7 +25,7 @@ class SliceGradients {
   Value joined(int dim, const Desc& whole, const Device& device);
 
   std::vector<Waiting> waiting_;
-  std::int64_t elements_ = 0;  // of all that wait
+  std::int64_t elements_ = 0;  // in all collected slices
 };
 
 }  // namespace kiln
