@@ -44,7 +44,7 @@ std::vector<Desc> results_of(const op::Epilogue& op, Inputs in) {
   return results_of(op::Fused{op.program}, inputs);
 }
 
-/// The rows of an operand that stand in a block.
+/// The rows of an operand that belong to a block.
 Value rows_of(const Value& value, const op::Sequence& sequence, std::int64_t rows) {
   if (!value.node() || sequence.block == 0) return value;
   Desc desc = value.node()->desc;
@@ -54,7 +54,7 @@ Value rows_of(const Value& value, const op::Sequence& sequence, std::int64_t row
   return imagined(desc, {});
 }
 
-/// Does a step treat rows one by one, so that what runs is what the step would do to all of them?
+/// Whether a step processes rows one by one, so that a block of rows gives the same results as all rows.
 bool goes_through_rows(const op::Sequence& sequence, const op::Sequence::Step& step, const Values& operands,
                        const Desc& result, const op::RowForm& form) {
   if (sequence.block) return op::visit(step.whole, [&](const auto& op) { return goes_by_rows(op, sequence.axis); });
@@ -65,7 +65,8 @@ bool goes_through_rows(const op::Sequence& sequence, const op::Sequence::Step& s
   return op::goes_through_rows(step.whole, in, result, form);
 }
 
-/// Each step on all rows, on a block, on those that are left over: whatever runs has what it was inferred for.
+/// Checks each step on all rows, on a block, and on the remaining rows: each variant that can run must infer these
+/// results.
 void check_rows(const op::Sequence& sequence, Inputs in, std::int64_t rows, op::Op op::Sequence::Step::* which) {
   const op::RowForm form = op::form_of(sequence, in);
   Values operands, made;

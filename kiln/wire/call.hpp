@@ -1,5 +1,5 @@
-// Calls on the wire: an op, what it is called with and what comes out. Tensors travel apart; a call refers to them by
-// their numbers, which writer and reader give in the same order.
+// Calls on the wire: an op, its operands and its results. Tensors travel separately; a call refers to them by numbers,
+// which writer and reader assign in the same order.
 #pragma once
 #include <span>
 #include <vector>
@@ -25,17 +25,18 @@ struct CallOf {
 
 void write_call(Writer& out, const op::Op& op, std::span<const Operand> in, std::span<const Desc> results);
 
-/// The next call. `known` describes the value of a number, or gives null where the reader has none of that number. What
-/// the op makes of these operands is what the writer says, or it is refused: by a DataError, or by the sentence that
-/// anyone hears who calls the op so. `device` is where it will run; none will do.
+/// Reads the next call. `known` returns the description of a value's number, or null where the reader has no value with
+/// that number. The results that the op infers from these operands must be those the writer declares; otherwise it
+/// throws DataError, or the error that any caller of the op would get. `device` is where the call will run; it may be
+/// empty.
 CallOf read_call(Reader& in, FunctionRef<const Desc*(std::int64_t)> known, const Device& device = {});
 
 void write_operand(Writer& out, const Operand& operand);
 Operand read_operand(Reader& in);
 
-/// What any op makes of such operands, a planned one too: infer's answer, or its error.
+/// The results of any op for such operands, planned ops included: infer's result, or its error.
 std::vector<Desc> results_of(const op::Op& op, Inputs in);
-/// A tensor that nobody will compute, to ask infer about.
+/// A tensor that will never be computed, as an operand for infer.
 inline Value imagined(const Desc& desc, const Device& device) { return Value(make_ref<Node>(desc, device)); }
 
 }  // namespace kiln::wire

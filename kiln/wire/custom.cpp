@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "custom:";
 
-/// Those who look may do so at any time; what was registered stays.
+/// Readers may traverse the list at any time; registered entries stay.
 struct Entry {
   CustomClass registered;
   const Entry* next;

@@ -1,4 +1,4 @@
-// Operations of the user's own on the wire: a program that writes or reads one has registered it, under a name that both
+// User-defined operations on the wire: a program that writes or reads one has registered it, under a name that both
 // programs know.
 #pragma once
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace kiln::wire {
 
-/// How operations of one class travel; kiln/tensor/custom_wire.hpp makes this of a plain struct.
+/// How operations of one class are written and read; kiln/tensor/custom_wire.hpp creates this from a plain struct.
 struct CustomClass {
-  std::string name;           // for all programs
+  std::string name;           // the same in all programs
   std::uint64_t fingerprint;  // of the fields
   bool (*is)(const CustomOp&);
   void (*write)(Writer&, const CustomOp&);
   Ref<const CustomOp> (*read)(Reader&);
 };
-/// Throws ArgumentError where another class has the name. The same class may be registered again.
+/// Throws ArgumentError where another class has the name. A class may be registered again.
 void register_custom_class(const CustomClass& registered);
 
 void write_custom(Writer& out, const CustomOp& op);
-/// Is it the name of an op of the user's own?
+/// Whether it is the name of a user-defined op.
 bool is_custom(std::string_view name);
 Ref<const CustomOp> read_custom(Reader& in, Reader::Name& name);
 

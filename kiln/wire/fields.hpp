@@ -1,5 +1,5 @@
-// Plain structs to bytes and back, field by field through reflection: numbers, enumerators (by name), lists, optionals,
-// variants and structs of such. Who adds a field to a struct has nothing to add here.
+// Converts plain structs to bytes and back, field by field through reflection: numbers, enumerators (by name), lists,
+// optionals, variants and structs of these. A new field of a struct needs no code here.
 #pragma once
 #include <bit>
 #include <concepts>
@@ -14,11 +14,11 @@
 
 namespace kiln::wire {
 
-/// A list that holds no more than its type says (InlineList).
+/// A list whose type limits its length (InlineList).
 template <class T>
 concept ShortList = reflect::ListLike<T> && requires { T::kCapacity; };
 
-/// Has the number an enumerator, and which name does that one have?
+/// Returns the name of the enumerator with this value; empty where there is none.
 template <reflect::ScopedEnum T>
 std::string_view name_of(T value) {
   const std::string_view identifier = reflect::enumerator_name(value);
@@ -66,7 +66,7 @@ void write_field(Writer& out, const T& value) {
   }
 }
 
-template <class T> inline constexpr char kMeaning = 0;  // its address stands for the type
+template <class T> inline constexpr char kMeaning = 0;  // its address identifies the type
 
 template <class T>
 void read_field(Reader& in, T& value) {
@@ -135,7 +135,7 @@ void read_field(Reader& in, T& value) {
   }
 }
 
-/// How a type is written: "{dim:i32,log:bool}". Of an enum its name alone, as its values travel by theirs.
+/// Appends the schema of a type: "{dim:i32,log:bool}". An enum is only its name, as its values are written by name.
 template <class T>
 void append_schema(std::string& out) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -177,7 +177,7 @@ void append_schema(std::string& out) {
   }
 }
 
-/// Of a text, on every machine.
+/// The hash of a text, equal on every machine.
 inline std::uint64_t fingerprint_of(std::string_view schema) { return reflect::hash(schema); }
 
 }  // namespace kiln::wire

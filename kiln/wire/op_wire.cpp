@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kMagic = "kiln";
 
-/// How one op of the table is read, and written.
+/// How one op of the table is read and identified.
 struct Row {
   std::string_view name;
   std::string schema;
@@ -59,7 +59,7 @@ struct Table<std::variant<Ops...>> {
   }
   static void append_enums(std::string& out) { (append_enums_of<Ops>(out), ...); }
 
-  /// "DType(float64|float32|...)" of each enum in the fields of T.
+  /// Appends "DType(float64|float32|...)" for each enum in the fields of T.
   template <class T>
   static void append_enums_of(std::string& out) {
     if constexpr (reflect::ScopedEnum<T>) {
@@ -86,7 +86,7 @@ const Row* find(std::string_view name) {
   return found == rows().end() ? nullptr : &*found;
 }
 
-/// The place of the row that a name stands for, once it has been found to be the same op here.
+/// Returns the row of a name, once its fingerprint has shown that the op is the same here.
 const Row& row_of(Reader& in, Reader::Name& name) {
   if (name.meaning == &rows()) return rows()[static_cast<std::size_t>(name.number)];
   const Row* const row = find(name.text);
@@ -159,7 +159,7 @@ Desc read_desc(Reader& in) {
   read_field(in, desc);
   std::int64_t count = static_cast<std::int64_t>(size_of(desc.dtype));
   bool overflow = false;
-  // Sizes of 0 count as 1: strides multiply them so.
+  // Sizes of 0 are taken as 1, as strides do.
   for (const std::int64_t size : desc.shape)
     overflow |= size < 0 || __builtin_mul_overflow(count, size > 0 ? size : 1, &count);
   if (overflow) in.wrong("a tensor of shape ", desc.shape, " cannot be");

@@ -1,4 +1,5 @@
-// Any op to bytes and back. An op travels by its name and its fields (fields.hpp), so that a new one needs nothing here.
+// Converts any op to bytes and back. An op is written by its name and its fields (fields.hpp), so that a new op needs
+// nothing here.
 #pragma once
 #include "kiln/ops/op.hpp"
 #include "kiln/wire/reader.hpp"
@@ -6,29 +7,29 @@
 
 namespace kiln::wire {
 
-/// Of how headers, numbers, names and calls are written. What an op is made of has its fingerprint.
+/// The version of how headers, numbers, names and calls are written. The fields of an op have a fingerprint instead.
 inline constexpr std::uint32_t kVersion = 1;
 
-/// Of an op's name and the names and types of its fields. Readers take an op whose fingerprint is the one that they know,
-/// and enumerators by name: so a file stays readable while ops and functions are added, moved or removed that it has none
-/// of. An op whose fields are the same but mean something else says so by `static constexpr int kRevision`.
+/// The hash of an op's name and the names and types of its fields. Readers accept an op whose fingerprint they know,
+/// and enumerators by name: so a file stays readable when ops and functions that it does not use are added, moved or
+/// removed. An op that changes the meaning of unchanged fields sets `static constexpr int kRevision`.
 std::uint64_t fingerprint(std::string_view op);
-/// Of the whole table: all ops, and all values of the enums in their fields. Two programs with the same one understand
-/// each other in everything but ops of their own.
+/// The hash of the whole table: all ops, and all values of the enums in their fields. Two programs with the same hash
+/// understand each other in everything but user-defined ops.
 std::uint64_t table_fingerprint();
 
-/// "kiln", the version and the fingerprint of the table: how a file or a connection begins.
+/// Writes "kiln", the version and the fingerprint of the table: the beginning of a file or a connection.
 void write_header(Writer& out);
-/// The writer's table_fingerprint(). Throws DataError for what is no such header, or of a later version.
+/// Returns the writer's table_fingerprint(). Throws DataError where there is no such header, or one of a later version.
 std::uint64_t read_header(Reader& in);
 
 /// Throws ArgumentError for an op::Custom whose class was not registered (wire/custom.hpp).
 void write_op(Writer& out, const op::Op& op);
-/// An op whose every field has a value of its type, and no more: whether it makes sense is for infer to say
-/// (wire/call.hpp). Throws DataError.
+/// Reads an op whose every field has a valid value of its type; infer checks whether they make sense (wire/call.hpp).
+/// Throws DataError.
 op::Op read_op(Reader& in);
 
-/// With a shape whose elements can be counted.
+/// read_desc() accepts only shapes whose number of elements fits 63 bits.
 void write_desc(Writer& out, const Desc& desc);
 Desc read_desc(Reader& in);
 

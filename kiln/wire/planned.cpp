@@ -11,7 +11,7 @@ namespace {
 
 using std::size_t;
 
-constexpr size_t kMost = 0xffff;  // of what planned ops number
+constexpr size_t kMost = 0xffff;  // the limit of indices in planned ops
 
 std::uint16_t read_index(Reader& in, size_t count, std::string_view of) {
   const std::uint64_t index = in.whole();
@@ -33,7 +33,7 @@ Operand read_operand(Reader& in, size_t inputs, size_t results) {
   return {is_result ? Operand::Result : Operand::Input, static_cast<std::uint16_t>(coded / 2)};
 }
 
-/// Results that are handed out: each of them once.
+/// Reads which results are outputs; each may occur once.
 std::vector<std::uint16_t> read_outputs(Reader& in, size_t results) {
   std::vector<bool> seen(results);
   std::vector<std::uint16_t> outputs(in.length(kMost, "outputs"));
@@ -70,7 +70,7 @@ std::shared_ptr<const op::Program> read_program(Reader& in) {
   read_field(in, program->shape);
   read_field(in, program->inputs);
   if (program->inputs.size() > kMost) in.wrong("more than ", kMost, " inputs");
-  // What infer is asked: every operand has the shape of the whole.
+  // Operands as infer sees them: each has the shape of the program.
   std::vector<Desc> inputs, results;
   for (const DType dtype : program->inputs) inputs.push_back({program->shape, dtype});
   for (size_t count = in.length(kMost, "steps"); count > 0; --count) {
@@ -141,7 +141,7 @@ void write_planned(Writer& out, const op::Blocked& op) {
   for (const Desc& result : sequence.results) write_desc(out, result);
   out.whole(sequence.steps.size());
   for (const op::Sequence::Step& step : sequence.steps) {
-    write_op(out, step.whole);  // which the others are made of
+    write_op(out, step.whole);  // `block` and `rest` are derived from it
     out.whole(step.in.size());
     for (const op::Sequence::Operand& operand : step.in) write_operand(out, operand);
     out.whole(step.results);
@@ -156,7 +156,7 @@ void read_planned(Reader& in, op::Blocked& op) {
   read_field(in, sequence->block);
   for (size_t count = in.length(kMost, "results"); count > 0; --count) sequence->results.push_back(read_desc(in));
   const int axis = sequence->axis;
-  // Without blocks the axis means nothing, and where rows are depends on the operands (wire/call.hpp).
+  // Without blocks the axis means nothing, and the operands decide where rows are (wire/call.hpp).
   const auto has_rows = [&](const Desc& desc) {
     const Shape& shape = desc.shape;
     return sequence->block == 0 ? axis == 0

@@ -1,5 +1,5 @@
-// Planned ops on the wire. What they share in memory is written out in each; what a backend may make of them is not
-// written at all.
+// Planned ops on the wire. Data that several share in memory is written out in each; what a backend derives from them
+// is not written.
 #pragma once
 #include "kiln/ops/op.hpp"
 #include "kiln/wire/reader.hpp"
@@ -7,7 +7,7 @@
 
 namespace kiln::wire {
 
-/// To be raised when what follows here is written differently, or when what a planned op holds means something else.
+/// Raise it when the format below changes, or when a field of a planned op changes its meaning.
 inline constexpr int kPlannedRevision = 3;
 
 void write_planned(Writer& out, const op::Fused& op);
@@ -15,8 +15,8 @@ void write_planned(Writer& out, const op::Epilogue& op);
 void write_planned(Writer& out, const op::Blocked& op);
 void write_planned(Writer& out, const op::Horizontal& op);
 
-/// Every index is one of something that there is, and every step fits those before it. What the op takes is then
-/// checked with its operands (wire/call.hpp). Throws DataError.
+/// Checks that every index refers to an existing entry, and that every step fits those before it. The operands are
+/// checked later (wire/call.hpp). Throws DataError.
 void read_planned(Reader& in, op::Fused& op);
 void read_planned(Reader& in, op::Epilogue& op);
 void read_planned(Reader& in, op::Blocked& op);

@@ -30,7 +30,7 @@ std::uint64_t Reader::whole() {
     if (shift > 63 || bits << shift >> shift != bits) wrong("a number over 2^64 - 1");
     value |= bits << shift;
     if (next & 0x80) continue;
-    // One way to write each number, so that equal bytes are equal values and the other way round.
+    // Each number has a single encoding, so that bytes are equal exactly where values are.
     if (next == 0 && shift > 0) wrong("a number with digits in vain");
     return value;
   }

@@ -1,4 +1,4 @@
-// Reads what a Writer wrote, and believes nothing of it: whatever does not fit is a DataError that names the place.
+// Reads the output of a Writer and trusts none of it: anything invalid is a DataError that names the position.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,34 +11,34 @@
 
 namespace kiln::wire {
 
-/// What a reader takes. No list is longer than the bytes that are left, whatever it says of itself; these are for the
-/// rest.
+/// The limits of a reader. Any list is also limited by the bytes that are left.
 struct Limits {
-  std::size_t names = 4096;      // different ones that a connection or a file may spell
+  std::size_t names = 4096;      // different names in a connection or a file
   std::size_t name_bytes = 128;  // of each
   std::size_t steps = 1 << 22;   // operations of a program
   int nesting = 3;               // operations within operations
-  /// Planned ops (op::Planned) too. What they hold is checked, their results as well; but a backend is entitled to more,
-  /// as that a program fits its registers, which only a planner knows. For what this process wrote itself.
+  /// Whether planned ops (op::Planned) are accepted. Their content and results are checked; but a backend may rely on
+  /// more, such as that a program fits its registers, which only a planner knows. Set it only for data that this
+  /// process wrote itself.
   bool planned = false;
 };
 
 class Reader {
  public:
-  /// `source` begins each sentence: the name of a file, or of a peer.
+  /// `source` begins each error sentence: the name of a file, or of a peer.
   explicit Reader(std::string_view source, const Limits& limits = {}) : limits_(limits), source_(source) {}
   Reader(std::string_view source, std::span<const std::byte> bytes, const Limits& limits = {})
       : Reader(source, limits) {
     open(bytes);
   }
 
-  /// Goes on with these bytes, as Writer::take() gave them; they must outlive the reading.
+  /// Continues with these bytes, a result of Writer::take(); they must outlive the reading.
   void open(std::span<const std::byte> bytes) {
     bytes_ = bytes;
     at_ = 0;
   }
   std::size_t left() const { return bytes_.size() - at_; }
-  /// Nothing may be left.
+  /// Throws DataError unless all bytes are read.
   void finish() const;
   const Limits& limits() const { return limits_; }
   const std::string& source() const { return source_; }
@@ -49,11 +49,11 @@ class Reader {
   std::int64_t integer();
   std::uint64_t fixed(int count);
   bool flag();
-  /// The length of a list of what takes a byte at least.
+  /// Reads the length of a list whose elements take at least one byte each.
   std::size_t length(std::size_t most, std::string_view of);
   std::string_view text(std::size_t most);
 
-  /// A name, and what it turned out to mean to those who read it before: `number` of what `meaning` points to.
+  /// A name, and its meaning as found when it was first read: `number` within what `meaning` points to.
   struct Name {
     std::string text;
     std::uint64_t fingerprint = 0;  // of an op
@@ -67,7 +67,7 @@ class Reader {
     fail<DataError>(source_, ": byte ", at_, " of the program: ", parts...);
   }
 
-  /// One operation deeper, as long as it lives.
+  /// Increases the nesting depth while this object lives.
   class Nested {
    public:
     explicit Nested(Reader& reader);

@@ -1,5 +1,5 @@
-// Bytes for a file or for a peer: whole numbers in as few bytes as they need, little endian, nothing of how this
-// compiler lays out a struct. The same values give the same bytes on every machine.
+// Bytes for a file or a peer: integers in as few bytes as they need, little endian, independent of how the compiler
+// lays out structs. The same values give the same bytes on every machine.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace kiln::wire {
 
-/// Appends values to bytes that take() hands over piece by piece, as the messages of a connection. A name (of an op, of
-/// an enumerator) is spelled once; from then on, in later pieces too, its number stands for it.
+/// Appends values to a buffer that take() hands over piece by piece, like the messages of a connection. A name (of an
+/// op, of an enumerator) is spelled once; from then on, also in later pieces, its number represents it.
 class Writer {
  public:
   void byte(std::uint8_t value) { bytes_.push_back(static_cast<std::byte>(value)); }
@@ -27,7 +27,7 @@ class Writer {
     for (; value >= 0x80; value >>= 7) byte(static_cast<std::uint8_t>(value | 0x80));
     byte(static_cast<std::uint8_t>(value));
   }
-  /// 0, -1, 1, -2, 2, ... as 0, 1, 2, 3, 4, ...
+  /// Maps 0, -1, 1, -2, 2, ... to 0, 1, 2, 3, 4, ...
   void integer(std::int64_t value) {
     whole(static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63));
   }
@@ -36,20 +36,20 @@ class Writer {
     for (int i = 0; i < count; ++i) byte(static_cast<std::uint8_t>(value >> 8 * i));
   }
 
-  /// One more than the number that the name has had since it was first written; or 0 and the name.
+  /// Writes one plus the name's number where it was written before; otherwise 0 and the name.
   void name(std::string_view name) { spell(names_, name); }
-  /// The same of an op. With its name goes the fingerprint of its fields.
+  /// Writes an op's name in this way, followed by the fingerprint of its fields when it is new.
   void op(std::string_view name, std::uint64_t fingerprint) {
     if (spell(ops_, name)) fixed(fingerprint, 8);
   }
 
-  /// What was written since the last time. Names keep their numbers.
+  /// Returns what was written since the last call. Names keep their numbers.
   std::vector<std::byte> take() { return std::exchange(bytes_, {}); }
 
  private:
   using Numbers = std::map<std::string, std::uint64_t, std::less<>>;
 
-  /// Is it new?
+  /// Whether the name is new.
   bool spell(Numbers& numbers, std::string_view name) {
     if (const auto known = numbers.find(name); known != numbers.end()) return whole(known->second + 1), false;
     numbers.emplace(name, numbers.size());
