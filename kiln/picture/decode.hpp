@@ -1,4 +1,4 @@
-// PNG and JPEG files to pictures, by libpng and libjpeg. docs/data.md says which numbers come out of which file.
+// Decodes PNG and JPEG files, by libpng and libjpeg. docs/data.md specifies the resulting numbers.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -9,22 +9,22 @@
 
 namespace kiln {
 
-/// Numbers: what a PNG file keeps of each pixel, the place of its colour in a palette or its grey of any depth, as masks have
-/// it; a file of colours that differ, and a JPEG file, have none.
+/// Numbers: the stored number of each pixel of a PNG file, a palette index or a grey value of any depth, as in masks. A
+/// file whose pixels have unequal colour channels, and a JPEG file, have none.
 enum class Channels { Grey, Colour, Numbers };
 
 struct DecodeConfig {
-  Channels channels = Channels::Colour;  // whatever the file has, it becomes these; transparency is dropped
-  /// A file that claims to hold more pixels is refused before anything is made for it; and more than 2^26 come from a file
-  /// only that has at least a byte for so many of them.
+  Channels channels = Channels::Colour;  // the channels of the result, whatever the file has; transparency is dropped
+  /// A file that claims more pixels than `most_pixels` is refused before memory is allocated for it; more than 2^26
+  /// pixels are accepted only from a file with at least one byte for each `pixels_per_byte` of them.
   std::int64_t most_pixels = 1 << 28, pixels_per_byte = 1024;
 };
 
-/// `name` is what errors call the file. The file's numbers as they are, whatever it says of gamma and colour spaces; of 16 bits
-/// the upper 8; grey of colours by grey_of(). Throws DataError where it is neither PNG nor JPEG, is damaged or cut off, or
-/// larger than allowed; and where this Kiln was built without the library.
+/// `name` is the file's name in errors. Returns the file's numbers unchanged, whatever it says of gamma and colour
+/// spaces; the upper 8 of 16 bits; grey of colours by grey_of(). Throws DataError where the file is neither PNG nor
+/// JPEG, is damaged or cut off, or larger than allowed; and where this Kiln was built without the library.
 Picture decode_picture(std::span<const std::byte> file, std::string_view name, const DecodeConfig& config = {});
-/// Throws IoError as well.
+/// Decodes a file. Throws IoError as well.
 Picture read_picture(const std::string& path, const DecodeConfig& config = {});
 
 namespace picture {

@@ -11,7 +11,8 @@
 namespace kiln::picture {
 namespace {
 
-/// libjpeg leaves by longjmp, as it is no C++: over its own frames alone, since decode() below has nothing to destroy.
+/// libjpeg, a C library, reports errors by longjmp: this skips only its own frames, since decode() below has nothing to
+/// destroy.
 struct Decoder {
   jpeg_decompress_struct state{};
   jpeg_error_mgr errors{};
@@ -25,19 +26,19 @@ struct Decoder {
   ~Decoder() { jpeg_destroy_decompress(&state); }
 };
 
-/// What libjpeg says of files whose pixels are not in doubt.
+/// Messages of libjpeg about files whose pixels are certain.
 bool is_harmless(int message) {
   switch (message) {
     case JWRN_EXTRANEOUS_DATA:  // stray bytes between segments
-    case JWRN_ADOBE_XFORM:      // a number of Adobe's that nobody knows, which means YCbCr or YCCK
-    case JWRN_JFIF_MAJOR:       // a later version of a marker that says nothing of pixels
+    case JWRN_ADOBE_XFORM:      // an undocumented number of Adobe's, which means YCbCr or YCCK
+    case JWRN_JFIF_MAJOR:       // a later version of a marker that does not affect pixels
     case JWRN_NOT_SEQUENTIAL:   // fields that only progressive files use
       return true;
     default: return false;
   }
 }
 
-/// Damage that libjpeg would paint over is damage here: a file that is cut off, numbers that do not decode.
+/// Treats damage that libjpeg would hide as an error: a truncated file, data that do not decode.
 void on_message(j_common_ptr state, int level) {
   if (level >= 0 || is_harmless(state->err->msg_code)) return;
   auto& decoder = *static_cast<Decoder*>(state->client_data);
@@ -50,8 +51,8 @@ void on_error(j_common_ptr state) {
   std::longjmp(decoder.leave, 1);
 }
 
-/// Each scan of a progressive file goes over the whole picture, and takes a dozen bytes: some hundred thousand of them would
-/// be a long wait.
+/// Each scan of a progressive file goes over the whole picture, and takes a dozen bytes: a file could contain some
+/// hundred thousand of them and take very long.
 void on_progress(j_common_ptr state) {
   constexpr int kMostScans = 100;  // as many as libjpeg's own programs write
   auto& decoder = *static_cast<Decoder*>(state->client_data);
@@ -60,10 +61,10 @@ void on_progress(j_common_ptr state) {
   std::longjmp(decoder.leave, 1);
 }
 
-/// Until the size is known, or on to the end. False where the decoder has a problem.
+/// Reads until the size is known. Returns false where the decoder has an error.
 bool read_header(Decoder& decoder, std::span<const std::byte> file) {
   if (setjmp(decoder.leave)) return false;
-  decoder.state.client_data = &decoder;  // kept by the next, which may already find that the library is another
+  decoder.state.client_data = &decoder;  // set before the next call, which may already fail on a version mismatch
   jpeg_create_decompress(&decoder.state);
   decoder.progress.progress_monitor = on_progress;
   decoder.state.progress = &decoder.progress;
@@ -82,8 +83,8 @@ bool read_rows(Decoder& decoder, unsigned char* to, std::size_t row_bytes) {
   return true;
 }
 
-/// Four inks, each as what it leaves of white, which is how Adobe's programs write them and everybody reads them, become three
-/// colours where they lie, as in Pillow.
+/// Converts four inks, stored inverted as Adobe's programs write them and other programs expect them, to three colours
+/// in place, as Pillow does.
 void mix_inks(Picture& picture) {
   const std::size_t count = picture.pixels.size() / 4;
   for (std::size_t i = 0; i < count; ++i) {

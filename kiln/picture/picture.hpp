@@ -1,4 +1,4 @@
-// Pictures of bytes, as files and cameras give them.
+// Pictures of bytes, as from files and cameras.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -6,9 +6,9 @@
 
 namespace kiln {
 
-/// Row after row; the channels of a pixel (red, green, blue, or grey alone) lie side by side.
+/// Rows follow each other; the channels of a pixel (red, green, blue, or only grey) are adjacent.
 struct Picture {
-  std::vector<std::uint8_t> pixels;  // height * width * channels of them
+  std::vector<std::uint8_t> pixels;  // height * width * channels
   std::int64_t height = 0, width = 0, channels = 3;
 
   std::uint8_t* at(std::int64_t y, std::int64_t x) {
@@ -20,14 +20,15 @@ struct Picture {
   friend bool operator==(const Picture&, const Picture&) = default;
 };
 
-/// Black.
+/// A black picture.
 Picture blank(std::int64_t height, std::int64_t width, std::int64_t channels);
 
-/// Throws ShapeError, which `function` begins, where the picture is empty or has another number of pixels than its size.
+/// Throws ShapeError, beginning with `function`, where the picture is empty or its number of pixels does not fit its
+/// size.
 void require_sound(std::string_view function, const Picture& picture);
 
-/// One channel: 0.299 of red, 0.587 of green and 0.114 of blue (ITU-R BT.601), as Pillow has it. A grey picture stays as it
-/// is. Throws ShapeError for other numbers of channels than 1 and 3.
+/// Converts to one channel: 0.299 of red, 0.587 of green and 0.114 of blue (ITU-R BT.601), as Pillow does. A grey
+/// picture stays as it is. Throws ShapeError unless there are 1 or 3 channels.
 Picture grey_of(const Picture& picture);
 
 }  // namespace kiln

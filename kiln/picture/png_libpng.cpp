@@ -12,8 +12,8 @@
 namespace kiln::picture {
 namespace {
 
-/// libpng leaves by longjmp, as it is no C++: over its own frames alone, since the functions that set it have nothing to
-/// destroy.
+/// libpng, a C library, reports errors by longjmp: this skips only its own frames, since the functions that call setjmp
+/// have nothing to destroy.
 struct PngDecoder {
   explicit PngDecoder(std::span<const std::byte> file) : rest(file) {}
   PngDecoder(const PngDecoder&) = delete;
@@ -41,11 +41,11 @@ void read_bytes(png_structp png, png_bytep to, png_size_t count) {
   rest = rest.subspan(count);
 }
 
-/// Until the pixels begin. What a file says of gamma, colour spaces and transparency is passed over, texts and profiles of any
-/// size with it. False where the decoder has a problem.
+/// Reads until the pixels begin. Gamma, colour spaces, transparency, texts and profiles are skipped, whatever their
+/// size. Returns false where the decoder has an error.
 bool read_header(PngDecoder& decoder) {
   constexpr png_byte kTransparency[] = "tRNS";
-  constexpr png_uint_32 kLongest = 0x7fffffff;  // of the format; what is allowed here is asked below
+  constexpr png_uint_32 kLongest = 0x7fffffff;  // the format's limit; the limits of the config are checked later
   if (setjmp(decoder.leave)) return false;
   decoder.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoder, on_png_error, on_png_warning);
   if (!decoder.png) return false;
@@ -59,7 +59,7 @@ bool read_header(PngDecoder& decoder) {
   return true;
 }
 
-/// Rows of one channel or three, to the end of the file. `as_kept` leaves numbers of any depth what they are.
+/// Reads rows of one or three channels, to the end of the file. `as_kept` leaves numbers of any depth unchanged.
 bool read_rows(PngDecoder& decoder, unsigned char* to, std::size_t row_bytes, bool as_kept) {
   if (setjmp(decoder.leave)) return false;
   png_structp png = decoder.png;
@@ -77,7 +77,7 @@ bool read_rows(PngDecoder& decoder, unsigned char* to, std::size_t row_bytes, bo
   return true;
 }
 
-/// Of the compressed pixels; what is wrong with the chunks is left to libpng to say.
+/// The size of the compressed pixels; errors in chunks are left to libpng.
 std::uint64_t compressed_bytes(std::span<const std::byte> file) {
   constexpr std::size_t kSignature = 8, kHead = 8, kCrc = 4;
   std::uint64_t total = 0;
@@ -92,7 +92,7 @@ std::uint64_t compressed_bytes(std::span<const std::byte> file) {
   return total;
 }
 
-/// From the back on, so that a picture of one channel becomes one of three where it lies.
+/// Expands one channel to three in place, from the end to the beginning.
 template <class Colours>
 void spread(Picture& picture, const Colours& colours) {
   const std::size_t count = picture.pixels.size() / 3;
@@ -102,7 +102,7 @@ void spread(Picture& picture, const Colours& colours) {
   }
 }
 
-/// The numbers of `kept`, whose pixels have `channels` of `bytes` each.
+/// The numbers of `kept`, whose pixels have `channels` channels of `bytes` bytes each.
 Picture numbers_of(const Picture& kept, std::size_t channels, std::size_t bytes, std::string_view name) {
   Picture numbers = blank(kept.height, kept.width, 1);
   const std::uint8_t* pixel = kept.pixels.data();
@@ -130,7 +130,7 @@ Picture decode_png(std::span<const std::byte> file, std::string_view name, const
   const int type = png_get_color_type(decoder.png, decoder.info), depth = png_get_bit_depth(decoder.png, decoder.info);
   const std::uint64_t inflated = static_cast<std::uint64_t>(height * width) * static_cast<std::uint64_t>(depth) *
                                  png_get_channels(decoder.png, decoder.info) / 8;
-  constexpr std::uint64_t kMostInflation = 1032;  // of deflate
+  constexpr std::uint64_t kMostInflation = 1032;  // the limit of deflate
   const std::uint64_t compressed = compressed_bytes(file);
   require<DataError>(inflated / kMostInflation <= compressed, name, ": is a damaged PNG file: ", height, " x ", width,
                      " pixels are ", inflated, " bytes, which ", compressed, " compressed ones cannot give");
@@ -138,7 +138,7 @@ Picture decode_png(std::span<const std::byte> file, std::string_view name, const
   const bool palette = type == PNG_COLOR_TYPE_PALETTE, coloured = !palette && (type & PNG_COLOR_MASK_COLOR);
   const bool numbers = config.channels == Channels::Numbers, grey = config.channels == Channels::Grey;
   const std::int64_t read = coloured ? 3 : 1, bytes = numbers && depth == 16 ? 2 : 1;
-  // Room for three channels at once where one becomes three.
+  // Allocates three channels where one channel becomes three.
   Picture picture = blank(height, width, numbers || (grey && !palette) ? read * bytes : 3);
   if (!read_rows(decoder, picture.pixels.data(), static_cast<std::size_t>(width * read * bytes), numbers)) refuse();
   if (numbers) return numbers_of(picture, static_cast<std::size_t>(read), static_cast<std::size_t>(bytes), name);
@@ -147,7 +147,7 @@ Picture decode_png(std::span<const std::byte> file, std::string_view name, const
     int count = 0;
     png_get_PLTE(decoder.png, decoder.info, &colours, &count);
     spread(picture, [&](std::uint8_t value, std::size_t c) -> std::uint8_t {
-      if (value >= count) return 0;  // as the format advises
+      if (value >= count) return 0;  // as the format recommends
       return c == 0 ? colours[value].red : c == 1 ? colours[value].green : colours[value].blue;
     });
   } else if (!coloured && !grey) {
