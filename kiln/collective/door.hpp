@@ -1,4 +1,4 @@
-// Sockets of ranks that are still to meet: who connects, and which of them is a rank.
+// Sockets of ranks that are being connected: accepts connections and finds out which of them are ranks.
 #pragma once
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ class Deadline {
       : end_(Clock::now() +
              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e6)))) {}
   bool is_over() const { return Clock::now() >= end_; }
-  /// For poll(), which looks again at least once a minute.
+  /// The timeout for poll(), at most a minute.
   int milliseconds() const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
     return static_cast<int>(std::clamp<decltype(left)>(left + 1, 0, 60'000));
@@ -33,13 +33,13 @@ class Deadline {
   Clock::time_point end_;
 };
 
-/// An address as it travels: of IPv4, in the network's order of bytes.
+/// An IPv4 address in network byte order, as it is sent.
 struct Place {
   std::uint32_t address = 0;
   std::uint16_t port = 0, unused = 0;
 };
 
-/// Where a socket itself is, or its other end.
+/// The address of a socket itself, or of its peer.
 template <class Get>
 Place place_by(Get get, int socket) {
   sockaddr_in name{};
@@ -48,7 +48,7 @@ Place place_by(Get get, int socket) {
   return {name.sin_addr.s_addr, name.sin_port};
 }
 
-/// A socket that is closed where an error leaves.
+/// A socket that is closed by the destructor.
 class Socket {
  public:
   explicit Socket(int socket) : socket_(socket) {}
@@ -65,11 +65,11 @@ class Socket {
   int socket_;
 };
 
-/// What a process says first to whom it connects with.
+/// The first message of a process to the process that it connects with.
 struct Hello {
   char magic[8] = {'k', 'i', 'l', 'n', 'r', 'a', 'n', 'k'};
   std::int32_t rank = 0, size = 0;
-  std::uint16_t port = 0, unused = 0;  // where it waits for others
+  std::uint16_t port = 0, unused = 0;  // the port at which it listens
 };
 
 struct Guest {
@@ -77,14 +77,14 @@ struct Guest {
   Hello hello;
 };
 
-/// Where a rank waits for others. All who connect are heard side by side, so that one who says nothing, or nonsense, costs nobody
-/// anything but a place among those who are not known yet.
+/// The listening socket of a rank. All connections are read side by side, so that one that sends nothing, or nonsense,
+/// only takes a slot among those that are not identified yet.
 class Door {
  public:
-  /// The launch has to live as long.
+  /// `launch` must live as long as this object.
   Door(Socket listening, const Launch& launch) : listening_(std::move(listening)), launch_(launch) {}
   Place place() const { return place_by(::getsockname, listening_.get()); }
-  /// The next that is one of the ranks that are missing. Throws IoError where none comes in time.
+  /// Returns the next connection that is one of the missing ranks. Throws IoError where none comes in time.
   Guest next(const std::vector<int>& missing, const Deadline& deadline);
 
  private:
@@ -96,7 +96,7 @@ class Door {
   };
   enum class Said { More, Nonsense, Hello };
   static constexpr double kPatience = 5;         // seconds
-  static constexpr std::size_t kStrangers = 64;  // more of them than this, and the first one goes
+  static constexpr std::size_t kStrangers = 64;  // where there are more, the oldest is dropped
 
   static Said listen_to(Stranger& stranger);
   void let_in();
@@ -104,7 +104,7 @@ class Door {
   Socket listening_;
   const Launch& launch_;
   std::vector<Stranger> strangers_;
-  std::string odd_;  // of who came as a rank that is none of those
+  std::string odd_;  // describes a rank that came but was not expected
 };
 
 }  // namespace kiln::collective

@@ -10,7 +10,7 @@
 namespace kiln {
 namespace {
 
-/// The number that a variable of the environment says; `otherwise` where it says nothing.
+/// The number in an environment variable; `otherwise` where it is not set.
 int number_of(const char* name, int otherwise) {
   const char* const said = std::getenv(name);
   if (!said || !*said) return otherwise;
@@ -22,7 +22,7 @@ int number_of(const char* name, int otherwise) {
   return number;
 }
 
-/// "node07" of Slurm's "node[07-09,12],login".
+/// The first host of a list: "node07" for Slurm's "node[07-09,12],login".
 std::string first_host(std::string_view list) {
   const std::size_t bracket = list.find('['), comma = list.find(',');
   if (bracket == list.npos || comma < bracket) return std::string(list.substr(0, comma));
@@ -44,13 +44,13 @@ Launch Launch::from_environment() {
     launch.size = number_of("WORLD_SIZE", 1);
     if (const auto address = said("MASTER_ADDR"); !address.empty()) launch.address = address;
     launch.port = number_of("MASTER_PORT", launch.port);
-    // torchrun's own store is at that port then.
+    // torchrun's own store listens at that port then.
     if (said("TORCHELASTIC_USE_AGENT_STORE") == "True") ++launch.port;
   } else if (!said("SLURM_PROCID").empty() && !said("SLURM_STEP_NUM_TASKS").empty()) {
     launch.rank = number_of("SLURM_PROCID", 0);
     launch.size = number_of("SLURM_STEP_NUM_TASKS", 1);
     if (const auto hosts = said("SLURM_STEP_NODELIST"); !hosts.empty()) launch.address = first_host(hosts);
-    // Steps of jobs on one machine do not meet each other.
+    // Steps of jobs on one machine must not connect with each other.
     constexpr int kPorts = 10'000;
     launch.port = 20'000 + (number_of("SLURM_JOB_ID", 0) + 97 * number_of("SLURM_STEP_ID", 0)) % kPorts;
   }

@@ -10,7 +10,7 @@
 namespace kiln {
 
 Ranks launched_ranks(const CommunicatorConfig& config) {
-  // What launchers of MPI tell their processes. These may be in a job of Slurm, which then says who the launcher is.
+  // Variables that MPI's launchers set. They may run in a Slurm job; these then tell that the launcher is MPI's.
   constexpr std::array kMpi = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
   if (has_mpi() && std::ranges::any_of(kMpi, [](const char* name) { return std::getenv(name) != nullptr; }))
     return mpi_ranks(config);

@@ -1,4 +1,4 @@
-// The processes of a program, whatever launched it. Programs that use it link kiln::mpi.
+// The processes of a program, for any launcher. Programs that use it link kiln::mpi.
 //
 //   mpirun -n 4 program                          Slurm: srun -n 4 program, or srun --mpi=pmix -n 4 program
 //   torchrun --no-python --nproc-per-node 4 program, or anything else that sets RANK and WORLD_SIZE
@@ -7,8 +7,9 @@
 
 namespace kiln {
 
-/// By MPI where its launcher started this process (mpi_ranks.hpp), by sockets where another one did (socket_ranks.hpp), one alone
-/// where nobody did. Later calls answer with the same ranks. Throws IoError as those do.
+/// Connects by MPI where its launcher started this process (mpi_ranks.hpp), by sockets where another launcher did
+/// (socket_ranks.hpp); without a launcher it returns a single rank. Later calls return the same ranks. Throws IoError
+/// as those do.
 Ranks launched_ranks(const CommunicatorConfig& config = {});
 
 }  // namespace kiln

@@ -63,7 +63,7 @@ Socket listening(const Place& place) {
   return socket;
 }
 
-/// Tries again until somebody listens there.
+/// Connects; tries again until the other side listens.
 Socket connected(const Place& place, int rank, const Deadline& deadline) {
   const sockaddr_in name = name_of(place);
   for (;;) {
@@ -78,7 +78,7 @@ Socket connected(const Place& place, int rank, const Deadline& deadline) {
 }
 
 bool send_all(int socket, const void* bytes, std::size_t size) {
-  return ::send(socket, bytes, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);  // a few bytes, that always fit
+  return ::send(socket, bytes, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);  // a few bytes, which always fit
 }
 bool receive_all(int socket, void* bytes, std::size_t size, const Deadline& deadline) {
   auto* at = static_cast<std::byte*>(bytes);
@@ -94,9 +94,9 @@ bool receive_all(int socket, void* bytes, std::size_t size, const Deadline& dead
   return true;
 }
 
-/// Each rank holds a connection with each.
+/// Checks the limit of open files: each rank has a connection with each other one.
 void require_connections(const Launch& launch) {
-  constexpr rlim_t kOthers = 64;  // that a program has open beside them
+  constexpr rlim_t kOthers = 64;  // files that a program has open besides
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   require<IoError>(static_cast<rlim_t>(launch.size) + std::min(kOthers, limit.rlim_cur / 2) <= limit.rlim_cur,
@@ -112,7 +112,7 @@ Mesh::Mesh(const Launch& launch, double timeout) {
   const Deadline deadline(timeout);
   const Place first = resolved(launch);
   std::vector<Place> places(connections_.size());
-  std::vector<int> missing;  // that connect with this one
+  std::vector<int> missing;  // the ranks that connect with this one
   for (int other = launch.rank + 1; other < launch.size; ++other) missing.push_back(other);
   const auto take = [&](Door& door) {
     Guest guest = door.next(missing, deadline);
@@ -123,7 +123,7 @@ Mesh::Mesh(const Launch& launch, double timeout) {
   };
   try {
     const std::size_t table = places.size() * sizeof(Place);
-    // A name of this machine may mean itself alone to it, and something else to others.
+    // A loopback address means another machine for ranks elsewhere, so the socket is then bound to it alone.
     const bool here = launch.address == "localhost" || launch.address.starts_with("127.");
     const std::uint32_t reached_at = here ? first.address : htonl(INADDR_ANY);
     if (launch.rank == 0) {
@@ -146,7 +146,7 @@ Mesh::Mesh(const Launch& launch, double timeout) {
                        "ranks: rank 0 has gone, or waits for others too long");
       for (int other = 1; other < launch.rank; ++other) {
         Place place = places[static_cast<std::size_t>(other)];
-        if (is_loopback(place.address)) place.address = first.address;  // it is on rank 0's machine
+        if (is_loopback(place.address)) place.address = first.address;  // the rank is on rank 0's machine
         to(other).socket = connected(place, other, deadline).release();
         greet(other);
       }
@@ -174,7 +174,7 @@ void Mesh::close_all() {
 Waited Mesh::carry(std::vector<Transfer> transfers, double timeout) {
   const Deadline deadline(timeout);
   const auto next = [](auto& parts) { return &parts[parts[0].empty() ? 1 : 0]; };
-  // Calls move(bytes) until all are moved or the socket takes no more for now; false: it has gone.
+  // Calls move(bytes) until all bytes are moved or the socket takes no more for now; false: the connection has ended.
   const auto advance = [&](auto& parts, auto move) {
     while (!next(parts)->empty()) {
       auto& part = *next(parts);
@@ -193,7 +193,7 @@ Waited Mesh::carry(std::vector<Transfer> transfers, double timeout) {
     int slow = -1;
     for (Transfer& transfer : transfers) {
       const int socket = to(transfer.rank).socket;
-      // What cannot be sent any more: its end may have said why, which is to be read.
+      // Where sending fails, the other end may have sent its reason, which is still to be read.
       if (!advance(transfer.out, [&](auto part) { return ::send(socket, part.data(), part.size(), MSG_NOSIGNAL); }))
         transfer.out = {};
       if (!advance(transfer.in, [&](auto part) { return ::recv(socket, part.data(), part.size(), 0); }))

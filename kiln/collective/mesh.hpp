@@ -1,4 +1,4 @@
-// Processes that are connected each with each, by sockets.
+// Processes that are all connected with each other by sockets.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace kiln {
 
-/// What goes to a rank and what comes from it, one part after the other.
+/// The bytes to send to a rank and to receive from it, one part after the other.
 struct Transfer {
   int rank;
   std::array<std::span<const std::byte>, 2> out;
   std::array<std::span<std::byte>, 2> in;
 };
-/// How transfers ended: all are done, or some rank's connection has gone, or was too late.
+/// The end of a set of transfers: all are done, or a rank's connection has ended, or a rank was too late.
 struct Waited {
   enum End { All, Gone, Late } end = All;
   int rank = -1;
@@ -24,28 +24,29 @@ struct Waited {
 
 class Mesh {
  public:
-  /// Meets the others at rank 0. Throws IoError where they do not come within so many seconds, or belong to another launch.
+  /// Connects all ranks, through rank 0. Throws IoError where ranks do not come within `timeout` seconds, or belong to
+  /// another launch.
   Mesh(const Launch& launch, double timeout);
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
   ~Mesh();
 
-  /// All at once. What was not done when it ends by something else is lost.
+  /// Runs all transfers at once. When it ends early, unfinished transfers are lost.
   Waited carry(std::vector<Transfer> transfers, double timeout);
-  /// The last that a rank gets from here; nothing where it waits for the rest of something.
+  /// Sends a rank its last message; sends nothing where the rank still waits for the rest of an earlier one.
   void send_last(int rank, std::string_view bytes);
-  /// Has it said its last?
+  /// Whether the rank has closed its connection.
   bool has_ended(int rank) const;
 
  private:
   struct Connection {
     int socket = -1;
-    bool cut = false;  // in the middle of what was sent
+    bool cut = false;  // the rank has received only a part of the last transfer
   };
   Connection& to(int rank) { return connections_[static_cast<std::size_t>(rank)]; }
   void close_all();
 
-  std::vector<Connection> connections_;  // none with itself
+  std::vector<Connection> connections_;  // the own entry is empty
 };
 
 }  // namespace kiln

@@ -23,10 +23,10 @@ namespace kiln {
 namespace {
 
 constexpr int kWordTag = 1, kPieceTag = 2;
-constexpr std::size_t kLongest = 1000;               // of what a rank says
+constexpr std::size_t kLongest = 1000;               // of a message between ranks
 constexpr std::size_t kPart = std::size_t{1} << 30;  // MPI counts bytes in int
-constexpr char kComes = 'c', kLeaves = 'l';          // how it begins
-constexpr char kTells = 't';                         // that it leaves since another one has ended without a word
+constexpr char kComes = 'c', kLeaves = 'l';          // the first letter of a message
+constexpr char kTells = 't';                         // leaves because another rank has ended without a message
 
 void checked(int code, std::string_view what) {
   if (code == MPI_SUCCESS) return;
@@ -38,13 +38,13 @@ void checked(int code, std::string_view what) {
 
 using Clock = std::chrono::steady_clock;
 
-/// Time that is spent waiting: quick at first, then without a load on the processor, which the others may need.
+/// Polls until a deadline: quickly at first, then with pauses that leave the CPU to others.
 class Patience {
  public:
   explicit Patience(double seconds)
       : began_(Clock::now()),
         end_(began_ + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e9)))) {}
-  /// False: it is at an end.
+  /// Returns false when the time is over.
   bool wait() const {
     using namespace std::chrono_literals;
     const auto now = Clock::now();
@@ -59,7 +59,7 @@ class Patience {
   Clock::time_point began_, end_;
 };
 
-// Ranks say a word to each other before each exchange, and a last one.
+// Ranks send each other a message before each exchange, and a last one when they leave.
 struct Sent {
   std::string word;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -102,7 +102,8 @@ class MpiRank final : public Communicator {
     return collective::words_of_leaving(ended, collective::kWithoutAWord);
   }
 
-  /// Whether all others said goodbye as well: then nothing is under way, and MPI can end.
+  /// Leaves, and returns true when all other ranks have left as well: then nothing is being sent, and MPI can be
+  /// finalised.
   bool part(std::string_view reason) {
     const std::lock_guard lock(mutex_);
     go(reason);
@@ -145,8 +146,9 @@ class MpiRank final : public Communicator {
     });
   }
 
-  /// In the watch's thread: a step may take longer than the launcher leaves this process after another one has ended. Says it
-  /// once on each machine. Who leaves has nothing to say: the others end after all have left.
+  /// Runs on the watch's thread, as a training step may take longer than the launcher lets this process live after
+  /// another one has ended. Prints once on each machine. Does nothing once this rank leaves: processes end normally
+  /// after all ranks have left.
   void tell_of(int ended) {
     if (leaves_) return;
     for (int other = 0; other < rank(); ++other)
@@ -162,7 +164,7 @@ class MpiRank final : public Communicator {
     say(word);
   }
 
-  /// Has a word of that rank arrived?
+  /// Whether a message of that rank has arrived.
   bool heard(int rank) {
     Listener& other = listener(rank);
     if (other.request == MPI_REQUEST_NULL)
@@ -182,7 +184,7 @@ class MpiRank final : public Communicator {
     return true;
   }
 
-  /// One word of each other rank.
+  /// Waits for one message of each other rank.
   void hear(std::string_view what) {
     std::vector<int> missing;
     for_others([&](int rank) { missing.push_back(rank); });
@@ -209,9 +211,10 @@ class MpiRank final : public Communicator {
     }
   }
 
-  /// Tells the others of it, who may see this rank go before they see that one end, or lie on machines that do not.
+  /// Also tells the other ranks about `rank`: they may see this rank leave before they see that one end, or be on other
+  /// machines.
   [[noreturn]] void fail_of_end(std::string_view what, int rank) {
-    lost_ = true;  // of what is under way with it nothing ends
+    lost_ = true;  // its transfers will never end
     go(text("it was in ", what, ", to which rank ", rank, " did not come"), text(kTells, rank));
     collective::fail_of_leaving(what, rank, collective::kWithoutAWord);
   }
@@ -240,12 +243,12 @@ class MpiRank final : public Communicator {
     const Patience patience(timeout_);
     int done = 0;
     while (true) {
-      const bool ended = watch_.first_ended() >= 0;  // asked before what it may have sent
+      const bool ended = watch_.first_ended() >= 0;  // read before testing for data that it may have sent
       checked(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), what);
       if (done) return;
       if (ended) fail_of_end(what, watch_.first_ended());
       if (patience.wait()) continue;
-      lost_ = true;  // MPI still writes where nobody waits any more
+      lost_ = true;  // MPI still writes to buffers that are abandoned
       go(text("it was in ", what, ", whose data did not arrive"));
       fail<IoError>(what, ": the data of the other ranks have not arrived within ", timeout_, " s");
     }
@@ -255,15 +258,16 @@ class MpiRank final : public Communicator {
   const double timeout_;
   std::mutex mutex_;
   std::vector<Listener> listeners_;
-  std::list<Sent> sent_;  // that may not have been heard yet
+  std::list<Sent> sent_;  // messages that may not have arrived yet
   std::optional<std::string> gone_;
-  std::optional<int> ended_;  // without a word, as another rank tells
+  std::optional<int> ended_;  // a rank that ended without a message, as another rank reports
   bool lost_ = false;
   std::atomic<bool> leaves_ = false;
   RankWatch watch_;
 };
 
-/// What a launcher says of the number of processes. MPI that does not know the launcher would have each train by itself.
+/// Compares with the launcher's number of processes. An MPI that does not know the launcher would let each process
+/// train alone.
 void require_launched(int size) {
   for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "WORLD_SIZE"}) {
     const char* const said = std::getenv(name);
@@ -290,7 +294,7 @@ class Session {
         "mpi_ranks: MPI was started for one thread: start it by MPI_Init_thread with MPI_THREAD_SERIALIZED");
     require_launched(size);
     MPI_Comm all;
-    checked(MPI_Comm_dup(MPI_COMM_WORLD, &all), "mpi_ranks");  // nobody else's messages are among ours
+    checked(MPI_Comm_dup(MPI_COMM_WORLD, &all), "mpi_ranks");  // so that no messages of other code are among these
     MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
     std::vector<RankProcess> processes(static_cast<std::size_t>(size));
     const RankProcess own = RankProcess::own();
@@ -319,7 +323,7 @@ class Session {
 }  // namespace
 
 Ranks mpi_ranks(const CommunicatorConfig& config) {
-  // Never destroyed: it ends when everything that may still use it has.
+  // Never destroyed: its end comes at exit, after everything that may still use it.
   static Session& session = *[&] {
     auto* const made = new Session(config);
     static Session* const ended = made;

@@ -47,7 +47,7 @@ RankWatch::RankWatch(int own, const std::vector<RankProcess>& processes, std::fu
   if (watched.empty()) return;
   wake_ = ::eventfd(0, EFD_CLOEXEC);
   thread_ = std::thread([this, watched] {
-    sigset_t all;  // signals are the program's, whose threads wait for them
+    sigset_t all;  // signals are for the program's own threads
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
     run(watched);

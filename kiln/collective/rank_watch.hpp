@@ -1,4 +1,4 @@
-// Which ranks of this machine still live: the kernel tells when a process has ended, whatever it ended by.
+// Watches which ranks of this machine are alive: the kernel reports the end of a process, whatever the cause.
 #pragma once
 #include <sys/types.h>
 
@@ -10,18 +10,19 @@
 
 namespace kiln {
 
-/// A process, and where its number means it. Travels as bytes.
+/// A process, and the system in which its id is valid. It is sent as bytes.
 struct RankProcess {
   pid_t id = 0;
-  char place[92] = {};  // the machine's start and the space of process numbers (of a container, say)
+  char place[92] = {};  // the boot id and the PID namespace (of a container, say)
 
   static RankProcess own();
 };
 
 class RankWatch {
  public:
-  /// A process for each rank; those of other places are not watched. Calls `tell(rank)` in a thread of its own when the first has
-  /// ended: of what ends it may be the reason. (Linux 5.3 or later; before, nobody is watched.)
+  /// Watches the processes of the ranks that are on this machine. Calls `tell(rank)` on a thread of its own when the
+  /// first of them has ended, which may be the cause of later ends. (Needs Linux 5.3 or later; otherwise no process is
+  /// watched.)
   RankWatch(int own, const std::vector<RankProcess>& processes, std::function<void(int rank)> tell);
   ~RankWatch() { stop(); }
   RankWatch(const RankWatch&) = delete;
@@ -29,13 +30,13 @@ class RankWatch {
 
   bool watches(int rank) const { return watched_[static_cast<std::size_t>(rank)]; }
   bool has_ended(int rank) const { return ended_[static_cast<std::size_t>(rank)]; }
-  /// -1 where all live.
+  /// The first rank that has ended; -1 where all are alive.
   int first_ended() const { return first_; }
-  /// Nobody is told of any more.
+  /// Ends the watching; `tell` is not called any more.
   void stop();
 
  private:
-  void run(std::vector<std::pair<int, int>> watched);  // ranks, and the kernel's descriptors of their processes
+  void run(std::vector<std::pair<int, int>> watched);  // ranks, and pidfds of their processes
 
   std::vector<bool> watched_;
   std::vector<std::atomic<bool>> ended_;

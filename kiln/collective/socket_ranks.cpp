@@ -14,11 +14,12 @@
 namespace kiln {
 namespace {
 
-// A rank says a word to all before each exchange, and a last one: a letter, the length, and what it comes to, or why it leaves.
-// Bytes begin with a letter as well, since a rank may leave when others have come.
+// A rank sends all others a message before each exchange, and a last one when it leaves: a letter, the length, and the
+// call's text or the reason for leaving. Data begin with a letter as well, since a rank may leave when others have
+// started to send.
 constexpr char kComes = 'c', kLeaves = 'l', kBrings = 'b';
 constexpr std::size_t kLongest = 1000, kHead = 5;
-constexpr double kStart = 10;  // seconds: programs do not start all at once
+constexpr double kStart = 10;  // seconds: programs do not start at the same time
 
 std::string frame(char kind, std::string_view word) {
   const auto length = static_cast<std::uint32_t>(word.size());
@@ -55,7 +56,7 @@ class SocketRank final : public Communicator {
   }
   std::optional<std::string> missing() override {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) return std::nullopt;  // who is in an exchange is told there
+    if (!lock) return std::nullopt;  // a running exchange reports it itself
     for (int other = 0; other < size(); ++other)
       if (other != rank() && (left_[at(other)] || mesh_.has_ended(other)))
         return collective::words_of_leaving(other, left_[at(other)].value_or("it sends nothing any more"));
@@ -73,7 +74,7 @@ class SocketRank final : public Communicator {
       if (other != rank()) mesh_.send_last(other, word);
   }
 
-  /// What goes wrong is told to the others as well.
+  /// Throws where transfers failed, and tells the other ranks.
   void require_all(std::string_view what, const Waited& waited) {
     const int other = waited.rank;
     switch (waited.end) {
@@ -85,7 +86,7 @@ class SocketRank final : public Communicator {
     }
   }
 
-  /// Says what this rank comes to, and hears the same of all others.
+  /// Sends the text of this rank's call to all other ranks, and receives and compares theirs.
   void meet(std::string_view what) {
     const std::string word = frame(kComes, what);
     std::vector<std::array<char, kHead>> heads(at(size()));
@@ -131,7 +132,8 @@ class SocketRank final : public Communicator {
     require_all(what, waited);
   }
 
-  /// A rank left where its piece should be: what it says lies there, and goes on behind it.
+  /// A rank left where its piece was expected: the first part of its reason is in `place`, the rest is still to be
+  /// received.
   [[noreturn]] void fail_with(std::string_view what, int other, const std::array<char, kHead>& head,
                               std::span<const std::byte> place) {
     const std::size_t length = length_of(head), here = std::min(length, place.size());

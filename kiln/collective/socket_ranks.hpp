@@ -1,5 +1,5 @@
-// Ranks that are processes, of one machine or of many, whose bytes go through sockets (TCP): for whatever starts a program several
-// times and says so, where there is no MPI.
+// Ranks that are processes, on one machine or many, connected by sockets (TCP): for any launcher that sets rank and
+// size in the environment, where there is no MPI.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,21 +8,22 @@
 
 namespace kiln {
 
-/// Who this process is among those that were launched.
+/// This process's place in a launch.
 struct Launch {
   int rank = 0, size = 1;
-  std::string address = "127.0.0.1";  // where rank 0 can be reached
-  int port = 29'400;                  // at which it waits for the others
+  std::string address = "127.0.0.1";  // the address of rank 0
+  int port = 29'400;                  // the port at which rank 0 listens
 
-  /// What a launcher says in the environment: RANK, WORLD_SIZE, and for more than one machine MASTER_ADDR and MASTER_PORT, as
-  /// torchrun and many others do; or Slurm's srun by itself. One process alone where nobody says anything. Throws IoError for what
-  /// is no number, or no rank of so many.
+  /// Reads the launcher's variables: RANK, WORLD_SIZE, and for several machines MASTER_ADDR and MASTER_PORT, as
+  /// torchrun and many others set them; or those of Slurm's srun. Without any it is a single process. Throws IoError
+  /// for values that are no numbers, or for a rank that is not below the size.
   static Launch from_environment();
 };
 
-/// All processes of a launch, each connected with each. They trust each other: whoever reaches the ports while they meet could be
-/// one of them, so that belongs into a network of one's own. A process that ends, or is killed, is a rank that has left. Throws
-/// IoError where the others do not come within the timeout, of at least ten seconds.
+/// Returns this process's rank among all processes of a launch, each connected with each. They trust each other: anyone
+/// who can reach the ports during the connection could pose as a rank, so use a private network. A process that ends,
+/// or is killed, is a rank that has left. Throws IoError where others do not come within the timeout, of at least ten
+/// seconds.
 Ranks socket_ranks(const Launch& launch, const CommunicatorConfig& config = {});
 
 }  // namespace kiln

@@ -15,10 +15,11 @@
 namespace kiln {
 namespace {
 
-/// Where the threads of a group meet. Each comes to an exchange twice: with its pieces, and when it has read those of others.
+/// The shared state of a group of threads. Each rank arrives twice at an exchange: with its pieces, and when it has
+/// read the others'.
 struct Meeting {
   struct Seat {
-    std::int64_t steps = 0;  // how often the rank has come
+    std::int64_t steps = 0;  // how often the rank has arrived
     std::string what;
     const Communicator::Pieces* pieces = nullptr;
     std::optional<std::string> left;
@@ -82,7 +83,8 @@ class ThreadRank final : public Communicator {
     meeting_->changed.notify_all();
   }
 
-  /// Waits until all have come as often. Who gives up leaves: the others cannot do without it.
+  /// Waits until all ranks have arrived as often as this one. On a timeout this rank leaves, as the others cannot go on
+  /// without it.
   void come(std::unique_lock<std::mutex>& lock, std::string_view what) {
     using Seconds = std::chrono::duration<double>;
     const std::int64_t steps = ++own().steps;
@@ -153,7 +155,8 @@ void on_each(const std::vector<Device>& devices, FunctionRef<void(const Ranks& r
 
 namespace {
 
-/// The same core, for decorators of its own: a stream of work that waits for other ranks keeps nobody else waiting.
+/// Returns this core for new decorators of its own, so that work that waits for other ranks does not delay another
+/// stream.
 class Apart final : public Decorator {
  public:
   using Decorator::Decorator;

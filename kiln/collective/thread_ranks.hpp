@@ -13,16 +13,17 @@
 
 namespace kiln {
 
-/// The ends of a group of `size` ranks, in their order, one for each of so many threads. Throws ArgumentError.
+/// Returns the communicators of a group of `size` ranks, in rank order, one for each thread. Throws ArgumentError.
 std::vector<Ranks> thread_ranks(int size, const CommunicatorConfig& config = {});
 
-/// Calls run(ranks, device) for each device in a thread of its own, rank i with device i, and returns when all have ended. Where
-/// some throw, the others are told as they meet the first of these, whose error comes out. Throws ArgumentError where two
-/// ranks have one device, whose random numbers are one stream.
+/// Calls run(ranks, device) for each device on a thread of its own, rank i with device i, and returns when all have
+/// ended. If some throw, the other ranks' collectives fail, and the first error is rethrown. Throws ArgumentError where
+/// two ranks have one device, since they would share its stream of random numbers.
 void on_each(const std::vector<Device>& devices, FunctionRef<void(const Ranks& ranks, const Device& device)> run,
              const CommunicatorConfig& config = {});
 
-/// A device of the same place with streams of random numbers and of work of its own: two ranks may share a processor.
+/// Returns a device on the same hardware with its own stream of random numbers and of work, so that two ranks may share
+/// a processor.
 Device another(const Device& device);
 
 }  // namespace kiln
