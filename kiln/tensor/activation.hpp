@@ -1,5 +1,5 @@
-// Activation functions with options, and those of several elements; the others are methods of Tensor: x.gelu().
-// Contracts stand in ops/elementwise/activation.hpp.
+// Activation functions with options or of several elements; the others are methods of Tensor: x.gelu(). Contracts are
+// in ops/elementwise/activation.hpp.
 #pragma once
 #include "kiln/ops/elementwise/activation.hpp"
 #include "kiln/tensor/tensor.hpp"
@@ -15,7 +15,7 @@ template <int D>
 Tensor<D> hardtanh(const Tensor<D>& x, double low = -1, double high = 1) {
   return Typed{hardtanh(x.value(), low, high)};
 }
-/// scale * x + offset brought into [0, 1]. x.hard_sigmoid() has 1/6 and 1/2.
+/// scale * x + offset clamped to [0, 1]. x.hard_sigmoid() uses 1/6 and 1/2.
 template <int D>
 Tensor<D> hard_sigmoid(const Tensor<D>& x, double scale, double offset) {
   return Typed{hard_sigmoid(x.value(), scale, offset)};
@@ -25,7 +25,7 @@ template <int D>
 Tensor<D> softplus(const Tensor<D>& x, double beta, double threshold = 20) {
   return Typed{softplus(x.value(), beta, threshold)};
 }
-/// `value` where x is not above `limit`.
+/// x, or `value` where x is not above `limit`.
 template <int D>
 Tensor<D> threshold(const Tensor<D>& x, double limit, double value) {
   return Typed{threshold(x.value(), limit, value)};

@@ -1,5 +1,5 @@
-// Operators and elementwise functions of tensors and plain numbers, in any order. Shapes broadcast as NumPy's do, so
-// ranks may differ: the result has the larger one. Kinds promote: Float over Int over Bool; a plain number changes the
+// Operators and elementwise functions of tensors and plain numbers, in any order. Shapes broadcast as in NumPy, so
+// ranks may differ: the result has the larger rank. Kinds promote: Float over Int over Bool; a plain number changes the
 // element type only where its kind is higher. `/` is true division and always gives Float.
 #pragma once
 #include "kiln/tensor/tensor.hpp"
@@ -26,7 +26,7 @@ KILN_OPERATOR(+, add, Arithmetic<K KILN_COMMA L>)
 KILN_OPERATOR(-, sub, Arithmetic<K KILN_COMMA L>)
 KILN_OPERATOR(*, mul, Arithmetic<K KILN_COMMA L>)
 KILN_OPERATOR(/, div, Float)
-KILN_OPERATOR(%, remainder, Arithmetic<K KILN_COMMA L>)  // has the sign of y, as Python's
+KILN_OPERATOR(%, remainder, Arithmetic<K KILN_COMMA L>)  // has the sign of y, as in Python
 KILN_OPERATOR(==, eq, Bool)
 KILN_OPERATOR(!=, ne, Bool)
 KILN_OPERATOR(<, lt, Bool)
@@ -41,8 +41,7 @@ requires Has<K>::Number Tensor<D, K> operator-(const Tensor<D, K>& x) {
   return x.neg();
 }
 
-// Logic on booleans, and the same on the bits of integers. There are no && and ||: overloaded, they would evaluate
-// both sides.
+// Logic on booleans and on the bits of integers. There are no && and ||: overloaded, they would evaluate both sides.
 template <class X, class Y>
 concept BitOperands = Operand<X> && Operand<Y> && !(Number<X> && Number<Y>) &&
                       !std::is_same_v<KindOfOperand<X>, Float> && !std::is_same_v<KindOfOperand<Y>, Float>;

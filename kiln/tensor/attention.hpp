@@ -1,4 +1,4 @@
-// Attention over [batch, heads, time, width], its masks, and telling positions apart.
+// Attention over [batch, heads, time, width], its masks, and encodings of positions.
 #pragma once
 #include "kiln/ops/sequence/attention.hpp"
 #include "kiln/ops/sequence/position.hpp"
@@ -15,11 +15,11 @@ Tensor<4> attention(const Tensor<4>& q, const Tensor<4>& k, const Tensor<4>& v, 
   return Typed{attention(q.value(), k.value(), v.value(), options, mask.value(), bias.value())};
 }
 
-/// True where the key is not later than the query; the last of both stand side by side.
+/// True where the key is not later than the query; the last query has the position of the last key.
 inline Tensor<2, Bool> causal_mask(std::int64_t queries, std::int64_t keys, const Device& device) {
   return Typed{causal_mask({queries, keys}, device)};
 }
-/// True where the key is less than `window` from the query and, where causal, not later.
+/// True where the key is at a distance below `window` from the query and, if causal, not later.
 inline Tensor<2, Bool> window_mask(std::int64_t queries, std::int64_t keys, std::int64_t window, bool causal,
                                    const Device& device) {
   return Typed{window_mask({queries, keys}, window, causal, device)};
@@ -29,7 +29,7 @@ inline Tensor<4, Bool> padding_mask(const Tensor<1, Int>& lengths, std::int64_t 
   return Typed{padding_mask(lengths.value(), keys)};
 }
 
-/// Turns pairs of elements of x [..., time, width] by angles whose cosine and sine are given [time, width / 2].
+/// Rotates pairs of elements of x [..., time, width] by angles whose cosine and sine are given as [time, width / 2].
 template <int D, int E>
 Tensor<D> rotary(const Tensor<D>& x, const Tensor<E>& cosine, const Tensor<E>& sine,
                  RotaryPairs pairs = RotaryPairs::Halves) {
@@ -39,13 +39,13 @@ Tensor<D> rotary(const Tensor<D>& x, const Tensor<E>& cosine, const Tensor<E>& s
 struct RotaryAngles {
   Tensor<2> cosine, sine;
 };
-/// Of positions [time]: auto [cosine, sine] = rotary_tables(positions, width); each [time, width / 2].
+/// Tables for positions [time]: auto [cosine, sine] = rotary_tables(positions, width); each [time, width / 2].
 template <class K>
 RotaryAngles rotary_tables(const Tensor<1, K>& positions, std::int64_t width, double base = 10000) {
   const auto [cosine, sine] = rotary_tables(positions.value(), width, base);
   return {Typed{cosine}, Typed{sine}};
 }
-/// [heads, queries, keys] to be added to attention's scores: the distance times the head's negative slope.
+/// [heads, queries, keys], added to attention's scores: the distance times the head's negative slope.
 inline Tensor<3> alibi_bias(std::int64_t heads, std::int64_t queries, std::int64_t keys, const Device& device) {
   return Typed{alibi_bias({heads, queries, keys}, device)};
 }

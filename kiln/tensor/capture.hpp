@@ -33,7 +33,7 @@ struct CapturedResult<std::tuple<Ts...>> {
 
 }  // namespace detail
 
-/// A recorded function, which takes and gives the types of the one it was captured from.
+/// A recorded function with the parameter and result types of the original one.
 template <class Result, class... Args>
 class Captured {
  public:
@@ -41,7 +41,7 @@ class Captured {
 
   /// Throws ShapeError or DTypeError where inputs are not like the examples.
   Result operator()(const Args&... inputs) const { return replay({}, inputs...); }
-  /// The same with other random numbers: replay({.key = key}, x)
+  /// Replays with other random numbers: replay({.key = key}, x)
   Result replay(const ReplayOptions& options, const Args&... inputs) const {
     return detail::CapturedResult<Result>::typed(graph_.replay(Values{inputs.value()...}, options));
   }
@@ -56,7 +56,7 @@ class Captured {
 };
 
 /// Records what `function` does with tensors like `examples`, without computing it; see capture_graph. The function
-/// gives a tensor or a std::tuple of tensors. Gradients flow through replays to examples that were tracked, and to
+/// returns a tensor or a std::tuple of tensors. Gradients flow through replays to examples that were tracked, and to
 /// parameters.
 template <class F, class... Args>
 auto capture(F&& function, const Args&... examples) {

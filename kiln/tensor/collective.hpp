@@ -1,4 +1,4 @@
-// What ranks do together; ops/collective/collective.hpp has the contracts, kiln/collective the ranks.
+// Collectives of ranks; ops/collective/collective.hpp has the contracts, kiln/collective the ranks.
 #pragma once
 #include "kiln/ops/collective/collective.hpp"
 #include "kiln/tensor/tensor.hpp"

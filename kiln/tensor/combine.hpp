@@ -1,4 +1,4 @@
-// Writes by index that combine what meets at one place, and views that are written to; ops/index/index.hpp has the
+// Indexed writes that combine several elements at one position, and writes to views; ops/index/index.hpp has the
 // contracts.
 #pragma once
 #include "kiln/ops/index/index.hpp"
@@ -6,13 +6,14 @@
 
 namespace kiln {
 
-/// x with what gather() with the same index would read combined with source; without `with_self` replaced by it.
+/// x with the elements that gather() with the same index would read combined with source; without `with_self`, replaced
+/// by it.
 template <int D, class K>
 Tensor<D, K> scatter_reduce(const Tensor<D, K>& x, Dim dim, const Tensor<D, Int>& index, const Tensor<D, K>& source,
                             Combine how, bool with_self = true) {
   return Typed{scatter_reduce(x.value(), dim, index.value(), source.value(), how, with_self)};
 }
-/// The same for the slices that index_select() would read.
+/// scatter_reduce for the slices that index_select() would read.
 template <int D, class K>
 Tensor<D, K> index_reduce(const Tensor<D, K>& x, Dim dim, const Tensor<1, Int>& index, const Tensor<D, K>& source,
                           Combine how, bool with_self = true) {

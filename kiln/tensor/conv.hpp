@@ -1,4 +1,4 @@
-// Convolution in 1, 2 and 3 dimensions, and what its kernels read.
+// Convolution in 1, 2 and 3 dimensions, and the windows that kernels read.
 #pragma once
 #include "kiln/ops/spatial/conv.hpp"
 #include "kiln/tensor/tensor.hpp"
@@ -21,16 +21,16 @@ Tensor<D> conv_transpose(const Tensor<D>& x, const Tensor<D>& weight, const Tens
   return Typed{conv_transpose(x.value(), weight.value(), bias.value(), options, result_padding)};
 }
 
-/// x [batch, in, height, width], offset [batch, 2 * parts * kernel elements, result height, result width] (down and
-/// across), weight [out, in / groups, rows, columns], bias [out] or none, mask [batch, parts * kernel elements, ...] or
-/// none -> [batch, out, result height, result width].
+/// x [batch, in, height, width], offset [batch, 2 * parts * kernel elements, result height, result width] (vertical and
+/// horizontal), weight [out, in / groups, rows, columns], bias [out] or none, mask [batch, parts * kernel elements,
+/// ...] or none -> [batch, out, result height, result width].
 inline Tensor<4> deform_conv2d(const Tensor<4>& x, const Tensor<4>& offset, const Tensor<4>& weight,
                                const Tensor<1>& bias = {}, const Tensor<4>& mask = {},
                                const ConvOptions& options = {}) {
   return Typed{deform_conv2d(x.value(), offset.value(), weight.value(), bias.value(), mask.value(), options)};
 }
 
-/// What each window reads: [batch, channels * kernel elements, windows] (im2col).
+/// The elements that each window reads: [batch, channels * kernel elements, windows] (im2col).
 template <int D, class K>
 Tensor<3, K> unfold(const Tensor<D, K>& x, const UnfoldOptions& options) {
   static_assert(3 <= D && D <= 5, "unfold: [batch, channels, sizes...] with one to three sizes");
@@ -55,7 +55,7 @@ Tensor<D, K> pixel_unshuffle(const Tensor<D, K>& x, std::int64_t factor) {
   return Typed{pixel_unshuffle(x.value(), factor)};
 }
 
-/// Gradients of conv in x, whose spatial sizes are `sizes`, and in a weight with a kernel of that size.
+/// The gradient of conv in x, whose spatial sizes are `sizes`, and in a weight with a kernel of that size.
 template <int D>
 Tensor<D> conv_input_backward(const Tensor<D>& gradient, const Tensor<D>& weight, const Spatial& sizes,
                               const ConvOptions& options = {}) {

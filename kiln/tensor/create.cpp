@@ -7,7 +7,7 @@
 namespace kiln {
 namespace {
 
-// Appends the leaves to `elements`; the first path down fixes the sizes that the others must have.
+// Appends the leaves to `elements`; the first path down sets the sizes, which the others must have too.
 template <int D, class K>
 void collect(const Nested<D, K>& nested, int depth, Shape& shape, std::vector<typename K::Literal>& elements) {
   if constexpr (D == 0) {
@@ -29,7 +29,7 @@ TensorData nested_data(const Nested<D, K>& nested, DType dtype) {
   Shape shape;
   std::vector<typename K::Literal> elements;
   collect<D, K>(nested, 0, shape, elements);
-  while (shape.size() < D) shape.push_back(0);  // {} and {{}} name fewer sizes than there are
+  while (shape.size() < D) shape.push_back(0);  // {} and {{}} give fewer sizes than there are dimensions
   TensorData data(shape, dtype_of<typename K::Literal>);
   std::copy(elements.begin(), elements.end(), data.as<typename K::Literal>().begin());
   return data.to(dtype);

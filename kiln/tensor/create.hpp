@@ -1,5 +1,5 @@
 // Tensors from plain numbers. The rank comes from the braces: zeros({2, 3}, device) is a Tensor<2>; for a shape that is
-// known at run time there is Tensor<2>::zeros(shape, device). The kind is Float unless told: zeros<Int>({2, 3}, device).
+// known at run time there is Tensor<2>::zeros(shape, device). The kind is Float by default; zeros<Int>({2, 3}, device).
 #pragma once
 #include "kiln/ops/create/create.hpp"
 #include "kiln/tensor/random.hpp"
@@ -19,7 +19,7 @@ template <class K = Float, std::size_t D>
 Tensor<D, K> ones(Sizes<D> shape, const Device& device, DType dtype = K::kDefault) {
   return Typed{ones(Shape(shape, shape + D), device, dtype)};
 }
-/// To be filled by what follows; holds zeros until then.
+/// A tensor to be filled later; it holds zeros until then.
 template <class K = Float, std::size_t D>
 Tensor<D, K> empty(Sizes<D> shape, const Device& device, DType dtype = K::kDefault) {
   return Typed{empty(Shape(shape, shape + D), device, dtype)};
@@ -60,7 +60,8 @@ Tensor<D, K> ones_like(const Tensor<D, K>& x) {
   return Typed{ones_like(x.value())};
 }
 
-/// start, start + step, ... up to but without `end`; Int or Float as the numbers are. By default from 0 in steps of 1.
+/// start, start + step, ... up to but without `end`; Int or Float like the numbers. Starts at 0 in steps of 1 by
+/// default.
 template <Number N>
 Tensor<1, KindOf<N>> arange(N start, N end, N step, const Device& device, DType dtype = KindOf<N>::kDefault) {
   return Typed{arange(Scalar(start), Scalar(end), Scalar(step), device, dtype)};

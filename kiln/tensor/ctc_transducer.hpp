@@ -1,5 +1,5 @@
 // Losses of sequences whose alignment with their labels is not known; see kiln/ops/loss/ctc_transducer.hpp, whose
-// functions over values also give the losses unreduced.
+// functions of values can also return unreduced losses.
 #pragma once
 #include "kiln/ops/loss/ctc_transducer.hpp"
 #include "kiln/tensor/tensor.hpp"

@@ -1,4 +1,4 @@
-// An operation of the user's own: any struct with `infer` (what comes out) and `expand` (what it is made of).
+// A user-defined operation: any struct with `infer` (the results' descriptions) and `expand` (their computation).
 //
 //   struct Swish {
 //     double beta = 1;
@@ -8,9 +8,9 @@
 //   Tensor<2> y = custom(Swish{.beta = 1.5}, x);
 //
 // It is differentiated through `expand`, unless it has a `Values vjp(Inputs in, Inputs out, Inputs grad) const` that
-// gives a gradient for each operand. `bool run(std::string_view backend, Call call) const` is a kernel of its own for
-// the backends for which it returns true, and `std::string name() const` how errors call it. With several results,
-// infer gives Descs and expand gives Values.
+// returns a gradient for each operand. `bool run(std::string_view backend, Call call) const` is its own kernel for the
+// backends for which it returns true, and `std::string name() const` its name in errors. With several results, infer
+// returns Descs and expand returns Values.
 #pragma once
 #include "kiln/core/reflect/reflect_words.hpp"
 #include "kiln/ops/custom.hpp"
@@ -18,7 +18,7 @@
 
 namespace kiln {
 
-/// The description of a result that has the shape and element type of x.
+/// The description of a result with the shape and element type of x.
 inline Desc like(const Value& x) { return {x.shape(), x.dtype()}; }
 
 template <class T>
@@ -27,7 +27,7 @@ concept UserOp = requires(const T op, Inputs in) {
   op.expand(in);
 };
 
-/// Gives a plain struct the virtual face that tape and backends know.
+/// Adapts a plain struct to the virtual interface that tape and backends use.
 template <UserOp T>
 class UserOpFace final : public CustomOp {
  public:
@@ -50,7 +50,7 @@ class UserOpFace final : public CustomOp {
     if constexpr (requires { op_.run(backend, call); }) return op_.run(backend, call);
     else return CustomOp::run(backend, call);
   }
-  /// Structs with equal fields are the same operation: a plan made for one step of a training holds for the next.
+  /// Structs with equal fields are the same operation: a plan made in one training step is reused in the next.
   void identify(std::vector<std::uint64_t>& words) const override {
     words.push_back(reinterpret_cast<std::uintptr_t>(&kType));
     if constexpr (reflect::HasWords<T>) {
@@ -58,12 +58,12 @@ class UserOpFace final : public CustomOp {
       const std::size_t before = words.size();
       reflect::append_words(words, op_);
       if (words.size() - before < kMost) return;
-      words.resize(before);  // a whole table: too long to be compared each time
+      words.resize(before);  // a whole table is too long to be compared each time
     }
     CustomOp::identify(words);
   }
 
-  /// Is it a T with this face?
+  /// Whether `op` is a UserOpFace of T.
   static bool is(const CustomOp& op) {
     std::vector<std::uint64_t> words;
     op.identify(words);
@@ -72,17 +72,17 @@ class UserOpFace final : public CustomOp {
   const T& op() const { return op_; }
 
  private:
-  static constexpr char kType = 0;  // its address names the type
+  static constexpr char kType = 0;  // its address identifies the type
   T op_;
 };
 
-/// The results of `op` on the operands, of any ranks and kinds.
+/// Returns the results of `op` on the operands, which may have any ranks and kinds.
 template <UserOp T, class... Operands>
 Values custom_all(T op, const Operands&... operands) {
   return custom(make_ref<const UserOpFace<T>>(std::move(op)), Values{Value(operands)...});
 }
 
-/// The result of `op`, a tensor like the first operand; custom<Tensor<1>>(op, x) where it is another.
+/// Returns the result of `op`, a tensor of the first operand's type; custom<Tensor<1>>(op, x) for another type.
 template <class Result, UserOp T, class... Operands>
 Result custom(T op, const Operands&... operands) {
   const Values results = custom_all(std::move(op), operands...);

@@ -1,4 +1,4 @@
-// Operations of one's own (custom.hpp) in files and messages: a program that saves or loads one says under which name.
+// User-defined operations (custom.hpp) in files and messages: a program that saves or loads one registers its name.
 //
 //   register_custom_op<Swish>("swish");
 #pragma once
@@ -8,9 +8,9 @@
 
 namespace kiln {
 
-/// Lets operations of type T travel, in this program, as `name`; their fields are numbers, enumerators, lists, optionals
-/// and structs of such. To be called before such an operation is written or read, once or several times. Throws
-/// ArgumentError where another type has the name.
+/// Registers `name` for operations of type T, so that this program can write and read them; their fields are numbers,
+/// enumerators, lists, optionals and structs of these. Call it before such an operation is written or read, once or
+/// more often. Throws ArgumentError where another type has the name.
 template <UserOp T>
 requires reflect::HasWords<T> void register_custom_op(std::string_view name) {
   std::string schema;

@@ -1,5 +1,5 @@
-// Matrices by their diagonal, and masks of triangles. Diagonal `offset` begins that many columns to the right of the main
-// one, to the left where it is negative.
+// Matrices by their diagonal, and masks of triangles. Diagonal `offset` begins that many columns to the right of the
+// main diagonal, to the left where it is negative.
 #pragma once
 #include "kiln/tensor/create.hpp"
 
@@ -16,7 +16,8 @@ Tensor<1, K> diag(const Tensor<2, K>& x, std::int64_t offset = 0) {
   return Typed{diag(x.value(), offset)};
 }
 
-/// triu_mask({rows, columns}, device): true on a diagonal and above it (triu), below it (tril), or there alone (diag).
+/// triu_mask({rows, columns}, device): true on a diagonal and above it (triu), on and below it (tril), or only on it
+/// (diag).
 inline Tensor<2, Bool> triu_mask(Sizes<2> shape, const Device& device, std::int64_t offset = 0) {
   return Typed{triu_mask(Shape(shape, shape + 2), device, offset)};
 }

@@ -1,4 +1,4 @@
-// Tables of vectors looked up by index, and the linear layer's product.
+// Lookup tables of vectors, and the product of a linear layer.
 #pragma once
 #include "kiln/ops/index/embedding.hpp"
 #include "kiln/ops/product/linear.hpp"
@@ -17,7 +17,7 @@ inline Tensor<2> embedding_bag(const Tensor<2>& weight, const Tensor<2, Int>& in
                                const EmbeddingBagOptions& options = {}, const Tensor<2>& entry_weights = {}) {
   return Typed{embedding_bag(weight.value(), indices.value(), options, entry_weights.value())};
 }
-/// Bag i is indices [entries] from offsets[i] to the next. Waits for the device.
+/// Bag i has the indices [entries] from offsets[i] to the next offset. Waits for the device.
 inline Tensor<2> embedding_bag(const Tensor<2>& weight, const Tensor<1, Int>& indices, const Tensor<1, Int>& offsets,
                                const EmbeddingBagOptions& options = {}, const Tensor<1>& entry_weights = {}) {
   return Typed{embedding_bag(weight.value(), indices.value(), offsets.value(), options, entry_weights.value())};

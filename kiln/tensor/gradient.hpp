@@ -1,4 +1,4 @@
-// Gradients with respect to any tensors, not leaves alone, in their types.
+// Typed gradients with respect to any tensors, not only leaves.
 #pragma once
 #include <tuple>
 
@@ -6,13 +6,13 @@
 
 namespace kiln {
 
-/// The gradient of sum(loss) with respect to `wrt`, which loss was made from: a tensor like it, zeros where loss does not
-/// depend on it. {.create_graph = true} makes it differentiable again. Throws AutodiffError for what is not tracked.
+/// The gradient of sum(loss) with respect to `wrt`: a tensor like it, zeros where loss does not depend on it. With
+/// {.create_graph = true} it is differentiable again. Throws AutodiffError for a tensor that is not tracked.
 template <int D, int E>
 Tensor<E> grad(const Tensor<D>& loss, const Tensor<E>& wrt, const BackwardOptions& options = {}) {
   return Typed{grad(loss.value(), {&wrt.value(), 1}, options)[0]};
 }
-/// With respect to several: auto [gx, gy] = grad(loss, std::tie(x, y));
+/// Gradients with respect to several tensors: auto [gx, gy] = grad(loss, std::tie(x, y));
 template <int D, class... Ts>
 std::tuple<Tensor<Ts::kRank>...> grad(const Tensor<D>& loss, const std::tuple<Ts&...>& wrt,
                                       const BackwardOptions& options = {}) {

@@ -1,14 +1,14 @@
-// Linear algebra of tensors [..., m, n]: each matrix of a batch by itself. ops/linalg/linalg.hpp has the contracts.
+// Linear algebra of tensors [..., m, n], one matrix of a batch at a time. ops/linalg/linalg.hpp has the contracts.
 #pragma once
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
 
-/// A matrix, or a batch of them.
+/// The rank of a matrix, or of a batch of matrices.
 template <int D>
 concept MatrixRank = (D >= 2);
-/// The rank of what a [..., m, n] and right sides b [..., m, k] or [m] give.
+/// The rank of the solution for a [..., m, n] and right sides b [..., m, k] or [m].
 template <int D, int E>
 inline constexpr int kSolvedRank = E == 1 ? D - 1 : (D < E ? E : D);
 
@@ -115,7 +115,7 @@ struct LdlFactorsOf {
   Tensor<D> l, d;
   Tensor<D - 1, Int> permutation;
 };
-/// Of a symmetric matrix, definite or not: auto [l, d, permutation] = ldl_factor(a);
+/// Factors a symmetric matrix, definite or not: auto [l, d, permutation] = ldl_factor(a);
 template <int D, class K>
 requires MatrixRank<D> LdlFactorsOf<D> ldl_factor(const Tensor<D, K>& a) {
   return ldl_factor(a.value());
@@ -124,17 +124,17 @@ template <int D, int E, class L>
 Tensor<kSolvedRank<D, E>> ldl_solve(const LdlFactorsOf<D>& factors, const Tensor<E, L>& b) {
   return Typed{ldl_solve(static_cast<LdlFactors>(factors), b.value())};
 }
-/// x with tensordot(a, x) = b over all dimensions of x; `dims` of a are moved to its end first.
+/// Solves tensordot(a, x) = b over all dimensions of x; `dims` of a are moved to its end first.
 template <int D, int E, class K, class L>
 requires(D >= E) Tensor<D - E> tensorsolve(const Tensor<D, K>& a, const Tensor<E, L>& b, const Dims& dims = {}) {
   return Typed{tensorsolve(a.value(), b.value(), dims)};
 }
-/// The inverse of the map from the last dimensions of a to its first `count`.
+/// The inverse of a as a map from its last dimensions to its first `count`.
 template <int D, class K>
 Tensor<D> tensorinv(const Tensor<D, K>& a, int count = 2) {
   return Typed{tensorinv(a.value(), count)};
 }
-/// x [..., n] -> [..., n, columns] of the powers 0, 1, 2, ... of each element.
+/// x [..., n] -> [..., n, columns]: the powers 0, 1, 2, ... of each element.
 template <int D, class K>
 requires(D >= 1) Tensor<D + 1, Arithmetic<K>> vander(const Tensor<D, K>& x, std::int64_t columns = -1) {
   return Typed{vander(x.value(), columns)};

@@ -1,5 +1,6 @@
-// Losses. The reduction is part of the type: mse_loss(x, t) is the mean, a Tensor<0>; mse_loss<Reduction::Sum>(x, t) the
-// sum; mse_loss<Reduction::None>(x, t) leaves a loss for each element. What each means: ops/loss/loss.hpp.
+// Losses. The reduction is part of the type: mse_loss(x, t) is the mean, a Tensor<0>; mse_loss<Reduction::Sum>(x, t)
+// the sum; mse_loss<Reduction::None>(x, t) returns a loss for each element. The losses are defined in
+// ops/loss/loss.hpp.
 #pragma once
 #include "kiln/ops/loss/boxes.hpp"
 #include "kiln/ops/loss/loss.hpp"
@@ -50,7 +51,7 @@ Tensor<kLossRank<R, 1>> multi_margin_loss(const Tensor<2>& x, const Tensor<1, In
                                           const MultiMarginOptions& options = {}) {
   return Typed{multi_margin_loss(x.value(), targets.value(), options, R)};
 }
-/// targets: the classes that an example has, and then -1.
+/// targets: the classes of an example, and then -1.
 template <Reduction R = Reduction::Mean, int D>
 requires(D == 1 || D == 2)
 Tensor<kLossRank<R, D - 1>> multilabel_margin_loss(const Tensor<D>& x, const Tensor<D, Int>& targets) {
@@ -137,7 +138,7 @@ Tensor<kLossRank<R, 1>> cosine_embedding_loss(const Tensor<2>& a, const Tensor<2
 
 // ---- of boxes [x1, y1, x2, y2] ---------------------------------------------------------------------------------------
 
-/// a [n, 4], b [m, 4] -> [n, m]: how far each box of a lies over each of b
+/// a [n, 4], b [m, 4] -> [n, m]: the overlap of each box of a with each of b
 inline Tensor<2> box_iou(const Tensor<2>& a, const Tensor<2>& b, BoxOverlap kind = BoxOverlap::Iou) {
   return Typed{box_iou(a.value(), b.value(), kind)};
 }

@@ -1,5 +1,5 @@
-// Statistics of the elements where a mask is true: masked_mean(x, mask) of all, masked_mean(x, mask, 0, -1) along some
-// dimensions; ops/reduce/masked.hpp has the contracts.
+// Statistics of the elements where a mask is true: masked_mean(x, mask) over all, masked_mean(x, mask, 0, -1) along
+// some dimensions; ops/reduce/masked.hpp has the contracts.
 #pragma once
 #include "kiln/ops/reduce/masked.hpp"
 #include "kiln/tensor/tensor.hpp"
@@ -22,7 +22,7 @@ KILN_MASKED(masked_min, K)
 KILN_MASKED(masked_logsumexp, Float)
 #undef KILN_MASKED
 
-// Divided by count - 1, or by what a Correction says.
+// The sum is divided by count - 1, or as the Correction says.
 template <int D, class K, int E, std::integral... Dim>
 Tensor<kMaskedRank<D, Dim...>> masked_var(const Tensor<D, K>& x, const Tensor<E, Bool>& mask, Correction correction,
                                           Dim... dims) {

@@ -5,20 +5,21 @@
 
 namespace kiln {
 
-/// Over the trailing dimensions that weight and bias have; one of them may be left out, {}: then it is 1, or 0.
+/// Normalises over the trailing dimensions that weight and bias have; either may be {}, which means 1 or 0.
 template <int D, int E>
 Tensor<D> layer_norm(const Tensor<D>& x, const Tensor<E>& weight, const Tensor<E>& bias, double epsilon = 1e-5) {
   static_assert(1 <= E && E <= D, "layer_norm: weight and bias have the trailing dimensions of x");
   return Typed{layer_norm(x.value(), weight.value(), bias.value(), epsilon)};
 }
 
-/// Over the last dimension, without weight and bias.
+/// Normalises over the last dimension, without weight and bias.
 template <int D>
 Tensor<D> layer_norm(const Tensor<D>& x, double epsilon = 1e-5) {
   static_assert(D >= 1, "layer_norm: needs a dimension");
   return Typed{layer_norm(x.value(), 1, epsilon)};
 }
-/// x / sqrt(mean(x^2) + epsilon) * weight over the trailing dimensions that weight has, or over the last one without.
+/// x / sqrt(mean(x^2) + epsilon) * weight over the trailing dimensions that weight has; over the last one without a
+/// weight.
 template <int D, int E = 1>
 Tensor<D> rms_norm(const Tensor<D>& x, const Tensor<E>& weight = {}, double epsilon = 1e-6) {
   static_assert(1 <= E && E <= D, "rms_norm: weight has the trailing dimensions of x");
@@ -30,9 +31,9 @@ template <int D>
 struct BatchNormTensors {
   Tensor<D> output;
   Tensor<1> mean, variance;                  // of the batch
-  Tensor<1> running_mean, running_variance;  // the new ones
+  Tensor<1> running_mean, running_variance;  // the updated ones
 };
-/// Training: by the batch's mean and variance. auto normed = batch_norm_training(x, mean, variance, weight, bias);
+/// Training: uses the batch's mean and variance. auto normed = batch_norm_training(x, mean, variance, weight, bias);
 template <int D>
 BatchNormTensors<D> batch_norm_training(const Tensor<D>& x, const Tensor<1>& running_mean,
                                         const Tensor<1>& running_variance, const Tensor<1>& weight = {},
@@ -44,7 +45,7 @@ BatchNormTensors<D> batch_norm_training(const Tensor<D>& x, const Tensor<1>& run
   return {Typed{result.output}, Typed{result.mean}, Typed{result.variance}, running(result.running_mean),
           running(result.running_variance)};
 }
-/// Inference: by the running statistics.
+/// Inference: uses the running statistics.
 template <int D>
 Tensor<D> batch_norm(const Tensor<D>& x, const Tensor<1>& running_mean, const Tensor<1>& running_variance,
                      const Tensor<1>& weight = {}, const Tensor<1>& bias = {}, double epsilon = 1e-5) {
@@ -64,14 +65,14 @@ Tensor<D> instance_norm(const Tensor<D>& x, const Tensor<1>& weight = {}, const 
   static_assert(D >= 2, "instance_norm: x is [batch, channels, ...]");
   return Typed{instance_norm(x.value(), weight.value(), bias.value(), epsilon)};
 }
-/// Across neighbouring channels.
+/// Normalises across neighbouring channels.
 template <int D>
 Tensor<D> local_response_norm(const Tensor<D>& x, const LocalResponseNormOptions& options = {}) {
   static_assert(D >= 2, "local_response_norm: x is [batch, channels, ...]");
   return Typed{local_response_norm(x.value(), options)};
 }
 
-/// Zeroes elements with the probability given and scales the others by 1 / (1 - probability).
+/// Zeroes elements with the given probability and scales the others by 1 / (1 - probability).
 template <int D>
 Tensor<D> dropout(const Tensor<D>& x, double probability, std::optional<Key> key = {}) {
   return Typed{dropout(x.value(), probability, key)};

@@ -1,23 +1,23 @@
-// What is made of the elementwise functions: shorthands, comparisons with a tolerance, products of vectors. Contracts
-// stand in ops/elementwise/numbers.hpp; docs/numbers.md says what happens at the edges of the types.
+// Functions composed of elementwise ones: shorthands, comparisons with a tolerance, products of vectors. Contracts are
+// in ops/elementwise/numbers.hpp; docs/numbers.md describes the behaviour at the limits of the types.
 #pragma once
 #include "kiln/ops/elementwise/numbers.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
 
-/// The quotient as a whole number: div(x, y, Rounding::Trunc).
+/// The quotient rounded to an integer: div(x, y, Rounding::Trunc).
 template <int D, class K, Operand Y>
 Tensor<kJoinedRank<Tensor<D, K>, Y>, Arithmetic<K, KindOfOperand<Y>>> div(const Tensor<D, K>& x, const Y& y,
                                                                           Rounding rounding) {
   return Typed{div(x.value(), Value(y), rounding)};
 }
-/// Rounded to so many digits behind the point, or before it where `decimals` is negative.
+/// Rounds to this many digits after the decimal point, or before it where `decimals` is negative.
 template <int D, class K>
 Tensor<D, K> round(const Tensor<D, K>& x, int decimals) {
   return Typed{round(x.value(), decimals)};
 }
-/// The larger and the smaller one; where one operand is NaN, the other.
+/// The larger and the smaller one; where one operand is NaN, the other operand.
 template <int D, class K, Operand Y>
 Tensor<kJoinedRank<Tensor<D, K>, Y>, Joined<K, KindOfOperand<Y>>> fmax(const Tensor<D, K>& x, const Y& y) {
   return Typed{fmax(x.value(), value_of(y))};
@@ -27,7 +27,7 @@ Tensor<kJoinedRank<Tensor<D, K>, Y>, Joined<K, KindOfOperand<Y>>> fmin(const Ten
   return Typed{fmin(x.value(), value_of(y))};
 }
 
-/// x itself, whose elements are checked: ArgumentError names one that is outside [low, high]. A NaN passes.
+/// Returns x after checking its elements: ArgumentError names one that is outside [low, high]. A NaN passes.
 template <int D>
 Tensor<D> within(const Tensor<D>& x, double low, double high) {
   return Typed{within(x.value(), low, high)};
@@ -61,7 +61,7 @@ requires std::is_same_v<KindOfOperand<Exponent>, Int>
 Tensor<kJoinedRank<Tensor<D, K>, Exponent>, Arithmetic<K>> powi(const Tensor<D, K>& x, const Exponent& exponent) {
   return Typed{powi(x.value(), Value(exponent))};
 }
-/// log(x / (1 - x)) with x brought into [epsilon, 1 - epsilon] first.
+/// log(x / (1 - x)) with x clamped to [epsilon, 1 - epsilon] first.
 template <int D>
 Tensor<D> logit(const Tensor<D>& x, double epsilon) {
   return Typed{logit(x.value(), epsilon)};

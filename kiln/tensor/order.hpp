@@ -1,34 +1,35 @@
-// Searching in what is sorted, and distinct elements. Sorting itself is x.sort(), x.topk(), x.median(), ...
+// Search in sorted tensors, and distinct elements. Sorting itself is x.sort(), x.topk(), x.median(), ...
 #pragma once
 #include "kiln/ops/reduce/unique.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
 
-/// For each of `values` how many of `sorted` (ascending) come before it; with `right`, those that equal it count too.
+/// For each of `values` the number of elements of `sorted` (ascending) before it; with `right`, equal elements count
+/// too.
 template <int D, class K, class L>
 Tensor<D, Int> searchsorted(const Tensor<1, K>& sorted, const Tensor<D, L>& values, bool right = false) {
   return Typed{searchsorted(sorted.value(), values.value(), right)};
 }
-/// Each line of `values` is searched for in the line of `sorted` that stands beside it.
+/// Searches each line of `values` in the line of `sorted` at the same position.
 template <int D, class K, class L>
 Tensor<D, Int> searchsorted(const Tensor<D, K>& sorted, const Tensor<D, L>& values, bool right = false) requires(D > 1)
 {
   return Typed{searchsorted(sorted.value(), values.value(), right)};
 }
-/// The same for a tensor that `sorter`, its argsort(-1), would sort.
+/// Searches a tensor that `sorter`, its argsort(-1), would sort.
 template <int D, int E, class K, class L>
 requires(D == 1 || D == E) Tensor<E, Int> searchsorted(const Tensor<D, K>& sequence, const Tensor<E, L>& values,
                                                        bool right, const Tensor<D, Int>& sorter) {
   return Typed{searchsorted(sequence.value(), values.value(), right, sorter.value())};
 }
-/// Is each element of x one of `elements`?
+/// Whether each element of x is one of `elements`.
 template <int D, int E, class K, class L>
 Tensor<D, Bool> isin(const Tensor<D, K>& x, const Tensor<E, L>& elements) {
   return Typed{isin(x.value(), elements.value())};
 }
-/// In which of the intervals between `boundaries` each element lies: i where boundaries[i - 1] < x <= boundaries[i];
-/// with `right`, where boundaries[i - 1] <= x < boundaries[i].
+/// The interval between `boundaries` in which each element lies: i where boundaries[i - 1] < x <= boundaries[i]; with
+/// `right`, where boundaries[i - 1] <= x < boundaries[i].
 template <int D, class K, class L>
 Tensor<D, Int> bucketize(const Tensor<D, K>& x, const Tensor<1, L>& boundaries, bool right = false) {
   return Typed{bucketize(x.value(), boundaries.value(), right)};
@@ -37,8 +38,8 @@ Tensor<D, Int> bucketize(const Tensor<D, K>& x, const Tensor<1, L>& boundaries, 
 template <int D, class K>
 struct DistinctElements {
   Tensor<1, K> values;
-  Tensor<D, Int> inverse;  // where in `values` each element is
-  Tensor<1, Int> counts;   // how often each occurs
+  Tensor<D, Int> inverse;  // the index in `values` of each element
+  Tensor<1, Int> counts;   // the number of occurrences of each
 };
 /// The distinct elements in ascending order; NaNs equal one another. Waits for the device.
 template <int D, class K>
@@ -56,10 +57,10 @@ DistinctElements<D, K> unique_consecutive(const Tensor<D, K>& x) {
 template <int D, class K>
 struct DistinctSlices {
   Tensor<D, K> values;
-  Tensor<1, Int> inverse;  // which slice of `values` each slice is
-  Tensor<1, Int> counts;   // how often each occurs
+  Tensor<1, Int> inverse;  // the index in `values` of each slice
+  Tensor<1, Int> counts;   // the number of occurrences of each
 };
-/// The distinct slices of `dim` in ascending order, or one of each run of equal ones. Waits for the device.
+/// The distinct slices of `dim` in ascending order, or one slice of each run of equal ones. Waits for the device.
 template <int D, class K>
 DistinctSlices<D, K> unique(const Tensor<D, K>& x, Dim dim) {
   const Distinct result = unique(x.value(), dim);

@@ -11,7 +11,7 @@ Tensor<D> max_pool(const Tensor<D>& x, const PoolOptions& options) {
   return Typed{max_pool(x.value(), options)};
 }
 
-/// The indices count in the flattened sizes.
+/// The indices count in the flattened spatial sizes.
 template <int D>
 TensorWithIndices<D, Float> max_pool_with_indices(const Tensor<D>& x, const PoolOptions& options) {
   static_assert(3 <= D && D <= 5, "max_pool: [batch, channels, sizes...] with one to three sizes");
@@ -25,7 +25,7 @@ Tensor<D> avg_pool(const Tensor<D>& x, const PoolOptions& options) {
   return Typed{avg_pool(x.value(), options)};
 }
 
-/// Windows of about equal size such that the result has `sizes`.
+/// Windows of nearly equal size such that the result has the sizes `sizes`.
 template <int D>
 Tensor<D> adaptive_avg_pool(const Tensor<D>& x, const Spatial& sizes) {
   static_assert(3 <= D && D <= 5, "adaptive_avg_pool: [batch, channels, sizes...] with one to three sizes");
@@ -45,8 +45,8 @@ TensorWithIndices<D, Float> adaptive_max_pool_with_indices(const Tensor<D>& x, c
   return ValueWithIndices{result.values, result.indices};
 }
 
-/// x's elements at the places that `indices`, as max_pool gives them, name in zeros of the spatial `sizes`. Where several
-/// name one place, the last one stands there. Throws IndexError.
+/// Zeros of the spatial `sizes` with x's elements at the positions in `indices`, which are max_pool's. Where several
+/// elements have one position, the last one is taken. Throws IndexError.
 template <int D>
 Tensor<D> max_unpool(const Tensor<D>& x, const Tensor<D, Int>& indices, const Spatial& sizes) {
   static_assert(3 <= D && D <= 5, "max_unpool: [batch, channels, sizes...] with one to three sizes");
@@ -60,7 +60,8 @@ Tensor<D> lp_pool(const Tensor<D>& x, double p, const PoolOptions& options) {
   return Typed{lp_pool(x.value(), p, options)};
 }
 
-/// Windows of `kernel` at places drawn such that the result has `sizes`, the same for all images and channels.
+/// Windows of `kernel` at random positions such that the result has the sizes `sizes`, the same for all images and
+/// channels.
 template <int D>
 Tensor<D> fractional_max_pool(const Tensor<D>& x, const Spatial& kernel, const Spatial& sizes,
                               std::optional<Key> key = {}) {
@@ -68,7 +69,7 @@ Tensor<D> fractional_max_pool(const Tensor<D>& x, const Spatial& kernel, const S
   return Typed{fractional_max_pool(x.value(), kernel, sizes, key)};
 }
 
-/// Gradients in x, whose spatial sizes are `sizes`.
+/// The gradient in x, whose spatial sizes are `sizes`.
 template <int D>
 Tensor<D> max_pool_backward(const Tensor<D>& gradient, const Tensor<D, Int>& indices, const Spatial& sizes) {
   return Typed{max_pool_backward(gradient.value(), indices.value(), sizes)};

@@ -88,7 +88,7 @@ template <int D, int E, class K, class L>
 Tensor<kLargerRank<D, E>, Arithmetic<K, L>> kron(const Tensor<D, K>& a, const Tensor<E, L>& b) {
   return Typed{kron(a.value(), b.value())};
 }
-/// einsum<3>("bij,bjk->bik", x, y): the rank of the result is the caller's to say.
+/// einsum<3>("bij,bjk->bik", x, y): the caller states the rank of the result.
 template <int R, int... D, class... K>
 auto einsum(std::string_view expression, const Tensor<D, K>&... operands) {
   using Result = std::conditional_t<(std::is_same_v<K, Float> || ...), Float, Int>;

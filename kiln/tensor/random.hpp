@@ -1,32 +1,32 @@
-// Random tensors. Each function takes a key, or a Generator that gives its next, or draws from the device's stream:
+// Random tensors. Each function takes a key, or a Generator that gives its next one, or uses the device's stream:
 // randn({2, 3}, device), randn({2, 3}, device, Key{7}), randn({2, 3}, device, generator, DType::F64).
-// See ops/create/random.hpp for what the distributions are and which have gradients.
+// ops/create/random.hpp defines the distributions and says which have gradients.
 #pragma once
 #include "kiln/ops/create/random.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
 
-/// The sizes in braces, whose number is the rank.
+/// Sizes in braces; their number is the rank.
 template <std::size_t N>
 using Sizes = const std::int64_t (&)[N];
-/// Braces without any, for a tensor of rank 0.
+/// Empty braces, for a tensor of rank 0.
 struct NoSize {
   NoSize() = delete;
 };
 using NoSizes = std::initializer_list<NoSize>;
 
-/// [0, 1)
+/// Uniform in [0, 1).
 template <std::size_t D>
 Tensor<D> rand(Sizes<D> shape, const Device& device, RandomKey key = {}, DType dtype = DType::F32) {
   return Typed{uniform(Shape(shape, shape + D), 0, 1, device, dtype, key)};
 }
-/// Mean 0, variance 1.
+/// Normal with mean 0 and variance 1.
 template <std::size_t D>
 Tensor<D> randn(Sizes<D> shape, const Device& device, RandomKey key = {}, DType dtype = DType::F32) {
   return Typed{normal(Shape(shape, shape + D), 0, 1, device, dtype, key)};
 }
-/// [low, high)
+/// Uniform in [low, high).
 template <std::size_t D>
 Tensor<D> uniform(Sizes<D> shape, double low, double high, const Device& device, RandomKey key = {},
                   DType dtype = DType::F32) {
@@ -37,13 +37,13 @@ Tensor<D> normal(Sizes<D> shape, double mean, double deviation, const Device& de
                  DType dtype = DType::F32) {
   return Typed{normal(Shape(shape, shape + D), mean, deviation, device, dtype, key)};
 }
-/// Within [low, high], of which either may be infinite.
+/// Normal within [low, high]; either bound may be infinite.
 template <std::size_t D>
 Tensor<D> truncated_normal(Sizes<D> shape, double mean, double deviation, double low, double high, const Device& device,
                            RandomKey key = {}, DType dtype = DType::F32) {
   return Typed{truncated_normal(Shape(shape, shape + D), mean, deviation, low, high, device, dtype, key)};
 }
-/// 1 with the probability given, else 0.
+/// 1 with the given probability, else 0.
 template <std::size_t D>
 Tensor<D> bernoulli(Sizes<D> shape, double probability, const Device& device, RandomKey key = {},
                     DType dtype = DType::F32) {
@@ -66,7 +66,7 @@ template <std::size_t D>
 Tensor<D> poisson(Sizes<D> shape, double rate, const Device& device, RandomKey key = {}, DType dtype = DType::F32) {
   return Typed{poisson(Shape(shape, shape + D), rate, device, dtype, key)};
 }
-/// Whole numbers of [low, high).
+/// Integers in [low, high).
 template <std::size_t D>
 Tensor<D, Int> randint(Sizes<D> shape, std::int64_t low, std::int64_t high, const Device& device, RandomKey key = {},
                        DType dtype = DType::I64) {
@@ -147,19 +147,20 @@ template <int D>
 Tensor<D> poisson(const Tensor<D>& rate, RandomKey key = {}) {
   return Typed{poisson(rate.value(), key)};
 }
-/// Places along the last dimension, each as likely as its weight.
+/// Indices along the last dimension, each with a probability proportional to its weight.
 template <int D, class K>
 Tensor<D - 1, Int> categorical(const Tensor<D, K>& weights, RandomKey key = {}) {
   return Typed{categorical(weights.value(), key)};
 }
-/// `count` of them; without replacement no place comes twice, and the call waits for the device.
+/// `count` indices; without replacement no index occurs twice, and the call waits for the device.
 template <int D, class K>
 Tensor<D, Int> multinomial(const Tensor<D, K>& weights, std::int64_t count, bool replacement = false,
                            RandomKey key = {}) {
   return Typed{multinomial(weights.value(), count, replacement, key)};
 }
 
-// ---- of the shape, type and device of x ------------------------------------------------------------------------------
+// ---- with the shape, type and device of x
+// ----------------------------------------------------------------------------
 template <int D>
 Tensor<D> rand_like(const Tensor<D>& x, RandomKey key = {}) {
   return Typed{uniform_like(x.value(), 0, 1, key)};

@@ -5,7 +5,7 @@
 
 namespace kiln {
 
-/// interpolate(x, {.scale = {2}, .mode = Interpolation::Linear}). Integers and booleans in the nearest modes.
+/// interpolate(x, {.scale = {2}, .mode = Interpolation::Linear}). The nearest modes also take integers and booleans.
 template <int D, class K>
 Tensor<D, K> interpolate(const Tensor<D, K>& x, const InterpolateOptions& options) {
   static_assert(3 <= D && D <= 5, "interpolate: [batch, channels, sizes...] with one to three sizes");

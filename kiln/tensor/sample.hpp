@@ -1,12 +1,12 @@
-// Reading [batch, channels, sizes...] at any positions.
+// Samples [batch, channels, sizes...] at any positions.
 #pragma once
 #include "kiln/ops/spatial/sample.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
 
-/// x [batch, channels, height, width], grid [batch, rows, columns, 2] of (across, down), from -1 to 1 ->
-/// [batch, channels, rows, columns]; likewise with depth and (across, down, deep).
+/// x [batch, channels, height, width], grid [batch, rows, columns, 2] of (horizontal, vertical), from -1 to 1 ->
+/// [batch, channels, rows, columns]; or with a depth and (horizontal, vertical, depth).
 template <int D>
 Tensor<D> grid_sample(const Tensor<D>& x, const Tensor<D>& grid, const GridSampleOptions& options = {}) {
   static_assert(D == 4 || D == 5, "grid_sample: images with two or three sizes");

@@ -1,5 +1,5 @@
-// Fourier and cosine transforms and complex numbers as pairs: a complex tensor of D dimensions is a
-// Tensor<D + 1> whose last dimension has size 2. See kiln/ops/signal/signal.hpp for what the options mean.
+// Fourier and cosine transforms and complex numbers as pairs: a complex tensor of D dimensions is a Tensor<D + 1> whose
+// last dimension has size 2. kiln/ops/signal/signal.hpp describes the options.
 #pragma once
 #include "kiln/ops/signal/signal.hpp"
 #include "kiln/ops/signal/stft.hpp"

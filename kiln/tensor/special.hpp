@@ -1,4 +1,4 @@
-// Special functions that are seldom asked for; ops/special/special.hpp has their contracts.
+// Less common special functions; ops/special/special.hpp has their contracts.
 #pragma once
 #include "kiln/ops/special/special.hpp"
 #include "kiln/tensor/tensor.hpp"
@@ -10,7 +10,7 @@ namespace kiln {
   Tensor<D> function(const Tensor<D, K>& x) {  \
     return Typed{function(x.value())};         \
   }
-// A tensor and a number, in either order, or two tensors.
+// Takes a tensor and a number, in either order, or two tensors.
 #define KILN_SPECIAL_OF_2(Name, function, ...)                                                     \
   template <Operand X, Operand Y>                                                                  \
   requires(!(Number<X> && Number<Y>)) Tensor<kJoinedRank<X, Y>> function(const X& x, const Y& y) { \

@@ -1,4 +1,4 @@
-// Statistics that are no methods of Tensor: of two tensors, of variables, with several results, or of another length.
+// Statistics that are not methods of Tensor: of two tensors, of variables, with several results, or of another length.
 #pragma once
 #include "kiln/ops/reduce/calculus.hpp"
 #include "kiln/ops/reduce/histogram.hpp"
@@ -22,7 +22,7 @@ auto var_mean(const Tensor<D>& x, Dim... dims) {
   return var_mean(x, Correction{}, dims...);
 }
 
-/// The variance about a mean that is given and broadcasts to x: var_about(x, x.mean(keep, 1), biased, 1).
+/// The variance about a given mean, which broadcasts to x: var_about(x, x.mean(keep, 1), biased, 1).
 template <int D, int E, Integer... Dim>
 auto var_about(const Tensor<D>& x, const Tensor<E>& mean, Correction correction, Dim... dims)
     -> Tensor<sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim))> {
@@ -55,12 +55,12 @@ auto average(const Tensor<D>& x, const Tensor<E>& weights, Dim... dims)
 
 /// x [variables, observations] -> [variables, variables]
 inline Tensor<2> cov(const Tensor<2>& x, Correction correction = {}) { return Typed{cov(x.value(), correction.less)}; }
-/// Of observations that count as `frequencies` and `weights` say: cov(x, {.weights = w}).
+/// The covariance of observations with `frequencies` and `weights`: cov(x, {.weights = w}).
 inline Tensor<2> cov(const Tensor<2>& x, const CovOptions& options) { return Typed{cov(x.value(), options)}; }
 inline Tensor<2> corrcoef(const Tensor<2>& x) { return Typed{corrcoef(x.value())}; }
 
 // ---- counting; see ops/reduce/histogram.hpp ------------------------------------------------------------------------
-/// How often 0, 1, 2, ... occur in x. Waits for the device.
+/// Counts how often 0, 1, 2, ... occur in x. Waits for the device.
 template <int D>
 Tensor<1, Int> bincount(const Tensor<D, Int>& x, std::int64_t least = 0) {
   return Typed{bincount(x.value(), {}, least)};
@@ -90,13 +90,13 @@ TensorHistogram<Int> histogram(const Tensor<D, K>& x, const Tensor<1>& edges) {
   const Histogram result = histogram(x.value(), edges.value());
   return {Typed{result.counts}, Typed{result.edges}};
 }
-/// The counts, or the sums of the weights, divided by their sum and the widths of the bins.
+/// The counts, or the sums of the weights, divided by their sum and by the widths of the bins.
 template <int D, class K>
 TensorHistogram<Float> density(const Tensor<D, K>& x, const Tensor<1>& edges, const Tensor<D>& weights = {}) {
   const Histogram result = histogram(x.value(), edges.value(), {.weights = weights.value(), .density = true});
   return {Typed{result.counts}, Typed{result.edges}};
 }
-/// The counts in x's type; a range that is empty stands for that of the elements.
+/// The counts in x's type; an empty range means the range of the elements.
 template <int D, class K>
 Tensor<1, K> histc(const Tensor<D, K>& x, std::int64_t bins, double low = 0, double high = 0) {
   return Typed{histc(x.value(), bins, low, high)};
@@ -108,20 +108,20 @@ template <int D, class K>
 Tensor<D, K> diff(const Tensor<D, K>& x, int n = 1, Dim dim = -1) {
   return Typed{diff(x.value(), n, dim)};
 }
-/// With `prepend` and `append`, numbers or tensors, joined to x first.
+/// Joins `prepend` and `append`, numbers or tensors, to x first.
 template <int D, class K, Operand Before, Operand After>
 auto diff(const Tensor<D, K>& x, int n, Dim dim, const Before& prepend, const After& append) {
   return Tensor<D, Joined<K, Joined<KindOfOperand<Before>, KindOfOperand<After>>>>(
       Typed{diff(x.value(), n, dim, Value(prepend), Value(append))});
 }
-/// The derivative along each of `dims`, or of all, of values that lie `spacing` apart.
+/// The derivative along each of `dims`, or of all, for values at points `spacing` apart.
 template <int D, class K>
 std::vector<Tensor<D>> gradient(const Tensor<D, K>& y, double spacing = 1, const Dims& dims = {}, int edge_order = 1) {
   std::vector<Tensor<D>> slopes;
   for (const Value& slope : gradient(y.value(), spacing, dims, edge_order)) slopes.emplace_back(slope);
   return slopes;
 }
-/// Along one dimension, of values at the places x.
+/// The derivative along one dimension, for values at the positions x.
 template <int D, class K, class L>
 Tensor<D> gradient(const Tensor<D, K>& y, const Tensor<1, L>& x, Dim dim, int edge_order = 1) {
   return Typed{gradient(y.value(), x.value(), dim, edge_order)};
@@ -142,12 +142,12 @@ template <int D, int E>
 Tensor<D> cumulative_trapezoid(const Tensor<D>& y, const Tensor<E>& x, Dim dim = -1) requires(E == 1 || E == D) {
   return Typed{cumulative_trapezoid(y.value(), x.value(), dim)};
 }
-/// The piecewise linear function through the points (xs[i], ys[i]) at each x; level outside.
+/// The piecewise linear function through the points (xs[i], ys[i]) at each x; constant outside.
 template <int D>
 Tensor<D> interp(const Tensor<D>& x, const Tensor<1>& xs, const Tensor<1>& ys) {
   return Typed{interp(x.value(), xs.value(), ys.value())};
 }
-/// With the values `left` and `right` outside.
+/// interp() with the values `left` and `right` outside.
 template <int D>
 Tensor<D> interp(const Tensor<D>& x, const Tensor<1>& xs, const Tensor<1>& ys, double left, double right) {
   return Typed{interp(x.value(), xs.value(), ys.value(), left, right)};

@@ -1,6 +1,6 @@
-// Tensor<D, K>: a tensor of D dimensions whose elements are of kind K (Float, Int or Bool). The typed face of a Value:
-// every method is one call of a function over Values, and its signature says what rank and kind come out.
-// Shape, element type and device are run-time properties; a method that a kind or rank lacks does not exist.
+// Tensor<D, K>: a tensor of D dimensions whose elements are of kind K (Float, Int or Bool). It wraps a Value: every
+// method is one call of a function over Values, and its signature states the rank and kind of the result. Shape,
+// element type and device are run-time properties; a method that a kind or rank lacks does not exist.
 #pragma once
 #include <array>
 #include <vector>
@@ -27,22 +27,23 @@ class Tensor;
 template <int D, class K>
 struct TensorWithIndices;
 
-/// A result on its way into the Tensor type that a signature promises.
+/// A result that converts to the Tensor type of a signature.
 struct Typed {
   Value value;
 };
 
-/// x.sum(keep, 1): the reduced dimensions stay, with size 1.
+/// x.sum(keep, 1): keeps the reduced dimensions, with size 1.
 struct Keep {};
 inline constexpr Keep keep;
 
-/// What variances divide by is the count less this: x.var(biased, 1), x.var(Correction{2}, 1). A sample's is 1.
+/// Variances are divided by the count minus this number: x.var(biased, 1), x.var(Correction{2}, 1). For a sample it is
+/// 1.
 struct Correction {
   int less = 1;
 };
 inline constexpr Correction biased{0};
 
-// ---- what an operand of a typed function may be: a tensor or a plain number ----------------------------------------
+// ---- the operands of typed functions: a tensor or a plain number ---------------------------------------------------
 template <class T>
 struct OperandTraits {};
 template <Number T>
@@ -57,7 +58,7 @@ struct OperandTraits<Tensor<D, K>> {
 };
 template <class T>
 concept Operand = requires { typename OperandTraits<T>::Kind; };
-/// What the functions over Value take.
+/// Converts an operand to a type that functions over Value take.
 template <int D, class K>
 const Value& value_of(const Tensor<D, K>& x) {
   return x.value();
@@ -68,7 +69,7 @@ Value value_of(N number) {
 }
 template <Operand T>
 using KindOfOperand = typename OperandTraits<T>::Kind;
-/// The rank of what `A` and `B` broadcast to: the larger one.
+/// The rank of the shape that `A` and `B` broadcast to: the larger one.
 template <Operand A, Operand B>
 inline constexpr int kJoinedRank =
     OperandTraits<A>::kRank < OperandTraits<B>::kRank ? OperandTraits<B>::kRank : OperandTraits<A>::kRank;
@@ -89,7 +90,7 @@ using Nested = typename NestedBraces<D, typename K::Literal>::type;
 template <int D, class K>
 TensorData nested_data(const Nested<D, K>& elements, DType dtype);
 
-/// What lies one after the other in memory: a vector, a span, an array.
+/// Elements that are contiguous in memory: a vector, a span, an array.
 template <class T>
 concept Sequence = requires(const T& list) { *list.data() + list.size(); };
 
@@ -98,10 +99,10 @@ template <int First, int Last, int D>
 inline constexpr int kFlattenedRank =
     [](int rank) { return rank == 0 ? 1 : rank - ((Last + rank) % rank - (First + rank) % rank); }(D);
 
-// ---- what may stand in x(...): see range.hpp -----------------------------------------------------------------------
+// ---- the entries of x(...): see range.hpp --------------------------------------------------------------------------
 template <class T>
 struct EntryTraits {};
-/// `kDropped` dimensions of x go; a tensor of places brings `kPlaces` in their stead (-1: it is none).
+/// An entry removes `kDropped` dimensions of x; a tensor of indices adds `kPlaces` in their stead (-1: it is none).
 template <std::convertible_to<IndexEntry> T>
 struct EntryTraits<T> {
   static constexpr int kDropped = Integer<T>, kPlaces = -1;
@@ -128,7 +129,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   static_assert(0 <= D && D <= kMaxRank, "a tensor has 0 to 8 dimensions");
   template <Integer... Dim>
   static constexpr int kReduced = sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim));
-  /// The rank of x(entries...). Tensors of places broadcast together.
+  /// The rank of x(entries...). Tensors of indices broadcast together.
   template <Entry... Entries>
   static constexpr int kIndexed =
       D - (0 + ... + EntryTraits<Entries>::kDropped) + kLargest<0, EntryTraits<Entries>::kPlaces...>;
@@ -137,7 +138,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   static constexpr int kRank = D;
   using Literal = typename K::Literal;
 
-  /// No tensor: an absent bias.
+  /// An empty tensor: an absent bias.
   Tensor() = default;
   Tensor(Typed result) : Tensor(std::move(result.value)) {}
   /// Throws ShapeError or DTypeError: "expected a tensor of rank 2, got float32 [3]".
@@ -149,7 +150,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   static Tensor of(const Nested<D, K>& elements, const Device& device, DType dtype = K::kDefault) {
     return Typed{kiln::from_data(nested_data<D, K>(elements, dtype), device)};
   }
-  /// The elements of a vector, span or array in row-major order; the element type is theirs.
+  /// The elements of a vector, span or array in row-major order; the tensor has their element type.
   template <Sequence S>
   static Tensor of(const S& elements, const Shape& shape, const Device& device) {
     using T = std::remove_cvref_t<decltype(*elements.data())>;
@@ -172,8 +173,8 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
     return full(shape, 1, device, dtype);
   }
 
-  // ---- what it is --------------------------------------------------------------------------------------------------
-  /// Explicit: a call that fits no function over tensors must not end in one over Values.
+  // ---- its properties ----------------------------------------------------------------------------------------------
+  /// Explicit, so that a call that fits no function over tensors does not fall back to one over Values.
   explicit operator const Value&() const { return value_; }
   const Value& value() const& { return value_; }
   Value value() && { return std::move(value_); }
@@ -191,7 +192,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
     return sizes;
   }
 
-  // ---- reading it: these wait for the device -----------------------------------------------------------------------
+  // ---- reading its contents: waits for the device ------------------------------------------------------------------
   TensorData data() const { return value_.data(); }
   template <class T = typename K::Element>
   std::vector<T> to_vector() const {
@@ -201,31 +202,32 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   T item() const requires(D == 0) {
     return to_vector<T>()[0];
   }
-  // ---- or start to read: Future::get() waits, co_await does; read(x, y) reads several in one synchronisation -------
+  // ---- starting to read: Future::get() waits, co_await too; read(x, y) reads several in one synchronisation ---------
   Future<TensorData> read_async() const { return kiln::read_async(value_); }
   template <class T = typename K::Element>
   Future<T> item_async() const requires(D == 0) {
     return {start_read({&value_, 1}), [](std::vector<TensorData> data) { return data[0].template to_vector<T>()[0]; }};
   }
 
-  // ---- the same elements elsewhere, or as another type -------------------------------------------------------------
+  // ---- the same elements on another device, or as another type -----------------------------------------------------
   Tensor to_device(const Device& device) const { return Typed{kiln::to_device(value_, device)}; }
-  /// Another element type of the same kind.
+  /// Converts to another element type of the same kind.
   Tensor to(DType dtype) const { return Typed{kiln::cast(value_, dtype)}; }
   Tensor<D, Float> to_float(DType dtype = DType::F32) const { return Typed{kiln::cast(value_, dtype)}; }
-  /// Truncates.
+  /// Truncates towards zero.
   Tensor<D, Int> to_int(DType dtype = DType::I64) const { return Typed{kiln::cast(value_, dtype)}; }
   Tensor<D, Bool> to_bool() const { return Typed{kiln::cast(value_, DType::Bool)}; }
 
   // ---- gradients ---------------------------------------------------------------------------------------------------
-  /// The same data as the leaf of a new graph. Throws AutodiffError on a device without autodiff.
+  /// This tensor's data as the leaf of a new graph. Throws AutodiffError on a device without autodiff.
   Tensor require_grad() const requires Has<K>::Float { return Typed{value_.require_grad()}; }
   Tensor detach() const { return Typed{value_.detach()}; }
-  /// require_grad() or detach().
+  /// Returns require_grad() or detach().
   Tensor set_require_grad(bool wanted) const requires Has<K>::Float { return wanted ? require_grad() : detach(); }
   bool tracked() const { return value_.tracked(); }
-  /// The gradients with respect to the leaves that this depends on, as a value: grads.of(leaf) is a tensor like the
-  /// leaf. Throws AutodiffError where nothing tracked led here. {.create_graph = true} makes them differentiable again.
+  /// Returns the gradients with respect to the leaves that this tensor depends on: grads.of(leaf) is a tensor like the
+  /// leaf. Throws AutodiffError where it depends on nothing tracked. {.create_graph = true} makes them differentiable
+  /// again.
   Gradients backward(const BackwardOptions& options = {}) const requires(D == 0 && Has<K>::Float) {
     return kiln::backward(value_, options);
   }
@@ -255,7 +257,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
     return Typed{kiln::clamp(value_, value_of(low), value_of(high))};
   }
 
-  // ---- reductions: x.sum() of everything, x.sum(0, -1) of some dimensions, x.sum(keep, -1) leaves them with size 1 --
+  // ---- reductions: x.sum() over everything, x.sum(0, -1) over some dimensions, x.sum(keep, -1) keeps them ----------
 #define KILN_REDUCE(function, Result, domain)                                            \
   template <Integer... Dim>                                                              \
   Tensor<kReduced<Dim...>, Result> function(Dim... dims) const requires Has<K>::domain { \
@@ -270,18 +272,18 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   KILN_REDUCE(mean, Float, Float)
   KILN_REDUCE(max, K, Number)
   KILN_REDUCE(min, K, Number)
-  KILN_REDUCE(any, Bool, Any)  // of numbers: not 0
+  KILN_REDUCE(any, Bool, Any)  // numbers: not 0
   KILN_REDUCE(all, Bool, Any)
   KILN_REDUCE(count_nonzero, Int, Any)
   KILN_REDUCE(max_abs, K, Number)
   KILN_REDUCE(logsumexp, Float, Number)
-  // Of the elements that are not NaN; see ops/reduce/statistics.hpp.
+  // Reductions that leave out NaN; see ops/reduce/statistics.hpp.
   KILN_REDUCE(nansum, K, Float)
   KILN_REDUCE(nanmean, K, Float)
   KILN_REDUCE(nanmax, K, Float)
   KILN_REDUCE(nanmin, K, Float)
 #undef KILN_REDUCE
-  // Divided by count - 1, as of a sample, or by what a Correction says.
+  // Divides by count - 1, as for a sample, or as a Correction says.
 #define KILN_SPREAD(function, over_dims)                                                               \
   template <Integer... Dim>                                                                            \
   Tensor<kReduced<Dim...>> function(Dim... dims) const requires Has<K>::Float {                        \
@@ -304,7 +306,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   KILN_SPREAD(nanvar, nanvar)
   KILN_SPREAD(nanstd, nanstd)
 #undef KILN_SPREAD
-  /// Where the first extreme element along `dim` stands, or in all in row-major order.
+  /// The index of the first extreme element along `dim`, or among all in row-major order.
   Tensor<D - 1, Int> argmax(Dim dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim)}; }
   Tensor<D - 1, Int> argmin(Dim dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim)}; }
   Tensor<0, Int> argmax() const requires Has<K>::Number { return Typed{kiln::argmax(value_)}; }
@@ -323,7 +325,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   TensorWithIndices<D, K> cummin(Dim dim) const requires Has<K>::Number { return kiln::cummin(value_, dim); }
   Tensor logcumsumexp(Dim dim) const requires Has<K>::Float { return Typed{kiln::logcumsumexp(value_, dim)}; }
 
-  // ---- order: see ops/reduce/order.hpp for what equal elements and NaN do ------------------------------------------
+  // ---- order: ops/reduce/order.hpp describes equal elements and NaN ------------------------------------------------
   /// auto [values, indices] = x.topk(5, -1);
   TensorWithIndices<D, K> topk(std::int64_t k, Dim dim = -1, bool largest = true) const {
     return kiln::topk(value_, k, dim, largest);
@@ -361,7 +363,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   Tensor<D - 1> nanquantile(double q, Dim dim, Between between = Between::Linear) const requires Has<K>::Number {
     return Typed{kiln::nanquantile(value_, q, dim, between)};
   }
-  /// Several, along a new first dimension: x.quantile({0.25, 0.75}, -1)
+  /// Several quantiles, along a new first dimension: x.quantile({0.25, 0.75}, -1)
   Tensor<D> quantile(std::initializer_list<double> qs, Dim dim, Between between = Between::Linear) const
       requires Has<K>::Number {
     return Typed{kiln::quantile(value_, {qs.begin(), qs.size()}, dim, between)};
@@ -372,7 +374,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   }
 
   // ---- views -------------------------------------------------------------------------------------------------------
-  /// x.reshape(2, -1): the number of sizes is the new rank; one may be -1, whatever is left.
+  /// x.reshape(2, -1): the number of sizes is the new rank; one may be -1, which stands for the remaining elements.
   template <Integer... Size>
   Tensor<sizeof...(Size), K> reshape(Size... sizes) const {
     return Typed{kiln::reshape(value_, {sizes...})};
@@ -391,7 +393,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   Tensor<E, K> reshape_as(const Tensor<E, L>& other) const {
     return Typed{kiln::reshape(value_, other.shape())};
   }
-  /// New dimensions of size 1, which stand at `dims` of the result (-1: at the end).
+  /// Adds dimensions of size 1 at the positions `dims` of the result (-1: at the end).
   template <Integer... Dim>
   Tensor<D + sizeof...(Dim), K> unsqueeze(Dim... dims) const requires(sizeof...(Dim) > 0) {
     return Typed{kiln::unsqueeze(value_, Dims{dims...})};
@@ -401,7 +403,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   Tensor<D - static_cast<int>(sizeof...(Dim)), K> squeeze(Dim... dims) const requires(sizeof...(Dim) > 0) {
     return Typed{kiln::squeeze(value_, Dims{dims...})};
   }
-  /// Drops all dimensions of size 1, which leaves R: x.squeeze<1>(). Throws ShapeError where it leaves another number.
+  /// Drops all dimensions of size 1, leaving R: x.squeeze<1>(). Throws ShapeError where another number is left.
   template <int R>
   Tensor<R, K> squeeze() const requires(0 <= R && R <= D) {
     Dims dims;
@@ -440,33 +442,33 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   }
   Tensor fliplr() const requires(D >= 2) { return Typed{kiln::fliplr(value_)}; }
   Tensor flipud() const requires(D >= 1) { return Typed{kiln::flipud(value_)}; }
-  /// Quarter turns from dim1 towards dim2: counterclockwise for a matrix as it is written.
+  /// Rotates by quarter turns from dim1 towards dim2: counterclockwise for a matrix as it is written.
   Tensor rot90(int times = 1, Dim dim1 = 0, Dim dim2 = 1) const requires(D >= 2) {
     return Typed{kiln::rot90(value_, times, dim1, dim2)};
   }
-  /// Element i along `dim` moves to i + shift, round the end.
+  /// Element i along `dim` moves to i + shift; elements that leave at one end enter at the other.
   Tensor roll(std::int64_t shift, Dim dim) const { return Typed{kiln::roll(value_, shift, dim)}; }
   Tensor roll(const Dims& shifts, const Dims& dims) const { return Typed{kiln::roll(value_, shifts, dims)}; }
-  /// Laid side by side, times[i] times along dimension i.
+  /// Repeats the tensor times[i] times along dimension i.
   template <Integer... Times>
   Tensor repeat(Times... times) const requires(sizeof...(Times) == D) {
     return Typed{kiln::repeat(value_, {times...})};
   }
-  /// As repeat(), but this or `times`, whichever is shorter, gets leading ones.
+  /// Like repeat(), but the shorter of this tensor's shape and `times` gets leading ones.
   template <Integer... Times>
   Tensor<kLargest<D, static_cast<int>(sizeof...(Times))>, K> tile(Times... times) const {
     return Typed{kiln::tile(value_, {times...})};
   }
-  /// Each slice of `dim` that many times in a row.
+  /// Repeats each slice of `dim` that many times in a row.
   Tensor repeat_interleave(std::int64_t times, Dim dim) const {
     return Typed{kiln::repeat_interleave(value_, times, dim)};
   }
-  /// Slice i of `dim` times[i] times in a row. Waits for the device.
+  /// Repeats slice i of `dim` times[i] times in a row. Waits for the device.
   Tensor repeat_interleave(const Tensor<1, Int>& times, Dim dim) const {
     return Typed{kiln::repeat_interleave(value_, times.value(), dim)};
   }
-  /// Windows of `size` elements, `dilation` apart, that begin every `step` elements of `dim`; a view whose last dimension
-  /// counts the elements of a window.
+  /// Windows of `size` elements, `dilation` apart, that begin every `step` elements of `dim`; a view whose last
+  /// dimension is the position within a window.
   Tensor<D + 1, K> unfold(Dim dim, std::int64_t size, std::int64_t step, std::int64_t dilation = 1) const {
     return Typed{kiln::unfold(value_, dim, size, step, dilation)};
   }
@@ -479,16 +481,16 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   Tensor<D - 1, K> diagonal(std::int64_t offset = 0, Dim dim1 = -2, Dim dim2 = -1) const requires(D >= 2) {
     return Typed{kiln::diagonal(value_, offset, dim1, dim2)};
   }
-  /// Matrices with this as their diagonal, and zeros elsewhere.
+  /// Matrices with this tensor as their diagonal, and zeros elsewhere.
   Tensor<D + 1, K> diag_embed(std::int64_t offset = 0, Dim dim1 = -2, Dim dim2 = -1) const requires(D >= 1) {
     return Typed{kiln::diag_embed(value_, offset, dim1, dim2)};
   }
   /// The sums of the diagonals of matrices, which are the last two dimensions.
   Tensor<D - 2, K> trace() const requires(D >= 2 && Has<K>::Number) { return Typed{kiln::trace(value_)}; }
-  /// Zero below (triu) or above (tril) a diagonal of the last two dimensions.
+  /// Zeros elements below (triu) or above (tril) a diagonal of the last two dimensions.
   Tensor triu(std::int64_t offset = 0) const requires(D >= 2) { return Typed{kiln::triu(value_, offset)}; }
   Tensor tril(std::int64_t offset = 0) const requires(D >= 2) { return Typed{kiln::tril(value_, offset)}; }
-  /// Element `index` (negative from the end) of `dim`, which disappears.
+  /// Element `index` (negative from the end) of `dim`, without that dimension.
   Tensor<D - 1, K> at(Dim dim, std::int64_t index) const requires(D >= 1) {
     return Typed{kiln::at(value_, dim, index)};
   }
@@ -500,11 +502,11 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   /// Parts of `size` along `dim`; the last may be smaller.
   std::vector<Tensor> split(std::int64_t size, Dim dim = 0) const { return typed(kiln::split(value_, size, dim)); }
   std::vector<Tensor> chunk(std::int64_t parts, Dim dim = 0) const { return typed(kiln::chunk(value_, parts, dim)); }
-  /// Exactly `parts` parts, of which the first ones have one element more where they cannot be equal.
+  /// Exactly `parts` parts; the first ones have one element more where they cannot be equal.
   std::vector<Tensor> tensor_split(std::int64_t parts, Dim dim = 0) const {
     return typed(kiln::tensor_split(value_, parts, dim));
   }
-  /// Parts of the sizes given, which add up to that of `dim`.
+  /// Parts of the given sizes, which must add up to that of `dim`.
   std::vector<Tensor> split_with_sizes(const std::vector<std::int64_t>& sizes, Dim dim = 0) const {
     return typed(kiln::split_with_sizes(value_, sizes, dim));
   }
@@ -512,13 +514,14 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   std::vector<Tensor> split_at(const std::vector<std::int64_t>& starts, Dim dim = 0) const {
     return typed(kiln::split_at(value_, starts, dim));
   }
-  /// One part for each index of `dim`, which disappears.
+  /// One part for each index of `dim`, without that dimension.
   std::vector<Tensor<D - 1, K>> unbind(Dim dim = 0) const requires(D >= 1) {
     std::vector<Tensor<D - 1, K>> parts;
     for (const Value& part : kiln::unbind(value_, dim)) parts.emplace_back(part);
     return parts;
   }
-  /// `before` and `after` give the elements to add at either end of each dimension; negative numbers take some away.
+  /// `before` and `after` give the number of elements to add at either end of each dimension; negative numbers remove
+  /// some.
   Tensor pad(const Dims& before, const Dims& after, Literal value = {}) const {
     return Typed{kiln::pad(value_, before, after, value)};
   }
@@ -527,15 +530,15 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   }
 
   // ---- indexing ----------------------------------------------------------------------------------------------------
-  /// x(0, s(1, end), ellipsis, -1): an index drops its dimension; see range.hpp. x(i, j) of index tensors and x(mask) are
-  /// NumPy's: what they broadcast to stands where they stood if they are neighbours, otherwise in front; a mask makes one
-  /// dimension, and waits for the device.
+  /// x(0, s(1, end), ellipsis, -1): an index drops its dimension; see range.hpp. x(i, j) with index tensors and x(mask)
+  /// work as in NumPy: the dimensions that indices broadcast to replace the indexed ones if these are neighbours, and
+  /// come first otherwise; a mask yields one dimension, and waits for the device.
   template <Entry... Entries>
   Tensor<kIndexed<Entries...>, K> operator()(const Entries&... entries) const requires(kIndexed<Entries...> >= 0) {
     return Typed{index(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...})};
   }
-  /// This with the elements at x(entries...) replaced by `value`, which broadcasts to them: x.assign(0, x < 0). A mask
-  /// waits for the device only if the value has a dimension for the elements that it chooses.
+  /// This tensor with the elements at x(entries...) replaced by `value`, which broadcasts to them: x.assign(0, x < 0).
+  /// A mask waits for the device only if the value has a dimension for the selected elements.
   template <Operand V, Entry... Entries>
   Tensor assign(const V& value, const Entries&... entries) const {
     static_assert(OperandTraits<V>::kRank <= kIndexed<Entries...>,
@@ -543,7 +546,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
     return Typed{
         index_assign(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...}, value_of(value))};
   }
-  /// The same with another mode: x.update(Update::Add, 1.0, i, j) adds as often as a place is named.
+  /// assign() with another mode: x.update(Update::Add, 1.0, i, j) adds as often as a position occurs.
   template <Operand V, Entry... Entries>
   Tensor update(Update mode, const V& value, const Entries&... entries) const {
     static_assert(OperandTraits<V>::kRank <= kIndexed<Entries...>,
@@ -552,34 +555,34 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
                               value_of(value), mode)};
   }
 
-  // One index for each element. Indices are 0 to size - 1, except where negative ones are said to count from the end.
-  // How writes update, and what their gradients are: ops/index/update.hpp and ops/index/index.hpp.
+  // One index for each element. Indices are 0 to size - 1; negative ones count from the end only where documented.
+  // ops/index/update.hpp and ops/index/index.hpp describe writes and their gradients.
   /// result[i][j] = x[i][index[i][j]] for dim = 1
   Tensor gather(Dim dim, const Tensor<D, Int>& index) const { return Typed{kiln::gather(value_, dim, index.value())}; }
-  /// This with what gather() with the same index would read updated by `source`.
+  /// This tensor with the elements that gather() with the same index would read updated by `source`.
   Tensor scatter(Dim dim, const Tensor<D, Int>& index, const Tensor& source, Update update = Update::Assign) const {
     return Typed{kiln::scatter(value_, dim, index.value(), source.value(), update)};
   }
   Tensor scatter_add(Dim dim, const Tensor<D, Int>& index, const Tensor& source) const requires Has<K>::Number {
     return Typed{kiln::scatter_add(value_, dim, index.value(), source.value())};
   }
-  /// gather(), but both broadcast beside `dim`; negative indices count from the end.
+  /// gather(), but both broadcast in the dimensions other than `dim`; negative indices count from the end.
   Tensor take_along_dim(const Tensor<D, Int>& index, Dim dim) const {
     return Typed{kiln::take_along_dim(value_, index.value(), dim)};
   }
-  /// The elements of this flattened; negative indices count from the end.
+  /// Elements of the flattened tensor; negative indices count from the end.
   template <int E>
   Tensor<E, K> take(const Tensor<E, Int>& index) const {
     return Typed{kiln::take(value_, index.value())};
   }
 
   // One index for each slice.
-  /// Slices of `dim`, which becomes the dimensions of `index`.
+  /// Slices of `dim`, which is replaced by the dimensions of `index`.
   template <int E>
   Tensor<D - 1 + E, K> select(Dim dim, const Tensor<E, Int>& index) const {
     return Typed{kiln::select(value_, dim, index.value())};
   }
-  /// This with what select() with the same index would read updated by `source`.
+  /// This tensor with the slices that select() with the same index would read updated by `source`.
   template <int E>
   Tensor select_assign(Dim dim, const Tensor<E, Int>& index, const Tensor<D - 1 + E, K>& source,
                        Update update = Update::Assign) const {
@@ -596,8 +599,8 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
     return Typed{kiln::index_fill(value_, dim, index.value(), number)};
   }
 
-  // Several indices for each: index [..., k] names elements of the first k dimensions; negative ones from the end.
-  /// x.gather_nd<R>(index): [..., the other dimensions], R of them in all.
+  // Several indices for each element: index [..., k] indexes the first k dimensions; negative ones count from the end.
+  /// x.gather_nd<R>(index): [..., the other dimensions], R dimensions in total.
   template <int R, int E>
   Tensor<R, K> gather_nd(const Tensor<E, Int>& index) const {
     return Typed{kiln::gather_nd(value_, index.value())};
@@ -610,38 +613,38 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   // Masks.
   /// The elements where the mask is true, in row-major order. Waits for the device.
   Tensor<1, K> mask_select(const Tensor<D, Bool>& mask) const { return Typed{kiln::mask_select(value_, mask.value())}; }
-  /// `value` where the mask is true, this elsewhere; all broadcast.
+  /// `value` where the mask is true, this tensor elsewhere; all broadcast.
   template <int E, Operand V>
   Tensor<kLargest<kJoinedRank<Tensor, V>, E>, Joined<K, KindOfOperand<V>>> mask_where(const Tensor<E, Bool>& mask,
                                                                                       const V& value) const {
     return Typed{kiln::mask_where(value_, mask.value(), value_of(value))};
   }
-  /// `number` where the mask is true; its kind must not be above the tensor's.
+  /// `number` where the mask is true, this tensor elsewhere; the number's kind must not be higher than the tensor's.
   template <int E, Number N>
   requires std::same_as<Joined<K, KindOf<N>>, K>
   Tensor<kLargest<D, E>, K> mask_fill(const Tensor<E, Bool>& mask, N number) const {
     return Typed{kiln::mask_fill(value_, mask.value(), number)};
   }
-  /// This with the places where the mask is true filled with the first elements of `source`. Waits for the device.
+  /// This tensor with the masked elements replaced by the first elements of `source`. Waits for the device.
   template <int E>
   Tensor masked_scatter(const Tensor<D, Bool>& mask, const Tensor<E, K>& source) const {
     return Typed{kiln::masked_scatter(value_, mask.value(), source.value())};
   }
-  /// Where the elements are not zero: an index for each dimension. Waits for the device.
+  /// The positions of elements that are not zero: an index tensor for each dimension. Waits for the device.
   std::array<Tensor<1, Int>, D> nonzero() const requires(D >= 1) {
     const Values indices = kiln::nonzero(value_);
     std::array<Tensor<1, Int>, D> result;
     for (std::size_t i = 0; i < D; ++i) result[i] = Typed{indices[i]};
     return result;
   }
-  /// The same as [count, D].
+  /// The positions of elements that are not zero as [count, D].
   Tensor<2, Int> argwhere() const { return Typed{kiln::argwhere(value_)}; }
-  /// `on` where the class is, else `off`, in a new dimension before `dim` (-1: at the end).
+  /// `on` at the class of each index, else `off`, in a new dimension before `dim` (-1: at the end).
   Tensor<D + 1, Float> one_hot_fill(std::int64_t classes, double on, double off, Dim dim = -1) const
       requires Has<K>::Integer {
     return Typed{kiln::one_hot_fill(value_, classes, on, off, dim)};
   }
-  /// 1 where the class is; all 0 where the index is out of range.
+  /// 1 at the class of each index; all 0 where the index is out of range.
   Tensor<D + 1, Int> one_hot(std::int64_t classes) const requires Has<K>::Integer {
     return Typed{kiln::one_hot(value_, classes)};
   }
@@ -665,7 +668,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   Value value_;
 };
 
-/// How error sentences name an operand: "float32 [2, 3]".
+/// The tensor's description in error sentences: "float32 [2, 3]".
 template <int D, class K>
 void append(std::string& out, const Tensor<D, K>& x) {
   append(out, x.value());

@@ -1,12 +1,12 @@
-// Lengths of vectors, sizes of matrices, distances; ops/linalg/vector_norm.hpp has the contracts.
+// Lengths of vectors, norms of matrices, distances; ops/linalg/vector_norm.hpp has the contracts.
 #pragma once
 #include "kiln/ops/linalg/vector_norm.hpp"
 #include "kiln/tensor/tensor.hpp"
 
 namespace kiln {
 
-/// vector_norm(x, p) of all elements, vector_norm(x, p, 0, -1) over some dimensions; vector_norm(keep, x, p, -1) leaves
-/// them with size 1.
+/// vector_norm(x, p) over all elements, vector_norm(x, p, 0, -1) over some dimensions; vector_norm(keep, x, p, -1)
+/// keeps them with size 1.
 template <int D, class K, Integer... Dim>
 Tensor<(sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim)))> vector_norm(const Tensor<D, K>& x,
                                                                                      double p = 2, Dim... dims) {
@@ -64,12 +64,12 @@ requires(D >= 2 && E >= 2)
 Tensor<(D < E ? E : D)> cdist(const Tensor<D, K>& x, const Tensor<E, L>& y, double p = 2, bool through_matmul = false) {
   return Typed{cdist(x.value(), y.value(), p, through_matmul)};
 }
-/// The distances of the rows of x to one another, of each pair once: [m (m - 1) / 2].
+/// The distances between rows of x, each pair once: [m (m - 1) / 2].
 template <class K>
 Tensor<1> pdist(const Tensor<2, K>& x, double p = 2) {
   return Typed{pdist(x.value(), p)};
 }
-/// x with each slice of `dim` whose norm is above `limit` scaled down to it.
+/// x with each slice of `dim` whose norm exceeds `limit` scaled down to it.
 template <int D, class K>
 Tensor<D> renorm(const Tensor<D, K>& x, double p, Dim dim, double limit) {
   return Typed{renorm(x.value(), p, dim, limit)};

@@ -1,5 +1,5 @@
-// What a Tensor's type says of its elements: Float, Int or Bool. Which of the thirteen element types it is, is known
-// at run time.
+// The kind of a Tensor's elements, a part of its type: Float, Int or Bool. Which of the thirteen element types it is,
+// is known only at run time.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace kiln {
 
-/// The largest of a few ranks.
+/// The largest of several ranks.
 template <int... Ranks>
 inline constexpr int kLargest = [] {
   int result = 0;
@@ -20,8 +20,8 @@ inline constexpr int kLargest = [] {
 struct Float {
   static constexpr Kind kKind = Kind::Float;
   static constexpr DType kDefault = DType::F32;
-  using Literal = double;  // how its elements are written in nested braces
-  using Element = float;   // what they are read as where nothing else is said
+  using Literal = double;  // the type of its elements in nested braces
+  using Element = float;   // the type that they are read as by default
 };
 struct Int {
   static constexpr Kind kKind = Kind::Int;
@@ -40,24 +40,24 @@ struct Bool {
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
 
-/// What counts dimensions, sizes and places. A bool does not: x.sum(0, true) would be PyTorch's "keep", and means nothing
-/// here.
+/// A type that counts dimensions, sizes and positions. bool is excluded: x.sum(0, true) would be PyTorch's "keep",
+/// which does not exist here.
 template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
 template <class T>
 using KindOf = std::conditional_t<std::is_same_v<T, bool>, Bool, std::conditional_t<std::is_integral_v<T>, Int, Float>>;
 
-/// Float wins over Int, and Int over Bool: what two operands are brought to before they are compared.
+/// The kind to which two operands are brought before they are compared: Float wins over Int, and Int over Bool.
 template <class A, class B>
 using Joined = std::conditional_t<std::is_same_v<A, Float> || std::is_same_v<B, Float>, Float,
                                   std::conditional_t<std::is_same_v<A, Int> || std::is_same_v<B, Int>, Int, Bool>>;
 
-/// The kind that arithmetic on A and B gives. Booleans count as 0 and 1.
+/// The kind of the result of arithmetic on A and B. Booleans are taken as 0 and 1.
 template <class A, class B = A>
 using Arithmetic = Joined<Int, Joined<A, B>>;
 
-/// Which rows of ops/elementwise.def are functions of kind K: the constants bear the names of their domains.
+/// The rows of ops/elementwise.def that are functions of kind K: the constants have the names of their domains.
 template <class K>
 struct Has {
   static constexpr bool Float = std::is_same_v<K, kiln::Float>;
@@ -67,7 +67,7 @@ struct Has {
   static constexpr bool Any = true;
 };
 
-/// The same, but for functions of floats, which take every kind; and the kind that a row computes K in.
+/// Like Has, but functions of floats take every kind. Computes is the kind in which a row computes K.
 template <class K>
 struct Takes : Has<K> {
   static constexpr bool Float = true;

@@ -5,8 +5,8 @@
 namespace kiln {
 namespace {
 
-/// Entries spelled out: one slice per dimension of the operand, which of them were indices, and the places in what these
-/// leave, as index_get takes them (none if empty).
+/// Resolved entries: one slice per dimension of the operand, which of the slices were indices, and the tensors of
+/// positions for the remaining dimensions, as index_get takes them (none if empty).
 struct Selection {
   InlineList<Range, kMaxRank> ranges;
   InlineList<bool, kMaxRank> dropped;
@@ -14,7 +14,7 @@ struct Selection {
   std::span<const Range> span() const { return {ranges.begin(), ranges.end()}; }
 };
 
-/// For how many dimensions places stand.
+/// The number of dimensions that `places` indexes.
 int dimensions(const Value& places) { return places.dtype() == DType::Bool ? places.rank() : 1; }
 
 Selection resolve(const Value& x, std::span<const IndexEntry> entries) {
@@ -57,7 +57,7 @@ Selection resolve(const Value& x, std::span<const IndexEntry> entries) {
   return selection;
 }
 
-/// The slices, without the dimensions of the indices.
+/// Applies the slices and drops the dimensions of the indices.
 Value take(const Value& x, const Selection& selection) {
   const Value sliced = slice(x, selection.span());
   Shape shape;
@@ -66,9 +66,9 @@ Value take(const Value& x, const Selection& selection) {
   return shape.size() == x.rank() ? sliced : reshape(sliced, shape);
 }
 
-/// x with what take() shows replaced by `value`, which broadcasts to it.
+/// x with the elements that take() returns replaced by `value`, which broadcasts to them.
 Value put(const Value& x, const Selection& selection, const Value& value) {
-  // The value's dimensions are the last of what is taken: give it the dropped ones back.
+  // The value's dimensions align with the last ones that were taken: insert those that indices dropped.
   Shape shape = value.shape();
   for (int i = x.rank() - 1, seen = 0, left = value.rank(); i >= 0 && left > 0; --i, ++seen) {
     if (selection.dropped[i]) shape.insert(shape.size() - seen, 1);

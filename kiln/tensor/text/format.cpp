@@ -12,7 +12,7 @@ PrintOptions global_options;
 
 // ---- one floating number -------------------------------------------------------------------------------------------
 
-/// sign, whole.fraction and perhaps an exponent ("-05"); "nan" and "inf" are all whole.
+/// The parts of sign, whole.fraction and perhaps an exponent ("-05"); "nan" and "inf" are stored in `whole`.
 struct Digits {
   std::string whole, fraction, exponent;
 };
@@ -25,7 +25,7 @@ std::string rendered(auto number, std::chars_format format, Precision... precisi
 
 double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
 
-/// "d.ddde-xx": the fewest digits that still name this number among all of its type.
+/// "d.ddde-xx": the fewest digits that distinguish this number from all others of its type.
 std::string shortest(double x) { return rendered(x, std::chars_format::scientific); }
 std::string shortest(float x) { return rendered(x, std::chars_format::scientific); }
 template <class Half>
@@ -72,12 +72,12 @@ Digits positional(T x, int precision) {
   digits.exponent.clear();
 
   if (static_cast<int>(digits.fraction.size()) - exponent > precision) {
-    // More digits than wanted: round the number itself, not its shortest text.
+    // There are more digits than wanted: the number itself is rounded, not its shortest text.
     const std::string text = rendered(static_cast<double>(x), std::chars_format::fixed, precision);
     const auto point = std::min(text.find('.'), text.size());
     digits.whole = text.substr(0, point);
     digits.fraction = point < text.size() ? text.substr(point + 1) : "";
-  } else if (exponent >= 0) {  // move digits, or zeros, across the point
+  } else if (exponent >= 0) {  // move digits, or zeros, across the decimal point
     const auto moved = static_cast<std::size_t>(exponent);
     if (digits.fraction.size() < moved) digits.fraction.resize(moved, '0');
     digits.whole += digits.fraction.substr(0, moved);
@@ -102,13 +102,14 @@ Cells aligned_right(Cells cells, std::size_t width = 0) {
   return cells;
 }
 
-/// Decimal digits that every number of the type keeps: beyond them, the zeros before the point would be invented.
+/// The decimal digits that every number of the type keeps: with more, the zeros before the decimal point would be made
+/// up.
 constexpr int digits_of(double) { return 15; }
 constexpr int digits_of(float) { return 6; }
 constexpr int digits_of(F16) { return 3; }
 constexpr int digits_of(BF16) { return 2; }
 
-/// What the options say, or NumPy's rule for when exponents are easier to read.
+/// Follows the options, or NumPy's rule for when exponents are easier to read.
 template <class T>
 bool wants_exponent(const std::vector<T>& elements, const PrintOptions& options) {
   if (options.exponents != Exponents::Automatic) return options.exponents == Exponents::Always;
@@ -148,7 +149,7 @@ Cells float_cells(const std::vector<T>& elements, const PrintOptions& options) {
       cells.push_back(digits.whole);
       continue;
     }
-    // Exponents line up, so fractions are filled with zeros; without them the columns are filled with spaces.
+    // Exponents are aligned, so fractions are filled with zeros; without exponents they are filled with spaces.
     digits.fraction.resize(fraction, exponents ? '0' : ' ');
     if (exponents) digits.exponent.insert(1, exponent - digits.exponent.size(), '0');
     cells.push_back(digits.whole + '.' + digits.fraction + (exponents ? "e" + digits.exponent : ""));
@@ -170,7 +171,7 @@ Cells cells_of(const std::vector<T>& elements, const PrintOptions& options) {
 
 // ---- layout ----------------------------------------------------------------------------------------------------------
 
-/// Writes cells in nested brackets. Cells are taken in order, so that they must be those of visible_positions().
+/// Writes cells in nested brackets. Cells are taken in order, so they must be those of visible_positions().
 class Layout {
  public:
   Layout(const Shape& shape, const PrintOptions& options, bool summarize)
@@ -215,7 +216,7 @@ class Layout {
     return '[' + (done + line).substr(indent.size()) + ']';
   }
 
-  // Within a row items follow each other and wrap before the line is full; rows stand on lines of their own.
+  // Items of a row follow each other and wrap before the line is full; each row starts a new line.
   void place(const std::string& item, bool innermost, int axis, const std::string& indent, const std::string& between,
              std::string& done, std::string& line) {
     const bool first = done.empty() && line == indent;
@@ -238,7 +239,7 @@ class Layout {
   Cells::const_iterator next_;
 };
 
-/// A number alone is written as in a sentence: 3.0 and 1e-05 where a column has 3. and 1.e-05.
+/// A single number is written as in a sentence: 3.0 and 1e-05 where a column has 3. and 1.e-05.
 std::string scalar_text(std::string cell) {
   cell.erase(0, cell.find_first_not_of(' '));
   if (const auto point = cell.find(".e"); point != std::string::npos) return cell.erase(point, 1);

@@ -1,4 +1,4 @@
-// The text of a tensor, laid out as NumPy does it: nested brackets, aligned columns, "..." in what is long.
+// The text of a tensor, in NumPy's layout: nested brackets, aligned columns, "..." for long dimensions.
 #pragma once
 #include <string>
 
@@ -6,19 +6,19 @@
 
 namespace kiln {
 
-/// Where floats are written with exponents: where they are easier to read so, everywhere, or nowhere.
+/// When floats are written with exponents: where that is easier to read, always, or never.
 enum class Exponents : std::uint8_t { Automatic, Always, Never };
 
 struct PrintOptions {
   int precision = 8;              // digits after the point, at most
-  std::int64_t threshold = 1000;  // a tensor of more elements is shown by its edges
-  std::int64_t edge_items = 3;    // how many at either end of a dimension
+  std::int64_t threshold = 1000;  // a tensor with more elements is shown by its edges
+  std::int64_t edge_items = 3;    // the number of elements shown at either end of a dimension
   int line_width = 75;
-  bool suppress_small = false;  // no exponents because of small numbers: they round to 0
+  bool suppress_small = false;  // small numbers cause no exponents: they round to 0
   Exponents exponents = Exponents::Automatic;
 };
 
-/// What to_text() and print() use where a call says nothing else. Set it before there are other threads.
+/// The default options of to_text() and print(). Set them before other threads exist.
 PrintOptions print_options();
 void set_print_options(const PrintOptions& options);
 

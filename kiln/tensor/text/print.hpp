@@ -1,5 +1,5 @@
-// fmt knows tensors, shapes, element types and devices, and print() writes them: print("{}\n{}\n", x, x.shape()).
-// {:.3} shows a tensor with at most three digits after the point, {:.3e} with exponents, {:f} without any.
+// Lets fmt format tensors, shapes, element types and devices, and print() write them: print("{}\n{}\n", x, x.shape()).
+// {:.3} shows a tensor with at most three digits after the decimal point, {:.3e} with exponents, {:f} without any.
 #pragma once
 #include <fmt/core.h>
 
@@ -14,14 +14,15 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
   fmt::print(format, std::forward<Args>(args)...);
 }
 
-// Letter by letter, not through fmt::format_to: clang 19 and the g++ that built Debian's fmt name its core differently.
+// Copies letter by letter instead of fmt::format_to: clang 19 and the g++ that built Debian's fmt name its core
+// differently.
 inline auto write(std::string_view text, fmt::format_context& context) {
   auto out = context.out();
   for (const char letter : text) *out++ = letter;
   return out;
 }
 
-/// The part of a formatter that does not depend on the type: reads {}, {:.N}, {:e}, {:.Nf}, ..., writes a text.
+/// The part of a formatter that does not depend on the type: it parses {}, {:.N}, {:e}, {:.Nf}, ..., and writes a text.
 class TensorFormatter {
  public:
   constexpr auto parse(fmt::format_parse_context& context) {
@@ -47,7 +48,7 @@ class TensorFormatter {
   Exponents exponents_ = Exponents::Automatic;
 };
 
-// What has an `append` for error sentences is printed as it stands there.
+// A type with an `append` for error sentences is printed in the same way.
 template <class T>
 struct TextFormatter {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
