@@ -1,4 +1,4 @@
-// Where a pool gets its memory from: the system, a GPU's driver.
+// The source of a pool's memory: the system, or a GPU's driver.
 #pragma once
 #include <cstddef>
 
@@ -7,16 +7,17 @@ namespace kiln {
 class BlockSource {
  public:
   virtual ~BlockSource() = default;
-  /// `bytes` of memory, a multiple of 4 KiB, at a multiple of 64, or of 2 MiB where returns_parts(); null where there is no
-  /// more. The address need not be one that the host can read: a pool never looks into its blocks.
+  /// Returns `bytes` of memory, a multiple of 4 KiB, aligned to 64, or to 2 MiB if returns_parts(); null where there is
+  /// no more. The address need not be readable by the host: a pool never accesses its blocks.
   virtual std::byte* map(std::size_t bytes) = 0;
-  /// Takes back what map() gave, or part of it where returns_parts(). False where it will not, and nothing has changed.
+  /// Takes back a result of map(), or part of it if returns_parts(). Returns false where it refuses; then nothing has
+  /// changed.
   virtual bool unmap(std::byte* start, std::size_t bytes) = 0;
-  /// May a part of what map() gave go back, in pages of 4 KiB and multiples?
+  /// Whether parts of a result of map() can be returned, in multiples of pages of 4 KiB.
   virtual bool returns_parts() const = 0;
 };
 
-/// The host's pages, in large ones where the system has them.
+/// The host's pages, in huge ones where the system has them.
 BlockSource& system_pages();
 
 }  // namespace kiln

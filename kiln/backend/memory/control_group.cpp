@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where a hierarchy of groups is seen: `root` is the group that stands at `place`.
+/// A mounted hierarchy of groups: `root` is the group that is visible at `place`.
 struct Mount {
   std::string root, place;
   bool first_version;
@@ -67,8 +67,8 @@ std::optional<std::size_t> limit_in(const fs::path& file) {
   return is_number ? std::optional(bytes) : std::nullopt;
 }
 
-/// The way of `group` below `root`, which a container sees as its own "/". Empty for the root itself, and where the
-/// group is outside: then nothing but the root can be seen.
+/// The path of `group` below `root`, which a container sees as its own "/". Empty for the root itself, and where the
+/// group is outside: then only the root is visible.
 fs::path below(const std::string& group, const std::string& root) {
   fs::path way = fs::path(group).lexically_normal().lexically_relative(root);
   if (way.empty() || way == "." || *way.begin() == "..") return {};

@@ -21,7 +21,7 @@ void Extents::add(Extent range) {
   }
 }
 
-// There are few: what is free lies together.
+// A linear search suffices: adjacent ranges are merged, so there are few.
 std::byte* Extents::take(std::size_t size) {
   auto best = all_.end();
   for (auto each = all_.begin(); each != all_.end(); ++each)

@@ -1,4 +1,5 @@
-// Free memory of any sizes: what lies side by side is one, so that large blocks may follow small ones in the same place.
+// Free memory in ranges of any sizes: adjacent ranges are merged, so that large blocks can follow small ones in the
+// same memory.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -13,11 +14,11 @@ struct Extent {
 
 class Extents {
  public:
-  /// What touches none that is here yet is a new one; may throw std::bad_alloc, and nothing has changed.
+  /// Adds a range, merged with adjacent ones. May throw std::bad_alloc where it touches none; then nothing has changed.
   void add(Extent range);
-  /// The beginning of the smallest that has room, and of the lowest of these; null where none has.
+  /// Takes memory from the smallest range that is large enough, the lowest of equal ones; null where there is none.
   std::byte* take(std::size_t size);
-  /// Those for which goes(range); from the lowest to the highest.
+  /// Removes the ranges for which goes(range) is true, visiting them from the lowest address to the highest.
   template <class F>
   void drop_if(F&& goes) {
     std::erase_if(all_, goes);

@@ -8,9 +8,9 @@
 namespace kiln {
 namespace {
 
-constexpr std::size_t kShown = 5;  // of the largest holders
+constexpr std::size_t kShown = 5;  // the number of largest holders in a report
 
-// A limit that is unknown is the largest number.
+// An unknown limit is the largest number.
 std::int64_t whole(std::size_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
 
 std::string text_of(std::size_t bytes) { return text_of_bytes(whole(bytes)); }

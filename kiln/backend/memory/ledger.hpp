@@ -1,4 +1,4 @@
-// The books of an allocator: how much is in use, for what, and who holds the most. Its owner sees to the locking.
+// An allocator's statistics: how much is in use, for what, and who holds the most. Its owner does the locking.
 #pragma once
 #include <array>
 #include <unordered_map>
@@ -9,7 +9,7 @@ namespace kiln {
 
 class Ledger {
  public:
-  /// Blocks of at least this size are noted one by one: against the time it takes to fill one, that costs nothing.
+  /// Blocks of at least this size are recorded one by one: compared with the time to fill one, that costs nothing.
   static constexpr std::size_t kLarge = std::size_t{1} << 20;
 
   void hand_out(const std::byte* block, std::size_t bytes, const Purpose& purpose);
@@ -19,7 +19,7 @@ class Ledger {
   std::size_t in_use() const { return in_use_; }
 
   MemoryStatistics statistics(std::size_t reserved, std::size_t limit) const;
-  /// What memory_report() says.
+  /// The text of memory_report().
   std::string report(std::size_t reserved, std::size_t limit) const;
 
  private:

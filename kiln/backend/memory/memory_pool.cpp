@@ -22,7 +22,7 @@ struct SizeClass {
   std::size_t size;
 };
 
-// 64, 128, ..., 512, then 576, 640, ..., 1024, then 1152, ...
+// The sizes of classes are 64, 128, ..., 512, then 576, 640, ..., 1024, then 1152, ...
 constexpr SizeClass size_class(std::size_t bytes) {
   constexpr std::size_t kStep = kAlignment;
   const std::size_t wanted = std::max(bytes, std::size_t{1});
@@ -45,7 +45,7 @@ static_assert(size_of_class(8) == 576 && size_of_class(size_class(kLargestSmall)
 
 constexpr int kSmallClasses = size_class(kLargestSmall).index + 1;
 
-/// Of no class: of pages that are free together.
+/// The class of blocks that consist of merged free pages.
 constexpr int kJoined = -1;
 SizeClass block_for(std::size_t bytes, bool joins) {
   return joins && bytes > kLargestSmall ? SizeClass{kJoined, round_up(bytes, kPage)} : size_class(bytes);
@@ -90,8 +90,8 @@ void MemoryPool::give_back(std::byte* block, std::size_t bytes, MemoryUse use) {
   else push(index, block);
 }
 
-// Where the host has no memory for a longer list, the block is not handed out again: it stays what it was, in use by
-// nobody, until its region ends.
+// Where the host has no memory for a longer list, the block is not reused: it stays allocated, without a user, until
+// its region is freed.
 void MemoryPool::push(int size_class, std::byte* block) noexcept {
   try {
     std::vector<Free>& free = free_[static_cast<std::size_t>(size_class)];
@@ -132,9 +132,9 @@ std::byte* MemoryPool::cut(int size_class, std::size_t size) {
   return take(uncut_, size);
 }
 
-// Whole pages from the beginning of a range, and less from its end: blocks of pages begin at one, whatever is asked for
-// between them. Where a result lies a line or two of the cache behind what is read, but for whole pages, processors take the
-// reads for those of what was just written, and wait.
+// Takes whole pages from the beginning of a range, and smaller blocks from its end, so that blocks of pages begin at a
+// page boundary. If a result starts one or two cache lines after an operand, modulo the page size, processors mistake
+// reads of the operand for reads of data just written, and stall.
 std::byte* MemoryPool::take(Extent& range, std::size_t size) {
   const bool first = size % kPage == 0;
   std::byte* const block = first ? range.start : range.end() - size;
@@ -142,7 +142,7 @@ std::byte* MemoryPool::take(Extent& range, std::size_t size) {
   return block;
 }
 
-// Regions grow with what they hold together; where the limit is near, the next is as large as it leaves room for.
+// A region grows with the total of all regions; near the limit it is as large as the limit allows.
 bool MemoryPool::add_region(std::size_t size) {
   const std::size_t least = round_up(size, kPage);
   if (reserved_ + least > limit_) release_locked();
@@ -157,7 +157,7 @@ bool MemoryPool::add_region(std::size_t size) {
   return true;
 }
 
-// Part of a free block of a larger class; what is left of it is free.
+// Takes part of a free block of a larger class; the rest stays free.
 std::byte* MemoryPool::split(int size_class, std::size_t size) {
   for (int index = size_class; index < kSmallClasses; ++index)
     if (std::byte* block = pop(index)) {
@@ -169,7 +169,8 @@ std::byte* MemoryPool::split(int size_class, std::size_t size) {
   return nullptr;
 }
 
-// Makes free blocks of a range, the largest first from where a page begins; every class is a multiple of the smallest.
+// Splits a range into free blocks, the largest first from each page boundary; every class is a multiple of the
+// smallest.
 void MemoryPool::chop(Extent range) {
   while (range.size) {
     const std::size_t in_page = reinterpret_cast<std::uintptr_t>(range.start) % kPage;
@@ -181,8 +182,8 @@ void MemoryPool::chop(Extent range) {
   }
 }
 
-// What is mapped are huge pages, of which the next may lie beside these; where the limit has no room for them, no more than
-// is asked for.
+// Maps huge pages, which the next mapping may adjoin; where the limit does not allow them, it maps only the requested
+// size.
 std::byte* MemoryPool::take_large(std::size_t size) {
   if (std::byte* block = extents_.take(size)) return block;
   std::size_t mapped = round_up(size, kHugePage);
@@ -211,7 +212,7 @@ std::byte* MemoryPool::map(std::size_t size) {
   return start;
 }
 
-// False where the source keeps it.
+// Returns false where the source keeps it.
 bool MemoryPool::unmap(Extent range) {
   if (!source_.unmap(range.start, range.size)) return false;
   reserved_ -= range.size;
@@ -230,7 +231,7 @@ void MemoryPool::release_locked() {
   release_pages();
 }
 
-// All that is prepared before the first change may throw std::bad_alloc.
+// Everything that may throw std::bad_alloc is prepared before the first change.
 void MemoryPool::release_pages() {
   std::vector<Extent> free;
   if (uncut_.size) free.push_back(uncut_);
@@ -241,11 +242,11 @@ void MemoryPool::release_pages() {
   std::sort(regions_.begin(), regions_.end(), by_address);
 
   const std::size_t page = std::clamp(std::bit_ceil(limit_ / 8192), kPage, kHugePage);
-  std::vector<Extent> whole, rest, kept;  // pages to return, what is free between them, what regions are then
+  std::vector<Extent> whole, rest, kept;  // pages to return; free ranges between them; the regions afterwards
   auto block = free.begin();
   for (const Extent& region : regions_) {
     std::byte* kept_from = region.start;
-    // What lies before a region lies in none: the system would not take it.
+    // Blocks before a region belong to no region: the system refused to take them back.
     for (; block != free.end() && std::less<>()(block->start, region.start); ++block) rest.push_back(*block);
     while (block != free.end() && std::less<>()(block->start, region.end())) {
       Extent together = *block;
@@ -270,7 +271,7 @@ void MemoryPool::release_pages() {
     if (kept_from != region.end()) kept.push_back({kept_from, static_cast<std::size_t>(region.end() - kept_from)});
   }
   rest.insert(rest.end(), block, free.end());
-  kept.reserve(kept.size() + whole.size() + 1);  // and what add_region() adds
+  kept.reserve(kept.size() + whole.size() + 1);  // including the one that add_region() adds
 
   uncut_ = {};
   for (int index = 0; index < kSmallClasses; ++index) free_[static_cast<std::size_t>(index)].clear();

@@ -1,5 +1,5 @@
-// A caching allocator. What comes back is kept for the next request: giving large blocks back to the system means paying
-// for every page again (1.3 us for 4 KiB on our machine, ten times the cost of writing it).
+// A caching allocator. Returned blocks are kept for the next request: after returning large blocks to the system, every
+// new page has to be paid for again (1.3 us for 4 KiB on our machine, ten times the cost of writing it).
 #pragma once
 #include <array>
 #include <mutex>
@@ -12,36 +12,37 @@
 
 namespace kiln {
 
-/// Never looks into its blocks, which may lie where the host cannot read. Sizes are rounded up to classes, eight to each
-/// doubling, so that at most an eighth is wasted (or 63 bytes of a block below 512). Small blocks are cut from regions, of
-/// 2 MiB at first and of 16 where many are held, those of whole pages from where a page begins. A free list per class, under
-/// one lock. Large blocks are pages of what is free side by side, the least that has room for them: a network whose results
-/// have many sizes goes round in the memory that it needs at once, and finds it in a cache. Where a source takes no parts
-/// back, or the same is to be given the same, they are mapped one by one, and handed out again for their class alone.
-/// What is mapped begins on 2 MiB boundaries, and huge pages are asked for.
-/// Where the limit or the system gives no more, free small blocks that lie side by side are put together again, and what is
-/// free in whole pages goes back: a block is refused only where pages that are partly in use leave no room for it.
+/// The pool never accesses its blocks, which the host may not be able to read. Sizes are rounded up to classes, eight
+/// per doubling, so that at most an eighth is wasted (or 63 bytes of a block below 512). Small blocks are cut from
+/// regions of 2 MiB at first, and of up to 16 MiB where many are held; blocks of whole pages begin at a page boundary.
+/// Each class has a free list; one lock guards all. Large blocks come from merged free pages, the smallest range that
+/// is large enough: a network whose results have many sizes reuses just the memory that it needs at once, and finds it
+/// in a cache. Where a source takes no parts back, or equal requests must get equal addresses, large blocks are mapped
+/// one by one, and reused for their class alone. Mappings begin on 2 MiB boundaries, and huge pages are requested.
+/// Where the limit or the system gives no more, adjacent free small blocks are merged again, and free whole pages are
+/// returned: a request fails only where partly used pages leave no room for it.
 class MemoryPool {
  public:
-  /// Which of several free blocks is handed out: one that this thread gave back lately, whose core may still have it in its
-  /// cache, or else the last one; or the one that lies lowest, so that who asks for the same again and again is given the
-  /// same (CUDA graphs hold addresses).
+  /// Which of several free blocks is reused. LatestFirst: a block that this thread returned lately, which its core may
+  /// still have in its cache, or else the last one returned. LowestFirst: the block with the lowest address, so that
+  /// equal sequences of requests get equal addresses (CUDA graphs store addresses).
   enum class Order : std::uint8_t { LatestFirst, LowestFirst };
-  /// Holds at most `limit` bytes of `source`, which outlives it.
+  /// Holds at most `limit` bytes of `source`, which must outlive it.
   explicit MemoryPool(std::size_t limit, BlockSource& source = system_pages(), Order order = Order::LatestFirst);
-  /// Blocks still in use remain valid only if they are large ones.
+  /// Of the blocks still in use only large ones remain valid.
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
-  /// Null where the limit or the system does not allow it, even after release(). 20 ns where such a small block is free.
+  /// Returns null where the limit or the system does not allow it, even after release(). Takes 20 ns if a small block
+  /// of the size is free.
   std::byte* acquire(std::size_t bytes, const Purpose& purpose = {});
   void give_back(std::byte* block, std::size_t bytes, MemoryUse use = MemoryUse::Scratch);
-  /// Returns to the source large blocks that nobody uses, and pages of regions in which nothing is used: pages of 4 KiB
-  /// under a low limit, and larger ones, 2 MiB at most, under a high one, since a system counts the holes. A source that
-  /// takes no parts gets back whole regions.
+  /// Returns unused large blocks to the source, and unused pages of regions: pages of 4 KiB under a low limit, and
+  /// larger ones, 2 MiB at most, under a high one, since a system limits the number of holes. A source that takes no
+  /// parts gets back whole regions.
   void release();
-  /// What is held beyond it and not in use is returned at once.
+  /// Memory beyond the limit that is not in use is returned at once.
   void set_limit(std::size_t bytes);
   void reset_peak();
   MemoryStatistics statistics() const;
@@ -50,7 +51,7 @@ class MemoryPool {
  private:
   struct Free {
     std::byte* block;
-    int giver;  // the thread
+    int giver;  // the thread that returned it
   };
   static constexpr int kClasses = 320;  // up to 2^48 bytes
 
@@ -70,13 +71,13 @@ class MemoryPool {
 
   BlockSource& source_;
   const Order order_;
-  const bool joins_;  // large blocks
+  const bool joins_;  // merge large blocks
   mutable BriefMutex mutex_;
   std::size_t limit_;
-  std::array<std::vector<Free>, kClasses> free_;  // stacks, or heaps of the lowest
-  std::vector<Extent> regions_;                   // what small blocks are cut from
-  Extent uncut_{};                                // the end of the last region
-  Extents extents_;                               // what large blocks are taken from
+  std::array<std::vector<Free>, kClasses> free_;  // stacks, or heaps with the lowest address on top
+  std::vector<Extent> regions_;                   // the regions from which small blocks are cut
+  Extent uncut_{};                                // the rest of the last region
+  Extents extents_;                               // the free memory for large blocks
   std::size_t reserved_ = 0, in_regions_ = 0;
   Ledger ledger_;
 };

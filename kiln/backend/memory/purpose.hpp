@@ -1,4 +1,4 @@
-// What a block of memory is for, as the place that allocates it says.
+// The purpose of a memory block, given by the code that allocates it.
 #pragma once
 #include "kiln/ops/backend.hpp"
 
@@ -10,7 +10,7 @@ inline constexpr std::size_t kAlignment = 64;
 enum class MemoryUse : std::uint8_t { Upload, Result, Scratch, Packed };
 struct Purpose {
   MemoryUse use = MemoryUse::Scratch;
-  const Desc* desc = nullptr;  // of the tensor that it will hold, where it is one
+  const Desc* desc = nullptr;  // the tensor that it will hold; null if it is no tensor
 };
 
 }  // namespace kiln

@@ -10,8 +10,8 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 class SystemPages final : public BlockSource {
  public:
-  // Where the system puts it may be the place, right beside what it gave before. Otherwise address space for one huge page
-  // more is asked for, and what sticks out on either side is given back.
+  // The address that the system chooses may be right already, next to an earlier mapping. Otherwise address space for
+  // one more huge page is mapped, and the excess on either side is unmapped.
   std::byte* map(std::size_t bytes) override {
     std::byte* start = ask(bytes);
     if (start && before_huge_page(start)) {
@@ -24,11 +24,11 @@ class SystemPages final : public BlockSource {
     }
     if (!start) return nullptr;
 #ifdef MADV_HUGEPAGE
-    ::madvise(start, bytes, MADV_HUGEPAGE);  // a wish: without huge pages it is only slower
+    ::madvise(start, bytes, MADV_HUGEPAGE);  // only a request: without huge pages it is slower
 #endif
     return start;
   }
-  // It refuses where it wants to count no more holes.
+  // The system refuses where there would be too many holes.
   bool unmap(std::byte* start, std::size_t bytes) override { return ::munmap(start, bytes) == 0; }
   bool returns_parts() const override { return true; }
 
@@ -44,7 +44,7 @@ class SystemPages final : public BlockSource {
 
 }  // namespace
 
-// Never destroyed: what pools of static duration hold outlives everything else.
+// Never destroyed: memory held by pools of static duration outlives everything else.
 BlockSource& system_pages() {
   static SystemPages& pages = *new SystemPages;
   return pages;
