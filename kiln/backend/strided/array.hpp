@@ -1,4 +1,4 @@
-// What a kernel of a device with addressable memory sees: operands and results as elements at an address.
+// A kernel's view of operands and results, on a device with addressable memory: elements at an address.
 #pragma once
 #include "kiln/backend/memory/purpose.hpp"
 #include "kiln/backend/strided/strided.hpp"
@@ -6,13 +6,13 @@
 
 namespace kiln::strided {
 
-/// A block of a device's memory, which values lie in. Each device has a class of its own, which gives it back.
+/// A block of a device's memory that holds values. Each device has its own class, whose destructor returns the block.
 class Block : public Storage {
  public:
-  /// Where it begins, as the device counts.
+  /// The block's beginning, as an address of the device.
   std::byte* bytes() const { return bytes_; }
   std::size_t size() const { return size_; }
-  /// What the books say that it is for.
+  /// The use that the memory statistics record for it.
   MemoryUse use() const { return use_; }
 
  protected:
@@ -23,7 +23,7 @@ class Block : public Storage {
   const MemoryUse use_;
 };
 
-/// Elements in memory: element [i, j, ...] lies i * strides[0] + j * strides[1] + ... elements behind `data`.
+/// Elements in memory: element [i, j, ...] is i * strides[0] + j * strides[1] + ... elements after `data`.
 struct Array {
   std::byte* data = nullptr;
   DType dtype = DType::F32;
@@ -35,20 +35,20 @@ struct Array {
     return reinterpret_cast<T*>(data);
   }
   std::int64_t numel() const { return kiln::numel(shape); }
-  /// In row-major order without gaps (dimensions of size 1 may have any stride).
+  /// Whether it is in row-major order without gaps (dimensions of size 1 may have any stride).
   bool contiguous() const { return is_contiguous(shape, strides); }
 };
 
-/// Of a tensor without gaps. Throws MemoryError, in the name of the device, for more than can be counted.
+/// The bytes of a tensor without gaps. Throws MemoryError, naming the device, where their number overflows.
 std::size_t bytes_of(const Desc& desc, std::string_view device);
 
 /// An operand in place. It must be a tensor in a Block.
 Array read(const Value& value);
-/// An operand in row-major order: in place if it is, otherwise a copy, which `held` keeps alive.
+/// An operand in row-major order: in place if it has that order, otherwise a copy, which `held` keeps alive.
 Array read_contiguous(const Value& value, Value& held, FunctionRef<Value(const Array& from)> copy);
 
-/// May a result have the memory of operand i of a call: is this its last use, and does it lie there alone and as the
-/// result is to lie, in the order of `strides`?
+/// Whether a result may use the memory of operand i of a call: this is the operand's last use, it alone is in that
+/// memory, and it has the order of `strides` that the result needs.
 bool may_take(const Value& result, const Dims& strides, const Call& call, std::size_t i);
 
 }  // namespace kiln::strided

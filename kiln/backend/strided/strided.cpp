@@ -12,13 +12,13 @@ bool is_contiguous(const Shape& shape, const Dims& strides) {
   for (int i = shape.size() - 1; i >= 0; --i) {
     if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != expected) return false;
-    expected = wrapping_multiply(expected, shape[i]);  // as contiguous_strides() does for what is empty
+    expected = wrapping_multiply(expected, shape[i]);  // as contiguous_strides() does for empty tensors
   }
   return true;
 }
 
 bool is_dense(const Shape& shape, const Dims& strides) {
-  InlineList<int, kMaxRank> order;  // from the widest stride to the narrowest
+  InlineList<int, kMaxRank> order;  // from the largest stride to the smallest
   for (int i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0) return false;
     if (shape[i] == 1) continue;
@@ -42,7 +42,7 @@ bool same_order(const Shape& shape, const Dims& a, const Dims& b) {
 
 namespace {
 
-/// The order that elementwise results of this shape take from an operand; null where that is row-major.
+/// The memory order that elementwise results of this shape take from an operand; null where that is row-major.
 const Dims* order_from(const Value& operand, const Shape& shape) {
   if (!operand.node() || operand.shape() != shape) return nullptr;
   const Dims& strides = operand.node()->strides;
@@ -90,7 +90,7 @@ Dims broadcast_strides(const Shape& from, const Dims& strides, const Shape& shap
   return result;
 }
 
-// Every run of dimensions that lie row-major among themselves must be made of whole dimensions of the new shape.
+// Every run of dimensions that are contiguous to each other must consist of whole dimensions of the new shape.
 std::optional<Dims> reshaped_strides(const Shape& from, const Dims& strides, const Shape& shape) {
   Dims result = contiguous_strides(shape);
   if (is_contiguous(from, strides)) return result;
@@ -120,7 +120,7 @@ std::int64_t slice_offset(const Dims& strides, const Dims& begin, const Shape& s
   return offset;
 }
 
-// Steps along dimensions of one element or none may be of any size, as may the strides of an empty array.
+// Steps along dimensions of at most one element may have any size, as may the strides of an empty array.
 Dims stepped_strides(const Dims& strides, const Dims& step) {
   Dims result = strides;
   for (int i = 0; i < step.size(); ++i) result[i] = wrapping_multiply(result[i], step[i]);

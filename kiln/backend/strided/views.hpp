@@ -1,11 +1,11 @@
-// Ops that move no element, as a device with strided memory runs them: results lie in their operand's memory.
+// Ops that move no element, for devices with strided memory: results share their operand's memory.
 #pragma once
 #include "kiln/backend/strided/strided.hpp"
 #include "kiln/ops/view/view_ops.hpp"
 
 namespace kiln::strided {
 
-/// False, with nothing done, where no strides show the elements in that shape: the backend copies them then.
+/// Returns false and does nothing where no strides show the elements in that shape; the backend then copies them.
 bool run(const op::Reshape& op, Call call);
 void run(const op::Permute& op, Call call);
 void run(const op::Expand& op, Call call);
