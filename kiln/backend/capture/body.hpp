@@ -1,11 +1,11 @@
-// What a Graph is made of, for those who rewrite or serialise it.
+// The content of a Graph, for code that rewrites or serialises it.
 #pragma once
 #include "kiln/backend/capture/graph.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln {
 
-/// Values are numbered: the inputs, the constants, then the results of each node in order.
+/// Values are numbered: first the inputs, then the constants, then the results of each node in order.
 struct GraphBody : RefCounted {
   struct Operand {
     static constexpr std::int32_t kNumber = -1, kNothing = -2;
@@ -18,11 +18,11 @@ struct GraphBody : RefCounted {
     std::vector<Operand> in;
     Descs results;
     std::int32_t first = 0;         // the number of the first result
-    bool recorded = true;           // grad_enabled() when it was captured
-    std::vector<Operand> causes{};  // it fails where one of these does (FailsWith)
+    bool recorded = true;           // grad_enabled() at the capture
+    std::vector<Operand> causes{};  // the step fails if one of these fails (FailsWith)
   };
 
-  Device device;  // where steps without tensor operands run if there are no inputs
+  Device device;  // the device of steps without tensor operands if there are no inputs
   std::vector<Desc> inputs;
   Values constants;
   std::vector<Step> steps;
@@ -31,7 +31,7 @@ struct GraphBody : RefCounted {
   std::int32_t count = 0;  // of values
 };
 
-/// The operation as people call it, or a custom one's own name.
+/// The spoken name of the operation, or a custom op's own name.
 std::string spoken_name(const GraphBody::Step& step);
 
 }  // namespace kiln

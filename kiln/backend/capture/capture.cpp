@@ -1,4 +1,4 @@
-// The decorator that records: a device whose values are promises.
+// The recording decorator: a device whose values are placeholders.
 #include <algorithm>
 #include <map>
 
@@ -18,7 +18,7 @@ struct Promise : Storage {
   std::int32_t id;
 };
 
-/// Runs nothing: its values are its own, and what it asks of the device that it stands for it asks by name.
+/// Runs nothing: its values are its own, and it accesses the device that it represents only explicitly.
 class Recording final : public LeafBackend {
  public:
   Recording(const Device& inner, const CaptureOptions& options) : inner_(inner.inner()) {
@@ -54,7 +54,7 @@ class Recording final : public LeafBackend {
     fail<DeviceError>("capture: ", value, " was recorded, not computed: it can be read when the graph is replayed");
   }
 
-  /// An input like `example`.
+  /// Returns a new input like `example`.
   Value input(const Value& example, const Device& device) {
     const Desc desc{example.shape(), example.dtype()};
     body_.inputs.push_back(desc);
@@ -87,7 +87,7 @@ class Recording final : public LeafBackend {
     const auto [entry, fresh] = constant_ids_.try_emplace(value.node().get(), body_.count);
     if (fresh) {
       constant_numbers_.push_back(body_.count++);
-      body_.constants.push_back(value);  // and the node's address stays its own
+      body_.constants.push_back(value);  // keeps the node alive, so that its address stays unique
     }
     return entry->second;
   }
@@ -101,13 +101,13 @@ class Recording final : public LeafBackend {
       return result;
     }
     result.tracked = value.tracked();
-    // Whatever lives here was made here.
+    // Every value on this backend was created here.
     if (&value.device().backend() == this) result.id = static_cast<const Promise&>(*value.node()->storage).id;
     else result.id = add_constant(value);
     return result;
   }
 
-  /// Without what leads to no output, and numbered as GraphBody says.
+  /// Drops steps that lead to no output, and numbers values as GraphBody says.
   GraphBody ordered(GraphBody all) const {
     std::vector<char> used(static_cast<std::size_t>(all.count));
     const auto use = [&](const std::vector<GraphBody::Operand>& operands) {

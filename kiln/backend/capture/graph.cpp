@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-/// Which operand of a random operation is its key; -1: it is none.
+/// The operand of a random operation that is its key; -1: there is none.
 int key_of(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) -> int {
     if constexpr (requires { T::key; }) return static_cast<int>(T::key);
@@ -30,7 +30,7 @@ void check(const GraphBody& body, Inputs inputs) {
   }
 }
 
-/// For each value the last step that reads it; outputs are never given up.
+/// For each value the last step that reads it; outputs are kept.
 std::vector<std::size_t> last_uses(const GraphBody& body) {
   std::vector<std::size_t> last(static_cast<std::size_t>(body.count), 0);
   const auto read = [&](const std::vector<GraphBody::Operand>& operands, std::size_t step) {

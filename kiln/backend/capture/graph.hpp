@@ -17,9 +17,9 @@
 namespace kiln {
 
 struct ReplayOptions {
-  /// Random operations are pure functions of their key, and a graph keeps the keys that were drawn when it was
-  /// captured: without this, every replay has the same random numbers. With it, each key is replaced by a stream below
-  /// this one, the same for equal keys.
+  /// Random operations are pure functions of their keys, and a graph keeps the keys of its capture: without this
+  /// option, every replay has the same random numbers. With it, each key is replaced by a stream below this key, the
+  /// same stream for equal keys.
   std::optional<Key> key{};
 };
 
@@ -32,17 +32,16 @@ class Graph {
   explicit Graph(Ref<const GraphBody> body) : body_(std::move(body)) {}
 
   /// Runs the operations on `inputs`, in the order in which they were recorded. They pass through emit() like any
-  /// others, so decorators see them, and what was tracked when capturing (inputs, or parameters that the function
-  /// closed over) is tracked again. Throws ArgumentError, ShapeError or DTypeError where the inputs are not like those
-  /// that the graph was captured with.
+  /// others, so decorators see them, and values tracked during the capture (inputs, or captured parameters) are tracked
+  /// again. Throws ArgumentError, ShapeError or DTypeError where the inputs do not match those of the capture.
   Values replay(Inputs inputs, const ReplayOptions& options = {}) const;
 
-  /// What it takes and gives.
+  /// The descriptions of inputs and outputs.
   std::vector<Desc> inputs() const;
   std::vector<Desc> outputs() const;
-  /// Operations that lead to an output; the others were dropped.
+  /// The number of operations that lead to an output; others were dropped.
   std::size_t size() const;
-  /// The tensors that the function closed over.
+  /// The tensors that the function captured.
   const Values& constants() const;
   const GraphBody& body() const { return *body_; }
 
@@ -50,17 +49,17 @@ class Graph {
   Ref<const GraphBody> body_;
 };
 
-/// One operation to a line.
+/// Appends the graph, one operation to a line.
 void append(std::string& out, const Graph& graph);
 
 struct CaptureOptions {
-  /// False for a function that draws no random numbers: the device's stream of them stays where it is.
+  /// Set it to false for a function that uses no random numbers: the device's stream then does not advance.
   bool random = true;
 };
 
 /// Calls `function` once, with inputs that have the shape, element type and device of `examples` but no elements, and
-/// records what it does with them. What it computes from other tensors alone is computed as always, and enters as a
-/// constant. Reading a recorded value is a DeviceError.
+/// records its operations on them. Values that depend only on other tensors are computed as usual, and become
+/// constants. Reading a recorded value is a DeviceError.
 Graph capture_graph(FunctionRef<Values(const Values&)> function, Inputs examples, const CaptureOptions& options = {});
 
 }  // namespace kiln

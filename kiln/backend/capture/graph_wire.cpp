@@ -13,7 +13,7 @@ namespace {
 using std::size_t;
 using Operands = std::vector<GraphBody::Operand>;
 
-/// The places of those through which a gradient may flow.
+/// Writes the positions of operands through which a gradient may flow.
 void write_tracked(wire::Writer& out, const Operands& operands) {
   std::vector<size_t> tracked;
   for (size_t i = 0; i < operands.size(); ++i)
@@ -22,7 +22,7 @@ void write_tracked(wire::Writer& out, const Operands& operands) {
   for (const size_t place : tracked) out.whole(place);
 }
 void read_tracked(wire::Reader& in, Operands& operands) {
-  std::uint64_t least = 0;  // they ascend
+  std::uint64_t least = 0;  // positions ascend
   for (size_t count = in.length(operands.size(), "operands with gradients"); count > 0; --count) {
     const std::uint64_t place = in.whole();
     if (place < least || place >= operands.size() || operands[static_cast<size_t>(place)].id < 0)
@@ -32,7 +32,7 @@ void read_tracked(wire::Reader& in, Operands& operands) {
   }
 }
 
-/// Values by their numbers.
+/// Writes values by their numbers.
 void write_values(wire::Writer& out, const Operands& values) {
   out.whole(values.size());
   for (const GraphBody::Operand& value : values) out.whole(static_cast<std::uint64_t>(value.id));
@@ -49,7 +49,7 @@ Operands read_values(wire::Reader& in, const std::vector<Desc>& known) {
   return values;
 }
 
-/// GraphConstant::order, of a backend with addressable memory.
+/// Computes GraphConstant::order, for a backend with addressable memory.
 Dims order_of(const Node& node) {
   const int rank = node.desc.shape.size();
   if (node.strides.size() != rank) return {};
@@ -80,7 +80,7 @@ GraphBody::Step read_step(wire::Reader& in, const std::vector<Desc>& known, cons
     return id < static_cast<std::int64_t>(known.size()) ? &known[static_cast<size_t>(id)] : nullptr;
   };
   wire::CallOf call = wire::read_call(in, describe, device);
-  // An operation that was recorded had a few results at most; infer has just said so again.
+  // A recorded operation has only a few results; infer has just confirmed that.
   GraphBody::Step step{.op = std::move(call.op),
                        .in = {},
                        .results = Descs(call.out.begin(), call.out.end()),

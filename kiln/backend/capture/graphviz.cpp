@@ -5,7 +5,7 @@
 namespace kiln {
 namespace {
 
-/// Between quotes, where a backslash and n is a new line.
+/// Quotes a label; a newline is written as a backslash and n.
 std::string quoted(std::string_view label) {
   std::string out = "\"";
   for (const char letter : label) {
@@ -40,7 +40,7 @@ class Drawing {
 
  private:
   struct Source {
-    std::string node, result;  // result: which of several
+    std::string node, result;  // result: which of several results
   };
 
   void line(const std::string& node, std::string_view label, std::string_view shape) {
@@ -75,7 +75,7 @@ class Drawing {
 
   const GraphBody& body_;
   std::string out_;
-  std::vector<Source> sources_;  // by the values' numbers
+  std::vector<Source> sources_;  // indexed by the values' numbers
   int steps_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// A captured program as a drawing.
+// Draws a captured program.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,11 +8,11 @@
 namespace kiln {
 
 struct GraphvizOptions {
-  std::vector<std::string> constants;  // what graph.constants() are called; those without a name are "constant"
+  std::vector<std::string> constants;  // names of graph.constants(); those without a name are "constant"
 };
 
-/// The graph in Graphviz's language, for `dot -Tsvg`: a box for each operation with its attributes and results, an ellipse
-/// for each input, output and tensor that the function closed over, an arrow for each use.
+/// Returns the graph in Graphviz's language, for `dot -Tsvg`: a box for each operation with its attributes and results,
+/// an ellipse for each input, output and captured tensor, an arrow for each use.
 std::string graphviz(const Graph& graph, const GraphvizOptions& options = {});
 
 }  // namespace kiln
