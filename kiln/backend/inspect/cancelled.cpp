@@ -10,7 +10,7 @@ namespace {
 
 double largest(const Value& x) { return x.empty() ? 1 : max(abs(cast(x, DType::F64))).item(); }
 
-/// Of a norm's gradient: `x` [parts, elements], of which each part has statistics of its own.
+/// For a norm's gradient: `x` is [parts, elements], and each part has its own statistics.
 double of_norm(const Value& x, bool centred, const Value& weight, double epsilon, const Value& grad, double count,
                std::size_t result) {
   const Value apart = centred ? op::centred(x, {1}) : x;
@@ -28,7 +28,7 @@ double cancelled(const op::Op& op, Inputs in, std::size_t result) {
   const NoGrad pause;
   const Value x = cast(in[0], DType::F64);
   if (x.numel() == 0) return 0;
-  const double count = static_cast<double>(x.numel()) / static_cast<double>(x.dim(1));  // of a channel
+  const double count = static_cast<double>(x.numel()) / static_cast<double>(x.dim(1));  // elements of a channel
   if (groups) {
     using Slot = op::GroupNormGrad::Slot;
     const auto& norm = std::get<op::GroupNormGrad>(op.is);

@@ -20,11 +20,11 @@ namespace kiln::inspect::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Twelve chains: two operations a cycle that take four cycles each keep eight busy.
+// Twelve chains: two operations per cycle with a latency of four cycles keep eight busy.
 std::int64_t multiply_add(std::int64_t rounds, float* result) {
   const hn::ScalableTag<float> d;
   const auto x = hn::Set(d, 0.999f), y = hn::Set(d, 0.001f);
-  // No two begin alike: chains that are equal are one chain to a compiler.
+  // Each chain has its own start value: a compiler would merge equal chains.
   const auto from = [&](float first) HWY_ATTR { return hn::Iota(d, first); };
   auto a = from(1), b = from(2), c = from(3), e = from(4), f = from(5), g = from(6);
   auto h = from(7), i = from(8), j = from(9), k = from(10), l = from(11), m = from(12);
@@ -42,13 +42,13 @@ std::int64_t multiply_add(std::int64_t rounds, float* result) {
     l = hn::MulAdd(l, x, y);
     m = hn::MulAdd(m, x, y);
   }
-  // All twelve lead to the result, so that none of them is left out.
+  // The result depends on all twelve, so that the compiler removes none.
   const auto sum = hn::Add(hn::Add(hn::Add(a, b), hn::Add(c, e)), hn::Add(hn::Add(f, g), hn::Add(h, i)));
   *result = hn::GetLane(hn::Add(sum, hn::Add(hn::Add(j, k), hn::Add(l, m))));
   return rounds * 12 * 2 * static_cast<std::int64_t>(hn::Lanes(d));
 }
 
-/// Past the caches, which otherwise read every line before they write it.
+/// Writes past the caches, which otherwise read every line before writing it.
 void copy_streamed(const float* HWY_RESTRICT from, float* HWY_RESTRICT to, std::int64_t count) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -67,7 +67,7 @@ namespace {
 HWY_EXPORT(copy_streamed);
 HWY_EXPORT(multiply_add);
 
-/// The least that `work` took.
+/// The shortest time that `work` took.
 template <class F>
 double best_seconds(int times, F&& work) {
   double best = 1e30;

@@ -1,4 +1,4 @@
-// First-party devices are profiled where the environment has KILN_PROFILE, and verified where it has KILN_VERIFY.
+// Kiln's own devices are profiled if the environment has KILN_PROFILE, and verified if it has KILN_VERIFY.
 #include <cstdio>
 #include <string_view>
 
@@ -6,14 +6,14 @@
 #include "kiln/backend/inspect/verifying.hpp"
 #include "kiln/core/setting/setting.hpp"
 
-/// Linked into every program by name (CMakeLists.txt), and this file with it.
+/// CMakeLists.txt makes every program link this symbol, and with it this file.
 extern "C" const char kiln_inspect_devices[];
 const char kiln_inspect_devices[] = "profile, verify";
 
 namespace kiln {
 namespace {
 
-/// What the environment says; empty where it says "0" or nothing.
+/// The value of a setting; empty where it is "0" or not set.
 std::string_view choice(const char* name) {
   const char* const text = setting(name);
   return text && std::string_view(text) != "0" ? text : "";
@@ -55,13 +55,13 @@ Ref<Backend> verify(Ref<Backend> inner) {
 
 Ref<Backend> verify_plans(Ref<Backend> whole) {
   if (choice("KILN_VERIFY").empty()) return whole;
-  if (dynamic_cast<const VerifiedKernels*>(whole.get())) return whole;  // nothing that fuses around it
+  if (dynamic_cast<const VerifiedKernels*>(whole.get())) return whole;  // there is no fusion around it
   Ref<Backend> core;
   whole->with_core([&](Ref<Backend> inner) { return core = std::move(inner); });
   return make_ref<VerifiedPlans>(std::move(whole), std::move(core), Comparison{});
 }
 
-// Before the objects of programs are made, among which may be devices.
+// Runs before constructors of static objects, some of which may be devices.
 [[gnu::constructor(200)]] void decorate() {
   decorate_devices(Decoration::Profile, &profile);
   decorate_devices(Decoration::Verify, &verify);

@@ -1,4 +1,4 @@
-// The decorator that times.
+// The timing decorator.
 #include "kiln/backend/inspect/profile.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-// The time that calls within the one under way have taken on this thread: a custom op's kernel calls functions.
+// The time of calls nested in the current one on this thread: a custom op's kernel may call functions.
 thread_local ProfileClock::duration within{};
 
 class Stopwatch {

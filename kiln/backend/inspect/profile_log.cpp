@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-/// A small number for the calling thread.
+/// A small number that identifies the calling thread.
 int thread_number() {
   static std::atomic<int> next = 0;
   thread_local const int number = next++;
@@ -66,7 +66,7 @@ std::size_t ProfileLog::row_of(const op::Op& op, const Call& call) {
   Key key{.op = op, .in = {}, .out = {}};
   for (const Value& value : call.in) key.in.push_back(desc_of(value));
   for (const Value& value : call.out) key.out.push_back(desc_of(value));
-  // Ops that differ in what the table does not show share a row of it.
+  // Ops that differ only in attributes that the table does not show share a row.
   const std::string name = op::title(op), shapes = shapes_of(call);
   const auto [known, fresh] = by_text_.try_emplace(text(name, "\n", shapes), contents_.rows.size());
   if (fresh) contents_.rows.emplace_back().name = name, contents_.rows.back().shapes = shapes;

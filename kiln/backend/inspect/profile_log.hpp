@@ -1,4 +1,4 @@
-// What a Profile has recorded. Any thread writes; reports are made of a copy.
+// The data that a Profile has recorded. Any thread writes; reports use a copy.
 #pragma once
 #include <chrono>
 #include <mutex>
@@ -11,13 +11,13 @@ namespace kiln {
 
 using ProfileClock = std::chrono::steady_clock;
 
-/// One call, to be drawn on a line of time.
+/// One call, to be drawn on a timeline.
 struct ProfileEvent {
   std::size_t row;
   ProfileClock::time_point start;
   ProfileClock::duration took;
   int thread;
-  std::int64_t memory_in_use;  // after it
+  std::int64_t memory_in_use;  // after the call
 };
 
 struct ProfileContents {
@@ -33,7 +33,7 @@ class ProfileLog {
  public:
   explicit ProfileLog(const ProfileOptions& options) : options_(options) {}
 
-  /// What happened in one call. `own` is the time that it took less that of calls within it.
+  /// The timing of one call. `own` is its time without that of nested calls.
   struct Timing {
     ProfileClock::time_point start;
     ProfileClock::duration took, own;
@@ -47,7 +47,7 @@ class ProfileLog {
   void reset();
 
  private:
-  /// Everything that tells one row from another.
+  /// Everything that distinguishes rows.
   struct Key {
     op::Op op;
     std::vector<Desc> in;  // numbers and absent operands have no dimensions
@@ -65,9 +65,9 @@ class ProfileLog {
 };
 
 std::vector<ProfileRow> slowest_first(std::vector<ProfileRow> rows);
-/// What Profile::table() gives.
+/// Implements Profile::table().
 std::string profile_table(ProfileContents contents, std::size_t most_rows);
-/// What Profile::write_trace() does.
+/// Implements Profile::write_trace().
 void profile_trace(const ProfileContents& contents, const std::string& file);
 
 }  // namespace kiln

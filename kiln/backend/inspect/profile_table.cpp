@@ -1,4 +1,4 @@
-// A profile as a table to read.
+// Formats a profile as a table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 namespace kiln {
 namespace {
 
-/// "12.3", or nothing for nothing.
+/// "12.3", or an empty text for 0.
 std::string rate(double amount, double seconds) {
   return amount > 0 && seconds > 0 ? fmt::format("{:.1f}", amount / seconds * 1e-9) : "";
 }
 
-/// How near the row comes to what the machine can do: of the two limits the one that it is nearer to.
+/// The row's fraction of the machine's best rate, for the limit that it is closer to.
 std::string share_of_ceiling(const ProfileRow& row, const Ceiling& ceiling) {
   if (row.seconds <= 0 || (row.bytes <= 0 && row.flops <= 0)) return "";
   const double share = std::max(row.bytes / ceiling.bytes_per_second, row.flops / ceiling.flops_per_second);

@@ -1,4 +1,4 @@
-// A profile as a file for ui.perfetto.dev and chrome://tracing: the Trace Event Format of Chromium's catapult.
+// Writes a profile for ui.perfetto.dev and chrome://tracing: the Trace Event Format of Chromium's catapult.
 #include <nlohmann/json.hpp>
 
 #include "kiln/backend/inspect/profile_log.hpp"

@@ -12,7 +12,7 @@ class Profiled final : public Decorator {
   void run(const op::Op& op, Call call) override;
   Ref<Node> upload(TensorData data, const Device& device) override;
   TensorData download(const Value& value) override;
-  /// What is waited for counts, when it is waited for.
+  /// The time of a copy is recorded when the data are waited for.
   Ref<PendingRead> start_read(Inputs values) override;
   Ref<Backend> with_core(Wrap wrap) override { return make_ref<Profiled>(inner_->with_core(wrap), log_); }
 

@@ -17,7 +17,8 @@
 namespace kiln {
 namespace {
 
-/// How far apart two ways to compute a number of a type may end, relative to the largest; 0 for no float.
+/// The tolerated difference of two computations in a type, relative to the largest element; 0 for types that are no
+/// floats.
 double usual_share(DType dtype) {
   switch (dtype) {
     case DType::F64: return 1e-10;
@@ -28,8 +29,8 @@ double usual_share(DType dtype) {
   }
 }
 
-/// A share of the largest element, and at least of a hundredth: what cancels out is judged by what went into it, `terms`
-/// where that is known.
+/// A fraction of the largest element, which is taken as at least 1/100. Where terms cancel out, their magnitude `terms`
+/// is used if it is known.
 Tolerance usual_tolerance(const TensorData& expected, DType precision, double terms) {
   if (!is_float(expected.dtype())) return {.relative = 0, .absolute = 0};
   const double share = usual_share(precision);
@@ -41,7 +42,8 @@ Tolerance usual_tolerance(const TensorData& expected, DType precision, double te
   return {.relative = share, .absolute = share * largest};
 }
 
-/// Has it elements to compute from others? Views and fills have not; and what waits for other ranks runs once.
+/// Whether it computes elements from others. Views and fills do not; operations that wait for other ranks may run only
+/// once.
 bool computes(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
     if constexpr (T::kFacts.may_fail == MayFail::WithRanks) return false;
@@ -49,7 +51,7 @@ bool computes(const op::Op& op) {
   });
 }
 
-/// A device of which each step of a planned op is asked by itself.
+/// A device that runs the steps of planned ops one by one.
 class OneByOne final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -63,7 +65,7 @@ std::optional<DType> coarser(std::optional<DType> rounded, DType dtype) {
   return is_float(dtype) && (!rounded || usual_share(dtype) > usual_share(*rounded)) ? dtype : rounded;
 }
 
-// A kernel of what is made of other operations may round to half precision less often than those do.
+// A kernel for a composite op may round to half precision less often than the ops of the expansion.
 static std::optional<DType> half_of(const op::Op& op, const Call& call) {
   std::optional<DType> half;
   const auto meet = [&](DType dtype) {
@@ -90,13 +92,13 @@ std::string Comparison::differ(const TensorData& actual, const TensorData& expec
   return difference(actual, expected, usual_tolerance(expected, precision, terms));
 }
 
-// A device that runs by itself does not say how the elements of its results lie.
+// An asynchronous device does not tell the memory order of its results.
 static bool shows_order(const Value& value) {
   return !value.node() || value.node()->strides.size() == value.node()->desc.shape.size();
 }
 
-// Elements keep the order in which they are seen to lie, if there are no gaps, and repetitions remain such: results lie as
-// operands do that have no gaps, and sums are taken in that order.
+// The copy keeps the visible memory order if there are no gaps, and repetitions stay repetitions: results take over the
+// order of operands without gaps, and sums follow that order.
 static Value copy_of(const Ref<Backend>& from, const Value& value, const Device& to) {
   if (!shows_order(value)) return Value(to.backend().upload(from->download(value), to));
   const Node& node = *value.node();
@@ -155,14 +157,14 @@ VerifiedKernels::VerifiedKernels(Ref<Backend> inner, Comparison comparison)
       one_by_one_(make_ref<OneByOne>(comparison_.options.reference ? comparison_.options.reference.handle() : inner_)) {
 }
 
-// The kernel runs as it would without us: once, on the operands themselves with all that is kept of them, and in their
-// place where it may. What it is compared with knows nothing of that, as it has copies that were made before.
+// The kernel runs as it would without Verify: once, on the operands themselves with all that is cached for them, and in
+// their memory where it may. The comparison uses copies that were made before, so it is independent of all that.
 void VerifiedKernels::run(const op::Op& op, Call call) {
   const Device& reference = comparison_.options.reference;
   if (!reference && !computes(op)) return inner_->run(op, call);
   const Values in = copies(inner_, call.in, one_by_one_);
   inner_->run(op, call);
-  // What went wrong with the kernel itself comes first; what goes wrong with the rest is no error of the program's.
+  // Errors of the kernel itself come first; errors of the comparison are not reported as errors of the program.
   std::vector<TensorData> found;
   for (const Value& value : call.out) found.push_back(inner_->download(value));
   const AskedBy nobody(nullptr);
@@ -202,8 +204,8 @@ void VerifiedKernels::compare(const op::Op& op, const Call& call, Inputs in, std
   }
 }
 
-/// Runs the kernel once more with every step for a result: ", first in step 2, exp -> float32 [4]". A kernel that is
-/// right then is wrong in what it does not store.
+/// Runs the kernel again with every step as a result: ", first in step 2, exp -> float32 [4]". If the kernel is right
+/// then, the fault is in a step that it does not store.
 std::string VerifiedKernels::first_wrong_step(const op::Fused& fused, Inputs in, std::optional<DType> rounded) {
   const NoGrad pause;
   const Autocast off(DType::F32);

@@ -1,4 +1,4 @@
-// Fused and unfused side by side: each value lives twice.
+// Runs programs fused and unfused side by side: each value exists twice.
 #include "kiln/backend/inspect/verifying.hpp"
 #include "kiln/ops/failure.hpp"
 #include "kiln/ops/scope/asker.hpp"
@@ -7,15 +7,15 @@
 
 namespace kiln {
 
-/// A value as the fusing backend knows it and as the plain one does.
+/// A value of the fusing backend and the same value of the plain one.
 struct VerifiedPlans::Both {
   Value fused, plain;
-  std::optional<DType> rounded;  // in some manner of its own, since the last comparison
+  std::optional<DType> rounded;  // rounded differently in the two since the last comparison
   std::string made_by;           // "add of float32 [2, 3], 1.5"
   Name name;
 };
 
-/// In place of memory.
+/// Stored in place of memory.
 struct VerifiedPlans::Twins final : Storage {
   Twins(Ref<VerifiedPlans> home, std::shared_ptr<Both> both) : home(std::move(home)), both(std::move(both)) {}
   ~Twins() override {
@@ -31,8 +31,8 @@ struct VerifiedPlans::Twins final : Storage {
 
 namespace {
 
-/// What results are rounded to in a manner that depends on how they are computed: the type of sums, since their order
-/// follows that of the elements in memory, and of elementwise ops where the device `contracts` them.
+/// The type to which results are rounded in a way that depends on how they are computed: that of sums, whose order
+/// follows the memory order of elements, and that of elementwise ops if the device `contracts` them.
 std::optional<DType> rounded_by(const op::Op& op, const Call& call, bool contracts) {
   std::optional<DType> rounded;
   const bool depends = op::visit(op, [&]<class T>(const T&) {
@@ -88,7 +88,7 @@ void VerifiedPlans::run(const op::Op& op, Call call) {
       fused_causes.push_back(std::move(both.fused));
       plain_causes.push_back(std::move(both.plain));
     }
-  // What fails here fails once more below, where the program is told as it would be without Verify.
+  // An error here occurs again below, where it reaches the program as it would without Verify.
   Ref<Failure> failure = failure_among(plain_in);
   if (!failure)
     failure = attempt([&] {
@@ -120,7 +120,7 @@ TensorData VerifiedPlans::download(const Value& value) {
   return data;
 }
 
-/// All that the thread has asked for, and what it has read of another's.
+/// Compares all results that this thread asked for, and the one that it reads of another thread.
 void VerifiedPlans::compare_read(const Name& name) {
   inner_->flush();
   const std::thread::id self = std::this_thread::get_id();
@@ -128,7 +128,7 @@ void VerifiedPlans::compare_read(const Name& name) {
   if (name.first != self) compare(name);
 }
 
-/// Compares when it is waited for.
+/// Compares when the data are waited for.
 class VerifiedPlans::ComparedRead final : public PendingRead {
  public:
   ComparedRead(Ref<PendingRead> inner, Ref<VerifiedPlans> home, std::vector<Name> names)
@@ -172,8 +172,8 @@ void VerifiedPlans::sync() {
   compare_from({}, nullptr);
 }
 
-/// All that have not been compared, from `first` on; those that the thread `only` asked for, if one is named: values of
-/// others may still wait, and are not to be run before their time.
+/// Compares all unchecked values from `first` on; if `only` is given, just those that this thread asked for: other
+/// threads' values may still be waiting, and must not run early.
 void VerifiedPlans::compare_from(Name first, const std::thread::id* only) {
   for (;;) {
     {
@@ -187,9 +187,9 @@ void VerifiedPlans::compare_from(Name first, const std::thread::id* only) {
   }
 }
 
-// What agrees is the same from then on: where results are only near each other, distances do not add up.
+// Values that agree count as equal from then on: where they agree only within the tolerance, differences do not add up.
 void VerifiedPlans::compare(const Name& name) {
-  std::shared_ptr<Both> both;  // ends after the lock
+  std::shared_ptr<Both> both;  // destroyed after the lock is released
   {
     const std::lock_guard lock(mutex_);
     const auto found = unchecked_.find(name);
@@ -201,7 +201,7 @@ void VerifiedPlans::compare(const Name& name) {
   // No other thread writes to it now.
   TensorData fused;
   if (attempt([&] { fused = inner_->download(both->fused); })) {
-    // There is nothing to compare, and who reads it is yet to be told.
+    // There is nothing to compare, and the reader has still to receive the error.
     if (const Ref<Failure> failure = failure_of(both->fused.node())) take_back(*failure);
     return;
   }

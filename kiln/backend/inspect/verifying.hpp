@@ -17,22 +17,22 @@ struct VerifyCount {
   std::atomic<std::int64_t> compared = 0;
 };
 
-/// How operations are compared, wherever that happens.
+/// The comparison of results, used by all checks.
 struct Comparison {
   VerifyOptions options;
   std::shared_ptr<VerifyCount> count = std::make_shared<VerifyCount>();
 
-  /// Empty where two results agree; otherwise what difference() says. `exact`: the numbers are to be the same, unless
-  /// both were `rounded` on the way in their own manner, as a sum may be taken in another order. Whole numbers and truth
-  /// values are then anybody's guess, and are not compared. `terms`: the magnitude of what cancels out in them.
+  /// Returns an empty text where two results agree, otherwise the report of difference(). `exact`: the numbers must be
+  /// equal, unless both were `rounded` differently, as sums in another order are. Integers and booleans computed from
+  /// such numbers may then differ and are not compared. `terms`: the magnitude of terms that cancel out.
   std::string differ(const TensorData& actual, const TensorData& expected, bool exact,
                      std::optional<DType> rounded = {}, double terms = 0) const;
 };
 
-/// Does a device round what it multiplies and adds only once, where that is fused?
+/// Whether a device rounds a fused multiplication and addition only once.
 bool contracts(const Backend& backend);
 
-/// Compares what each operation gives with what it is made of, or with the reference, or with itself on copies of its
+/// Compares the result of each operation with that of its expansion, of the reference, or of itself on copies of its
 /// operands.
 class VerifiedKernels final : public Decorator {
  public:
@@ -49,12 +49,12 @@ class VerifiedKernels final : public Decorator {
 
   const Comparison comparison_;
   const bool contracts_;
-  const Device one_by_one_;  // what is compared with, which runs the steps of planned ops by themselves
+  const Device one_by_one_;  // for the comparison; runs the steps of planned ops one by one
 };
 
-/// Wraps a backend that runs operations later and others than it was given, and runs them one by one as well, on
-/// `plain`, each on operands of its own: what is kept of one for later uses cannot be seen in these results. Any number
-/// of threads may use it.
+/// Wraps a backend that runs operations later and in another form, and also runs them one by one on `plain`, each on
+/// its own copies of operands: data cached for an operand do not affect these results. Any number of threads may use
+/// it.
 class VerifiedPlans final : public Decorator {
  public:
   VerifiedPlans(Ref<Backend> inner, Ref<Backend> plain, Comparison comparison)
@@ -77,7 +77,7 @@ class VerifiedPlans final : public Decorator {
   struct Both;
   struct Twins;
   class ComparedRead;
-  using Name = std::pair<std::thread::id, std::int64_t>;  // who asked for a value, and its age
+  using Name = std::pair<std::thread::id, std::int64_t>;  // the thread that asked for a value, and the value's age
   Ref<Storage> twins(Value fused, Value plain, std::optional<DType> rounded, std::string made_by);
   Both read(const Value& value) const;
   void compare(const Name& name);
@@ -87,14 +87,14 @@ class VerifiedPlans final : public Decorator {
   const Ref<Backend> plain_;
   const Comparison comparison_;
   const bool contracts_;
-  mutable std::mutex mutex_;  // of what follows and of what Both holds; nothing runs and nothing ends under it
+  mutable std::mutex mutex_;  // guards the rest and the content of Both; nothing runs or is destroyed under it
   std::map<Name, std::weak_ptr<Both>> unchecked_;
   std::int64_t made_ = 0;
 };
 
-/// The coarser of two types of floats; other types are finer than any.
+/// The coarser of two float types; other types are finer than any.
 std::optional<DType> coarser(std::optional<DType> rounded, DType dtype);
-/// The same values in memory of their own, in the same order.
+/// Copies of the values in memory of their own, in the same order.
 Values copies(const Ref<Backend>& from, Inputs values, const Device& to);
 /// "add of float32 [2, 3], 1.5"
 std::string described_call(const op::Op& op, Inputs in);

@@ -5,7 +5,7 @@
 namespace kiln {
 namespace {
 
-/// The elements that lie in memory: dimensions with stride 0 repeat them.
+/// The number of elements in memory: dimensions with stride 0 repeat them.
 double distinct(const Node& node) {
   const Shape& shape = node.desc.shape;
   double count = 1;
