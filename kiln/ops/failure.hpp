@@ -53,7 +53,7 @@ Ref<PendingRead> failed_read(Ref<Failure> failure);
 /// Calls `body` and returns what it throws; null if it throws nothing. A build without exceptions ends with the first
 /// error.
 Ref<Failure> attempt(FunctionRef<void()> body);
-/// Does so with the sentence of an Error changed by `retell`, also for error handlers.
+/// Calls `body` like attempt() above, with the sentence of an Error changed by `retell`, also for error handlers.
 Ref<Failure> attempt(FunctionRef<void()> body, FunctionRef<std::string(std::string_view)> retell);
 /// Whether the failure is a lack of memory.
 bool is_of_memory(const Failure& failure);

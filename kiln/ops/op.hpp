@@ -152,7 +152,7 @@ std::string_view spoken_name(const Op& op);
 std::string title(const Op& op);  // "mul+add+gelu"
 
 // ---- ops are values: by reflection over their attributes (op.cpp) ---------------------------------------------------
-/// The same op type with the same attributes. Custom ops are equal where they share one CustomOp.
+/// Whether both are the same struct with equal attributes. Custom ops are equal where they share one CustomOp.
 bool operator==(const Op& a, const Op& b);
 /// Equal ops have equal hashes.
 std::size_t hash(const Op& op);

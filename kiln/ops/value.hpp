@@ -41,7 +41,7 @@ class [[nodiscard("an operation changes no value: it returns a new one")]] Value
 
   /// Whether it is part of a graph, so that operations on it are recorded.
   bool tracked() const { return static_cast<bool>(tape_); }
-  /// The same data as the leaf of a new graph. Throws AutodiffError on a device without autodiff or a non-float.
+  /// This value's data as the leaf of a new graph. Throws AutodiffError on a device without autodiff or a non-float.
   Value require_grad() const;
   /// This value's data outside of any graph.
   Value detach() const { return Value(node_); }

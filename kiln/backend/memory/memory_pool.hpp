@@ -29,7 +29,7 @@ class MemoryPool {
   enum class Order : std::uint8_t { LatestFirst, LowestFirst };
   /// Holds at most `limit` bytes of `source`, which must outlive it.
   explicit MemoryPool(std::size_t limit, BlockSource& source = system_pages(), Order order = Order::LatestFirst);
-  /// Of the blocks still in use only large ones remain valid.
+  /// Large blocks still in use remain valid; other blocks do not.
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;

@@ -218,8 +218,8 @@ class JsonTree : public nlohmann::json_sax<nlohmann::json> {
 
 namespace {
 
-/// A number, a word, true, false or null, as nlohmann writes it. Its lists and objects ask for memory where they are
-/// destroyed, and so end the program that has none: they are written below.
+/// The text of a number, a string, true, false or null, by nlohmann. nlohmann's lists and objects allocate memory when
+/// they are destroyed, which ends a program that has none: lists and objects are therefore written below.
 std::string scalar(const nlohmann::json& value) { return value.dump(); }
 
 void write(const Json& json, std::size_t indent, std::string& out) {

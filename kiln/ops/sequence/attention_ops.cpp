@@ -79,7 +79,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std
 // Hidden pairs must affect neither results nor gradients of any order. A weight of 0 times NaN or infinity is NaN, so
 // products are taken of the finite elements, and the others are added only where they are visible.
 
-/// Which keys a query may see: empty where it sees all.
+/// The keys that a query may see, as a mask: empty where it sees all.
 Value visible(const Value& mask, const Value& bias, bool causal, std::int64_t window, std::int64_t queries,
               std::int64_t keys, const Device& device) {
   Value seen = mask;

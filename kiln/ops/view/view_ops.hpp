@@ -4,7 +4,7 @@
 
 namespace kiln::op {
 
-/// The same elements in row-major order; a backend copies where strides cannot express it.
+/// Shows the same elements, in row-major order, in another shape; a backend copies where strides cannot express it.
 struct Reshape {
   static constexpr std::string_view kName = "reshape";
   static constexpr Facts kFacts{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

@@ -19,7 +19,7 @@ inline Range s(std::optional<std::int64_t> from, std::optional<std::int64_t> to,
   return {from, to, step};
 }
 
-/// As many whole dimensions as the other entries leave; allowed once, and implied at the end.
+/// Stands for as many whole dimensions as the other entries leave; allowed once, and implied at the end.
 struct Ellipsis {};
 inline constexpr Ellipsis ellipsis;
 
