@@ -10,7 +10,8 @@
 namespace kiln {
 
 Ranks launched_ranks(const CommunicatorConfig& config) {
-  // Variables that MPI's launchers set. They may run in a Slurm job; these then tell that the launcher is MPI's.
+  // Variables that MPI's launchers set for their processes. In a Slurm job, Slurm's own variables describe the launcher
+  // instead.
   constexpr std::array kMpi = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
   if (has_mpi() && std::ranges::any_of(kMpi, [](const char* name) { return std::getenv(name) != nullptr; }))
     return mpi_ranks(config);

@@ -123,7 +123,8 @@ Mesh::Mesh(const Launch& launch, double timeout) {
   };
   try {
     const std::size_t table = places.size() * sizeof(Place);
-    // A loopback address means another machine for ranks elsewhere, so the socket is then bound to it alone.
+    // A host name may resolve to a loopback address on its own machine alone, so rank 0 listens at all addresses unless
+    // told otherwise.
     const bool here = launch.address == "localhost" || launch.address.starts_with("127.");
     const std::uint32_t reached_at = here ? first.address : htonl(INADDR_ANY);
     if (launch.rank == 0) {

@@ -1,6 +1,5 @@
 // Ranks that are processes, on one machine or many, connected by MPI. Programs that use it link kiln::mpi.
 //
-//
 //   mpirun -n 4 program         or Slurm's srun, or any other launcher that MPI knows
 #pragma once
 #include "kiln/ops/collective/communicator.hpp"

@@ -43,8 +43,8 @@ class Device {
   MemoryStatistics memory() const;
   /// Sets how much of the system's memory the device may hold from now on. A request beyond it throws a MemoryError,
   /// after which the program may go on with what it has. The initial limit is KILN_MEMORY_LIMIT ("2G", "512M") of the
-  /// environment, or seven eighths of the memory of the machine or of the program's control group. Throws ArgumentError
-  /// for less than 1.
+  /// environment, or seven eighths of the memory of the machine or of the program's control group, whichever is
+  /// smaller. Throws ArgumentError for less than 1.
   void set_memory_limit(std::int64_t bytes) const;
   /// Resets memory().peak to the memory in use now.
   void reset_memory_peak() const;

@@ -159,8 +159,7 @@ Tensor<D, Int> multinomial(const Tensor<D, K>& weights, std::int64_t count, bool
   return Typed{multinomial(weights.value(), count, replacement, key)};
 }
 
-// ---- with the shape, type and device of x
-// ----------------------------------------------------------------------------
+// ---- with the shape, type and device of x --------------------------------------------------------------------------
 template <int D>
 Tensor<D> rand_like(const Tensor<D>& x, RandomKey key = {}) {
   return Typed{uniform_like(x.value(), 0, 1, key)};

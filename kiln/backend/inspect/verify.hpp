@@ -1,6 +1,5 @@
 // Verify: a device that computes everything twice, compares, and names the first operation whose numbers differ.
 //
-//
 //   const Verify verify(Device::best());                                            // with expansions, or with itself
 //   const Verify verify(Device::cpu(), {.reference = Device::parse("reference")});  // all with a second device
 //   run(verify.device());

@@ -1,12 +1,11 @@
 // Plain structs to and from JSON: a config is a struct with defaults, and its file has a key for each field.
 //
 // Fields may be bool, integers, floats, strings, enums, std::optional, lists (std::vector, std::array, Shape), std::map
-// from strings, structs of those, types with their own to_json() and from_json(), and std::variant of structs: {"Adam":
-// {"beta1": 0.8}}, where the name is that of the struct without "Config"; "Adam" alone means the struct's defaults. A
-// key may be missing where the struct gives its field a default:
+// from strings, structs of those, types with their own to_json() and from_json(), and std::variant of structs. A
+// variant is {"Adam": {"beta1": 0.8}}, with the name of the struct without "Config", or "Adam" for its defaults.
+// A key may be missing where the struct gives its field a default:
 //   - a number, bool or enum with a default member initializer, whatever its value: `int warmup = 0;`
 //   - a string, list or map that is not empty by default;
-//
 //   - a std::optional; a std::variant, which then holds its default;
 //   - a struct all of whose fields have defaults, in it or from the struct around it.
 // A struct with a check() const is checked when it has been read; check() throws for values that have no meaning.

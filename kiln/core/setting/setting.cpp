@@ -24,7 +24,7 @@ enum class Means {
   Data,     // a folder whose files are read as data: any file
   Trace,    // a switch, or a file that is written: a project's file may only give the switch
   Library,  // a library that is opened: the user's file alone, by an absolute path or a name the system searches for
-  Code,     // a switch, or a folder of code that is executed: only the user's file, by an absolute path
+  Code,     // a switch, or a folder of executed code: the folder only in the user's file, by an absolute path
 };
 struct Row {
   std::string_view name;

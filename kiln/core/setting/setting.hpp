@@ -1,6 +1,5 @@
 // Settings of a program's run, from the environment or from a file.
 //
-//
 //   # kiln.toml, in the directory where the program is started, and then in ~/.config/kiln
 //   device = "cpu"
 //   threads = 8
@@ -24,8 +23,8 @@ const char* setting(const char* name);
 bool is_set(const char* name, bool otherwise);
 
 /// The owner of a settings file: the user of the program, or the project in whose folder the program is started. Only
-/// the user's file may name libraries to open, code to execute or files to write, and it must not name them by a path
-/// relative to the directory where the program is started.
+/// the user's file may name libraries to open, code to execute or files to write; paths of libraries and code must not
+/// depend on the directory where the program is started.
 enum class SettingsOf { User, Project };
 
 /// Parses such a file into values by name: {"fusion", "0"}. Throws ConfigError, "kiln.toml, line 3: ...".

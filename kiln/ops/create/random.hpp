@@ -51,8 +51,7 @@ Value randint(const Shape& shape, std::int64_t low, std::int64_t high, const Dev
 /// 0, 1, ..., count - 1 in a random order.
 Value randperm(const Scalar& count, const Device& device, DType dtype = DType::I64, RandomKey key = {});
 
-// ---- with the shape, type and device of x
-// ----------------------------------------------------------------------------
+// ---- with the shape, type and device of x --------------------------------------------------------------------------
 Value uniform_like(const Value& x, double low = 0, double high = 1, RandomKey key = {});
 Value normal_like(const Value& x, double mean = 0, double deviation = 1, RandomKey key = {});
 Value bernoulli_like(const Value& x, double probability, RandomKey key = {});

@@ -1,10 +1,8 @@
 // Parses text to trees. The language of expressions is the subset of C++ that elementwise.def is written in; functions
 // add statements:
 //
-//
 //   fn name(x: float, y) = expression;                  for all types of numbers that `float` stands for
 //   fn name(x: signed, w: word) -> bool { statements }  let, var, assignments, if, else, while, return
-//
 //   fn name(x: f64);                                    provided by every device that has the type
 //
 // poly(t, a, b, c) is the polynomial (a t + b) t + c. Errors are sentences that quote the text.

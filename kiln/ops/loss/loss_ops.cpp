@@ -35,8 +35,8 @@ void CrossEntropy::vjp(Backward& backward) const {
     const Value& scores = backward.in(logits);
     const DType type = wide(scores.dtype());
     const auto of_rows = [&](const Value& x) { return unsqueeze(cast(x, type), 1); };
-    // Softmax kernels keep rows of up to this length in registers or caches; a softmax of longer rows would be written
-    // and read again.
+    // Softmax kernels hold rows of up to this length; for longer rows the softmax would be a tensor that is written and
+    // read again.
     constexpr std::int64_t kLongRow = 1 << 14;
     const Value wide_scores = cast(scores, type);
     const Value shares = scores.dim(1) <= kLongRow

@@ -20,8 +20,7 @@ Value masked_median(const Value& x, const Value& mask, Dim dim, bool keep = fals
 Value masked_argmax(const Value& x, const Value& mask, Dim dim, bool keep = false);
 Value masked_argmin(const Value& x, const Value& mask, Dim dim, bool keep = false);
 
-// ---- with x's shape
-// ----------------------------------------------------------------------------------------------------
+// ---- with x's shape ------------------------------------------------------------------------------------------------
 /// 0 where the mask is false; -inf in masked_log_softmax.
 Value masked_softmax(const Value& x, const Value& mask, Dim dim);
 Value masked_softmin(const Value& x, const Value& mask, Dim dim);

@@ -40,8 +40,7 @@ double scaled_modified_bessel_k1(double x);
 /// sin(x) / x
 double spherical_bessel_j0(double x);
 
-// ---- polynomials.cpp: `degree` is truncated to an integer; 0 below 0, NaN above a million
-// -----------------------------
+// ---- polynomials.cpp: `degree` is truncated to an integer; 0 below 0, NaN above a million --------------------------
 double chebyshev_t(double x, double degree);
 double chebyshev_u(double x, double degree);
 double chebyshev_v(double x, double degree);

@@ -20,8 +20,7 @@ namespace kiln {
 Value gcd(const Value& x, const Value& y);
 Value lcm(const Value& x, const Value& y);
 
-// ---- composed of others
-// ----------------------------------------------------------------------------------------------
+// ---- composed of others --------------------------------------------------------------------------------------------
 /// -x log(x): 0 at 0, minus infinity below.
 Value entr(const Value& x);
 /// x log(1 + y), and 0 where x is 0, for any y except NaN.
