@@ -140,8 +140,8 @@ void require_tracked(const Value& loss) {
       "backward: nothing here is tracked; make the parameters on device.autodiff() or call require_grad() on a leaf");
 }
 
-/// The output of KILN_LOG=autodiff for one traversal: each visited operation with its results, as "  matmul: float32
-/// [2, 4]", the latest first, and the memory that they hold.
+/// The output of KILN_LOG=autodiff for one traversal: each visited operation with its results, as
+/// "  matmul: float32 [2, 4]", the latest first, and the memory that they hold.
 class WalkLog {
  public:
   explicit WalkLog(const Value& loss) : wanted_(is_logged("autodiff")) {

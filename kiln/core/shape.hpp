@@ -103,8 +103,8 @@ std::int64_t numel(const Shape& shape);
 /// Row-major strides in elements.
 Dims contiguous_strides(const Shape& shape);
 
-/// Returns `dim`, counted from the end where negative. Throws IndexError: "sum: dimension 3 is out of range for rank
-/// 2".
+/// Returns `dim`, counted from the end where negative. Throws IndexError:
+/// "sum: dimension 3 is out of range for rank 2".
 int wrap_dim(std::string_view op, std::int64_t dim, int rank);
 
 /// Broadcasts two shapes as NumPy does. Throws ShapeError naming `op`, both shapes and the dimension.

@@ -73,8 +73,8 @@ struct Tolerance {
 };
 
 /// Returns an empty string where `actual` has the shape and dtype of `expected` and every element is within absolute +
-/// relative * |expected|; otherwise a readable report: how many elements differ, the worst, and the first few as "[0,
-/// 3]: 1.5, expected 1.25 (off by 0.25)".
+/// relative * |expected|; otherwise a readable report: how many elements differ, the worst, and the first few as
+/// "[0, 3]: 1.5, expected 1.25 (off by 0.25)".
 std::string difference(const TensorData& actual, const TensorData& expected, const Tolerance& tolerance = {});
 
 }  // namespace kiln

@@ -22,8 +22,8 @@ Tensor<D> conv_transpose(const Tensor<D>& x, const Tensor<D>& weight, const Tens
 }
 
 /// x [batch, in, height, width], offset [batch, 2 * parts * kernel elements, result height, result width] (vertical and
-/// horizontal), weight [out, in / groups, rows, columns], bias [out] or none, mask [batch, parts * kernel elements,
-/// ...] or none -> [batch, out, result height, result width].
+/// horizontal), weight [out, in / groups, rows, columns], bias [out] or none, mask
+/// [batch, parts * kernel elements, ...] or none -> [batch, out, result height, result width].
 inline Tensor<4> deform_conv2d(const Tensor<4>& x, const Tensor<4>& offset, const Tensor<4>& weight,
                                const Tensor<1>& bias = {}, const Tensor<4>& mask = {},
                                const ConvOptions& options = {}) {

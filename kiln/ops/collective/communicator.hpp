@@ -38,8 +38,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   virtual void exchange(std::string_view what, const Pieces& pieces, const Places& places) = 0;
   /// Tells the other ranks that this one makes no more calls: their calls fail with `reason`.
   virtual void leave(std::string_view reason) = 0;
-  /// Returns a rank that has left and will make no more calls, as far as known without waiting: "rank 1 has left: its
-  /// program has ended". With MPI it knows only of ranks on this machine.
+  /// Returns a rank that has left and will make no more calls, as far as known without waiting:
+  /// "rank 1 has left: its program has ended". With MPI it knows only of ranks on this machine.
   virtual std::optional<std::string> missing() { return std::nullopt; }
 
  private:

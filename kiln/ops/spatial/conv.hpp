@@ -12,8 +12,8 @@ ConvOptions same_padding(const Spatial& kernel, ConvOptions options = {});
 /// Convolution whose kernel reads at shifted positions (Dai et al., Deformable Convolutional Networks, 2017), scaled by
 /// a mask (version 2) or not (no mask). x [batch, in, height, width], weight [out, in / groups, rows, columns], bias
 /// [out] or none; offset [batch, 2 * parts * rows * columns, result height, result width] holds the vertical and
-/// horizontal shift of each kernel element, for each part of the channels; mask [batch, parts * rows * columns, result
-/// height, result width].
+/// horizontal shift of each kernel element, for each part of the channels; mask
+/// [batch, parts * rows * columns, result height, result width].
 Value deform_conv2d(const Value& x, const Value& offset, const Value& weight, const Value& bias = {},
                     const Value& mask = {}, const ConvOptions& options = {});
 

@@ -23,8 +23,8 @@ struct GridSampleOptions {
 /// the height and the depth. A position that is NaN reads nothing.
 Value grid_sample(const Value& x, const Value& grid, const GridSampleOptions& options = {});
 
-/// theta [batch, 2, 3] or [batch, 3, 4], which maps positions in the result to positions in the image -> a grid [batch,
-/// sizes..., 2 or 3] for grid_sample.
+/// theta [batch, 2, 3] or [batch, 3, 4], which maps positions in the result to positions in the image -> a grid
+/// [batch, sizes..., 2 or 3] for grid_sample.
 Value affine_grid(const Value& theta, const Spatial& sizes, bool align_corners = false);
 
 struct RoiAlignOptions {

@@ -15,8 +15,8 @@ Value movedim(const Value& x, const Dims& from, const Dims& to);
 Values broadcast_tensors(Inputs in);
 
 // ---- windows -------------------------------------------------------------------------------------------------------
-/// Windows of `size` elements, `dilation` apart, that begin every `step` elements of `dim`: [..., n, ...] -> [...,
-/// windows, ..., size]. A view.
+/// Windows of `size` elements, `dilation` apart, that begin every `step` elements of `dim`: [..., n, ...] ->
+/// [..., windows, ..., size]. A view.
 Value unfold(const Value& x, Dim dim, std::int64_t size, std::int64_t step, std::int64_t dilation = 1);
 /// The sum of such windows where they overlap, in a `dim` of `length` elements: the adjoint of unfold. `dim` is counted
 /// without the last dimension.
