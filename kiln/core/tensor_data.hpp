@@ -72,9 +72,9 @@ struct Tolerance {
   bool equal_nan = true;
 };
 
-/// Returns an empty string where `actual` has the shape and dtype of `expected` and every element is within absolute +
-/// relative * |expected|; otherwise a readable report: how many elements differ, the worst, and the first few as
-/// "[0, 3]: 1.5, expected 1.25 (off by 0.25)".
+/// Returns an empty string where `actual` has the shape and dtype of `expected` and every element is within
+/// absolute + relative * |expected|; otherwise a readable report: how many elements differ, the worst, and the first
+/// few as "[0, 3]: 1.5, expected 1.25 (off by 0.25)".
 std::string difference(const TensorData& actual, const TensorData& expected, const Tolerance& tolerance = {});
 
 }  // namespace kiln

@@ -54,7 +54,7 @@ Ranks alone();
 
 struct CommunicatorConfig {
   double timeout = 600;  // how many seconds a rank waits for others
-  /// Throws ArgumentError for a time that is not positive and finite.
+  /// Throws ArgumentError for a time that is not positive.
   void check() const;
 };
 

@@ -1,6 +1,6 @@
 // The results of op::Random and op::Dropout as trees over the words of a stream. The words come from the library's
-// function philox: word j of the stream `key` is philox(low, high, 0, 0, key low, key high)[j % 4] for the halves of j
-// / 4.
+// function philox: word j of the stream `key` is philox(low, high, 0, 0, key low, key high)[j % 4] for the halves of
+// j / 4.
 #pragma once
 #include "kiln/ops/create/create_ops.hpp"
 #include "kiln/ops/expression/tree.hpp"

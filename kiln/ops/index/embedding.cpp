@@ -60,7 +60,7 @@ bool goes_in_one(const Value& weight, const Value& indices, const EmbeddingBagOp
   return options.mode != BagMode::Max && !options.padding_index && weight.dtype() == DType::F32 && indices.dim(1) > 0;
 }
 
-/// The begin of each bag, and the end of the last.
+/// The start of each bag, and the end of the last.
 std::vector<std::int64_t> read_offsets(const Value& offsets, std::int64_t entries) {
   std::vector<std::int64_t> ends = offsets.data().to_vector<std::int64_t>();
   ends.push_back(entries);

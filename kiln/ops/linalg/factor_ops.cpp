@@ -46,10 +46,10 @@ Descs Lu::infer(Inputs in) const {
   return {Desc{shape, in[0].dtype()}, Desc{batched(batch, {rows_of(shape)}), DType::I64}, Desc{batch, in[0].dtype()}};
 }
 
-// For square matrices p a = l u gives the gradient of p a as l⁻ᵀ (tril(lᵀ l̄, -1) + triu(ū uᵀ)) u⁻ᵀ, where triu(ū uᵀ)
-// u⁻ᵀ = ū - tril(ū uᵀ, -1) u⁻ᵀ: the last pivot, which may be 0, divides nothing. A tall matrix adds rows l₂ = a₂ u⁻¹
-// below, for which it does divide; a wide one adds columns u₂ = l⁻¹ a₂ on the right. A division by a pivot of 0 means
-// that there is no derivative.
+// For square matrices p a = l u gives the gradient of p a as l⁻ᵀ (tril(lᵀ l̄, -1) + triu(ū uᵀ)) u⁻ᵀ, where
+// triu(ū uᵀ) u⁻ᵀ = ū - tril(ū uᵀ, -1) u⁻ᵀ: the last pivot, which may be 0, divides nothing. A tall matrix adds rows
+// l₂ = a₂ u⁻¹ below, for which it does divide; a wide one adds columns u₂ = l⁻¹ a₂ on the right. A division by a
+// pivot of 0 means that there is no derivative.
 void Lu::vjp(Backward& backward) const {
   backward.to(0, [&] {
     const Value both = backward.out(packed), g = backward.grad(packed);
@@ -89,9 +89,10 @@ Descs Qr::infer(Inputs in) const {
 }
 
 // Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2010), for k = n; columns of a beyond
-// the first m affect only r, as qᵀ times them. With n = r r̄ᵀ and w = qᵀ q̄ the gradient is q (r̄ + tril(n - nᵀ + w -
-// wᵀ, -1) r⁻ᵀ) + (q̄ - q w) r⁻ᵀ. Where a column depends on those before it, its column of q and its row of r are not
-// unique: gradients of these have no derivative, and for others nothing is divided by the 0 in r.
+// the first m affect only r, as qᵀ times them. With n = r r̄ᵀ and w = qᵀ q̄ the gradient is
+// q (r̄ + tril(n - nᵀ + w - wᵀ, -1) r⁻ᵀ) + (q̄ - q w) r⁻ᵀ. Where a column depends on those before it, its column of q
+// and its row of r are not unique: gradients of these have no derivative, and for others nothing is divided by the 0 in
+// r.
 void Qr::vjp(Backward& backward) const {
   const Shape& shape = backward.in_desc(0).shape;
   const std::int64_t rows = rows_of(shape), columns = columns_of(shape);

@@ -11,8 +11,8 @@
 namespace kiln {
 
 // ---- factorisations --------------------------------------------------------------------------------------------------
-/// The lower triangular l, with positive diagonal and a = l lᵀ; or, with `upper`, lᵀ. Uses the symmetric part (a + aᵀ)
-/// / 2, which is a where a is symmetric. Throws ArgumentError where that is not positive definite.
+/// The lower triangular l, with positive diagonal and a = l lᵀ; or, with `upper`, lᵀ. Uses the symmetric part
+/// (a + aᵀ) / 2, which is a where a is symmetric. Throws ArgumentError where that is not positive definite.
 Value cholesky(const Value& a, bool upper = false);
 
 /// Row permutation[i] of a is row i of l u. `packed` [..., m, n] holds l below the diagonal, without its ones, and u on
@@ -39,12 +39,12 @@ struct QrResult {
 };
 QrResult qr(const Value& a, bool complete = false);
 
-/// a = v diag(w) vᵀ: w [..., n] ascending, v [..., n, n] with orthonormal columns. Uses the symmetric part (a + aᵀ) /
-/// 2. The sign of each column makes the first of its elements within a tenth of the largest magnitude positive. Throws
-/// ArgumentError for NaN and infinity. Vectors of equal eigenvalues are not unique and have no derivative, nor has a
-/// single one of several equal eigenvalues: gradients of these are NaN. A function of w alone that treats equal
-/// eigenvalues alike has first and second derivatives; its third is NaN where two eigenvalues differ by less than the
-/// square root of epsilon times the largest. Gradients that are recorded wait for the device.
+/// a = v diag(w) vᵀ: w [..., n] ascending, v [..., n, n] with orthonormal columns. Uses the symmetric part
+/// (a + aᵀ) / 2. The sign of each column makes the first of its elements within a tenth of the largest magnitude
+/// positive. Throws ArgumentError for NaN and infinity. Vectors of equal eigenvalues are not unique and have no
+/// derivative, nor has a single one of several equal eigenvalues: gradients of these are NaN. A function of w alone
+/// that treats equal eigenvalues alike has first and second derivatives; its third is NaN where two eigenvalues differ
+/// by less than the square root of epsilon times the largest. Gradients that are recorded wait for the device.
 struct EighResult {
   Value w, v;
 };

@@ -1,5 +1,5 @@
-// Helpers of the linear algebra ops: checks of matrix operands, and their sizes. A tensor [..., m, n] is a batch of m x
-// n matrices.
+// Helpers of the linear algebra ops: checks of matrix operands, and their sizes. A tensor [..., m, n] is a batch of
+// m x n matrices.
 #pragma once
 #include <initializer_list>
 

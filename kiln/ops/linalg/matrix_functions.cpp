@@ -32,8 +32,8 @@ Value pseudo_inverse(std::string_view op, const Value& a, double cutoff, double 
   op::require_matrix(op, a);
   const Value p = emit(op::Pinv{cutoff_of(cutoff, absolute, a), absolute}, {a});
   if (cutoff != kRounding || absolute > 0 || !a.tracked() || a.numel() == 0) return p;
-  // The trace of p a is the rank. Below full rank the derivative of p is infinite, unless the caller gave the cutoff; a
-  // cut off singular value then stays so.
+  // The trace of p a is the rank. Below full rank the derivative of p is infinite, unless the caller gave the cutoff: a
+  // singular value that was cut off then stays cut off.
   const auto full = static_cast<double>(std::min(rows_of(a.shape()), columns_of(a.shape())));
   const Value rank = sum(p.detach() * transpose(a.detach()), {-2, -1}, true);
   return p + op::zero_without_slope(sum(a, {-2, -1}, true), lt(rank, full - 0.5));

@@ -14,8 +14,8 @@ struct Matmul {
   void vjp(Backward& backward) const;
 };
 
-/// The product of 8-bit integers, signed or not, each minus its zero point: int32, whose sums wrap around. a
-/// [..., m, k], b [..., k, n], optional zero points of the same types: one number or [..., m, 1] for a, one number or
+/// The product of 8-bit integers, signed or not, each minus its zero point: int32, whose sums wrap around.
+/// a [..., m, k], b [..., k, n], optional zero points of the same types: one number or [..., m, 1] for a, one number or
 /// [..., 1, n] for b.
 struct MatmulInteger {
   static constexpr std::string_view kName = "matmul_integer";

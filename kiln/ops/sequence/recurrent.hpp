@@ -5,7 +5,7 @@
 
 namespace kiln {
 
-/// The activation function itself, elementwise.
+/// Applies the activation function elementwise.
 Value activate(GateActivation activation, const Value& x);
 
 /// The rows belong to an LSTM's input, forget, cell and output gate, or to a GRU's reset gate, update gate and
@@ -38,15 +38,15 @@ struct RecurrentPass {
 /// DTypeError, ArgumentError.
 RecurrentPass rnn(const Value& x, const RecurrentWeights& weights, const RecurrentOptions& options = {},
                   const RecurrentState& state = {}, const Value& lengths = {});
-/// Long short-term memory (Hochreiter, Schmidhuber, 1997) with a forget gate. From i, f, g, o, the quarters of W x + U
-/// h + biases, each time step computes the cell gate(f) c + gate(i) candidate(g) and the hidden state gate(o)
-/// output(cell), or that times the projection (Sak, Senior, Beaufays, 2014). Shapes, lengths and errors are as for
-/// rnn().
+/// Long short-term memory (Hochreiter, Schmidhuber, 1997) with a forget gate. From i, f, g, o, the quarters of
+/// W x + U h + biases, each time step computes the cell gate(f) c + gate(i) candidate(g) and the hidden state
+/// gate(o) output(cell), or that times the projection (Sak, Senior, Beaufays, 2014). Shapes, lengths and errors are as
+/// for rnn().
 RecurrentPass lstm(const Value& x, const RecurrentWeights& weights, const RecurrentOptions& options = {},
                    const RecurrentState& state = {}, const Value& lengths = {});
-/// Gated recurrent unit (Cho et al., "Learning phrase representations", 2014): r = gate(.), z = gate(.) and h = (1 - z)
-/// n + z h, where n = candidate(W_n x + b_n + r (U_n h + c_n)) if reset_after, otherwise candidate(W_n x + b_n + U_n (r
-/// h) + c_n). Shapes, lengths and errors are as for rnn().
+/// Gated recurrent unit (Cho et al., "Learning phrase representations", 2014): r = gate(.), z = gate(.) and
+/// h = (1 - z) n + z h, where n = candidate(W_n x + b_n + r (U_n h + c_n)) if reset_after, otherwise
+/// candidate(W_n x + b_n + U_n (r h) + c_n). Shapes, lengths and errors are as for rnn().
 RecurrentPass gru(const Value& x, const RecurrentWeights& weights, const RecurrentOptions& options = {},
                   const RecurrentState& state = {}, const Value& lengths = {});
 

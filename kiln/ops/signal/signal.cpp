@@ -217,8 +217,8 @@ Value hilbert(const Value& x, const FftOptions& options) {
 
 // ---- cosine transforms ---------------------------------------------------------------------------------------------
 // The cosine transform is computed by a real transform of the same length (Makhoul, "A fast cosine transform in one and
-// two dimensions", IEEE ASSP 1980). For v = x[0], x[2], x[4], ..., x[5], x[3], x[1] and V its spectrum, V[k] exp(-i pi
-// k / 2n) has the real part y[k] / 2 and the imaginary part -y[n - k] / 2.
+// two dimensions", IEEE ASSP 1980). For v = x[0], x[2], x[4], ..., x[5], x[3], x[1] and V its spectrum,
+// V[k] exp(-i pi k / 2n) has the real part y[k] / 2 and the imaginary part -y[n - k] / 2.
 
 namespace {
 

@@ -47,8 +47,8 @@ struct Bessel {
     j1 = scale * (q.even * minus + q.odd * plus);
     y1 = scale * (q.odd * minus - q.even * plus);
   }
-  /// Miller's method: the recurrence downwards from an order at which the function is practically 0, scaled by J0 + 2
-  /// J2 + 2 J4 + ... = 1. Y0 is Neumann's series in J (DLMF 10.8.3 and 10.23), Y1 its derivative.
+  /// Miller's method: the recurrence downwards from an order at which the function is practically 0, scaled by
+  /// J0 + 2 J2 + 2 J4 + ... = 1. Y0 is Neumann's series in J (DLMF 10.8.3 and 10.23), Y1 its derivative.
   void recur(double x) {
     const int top = x < 1 ? 20 : 30 + 2 * static_cast<int>(0.75 * x);
     double above = 0, j = 1e-290, sum = 0, neumann = 0, slope = 0;

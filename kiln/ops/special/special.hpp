@@ -27,8 +27,8 @@ Value entr(const Value& x);
 Value xlog1py(const Value& x, const Value& y);
 /// log2(2^x + 2^y), without overflow.
 Value logaddexp2(const Value& x, const Value& y);
-/// The logarithm of the multivariate Gamma function of dimension `p`, for x > (p - 1) / 2: p (p - 1) / 4 log(pi) + sum
-/// over j < p of lgamma(x - j / 2).
+/// The logarithm of the multivariate Gamma function of dimension `p`, for x > (p - 1) / 2:
+/// p (p - 1) / 4 log(pi) + sum over j < p of lgamma(x - j / 2).
 Value mvlgamma(const Value& x, std::int64_t p);
 
 /// Chebyshev polynomials of 2 x - 1, which are orthogonal between 0 and 1; 2 x - 1 is not rounded to x's type.

@@ -17,8 +17,8 @@ inline double sin_pi(double x) {
   return std::fmod(whole, 2) == 0 ? sine : -sine;
 }
 
-/// Fits of log Gamma(1 + d) / (d (d - 1)), the highest power first: in (d + 0.125) / 0.375 up to d = 0.25, and in (d -
-/// 0.625) / 0.375 from there to 1 (errors 5e-18 and 2e-18).
+/// Fits of log Gamma(1 + d) / (d (d - 1)), the highest power first: in (d + 0.125) / 0.375 up to d = 0.25, and in
+/// (d - 0.625) / 0.375 from there to 1 (errors 5e-18 and 2e-18).
 inline constexpr double kLgammaBelow[] = {
     9.581263171706415e-11,  -2.215592689847975e-10,  -6.166438057562876e-11, 8.297953717727516e-11,
     1.45584570140694e-09,   -3.3864820716806023e-09, 5.659376077771604e-09,  -1.4193675738193682e-08,
