@@ -59,8 +59,9 @@ struct MultiMarginOptions {
 /// sum over j != t of max(0, margin - x_t + x_j)^power / classes: x [batch, classes], targets [batch] of class indices.
 Value multi_margin_loss(const Value& x, const Value& targets, const MultiMarginOptions& options = {},
                         Reduction reduction = Reduction::Mean);
-/// The sum, over the classes j that an example has and the classes i that it has not, of max(0, 1 - x_j + x_i) /
-/// classes: x [batch, classes] or [classes], targets of its shape: the classes of the example, then -1.
+/// The sum, over the classes j that an example has and the classes i that it has not, of
+/// max(0, 1 - x_j + x_i) / classes: x [batch, classes] or [classes], targets of its shape: the classes of the example,
+/// then -1.
 Value multilabel_margin_loss(const Value& x, const Value& targets, Reduction reduction = Reduction::Mean);
 /// The mean over classes of binary_cross_entropy_with_logits: logits [batch, classes] or [classes], targets of its shape,
 /// 0 or 1; `weights` [classes] or none.

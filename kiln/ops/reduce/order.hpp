@@ -32,8 +32,8 @@ Value searchsorted(const Value& sorted, const Value& values, bool right = false)
 Value searchsorted(const Value& sequence, const Value& values, bool right, const Value& sorter);
 /// Whether each element equals one of `elements`: booleans of x's shape; NaN equals nothing.
 Value isin(const Value& x, const Value& elements);
-/// The interval between `boundaries` [n] in which each element lies, 0 to n: i where boundaries[i - 1] < x <=
-/// boundaries[i]; with `right`, where boundaries[i - 1] <= x < boundaries[i].
+/// The interval between `boundaries` [n] in which each element lies, 0 to n: i where
+/// boundaries[i - 1] < x <= boundaries[i]; with `right`, where boundaries[i - 1] <= x < boundaries[i].
 Value bucketize(const Value& x, const Value& boundaries, bool right = false);
 
 }  // namespace kiln
