@@ -1,4 +1,4 @@
-// Attention: scaled dot-product attention and its gradients as a library of the device's takes them.
+// Attention: scaled dot-product attention and its gradients as a library of the device receives them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,22 +8,23 @@
 
 namespace kiln::gpu {
 
-/// op::Attention without mask, bias and cap: q [batch, heads, queries, width], k [batch, kv_heads, keys, width],
-/// v [batch, kv_heads, keys, values], out [batch, heads, queries, values], all of `dtype`, and log_sum [batch, heads,
-/// queries], row-major, in what such elements are computed in. Or its gradients, of all that is `dtype`.
+/// Describes op::Attention without mask, bias and cap: q [batch, heads, queries, width], k [batch, kv_heads, keys,
+/// width], v [batch, kv_heads, keys, values], out [batch, heads, queries, values], all of `dtype`; and log_sum [batch,
+/// heads, queries], row-major, of the type in which such elements are computed. Or describes its gradients, all of
+/// `dtype`.
 struct Attention {
-  enum class Kind : std::uint8_t { Forward, Gradient };  // makes out and log_sum; or those of q, k and v
+  enum class Kind : std::uint8_t { Forward, Gradient };  // computes out and log_sum; or the gradients of q, k and v
   using Tensor = LentTensor;
 
   Kind kind = Kind::Forward;
   DType dtype = DType::F32;
-  bool causal = false;      // the last query stands beside the last key
-  std::int64_t window = 0;  // 0: none; as op::Attention's
+  bool causal = false;      // the last query is aligned with the last key
+  std::int64_t window = 0;  // as in op::Attention; 0: none
   double scale = 1;
   Tensor q{}, k{}, v{}, out{};
   std::byte* log_sum = nullptr;
-  Tensor grad{}, q_grad{}, k_grad{}, v_grad{};  // of Gradient: that of out is given
-  std::byte* room = nullptr;                    // memory that may be written meanwhile, if there is any
+  Tensor grad{}, q_grad{}, k_grad{}, v_grad{};  // for Gradient; `grad`, of out, is given
+  std::byte* room = nullptr;                    // workspace that may be overwritten meanwhile; or null
   std::int64_t room_bytes = 0;
 };
 

@@ -1,4 +1,4 @@
-// Convolution: convolutions and their adjoints as a library of the device's takes them.
+// Convolution: convolutions and their adjoints as a library of the device receives them.
 #pragma once
 #include <cstdint>
 
@@ -7,10 +7,11 @@
 
 namespace kiln::gpu {
 
-/// y [batch, out, sizes...] = x [batch, in, sizes...] * weight [out, in / groups, kernel...] (op::Conv), or one of its
-/// adjoints, all of `dtype`, halves summed in float32.
+/// Describes y [batch, out, sizes...] = x [batch, in, sizes...] * weight [out, in / groups, kernel...] (op::Conv), or
+/// one of its adjoints. All are of `dtype`; halves are summed in float32.
 struct Convolution {
-  enum class Kind : std::uint8_t { Forward, DataGradient, WeightGradient };  // makes y, x, weight of the other two
+  // computes y, x or weight from the other two
+  enum class Kind : std::uint8_t { Forward, DataGradient, WeightGradient };
   using Tensor = LentTensor;
 
   Kind kind = Kind::Forward;

@@ -1,5 +1,5 @@
-// Kernels of one's own on a GPU: what `bool run(std::string_view backend, Call call) const` of an operation of one's
-// own (kiln/tensor/custom.hpp) needs. docs/kernels.md tells the way, examples/custom_kernel has two whole ones.
+// Custom kernels on a GPU: what `bool run(std::string_view backend, Call call) const` of a custom operation
+// (kiln/tensor/custom.hpp) needs. docs/kernels.md explains how, examples/custom_kernel has two complete ones.
 //
 //   struct Twice {
 //     Desc infer(Inputs in) const { return like(in[0]); }
@@ -14,7 +14,7 @@
 //     }
 //   };
 //
-// The kernel is made by a plain struct, of its fields alone, and kept by them:
+// A plain struct builds the kernel from its fields alone; the fields are also the key under which it is cached:
 //
 //   struct TwiceKernel {
 //     DType dtype;
@@ -31,8 +31,8 @@
 
 namespace kiln::gpu {
 
-/// The GPU that runs this thread's operation, where `backend` is one: "cuda", "cuda:1", "simulated". Null for others, and
-/// outside of an operation's run().
+/// Returns the GPU that runs this thread's operation if `backend` names it: "cuda", "cuda:1", "simulated". Returns null
+/// for other names, and outside of an operation's run().
 Gpu* as_gpu(std::string_view backend);
 
 }  // namespace kiln::gpu

@@ -1,5 +1,5 @@
-// Driver: the little that the backend of a GPU asks of the device's own software. CUDA is one; simulated/ runs kernels on the
-// host, so that all that stands above can be tested without a GPU.
+// Driver: the few things that the backend of a GPU needs from the device's own software. CUDA implements it; simulated/
+// runs kernels on the host, so that everything above can be tested without a GPU.
 #pragma once
 #include <span>
 
@@ -18,17 +18,17 @@ class Communicator;
 
 namespace kiln::gpu {
 
-/// That a kernel takes: 4 KiB.
+/// The most arguments that a kernel takes: 4 KiB.
 inline constexpr std::size_t kMostArguments = 512;
 
 /// A kernel that the device can run.
 class Code : public RefCounted {};
 
-/// Bytes on their way to the host.
+/// Bytes that are being copied to the host.
 class Transfer : public RefCounted {
  public:
   virtual bool ready() const = 0;
-  /// Waits, and copies them to where they belong. Called once; an error of the device surfaces here.
+  /// Waits, and copies the bytes to `to`. Called once; an error of the device is thrown here.
   virtual void wait(std::byte* to) = 0;
   /// Calls `then` when ready, from any thread.
   virtual void notify(Wakeup then) = 0;
@@ -38,58 +38,59 @@ struct Capabilities {
   int multiprocessors = 1;
   std::int64_t memory = 0;                // bytes that programs may hold
   std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
-  std::int64_t together = 0;         // blocks of any kernel that may wait for each other (Builder::meet); 0: none may
-  bool fragments = false;            // has it tensor cores (Builder::multiply_fragments)?
-  bool tf32 = false;                 // which its library is to use for float32, too
-  bool takes_cuda = false;           // kernels that are CUDA C++?
-  std::int64_t few_channels = 0;     // below which its library is no quicker without these than our convolutions
-  std::int64_t least_attention = 0;  // multiplications, below which its library is not worth asking
+  std::int64_t together = 0;              // blocks of any kernel that may wait for each other (Builder::meet); 0: none
+  bool fragments = false;                 // does it have tensor cores (Builder::multiply_fragments)?
+  bool tf32 = false;                      // does its library use tf32 for float32?
+  bool takes_cuda = false;                // does it accept kernels written in CUDA C++?
+  std::int64_t few_channels = 0;          // with fewer channels, its library is no faster than our convolutions
+  std::int64_t least_attention = 0;       // multiplications; with fewer, calling its library does not pay
 };
 
-/// What it is asked to do happens in the order in which it was asked, by any thread, and nothing waits but where it says so;
-/// meetings of ranks alone go on beside it. Addresses are the device's; the host never looks there.
+/// Work runs in the order in which any thread submits it, and no call waits unless it says so; only collectives of
+/// ranks run beside it. Addresses are the device's; the host never reads them.
 class Driver : public RefCounted {
  public:
   virtual std::string name() const = 0;  // "cuda", "cuda:1"
   virtual const Capabilities& capabilities() const = 0;
   virtual BlockSource& memory() = 0;
-  /// These bytes of that are somebody's from now on, or nobody's again: for drivers that watch over memory.
+  /// Tells that these bytes of memory() are now in use, or free again: for drivers that check accesses.
   virtual void acquired(std::byte* /*start*/, std::size_t /*bytes*/) {}
   virtual void released(std::byte* /*start*/, std::size_t /*bytes*/) {}
 
-  /// Throws DeviceError with the kernel's name, the compiler's words and the text.
+  /// Throws DeviceError with the kernel's name, the compiler's message and the source text.
   virtual Ref<Code> compile(const Kernel& kernel) = 0;
-  /// The same of text; null where it takes none (Capabilities::takes_cuda).
+  /// Compiles CUDA C++; returns null where the device does not accept it (Capabilities::takes_cuda).
   virtual Ref<Code> compile(const CudaText&) { return nullptr; }
-  /// Arguments are 8 bytes each, in the order of the kernel's parameters: addresses; numbers in the low bytes. No blocks: no
-  /// launch.
+  /// Arguments are 8 bytes each, in the order of the kernel's parameters: addresses, or numbers in the low bytes. With
+  /// no blocks nothing is launched.
   virtual void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) = 0;
 
-  /// The bytes may change once it returns.
+  /// The caller may change `from` once it returns.
   virtual void upload(std::byte* to, std::span<const std::byte> from) = 0;
   virtual Ref<Transfer> download(const std::byte* from, std::size_t bytes) = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
-  virtual void clear(std::byte* start, std::size_t bytes) = 0;  // to zero bytes
-  /// Starts what was asked for, if the driver gathers it.
+  virtual void clear(std::byte* start, std::size_t bytes) = 0;  // fills with zero bytes
+  /// Starts the work submitted so far, if the driver collects it.
   virtual void flush() {}
   virtual void synchronize() = 0;
 
-  /// By the device's library, if it has one that knows such products; else false, with nothing done.
+  /// Multiplies by the device's library. Returns false, with nothing done, where it has none or that does not know the
+  /// product.
   virtual bool multiply(const Product&) { return false; }
-  /// Likewise. Of tensors of at least one element.
+  /// Convolves by the device's library, or returns false like multiply(). Every tensor has at least one element.
   virtual bool convolve(const Convolution&) { return false; }
-  /// Likewise. What was asked to be made may hold anything where it is false.
+  /// Computes attention by the device's library, or returns false: the results may then hold anything.
   virtual bool attend(const Attention&) { return false; }
-  /// Can the ranks meet by a library of the device's? All of them ask, and all get the same answer; then all call meet() in
-  /// the same order, after they have told each other what they are going to do.
+  /// Can these ranks run collectives by a library of the device? All ranks ask and get the same answer; then all call
+  /// meet() in the same order, after they have told each other what they are going to do.
   virtual bool meets(Communicator&) { return false; }
-  /// It begins once all that was asked for before is done, and a meeting after the one before it; what is asked for later
-  /// does not wait for it, and must leave its memory alone until then. What await() knows it by: it grows; 0: it is in order
-  /// with everything else.
+  /// Starts a collective once all work submitted before is done and the previous collective has ended. Work submitted
+  /// later does not wait for it, and must leave its memory alone until await(). Returns the increasing number by which
+  /// await() identifies it; 0 means that it runs in order with all other work.
   virtual std::uint64_t meet(Communicator&, const Meeting&) { return 0; }
-  /// What is asked for from here on happens after that meeting and those before it.
+  /// Work submitted from here on runs after that collective and those before it.
   virtual void await(std::uint64_t /*meeting*/) {}
-  /// How many bytes of room it makes that quickest with.
+  /// The bytes of workspace with which that attention is fastest.
   virtual std::int64_t attention_room(const Attention&) { return 0; }
 };
 

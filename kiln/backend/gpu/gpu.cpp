@@ -28,8 +28,8 @@ class Read final : public PendingRead {
  public:
   struct Part {
     TensorData data;
-    Ref<Transfer> transfer;  // null of an empty tensor
-    Value value;             // keeps what its contents depend on
+    Ref<Transfer> transfer;  // null for an empty tensor
+    Value value;             // keeps alive what its contents depend on
   };
   explicit Read(std::vector<Part> parts) : parts_(std::move(parts)) {}
   bool ready() const override {
@@ -49,7 +49,7 @@ class Read final : public PendingRead {
     return data;
   }
   void notify(Wakeup then) override {
-    // The device does things in order: the last is there when all are.
+    // The device works in order: when the last transfer is done, all are.
     for (std::size_t i = parts_.size(); i-- > 0;)
       if (parts_[i].transfer) return parts_[i].transfer->notify(then);
     then();
@@ -59,13 +59,13 @@ class Read final : public PendingRead {
   std::vector<Part> parts_;
 };
 
-/// Adds what a memory depends on and is not known yet.
+/// Adds the checks that a memory depends on and that have not passed yet.
 void add_open(std::vector<Ref<DataCheck>>& checks, const Memory& memory) {
   for (const Ref<DataCheck>& check : memory.checks())
     if (!check->passed() && std::ranges::find(checks, check) == checks.end()) checks.push_back(check);
 }
 
-/// Once for each operation.
+/// Reports once per operation.
 void tell_of_host(const op::Op& op) {
   static std::mutex mutex;
   static std::set<std::string> told;
@@ -74,10 +74,10 @@ void tell_of_host(const op::Op& op) {
   std::fprintf(stderr, "kiln: gpu: %s has no kernel and runs on the host\n", op::title(op).c_str());
 }
 
-/// Of which an operation of the user's own runs on this thread.
+/// The GPU whose custom operation this thread is running, or null.
 thread_local Gpu* running = nullptr;
 
-/// A kernel of the user's own: what is wrong with it, he finds by the name of his operation.
+/// Runs a custom operation's own kernel; errors get the name of the operation, so that the user finds it.
 bool run_custom(Gpu& gpu, const CustomOp& op, Call call) {
   struct Running {
     explicit Running(Gpu& gpu) { running = &gpu; }
@@ -108,7 +108,8 @@ Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))), meeting
 
 namespace {
 
-/// And not their descriptions alone, as views do, nor by way of ops that run by themselves.
+/// Does the operation touch elements itself? Views only change descriptions, and the parts of op::Horizontal run by
+/// themselves.
 bool touches_its_operands(const op::Op& op) {
   return op::visit(
       op, []<class T>(const T&) { return T::kFacts.pattern != Pattern::View && !std::is_same_v<T, op::Horizontal>; });
@@ -129,14 +130,14 @@ void Gpu::run(const op::Op& op, Call call) {
   }
 }
 
-/// What is made of data that may turn out to be wrong is as doubtful, and so is what fails with them.
+/// The checks of operands and of enclosing FailsWith scopes that have not passed: results depend on all of them.
 std::vector<Ref<DataCheck>> Gpu::doubts(Inputs operands) const {
   std::vector<Ref<DataCheck>> checks;
   for (const Value& value : operands)
     if (value.node()) add_open(checks, static_cast<const Memory&>(*value.node()->storage));
   for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
     for (const Value& cause : scope->causes())
-      // What another device has is known there.
+      // Memory of another device has been checked there.
       if (const auto* memory = cause.node() ? dynamic_cast<const Memory*>(cause.node()->storage.get()) : nullptr)
         add_open(checks, *memory);
   return checks;
@@ -160,7 +161,7 @@ bool Gpu::has_kernel(const op::Op& op) const {
       op, []<class T>(const T&) { return HasFamily<T> || !op::Composite<T> || std::is_same_v<T, op::Custom>; });
 }
 
-// On the processor itself, without what decorates it: the scopes of the thread are the program's, not this call's.
+// Runs on the plain CPU backend, without its decorators: the thread's scopes belong to the program, not to this call.
 void Gpu::run_on_host(const op::Op& op, Call call) {
   if (is_logged("gpu")) tell_of_host(op);
   Ref<Backend> core;
@@ -228,7 +229,8 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
       node.storage = make_ref<Memory>(pool_, bytes, purpose);
       break;
     } catch (const MemoryError&) {
-      if (!meetings_.await_all()) throw;  // else memory that ranks met for is free now, if no other thread takes it
+      // else the memory of ended collectives is free now, unless another thread takes it
+      if (!meetings_.await_all()) throw;
     }
   }
   node.strides = strides;
@@ -276,7 +278,7 @@ const void* Gpu::find_made(const Signature& signature) const {
 const void* Gpu::keep_made(const Signature& signature, std::shared_ptr<const void> value) {
   const std::unique_lock lock(mutex_);
   OwnSignature own(signature);
-  const Signature key = own.get();  // lives as long as the entry: it looks at what `own` holds
+  const Signature key = own.get();  // lives as long as the entry: it refers to memory that `own` owns
   return made_.try_emplace(key, Made{std::move(own), std::move(value)}).first->second.value.get();
 }
 
@@ -300,7 +302,7 @@ Value Gpu::check_cell() {
 
 void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(std::int64_t)> tell) {
   std::vector<Ref<DataCheck>> before = doubts(call.in);
-  // What it fails with may not be made yet; whatever that is made of has been looked at.
+  // Operands of FailsWith may not be computed yet, but the checks of what they are computed from are in checks_.
   if (FailsWith::any()) {
     const std::unique_lock lock(mutex_);
     for (const Ref<DataCheck>& each : checks_)
@@ -318,7 +320,7 @@ void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(s
   checks_.push_back(check);
 }
 
-// What kernels found in their data is sent for once they are all on their way: to send for it interrupts them.
+// Cells are read back once all kernels have been submitted, because a read interrupts them.
 void Gpu::flush() {
   driver().flush();
   {
@@ -334,7 +336,7 @@ void Gpu::flush() {
   settle_checks(false);
 }
 
-/// What has come of checks is to be told by sync(), though nobody may hold a value that depends on them. `all`: waits.
+/// Collects failures for sync(), which reports them even if no value that depends on them is left. `all`: waits.
 void Gpu::settle_checks(bool all) {
   const std::lock_guard settling(settling_);
   while (!asked_.empty() && (all || asked_.front()->ready())) {
@@ -348,9 +350,9 @@ FusionTraits Gpu::fusion_traits() const {
   using op::ReduceFn;
   return {.most_ops = 4096,
           .most_bytes = std::int64_t{4} << 30,
-          // What comes again as a whole is started as one graph: the less it is cut up, the better.
+          // A list of operations that repeats as a whole is launched as one graph: the less it is split, the better.
           .first_ops = 256,
-          // Rows of fewer elements are folded as quickly by themselves.
+          // Rows of fewer elements are folded as fast by a kernel of their own.
           .groups = FusionTraits::Groups{.most_inputs = 24,
                                          .most_steps = 256,
                                          .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
@@ -366,13 +368,13 @@ FusionTraits Gpu::fusion_traits() const {
           .epilogues = FusionTraits::Epilogues{.norms = true,
                                                .types = {DType::F64, DType::F32, DType::F16, DType::BF16},
                                                .accepts = &family::accepts},
-          // A row is in the registers of a block of threads.
+          // A block of threads keeps a row in its registers.
           .rows = FusionTraits::Rows{.reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
                                                     ReduceFn::Min},
                                      .longest = 1 << 14,
                                      .most_held = 1 << 15,
                                      .most_steps = 64},
-          // Of any size: an optimizer's step is a kernel or two.
+          // Of any size, so that an optimizer's step is one or two kernels.
           .horizontal = FusionTraits::Horizontal{
               .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .alike = true}};
 }

@@ -1,5 +1,5 @@
-// A GPU as a device: the families of kernels in family/ over a Driver. An op that no family knows is made of others, or runs
-// on the host.
+// Gpu: a GPU as a device, made of the kernel families in family/ and a Driver. An op that no family knows runs as its
+// expansion, or on the host.
 #pragma once
 #include <deque>
 #include <shared_mutex>
@@ -14,27 +14,27 @@
 
 namespace kiln::gpu {
 
-/// What a kernel is given: an address, or a number in the type of its parameter.
+/// An argument of a kernel: an address, or a number in the type of its parameter.
 struct Argument {
   std::uint64_t bits;
   Argument(const Array& array) : bits(reinterpret_cast<std::uintptr_t>(array.data)) {}
   Argument(const std::byte* address) : bits(reinterpret_cast<std::uintptr_t>(address)) {}
-  Argument(std::int64_t number) : bits(static_cast<std::uint64_t>(number)) {}  // of any integer parameter
+  Argument(std::int64_t number) : bits(static_cast<std::uint64_t>(number)) {}  // for any integer parameter
   Argument(int number) : Argument(static_cast<std::int64_t>(number)) {}
-  /// A number as what elements of `dtype` are computed in.
+  /// A number in the type in which elements of `dtype` are computed.
   Argument(const Scalar& number, DType dtype);
 };
 
-/// Blocks of `threads` threads for `work` items.
+/// The number of blocks of `threads` threads that cover `work` items.
 inline std::int64_t blocks_for(std::int64_t work, std::int64_t threads) { return (work + threads - 1) / threads; }
 
-/// Plain structs that say all that a kernel is made from, and make it: `Kernel kernel() const`.
+/// A plain struct that holds all that a kernel is built from, and builds it: `Kernel kernel() const`.
 template <class T>
 concept KernelSource = Plain<T> && requires(const T& source) {
   { source.kernel() } -> std::same_as<Kernel>;
 };
 
-/// The same with a kernel that is CUDA C++: `CudaText text() const`.
+/// A plain struct whose kernel is written in CUDA C++: `CudaText text() const`.
 template <class T>
 concept TextSource = Plain<T> && requires(const T& source) {
   { source.text() } -> std::same_as<CudaText>;
@@ -51,7 +51,7 @@ class Gpu final : public LeafBackend {
   TensorData download(const Value& value) override;
   Ref<PendingRead> start_read(Inputs values) override;
   void flush() override;
-  /// Throws what kernels found in the data of this thread's operations, where nobody was told.
+  /// Throws the data errors that kernels found in this thread's operations and that have not been reported.
   void sync() override;
   MemoryStatistics memory() const override { return pool_->blocks().statistics(); }
   void set_memory_limit(std::int64_t bytes) override { pool_->blocks().set_limit(static_cast<std::size_t>(bytes)); }
@@ -59,24 +59,25 @@ class Gpu final : public LeafBackend {
   void release_memory() override;
   FusionTraits fusion_traits() const override;
 
-  // ---- for families, and for kernels of a user's own (custom.hpp) ----
+  // ---- for families, and for custom kernels (custom.hpp) ----
   Driver& driver() const { return pool_->driver(); }
   bool takes_cuda() const { return driver().capabilities().takes_cuda; }
-  /// Gives a result memory in row-major order, unless it has some in that order already.
+  /// Allocates memory for a result in row-major order, unless it has some in that order already.
   Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
-  /// The same in the order of `strides`, which must cover the result without gaps or overlap.
+  /// Allocates in the order of `strides`, which must cover the result without gaps or overlap.
   Array allocate(Value& result, const Dims& strides, MemoryUse use = MemoryUse::Result);
-  /// The memory of operand i, if it is read for the last time and lies there alone in that order. For kernels of which
-  /// each thread reads an element before it writes the one in its place, and no other thread reads that.
+  /// Gives the result the memory of operand i, if this is its last read, no other value shares it, and it has that
+  /// order. Only for kernels in which each thread reads an element before it writes the result in its place, and no
+  /// other thread reads it.
   bool take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i);
-  /// A tensor for the family's own use, in row-major order.
+  /// A temporary tensor for a family, in row-major order.
   Value scratch(const Desc& desc);
-  /// An operand in row-major order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
+  /// Returns an operand in row-major order: in place if possible, otherwise a copy, which `held` keeps alive.
   Array read_contiguous(const Value& value, Value& held);
-  /// The same, and in memory from which 16 bytes can be loaded at once.
+  /// Like read_contiguous(), in memory that is aligned for loads of 16 bytes.
   Array read_aligned(const Value& value, Value& held);
 
-  /// Runs a kernel, which is built and compiled when it is first asked for. Text is for devices that take it.
+  /// Runs a kernel, which is built and compiled on its first launch. CUDA C++ needs a device with takes_cuda().
   template <class T>
   requires KernelSource<T> || TextSource<T>
   void launch(const T& source, std::int64_t blocks, std::initializer_list<Argument> arguments) {
@@ -97,8 +98,8 @@ class Gpu final : public LeafBackend {
   Ref<Code> find(const T& source) {
     return made<Ref<Code>>(source, [&] { return std::make_shared<const Ref<Code>>(compile(source.text())); });
   }
-  /// What was made of `key`, a plain struct of a type that stands for this use alone: a std::shared_ptr<const T> that
-  /// make() gave when it was first asked for. Where two threads are first, one result is kept.
+  /// Returns the cached std::shared_ptr<const T> that make() returned for `key`, a plain struct whose type is used for
+  /// nothing else; calls make() on first use. If two threads are first, one result is kept.
   template <class T, Plain Key, class Make>
   const T& made(const Key& key, Make&& make) {
     const Signature signature(key);
@@ -106,12 +107,12 @@ class Gpu final : public LeafBackend {
     return *static_cast<const T*>(keep_made(signature, make()));
   }
 
-  /// Where ranks meet, beside what else the device is asked for. run() waits for what an op's operands wait for, but for views,
-  /// and for those of ops that go side by side, each of which waits for its own.
+  /// The collectives of ranks that run beside the device's other work. run() waits for those that an op's operands
+  /// depend on, except for views and for op::Horizontal, each part of which waits for its own.
   Meetings& meetings() { return meetings_; }
 
-  /// A cell, 0 to begin with, in which a kernel leaves a number where its data are wrong. Once the kernel is launched,
-  /// the results of the call depend on what is found there; `tell` makes the error.
+  /// Returns a cell, initially 0, in which a kernel stores a number if its data are wrong. check() is called once the
+  /// kernel is launched: the results of the call then depend on the cell, and `tell` turns its number into the error.
   Value check_cell();
   void check(const Value& cell, Call call, std::function<std::exception_ptr(std::int64_t)> tell);
 
@@ -135,9 +136,9 @@ class Gpu final : public LeafBackend {
     std::shared_ptr<const void> value;
   };
   std::unordered_map<Signature, Made, Hash> made_;
-  std::vector<Ref<DataCheck>> checks_;  // of which nobody has asked the device yet
-  Mutex settling_;                      // of what follows, in which others have their turn once they are settled
-  std::deque<Ref<DataCheck>> asked_;    // whose answers are not known yet, in the order in which they come
+  std::vector<Ref<DataCheck>> checks_;  // not sent to the host yet
+  Mutex settling_;                      // guards the following; other threads wait while checks are settled
+  std::deque<Ref<DataCheck>> asked_;    // sent, with results not known yet, in the order in which they arrive
   Untold untold_;
   Meetings meetings_;
 };

@@ -1,4 +1,4 @@
-// An operand as a library of the device's takes it.
+// LentTensor: an operand as a library of the device receives it.
 #pragma once
 #include <cstddef>
 

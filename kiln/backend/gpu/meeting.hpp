@@ -1,4 +1,4 @@
-// What ranks do together as a library of the device's takes it: the collectives of kiln/ops/collective on memory of the device.
+// Meeting: a collective of ranks as a library of the device receives it (kiln/ops/collective), on memory of the device.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace kiln::gpu {
 
 struct Meeting {
   enum class Kind : std::uint8_t {
-    Sum,       // of each element over all ranks; integers wrap around
-    Mean,      // likewise, of float32 and float64
-    SumParts,  // this rank's part of Sum, where x has a part for each
-    Gather,    // x of all ranks, one after the other
+    Sum,       // elementwise over all ranks; integers wrap around
+    Mean,      // elementwise over all ranks, float32 and float64 only
+    SumParts,  // this rank's part of Sum, where x has one part per rank
+    Gather,    // x of all ranks, concatenated
     Send,      // x of rank `root`
   };
   Kind kind;
@@ -20,10 +20,10 @@ struct Meeting {
   DType dtype;  // of elements that are combined: float32, float64, or integers of 8, 32 or 64 bits
   const std::byte* x = nullptr;
   std::byte* result = nullptr;  // does not overlap with x
-  std::int64_t count = 0;       // elements of x; of SumParts, of the result
+  std::int64_t count = 0;       // of x; for SumParts, of the result
 };
 
-/// Are elements of that type combined?
+/// Can elements of this type be combined?
 constexpr bool meets_in(DType dtype) {
   return dtype != DType::F16 && dtype != DType::BF16 && dtype != DType::I16 && dtype != DType::U16 &&
          dtype != DType::Bool;

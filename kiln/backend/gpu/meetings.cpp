@@ -5,7 +5,7 @@
 namespace kiln::gpu {
 namespace {
 
-// Meetings that hold memory. When there are more, the first has mostly ended.
+// The most collectives that keep their memory alive. When there are more, the first has usually ended.
 constexpr std::size_t kMostUnderWay = 8;
 
 std::uint64_t last_of(Inputs values) {
@@ -24,7 +24,8 @@ void Meetings::begin(Communicator& among, const Meeting& meeting, const Value& x
   std::uint64_t too_many = 0;
   {
     const std::lock_guard lock(mutex_);
-    const auto place = std::ranges::upper_bound(under_way_, number, {}, &UnderWay::number);  // threads may overtake
+    // other threads may have inserted later ones
+    const auto place = std::ranges::upper_bound(under_way_, number, {}, &UnderWay::number);
     under_way_.insert(place, {number, x.node()->storage, result.node()->storage});
     if (under_way_.size() > kMostUnderWay) too_many = under_way_.front().number;
   }
@@ -43,7 +44,7 @@ std::uint64_t Meetings::awaited_by(Inputs values) const {
 }
 
 void Meetings::await(std::uint64_t number) {
-  std::deque<UnderWay> ended;  // goes when nothing is locked
+  std::deque<UnderWay> ended;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   if (under_way_.empty() || under_way_.front().number > number) return;
   driver_.await(number);

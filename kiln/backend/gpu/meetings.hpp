@@ -1,4 +1,4 @@
-// Meetings of ranks that go on beside what a GPU does in order, with the memory that they need meanwhile.
+// Meetings: collectives of ranks that run beside a GPU's ordered work, with the memory that they need meanwhile.
 #pragma once
 #include <deque>
 #include <mutex>
@@ -7,20 +7,22 @@
 
 namespace kiln::gpu {
 
-/// Those of one device. Their memory is given back once the device waits for them, as whoever gets it writes there after that:
-/// in the order of the program, so that all steps of a training find the same addresses. Any number of threads may ask.
+/// The collectives of one device. Their memory is released once the device waits for them, since its next owner writes
+/// to it after that: this happens in program order, so that all steps of a training run get the same addresses.
+/// Thread-safe.
 class Meetings {
  public:
-  /// The driver lives longer.
+  /// The driver must outlive this.
   explicit Meetings(Driver& driver) : driver_(driver) {}
-  /// Has ranks meet, from where x is there to where await() is asked for the result: the memory of both is held until then.
-  /// Too many at once wait for the first.
+  /// Starts a collective from x to `result`, and keeps the memory of both alive until the device waits for it. When too
+  /// many are running, the device waits for the first.
   void begin(Communicator& among, const Meeting& meeting, const Value& x, const Value& result);
-  /// What the device is asked for from here on comes after the meetings that fill these.
+  /// Work submitted from here on runs after the collectives that fill these values.
   void await(Inputs values);
-  /// The last meeting that fills memory of these and has not been waited for; 0 where there is none.
+  /// The last collective that fills memory of these values and that the device does not wait for yet; 0 if there is
+  /// none.
   std::uint64_t awaited_by(Inputs values) const;
-  /// After all of them; false where there was none.
+  /// Work submitted from here on runs after all collectives; false where there was none.
   bool await_all();
 
  private:
@@ -32,7 +34,7 @@ class Meetings {
 
   Driver& driver_;
   mutable std::mutex mutex_;
-  std::deque<UnderWay> under_way_;  // that nothing waits for yet, in their order
+  std::deque<UnderWay> under_way_;  // that the device does not wait for yet, in their order
 };
 
 }  // namespace kiln::gpu

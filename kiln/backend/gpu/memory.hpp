@@ -17,9 +17,9 @@ namespace kiln::gpu {
 using strided::Array;
 using strided::read;
 
-/// The device's pool, and the driver that its blocks come from; lives as long as anybody has a block of it. What is given
-/// back may be handed out at once: the device does things in the order in which it is asked, so whoever gets a block writes
-/// there after those who still read it.
+/// The device's memory pool, and the driver that its blocks come from; lives as long as any of its blocks. A released
+/// block may be handed out at once: the device works in order, so its new owner writes to it after the old one has read
+/// it.
 class Pool : public RefCounted {
  public:
   explicit Pool(Ref<Driver> driver);
@@ -31,20 +31,21 @@ class Pool : public RefCounted {
   MemoryPool blocks_;
 };
 
-/// Whether the data that an operation was given are wrong: its kernel leaves a number other than 0 in a cell of the
-/// device's memory where they are (Gpu::launch_checked). What is made of its results knows it as well.
+/// DataCheck: whether the data given to an operation are valid. Where they are not, its kernel stores a number other
+/// than 0 in a cell of the device's memory (Gpu::check_cell). Values computed from its results depend on the check as
+/// well.
 class DataCheck : public RefCounted {
  public:
-  /// `tell` makes an error of what is in the cell, unless one of the checks `before` fails: then the data were wrong for
-  /// that reason. It is told to who asks for the operation now.
+  /// `tell` makes the error from the number in the cell, unless one of the checks `before` fails: then that is the
+  /// cause. The error is reported to the Asker that is current now.
   DataCheck(Value cell, std::function<std::exception_ptr(std::int64_t)> tell, std::vector<Ref<DataCheck>> before);
-  /// Has the cell sent to the host; not before the kernel was launched.
+  /// Starts the transfer of the cell to the host; the kernel must have been launched.
   void start();
-  /// Is it known by now?
+  /// Is the result known?
   bool ready();
-  /// Is it known that the data were right? Nobody needs to depend on that any more.
+  /// Is it known that the data were valid? Then no value needs to depend on the check any more.
   bool passed() { return passed_ || (ready() && !failure()); }
-  /// Waits. Null where the data were right.
+  /// Waits for the result; null where the data were valid.
   Ref<Failure> failure();
   const Ref<Asker>& asker() const { return asker_; }
 
@@ -53,17 +54,17 @@ class DataCheck : public RefCounted {
 
   const Ref<Asker> asker_ = Asker::current();
   std::mutex mutex_;
-  std::function<std::exception_ptr(std::int64_t)> tell_;  // with all that it holds, until it is known
-  std::vector<Ref<DataCheck>> before_;                    // likewise
-  Value cell_;                                            // until it is sent
-  Ref<Transfer> transfer_;                                // until it has arrived
+  std::function<std::exception_ptr(std::int64_t)> tell_;  // released, with its captures, once the result is known
+  std::vector<Ref<DataCheck>> before_;                    // released once the result is known
+  Value cell_;                                            // until the transfer starts
+  Ref<Transfer> transfer_;                                // until the bytes have arrived
   std::atomic<bool> passed_{false};
   Ref<Failure> failure_;
 };
 
 class Memory final : public strided::Block {
  public:
-  /// Throws MemoryError where there is none left.
+  /// Throws MemoryError if the pool has no memory left.
   Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose);
   ~Memory() override;
   static void* operator new(std::size_t size) { return take_spare(size); }
@@ -72,14 +73,14 @@ class Memory final : public strided::Block {
 
   bool ready() const override;
   Failure* failure() override;
-  /// The contents are right if these find nothing wrong. Said before others see the memory.
+  /// The contents are valid if these checks pass. Called before others see the memory.
   void depend_on(std::vector<Ref<DataCheck>> checks) { checks_ = std::move(checks); }
   const std::vector<Ref<DataCheck>>& checks() const { return checks_; }
-  /// What the checks that fail say; waits for all.
+  /// Waits for all checks; returns the failures joined, or null.
   Ref<Failure> wait_for_checks();
 
-  /// The meeting of ranks that fills it (Driver::meet), after which all that touches it comes. Said before others see the
-  /// memory; 0: none.
+  /// The collective that fills this memory (Driver::meet): all work that touches the memory runs after it; 0: none. Set
+  /// before others see the memory.
   void filled_by(std::uint64_t meeting) { meeting_ = meeting; }
   std::uint64_t meeting() const { return meeting_; }
 
@@ -88,10 +89,10 @@ class Memory final : public strided::Block {
   std::vector<Ref<DataCheck>> checks_;
   std::uint64_t meeting_ = 0;
   std::mutex mutex_;
-  Ref<Failure> failure_;  // kept for who holds the pointer that failure() gave
+  Ref<Failure> failure_;  // kept alive for the caller of failure()
 };
 
-/// Can so many bytes be loaded at once from there on? A GPU takes at most 16.
+/// Can `bytes` bytes be loaded at once from here? A GPU loads at most 16.
 inline bool is_aligned(const std::byte* data, std::size_t bytes = 16) {
   return reinterpret_cast<std::uintptr_t>(data) % std::min<std::size_t>(bytes, 16) == 0;
 }

@@ -1,4 +1,4 @@
-// Product: products of matrices as a library of the device's takes them.
+// Product: products of matrices as a library of the device receives them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace kiln::gpu {
 
-/// c[i] = f(alpha a[i] b[i] + beta c[i] + bias) for `batch` matrices a [m, k], b [k, n] and c [m, n] of `dtype`, halves summed
-/// in float32.
+/// Describes c[i] = f(alpha a[i] b[i] + beta c[i] + bias) for `batch` matrices a [m, k], b [k, n] and c [m, n] of
+/// `dtype`; halves are summed in float32.
 struct Product {
   struct Matrix {
     const std::byte* data = nullptr;
     std::int64_t stride = 0;        // elements from row to row, or from column to column where transposed
-    std::int64_t batch_stride = 0;  // elements from matrix to matrix; 0: one for all
-    bool transposed = false;        // columns lie one behind the other, rather than rows
+    std::int64_t batch_stride = 0;  // elements from matrix to matrix; 0: one matrix for all
+    bool transposed = false;        // column-major rather than row-major
   };
   enum class Function : std::uint8_t { None, Relu, GeluTanh };
 
@@ -23,9 +23,9 @@ struct Product {
   Matrix a{}, b{};
   std::byte* c = nullptr;
   std::int64_t c_stride = 0, c_batch_stride = 0;
-  DType c_dtype = DType::F32;  // that of a and b; or float32 where they are halves
+  DType c_dtype = DType::F32;  // that of a and b; or float32 for halves
   double alpha = 1, beta = 0;
-  const std::byte* bias = nullptr;  // [n], of c's type, for every row; or none
+  const std::byte* bias = nullptr;  // [n], of c's type, added to every row; or null
   Function function = Function::None;
 };
 

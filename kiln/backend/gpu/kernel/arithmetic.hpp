@@ -1,4 +1,4 @@
-// What a kernel's arithmetic means, for plain numbers: constants are folded by it, and the interpreter runs on it.
+// The meaning of a kernel's arithmetic, for plain numbers: used by constant folding and by the interpreter.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ std::uint64_t bits_of_value(T value) {
   return bits;
 }
 
-/// Calls f with the C++ type of a value's type.
+/// Calls f with a value of the C++ type that corresponds to `type`.
 template <class F>
 auto visit_type(DType type, F f) {
   switch (type) {
@@ -40,7 +40,7 @@ auto visit_type(DType type, F f) {
   fail<ArgumentError>("kernel: nothing is computed in ", type);
 }
 
-/// Integers wrap around; what C++ leaves open (a quotient by 0, a shift too far) is 0.
+/// Integers wrap around; results that C++ leaves undefined (a quotient by 0, a shift too far) are 0.
 template <class T>
 T arithmetic(Arithmetic op, T x, T y) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -99,7 +99,7 @@ bool comparison(Arithmetic op, T x, T y) {
 template <class From, class To>
 To cast(From x) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
-    // What C++ leaves open ends at the nearest limit, as on GPUs.
+    // Conversions that C++ leaves undefined give the nearest limit, as on GPUs.
     if (std::isnan(x)) return To{0};
     if (x >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
     if (x <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();

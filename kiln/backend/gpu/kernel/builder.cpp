@@ -97,7 +97,7 @@ Local Builder::local(DType type, std::int64_t count) {
   return Local(this, static_cast<std::uint16_t>(kernel_.locals.size() - 1), type);
 }
 Local Builder::variable(const Expr& first) {
-  kernel_.locals.push_back({first.type(), 1});  // which may be a truth
+  kernel_.locals.push_back({first.type(), 1});  // may be a Bool
   const Local made(this, static_cast<std::uint16_t>(kernel_.locals.size() - 1), first.type());
   made.set(first);
   return made;
@@ -149,7 +149,7 @@ void Builder::unrolled(int count, LoopBody body) {
 void Builder::loop_while(FunctionRef<Expr()> head, Body body) {
   Statement statement{.kind = Statement::Kind::While};
   Expr condition;
-  // What the head computes is known in the body too.
+  // Values that the head computes can be reused in the body.
   statement.head = scoped([&] {
     condition = head();
     statement.body = scoped(body);
@@ -194,7 +194,7 @@ std::vector<Expr> Builder::multiply_fragments(DType dtype, std::span<const Expr>
 }
 Expr Builder::shuffle_xor(const Expr& x, int mask) { return shuffle(x, lane() ^ mask); }
 
-// ---- what is made ----
+// ---- new values ----
 
 Expr Builder::let(Instruction instruction) { return let_all(std::move(instruction), 1)[0]; }
 
@@ -249,7 +249,7 @@ Expr fold_block(Builder& k, const Expr& x, Combine combine) {
   const Expr of_warp = fold_warp(k, x, combine);
   if (warps == 1) return of_warp;
   const Shared parts = k.shared(x.type(), warps);
-  k.barrier();  // who folds twice still reads the parts of the first time
+  k.barrier();  // threads that fold a second time may still read the parts of the first
   k.when(k.lane() == 0, [&] { parts.store(k.warp(), of_warp); });
   k.barrier();
   Expr all = parts[k.literal(DType::I32, 0)];

@@ -1,6 +1,6 @@
-// Builder: a kernel is written as a C++ function over traced values. C++ runs once and leaves a Kernel behind; what C++
-// decides while it runs (types, widths, loops by `for`) is decided for good, and what the kernel decides is asked for by
-// calls that take lambdas.
+// Builder: a kernel is written as a C++ function over traced values. The C++ code runs once and leaves a Kernel behind;
+// what C++ decides while it runs (types, widths, loops by `for`) is fixed in the kernel, and control flow of the kernel
+// itself is written by calls that take lambdas.
 //
 //   Kernel scale(DType type) {
 //     Builder k("scale", 256);
@@ -22,7 +22,8 @@ namespace kiln::gpu {
 
 class Builder;
 
-/// A value of the kernel that is being built. Operators take two of one type; a plain number beside one has its type.
+/// A value of the kernel that is being built. Binary operators take two of one type; a plain number is converted to
+/// that type.
 class Expr {
  public:
   Expr() = default;
@@ -31,9 +32,9 @@ class Expr {
   Id id() const { return id_; }
   Builder& builder() const { return *builder_; }
   explicit operator bool() const { return builder_ != nullptr; }
-  /// As C++ casts numbers; a truth becomes 0 or 1.
+  /// Converts as C++ casts numbers; a Bool becomes 0 or 1.
   Expr as(DType type) const;
-  /// The same bits as a value of another type.
+  /// Reinterprets the bits as a value of another type of the same size.
   Expr bits_as(DType type) const;
 
  private:
@@ -79,14 +80,15 @@ inline Expr operator>=(const Expr& x, const Expr& y) { return y <= x; }
 template <PlainNumber T> Expr operator>(const Expr& x, T y) { return like(x, y) < x; }
 template <PlainNumber T> Expr operator>=(const Expr& x, T y) { return like(x, y) <= x; }
 inline Expr operator-(const Expr& x) { return compute(Arithmetic::Negate, x); }
-/// Of a truth, or of the bits.
+/// Logical not of a Bool, or bitwise not.
 inline Expr operator!(const Expr& x) { return compute(Arithmetic::Not, x); }
 inline Expr min(const Expr& x, const Expr& y) { return compute(Arithmetic::Minimum, x, y); }
 inline Expr max(const Expr& x, const Expr& y) { return compute(Arithmetic::Maximum, x, y); }
 Expr select(const Expr& condition, const Expr& yes, const Expr& no);
 
-/// Memory of the device that the kernel is given. Elements come and go as what they are computed in (halves as float32,
-/// short integers and booleans as int32), and are rounded or cut as they are stored.
+/// A buffer of device memory that is a parameter of the kernel. Elements are loaded and stored as the type in which
+/// they are computed (halves as float32, short integers and booleans as int32), and are rounded or truncated on a
+/// store.
 class Buffer {
  public:
   Buffer() = default;
@@ -98,9 +100,9 @@ class Buffer {
   std::vector<Expr> load(const Expr& i, int width) const;
   void store(const Expr& i, const Expr& value) const;
   void store(const Expr& i, std::span<const Expr> values) const;
-  /// What the element was before. Of elements of 4 or 8 bytes.
+  /// Atomically updates an element of 4 or 8 bytes; returns its old value.
   Expr update(Update update, const Expr& i, const Expr& value) const;
-  /// Puts `value` there if there is what is `expected`; gives what there was.
+  /// Stores `value` if the element equals `expected`; returns its old value.
   Expr compare_and_swap(const Expr& i, const Expr& expected, const Expr& value) const;
 
  private:
@@ -109,7 +111,7 @@ class Buffer {
   DType dtype_{};
 };
 
-/// Buffers of one kind, of which a block chooses one: `which` is the same for all of its threads.
+/// Buffers of one kind, one of which a block selects: `which` is the same for all threads of the block.
 class Table {
  public:
   Table(Builder* builder, std::uint16_t place, DType dtype) : builder_(builder), place_(place), dtype_(dtype) {}
@@ -121,7 +123,7 @@ class Table {
   DType dtype_;
 };
 
-/// Numbers, int64, likewise; each thread may choose another.
+/// A table of int64 numbers; each thread may select a different one.
 class Numbers {
  public:
   Numbers(Builder* builder, std::uint16_t place) : builder_(builder), place_(place) {}
@@ -132,8 +134,8 @@ class Numbers {
   std::uint16_t place_;
 };
 
-/// An array of the block's. Its contents are undefined until they are stored; between a store and a use by another
-/// thread stands a barrier.
+/// An array in a block's shared memory. Its contents are undefined until they are stored; a barrier must separate a
+/// store from a use by another thread.
 class Shared {
  public:
   Shared(Builder* builder, std::uint16_t place, DType dtype) : builder_(builder), place_(place), dtype_(dtype) {}
@@ -142,10 +144,10 @@ class Shared {
   /// Elements i to i + width, with i a multiple of width, a power of two, of 16 bytes at most.
   std::vector<Expr> load(const Expr& i, int width) const;
   void store(const Expr& i, const Expr& value) const;
-  /// Elements i to i + count, with i a multiple of their number, which is a power of two, of 16 bytes at most.
+  /// Elements i to i + count, with i a multiple of count, which is a power of two; 16 bytes at most.
   void store(const Expr& i, std::span<const Expr> values) const;
   Expr update(Update update, const Expr& i, const Expr& value) const;
-  /// The bits of elements i, which is even, and i + 1, of 16 bits each, as a uint32.
+  /// The bits of elements i and i + 1, of 16 bits each, as a uint32; i is even.
   Expr pair(const Expr& i) const;
 
  private:
@@ -154,13 +156,13 @@ class Shared {
   DType dtype_;
 };
 
-/// A variable of a thread, or an array of them, which stays in registers where every index is known (literals, and
+/// A variable of a thread, or an array, which stays in registers if every index is known at build time (literals, and
 /// counters of unrolled loops).
 class Local {
  public:
   Local(Builder* builder, std::uint16_t place, DType type) : builder_(builder), place_(place), type_(type) {}
   DType type() const { return type_; }
-  /// What it holds now.
+  /// Its current value.
   Expr get() const;
   operator Expr() const { return get(); }
   void set(const Expr& value) const;
@@ -185,12 +187,12 @@ class Builder {
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  // ---- parameters, in the order in which a launch gives them ----
+  // ---- parameters, in the order in which a launch passes them ----
   Buffer input(DType dtype);
   Buffer output(DType dtype);
   Buffer both(DType dtype);  // read and written
   Expr number(DType type);
-  /// So many at once.
+  /// `count` parameters that the kernel indexes at run time.
   Table inputs(DType dtype, int count);
   Table outputs(DType dtype, int count);
   Numbers numbers(int count);
@@ -199,10 +201,10 @@ class Builder {
   Expr thread();
   Expr block();
   Expr blocks();
-  /// The thread's number in the grid.
+  /// The thread's index in the grid.
   Expr place(DType type) { return block().as(type) * threads() + thread().as(type); }
   int threads() const { return kernel_.threads; }
-  /// The thread's place among those that run in step, and the number of those before in the block.
+  /// The thread's lane in its warp, and the index of the warp in the block.
   Expr lane() { return thread() % kLanes; }
   Expr warp() { return thread() / kLanes; }
 
@@ -211,21 +213,21 @@ class Builder {
   Expr literal(DType type, std::int64_t number);
   Expr literal(DType type, int number) { return literal(type, static_cast<std::int64_t>(number)); }
   Expr truth(bool value);
-  /// An expression of kiln/ops/expression with numbers of `dtype` (of what that is computed in); `operands` are its
-  /// variables in order, words as uint32. Not narrowed: what is stored is.
+  /// An expression of kiln/ops/expression with numbers of `dtype` (in the type in which that is computed); `operands`
+  /// are its variables in order, words as uint32. The result is not rounded to `dtype`; a store does that.
   Expr tree(const expr::Tree& tree, DType dtype, std::span<const Expr> operands);
-  /// A function of the library by name, and one of several results.
+  /// A function of the expression library by name, with one result; call_all() for several.
   Expr call(std::string_view function, DType dtype, std::initializer_list<Expr> operands);
   std::vector<Expr> call_all(std::string_view function, DType dtype, std::initializer_list<Expr> operands);
-  /// An element of one type as one of another, by the rules of kiln/core/convert.hpp.
+  /// Converts an element of one type to another by the rules of kiln/core/convert.hpp.
   Expr convert(const Expr& x, DType from, DType to);
-  /// Rounded to what an element of `dtype` can hold.
+  /// Rounds to what an element of `dtype` can hold.
   Expr narrow(const Expr& x, DType dtype);
 
   // ---- memory ----
   Shared shared(DType dtype, std::int64_t count);
   Local local(DType type, std::int64_t count = 1);
-  /// A variable that holds `first` from here on.
+  /// A variable that is initialized with `first`.
   Local variable(const Expr& first);
 
   // ---- flow ----
@@ -233,17 +235,17 @@ class Builder {
   void when(const Expr& condition, Body then, Body otherwise);
   /// for (i = begin; i < end; i += step), in the type of `begin`; step > 0.
   void loop(const Expr& begin, const Expr& end, const Expr& step, LoopBody body);
-  /// for (i = 0; i < count; ++i), int32, written out: a Local may be indexed by i.
+  /// for (i = 0; i < count; ++i), int32, unrolled: i may index a Local.
   void unrolled(int count, LoopBody body);
-  /// Evaluates `head` before each round, and goes on while it holds.
+  /// Evaluates `head` before each iteration, and stops when it is false.
   void loop_while(FunctionRef<Expr()> head, Body body);
-  /// All threads of the block, or none: not under a condition that only some meet.
+  /// All threads of the block must get here, or none: not under a condition that differs between them.
   void barrier();
   void fence();
-  /// A barrier of several blocks in two halves: each arrives at the same cell, an int32 that is 0 to begin with, and goes
-  /// on once `count` have arrived, counted from the beginning. What all of them stored to buffers before they arrived is
-  /// seen after that; what a block does between the two halves costs no time while it waits. Such a kernel is launched
-  /// with at most Capabilities::together blocks.
+  /// A barrier across several blocks in two halves: each block arrives at the same cell, an int32 that is initially 0,
+  /// and continues once `count` blocks have arrived in total. After that, all that they stored to buffers before they
+  /// arrived is visible; work that a block does between the two halves overlaps with the wait. Such a kernel is
+  /// launched with at most Capabilities::together blocks.
   void arrive(const Buffer& cells, const Expr& which);
   void await(const Buffer& cells, const Expr& which, const Expr& count);
   void meet(const Buffer& cells, const Expr& which, const Expr& count) {
@@ -252,19 +254,20 @@ class Builder {
   }
   void least_blocks(int count) { kernel_.least_blocks = count; }
 
-  // ---- among the threads that run in step, all of which must get here ----
+  // ---- among the threads of a warp, all of which must get here ----
   Expr shuffle(const Expr& x, const Expr& lane);
   Expr shuffle_xor(const Expr& x, int mask);
-  /// d [16, 8] = a [16, 16] b [16, 8] + c, of halves `dtype` and sums in float32, by tensor cores, where the device has
-  /// them (Capabilities::fragments). A warp holds the matrices together; lane l, with g = l / 4 and t = 2 (l % 4), has
-  ///   a   the pairs at [g, t], [g + 8, t], [g, t + 8], [g + 8, t + 8], which lie side by side in a row
-  ///   b   the pairs at [t, g] and [t + 8, g], which lie one below the other
-  ///   c   [g, t], [g, t + 1], [g + 8, t], [g + 8, t + 1], and d likewise
+  /// d [16, 8] = a [16, 16] b [16, 8] + c, of halves `dtype` and with sums in float32, by tensor cores, where the
+  /// device has them (Capabilities::fragments). The matrices are distributed over a warp; lane l, with g = l / 4 and t
+  /// = 2 (l % 4), holds
+  ///   a   the pairs at [g, t], [g + 8, t], [g, t + 8], [g + 8, t + 8], which are adjacent in a row
+  ///   b   the pairs at [t, g] and [t + 8, g], which are adjacent in a column
+  ///   c   [g, t], [g, t + 1], [g + 8, t], [g + 8, t + 1], and d in the same way
   /// (NVIDIA, "Parallel Thread Execution ISA", mma.m16n8k16).
   std::vector<Expr> multiply_fragments(DType dtype, std::span<const Expr> a, std::span<const Expr> b,
                                        std::span<const Expr> c);
 
-  /// The kernel; the builder is done. What nobody reads is gone.
+  /// Returns the kernel, without values that nothing reads. The builder cannot be used afterwards.
   Kernel finish();
 
  private:
@@ -291,9 +294,9 @@ class Builder {
 };
 
 using Combine = FunctionRef<Expr(const Expr&, const Expr&)>;
-/// The x of all lanes of a warp, combined in pairs, which may come in any order; every lane gets it.
+/// Combines x of all lanes of a warp in pairs, in any order; every lane gets the result.
 Expr fold_warp(Builder& k, const Expr& x, Combine combine);
-/// The same over all threads of the block.
+/// Combines x of all threads of the block; every thread gets the result.
 Expr fold_block(Builder& k, const Expr& x, Combine combine);
 
 }  // namespace kiln::gpu

@@ -91,7 +91,7 @@ Folded fold(const Instruction& instruction, const std::vector<DType>& types, con
   return {};
 }
 
-// ---- what nobody reads ---------------------------------------------------------------------------------------------
+// ---- dead code -----------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -112,7 +112,8 @@ bool any_read(const Statement& let, const Readers& read) {
   return false;
 }
 
-/// Notes, from the end, what is read by what stays, and takes out what does not.
+/// From the end to the beginning: notes which values the remaining statements read, and removes those that are not
+/// read.
 bool sweep(Statements& statements, Readers& read) {
   bool changed = false;
   for (std::size_t at = statements.size(); at-- > 0;) {

@@ -1,9 +1,9 @@
-// Kernels on the host: what a kernel means, without a GPU. All threads of a block take each step together, under a mask of
-// those that are there; so a step is looked up once for a block and not for a thread.
+// Runs kernels on the host: it defines what a kernel means, without a GPU. All threads of a block execute each step
+// together, under a mask of the active ones; so a step is decoded once per block rather than once per thread.
 //
-// What a GPU would leave undefined is an error that names the kernel, the block and the thread: an access outside of what
-// may be touched, two threads that meet at an element of shared memory between two barriers (one of them writing), an
-// element that is read before it is written, a barrier or a shuffle that not all threads get to.
+// What a GPU leaves undefined is an error that names the kernel, the block and the thread: an access outside of the
+// allowed memory, a race of two threads at an element of shared memory between two barriers, a read of an uninitialized
+// element, a barrier or a shuffle that not all threads reach.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,19 +17,20 @@ namespace interpreted {
 struct Program;
 }
 
-/// Bytes of the host's memory that a kernel may touch through one of its arguments; by itself, all of it.
+/// The host's memory that a kernel may touch through one of its arguments; by default, all of it.
 struct Extent {
   std::uint64_t begin = 0, end = ~std::uint64_t{0};
 };
 
-/// A kernel made ready to run. Runs do not disturb each other.
+/// A kernel that is prepared to run. Several threads may run it at once.
 class Interpreter {
  public:
-  /// Throws ArgumentError where the kernel contradicts itself.
+  /// Throws ArgumentError if the kernel contradicts itself.
   explicit Interpreter(const Kernel& kernel);
 
-  /// Arguments as Driver::launch takes them, where addresses are the host's; `extents` of each, or none: then nothing is
-  /// known of buffers' sizes, and indices are not checked. Throws DeviceError where the kernel goes wrong.
+  /// Takes arguments like Driver::launch, with addresses of the host; `extents` has one entry per argument, or is
+  /// empty: then the sizes of buffers are unknown, and indices are not checked. Throws DeviceError for an error of the
+  /// kernel.
   void run(std::int64_t blocks, std::span<const std::uint64_t> arguments, std::span<const Extent> extents = {}) const;
 
  private:

@@ -1,5 +1,5 @@
-// Kernel: what a GPU runs, as data. A Builder (builder.hpp) makes one; print.hpp writes it in a device's language, and
-// interpret.hpp runs it on the host, so that its meaning can be tested without a GPU.
+// Kernel: a program for a GPU, as data. A Builder (builder.hpp) makes one; print.hpp writes it in a device's language,
+// and interpret.hpp runs it on the host, so that its meaning can be tested without a GPU.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace kiln::gpu {
 
-/// A value of a kernel, by number. Its type is one that elements are computed in (expr::computed_in): float64, float32,
-/// integers of 64 and 32 bits; or Bool, a truth.
+/// A value of a kernel, by number. Its type is one in which elements are computed (expr::computed_in): float64,
+/// float32, integers of 64 and 32 bits; or Bool.
 using Id = std::uint32_t;
 
 enum class Arithmetic : std::uint8_t {
   Negate,
-  Not,  // of a truth, or of the bits
+  Not,  // of a Bool, or of the bits
   Add,
   Subtract,
   Multiply,
-  Divide,     // of integers: truncated; by 0 the kernel is wrong
-  Remainder,  // of integers, with the sign of the dividend
-  Minimum,    // of integers; of floats a NaN may get lost
+  Divide,     // integers: truncated; division by 0 is an error of the kernel
+  Remainder,  // integers only, with the sign of the dividend
+  Minimum,    // of integers, or of floats, where a NaN may get lost
   Maximum,
-  And,  // of the bits, or of truths
+  And,  // of the bits, or of Bools
   Or,
   Xor,
   ShiftLeft,
@@ -37,7 +37,7 @@ enum class Arithmetic : std::uint8_t {
 };
 constexpr bool compares(Arithmetic op) { return op >= Arithmetic::Less; }
 
-/// What happens to an element of memory in one step, whoever else is at it.
+/// Atomic updates of an element of memory.
 enum class Update : std::uint8_t { Add, Maximum, Minimum, Or, Exchange, CompareAndSwap };
 
 /// What a value is.
@@ -45,25 +45,25 @@ struct Instruction {
   enum class Kind : std::uint8_t {
     Literal,  // `bits`
     Number,   // parameter `place`
-    Thread,   // of the block
-    Block,    // of the grid
-    Blocks,   // in the grid
+    Thread,   // index in the block
+    Block,    // index in the grid
+    Blocks,   // size of the grid
     Compute,  // `arithmetic`
     Select,   // operand 0 ? operand 1 : operand 2
-    Tree,     // `tree` in the type `element` of its numbers, whose variables are the operands
-    Call,     // `function` likewise; may have several results
-    Cast,     // of one type of number to another, as C++ does
+    Tree,     // `tree` with numbers of type `element`; its variables are the operands
+    Call,     // `function` with numbers of type `element`; may have several results
+    Cast,     // from one numeric type to another, as C++ does
     Bits,     // the same bits as another type of the same size
     Convert,  // an element of `element` to one of `to`, by the rules of kiln/core/convert.hpp
-    Narrow,   // rounded, or cut, to an element of `element`
+    Narrow,   // rounds or truncates to what an element of `element` can hold
     Entry,    // number operand 0 of the table that is parameter `place`
     Load,     // `width` elements of buffer `place` from operand 0 on, which is a multiple of `width`
-    Shared,   // `width` elements of shared array `place`, likewise
+    Shared,   // `width` elements of shared array `place`, in the same way
     Local,    // an element of local array `place`
     SharedPair,  // elements operand 0 and the next of shared array `place`, of 16 bits each, as one word; operand 0 is even
-    Fragments,  // of matrices that a warp holds together, of halves `element`: Builder::multiply_fragments
-    Shuffle,    // operand 0 as lane `operand 1` of this thread's lanes has it
-    Update,  // of an element of buffer `place`: what it was. Operands: where, with what (and, of a swap, if equal to what)
+    Fragments,  // product of matrices distributed over a warp, of halves `element`: Builder::multiply_fragments
+    Shuffle,    // operand 0 of the lane `operand 1` of this thread's warp
+    Update,  // of an element of buffer `place`; gives its old value. Operands: index, value (for a swap: new, expected)
     UpdateShared,
   };
   Kind kind = Kind::Literal;
@@ -77,7 +77,7 @@ struct Instruction {
   std::uint64_t bits = 0;
   std::vector<Id> operands{};
 
-  /// The same whenever it is asked for: two of these are one.
+  /// Is the result the same wherever it is computed? Then two equal instructions are merged.
   bool is_pure() const { return kind <= Kind::Entry; }
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
@@ -87,23 +87,23 @@ using Statements = std::vector<Statement>;
 
 struct Statement {
   enum class Kind : std::uint8_t {
-    Let,          // `instruction` makes values `first`, `first` + 1, ...
-    Store,        // to buffer `place`: operand 0 is where, a multiple of the number of the others, which are what
-    StoreShared,  // likewise
+    Let,          // `instruction` defines values `first`, `first` + 1, ...
+    Store,        // the other operands to buffer `place` at index operand 0, a multiple of their number
+    StoreShared,  // to shared array `place`, in the same way
     StoreLocal,
-    Choose,   // `place` is number operand 0 of its table from here on; the same one for all threads of the block
-    If,       // operand 0
+    Choose,   // buffer `place` is from here on entry operand 0 of its table; the same for all threads of the block
+    If,       // if operand 0
     Loop,     // value `first` goes from operand 0 to before operand 1 in steps of operand 2, which is positive
-    While,    // `head` makes operand 0; while it holds, `body`
-    Barrier,  // all threads of the block get here before any goes on; it sees what they stored
-    Fence,    // what this thread stored to buffers is seen by others before what it stores next
-    Arrive,   // a Barrier after which the block counts as one that has come to cell operand 0 of buffer `place`
-    Await,    // a Barrier that is passed once operand 1 blocks have come to that cell
+    While,    // `head` computes operand 0; while it holds, `body` runs
+    Barrier,  // no thread of the block continues before all get here; each then sees what the others stored
+    Fence,    // others see this thread's earlier stores to buffers before its later ones
+    Arrive,   // a Barrier, after which the block counts as arrived at cell operand 0 of buffer `place`
+    Await,    // a Barrier that continues once operand 1 blocks have arrived at that cell
   };
   Kind kind = Kind::Let;
   Id first = 0;
   std::uint16_t place = 0;
-  bool unrolled = false;  // a Loop whose bounds are literals, written out
+  bool unrolled = false;  // a Loop whose bounds are literals is written out
   Instruction instruction{};
   std::vector<Id> operands{};
   Statements head{}, body{}, otherwise{};
@@ -112,31 +112,32 @@ struct Statement {
 struct Parameter {
   enum class Kind : std::uint8_t { Number, Input, Output, Both } kind;
   DType dtype;              // elements of a buffer, or the type that a number is passed in
-  std::uint16_t count = 0;  // of a table: as many of these, which are told apart when the kernel runs
+  std::uint16_t count = 0;  // for a table: its number of entries, one of which is selected at run time
   std::size_t words() const { return std::max<std::size_t>(count, 1); }  // arguments
 };
 
 struct Kernel {
   struct Array {
-    DType dtype;  // of shared memory: elements as they are stored; of a thread's own: a value's type
+    DType dtype;  // shared memory: elements as they are stored; locals: the type of a value
     std::int64_t count;
   };
   std::string name;
-  int threads = 256;      // to a block
-  int least_blocks = 0;   // that a multiprocessor should hold at a time; 0: as it comes
-  bool together = false;  // blocks wait for each other: a launch has no more than Capabilities::together
+  int threads = 256;      // per block
+  int least_blocks = 0;   // that should be resident on a multiprocessor; 0: no constraint
+  bool together = false;  // blocks wait for each other: a launch has at most Capabilities::together blocks
   std::vector<Parameter> parameters{};
-  std::vector<std::uint16_t> chosen{};  // the tables of buffers that are chosen, whose places begin with kChosen
+  // the tables from which buffers are selected; such buffers are numbered from kChosen
+  std::vector<std::uint16_t> chosen{};
   std::vector<Array> shared{}, locals{};
   std::vector<DType> values{};  // types, by Id
   Statements body{};
 
   static constexpr std::uint16_t kChosen = 0x8000;
-  /// What the buffer at `place` is given as.
+  /// The parameter that declares the buffer at `place`.
   const Parameter& parameter(std::uint16_t place) const {
     return parameters[place & kChosen ? chosen[place - kChosen] : place];
   }
-  /// Where each parameter's arguments begin, and last how many there are.
+  /// The offset of each parameter's first argument, followed by the total.
   std::vector<std::size_t> words() const {
     std::vector<std::size_t> all{0};
     for (const Parameter& each : parameters) all.push_back(all.back() + each.words());
@@ -144,7 +145,7 @@ struct Kernel {
   }
 };
 
-/// Threads that run in step, among whom Shuffle passes values: of every device that we know.
+/// The size of a warp, the threads among which Shuffle passes values: the same on every supported device.
 inline constexpr int kLanes = 32;
 
 }  // namespace kiln::gpu

@@ -47,7 +47,7 @@ class Text {
     const std::string function = "kiln_" + kernel_.name;
     statements(kernel_.body, "  ");
     std::string out = std::string(dialect_.preamble) + printer_.library();
-    // Several elements that travel as one.
+    // Several elements that are loaded or stored at once.
     out += "template <class T, int N> struct alignas(sizeof(T) * N) KilnPack { T at[N]; };\n";
     if (std::ranges::any_of(kernel_.parameters, [](const Parameter& each) { return each.count > 0; }))
       out += "template <class T, int N> struct KilnTable { T at[N]; };\n";
@@ -75,7 +75,7 @@ class Text {
 
   std::string parameters() const {
     std::string out;
-    // What is read and written may be another parameter's memory too.
+    // A buffer that is both read and written may alias the memory of another parameter.
     const bool alone = std::ranges::none_of(kernel_.parameters,
                                             [](const Parameter& each) { return each.kind == Parameter::Kind::Both; });
     for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
@@ -83,7 +83,7 @@ class Text {
       if (i) out += ", ";
       const bool number = parameter.kind == Parameter::Kind::Number;
       if (parameter.count)
-        // Without the second word the compiler may copy a table into each thread's own memory.
+        // Without __grid_constant__ the compiler may copy a table into each thread's own memory.
         out += text("const ", dialect_.name == expr::kHip.name ? "" : "__grid_constant__ ", "KilnTable<",
                     number ? std::string(type(parameter.dtype)) : pointer(parameter), ", ", parameter.count, "> p", i);
       else if (number) out += text(type(parameter.dtype), " p", i);
@@ -106,7 +106,7 @@ class Text {
       else number = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
       if (std::isfinite(number) && number == std::trunc(number) && std::abs(number) < 1e6 && !std::signbit(number))
         return text(static_cast<std::int64_t>(number), dtype == DType::F64 ? ".0" : ".0f");
-      // All bits, whatever they are.
+      // Written as bits, so that every value is exact, NaN and infinity too.
       if (dtype == DType::F64) return text("__longlong_as_double(", static_cast<std::int64_t>(bits), "ll)");
       return text("__uint_as_float(", bits, "u)");
     }
@@ -154,7 +154,8 @@ class Text {
     return all;
   }
 
-  /// By CUDA's functions, which exchange words alone, and know of those with 64 bits and a sign no more than comparisons.
+  /// Prints CUDA's atomic functions, which exchange integer words only, and support 64-bit signed ones only in
+  /// comparisons.
   std::string update(const Instruction& in, const std::string& at) const {
     const DType dtype = in.type;
     const bool compares = in.update == Update::Maximum || in.update == Update::Minimum,
@@ -253,7 +254,7 @@ class Text {
     body_ += text(indent, "const ", type(type_of(id)), " ", name(id), " = ", value, ";\n");
   }
 
-  /// What is kept in fewer bits than it is computed in keeps the low ones; halves are rounded.
+  /// A value wider than its stored type keeps the low bits; halves are rounded.
   void store(const std::string& array, DType dtype, const std::vector<Id>& in, const std::string& indent) {
     const std::string at = name(in[0]);
     if (in.size() == 2) {
@@ -267,7 +268,8 @@ class Text {
     body_ += "}};\n";
   }
 
-  /// What the block stored is there for others before its coming is counted, and is looked for after theirs is seen.
+  /// The block's stores are visible to others before its arrival is counted, and it reads theirs after it sees their
+  /// arrival.
   void arrive(const std::string& cell, const std::string& indent) {
     body_ += text(indent, "__syncthreads();\n", indent, "if (threadIdx.x == 0) {\n", indent, "  __threadfence();\n",
                   indent, "  atomicAdd(&", cell, ", 1);\n", indent, "}\n");

@@ -1,4 +1,4 @@
-// Values and memory of kernels that are being built: each use is an instruction, or a sentence where it means nothing.
+// Values and memory of kernels that are being built: each use becomes an instruction, or an error if it is not valid.
 #include <bit>
 
 #include "kiln/backend/gpu/kernel/builder.hpp"

@@ -1,15 +1,15 @@
-// The device "simulated", which nobody gets who does not ask for it.
+// The device "simulated", which is only used when a program asks for it by name.
 #include "kiln/backend/gpu/gpu.hpp"
 #include "kiln/backend/gpu/simulated/simulated.hpp"
 
-/// Linked by name into programs that link the library (CMakeLists.txt), and this file with it.
+/// Referenced by name from programs that link the library (CMakeLists.txt), so that the linker keeps this file.
 extern "C" const char kiln_simulated_device[];
 [[gnu::used]] const char kiln_simulated_device[] = "simulated";
 
 namespace kiln::gpu {
 namespace {
 
-// It never goes: tensors in global variables may, after it.
+// Never destroyed: tensors in global variables may outlive it otherwise.
 Device simulated_device() {
   static const Device* const device = [] {
     const Ref<Backend> backend = decorated(make_ref<Gpu>(make_simulated()));

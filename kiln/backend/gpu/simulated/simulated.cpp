@@ -141,7 +141,7 @@ class Simulated final : public Driver {
   }
   static std::uint64_t address(const std::byte* start) { return reinterpret_cast<std::uintptr_t>(start); }
 
-  /// What is somebody's around an address; nothing where it is nobody's.
+  /// The allocated range that contains an address; empty if there is none.
   Extent extent_of(std::uint64_t at) const {
     const std::lock_guard lock(mutex_);
     auto next = live_.upper_bound(at);
@@ -158,7 +158,7 @@ class Simulated final : public Driver {
   const Capabilities capabilities_{
       .multiprocessors = 4, .memory = std::int64_t{4} << 30, .together = 4, .fragments = true};
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::size_t> live_;  // what is somebody's: bytes by address
+  std::map<std::uint64_t, std::size_t> live_;  // allocated memory: bytes by address
   std::deque<UnderWay> under_way_;
   std::uint64_t meetings_ = 0;
 };

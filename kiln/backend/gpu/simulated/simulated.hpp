@@ -1,13 +1,13 @@
-// A GPU that is none: kernels run on the host by kernel/interpret.hpp, at once. For tests, and for people who write kernels:
-// what is wrong with one is an error that says what and where.
+// A simulated GPU: kernels run on the host at once, by kernel/interpret.hpp. For tests, and for authors of kernels: an
+// error in a kernel is reported with its cause and place.
 #pragma once
 #include "kiln/backend/gpu/driver.hpp"
 
 namespace kiln::gpu {
 
-/// Its memory is full of bytes 0xff where nobody has written: of floats NaN, of integers -1. A kernel may touch nothing
-/// but the tensors that it is given, from end to end. Where ranks meet, the result is there once await() says so and no
-/// sooner; that memory which they meet for was changed or given back until then is an error.
+/// Memory is filled with bytes 0xff until it is written: NaN for floats, -1 for integers. A kernel may touch nothing
+/// but the tensors that it is given. The result of a collective is available after await() and not before; it is an
+/// error if its memory is changed or released until then.
 Ref<Driver> make_simulated();
 
 }  // namespace kiln::gpu

@@ -1,4 +1,4 @@
-// A block of threads under way.
+// A block of threads that is running.
 #pragma once
 #include <limits>
 #include <span>
@@ -10,25 +10,25 @@
 
 namespace kiln::gpu::interpreted {
 
-/// Which threads are there: 1 or 0 for each.
+/// Which threads are active: 1 or 0 for each.
 struct Mask {
   std::vector<std::uint8_t> on;
   int count = 0;
 };
 
-/// A buffer as this launch has it: elements `first` to before `last` may be touched.
+/// A buffer in this launch: elements `first` to before `last` may be touched.
 struct View {
   std::byte* data = nullptr;
   std::int64_t first = 0, last = 0;
 };
 
-/// Who was at an element of shared memory, and when: counted in barriers, of all blocks.
+/// Which threads last accessed an element of shared memory, and when: counted in barriers, over all blocks.
 struct Touch {
   std::uint32_t written = 0, read = 0;
   std::uint16_t writer = 0, reader = 0;
-  std::uint16_t other_reader = 0;  // where there were two, another one
-  bool several = false;            // read by more than `reader`
-  bool updated = false;            // written by an update
+  std::uint16_t other_reader = 0;  // a second reader, if there are several
+  bool several = false;            // were there readers other than `reader`?
+  bool updated = false;            // was the write an update?
 };
 
 struct SharedArray {
@@ -39,7 +39,7 @@ struct SharedArray {
 /// Element i of thread t is at i * threads + t.
 struct LocalArray {
   std::vector<std::byte> data;
-  std::vector<std::uint8_t> set;  // was it ever?
+  std::vector<std::uint8_t> set;  // was it ever set?
 };
 
 class Turns;
@@ -55,15 +55,15 @@ struct Block {
   std::int64_t index = 0;
   std::span<const std::uint64_t> arguments;
   std::vector<std::uint64_t> memory;  // of cells
-  std::vector<View> views;            // by argument
-  std::vector<View> chosen;           // of tables
+  std::vector<View> views;            // by parameter
+  std::vector<View> chosen;           // the buffers selected from tables
   std::vector<SharedArray> shared;
   std::vector<LocalArray> locals;
   std::vector<Mask> masks;
-  const Mask* mask;                  // of who is there now
-  std::uint32_t now = 0, began = 0;  // barriers met: so far, and when the block began
-  std::vector<std::int64_t> places;  // of an access
-  Turns* turns = nullptr;            // of blocks that meet
+  const Mask* mask;                  // the active threads now
+  std::uint32_t now = 0, began = 0;  // barriers passed so far, and when the block began
+  std::vector<std::int64_t> places;  // the indices of an access
+  Turns* turns = nullptr;            // for blocks that wait for each other
 
   template <class T>
   T* cells(std::uint32_t where) {
@@ -76,7 +76,7 @@ struct Block {
   void take(const Steps& steps) {
     for (const Step& step : steps) step.run(*this, step);
   }
-  /// f(t) for every thread that is there.
+  /// Calls f(t) for every active thread.
   template <class F>
   void each(F f) const {
     if (full()) {
@@ -86,7 +86,7 @@ struct Block {
         if (mask->on[static_cast<std::size_t>(t)]) f(t);
     }
   }
-  /// Where an access goes, by thread: operand 0 of the step.
+  /// The index of an access, by thread: operand 0 of the step.
   const std::int64_t* find_places(const Step& step);
 
   template <class... Parts>
@@ -95,14 +95,14 @@ struct Block {
   }
 };
 
-/// f(t) for all threads, there or not: the inner loop has a known length, so that compilers make vectors of it.
+/// Calls f(t) for all threads, active or not: the inner loop has a fixed length, so that compilers vectorize it.
 template <class F>
 void for_all(int threads, F f) {
   for (int first = 0; first < threads; first += kLanes)
     for (int t = first; t < first + kLanes; ++t) f(t);
 }
 
-/// Is cell t that of thread 0 and `apart` times t?
+/// Does cell t equal cell 0 plus t * `apart`, for all t?
 template <class T>
 bool are_in_line(const T* cells, int threads, T apart) {
   using U = std::make_unsigned_t<T>;

@@ -1,4 +1,4 @@
-// Trees and functions of expressions.
+// Evaluates expression trees and library functions.
 #include "kiln/backend/gpu/kernel/arithmetic.hpp"
 #include "kiln/backend/gpu/kernel/interpret/block.hpp"
 #include "kiln/ops/expression/evaluate.hpp"
@@ -6,7 +6,8 @@
 namespace kiln::gpu::interpreted {
 namespace {
 
-/// A call, and how its operands and results come as columns: words are uint32 in kernels, but truths are not.
+/// A call, and how its operands and results are converted to columns: words are uint32 in kernels, but booleans are
+/// not.
 template <class T>
 struct CallOf {
   expr::Evaluator<T> evaluator;

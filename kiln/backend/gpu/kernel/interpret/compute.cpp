@@ -1,4 +1,4 @@
-// Steps that make values of values.
+// Steps that compute values from values.
 #include <array>
 #include <utility>
 
@@ -14,7 +14,8 @@ void fill(Block& block, const Step& step, T value) {
   std::fill(cells, cells + block.threads, value);
 }
 
-/// The result of each thread from operand 0 (and 1) of each. Who is not there computes too: no step of these can go wrong.
+/// Computes the result of each thread from operand 0 (and 1). Inactive threads compute too, as none of these steps can
+/// fail.
 template <class To, class From, class F>
 void map(Block& block, const Step& step, F f) {
   const From* __restrict const x = block.cells<From>(step.operands[0]);
@@ -109,7 +110,7 @@ Run run_bits(DType type) {
 }
 
 Run run_convert(DType from, DType to) {
-  // An element in what it is computed in converts as it does itself.
+  // An element in the type in which it is computed converts like the element itself.
   return visit_type(expr::computed_in(from), [&](auto like) {
     return visit_dtype(to, [](auto tag) -> Run {
       using From = decltype(like);

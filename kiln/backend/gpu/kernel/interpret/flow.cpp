@@ -1,11 +1,11 @@
-// Conditions and loops: who is there.
+// Conditions and loops, which change the set of active threads.
 #include "kiln/backend/gpu/kernel/arithmetic.hpp"
 #include "kiln/backend/gpu/kernel/interpret/block.hpp"
 
 namespace kiln::gpu::interpreted {
 namespace {
 
-/// The threads of `of` for which `holds`.
+/// Sets `mask` to the threads of `of` for which `holds`.
 template <class F>
 void narrow(Mask& mask, const Mask& of, int threads, F holds) {
   const std::uint8_t* const before = of.on.data();
@@ -46,12 +46,12 @@ void loop(Block& block, const Step& step) {
       block.wrong("thread ", t, " counts in steps of ", by[t]);
   });
   if (are_in_line(begin, block.threads, T{0}) && are_in_line(end, block.threads, T{0}) &&
-      are_in_line(by, block.threads, T{0})) {  // all go the same rounds
+      are_in_line(by, block.threads, T{0})) {  // all threads do the same iterations
     for (T at = begin[0], next = at; at < end[0]; at = next) {
       std::fill(i, i + block.threads, at);
       block.take(step.body);
       next = arithmetic<T>(Arithmetic::Add, at, by[0]);
-      if (next < at) break;  // past the greatest number
+      if (next < at) break;  // overflow
     }
     return;
   }
@@ -62,7 +62,7 @@ void loop(Block& block, const Step& step) {
     block.take(step.body);
     narrow(inner, inner, block.threads, [&](int t) {
       const T next = arithmetic<T>(Arithmetic::Add, i[t], by[t]);
-      const bool goes_on = next > i[t] && next < end[t];  // past the greatest number it is at its end, too
+      const bool goes_on = next > i[t] && next < end[t];  // an overflow ends the loop, too
       i[t] = next;
       return goes_on;
     });

@@ -8,7 +8,7 @@ namespace kiln::gpu {
 namespace interpreted {
 namespace {
 
-/// `address` where [begin, end) may be touched, in elements of `size` bytes. Of an address outside, nothing.
+/// Elements at `address` within [begin, end), in elements of `size` bytes; none if the address is outside.
 View view_of(std::uint64_t address, const Extent& extent, std::size_t size) {
   View view{.data = reinterpret_cast<std::byte*>(address)};
   if (address < extent.begin || address > extent.end) return view;
@@ -83,7 +83,7 @@ void Interpreter::run(std::int64_t blocks, std::span<const std::uint64_t> argume
     Block block(*program_, blocks, arguments, extents);
     for (std::int64_t i = begin; i < end; ++i) block.run(i);
   };
-  constexpr std::int64_t kPieces = 64;  // each has cells of its own
+  constexpr std::int64_t kPieces = 64;  // each has a Block with its own cells
   if (program_->updates) piece(0, blocks);
   else parallel_for(blocks, (blocks + kPieces - 1) / kPieces, piece);
 }

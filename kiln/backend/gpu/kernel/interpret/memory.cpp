@@ -1,4 +1,4 @@
-// Steps that read and write buffers, and variables.
+// Steps that read and write buffers and variables.
 #include "kiln/backend/gpu/kernel/interpret/memory.hpp"
 
 #include "kiln/backend/gpu/kernel/arithmetic.hpp"
@@ -16,10 +16,10 @@ const std::int64_t* Block::find_places(const Step& step) {
 
 namespace {
 
-/// Where the threads of an access go.
+/// The index that each thread accesses.
 struct Places {
   const std::int64_t* at;
-  bool in_line;  // all are there, and from each to the next it is as far as was asked
+  bool in_line;  // all threads are active, and consecutive indices differ by the requested step
   std::int64_t operator[](int t) const { return at[t]; }
 };
 
@@ -28,7 +28,7 @@ Places find_places(Block& block, const Step& step, std::int64_t apart) {
   return {at, block.full() && are_in_line(at, block.threads, apart)};
 }
 
-/// Is any of those that are there outside of `first` to `last`? Without a branch, as hardly anything ever is.
+/// Is any active thread's index outside of `first` to `last`? Branch-free, because that is rare.
 bool any_outside(const Block& block, Places places, std::int64_t first, std::int64_t last) {
   const int end = block.threads - 1;
   if (places.in_line) return places[0] < first || places[end] < first || places[0] > last || places[end] > last;
@@ -42,7 +42,7 @@ bool any_outside(const Block& block, Places places, std::int64_t first, std::int
   return outside >> 63;
 }
 
-/// Where the threads' accesses to a buffer go, all of them inside of it.
+/// The threads' indices into a buffer, checked to be inside of it.
 Places find_inside(Block& block, const Step& step, DType dtype) {
   const Places places = find_places(block, step, 1);
   const View& view = block.view(step.place);
@@ -102,7 +102,7 @@ void update_buffer(Block& block, const Step& step) {
   });
 }
 
-/// Where a variable's element is, for each thread.
+/// The index of each thread's element of a variable.
 Places find_variable(Block& block, const Step& step) {
   const Places places = find_places(block, step, 0);
   const std::int64_t count = block.program.kernel.locals[step.place].count;
@@ -154,7 +154,7 @@ void write_local(Block& block, const Step& step) {
   });
 }
 
-/// Where each thread's number of a table is, among the arguments.
+/// The argument that holds number `which` of a table, for thread t.
 std::size_t entry(const Block& block, std::uint16_t table, int t, std::int64_t which) {
   const std::size_t count = block.program.kernel.parameters[table].count;
   if (which < 0 || static_cast<std::size_t>(which) >= count) [[unlikely]]

@@ -1,4 +1,4 @@
-// Elements as they are stored and as they are computed in.
+// Loads and stores: conversion between stored elements and the type in which they are computed.
 #pragma once
 #include "kiln/backend/gpu/kernel/arithmetic.hpp"
 #include "kiln/backend/gpu/kernel/interpret/block.hpp"
@@ -6,7 +6,7 @@
 
 namespace kiln::gpu::interpreted {
 
-/// What elements of T are computed in.
+/// The type in which elements of T are computed.
 template <class T>
 using Computed =
     std::conditional_t<is_half<T>, float, std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, std::int32_t, T>>;
@@ -18,7 +18,7 @@ Computed<S> element(const std::byte* data, std::int64_t i) {
   return static_cast<Computed<S>>(stored);
 }
 
-/// Rounded, or cut; what is stored as a boolean has to be one.
+/// Rounds or truncates the value; one stored as a boolean must be 0 or 1.
 template <class S>
 void set_element(Block& block, int thread, std::byte* data, std::int64_t i, Computed<S> value) {
   if constexpr (std::is_same_v<S, bool>)
@@ -28,7 +28,7 @@ void set_element(Block& block, int thread, std::byte* data, std::int64_t i, Comp
   std::memcpy(data + i * static_cast<std::int64_t>(sizeof(S)), &stored, sizeof(S));
 }
 
-/// What an update leaves where there was `old`.
+/// The new value of an element that an update changes.
 template <class T>
 T updated(Update update, T old, T value, T expected) {
   switch (update) {
@@ -42,7 +42,7 @@ T updated(Update update, T old, T value, T expected) {
   __builtin_unreachable();
 }
 
-/// Calls f with a type that is updated, and the update as a constant.
+/// Calls f with a value of a type that can be updated, and the update as a constant.
 template <class F>
 Run visit_update(DType dtype, Update update, F f) {
   return visit_type(dtype, [&](auto like) -> Run {

@@ -23,7 +23,7 @@ class Preparation {
   }
 
  private:
-  /// Statements whose values are known behind them, too.
+  /// Statements whose values can be used after them.
   Steps open_steps(const Statements& statements, int depth) {
     program_.depth = std::max(program_.depth, depth + 2);
     Steps steps;
@@ -115,7 +115,7 @@ class Preparation {
 
   Step step(const Statement& statement, int depth) {
     const std::size_t before = made_.size();
-    Steps head = open_steps(statement.head, depth + 1);  // a While knows in its body, too, what it asks about
+    Steps head = open_steps(statement.head, depth + 1);  // the body of a While may use what its head computes
     Step step = step_of(run_of(statement), statement.operands);
     step.head = std::move(head);
     step.place = statement.place;
@@ -151,8 +151,8 @@ class Preparation {
   }
 
   Program& program_;
-  std::vector<bool> known_;  // by Id: here
-  std::vector<Id> made_;     // those, in order
+  std::vector<bool> known_;  // by Id: is the value available here?
+  std::vector<Id> made_;     // the available ones, in order
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A kernel made ready for the interpreter: steps that know their operands' cells and the function for their types.
+// A kernel prepared for the interpreter: steps with the cells of their operands and the function for their types.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,36 +13,36 @@ struct Step;
 using Steps = std::vector<Step>;
 using Run = void (*)(Block&, const Step&);
 
-/// A value has a cell for each thread, of its type's size, one behind the other; `result` and `operands` are where the
-/// first one lies, in bytes.
+/// A value has one cell per thread, of its type's size, in an array; `result` and `operands` are the offsets of these
+/// arrays in bytes.
 struct Step {
   Run run = nullptr;
   std::uint32_t result = 0;
   std::vector<std::uint32_t> operands{};
   DType operand_type = DType::I32;     // of operand 0
-  std::uint16_t place = 0, width = 1;  // of a buffer or an array; values at once
-  std::uint16_t depth = 0;             // of flow: its masks are `depth` and the next
-  std::uint64_t bits = 0;              // of a literal
-  const void* call = nullptr;          // of a tree or a function
+  std::uint16_t place = 0, width = 1;  // the buffer or array; elements per access
+  std::uint16_t depth = 0;             // for control flow: the indices of its masks are `depth` and the next
+  std::uint64_t bits = 0;              // a literal's value
+  const void* call = nullptr;          // the prepared call of a tree or a function
   Steps head{}, body{}, otherwise{};
 };
 
 struct Program {
   Kernel kernel;
   std::vector<std::size_t> words{};    // Kernel::words()
-  std::vector<std::uint32_t> cells{};  // where the cells of a value begin, by Id
+  std::vector<std::uint32_t> cells{};  // offset of a value's cells, by Id
   std::size_t bytes = 0;               // of all cells
-  int depth = 1;                       // masks that flow needs
+  int depth = 1;                       // masks that control flow needs
   bool updates = false;                // does it update buffers? Then blocks run one after the other.
-  Steps constant{};                    // the same in all blocks
-  Steps of_block{};                    // known when a block begins
+  Steps constant{};                    // results that are the same in all blocks
+  Steps of_block{};                    // results that are known when a block begins
   Steps body{};
-  std::vector<std::shared_ptr<const void>> calls{};  // what steps know of the trees and functions that they call
+  std::vector<std::shared_ptr<const void>> calls{};  // the prepared calls of trees and functions
 };
 
 Program prepare(const Kernel& kernel);
 
-// The functions of steps, by what they do: compute.cpp, memory.cpp, shared.cpp, flow.cpp, call.cpp.
+// The function of each kind of step, by file: compute.cpp, memory.cpp, shared.cpp, flow.cpp, call.cpp.
 Run run_constant(const Instruction& instruction);
 Run run_compute(Arithmetic op, DType operand_type);
 Run run_select(DType type);

@@ -1,4 +1,4 @@
-// Steps at what threads have in common: shared memory, with an eye on who meets whom there, and the lanes of a warp.
+// Steps on what threads share: shared memory, with detection of races, and the lanes of a warp.
 #include "kiln/backend/gpu/kernel/interpret/memory.hpp"
 #include "kiln/backend/gpu/kernel/interpret/turns.hpp"
 
@@ -7,8 +7,8 @@ namespace {
 
 enum class Access { Read, Write, Update };
 
-/// Goes into the books of an element; two threads that meet there between two barriers, one of them writing, are an error:
-/// on a GPU it is open who comes first.
+/// Records an access to an element. If two threads access it between two barriers and one of them writes, that is an
+/// error: on a GPU their order is undefined.
 template <Access access>
 void touch(Block& block, const Step& step, int thread, std::int64_t place, Touch& touch) {
   const auto meets = [&](int other, const char* did) {
@@ -45,7 +45,7 @@ void touch(Block& block, const Step& step, int thread, std::int64_t place, Touch
   touch.writer = self;
 }
 
-/// That `width` elements from `place` on are there, and lie as what is taken at once has to.
+/// Checks that elements `place` to `place` + `width` exist, and are aligned for an access of `width` at once.
 void demand_shared(const Block& block, const Step& step, int thread, std::int64_t place, std::int64_t width,
                    std::int64_t count) {
   if (place < 0 || place + width > count || place % width != 0) [[unlikely]]
@@ -53,7 +53,7 @@ void demand_shared(const Block& block, const Step& step, int thread, std::int64_
                 width > 1 ? text(", ", width, " at once") : "");
 }
 
-/// Where the threads' accesses to a shared array go, all of them inside of it and in the books.
+/// The threads' indices into a shared array, checked to be inside of it and recorded.
 template <Access access>
 const std::int64_t* find_shared(Block& block, const Step& step) {
   const std::int64_t* const places = block.find_places(step);
@@ -122,7 +122,7 @@ void read_pair(Block& block, const Step& step) {
   });
 }
 
-/// All lanes of the warps that get there; a part of one that does is an error.
+/// Calls f for all lanes of each warp that gets here; a warp of which only a part does is an error.
 template <class F>
 void each_warp(Block& block, std::string_view what, F f) {
   for (int first = 0; first < block.threads; first += kLanes) {
@@ -143,7 +143,7 @@ void multiply_fragments(Block& block, const Step& step) {
     value.bits = static_cast<std::uint16_t>(second ? word >> 16 : word);
     return static_cast<float>(value);
   };
-  // The cells of a value lie behind those of the one before.
+  // Results are consecutive values: the cells of each follow those of the one before.
   const auto made = [&](std::size_t i) {
     return block.cells<float>(step.result + static_cast<std::uint32_t>(i * sizeof(float)) *
                                                 static_cast<std::uint32_t>(block.threads));
@@ -193,7 +193,7 @@ void barrier(Block& block, const Step&) {
   ++block.now;
 }
 
-/// The cell at which the block meets others.
+/// The cell at which the block synchronizes with others.
 std::int32_t& meeting_cell(Block& block, const Step& step) {
   const std::int64_t* const places = block.find_places(step);
   const View& view = block.view(step.place);

@@ -1,5 +1,5 @@
-// Blocks that wait for each other (Statement::Kind::Await): each has a thread of the host's, and they take turns, so that one
-// runs at a time and all runs are alike.
+// Blocks that wait for each other (Statement::Kind::Await): each has a thread of the host, and they take turns, so that
+// only one runs at a time and all runs are the same.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace kiln::gpu::interpreted {
 
 class Turns {
  public:
-  /// run(i) for each block, until all are done; throws what the first of them to fail threw.
+  /// Calls run(i) for each block, and returns when all are done; throws the first exception that a block threw.
   void run(std::int64_t blocks, FunctionRef<void(std::int64_t)> run);
-  /// Called by block i: lets others go on until `holds`. False where nobody can go on any more: all wait for each other, or
-  /// for one that has failed.
+  /// Called by block i: lets other blocks run until `holds`. Returns false on a deadlock: all wait for each other, or
+  /// for a block that has failed.
   bool wait(std::int64_t block, FunctionRef<bool()> holds);
 
  private:
@@ -26,7 +26,7 @@ class Turns {
   std::condition_variable changed_;
   std::vector<std::uint8_t> done_;  // by block
   std::int64_t now_ = 0;            // whose turn it is
-  std::int64_t in_vain_ = 0;        // turns since somebody last went on
+  std::int64_t in_vain_ = 0;        // turns since a block last made progress
   std::exception_ptr failure_;
 };
 
