@@ -10,7 +10,7 @@ namespace kiln::gpu {
 /// Describes y [batch, out, sizes...] = x [batch, in, sizes...] * weight [out, in / groups, kernel...] (op::Conv), or
 /// one of its adjoints. All are of `dtype`; halves are summed in float32.
 struct Convolution {
-  // computes y, x or weight from the other two
+  // Which of y, x and weight is computed from the other two.
   enum class Kind : std::uint8_t { Forward, DataGradient, WeightGradient };
   using Tensor = LentTensor;
 

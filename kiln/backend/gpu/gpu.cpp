@@ -229,7 +229,7 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
       node.storage = make_ref<Memory>(pool_, bytes, purpose);
       break;
     } catch (const MemoryError&) {
-      // else the memory of ended collectives is free now, unless another thread takes it
+      // Otherwise the memory of the collectives is free now, unless another thread takes it.
       if (!meetings_.await_all()) throw;
     }
   }

@@ -24,7 +24,7 @@ void Meetings::begin(Communicator& among, const Meeting& meeting, const Value& x
   std::uint64_t too_many = 0;
   {
     const std::lock_guard lock(mutex_);
-    // other threads may have inserted later ones
+    // Other threads may have inserted later ones.
     const auto place = std::ranges::upper_bound(under_way_, number, {}, &UnderWay::number);
     under_way_.insert(place, {number, x.node()->storage, result.node()->storage});
     if (under_way_.size() > kMostUnderWay) too_many = under_way_.front().number;

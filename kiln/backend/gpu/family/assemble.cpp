@@ -1,4 +1,4 @@
-// Tensors put together of others: Cat, Ravel, SliceAssign; and Fold, which adds up windows.
+// Assembles tensors from others: Cat, Ravel, SliceAssign; and Fold, which sums overlapping windows.
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -7,18 +7,18 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Parts of each line of the result, one behind the other, from memory of their own: words as they are, or elements that
-/// become others.
+/// Concatenates parts that are separate arrays into each line of the result: as words that are copied unchanged, or as
+/// elements that are converted.
 struct CatKernel {
   DType from_type, to_type, index;
-  int parts, width;  // an item is so many
+  int parts, width;  // `width` words or elements per item
 
-  static constexpr int kMost = 16;  // parts
+  static constexpr int kMost = 16;  // the most parts
 
   Kernel kernel() const {
     Builder k("cat", kThreads);
     std::vector<Buffer> from;
-    std::vector<Expr> ends;  // of each part, in the items of a line
+    std::vector<Expr> ends;  // where each part ends, in items of a line
     for (int i = 0; i < parts; ++i) from.push_back(k.input(from_type));
     const Buffer z = k.output(to_type);
     const Expr all = k.number(index), pitch = k.number(index), begin = k.number(index);
@@ -38,7 +38,7 @@ struct CatKernel {
   }
 
  private:
-  /// Halves the parts that may be meant until one is left.
+  /// Binary search for the part that contains `at`.
   template <class F>
   static void find(Builder& k, const std::vector<Expr>& ends, const Expr& at, std::size_t first, std::size_t last,
                    F&& f) {
@@ -50,13 +50,13 @@ struct CatKernel {
   }
 };
 
-/// Contiguous parts of [outer, each, inner], of one type, to where they belong in z, which begins `begin` elements behind
-/// that of its lines.
+/// Copies contiguous parts, each seen as [outer, length, inner] and all of one type, to z, whose lines have `pitch`
+/// elements, from element `begin` of each line on.
 void cat(Gpu& gpu, std::span<const Array> parts, const Array& z, std::int64_t outer, std::int64_t pitch,
          std::int64_t begin) {
   const auto to_size = static_cast<std::int64_t>(size_of(z.dtype));
   const auto from_size = static_cast<std::int64_t>(size_of(parts[0].dtype));
-  std::int64_t each = 16 / std::max(to_size, from_size);  // elements of an item
+  std::int64_t each = 16 / std::max(to_size, from_size);  // elements per item
   const auto fit = [&](std::int64_t count) {
     while (count % each != 0) each /= 2;
   };
@@ -88,17 +88,17 @@ void cat(Gpu& gpu, std::span<const Array> parts, const Array& z, std::int64_t ou
   gpu.launch(kernel, blocks_for(outer * end, kThreads), arguments);
 }
 
-/// Gathers contiguous parts of z, whose lines have `pitch` elements, one behind the other: as many as a kernel takes.
+/// Collects contiguous parts of z, whose lines have `pitch` elements, so that one kernel copies as many as it can.
 class Parts {
  public:
   Parts(Gpu& gpu, const Array& z, std::int64_t pitch) : gpu_(gpu), z_(z), pitch_(pitch) {}
-  /// The next, with so many elements of a line.
+  /// Adds the next part, with `length` elements per line.
   void add(const Array& part, std::int64_t length) {
     if (!group_.empty() && (group_[0].dtype != part.dtype || group_.size() == CatKernel::kMost)) flush();
     group_.push_back(part);
     at_ += length;
   }
-  /// Where in z the next belongs, which the caller brings there.
+  /// Skips a part that the caller copies itself; returns where in z it begins.
   std::byte* skip(std::int64_t length) {
     flush();
     std::byte* const place = z_.data + at_ * static_cast<std::int64_t>(size_of(z_.dtype));
@@ -116,10 +116,10 @@ class Parts {
   const Array z_;
   const std::int64_t pitch_;
   std::vector<Array> group_;
-  std::int64_t at_ = 0, begin_ = 0;  // of the next part, and of the group
+  std::int64_t at_ = 0, begin_ = 0;  // where the next part begins, and the collected group
 };
 
-/// Where each part begins in memory as the one before it ends along `dim`: what strides the whole has there.
+/// If each part begins in memory where the one before it ends along `dim`, returns the strides of the whole; else none.
 std::optional<Dims> strides_in_place(Inputs parts, int dim) {
   if (parts.size() < 2) return std::nullopt;
   const Node &first = *parts[0].node(), &second = *parts[1].node();
@@ -136,7 +136,7 @@ std::optional<Dims> strides_in_place(Inputs parts, int dim) {
   return strides[dim] > 0 ? std::optional(strides) : std::nullopt;
 }
 
-/// An element of the result adds up all that show it, in their order within the window.
+/// An element of the result sums the windows that contain it, in the order of its place within the window.
 struct FoldKernel {
   DType dtype, index;
 
@@ -144,14 +144,14 @@ struct FoldKernel {
     Builder k("fold", kThreads);
     const Buffer windows = k.input(dtype), z = k.output(dtype);
     const Expr all = k.number(index), length = k.number(index), inner = k.number(index);
-    const Expr count = k.number(index), size = k.number(index);  // of windows, and of the elements of one
+    const Expr count = k.number(index), size = k.number(index);  // the number of windows, and the elements of one
     const Expr step = k.number(index), dilation = k.number(index);
     const Expr element = k.place(index);
     k.when(element < all, [&] {
       const Expr i = element % inner, at = element / inner % length, outer = element / inner / length;
       const Expr zero = k.literal(index, 0), one = k.literal(index, 1);
       const Local sum = k.variable(k.literal(expr::computed_in(dtype), 0));
-      // Without dilation it is known which elements of windows can be meant.
+      // Without dilation, only every step-th element of a window can match.
       const Expr close = dilation == one;
       k.loop(select(close, at % step, zero), size, select(close, step, one), [&](const Expr& place) {
         const Expr begin = at - place * dilation, window = begin / step;

@@ -1,4 +1,4 @@
-// Draws of classes by their weights: running sums of each row, and a search in them for each draw.
+// Samples classes by their weights: running sums of each row, and a binary search in them for each sample.
 #include "kiln/backend/gpu/family/checks.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
@@ -9,7 +9,8 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// A block a row. Of what is wrong, weight i is noted as 2 * i, and the sum of a row that ends with weight i as the next.
+/// One block per row. Errors are reported as places: 2 * i for a wrong weight i, and 2 * i + 1 for a wrong sum of the
+/// row that ends with weight i.
 struct RunningSumsKernel {
   DType weights;
   static constexpr int kEach = 4;
@@ -47,7 +48,7 @@ struct RunningSumsKernel {
   }
 };
 
-/// The first class whose running sum exceeds a number below that of all, or else the last that has a weight.
+/// The first class whose running sum exceeds a random number below the total, or else the last that has a weight.
 struct ClassKernel {
   DType weights, dtype, index;
 
@@ -70,7 +71,7 @@ struct ClassKernel {
                      high.set(select(exceeds, middle, high));
                      low.set(select(exceeds, low, middle + 1));
                    });
-      // Rounding may have lifted a sum past one without a weight.
+      // Rounding may have raised the sum of a class without weight.
       k.loop_while([&] { return (low < classes) & (from[row + min(low, last)] == 0); }, [&] { low.set(low + 1); });
       const Local chosen = k.variable(min(low, last));
       k.loop_while([&] { return (chosen > 0) & (from[row + chosen] == 0); }, [&] { chosen.set(chosen - 1); });

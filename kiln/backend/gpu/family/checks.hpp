@@ -1,4 +1,4 @@
-// What kernels say of data that turn out to be wrong: where the first of them is, in row-major order.
+// Reports invalid data that kernels find: the first wrong element, in row-major order.
 #pragma once
 #include <limits>
 
@@ -10,18 +10,18 @@ namespace kiln::gpu::family {
 
 inline constexpr std::int64_t kPastAll = std::numeric_limits<std::int64_t>::max();
 
-/// Notes in the cell (Gpu::check_cell) that the element at `place`, an int64, is wrong; the first one stays.
+/// Reports in the cell (Gpu::check_cell) that the element at `place`, an int64, is wrong; the first place is kept.
 inline void report(const Buffer& cell, const Expr& place) {
   cell.update(Update::Maximum, place.builder().literal(DType::I32, 0), kPastAll - place);
 }
-/// The place that was noted last in a cell that is not 0.
+/// The reported place, from a cell that is not 0.
 inline std::int64_t reported(std::int64_t found) { return kPastAll - found; }
 
-/// An operand that an error's sentence may quote, however its memory is used later.
+/// Keeps an operand alive for the sentence of an error, however its memory is used later.
 class Quoted {
  public:
   explicit Quoted(const Value& value) : memory_(value.node()->storage), array_(read(value)) {}
-  /// As it broadcasts to a shape.
+  /// The operand broadcast to a shape.
   Quoted(const Value& value, const Shape& shape) : Quoted(value) {
     array_.strides = strided::broadcast_strides(array_.shape, array_.strides, shape);
     array_.shape = shape;
@@ -50,14 +50,14 @@ class Quoted {
   Array array_;
 };
 
-/// The error of a sentence as `function` (CalledAs::function() when the op was run) says it.
+/// Makes an error; the sentence names `function` (CalledAs::function() when the op was run) as the caller.
 template <class E>
 std::exception_ptr wrong(const char* function, std::string_view sentence) {
   return std::make_exception_ptr(E(CalledAs::rename(function, sentence)));
 }
 
-/// The results are wrong if the cell holds a place: one of items of `each` elements, where an index stands for `inner`
-/// elements and all indices may come again and again.
+/// Makes the results depend on the cell. A reported place is one of items of `each` elements, where an index stands for
+/// `inner` elements, and the indices repeat over the items.
 void check_indices(Gpu& gpu, const Value& cell, Call call, const Value& indices, std::string_view op, int dim,
                    std::int64_t size, std::int64_t each = 1, std::int64_t inner = 1);
 

@@ -1,5 +1,5 @@
-// What ranks do together, by the device's library where all of them have it; else bytes travel through the host. What the
-// library does not combine as the ops say (halves in float32, NaN as an extreme) it gathers, and kernels combine it.
+// Collectives of ranks, by the device's library if all ranks have it; else bytes go through the host. What the library
+// does not combine as the ops require (halves in float32, NaN as an extreme) it gathers, and kernels combine it.
 #include "kiln/ops/collective/host.hpp"
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -11,19 +11,19 @@ namespace {
 
 using op::ReduceFn;
 
-/// The communicator, where the device's library joins its ranks.
+/// The communicator if the device's library connects its ranks, else null.
 template <class Op>
 Ranks joined(Gpu& gpu, const Op& op) {
   const Ranks among = Communicator::find(Op::kName, op.among);
   return gpu.driver().meets(*among) ? among : nullptr;
 }
 
-/// All ranks tell each other what they came to first, so that different calls are a sentence, and not a hang of the device.
-/// Whatever else may fail has been done by then.
+/// Ranks first exchange which collective they call, so that different calls are an error rather than a deadlock of the
+/// device. Everything else that may fail has been done before.
 void meet(Gpu& gpu, Communicator& among, const std::string& words, Meeting::Kind kind, const Value& x,
           const Value& result, int root = 0) {
   const auto ranks = static_cast<std::size_t>(among.size());
-  gpu.driver().flush();  // the device may as well begin while ranks wait for each other
+  gpu.driver().flush();  // the device may begin while ranks wait for each other
   among.exchange(text("GPUs: ", words), Communicator::Pieces(ranks), Communicator::Places(ranks));
   const Array from = read(x), to = read(result);
   const Meeting meeting{.kind = kind,
@@ -35,13 +35,13 @@ void meet(Gpu& gpu, Communicator& among, const std::string& words, Meeting::Kind
   if (meeting.count > 0) gpu.meetings().begin(among, meeting, x, result);
 }
 
-/// This call's words.
+/// A description of this call, to compare between ranks.
 template <class Op>
 std::string words_of(const Op& op, const Call& call) {
   return collective::words_of(op, call.in[0].node()->desc);
 }
 
-/// Sums and means that the library makes as the op says.
+/// Does the library compute this sum or mean as the op requires?
 bool combines(ReduceFn fn, DType dtype) { return meets_in(dtype) && (fn == ReduceFn::Sum || fn == ReduceFn::Mean); }
 
 /// An operand in row-major order.
@@ -51,7 +51,7 @@ Value contiguous(Gpu& gpu, const Value& x) {
   return held.empty() ? x : held;
 }
 
-/// Elements `first` to `first` + `count` of all ranks' x, combined in the order of the ranks.
+/// Gathers elements `first` to `first` + `count` of all ranks' x, and combines them in the order of the ranks.
 void combine_gathered(Gpu& gpu, Communicator& among, const std::string& words, ReduceFn fn, const Value& x,
                       std::int64_t first, Value& result) {
   const std::int64_t ranks = among.size(), count = numel(result.node()->desc.shape);

@@ -1,5 +1,5 @@
-// Copies from one order to another: 16 bytes at a time where lines of both arrays allow it, through shared memory where
-// what is a line of one is a column of the other.
+// Copies between memory orders: 16 bytes at a time where lines of both arrays allow it, through shared memory where a
+// line of one is a column of the other.
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -10,7 +10,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Items, wherever they lie: `width` words, or one word that is repeated so often.
+/// Copies items between any strides: `width` words, or one word that is repeated `width` times.
 struct CopyKernel {
   DType word, index;
   int rank, width;
@@ -31,8 +31,8 @@ struct CopyKernel {
   }
 };
 
-/// Tiles of a matrix, among others, whose lines in `from` are its columns in `to`: read along the one and written along
-/// the other, as many elements at a time as lie together.
+/// Transposes matrices, whose lines in `from` are columns in `to`, by tiles: read along the lines of `from` and written
+/// along those of `to`, several adjacent elements at a time.
 struct TransposeKernel {
   DType word, index;
   int others;  // further dimensions
@@ -42,7 +42,7 @@ struct TransposeKernel {
 
   Kernel kernel() const {
     const int side = tile(size_of(word));
-    // Lines of the tile begin in different banks of shared memory.
+    // Padding, so that lines of the tile begin in different banks of shared memory.
     const int pitch = side + std::max(1, 4 / static_cast<int>(size_of(word)));
     Builder k("transpose", kThreads);
     const Buffer from = k.input(word), to = k.output(word);
@@ -55,7 +55,8 @@ struct TransposeKernel {
     const Expr block = k.block().as(index), above = block / tiles_across;
     const Expr column = block % tiles_across * side, line = above % tiles_down * side;
     const std::vector<Expr> start = places.of(above / tiles_down);
-    const auto each = [&](int width, auto&& f) {  // place (i, j) of the tile, with j a multiple of width
+    // Calls f(round, i, j) for the places (i, j) of the tile, with j a multiple of width
+    const auto each = [&](int width, auto&& f) {
       const int across = side / width, rounds = std::max(1, side * across / kThreads);
       for (int round = 0; round < rounds; ++round) {
         const Expr at = k.thread() + round * kThreads;
@@ -68,7 +69,7 @@ struct TransposeKernel {
     const auto inside = [&](const Expr& i, const Expr& j) {
       return (line + i.as(index) < lines) & (column + j.as(index) < columns);
     };
-    // All that a thread loads is under way before it waits for any of it.
+    // A thread issues all its loads before it waits for any of them.
     each(read_width, [&](int round, const Expr& i, const Expr& j) {
       k.when(inside(i, j), [&] {
         const Expr at = start[0] + (line + i.as(index)) * from_stride + column + j.as(index);
@@ -93,7 +94,8 @@ struct TransposeKernel {
   }
 };
 
-/// How many elements can be moved at once along a dimension in which they lie together, if all else is a multiple.
+/// How many elements can be moved at once along a contiguous dimension: sizes and other strides must be multiples of
+/// it.
 int width_along(int dim, const Loop& loop, const Dims& strides, const std::byte* address, std::size_t element) {
   for (std::size_t bytes = 16; bytes > element; bytes /= 2) {
     const auto count = static_cast<std::int64_t>(bytes / element);
@@ -104,9 +106,9 @@ int width_along(int dim, const Loop& loop, const Dims& strides, const std::byte*
   return 1;
 }
 
-/// False where no two dimensions change places.
+/// Returns false if the copy is not a transpose of two contiguous dimensions.
 bool transpose(Gpu& gpu, const Loop& loop, const Array& from, const Array& to) {
-  constexpr std::int64_t kLeast = 8;  // elements of a side that are worth a tile
+  constexpr std::int64_t kLeast = 8;  // smaller sides are not worth a tile
   const int rank = loop.sizes.size(), down = rank - 1;
   int across = -1;
   for (int dim = 0; dim < down; ++dim)
@@ -136,7 +138,7 @@ bool transpose(Gpu& gpu, const Loop& loop, const Array& from, const Array& to) {
   return true;
 }
 
-/// Both arrays with their dimensions in the order in which `to` lies, so that neighbours are written together.
+/// Reorders the dimensions of both arrays to the memory order of `to`, so that writes are contiguous.
 Loop in_order_of(const Array& to, const Array& from) {
   std::vector<int> order(static_cast<std::size_t>(to.shape.size()));
   std::iota(order.begin(), order.end(), 0);
@@ -161,7 +163,7 @@ void copy(Gpu& gpu, const Array& from, const Array& to) {
     return gpu.driver().copy(to.data, from.data, static_cast<std::size_t>(count) * size_of(from.dtype));
   Loop loop = in_order_of(to, from);
   if (transpose(gpu, loop, from, to)) return;
-  const DType index = index_type(loop);  // of elements: of what is repeated each is stored
+  const DType index = index_type(loop);  // counted in elements, since a repeated word is stored element by element
   const std::size_t element = size_of(from.dtype);
   const bool repeated = !loop.sizes.empty() && loop.strides[0].back() == 0;
   const std::byte* const moved[] = {repeated ? nullptr : from.data, to.data};

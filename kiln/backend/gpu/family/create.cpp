@@ -1,4 +1,4 @@
-// Tensors from plain numbers.
+// Creates tensors from plain numbers.
 #include <cstring>
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -7,10 +7,10 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Elements of which a thread stores 16 bytes.
+/// How many elements a thread stores at once: 16 bytes.
 int neighbours(DType dtype) { return static_cast<int>(16 / size_of(dtype)); }
 
-/// The first of a thread's `width` elements.
+/// The index of the first of a thread's `width` elements.
 Expr first_of_thread(Builder& k, DType index, int width) { return (k.place(index)) * width; }
 
 struct FillKernel {
@@ -27,7 +27,7 @@ struct FillKernel {
 };
 
 struct ArangeKernel {
-  DType dtype, counted, index;  // counted in int64, or float64
+  DType dtype, counted, index;  // `counted`: int64 or float64
 
   Kernel kernel() const {
     Builder k("arange", kThreads);

@@ -8,7 +8,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr int kEach = 8;  // elements of a thread: two a word, four words from the generator
+constexpr int kEach = 8;  // elements per thread: two per word, four words per call of the generator
 
 struct DropoutKernel {
   DType dtype, index;

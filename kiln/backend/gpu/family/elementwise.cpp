@@ -1,4 +1,4 @@
-// Programs of elementwise steps: a thread takes as many neighbours as it can load at once, wherever they lie.
+// Elementwise programs: a thread takes as many neighbours as it can load at once, for any strides.
 #include <algorithm>
 #include <cmath>
 
@@ -59,25 +59,25 @@ std::vector<std::uint16_t> divisors_of(const ProgramKey& key) {
   return divisors;
 }
 
-/// Is x / number the same as x * (1 / number), whatever x is?
+/// Is x / number equal to x * (1 / number) for every x?
 bool has_exact_reciprocal(const Scalar& number) {
   int exponent = 0;
   const double value = number.to<double>();
   return std::isfinite(value) && std::abs(std::frexp(value, &exponent)) == 0.5 && std::abs(exponent) < 100;
 }
 
-/// The kernels of a program by how its operands lie, so that a launch need not look at the program.
+/// A program's kernels, cached by the layout of its operands, so that a launch need not inspect the program.
 struct Known {
   explicit Known(ProgramKey program)
       : key(std::move(program)), takes_time(key.tree || calls_functions(*key.program)), divisors(divisors_of(key)) {}
   const ProgramKey key;
-  const bool takes_time;                      // more than its loads and stores
-  const std::vector<std::uint16_t> divisors;  // inputs that steps divide by, and nothing else
+  const bool takes_time;                      // is computation more than loads and stores?
+  const std::vector<std::uint16_t> divisors;  // inputs that steps only divide by
   mutable std::mutex mutex;
   mutable std::vector<std::pair<PointwiseShape, Ref<Code>>> kernels;
   mutable std::vector<std::pair<std::vector<std::uint16_t>, std::unique_ptr<Known>>> multiplying;
 
-  /// The same where these inputs are multiplied by.
+  /// The program that multiplies by the reciprocals of these inputs instead.
   const Known& by_multiplying(const std::vector<std::uint16_t>& factors) const {
     const std::lock_guard lock(mutex);
     for (const auto& [known, made] : multiplying)

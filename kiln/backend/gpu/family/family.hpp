@@ -1,7 +1,9 @@
-// The families of kernels of all GPUs: `bool run(Gpu&, const op::Softmax&, Call)`, found by overload resolution. False, with
-// nothing done: this case runs as what the op is made of, or on the host where it is made of nothing.
+// The families of kernels for all GPUs: `bool run(Gpu&, const op::Softmax&, Call)`, found by overload resolution. One
+// returns false, with nothing done, for a case without a kernel: it runs as the op's expansion, or on the host if there
+// is none.
 //
-// A kernel is a plain struct of all that it is made from, with `Kernel kernel() const`; Gpu::launch builds and compiles it once.
+// A kernel is a plain struct of all that it is built from, with `Kernel kernel() const`; Gpu::launch builds and
+// compiles it once.
 #pragma once
 #include "kiln/backend/gpu/gpu.hpp"
 #include "kiln/ops/op.hpp"
@@ -51,7 +53,7 @@ bool run(Gpu& gpu, const op::RavelIndex& op, Call call);
 bool run(Gpu& gpu, const op::Within& op, Call call);
 
 // product/epilogue.cpp
-/// Is it one that libraries know, or a layer norm that is only wanted in halves?
+/// Do libraries implement this epilogue, or is it a layer norm whose result is only needed in halves?
 bool accepts(const op::Epilogue& op);
 bool run(Gpu& gpu, const op::Epilogue& op, Call call);
 
@@ -143,7 +145,7 @@ bool run(Gpu& gpu, const op::Unfold& op, Call call);
 bool draw_classes(Gpu& gpu, const op::Random& op, Call call);
 
 // copy.cpp
-/// Elements of one shape and type from one order to another.
+/// Copies elements between arrays of the same shape and type, for any strides.
 void copy(Gpu& gpu, const Array& from, const Array& to);
 
 }  // namespace kiln::gpu::family

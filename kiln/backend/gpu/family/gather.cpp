@@ -1,4 +1,4 @@
-// Reading by index: elements, and whole rows 16 bytes at a time.
+// Reads by index: single elements, and whole rows 16 bytes at a time.
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/checks.hpp"
@@ -9,7 +9,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Item i of the result is the item of x beside it that the index names.
+/// Item i of the result is the item of x at the same place, except along one dimension, where the index says which.
 struct PickKernel {
   DType word, indices, index;
   int rank, width;  // an item is `width` words
@@ -31,7 +31,7 @@ struct PickKernel {
   }
 };
 
-/// Looks at indices of which nothing is read.
+/// Checks indices when the result has no elements.
 struct LookKernel {
   DType indices;
 
@@ -48,8 +48,8 @@ struct LookKernel {
   }
 };
 
-/// x, the index and z as they are seen with the shape of z. The strides of x are 0 along the index, and `stride` is what
-/// lies between its elements there.
+/// Gathers with x, the index and z seen with the shape of z: the strides of x are 0 along the indexed dimension `dim`,
+/// and the stride between x's elements there is passed separately.
 void pick(Gpu& gpu, Call call, std::string_view op, int dim, const Dims& x_strides, const Dims& index_strides,
           std::int64_t inner) {
   const Array x = read(call.in[op::Gather::x]), z = gpu.allocate(call.out[0]);
@@ -66,7 +66,7 @@ void pick(Gpu& gpu, Call call, std::string_view op, int dim, const Dims& x_strid
   const Dims strides[] = {x_strides, index_strides, z.strides};
   Loop loop = merged(z.shape, strides);
   const DType index = index_type(loop);
-  // The step along the dimension is one of the strides that items must divide.
+  // The stride along the indexed dimension is one of those that the width of an item must divide.
   const std::size_t element = size_of(x.dtype);
   Loop stepped = loop;
   const std::byte* const moved[] = {x.data, nullptr, z.data};

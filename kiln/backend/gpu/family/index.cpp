@@ -37,7 +37,7 @@ Loop merged(const Shape& shape, std::span<const Dims> strides, const Dims& order
 
 DType index_type(std::initializer_list<std::int64_t> most) {
   constexpr std::int64_t kMost =
-      std::numeric_limits<std::int32_t>::max() / 2;  // indices of whole blocks go past the end
+      std::numeric_limits<std::int32_t>::max() / 2;  // indices of the last block may go past the end
   return std::ranges::all_of(most, [&](std::int64_t each) { return each <= kMost; }) ? DType::I32 : DType::I64;
 }
 
@@ -112,8 +112,8 @@ void Places::append(std::vector<Argument>& arguments, const Loop& loop) {
 
 int width_of(const Loop& loop, std::span<const Array> arrays) {
   if (loop.sizes.empty()) return 1;
-  // As many as the smallest elements that change along a line want; larger ones, which may be read again and again as
-  // arrays broadcast, are loaded in several steps.
+  // Chosen for the smallest elements that change along a line; larger ones, which are often cached because they are
+  // broadcast, are loaded in several steps.
   std::size_t smallest = 8;
   for (std::size_t a = 0; a < arrays.size(); ++a)
     if (loop.strides[a].back() != 0) smallest = std::min(smallest, size_of(arrays[a].dtype));

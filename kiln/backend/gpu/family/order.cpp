@@ -6,7 +6,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// The first `count` of each line along `dim`, which becomes the last dimension for as long as it takes.
+/// Sorts each line along `dim` and keeps the first `count`; `dim` is moved to the end meanwhile.
 bool order(Gpu& gpu, Call call, int dim, bool descending, std::int64_t count) {
   Array x = read(call.in[0]), values = gpu.allocate(call.out[0]), indices = gpu.allocate(call.out[1]);
   if (x.shape[dim] > kLongestLine) return false;
@@ -45,7 +45,7 @@ bool order(Gpu& gpu, Call call, int dim, bool descending, std::int64_t count) {
   return true;
 }
 
-/// A thread a number that is looked for.
+/// Binary search with one thread per number that is looked for.
 struct SearchKernel {
   DType dtype, index;
   bool right;
@@ -55,7 +55,7 @@ struct SearchKernel {
     const Buffer sorted = k.input(dtype), wanted = k.input(dtype), z = k.output(DType::I64);
     const Expr count = k.number(index), each = k.number(index), length = k.number(DType::I64);
     const Expr i = k.block().as(index) * 256 + k.thread().as(index);
-    // NaN is larger than any number.
+    // NaN compares as larger than any number.
     const auto before = [&](const Expr& a, const Expr& b) {
       return is_float(dtype) ? (a < b) | ((b != b) & (a == a)) : a < b;
     };

@@ -54,7 +54,7 @@ void Pointwise::run(FunctionRef<std::vector<Expr>(std::span<const Expr>)> elemen
     const Expr number = k_.place(shape_.index);
     return k_.when(number < items_, [&] { make(load(number, number)); });
   }
-  // All loads before anything is made of them; past the end the last item once more.
+  // All loads come before any computation; threads past the end load the last item again.
   std::vector<Item> items;
   for (int i = 0; i < shape_.vectors; ++i) {
     const Expr first = (k_.block().as(shape_.index) * shape_.vectors + i) * kThreads;
@@ -75,7 +75,7 @@ PointwiseLaunch::PointwiseLaunch(const Shape& sizes, std::span<const Operand> in
   }
   for (const Array& output : outputs) arguments.emplace_back(output);
   strides.push_back(outputs[0].strides);
-  // Threads side by side take what lies side by side in the outputs.
+  // Neighbouring threads take neighbouring elements of the outputs.
   const Loop loop = merged(sizes, strides, order_of(sizes, outputs[0].strides));
   arrays.insert(arrays.end(), outputs.begin(), outputs.end());
   Loop wide = loop;

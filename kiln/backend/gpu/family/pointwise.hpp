@@ -1,4 +1,4 @@
-// Kernels that make elements of elements: a thread takes as many neighbours as it can load at once, wherever they lie.
+// Pointwise kernels: a thread takes as many neighbours as it can load at once, for any strides.
 #pragma once
 #include <optional>
 
@@ -6,22 +6,23 @@
 
 namespace kiln::gpu::family {
 
-/// How such a kernel finds elements.
+/// The layout of the operands of such a kernel.
 struct PointwiseShape {
   std::vector<Lies> inputs{};
   DType index = DType::I32;
   int rank = 0, width = 1;
-  int vectors = 1;        // of so many elements that a thread takes
-  bool in_place = false;  // an output may lie where an input does
+  int vectors = 1;        // vectors of `width` elements per thread
+  bool in_place = false;  // may an output share the memory of an input?
   friend bool operator==(const PointwiseShape&, const PointwiseShape&) = default;
 };
 
-/// The body of such a kernel. Its parameters are the inputs, the outputs, and where all lie; then come the family's own.
+/// The body of such a kernel. Its parameters are the inputs, the outputs, and their sizes and strides; then come the
+/// family's own.
 class Pointwise {
  public:
   static constexpr int kThreads = 256;
   Pointwise(Builder& k, const PointwiseShape& shape, std::span<const DType> inputs, std::span<const DType> outputs);
-  /// `element` makes the outputs of what is loaded.
+  /// `element` computes the outputs from the loaded inputs.
   void run(FunctionRef<std::vector<Expr>(std::span<const Expr> loaded)> element);
 
  private:
@@ -39,17 +40,17 @@ struct Operand {
   std::optional<Argument> number{};
 };
 
-/// Inputs that broadcast to `shape`, and outputs of that shape which all lie in the same order.
+/// Inputs that broadcast to `shape`, and outputs of that shape which all have the same memory order.
 struct PointwiseLaunch {
   PointwiseShape shape;
   std::int64_t items = 0, blocks = 0;
   std::vector<Argument> arguments{};
   PointwiseLaunch(const Shape& shape, std::span<const Operand> inputs, std::span<const Array> outputs);
-  /// For steps that take their time: a thread has a second vector on its way meanwhile, where there are many.
+  /// For expensive steps: where there are many items, a thread takes two vectors, and loads both first.
   void take_two();
 };
 
-/// Launches the kernel of `source`, which has a PointwiseShape named `shape`; `own` are the arguments of the family.
+/// Launches the kernel of `source`, which has a field `PointwiseShape shape`; `own` are the family's own arguments.
 template <KernelSource Source>
 void pointwise(Gpu& gpu, Source source, const Shape& shape, const std::vector<Operand>& inputs,
                const std::vector<Array>& outputs, std::initializer_list<Argument> own = {}) {

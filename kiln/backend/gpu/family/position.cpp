@@ -1,4 +1,4 @@
-// Indices as data: RavelIndex, Nonzero; and Within, which looks at data.
+// Indices as data: RavelIndex, Nonzero; and Within, which checks data.
 #include "kiln/backend/gpu/family/checks.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
@@ -38,7 +38,7 @@ struct RavelKernel {
   }
 };
 
-/// What a thread of the two kernels below sees of a tile of flags: kEach neighbours, as truths.
+/// The flags that a thread of the two kernels below reads from a tile: kEach neighbours, as Bools.
 constexpr int kEach = 8;
 std::vector<Expr> flags_of(Builder& k, const Buffer& flags, const Expr& first, const Expr& count) {
   std::vector<Expr> all;
@@ -56,7 +56,7 @@ Expr sum_of(const std::vector<Expr>& all) {
   return sum;
 }
 
-/// How many of each tile are true.
+/// Counts the true elements of each tile.
 struct CountTrueKernel {
   Kernel kernel() const {
     Builder k("count_true", kThreads);

@@ -3,7 +3,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// A block a line, from one end to the other.
+/// One block per line, from its beginning to its end.
 struct ExclusiveSumsKernel {
   static constexpr int kThreads = 256, kEach = 4;
 
@@ -37,14 +37,14 @@ struct ExclusiveSumsKernel {
 }  // namespace
 
 Prefix prefix_sum(Builder& k, const Expr& x) {
-  const Local sum = k.variable(x);  // of this lane and those before it in the warp
+  const Local sum = k.variable(x);  // the sum of this lane and those before it in the warp
   for (int step = 1; step < kLanes; step *= 2) {
     const Expr from = k.shuffle(sum, max(k.lane() - step, k.literal(DType::I32, 0)));
     sum.set(select(k.lane() >= step, sum + from, sum));
   }
   const int warps = k.threads() / kLanes;
   const Shared sums = k.shared(x.type(), warps);
-  k.barrier();  // who sums twice still reads those of the first time
+  k.barrier();  // a thread may still read the sums of an earlier call
   k.when(k.lane() == kLanes - 1, [&] { sums.store(k.warp(), sum); });
   k.barrier();
   const Local before = k.variable(literal_like(x, std::int64_t{0})), all = k.variable(literal_like(x, std::int64_t{0}));

@@ -33,10 +33,10 @@ ProgramKey::ProgramKey(const Program& of) {
 ProgramKey::ProgramKey(const expr::Tree& of, std::size_t inputs, DType dtype) : tree(&of) {
   auto made = std::make_shared<Program>();
   for (std::size_t i = 0; i < inputs; ++i) made->inputs.push_back(dtype);
-  made->steps.push_back({.op = op::Where{}, .dtype = dtype});  // in place of the tree
+  made->steps.push_back({.op = op::Where{}, .dtype = dtype});  // stands for the tree
   made->outputs.push_back(0);
   program = std::move(made);
-  // Trees stay where they are.
+  // Trees are never moved, so the address identifies one.
   const auto address = reinterpret_cast<std::uintptr_t>(tree);
   for (const auto word : {static_cast<std::uint64_t>(address), static_cast<std::uint64_t>(address) >> 32,
                           static_cast<std::uint64_t>(inputs), static_cast<std::uint64_t>(dtype)})
@@ -54,7 +54,7 @@ std::vector<Expr> steps(Builder& k, const Program& program, std::span<const Expr
       in.push_back(from.from == Program::Operand::Input ? inputs[from.index] : results[from.index]);
     }
     if (std::holds_alternative<op::Where>(step.op)) {
-      // A number may have more digits than the result.
+      // A number may have more digits than the result's type.
       results.push_back(k.narrow(select(in[0] != 0, in[1], in[2]), step.dtype));
     } else if (const auto* cast = std::get_if<op::Cast>(&step.op)) {
       results.push_back(k.convert(in[0], expr::type_of(program, step.in[0]), cast->to));

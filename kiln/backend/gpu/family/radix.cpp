@@ -1,5 +1,5 @@
-// Sorting by digits, the last one first, each pass of which keeps the order of equal ones: how often each digit comes in
-// each tile, where those of a tile begin, and then to their places, through shared memory, from where they leave in runs.
+// Radix sort, from the last digit to the first; each pass is stable. A pass counts the digits of each tile, computes
+// where those of each tile begin, and moves keys there through shared memory, from which they are written in runs.
 #include "kiln/backend/gpu/family/index.hpp"
 #include "kiln/backend/gpu/family/prefix.hpp"
 #include "kiln/backend/gpu/family/sort.hpp"
@@ -11,13 +11,13 @@ constexpr int kDigits = 256, kDigitBits = 8;
 static_assert(kThreads == kDigits, "each has a digit");
 constexpr int kWarps = kThreads / kLanes;
 
-/// Keys of a thread.
+/// Keys per thread.
 int rounds_of(DType key) { return key == DType::U64 ? 8 : 16; }
 int tile_of(DType key) { return kThreads * rounds_of(key); }
 
 Expr digit_of(const Expr& key, const Expr& shift) { return (key >> shift).as(DType::I32) & (kDigits - 1); }
 
-/// Counts [line, digit, tile].
+/// Counts in order [line, digit, tile].
 struct CountDigitsKernel {
   DType key;
 
@@ -43,7 +43,7 @@ struct CountDigitsKernel {
 
 struct MoveByDigitKernel {
   DType key;
-  bool with_places;  // otherwise keys are still where they stood
+  bool with_places;  // otherwise a key's place is where it is
 
   Kernel kernel() const {
     const int rounds = rounds_of(key), size = tile_of(key);
@@ -53,7 +53,8 @@ struct MoveByDigitKernel {
     const Buffer to = k.output(key), to_places = k.output(DType::I32);
     const Expr length = k.number(DType::I64), tiles = k.number(DType::I64), shift = k.number(key);
     const Shared tile_keys = k.shared(key, size), tile_places = k.shared(DType::I32, size);
-    const Shared found = k.shared(DType::I32, kWarps * kDigits);  // by warp: so far, then of the warps before
+    // Per warp: the counts so far, then those of the warps before.
+    const Shared found = k.shared(DType::I32, kWarps * kDigits);
     const Shared starts = k.shared(DType::I32, kDigits), moves = k.shared(DType::I32, kDigits);
 
     const Expr block = k.block().as(DType::I64), line = block / tiles, tile = block % tiles,
@@ -63,7 +64,7 @@ struct MoveByDigitKernel {
     for (int w = 0; w < kWarps; ++w) found.store(k.thread() + w * kDigits, zero);
     k.barrier();
 
-    // A warp takes its part of the tile in rounds; lanes with the same digit find out how many of them come before.
+    // A warp takes its part of the tile in rounds; each lane counts the lanes before it with the same digit.
     const Local held = k.local(key, rounds), rank = k.local(DType::I32, rounds);
     const auto in_tile = [&](int round) { return k.warp() * (rounds * kLanes) + round * kLanes + k.lane(); };
     for (int round = 0; round < rounds; ++round) {
@@ -86,7 +87,7 @@ struct MoveByDigitKernel {
       k.barrier();
     }
 
-    // A thread looks after a digit: where those of each warp begin, and how far all of them move.
+    // Each thread handles one digit: where those of each warp begin, and how far all of them move.
     const Local sum = k.variable(zero);
     for (int w = 0; w < kWarps; ++w) {
       const Expr count = found[k.thread() + w * kDigits];
@@ -138,7 +139,7 @@ Sorted radix_sort(Gpu& gpu, const Value& keys, int bits) {
     arguments.insert(arguments.end(),
                      {read(counts), read(totals), read(spare.keys), read(spare.places), length, tiles, shift});
     gpu.launch(MoveByDigitKernel{shown.dtype, static_cast<bool>(from.places)}, lines * tiles, arguments);
-    // Keys that were given stay as they are.
+    // The caller's keys are not overwritten.
     const Sorted next = spare;
     spare = shift == 0 ? Sorted{} : from;
     from = next;

@@ -1,4 +1,5 @@
-// Random draws: each element is a function of the key and of its place, so a thread makes the words that it needs.
+// Random samples: each element is a function of the key and of its index, so a thread generates the words that it
+// needs.
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 using op::Distribution;
 
-/// A draw of [low, high) rounded to a half, which may have reached `high`: the one below then.
+/// A sample of [low, high) rounded to a half; if that is `high`, the number below.
 Expr half_below(Builder& k, const Expr& value, const Expr& low, const Expr& high, DType half) {
   const std::string of(half == DType::F16 ? "bits_of_f16" : "bits_of_bf16");
   const Expr number = k.narrow(value, half), bits = k.call(of, DType::F32, {number});
@@ -20,7 +21,7 @@ Expr half_below(Builder& k, const Expr& value, const Expr& low, const Expr& high
   return select((high > low) & (number >= high), k.call("from_" + of, DType::F32, {below}), number);
 }
 
-/// Draws of one word an element, or two in float64.
+/// Samples that use one word per element, or two in float64.
 struct DrawKernel {
   Distribution distribution;
   DType dtype, index;
@@ -30,7 +31,7 @@ struct DrawKernel {
     return wide ? DType::F64 : DType::F32;
   }
   int words_each() const { return dtype == DType::F64 && distribution != Distribution::Bernoulli ? 2 : 1; }
-  /// Elements of a thread: those of four words, or of 16 bytes.
+  /// Elements per thread: those of four words, or of 16 bytes.
   int width() const { return std::max(4 / words_each(), static_cast<int>(16 / size_of(dtype))); }
 
   Kernel kernel() const {
@@ -64,12 +65,12 @@ struct DrawKernel {
   }
 };
 
-/// Draws from streams of the elements' own, and of probabilities that are a tensor. They go by the numbers of the
-/// processor, which are float64.
+/// Samples from one stream per element, or with probabilities that are a tensor. They use the CPU's algorithm, in
+/// float64.
 struct SampleKernel {
   Distribution distribution;
   DType dtype, index;
-  std::vector<DType> tensors;  // a and b, where they are some
+  std::vector<DType> tensors;  // the types of a and b if they are tensors
   bool a_number, b_number;
   int rank;
 

@@ -1,6 +1,6 @@
-// Writing by index. Items of the source go to items of the result, which are elements of it or whole slices, by number.
-// Of several that go to one place the last assignment wins, and sums are added in the order of the source, as on the
-// processor: what is sorted by its destination is added up by one thread, whatever lies there.
+// Writes by index. Items of the source, which are elements or whole slices, go to numbered items of the result. If
+// several go to one place, the last assignment wins, and sums are added in the order of the source, as on the CPU: the
+// source is sorted by destination, and one thread adds all items of a place.
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/checks.hpp"
@@ -11,13 +11,13 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// What an op writes: for each of `outer`, `count` items of `inner` elements to `places` such items.
+/// The items of an op: for each of `outer`, `count` items of `inner` elements are written to `places` such items.
 struct Writes {
   std::int64_t outer, places, count, inner;
   DType key() const { return places < 0xffffffff ? DType::U32 : DType::U64; }
 };
 
-/// The number of the item that each of the source goes to; `places` where the index is wrong, which is noted.
+/// The destination of each item of the source; `places` if the index is wrong, which is reported.
 struct DestinationKernel {
   DType indices, key, index;
   int rank;
@@ -59,9 +59,9 @@ struct WinnerKernel {
   }
 };
 
-/// Where a thread is: a few elements of an item.
+/// What a thread handles: a few elements of an item.
 struct Item {
-  Expr item, place, outer, from, to;  // number of the item; where the item that it is of begins
+  Expr item, place, outer, from, to;  // the item's number; the offset where its data begin
 
   Item(Builder& k, int width, const Expr& each, const Expr& count)
       : item(k.block().as(each.type()) * kThreads + k.thread().as(each.type())),
@@ -93,7 +93,7 @@ struct AssignKernel {
   }
 };
 
-/// The first of those that go to one place, which stand together, adds up all of them.
+/// The first of the sorted items that go to one place adds up all of them.
 struct CombineKernel {
   DType dtype, key, index;
   kiln::Update update;
@@ -124,7 +124,7 @@ struct CombineKernel {
             for (int i = 0; i < width; ++i) sum.set(i, updated(sum[i], item[static_cast<std::size_t>(i)]));
           next.set(next + items);
         };
-        const auto there = [&](int items) {  // do so many more go to the same place?
+        const auto there = [&](int items) {  // do this many more items go to the same place?
           const Expr last = next + (items - 1);
           return (last < count) & (keys[min(last, count - 1)] == to);
         };
@@ -152,12 +152,12 @@ struct CombineKernel {
   }
 };
 
-/// What elements on both sides are counted in.
+/// The type that counts the elements on both sides.
 DType counted(const Writes& writes) {
   return index_type(writes.outer * std::max(writes.places, writes.count) * writes.inner);
 }
 
-/// Neighbours of a slice that can be taken at once, `most` or fewer.
+/// How many neighbours of a slice can be moved at once.
 int width_of(std::int64_t inner, std::size_t bytes, const Array& source, const Array& z) {
   const auto width = static_cast<std::int64_t>(16 / bytes);
   return inner % width == 0 && is_aligned(source) && is_aligned(z) ? static_cast<int>(width) : 1;
@@ -168,7 +168,7 @@ void assign(Gpu& gpu, const Writes& writes, const Array& keys, const Array& sour
   gpu.driver().clear(read(winners).data, static_cast<std::size_t>(writes.places) * sizeof(std::uint32_t));
   const auto none = Argument(writes.places);
   gpu.launch(WinnerKernel{keys.dtype}, blocks_for(writes.count, kThreads), {keys, read(winners), writes.count, none});
-  // Elements travel as they are, in the largest words that fit.
+  // Elements are copied unchanged, in the largest words that fit.
   const std::size_t size = size_of(z.dtype);
   const int elements = width_of(writes.inner, size, source, z);
   const std::size_t bytes = static_cast<std::size_t>(elements) * size, word = std::min<std::size_t>(bytes, 8);
@@ -188,8 +188,8 @@ void combine(Gpu& gpu, const Writes& writes, kiln::Update update, const Value& k
              {source, read(sorted.keys), read(sorted.places), z, all, each, writes.count, Argument(writes.places)});
 }
 
-/// Both ops have the same slots. `destinations` are the strides, along the index, of the item that each goes to, and
-/// `stride` that along the dimension that is written to.
+/// Both ops have the same slots. `destinations` are the strides, along the index, of each item's destination, and
+/// `stride` is the one along the dimension that is written to.
 template <class Op>
 bool run_update(Gpu& gpu, const Op& op, Call call, int dim, const Writes& writes, const Dims& destinations,
                 std::int64_t stride) {

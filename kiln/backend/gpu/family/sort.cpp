@@ -1,5 +1,5 @@
-// Lines that fit into shared memory are sorted there, by a block each. Of longer ones a block sorts a part: whoever wants
-// but the first few goes on with those of each part, all others sort by digits.
+// Lines that fit into shared memory are sorted there, by one block each. For longer lines blocks sort tiles; if only
+// the first few elements are wanted, the first few of each tile are sorted again, otherwise lines are sorted by digits.
 #include "kiln/backend/gpu/family/sort.hpp"
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr std::int32_t kNoPlace = 0x7fffffff;  // of what fills up a tile: behind all others
+constexpr std::int32_t kNoPlace = 0x7fffffff;  // the place of padding in a tile, after all others
 
 bool is_wide(DType key) { return key == DType::U64; }
 
-/// Keys with places in shared memory: in one word, or in two where keys take 64 bits.
+/// Keys with places in shared memory: in one word, or in two if keys have 64 bits.
 class Tile {
  public:
   Tile(Builder& k, DType key, int size) : k_(k), wide_(is_wide(key)), words_(k.shared(DType::U64, size)) {
@@ -39,7 +39,7 @@ class Tile {
     return (a.word < b.word) | ((a.word == b.word) & (a.place < b.place));
   }
 
-  /// Batcher's bitonic sort ("Sorting networks and their applications", 1968). Between barriers.
+  /// Batcher's bitonic sort ("Sorting networks and their applications", 1968). It must be called between barriers.
   void sort(int size) const {
     const int pairs = size / 2;
     const Local run = k_.variable(k_.literal(DType::I32, 2));
@@ -72,12 +72,12 @@ class Tile {
   std::optional<Shared> places_;
 };
 
-/// A block sorts a tile of a line and keeps its first few.
+/// A block sorts a tile of a line and keeps its first few elements.
 struct TileSortKernel {
   DType dtype, key;  // of elements
   bool descending;
   bool from_pairs, to_pairs;  // keys and places, or elements
-  bool with_places;           // pairs come with places; otherwise they are in their own
+  bool with_places;           // pairs come with places; otherwise a pair's place is where it is
   int size;                   // of a tile: a power of two
 
   int threads() const { return std::clamp(size / 2, kLanes, 512); }
@@ -87,11 +87,11 @@ struct TileSortKernel {
     const Buffer x = from_pairs ? Buffer() : k.input(dtype);
     const Buffer keys = from_pairs ? k.input(key) : Buffer();
     const Buffer places = from_pairs && with_places ? k.input(DType::I32) : Buffer();
-    // Elements leave as they came, with all bits of a NaN.
+    // Elements are copied unchanged, with all bits of a NaN.
     const DType word = word_of(size_of(dtype));
     const Buffer elements = to_pairs ? Buffer() : k.input(word);
     const Buffer out = k.output(to_pairs ? key : word), out_places = k.output(to_pairs ? DType::I32 : DType::I64);
-    // Of lines, tiles of a line, what is kept of each, and lines of x.
+    // The length of lines, the tiles of a line, how many elements of each are kept, and the length of x's lines.
     const Expr length = k.number(DType::I64), tiles = k.number(DType::I64), kept = k.number(DType::I64);
     const Expr x_length = k.number(DType::I64);
     const Tile tile(k, key, size);
@@ -130,7 +130,7 @@ struct TileSortKernel {
   }
 };
 
-/// Where x has its elements, and what they are.
+/// Reads the elements of x at the sorted places.
 struct PlacedKernel {
   DType word;
 
@@ -167,7 +167,7 @@ int tile_of(std::int64_t length, DType key) {
   return static_cast<int>(std::max<std::uint64_t>(std::bit_ceil(wanted), 2));
 }
 
-/// The first few of each tile, then the first few of those, until a tile has all that are left of a line.
+/// Keeps the first few of each tile, then the first few of those, until one tile has all that are left of a line.
 void tournament(Gpu& gpu, const Array& x, DType key, bool descending, std::int64_t count, const Array& values,
                 const Array& indices) {
   const std::int64_t lines = x.shape[0];
@@ -205,7 +205,7 @@ KeyType key_type(DType dtype) {
     case DType::BF16:
     case DType::I16:
     case DType::U16: return {DType::U32, 16};
-    case DType::F16: return {DType::U32, 19};  // as a float32, of whose digits the last 13 are 0
+    case DType::F16: return {DType::U32, 19};  // as a float32 whose last 13 digits are 0
     case DType::I8:
     case DType::U8: return {DType::U32, 8};
     case DType::Bool: return {DType::U32, 1};
@@ -223,7 +223,7 @@ Expr key_of(Builder& k, const Expr& element, DType dtype, bool descending) {
     const Expr ordered = select((raw & top) != 0, !raw, raw | top);
     key = select(element != element, !k.literal(word, 0), ordered) >> (all - bits);
   } else if (is_integer(dtype) && (dtype == DType::I64 || size_of(dtype) < 8) && dtype != DType::U32) {
-    // Signed numbers begin at 0; short unsigned ones are numbers of int32 that do already.
+    // Signed numbers are shifted to begin at 0; short unsigned ones are nonnegative int32 already.
     const bool is_signed = dtype == DType::I64 || dtype == DType::I32 || dtype == DType::I16 || dtype == DType::I8;
     const Expr raw = element.bits_as(word);
     key = is_signed ? raw + (k.literal(word, 1) << (bits - 1)) : raw;

@@ -1,5 +1,5 @@
-// Parts that do the same to different tensors, of any size, as one kernel: what an optimizer does to its parameters. Each
-// block finds in tables which part it belongs to.
+// Runs the same operations on different tensors, of any size, as one kernel: an optimizer's updates of its parameters.
+// Each block finds in tables which part it belongs to.
 #include <algorithm>
 #include <bit>
 
@@ -13,9 +13,9 @@ namespace {
 
 struct TogetherKernel {
   ProgramKey program;
-  std::vector<Lies> inputs;  // a number for all parts; in line; one element for all of a part
+  std::vector<Lies> inputs;  // a number for all parts; contiguous; one element per part
   DType index;
-  int width, places;  // neighbours that a thread takes; parts that tables have places for
+  int width, places;  // neighbours per thread; the most parts of the tables
 
   Kernel kernel() const {
     const op::Program& p = *program.program;
@@ -68,16 +68,16 @@ struct TogetherKernel {
   }
 };
 
-/// A part as the kernel takes it.
+/// A part, as the kernel takes it.
 struct Part {
   const op::Op* op;
   const ProgramKey* program;
   Call call;
-  Dims order;  // of all tensors in line, and so of the results
+  Dims order;  // of all contiguous tensors, and so of the results
   std::vector<Lies> inputs{};
   std::vector<Argument> arguments{};  // by input
   std::int64_t count;
-  std::uint64_t meeting;  // of ranks, that has to be waited for; or 0
+  std::uint64_t meeting;  // the collective that it has to wait for; or 0
   bool aligned = true;
 
   bool is_like(const Part& other) const {
@@ -89,7 +89,7 @@ struct Part {
   }
 };
 
-/// None where tensors broadcast otherwise than as one element, or do not lie in the same order.
+/// None if tensors broadcast other than as one element, or do not have the same order.
 std::optional<Part> part_of(Gpu& gpu, const op::Op& op, const Call& call) {
   const ProgramKey* const program = program_of(gpu, op, call);
   if (!program) return std::nullopt;
@@ -117,7 +117,7 @@ std::optional<Part> part_of(Gpu& gpu, const op::Op& op, const Call& call) {
   return part;
 }
 
-/// Parts that are like each other, and wait for one meeting, as many as an argument list holds at a time.
+/// Runs parts that are like each other, and wait for the same collective; as many at a time as an argument list holds.
 void run_alike(Gpu& gpu, std::vector<Part>& parts) {
   gpu.meetings().await(parts[0].call.in);
   const ProgramKey& program = *parts[0].program;
@@ -149,7 +149,7 @@ void run_alike(Gpu& gpu, std::vector<Part>& parts) {
     const TogetherKernel kernel{program, inputs, index_type(longest), width, static_cast<int>(places)};
 
     std::vector<Argument> arguments;
-    // Places that are left over have what the last part has, and start behind all blocks.
+    // Unused places repeat the last part, and start after all blocks.
     const auto append = [&](auto of_part) {
       for (std::size_t i = 0; i < places; ++i) arguments.emplace_back(of_part(std::min(i, some.size() - 1)));
     };
@@ -185,7 +185,7 @@ bool run(Gpu& gpu, const op::Horizontal& op, Call call) {
     if (known != alike.end()) known->push_back(std::move(*part));
     else alike.emplace_back().push_back(std::move(*part));
   }
-  // An optimizer takes the gradients that ranks have added up while they still add up the others.
+  // An optimizer updates with gradients that ranks have summed while they still sum the others.
   std::ranges::stable_sort(alike, {}, [](const auto& parts) { return parts[0].meeting; });
   for (std::vector<Part>& parts : alike) {
     if (parts.size() > 1) run_alike(gpu, parts);

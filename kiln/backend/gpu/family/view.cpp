@@ -1,4 +1,4 @@
-// Ops that move no element.
+// Ops that do not move elements.
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/strided/views.hpp"
 

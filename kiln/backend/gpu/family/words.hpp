@@ -4,7 +4,7 @@
 
 namespace kiln::gpu::family {
 
-/// A kernel's parameters that name a stream.
+/// Parameters of a kernel that identify a stream.
 struct KeyWords {
   Expr low, high;
   explicit KeyWords(Builder& k) : low(k.number(DType::U32)), high(k.number(DType::U32)) {}
@@ -15,7 +15,7 @@ struct KeyWords {
   }
 };
 
-/// The halves of an element's number, which is an int32 or an int64 and not negative.
+/// The halves of an element's index, which is an int32 or an int64 and not negative.
 inline Expr low_half(const Expr& i) { return i.as(DType::U32); }
 inline Expr high_half(Builder& k, const Expr& i) {
   return i.type() == DType::I64 ? (i >> 32).as(DType::U32) : k.literal(DType::U32, 0);

@@ -126,7 +126,7 @@ struct Kernel {
   int least_blocks = 0;   // that should be resident on a multiprocessor; 0: no constraint
   bool together = false;  // blocks wait for each other: a launch has at most Capabilities::together blocks
   std::vector<Parameter> parameters{};
-  // the tables from which buffers are selected; such buffers are numbered from kChosen
+  // The tables from which buffers are selected; such buffers are numbered from kChosen.
   std::vector<std::uint16_t> chosen{};
   std::vector<Array> shared{}, locals{};
   std::vector<DType> values{};  // types, by Id

@@ -1,5 +1,5 @@
-// op::Epilogue: a product and what alone reads it. Libraries add a bias and apply some functions on the way; anything else
-// follows the product.
+// op::Epilogue: a product and the operations that are its only readers. Libraries add a bias and apply some functions
+// in the same call; anything else runs after the product.
 #include <algorithm>
 #include <optional>
 
@@ -12,9 +12,9 @@ namespace {
 
 using op::Program;
 
-/// What a program does to the product, where a library knows it: f(product + bias).
+/// An epilogue that a library implements: f(product + bias).
 struct Finish {
-  std::optional<std::size_t> bias;  // the program's input
+  std::optional<std::size_t> bias;  // the index of the program's input
   Product::Function function = Product::Function::None;
 };
 
@@ -61,7 +61,7 @@ bool run_by_library(Gpu& gpu, const op::Epilogue& op, Call call) {
       return false;
     bias = gpu.read_contiguous(value, held);
   }
-  // Results that have memory in some other order stay where they are.
+  // Results that already have memory in another order keep it.
   Array c = gpu.allocate(call.out[0]);
   c.shape = op.result.shape;
   c.strides = contiguous_strides(c.shape);
@@ -72,7 +72,7 @@ bool run_by_library(Gpu& gpu, const op::Epilogue& op, Call call) {
   return multiply_by_library(gpu, product);
 }
 
-/// A layer norm whose result is only wanted in halves.
+/// Is it a layer norm whose result is only needed in halves?
 bool is_rounded_norm(const op::Epilogue& op) {
   const Program& program = *op.program;
   const auto* const cast = program.steps.size() == 1 ? std::get_if<op::Cast>(&program.steps[0].op) : nullptr;
@@ -100,7 +100,7 @@ bool run(Gpu& gpu, const op::Epilogue& op, Call call) {
   }
   SpareValues inputs = op.inputs(call.in, product);
   product = Value();
-  // Input i of the program is operand i of the rest, or the one before if the product comes first.
+  // Input i of the program is operand i of the rest, or i - 1 if i comes after the product.
   const std::uint64_t rest = op.operands < 64 ? call.last_uses >> op.operands : 0;
   const std::uint64_t before = (std::uint64_t{1} << std::min<int>(op.input, 63)) - 1;
   const std::uint64_t last_uses = (rest & before) | (before + 1) | (rest & ~before) << 1;

@@ -8,13 +8,13 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Strides of an operand's matrices along the batch of the result.
+/// Strides of an operand's matrices along the batch dimensions of the result.
 Dims batch_strides(const Array& x, const Shape& batch) {
   const Shape own(x.shape.begin(), x.shape.end() - 2);
   return strided::broadcast_strides(own, Dims(x.strides.begin(), x.strides.end() - 2), batch);
 }
 
-/// As libraries know matrices: whose rows, or whose columns, lie in line. None where neither do.
+/// A matrix as libraries describe it, with contiguous rows or contiguous columns. None if neither are contiguous.
 std::optional<Product::Matrix> matrix(const std::byte* data, std::int64_t rows, std::int64_t columns, std::int64_t row,
                                       std::int64_t column, std::int64_t batch) {
   const bool transposed = column != 1 && columns > 1;
@@ -25,7 +25,7 @@ std::optional<Product::Matrix> matrix(const std::byte* data, std::int64_t rows, 
 
 }  // namespace
 
-// Libraries know batches that lie one after the other at one distance; what loops over them is ours.
+// Libraries take batches of matrices at one distance; further batch dimensions are loops of calls here.
 bool multiply_by_library(Gpu& gpu, const Matrices& p) {
   constexpr std::int64_t kMostCalls = 64;
   const int rank = p.batch.sizes.size();
@@ -57,7 +57,7 @@ bool multiply_by_library(Gpu& gpu, const Matrices& p) {
                           .c_dtype = p.dtype,
                           .bias = p.bias,
                           .function = p.function};
-    // What it knows of one it knows of all.
+    // If the library knows the first product, it knows all.
     if (!gpu.driver().multiply(product)) {
       KILN_CHECK(call == 0);
       return false;

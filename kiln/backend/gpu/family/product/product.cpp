@@ -5,7 +5,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// The parameters that all kernels of products take.
+/// The parameters of all kernels of products.
 struct Parameters {
   Parameters(Builder& k, DType dtype, DType index, int rank, bool parts)
       : a(k.input(dtype)),
@@ -38,7 +38,7 @@ struct TileKernel {
   int rank;
   Tile tile;
   Loading a, b;
-  int stored;  // columns at once
+  int stored;  // columns that are stored at once
   bool parts;
 
   Kernel kernel() const {
@@ -46,7 +46,7 @@ struct TileKernel {
     const Parameters p(k, dtype, index, rank, parts);
     const Expr row_tiles = (p.m + (tile.rows - 1)) / tile.rows, tiles_per_matrix = tiles(p.n, tile.columns) * row_tiles;
     const Expr block = k.block().as(index), matrix = block / tiles_per_matrix, place = block % tiles_per_matrix;
-    // Blocks that run at a time share rows and columns: they go down bands of a few columns of tiles.
+    // Blocks that run at the same time share rows and columns: they take bands of a few columns of tiles.
     constexpr int kBand = 8;
     const Expr band = place / (row_tiles * kBand), in_band = place % (row_tiles * kBand);
     const Expr width = min(tiles(p.n, tile.columns) - band * kBand, k.literal(index, kBand));
@@ -76,7 +76,7 @@ struct TileKernel {
   static Expr tiles(const Expr& size, int each) { return (size + (each - 1)) / each; }
 };
 
-/// Where b is a single column. Warps take a row each, or side by side 32 rows, and each a part of their depth.
+/// For a b of one column. Warps take one row each, or all take the same rows() rows and split the depth.
 struct VectorKernel {
   DType dtype, index;
   int rank;
@@ -146,7 +146,7 @@ struct VectorKernel {
   }
 };
 
-/// A block has some elements, side by side, and a team of threads for each, who take every team-th share of it.
+/// A block sums adjacent elements, and a team of threads each of them: thread t of a team takes every team-th share.
 struct SumKernel {
   DType dtype, index;
   int team;
@@ -182,7 +182,7 @@ struct SumKernel {
   }
 };
 
-/// Blocks go past the ends of matrices by less than the largest tile.
+/// Blocks may go past the ends of matrices by less than the largest tile.
 DType index_of(const Matrices& p, std::int64_t shares) {
   constexpr std::int64_t kTile = 128;
   const auto reach = [&](const Lines& factor, std::int64_t lines, const Dims& batch) {
@@ -194,7 +194,7 @@ DType index_of(const Matrices& p, std::int64_t shares) {
                      (p.m + kTile) * (p.n + kTile) * numel(p.batch.sizes) * shares});
 }
 
-/// The same product, b^T a^T, of which a single row is a column.
+/// The transposed product, b^T a^T, which makes a single row a column.
 Matrices turned(Matrices p) {
   std::swap(p.m, p.n);
   std::swap(p.a, p.b);
@@ -264,7 +264,7 @@ Shares shares_of(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::i
 }
 
 void sum_parts(Gpu& gpu, const std::byte* parts, std::int64_t shares, std::byte* to, std::int64_t count, DType dtype) {
-  // Few elements of many shares would be few threads that each wait for one load after the other.
+  // With few elements and many shares there would be few threads, each with one load in flight.
   constexpr std::int64_t kBusy = 1024;  // threads of a multiprocessor
   const std::int64_t threads = gpu.driver().capabilities().multiprocessors * kBusy;
   int team = 1;
@@ -287,7 +287,7 @@ void multiply(Gpu& gpu, Matrices p) {
   const Loading b = loading_of(p.b, p.dtype, p.n, p.k, {{b_batch.begin(), b_batch.end()}});
   const DType wide = expr::computed_in(p.dtype);
 
-  // Runs kernel(index, parts), with as many blocks to a share of the depth.
+  // Launches kernel(index, parts) with `blocks` blocks for each share of the depth.
   const auto run = [&](std::int64_t blocks, std::int64_t least, auto&& kernel) {
     const Shares shares = shares_of(gpu, blocks, p.k, least);
     const bool parts = shares.count > 1;

@@ -8,12 +8,13 @@
 namespace kiln::gpu::family {
 namespace {
 
-// Rows of shared memory begin in other banks, and lines of vectors stay whole.
+// Padding: rows of shared memory begin in different banks, and vectors stay aligned.
 constexpr int kPadding = 4;
-// Lines of fragments, which eight lanes read at a time, four words each: stored whole, or across them.
+// Padding for lines of fragments, of which eight lanes read four words each at a time: for lines that are stored whole,
+// or transposed.
 constexpr int kWholePadding = 8, kAcrossPadding = 2;
 
-/// Where the sums of a thread begin: of fragments, those of its warp and in them.
+/// The tile's first row of this thread's sums; for fragments, that of its warp plus its place in the fragment.
 Expr own_row(Builder& k, const Tile& tile) {
   if (!tile.fragments) return k.thread() / (tile.columns / tile.own_columns);
   const int across = tile.columns / (tile.own_columns * 4);
@@ -41,7 +42,7 @@ Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start
                       const Factor::Known& depth) { return Factor::Place{line[0] + depth[0], line[1]}; }};
 }
 
-// ---- a factor on its way -------------------------------------------------------------------------------------------
+// ---- loading a factor ----------------------------------------------------------------------------------------------
 
 Resident::Resident(Builder& k, const Tile& tile, DType dtype, int depth)
     : memory(tile.fragments ? k.shared(dtype, std::int64_t{tile.rows} * (depth + kWholePadding))
@@ -114,7 +115,7 @@ void TileProduct::Side::store(const Expr& turn) const {
   const Expr first = turn * size + first_depth * depth_stride + first_line * line_stride;
   const int step = factor->loading.along_depth ? depth_stride : line_stride;
   const auto bytes = static_cast<int>(size_of(memory.dtype()));
-  // At once what lies side by side, where it begins at a multiple of that.
+  // Adjacent elements are stored at once if they begin at a multiple of their number.
   const int across = factor->loading.along_depth ? line_stride : depth_stride;
   int together = step == 1 ? std::min(width, 16 / bytes) : 1;
   while (across % together != 0 || size % together != 0) together /= 2;
@@ -237,7 +238,7 @@ void TileProduct::multiply(const Shared& left, const Expr& left_at, int left_str
 
 void TileProduct::multiply_fragments(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at) {
   const Expr pair = k_->lane() % 4 * 2;
-  // A thread's columns begin at the pair, but columns of the right factor are lanes apart.
+  // A thread's columns begin at its pair, but columns of the right factor are one lane apart.
   const Expr left_line = left_at + own_row_ * left_stride + pair;
   const Expr right_line = right_at + (own_column_ - pair + k_->lane() / 4) * right_->line_stride + pair;
   for (int depth = 0; depth < tile.depth; depth += 16) {

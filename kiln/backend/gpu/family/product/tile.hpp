@@ -1,6 +1,6 @@
-// Products of matrices by tiles in shared memory, for all kernels that come down to them. A block makes rows x columns
-// sums of left[row][depth] * right[depth][column]; a thread holds its share of them in registers, while the block takes
-// tiles of both factors through shared memory, the next one on its way as this one is multiplied.
+// Tiled products of matrices in shared memory, for all kernels that reduce to them. A block computes rows x columns
+// sums of left[row][depth] * right[depth][column]; each thread holds some of them in registers, while the block moves
+// tiles of both factors through shared memory, and loads the next one while it multiplies this one.
 #pragma once
 #include <functional>
 #include <optional>
@@ -9,22 +9,22 @@
 
 namespace kiln::gpu::family {
 
-/// The sums of a block, how deep the tiles of the factors are, and the sums of a thread. Powers of two.
+/// The sums of a block, the depth of the factors' tiles, and the sums of a thread. All are powers of two.
 struct Tile {
   int rows, columns, depth, own_rows, own_columns;
-  /// Warps multiply fragments of halves (Builder::multiply_fragments): a multiple of 16 deep, and of a thread's sums an even
-  /// number in either direction.
+  /// Warps multiply fragments of halves (Builder::multiply_fragments): the depth is a multiple of 16, and a thread has
+  /// an even number of sums in either direction.
   bool fragments = false;
   int threads() const { return (rows / own_rows) * (columns / own_columns); }
-  /// Threads that share the sums of a row: neighbours.
+  /// How many neighbouring threads share the sums of a row.
   int row_threads() const { return fragments ? 4 : columns / own_columns; }
-  /// Sums side by side that a thread holds, in either direction.
+  /// How many adjacent sums a thread holds, in either direction.
   int row_group() const { return own_rows < 4 ? own_rows : 4; }
   int column_group() const { return fragments ? 2 : own_columns < 4 ? own_columns : 4; }
 };
 
-/// How threads load a factor: side by side along its depth, or along its lines (the rows of a left factor, the columns of
-/// a right one); and how many elements, which lie side by side in memory too, each of them at once.
+/// How threads load a factor: along its depth, or along its lines (the rows of a left factor, the columns of a right
+/// one); and how many contiguous elements at once.
 struct Loading {
   bool along_depth = false;
   int width = 1;
@@ -34,21 +34,21 @@ struct Loading {
 struct Factor {
   using Known = std::vector<Expr>;
   struct Place {
-    Expr index, inside;  // where it lies, and whether there is one; others are 0
+    Expr index, inside;  // its offset, and whether it exists; elements that do not are 0
   };
   Buffer buffer;
   Loading loading;
-  std::function<Known(const Expr& line)> of_line;    // what to know of a line of the tile (int32), found out once
-  std::function<Known(const Expr& depth)> of_depth;  // and of a depth
+  std::function<Known(const Expr& line)> of_line;    // what a line of the tile (int32) needs, computed once
+  std::function<Known(const Expr& depth)> of_depth;  // the same for a depth
   std::function<Place(const Known& line, const Known& depth)> place;
-  bool finite_alone = false;  // what is not finite counts as 0
+  bool finite_alone = false;  // elements that are not finite count as 0
 };
 
-/// Of a matrix in memory from `start` on: its lines from `first` on, of which there are `lines`.
+/// A factor that is a matrix in memory from `start` on: `lines` of its lines from `first` on.
 Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start, const Expr& first, const Expr& lines,
                  const Expr& line_stride, const Expr& depth_stride);
 
-/// A left factor that the block has in shared memory: element [depth * stride + row]; of fragments [row * stride + depth].
+/// A left factor in shared memory: element [depth * stride + row]; for fragments [row * stride + depth].
 struct Resident {
   Resident(Builder& k, const Tile& tile, DType dtype, int depth);
   Expr place(const Expr& row, const Expr& depth) const;
@@ -59,22 +59,22 @@ struct Resident {
 
 class TileProduct {
  public:
-  /// Factors of `dtype`, each element of which is held as what it is computed in.
+  /// Factors are of `dtype`; each element is held in the type in which it is computed.
   TileProduct(Builder& k, const Tile& tile, DType dtype);
-  /// Another product of the same tile, with sums of its own, whose right factors are loaded the same way.
+  /// A second product of the same tile, with its own sums, whose right factors are loaded in the same way.
   TileProduct beside(const Loading& right);
   void clear();
-  /// Adds the products of depths [begin, end). All threads of the block get here; it begins where they may still read what
-  /// they multiplied before, and ends where none does.
+  /// Adds the products of depths [begin, end). All threads of the block must get here; it may begin while others still
+  /// read what they multiplied before, and ends when none does.
   void add(const Factor& left, const Factor& right, const Expr& begin, const Expr& end);
   void add(const Resident& left, const Factor& right, const Expr& begin, const Expr& end);
 
-  /// Calls f(row, column, i), once written out, for the sums of the thread in groups of tile.column_group() side by side:
-  /// `i` is the place in `sums` of the first.
+  /// Calls f(row, column, i), unrolled, for the thread's sums in groups of tile.column_group() adjacent ones: `i` is
+  /// the index in `sums` of the first.
   void each(FunctionRef<void(const Expr& row, const Expr& column, int i)> f) const;
-  /// The sums of a group.
+  /// The sums of the group that begins at `i`.
   std::vector<Expr> group(int i) const;
-  /// Own row i, counted in a thread's own, and own column, as those of the tile.
+  /// The row and column in the tile of a thread's own row i and own column.
   Expr row(int i) const;
   Expr column(int i) const;
 
@@ -82,7 +82,7 @@ class TileProduct {
   const Local sums;  // own_rows x own_columns
 
  private:
-  /// A factor on its way: registers of each thread, and twice the room of a tile in shared memory.
+  /// A factor that is being loaded: registers of each thread, and two tiles of shared memory.
   TileProduct(const TileProduct& other, Local others);
   struct Side {
     Side(Builder& k, const Tile& tile, int lines, DType dtype, bool along_depth);
@@ -93,7 +93,7 @@ class TileProduct {
     Builder* k;
     int lines, depth;
     int line_stride, depth_stride;  // in shared memory
-    int size, count, width;         // elements of a tile there, and of a thread
+    int size, count, width;         // elements of a tile there, and of a thread; and per load
     Shared memory;
     Local held;
     const Factor* factor = nullptr;
@@ -103,7 +103,7 @@ class TileProduct {
   };
   Side& side(std::optional<Side>& side, int lines, const Factor& first);
   void run(Side* left, const Resident* resident, Side& right, const Expr& begin, const Expr& end);
-  /// From where the tiles of both factors begin in shared memory.
+  /// The arguments say where the tiles of both factors begin in shared memory.
   void multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at);
   void multiply_fragments(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at);
 

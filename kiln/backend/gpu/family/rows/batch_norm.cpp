@@ -1,4 +1,4 @@
-// Batch norm: moments of channels wherever these lie, then one pass over the elements; its gradient likewise.
+// Batch norm: the moments of channels for any strides, then one pass over the elements; the same for its gradient.
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/rows/norm.hpp"
 
@@ -11,14 +11,14 @@ Dims beside_channels(int rank) {
   for (int dim = 2; dim < rank; ++dim) dims.push_back(dim);
   return dims;
 }
-/// [channels] as it broadcasts to x.
+/// The shape of [channels] that broadcasts to x.
 Shape by_channel(const Shape& x) {
   Shape shape = Shape::filled(x.size(), 1);
   shape[1] = x[1];
   return shape;
 }
 
-/// Of each channel the sums of g, of g * (x - mean) and of x - mean: the mean came rounded, and the last says by how much.
+/// Sums for each channel: g, g * (x - mean) and x - mean. The mean is given rounded; the last sum corrects for that.
 struct ChannelSums {
   DType dtype;
   bool weighted;

@@ -1,4 +1,4 @@
-// The cross entropy of rows: one pass over the logits.
+// The cross entropy of rows, in one pass over the logits.
 #include "kiln/backend/gpu/family/checks.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/rows/power_sum.hpp"

@@ -7,7 +7,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Loads in flight: with 16 bytes each, as many as memory wants.
+/// Loads in flight: with 16 bytes each, enough to saturate the memory.
 constexpr int kLoads = 4;
 
 using Stage = FoldShape::Stage;
@@ -79,14 +79,14 @@ Exprs fold_lanes(Builder& k, int lanes, Exprs state, const Merge& merge) {
   return all;
 }
 
-/// A column's threads lie a row of threads apart; the first gets the result.
+/// The threads of a column are a row of threads apart; the first gets the result.
 Exprs Folder::fold_columns(const Exprs& state, const Merge& merge) {
   if (shape_.lanes == 1) return state;
   if (shared_.empty())
     for (const Expr& part : state) shared_.push_back(k_.shared(part.type(), kThreads));
   std::vector<Local> so_far;
   for (const Expr& part : state) so_far.push_back(k_.variable(part));
-  k_.barrier();  // others may still read what the column before left
+  k_.barrier();  // others may still read the sums of the previous column
   for (int half = kThreads / 2; half >= kThreads / shape_.lanes; half /= 2) {
     k_.when((half <= k_.thread()) & (k_.thread() < 2 * half), [&] {
       for (std::size_t i = 0; i < state.size(); ++i) shared_[i].store(k_.thread(), so_far[i]);
@@ -111,7 +111,7 @@ Folder::Folder(Builder& k, const FoldShape& shape, std::span<const DType> inputs
                std::span<const DType> state)
     : k_(k), shape_(shape) {
   const DType index = shape.index;
-  int arrays = 1;  // of states all lie alike
+  int arrays = 1;  // all states have the same layout
   if (shape.stage == Stage::End) {
     for (const DType dtype : state) inputs_.push_back(k.input(dtype));
   } else {
@@ -200,7 +200,7 @@ void Folder::run(const Folding& folding, FunctionRef<Exprs(const Exprs& loaded)>
   row.number = (shape_.stage == Stage::Begin ? block / splits_ : block) * teams + team.as(shape_.index);
   row.writes = (row.number < rows_) & (lane == 0);
   const Expr inside =
-      min(row.number, rows_ - 1);  // what is past the end does the last row once more, and does not tell
+      min(row.number, rows_ - 1);  // a thread past the end repeats the last row, and does not store its result anywhere
   row.bases = kept_->of(shape_.columns ? inside * shape_.width : inside);
   row.to = row.bases.back();
   row.bases.pop_back();

@@ -1,6 +1,7 @@
-// Kernels that fold arrays along some of their dimensions in a tree of threads, whatever is folded: sums, the places of
-// extremes, moments. Where there are too few results to fill the device, several blocks share each, and a second kernel
-// folds what they made. Who adds to whom depends on sizes and strides alone, so that results are the same bits every time.
+// Kernels that reduce arrays along some of their dimensions in a tree of threads, for any reduction: sums, places of
+// extremes, moments. If there are too few results to fill the device, several blocks share each, and a second kernel
+// combines their states. The order of additions depends on sizes and strides alone, so that results are reproducible
+// bit for bit.
 #pragma once
 #include <functional>
 #include <optional>
@@ -13,52 +14,54 @@ namespace kiln::gpu::family {
 using Exprs = std::vector<Expr>;
 using Merge = std::function<Exprs(const Exprs&, const Exprs&)>;
 
-/// What a thread does with elements; states have parts.
+/// A reduction as functions of a thread's state, which is a list of values.
 struct Folding {
   std::function<Exprs()> nothing;
-  /// The state with one more element, the `place`th (uint32) of those that are folded.
+  /// The state after one more element, the `place`th (uint32) of those that are reduced.
   std::function<Exprs(const Exprs& state, const Exprs& element, const Expr& place)> add;
-  /// The states of two threads, once they are settled; in any order.
+  /// Combines the states of two threads after settle(), in any order.
   Merge merge;
   std::function<Exprs(const Exprs& state)> settle = [](const Exprs& state) { return state; };
 };
 
-/// Elements of `dtype` folded by a function of op::Reduce.
+/// Reduces elements of `dtype` by a function of op::Reduce.
 struct Reduction {
   op::ReduceFn fn;
   DType dtype;
 };
-/// Several at once: a state has a part for each, and so has an element.
+/// Several reductions at once: a state has one value for each, and so has an element.
 Folding reductions(Builder& k, std::vector<Reduction> all);
 std::vector<DType> accumulators(std::span<const Reduction> all);
-/// The result of one, of what `count` elements, a number of its accumulator, were folded to; as it is stored in `dtype`.
+/// The result of a reduction in `dtype`, from the state of `count` elements; `count` is a number of its accumulator's
+/// type.
 Expr finished(Builder& k, const Reduction& reduction, const Expr& state, const Expr& count, DType dtype);
 
-/// Folds the states of the threads that share a row: `lanes` neighbours, at most a warp, or all of the block. All of them
-/// get the result.
+/// Combines the states of the threads that share a row: `lanes` neighbours, at most a warp, or all of the block. All of
+/// them get the result.
 Exprs fold_lanes(Builder& k, int lanes, Exprs state, const Merge& merge);
 
-/// How a kernel deals work out.
+/// How a kernel distributes its work.
 struct FoldShape {
-  enum class Stage : std::uint8_t { Whole, Begin, End };  // all; a part by each block; what those made
+  // Whole: everything at once; Begin: a part per block; End: the combination of these parts.
+  enum class Stage : std::uint8_t { Whole, Begin, End };
   Stage stage = Stage::Whole;
   std::vector<Lies> inputs{};
   DType index = DType::I32;
   int kept = 0, folded = 0;  // dimensions
-  int width = 1;             // neighbours that a thread takes at once: folded ones, or, in columns, kept ones
-  int lanes = 1;             // threads that share a row, side by side, or a column, a row of threads apart
+  int width = 1;             // neighbours that a thread takes at once: reduced ones, or, for columns, kept ones
+  int lanes = 1;             // threads that share a row, adjacent, or a column, a row of threads apart
   bool columns = false;
 };
 
-/// The body of such a kernel. Its parameters are the inputs and outputs (or, at the end, the states), the states that it
-/// makes to begin with, and where all lie; then come the family's own.
+/// The body of such a kernel. Its parameters are the inputs and outputs (or, in the last stage, the states), the states
+/// that it writes in the first stage, and their sizes and strides; then come the family's own.
 class Folder {
  public:
   static constexpr int kThreads = 256;
   Folder(Builder& k, const FoldShape& shape, std::span<const DType> inputs, std::span<const DType> outputs,
          std::span<const DType> state);
-  /// `element` makes an element to fold of what is loaded, then the outputs of its place, if there are any. `finish` gets
-  /// what all made, and where the result lies; one thread does that.
+  /// `element` computes an element to reduce from the loaded inputs, followed by the outputs at its place, if any.
+  /// `finish` gets the final state, and the offset of the result; one thread runs it.
   void run(const Folding& folding, FunctionRef<Exprs(const Exprs& loaded)> element,
            FunctionRef<void(const Exprs& state, const Expr& to)> finish);
 
@@ -66,7 +69,7 @@ class Folder {
   struct Row {
     Expr number, split, to;
     Exprs bases;  // where each array begins
-    Expr writes;  // is this the thread that tells of it?
+    Expr writes;  // does this thread store the result?
   };
   void take(const Row& row, const Expr& step, int unroll, FunctionRef<Exprs(const Exprs&)> element,
             std::span<const std::vector<Local>> states, const Folding& folding);
@@ -82,8 +85,8 @@ class Folder {
   std::vector<Shared> shared_;
 };
 
-/// What is to be folded: `dims` of inputs that broadcast to `shape`. Outputs have that shape; the results, all alike, keep
-/// the folded dimensions with size 1.
+/// What is reduced: `dims` of inputs that broadcast to `shape`. Outputs have that shape; the results, all with the same
+/// layout, keep the reduced dimensions with size 1.
 struct FoldCall {
   Shape shape;
   Dims dims{};
@@ -96,12 +99,12 @@ struct FoldLaunch {
   FoldShape shape;
   std::int64_t blocks = 0;
   std::vector<Argument> arguments{};
-  std::vector<Value> held{};  // what lies between two launches
+  std::vector<Value> held{};  // scratch between two launches
 };
-/// No launch where there is no result, otherwise one or two.
+/// No launch if there are no results, otherwise one or two.
 std::vector<FoldLaunch> plan_fold(Gpu& gpu, const FoldCall& call, std::span<const DType> state);
 
-/// Launches the kernels of `source`, which has a FoldShape named `shape`; `own` are the arguments of the family.
+/// Launches the kernels of `source`, which has a field `FoldShape shape`; `own` are the family's own arguments.
 template <KernelSource Source>
 void fold(Gpu& gpu, Source source, const FoldCall& call, std::span<const DType> state, std::span<const Argument> own) {
   for (FoldLaunch& each : plan_fold(gpu, call, state)) {

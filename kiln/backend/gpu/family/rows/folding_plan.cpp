@@ -1,4 +1,4 @@
-// How folds are dealt out to threads.
+// How reductions are distributed over threads.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -11,21 +11,21 @@ namespace {
 using Stage = FoldShape::Stage;
 
 constexpr int kFoldThreads = Folder::kThreads;
-/// Blocks that a multiprocessor should have, and what a thread should have to do before a row is shared by several blocks.
+/// Blocks per multiprocessor, and the fewest steps per thread when several blocks share a row.
 constexpr std::int64_t kBlocks = 8, kLeastSteps = 8;
 
-/// The loops of a kernel over arrays: inputs, outputs, and a result, which has no folded dimensions.
+/// The loops of a kernel over its arrays: inputs, outputs, and a result, which has no reduced dimensions.
 struct Loops {
   Loop kept, folded;
   std::vector<Array> arrays;
 };
 
-/// A stride as an order: what does not move comes first.
+/// A sort key of strides: dimensions with stride 0 come first.
 std::int64_t rank_of(std::int64_t stride) {
   return stride == 0 ? std::numeric_limits<std::int64_t>::max() : std::abs(stride);
 }
 
-/// The array that decides in which order elements are gone through: the one that has the most.
+/// The array whose memory order decides the order of the loops: the one with the most elements.
 std::size_t lead_of(const std::vector<Array>& arrays) {
   const auto elements = [](const Array& array) {
     double count = 1;
@@ -39,7 +39,7 @@ std::size_t lead_of(const std::vector<Array>& arrays) {
   return lead;
 }
 
-/// Some dimensions of arrays of one shape, ordered as they lie in one of them.
+/// A loop over some dimensions of arrays of one shape, in the memory order of one of them.
 Loop loop_over(std::vector<int> dims, const Shape& shape, const std::vector<Array>& arrays, const Dims& lead) {
   std::ranges::stable_sort(dims, [&](int a, int b) { return rank_of(lead[a]) > rank_of(lead[b]); });
   std::vector<Dims> strides;
@@ -58,14 +58,14 @@ Loops loops_of(const FoldCall& call, std::vector<Array> arrays) {
   const Dims order = arrays[lead].strides;
   Loops loops{loop_over(kept, call.shape, arrays, order), loop_over(folded, call.shape, arrays, order),
               std::move(arrays)};
-  if (empty) {  // sizes beside a 0 may multiply to anything
+  if (empty) {  // the product of the other sizes may overflow
     loops.folded.sizes = {0};
     for (Dims& strides : loops.folded.strides) strides = {0};
   }
   return loops;
 }
 
-/// Both loops as one, of which the dimensions of `inner` change faster.
+/// Both loops as one; the dimensions of `inner` run faster.
 Loop joined(const Loop& outer, const Loop& inner, std::size_t arrays) {
   Loop all = outer;
   all.strides.resize(arrays);
@@ -79,7 +79,7 @@ std::int64_t power_up_to(std::int64_t most) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(most, 1))));
 }
 
-/// Threads, and pieces of rows, for `rows` rows of `steps` steps.
+/// Threads per row, and chunks of each row, for `rows` rows of `steps` steps.
 struct Deal {
   std::int64_t rows, steps;
   int lanes;
@@ -141,12 +141,12 @@ FoldShape shape_of(const Loops& loops, std::span<const Operand> inputs, Stage st
 void append(std::vector<Argument>& arguments, const Deal& deal, const Loops& loops) {
   for (const std::int64_t number : {deal.rows, deal.steps, deal.chunk, deal.splits}) arguments.emplace_back(number);
   Loop folded = loops.folded;
-  folded.strides.pop_back();  // of the result
+  folded.strides.pop_back();  // the result's
   Places::append(arguments, loops.kept);
   Places::append(arguments, folded);
 }
 
-/// The fold of the states that blocks made of each row: [rows, splits], or of columns [splits, columns].
+/// The combination of the states that blocks computed for each row: [rows, splits], or for columns [splits, columns].
 FoldLaunch plan_end(Gpu& gpu, const Loop& kept, bool columns, std::int64_t splits, std::span<const Value> states) {
   const std::int64_t rows = numel(kept.sizes);
   Dims strides = contiguous_strides(kept.sizes);

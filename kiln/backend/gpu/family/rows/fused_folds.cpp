@@ -1,4 +1,4 @@
-// Fused programs that fold what they make: each element is computed once, and what is folded is never stored.
+// Fused programs that reduce their results: each element is computed once, and what is reduced is never stored.
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -14,7 +14,7 @@ using op::Program;
 struct FusedFoldKernel {
   ProgramKey program;
   std::vector<op::ReduceFn> fns;
-  std::vector<std::uint16_t> folded;  // the steps
+  std::vector<std::uint16_t> folded;  // the steps that are reduced
   FoldShape shape{};
 
   std::vector<Reduction> all() const {

@@ -1,4 +1,4 @@
-// Layer norm and group norm, and the gradient of both.
+// Layer norm and group norm, and their gradients.
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/rows/norm_rows.hpp"
 
@@ -12,8 +12,8 @@ Groups groups_of(const Op& op, const Shape& x, const Value& epsilon) {
   return {x[0], op.groups, x[1] / op.groups, inner, op.centred, epsilon.scalar().to<double>()};
 }
 
-/// The sums of g, and of g times the normalised x, over some dimensions of [batch, groups, own, inner]; each times a
-/// weight. What is given for both may have been summed over `inner` already.
+/// Sums of g, and of g times the normalised x, over some dimensions of [batch, groups, own, inner]; both are multiplied
+/// by a weight. The inputs may already be sums over `inner`.
 struct GradientSumsKernel {
   DType dtype, weight, to;
   bool summed;
@@ -43,7 +43,7 @@ struct GradientSumsKernel {
   }
 };
 
-/// What of the gradient is still to be summed.
+/// The inputs of the gradient's sums.
 struct Sources {
   Array g, x;  // or the sums of both over `inner`
   const Moments* moments;
@@ -59,7 +59,7 @@ void sum_gradients(Gpu& gpu, const Sources& from, const Operand& weight, DType w
   fold(gpu, kernel, call, accumulators(kernel.sums()), {gradients, products});
 }
 
-/// Results and scratch may have no elements while there are channels.
+/// Results and scratch may have no elements even if there are channels.
 void norm(Gpu& gpu, const Groups& groups, Call call, const Operand& weight, const Operand& bias) {
   Value held;
   const Array x = gpu.read_contiguous(call.in[0], held);
@@ -130,7 +130,7 @@ bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call) {
   const bool done = dx.numel() == 0 || norm_gradient_rows(gpu, groups, g, x, weight, dx, made);
   if (!done) made = moments(gpu, x, {2, 3}, groups.centred, groups.epsilon);
 
-  // Where channels have many elements these are summed first, once for all that is made of their sums.
+  // Where channels have many elements these are summed first, once for all gradients.
   Sources from{g, x, &made, false};
   Value lines_held[2], rows_held[2];
   if (groups.inner > 1) {

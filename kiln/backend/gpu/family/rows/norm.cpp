@@ -3,8 +3,8 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// A thread adds up distances from its first element, and their squares: of the few elements that it sees they tell the
-/// variance well, wherever they lie. Threads are merged by count, place, mean distance from there and sum of squares
+/// A thread sums the distances from its first element, and their squares, which give the variance of its few elements
+/// accurately even if they are far from 0. Threads are merged by count, first element, mean distance and sum of squares
 /// (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
 Folding moment_folding(Builder& k, DType type, bool centred) {
   const auto number = [&k, type](double value) { return k.literal(type, value); };
@@ -53,7 +53,7 @@ struct MomentsKernel {
         moment_folding(k, type(), centred), [](const Exprs& loaded) { return loaded; },
         [&](const Exprs& all, const Expr& at) {
           const Expr variance = all[3] / all[0];
-          const Expr mean = select(all[0] == 0.0, variance, all[1] + all[2]);  // of nothing, neither is a number
+          const Expr mean = select(all[0] == 0.0, variance, all[1] + all[2]);  // without elements, both are NaN
           const Exprs results{all[1], all[2], inverse_deviation(k, variance, epsilon), mean, variance};
           for (std::size_t i = 0; i < to.size(); ++i) to[i].store(at, results[i]);
         });

@@ -3,12 +3,12 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// How elements find what belongs to their channel: nothing does, each is one, or all of a vector are.
+/// How channel operands are loaded: there are none, one per element, or one per vector.
 enum class Channels : std::uint8_t { None, Elements, Vectors };
 
-/// A row's elements less their mean, and 1 / deviation.
+/// A row's distances from its mean, and 1 / deviation.
 struct Normal {
-  Expr first, mean;  // of distances from the first element
+  Expr first, mean;  // the first element, and the mean of distances from it
   Exprs distances;
   Expr inverse;
 };
@@ -26,7 +26,7 @@ Normal normal_of(Builder& k, const Row& row, const Exprs& x, const Buffer& from,
   return normal;
 }
 
-/// The numbers of an operand of channels for each element of a row.
+/// Loads a channel operand for each element of a row.
 class ByChannel {
  public:
   ByChannel(Builder& k, const RowShape& shape)
@@ -55,7 +55,7 @@ struct NormRows {
 
   Kernel kernel() const {
     Builder k("norm_rows", shape.threads());
-    // Where one waits for its row's sums, the other loads.
+    // While one block waits for its row's sums, the other loads.
     if (shape.threads() == 512 && expr::computed_in(dtype) == DType::F32) k.least_blocks(2);
     const Buffer from = k.input(dtype), weights = k.input(dtype), biases = k.input(dtype);
     const Buffer to = in_place ? k.both(dtype) : k.output(result);
@@ -75,10 +75,10 @@ struct NormRows {
   }
 };
 
-/// The gradient of x, a row a team; or, where few blocks go through all rows, also what each team's rows add to the
-/// gradients of weight and bias, for which all of x and g would have to be read once more.
+/// The gradient of x, one row per team; or, with few blocks that go through all rows, also each team's sums for the
+/// gradients of weight and bias, which would otherwise need a second pass over x and g.
 struct NormGradientRows {
-  DType given, dtype;  // of the gradient that comes, and of x
+  DType given, dtype;  // the types of the incoming gradient, and of x
   bool centred, sums;
   Channels weight;
   RowShape shape;
@@ -93,7 +93,7 @@ struct NormGradientRows {
     const ByChannel channel(k, shape);
     const Expr epsilon = k.number(type());
     const auto times = [](const Expr& a, const Expr& b) { return a * b; };
-    // Tells of the moments, the gradient as it came, and the normalised row.
+    // Calls tell() with the moments, the incoming gradient and the normalised row.
     const auto run = [&](const Row& row, auto tell) {
       const Exprs x = row.load(from), given = row.load(gradient);
       const Exprs g = weight == Channels::None ? given : Row::each(times, given, channel.load(row, weights, weight));
@@ -117,13 +117,13 @@ struct NormGradientRows {
       });
       return k.finish();
     }
-    // Where one waits for its row's sums, the other loads.
+    // While one block waits for its row's sums, the other loads.
     if (shape.threads() == 512 && type() == DType::F32) k.least_blocks(2);
     const Row team(k, shape, sizes);
     std::vector<Local> of_weight, of_bias;
     for (int i = 0; i < shape.vectors * shape.width; ++i)
       for (auto* const each : {&of_weight, &of_bias}) each->push_back(k.variable(k.literal(type(), 0.0)));
-    // All threads of a block go round equally often: they meet in each row.
+    // All threads of a block do the same number of iterations, since they synchronize in each row.
     const Expr teams = k.blocks().as(shape.index) * shape.teams();
     k.loop(k.literal(shape.index, 0), sizes.rows, teams, [&](const Expr& first) {
       const Row row(k, shape, sizes, first + Row::turn(k, shape));
@@ -144,7 +144,7 @@ struct NormGradientRows {
 Channels channels_of(const Groups& groups, const Operand& operand) {
   return operand.number ? Channels::None : groups.inner == 1 ? Channels::Elements : Channels::Vectors;
 }
-/// No vector lies across channels.
+/// No vector crosses channels.
 std::optional<RowShape> shape_of(const Groups& groups, std::vector<Array> arrays,
                                  std::initializer_list<Operand> by_channel, int held) {
   std::int64_t line = groups.length();
@@ -183,7 +183,7 @@ bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Ar
 
 std::optional<NormGradientParts> norm_gradient_parts(Gpu& gpu, const Groups& groups, const Array& g, const Array& x,
                                                      const Operand& weight, const Array& dx) {
-  // Threads that a multiprocessor should have, and rows that a team should go through for its sums to cost little.
+  // Threads that a multiprocessor should have, and rows per team, so that its sums cost little.
   constexpr std::int64_t kThreads = 1024, kLeastRows = 4;
   const auto shape = shape_of(groups, {g, x, dx}, {weight}, 4);
   if (!shape || groups.groups > 1 || groups.inner > 1) return std::nullopt;

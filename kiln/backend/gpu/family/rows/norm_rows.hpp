@@ -1,12 +1,12 @@
-// Norms of rows that fit into registers: all of a layer norm, or of a group norm, in one pass, and so its gradient.
+// Norms of rows that fit into registers: a whole layer norm or group norm in one pass, and its gradient.
 #pragma once
 #include "kiln/backend/gpu/family/rows/norm.hpp"
 #include "kiln/backend/gpu/family/rows/row.hpp"
 
 namespace kiln::gpu::family {
 
-/// Rows of x [batch, groups * own, inner]: a group of a batch entry, of `own` channels, is one. A layer norm has one
-/// group, and its elements are channels.
+/// The rows of x [batch, groups * own, inner]: one for each group of a batch entry, with `own` channels. A layer norm
+/// has one group, and its elements are channels.
 struct Groups {
   std::int64_t batch, groups, own, inner;
   bool centred;
@@ -17,16 +17,16 @@ struct Groups {
   Shape channels() const { return {1, groups, own, 1}; }
 };
 
-/// All arrays are contiguous; weight and bias may be numbers in place of [channels]. False, with nothing done: rows are
+/// All arrays are contiguous; weight and bias are [channels] or numbers. Returns false, with nothing done, if rows are
 /// too long.
 bool norm_rows(Gpu& gpu, const Groups& groups, const Array& x, const Operand& weight, const Operand& bias,
                const Array& y, bool in_place);
-/// The same for the gradient of x; notes the moments.
+/// Does the same for the gradient of x; stores the moments.
 bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Array& x, const Operand& weight,
                         const Array& dx, const Moments& moments);
 
-/// All of the gradient of a layer norm in one pass over x and g, but for the sum of what teams of threads made for weight
-/// and bias: [teams, 1, channels, 1] each. None, with nothing done, where rows are too long or too few.
+/// The whole gradient of a layer norm in one pass over x and g, except for the sum over the teams of threads: weight
+/// and bias are [teams, 1, channels, 1]. None, with nothing done, if rows are too long or too few.
 struct NormGradientParts {
   Value weight, bias;
 };

@@ -1,5 +1,5 @@
-// The sum of exp(x) over some dimensions, safe for large x, in one pass: of the elements seen so far a thread keeps the
-// largest, and the sum of powers relative to it.
+// The sum of exp(x) over some dimensions, safe for large x, in one pass: a thread keeps the largest element so far, and
+// the sum of exponentials relative to it.
 #pragma once
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace kiln::gpu::family {
 
-/// A state is the largest element, and the sum of exp(x - largest); of numbers of `type`.
+/// A state is the largest element, and the sum of exp(x - largest); numbers are of `type`.
 inline Folding power_sum(Builder& k, DType type) {
   const auto smaller = [&k, type](const Expr& x) { return k.call("exp", type, {x}); };
   return {.nothing = [&k, type] { return Exprs{k.literal(type, -HUGE_VAL), k.literal(type, 0)}; },
@@ -15,7 +15,7 @@ inline Folding power_sum(Builder& k, DType type) {
               [smaller](const Exprs& state, const Exprs& element, const Expr&) {
                 const Expr &x = element[0], &most = state[0];
                 const Expr far = x - most;
-                // Minus infinity adds nothing, and of two of them the distance is no number.
+                // Minus infinity adds nothing; the difference of two of them would be NaN.
                 const Expr power = select(x == -HUGE_VAL, like(x, 0.0), smaller(min(far, -far)));
                 return Exprs{select(far > 0, x, most), select(far > 0, state[1] * power + 1.0, state[1] + power)};
               },
@@ -28,7 +28,7 @@ inline Folding power_sum(Builder& k, DType type) {
                 return Exprs{most, part(x) + part(y)};
               }};
 }
-/// The sum as it enters a quotient: of elements of which one is infinite, or all are minus infinity, it is no number.
+/// The sum for use in a quotient: NaN if an element is infinite, or all are minus infinity.
 inline Expr counted(const Exprs& state) { return state[1] + (state[0] - state[0]); }
 
 }  // namespace kiln::gpu::family

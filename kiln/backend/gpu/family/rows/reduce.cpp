@@ -45,7 +45,7 @@ struct ArgKernel {
     const Folding folding{.nothing =
                               [&] {
                                 const auto least = fn == op::ArgFn::ArgMax ? op::ReduceFn::Max : op::ReduceFn::Min;
-                                // Whatever stands at a place comes before what stands nowhere.
+                                // The initial place is the largest, so that any element wins over it.
                                 return Exprs{
                                     k.tree(expr::combiner(least).identity, from, {}),
                                     k.literal(DType::U32, std::int64_t{std::numeric_limits<std::uint32_t>::max()})};

@@ -7,9 +7,9 @@ namespace kiln::gpu::family {
 
 std::optional<RowShape> RowShape::of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays, int held,
                                      std::int64_t line) {
-  // What a thread can hold, and how many loads are worth having in flight.
+  // How many elements a thread can hold, and how many loads are worth having in flight.
   constexpr int kElements = 32, kVectors = 16;
-  // What has fewer elements than rows have belongs to places in a row.
+  // An array with fewer elements than the rows have is a channel operand, indexed by place in the row.
   std::vector<Dims> strides;
   for (const Array& array : arrays) strides.push_back({array.numel() < rows * length ? 0 : line, 1});
   const int width = width_of({Shape{rows * length / line, line}, strides}, arrays);

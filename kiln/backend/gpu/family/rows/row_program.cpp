@@ -1,5 +1,5 @@
-// op::Blocked without blocks: steps that fold rows, and what goes through these before, between and after, as one kernel
-// with the row in registers.
+// op::Blocked without blocks: reductions of rows and the elementwise steps before, between and after them, as one
+// kernel with the row in registers.
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -10,10 +10,10 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Elements that a thread has room for: of one row, and of several that are alive at a time.
+/// The most elements that a thread can hold: of one row, and of several that are alive at a time.
 constexpr std::int64_t kMostOfOne = 32, kMostOfAll = 64;
 
-/// How an input lies: its elements side by side, or one for a row; and the dimensions in which rows are found.
+/// The layout of an input: contiguous elements, or one per row; and the dimensions that enumerate rows.
 struct RowInput {
   Lies lies;
   int rank;
@@ -28,7 +28,7 @@ struct RowProgramKernel {
   Kernel kernel() const;
 };
 
-/// A kernel's values as it goes: as many as a thread has elements, or one for the row.
+/// The values of a kernel while it is built: as many as a thread has elements, or one for the row.
 class RowBody {
  public:
   RowBody(Builder& k, const RowProgramKernel& of) : k_(k), of_(of) {
@@ -52,7 +52,7 @@ class RowBody {
   }
 
  private:
-  /// Loaded when it is first asked for.
+  /// Loaded on first use.
   const Exprs& value(std::uint16_t i) {
     if (!all_[i].empty()) return all_[i];
     const Expr base = places_[i] ? places_[i]->of(row_->number())[0] : k_.literal(of_.shape.index, 0);
@@ -72,7 +72,7 @@ class RowBody {
     }
   }
 
-  // The generator makes words for eight elements at a time, two of a word; a vector is a part of these.
+  // The generator makes the words for eight elements at a time, two per word; a vector is a part of these.
   void dropout(const RowStep& step) {
     const DType dtype = step.reductions[0].dtype;
     const Expr scale = k_.number(dtype), threshold = k_.number(DType::U32);
@@ -161,7 +161,7 @@ Kernel RowProgramKernel::kernel() const {
 
 // ---- launches ------------------------------------------------------------------------------------------------------
 
-/// An input of a step whose result has a shape of which the dimensions from `kept` on are a row.
+/// An input of a step whose result has a shape in which the dimensions from `kept` on are a row.
 struct Found {
   RowInput input;
   Loop rows;
@@ -191,7 +191,7 @@ bool run(Gpu& gpu, const op::Blocked& op, Call call) {
   if (!known) return false;
   RowProgramKernel kernel{*known, {}, false, {}};
 
-  // Where each input lies; the first step that reads it says how.
+  // The layout of each input, as the first step that reads it sees it.
   std::vector<Array> arrays(call.in.size());
   std::vector<Value> held(call.in.size());
   std::vector<Loop> rows(call.in.size(), Loop{{}, {{}}});
@@ -221,7 +221,7 @@ bool run(Gpu& gpu, const op::Blocked& op, Call call) {
   for (std::size_t i = 0; i < call.out.size(); ++i) {
     const RowSteps::Output& output = known->outputs[i];
     const Dims order = contiguous_strides(call.out[i].shape());
-    // A row is read before it is written, by the same threads, if no later step is the first to read it.
+    // A result may replace a row that the same threads read before, unless a later step is the first to read it.
     const auto maker =
         std::ranges::find_if(known->steps, [&](const RowStep& step) { return step.first > output.value; });
     const auto made_by = static_cast<std::size_t>(maker - known->steps.begin()) - 1;

@@ -7,7 +7,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Of operand i of an elementwise operation: of a number, where it has none, that of what it is computed with.
+/// The type of operand i of an elementwise operation; a number gets the type of the operand that it is combined with.
 template <class Op>
 DType type_of(const std::vector<std::optional<DType>>& in, std::size_t i, DType result) {
   if (in[i]) return *in[i];
@@ -16,7 +16,7 @@ DType type_of(const std::vector<std::optional<DType>>& in, std::size_t i, DType 
   return typed == in.end() ? result : **typed;
 }
 
-/// A step's operation as a program; of one step where it is no program.
+/// A step's operation as a program; one of a single step if it is no program.
 std::shared_ptr<const op::Program> program_of(const op::Op& op, const std::vector<std::optional<DType>>& in,
                                               DType result) {
   auto program = std::make_shared<op::Program>();
@@ -57,7 +57,7 @@ std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call
   const auto inputs = static_cast<std::uint16_t>(call.in.size());
   const auto say = [&](auto word) { made.words.push_back(static_cast<std::uint32_t>(word)); };
   std::uint16_t next = inputs;
-  // Where each value is made or first read, and last read.
+  // The steps at which each value is made or first read, and last read.
   std::vector<std::pair<int, int>> lives(types.size(), {-1, -1});
   for (const op::Sequence::Step& step : sequence.steps) {
     const auto at = static_cast<int>(made.steps.size());

@@ -1,4 +1,4 @@
-// What op::Blocked without blocks computes, as kernels of rows see it.
+// The computation of op::Blocked without blocks, as kernels of rows see it.
 #pragma once
 #include "kiln/backend/gpu/family/program.hpp"
 #include "kiln/backend/gpu/family/rows/row.hpp"
@@ -7,16 +7,17 @@
 
 namespace kiln::gpu::family {
 
-/// A step as kernels see it. Values are counted through: the inputs of the call, then what each step makes.
+/// A step as kernels see it. Values are numbered: the inputs of the call, then the results of each step.
 struct RowStep {
   enum class Kind : std::uint8_t { Program, Reduce, Softmax, LogSoftmax, Dropout, Same } kind;
   std::vector<std::uint16_t> in{};
-  std::uint16_t first = 0;  // what it makes, from this value on
+  std::uint16_t first = 0;  // the number of its first result
   std::shared_ptr<const op::Program> program{};
-  std::vector<Reduction> reductions{};  // that it ends with; one says the type of what is neither program nor reduction
+  // The reductions at its end; where it is neither program nor reduction, a single one gives its type.
+  std::vector<Reduction> reductions{};
 };
 
-/// What a sequence computes, whatever the shape.
+/// What a sequence computes, independent of its shape.
 struct RowSteps {
   static constexpr bool kPlain = true;
   std::vector<RowStep> steps;
@@ -25,7 +26,7 @@ struct RowSteps {
   struct Output {
     std::uint16_t value;
     DType dtype;
-    bool full;  // an element for each of a row's; else one for all
+    bool full;  // one element for each element of a row; else one per row
   };
   std::vector<Output> outputs;
   std::int64_t held = 1;  // rows that are alive at a time
@@ -34,10 +35,10 @@ struct RowSteps {
   friend std::uint64_t hash_value(const RowSteps& steps) { return reflect::hash(steps.words); }
 };
 
-/// None where it has a step that no kernel of rows knows.
+/// None if it has a step that kernels of rows do not implement.
 std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call);
 
-/// The shape in which a step sees its operands, and where a row begins in it.
+/// The shape in which a step sees its operands, and the dimension where a row begins in it.
 std::pair<Shape, int> seen_by(const op::Sequence::Step& step, const Shape& operand, const Shape& result,
                               const op::RowForm& form);
 

@@ -57,7 +57,7 @@ struct ScanKernel {
   }
 };
 
-/// A state is what y = slope * y + offset does, of a run of elements.
+/// A state is the map y = slope * y + offset of a run of elements.
 struct RecurrenceKernel {
   DType dtype;
   ScanShape shape{};
@@ -81,7 +81,7 @@ struct RecurrenceKernel {
   }
 };
 
-/// A contiguous array as [outer, length, inner] around a dimension.
+/// The shape of a contiguous array as [outer, length, inner] around a dimension.
 Shape around(const Shape& shape, int dim) {
   Shape folded{1, shape[dim], 1};
   for (int i = 0; i < shape.size(); ++i)

@@ -5,7 +5,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Elements of a line that a thread loads before it goes through them.
+/// Elements of a line that a thread loads before it processes them.
 constexpr int kAhead = 4;
 
 Exprs values(std::span<const Local> state) { return Exprs(state.begin(), state.end()); }
@@ -42,7 +42,7 @@ Scanner::Piece Scanner::piece() const {
   const Expr block = k_.block().as(shape_.index), zero = k_.literal(shape_.index, 0);
   const bool whole = shape_.stage == ScanShape::Stage::Whole;
   Piece piece;
-  // Past the end the last line or piece comes once more, and is not stored.
+  // Threads past the end repeat the last line or piece, and do not store it.
   if (shape_.lanes == 1) {
     const Expr all = block * kThreads + k_.thread().as(shape_.index), number = all / lines_;
     piece.inside = whole ? all < lines_ : number < pieces_;
@@ -77,7 +77,7 @@ void Scanner::keep_state(const Piece& piece, int lane, const Exprs& state) {
   });
 }
 
-/// Where what a thread loads at once begins, of place `place` in the order of the scan.
+/// The offset of the vector at place `place` in the order of the scan.
 Expr Scanner::at(const Piece& piece, const Expr& place) const {
   if (shape_.lanes == 1) return piece.base + (shape_.reverse ? length_ - 1 - place : place) * inner_;
   return piece.base + (shape_.reverse ? length_ - shape_.width - place : place);
@@ -89,7 +89,7 @@ void Scanner::run(const Scanning& scanning) {
   else run_teams(scanning);
 }
 
-/// The fold of each piece becomes that of all before it: by a thread, or by a block where there are many.
+/// Replaces the state of each piece by that of all pieces before it: by one thread, or by a block if there are many.
 void Scanner::run_before(const Scanning& scanning) {
   const bool alone = shape_.lanes == 1;
   const Expr line = alone ? k_.place(shape_.index) : k_.block().as(shape_.index);
@@ -153,14 +153,14 @@ void Scanner::run_teams(const Scanning& scanning) {
   keep_state(piece, 0, values(carry));
 }
 
-/// What a team carries from tile to tile.
+/// The state that a team carries from tile to tile.
 std::vector<Local> Scanner::begin_tiles(const Exprs& state) {
   if (shape_.lanes > kLanes)
     for (const Expr& part : state) shared_.push_back(k_.shared(part.type(), kThreads / kLanes));
   return variables(k_, state);
 }
 
-/// Of a team whose threads have `mine`, what comes before this one; then all is carried on.
+/// For a team whose threads have states `mine`: the state before this thread; then updates `carry` by all of them.
 Exprs Scanner::before_mine(const Scanning& scanning, const Exprs& mine, std::span<const Local> carry) {
   const Merge& merge = scanning.merge;
   const Expr lane = k_.lane(), nobody = k_.literal(DType::I32, 0);
@@ -169,7 +169,7 @@ Exprs Scanner::before_mine(const Scanning& scanning, const Exprs& mine, std::spa
     for (const Expr& part : state) other.push_back(k_.shuffle(part, which));
     return other;
   };
-  Exprs up_to = mine;  // all of the warp up to this lane
+  Exprs up_to = mine;  // over the warp up to this lane
   for (int distance = 1; distance < kLanes; distance *= 2) {
     const Exprs other = of_lane(up_to, max(lane - distance, nobody));
     up_to = choose(lane >= distance, merge(other, up_to), up_to);
@@ -178,7 +178,7 @@ Exprs Scanner::before_mine(const Scanning& scanning, const Exprs& mine, std::spa
   Exprs before = values(carry);
   const Exprs all = of_lane(up_to, k_.literal(DType::I32, kLanes - 1));
   if (shape_.lanes > kLanes) {
-    k_.barrier();  // the tile before may still be read
+    k_.barrier();  // others may still read the previous tile
     k_.when(lane == 0, [&] {
       for (std::size_t i = 0; i < all.size(); ++i) shared_[i].store(k_.warp(), all[i]);
     });
@@ -207,7 +207,7 @@ void Scanner::run_tile(const Scanning& scanning, const Piece& piece, const Expr&
     loaded.push_back(load_line(input, from, shape_.width));
     if (shape_.reverse) std::ranges::reverse(loaded.back());
   }
-  // What this thread's elements up to each are folded to. What is past the end comes after all that is stored.
+  // The states of this thread's elements up to each. Elements past the end come after all that is stored.
   std::vector<Exprs> mine;
   for (std::size_t i = 0; i < width; ++i) {
     Exprs in;
@@ -263,7 +263,7 @@ std::vector<ScanLaunch> plan_scan(Gpu& gpu, const Shape& shape, bool exclusive, 
   } else {
     pieces = 1;
   }
-  // Threads by themselves are dealt out over lines and pieces, teams over the lines of a piece.
+  // Single threads are distributed over lines and pieces, teams over the lines of a piece.
   const std::int64_t blocks = alone ? blocks_for(lines * pieces, kThreads) : blocks_for(lines, teams) * pieces;
   std::vector<Argument> arguments(inputs.begin(), inputs.end());
   arguments.insert(arguments.end(), outputs.begin(), outputs.end());

@@ -1,19 +1,19 @@
-// Kernels that scan: along a dimension each place gets what the elements up to it are folded to, in order. Lines whose
-// elements are neighbours are scanned by a warp or a block, tile by tile; others, and short ones, by a thread each. Where there
-// are too few lines to fill the device each is cut into pieces: one kernel folds these, a second says what comes before each, a
-// third scans them.
+// Kernels that scan: along a dimension each place gets the reduction of the elements up to it, in order. Contiguous
+// lines are scanned by a warp or a block, tile by tile; others, and short ones, by one thread each. If there are too
+// few lines to fill the device, each is split into pieces: one kernel reduces these, a second computes the state before
+// each, and a third scans them.
 #pragma once
 #include "kiln/backend/gpu/family/rows/folding.hpp"
 
 namespace kiln::gpu::family {
 
-/// What is scanned; a state has parts, and folds elements that follow each other.
+/// The scan as functions of a state, which is a list of values and reduces consecutive elements.
 struct Scanning {
   std::function<Exprs()> nothing;
-  /// A state of one element: what is loaded of each input, and its place (uint32) in the order of the scan.
+  /// The state of one element: from its loaded inputs, and its place (uint32) in the order of the scan.
   std::function<Exprs(const Exprs& loaded, const Expr& place)> element;
   Merge merge;  // of what comes before, and what follows
-  /// What is stored of a place's state.
+  /// What is stored for a place, from its state.
   std::function<Exprs(const Exprs& state)> outputs;
 };
 
@@ -21,13 +21,13 @@ struct ScanShape {
   enum class Stage : std::uint8_t { Whole, Fold, Before, Scan };
   Stage stage = Stage::Whole;
   DType index = DType::I32;
-  int lanes = 1;  // threads to a line: 1, a warp, or a block
-  int width = 1;  // neighbours that a thread takes at once: of a line, or, if it has that to itself, of several lines
+  int lanes = 1;  // threads per line: 1, a warp, or a block
+  int width = 1;  // neighbours that a thread takes at once: of a line, or, with one thread per line, of adjacent lines
   bool exclusive = false, reverse = false;
 };
 
-/// The body of such a kernel, over contiguous arrays [outer, length, inner]. Its parameters are the inputs, the outputs, the
-/// states of pieces, and the sizes; then come the family's own.
+/// The body of such a kernel, over contiguous arrays [outer, length, inner]. Its parameters are the inputs, the
+/// outputs, the states of pieces, and the sizes; then come the family's own.
 class Scanner {
  public:
   static constexpr int kThreads = 256;
@@ -41,7 +41,7 @@ class Scanner {
     Expr line, number, base, begin, end, inside;
   };
   Piece piece() const;
-  /// Where the state of piece `number` of lane `lane` lies.
+  /// The offset of the state of piece `number` of a line.
   Expr place_of(const Expr& line, const Expr& number) const { return number * lines_ * line_width() + line; }
   int line_width() const { return shape_.lanes == 1 ? shape_.width : 1; }
   Exprs first_state(const Scanning& scanning, const Piece& piece, int lane);
@@ -66,12 +66,12 @@ struct ScanLaunch {
   std::int64_t blocks = 0;
   std::vector<Argument> arguments{};
 };
-/// One launch or three over arrays [outer, length, inner]; `held` is what lies between them.
+/// One launch or three over arrays [outer, length, inner]; `held` owns the scratch between them.
 std::vector<ScanLaunch> plan_scan(Gpu& gpu, const Shape& shape, bool exclusive, bool reverse,
                                   std::span<const Array> inputs, std::span<const Array> outputs,
                                   std::span<const DType> state, std::vector<Value>& held);
 
-/// Launches the kernels of `source`, which has a ScanShape named `shape`.
+/// Launches the kernels of `source`, which has a field `ScanShape shape`.
 template <KernelSource Source>
 void scan(Gpu& gpu, Source source, const Shape& shape, bool exclusive, bool reverse, std::span<const Array> inputs,
           std::span<const Array> outputs, std::span<const DType> state) {

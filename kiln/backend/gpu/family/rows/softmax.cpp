@@ -1,5 +1,5 @@
-// Softmax: of contiguous rows in registers; of all others in two passes, of which the first finds the largest element and the
-// sum of powers at once (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018).
+// Softmax: contiguous rows in registers; all others in two passes, the first of which finds the largest element and the
+// sum of exponentials at once (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018).
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/rows/power_sum.hpp"
 #include "kiln/backend/gpu/family/rows/row.hpp"
@@ -33,7 +33,7 @@ struct SoftmaxRows {
   }
 };
 
-/// Of what is no contiguous row, or too long a one: the largest element, and the sum of powers.
+/// For rows that are not contiguous or too long: the largest element, and the sum of exponentials.
 struct PowerSumKernel {
   DType dtype;
   FoldShape shape{};
@@ -71,7 +71,7 @@ struct SoftmaxApply {
   }
 };
 
-/// The rows of a contiguous array, along its last dimensions of more than one element.
+/// Is `dim` the last dimension of more than one element, so that its lines are contiguous rows?
 bool ends_with(const Array& x, int dim) {
   for (int after = dim + 1; after < x.shape.size(); ++after)
     if (x.shape[after] != 1) return false;

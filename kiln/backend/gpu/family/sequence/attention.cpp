@@ -10,7 +10,7 @@ Expr at(const Sequence& x, const Expr& batch, const Expr& head, const Expr& quer
   return x.start(batch, head) + query * x.strides[2] + key * x.strides[3];
 }
 
-/// A mask or bias as it broadcasts to the scores.
+/// A mask or bias, broadcast to the scores.
 Array broadcast_to_scores(const Value& value, const Call& call) {
   const Shape &q = call.in[op::Attention::q].shape(), &k = call.in[op::Attention::k].shape();
   const Shape scores{q[0], q[1], q[2], k[2]};
@@ -107,7 +107,7 @@ AttentionParameters::Score AttentionParameters::score(const Expr& batch, const E
     Expr x = made.score;
     if (key.biased) {
       const Expr more = bias.buffer[at(bias, batch, head, query, at_key)];
-      x = select(more == never, never, x + more);  // whatever the score is
+      x = select(more == never, never, x + more);  // minus infinity even if the score is NaN
     }
     if (key.masked) x = select(mask.buffer[at(mask, batch, head, query, at_key)] != 0, x, never);
     score.set(x);
@@ -146,7 +146,7 @@ Tile score_tile(const AttentionKey& key, int rows, int columns) {
 }
 Tile result_tile(const AttentionKey& key, int rows, int columns) {
   if (key.fragments) return {rows, columns, 16, 2, columns / 4, true};
-  // As many columns of it as threads load at once at least.
+  // At least as many columns as threads load at once.
   return {rows, columns, columns < 32 ? 16 : 8, rows / 16, columns / 16};
 }
 

@@ -1,5 +1,5 @@
-// Attention without a matrix of all scores (Dao et al., "FlashAttention", 2022): what its kernels have in common. Blocks
-// take tiles of queries and keys, and compute their scores again wherever they are asked for.
+// What the kernels of attention without a score matrix (Dao et al., "FlashAttention", 2022) have in common. Blocks take
+// tiles of queries and keys, and recompute their scores wherever they are needed.
 #pragma once
 #include <array>
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace kiln::gpu::family {
 
-/// What a kernel is made for.
+/// All that a kernel is specialized for.
 struct AttentionKey {
   DType dtype, index;
   bool causal, windowed, capped, masked, biased;
@@ -25,37 +25,38 @@ struct Sequence {
   Factor by_width(const Loading& loading, const Expr& start, const Expr& first, const Expr& times) const {
     return factor_of(buffer, loading, start, first, times, strides[2], strides[3]);
   }
-  /// The same whose elements that are not finite count as 0.
+  /// Like by_time(), but elements that are not finite count as 0.
   Factor finite_by_time(const Loading& loading, const Expr& start, const Expr& first, const Expr& width) const {
     Factor made = by_time(loading, start, first, width);
     made.finite_alone = true;
     return made;
   }
-  /// As a right factor whose depth is time.
+  /// A right factor whose depth is time.
   Factor by_time(const Loading& loading, const Expr& start, const Expr& first, const Expr& width) const {
     return factor_of(buffer, loading, start, first, width, strides[3], strides[2]);
   }
 };
 
-/// The parameters of all kernels: q, k, v, mask and bias (where there are any), then numbers.
+/// The parameters of all kernels: q, k, v, mask and bias (if present), then numbers.
 class AttentionParameters {
  public:
   AttentionParameters(Builder& k, const AttentionKey& key);
   static void append(std::vector<Argument>& arguments, const Call& call, std::int64_t window);
-  /// A further one, after those.
+  /// Adds a further sequence, after those.
   enum class Use : std::uint8_t { Read, Written, Both };
   Sequence sequence(Use use = Use::Read);
   static void append(std::vector<Argument>& arguments, const Array& sequence);
 
-  /// The score of a query and a key whose product is `dot`: -inf where the query may not see the key, or there is no such
-  /// one; and the derivative of the cap, where there is one.
+  /// The score of a query and a key whose product is `dot`: -inf if the query may not see the key, or there is no such
+  /// key; and the derivative of the cap, if there is one.
   struct Score {
     Expr score, slope;
   };
-  /// May the query see the key, and are there both?
+  /// Do both exist, and may the query see the key?
   Expr sees(const Expr& batch, const Expr& head, const Expr& query, const Expr& key) const;
   Score score(const Expr& batch, const Expr& head, const Expr& query, const Expr& key, const Expr& dot) const;
-  /// The keys that one of these queries may see, all within [begin, end); and the queries that may see one of these keys.
+  /// The range of keys that one of these queries may see, all within [begin, end); or of queries that may see one of
+  /// these keys.
   struct Range {
     Expr begin, end;
   };
@@ -63,23 +64,24 @@ class AttentionParameters {
   Range queries_of(const Expr& first_key, int count) const;
 
   const AttentionKey key;
-  const DType type;  // that scores are computed in
+  const DType type;  // in which scores are computed
   Sequence q, k, v, mask, bias;
-  Expr heads, shared, queries, keys, width, values, window;  // `shared` heads of q have one of k
+  Expr heads, shared, queries, keys, width, values, window;  // `shared` heads of q use the same head of k
   Expr scale, cap;
 
  private:
-  /// As far as causal and window go.
+  /// Is the key visible as far as causal and window decide?
   Expr in_reach(const Expr& query, const Expr& key) const;
 
   Builder& builder_;
 };
 
-/// Queries and keys of a tile.
+/// Queries and keys per tile.
 inline int attention_side(DType dtype) { return size_of(dtype) == 8 ? 32 : 64; }
-/// Columns that a block makes of a result so wide.
+/// Columns that a block computes of a result of width `width`.
 int attention_columns(std::int64_t width);
-/// A tile of scores, `rows` x `columns`; and one of results, which is multiplied by scores, whose threads have the same rows.
+/// A tile of scores, `rows` x `columns`; and a tile of results, to which scores are a factor, whose threads have the
+/// same rows.
 Tile score_tile(const AttentionKey& key, int rows, int columns);
 Tile result_tile(const AttentionKey& key, int rows, int columns);
 Loading load_width(const Array& sequence);
@@ -87,38 +89,38 @@ Loading load_time(const Array& sequence);
 AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::int64_t window,
                            std::initializer_list<Array> others);
 
-/// By the device's library, if it knows such attention; else false, and results hold nothing yet. Results are those of the
-/// ops, in memory of their own.
+/// Computes by the device's library if it supports such attention; else returns false, and the results are undefined.
+/// Results are those of the ops, in their own memory.
 bool attend(Gpu& gpu, const op::Attention& op, const Call& call, const Array& out, const Array& log_sum);
 bool attend(Gpu& gpu, const op::AttentionGrad& op, const Call& call, const Array& log_sum, std::span<const Array> made);
 
-// ---- what is hidden ---------------------------------------------------------------------------------------------------
-// A share of 0 times what is no number is no number: products of tiles, ours and a library's, hand on to a query what it
-// may not see. So behind each kernel another one goes whose blocks look for NaN in what they made, and make it again with
-// factors that are finite, to which the elements that are not are added for whom they are visible. All others are the
-// same bits as if what is hidden were 0.
+// ---- hidden keys ----------------------------------------------------------------------------------------------------
+// 0 times NaN or infinity is NaN: products of tiles, ours and a library's, pass values that a query may not see on to
+// it. So each kernel is followed by a second one, whose blocks look for NaN in their results, and recompute those with
+// finite factors only; the elements that are not finite are then added where they are visible. All other results are
+// the same, bit for bit, as if hidden elements were 0.
 
 /// May a key be hidden from some query of this call?
 bool hides(const AttentionKey& key, const Call& call);
 
-/// Part of a sequence [time, width] that a tile's result belongs to.
+/// The part of a sequence [time, width] that a tile's result belongs to.
 struct Window {
   Expr start, first, times, first_column, width;
 };
-/// Is any of it NaN? All threads of the block get here, and get one answer.
+/// Is any of it NaN? All threads of the block must get here, and get the same answer.
 Expr is_spoilt(Builder& b, const TileProduct& tile, const Sequence& made, const Window& window);
 
 struct Weights;
-/// Adds to the sums weight * x for the elements of x that a factor `finite_alone` left out, of times [begin, end), which are
-/// the weights' columns, in the rows that may see them. It ends with a barrier.
+/// Adds weight * x to the sums, for elements of x that a factor with `finite_alone` left out, of times [begin, end),
+/// which are the weights' columns, and for rows that may see them. Ends with a barrier.
 void add_not_finite(Builder& b, const TileProduct& result, const Weights& weights, const Sequence& x,
                     const Window& window, const Expr& begin, const Expr& end,
                     const std::function<Expr(const Expr& row, const Expr& time)>& sees);
 
-/// x of the threads that have sums of the same rows, combined.
+/// Combines x of the threads that have sums of the same rows.
 Expr fold_row(Builder& k, const Tile& tile, Expr x, Combine combine);
 
-/// Shared memory in which a tile of scores becomes a left factor, whose depth is the tile's columns.
+/// Shared memory that makes a tile of scores a left factor, whose depth is the tile's columns.
 struct Weights {
   Weights(Builder& k, DType dtype, const Tile& scores) : resident(k, scores, dtype, scores.columns) {}
   void store(const TileProduct& scores, int i, int j, const Expr& weight) const;

@@ -1,5 +1,5 @@
-// op::Attention: a block takes a tile of queries past all keys that one of them may see, and keeps of what it saw the
-// greatest score, the sum of powers, and the sum of values.
+// op::Attention: a block takes a tile of queries over all keys that one of them may see, and keeps the largest score so
+// far, the sum of exponentials, and the weighted sum of values.
 #include <limits>
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -10,9 +10,9 @@ namespace {
 
 struct AttentionKernel {
   AttentionKey key;
-  int rows, side, columns;  // queries, keys and values of a block
+  int rows, side, columns;  // queries, keys and values per block
   Loading q, k, v;
-  bool again;  // what came out as NaN, without what is hidden
+  bool again;  // recomputes results that are NaN, without hidden elements
 
   Kernel kernel() const {
     using Use = AttentionParameters::Use;
@@ -25,7 +25,7 @@ struct AttentionKernel {
     const Expr zero = b.literal(p.type, 0), never = b.literal(p.type, -std::numeric_limits<double>::infinity());
 
     const Expr block = b.block().as(key.index), rest = block / query_tiles;
-    // Later queries see more keys, where they do not see all: their blocks begin first.
+    // With causal attention later queries see more keys: their blocks begin first.
     const Expr first = (query_tiles - 1 - block % query_tiles) * rows, chunk = rest % chunks;
     const Expr head = rest / chunks % p.heads, batch = rest / chunks / p.heads, kv_head = head / p.shared;
     const Expr first_value = chunk * columns;
@@ -75,7 +75,7 @@ struct AttentionKernel {
               result.sums.set(place, result.sums[place] * kept);
             }
           }
-          // The product begins with a barrier, behind which all weights are there, and ends with one.
+          // The product begins with a barrier, after which all weights are stored, and ends with one.
           const Expr start = p.v.start(batch, kv_head), end = min(first_key + side, p.keys);
           if (!again) {
             result.add(weights.resident, p.v.by_time(v, start, first_value, p.values), first_key, end);
@@ -120,7 +120,7 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
   if (log_sum.numel() == 0) return true;
   const bool attended = attend(gpu, op, call, out, log_sum);
   const AttentionKey key = attention_key(gpu, call, op.causal, op.window, {out});
-  // A warp alone would be too few to load tiles.
+  // A single warp would be too few threads to load tiles.
   const int side = attention_side(q.dtype), rows = queries <= 16 && !key.fragments ? 16 : side;
   const int columns = attention_columns(values);
   const std::int64_t tiles = blocks_for(queries, rows), chunks = std::max<std::int64_t>(blocks_for(values, columns), 1);

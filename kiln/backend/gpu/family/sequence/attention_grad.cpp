@@ -1,5 +1,5 @@
-// op::AttentionGrad: a block for a tile of queries goes past the keys, and one for a tile of keys past the queries, so that
-// each gradient is summed by one block, in one order.
+// op::AttentionGrad: a block for each tile of queries goes over the keys, and one for each tile of keys over the
+// queries, so that each gradient is summed by one block, in one order.
 #include <limits>
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -8,7 +8,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// What a gradient reads beside q, k, v, mask and bias: the gradient of the output, and a number each of every query.
+/// What a gradient reads beside q, k, v, mask and bias: the gradient of the output, and two numbers per query.
 struct Given {
   Given(Builder& b, AttentionParameters& p)
       : grad(p.sequence()),
@@ -21,7 +21,7 @@ struct Given {
   Expr chunks, tiles;
 };
 
-/// The two numbers of a query; 0 where there is no such one.
+/// The two numbers of a query; 0 if it does not exist.
 struct OfQuery {
   Expr shift, delta;
   OfQuery(Builder& b, const AttentionParameters& p, const Given& given, const Expr& batch, const Expr& head,
@@ -44,8 +44,8 @@ struct OfQuery {
   }
 };
 
-/// A query's share of a key, and what the gradient of a score is multiplied by to be that of the product; hide() makes both
-/// 0 where the key is hidden, and gives whether it is.
+/// The softmax weight of a query and a key, and the factor from the gradient of a score to that of the product; hide()
+/// sets both to 0 if the key is hidden, and returns whether it is.
 struct Share {
   Expr share, slope;
   Share(Builder& b, const AttentionParameters& p, const OfQuery& query, const AttentionParameters::Score& score)
@@ -76,7 +76,7 @@ struct QueryGradKernel {
   AttentionKey key;
   int side, columns;
   Loading q, k, v, grad, keys;
-  bool again;  // what came out as NaN, without what is hidden
+  bool again;  // recomputes results that are NaN, without hidden elements
 
   Kernel kernel() const {
     using Use = AttentionParameters::Use;
@@ -234,8 +234,9 @@ struct KeyGradKernel {
   }
 };
 
-/// Gives the gradients of q, k and v the memory of one tensor where those are parts of one, as a projection makes them: what
-/// puts gradients together again finds them in place (run() of Cat). False, with nothing done, where they are not.
+/// Gives the gradients of q, k and v the memory of one tensor if q, k and v are parts of one, as a projection makes
+/// them: then Cat, which joins the gradients again, finds them in place. Returns false, with nothing done, if they are
+/// not.
 bool allocate_together(Gpu& gpu, Call call, std::vector<Array>& made) {
   constexpr std::size_t kParts = 3;
   const Node *const q = call.in[0].node().get(), *const k = call.in[1].node().get();
@@ -262,7 +263,7 @@ bool allocate_together(Gpu& gpu, Call call, std::vector<Array>& made) {
 
 }  // namespace
 
-// The bias's gradient is a matrix of all scores before it is summed: what the op is made of makes it.
+// The bias's gradient is a matrix of all scores before it is summed: the op's expansion computes it.
 bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
   using Op = op::AttentionGrad;
   if (op.of_bias) return false;

@@ -1,4 +1,4 @@
-// Attention by the device's own library, where there is enough of it.
+// Attention by the device's own library, if there is enough of it.
 #include "kiln/backend/gpu/family/sequence/attention.hpp"
 
 namespace kiln::gpu::family {
@@ -6,7 +6,7 @@ namespace {
 
 gpu::Attention::Tensor tensor(const Array& x) { return {x.data, x.shape, x.strides}; }
 
-/// What both ops say alike.
+/// The fields that both ops have in common.
 gpu::Attention asked_by(const Call& call, bool causal, std::int64_t window) {
   using Op = op::Attention;
   const Array q = read(call.in[Op::q]), k = read(call.in[Op::k]), v = read(call.in[Op::v]);

@@ -1,5 +1,5 @@
 // Losses over all alignments: a block goes through the lattice of a sequence forward and backward, in double precision;
-// what does not wait for each other (the states of a frame, the nodes of a diagonal) is shared by its threads.
+// its threads share what is independent (the states of a frame, the nodes of a diagonal).
 #include <limits>
 
 #include "kiln/backend/gpu/family/checks.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr DType kSums = DType::F64, kIndex = DType::I64;
 
-/// What both kernels are written with.
+/// Helpers of both kernels.
 class Lattice {
  public:
   Lattice(Builder& k, DType dtype, DType times, DType sizes, std::int64_t least_size)
@@ -25,7 +25,7 @@ class Lattice {
         cell_(k.both(DType::I64)),
         least_size_(least_size) {}
 
-  /// The sequence's frames and states or labels; a wrong length is noted, and nothing done then: false.
+  /// Reads the sequence's frames and states or labels. Returns false if a length is wrong; then it is reported.
   Expr begin(const Expr& batch, const Expr& most_time, const Expr& most_size) {
     time = times_[sequence()].as(kIndex);
     size = sizes_[sequence()].as(kIndex);
@@ -46,20 +46,20 @@ class Lattice {
     return select(low == never, high, high + k_.call("log1p", kSums, {share}));
   }
   Expr exp(const Expr& x) const { return k_.call("exp", kSums, {x}); }
-  /// An element that there is only where `there`; else never.
+  /// An element if `there` holds; else `never`.
   Expr where(const Expr& there, FunctionRef<Expr()> element) const {
     const Local value = k_.variable(never);
     k_.when(there, [&] { value.set(element()); });
     return value;
   }
-  /// Calls f(step) for each of `count` steps, all threads together, and f may leave memory for the next.
+  /// Calls f(step) for each of `count` steps, with a barrier after each, so that f may pass memory to the next step.
   void steps(const Expr& count, FunctionRef<void(const Expr&)> f) const {
     k_.loop(number(0), count, number(1), [&](const Expr& step) {
       f(step);
       k_.barrier();
     });
   }
-  /// Calls f(i) for i below `count`, by all threads.
+  /// Calls f(i) for i below `count`, distributed over the threads.
   void each(const Expr& count, FunctionRef<void(const Expr&)> f) const {
     k_.loop(k_.thread().as(kIndex), count, number(kThreads), f);
   }
@@ -109,7 +109,7 @@ struct CtcKernel {
       const Expr total = x.log_add(last, x.where(size > 1, [&] { return alpha[at(time - 1, size - 2)]; }));
       x.lose(total);
       k.when(total != x.never, [&] {
-        // to[s]: all paths from state s in the next frame to the end, with the emission there.
+        // to[s]: the sum over all paths from state s in the next frame to the end, with the emission there.
         x.steps(time, [&](const Expr& step) {
           const Expr t = time - 1 - step;
           const Expr read = (sequence * 2 + step % 2) * width, write = (sequence * 2 + (step + 1) % 2) * width;
@@ -131,7 +131,7 @@ struct CtcKernel {
   }
 };
 
-/// Nodes of a diagonal, whose frame and labels have one sum, depend on those of the diagonal before alone.
+/// Nodes of a diagonal, where frame + labels is constant, depend only on those of the previous diagonal.
 struct RnntKernel {
   DType dtype, times, sizes;
 
@@ -185,7 +185,7 @@ struct RnntKernel {
   }
 };
 
-/// The error of a length that was noted: those of frames come first.
+/// The error for a reported length: lengths of frames come first.
 void check_lengths(Gpu& gpu, const Value& cell, Call call, std::string_view op, std::string_view what,
                    std::int64_t time, std::int64_t least, std::int64_t most) {
   gpu.check(cell, call,

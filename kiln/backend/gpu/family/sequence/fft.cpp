@@ -1,7 +1,7 @@
-// op::Fft by Stockham's algorithm: passes of mixed radices that leave everything in order (Cochran et al., "What is the
-// fast Fourier transform?", 1967). Before a pass, with m the product of the radices so far, place r m + k holds element k
-// of the transform of x[r], x[r + n / m], x[r + 2 n / m] and so on. Short lines stay in shared memory from the first pass
-// to the last; of others each pass is a launch.
+// op::Fft by Stockham's algorithm: passes of mixed radices that keep everything in order (Cochran et al., "What is the
+// fast Fourier transform?", 1967). Before a pass, with m the product of the radices so far, place r m + k holds element
+// k of the transform of x[r], x[r + n / m], x[r + 2 n / m] and so on. Short lines stay in shared memory through all
+// passes; for others each pass is a launch.
 #include <cmath>
 #include <numbers>
 
@@ -16,7 +16,7 @@ constexpr std::int64_t kMostShared = 48 << 10;
 
 using op::FftKind;
 
-/// The radices of a length: eights, what is left of twos, other primes.
+/// The radices of a length: eights, a remaining 4 or 2, other primes.
 std::vector<std::int64_t> radices_of(std::int64_t n) {
   std::vector<std::int64_t> all;
   for (const std::int64_t radix : {8, 4, 2})
@@ -32,7 +32,7 @@ struct Complex {
   Expr re, im;
 };
 
-/// What all kernels of an op agree about.
+/// What all kernels of an op share.
 struct Transform {
   FftKind kind;
   bool adjoint;
@@ -42,14 +42,14 @@ struct Transform {
   std::int64_t parts_in() const { return kind == FftKind::RealToComplex ? 1 : 2; }
   std::int64_t parts_out() const { return kind == FftKind::ComplexToReal ? 1 : 2; }
 
-  /// Element k of n along a line that begins at `first`, whose elements are `inner` apart.
+  /// Element k of n of a line that begins at `first`, with stride `inner`.
   Complex load(Builder& k, const Buffer& x, const Expr& first, const Expr& inner, const Expr& at, const Expr& n) const {
     if (kind == FftKind::RealToComplex) return {x[first + at * inner], k.literal(type(), 0)};
     if (kind == FftKind::ComplexToComplex) {
       const Expr place = (first + at * inner) * 2;
       return {x[place], x[place + 1]};
     }
-    // The other half is the mirror image; what has none is real.
+    // The other half is the mirror image; elements without a mirror image are real.
     const Expr mirrored = at > n / 2, source = select(mirrored, n - at, at), place = (first + source * inner) * 2;
     const Expr doubled = (source != 0) & (source * 2 != n), im = x[place + 1];
     const Complex element{x[place], select(doubled, select(mirrored, -im, im), k.literal(type(), 0))};
@@ -70,18 +70,18 @@ struct Transform {
     if (kind == FftKind::RealToComplex) k.when(at <= n / 2, put);
     else put();
   }
-  /// Where line i begins, of `length` elements.
+  /// The offset where line i of `length` elements begins.
   static Expr line(const Expr& i, const Expr& inner, const Expr& length) {
     return i / inner * length * inner + i % inner;
   }
 };
 
-/// Place `o` after a pass of this radix, from the places before it: read(place) is one of those.
+/// The element at place `o` after a pass of this radix; read(place) gives the elements before it.
 template <class Read>
 Complex pass(Builder& k, const Buffer& roots, const Expr& o, const Expr& n, const Expr& m, const Expr& radix, int known,
              Read&& read) {
   const Expr whole = m * radix, at = o % whole, row = o / whole, first = row * m + at % m, step = n / radix;
-  const Expr turn = at * (n / whole);  // what the power of the root grows by, below n
+  const Expr turn = at * (n / whole);  // the increment of the root's exponent, below n
   const Complex start = read(first);
   const Local re = k.variable(start.re), im = k.variable(start.im), power = k.variable(k.literal(n.type(), 0));
   const auto add = [&](const Expr& i) {
@@ -98,7 +98,7 @@ Complex pass(Builder& k, const Buffer& roots, const Expr& o, const Expr& n, cons
   return {re, im};
 }
 
-/// Whole lines, several of them to a block, in shared memory.
+/// Whole lines, several per block, in shared memory.
 struct LinesKernel {
   Transform transform;
   std::int64_t n;
@@ -110,13 +110,13 @@ struct LinesKernel {
     const Buffer x = k.input(transform.dtype), roots = k.input(type), z = k.output(transform.dtype);
     const Expr count = k.number(index), inner = k.number(index), scale = k.number(type);
     const std::int64_t all = n * lines, half = n / 2 + 1;
-    const Shared held = k.shared(type, 4 * all);  // two lines of pairs, by turns
+    const Shared held = k.shared(type, 4 * all);  // two lines of pairs, used alternately
     const Expr first_line = k.block().as(index) * lines, length = k.literal(index, n);
     const auto literal = [&](std::int64_t number) { return k.literal(index, number); };
     const auto each = [&](auto&& f) {
       k.loop(k.thread(), k.literal(DType::I32, all), k.literal(DType::I32, kThreads), f);
     };
-    // Neighbours of a line lie side by side, or those of neighbouring lines.
+    // Neighbouring threads take neighbours of a line, or those of neighbouring lines, whichever are adjacent in memory.
     const auto in_memory = [&](std::int64_t elements, auto&& f) {
       each([&](const Expr& i) {
         const Expr line = i % lines, at = i / lines;
@@ -165,11 +165,11 @@ struct LinesKernel {
 
 enum class Step : std::uint8_t { Load, Pass, Store };
 
-/// One step of all lines, an element a thread.
+/// One pass over all lines, one element per thread.
 struct StepKernel {
   Transform transform;
   Step step;
-  int radix;  // where it is small; 0: a parameter
+  int radix;  // if it is small; 0: a parameter
 
   Kernel kernel() const {
     const DType type = transform.type(), index = transform.index;
@@ -202,7 +202,7 @@ struct StepKernel {
   }
 };
 
-/// exp(-2 pi i k / n), or its conjugate, for k < n: memory of the device's, which knows nothing of whoever asked for it.
+/// exp(-2 pi i k / n), or its conjugate, for k < n: memory of the device that does not keep its creator alive.
 struct Roots {
   Ref<Storage> storage;
 };

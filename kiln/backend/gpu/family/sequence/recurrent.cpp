@@ -8,10 +8,10 @@
 namespace kiln::gpu::family {
 namespace {
 
-constexpr std::int64_t kReserved = 1 << 10;  // shared memory that the device takes for itself
-constexpr int kMostLaunches = 4;             // beyond which a product a moment is as quick
+constexpr std::int64_t kReserved = 1 << 10;  // shared memory that the device reserves
+constexpr int kMostLaunches = 4;             // with more, one product per time step is as fast
 
-/// What a moment takes, in cycles: multiplications, and until all know what all have made.
+/// The estimated cycles of a time step: the multiplications, and the exchange of the state between blocks.
 double cycles(const RecurrentShape& shape) {
   return static_cast<double>(shape.rows) * shape.columns() * shape.depth() / 100 + 3000;
 }

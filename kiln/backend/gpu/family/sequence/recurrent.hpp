@@ -1,6 +1,6 @@
-// What both kernels of recurrent layers have. All moments are one kernel: a block has some units of the state for some rows
-// of the batch, and the weights of their gates lie in its shared memory throughout; between two moments the blocks of the
-// same rows meet (Diamos et al., "Persistent RNNs: Stashing Recurrent Weights On-Chip", 2016).
+// What both kernels of recurrent layers share. All time steps are one kernel: a block computes some units of the state
+// for some rows of the batch, and keeps the weights of their gates in its shared memory; between two time steps the
+// blocks of the same rows synchronize (Diamos et al., "Persistent RNNs: Stashing Recurrent Weights On-Chip", 2016).
 #pragma once
 #include <optional>
 
@@ -11,46 +11,46 @@ namespace kiln::gpu::family {
 
 using Exprs = std::vector<Expr>;
 
-/// Cells lie apart, so that blocks of other rows do not wait for the same line of memory.
+/// The distance of cells, so that blocks of different rows do not wait for the same cache line.
 inline constexpr int kCellsApart = 32;
 
-/// How the work is shared. A thread of the product has 4 rows and some columns; one of the moment has one unit of a row.
+/// How the work is distributed. In the product a thread has 4 rows and some columns; in a time step one unit of a row.
 struct RecurrentShape {
   static constexpr int kThreads = 256, kWarps = kThreads / kLanes, kOwnRows = 4;
   RecurrentCell cell;
   DType dtype;
-  DType lengths = DType::I64;  // what they are counted in
+  DType lengths = DType::I64;  // the type of lengths
   bool has_lengths = false, has_clip = false;
   int hidden = 0, rows = 0, units = 0;
 
   int gates() const { return static_cast<int>(gates_of(cell.kind)); }
   int columns() const { return gates() * units; }
-  /// Blocks for the same rows.
+  /// The number of blocks for the same rows.
   int groups() const { return (hidden + units - 1) / units; }
-  /// Threads of a warp side by side along the columns of a product.
+  /// Threads of a warp that are adjacent along the columns of a product.
   int column_lanes() const { return kLanes / (rows / kOwnRows); }
-  /// From depth to depth where rows lie side by side: other banks, whole vectors.
+  /// The stride of depths where rows are contiguous: it avoids bank conflicts and keeps vectors aligned.
   int row_stride() const { return rows + 4; }
-  /// The state, filled up to a multiple of what the warps take.
+  /// The size of the state, rounded up to a multiple of what the warps take.
   int depth() const { return (hidden + kWarps - 1) / kWarps * kWarps; }
-  /// Elements of a row of the state, or of a weight, that can be loaded at once.
+  /// How many elements of a row of the state, or of a weight, can be loaded at once.
   int width() const;
-  /// Bytes of shared memory, of the layer and of its gradient.
+  /// Bytes of shared memory that the layer and its gradient need.
   std::int64_t forward_bytes() const;
   std::int64_t backward_bytes() const;
-  /// The columns of the gradient's product, filled up to a multiple of what all threads take.
+  /// The columns of the gradient's product, rounded up to a multiple of what all threads take.
   int wide() const {
     const int step = column_lanes() * kWarps;
     return (hidden + step - 1) / step * step;
   }
 };
 
-/// As the device takes the least time for; none where it cannot.
+/// The shape with which the device is fastest; none if it cannot run such a kernel.
 std::optional<RecurrentShape> shape_of(const Gpu& gpu, const RecurrentCell& cell, DType dtype, std::int64_t batch,
                                        std::int64_t hidden, const Value& lengths, const Value& clip);
 
-/// Launches a kernel for all tiles of rows, as many at a time as may meet. `arguments` end with the cells and the number of
-/// the first tile, which are put there.
+/// Launches a kernel for all tiles of rows, as many at a time as may synchronize. It appends the cells and the number
+/// of the first tile to `arguments`.
 template <KernelSource Source>
 void launch_tiles(Gpu& gpu, const Source& source, std::int64_t batch, std::vector<Argument> arguments) {
   const RecurrentShape& shape = source.shape;
@@ -67,19 +67,19 @@ void launch_tiles(Gpu& gpu, const Source& source, std::int64_t batch, std::vecto
   }
 }
 
-/// What a thread knows of where it is.
+/// A thread's position.
 struct RecurrentPlace {
   RecurrentPlace(Builder& k, const RecurrentShape& shape, const Expr& batch, const Expr& first_tile);
   Expr group, tile;                 // of the block; int32
-  Expr row_in_tile, unit_in_group;  // of the thread in a moment; int32
-  Expr row, unit;                   // of the batch and the state; int64
-  Expr valid;                       // is there one?
+  Expr row_in_tile, unit_in_group;  // of the thread in a time step; int32
+  Expr row, unit;                   // in the batch and the state; int64
+  Expr valid;                       // does it exist?
 };
 
-/// The product of a block's rows with columns of which each thread has some.
+/// The product of a block's rows with some columns per thread.
 class RecurrentProduct {
  public:
-  /// Of `columns` columns, which are shared by as many lanes side by side, of which this thread is number `lane`.
+  /// There are `columns` columns, shared by `lanes` adjacent lanes, of which this thread is number `lane`.
   RecurrentProduct(Builder& k, const RecurrentShape& shape, int columns, int lanes, const Expr& lane);
   /// Sums over `count` depths from `begin` on, of rows[depth * row_stride + row] * columns[depth * columns + column].
   void run(const Shared& rows, const Shared& columns, const Expr& begin, int count) const;
@@ -94,23 +94,23 @@ class RecurrentProduct {
   const Expr first_row_, first_column_;
 };
 
-/// Elements [columns, depth] on their way to shared memory, in groups of `width` along the depth. Neighbours in columns are
-/// neighbours in threads, and each has several loads in flight.
+/// Copies elements [columns, depth] to shared memory, in groups of `width` along the depth. Neighbouring threads take
+/// neighbouring columns, and each has several loads in flight.
 struct Shipment {
   DType dtype;
   int columns, depth, width;
   using Place = FunctionRef<Expr(const Expr& column, const Expr& depth)>;
-  /// What is not `there` is 0.
+  /// Elements for which `there` is false are 0.
   void run(Builder& k, Place there, FunctionRef<Exprs(const Expr& column, const Expr& depth)> load,
            FunctionRef<void(const Expr& column, const Expr& depth, const Exprs& values)> store) const;
 };
 
 Expr activate(Builder& k, GateActivation activation, DType dtype, const Expr& x);
-/// Its slope, by its value.
+/// The derivative, computed from the function's value y.
 Expr slope(Builder& k, GateActivation activation, const Expr& y);
-/// Within [-clip, clip], where there is one.
+/// Clips to [-clip, clip], if there is a clip.
 Expr bounded(const Expr& x, const Expr& clip);
-/// The gradient of x where bounded(x) is x.
+/// The gradient of x: grad where bounded(x) is x, else 0.
 Expr within(const Expr& x, const Expr& clip, const Expr& grad);
 
 }  // namespace kiln::gpu::family

@@ -1,5 +1,5 @@
-// op::RecurrentLayer: at each moment a block multiplies the state of its rows, which all blocks of the rows have made, by
-// the weights of its units' gates, and makes the next state of its units.
+// op::RecurrentLayer: at each time step a block multiplies the state of its rows, which all blocks of these rows
+// computed, by the weights of its units' gates, and computes the next state of its units.
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/sequence/recurrent.hpp"
 #include "kiln/ops/sequence/recurrent_moments.hpp"
@@ -14,7 +14,7 @@ struct RecurrentKernel {
   Kernel kernel() const;
 };
 
-/// A layer's moments as a thread goes through them.
+/// The time steps of a layer, as a thread goes through them.
 class Moments {
  public:
   Moments(Builder& k, const RecurrentKernel& source)
@@ -82,7 +82,7 @@ class Moments {
         make(moment_of(step), of_state, sums, bias, length, hidden, cell, made);
         exchange_.store(exchange_at(step + 1) + place_->row * shape_.hidden + place_->unit, hidden.get());
       });
-      // The others wait for nothing but the state.
+      // The other blocks need nothing but the state.
       const Expr more = step + 1 < time_, meeting = place_->tile * kCellsApart;
       k_.when(more, [&] { k_.arrive(*cells_, meeting); });
       store(made, step);
@@ -98,7 +98,7 @@ class Moments {
   }
 
  private:
-  /// What a moment makes.
+  /// The results of a time step.
   struct Made {
     Local output, kept;
   };
@@ -121,11 +121,11 @@ class Moments {
     });
   }
   int state_width() const { return (lstm_ ? 2 : 1) * shape_.hidden; }
-  /// In the states before the first and after the last moment.
+  /// The offset in the states before the first and after the last time step.
   Expr state_at(const Expr& row, const Expr& unit) const { return row * state_width() + unit; }
-  /// The state before a step lies in one of two places: others may still read the one before it.
+  /// The state before a step is in one of two buffers: other blocks may still read the previous one.
   Expr exchange_at(const Expr& step) const { return (step % 2).as(DType::I64) * (batch_ * shape_.hidden); }
-  /// So that two rows begin in other banks.
+  /// Padding, so that two rows begin in different banks.
   int part_stride() const { return shape_.columns() + 16; }
   Expr part(const Shared& parts, int warp, int gate) const {
     return parts[(place_->row_in_tile + warp * shape_.rows) * part_stride() + gate * shape_.units +
@@ -148,7 +148,7 @@ class Moments {
         });
   }
 
-  /// states[depth][row], from rows of `stride`
+  /// Loads states[depth][row] from rows of `stride`.
   void load_states(const Shared& states, const Buffer& from, const Expr& start, int stride) {
     const int width = shape_.width();
     const auto row_of = [&](const Expr& row) { return (place_->tile * shape_.rows + row).as(DType::I64); };
@@ -163,7 +163,8 @@ class Moments {
         });
   }
 
-  /// The state after a moment, and what is kept of it. `of_state` is what the weights make of the state before.
+  /// Computes the state after a time step, and what is kept of it for the gradient. `of_state` is the product of the
+  /// weights and the previous state.
   void make(const Expr& moment, const Exprs& of_state, const Local& inputs, const Local& bias, const Local& length,
             const Local& hidden, const Local& cell, const Made& to) {
     const RecurrentCell& is = shape_.cell;
@@ -198,7 +199,8 @@ class Moments {
     if (lstm_) choose(cell, made_cell);
     if (!keeps_) return;
     for (Expr& each : kept) each = or_zero(each);
-    // Where a row has no moment its cell stays, which is what the first of its moments comes to.
+    // In time steps past a row's length its cell is unchanged; it is kept as the state before the row's first time
+    // step.
     if (lstm_) kept.push_back(cell.get());
     for (int i = 0; i < static_cast<int>(kept.size()); ++i) to.kept.set(i, kept[static_cast<std::size_t>(i)]);
   }
@@ -221,7 +223,7 @@ Kernel RecurrentKernel::kernel() const {
 
 }  // namespace
 
-// A projection, and a GRU that resets before, have a second product in each moment.
+// A projection, and a GRU that resets before its product, need a second product in each time step.
 bool run(Gpu& gpu, const op::RecurrentLayer& op, Call call) {
   using Slot = op::RecurrentLayer::Slot;
   const Value &inputs = call.in[Slot::inputs], &weight = call.in[Slot::weight], &state = call.in[Slot::state];

@@ -1,5 +1,6 @@
-// op::RecurrentLayerGrad: a block goes back through the moments with the gates of its units. What they have to do with the
-// state before a moment is a share of its gradient for every unit, which it hands to the blocks of those.
+// op::RecurrentLayerGrad: a block goes back through the time steps with the gates of its units. Through the weights
+// they contribute to the gradient of every unit of the previous state; a block passes these shares to the blocks of
+// those units.
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/sequence/recurrent.hpp"
 #include "kiln/ops/sequence/recurrent_moments.hpp"
@@ -14,7 +15,7 @@ struct RecurrentGradKernel {
   Kernel kernel() const;
 };
 
-/// The moments as a thread goes back through them.
+/// The time steps, as a thread goes back through them.
 class MomentsBack {
  public:
   MomentsBack(Builder& k, const RecurrentGradKernel& source)
@@ -83,7 +84,7 @@ class MomentsBack {
               shares_at(turn, to, place_->group) + (row * shape_.units + column % shape_.units).as(DType::I64), values);
         });
       });
-      // The others wait for nothing but the shares.
+      // The other blocks need nothing but the shares.
       const Expr meeting = place_->tile * kCellsApart;
       k_.arrive(*cells_, meeting);
       store(made, turn);
@@ -98,7 +99,7 @@ class MomentsBack {
   }
 
  private:
-  /// Of a moment, for a unit of a row: on its way while the block waits.
+  /// A time step's inputs for one unit of a row, which are loaded while the block waits for the others.
   struct Known {
     Local grad, kept, before;
   };
@@ -107,7 +108,8 @@ class MomentsBack {
   Expr state_at(const Expr& unit) const { return place_->row * state_width() + unit; }
   Expr time_at(const Expr& moment) const { return place_->row * time_.as(DType::I64) + moment.as(DType::I64); }
 
-  /// Where the shares of units of group `to` begin that group `from` makes: of each turn in one of two places.
+  /// The offset of the shares that group `from` computes for the units of group `to`; successive turns alternate
+  /// between two buffers.
   Expr shares_at(const Expr& turn, const Expr& to, const Expr& from) const {
     const int groups = shape_.groups();
     const Expr tiles = (batch_ + (shape_.rows - 1)) / shape_.rows;
@@ -118,7 +120,7 @@ class MomentsBack {
     k_.when(place_->valid, [&] {
       const Expr none = k_.literal(DType::I32, 0);
       const Expr start = shares_at(turn, place_->group, none) + k_.thread().as(DType::I64);
-      // In flight together, and added in order.
+      // Loaded together, and added in order.
       constexpr int kTogether = 16;
       for (int from = 0; from < shape_.groups(); from += kTogether) {
         Exprs loaded;
@@ -131,7 +133,7 @@ class MomentsBack {
     });
   }
 
-  /// weights[gate, unit][column], as the weight lies in memory.
+  /// weights[gate, unit][column], in the order of the weight in memory.
   void load_weights(const Shared& weights) {
     const int wide = shape_.wide(), hidden = shape_.hidden, width = shape_.width();
     const auto unit_of = [&](const Expr& row) { return place_->group * shape_.units + row % shape_.units; };
@@ -174,8 +176,8 @@ class MomentsBack {
     });
   }
 
-  /// The gradients of what the gates' weights make; of the state, what does not come by way of those. 0 where there is
-  /// nothing.
+  /// The gradients of the products with the gates' weights; `hidden` and `cell` become the parts of the state's
+  /// gradients that do not go through the weights. 0 past a row's length.
   Exprs back(const Known& known, const Expr& moment, const Local& length, const Local& hidden, const Local& cell,
              const Local& made) {
     const RecurrentCell& is = shape_.cell;
@@ -183,7 +185,7 @@ class MomentsBack {
     const auto kept = [&](int i) { return known.kept[i]; };
     const auto slope_of = [&](GateActivation activation, const Expr& y) { return slope(k_, activation, y); };
     const Expr arrived = hidden.get() + known.grad.get();
-    Exprs sums, products;  // of the inputs; of what the weights make, where that is something else
+    Exprs sums, products;  // of the inputs; of the products, where these differ
     Expr stays = zero, cell_stays;
     if (is.kind == RecurrentKind::Lstm) {
       const Expr i = kept(0), f = kept(1), g = kept(2), o = kept(3), c = kept(4);

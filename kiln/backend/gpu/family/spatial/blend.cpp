@@ -1,4 +1,4 @@
-// Weighted sums of scattered elements and their adjoints: a thread makes a result of all products that it is the sum of.
+// Weighted sums of scattered elements and their adjoints: a thread computes each result from all of its products.
 #include "kiln/backend/gpu/family/checks.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
@@ -10,14 +10,14 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// Three strides of an operand, as a kernel is given them.
+/// Three strides of an operand, as parameters of a kernel.
 struct Strides {
   Strides(Builder& k, DType index) : a(k.number(index)), b(k.number(index)), c(k.number(index)) {}
   Expr at(const Expr& i, const Expr& j, const Expr& l) const { return i * a + j * b + l * c; }
   Expr a, b, c;
 };
 
-/// Blend, and its adjoint in the weight, which sums over channels rather than taps.
+/// Blend, and its adjoint for the weight, which sums over channels rather than taps.
 struct BlendKernel {
   DType dtype, indices, index;
   bool of_weight;
@@ -49,7 +49,7 @@ struct BlendKernel {
   }
 };
 
-/// The adjoint in x, and that of a pool, of which each index is a point with one tap of weight 1.
+/// The adjoint for x, and that of a pool, where each index is a point with one tap of weight 1.
 struct GatherKernel {
   DType dtype, indices, index;
   bool weighted, interleaved;
@@ -99,8 +99,8 @@ void blend(Gpu& gpu, const Array& x, const Array& index, const Array& other, Val
              arguments);
 }
 
-/// made [batch, channels, size] of y [batch, channels, points], where indices [batch, points, taps] say what goes where. Or
-/// of one channel, where `lines.beside` of the batch lie side by side.
+/// Computes made [batch, channels, size] from y [batch, channels, points], where indices [batch, points, taps] say
+/// which element goes where. With one channel, `lines.beside` entries of the batch may be interleaved.
 bool gather(Gpu& gpu, const Array& y, const Array& indices, const Array* weight, const Array& made,
             const IndexLines& lines, std::int64_t taps, const Value& cell) {
   const std::int64_t points = lines.count && indices.numel() ? indices.numel() / lines.count / taps : 0;
@@ -149,7 +149,7 @@ bool run(Gpu& gpu, const op::BlendTranspose&, Call call) {
 bool run(Gpu& gpu, const op::MaxPoolGrad& op, Call call) {
   using Op = op::MaxPoolGrad;
   Array y = read(call.in[Op::y]), index = read(call.in[Op::indices]);
-  // Each plane is a line of its own with one channel; those of an image may lie side by side.
+  // Each plane is a line with its own indices and one channel; those of an image may be interleaved.
   const Dims last = strides_in(y.shape, true);
   const bool interleaved = y.shape[1] > 1 && strided::same_order(y.shape, y.strides, last) &&
                            strided::same_order(index.shape, index.strides, last);

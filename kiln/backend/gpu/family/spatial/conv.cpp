@@ -112,15 +112,15 @@ namespace {
 
 bool is_channels_last(const Array& x) { return x.shape[1] > 1 && x.strides[1] == 1 && !x.contiguous(); }
 
-/// Tensor cores take neighbours among channels; images in another order a library would turn round for each of them, and
-/// back.
+/// Tensor cores take neighbouring channels; a library would convert images of another order to this one for each call,
+/// and back.
 bool prefers_channels_last(const Gpu& gpu, const Array& x) {
   const bool by_tensor_cores =
       multiplies_fragments(gpu, x.dtype) || (x.dtype == DType::F32 && gpu.driver().capabilities().tf32);
   return by_tensor_cores && x.shape.size() > 3 && x.shape[1] > 1;
 }
 
-/// A tensor in that order: where it lies, or copied.
+/// Returns a tensor in that order: in place, or as a copy.
 Array ordered(Gpu& gpu, const Array& x, bool channels_last, Value& held) {
   const Dims strides = strides_in(x.shape, channels_last);
   if (x.numel() == 0 || strided::same_order(x.shape, x.strides, strides)) return x;
@@ -131,7 +131,7 @@ Array ordered(Gpu& gpu, const Array& x, bool channels_last, Value& held) {
   return copied;
 }
 
-/// Spatial dimensions that lie as one: how far apart neighbours are.
+/// If the spatial dimensions can be merged into one, returns its stride.
 std::optional<std::int64_t> as_one(const Array& x) {
   Shape sizes(x.shape.begin() + 2, x.shape.end());
   const Dims strides[] = {Dims(x.strides.begin() + 2, x.strides.end())};
@@ -140,7 +140,7 @@ std::optional<std::int64_t> as_one(const Array& x) {
   return loop.sizes.empty() ? 1 : loop.strides[0][0];
 }
 
-/// A kernel of one tap that meets each element once is a product of matrices, for each of a batch and group.
+/// A kernel of one tap that reads each element once is a product of matrices, for each batch entry and group.
 bool multiply_channels(Gpu& gpu, const Convolution& conv) {
   if (conv.taps() != 1 || conv.bias || conv.result == Convolved::Weight) return false;
   for (int axis = 0; axis < conv.axes(); ++axis)
@@ -160,7 +160,7 @@ bool multiply_channels(Gpu& gpu, const Convolution& conv) {
   Matrices product{.dtype = to.dtype, .k = from_channels, .c = to.data};
   if (conv.channels_last) {  // pixels are rows of the result
     if (groups > 1) return false;
-    const bool joined = from.strides[0] == pixels * *pixel;  // images are one to the weight
+    const bool joined = from.strides[0] == pixels * *pixel;  // images can be merged if the weight is the same for all
     product.m = joined ? pixels * batch[0] : pixels;
     product.n = to_channels;
     product.a = data;
@@ -190,7 +190,7 @@ struct BiasKernel {
   }
 };
 
-/// To every channel of y, where it lies.
+/// Adds the bias to every channel of y, in place.
 void add_bias(Gpu& gpu, const Array& y, const std::byte* bias) {
   Array channels = y;
   channels.data = const_cast<std::byte*>(bias);
@@ -201,7 +201,7 @@ void add_bias(Gpu& gpu, const Array& y, const std::byte* bias) {
   gpu.launch(BiasKernel{y.dtype, launch.shape}, launch.blocks, launch.arguments);
 }
 
-/// Libraries are asked for what lies dense, all in one order.
+/// Calls the library, which needs dense tensors that all have the same order.
 bool convolve_by_library(Gpu& gpu, const Convolution& conv, const Spatial& padding_after) {
   using Kind = gpu::Convolution::Kind;
   const std::int64_t few = gpu.driver().capabilities().few_channels;
@@ -238,7 +238,7 @@ void convolve(Gpu& gpu, Convolution conv, const op::Conv& op, const Value& weigh
   Array& place = of_weight ? conv.weight : conv.result == Convolved::X ? conv.x : conv.y;
   place = made;
   place.strides = strides_in(made.shape, conv.channels_last);
-  // Gradients of weights come in the order of weights.
+  // Gradients of weights are returned in the order of the weights.
   const bool turns = !strided::same_order(made.shape, place.strides, made.strides);
   if (turns) place.data = read(held[2] = gpu.scratch({made.shape, made.dtype})).data;
   if (conv.channels_last) operand = ordered(gpu, operand, true, held[0]);

@@ -1,5 +1,5 @@
-// Convolutions by our own kernels: what the three ops have in common. They walk over the same products x * weight -> y, and
-// differ in which of the three they sum into.
+// Convolutions by our own kernels: what the three ops have in common. They go over the same products x * weight -> y,
+// and differ in which of the three they sum into.
 #pragma once
 #include "kiln/backend/gpu/family/index.hpp"
 #include "kiln/backend/gpu/family/product/product.hpp"
@@ -9,15 +9,15 @@ namespace kiln::gpu::family {
 
 enum class Convolved : std::uint8_t { Y, X, Weight };
 
-/// x [batch, groups in, sizes...], weight [groups out, in, kernel...] and y [batch, groups out, result sizes...] of one of
-/// the three ops, of which one is its result. The weight lies dense, in row-major order or its channels side by side.
+/// x [batch, groups in, sizes...], weight [groups out, in, kernel...] and y [batch, groups out, result sizes...] of one
+/// of the three ops; one of them is the result. The weight is dense, row-major or channels last.
 struct Convolution {
   Convolved result;
   Array x{}, weight{}, y{};
   const std::byte* bias = nullptr;
   std::int64_t groups = 1;
   Spatial stride{}, padding{}, dilation{};
-  bool channels_last = false;  // so do the weight and the result lie; operands may lie in any order
+  bool channels_last = false;  // order of the weight and the result; operands may have any strides
 
   Spatial kernel() const { return Spatial(weight.shape.begin() + 2, weight.shape.end()); }
   std::int64_t taps() const { return numel(Shape(weight.shape.begin() + 2, weight.shape.end())); }
@@ -27,17 +27,17 @@ struct Convolution {
   const Array& made() const { return result == Convolved::Y ? y : result == Convolved::X ? x : weight; }
 };
 
-/// By tiles of products.
+/// By tiled products.
 void convolve_tiles(Gpu& gpu, const Convolution& conv);
-/// Where groups are of few channels: each result by itself.
+/// For groups of few channels: each result separately.
 void convolve_alone(Gpu& gpu, const Convolution& conv);
 
-/// The channels of a pixel, or of a tap, side by side; or row-major.
+/// Strides of `shape` with the channels of a pixel, or of a tap, last; or row-major.
 Dims strides_in(const Shape& shape, bool channels_last);
 
-// ---- for its kernels ----
+// ---- for the kernels ----
 
-/// What a kernel is made for.
+/// All that a kernel is specialized for.
 struct ConvKey {
   Convolved result;
   DType dtype, index;
@@ -47,25 +47,26 @@ struct ConvKey {
   int axes() const { return kernel.size(); }
   std::int64_t taps() const { return numel(Shape(kernel.begin(), kernel.end())); }
 };
-/// `most` is the largest number beside places and sizes that the kernel comes to.
+/// `most` is the largest number that the kernel computes, beside offsets and sizes.
 ConvKey key_of(const Convolution& conv, std::int64_t most);
 
-/// What a kernel is given.
+/// The parameters of a kernel.
 struct ConvNumbers {
   ConvNumbers(Builder& k, const ConvKey& key);
   static void append(std::vector<Argument>& arguments, const Convolution& conv);
 
-  /// Where element (out, in, tap) of the weight of a group lies.
+  /// The offset of element (out, in, tap) of a group's weight.
   Expr weight_at(const Expr& group, const Expr& o, const Expr& i, const Expr& tap) const;
-  /// The tap's place in each axis, in elements of x.
+  /// The tap's offset in each axis, in elements of x.
   std::vector<Expr> reach_of(const Expr& tap) const;
   struct Meeting {
     Expr at, inside;
   };
-  /// Where the x lies that a tap joins with the y at these places, beside what batch and channel say; and is there one?
+  /// The offset in x, beside that of batch and channel, of the element that a tap pairs with y at these places; and
+  /// does it exist?
   Meeting x_of(std::span<const Expr> y, std::span<const Expr> reach) const;
   Meeting y_of(std::span<const Expr> x, std::span<const Expr> reach) const;
-  /// Places in each axis of element `i` of x's, or y's, spatial dimensions.
+  /// The index in each axis of element `i` of x's, or y's, spatial dimensions.
   std::vector<Expr> unravel_x(const Expr& i) const { return unravel(i, x_sizes, axes_); }
   std::vector<Expr> unravel_y(const Expr& i) const { return unravel(i, y_sizes, axes_); }
   Expr x_size() const;

@@ -1,5 +1,5 @@
-// Convolutions whose groups are of few channels, each result by itself: y and x by a thread of its taps, an element of the
-// weight by a block of all pixels.
+// Convolutions whose groups have few channels, each result separately: a thread sums over taps for y and x, a block
+// over all pixels for an element of the weight.
 #include "kiln/backend/gpu/family/spatial/conv.hpp"
 
 namespace kiln::gpu::family {
@@ -19,7 +19,7 @@ struct AloneKernel {
     const Local sum = k.variable(k.literal(expr::computed_in(key.dtype), 0));
 
     if (key.result == Convolved::Weight) {
-      const Expr i = k.block().as(key.index);  // the element, as the weight lies
+      const Expr i = k.block().as(key.index);  // the element, in the memory order of the weight
       const Expr tap = key.channels_last ? i / n.in % taps : i % taps;
       const Expr channel = key.channels_last ? i % n.in : i / taps % n.in, filter = i / (n.in * taps);
       const Expr x_first = (filter / n.out * n.in + channel) * n.x_channel, y_first = filter * n.y_channel;

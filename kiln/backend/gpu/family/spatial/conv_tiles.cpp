@@ -1,5 +1,5 @@
-// Convolutions as products of matrices that never lie anywhere: of channels by pixels (y and x), or of channels by taps of
-// channels (the weight). A factor's elements are looked up where x, y or the weight has them.
+// Convolutions as products of matrices that are never stored: of channels by pixels (for y and x), or of channels by
+// taps of channels (for the weight). A factor's elements are read from where x, y or the weight has them.
 #include "kiln/backend/gpu/family/spatial/conv.hpp"
 
 namespace kiln::gpu::family {
@@ -14,7 +14,7 @@ struct TilesKernel {
   Kernel kernel() const;
 };
 
-/// The kernel as it is written.
+/// Builds the kernel.
 class Writer {
  public:
   Writer(Builder& k, const TilesKernel& of)
@@ -60,14 +60,14 @@ class Writer {
  private:
   using Known = Factor::Known;
 
-  /// Splits a depth, or a column of taps: the channel and the tap.
+  /// Splits a depth, or a column of taps, into the channel and the tap.
   std::pair<Expr, Expr> channel_and_tap(const Expr& i, const Expr& channels) const {
     if (key_.channels_last) return {i % channels, i / channels};
     return {i / key_.taps(), i % key_.taps()};
   }
 
   Factor left() const {
-    if (key_.result == Convolved::Weight)  // y: a row is a channel, a depth a pixel
+    if (key_.result == Convolved::Weight)  // a row is a channel of y, a depth a pixel
       return {left_, of_.a,
               [this](const Expr& i) {
                 const Expr o = first_row_ + i.as(key_.index);
@@ -81,7 +81,7 @@ class Writer {
                 return Known{at};
               },
               &sum_of_places};
-    // The weight: a row is a channel of the result, a depth a tap of one of the operand.
+    // A row of the weight is a channel of the result, a depth is a tap of a channel of the operand.
     const bool to_y = key_.result == Convolved::Y;
     const Expr zero = k_.literal(key_.index, 0);
     return {left_, of_.a,
@@ -99,8 +99,8 @@ class Writer {
 
   Factor right() const {
     const bool of_weight = key_.result == Convolved::Weight, to_y = key_.result == Convolved::Y;
-    // What is known of a pixel: where its image begins, whether there is one, and its places; of a tap: where its channel
-    // begins, whether there is one, and its places.
+    // What is known of a pixel: the offset of its image, whether it exists, and its indices; of a tap: the offset of
+    // its channel, whether it exists, and its offsets.
     const auto pixel = [=, this](const Expr& i, const Expr& inside) {
       const Expr pixels = to_y || of_weight ? n_.y_size() : n_.x_size();
       const std::vector<Expr> places = to_y || of_weight ? n_.unravel_y(i % pixels) : n_.unravel_x(i % pixels);
@@ -184,7 +184,7 @@ void convolve_tiles(Gpu& gpu, const Convolution& conv) {
   const Value held = parts ? gpu.scratch({Shape{shares.count * count}, wide}) : Value();
   std::byte* const to = parts ? read(held).data : made.data;
 
-  // Threads go side by side where memory does: along pixels, or along channels where these lie side by side.
+  // Neighbouring threads take neighbours in memory: along pixels, or along channels if these are last.
   const bool last = conv.channels_last;
   const Loading a{.along_depth = of_weight ? !last : to_y || (!last && taps > 1)};
   const Loading b{.along_depth = of_weight != last};

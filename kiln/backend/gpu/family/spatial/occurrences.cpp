@@ -6,10 +6,10 @@
 namespace kiln::gpu::family {
 namespace {
 
-// To go through a list in order takes the square of its length.
+// Traversing a list in order takes quadratic time in its length.
 constexpr int kLongest = 32;
 
-/// Each index before those that came earlier, in whatever order the threads do. Nodes count from 1; 0 is the end.
+/// Links each index before earlier ones, in whatever order the threads run. Nodes count from 1; 0 is the end.
 struct LinkKernel {
   DType indices, index;
   bool checked;
@@ -78,7 +78,7 @@ void OccurrenceReader::each(const Expr& block, const Expr& place, const Expr& li
   const Expr first = block * count_ * beside_, head = heads_[(block * places_ + place) * beside_ + line];
   const auto after = [&](const Expr& node) { return next_[first + (node - 1).as(index_)]; };
   k_.when(head != 0, [&] {
-    // The least node of the list, and how many there are: most lists have one.
+    // The least node of the list, and the list's length: most lists have one node.
     const Local least = k_.variable(head), length = k_.variable(one), node = k_.variable(after(head));
     k_.loop_while([&] { return (node.get() != 0) & (length.get() <= kLongest); },
                   [&] {
@@ -86,7 +86,7 @@ void OccurrenceReader::each(const Expr& block, const Expr& place, const Expr& li
                     length.set(length.get() + 1);
                     node.set(after(node));
                   });
-    // One loop over either, so that f is written once: over the list's nodes, or over all of the line.
+    // One loop for both cases, so that f is written once: over the list's nodes, or over the whole line.
     const Expr listed = length.get() <= kLongest;
     const Expr point_of_least = ((least.get() - 1).as(index_) - line) / beside_;
     const Local left = k_.variable(select(listed, length.get().as(index_), count_));
@@ -103,7 +103,7 @@ void OccurrenceReader::each(const Expr& block, const Expr& place, const Expr& li
                     point.set(own + 1);
                     k_.when(listed & (left.get() > 0), [&] {
                       const Expr own_node = at.as(DType::I32) + 1;
-                      const Local later = k_.variable(none);  // the least of those behind it
+                      const Local later = k_.variable(none);  // the least of those after it
                       node.set(head);
                       k_.loop_while([&] { return node.get() != 0; },
                                     [&] {

@@ -1,4 +1,4 @@
-// Pools: a thread makes a result of its window's elements, and an element of a gradient of the windows that it is in.
+// Pools: a thread computes a result from its window, and an element of a gradient from the windows that contain it.
 #include <limits>
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -12,17 +12,17 @@ enum class Pooling : std::uint8_t { Greatest, Mean, Spread };
 
 struct PoolKernel {
   Pooling pooling;
-  Spatial kernel_sizes{}, stride{}, padding{}, padding_after{}, dilation{};  // nothing where adaptive
+  Spatial kernel_sizes{}, stride{}, padding{}, padding_after{}, dilation{};  // empty if adaptive
   bool adaptive = false, indexed = false, count_padding = false;
   std::int64_t divisor = 0;
   DType dtype = DType::F32, index = DType::I32;
   int axes = 0;
-  Dims order{};  // in which the result lies
+  Dims order{};  // the memory order of the result
 
   Kernel kernel() const;
 };
 
-/// The kernel as it is written.
+/// Builds the kernel.
 class Writer {
  public:
   Writer(Builder& k, const PoolKernel& of) : k_(k), of_(of) {}
@@ -65,12 +65,12 @@ class Writer {
     for (int i = 0; i < count; ++i) all.push_back(k_.number(of_.index));
     return all;
   }
-  /// (i * size + more) / count, whose product may have too many bits.
+  /// (i * size + more) / count, without overflow of the product.
   static Expr bound(const Expr& i, const Expr& size, const Expr& count, const Expr& more) {
     return i * (size / count) + (i * (size % count) + more) / count;
   }
 
-  /// What window i of an axis looks at: as op::MaxPool::part and op::AvgPool::part.
+  /// The elements of window i of an axis: as op::MaxPool::part and op::AvgPool::part.
   Part part(int axis, const Expr& i) const {
     const Expr size = inputs_[dim(axis)], count = windows_[dim(axis)], zero = number(0);
     if (of_.adaptive) {
@@ -88,7 +88,7 @@ class Writer {
     if (of_.divisor != 0) return {inside_begin, inside_end, number(axis == 0 ? of_.divisor : 1)};
     return {inside_begin, inside_end, of_.count_padding ? end - begin : inside_end - inside_begin};
   }
-  /// The windows that element i of an axis is in.
+  /// The windows that contain element i of an axis.
   Part windows_of(int axis, const Expr& i) const {
     const Expr size = inputs_[dim(axis)], count = windows_[dim(axis)], zero = number(0);
     if (of_.adaptive) return {bound(i, count, size, zero), bound(i + 1, count, size, size - 1), zero};
@@ -98,7 +98,7 @@ class Writer {
     return {begin, min(shifted / stride + 1, count), zero};
   }
 
-  /// Calls f(place, indices) for what the parts of all axes have in common.
+  /// Calls f(place, indices) for all combinations of the parts of each axis.
   template <class F>
   void each(const std::vector<Part>& parts, const Expr& plane, F&& f) const {
     std::vector<Expr> at;
@@ -121,7 +121,7 @@ class Writer {
 
   std::pair<Expr, Expr> greatest(const Expr& plane, const std::vector<Expr>& at) const {
     const DType type = expr::computed_in(of_.dtype);
-    // A window without elements finds the least number: as the processor has it, of 64 bits, of which others keep 0.
+    // An empty window gives the least number of 64 bits, as on the CPU; for shorter integers that is 0.
     const Expr least =
         is_float(of_.dtype)
             ? k_.literal(type, -std::numeric_limits<double>::infinity())
@@ -129,7 +129,7 @@ class Writer {
     const Local best = k_.variable(least), where = k_.variable(k_.literal(DType::I64, -1));
     each(parts(at), plane, [&](const Expr& place, const std::vector<Expr>& found) {
       const Expr element = x_[place], before = best;
-      // The first of equals, and NaN before any number.
+      // The first of equal elements wins, and NaN wins over any number.
       Expr better = (where.get() < 0) | (element > before);
       if (is_float(of_.dtype)) better = better | ((element != element) & (before == before));
       k_.when(better, [&] {
@@ -200,13 +200,13 @@ void pool(Gpu& gpu, const Op& op, PoolKernel kernel, Call call) {
   const std::int64_t count = numel(shape);
   if (count == 0) return;
 
-  // Windows begin and end out of the tensor.
+  // Windows may begin and end outside of the tensor.
   std::int64_t most = std::max(count + kThreads, x.numel());
   for (int i = 0; i < x.shape.size(); ++i) most = std::max(most, x.shape[i] * std::abs(x.strides[i]) * x.shape.size());
   for (int axis = 0; axis < kernel.axes; ++axis) {
     const bool spread = kernel.pooling == Pooling::Spread;
     const std::int64_t inputs = (spread ? shape : x.shape)[axis + 2], windows = (spread ? x.shape : shape)[axis + 2];
-    most = std::max(most, kernel.adaptive ? inputs * windows  // the numerator of a quotient is below that
+    most = std::max(most, kernel.adaptive ? inputs * windows  // the numerator of a quotient is less than that
                                           : 4 * (inputs + windows * kernel.stride[axis] +
                                                  kernel.kernel_sizes[axis] * kernel.dilation[axis]));
   }

@@ -1,4 +1,4 @@
-// Resizing along one dimension: a thread makes a result of its taps, which the host computes once.
+// Resizes along one dimension: a thread computes a result from its taps, which the host computes once.
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
 #include "kiln/ops/spatial/resample_ops.hpp"
@@ -37,7 +37,7 @@ struct ResampleKernel {
   }
 };
 
-/// A map's matrix on the device. It holds memory alone, which knows nothing of whoever asked for it.
+/// The taps of a map on the device: memory that does not keep its creator alive.
 struct Taps {
   Ref<Storage> rows, weights;
 };
