@@ -12,19 +12,19 @@ using cudnn::Graph, cudnn::DataType;
 using Mode = cudnn::PointwiseMode;
 using Kind = gpu::Attention::Kind;
 
-constexpr std::int64_t kAlignment = 16, kVector = 8;  // bytes, and elements, in which its kernels load
+constexpr std::int64_t kAlignment = 16, kVector = 8;  // bytes, and elements, that its kernels load at once
 constexpr std::int64_t kWidest = 256;
-constexpr std::int64_t kFewest = 16;       // queries: of one, blocks that share the keys may add up in any order
-constexpr std::int64_t kSpare = 64 << 10;  // bytes of a workspace that plans need for other things
-constexpr std::int64_t kMostRoom = std::int64_t{5} << 28;  // bytes, with which a device is busy
-constexpr std::size_t kEarliest = 91002;                   // version: some before it are known to err
+constexpr std::int64_t kFewest = 16;       // queries: for one, blocks that share the keys may add in any order
+constexpr std::int64_t kSpare = 64 << 10;  // bytes of workspace that plans need for other purposes
+constexpr std::int64_t kMostRoom = std::int64_t{5} << 28;  // bytes, enough to keep a device busy
+constexpr std::size_t kEarliest = 91002;                   // version: some earlier ones have known errors
 
 struct Operand {
   Shape sizes;
   Dims strides;
 };
 
-/// All that a plan is made for.
+/// All that a plan depends on.
 struct Question {
   Kind kind;
   DType dtype;
@@ -34,7 +34,7 @@ struct Question {
   Operand q, k, v, out, grad, q_grad, k_grad, v_grad;
 };
 
-// Where there is one of something, nobody asks how far the next is.
+// The stride of a dimension of size 1 is arbitrary; cuDNN gets an aligned one.
 Operand operand_of(const gpu::Attention::Tensor& x) {
   Operand made{x.sizes, x.strides};
   std::int64_t next = 1;
@@ -84,11 +84,11 @@ bool fits(const gpu::Attention& of) {
   if (!std::ranges::all_of(all, [](const auto* x) { return lies_in_vectors(*x); })) return false;
   if (of.q.sizes[3] > kWidest || of.v.sizes[3] > kWidest) return false;
   const std::int64_t queries = of.q.sizes[2], keys = of.k.sizes[2];
-  if (queries < kFewest || (of.causal && queries > keys)) return false;  // then some see nothing
+  if (queries < kFewest || (of.causal && queries > keys)) return false;  // then some queries would see no key
   return of.window == 0 || (of.causal && queries == keys);
 }
 
-/// What is common to both graphs: [batch, heads, queries, keys] and [batch, heads, queries, 1].
+/// What both graphs share: tensors [batch, heads, queries, keys] and [batch, heads, queries, 1].
 struct Parts {
   Parts(Graph& to, const Question& of)
       : graph(to),
@@ -98,7 +98,7 @@ struct Parts {
         rows{scores[0], scores[1], scores[2], 1} {}
 
   Graph::Tensor operand(const Operand& x) { return graph.operand(type, x.sizes, x.strides, kAlignment); }
-  /// As the right factor of a product: [batch, heads, width, time].
+  /// The right factor of a product: [batch, heads, width, time].
   Graph::Tensor turned(Operand x) {
     std::swap(x.sizes[2], x.sizes[3]);
     std::swap(x.strides[2], x.strides[3]);
@@ -113,7 +113,7 @@ struct Parts {
   Graph::Tensor plain(Mode mode, std::initializer_list<Graph::Tensor> operands) {
     return graph.pointwise({mode}, operands);
   }
-  /// x where a query sees a key.
+  /// x where the query may see the key.
   Graph::Tensor seen(Graph::Tensor x) {
     const auto of_axis = [&](std::int64_t axis) {
       return graph.pointwise({Mode::Index, DataType::Int32, DataType::Float, axis}, {x});
@@ -148,7 +148,7 @@ struct Parts {
   const Shape scores, rows;
 };
 
-// The order of operands is that of addresses_of().
+// Operands must come in the order of addresses_of().
 void describe_forward(Graph& graph, const Question& of) {
   Parts p(graph, of);
   const auto q = p.operand(of.q), k = p.turned(of.k), v = p.operand(of.v), out = p.operand(of.out);
@@ -162,7 +162,7 @@ void describe_forward(Graph& graph, const Question& of) {
   graph.multiply(graph.pointwise({Mode::Divide, p.type}, {powers, sum}), v, out);
 }
 
-// Each score is made again, and of it the query's share of the key; then come five products.
+// Recomputes the scores, and from them the softmax weights; five products follow.
 void describe_gradient(Graph& graph, const Question& of) {
   Parts p(graph, of);
   const std::int64_t batch = p.scores[0], heads = p.scores[1], queries = p.scores[2], keys = p.scores[3];
@@ -179,14 +179,14 @@ void describe_gradient(Graph& graph, const Question& of) {
   const auto scale = graph.number(of.scale);
   const auto scores = p.plain(Mode::Multiply, {p.product(q, k), scale});
   const auto shares = p.plain(Mode::Exp, {p.seen(p.plain(Mode::Subtract, {scores, log_sum}))});
-  // [batch, heads, keys, queries], in the order in which scores lie
+  // [batch, heads, keys, queries], in the memory order of the scores.
   const auto turned = [&](const Graph::Tensor& x) {
     const auto made =
         graph.between(p.type, {batch, heads, keys, queries}, {heads * queries * keys, queries * keys, 1, keys});
     graph.reshape(x, made);
     return made;
   };
-  // Heads that share keys have a gradient each, before it is summed.
+  // Heads that share keys compute a gradient each, which is then summed.
   const auto into = [&](const Graph::Tensor& a, const Graph::Tensor& b, const Graph::Tensor& made) {
     if (made.sizes[1] == heads) return graph.multiply(a, b, made);
     const auto each = graph.between(p.type, {batch, heads, keys, made.sizes[3]});
@@ -200,13 +200,13 @@ void describe_gradient(Graph& graph, const Question& of) {
   const auto by_time = graph.between(p.type, of.k.sizes, of.k.strides);
   graph.reshape(k, by_time);
   if (of.deterministic) return graph.multiply(outer, by_time, q_grad);
-  // Blocks of keys add to each other's sums.
+  // Blocks of keys add to the same sums.
   const auto sums = graph.scratch(of.q.sizes);
   graph.multiply(outer, by_time, sums);
   graph.pointwise({Mode::Identity}, {sums}, q_grad);
 }
 
-/// What versions of cuDNN do not do as their reference says.
+/// Is this a case in which that version of cuDNN does not do what its reference says?
 bool is_wrong(std::size_t version, const Question& of) {
   return version < kEarliest || (of.kind == Kind::Gradient && version < 91600 && of.k.sizes[2] % 128 != 0);
 }
@@ -218,8 +218,8 @@ bool is_exact(std::span<const cudnn::Note> notes) {
   });
 }
 
-/// What a gradient needs for a head of q: for whole tiles of scores their gradients, halves, or else sums of float32 for
-/// those of q; a number a query; and gradients of k and v where heads share them.
+/// The workspace that a gradient needs per head of q: the scores' gradients in halves, for whole tiles, or else float32
+/// sums for q's gradient; one number per query; and gradients of k and v if heads share them.
 std::int64_t bytes_of_head(const Dnn& dnn, const gpu::Attention& of) {
   const auto whole = [](std::int64_t size) { return (size + 127) / 128 * 128; };
   const std::int64_t queries = whole(of.q.sizes[2]), keys = whole(of.k.sizes[2]);

@@ -7,13 +7,13 @@
 
 namespace kiln::cuda {
 
-/// How such attention is made, of addresses_of() it. Null where cuDNN does not know how.
+/// Returns the plan for such attention, which runs on addresses_of() it; null if cuDNN does not support it.
 const Dnn::Plan* plan_of(Dnn& dnn, const gpu::Attention& asked);
 std::vector<void*> addresses_of(const gpu::Attention& asked);
 
-/// The same attention in pieces, of some sequences or heads each, that need no more memory than a plan may.
+/// Splits attention by sequences or heads, so that each piece needs no more memory than a plan may use.
 std::vector<gpu::Attention> pieces_of(const Dnn& dnn, const gpu::Attention& asked);
-/// The room that it wants; 0 where cuDNN is not asked for it.
+/// The bytes of workspace with which it is fastest; 0 if cuDNN is not used for it.
 std::int64_t room_of(Dnn& dnn, const gpu::Attention& asked);
 
 }  // namespace kiln::cuda

@@ -15,7 +15,7 @@
 namespace kiln::cuda {
 namespace {
 
-// A file: this, the key, the code.
+// The layout of a file: this header, the key, the code.
 struct Header {
   char magic[8];
   std::uint64_t key_bytes, code_bytes, key_hash, code_hash;
@@ -48,7 +48,7 @@ std::filesystem::path CodeCache::file_of(std::string_view key) const {
   return *folder_ / (name + ".cubin");
 }
 
-// What lies there is executed.
+// Other users must not write to the folder, since its contents are executed.
 void CodeCache::warn_of_others() const {
   static std::once_flag once;
   std::call_once(once, [&] {

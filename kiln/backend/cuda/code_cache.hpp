@@ -1,6 +1,6 @@
-// Compiled kernels on the disk, so that the next process need not compile them; and other bytes that take long to make.
-// Several processes may use a folder at once; what is not there, damaged or cannot be read is made again, and nothing here is
-// an error. A folder that other users may write is not used, which is said once.
+// A cache on disk of compiled kernels, so that the next process need not compile them, and of other bytes that take
+// long to compute. Several processes may share a folder; what is missing, damaged or unreadable is computed again, and
+// nothing here throws. A folder that other users may write to is not used, which is reported once.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -13,13 +13,14 @@ namespace kiln::cuda {
 
 class CodeCache {
  public:
-  /// $KILN_CACHE/cuda, or cuda in Kiln's folder of the user's cache; none where KILN_CACHE is 0 or nobody has a home.
+  /// $KILN_CACHE/cuda, or `cuda` in Kiln's folder of the user's cache; disabled if KILN_CACHE is 0 or there is no home
+  /// folder.
   CodeCache() : CodeCache(named("cuda")) {}
-  /// Another folder there.
+  /// Another folder in the same place.
   static CodeCache named(const char* folder);
   explicit CodeCache(std::optional<std::filesystem::path> folder) : folder_(std::move(folder)) {}
 
-  /// `key` is all that the code depends on.
+  /// `key` holds all that the code depends on.
   std::optional<std::vector<std::byte>> find(std::string_view key) const;
   void keep(std::string_view key, std::span<const std::byte> code) const;
 

@@ -1,4 +1,4 @@
-// From a kernel's text to code for one architecture: from the disk, or by NVRTC.
+// Compiles a kernel's text to code for one architecture: from the disk cache, or by NVRTC.
 #pragma once
 #include <future>
 #include <string>
@@ -9,12 +9,12 @@ namespace kiln::cuda {
 
 class Compiler {
  public:
-  /// "sm_90"
+  /// `architecture`: "sm_90"
   explicit Compiler(std::string architecture, CodeCache cache = CodeCache());
-  /// The code of `kernel`, the only one in `text`. Throws DeviceError where it does not compile, or nothing compiles.
+  /// The code of `kernel`, the only one in `text`. Throws DeviceError if it does not compile, or there is no compiler.
   std::vector<std::byte> code(const std::string& kernel, const std::string& text) const;
-  /// The same by a thread of its own: kernels that a program needs one after the other are compiled at the same time, as many
-  /// as there are cores.
+  /// Compiles in a thread of its own: kernels that a program needs one after the other are compiled in parallel, as
+  /// many as there are cores.
   std::future<std::vector<std::byte>> start(std::string kernel, std::string text) const;
 
  private:

@@ -25,7 +25,7 @@ struct Operand {
   std::int64_t alignment;
 };
 
-/// All that a plan is chosen by, of two spatial dimensions or three.
+/// All that a plan depends on, for two or three spatial dimensions.
 struct Question {
   Of kind;
   DType dtype;
@@ -34,7 +34,7 @@ struct Question {
   Spatial stride, padding, padding_after, dilation;
 };
 
-// cuDNN has no convolutions of one dimension.
+// cuDNN has no convolutions of one dimension, so a dimension of size 1 is added.
 Operand operand_of(const gpu::Convolution::Tensor& x) {
   Operand made{x.sizes, x.strides, alignment_of(x.data, 16)};
   if (x.sizes.size() == 3) {
@@ -64,7 +64,7 @@ Question question_of(const gpu::Convolution& of, bool tf32) {
 bool fits(const Question& question) {
   if (!type_of(question.dtype)) return false;
   return std::ranges::all_of(std::array{&question.x, &question.weight, &question.y}, [](const Operand* x) {
-    std::int64_t reach = 0;  // some of cuDNN's kernels count in 32 bits
+    std::int64_t reach = 0;  // some of cuDNN's kernels use 32-bit indices
     for (int dim = 0; dim < x->sizes.size(); ++dim) {
       if (x->sizes[dim] < 1 || x->strides[dim] < 1) return false;
       if (x->sizes[dim] > INT32_MAX || x->strides[dim] > INT32_MAX) return false;
@@ -74,7 +74,7 @@ bool fits(const Question& question) {
   });
 }
 
-/// The attributes of an operation.
+/// The attributes of a kind of operation.
 struct Operation {
   Kind kind;
   Attribute alpha, beta, convolution, x, weight, y;
@@ -110,7 +110,7 @@ Descriptor convolution(const cudnn::Api& api, const Question& question) {
   return made;
 }
 
-// Transforms lose digits, and carry what is not finite to neighbours.
+// Rejects transforms, which lose digits and spread values that are not finite to their neighbours.
 bool is_exact(std::span<const cudnn::Note> notes, const Question& question) {
   using enum cudnn::Note;
   return std::ranges::none_of(notes, [&](cudnn::Note note) {

@@ -7,7 +7,7 @@
 
 namespace kiln::cuda {
 
-/// How such a convolution is made, of addresses_of() it. Null where cuDNN does not know how.
+/// Returns the plan for such a convolution, which runs on addresses_of() it; null if cuDNN does not support it.
 const Dnn::Plan* plan_of(Dnn& dnn, const gpu::Convolution& asked);
 std::array<void*, 3> addresses_of(const gpu::Convolution& asked);
 

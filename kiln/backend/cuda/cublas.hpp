@@ -1,5 +1,5 @@
-// What is used of cuBLASLt, NVIDIA's products of matrices. Names and numbers are those of the chapter "Using the cuBLASLt
-// API" of its reference, which are the same in versions 12 and 13.
+// The part of cuBLASLt, NVIDIA's library for products of matrices, that is used. Names and numbers are those of the
+// chapter "Using the cuBLASLt API" of its reference, which are the same in versions 12 and 13.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +63,7 @@ struct Api {
   Status (*preference_set)(Preference preference, int attribute, const void* value, std::size_t bytes);
   Status (*get_heuristic)(Handle handle, Description description, Layout a, Layout b, Layout c, Layout d,
                           Preference preference, int wanted, Heuristic* results, int* found);
-  /// Does it take that algorithm? What it needs goes to `result`.
+  /// Does cuBLASLt support that algorithm? Its requirements are stored in `result`.
   Status (*check)(Handle handle, Description description, Layout a, Layout b, Layout c, Layout d,
                   const Algorithm* algorithm, Heuristic* result);
   Status (*matmul)(Handle handle, Description description, const void* alpha, const void* a, Layout a_layout,
@@ -72,7 +72,7 @@ struct Api {
                    StreamHandle stream);
 };
 
-/// The machine's. Throws DeviceError where there is none.
+/// The installed library. Throws DeviceError if there is none.
 const Api& api();
 
 }  // namespace kiln::cuda::cublas

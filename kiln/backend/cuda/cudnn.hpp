@@ -1,5 +1,5 @@
-// What is used of cuDNN, NVIDIA's convolutions and attention: its descriptors of graphs of operations. Names and numbers are those of the
-// chapter "Graph API" of its reference, version 9.
+// The part of cuDNN, NVIDIA's library for convolutions and attention, that is used: its descriptors of graphs of
+// operations. Names and numbers are those of the chapter "Graph API" of its reference, version 9.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -143,7 +143,7 @@ enum class Note : int {
 using Handle = struct cudnnContext*;
 using DescriptorHandle = struct cudnnBackendDescriptor*;
 
-/// cudnnBackendAttributeType_t of the values of an attribute.
+/// The cudnnBackendAttributeType_t of an attribute's values.
 template <class T>
 inline constexpr int kTypeOf = -1;
 template <>
@@ -191,10 +191,10 @@ struct Api {
   Status (*execute)(Handle handle, DescriptorHandle plan, DescriptorHandle variant_pack);
 };
 
-/// The machine's. Throws DeviceError where there is none.
+/// The installed library. Throws DeviceError if there is none.
 const Api& api();
 
-/// A description in the making. Where cuDNN does not take something, that remains its status, and the rest is not asked.
+/// A descriptor that is being built. If cuDNN rejects a value, that remains its status, and later calls do nothing.
 class Descriptor {
  public:
   Descriptor(const Api& api, Kind kind) : api_(&api), status_(api.descriptor_create(kind, &held_)) {}
@@ -226,18 +226,18 @@ class Descriptor {
   Descriptor& set(Attribute attribute, const T& value) {
     return set(attribute, std::span<const T>(&value, 1));
   }
-  /// Another, which must outlive what is made of this one.
+  /// Sets another descriptor, which must outlive what is built from this one.
   Descriptor& set(Attribute attribute, const Descriptor& other) {
     if (sound()) status_ = other.status_;
     return set(attribute, other.held_);
   }
-  /// After the last of them.
+  /// Must be called after the last set().
   Descriptor& finalize() {
     if (sound()) status_ = api_->descriptor_finalize(held_);
     return *this;
   }
 
-  /// How many values the attribute has, of which `values` gets those that it has room for; -1 where cuDNN does not say.
+  /// The number of values of the attribute, the first of which are copied to `values`; -1 if cuDNN does not give any.
   template <class T>
   std::int64_t get(Attribute attribute, std::span<T> values) const {
     static_assert(kTypeOf<T> >= 0);

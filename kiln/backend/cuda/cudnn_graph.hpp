@@ -1,4 +1,4 @@
-// A graph of cuDNN's operations in the making, and a plan of how to compute it.
+// Builds a graph of cuDNN's operations, and a plan to run it.
 #pragma once
 #include <deque>
 #include <initializer_list>
@@ -11,23 +11,23 @@
 
 namespace kiln::cuda::cudnn {
 
-/// Operations stand in it in the order in which they were asked for. What cuDNN does not take makes it
-/// unsound, and there is no plan for it then, nor for one without operations.
+/// Operations are in the order in which they were added. If cuDNN rejects one, the graph is invalid; an invalid or
+/// empty graph gets no plan.
 class Graph {
  public:
   explicit Graph(const Api& api) : api_(&api) {}
 
-  /// One of the graph's: its number among the parts, and what is known of it.
+  /// A tensor of the graph: its number among the parts, and its description.
   struct Tensor {
     std::size_t part;
     Shape sizes;
     Dims strides;
   };
-  /// Memory, of which whoever runs a plan says the addresses in the order of these calls. `alignment` in bytes.
+  /// Memory whose addresses are passed to Plan::run() in the order of these calls. `alignment` is in bytes.
   Tensor operand(DataType type, const Shape& sizes, const Dims& strides, std::int64_t alignment);
-  /// Memory of float32 that a plan has while it runs.
+  /// float32 memory that a plan has while it runs.
   Tensor scratch(const Shape& sizes);
-  /// What one operation hands to others, row-major unless `strides` says otherwise.
+  /// A result that one operation passes to others, row-major unless `strides` are given.
   Tensor between(DataType type, const Shape& sizes, const Dims& strides = {});
   Tensor number(float value);
   Tensor number(std::int32_t value);
@@ -37,16 +37,16 @@ class Graph {
     DataType made = DataType::Float, computed = DataType::Float;
     std::int64_t axis = -1;  // -1: none
   };
-  /// Of x, or of x and y, or y where z is false and x elsewhere; of x's sizes.
+  /// A function of x, of x and y, or (x where z is true, else y); the result has x's sizes.
   Tensor pointwise(const Pointwise& how, std::initializer_list<Tensor> operands);
   /// The same, into `made`.
   void pointwise(const Pointwise& how, std::initializer_list<Tensor> operands, const Tensor& made);
   void multiply(const Tensor& a, const Tensor& b, const Tensor& made);
-  /// Over the dimensions in which `made` has fewer elements.
+  /// Reduces over the dimensions in which `made` has fewer elements.
   void reduce(ReduceBy how, const Tensor& x, const Tensor& made);
-  /// The same memory, seen otherwise.
+  /// Views the same memory with another shape.
   void reshape(const Tensor& x, const Tensor& made);
-  /// Any other operation, or what one is made of; finalized.
+  /// Adds any other operation, or a part of one; it must be finalized.
   Descriptor& add(Descriptor part) { return parts_.emplace_back(std::move(part)); }
   void add_operation(Descriptor operation);
 
@@ -69,7 +69,7 @@ class Graph {
   const Api* api_;
   std::deque<Descriptor> parts_;
   std::vector<DescriptorHandle> operations_;
-  std::vector<std::int64_t> operands_;  // their numbers
+  std::vector<std::int64_t> operands_;  // their numbers among the parts
   std::vector<Scratch> scratch_;
   std::int64_t scratch_bytes_ = 0;
   std::vector<std::int64_t> of_numbers_;
@@ -78,7 +78,7 @@ class Graph {
   std::int64_t next_id_ = 1;
 };
 
-/// The first of the engines that cuDNN advises that is asked to be chosen, and may have as much memory as it wants.
+/// The first of the engines that cuDNN suggests which is exact enough, and whose workspace is small enough.
 class Plan {
  public:
   /// `may_be(notes)`: is an engine with these numerical notes exact enough?
@@ -87,11 +87,11 @@ class Plan {
   bool known() const { return known_; }
   std::int64_t engine() const { return engine_; }
   std::int64_t workspace_bytes() const { return scratch_start_ + graph_.scratch_bytes_; }
-  /// `addresses` of the graph's operands.
+  /// `addresses` are those of the graph's operands.
   Status run(std::span<void* const> addresses, Address workspace) const;
 
-  mutable bool proven = false;   // it has run
-  mutable bool refused = false;  // or would not
+  mutable bool proven = false;   // has it run successfully?
+  mutable bool refused = false;  // has it failed?
 
  private:
   void choose(HeuristicsMode mode, std::int64_t most_bytes, FunctionRef<bool(std::span<const Note>)> may_be);

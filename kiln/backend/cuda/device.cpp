@@ -1,4 +1,4 @@
-// The devices "cuda", "cuda:1", ..., one of each to a program.
+// The devices "cuda", "cuda:1", ..., each of which exists once per program.
 #include <array>
 #include <cstdio>
 
@@ -6,7 +6,7 @@
 #include "kiln/backend/cuda/nvrtc.hpp"
 #include "kiln/backend/gpu/gpu.hpp"
 
-/// Linked into every program by name (CMakeLists.txt), and this file with it.
+/// Referenced by name from every program (CMakeLists.txt), so that the linker keeps this file.
 extern "C" const char kiln_cuda_devices[];
 [[gnu::used]] const char kiln_cuda_devices[] = "cuda";
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMostDevices = 64;
 
-// The devices never go: tensors in global variables may, after them.
+// Devices are never destroyed: tensors in global variables may outlive them otherwise.
 Device device(int index) {
   static std::mutex mutex;
   static std::array<const Device*, kMostDevices> devices{};
@@ -23,7 +23,7 @@ Device device(int index) {
   require<DeviceError>(index < kMostDevices, "no device 'cuda:", index, "': Kiln counts to ", kMostDevices);
   const Device*& device = devices[static_cast<std::size_t>(index)];
   if (!device) {
-    (void)Nvrtc::get();  // without which there are no kernels
+    (void)Nvrtc::get();  // there are no kernels without it
     const Ref<Backend> backend = decorated(make_ref<gpu::Gpu>(make_ref<Driver>(index)));
     backend->make_permanent();
     device = new Device(backend);
@@ -31,7 +31,7 @@ Device device(int index) {
   return *device;
 }
 
-// Whoever asks which devices there are is told of none where something is missing, and whoever has a GPU why.
+// A list of devices leaves out CUDA if something is missing; the reason is reported if the machine has a GPU.
 int count_usable() {
   int count = 0;
   try {
@@ -50,7 +50,7 @@ int count() {
   return counted;
 }
 
-// Before the objects of programs are made, which may ask for devices by name.
+// Runs before constructors of global objects, which may look up devices by name.
 [[gnu::constructor(200)]] void register_cuda() { register_devices("cuda", 2, &device, &count); }
 
 }  // namespace

@@ -29,7 +29,7 @@ bool Dnn::is_there() {
 bool Dnn::open() {
   if (handle_) return true;
   try {
-    (void)cublas::api();  // without which cuDNN ends the program
+    (void)cublas::api();  // cuDNN ends the program if cuBLAS is missing
     api_ = &cudnn::api();
     const cudnn::Status status = api_->create(&handle_);
     require<DeviceError>(status == 0, "cuda: cuDNN does not start: ", api_->get_error_string(status));
@@ -44,7 +44,7 @@ bool Dnn::open() {
   return !missing_;
 }
 
-// The device does one thing after the other, so all share it. It stays where it is, as graphs have its address.
+// The device works in order, so all plans share one workspace. It is never moved, since graphs contain its address.
 bool Dnn::reserve_workspace(std::int64_t least) {
   for (std::int64_t bytes = kWorkspace; !workspace_ && bytes >= least; bytes /= 2)
     if (stream_->api().memory_alloc(&workspace_, static_cast<std::size_t>(bytes)) == kSuccess) workspace_bytes_ = bytes;

@@ -1,4 +1,4 @@
-// cuDNN on a stream: what it is asked for is described to it once, and the plan kept that was chosen.
+// cuDNN on a stream: each request is described to it once, and the plan that was chosen is cached.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -18,31 +18,31 @@ class Dnn {
 
   using Plan = cudnn::Plan;
   using Addresses = std::span<void* const>;  // of the operands of a plan's graph
-  /// What may be chosen is asked for by the numerical notes of engines.
+  /// Decides by the numerical notes of an engine whether it may be used.
   using MayBe = FunctionRef<bool(std::span<const cudnn::Note>)>;
 
-  /// The plan for `question`, a plain struct of a type that stands for this use alone, of whose graph `make(graph)` makes
-  /// one; `name` tells of it in the log. Null where cuDNN is missing, which is said once, is not wanted or does not know
-  /// how. Where `room` is not 0, whoever runs it brings a workspace of so many bytes.
+  /// The cached plan for `question`, a plain struct whose type is used for nothing else; make(graph) builds its graph,
+  /// and `name` describes it in the log. Null if cuDNN is missing, which is reported once, is disabled, or does not
+  /// support it. If `room` is not 0, the caller of run() provides a workspace of that many bytes.
   template <Plain Question>
   const Plan* find(const Question& question, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
                    FunctionRef<std::string()> name, std::int64_t room = 0) {
     return find(Signature(question), make, may_be, name, room);
   }
-  /// False where it is missing, as far as is known yet, or not wanted.
+  /// False if it is known to be missing, or disabled.
   bool is_there();
   /// May products of float32 lose digits?
   bool tf32() const { return tf32_; }
-  /// Must the same come out each time, to the bit?
+  /// Must results be reproducible, bit for bit?
   bool deterministic() const { return deterministic_; }
-  /// Has it run? It can be asked for later, then, and will not fail.
+  /// Has the plan run? Then it can be queued, and will not fail.
   bool proven(const Plan& plan);
-  /// Runs it for the first time. False where it fails, and from then on it is not known how.
+  /// Runs the plan for the first time. Returns false if it fails; then find() returns null from then on.
   bool prove(const Plan& plan, Addresses addresses, Address workspace = 0);
-  /// Throws DeviceError where it fails.
+  /// Throws DeviceError if the plan fails.
   void run(const Plan& plan, Addresses addresses, Address workspace = 0);
 
-  /// Bytes, the most that a plan may need beside its operands where nobody brings more.
+  /// The most bytes of workspace that a plan may need if the caller provides none.
   static constexpr std::int64_t kWorkspace = std::int64_t{256} << 20;
 
  private:
@@ -55,15 +55,15 @@ class Dnn {
   const Ref<Stream> stream_;
   const bool wanted_, tf32_, deterministic_, logs_;
   std::mutex mutex_;
-  const cudnn::Api* api_ = nullptr;  // since something was asked for
+  const cudnn::Api* api_ = nullptr;  // loaded on first use
   bool missing_ = false;
   cudnn::Handle handle_ = nullptr;
-  Address workspace_ = 0;  // since a plan needs one
+  Address workspace_ = 0;  // allocated when a plan needs one
   std::int64_t workspace_bytes_ = 0;
   struct Hash {
     std::size_t operator()(const Signature& signature) const { return signature.hash(); }
   };
-  std::unordered_map<Signature, std::pair<OwnSignature, std::unique_ptr<Plan>>, Hash> plans_;  // null: not known how
+  std::unordered_map<Signature, std::pair<OwnSignature, std::unique_ptr<Plan>>, Hash> plans_;  // null: not supported
 };
 
 }  // namespace kiln::cuda

@@ -37,7 +37,7 @@ class Download final : public gpu::Transfer {
 
   const Ref<Downloads> downloads_;
   mutable std::mutex mutex_;
-  std::shared_ptr<Pinned> landing_;  // null once the bytes are fetched: others may land there
+  std::shared_ptr<Pinned> landing_;  // null once the bytes are fetched: others may use it then
   const std::size_t bytes_;
 };
 
@@ -67,8 +67,8 @@ std::shared_ptr<Pinned> Downloads::take(std::size_t bytes) {
           [self = Ref<Downloads>(this)](Pinned* given) { self->give_back(std::unique_ptr<Pinned>(given)); }};
 }
 
-// The device may still be about to write there, if nobody waited: whoever lands there next does so after that. What is not
-// kept must be waited for; errors are told elsewhere.
+// The device may still write to the buffer if the transfer was not waited for; the next transfer into it is queued
+// after that. A buffer that is not kept must be waited for before it is freed; errors are thrown elsewhere.
 void Downloads::give_back(std::unique_ptr<Pinned> landing) {
   const std::size_t size = landing->size();
   {
@@ -95,7 +95,7 @@ void Downloads::notify(std::shared_ptr<Pinned> landing, Wakeup then) {
 struct Notifier::Shared {
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::pair<std::shared_ptr<Pinned>, Wakeup>> waiting;  // the device does things in order
+  std::deque<std::pair<std::shared_ptr<Pinned>, Wakeup>> waiting;  // in order, as the device works
   bool ended = false;
 
   void run() {
@@ -108,13 +108,13 @@ struct Notifier::Shared {
       lock.unlock();
       try {
         landing->done().wait();
-      } catch (const Error&) {}  // told by the transfer's wait()
+      } catch (const Error&) {}  // thrown by the transfer's wait()
       then();
     }
   }
 };
 
-// The thread shares what it needs, and nobody joins it: it may itself be the last to let go of the Notifier's owner.
+// The thread shares its state and is detached: it may itself release the Notifier's owner last.
 Notifier::Notifier() : shared_(std::make_shared<Shared>()) {
   std::thread([shared = shared_] { shared->run(); }).detach();
 }

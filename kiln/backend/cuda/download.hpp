@@ -1,4 +1,5 @@
-// Copies to the host: the device puts bytes into pinned memory, and whoever waits for them copies them to where they belong.
+// Copies to the host: the device writes into pinned memory, and the thread that waits copies the bytes to their
+// destination.
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -11,13 +12,13 @@
 
 namespace kiln::cuda {
 
-/// A thread that waits for marks in the stream, for those who do not want to.
+/// A thread that waits for events in the stream on behalf of others.
 class Notifier {
  public:
   Notifier();
-  /// The thread ends by itself, with what it still waits for.
+  /// The thread ends by itself, once it has waited for all that was requested.
   ~Notifier();
-  /// Calls `then` once `landing` is done, or an error of the device is known.
+  /// Calls `then` once `landing` is done, or the device has failed.
   void notify(std::shared_ptr<Pinned> landing, Wakeup then);
 
  private:
@@ -28,7 +29,7 @@ class Notifier {
 class Downloads : public RefCounted {
  public:
   explicit Downloads(Ref<Stream> stream) : stream_(std::move(stream)) {}
-  /// The bytes as they are when the device has done what it was asked before.
+  /// Copies the bytes as they are once the work submitted before is done.
   Ref<gpu::Transfer> start(const std::byte* from, std::size_t bytes);
 
  private:
@@ -44,7 +45,7 @@ class Downloads : public RefCounted {
   std::mutex mutex_;
   std::array<std::vector<std::unique_ptr<Pinned>>, 32> free_;  // by the power of two that is their size
   std::size_t kept_ = 0;
-  std::unique_ptr<Notifier> notifier_;  // since somebody asked
+  std::unique_ptr<Notifier> notifier_;  // created on first use
 };
 
 }  // namespace kiln::cuda

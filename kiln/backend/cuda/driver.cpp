@@ -11,18 +11,18 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr int kMostThreads = 1024;  // to a block, on all devices
+constexpr int kMostThreads = 1024;  // per block, on all devices
 
 gpu::Capabilities capabilities_of(const Stream& stream) {
   std::size_t free = 0, total = 0;
   stream.check(stream.api().memory_get_info(&free, &total), "asking for the device's memory");
-  // Code, and libraries' own memory, take some of it later.
+  // Code and the libraries' own memory take some of the device's memory later.
   const std::size_t kept_free = std::min(free / 16, std::size_t{1} << 30);
   const int multiprocessors = stream.attribute(kMultiprocessorCount);
   return {.multiprocessors = multiprocessors,
           .memory = static_cast<std::int64_t>(free - kept_free),
           .shared_memory = stream.attribute(kMaxSharedMemoryPerBlockOptin),
-          // One block a multiprocessor fits, whatever it takes.
+          // One block per multiprocessor always fits.
           .together = stream.attribute(kCooperativeLaunch) ? multiprocessors : 0,
           .fragments = stream.attribute(kComputeCapabilityMajor) >= 8,
           .tf32 = is_set("KILN_TF32", false),
@@ -108,7 +108,7 @@ bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byt
   return queue_.flush_and([&] { return dnn_.prove(plan, addresses, place); });
 }
 
-// A rank by itself needs nobody.
+// A single rank needs no NCCL.
 bool Driver::meets(Communicator& among) { return groups_.joins(among) || among.size() == 1; }
 
 std::uint64_t Driver::meet(Communicator& among, const gpu::Meeting& meeting) {
@@ -117,7 +117,8 @@ std::uint64_t Driver::meet(Communicator& among, const gpu::Meeting& meeting) {
   return 0;
 }
 
-// Also where it has ended by now: what is gathered between two waits is the same each time, and can be a graph.
+// Also flushes if the collective has ended by now: then the commands between two waits are always the same, and can
+// become a graph.
 void Driver::await(std::uint64_t meeting) {
   queue_.flush_and([&] { groups_.await(meeting); });
 }

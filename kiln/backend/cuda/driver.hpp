@@ -1,5 +1,5 @@
-// An NVIDIA GPU as a Driver: everything but meetings of ranks goes through one stream, kernels are compiled by NVRTC from the
-// text that gpu/kernel/print.hpp writes, products are cuBLASLt's, convolutions and attention cuDNN's.
+// An NVIDIA GPU as a Driver: everything but collectives of ranks runs in one stream. Kernels are compiled by NVRTC from
+// the text that gpu/kernel/print.hpp writes; products use cuBLASLt, convolutions and attention cuDNN.
 #pragma once
 #include "kiln/backend/cuda/compiler.hpp"
 #include "kiln/backend/cuda/download.hpp"
@@ -12,7 +12,7 @@ namespace kiln::cuda {
 
 class Driver final : public gpu::Driver {
  public:
-  /// Throws DeviceError where the machine has no such device, or no driver.
+  /// Throws DeviceError if the machine has no such device, or no driver.
   explicit Driver(int index);
 
   std::string name() const override { return stream_->device(); }

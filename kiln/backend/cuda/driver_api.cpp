@@ -61,7 +61,7 @@ std::string words_of(const DriverApi& api, Result error) {
   return text(name, ": ", words);
 }
 
-// What throws is tried again by whoever asks next.
+// If it throws, the next call tries again.
 const DriverApi& driver_api() {
   static const DriverApi& api = []() -> const DriverApi& {
     static const Library library("drives NVIDIA's GPUs", {"libcuda.so.1"},

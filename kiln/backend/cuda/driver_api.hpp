@@ -1,5 +1,6 @@
-// What is used of the CUDA driver, declared here, so that nothing of CUDA is needed to build. Names and numbers are those
-// of NVIDIA's "CUDA Driver API" reference; functions that were changed once are found by the name of their second version.
+// The part of the CUDA driver that is used, declared here so that the build needs nothing of CUDA. Names and numbers
+// are those of NVIDIA's "CUDA Driver API" reference; functions that exist in two versions are found by the name of the
+// second.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,7 @@ using GraphHandle = struct CUgraph_st*;
 using NodeHandle = struct CUgraphNode_st*;
 using ExecutableHandle = struct CUgraphExec_st*;
 
-/// CUresult. Others have a name by get_error_name.
+/// CUresult. get_error_name gives the names of others.
 using Result = int;
 inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 
@@ -31,10 +32,10 @@ inline constexpr int kFunctionMaxDynamicSharedBytes = 8;
 // Flags
 inline constexpr unsigned kStreamNonBlocking = 1, kEventDisableTiming = 2, kHostAllocPortable = 1;
 
-// CUstreamCaptureMode: other threads may go on with what they do.
+// CUstreamCaptureMode: other threads are not restricted.
 inline constexpr int kCaptureRelaxed = 2;
 
-/// CUuuid: of one GPU among all there are.
+/// CUuuid: identifies a GPU among all that exist.
 struct DeviceId {
   char bytes[16];
   friend bool operator==(const DeviceId&, const DeviceId&) = default;
@@ -67,7 +68,7 @@ struct DriverApi {
   Result (*context_get_current)(ContextHandle* context);
   Result (*context_set_current)(ContextHandle context);
 
-  Result (*context_get_priorities)(int* least, int* greatest);  // which is the smaller number
+  Result (*context_get_priorities)(int* least, int* greatest);  // greatest is the smaller number
 
   Result (*stream_create)(StreamHandle* stream, unsigned flags, int priority);
   Result (*stream_destroy)(StreamHandle stream);
@@ -94,7 +95,7 @@ struct DriverApi {
   Result (*module_unload)(ModuleHandle module);
   Result (*module_get_function)(FunctionHandle* function, ModuleHandle module, const char* name);
   Result (*function_set_attribute)(FunctionHandle function, int attribute, int value);
-  /// Of driver 12.4 and later; null before. An error beyond the last.
+  /// Since driver 12.4; null before. Returns an error for an index past the last parameter.
   Result (*function_get_parameter)(FunctionHandle function, std::size_t index, std::size_t* offset, std::size_t* bytes);
   Result (*launch_kernel)(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,
@@ -114,17 +115,17 @@ struct DriverApi {
   Result (*graph_destroy_executable)(ExecutableHandle executable);
 };
 
-/// The machine's, initialised. Throws DeviceError where there is no driver, or none that works.
+/// The installed driver, initialised. Throws DeviceError if there is none, or it does not work.
 const DriverApi& driver_api();
 
-/// Devices that it has; throws likewise.
+/// The number of devices. Throws DeviceError like driver_api().
 int device_count();
 
 /// "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
 std::string words_of(const DriverApi& api, Result error);
 
 inline Address address_of(const std::byte* memory) { return reinterpret_cast<Address>(memory); }
-/// The power of two that divides it, `most` (another) at most.
+/// The largest power of two up to `most`, also a power of two, that divides the address.
 inline std::uint32_t alignment_of(const std::byte* memory, std::uint32_t most) {
   const auto bits = static_cast<std::uint32_t>(address_of(memory)) | most;
   return bits & -bits;

@@ -1,4 +1,4 @@
-// A shared library of NVIDIA's, which is opened when it is first needed: programs are built and started without it.
+// A shared library of NVIDIA's, opened on first use: programs are built and started without it.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -10,17 +10,17 @@ namespace kiln::cuda {
 /// Stays open until the program ends.
 class Library {
  public:
-  /// The first of `names` that the loader finds. Throws DeviceError, which says what the library is for, and by `remedy`
-  /// what to install.
+  /// Opens the first of `names` that the loader finds. Throws DeviceError, which says what the library is needed for,
+  /// and, by `remedy`, what to install.
   Library(std::string_view purpose, std::initializer_list<const char*> names, std::string_view remedy);
 
-  /// The function of that name. Throws DeviceError where the library is too old to have it.
+  /// Finds the function of that name. Throws DeviceError if the library is too old to have it.
   template <class F>
   void find(const char* name, F*& function) const {
     static_assert(std::is_function_v<F>);
     function = reinterpret_cast<F*>(address_of(name));
   }
-  /// Null where it has none.
+  /// Finds a function, or sets null if there is none of that name.
   template <class F>
   void find_if_there(const char* name, F*& function) const {
     static_assert(std::is_function_v<F>);

@@ -1,4 +1,4 @@
-// Memory: the device's, for pools to hold, and the host's that the device can reach by itself.
+// Memory: the device's, as blocks for pools, and pinned memory of the host.
 #pragma once
 #include <functional>
 
@@ -10,11 +10,11 @@ namespace kiln::cuda {
 
 class DeviceMemory final : public BlockSource {
  public:
-  /// `flush_and` starts what the device is still to be asked for, and then calls what it is given.
+  /// `flush_and` starts the commands that are still queued, and then calls its argument.
   using FlushAnd = std::function<void(FunctionRef<void()>)>;
   DeviceMemory(Ref<Stream> stream, FlushAnd flush_and) : stream_(std::move(stream)), flush_and_(std::move(flush_and)) {}
   std::byte* map(std::size_t bytes) override;
-  /// Waits for the device, which may still be at work there.
+  /// Waits for the device, which may still use the memory.
   bool unmap(std::byte* start, std::size_t bytes) override;
   bool returns_parts() const override { return false; }
 
@@ -23,8 +23,8 @@ class DeviceMemory final : public BlockSource {
   const FlushAnd flush_and_;
 };
 
-/// Memory of the host that is never moved, so that copies to and from the device go on while the host does something
-/// else; and a mark for when they are done. Throws MemoryError.
+/// Pinned memory of the host, so that copies to and from the device run while the host continues; and an event that
+/// tells when they are done. Throws MemoryError.
 class Pinned {
  public:
   Pinned(Ref<Stream> stream, std::size_t bytes);
@@ -43,7 +43,7 @@ class Pinned {
   Event done_;
 };
 
-/// memcpy, by several threads where there is much.
+/// memcpy, by several threads for large blocks.
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 
 }  // namespace kiln::cuda

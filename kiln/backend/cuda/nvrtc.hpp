@@ -12,14 +12,14 @@ namespace kiln::cuda {
 
 class Nvrtc {
  public:
-  /// The machine's, or the file that KILN_NVRTC names. Throws DeviceError where there is none.
+  /// The installed library, or the file that KILN_NVRTC names. Throws DeviceError if there is none.
   static const Nvrtc& get();
   explicit Nvrtc(const Library& library);
 
   /// "12.9"
   const std::string& version() const { return version_; }
-  /// Machine code of the only kernel in `text`. Throws DeviceError with the kernel's name, the compiler's words and the
-  /// text, its lines numbered.
+  /// The machine code of the only kernel in `text`. Throws DeviceError with the kernel's name, the compiler's message
+  /// and the text with line numbers.
   std::vector<std::byte> compile(const std::string& kernel, const std::string& text,
                                  std::span<const char* const> options) const;
 

@@ -23,14 +23,14 @@ std::optional<int> cublas_type_of(DType dtype) {
   }
 }
 
-/// A matrix as cuBLASLt sees it, whose rows are our columns: [i, j] lies i + j * stride elements from the start.
+/// A matrix as cuBLASLt sees it; its rows are our columns: element [i, j] is i + j * stride elements from the start.
 struct Matrix {
   std::int64_t rows, columns, stride, batch_stride;
   bool transposed;
   std::uint32_t alignment;
 };
 
-/// All that an algorithm is chosen by.
+/// All that the choice of an algorithm depends on.
 struct Question {
   DType dtype, c_dtype;
   bool tf32;
@@ -40,16 +40,16 @@ struct Question {
   std::uint32_t bias_alignment;  // 0: no bias
 };
 
-// cuBLASLt looks at alignments up to 256 bytes.
+// cuBLASLt considers alignments up to 256 bytes.
 std::uint32_t alignment_of(const std::byte* address) { return cuda::alignment_of(address, 256); }
 
-// Strides of dimensions of size 1 say nothing.
+// The stride of a dimension of size 1 is arbitrary, so it is normalized.
 Matrix matrix(std::int64_t rows, std::int64_t columns, std::int64_t stride, std::int64_t batch_stride, bool transposed,
               const std::byte* data) {
   return {rows, columns, columns == 1 ? rows : stride, batch_stride, transposed, alignment_of(data)};
 }
 
-// Rows that lie one behind the other are columns to cuBLASLt, so it is asked for c' = b' a'.
+// Our rows are columns to cuBLASLt, so it computes c' = b' a'.
 Question question_of(const Product& product, bool tf32) {
   const auto operand = [](const Product::Matrix& x, std::int64_t rows, std::int64_t columns) {
     return x.transposed ? matrix(rows, columns, x.stride, x.batch_stride, true, x.data)
@@ -80,10 +80,10 @@ bool fits(const Question& question) {
 
 }  // namespace
 
-/// The answer: descriptions, and an algorithm for them.
+/// A plan: cuBLASLt's descriptors, and an algorithm for them.
 class Products::Plan {
  public:
-  /// `product` is an example of the question. So many algorithms are asked for, of which the first is taken.
+  /// `product` is an example of the question. Requests `wanted` algorithms, and takes the first.
   Plan(const cublas::Api& api, cublas::Handle handle, const Question& question, const Product& product,
        std::size_t workspace_bytes, int wanted)
       : Plan(api) {
@@ -115,7 +115,7 @@ class Products::Plan {
   const std::vector<cublas::Heuristic>& advised() const { return advised_; }
   const cublas::Algorithm& algorithm() const { return heuristic_.algorithm; }
   void take(const cublas::Heuristic& heuristic) { heuristic_ = heuristic; }
-  /// Takes an algorithm that was chosen before, if cuBLASLt still takes it.
+  /// Takes an algorithm that was chosen by an earlier process, if cuBLASLt still supports it.
   bool take(cublas::Handle handle, const cublas::Algorithm& algorithm, std::size_t workspace_bytes) {
     cublas::Heuristic checked{};
     if (api_.check(handle, description_, a_, b_, c_, c_, &algorithm, &checked) != 0 || checked.state != 0) return false;
@@ -124,7 +124,7 @@ class Products::Plan {
     heuristic_ = checked;
     return true;
   }
-  mutable bool proven = false;  // it has run
+  mutable bool proven = false;  // has it run successfully?
   void set_bias(const std::byte* bias) const { set(cublas::kDescBiasPointer, bias); }
   cublas::Status run(cublas::Handle handle, const Product& product, Address workspace, StreamHandle stream) const {
     const auto alpha = static_cast<float>(product.alpha), beta = static_cast<float>(product.beta);
@@ -209,7 +209,7 @@ bool Products::open() {
     missing_ = true;
     return false;
   }
-  // The device does one product after the other, so all share it.
+  // The device runs one product after the other, so all share a workspace.
   if (stream_->api().memory_alloc(&workspace_, kWorkspace) == kSuccess) workspace_bytes_ = kWorkspace;
   return true;
 }
@@ -236,7 +236,7 @@ const Products::Plan* Products::make(const Product& product) {
   return plans_.try_emplace(key, std::move(own), std::move(plan)).first->second.second.get();
 }
 
-// Algorithms are compared on the operands themselves, and on room of their own for the result.
+// Algorithms are timed on the operands themselves, and on a temporary copy of the result.
 void Products::choose(Plan& plan, std::span<const std::uint64_t> question, const Product& product) {
   const std::size_t version = api_->get_version();
   if (const auto kept = choices_.find(question, version); kept && plan.take(handle_, *kept, workspace_bytes_)) return;
@@ -251,7 +251,7 @@ void Products::choose(Plan& plan, std::span<const std::uint64_t> question, const
       if (start) driver.memory_free(start);
     }
   } room{driver};
-  if (driver.memory_alloc(&room.start, bytes) != kSuccess) return;  // the first will do, this time
+  if (driver.memory_alloc(&room.start, bytes) != kSuccess) return;  // the first algorithm is used, this time
   stream_->check(driver.fill(room.start, 0, bytes, stream_->handle()), "clearing ", bytes, " bytes");
   Product trial = product;
   trial.c = reinterpret_cast<std::byte*>(room.start);

@@ -1,4 +1,4 @@
-// Products of matrices by cuBLASLt. What it is asked for is described to it once, and the algorithm that it advises kept.
+// Products of matrices by cuBLASLt. Each request is described to it once, and the algorithm that it suggests is cached.
 #pragma once
 #include <memory>
 #include <unordered_map>
@@ -16,12 +16,12 @@ class Products {
   explicit Products(Ref<Stream> stream);
   Products(Ref<Stream> stream, Choices choices);
   ~Products();
-  /// Waits for the device where algorithms are to be compared (choices.hpp), once for each kind of product.
-  /// False where cuBLASLt is missing, which is said once, or does not know how. Throws DeviceError where it should.
+  /// Waits for the device if algorithms are to be compared (choices.hpp), once per kind of product. Returns false if
+  /// cuBLASLt is missing, which is reported once, or does not support the product. Throws DeviceError if it fails.
   bool multiply(const gpu::Product& product);
 
   class Plan;
-  /// How a product is made, if one like it was before: it can be asked for later, then, and will not fail. Null otherwise.
+  /// The plan of a product like one that has run before: it can be queued, and will not fail. Null otherwise.
   const Plan* proven(const gpu::Product& product);
   void multiply(const Plan& plan, const gpu::Product& product);
 
@@ -36,7 +36,7 @@ class Products {
   const Choices choices_;
   const bool tf32_;
   std::mutex mutex_;
-  const cublas::Api* api_ = nullptr;  // since the first product
+  const cublas::Api* api_ = nullptr;  // loaded on first use
   bool missing_ = false;
   cublas::Handle handle_ = nullptr;
   Address workspace_ = 0;
@@ -44,7 +44,7 @@ class Products {
   struct Hash {
     std::size_t operator()(const Signature& signature) const { return signature.hash(); }
   };
-  std::unordered_map<Signature, std::pair<OwnSignature, std::unique_ptr<Plan>>, Hash> plans_;  // null: not known how
+  std::unordered_map<Signature, std::pair<OwnSignature, std::unique_ptr<Plan>>, Hash> plans_;  // null: not supported
 };
 
 }  // namespace kiln::cuda

@@ -3,7 +3,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr unsigned kPlainSharedMemory = 48 << 10;  // beyond which a kernel must ask
+constexpr unsigned kPlainSharedMemory = 48 << 10;  // a kernel that needs more must ask for it
 
 }  // namespace
 

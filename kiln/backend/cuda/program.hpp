@@ -1,4 +1,4 @@
-// Program: a kernel that is compiled, or is being compiled until it is first launched.
+// Program: a kernel that is compiled, or is being compiled until its first launch.
 #pragma once
 #include <future>
 #include <mutex>
@@ -11,22 +11,22 @@ namespace kiln::cuda {
 
 class Program final : public gpu::Code {
  public:
-  /// What is known of it beside its code.
+  /// What is known of the kernel beside its code.
   struct Facts {
     std::string name, function;
     int threads;
     std::int64_t shared_bytes;
-    std::vector<std::size_t> words;  // where the arguments of each parameter begin; last how many there are
-    bool together = false;           // its blocks wait for each other
+    std::vector<std::size_t> words;  // the offset of each parameter's first argument; at the end their number
+    bool together = false;           // do its blocks wait for each other?
   };
   Program(Ref<Stream> stream, Facts facts, std::future<std::vector<std::byte>> code);
   ~Program() override {
     if (module_) stream_->last_api().module_unload(module_);
   }
-  /// Waits for it. Throws DeviceError where there is none, and the device is lost then: what should have been computed is not.
+  /// Waits for the code. Throws DeviceError if it does not compile; then the device is lost, since results are missing.
   FunctionHandle function() const;
-  /// For text that others wrote: throws DeviceError where it does not compile, or the function has other parameters, as far as
-  /// the driver knows them.
+  /// For CUDA C++ from users: throws DeviceError if it does not compile, or if its function has other parameters, as
+  /// far as the driver knows them.
   void require_parameters() const;
 
   const std::string name;

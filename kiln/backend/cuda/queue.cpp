@@ -9,12 +9,12 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::size_t kFewest = 4;       // commands that are worth a graph
-constexpr std::size_t kMost = 4096;      // that wait
-constexpr std::size_t kMostKnown = 256;  // lists
-constexpr std::size_t kMostGraphs = 4;   // of one list
-constexpr int kTimesBefore = 2;          // that a list came before it is recorded
-constexpr int kMostInVain = 16;          // graphs of a list whose addresses never come back
+constexpr std::size_t kFewest = 4;       // shorter lists do not become a graph
+constexpr std::size_t kMost = 4096;      // commands that wait to be started
+constexpr std::size_t kMostKnown = 256;  // lists that are remembered
+constexpr std::size_t kMostGraphs = 4;   // per list
+constexpr int kTimesBefore = 2;          // times that a list must occur before it is recorded
+constexpr int kMostInVain = 16;          // graphs of a list whose addresses never recur
 
 std::size_t hash(std::span<const Command> commands) {
   std::uint64_t hash = commands.size();
@@ -28,7 +28,7 @@ std::size_t hash(std::span<const Command> commands) {
   return static_cast<std::size_t>(hash);
 }
 
-/// The places of a launch's arguments, as the driver takes them.
+/// Pointers to a launch's arguments, as the driver takes them.
 struct Places {
   Places(const Program& program, std::span<const std::uint64_t> words) {
     for (std::size_t i = 0; i + 1 < program.words.size(); ++i)
@@ -184,7 +184,7 @@ void Queue::flush() {
   flush_locked();
 }
 
-// What was asked for is gone whatever happens: who is told of an error does not ask again.
+// The commands are dropped even if one throws: the caller that gets the error does not submit them again.
 void Queue::flush_locked() {
   if (commands_.empty()) return;
   struct Emptied {
@@ -221,9 +221,9 @@ bool Queue::run_as_graph() {
       best = each;
       changes = *count;
     }
-  // To change a node costs a third of what a launch does: where many addresses move, and come back, a graph for each.
+  // Changing a node costs a third of a launch: if many addresses change, and recur, each set of addresses gets a graph.
   if (changes > (graphs.size() < kMostGraphs ? commands_.size() / 4 : commands_.size())) {
-    // To record takes longer than to launch.
+    // Recording costs more than launching.
     ++known.recorded;
     known.refused = known.recorded > kMostInVain && known.recorded > known.times / 4;
     if (known.refused) return false;

@@ -1,5 +1,6 @@
-// Queue: what the device is asked to do, until it is told to start. What comes again, a step of training say, becomes a CUDA
-// graph, which the driver starts at once: 1 us for each of its nodes and some 3 in all, where launches take 4 each.
+// Queue: the commands for the device, until they are started. A list that recurs, such as a training step, becomes a
+// CUDA graph, which the driver starts at once: 1 us for each of its nodes and some 3 in all, where launches take 4
+// each.
 #pragma once
 #include <memory>
 #include <optional>
@@ -13,25 +14,25 @@
 
 namespace kiln::cuda {
 
-/// A thing to do. Its words are what may differ from time to time: arguments, addresses.
+/// A command. Its words may differ each time: arguments, addresses.
 struct Command {
   enum class Kind : std::uint8_t { Launch, Copy, Clear, Multiply, Plan } kind;
-  Ref<const Program> program{};                  // of a Launch
-  std::int64_t blocks = 0;                       // likewise
-  std::size_t bytes = 0;                         // of Copy and Clear
-  const Products::Plan* product_plan = nullptr;  // of Multiply
-  gpu::Product product{};                        // likewise
-  const Dnn::Plan* plan = nullptr;               // of Plan
-  std::size_t first_word = 0, words = 0;         // of a Launch its arguments; else addresses
+  Ref<const Program> program{};                  // for Launch
+  std::int64_t blocks = 0;                       // for Launch
+  std::size_t bytes = 0;                         // for Copy and Clear
+  const Products::Plan* product_plan = nullptr;  // for Multiply
+  gpu::Product product{};                        // for Multiply
+  const Dnn::Plan* plan = nullptr;               // for Plan
+  std::size_t first_word = 0, words = 0;         // for Launch, its arguments; else addresses
 
-  /// The same but for the words?
+  /// Are they equal except for their words?
   bool is_like(const Command& other) const {
     return kind == other.kind && program == other.program && blocks == other.blocks && bytes == other.bytes &&
            product_plan == other.product_plan && plan == other.plan && words == other.words;
   }
 };
 
-/// Commands that were recorded as a graph, with the words that they have in it.
+/// Commands that were recorded as a graph, with the words in it.
 class Graph {
  public:
   Graph(Ref<Stream> stream, std::vector<std::uint64_t> words) : stream_(std::move(stream)), words_(std::move(words)) {}
@@ -39,11 +40,11 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  /// Records what `run` asks the stream for, command by command. False where the driver cannot.
+  /// Records what `run` submits to the stream, command by command. Returns false if the driver cannot.
   bool record(std::span<const Command> commands, FunctionRef<void(const Command&)> run);
-  /// How many commands have other words than the graph; none where one of them cannot be changed.
+  /// How many commands have other words than the graph; none if one of them cannot be changed.
   std::optional<std::size_t> differing(std::span<const Command> commands, std::span<const std::uint64_t> words) const;
-  /// Starts the graph with these words.
+  /// Changes the words, and starts the graph.
   void launch(std::span<const Command> commands, std::span<const std::uint64_t> words);
 
  private:
@@ -56,7 +57,7 @@ class Graph {
   ExecutableHandle executable_ = nullptr;
 };
 
-/// Any number of threads may ask.
+/// Thread-safe.
 class Queue {
  public:
   Queue(Ref<Stream> stream, Products& products, Dnn& dnn);
@@ -66,10 +67,10 @@ class Queue {
   void clear(std::byte* start, std::size_t bytes);
   void multiply(const Products::Plan& plan, const gpu::Product& product);
   void run(const Dnn::Plan& plan, Dnn::Addresses addresses, Address workspace);
-  /// Starts all that was asked for.
+  /// Starts all commands.
   void flush();
-  /// The same, and then f(), which asks the stream for something itself: no graph is recorded meanwhile, which what it asks
-  /// for would become a part of.
+  /// Starts all commands, and then calls f(), which may submit work to the stream directly: no graph is recorded
+  /// meanwhile, which would otherwise include that work.
   template <class F>
   decltype(auto) flush_and(F f) {
     const std::lock_guard lock(mutex_);
@@ -78,13 +79,13 @@ class Queue {
   }
 
  private:
-  /// A list of commands that was met before.
+  /// A list of commands that has occurred before.
   struct Known {
     std::vector<Command> commands;
-    int times = 0;     // that it came
-    int recorded = 0;  // graphs
+    int times = 0;     // times that it occurred
+    int recorded = 0;  // graphs recorded so far
     bool refused = false;
-    std::vector<std::unique_ptr<Graph>> graphs;  // the latest first
+    std::vector<std::unique_ptr<Graph>> graphs;  // most recent first
   };
   void add(Command command, std::span<const std::uint64_t> words);
   void flush_locked();
@@ -99,7 +100,7 @@ class Queue {
   std::mutex mutex_;
   std::vector<Command> commands_;
   std::vector<std::uint64_t> words_;
-  std::unordered_map<std::size_t, Known> known_;  // by what hash() makes of the commands
+  std::unordered_map<std::size_t, Known> known_;  // by hash() of the commands
 };
 
 }  // namespace kiln::cuda

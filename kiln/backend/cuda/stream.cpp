@@ -52,7 +52,7 @@ std::string Stream::architecture() const {
 
 namespace {
 
-/// What a kernel did, after which the context takes no more work: these come out of any later call.
+/// Errors of kernels, after which the context accepts no more work: they are returned by any later call.
 bool is_of_earlier_work(Result error) {
   return error == 214 || error == 220 || error == 226 || error == 700 || error == 702 ||
          (error >= 709 && error <= 710) || (error >= 714 && error <= 719);

@@ -1,5 +1,5 @@
-// Stream: a GPU's context and the one queue of its work, with the errors that come out of it. SideStream: a queue beside it,
-// for what ranks meet for.
+// Stream: a GPU's context and its main queue of work, with the errors that come out of it. SideStream: a second queue,
+// for collectives of ranks.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace kiln::cuda {
 
 class Stream : public RefCounted {
  public:
-  /// The first stream of device `index`. Throws DeviceError where there is none.
+  /// The main stream of device `index`. Throws DeviceError if there is none.
   explicit Stream(int index);
   ~Stream() override;
 
@@ -31,40 +31,40 @@ class Stream : public RefCounted {
   /// "sm_90"
   std::string architecture() const;
 
-  /// Throws what a call of the driver says: MemoryError where there is no memory, else DeviceError.
+  /// Throws an error of a driver call: MemoryError if the device has no memory left, else DeviceError.
   template <class... Parts>
   void check(Result result, const Parts&... doing) const {
     if (result != kSuccess) [[unlikely]]
       raise_error(result, text(doing...));
   }
-  /// The driver for this thread, which is in the device's context from here on.
+  /// The driver; this thread's current context becomes the device's.
   const DriverApi& api() const {
     check(enter(), "entering the device's context");
     return api_;
   }
-  /// The same for those who give back what they had, and cannot say that the device is lost.
+  /// The same for destructors, which cannot report that the device is lost.
   const DriverApi& last_api() const noexcept {
     enter();
     return api_;
   }
 
-  /// Notes what is launched, for errors that surface later. What was noted before place() was asked is known to be well
-  /// after settled(place).
+  /// Records the name of a launch, for errors that surface later. After settled(place), launches recorded before that
+  /// place() are known to have succeeded.
   void note(const std::string& name);
   std::uint64_t place() const;
   void settled(std::uint64_t place);
 
-  /// Waits until the device has come by an event. Throws as check() does, and what lose() said.
+  /// Waits for an event. Throws like check(), and the reason given to lose().
   void wait_for(EventHandle event) const;
-  /// Calls `look` now and then while somebody waits, from here on; nothing ends that.
+  /// From here on, calls `look` regularly while a thread waits; watch(nullptr) ends that.
   void watch(std::function<void()> look);
-  /// What the device does from here on is of no use any more, and why.
+  /// Declares the device's further results useless, for that reason.
   void lose(std::string reason);
 
  private:
   Result enter() const noexcept {
     ContextHandle current = nullptr;
-    api_.context_get_current(&current);  // a thread's own variable, which others may have changed
+    api_.context_get_current(&current);  // thread-local in the driver; others may have changed it
     return current == context_ ? kSuccess : api_.context_set_current(context_);
   }
   [[noreturn]] void raise_error(Result result, const std::string& doing) const;
@@ -78,13 +78,13 @@ class Stream : public RefCounted {
 
   static constexpr std::size_t kNoted = 16;
   mutable std::mutex mutex_;
-  std::array<std::string, kNoted> noted_;  // launch i at i % kNoted
+  std::array<std::string, kNoted> noted_;  // launch i is at i % kNoted
   std::uint64_t launched_ = 0, settled_ = 0;
   std::shared_ptr<const std::function<void()>> look_;
   std::optional<std::string> lost_;
 };
 
-/// A mark in a stream.
+/// An event in a stream.
 class Event {
  public:
   explicit Event(Ref<Stream> stream);
@@ -93,11 +93,11 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record() { record(stream_->handle()); }
-  /// In another stream of the device.
+  /// Records the event in another stream of the device.
   void record(StreamHandle stream);
-  /// What that stream is asked for from here on comes after the mark as it was recorded last.
+  /// Work submitted to that stream from here on runs after the event as it was last recorded.
   void hold_back(StreamHandle stream) const;
-  /// Has the device come by? An error of the device is a yes, and thrown by wait().
+  /// Has the device reached the event? True also after an error of the device, which wait() throws.
   bool ready() const;
   void wait() const;
 
@@ -107,8 +107,8 @@ class Event {
   std::uint64_t place_ = 0;
 };
 
-/// A queue of work that the device does when it can, in an order of its own but for events. Its kernels begin before those of
-/// the first stream, where both could.
+/// A queue of work that runs beside the main stream, ordered only by events. Its kernels start before those of the main
+/// stream if both could.
 class SideStream {
  public:
   explicit SideStream(Ref<Stream> stream);

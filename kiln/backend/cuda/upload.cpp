@@ -25,7 +25,7 @@ std::size_t Uploads::upload_piece(std::byte* to, std::span<const std::byte> from
   return bytes;
 }
 
-// The piece that has been on its way the longest, once it has arrived; or a new one.
+// The piece that was submitted first, once the device has fetched it; or a new one.
 void Uploads::next_piece() {
   if (!ring_.empty()) ring_.back()->done().record();
   if (ring_.size() == kMostPieces) ring_.front()->done().wait();

@@ -1,5 +1,5 @@
-// Copies to the device by a ring of pinned memory: bytes are in the ring when upload() returns, and the device fetches them
-// in its own time.
+// Copies to the device through a ring of pinned memory: the bytes are in the ring when upload() returns, and the device
+// fetches them later.
 #pragma once
 #include <deque>
 #include <memory>
@@ -15,8 +15,8 @@ class Uploads {
   static constexpr std::size_t kMostPieces = 8;
 
   explicit Uploads(Ref<Stream> stream) : stream_(std::move(stream)) {}
-  /// Waits only where the device has yet to fetch as much as the ring holds. Uploads of several threads do not mix, but
-  /// pieces of large ones take turns.
+  /// Waits only while the device has yet to fetch as much as the ring holds. Uploads of several threads do not mix, but
+  /// their pieces may alternate.
   void upload(std::byte* to, std::span<const std::byte> from);
 
  private:
@@ -26,7 +26,7 @@ class Uploads {
   const Ref<Stream> stream_;
   std::mutex mutex_;
   std::deque<std::unique_ptr<Pinned>>
-      ring_;  // the last is being filled; those before are on their way, the first longest
+      ring_;  // the last is being filled; those before are being copied, the oldest first
   std::size_t filled_ = kPiece;
 };
 

@@ -12,17 +12,17 @@
 namespace kiln::cuda {
 namespace {
 
-// How long a device is left alone that waits for a rank which has gone.
+// How long a device may wait for a rank that has gone.
 constexpr auto kPatience = std::chrono::seconds(2);
 
 /// What each rank tells the others before they join.
 struct Introduction {
-  nccl::Ticket ticket;  // of rank 0, for all
+  nccl::Ticket ticket;  // from rank 0, for all
   DeviceId device;
-  int version;  // of NCCL; 0: none
+  int version;  // of NCCL; 0: not available
 };
 
-/// The version that this rank brings; 0 where it has none or wants none.
+/// The version of NCCL that this rank offers; 0 if it has none or KILN_NCCL disables it.
 int own_version(const Communicator& among) {
   const char* const wish = setting("KILN_NCCL");
   const std::string_view said = wish ? wish : "";
@@ -37,7 +37,7 @@ int own_version(const Communicator& among) {
   return version;
 }
 
-/// Why these ranks do not join; empty where they do.
+/// Why these ranks cannot form a group; empty if they can.
 std::string reason_against(const std::vector<Introduction>& all) {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].version == 0) return text("rank ", rank, " has no NCCL");
@@ -66,7 +66,8 @@ int nccl_type_of(DType dtype) {
 
 Groups::Groups(Ref<Stream> stream) : stream_(std::move(stream)) {}
 
-// What the device still does is waited for, if it comes to an end; others may have gone by now, so it is no goodbye among all.
+// Waits for the device's collectives for a limited time. Groups are aborted rather than finalized, since other ranks
+// may have gone by now.
 Groups::~Groups() {
   stream_->watch(nullptr);
   const auto end = Clock::now() + kPatience;
@@ -97,7 +98,8 @@ void Groups::forget_ended_groups() {
   });
 }
 
-// Who has come to the end of its program may have done its part of a meeting that the others still are in: they get through.
+// A rank that has ended may have done its part of a collective that others are still in, so they get some time to
+// finish it.
 void Groups::look() {
   const std::lock_guard lock(mutex_);
   forget_ended_meetings();
@@ -185,7 +187,7 @@ std::uint64_t Groups::meet(Communicator& among, const gpu::Meeting& meeting) {
     return known_.at(among.number()).group;
   }();
   const StreamHandle stream = side_->handle();
-  under_way.reached->record();  // where x is ready, and whoever had the result's memory before is through with it
+  under_way.reached->record();  // when x is ready, and all earlier uses of the result's memory are done
   under_way.reached->hold_back(stream);
   under_way.reached->record(stream);
   static const std::string kName = "NCCL";

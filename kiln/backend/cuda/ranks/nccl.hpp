@@ -1,5 +1,5 @@
-// What is used of NCCL, NVIDIA's collectives among GPUs. Names and numbers are those of the chapter "NCCL API" of its user
-// guide, which are the same in all versions 2.
+// The part of NCCL, NVIDIA's library of collectives, that is used. Names and numbers are those of the chapter "NCCL
+// API" of its user guide, which are the same in all versions 2.
 #pragma once
 #include <cstddef>
 
@@ -17,7 +17,7 @@ inline constexpr int kSum = 0, kAverage = 4;
 
 using Group = struct ncclComm*;
 
-/// ncclUniqueId: what one rank makes and all join by.
+/// ncclUniqueId: one rank creates it, and all join with it.
 struct Ticket {
   char bytes[128];
 };
@@ -27,7 +27,7 @@ struct Api {
 
   Status (*get_version)(int* version);
   const char* (*get_error_string)(Status status);
-  /// Of version 2.13 and later; null before.
+  /// Since version 2.13; null before.
   const char* (*get_last_error)(Group group);
   Status (*get_unique_id)(Ticket* ticket);
   Status (*init_rank)(Group* group, int ranks, Ticket ticket, int rank);
@@ -41,7 +41,7 @@ struct Api {
                       StreamHandle stream);
 };
 
-/// The machine's. Throws DeviceError where there is none.
+/// The installed library. Throws DeviceError if there is none.
 const Api& api();
 
 }  // namespace kiln::cuda::nccl

@@ -9,12 +9,12 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr int kRounds = 3;      // in which each has its turn, so that a device that warms up favours nobody
-constexpr int kRuns = 4;        // in a round
-constexpr double kEnough = 50;  // ms of a run, beyond which one round of one is enough
-constexpr double kGain = 0.98;  // of the time of an earlier one, which cuBLASLt advises rather
+constexpr int kRounds = 3;      // each algorithm runs in each round, so that a device that warms up favours none
+constexpr int kRuns = 4;        // per round
+constexpr double kEnough = 50;  // ms per run, beyond which a single run is enough
+constexpr double kGain = 0.98;  // relative to the time of an earlier one, which cuBLASLt prefers
 
-/// Time between two marks of a stream.
+/// The time between two marks of a stream.
 class Watch {
  public:
   explicit Watch(const Stream& stream) : stream_(stream) {
@@ -77,7 +77,7 @@ std::optional<int> Choices::quickest(int count, FunctionRef<bool(int)> run) cons
   };
   std::vector<Contender> contenders;
   for (int i = 0; i < count; ++i) {
-    if (!run(i)) continue;  // warm from here on
+    if (!run(i)) continue;  // a warm-up run
     watch.mark(0);
     run(i);
     watch.mark(1);

@@ -1,5 +1,5 @@
-// Which of cuBLASLt's algorithms is the quickest for a product: measured once on a GPU where KILN_AUTOTUNE is 1, and kept on
-// the disk for the processes after this. Otherwise the first is taken that cuBLASLt advises, and nobody waits.
+// Choices: the fastest of cuBLASLt's algorithms for each product, measured once on a GPU if KILN_AUTOTUNE is 1, and
+// kept on disk for later processes. Otherwise the first one that cuBLASLt suggests is used, without waiting.
 #pragma once
 #include <optional>
 #include <vector>
@@ -13,19 +13,20 @@ namespace kiln::cuda {
 
 class Choices {
  public:
-  /// Algorithms that are compared.
+  /// How many algorithms are compared.
   static constexpr int kMost = 16;
 
   explicit Choices(Ref<Stream> stream, CodeCache cache = CodeCache::named("cuda-products"));
-  /// KILN_AUTOTUNE is 1.
+  /// Is KILN_AUTOTUNE 1?
   bool wanted() const { return wanted_; }
 
-  /// What was kept for a question, which is all that cuBLASLt is asked; of this version of it, on this model of GPU.
+  /// The algorithm that was kept for a question, which holds all that cuBLASLt is asked, for this version and model of
+  /// GPU.
   std::optional<cublas::Algorithm> find(std::span<const std::uint64_t> question, std::size_t version) const;
   void keep(std::span<const std::uint64_t> question, std::size_t version, const cublas::Algorithm& algorithm) const;
 
-  /// The one of `count` that takes the device least time; run(i) asks the stream for it, and is false where it cannot be.
-  /// Waits for the device. None where none can.
+  /// The one of `count` that takes the device the least time; run(i) submits it to the stream, and returns false if it
+  /// cannot. Waits for the device. None if none can run.
   std::optional<int> quickest(int count, FunctionRef<bool(int)> run) const;
 
  private:
