@@ -1,4 +1,4 @@
-// The choices that a config makes, each compiled once.
+// Instantiates the types that configs choose from, each once.
 #include "kiln/nn/activation/choice.hpp"
 #include "kiln/nn/norm/norm.hpp"
 

@@ -44,7 +44,7 @@ namespace {
 
 constexpr std::string_view kFunction = "value_and_grad";
 
-/// Differentiates what `loss` gives by differentiate(loss), which says whether the model took part.
+/// Runs `loss`, and differentiates its result by differentiate(loss), which returns whether the model took part.
 Value differentiated(const ModuleView& model, FunctionRef<Value()> loss,
                      FunctionRef<bool(const Value&)> differentiate) {
   require_trainable(kFunction, model);

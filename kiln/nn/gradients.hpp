@@ -1,4 +1,4 @@
-// Gradients of a model: which belongs to which parameter.
+// Gradients of a model, by parameter.
 #pragma once
 #include <map>
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace kiln {
 
-/// The gradient of each parameter that took part in a loss, by the parameter's path. A value: it can be clipped,
+/// The gradient of each parameter that took part in a loss, by the parameter's path. It is a value: it can be clipped,
 /// averaged with others, sent to another thread.
 struct [[nodiscard("gradients are returned, and stored nowhere else")]] GradientsParams {
   std::map<std::string, Value, std::less<>> by_path;
 
-  /// Parameters that took no part are left out.
+  /// Leaves out parameters that took no part.
   static GradientsParams from(const Gradients& gradients, const nn::ModuleView& model);
-  /// Null where the parameter took no part.
+  /// Null if the parameter took no part.
   const Value* find(std::string_view path) const& {
     const auto found = by_path.find(path);
     return found == by_path.end() ? nullptr : &found->second;
@@ -26,7 +26,7 @@ struct [[nodiscard("gradients are returned, and stored nowhere else")]] Gradient
 /// auto [loss, grads] = value_and_grad(...)
 template <class Loss>
 struct [[nodiscard("gradients are returned, and stored nowhere else")]] ValueAndGrad {
-  Loss loss;  // detached: its graph is gone
+  Loss loss;  // detached: its graph is released
   GradientsParams grads;
 };
 
@@ -34,17 +34,17 @@ namespace nn {
 
 /// Throws AutodiffError unless every parameter that is not frozen is tracked, and there is one.
 void require_trainable(std::string_view function, const ModuleView& model);
-/// value_and_grad() but for the types.
+/// value_and_grad() without the types.
 ValueAndGrad<Value> value_and_grad(const ModuleView& model, FunctionRef<Value()> loss);
-/// The same, but hands each gradient with its parameter's path to `take` as soon as it is final, those of parameters that are
-/// used late first (see OnFinal). Returns the loss.
+/// Like value_and_grad(), but passes each gradient with its parameter's path to `take` as soon as it is final, those of
+/// parameters that are used late first (see OnFinal). Returns the loss.
 Value differentiate(const ModuleView& model, FunctionRef<Value()> loss,
                     FunctionRef<void(const std::string& path, Value grad)> take);
 
-/// What a function that is called with a `const M&` takes: a type that is no reference where that is a copy.
+/// The parameter type of a function that is called with a `const M&`; not a reference if it takes a copy.
 template <class F, class M>
 struct TakenAs {
-  using type = const M&;  // overloaded, or of several parameters: not known
+  using type = const M&;  // unknown: overloaded, or several parameters
 };
 template <class R, class C, class A>
 struct TakenAs<R (C::*)(A), void> {
@@ -78,8 +78,8 @@ requires(std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) s
 }  // namespace nn
 
 /// Calls f(model), whose result is a loss of rank 0, and differentiates by the model's parameters that are not frozen.
-/// Throws AutodiffError where the model was not made on an autodiff device, or the loss does not depend on it, or all of
-/// it is frozen.
+/// Throws AutodiffError if the model is not on an autodiff device, if the loss does not depend on it, or if all of it
+/// is frozen.
 template <Module M, class F>
 auto value_and_grad(const M& model, F&& f) {
   static_assert(std::is_reference_v<typename nn::TakenAs<std::remove_cvref_t<F>, M>::type>,

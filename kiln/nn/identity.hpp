@@ -1,4 +1,4 @@
-// The module that does nothing, for a place that must hold one.
+// The module that does nothing, where a module is required.
 #pragma once
 #include "kiln/tensor/tensor.hpp"
 

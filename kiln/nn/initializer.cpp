@@ -18,7 +18,8 @@
 namespace kiln::nn {
 namespace {
 
-/// Of the smaller of both sizes; the signs make the draw uniform among all such matrices (Mezzadri, 2007).
+/// A matrix [larger size, smaller size] with orthogonal columns; the signs make the distribution uniform among all such
+/// matrices (Mezzadri, 2007).
 Value orthogonal(const Shape& shape, double gain, const Device& device) {
   require<ShapeError>(shape.size() >= 2, "Orthogonal: a weight has two dimensions or more, got ", shape);
   const std::int64_t count = numel(shape), rows = shape[0], columns = rows ? count / rows : 0;
@@ -30,7 +31,7 @@ Value orthogonal(const Shape& shape, double gain, const Device& device) {
   return reshape(tall ? matrix : transpose(matrix), shape) * gain;
 }
 
-/// The places of each column are drawn: those of its least of as many uniform numbers.
+/// Zeroes random elements of each column: those with the smallest of as many uniform numbers.
 Value sparse(const Shape& shape, const init::Sparse& options, const Device& device) {
   require<ShapeError>(shape.size() == 2, "Sparse: a weight is a matrix, got ", shape);
   require<ArgumentError>(options.sparsity >= 0 && options.sparsity <= 1, "Sparse: a sparsity of ", options.sparsity,
@@ -63,7 +64,7 @@ Value dirac(const Shape& shape, std::int64_t groups, const Device& device) {
   return from_data(std::move(weight), device);
 }
 
-/// Draws with a standard deviation that the fans give. A fan of 0 belongs to a weight without elements.
+/// Random weights with a standard deviation that depends on the fans. A fan of 0 means a weight without elements.
 struct Draw {
   const Shape& shape;
   const Fans& fans;
@@ -100,7 +101,7 @@ struct Draw {
   Value operator()(const init::XavierNormal& x) const { return normal_of(xavier(x.gain)); }
 };
 
-/// What is drawn by a number that is none would be none itself.
+/// Checks an option: a NaN or infinity would make all weights NaN.
 void require_number(std::string_view initializer, std::string_view option, double number) {
   require<ArgumentError>(std::isfinite(number), initializer, ": ", option, " = ", number, " must be finite");
   const bool is_size = option == "gain" || option == "deviation";
@@ -124,7 +125,7 @@ void require_numbers(const init::Uniform& options) {
   require_number("Uniform", "high", options.high);
   require_range("Uniform", options.low, options.high);
 }
-/// Its bounds may be infinite: then there are none.
+/// The bounds may be infinite.
 void require_numbers(const init::TruncatedNormal& options) {
   require_range("TruncatedNormal", options.low, options.high);
   require_number("TruncatedNormal", "mean", options.mean);

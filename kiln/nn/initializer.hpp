@@ -1,4 +1,4 @@
-// How fresh parameters are filled. The numbers are drawn from the device's stream: same seed, same weights.
+// Initializers of parameters. Random numbers are drawn from the device's stream: the same seed gives the same weights.
 #pragma once
 #include <variant>
 
@@ -6,11 +6,11 @@
 
 namespace kiln::nn {
 
-/// How many inputs an output is made of, and how many outputs an input goes into: what keeps variances steady.
+/// How many inputs each output is computed from, and how many outputs each input affects: they keep variances steady.
 struct Fans {
   std::int64_t in = 1, out = 1;
 };
-/// Of a weight [out, in / groups, kernel...] or [out, in]. Throws ShapeError below two dimensions.
+/// The fans of a weight [out, in / groups, kernel...] or [out, in]. Throws ShapeError below two dimensions.
 Fans fans_of(const Shape& weight);
 
 namespace init {
@@ -55,18 +55,18 @@ struct TruncatedNormal {
   double mean = 0, deviation = 1;
   double low = -2, high = 2;
 };
-/// Rows of a weight, seen as a matrix [dimension 0, all others], that are orthogonal to one another and `gain` long, or
-/// its columns where there are more rows (Saxe, McClelland, Ganguli, "Exact solutions", 2014).
+/// The rows of a weight, seen as a matrix [dimension 0, all others], are orthogonal and have length `gain`; its columns
+/// instead if there are more rows than columns (Saxe, McClelland, Ganguli, "Exact solutions", 2014).
 struct Orthogonal {
   double gain = 1;
 };
-/// N(0, deviation^2), and in each column of a matrix so many of its rows 0 (Martens, "Deep learning via Hessian-free
-/// optimization", 2010).
+/// N(0, deviation^2), with the fraction `sparsity` of the rows set to 0 in each column of a matrix (Martens, "Deep
+/// learning via Hessian-free optimization", 2010).
 struct Sparse {
   double sparsity = 0.1;
   double deviation = 0.01;
 };
-/// Of a convolution that hands on its channels, as many as fit, in each group: ones in the middle of its windows.
+/// A convolution that copies as many of its channels as fit, in each group: ones in the middle of its windows.
 struct Dirac {
   std::int64_t groups = 1;
 };
@@ -78,11 +78,11 @@ using Initializer =
                  init::LecunNormal, init::Uniform, init::Normal, init::TruncatedNormal, init::Orthogonal, init::Sparse,
                  init::Dirac, init::Constant, init::Zeros, init::Ones>;
 
-/// U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)): what PyTorch gives linear and convolutional layers, biases included.
+/// U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)): PyTorch's default for linear and convolutional layers, biases included.
 inline constexpr init::KaimingUniform kLayerDefault{.gain = 0.5773502691896258};
 
-/// A fresh float32 tensor on `device`. Throws ArgumentError for numbers that make no sense, ShapeError where the initializer
-/// is of matrices (Orthogonal, Sparse) or of convolutions (Dirac) and the shape is not.
+/// A new float32 tensor on `device`. Throws ArgumentError for invalid options, ShapeError if the initializer is for
+/// matrices (Orthogonal, Sparse) or for convolutions (Dirac) and the shape does not fit.
 Value initialize(const Initializer& initializer, const Shape& shape, const Fans& fans, const Device& device);
 
 }  // namespace kiln::nn

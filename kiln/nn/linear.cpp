@@ -21,7 +21,7 @@ Value Bilinear::apply(const Value& a, const Value& b) const {
   require_of<ShapeError>({&weight.value()}, fits && left == right, "Bilinear: ", a.shape(), " and ", b.shape(),
                          " do not fit the weight ", weight.shape(), ", which is [out, in_a, in_b]");
   const std::int64_t rows = a.numel() / weight.dim(1);
-  // [out, rows, in_b]: every output's matrix times a; then each row with its own b.
+  // [out, rows, in_b]: each output's matrix times a; then each row times its own b.
   const Value turned = matmul(unsqueeze(reshape(a, {rows, weight.dim(1)}), 0), weight.value());
   const Value y = transpose(sum(turned * unsqueeze(reshape(b, {rows, weight.dim(2)}), 0), {2}), 0, 1);
   return reshape(bias.empty() ? y : y + bias.value(), left);

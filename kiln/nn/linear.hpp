@@ -1,4 +1,4 @@
-// The fully connected layer, and that of two inputs.
+// The fully connected layer, with one input or two.
 #pragma once
 #include "kiln/nn/initializer.hpp"
 #include "kiln/nn/param.hpp"
@@ -6,7 +6,7 @@
 
 namespace kiln::nn {
 
-/// y = x W^T + b, as PyTorch's.
+/// y = x W^T + b, as in PyTorch.
 struct Linear {
   Param<2> weight;  // [out, in]
   Param<1> bias;    // [out], or absent
@@ -16,7 +16,7 @@ struct Linear {
   requires(D >= 1) Tensor<D> forward(const Tensor<D>& x) const {
     return forward_with(weight, x);
   }
-  /// The same with another weight of that shape.
+  /// Uses another weight of the same shape.
   template <int D>
   requires(D >= 1) Tensor<D> forward_with(const Tensor<2>& other, const Tensor<D>& x) const {
     return Typed{kiln::linear(x.value(), other.value(), bias.value())};
@@ -28,7 +28,7 @@ struct LinearConfig {
   bool bias = true;
   Initializer initializer = kLayerDefault;
 
-  /// Throws ArgumentError where a size is below 1.
+  /// Throws ArgumentError if a size is below 1.
   Linear init(const Device& device) const;
 };
 
@@ -48,7 +48,7 @@ struct Bilinear {
 struct BilinearConfig {
   std::int64_t in_a, in_b, out;
   bool bias = true;
-  Initializer initializer = kLayerDefault;  // an output counts as made of in_a numbers, as PyTorch's
+  Initializer initializer = kLayerDefault;  // for each output in_a inputs are counted, as in PyTorch
   Bilinear init(const Device& device) const;
 };
 

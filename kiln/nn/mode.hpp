@@ -5,8 +5,8 @@
 
 namespace kiln::nn {
 
-/// Of the modules that behave differently while they are trained: dropout drops, batch norm uses the batch's own
-/// statistics. Independent of the device; train(model) and valid(model) set it throughout a model.
+/// A mode of modules that behave differently in training: dropout is active, batch norm uses the batch's own
+/// statistics. It is independent of the device; train(model) and valid(model) set it throughout a model.
 enum class Mode : std::uint8_t { Train, Valid };
 
 inline void append(std::string& out, Mode mode) { out += mode == Mode::Train ? "train" : "valid"; }

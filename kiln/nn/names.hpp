@@ -1,4 +1,4 @@
-// Which parameter of a model an error is about.
+// Names the parameter of a model that caused an error.
 #pragma once
 #include <string>
 
@@ -7,13 +7,13 @@
 
 namespace kiln {
 
-/// While it lives, errors of shapes and element types on this thread end with the parameter of `model` that was an operand:
-/// "..., in blocks.3.project.weight [8, 4]". value_and_grad() has one; for a model that is only used:
+/// While it lives, errors of shapes and element types on this thread end with the parameter of `model` that was an
+/// operand: "..., in blocks.3.project.weight [8, 4]". value_and_grad() uses one; for inference:
 ///
 ///   const ParamNames names(model);
 ///   model.forward(x);
 ///
-/// Nothing is done until there is an error. The model must stay where it is.
+/// It costs nothing until there is an error. The model must not be moved meanwhile.
 class ParamNames {
  public:
   explicit ParamNames(const nn::ModuleView& model) : describe_{model}, context_(describe_) {}

@@ -1,4 +1,4 @@
-// All modules, losses and what is done with them.
+// All modules and losses, and the operations on modules.
 #pragma once
 #include "kiln/nn/activation/choice.hpp"
 #include "kiln/nn/adapt/adapted.hpp"

@@ -1,4 +1,4 @@
-// One of several modules, chosen when a program runs: what Activation and Normalization are.
+// One of several modules, chosen at run time: the base of Activation and Normalization.
 #pragma once
 #include <concepts>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace kiln::nn {
 
-/// What describes a module: its Config, or the module itself where it has no parameters and says of none.
+/// The description of a module: its Config, or the module itself if it has no parameters and no Config.
 template <class Module>
 struct Description {
   using type = Module;
@@ -18,12 +18,13 @@ requires requires { typename Module::Config; } struct Description<Module> {
   using type = typename Module::Config;
 };
 
-/// Holds one of the modules; each of them has a `Value apply(const Value&) const` that keeps the rank. What it holds takes
-/// its place in paths: "blocks.0.activation.weight". By default the first, as it is by default.
+/// Holds one of the modules; each has a `Value apply(const Value&) const` that keeps the rank. The module takes the
+/// place of the OneOf in paths: "blocks.0.activation.weight". The default is the first, with its defaults.
 template <class... Modules>
 class OneOf {
  public:
-  /// One of their descriptions: a field of a config. In JSON it is a name, {"LeakyRelu": {"slope": 0.2}} or "LeakyRelu".
+  /// One of the modules' descriptions, for a field of a config. In JSON it is a name, {"LeakyRelu": {"slope": 0.2}} or
+  /// "LeakyRelu".
   using Config = std::variant<typename Description<Modules>::type...>;
   static OneOf from(const Config& config, const Device& device);
 
@@ -41,7 +42,7 @@ class OneOf {
   Tensor<D> forward(const Tensor<D>& x) const {
     return Typed{apply(x.value())};
   }
-  /// Null where it holds another module.
+  /// Null if it holds another module.
   template <class M>
   const M* get() const {
     return std::get_if<M>(&held_);
@@ -53,7 +54,7 @@ class OneOf {
   std::variant<Modules...> held_;
 };
 
-// Outside the class, so that they are compiled where a choice says `template class` of itself, and nowhere else.
+// Outside of the class, so that they are only compiled where a choice is explicitly instantiated.
 template <class... Modules> OneOf<Modules...>::OneOf() = default;
 template <class... Modules> OneOf<Modules...>::OneOf(const OneOf&) = default;
 template <class... Modules> OneOf<Modules...>::OneOf(OneOf&&) noexcept = default;

@@ -12,45 +12,44 @@
 namespace kiln {
 namespace nn {
 
-/// What the device knows of a value.
+/// The state of a value on its device.
 Backend::State state_of(const Value& value);
 
-/// The value as the leaf of a graph where its device is an autodiff device and it can be trained, otherwise the value
-/// unknown to any graph.
+/// The value as a leaf of a graph if its device is an autodiff device and it can be trained, otherwise detached from
+/// any graph.
 Value as_parameter(const Value& value, bool trained);
 
-/// What copies of a parameter have in common and no other parameter has.
+/// The identity that copies of a parameter share and no other parameter has.
 struct ParamIdentity final : RefCounted {};
 
-/// A tensor that training updates. It is what its tensor is, wherever a Tensor<D> is expected. Made on
-/// `device.autodiff()` it requires a gradient, made on a plain device it cannot. A default-constructed one is absent: a
-/// layer without bias.
+/// A tensor that training updates. It can be used wherever a Tensor<D> is expected. On `device.autodiff()` it requires
+/// a gradient; on a plain device it cannot have one. A default-constructed one is absent: a layer without bias.
 ///
-/// A frozen one is saved, moved and counted as any other, requires no gradient, and no optimizer touches it:
-/// `p = p.with_frozen(true)`, or freeze() for those of a whole model (kiln/nn/module/freeze.hpp). It stays frozen where it
-/// is moved, mapped or loaded. Integers and booleans (`Param<2, Int>`: codes of a quantised weight, a table of neighbours)
-/// are never trained.
+/// A frozen one is saved, moved and counted like any other, requires no gradient, and is not changed by optimizers:
+/// `p = p.with_frozen(true)`, or freeze() for those of a whole model (kiln/nn/module/freeze.hpp). It stays frozen when
+/// it is moved, mapped or loaded. Integers and booleans (`Param<2, Int>`: codes of a quantised weight, a table of
+/// neighbours) are never trained.
 ///
-/// A copy is the same parameter. In another model it is so until one of the two is updated; in the same model for good:
-/// `model.output.weight = model.embedding.weight` ties them, and they are counted, trained, saved and moved as one (see
-/// walk()). A parameter of its own, with the numbers of another tensor, is `Param(tensor)`; so is the one that takes
-/// another's place, `p = Param(p * 0.5)`.
+/// A copy is the same parameter. In another model it is so until one of the two is updated; in the same model it stays
+/// so: `model.output.weight = model.embedding.weight` ties them, and they are counted, trained, saved and moved as one
+/// (see walk()). `Param(tensor)` is a new parameter with the numbers of another tensor; so is one that replaces
+/// another, `p = Param(p * 0.5)`.
 template <int D, class K = Float>
 class Param : public Tensor<D, K> {
  public:
   Param() = default;
-  /// Throws ShapeError or DTypeError where the value is not a tensor of rank D and kind K.
+  /// Throws ShapeError or DTypeError if the value is not a tensor of rank D and kind K.
   explicit Param(const Value& value) : Param(as_parameter(value, true), true) {}
   explicit Param(const Tensor<D, K>& tensor) : Param(tensor.value()) {}
 
-  /// One that was computed from others, for as long as they are used: a weight and what an adapter adds to it. It keeps
-  /// its graph, so gradients go through it to what it was made of; it has none of its own.
+  /// A parameter that is computed from others, for as long as it is used: a weight plus an adapter's change. It keeps
+  /// its graph, so gradients flow through it; it has no gradient of its own.
   static Param computed(const Value& value) { return Param(value, true); }
 
-  /// Null of an absent one.
+  /// Null if absent.
   const Ref<ParamIdentity>& identity() const { return identity_; }
 
-  /// Never updated: it was frozen, or has no gradients because it holds no floats.
+  /// Is it never updated? It is frozen, or is not of floats and so has no gradient.
   bool is_frozen() const { return !trained_ || K::kKind != Kind::Float; }
   /// The same numbers, trained or not.
   Param with_frozen(bool frozen) const {
@@ -59,11 +58,11 @@ class Param : public Tensor<D, K> {
     absent.trained_ = !frozen;
     return absent;
   }
-  /// Other numbers in this parameter's place: frozen if it is.
+  /// This parameter with other numbers; it stays frozen if it is.
   Param with_value(const Value& value) const { return Param(as_parameter(value, trained_), trained_); }
   Param with_value(const Tensor<D, K>& tensor) const { return with_value(tensor.value()); }
 
-  /// A tensor is no parameter: what it left here would not be trained.
+  /// A tensor is no parameter: assigned here it would not be trained.
   template <int E, class L>
   Param& operator=(const Tensor<E, L>&) {
     static_assert(E < 0, "a tensor does not become a parameter by itself: write p = nn::Param(tensor)");
@@ -92,9 +91,9 @@ KILN_NO_UPDATE(*=)
 KILN_NO_UPDATE(/=)
 #undef KILN_NO_UPDATE
 
-/// A tensor that a forward pass updates: a running mean. It is not trained, but saved and moved with its module.
-/// A copy has a value of its own. `set` is const because forward is: while it may be called (in Mode::Train) a module
-/// belongs to one thread; in Mode::Valid it is only read, by any number of them.
+/// A tensor that a forward pass updates: a running mean. It is not trained, but saved and moved with its module. A copy
+/// has a value of its own. `set` is const because forward is: while it may be called (in Mode::Train) a module belongs
+/// to one thread; in Mode::Valid it is only read, by any number of threads.
 template <int D, class K = Float>
 class Buffer {
  public:
@@ -102,7 +101,7 @@ class Buffer {
   explicit Buffer(const Value& value) : tensor_(value.detach()) {}
   explicit Buffer(const Tensor<D, K>& tensor) : Buffer(tensor.value()) {}
 
-  /// The value set last, unless that could not be computed (its batch held a wrong index, or found no memory).
+  /// The value set last, unless its computation failed (its batch had a wrong index, or memory ran out).
   const Tensor<D, K>& get() const {
     for (std::size_t i = before_.size() + 1; i-- > 0;) {
       const Tensor<D, K>& tensor = i < before_.size() ? before_[i] : tensor_;
@@ -123,7 +122,7 @@ class Buffer {
 
  private:
   mutable Tensor<D, K> tensor_;
-  mutable std::vector<Tensor<D, K>> before_;  // what it was before it was what may still fail, the oldest first
+  mutable std::vector<Tensor<D, K>> before_;  // earlier values, while later ones may still fail, oldest first
 };
 
 }  // namespace nn

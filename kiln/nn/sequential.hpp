@@ -1,4 +1,4 @@
-// Layers one after the other.
+// Layers that run one after the other.
 #pragma once
 #include <tuple>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace kiln::nn {
 
-/// Each layer's forward is given what the one before returns; ranks may change on the way. Parts are named by index:
+/// Each layer's forward gets the result of the one before; ranks may change on the way. Parts are named by index:
 /// "mlp.0.weight".
 template <class... Layers>
 class Sequential {

@@ -1,4 +1,4 @@
-// How alike vectors are, as modules without parameters.
+// Similarities of vectors, as modules without parameters.
 #pragma once
 #include "kiln/tensor/vector_norm.hpp"
 
@@ -7,7 +7,7 @@ namespace kiln::nn {
 /// x . y / (|x| |y|) along `dim`.
 struct CosineSimilarity {
   Dim dim = -1;
-  double epsilon = 1e-8;  // the least norm that is divided by
+  double epsilon = 1e-8;  // the smallest norm used as a divisor
 
   template <int D, int E>
   auto forward(const Tensor<D>& x, const Tensor<E>& y) const {

@@ -19,7 +19,7 @@ std::string_view role_of(const nn::AnyLeaf& leaf) {
   return leaf.is_frozen() ? "frozen" : "";
 }
 
-/// Collects the lines. Options are the fields that are neither modules nor tensors; they stand behind their module's name.
+/// Collects the lines. Options are the fields that are neither modules nor tensors; they follow their module's name.
 class Tree {
  public:
   explicit Tree(const SummaryOptions& options) : options_(options) {}
@@ -31,7 +31,7 @@ class Tree {
   void open(std::string_view name, std::string_view type, std::int64_t params);
   void option(std::string_view name, const std::string& value);
   void tensor(std::string_view name, std::string_view role, const Value& value);
-  /// Does what belongs to the module that was opened last have lines?
+  /// Are lines shown for the parts of the module that was opened last?
   bool is_shown() const { return options_.depth < 0 || depth_ - 1 <= options_.depth; }
   void begin_line(int depth);
 
@@ -47,7 +47,7 @@ void Tree::draw(std::string_view name, const ModuleView& part) {
     if (!leaf.empty()) tensor(name, role_of(leaf), leaf.value());
   }
   if (!type.each_part) return;
-  if (type.sort == PartType::Sort::Holder)  // what it holds takes its name
+  if (type.sort == PartType::Sort::Holder)  // its contents take its name
     return type.each_part(part.object(), [&](std::string_view, void* held, const PartType& held_type) {
       draw(name, ModuleView(held, held_type));
     });
@@ -82,7 +82,7 @@ void Tree::open(std::string_view name, std::string_view type, std::int64_t param
 }
 
 void Tree::option(std::string_view name, const std::string& value) {
-  if (value == "[]") return;  // an option that was not given
+  if (value == "[]") return;  // an option that is not set
   if (options_.options && is_shown()) text_ += text(", ", name, name.empty() ? "" : " ", value);
 }
 

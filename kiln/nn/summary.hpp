@@ -7,13 +7,13 @@
 namespace kiln {
 
 struct SummaryOptions {
-  int depth = -1;  // how many modules deep: 0 is the model alone, -1 all
+  int depth = -1;  // how many levels of modules: 0 is the model alone, -1 all
   int indentation = 2;
-  bool options = true;  // behind the names of their modules
+  bool options = true;  // after the names of their modules
   bool tensors = true;  // a line for each parameter and buffer
 };
 
-/// Names, types, options, shapes and numbers of parameters:
+/// Lists names, types, options, shapes and numbers of parameters:
 ///
 ///     Model, 530,090 parameters
 ///       conv1: Conv2d, 80 parameters, stride [1, 1], padding [0, 0], dilation [1, 1], groups 1

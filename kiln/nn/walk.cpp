@@ -12,7 +12,7 @@ namespace {
 
 struct Walk {
   const Visitor& visitor;
-  Met* met;  // null where a parameter is to be visited in each of its places
+  Met* met;  // null if a parameter is to be visited in each of its places
   bool is_const;
   Place place{};
 

@@ -1,4 +1,4 @@
-// Visiting the parts of a module, whatever its type.
+// Visits the parts of a module of any type.
 #pragma once
 #include <concepts>
 #include <map>
@@ -8,46 +8,46 @@
 
 namespace kiln::nn {
 
-/// The parameters that a walk has met, and where.
+/// The parameters that a walk has visited, and where.
 class Met {
  public:
-  /// The place where this parameter was met first; null where that is here, or the parameter is absent.
+  /// The place where this parameter was first visited; null if that is here, or the parameter is absent.
   const void* before(const Ref<ParamIdentity>& identity, const void* param);
 
  private:
   struct Place {
-    Ref<ParamIdentity> held;  // so that no other comes to have its address
+    Ref<ParamIdentity> held;  // keeps its address from being reused
     const void* param;
   };
   std::map<const void*, Place> places_;
 };
 
-/// What walk() takes.
+/// A type that walk() accepts.
 template <class M>
 concept Walkable = Leaf<M> || Branch<std::remove_const_t<M>> || std::derived_from<M, ModuleView>;
 template <class M>
 inline constexpr bool is_const_part =
     std::derived_from<M, ModuleView> ? !std::derived_from<M, ModuleRef> : std::is_const_v<M>;
-/// A leaf of M, which may be a reference: const if M is.
+/// A leaf of M, which may be a reference; const if M is.
 template <class M>
 using LeafOf = std::conditional_t<is_const_part<std::remove_reference_t<M>>, const AnyLeaf, AnyLeaf>;
 
-/// What a walk calls.
+/// The functions that a walk calls.
 struct Visitor {
   FunctionRef<void(const Place&, AnyLeaf&)> leaf;
   FunctionRef<void(const Place&, const ModuleView&)> enter, leave;
 };
 enum class Visits : std::uint8_t { Once, InEachPlace };  // of a parameter that is in several places
-/// Nothing is written where the part `is_const`.
+/// If `is_const`, the part is not changed.
 void walk(const ModuleView& part, const Visitor& visitor, Visits visits, bool is_const);
 
-/// Calls f(place, leaf) for each Param, Buffer, constant Tensor and Mode in the module, in order of declaration; the leaf
-/// is an AnyLeaf, const if the module is. A place has the types of the modules around it, and its path where a
-/// std::string is taken: "conv1.weight", "blocks.0.mlp.weight". Absent parameters are visited too. One parameter that is
-/// in several places is visited in the first of them; what f leaves there is put into the others.
+/// Calls f(place, leaf) for each Param, Buffer, constant Tensor and Mode in the module, in order of declaration; the
+/// leaf is an AnyLeaf, const if the module is. A place has the types of the modules around it, and converts to its path
+/// as a std::string: "conv1.weight", "blocks.0.mlp.weight". Absent parameters are visited too. A parameter that is in
+/// several places is visited in the first of them; if f changes it, the others get the new value.
 ///
-/// If f has enter(place, module) and leave(place, module), these are called around the parts of each struct and Sequential,
-/// with a ModuleView.
+/// If f has enter(place, module) and leave(place, module), they are called before and after the parts of each struct
+/// and Sequential, with a ModuleView.
 template <class M, class F>
 requires Walkable<std::remove_reference_t<M>> void walk(M&& module, F&& f, Visits visits = Visits::Once) {
   const auto leaf = [&](const Place& place, LeafOf<M>& visited) { f(place, visited); };

@@ -1,12 +1,13 @@
-// Activation functions as modules: for Sequential, for structs that name them, and for Activation (choice.hpp). They take
-// any shape and keep it, except Glu, and are what the functions of the same name are; options have PyTorch's defaults.
+// Activation functions as modules: for Sequential, for structs that name them, and for Activation (choice.hpp). They
+// accept any shape and keep it, except Glu, and compute the functions of the same names; options have PyTorch's
+// defaults.
 #pragma once
 #include "kiln/ops/elementwise/activation.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 
 namespace kiln::nn {
 
-// A row is a name, what becomes of x, and the options.
+// Each row is a name, the result for x, and the options.
 #define KILN_ACTIVATION(Name, result, ...)               \
   struct Name {                                          \
     __VA_ARGS__                                          \
@@ -48,27 +49,27 @@ KILN_ACTIVATION(Softplus, softplus(x, beta, limit), double beta = 1, limit = 20;
 // ---- with bounds ---------------------------------------------------------------------------------------------------
 KILN_ACTIVATION(Sigmoid, sigmoid(x))
 KILN_ACTIVATION(LogSigmoid, log_sigmoid(x))
-/// scale * x + offset brought into [0, 1].
+/// scale * x + offset, clamped to [0, 1].
 KILN_ACTIVATION(HardSigmoid, hard_sigmoid(x, scale, offset), double scale = 1.0 / 6, offset = 0.5;)
 KILN_ACTIVATION(HardSwish, hard_swish(x))
 KILN_ACTIVATION(Tanh, tanh(x))
 KILN_ACTIVATION(Hardtanh, hardtanh(x, low, high), double low = -1, high = 1;)
 KILN_ACTIVATION(Softsign, softsign(x))
 
-// ---- that leave out what is small ----------------------------------------------------------------------------------
+// ---- that set small elements to 0 ----------------------------------------------------------------------------------
 KILN_ACTIVATION(Tanhshrink, tanhshrink(x))
 KILN_ACTIVATION(HardShrink, hard_shrink(x, bound), double bound = 0.5;)
 KILN_ACTIVATION(SoftShrink, soft_shrink(x, bound), double bound = 0.5;)
 /// x moved towards 0 by `bias` where |x| > bound, else 0.
 KILN_ACTIVATION(Shrink, shrink(x, bound, bias), double bound = 0.5, bias = 0;)
 
-// ---- of several elements -------------------------------------------------------------------------------------------
+// ---- over several elements -----------------------------------------------------------------------------------------
 KILN_ACTIVATION(Softmax, softmax(x, dim), Dim dim = -1;)
 KILN_ACTIVATION(Softmin, softmin(x, dim), Dim dim = -1;)
-/// exp(x) / (1 + sum of exp(x)): a row may add up to less than 1.
+/// exp(x) / (1 + sum of exp(x)): a row may sum to less than 1.
 KILN_ACTIVATION(QuietSoftmax, quiet_softmax(x, dim), Dim dim = -1;)
 KILN_ACTIVATION(LogSoftmax, log_softmax(x, dim), Dim dim = -1;)
-/// a * sigmoid(b) of the two halves of x along `dim`, which has half the size then.
+/// a * sigmoid(b), where a and b are the halves of x along `dim`; the result has half the size there.
 KILN_ACTIVATION(Glu, glu(x, dim), Dim dim = -1;)
 
 #undef KILN_ACTIVATION

@@ -1,4 +1,4 @@
-// Any activation, as a module and as what a config says: .activation = nn::Gelu{.approximate = true}, in JSON
+// Any activation, as a module and as an option of configs: .activation = nn::Gelu{.approximate = true}, in JSON
 // "activation": {"Gelu": {"approximate": true}}, or "activation": "Gelu" with its defaults.
 #pragma once
 #include "kiln/nn/activation/activation.hpp"

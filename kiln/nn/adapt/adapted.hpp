@@ -16,16 +16,16 @@
 
 namespace kiln {
 
-/// Each forward pass first makes the adapted weights, in the order in which the adapters were added: what that takes is
-/// rank * (elements of the weight) for a low-rank one, and its gradient is a gradient of the whole weight before it becomes
-/// one of a and b. merged() is as fast as the model itself.
+/// Each forward pass first computes the adapted weights, in the order in which the adapters were added. A low-rank
+/// adapter costs rank * (elements of the weight), and its gradient goes through a gradient of the whole weight.
+/// merged() is as fast as the model itself.
 template <Module M>
 struct Adapted {
   M base;
   nn::ByName<Adapter> adapters;
 
-  /// An adapter that `config` (a LoraConfig or a MagnitudeConfig) makes for the model with those that it has already.
-  /// Throws ArgumentError where the name is taken or has a dot, or nothing is selected.
+  /// Adds an adapter that `config` (a LoraConfig or a MagnitudeConfig) creates for the model with its present adapters.
+  /// Throws ArgumentError if the name is taken or contains a dot, or if no parameter is selected.
   template <class Config>
   void add(const std::string& name, const Config& config) {
     add_adapter(name, config.init(model()));
@@ -36,10 +36,10 @@ struct Adapted {
     adapters.add(name, std::move(adapter));
   }
 
-  /// Holds the selected weights as integers of eight bits from now on, a scale for each output; they leave the base, and
-  /// stay the first of what is done to these weights. Low-rank additions on top of it are QLoRA's (Dettmers, Pagnoni,
-  /// Holtzman, Zettlemoyer, "QLoRA: efficient finetuning of quantized LLMs", 2023) but for the codes, which are NF4 there.
-  /// Throws ArgumentError for a weight that is in several places of the model.
+  /// Stores the selected weights as 8-bit integers from now on, with a scale per output. They are removed from the
+  /// base, and this remains the first adapter of these weights. With low-rank adapters on top this is QLoRA (Dettmers,
+  /// Pagnoni, Holtzman, Zettlemoyer, "QLoRA: efficient finetuning of quantized LLMs", 2023), except that the codes are
+  /// NF4 there. Throws ArgumentError for a weight that is in several places of the model.
   void quantize(const std::string& name, const Selector& weights) {
     add_adapter(name, nn::quantized(nn::placed_params(base), weights));
     const nn::ByName<nn::WeightPart>& parts = adapters.at(name).parts;
@@ -48,8 +48,7 @@ struct Adapted {
     });
   }
 
-  /// The model as it is without this adapter. Throws ArgumentError where there is none, or where it holds the weights
-  /// themselves.
+  /// Removes an adapter. Throws ArgumentError if there is none of that name, or if it holds the weights themselves.
   void remove(const std::string& name) {
     for (const auto& [path, part] : adapters.at(name).parts)
       require<ArgumentError>(!std::holds_alternative<nn::Codes>(part), "remove: '", shown(name),
@@ -57,13 +56,13 @@ struct Adapted {
     adapters.remove(name);
   }
 
-  /// The model with the weights that the adapters make, for one use: gradients flow through them to the adapters.
+  /// The model with the adapted weights, for one use: gradients flow through them to the adapters.
   [[nodiscard("model() changes nothing: it returns a model")]] M model() const {
     return nn::with_computed(
         base, [&](const std::string& path, const Value& weight) { return nn::adapted_weight(adapters, path, weight); });
   }
 
-  /// As the model's own. What batch norms learn stays with the base.
+  /// The model's forward pass with the adapted weights. The statistics of batch norms are updated in the base.
   template <class... Inputs>
   auto forward(const Inputs&... inputs) const {
     const M made = model();
@@ -77,7 +76,8 @@ struct Adapted {
     return result;
   }
 
-  /// The model alone, with what the adapters do to its weights in these. Parameters that are frozen in the base are so here.
+  /// The model alone, with the adapters' changes merged into its weights. Parameters that are frozen in the base stay
+  /// frozen.
   [[nodiscard("merged() changes nothing: it returns a model")]] M merged() const {
     const NoGrad pause;
     M result = base;
@@ -93,7 +93,7 @@ struct Adapted {
   }
 };
 
-/// The model, frozen, for adapters to be added to. unfreeze(model.base, "head") trains some of it beside them.
+/// The model, frozen, ready for adapters. unfreeze(model.base, "head") trains a part of it beside them.
 template <Module M>
 [[nodiscard("adapted() changes no model: it returns one")]] Adapted<M> adapted(M model) {
   return {.base = freeze(std::move(model)), .adapters = {}};

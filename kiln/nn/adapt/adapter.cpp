@@ -12,7 +12,7 @@ namespace {
 
 Value as_matrix(const Value& weight) { return reshape(weight, {weight.dim(0), -1}); }
 
-/// [out] beside a weight [out, ...].
+/// Reshapes [out] to broadcast to a weight [out, ...].
 Value per_output(const Value& value, const Value& weight) {
   Shape shape{value.dim(0)};
   for (int i = 1; i < weight.rank(); ++i) shape.push_back(1);
@@ -21,7 +21,7 @@ Value per_output(const Value& value, const Value& weight) {
 
 Value lengths(const Value& matrix) { return vector_norm(matrix, 2, {1}); }
 
-/// An adapter with `make(param)` for each weight among what is selected; biases are let be.
+/// An adapter with `make(param)` for each selected weight; biases are left alone.
 template <class F>
 Adapter adapter_of(std::string_view function, const std::vector<PlacedParam>& params, const Selector& weights, F make) {
   const Paths paths = selected(function, params, weights);
@@ -61,7 +61,7 @@ Adapter quantized(const std::vector<PlacedParam>& params, const Selector& weight
                            param.places.back().path, "' as well: a weight in several places stays as it is");
     const Value matrix = as_matrix(param.value.detach());
     const Value scale = max(abs(matrix), {1}) / 127.0;
-    const Value safe = where(eq(scale, 0), ones_like(scale), scale);  // an output without weights
+    const Value safe = where(eq(scale, 0), ones_like(scale), scale);  // an output whose weights are all 0
     return Codes{.codes = Param<2, Int>(cast(round(matrix / unsqueeze(safe, 1)), DType::I8)),
                  .scale = Param<1>(scale).with_frozen(true),
                  .shape = param.value.shape()};

@@ -12,8 +12,8 @@
 
 namespace kiln::nn {
 
-/// A list of modules, each under a name, which may be a path with dots: what stands for the weights of another model.
-/// Visited in the order in which they were added.
+/// A list of modules, each with a name, which may be a path with dots, such as that of a weight of another model. They
+/// are visited in the order in which they were added.
 template <class T>
 class ByName {
  public:
@@ -26,19 +26,19 @@ class ByName {
                            "' cannot be added: ", name.empty() ? "it is no name" : "there is one already");
     return entries_.emplace_back(name, std::move(part)).second;
   }
-  /// Throws ArgumentError where there is none.
+  /// Throws ArgumentError if there is none of that name.
   void remove(std::string_view name) {
     const T* const part = &at(name);
     std::erase_if(entries_, [&](const Entry& entry) { return &entry.second == part; });
   }
-  /// Null where there is none.
+  /// Null if there is none of that name.
   const T* find(std::string_view name) const {
     const auto found =
         std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.first == name; });
     return found == entries_.end() ? nullptr : &found->second;
   }
   T* find(std::string_view name) { return const_cast<T*>(std::as_const(*this).find(name)); }
-  /// Throws ArgumentError where there is none.
+  /// Throws ArgumentError if there is none of that name.
   const T& at(std::string_view name) const {
     if (const T* const part = find(name)) return *part;
     std::vector<std::string_view> names;

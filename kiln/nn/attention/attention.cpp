@@ -21,7 +21,7 @@ std::int64_t kv_heads_of(const MultiHeadAttention& module) {
   return width / head;
 }
 
-/// What both say, as one mask; either may be empty.
+/// Combines two masks, either of which may be empty.
 Value both(const Value& a, const Value& b) { return a && b ? logical_and(a, b) : a ? a : b; }
 Value sum_of(const Value& a, const Value& b) { return a && b ? a + b : a ? a : b; }
 
@@ -33,7 +33,7 @@ Value mask_of(const AttentionOptions& options, std::int64_t batch, std::int64_t 
   return both(reshape(options.padding.value(), {batch, 1, 1, keys}), options.mask);
 }
 
-/// What options say of all keys of a sequence of `length`, of the last `count` alone.
+/// Restricts options for all keys of a sequence of `length` to the last `count` keys.
 AttentionOptions last_keys(AttentionOptions options, std::int64_t count, std::int64_t length) {
   if (count == length) return options;
   const auto last = [&](const Value& of) {
@@ -95,7 +95,7 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& given, KvCache& cache, co
   const Tensor<4> new_keys(turned_late ? k : turned(k, start)), new_values(v);
   const bool told = alibi || !options.padding.empty() || options.mask || options.bias;
   if (time > 1 || told || (turned_late && cache.keys.is_ring())) {
-    // What the first of them looks back on, and the new ones: with a window that is less than all.
+    // The keys that the first new time step may see, and the new ones: with a window these are not all.
     const std::int64_t past = window ? std::min(start, *window - 1) : start;
     const auto with_past = [&](TensorCache<4>& of, const Tensor<4>& now) {
       if (!of.is_ring()) return of.add(now), of.last(past + time).value();
@@ -109,13 +109,13 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& given, KvCache& cache, co
   }
   cache.keys.add(new_keys);
   cache.values.add(new_values);
-  // One moment sees all before it, wherever it stands: a mask says which these are, and shapes are those of others.
+  // A single time step sees all before it: a mask selects these, so that shapes are the same for most time steps.
   const auto lasting = [](const TensorCache<4>& of) { return (of.is_ring() ? of.memory : of.all_and_more()).value(); };
   const Value keys = lasting(cache.keys);
   const Device device = q.device().inner();
   const Value places = arange(0, keys.dim(2), 1, device), now = index_of(start % keys.dim(2), device);
   const std::int64_t seen = window ? std::min(length, *window) : length;
-  // How long ago a place was written, as if all memory were a ring: what was never written is older than all that was.
+  // The age of each place, as if all memory were a ring: places never written are older than all others.
   const Value mask = window ? lt(remainder(now - places, keys.dim(2)), index_of(seen, device)) : le(places, now);
   return attend(q, turned_late ? turned(keys, 0) : keys, lasting(cache.values), {.mask = mask}, {});
 }
@@ -130,7 +130,7 @@ KvCache MultiHeadAttention::cache(std::int64_t batch, std::int64_t capacity) con
   require<ArgumentError>(batch > 0 && capacity > 0, "MultiHeadAttention: a cache for a batch of ", batch, " and ",
                          capacity, " moments");
   const std::int64_t stride = TensorCache<4>::kStride;
-  const bool ring = window && *window < capacity - stride;  // whose spare places are for drafts, see truncate()
+  const bool ring = window && *window < capacity - stride;  // its spare places are for drafts, see truncate()
   const auto made = [&](const Param<2>& weight) {
     const Shape shape{batch, kv_heads, capacity, weight.dim(0) / kv_heads};
     const Device device = weight.device().inner();

@@ -24,7 +24,7 @@ void require_room(const Value& memory, int dim, std::int64_t length, std::int64_
                       " are taken");
 }
 
-/// The places of moments in a ring: [count]
+/// The places of time steps in a ring: [count]
 Value places_of(std::int64_t first, std::int64_t count, std::int64_t places, const Device& device) {
   TensorData data({count}, DType::I64);
   for (std::int64_t& place : data.as<std::int64_t>()) place = first++ % places;

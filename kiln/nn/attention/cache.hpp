@@ -1,10 +1,11 @@
-// What attention has seen before, in memory that is there from the start: appending writes the new elements alone.
+// The memory of attention, allocated in advance: an append writes only the new elements.
 //
-// An append costs as much as what is appended, whatever the cache holds, as long as nobody else has the memory: the device
-// knows that (Fusion does), and writes in place. A copy of a cache shares the memory until one of the two is appended to.
+// An append costs as much as the appended data, whatever the cache's length, as long as no other tensor shares the
+// memory: the device knows that (Fusion does), and writes in place. A copy of a cache shares memory until one of the
+// two is appended to.
 //
-// One moment after the other is the same program, in which a tensor says where the moment stands: what was planned for one
-// serves the next ones.
+// Each time step runs the same program, in which a tensor holds the position of the time step: a plan for one serves
+// the next.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -14,31 +15,31 @@
 
 namespace kiln::nn {
 
-/// Where a moment stands, as an index [1].
+/// The position of a time step, as an index [1].
 Value index_of(std::int64_t moment, const Device& device);
-/// memory with x written to places [length, ...) of `dim`. Throws ShapeError where x does not fit.
+/// memory with x written to places [length, ...) of `dim`. Throws ShapeError if x does not fit.
 Value append_to(const Value& memory, int dim, std::int64_t length, const Value& x);
 
-/// The same in a ring, moment m at place m modulo the places that there are. Throws ShapeError where x does not fit beside
-/// `dim`, or `most` are passed.
+/// Appends to a ring, with time step m at place m modulo the number of places. Throws ShapeError if x's other
+/// dimensions do not fit, or the length would exceed `most`.
 Value append_to_ring(const Value& memory, int dim, std::int64_t length, std::int64_t most, const Value& x);
-/// The `count` moments before `length`, in their order, of memory that may be a ring.
+/// The `count` time steps before `length`, in order, from memory that may be a ring.
 Value last_of(const Value& memory, int dim, std::int64_t length, std::int64_t count);
 
-/// Tensors joined along one dimension as they come.
+/// Tensors that are appended to one another along one dimension.
 template <int D>
 struct TensorCache {
-  Tensor<D> memory;         // of the full capacity; what lies beyond `length` means nothing
+  Tensor<D> memory;         // of the full capacity; contents beyond `length` are undefined
   int dim = 0;              // the one that grows
-  std::int64_t length = 0;  // of it, so far
-  std::int64_t most = 0;    // how long it may become, where memory is a ring that has places for the last moments alone
-  std::int64_t first = 0;   // the earliest moment that is there; those before it were written over
+  std::int64_t length = 0;  // the current size of `dim`
+  std::int64_t most = 0;    // for a ring, which only has places for the last time steps: the largest length
+  std::int64_t first = 0;   // the earliest time step that is still stored
 
-  /// `shape` has the capacity as the size of `dim`.
+  /// `shape[dim]` is the capacity.
   static TensorCache with_capacity(const Shape& shape, Dim dim, const Device& device, DType dtype = DType::F32) {
     return {Tensor<D>::zeros(shape, device, dtype), wrap_dim("TensorCache", dim, D), 0};
   }
-  /// The same of the last `places` moments of `most`.
+  /// A cache of the last `places` of at most shape[dim] time steps.
   static TensorCache ring(Shape shape, Dim dim, std::int64_t places, const Device& device, DType dtype = DType::F32) {
     const int at = wrap_dim("TensorCache", dim, D);
     const std::int64_t most = shape[at];
@@ -48,59 +49,60 @@ struct TensorCache {
   bool is_ring() const { return most > 0; }
   std::int64_t places() const { return memory.dim(dim); }
   std::int64_t capacity() const { return is_ring() ? most : places(); }
-  /// Adds x, and returns all there is. x becomes the cache's element type. Throws ShapeError where x has another shape
-  /// beside `dim`, or there is no room left for it.
+  /// Appends x, converted to the cache's element type, and returns all(). Throws ShapeError if x has another shape
+  /// beside `dim`, or exceeds the capacity.
   Tensor<D> append(const Tensor<D>& x) {
     add(x);
     return all();
   }
-  /// The same, and returns nothing.
+  /// Appends x like append(), and returns nothing.
   void add(const Tensor<D>& x) {
     memory = Tensor<D>(is_ring() ? append_to_ring(memory.value(), dim, length, most, x.value())
                                  : append_to(memory.value(), dim, length, x.value()));
     length += x.dim(dim);
     first = std::max(first, length - places());
   }
-  /// What was appended and is still there: a view, unless a ring has come round.
+  /// All that is stored: a view, unless a ring has wrapped around.
   Tensor<D> all() const { return last(length - first); }
-  /// The last of it. Throws ArgumentError where there are not as many.
+  /// The last `count` time steps. Throws ArgumentError if there are not as many.
   Tensor<D> last(std::int64_t count) const {
     require<ArgumentError>(count >= 0 && count <= length - first, "last: ", count, " of ", length - first, " moments");
     return Tensor<D>(last_of(memory.value(), dim, length, count));
   }
-  /// Without a ring: the same and what lies behind it, up to a multiple of kStride or the capacity: a shape that seldom
-  /// changes.
+  /// Only without a ring: all(), and memory behind it up to a multiple of kStride or the capacity, so that the shape
+  /// rarely changes.
   Tensor<D> all_and_more() const {
     return memory.narrow(dim, 0, std::min(capacity(), (length + kStride - 1) / kStride * kStride));
   }
   static constexpr std::int64_t kStride = 64;
 };
 
-/// Keys and values of one attention layer. A layer that looks back on a window alone has rings, which take the same memory
-/// however long the sequence becomes.
+/// Keys and values of one attention layer. A layer with a window has rings, whose memory does not grow with the
+/// sequence.
 struct KvCache {
   TensorCache<4> keys, values;             // [batch, kv_heads, time, width]
-  std::optional<std::int64_t> reach = {};  // how many moments the next one looks back on; none: on all
+  std::optional<std::int64_t> reach = {};  // how many earlier time steps the next one sees; none: all
 
   std::int64_t length() const { return keys.length; }
   std::int64_t capacity() const { return keys.capacity(); }
-  /// Row i of the batch becomes what row beams[i] was, as beam search asks for; beams may be more or fewer than the rows.
+  /// Replaces row i of the batch by row beams[i], as beam search needs; there may be more or fewer beams than rows.
   /// Throws IndexError.
   void reorder(const Tensor<1, Int>& beams);
-  /// Forgets what came after the first `length` moments: a draft that was not accepted. Throws ArgumentError where there
-  /// are not as many, or where a ring no longer has what the next moment looks back on: it has TensorCache::kStride
-  /// moments to spare.
+  /// Forgets all but the first `length` time steps, for a draft that was rejected. Throws ArgumentError if there are
+  /// not as many, or if a ring no longer has what the next time step needs to see: it keeps TensorCache::kStride spare
+  /// time steps.
   void truncate(std::int64_t length);
 };
 
 /// The caches of a transformer's layers.
 struct TransformerCache {
-  std::vector<KvCache> attention;  // of each layer's own sequence
-  std::vector<KvCache> context;    // of a decoder's layers: what the encoder made, which does not grow
+  std::vector<KvCache> attention;  // each layer's self-attention
+  // A decoder's cross-attention: keys and values of the encoder's output, which do not grow.
+  std::vector<KvCache> context;
 
-  /// How many moments have been seen.
+  /// How many time steps the caches hold.
   std::int64_t length() const { return attention.empty() ? 0 : attention.front().length(); }
-  /// As KvCache's; what throws changes nothing.
+  /// Like KvCache's; if they throw, nothing has changed.
   void reorder(const Tensor<1, Int>& beams);
   void truncate(std::int64_t length);
 };

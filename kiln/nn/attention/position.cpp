@@ -44,14 +44,14 @@ struct Scale {
   void operator()(const scaling::Yarn& s) const {
     const auto original = static_cast<double>(s.original_length);
     require_positive("Yarn", {s.factor, original, s.beta_fast, s.beta_slow});
-    // The place of the frequency whose wave turns so many times within the original length.
+    // The index of the frequency whose wave makes `turns` turns within the original length.
     const auto place = [&](double turns) {
       return width() * std::log(original / (turns * kTurn)) / (2 * std::log(base));
     };
     const double begin = place(s.beta_fast), end = place(s.beta_slow);
     const double first = std::max(s.truncate ? std::floor(begin) : begin, 0.0);
     double last = std::min(s.truncate ? std::ceil(end) : end, width() - 1);
-    if (last == first) last += 0.001;  // as the authors' program has it; beyond that no frequency is divided
+    if (last == first) last += 0.001;  // as in the authors' program; no frequency beyond it is divided
     for (std::size_t i = 0; i < of.speeds.size(); ++i) {
       const double slow = std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0);
       of.speeds[i] *= slow / s.factor + (1 - slow);
@@ -129,7 +129,7 @@ RotaryEncoding::Table RotaryEncoding::table(std::int64_t start, std::int64_t cou
             rows_of("RotaryEncoding", sine.value(), start, count)};
   require<ShapeError>(start >= 0, "RotaryEncoding: positions begin at 0, got ", start);
   const RotaryFrequencies frequencies = [&]() -> RotaryFrequencies {
-    if (!growth->speeds.empty()) {  // a cache's memory may reach beyond the table, and its sequence not yet
+    if (!growth->speeds.empty()) {  // the cache's memory may extend beyond the table before its sequence does
       const auto first = growth->speeds.begin() + (length > known ? cosine.dim(1) : 0);
       return {{first, first + cosine.dim(1)}, growth->amplitude};
     }
@@ -171,7 +171,7 @@ RotaryEncoding RotaryEncodingConfig::init(const Device& device) const {
   const std::int64_t known = long_rope ? std::min(length, long_rope->original_length) : length;
   const Shape shape{known, width / 2};
   TensorData cosine(shape, DType::F32), sine(shape, DType::F32);
-  // In double precision: a position of some thousand leaves float32 few digits behind the point.
+  // In double precision: at positions of some thousands float32 has few digits left.
   float *c = cosine.as<float>().data(), *s = sine.as<float>().data();
   for (std::int64_t position = 0; position < known; ++position)
     for (const double speed : frequencies.speeds) {

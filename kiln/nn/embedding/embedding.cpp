@@ -5,7 +5,7 @@
 namespace kiln::nn {
 namespace {
 
-/// [count, size], drawn; the row of the padding is zeros.
+/// An initialized table [count, size]; the row of the padding is zeros.
 template <class Config>
 Param<2> table(std::string_view name, const Config& config, const Device& device) {
   const auto& [count, size, padding] = std::tie(config.count, config.size, config.padding_index);

@@ -1,4 +1,4 @@
-// Tables of vectors, looked up by index.
+// Tables of vectors that are looked up by index.
 #pragma once
 #include <optional>
 
@@ -10,7 +10,7 @@ namespace kiln::nn {
 
 struct Embedding {
   Param<2> weight;                                 // [count, size]
-  std::optional<std::int64_t> padding_index = {};  // whose row gets no gradient
+  std::optional<std::int64_t> padding_index = {};  // its row gets no gradient
 
   /// indices [...] -> [..., size]. Throws IndexError for an index that is not in [0, count).
   template <int D>
@@ -22,9 +22,9 @@ struct Embedding {
 struct EmbeddingConfig {
   std::int64_t count, size;
   Initializer initializer = init::Normal{};
-  std::optional<std::int64_t> padding_index = {};  // whose row begins as zeros, and stays so
+  std::optional<std::int64_t> padding_index = {};  // its row is initialized with zeros, and stays so
 
-  /// Throws ArgumentError where a size is below 1, or the padding index is none of the rows.
+  /// Throws ArgumentError if a size is below 1, or the padding index is not a row.
   Embedding init(const Device& device) const;
 };
 
@@ -32,13 +32,13 @@ struct EmbeddingConfig {
 struct EmbeddingBag {
   Param<2> weight;  // [count, size]
   BagMode mode = BagMode::Mean;
-  std::optional<std::int64_t> padding_index = {};  // entries with it count for nothing
+  std::optional<std::int64_t> padding_index = {};  // entries with this index are ignored
 
-  /// indices [bags, entries] -> [bags, size]; `entry_weights`, of the shape of indices, multiply the rows of a Sum.
+  /// indices [bags, entries] -> [bags, size]; `entry_weights`, with the shape of indices, multiply the rows of a Sum.
   Tensor<2> forward(const Tensor<2, Int>& indices, const Tensor<2>& entry_weights = {}) const {
     return Typed{embedding_bag(weight.value(), indices.value(), {mode, padding_index}, entry_weights.value())};
   }
-  /// Bags of any length: bag i is indices [entries] from offsets[i] to the next. Waits for the device.
+  /// Bags of different lengths: bag i is indices [entries] from offsets[i] to the next offset. Waits for the device.
   Tensor<2> forward(const Tensor<1, Int>& indices, const Tensor<1, Int>& offsets,
                     const Tensor<1>& entry_weights = {}) const {
     return Typed{

@@ -1,29 +1,29 @@
-// Losses of predicted boxes: forward(x, target) of [..., 4] boxes [x1, y1, x2, y2]. What each one is says BoxOverlap
-// (kiln/ops/loss/boxes.hpp).
+// Losses of predicted boxes: forward(x, target) for [..., 4] boxes [x1, y1, x2, y2]. BoxOverlap
+// (kiln/ops/loss/boxes.hpp) defines each one.
 #pragma once
 #include "kiln/nn/loss/reduced.hpp"
 
 namespace kiln::nn {
 
-/// 1 - intersection / union. Boxes that do not meet have no gradient.
+/// 1 - intersection / union. Boxes that do not overlap have no gradient.
 struct IouLoss {
   Reduction reduction = Reduction::Mean;
   KILN_LOSS(IouLoss, box_iou_loss, BoxOverlap::Iou)
 };
 
-/// The same, and the emptiness of the smallest box around both.
+/// IouLoss, plus the empty fraction of the smallest box around both.
 struct GiouLoss {
   Reduction reduction = Reduction::Mean;
   KILN_LOSS(GiouLoss, box_iou_loss, BoxOverlap::Giou)
 };
 
-/// IouLoss, and how far the centres are apart.
+/// IouLoss, plus the distance of the centres.
 struct DiouLoss {
   Reduction reduction = Reduction::Mean;
   KILN_LOSS(DiouLoss, box_iou_loss, BoxOverlap::Diou)
 };
 
-/// DiouLoss, and how the aspect ratios differ.
+/// DiouLoss, plus the difference of the aspect ratios.
 struct CiouLoss {
   Reduction reduction = Reduction::Mean;
   KILN_LOSS(CiouLoss, box_iou_loss, BoxOverlap::Ciou)

@@ -1,5 +1,5 @@
-// Losses of predicted numbers and distributions. Predictions x and targets have one shape (a loss that broadcasts is
-// nearly always a mistake: ShapeError). What each one is says the function of its name in kiln/ops/loss/loss.hpp.
+// Losses of predicted numbers and distributions. Predictions x and targets have the same shape (a loss that broadcasts
+// is nearly always a mistake: ShapeError). Each is documented by the function of its name in kiln/ops/loss/loss.hpp.
 #pragma once
 #include "kiln/nn/loss/reduced.hpp"
 
@@ -38,31 +38,32 @@ struct HuberLoss {
   KILN_LOSS(HuberLoss, huber_loss, delta)
 };
 
-/// target (log target - x) for logarithms of probabilities x. The sum by the number of samples, which is the divergence.
+/// target (log target - x), where x are logarithms of probabilities. The default sum / number of samples is the
+/// divergence.
 struct KlDivLoss {
-  bool log_target = false;  // the target is a logarithm too
+  bool log_target = false;  // is the target a logarithm, too?
   Reduction reduction = Reduction::BatchMean;
   KILN_LOSS(KlDivLoss, kl_div, log_target)
 };
 
-/// Of counts: exp(x) - target x.
+/// For counts: exp(x) - target x.
 struct PoissonNllLoss {
-  bool log_input = true;  // x is the logarithm of the rate
-  bool full = false;      // with Stirling's approximation of log(target!)
-  double epsilon = 1e-8;  // added to a rate before its logarithm
+  bool log_input = true;  // is x the logarithm of the rate?
+  bool full = false;      // includes Stirling's approximation of log(target!)
+  double epsilon = 1e-8;  // added to a rate before its logarithm is taken
   Reduction reduction = Reduction::Mean;
   KILN_LOSS(PoissonNllLoss, poisson_nll_loss, PoissonNllOptions{log_input, full, epsilon})
 };
 
 /// forward(x, target, variance): (log variance + (x - target)^2 / variance) / 2; the variance broadcasts to x.
 struct GaussianNllLoss {
-  bool full = false;      // with the constant log(2 pi) / 2
-  double epsilon = 1e-6;  // the least variance
+  bool full = false;      // includes the constant log(2 pi) / 2
+  double epsilon = 1e-6;  // the smallest variance
   Reduction reduction = Reduction::Mean;
   KILN_LOSS(GaussianNllLoss, gaussian_nll_loss, GaussianNllOptions{full, epsilon})
 };
 
-/// The squared difference of Gram matrices of x and target [batch, channels, sizes...]: of style.
+/// The squared difference of the Gram matrices of x and target [batch, channels, sizes...], which measures style.
 struct GramMatrixLoss {
   Reduction reduction = Reduction::Mean;
   KILN_LOSS(GramMatrixLoss, gram_matrix_loss)

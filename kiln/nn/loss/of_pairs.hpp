@@ -1,5 +1,4 @@
-// Losses of what is alike and what is not, of which is larger, and of vectors that find each other. Targets y are 1 or
-// -1.
+// Losses of similarity, of ranking, and of matching vectors. Targets y are 1 or -1.
 #pragma once
 #include "kiln/nn/loss/reduced.hpp"
 
@@ -36,19 +35,19 @@ struct CosineEmbeddingLoss {
 struct TripletMarginLoss {
   double margin = 1, p = 2;
   double epsilon = 1e-6;  // added to differences
-  bool swap = false;      // the negative's distance from the positive counts where it is smaller
+  bool swap = false;      // uses the negative's distance from the positive if it is smaller
   Reduction reduction = Reduction::Mean;
   KILN_LOSS(TripletMarginLoss, triplet_margin_loss, TripletMarginOptions{margin, p, epsilon, swap})
 };
 
-/// Query i must find key i among all: cross entropy of their cosines / temperature (van den Oord, Li, Vinyals,
+/// Query i must match key i among all keys: cross entropy of cosines / temperature (van den Oord, Li, Vinyals,
 /// "Representation learning with contrastive predictive coding", 2018).
 struct InfoNceLoss {
   double temperature = 0.1;
-  bool symmetric = false;  // and key i query i: the mean of both, as CLIP has it
+  bool symmetric = false;  // also key i must match query i: the mean of both, as in CLIP
   Reduction reduction = Reduction::Mean;
 
-  /// queries, keys [batch, width] -> scalar. Throws ShapeError, ArgumentError unless the temperature is positive.
+  /// queries, keys [batch, width] -> scalar. Throws ShapeError, and ArgumentError unless the temperature is positive.
   Tensor<0> forward(const Tensor<2>& queries, const Tensor<2>& keys) const;
   Tensor<1> forward_each(const Tensor<2>& queries, const Tensor<2>& keys) const;
 };

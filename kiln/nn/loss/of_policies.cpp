@@ -44,7 +44,7 @@ Value improve(const GrpoLoss& loss, const Answers& a) {
                          "GrpoLoss: log_probabilities and advantages are needed");
   require_fitting(loss, a);
   const Value& now = a.log_probabilities.value();
-  // What stands where there is no token, be it an infinity, reaches neither the loss nor a gradient.
+  // Values outside of the mask, even infinite ones, reach neither the loss nor a gradient.
   const auto behind_now = [&](const Value& other) {
     const Value difference = other - now;
     return a.mask.empty() ? difference : where(a.mask.value(), difference, 0.0);
@@ -78,7 +78,7 @@ Tensor<1> group_advantages(const Tensor<2>& rewards, bool scaled) {
   require<ShapeError>(rewards.dim(1) >= 2,
                       "group_advantages: needs [questions, answers] with two answers or more, got ", rewards.shape());
   const Value apart = rewards.value() - mean(rewards.value(), {1}, true);
-  constexpr double epsilon = 1e-4;  // equal rewards would be divided by nothing
+  constexpr double epsilon = 1e-4;  // avoids a division by 0 for equal rewards
   return Typed{reshape(scaled ? apart / (deviation(rewards.value(), {1}, 1, true) + epsilon) : apart, {-1})};
 }
 

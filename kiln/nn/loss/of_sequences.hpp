@@ -1,14 +1,14 @@
-// Losses of sequences whose alignment with their labels is not known; see kiln/ops/loss/ctc_transducer.hpp.
+// Losses of sequences whose alignment with their labels is unknown; see kiln/ops/loss/ctc_transducer.hpp.
 #pragma once
 #include "kiln/nn/loss/reduced.hpp"
 #include "kiln/ops/loss/ctc_transducer.hpp"
 
 namespace kiln::nn {
 
-/// Connectionist temporal classification. Mean divides each loss by the number of its labels first.
+/// Connectionist temporal classification. Reduction::Mean first divides each loss by the number of its labels.
 struct CtcLoss {
   std::int64_t blank = 0;      // the class that stands for no label
-  bool zero_infinity = false;  // a sequence that is too short for its labels counts as 0, not as infinity
+  bool zero_infinity = false;  // a sequence that is too short for its labels counts as 0, rather than infinity
   Reduction reduction = Reduction::Mean;
 
   /// log_probs [time, batch, class], targets [batch, label], lengths [batch] -> scalar

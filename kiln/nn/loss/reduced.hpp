@@ -1,5 +1,5 @@
-// What losses as modules have in common: forward() gives one number, as the loss's Reduction says; forward_each() leaves
-// them apart.
+// What losses as modules have in common: forward() returns one number, by the loss's Reduction; forward_each() returns
+// a loss per example.
 #pragma once
 #include <string_view>
 
@@ -14,8 +14,8 @@ inline Reduction to_one_number(std::string_view loss, Reduction reduction) {
   return reduction;
 }
 
-/// The two members of a loss that is a function of kiln/tensor/loss.hpp: what they take is what the function takes before
-/// its options, which are given last.
+/// Defines both members of a loss by a function of kiln/tensor/loss.hpp: they take the function's operands; its options
+/// are given here.
 #define KILN_LOSS(Name, function, ...)                                                                                \
   template <class... Operands>                                                                                        \
   auto forward_each(const Operands&... operands) const                                                                \

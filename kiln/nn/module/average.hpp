@@ -1,4 +1,4 @@
-// The average of a model's weights over its training, which often does better than the weights themselves.
+// The average of a model's weights during training, which often performs better than the weights themselves.
 //
 //   WeightAverage average = EmaConfig{.decay = 0.999}.init(model);
 //   for (...) {
@@ -22,30 +22,30 @@ class WeightAverage;
 struct EmaConfig {
   double decay = 0.999;
   bool warmup =
-      false;  // min(decay, (1 + n) / (10 + n)) in the n-th update, n from 1: the first weights are soon forgotten
-  bool buffers = false;  // averages buffers of floats as well; otherwise they are the model's
+      false;  // min(decay, (1 + n) / (10 + n)) in the n-th update, n from 1: the first weights are forgotten soon
+  bool buffers = false;  // averages buffers of floats as well; otherwise they are the model's latest
 
-  /// Throws ArgumentError for a decay outside [0, 1): by 1 the average would never move.
+  /// Throws ArgumentError for a decay outside [0, 1): with 1 the average would never change.
   WeightAverage init(const nn::ModuleView& model) const;
 };
 
-/// The plain mean of the weights at all updates (Izmailov, Podoprikhin, Garipov, Vetrov, Wilson, "Averaging weights leads
-/// to wider optima and better generalization", 2018): one update an epoch is usual. What batch norm knows of the averaged
-/// model is to be learned anew, by passes in Mode::Train, unless `buffers`.
+/// The plain mean of the weights at all updates (Izmailov, Podoprikhin, Garipov, Vetrov, Wilson, "Averaging weights
+/// leads to wider optima and better generalization", 2018): one update per epoch is usual. The statistics of batch
+/// norms must be recomputed for the averaged model, by passes in Mode::Train, unless `buffers`.
 struct SwaConfig {
   bool buffers = false;
 
   WeightAverage init(const nn::ModuleView& model) const;
 };
 
-/// Starts as the weights of the model that it is made for. Averages of halves are kept in float32. Frozen parameters and
-/// those that are no floats have no average. Saved and loaded as an optimizer is.
+/// Starts as the weights of the model for which it is created. Averages of halves are kept in float32. Frozen
+/// parameters and those that are not floats have no average. It is saved and loaded like an optimizer.
 class [[nodiscard("an average changes no model: it is updated, and applied")]] WeightAverage {
  public:
-  /// Takes the model's weights into the average. Runs what was asked for so far; where that fails the average is as before.
+  /// Updates the average with the model's weights. Runs pending operations; if that fails the average is unchanged.
   void update(const nn::ModuleView& model) { update_with(current(model)); }
 
-  /// The model with the averages in the places of its weights.
+  /// The model with its weights replaced by the averages.
   template <Module M>
   [[nodiscard("apply() changes no model: it returns one")]] M apply(M model) const {
     put_averages(model);
@@ -86,7 +86,7 @@ class [[nodiscard("an average changes no model: it is updated, and applied")]] W
   }
 
   void update_with(const Values& values);
-  double share() const;  // of the next weights
+  double share() const;  // the coefficient of the next weights
 
   Rule rule_;
   Values averages_;

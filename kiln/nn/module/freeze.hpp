@@ -12,8 +12,8 @@ void set_frozen(std::string_view function, const ModuleRef& model, const Selecto
 
 }  // namespace nn
 
-/// The model with these parameters frozen: saved, moved and counted, but not trained. Its other parameters stay as they
-/// are. Batch norm's running statistics are no parameters: valid() keeps them where they are. Throws ArgumentError where
+/// The model with these parameters frozen: saved, moved and counted, but not trained. Its other parameters are
+/// unchanged. Batch norm's running statistics are no parameters: valid() keeps them unchanged. Throws ArgumentError if
 /// nothing is selected.
 template <Module M>
 [[nodiscard("freeze() changes no model: it returns one")]] M freeze(M model,
@@ -30,7 +30,7 @@ template <Module M>
   return model;
 }
 
-/// Elements of the parameters that are not frozen.
+/// The number of elements of the parameters that are not frozen.
 std::int64_t num_trained_params(const nn::ModuleView& model);
 
 }  // namespace kiln

@@ -6,7 +6,7 @@
 namespace kiln {
 namespace {
 
-/// Throws ArgumentError for a path that `known` has not, ShapeError for a value of another shape.
+/// Throws ArgumentError for a path that is not in `known`, ShapeError for a value of another shape.
 void require_known(std::string_view function, const ParamValues& known, const ParamValues& values) {
   std::vector<std::string_view> names;
   for (const auto& [path, value] : known) names.push_back(path);

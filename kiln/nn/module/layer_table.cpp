@@ -14,7 +14,7 @@ using Params = std::vector<nn::PlacedParam>;
 
 using Sources = std::vector<const nn::PlacedParam*>;
 
-/// The parameters that a tensor is, or was made of.
+/// The parameters that a tensor is, or is computed from.
 Sources sources_of(const Value& value, const Params& params) {
   for (const nn::PlacedParam& param : params)
     if (param.value.node() == value.node()) return {&param};
@@ -34,7 +34,7 @@ Sources sources_of(const Value& value, const Params& params) {
   return sources;
 }
 
-/// A tensor of that description and no contents, as an op's flops() looks at it.
+/// A tensor with that description and no contents, for an op's flops().
 Value like(const Desc& desc, const Device& device) { return Value(make_ref<Node>(desc, device)); }
 
 class Reader {
@@ -69,7 +69,7 @@ class Reader {
     }
     for (const Desc& desc : step.results) out.push_back(like(desc, body_.device));
     const bool is_view = op::visit(step.op, []<class T>(const T&) { return T::kFacts.pattern == Pattern::View; });
-    // What is only looked at in another way stays its parameter's.
+    // A view of a parameter still counts as the parameter.
     for (const Value& value : out) add(value, is_view ? sources : Sources());
     if (is_view) return;
 
@@ -82,7 +82,7 @@ class Reader {
       if (counted_.insert(param).second) row.parameters += param->value.numel();
   }
 
-  /// The row above where it is the same module's.
+  /// Returns the last row if it belongs to the same module, or a new one.
   LayerRow& row_for(const GraphBody::Step& step, const Sources& sources) {
     if (sources.empty()) {
       rows_.push_back({.path = {}, .type = spoken_name(step), .output = {}});
@@ -98,7 +98,7 @@ class Reader {
   }
 
   const GraphBody& body_;
-  Values values_;  // by their numbers
+  Values values_;  // by number
   std::vector<Sources> sources_;
   std::vector<LayerRow> rows_;
   std::unordered_set<const nn::PlacedParam*> counted_;

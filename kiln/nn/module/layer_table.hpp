@@ -1,4 +1,4 @@
-// What a model does with a sample input: its layers in the order in which they run, with what they give and cost.
+// The layers of a model in the order in which they process a sample input, with their outputs and costs.
 //
 //   print(summary(model, images));
 //     layer             output              parameters   FLOPs    memory
@@ -16,24 +16,25 @@
 
 namespace kiln {
 
-/// A module with parameters, at one of its uses, or an operation without any between them.
+/// A module with parameters, at one of its uses, or an operation without parameters.
 struct LayerRow {
-  std::string path;  // of the module: "blocks.0.attention.query"; empty of an operation alone
-  std::string type;  // "Linear", or what the operation is called
+  std::string path;  // the module's: "blocks.0.attention.query"; empty for a single operation
+  std::string type;  // "Linear", or the name of the operation
   Shape output;      // of its last operation
   DType dtype = DType::F32;
-  std::int64_t parameters = 0;  // elements of those that were not counted further up
-  double flops = 0;             // multiplications and additions of products, convolutions, attention and the like
-  std::int64_t bytes = 0;       // of all that its operations give, views left out
+  std::int64_t parameters = 0;  // elements of parameters that were not counted in earlier rows
+  // Multiplications and additions of products, convolutions, attention and similar operations.
+  double flops = 0;
+  std::int64_t bytes = 0;  // of all results of its operations, except views
 };
 
 struct LayerTable {
   std::vector<LayerRow> rows;
-  // Of the model, whether or not the sample's pass used them.
+  // Totals of the model, whether or not the sample's pass used them.
   std::int64_t parameters = 0, trained = 0, parameter_bytes = 0;
 
   double flops() const;
-  /// Of the results of all rows: what a training step keeps, if every gradient reads them.
+  /// The bytes of all rows: what a training step keeps if every gradient reads its operands.
   std::int64_t bytes() const;
 };
 void append(std::string& out, const LayerTable& table);
@@ -44,12 +45,12 @@ LayerTable layer_table(const std::vector<PlacedParam>& params, const Graph& grap
 
 }  // namespace nn
 
-/// Records model.forward(samples...) as a captured program, without running it, and says of each operation whose parameters
-/// it reads; operations that make a layer's weights of parameters are done when that happens, so not counted. The
-/// model is taken in Mode::Valid. Whatever holds tensors may be the result.
+/// Captures model.forward(samples...) as a program, without running it, and finds out whose parameters each operation
+/// reads. Operations that compute a layer's weights from parameters run during the capture, so they are not counted.
+/// The model is used in Mode::Valid. The result may be anything that holds tensors.
 template <Module M, class... Samples>
 LayerTable layer_table(const M& model, const Samples&... samples) {
-  // On an autodiff device, with gradients for all, views of a parameter are known to be views of it.
+  // On an autodiff device, with gradients for all, views of a parameter can be traced back to it.
   M used = valid(model);
   visit_params(used, [&](const nn::Place&, nn::AnyLeaf& param) {
     param.set(to_device(param.value(), param.device().autodiff()));
@@ -71,7 +72,7 @@ LayerTable layer_table(const M& model, const Samples&... samples) {
   return table;
 }
 
-/// The same as text.
+/// The layer table as text.
 template <Module M, Operand Sample, Operand... Samples>
 std::string summary(const M& model, const Sample& sample, const Samples&... samples) {
   return text(layer_table(model, sample, samples...));

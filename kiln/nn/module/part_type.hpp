@@ -1,5 +1,5 @@
-// What a walk has to know of a type: a table of functions for each type of module and of leaf. With it, what is done
-// with models is compiled once for all of them.
+// PartType: a table of functions for each type of module and of leaf. With it, traversals of models are compiled once
+// for all types.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,20 +12,20 @@
 
 namespace kiln {
 
-/// What text() takes.
+/// A type that text() accepts.
 template <class T>
 concept Printable = requires(std::string& out, const T& value) { append(out, value); };
 
 namespace nn {
 
-/// How the tensor in a parameter, a buffer or a constant is reached; the last five are a parameter's alone.
+/// Access to the tensor in a parameter, a buffer or a constant; the last five functions are for parameters only.
 struct TensorAccess {
   const Value& (*value)(const void* leaf);
-  void (*set)(void* leaf, const Value& value);  // a parameter stays frozen if it is
+  void (*set)(void* leaf, const Value& value);  // a frozen parameter stays frozen
   void (*clear)(void* leaf);
   void (*learn)(const void* buffer, const Value& value);
   const Ref<ParamIdentity>& (*identity)(const void* param);
-  void (*tie)(void* param, const void* other);  // it becomes the other
+  void (*tie)(void* param, const void* other);  // makes it the same parameter as the other
   bool (*is_frozen)(const void* param);
   void (*set_frozen)(void* param, bool frozen);
   void (*set_computed)(void* param, const Value& value);
@@ -37,16 +37,16 @@ struct PartType {
     Buffer,
     Constant,
     Mode,
-    Struct,      // or a Sequential: has a name among a place's types
-    Collection,  // a list, a map, a tuple: its parts have names, it has none
-    Holder,      // an optional, a variant, a pointer: what it holds takes its place
+    Struct,      // or a Sequential: its name appears in a place's types
+    Collection,  // a list, a map, a tuple: its parts have names, itself has none
+    Holder,      // an optional, a variant, a pointer: its contents take its place
     Option,
   };
-  /// The part is as const as the module.
+  /// The part is const if the module is.
   using Visit = FunctionRef<void(std::string_view name, void* part, const PartType& type)>;
 
   Sort sort;
-  std::string_view name = {};  // of a struct: "Linear"
+  std::string_view name = {};  // for a struct: "Linear"
   void (*each_part)(void* module, Visit visit) = nullptr;
   const TensorAccess& (*tensor)() = nullptr;
   void (*print)(std::string& out, const void* option) = nullptr;
@@ -72,7 +72,7 @@ constexpr TensorAccess make_tensor_access() {
   return access;
 }
 
-/// No inline function: those of the usual leaves are compiled once, in part_type.cpp.
+/// Not inline: those of the usual leaves are compiled once, in part_type.cpp.
 template <class L>
 const TensorAccess& tensor_access() {
   static constexpr TensorAccess access = make_tensor_access<L>();
@@ -127,14 +127,14 @@ void each_part(void* module, PartType::Visit visit) {
   });
 }
 
-/// A module, or another part of one, whose type is not known here. Does not own it.
+/// A reference to a module, or another part of one, whose type is erased. It does not own it.
 class ModuleView {
  public:
   template <class M>
   requires Branch<M> ModuleView(const M& model) : ModuleView(const_cast<M*>(&model), kPartType<M>) {}
   ModuleView(void* object, const PartType& type) : object_(object), type_(&type) {}
 
-  /// Null where it is of another type.
+  /// Null if it has another type.
   template <class M>
   const M* get() const {
     return type_ == &kPartType<M> ? static_cast<const M*>(object_) : nullptr;
@@ -147,7 +147,7 @@ class ModuleView {
   const PartType* type_;
 };
 
-/// One that may be changed.
+/// A ModuleView that may change the module.
 class ModuleRef : public ModuleView {
  public:
   template <class M>
@@ -161,8 +161,8 @@ ModuleView view_of(const Part& part) {
   else return {const_cast<Part*>(&part), kPartType<Part>};
 }
 
-/// A parameter, a buffer, a constant tensor or a mode of some model, whatever its rank and kind. Belongs to a visitor while
-/// it is called.
+/// A parameter, a buffer, a constant tensor or a mode of a model, with its rank and kind erased. Only valid during the
+/// call of a visitor.
 class AnyLeaf {
  public:
   AnyLeaf(void* object, const PartType& type) : object_(object), type_(&type) {}
@@ -172,7 +172,7 @@ class AnyLeaf {
   bool is_param() const { return type_->sort == PartType::Sort::Param; }
   bool is_buffer() const { return type_->sort == PartType::Sort::Buffer; }
   bool is_constant() const { return type_->sort == PartType::Sort::Constant; }
-  /// Null where it is of another type: leaf.get<nn::Param<2>>(), leaf.get<nn::Mode>().
+  /// Null if it has another type: leaf.get<nn::Param<2>>(), leaf.get<nn::Mode>().
   template <Leaf L>
   const L* get() const {
     return type_ == &kPartType<L> ? static_cast<const L*>(object_) : nullptr;
@@ -182,7 +182,7 @@ class AnyLeaf {
     return const_cast<L*>(std::as_const(*this).get<L>());
   }
 
-  /// The tensor of what is no mode; empty of what is absent, and of a mode.
+  /// The tensor; empty if it is absent, and for a mode.
   const Value& value() const {
     static const Value none;
     return type_->tensor ? type_->tensor().value(object_) : none;
@@ -198,15 +198,16 @@ class AnyLeaf {
   std::vector<T> to_vector() const {
     return value().data().to_vector<T>();
   }
-  /// Other numbers in its place, of the same rank and kind: a parameter is frozen if it was. Throws ShapeError, DTypeError.
+  /// Replaces the tensor by one of the same rank and kind; a frozen parameter stays frozen. Throws ShapeError,
+  /// DTypeError.
   void set(const Value& value) { type_->tensor().set(object_, value); }
-  /// Leaves it absent.
+  /// Makes it absent.
   void clear() { type_->tensor().clear(object_); }
 
-  /// What a forward pass has learned, into a buffer.
+  /// Updates a buffer with what a forward pass computed.
   void learn(const Value& value) const { type_->tensor().learn(object_, value); }
 
-  // Of a parameter.
+  // For parameters only.
   const Ref<ParamIdentity>& identity() const { return type_->tensor().identity(object_); }
   bool is_frozen() const { return type_->tensor().is_frozen(object_); }
   void set_frozen(bool frozen) { type_->tensor().set_frozen(object_, frozen); }

@@ -1,6 +1,6 @@
-// What a module may be made of, found by reflection: any plain struct of parameters, buffers, options and other modules, on
-// their own or in lists, maps, arrays, optionals, variants, pairs, tuples, unique_ptr and Sequential. What may hold tensors
-// and cannot be looked into is refused when a module that has it is compiled.
+// What a module may consist of, found by reflection: any plain struct of parameters, buffers, options and other
+// modules, on their own or in lists, maps, arrays, optionals, variants, pairs, tuples, unique_ptr and Sequential. A
+// type that may hold tensors but cannot be inspected is a compile error.
 #pragma once
 #include <concepts>
 #include <functional>
@@ -33,12 +33,12 @@ concept ConstantLike = is_constant<std::remove_const_t<T>>;
 template <class T>
 concept Leaf = ParamLike<T> || BufferLike<T> || ConstantLike<T> || std::same_as<std::remove_const_t<T>, Mode>;
 
-/// A class that stands for its tuple of layers: Sequential. A class with private fields may return std::tie of them, in a
+/// A class that is seen as a tuple of layers: Sequential. A class with private fields may return std::tie of them, in a
 /// layers() and a layers() const.
 template <class T>
 concept Layered = requires(T& module) { module.layers(); };
 
-/// A class whose parts have names that are not fields: ByName. It has a for_each_part(f), as for_each_child() calls it.
+/// A class whose parts have names that are not fields: ByName. It has a for_each_part(f), called like for_each_child().
 template <class T>
 concept NamesItsParts = std::remove_const_t<T>::kNamesItsParts;
 
@@ -47,7 +47,7 @@ template <class T, class D> inline constexpr bool is_unique_pointer<std::unique_
 template <class T> inline constexpr bool is_function = false;
 template <class T> inline constexpr bool is_function<std::function<T>> = true;
 
-/// What walk() enters: structs, and whatever holds structs or leaves. Anything else is a leaf or an option.
+/// Does walk() enter this type: a struct, or something that holds structs or leaves? Others are leaves or options.
 template <class T>
 constexpr bool has_parts() {
   const auto is_part = []<class Held>(std::type_identity<Held>) { return Leaf<Held> || has_parts<Held>(); };
@@ -76,19 +76,19 @@ constexpr bool has_parts() {
 template <class T>
 concept Branch = has_parts<std::remove_const_t<T>>();
 
-/// Says of a class that reflection cannot look into that no tensors are in it: a member `static constexpr bool
-/// kHoldsNoTensors = true`, or a specialisation of this for a class of another library.
+/// Declares that a class that reflection cannot inspect holds no tensors: by a member `static constexpr bool
+/// kHoldsNoTensors = true`, or by a specialisation of this for a class of another library.
 template <class T> inline constexpr bool kHoldsNoTensors = requires { requires T::kHoldsNoTensors; };
 template <> inline constexpr bool kHoldsNoTensors<Device> = true;
 
-/// Is T a template over something that may hold tensors?
+/// Is T a template whose arguments may hold tensors?
 template <class T> inline constexpr bool is_about_parts = false;
 template <template <class...> class Template, class... Ts>
 inline constexpr bool is_about_parts<Template<Ts...>> =
     ((!std::is_empty_v<Ts> && (Leaf<Ts> || Branch<Ts> || is_about_parts<Ts>)) || ...);
 
-/// An option: numbers, enums, strings, functions, and collections of such. Whatever is copied as plain bytes owns no
-/// tensor; of a pointer and the like the parts of what it points to would be another model's too.
+/// An option: numbers, enums, strings, functions, and collections of these. A trivially copyable type owns no tensor; a
+/// pointer is not an option, since its target would be shared with another model.
 template <class T>
 constexpr bool is_option() {
   if constexpr (kHoldsNoTensors<T> || is_function<T> || std::is_empty_v<T>) return true;
@@ -111,7 +111,7 @@ constexpr bool is_option() {
   else return false;
 }
 
-/// Does not compile for a type that a module cannot have; the compiler names it.
+/// Fails to compile for a type that a module cannot have; the compiler's message names it.
 template <class Member>
 struct Checked {
   static constexpr bool kShared = reflect::SmartPointer<Member> && !is_unique_pointer<Member>;
@@ -126,7 +126,7 @@ struct Checked {
   static constexpr bool kFits = true;
 };
 
-/// An entry of a map is named by its key.
+/// The name of a map's entry: its key.
 template <class Key>
 std::string key_name(const Key& key) {
   static_assert(std::is_integral_v<Key> || std::is_enum_v<Key> || reflect::StringLike<Key>,
@@ -136,7 +136,8 @@ std::string key_name(const Key& key) {
 }
 
 /// Calls f(name, child) for each direct part of a branch. An entry of a list or a tuple is named by its index, one of a
-/// map by its key, in the order of these names; what an optional, a variant or a pointer holds has no name of its own: "".
+/// map by its key, in the order of these names; the contents of an optional, a variant or a pointer have no name of
+/// their own: "".
 template <class M, class F>
 void for_each_child(M& module, F&& f) {
   using T = std::remove_const_t<M>;

@@ -1,4 +1,4 @@
-// Where a part of a module stands: its dotted path, and the types of the modules around it.
+// The place of a part in a module: its dotted path, and the types of the modules around it.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,12 +11,12 @@ namespace kiln::nn {
 
 struct Place {
   std::string path;                     // "blocks.0.attention.query.weight"
-  std::vector<std::string_view> types;  // from the outside in: "Gpt", "Block", "MultiHeadAttention", "Linear"
+  std::vector<std::string_view> types;  // outermost first: "Gpt", "Block", "MultiHeadAttention", "Linear"
 
   operator const std::string&() const { return path; }
 };
 
-/// "Linear": what a module's struct is called, or what its kName says.
+/// "Linear": the name of a module's struct, or its kName.
 template <class T>
 constexpr std::string_view module_name() {
   if constexpr (requires { T::kName; }) return T::kName;

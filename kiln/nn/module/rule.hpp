@@ -1,4 +1,4 @@
-// What a Selector is made of, for those who evaluate and write it.
+// The rules of a Selector, for its evaluation and output.
 #pragma once
 #include <variant>
 

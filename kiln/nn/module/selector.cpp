@@ -47,7 +47,7 @@ struct Matches {
   bool operator()(const Rule::Not& negation) const { return !negation.part.matches(candidate); }
 };
 
-/// As it is written in C++.
+/// Writes a selector as C++.
 struct Write {
   std::string& out;
 
@@ -124,7 +124,7 @@ void require_none_meant(std::string_view function, const Selector& selector, std
                         std::span<const std::string_view> names) {
   const std::string description = text(selector);
   if (description == text(Selector::none())) return;
-  std::set<std::string_view> nameable;  // the parts, and the modules around them
+  std::set<std::string_view> nameable;  // the parameters, and the modules around them
   for (const std::string_view path : names) {
     nameable.insert(path);
     for (std::size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1))

@@ -1,7 +1,8 @@
-// Selector: some of a model's parameters, said once: what to freeze, what a group of an optimizer trains, what is loaded.
+// Selector: a description of some of a model's parameters: what to freeze, what a group of an optimizer trains, what to
+// load.
 //
-//   "head"                                          all that is in the module `head`, or the parameter of that name
-//   "blocks.*.attention"   "**.bias"                * is one name or a part of it, ** any number of them
+//   "head"                                          all in the module `head`, or the parameter of that name
+//   "blocks.*.attention"   "**.bias"                * is one name or a part of one, ** any number of names
 //   !Selector("head")      Selector::type("LayerNorm") || "**.bias"      Selector::rank(2) && "blocks"
 //
 // In JSON: "head", {"regex": "blocks\\.[0-3]\\..*"}, {"type": "Linear"}, {"rank": 2}, {"rank": [0, 1]},
@@ -26,28 +27,28 @@ struct Place;
 
 /// A parameter or buffer that may be selected.
 struct Candidate {
-  std::span<const nn::Place> places;  // all in which it stands: a tied one is in several
-  const Value& value;                 // empty where only names are known: those of a file
+  std::span<const nn::Place> places;  // all places in which it occurs; a tied one has several
+  const Value& value;                 // empty if only names are known: those of a file
   bool is_frozen = false;
 };
 
 class [[nodiscard("a selector does nothing: it says which parameters are meant")]] Selector {
  public:
-  /// A pattern of paths (Regex::glob). It selects what it names, and where that is a module all that is in it.
+  /// A pattern of paths (Regex::glob). It selects what it matches; if that is a module, all in it.
   Selector(std::string_view glob);
   Selector(const char* glob) : Selector(std::string_view(glob)) {}
   Selector(const std::string& glob) : Selector(std::string_view(glob)) {}
 
   static Selector all();
   static Selector none();
-  /// The path as a whole is what the regular expression says (kiln/core/regex/regex.hpp). Throws ArgumentError.
+  /// The regular expression must match the whole path (kiln/core/regex/regex.hpp). Throws ArgumentError.
   static Selector regex(std::string_view pattern);
-  /// In a module of this type, at any depth: "LayerNorm".
+  /// Parameters in a module of this type, at any depth: "LayerNorm".
   static Selector type(std::string_view name);
-  /// Of at least `least` and at most `most` dimensions.
+  /// Parameters with at least `least` and at most `most` dimensions.
   static Selector rank(int least, int most);
   static Selector rank(int exactly) { return rank(exactly, exactly); }
-  /// Whatever a function says; JSON cannot hold it.
+  /// Parameters for which a function returns true; JSON cannot hold it.
   static Selector where(std::function<bool(const Candidate&)> predicate);
   static Selector all_of(std::vector<Selector> parts);
   static Selector any_of(std::vector<Selector> parts);
@@ -56,14 +57,14 @@ class [[nodiscard("a selector does nothing: it says which parameters are meant")
   friend Selector operator||(const Selector& a, const Selector& b) { return any_of({a, b}); }
   friend Selector operator!(const Selector& a);
 
-  /// A pattern, regular expression or type selects a parameter that is in several places by any of them.
+  /// A parameter that is in several places is selected if a pattern, regular expression or type matches any of them.
   bool matches(const Candidate& candidate) const;
-  /// By its name alone, as tensors of a file are selected: types and ranks are those of none.
+  /// Matches by name alone, for tensors of a file: rules of types and ranks match none.
   bool matches(std::string_view path) const;
 
-  /// Throws ConfigError for one that is, or is made of, a function.
+  /// Throws ConfigError for a selector that is, or contains, a function.
   Json to_json() const;
-  /// Throws ConfigError, with the value's place.
+  /// Throws ConfigError, with the place of the value.
   static Selector from_json(const Json& json, const config::Place& place);
 
   friend void append(std::string& out, const Selector& selector);
@@ -88,13 +89,13 @@ std::vector<PlacedParam> placed_params(const ModuleView& model);
 /// Paths as visit_params() gives them.
 using Paths = std::set<std::string, std::less<>>;
 
-/// Throws ArgumentError where `selector` selects none, though it is not Selector::none().
+/// Throws ArgumentError if `selector` selects none, unless it is Selector::none().
 Paths selected(std::string_view function, const std::vector<PlacedParam>& params, const Selector& selector);
 
 }  // namespace nn
 
-/// The paths of the parameters that `selector` selects, those by which visit_params() visits them. Throws ArgumentError
-/// where there are none: a name may be wrong.
+/// The paths of the selected parameters, as visit_params() gives them. Throws ArgumentError if there are none: a name
+/// may be wrong.
 nn::Paths selected_params(const nn::ModuleView& model, const Selector& selector);
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// What those are told who select nothing.
+// The error for a selector that selects nothing.
 #pragma once
 #include <span>
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace kiln::nn {
 
-/// For a selector that selects none of "the model's parameters", which have these names: throws ArgumentError, with the
-/// name that was perhaps meant, unless it is Selector::none().
+/// For a selector that selects none of the candidates `of_what` ("the model's parameters"), which have these names:
+/// throws ArgumentError, with the most similar name, unless it is Selector::none().
 void require_none_meant(std::string_view function, const Selector& selector, std::string_view of_what,
                         std::span<const std::string_view> names);
 

@@ -1,4 +1,4 @@
-// A field that is none of its module's parts.
+// A field that is not a part of its module.
 #pragma once
 #include <utility>
 
@@ -6,8 +6,8 @@
 
 namespace kiln::nn {
 
-/// What a module has beside its parts, whatever it may be: a teacher that is only asked, a cache. It is not visited, so it
-/// is neither trained, counted, moved, saved nor switched between modes; copies of the module copy it.
+/// Holds something that belongs to a module but is not one of its parts: a teacher model, a cache. It is not visited,
+/// so it is not trained, counted, moved, saved or switched between modes; copies of the module copy it.
 ///
 ///   nn::Skip<Net> teacher;
 ///   teacher->forward(x)

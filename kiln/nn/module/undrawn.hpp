@@ -1,4 +1,4 @@
-// A model without weights, for those of a file.
+// A model without initialized weights, for weights that are loaded from a file.
 //
 //   Gpt model = load("gpt.safetensors", undrawn(config, device));
 #pragma once
@@ -9,8 +9,8 @@ class Device;
 
 namespace nn {
 
-/// While it lives, layers that are made on this thread have parameters of their shapes, zeros, which took neither random
-/// numbers nor memory.
+/// While it lives, layers that are created on this thread have parameters of zeros with their shapes, which use neither
+/// random numbers nor memory.
 class Undrawn {
  public:
   Undrawn();
@@ -25,8 +25,8 @@ class Undrawn {
 
 }  // namespace nn
 
-/// config.init(device) without the weights, which are zeros: to be loaded over. Nothing is drawn, so the device's stream of
-/// random numbers stays where it is, and no memory is taken for what an initializer would fill.
+/// config.init(device) with weights of zeros, to be replaced by loaded ones. It uses no random numbers, so the device's
+/// stream is unchanged, and allocates no memory for weights.
 template <class Config>
 auto undrawn(const Config& config, const Device& device) {
   const nn::Undrawn scope;

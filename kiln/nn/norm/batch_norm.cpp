@@ -18,7 +18,8 @@ Value BatchNorm::apply(const Value& x) const {
           ? sync_batch_norm_training(x, running_mean.value(), running_var.value(), weight.value(), bias.value(),
                                      options, *ranks)
           : batch_norm_training(x, running_mean.value(), running_var.value(), weight.value(), bias.value(), options);
-  if (KeyScope::repeats()) return result.output;  // run again for its gradient: this batch has been counted
+  // A pass that is recomputed for its gradient: the statistics include this batch already.
+  if (KeyScope::repeats()) return result.output;
   running_mean.set(result.running_mean);
   running_var.set(result.running_variance);
   return result.output;

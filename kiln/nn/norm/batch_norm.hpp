@@ -1,4 +1,4 @@
-// Normalisation by what a batch and those before it looked like.
+// Normalisation by the statistics of a batch and of earlier ones.
 #pragma once
 #include "kiln/nn/mode.hpp"
 #include "kiln/nn/module/skip.hpp"
@@ -10,19 +10,19 @@ namespace kiln::nn {
 
 struct BatchNormConfig;
 
-/// Over each channel of [batch, channels, sizes...]: in Mode::Train by the batch's own mean and variance, which also
-/// move the running ones; in Mode::Valid by the running ones (Ioffe, Szegedy, "Batch normalization", 2015).
+/// Normalises each channel of [batch, channels, sizes...]: in Mode::Train by the batch's own mean and variance, which
+/// also update the running ones; in Mode::Valid by the running ones (Ioffe, Szegedy, "Batch normalization", 2015).
 struct BatchNorm {
   using Config = BatchNormConfig;
   Param<1> weight, bias;                // [channels], or absent
-  Buffer<1> running_mean, running_var;  // [channels]; the variance divides by count - 1, as PyTorch's
-  double momentum = 0.1;                // the share of the new batch in the running statistics
+  Buffer<1> running_mean, running_var;  // [channels]; the variance divides by count - 1, as in PyTorch
+  double momentum = 0.1;                // the weight of the new batch in the running statistics
   double epsilon = 1e-5;
   Mode mode = Mode::Train;
-  Skip<Ranks> ranks{};  // whose batches are normalised together; sync_batch_norm() sets them
+  Skip<Ranks> ranks{};  // the ranks whose batches are normalised together; set by sync_batch_norm()
 
-  /// x [batch, channels, sizes...], sizes being 0 to 3 dimensions. Throws ShapeError; in training also where a channel
-  /// has less than two elements.
+  /// x [batch, channels, sizes...] with 0 to 3 sizes. Throws ShapeError; in training also if a channel has less than
+  /// two elements.
   template <int D>
   requires(2 <= D && D <= 5) Tensor<D> forward(const Tensor<D>& x) const {
     return Typed{apply(x.value())};

@@ -1,5 +1,5 @@
-// Normalisations of the channels of each example, [batch, channels, sizes...], by themselves: the same while training
-// and after.
+// Normalisations of the channels of each example [batch, channels, sizes...] by itself, the same in training and
+// inference.
 #pragma once
 #include "kiln/nn/param.hpp"
 
@@ -8,8 +8,8 @@ namespace kiln::nn {
 struct GroupNormConfig;
 struct InstanceNormConfig;
 
-/// Each of `groups` runs of channels by its own mean and variance, then scaled and shifted by channel (Wu, He, "Group
-/// normalization", 2018).
+/// Normalises each of `groups` groups of neighbouring channels by its own mean and variance, then scales and shifts
+/// each channel (Wu, He, "Group normalization", 2018).
 struct GroupNorm {
   using Config = GroupNormConfig;
   Param<1> weight, bias;  // [channels], or absent
@@ -28,11 +28,11 @@ struct GroupNormConfig {
   std::int64_t groups = 1, channels = 0;
   double epsilon = 1e-5;
   bool affine = true;
-  /// Throws ArgumentError where the groups do not divide the channels.
+  /// Throws ArgumentError if the groups do not divide the channels.
   GroupNorm init(const Device& device) const;
 };
 
-/// Each channel of each example by itself (Ulyanov, Vedaldi, Lempitsky, "Instance normalization", 2016).
+/// Normalises each channel of each example by itself (Ulyanov, Vedaldi, Lempitsky, "Instance normalization", 2016).
 struct InstanceNorm {
   using Config = InstanceNormConfig;
   Param<1> weight, bias;  // [channels], or absent
@@ -49,11 +49,12 @@ struct InstanceNorm {
 struct InstanceNormConfig {
   std::int64_t channels = 0;
   double epsilon = 1e-5;
-  bool affine = true;  // PyTorch's has none unless asked
+  bool affine = true;  // false by default in PyTorch
   InstanceNorm init(const Device& device) const;
 };
 
-/// Across neighbouring channels: x / (k + alpha / size * sum of `size` squares)^beta (Krizhevsky, Sutskever, Hinton, 2012).
+/// Over neighbouring channels: x / (k + alpha / size * sum of `size` squares)^beta (Krizhevsky, Sutskever, Hinton,
+/// 2012).
 struct LocalResponseNorm {
   std::int64_t size = 5;
   double alpha = 1e-4, beta = 0.75, k = 1;

@@ -1,4 +1,4 @@
-// Normalisations of each element of a sequence by itself: over the last dimension.
+// Normalisations of each element of a sequence by itself, over the last dimension.
 #pragma once
 #include "kiln/nn/param.hpp"
 
@@ -7,10 +7,10 @@ namespace kiln::nn {
 struct LayerNormConfig;
 struct RmsNormConfig;
 
-/// Over the last dimension, then scaled and shifted (Ba, Kiros, Hinton, "Layer normalization", 2016).
+/// Normalises over the last dimension, then scales and shifts (Ba, Kiros, Hinton, "Layer normalization", 2016).
 struct LayerNorm {
   using Config = LayerNormConfig;
-  Param<1> weight, bias;  // [size]; the bias, or both may be absent
+  Param<1> weight, bias;  // [size]; the bias, or both, may be absent
   double epsilon = 1e-5;
 
   /// x [..., size]
@@ -24,8 +24,8 @@ struct LayerNorm {
 struct LayerNormConfig {
   std::int64_t size = 0;
   double epsilon = 1e-5;
-  bool affine = true;  // with a weight and,
-  bool bias = true;    // if so, a bias
+  bool affine = true;  // has a weight
+  bool bias = true;    // has a bias too, if affine
   LayerNorm init(const Device& device) const;
 };
 

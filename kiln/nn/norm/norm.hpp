@@ -1,5 +1,5 @@
-// Any normalisation, as a module and as what a config says: .norm = nn::GroupNormConfig{.groups = 8, .channels = 64}, in
-// JSON "norm": {"GroupNorm": {"groups": 8, "channels": 64}}.
+// Any normalisation, as a module and as an option of configs: .norm = nn::GroupNormConfig{.groups = 8, .channels = 64},
+// in JSON "norm": {"GroupNorm": {"groups": 8, "channels": 64}}.
 #pragma once
 #include "kiln/nn/identity.hpp"
 #include "kiln/nn/module/part_type.hpp"
@@ -15,7 +15,7 @@ namespace kiln::nn {
 using Normalization = OneOf<KILN_NORMALIZATIONS>;
 using NormalizationConfig = Normalization::Config;
 
-/// The config with `features` for the size or the channels where it leaves them out.
+/// The config with its size or channels set to `features` if they are not given.
 template <class... Configs>
 std::variant<Configs...> with_features(std::variant<Configs...> config, std::int64_t features) {
   std::visit(
@@ -28,7 +28,7 @@ std::variant<Configs...> with_features(std::variant<Configs...> config, std::int
   return config;
 }
 
-/// What a transformer's blocks may have: over the last dimension.
+/// The norms of a transformer's blocks: over the last dimension.
 using SequenceNorm = OneOf<LayerNorm, RmsNorm>;
 
 // Compiled in choices.cpp.

@@ -16,8 +16,8 @@ BatchNormResult sync_batch_norm_training(const Value& x, const Value& running_me
   for (int i = 0; i < x.rank(); ++i)
     if (i != 1) others.push_back(i);
 
-  // Means and sums of squared distances of the ranks' parts make those of the whole (Chan, Golub, LeVeque, "Updating
-  // formulae and a pairwise algorithm for computing sample variances", 1979), in one exchange in each direction.
+  // Combines the means and sums of squared distances of the ranks' parts (Chan, Golub, LeVeque, "Updating formulae and
+  // a pairwise algorithm for computing sample variances", 1979), with one exchange in each direction.
   const std::int64_t of_each = x.numel() / channels;
   const auto part_count = full({1}, static_cast<double>(of_each), x.device(), wide.dtype());
   const Value part_mean = mean(wide, others, true);

@@ -1,4 +1,4 @@
-// Batch norm over the batches of several ranks together:
+// Batch norm over the joint batches of several ranks:
 //
 //   model = nn::sync_batch_norm(std::move(model), ranks);
 #pragma once
@@ -7,14 +7,14 @@
 
 namespace kiln::nn {
 
-/// Each BatchNorm in the model takes its mean and variance, while it is trained, from what all ranks have of a batch, as
-/// one would that had all of it; the parts may be of unequal size. A rank without anything is an error: ranks have as many
-/// batches. With a rank alone, or `alone()`, it is as it was.
+/// In training, each BatchNorm in the model uses the mean and variance over all ranks' parts of a batch, as if one rank
+/// had all of it; the parts may have different sizes. A rank without any elements is an error: all ranks must have as
+/// many batches. With a single rank, or `alone()`, nothing changes.
 template <Module M>
 [[nodiscard("sync_batch_norm() changes no model: it returns one")]] M sync_batch_norm(M model, const Ranks& ranks);
 
-/// As batch_norm_training(), over the ranks' batches; mean and variance are the same everywhere. Throws ShapeError where x
-/// has no elements.
+/// batch_norm_training() over the ranks' batches; mean and variance are the same on all. Throws ShapeError if x has no
+/// elements.
 BatchNormResult sync_batch_norm_training(const Value& x, const Value& running_mean, const Value& running_variance,
                                          const Value& weight, const Value& bias, const BatchNormOptions& options,
                                          const Ranks& ranks);

@@ -3,7 +3,7 @@
 namespace kiln::nn {
 namespace {
 
-/// x [batch, in] as one moment.
+/// x [batch, in] as a sequence of one time step.
 Value moment(const Tensor<2>& x) { return unsqueeze(x.value(), 1); }
 
 RecurrentLayer init_cell(RecurrentKind kind, std::string_view config, std::int64_t in, std::int64_t hidden,

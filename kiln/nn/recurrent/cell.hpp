@@ -1,16 +1,16 @@
-// One moment of a recurrent layer, for loops of one's own.
+// One time step of a recurrent layer, for custom loops.
 #pragma once
 #include "kiln/nn/linear.hpp"
 #include "kiln/nn/recurrent/layers.hpp"
 
 namespace kiln::nn {
 
-/// What an LstmCell hands on; absent tensors are zeros.
+/// The state of an LstmCell; absent tensors are zeros.
 struct LstmCellState {
   Tensor<2> hidden, cell;  // [batch, out], [batch, hidden]
 };
 
-/// A moment of an Lstm.
+/// A time step of an Lstm.
 struct LstmCell {
   RecurrentLayer layer;
   RecurrentOptions options;
@@ -21,19 +21,19 @@ struct LstmCell {
 struct LstmCellConfig {
   std::int64_t in, hidden;
   bool bias = true;
-  std::int64_t projection = 0;  // as of LstmConfig; 0: none
+  std::int64_t projection = 0;  // as in LstmConfig; 0: none
   RecurrentOptions options = {};
   Initializer initializer = kLayerDefault;
 
   LstmCell init(const Device& device) const;
 };
 
-/// A moment of a Gru.
+/// A time step of a Gru.
 struct GruCell {
   RecurrentLayer layer;
   RecurrentOptions options;
 
-  /// x [batch, in], state [batch, hidden] or absent -> the state after. Throws ShapeError.
+  /// x [batch, in], state [batch, hidden] or absent -> the next state. Throws ShapeError.
   Tensor<2> forward(const Tensor<2>& x, const Tensor<2>& state = {}) const;
 };
 struct GruCellConfig {
@@ -45,12 +45,12 @@ struct GruCellConfig {
   GruCell init(const Device& device) const;
 };
 
-/// A moment of an Rnn.
+/// A time step of an Rnn.
 struct RnnCell {
   RecurrentLayer layer;
   RecurrentOptions options;
 
-  /// x [batch, in], state [batch, hidden] or absent -> the state after. Throws ShapeError.
+  /// x [batch, in], state [batch, hidden] or absent -> the next state. Throws ShapeError.
   Tensor<2> forward(const Tensor<2>& x, const Tensor<2>& state = {}) const;
 };
 struct RnnCellConfig {
@@ -62,7 +62,7 @@ struct RnnCellConfig {
   RnnCell init(const Device& device) const;
 };
 
-/// One gate, for cells of one's own: activation(input x + hidden h).
+/// One gate, for custom cells: activation(input x + hidden h).
 struct GateController {
   Linear input, hidden;
   GateActivation activation = GateActivation::Sigmoid;
@@ -76,7 +76,7 @@ struct GateControllerConfig {
   GateActivation activation = GateActivation::Sigmoid;
   Initializer initializer = kLayerDefault;
 
-  /// Throws ArgumentError where a size is below 1.
+  /// Throws ArgumentError if a size is below 1.
   GateController init(const Device& device) const;
 };
 

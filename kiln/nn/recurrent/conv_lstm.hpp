@@ -1,12 +1,12 @@
-// Long short-term memory whose gates are convolutions, for sequences of pictures (Shi et al., "Convolutional LSTM network",
-// 2015; without the weights from cells to gates, whose shape would be that of the pictures).
+// Long short-term memory whose gates are convolutions, for sequences of images (Shi et al., "Convolutional LSTM
+// network", 2015; without the weights from cells to gates, whose shape would depend on that of the images).
 #pragma once
 #include "kiln/core/function_ref.hpp"
 #include "kiln/nn/spatial/conv.hpp"
 
 namespace kiln::nn {
 
-/// What a ConvLstm hands from one moment to the next; absent tensors are zeros.
+/// The state of a ConvLstm between time steps; absent tensors are zeros.
 template <int N>
 struct ConvLstmState {
   Tensor<N + 2> hidden, cell;  // [batch, hidden, sizes...]
@@ -14,14 +14,14 @@ struct ConvLstmState {
 
 template <int N>
 struct ConvLstmResult {
-  Tensor<N + 3> outputs;   // [batch, time, hidden, sizes...]: the hidden state at each moment
+  Tensor<N + 3> outputs;   // [batch, time, hidden, sizes...]: the hidden state at each time step
   ConvLstmState<N> state;  // after the last
 };
 
 struct ConvLstmPass {
   Value outputs, hidden, cell;
 };
-/// The moments of x [batch, time, in, sizes...], whose gates are the sums of what two functions make of x and of the hidden
+/// Runs the time steps of x [batch, time, in, sizes...]; the gates are sums of one function of x and one of the hidden
 /// state. `hidden` and `cell` may be empty.
 ConvLstmPass conv_lstm(const Value& x, FunctionRef<Value(const Value&)> of_input,
                        FunctionRef<Value(const Value&)> of_hidden, Value hidden, Value cell);
@@ -29,9 +29,9 @@ ConvLstmPass conv_lstm(const Value& x, FunctionRef<Value(const Value&)> of_input
 template <int N>
 struct ConvLstm {
   static constexpr std::string_view kName = std::array{"ConvLstm1d", "ConvLstm2d", "ConvLstm3d"}[N - 1];
-  // To 4 hidden channels: those of the input, forget, cell and output gate, as of an Lstm.
+  // Both give 4 * hidden channels: those of the input, forget, cell and output gate, as in an Lstm.
   Conv<N> input;
-  Conv<N> hidden;  // without a bias; sizes stay
+  Conv<N> hidden;  // without a bias; keeps the sizes
 
   /// x [batch, time, in, sizes...]. Throws ShapeError.
   ConvLstmResult<N> forward(const Tensor<N + 3>& x, const ConvLstmState<N>& start = {}) const {
@@ -53,7 +53,8 @@ struct ConvLstmConfig {
   bool bias = true;
   Initializer initializer = kLayerDefault;
 
-  /// Both convolutions are padded such that sizes are kept, or divided by the stride and rounded up. Throws as ConvConfig.
+  /// Both convolutions are padded so that sizes are kept, or divided by the stride and rounded up. Throws like
+  /// ConvConfig.
   ConvLstm<N> init(const Device& device) const {
     require<ArgumentError>(in > 0 && hidden > 0, "ConvLstmConfig: in = ", in, " and hidden = ", hidden,
                            " must be positive");

@@ -5,20 +5,20 @@
 namespace kiln::nn {
 
 struct GruResult {
-  Tensor<3> outputs;  // [batch, time, directions hidden]: the hidden state of the last layer at each moment
-  Tensor<3> state;    // [layers directions, batch, hidden]: of each layer and direction after its last moment
+  Tensor<3> outputs;  // [batch, time, directions hidden]: the hidden state of the last layer at each time step
+  Tensor<3> state;    // [layers directions, batch, hidden]: of each layer and direction after its last time step
 };
 
-/// As PyTorch's, but with batch_first unless said otherwise; see gru() in ops/sequence/recurrent.hpp.
+/// Like PyTorch's, but with batch_first by default; see gru() in ops/sequence/recurrent.hpp.
 struct Gru {
   std::vector<RecurrentLayer> layers;         // of the first direction
-  std::vector<RecurrentLayer> reversed = {};  // of the other, whose outputs stand behind the first's; or none
-  Dropout dropout = {.probability = 0};       // of what goes from a layer to the next
+  std::vector<RecurrentLayer> reversed = {};  // of the other, whose outputs follow the first's; or none
+  Dropout dropout = {.probability = 0};       // of what each layer passes to the next
   RecurrentOptions options = {};
   bool batch_first = true;  // x and outputs are [batch, time, width]; false: [time, batch, width]
 
-  /// x [batch, time, in], start as GruResult::state or absent; lengths [batch] or absent: row b has its first lengths[b]
-  /// moments alone, outputs of later ones are zeros. Throws ShapeError.
+  /// x [batch, time, in], start like GruResult::state or absent; lengths [batch] or absent: row b only has its first
+  /// lengths[b] time steps, outputs of later ones are zeros. Throws ShapeError.
   GruResult forward(const Tensor<3>& x, const Tensor<3>& start = {}, const Tensor<1, Int>& lengths = {}) const;
 };
 
@@ -26,16 +26,16 @@ struct GruConfig {
   std::int64_t in, hidden, layers = 1;
   bool bidirectional = false;
   bool bias = true;
-  double dropout = 0;       // of what goes from a layer to the next, while training
+  double dropout = 0;       // of what each layer passes to the next, in training
   bool batch_first = true;  // x is [batch, time, in]; false: [time, batch, in]
   bool reset_after =
-      true;              // the reset gate scales the product with the state, as PyTorch has it; false: the state itself
-  bool reverse = false;  // from the last moment to the first
-  std::optional<double> clip = {};  // keeps states within [-clip, clip]
+      true;              // the reset gate scales the product with the state, as in PyTorch; false: it scales the state
+  bool reverse = false;  // from the last time step to the first
+  std::optional<double> clip = {};  // limits states to [-clip, clip]
   GateActivation gate = GateActivation::Sigmoid, candidate = GateActivation::Tanh;
-  Initializer initializer = kLayerDefault;  // of the weights; an output counts as made of the hidden state's elements
+  Initializer initializer = kLayerDefault;  // of the weights; the fan-in is the size of the hidden state
 
-  /// Throws ArgumentError where a size is below 1, or an option out of its range.
+  /// Throws ArgumentError if a size is below 1, or an option out of range.
   Gru init(const Device& device) const;
 };
 

@@ -56,7 +56,7 @@ RecurrentLayer init_layer(RecurrentKind kind, const RecurrentSizes& sizes, const
   require<ArgumentError>(!options.clip || *options.clip > 0, config, ": clip must be positive, got ",
                          options.clip.value_or(0));
   const std::int64_t rows = gates_of(kind) * hidden, out = projection > 0 ? projection : hidden;
-  const Fans fans{hidden, rows};  // an output counts as made of the hidden state's elements
+  const Fans fans{hidden, rows};  // the fan-in is the size of the hidden state
   RecurrentLayer layer;
   layer.weight_ih = Param<2>(initialize(initializer, {rows, in}, fans, device));
   layer.weight_hh = Param<2>(initialize(initializer, {rows, out}, fans, device));

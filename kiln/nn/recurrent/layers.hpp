@@ -1,4 +1,4 @@
-// Recurrent layers over one another: what Rnn, Lstm and Gru have in common.
+// Stacked recurrent layers: what Rnn, Lstm and Gru have in common.
 #pragma once
 #include <vector>
 
@@ -9,8 +9,8 @@
 
 namespace kiln::nn {
 
-/// One layer in one direction. The rows of weights and biases belong to an LSTM's input, forget, cell and output gate, or
-/// to a GRU's reset gate, update gate and candidate, as in PyTorch.
+/// One layer in one direction. The rows of weights and biases belong to an LSTM's input, forget, cell and output gates,
+/// or to a GRU's reset gate, update gate and candidate, as in PyTorch.
 struct RecurrentLayer {
   Param<2> weight_ih, weight_hh;  // [gates hidden, in], [gates hidden, out]; out is `hidden` without a projection
   Param<1> bias_ih, bias_hh;      // [gates hidden], or absent
@@ -31,23 +31,23 @@ struct RecurrentFields {
 struct RecurrentOutputs {
   Value outputs, hidden, cell;
 };
-/// `hidden` and `cell` [layers directions, batch, ...], the directions of a layer side by side; lengths [batch]. Any of them
-/// may be empty.
+/// `hidden` and `cell` are [layers directions, batch, ...], with the directions of a layer adjacent; lengths [batch].
+/// Any of them may be empty.
 RecurrentOutputs forward_layers(RecurrentKind kind, const RecurrentFields& fields, const Value& x, const Value& hidden,
                                 const Value& cell, const Value& lengths);
 
-/// What configs have in common.
+/// What the configs have in common.
 struct RecurrentSizes {
   std::string_view config;                      // its name, for errors
   std::int64_t in, hidden, layers, projection;  // projection: 0: none
   bool bidirectional, bias;
   double dropout;
 };
-/// Throws ArgumentError where a size is below 1, dropout not in [0, 1], or clip not positive.
+/// Throws ArgumentError if a size is below 1, dropout not in [0, 1], or clip not positive.
 RecurrentLayer init_layer(RecurrentKind kind, const RecurrentSizes& sizes, const RecurrentOptions& options,
                           const Initializer& initializer, const Device& device);
 
-/// The layers of an Rnn, Lstm or Gru. Throws as init_layer().
+/// The layers of an Rnn, Lstm or Gru. Throws like init_layer().
 template <class Module>
 Module init_layers(RecurrentKind kind, const RecurrentSizes& sizes, const RecurrentOptions& options, bool batch_first,
                    const Initializer& initializer, const Device& device) {
@@ -67,10 +67,10 @@ Module init_layers(RecurrentKind kind, const RecurrentSizes& sizes, const Recurr
 
 /// Sequences of different lengths in one tensor.
 struct PaddedSequences {
-  Tensor<3> values;        // [batch, longest, width], zeros behind the shorter
+  Tensor<3> values;        // [batch, longest, width], padded with zeros
   Tensor<1, Int> lengths;  // [batch]
 };
-/// Each [time, width]. Throws ArgumentError for none, ShapeError where widths differ.
+/// Pads tensors [time, width]. Throws ArgumentError for an empty list, ShapeError if widths differ.
 PaddedSequences pad_sequences(const std::vector<Tensor<2>>& sequences);
 
 }  // namespace kiln::nn

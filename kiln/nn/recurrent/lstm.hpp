@@ -4,26 +4,26 @@
 
 namespace kiln::nn {
 
-/// What an LSTM hands from one moment to the next; absent tensors are zeros.
+/// The state of an LSTM between time steps; absent tensors are zeros.
 struct LstmState {
   Tensor<3> hidden, cell;  // [layers directions, batch, out], [layers directions, batch, hidden]
 };
 
 struct LstmResult {
-  Tensor<3> outputs;  // [batch, time, directions out]: the hidden state of the last layer at each moment
-  LstmState state;    // of each layer and direction after its last moment
+  Tensor<3> outputs;  // [batch, time, directions out]: the hidden state of the last layer at each time step
+  LstmState state;    // of each layer and direction after its last time step
 };
 
-/// As PyTorch's, but with batch_first unless said otherwise; see lstm() in ops/sequence/recurrent.hpp.
+/// Like PyTorch's, but with batch_first by default; see lstm() in ops/sequence/recurrent.hpp.
 struct Lstm {
   std::vector<RecurrentLayer> layers;         // of the first direction
-  std::vector<RecurrentLayer> reversed = {};  // of the other, whose outputs stand behind the first's; or none
-  Dropout dropout = {.probability = 0};       // of what goes from a layer to the next
+  std::vector<RecurrentLayer> reversed = {};  // of the other, whose outputs follow the first's; or none
+  Dropout dropout = {.probability = 0};       // of what each layer passes to the next
   RecurrentOptions options = {};
   bool batch_first = true;  // x and outputs are [batch, time, width]; false: [time, batch, width]
 
-  /// x [batch, time, in]; lengths [batch] or absent: row b has its first lengths[b] moments alone, outputs of later ones
-  /// are zeros. Throws ShapeError.
+  /// x [batch, time, in]; lengths [batch] or absent: row b only has its first lengths[b] time steps, outputs of later
+  /// ones are zeros. Throws ShapeError.
   LstmResult forward(const Tensor<3>& x, const LstmState& start = {}, const Tensor<1, Int>& lengths = {}) const;
 };
 
@@ -31,15 +31,15 @@ struct LstmConfig {
   std::int64_t in, hidden, layers = 1;
   bool bidirectional = false;
   bool bias = true;
-  double dropout = 0;           // of what goes from a layer to the next, while training
+  double dropout = 0;           // of what each layer passes to the next, in training
   bool batch_first = true;      // x is [batch, time, in]; false: [time, batch, in]
   std::int64_t projection = 0;  // the outputs' width (Sak, Senior, Beaufays, 2014); 0: `hidden`, without a projection
-  bool reverse = false;         // from the last moment to the first
-  std::optional<double> clip = {};  // keeps cells within [-clip, clip]
+  bool reverse = false;         // from the last time step to the first
+  std::optional<double> clip = {};  // limits cells to [-clip, clip]
   GateActivation gate = GateActivation::Sigmoid, candidate = GateActivation::Tanh, output = GateActivation::Tanh;
-  Initializer initializer = kLayerDefault;  // of the weights; an output counts as made of the hidden state's elements
+  Initializer initializer = kLayerDefault;  // of the weights; the fan-in is the size of the hidden state
 
-  /// Throws ArgumentError where a size is below 1, the projection not below `hidden`, or an option out of its range.
+  /// Throws ArgumentError if a size is below 1, the projection not below `hidden`, or an option out of range.
   Lstm init(const Device& device) const;
 };
 

@@ -5,20 +5,20 @@
 namespace kiln::nn {
 
 struct RnnResult {
-  Tensor<3> outputs;  // [batch, time, directions hidden]: the hidden state of the last layer at each moment
-  Tensor<3> state;    // [layers directions, batch, hidden]: of each layer and direction after its last moment
+  Tensor<3> outputs;  // [batch, time, directions hidden]: the hidden state of the last layer at each time step
+  Tensor<3> state;    // [layers directions, batch, hidden]: of each layer and direction after its last time step
 };
 
-/// As PyTorch's, but with batch_first unless said otherwise; see rnn() in ops/sequence/recurrent.hpp.
+/// Like PyTorch's, but with batch_first by default; see rnn() in ops/sequence/recurrent.hpp.
 struct Rnn {
   std::vector<RecurrentLayer> layers;         // of the first direction
-  std::vector<RecurrentLayer> reversed = {};  // of the other, whose outputs stand behind the first's; or none
-  Dropout dropout = {.probability = 0};       // of what goes from a layer to the next
+  std::vector<RecurrentLayer> reversed = {};  // of the other, whose outputs follow the first's; or none
+  Dropout dropout = {.probability = 0};       // of what each layer passes to the next
   RecurrentOptions options = {};
   bool batch_first = true;  // x and outputs are [batch, time, width]; false: [time, batch, width]
 
-  /// x [batch, time, in], start as RnnResult::state or absent; lengths [batch] or absent: row b has its first lengths[b]
-  /// moments alone, outputs of later ones are zeros. Throws ShapeError.
+  /// x [batch, time, in], start like RnnResult::state or absent; lengths [batch] or absent: row b only has its first
+  /// lengths[b] time steps, outputs of later ones are zeros. Throws ShapeError.
   RnnResult forward(const Tensor<3>& x, const Tensor<3>& start = {}, const Tensor<1, Int>& lengths = {}) const;
 };
 
@@ -26,14 +26,14 @@ struct RnnConfig {
   std::int64_t in, hidden, layers = 1;
   bool bidirectional = false;
   bool bias = true;
-  double dropout = 0;               // of what goes from a layer to the next, while training
+  double dropout = 0;               // of what each layer passes to the next, in training
   bool batch_first = true;          // x is [batch, time, in]; false: [time, batch, in]
-  bool reverse = false;             // from the last moment to the first
-  std::optional<double> clip = {};  // keeps states within [-clip, clip]
+  bool reverse = false;             // from the last time step to the first
+  std::optional<double> clip = {};  // limits states to [-clip, clip]
   GateActivation activation = GateActivation::Tanh;
-  Initializer initializer = kLayerDefault;  // of the weights; an output counts as made of the hidden state's elements
+  Initializer initializer = kLayerDefault;  // of the weights; the fan-in is the size of the hidden state
 
-  /// Throws ArgumentError where a size is below 1, or an option out of its range.
+  /// Throws ArgumentError if a size is below 1, or an option out of range.
   Rnn init(const Device& device) const;
 };
 

@@ -7,7 +7,7 @@
 namespace kiln::nn {
 namespace {
 
-/// Zeroes or scales x in pieces that share all dimensions from `shared` on.
+/// Zeroes or scales x in blocks that extend over all dimensions from `shared` on.
 Value drop_together(const Value& x, int shared, double probability) {
   Shape shape = x.shape();
   for (int i = shared; i < shape.size(); ++i) shape[i] = 1;
@@ -22,7 +22,7 @@ Value AlphaDropout::apply(const Value& x) const {
   require<ArgumentError>(probability >= 0 && probability < 1, "AlphaDropout: a probability of ", probability,
                          " is not in [0, 1)");
   if (mode == Mode::Valid || probability == 0) return x;
-  constexpr double kLowest = -1.0507009873554805 * 1.6732632423543772;  // what Selu tends to
+  constexpr double kLowest = -1.0507009873554805 * 1.6732632423543772;  // the limit of Selu at minus infinity
   const double keep = 1 - probability;
   const double scale = 1 / std::sqrt(keep * (1 + probability * kLowest * kLowest));
   const Value kept = cast(bernoulli_like(x.detach(), keep), DType::Bool);

@@ -1,5 +1,5 @@
-// Noise while training, nothing afterwards: each module is what it says in Mode::Train, and leaves x alone in Mode::Valid.
-// Draws are from the device's stream. A model that shall go on drawing (Monte-Carlo dropout) is
+// Noise in training: each module does what it says in Mode::Train, and returns x unchanged in Mode::Valid. Random
+// numbers are drawn from the device's stream. Monte-Carlo dropout, which stays active, is
 // with_mode<nn::Dropout>(valid(model), nn::Mode::Train).
 #pragma once
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace kiln::nn {
 
-/// In Mode::Train each element is zeroed with the probability given and the others are scaled by 1 / (1 - probability);
-/// in Mode::Valid nothing happens. Draws from the device's stream. Throws ArgumentError outside [0, 1].
+/// In Mode::Train each element is zeroed with the given probability and the others are scaled by 1 / (1 - probability).
+/// Throws ArgumentError outside [0, 1].
 struct Dropout {
   double probability = 0.5;
   Mode mode = Mode::Train;
@@ -22,7 +22,7 @@ struct Dropout {
   Value apply(const Value& x) const { return mode == Mode::Train ? dropout(x, probability) : x; }
 };
 
-/// Whole channels of x [batch, channels, sizes...] at once (Tompson et al., "Efficient object localization", 2015).
+/// Drops whole channels of x [batch, channels, sizes...] (Tompson et al., "Efficient object localization", 2015).
 Value channel_dropout(const Value& x, double probability);
 
 template <int N>
@@ -40,8 +40,8 @@ using Dropout1d = ChannelDropout<1>;
 using Dropout2d = ChannelDropout<2>;
 using Dropout3d = ChannelDropout<3>;
 
-/// Dropout for networks of Selu: elements become its lower bound rather than 0, and the result is scaled and shifted so
-/// that mean 0 and variance 1 stay (Klambauer et al., "Self-normalizing neural networks", 2017).
+/// Dropout for networks with Selu: elements become its lower bound rather than 0, and the result is scaled and shifted
+/// so that mean 0 and variance 1 are preserved (Klambauer et al., "Self-normalizing neural networks", 2017).
 struct AlphaDropout {
   double probability = 0.5;
   Mode mode = Mode::Train;
@@ -54,7 +54,7 @@ struct AlphaDropout {
   Value apply(const Value& x) const;
 };
 
-/// The whole of an example, [batch, ...], is zeroed with the probability given and scaled otherwise: for the branch of a
+/// Zeroes whole examples of x [batch, ...] with the given probability, and scales the others: for the branch of a
 /// residual block (Huang et al., "Deep networks with stochastic depth", 2016).
 struct DropPath {
   double probability = 0.1;

@@ -1,4 +1,4 @@
-// Layers whose weight is made of others at each forward pass. `Layer` is any module with a `weight` and a
+// Layers whose weight is computed from other tensors in each forward pass. `Layer` is any module with a `weight` and a
 // forward_with(weight, x): Linear, Conv, ConvTranspose.
 #pragma once
 #include <utility>
@@ -10,52 +10,52 @@
 namespace kiln::nn {
 
 namespace parts {
-/// direction * magnitude / |direction|, the norm being over all dimensions but `dim`, of which each entry has its own.
+/// direction * magnitude / |direction|; the norm is over all dimensions but `dim`, so each entry of `dim` has its own.
 Value weight_of(const Value& direction, const Value& magnitude, Dim dim);
-/// The norms, which are the magnitude that keeps a weight as it is: [.., 1, size, 1, ..].
+/// The norms of a weight, as the magnitude that leaves it unchanged: [.., 1, size, 1, ..].
 Value magnitude_of(const Value& weight, Dim dim);
 
 struct Spectrum {
   Value u, v, sigma;
 };
-/// `steps` of power iteration on the matrix [dimension `dim`, all others] of a weight, from the unit vector u; sigma, its
-/// largest singular value as far as known, has a gradient in the weight.
+/// Runs `steps` of power iteration on the matrix [dimension `dim`, all others] of a weight, from the unit vector u;
+/// sigma, the estimate of its largest singular value, has a gradient for the weight.
 Spectrum iterate(const Value& weight, Dim dim, const Value& u, const Value& v, int steps, double epsilon);
 Value matrix_of(const Value& weight, Dim dim);
 }  // namespace parts
 
-/// The length of each output's weights apart from their direction (Salimans, Kingma, "Weight normalization", 2016).
-/// layer.weight is the direction.
+/// Trains the length of each output's weights apart from their direction (Salimans, Kingma, "Weight normalization",
+/// 2016). layer.weight is the direction.
 template <class Layer>
 struct WeightNorm {
   static constexpr int kRank = decltype(Layer::weight)::kRank;
   Layer layer;
   Param<kRank> magnitude;  // [.., 1, outputs, 1, ..]
-  Dim dim = 0;             // of the weight, which counts the outputs
+  Dim dim = 0;             // the weight's dimension of outputs
 
   template <class T>
   auto forward(const T& x) const {
     return layer.forward_with(weight(), x);
   }
-  /// The weight that the layer is used with.
+  /// The weight that the layer uses.
   Tensor<kRank> weight() const { return Typed{parts::weight_of(layer.weight.value(), magnitude.value(), dim)}; }
 };
-/// The same function as the layer alone.
+/// Computes the same function as the layer alone.
 template <class Layer>
 WeightNorm<Layer> weight_norm(Layer layer, Dim dim = 0) {
   const Value magnitude = parts::magnitude_of(layer.weight.value(), dim);
   return {.layer = std::move(layer), .magnitude = Param<WeightNorm<Layer>::kRank>(magnitude), .dim = dim};
 }
 
-/// The weight divided by its largest singular value, as a matrix [outputs, all else], which power iteration follows: a
-/// step at each forward pass in Mode::Train (Miyato et al., "Spectral normalization for generative adversarial networks",
-/// 2018). Like a batch norm's, its buffers belong to one thread while it is trained.
+/// Divides the weight by its largest singular value as a matrix [outputs, the rest], which power iteration tracks: one
+/// step in each forward pass in Mode::Train (Miyato et al., "Spectral normalization for generative adversarial
+/// networks", 2018). As in a batch norm, its buffers belong to one thread in training.
 template <class Layer>
 struct SpectralNorm {
   static constexpr int kRank = decltype(Layer::weight)::kRank;
   Layer layer;
-  Buffer<1> u, v;  // [outputs], [all else]: unit vectors
-  Dim dim = 0;     // of the weight, which counts the outputs
+  Buffer<1> u, v;  // [outputs], [the rest]: unit vectors
+  Dim dim = 0;     // the weight's dimension of outputs
   int steps = 1;
   double epsilon = 1e-12;
   Mode mode = Mode::Train;
@@ -65,7 +65,7 @@ struct SpectralNorm {
     return layer.forward_with(weight(), x);
   }
   Tensor<kRank> weight() const {
-    // What is run again for its gradient finds the vectors of the first time.
+    // A pass that is recomputed for its gradient uses the vectors of the first time.
     const int count = mode == Mode::Train && !KeyScope::repeats() ? steps : 0;
     const auto [u_now, v_now, sigma] = parts::iterate(layer.weight.value(), dim, u.value(), v.value(), count, epsilon);
     if (count > 0) {
@@ -75,7 +75,7 @@ struct SpectralNorm {
     return Typed{layer.weight.value() / sigma};
   }
 };
-/// With the buffers after 15 steps from vectors drawn from the device's stream.
+/// The buffers start with 15 steps from random vectors of the device's stream.
 template <class Layer>
 SpectralNorm<Layer> spectral_norm(Layer layer, Dim dim = 0, int steps = 1, double epsilon = 1e-12) {
   const Value matrix = parts::matrix_of(layer.weight.value().detach(), dim);

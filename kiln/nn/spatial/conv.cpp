@@ -10,7 +10,7 @@ void require_positive(std::string_view layer, std::string_view option, const Spa
     require<ArgumentError>(entry > 0, layer, ": ", option, " ", entries, " must be positive");
 }
 
-/// What both forms check and complete alike.
+/// The checks and defaults that both configs share.
 template <class Config>
 ConvOptions complete(std::string_view layer, const Config& config, int dimensions) {
   require<ArgumentError>(config.in > 0 && config.out > 0, layer, ": in = ", config.in, " and out = ", config.out,

@@ -1,4 +1,4 @@
-// Convolutions over 1, 2 or 3 spatial dimensions, their transposed form, and the one that reads at shifted places.
+// Convolutions over 1, 2 or 3 spatial dimensions, transposed ones, and deformable ones.
 #pragma once
 #include <array>
 
@@ -9,7 +9,7 @@
 
 namespace kiln::nn {
 
-/// How a convolution's border is made: `same` finds it for each x (see same_border), otherwise options have it.
+/// A convolution with a border: `same` computes it for each x (see same_border), otherwise options give it.
 Value conv_with_border(const Value& x, const Value& weight, const Value& bias, ConvOptions options, bool same,
                        PadMode mode);
 
@@ -21,12 +21,12 @@ struct Conv {
   Param<1> bias;        // [out], or absent
   Spatial stride, padding, dilation;
   std::int64_t groups = 1;
-  Spatial padding_after = {};  // at the end of each dimension; empty: as `padding`
-  bool same = false;           // in place of both: such that sizes are divided by the stride, rounded up
+  Spatial padding_after = {};  // at the end of each dimension; empty: like `padding`
+  bool same = false;           // instead of both paddings: sizes are divided by the stride and rounded up
   PadMode padding_mode = PadMode::Constant;
 
   Tensor<N + 2> forward(const Tensor<N + 2>& x) const { return forward_with(weight, x); }
-  /// The same with another weight of that shape.
+  /// Uses another weight of the same shape.
   Tensor<N + 2> forward_with(const Tensor<N + 2>& other, const Tensor<N + 2>& x) const {
     return Typed{conv_with_border(x.value(), other.value(), bias.value(),
                                   {stride, padding, dilation, padding_after, groups}, same, padding_mode)};
@@ -36,10 +36,10 @@ struct Conv {
 template <int N>
 struct ConvConfig {
   std::int64_t in, out;
-  Spatial kernel = {};  // one size holds for all dimensions
+  Spatial kernel = {};  // a single size holds for all dimensions
   Spatial stride = {}, padding = {}, dilation = {};
-  Spatial padding_after = {};  // at the end of each dimension; empty: as `padding`
-  bool same = false;           // in place of both: such that sizes are divided by the stride, rounded up
+  Spatial padding_after = {};  // at the end of each dimension; empty: like `padding`
+  bool same = false;           // instead of both paddings: sizes are divided by the stride and rounded up
   PadMode padding_mode = PadMode::Constant;
   std::int64_t groups = 1;
   bool bias = true;
@@ -58,10 +58,10 @@ struct ConvTranspose {
   Spatial stride, padding, dilation;
   std::int64_t groups = 1;
   Spatial result_padding;
-  Spatial padding_after = {};  // at the end of each dimension; empty: as `padding`
+  Spatial padding_after = {};  // at the end of each dimension; empty: like `padding`
 
   Tensor<N + 2> forward(const Tensor<N + 2>& x) const { return forward_with(weight, x); }
-  /// The same with another weight of that shape.
+  /// Uses another weight of the same shape.
   Tensor<N + 2> forward_with(const Tensor<N + 2>& other, const Tensor<N + 2>& x) const {
     return conv_transpose(x, other, bias, {stride, padding, dilation, padding_after, groups}, result_padding);
   }
@@ -72,7 +72,8 @@ struct ConvTransposeConfig {
   std::int64_t in, out;
   Spatial kernel = {};
   Spatial stride = {}, padding = {}, dilation = {}, padding_after = {};
-  Spatial result_padding = {};  // added to the end of each size, to choose among those that stride maps to one
+  // Added to the end of each size, to select one of the sizes that the stride maps to the same result.
+  Spatial result_padding = {};
   std::int64_t groups = 1;
   bool bias = true;
   Initializer initializer = kLayerDefault;
@@ -80,16 +81,17 @@ struct ConvTransposeConfig {
   ConvTranspose<N> init(const Device& device) const;
 };
 
-/// A convolution whose kernel reads at shifted places, x [batch, in, height, width] (Dai et al., "Deformable convolutional
-/// networks", 2017).
+/// A convolution whose kernel reads at shifted positions, x [batch, in, height, width] (Dai et al., "Deformable
+/// convolutional networks", 2017).
 struct DeformConv2d {
   Param<4> weight;  // [out, in / groups, rows, columns]
   Param<1> bias;    // [out], or absent
   Spatial stride, padding, dilation;
   std::int64_t groups = 1;
 
-  /// offset [batch, 2 * parts * rows * columns, result height, result width]: down and across for each element of the
-  /// kernel, for each of as many parts of the channels; mask [batch, parts * rows * columns, the same], or none.
+  /// offset [batch, 2 * parts * rows * columns, result height, result width]: the shifts down and right for each
+  /// element of the kernel; each of `parts` groups of channels has its own. mask [batch, parts * rows * columns, the
+  /// same sizes], or empty.
   Tensor<4> forward(const Tensor<4>& x, const Tensor<4>& offset, const Tensor<4>& mask = {}) const {
     return deform_conv2d(x, offset, weight, bias, mask, {stride, padding, dilation, {}, groups});
   }

@@ -8,19 +8,19 @@
 
 namespace kiln::nn {
 
-/// `options` with an entry for each spatial dimension of x, and the padding that `same` asks for (see same_border). Throws
-/// ArgumentError naming the layer.
+/// `options` with an entry for each spatial dimension of x, and the padding for `same` (see same_border). Throws
+/// ArgumentError that names the layer.
 PoolOptions complete(std::string_view layer, const Value& x, const PoolOptions& options, bool same);
 
 template <int N>
 struct MaxPool {
   static constexpr std::string_view kName = std::array{"MaxPool1d", "MaxPool2d", "MaxPool3d"}[N - 1];
   Spatial kernel = {};
-  Spatial stride = {};  // none: the kernel's size
+  Spatial stride = {};  // empty: the kernel's size
   Spatial padding = {}, dilation = {};
   bool ceil = false;
-  Spatial padding_after = {};  // at the end of each dimension; empty: as `padding`
-  bool same = false;           // in place of both: such that sizes are divided by the stride, rounded up
+  Spatial padding_after = {};  // at the end of each dimension; empty: like `padding`
+  bool same = false;           // instead of both paddings: sizes are divided by the stride and rounded up
 
   Tensor<N + 2> forward(const Tensor<N + 2>& x) const {
     return max_pool(x, complete(kName, x.value(),
@@ -38,12 +38,12 @@ template <int N>
 struct AvgPool {
   static constexpr std::string_view kName = std::array{"AvgPool1d", "AvgPool2d", "AvgPool3d"}[N - 1];
   Spatial kernel = {};
-  Spatial stride = {};  // none: the kernel's size
+  Spatial stride = {};  // empty: the kernel's size
   Spatial padding = {};
   bool ceil = false;
   bool count_padding = true;
-  Spatial padding_after = {};  // at the end of each dimension; empty: as `padding`
-  bool same = false;           // in place of both: such that sizes are divided by the stride, rounded up
+  Spatial padding_after = {};  // at the end of each dimension; empty: like `padding`
+  bool same = false;           // instead of both paddings: sizes are divided by the stride and rounded up
 
   Tensor<N + 2> forward(const Tensor<N + 2>& x) const {
     return avg_pool(x, complete(kName, x.value(),
@@ -63,7 +63,7 @@ struct LpPool {
   static constexpr std::string_view kName = std::array{"LpPool1d", "LpPool2d", "LpPool3d"}[N - 1];
   double p = 2;
   Spatial kernel = {};
-  Spatial stride = {};  // none: the kernel's size
+  Spatial stride = {};  // empty: the kernel's size
   bool ceil = false;
 
   Tensor<N + 2> forward(const Tensor<N + 2>& x) const {
@@ -71,7 +71,7 @@ struct LpPool {
   }
 };
 
-/// Averages over as many parts of each dimension as `sizes` says.
+/// Averages over `sizes` parts of each dimension.
 template <int N>
 struct AdaptiveAvgPool {
   static constexpr std::string_view kName =
@@ -83,7 +83,7 @@ struct AdaptiveAvgPool {
   }
 };
 
-/// The greatest elements of as many parts of each dimension as `sizes` says.
+/// The largest elements of `sizes` parts of each dimension.
 template <int N>
 struct AdaptiveMaxPool {
   static constexpr std::string_view kName =

@@ -9,16 +9,16 @@
 
 namespace kiln::nn {
 
-/// Adds elements at either end of each size: of `value`, or what PadMode says (reflected, the edge again, the other end).
+/// Pads both ends of each size: with `value`, or as PadMode says (reflected, repeated edge, wrapped around).
 template <int N>
 struct Pad {
   static constexpr std::string_view kName = std::array{"Pad1d", "Pad2d", "Pad3d"}[N - 1];
   Spatial before = {};
-  Spatial after = {};  // none: as before
+  Spatial after = {};  // empty: like `before`
   PadMode mode = PadMode::Constant;
   double value = 0;
 
-  /// Throws ArgumentError for another number of entries, or a value beside another mode than Constant.
+  /// Throws ArgumentError for another number of entries, or a value with a mode other than Constant.
   template <class K>
   Tensor<N + 2, K> forward(const Tensor<N + 2, K>& x) const {
     require<ArgumentError>(value == 0 || mode == PadMode::Constant, kName, ": a value of ", value,
@@ -32,7 +32,7 @@ using Pad1d = Pad<1>;
 using Pad2d = Pad<2>;
 using Pad3d = Pad<3>;
 
-/// Resizes to `size`, or by `scale`; one of them. See ops/spatial/resample.hpp for the modes.
+/// Resizes to `size`, or by `scale`; exactly one is given. See ops/spatial/resample.hpp for the modes.
 struct Interpolate {
   Spatial size = {};
   InlineList<double, 3> scale = {};
@@ -55,7 +55,7 @@ struct PixelShuffle {
     return pixel_shuffle(x, factor);
   }
 };
-/// The reverse.
+/// The inverse of PixelShuffle.
 struct PixelUnshuffle {
   std::int64_t factor = 2;
 
@@ -65,7 +65,7 @@ struct PixelUnshuffle {
   }
 };
 
-/// What each window reads: [batch, channels, N sizes...] -> [batch, channels * kernel elements, windows].
+/// The elements of each window: [batch, channels, N sizes...] -> [batch, channels * kernel elements, windows].
 template <int N>
 struct Unfold {
   static constexpr std::string_view kName = std::array{"Unfold1d", "Unfold2d", "Unfold3d"}[N - 1];
@@ -76,7 +76,7 @@ struct Unfold {
     return unfold(x, windows(kName, N, {kernel, stride, padding, dilation}));
   }
 };
-/// The sum of such windows where they overlap: the reverse, [batch, channels, sizes...].
+/// The reverse of Unfold: sums windows where they overlap, and gives [batch, channels, sizes...].
 template <int N>
 struct Fold {
   static constexpr std::string_view kName = std::array{"Fold1d", "Fold2d", "Fold3d"}[N - 1];

@@ -48,7 +48,7 @@ MixtureResult MixtureOfExperts::mix(const Tensor<2>& x) const {
 
   Value output = zeros_like(x.value());
   for (std::int64_t expert = 0; expert < count; ++expert) {
-    const Values places = nonzero(eq(who, expert));  // which token, and as which of its experts
+    const Values places = nonzero(eq(who, expert));  // which token, and which of its experts this is
     if (places[0].dim(0) == 0) continue;
     const Value said = experts[static_cast<std::size_t>(expert)].apply(select(x.value(), 0, places[0]));
     const Value weight = gather_nd(weights, stack(places, 1));

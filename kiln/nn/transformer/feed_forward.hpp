@@ -1,12 +1,12 @@
-// What a transformer does to each element by itself, and the choice among several of them.
+// The feed-forward networks of transformers, which process each element by itself, and mixtures of them.
 #pragma once
 #include "kiln/nn/activation/choice.hpp"
 #include "kiln/nn/regularization/dropout.hpp"
 
 namespace kiln::nn {
 
-/// outer(dropout(activation(inner(x)))); with a gate, outer(dropout(activation(gate(x)) * inner(x))), which is SwiGLU if the
-/// activation is Silu (Shazeer, "GLU variants improve transformer", 2020).
+/// outer(dropout(activation(inner(x)))); with a gate, outer(dropout(activation(gate(x)) * inner(x))), which is SwiGLU
+/// if the activation is Silu (Shazeer, "GLU variants improve transformer", 2020).
 struct PositionWiseFeedForward {
   Linear inner, outer;  // width -> hidden -> width
   std::optional<Linear> gate = {};
@@ -33,21 +33,22 @@ struct PositionWiseFeedForwardConfig {
   PositionWiseFeedForward init(const Device& device) const;
 };
 
-/// What a mixture gives, and how evenly its experts were asked.
+/// The output of a mixture, and how evenly its experts were used.
 struct MixtureResult {
   Tensor<2> output;   // [tokens, width]
-  Tensor<0> balance;  // 1 where all experts are asked alike, up to their number; times some 0.01 a part of the loss
+  Tensor<0> balance;  // 1 if all experts are used evenly, at most their number; about 0.01 of it is added to the loss
 };
 
-/// Experts, of which a router asks the best few for each token, and weighs what they say (Shazeer et al., "Outrageously
-/// large neural networks", 2017; the balance is that of Fedus, Zoph, Shazeer, "Switch transformers", 2021).
+/// A mixture of experts: a router selects the best few experts for each token, and weights their outputs (Shazeer et
+/// al., "Outrageously large neural networks", 2017; the balance is that of Fedus, Zoph, Shazeer, "Switch transformers",
+/// 2021).
 struct MixtureOfExperts {
   Linear router;  // width -> experts
   std::vector<PositionWiseFeedForward> experts;
-  std::int64_t asked = 2;  // experts for each token
-  bool normalized = true;  // the weights of those who are asked add up to 1
+  std::int64_t asked = 2;  // experts per token
+  bool normalized = true;  // the weights of the selected experts sum to 1
 
-  /// x [..., width]. An expert computes what it is asked alone, so that this waits for the device to see who is.
+  /// x [..., width]. Each expert only computes its tokens, so this waits for the device to know which these are.
   template <int D>
   requires(D >= 1) Tensor<D> forward(const Tensor<D>& x) const {
     return Typed{reshape(mix(Tensor<2>(rows(x.value()))).output.value(), x.shape())};
@@ -63,7 +64,7 @@ struct MixtureOfExpertsConfig {
   PositionWiseFeedForwardConfig expert;
   std::int64_t experts = 8, asked = 2;
   bool normalized = true;
-  /// Throws ArgumentError where more experts are asked than there are.
+  /// Throws ArgumentError if more experts are asked than exist.
   MixtureOfExperts init(const Device& device) const;
 };
 

@@ -3,7 +3,7 @@
 namespace kiln::nn {
 namespace {
 
-/// x beside a branch.
+/// Adds a branch to x, with the normalisation before or after it.
 template <class Layer, class Branch>
 Tensor<3> beside(const Layer& layer, const Tensor<3>& x, const SequenceNorm& norm, const Branch& branch) {
   const auto add = [&](const Tensor<3>& y) { return Tensor<3>(x.value() + layer.dropout.apply(branch(y).value())); };

@@ -1,5 +1,5 @@
-// Encoders and decoders of sequences (Vaswani et al., "Attention is all you need", 2017), whole or token by token with a
-// cache. A decoder-only model, as GPT is, is an encoder whose attention is causal.
+// Encoders and decoders of sequences (Vaswani et al., "Attention is all you need", 2017), for whole sequences or token
+// by token with a cache. A decoder-only model such as GPT is an encoder whose attention is causal.
 #pragma once
 #include <vector>
 
@@ -9,28 +9,28 @@
 
 namespace kiln::nn {
 
-/// What a decoder's calls say: of its own sequence, and of the context.
+/// The options of a decoder's call: for its own sequence, and for the context.
 struct DecoderOptions {
   AttentionOptions self = {.causal = true};
   AttentionOptions cross = {};
 };
 
-/// Attention, then a feed-forward network; each is a branch beside which x goes on, normalised after the sum, or before the
-/// branch (`norm_first`; Xiong et al., "On layer normalization in the transformer architecture", 2020).
+/// Attention, then a feed-forward network; each is a residual branch, normalised after the sum, or before the branch
+/// (`norm_first`; Xiong et al., "On layer normalization in the transformer architecture", 2020).
 struct TransformerEncoderLayer {
   MultiHeadAttention attention;
   PositionWiseFeedForward feed_forward;
   SequenceNorm attention_norm, feed_forward_norm;
-  Dropout dropout = {.probability = 0};  // of what a branch adds
+  Dropout dropout = {.probability = 0};  // of a branch's output
   bool norm_first = false;
 
-  /// x [batch, time, width] -> the same
+  /// x [batch, time, width] -> [batch, time, width]
   Tensor<3> forward(const Tensor<3>& x, const AttentionOptions& options = {}) const;
-  /// x follows what the cache holds.
+  /// x follows the cache's contents.
   Tensor<3> forward(const Tensor<3>& x, KvCache& cache, const AttentionOptions& options = {.causal = true}) const;
 };
 
-/// The same with attention to a context between both.
+/// An encoder layer with attention to a context between the two branches.
 struct TransformerDecoderLayer {
   MultiHeadAttention attention, cross_attention;
   PositionWiseFeedForward feed_forward;
@@ -40,7 +40,7 @@ struct TransformerDecoderLayer {
 
   /// x [batch, time, width], context [batch, other time, context width] -> [batch, time, width]
   Tensor<3> forward(const Tensor<3>& x, const Tensor<3>& context, const DecoderOptions& options = {}) const;
-  /// x follows what the cache holds; `memory` is cross_attention.remember(context).
+  /// x follows the cache's contents; `memory` is cross_attention.remember(context).
   Tensor<3> forward(const Tensor<3>& x, KvCache& cache, const KvCache& memory,
                     const DecoderOptions& options = {}) const;
 };
@@ -49,10 +49,10 @@ struct TransformerEncoder {
   std::vector<TransformerEncoderLayer> blocks;
   std::optional<SequenceNorm> norm = {};  // of the result
 
-  /// x [batch, time, width] -> the same
+  /// x [batch, time, width] -> [batch, time, width]
   Tensor<3> forward(const Tensor<3>& x, const AttentionOptions& options = {}) const;
-  /// An empty cache, and x [batch, time, width] that follows what one holds: token by token the same as the whole
-  /// sequence under a causal mask.
+  /// cache() is empty; forward() with it takes x [batch, time, width] that follows its contents: token by token this
+  /// gives the same as the whole sequence with a causal mask.
   TransformerCache cache(std::int64_t batch, std::int64_t capacity) const;
   Tensor<3> forward(const Tensor<3>& x, TransformerCache& cache,
                     const AttentionOptions& options = {.causal = true}) const;
@@ -64,37 +64,37 @@ struct TransformerDecoder {
 
   /// x [batch, time, width], context [batch, other time, context width] -> [batch, time, width]
   Tensor<3> forward(const Tensor<3>& x, const Tensor<3>& context, const DecoderOptions& options = {}) const;
-  /// A cache that has seen the context alone, and x that follows what one holds.
+  /// cache() has only seen the context; forward() with it takes x that follows its contents.
   TransformerCache cache(const Tensor<3>& context, std::int64_t capacity) const;
   Tensor<3> forward(const Tensor<3>& x, TransformerCache& cache, const DecoderOptions& options = {}) const;
 };
 
-/// Of the layers of either; what is left out is as PyTorch has it, but for the activation.
+/// The config of either layer; its defaults are PyTorch's, except for the activation.
 template <class Layer>
 struct TransformerLayerConfig {
   std::int64_t width;
   std::int64_t heads = 1;
   std::int64_t hidden = 0;  // of the feed-forward network; 0: 4 * width
-  double dropout = 0.1;     // of attention's weights, of hidden activations and of what branches add
+  double dropout = 0.1;     // of attention weights, of hidden activations and of the branches' outputs
   bool norm_first = false;
-  SequenceNorm::Config norm = LayerNormConfig{};  // whose size is the width
+  SequenceNorm::Config norm = LayerNormConfig{};  // its size is the width
   ActivationConfig activation = Gelu{};
   bool gated = false;  // of the feed-forward network
   bool bias = true;
-  std::int64_t kv_heads = 0, head_width = 0, context_width = 0;  // as MultiHeadAttentionConfig's
+  std::int64_t kv_heads = 0, head_width = 0, context_width = 0;  // as in MultiHeadAttentionConfig
   bool quiet = false, alibi = false;
   double softcap = 0;
   std::optional<std::int64_t> window = {};
-  std::optional<RotaryEncodingConfig> rotary = {};  // of self-attention, as are alibi and window
+  std::optional<RotaryEncodingConfig> rotary = {};  // for self-attention, like alibi and window
   Initializer initializer = init::XavierUniform{};
 
-  /// Throws ArgumentError for numbers that do not go together.
+  /// Throws ArgumentError for numbers that do not fit together.
   Layer init(const Device& device) const;
 };
 using TransformerEncoderLayerConfig = TransformerLayerConfig<TransformerEncoderLayer>;
 using TransformerDecoderLayerConfig = TransformerLayerConfig<TransformerDecoderLayer>;
 
-/// Layers of one kind, and a last normalisation where they are norm_first.
+/// Layers of one kind, and a final normalisation if they are norm_first.
 template <class Stack, class Layer>
 struct TransformerStackConfig {
   TransformerLayerConfig<Layer> layer;
