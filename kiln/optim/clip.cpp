@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-constexpr double kNotZero = 1e-6;  // PyTorch's, against 0 / 0
+constexpr double kNotZero = 1e-6;  // as in PyTorch; avoids 0 / 0
 
 DType wide(DType dtype) { return promote(dtype, DType::F32); }
 
@@ -26,8 +26,8 @@ Length length_of(const GradientsParams& grads) {
   return kiln::length_of(*total);
 }
 
-/// grad times `share`, in which `length` is its own or that of several. Where that is beyond the type, though no element is,
-/// it goes by a length that is not; and where an element is no number, or infinite, all become NaN.
+/// Returns grad times `share`, where `length` is the norm of this gradient or of several. If the norm overflows its
+/// type though no element does, it is computed with a scale; if an element is NaN or infinite, all become NaN.
 Value scaled(const Value& grad, const Length& length, const Value& share, const Value& most) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Value fits = is_finite(length.value),
@@ -41,7 +41,7 @@ void require_limit(std::string_view function, double limit) {
   require<ArgumentError>(limit > 0, function, ": a limit of ", limit, " is not positive");
 }
 
-/// The norm of each unit, broadcasting to `x`.
+/// The norm of each unit, which broadcasts to `x`.
 Length unit_norms(const Value& x) {
   Dims inner;
   for (int i = x.rank() > 1 ? 1 : 0; i < x.rank(); ++i) inner.push_back(i);

@@ -1,12 +1,12 @@
-// An optimizer as data: what a JSON file says of it.
+// An optimizer as data, for JSON files.
 //
 //   {"rule": {"AdamW": {"weight_decay": 0.1}}, "clip": {"global_norm": 1},
 //    "groups": [{"params": {"rank": [0, 1]}, "rule": {"Sgd": {"momentum": 0.9}}, "rate": 0.1}]}
 //
 //   AnyOptimizer optimizer = load_config<OptimizerConfig>("optimizer.json").init(model);
 //
-// Rules alone stand here, for which gradients are enough. Lbfgs asks for the loss itself, several times a step, so that
-// nobody could call it in their place: it has a config of its own, load_config<LbfgsConfig>("lbfgs.json").
+// A config names rules only, which need nothing but gradients. Lbfgs needs the loss itself, several times per step, so
+// it cannot be used in their place: it has a config of its own, load_config<LbfgsConfig>("lbfgs.json").
 #pragma once
 #include <optional>
 #include <vector>
@@ -27,7 +27,7 @@ struct OptimizerConfig {
   std::optional<std::vector<GroupConfig>> groups{};
   ClipOptions clip{};
 
-  /// Throws what the constructor of an Optimizer does.
+  /// Throws what the constructor of Optimizer throws.
   template <Module M>
   AnyOptimizer init(const M& model) const {
     return {any_rule(rule), model, options()};

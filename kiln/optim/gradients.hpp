@@ -1,4 +1,4 @@
-// Gradients of several batches, or of several devices, made into one.
+// Combines gradients of several batches, or of several devices.
 //
 //   GradientsAccumulator accumulator;
 //   for (const Batch& part : parts) accumulator.add(value_and_grad(model, loss_of(part)).grads);
@@ -13,23 +13,23 @@ namespace kiln {
 /// The gradients on `device`.
 GradientsParams to_device(GradientsParams grads, const Device& device);
 
-/// Gradients of copies of a model, on whatever devices these are, added on `device`: those of the whole batch where
+/// Adds gradients of copies of a model, which may be on any devices, on `device`: they are those of the whole batch if
 /// each loss was a share of its sum. A parameter that took no part in some adds nothing there. Halves are added in
-/// float32. Throws ShapeError where the gradients of a parameter differ in shape.
+/// float32. Throws ShapeError if the gradients of a parameter differ in shape.
 GradientsParams sum_of(std::span<const GradientsParams> grads, const Device& device);
-/// The same divided by their number: those of the whole batch where each loss was the mean of its share, of equal size.
-/// Throws ArgumentError for none at all.
+/// The sum divided by the number of gradients: the gradients of the whole batch if each loss was the mean over an equal
+/// share of it. Throws ArgumentError if there are none.
 GradientsParams mean_of(std::span<const GradientsParams> grads, const Device& device);
 
-/// Gradients of one batch after the other. What was added is computed before add() returns, so that no batch keeps its
+/// Accumulates gradients of successive batches. add() returns after the sum is computed, so that no batch keeps its
 /// memory.
 class GradientsAccumulator {
  public:
-  /// Throws what sum_of() does, and then has what it had.
+  /// Throws what sum_of() throws, and is unchanged then.
   void add(const GradientsParams& grads);
-  /// How often something was added.
+  /// How many gradients were added.
   std::int64_t count() const { return count_; }
-  /// What was added, or its mean; and begins anew. Throws ArgumentError where there was nothing.
+  /// Returns the sum, or the mean, and starts again from zero. Throws ArgumentError if nothing was added.
   GradientsParams sum();
   GradientsParams mean();
 

@@ -9,21 +9,21 @@
 namespace kiln {
 namespace {
 
-// Nocedal, Wright, section 3.1: what a step must fall by, and how flat it must end, as shares of the slope at its
+// Nocedal, Wright, section 3.1: the constants of sufficient decrease and of curvature, relative to the slope at the
 // start.
 constexpr double kFall = 1e-4, kFlat = 0.9;
-// Differences of less curvature would make the direction no way down (PyTorch's).
+// With differences of smaller curvature the direction might not be a descent direction (PyTorch's bound).
 constexpr double kLeastCurvature = 1e-10;
 
-/// Again in float64 where products left the range of float32.
+/// Computed again in float64 if products left the range of float32.
 double dot(const Value& a, const Value& b) {
   const double plain = sum(a * b).item();
   return std::isfinite(plain) && plain != 0 ? plain : sum(cast(a, DType::F64) * cast(b, DType::F64)).item();
 }
 double largest(const Value& x) { return x.numel() == 0 ? 0 : max(abs(x)).item(); }
 
-/// Where the cubic through two points of a function, with its slopes there, is least, within [low, high] (Nocedal,
-/// Wright, equation 3.59); its middle where there is no such place.
+/// The minimum within [low, high] of the cubic through two points of a function with given slopes (Nocedal, Wright,
+/// equation 3.59); the middle if there is none.
 template <class Point>
 double cubic_minimum(Point a, Point b, double low, double high) {
   if (a.length > b.length) std::swap(a, b);
@@ -76,7 +76,7 @@ Value Lbfgs::flat(const std::vector<NamedParam>& params) const {
   for (const NamedParam& param : params) {
     const Value plain = param.value.detach();
     Value part = reshape(cast(plain, dtype_), {plain.numel()});
-    if (!state_.masters.empty()) {  // they count where they still are what the parameter was rounded from
+    if (!state_.masters.empty()) {  // masters are used while they still round to the parameter
       const Value master = narrow(state_.masters, 0, start, plain.numel());
       part = where(eq(cast(cast(master, plain.dtype()), dtype_), part), master, part);
     }
@@ -96,7 +96,7 @@ Value Lbfgs::flat(const GradientsParams& grads, const std::vector<NamedParam>& p
   return cat(all, 0);
 }
 
-/// Takes the last step and what it changed the gradient by into the history.
+/// Appends the last step, and the change of the gradient, to the history.
 void Lbfgs::remember(State& state, const Value& grad) const {
   const Value change = grad - state.grad, step = state.direction * state.length;
   const double curvature = dot(change, step);
@@ -112,7 +112,7 @@ void Lbfgs::remember(State& state, const Value& grad) const {
   state.scale = curvature / dot(change, change);
 }
 
-/// The two loops of algorithm 7.4.
+/// The two-loop recursion of algorithm 7.4.
 Value Lbfgs::direction(const State& state, const Value& grad) {
   Value q = -grad;
   std::vector<double> shares(static_cast<std::size_t>(state.known)), curvatures = shares;
@@ -130,10 +130,10 @@ Value Lbfgs::direction(const State& state, const Value& grad) {
 /// A length along the direction that fulfils the strong Wolfe conditions, or the best of `most` tries after the first.
 template <class At>
 Lbfgs::Point Lbfgs::search(At&& at, const Point& start, double length, double longest, std::int64_t most) const {
-  // What is no number is too high as well.
+  // NaN is too high, too.
   const auto too_high = [&](const Point& p) { return !(p.loss <= start.loss + kFall * p.length * start.slope); };
   const auto flat_enough = [&](const Point& p) { return std::abs(p.slope) <= -kFlat * start.slope; };
-  std::array<Point, 2> ends{start, at(length)};  // the place before, and the last one
+  std::array<Point, 2> ends{start, at(length)};  // the previous point, and the latest
   std::int64_t tries = 0;
   for (; tries < most; ++tries) {
     const auto& [before, now] = ends;
@@ -145,8 +145,8 @@ Lbfgs::Point Lbfgs::search(At&& at, const Point& start, double length, double lo
   }
   if (tries == most) ends[0] = start;
 
-  // A place that will do lies between the two ends.
-  const auto lower = [&] { return ends[1].loss < ends[0].loss ? 1U : 0U; };  // never what is no number
+  // A suitable point lies between the two ends.
+  const auto lower = [&] { return ends[1].loss < ends[0].loss ? 1U : 0U; };  // never NaN
   std::size_t low = lower();
   bool near_an_end = false;
   for (; tries < most; ++tries) {

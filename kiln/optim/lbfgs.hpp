@@ -1,4 +1,4 @@
-// L-BFGS: for small models and whole batches. It asks for the loss more than once in a step, and so is no rule.
+// L-BFGS: for small models and full batches. It evaluates the loss several times per step, so it is not a rule.
 //
 //   Lbfgs lbfgs = LbfgsConfig{}.init(model);
 //   auto [next, loss] = lbfgs.step(1.0, model, [&](const Model& m) { return m.loss(batch); });
@@ -14,9 +14,9 @@ namespace kiln {
 
 class Lbfgs;
 
-/// Nocedal, Wright, "Numerical optimization", 2006: algorithm 7.5, with the steps of algorithms 3.5 and 3.6
-/// (StrongWolfe) or steps of the rate (None); bounds, first step and tolerances as PyTorch's LBFGS has them. The
-/// direction's length comes from the last `history` differences; a step() has at most so many iterations and
+/// Nocedal, Wright, "Numerical optimization", 2006: algorithm 7.5, with the line search of algorithms 3.5 and 3.6
+/// (StrongWolfe) or steps of the rate (None); bounds, first step and tolerances as in PyTorch's LBFGS. The direction is
+/// computed from the last `history` differences; a step() has at most `iterations` iterations and `evaluations`
 /// evaluations of the loss.
 struct LbfgsConfig {
   enum class LineSearch : std::uint8_t { None, StrongWolfe };
@@ -24,7 +24,7 @@ struct LbfgsConfig {
   double gradient_tolerance = 1e-7, change_tolerance = 1e-9;
   LineSearch line_search = LineSearch::StrongWolfe;
 
-  void check() const;  // throws ArgumentError for options without meaning
+  void check() const;  // throws ArgumentError for invalid options
   Lbfgs init(const nn::ModuleView& model) const;
 };
 
@@ -38,10 +38,10 @@ class Lbfgs {
  public:
   Lbfgs(const LbfgsConfig& config, const std::vector<NamedParam>& params);
 
-  /// Goes down loss(model), a Tensor<0>, by some iterations. All of the model's trained parameters count as one vector,
-  /// in float32, or float64 where one of them is. `rate` is the length of a step along the direction, or where the line
-  /// search begins. A loss that is no number leaves the model as it is, as running statistics stay. Throws what the
-  /// loss does, and then nothing has changed.
+  /// Minimises loss(model), a Tensor<0>, by some iterations. All of the model's trained parameters form one vector, in
+  /// float32, or float64 if one of them is. `rate` is the length of a step along the direction, or the start of the
+  /// line search. If the loss is NaN or infinite the model is unchanged; running statistics are not updated. Throws
+  /// what the loss throws; then nothing has changed.
   template <Module M, class F>
   LbfgsStep<M> step(double rate, const M& model, F&& loss) {
     const auto with = [&](const Values& values) {
@@ -62,7 +62,7 @@ class Lbfgs {
 
   const LbfgsConfig& config() const { return config_; }
 
-  /// Calls f(name, part) for what a record holds: vectors as Value&, of the history as many as it can have; numbers as
+  /// Calls f(name, part) for the parts of a record: vectors as Value&, as many as the history can have; numbers as
   /// Value& of rank 0; counts as std::int64_t&.
   template <class F>
   void visit_state(F&& f) {
@@ -77,17 +77,17 @@ class Lbfgs {
   using Evaluate = FunctionRef<std::pair<double, GradientsParams>(const Values&)>;
   struct Point {
     double loss;
-    Value grad;        // all in one
+    Value grad;        // of all parameters in one vector
     double slope = 0;  // along the direction
     double length = 0;
   };
-  /// What one step leaves the next. The oldest of the history comes first.
+  /// The state between steps. The history begins with the oldest entry.
   struct State {
     std::int64_t iterations = 0, known = 0;
     Values changes, steps;  // of gradients, of parameters
     Value direction, grad;
     double length = 0, scale = 1;
-    Value masters;  // the parameters in one, before they were rounded to halves; empty where none is a half
+    Value masters;  // the parameters in one vector, before they were rounded to halves; empty if there are no halves
   };
 
   double minimise(double rate, const std::vector<NamedParam>& params, Evaluate evaluate);

@@ -1,4 +1,4 @@
-// Numbers in records, which hold tensors: a float64 of rank 0.
+// Numbers in records, which consist of tensors: a float64 of rank 0.
 #pragma once
 #include <string>
 
@@ -8,7 +8,7 @@ namespace kiln {
 
 Value as_tensor(double number);
 
-/// Calls f(name, tensor); `number` becomes what f leaves there.
+/// Calls f(name, tensor), and sets `number` to the tensor's value afterwards.
 template <class F>
 void visit_number(F&& f, const std::string& name, double& number) {
   Value tensor = as_tensor(number);

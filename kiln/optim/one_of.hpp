@@ -1,4 +1,4 @@
-// Which types a variant holds: what a class that stands for one may be made of.
+// Is a type one of a variant's? Constrains constructors of classes that wrap a variant.
 #pragma once
 #include <concepts>
 #include <variant>

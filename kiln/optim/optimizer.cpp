@@ -78,7 +78,7 @@ OptimizerState::NewValues OptimizerState::step(const Rates& rates, std::vector<N
   for (std::size_t i = 0; i < rates.size(); ++i) require_rate(groups_[i].rule.name(), rates[i]);
   std::map<std::string, std::size_t> groups;
   GradientsParams taken;
-  std::map<std::string, Value> values;  // for clipping, which may look at them
+  std::map<std::string, Value> values;  // for clipping, which may need them
   for (const NamedParam& param : params) {
     const auto grad = grads.by_path.find(param.path);
     if (grad == grads.by_path.end()) continue;
@@ -93,11 +93,11 @@ OptimizerState::NewValues OptimizerState::step(const Rates& rates, std::vector<N
   taken = clip_.clipped(std::move(taken), values);
   Values gradients;
   for (const auto& [path, grad] : taken.by_path) gradients.push_back(grad);
-  run_pending(gradients);  // what fails has failed by now, and nothing has changed
+  run_pending(gradients);  // errors of gradients occur here, before anything has changed
 
   NewValues updates;
   std::map<std::string, ParamState> states;
-  // From the last to the first, as gradients come: where ranks add them up, the first travel longest.
+  // In reverse, as gradients become ready: with several ranks, the first parameters' gradients arrive last.
   for (const NamedParam& param : std::views::reverse(params)) {
     const Value* const grad = taken.find(param.path);
     if (!grad || param.value.numel() == 0) continue;

@@ -1,4 +1,4 @@
-// The frame of every optimizer: rules for one parameter each, applied to all that have a gradient, and their state.
+// The frame of every optimizer: it applies a rule to each parameter that has a gradient, and keeps the rules' states.
 //
 //   AdamW optimizer = AdamWConfig{.weight_decay = 0.1}.init(model);
 //   model = optimizer.step(1e-3, std::move(model), grads);
@@ -21,7 +21,7 @@
 
 namespace kiln {
 
-/// A parameter by its path.
+/// A parameter with its path.
 struct NamedParam {
   std::string path;
   Value value;
@@ -31,10 +31,10 @@ struct NamedParam {
 struct ParamGroup {
   Selector params;
   AnyRule rule;
-  double rate = 1;  // times the rate of a step
+  double rate = 1;  // factor of the step's rate
 };
 
-/// What every optimizer can be told besides its rule. A parameter belongs to the first group that wants it.
+/// The options of every optimizer besides its rule. A parameter belongs to the first group that selects it.
 struct OptimizerOptions {
   std::vector<ParamGroup> groups{};
   ClipOptions clip{};
@@ -43,22 +43,24 @@ struct OptimizerOptions {
 /// A rate for each group: first that of the optimizer's own rule, then those of its groups, in order.
 using Rates = std::vector<double>;
 
-/// What an optimizer is but for the types of its model and of its rule.
+/// The part of an optimizer that is independent of the types of its model and its rule.
 class OptimizerState {
  public:
   using NewValues = std::map<std::string, Value>;
 
-  /// Throws ArgumentError for options without meaning.
+  /// Throws ArgumentError for invalid options.
   OptimizerState(AnyRule rule, OptimizerOptions options);
-  /// Puts each of a model's parameters into its group, and makes the state of those that are trained. Throws
-  /// AutodiffError where none can be, ArgumentError where a group selects none.
+  /// Assigns each of a model's parameters to its group, and creates the states of those that are trained. Throws
+  /// AutodiffError if none can be trained, ArgumentError if a group selects none.
   void add(const nn::ModuleView& model);
-  /// New values of those of `params`, all that are trained, for which there is a gradient: they and the state are asked
-  /// for, and made by run(). Runs what the gradients wait for; where that fails, nothing has changed.
+  /// The new values of those of `params`, which are all that are trained, that have a gradient. The values and the new
+  /// state are pending; run() computes them. Runs the operations that the gradients depend on; if that fails, nothing
+  /// has changed.
   NewValues step(const Rates& rates, std::vector<NamedParam> params, GradientsParams grads);
-  /// Makes what step() gave, or begins to on a device that runs by itself: where the old values lay, if nobody holds these.
+  /// Computes the results of step(), or starts to on an asynchronous device; they replace the old values in memory if
+  /// nothing else uses these.
   void run(const NewValues& updates) const;
-  /// `rate`, times what each group has.
+  /// `rate` times the rate of each group.
   Rates rates(double rate) const;
   static void put(const nn::ModuleRef& model, const NewValues& updates);
   void put_averages(const nn::ModuleRef& model) const;
@@ -91,7 +93,7 @@ class OptimizerState {
     f(text(path, ".steps"), state.steps);
   }
 
-  /// By its name alone, of a parameter that the model did not have before.
+  /// The group of a parameter that is new in the model, by its name alone.
   std::size_t group_for(const NamedParam& param) const;
   const AnyRule& rule_of(const std::string& path) const { return groups_[group_of_.at(path)].rule; }
   ParamState fresh(const NamedParam& param, std::size_t group) const;
@@ -103,32 +105,33 @@ class OptimizerState {
   std::map<std::string, std::size_t> group_of_;  // of each parameter that ever had a state
 };
 
-/// Throws AutodiffError where no parameter of the model can be trained.
+/// Throws AutodiffError if no parameter of the model can be trained.
 std::vector<NamedParam> trained_params(std::string_view function, const nn::ModuleView& model);
 
 template <class Rule>
 class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
  public:
-  /// State for each parameter of `model` that is trained; frozen ones have none and stay as they are. Throws
-  /// AutodiffError where the model was not made on an autodiff device, ArgumentError for options without meaning.
+  /// Creates a state for each parameter of `model` that is trained; frozen ones have none and are not changed. Throws
+  /// AutodiffError if the model is not on an autodiff device, ArgumentError for invalid options.
   Optimizer(const Rule& rule, const nn::ModuleView& model, OptimizerOptions options = {})
       : rule_(rule), state_(rule, std::move(options)) {
     state_.add(model);
   }
 
-  /// One update with learning rate `rate`: the model with new leaves where `grads` has a gradient; the other parameters
-  /// stay as they are. Runs what was asked for so far. Where that fails (an index out of range, no memory left) this
-  /// throws, and the caller's model and the optimizer are as before, so that a program may go on with another batch.
-  /// The update itself is then written over the old parameters and the old state, and needs no memory, if the model is
-  /// moved in and nobody has a copy; a rule that takes more may find none: MemoryError, and only a checkpoint helps.
+  /// One update with learning rate `rate`: returns the model with new leaves for parameters with a gradient in `grads`;
+  /// the others are unchanged. Runs pending operations first. If that fails (an index out of range, no memory left)
+  /// this throws, and the caller's model and the optimizer are unchanged, so that a program may go on with another
+  /// batch. The update itself then overwrites the old parameters and the old state, and needs no memory, if the model
+  /// is moved in and has no copies; a rule that needs more memory may find none: then it throws MemoryError, and
+  /// training must be resumed from a checkpoint.
   template <class M>
   requires Module<M>
   [[nodiscard("step() changes no model: model = optimizer.step(rate, std::move(model), grads)")]] std::remove_cvref_t<M>
   step(double rate, M&& model, const GradientsParams& grads) {
     return step(state_.rates(rate), std::forward<M>(model), grads);
   }
-  /// The same with a rate for each group (`rate` of the groups themselves does not count). Throws ArgumentError where
-  /// there is another number of them.
+  /// The same with a rate for each group (`rate` of the groups is ignored). Throws ArgumentError if their number
+  /// differs.
   template <class M>
   requires Module<M>
   [[nodiscard("step() changes no model: model = optimizer.step(rate, std::move(model), grads)")]] std::remove_cvref_t<M>
@@ -140,17 +143,17 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
     return result;
   }
 
-  /// The model as it is to be used or measured: that of the rule ScheduleFreeAdamW has the average of its parameters,
-  /// that of any other rule is the model itself. Training goes on with the model that step() gave.
+  /// The model for inference and evaluation: for ScheduleFreeAdamW the average of its parameters, for any other rule
+  /// the model itself. Training continues with the model that step() returned.
   template <Module M>
   [[nodiscard("averaged() changes no model: it returns one")]] M averaged(M model) const {
     state_.put_averages(model);
     return model;
   }
 
-  /// Forgets a parameter's state; where it is updated again, it begins anew.
+  /// Forgets a parameter's state; if it is updated again, it gets a new one.
   void remove(const std::string& path) { state_.remove(path); }
-  /// The optimizer with its tensors on `device`: to follow a model there.
+  /// The optimizer with its tensors on `device`, for use with a model that was moved there.
   [[nodiscard("to_device() moves no optimizer: it returns one")]] Optimizer to_device(const Device& device) const {
     Optimizer moved = *this;
     moved.state_.move_to(device);
@@ -163,10 +166,10 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
   const ClipOptions& clip() const { return state_.clip(); }
   const std::map<std::string, ParamState>& states() const { return state_.states(); }
 
-  /// Calls f(name, part) for what a record of the optimizer holds: the state's tensors, as Value& under names such as
-  /// "conv1.weight.first_moment" and, of a half type's master, "conv1.weight.master", numbers as Value& of rank 0, and
-  /// the numbers of steps, as std::int64_t& under "conv1.weight.steps". What f leaves there takes their place. The
-  /// names and their meaning stay, so that later versions read what this one wrote.
+  /// Calls f(name, part) for the parts of a record of the optimizer: the state's tensors, as Value& with names such as
+  /// "conv1.weight.first_moment" and, for the master of a half type, "conv1.weight.master"; numbers as Value& of rank
+  /// 0; and the numbers of steps, as std::int64_t& with the name "conv1.weight.steps". f may replace them. The names
+  /// and their meaning are stable, so that later versions can read records of this one.
   template <class F>
   void visit_state(F&& f) {
     state_.visit(f);
@@ -181,7 +184,7 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
   OptimizerState state_;
 };
 
-/// An optimizer of any rule: what a config makes, or a list of several holds.
+/// An optimizer of any rule, as created from a config, or kept in a list.
 using AnyOptimizer = Optimizer<AnyRule>;
 
 }  // namespace kiln

@@ -11,7 +11,8 @@
 namespace kiln {
 namespace {
 
-/// The numbers that `param` stands for: those of its master, or its own where they were changed.
+/// The float32 values of `param`: those of its master, or its own where it was changed since the master was rounded to
+/// it.
 Value current_master(const Value& master, const Value& param) {
   return where(eq(cast(master, param.dtype()), param), master, cast(param, DType::F32));
 }
@@ -67,7 +68,7 @@ Value norm(const Value& x) { return euclidean_length(x.detach(), all_dims(x)); }
 Value root_mean_square(const Value& x) {
   const double count = static_cast<double>(std::max<std::int64_t>(x.numel(), 1));
   const Value plain = mean(square(x)), root = sqrt(plain);
-  // Squares beyond the range of the type leave infinity or nothing.
+  // Squares that overflow or underflow give infinity or 0.
   return where(logical_or(is_inf(plain), lt(plain, 1e-27)), norm(x) / std::sqrt(count), root);
 }
 

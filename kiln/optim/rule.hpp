@@ -1,5 +1,5 @@
-// A rule: how one parameter and its gradient become a new parameter. The config of an optimizer is its rule, a plain
-// struct of its options; kiln/optim/rules has one file for each, rules.hpp their list.
+// A rule computes a new parameter from one parameter and its gradient. The config of an optimizer is its rule, a plain
+// struct of its options; kiln/optim/rules has one file per rule, and rules/all.hpp lists them.
 #pragma once
 #include <concepts>
 #include <memory>
@@ -12,26 +12,26 @@
 
 namespace kiln {
 
-/// What a rule remembers of one parameter: how often it was updated, tensors, and numbers.
+/// The state that a rule keeps for one parameter: its number of updates, tensors, and numbers.
 ///
 /// A parameter of a half type has a master, the same numbers in float32, which rules update in its place: most steps
-/// are too small to change a half. Its tensors are float32 too. The parameter is its master, rounded; an element that
-/// is not (weights were clipped, averaged or loaded since the last step) is its own master from then on.
+/// are too small to change a half. The state's tensors are float32 then, too. The parameter is the rounded master; an
+/// element that is not (weights were clipped, averaged or loaded since the last step) replaces its master.
 struct ParamState {
-  std::int64_t steps = 0;  // before the update under way
-  Values slots;            // one for each of the rule's names; empty where the rule wants none of this parameter
+  std::int64_t steps = 0;  // before the current update
+  Values slots;            // one for each of the rule's names; empty if the rule needs none for this parameter
   std::vector<double> numbers;
-  Value master;  // empty of a float32 or float64 parameter
+  Value master;  // empty for a float32 or float64 parameter
 };
 
-/// What a rule must have. `update` gives the new parameter and leaves what it remembers in the state; it reads nothing,
-/// so that all parameters are updated in one go. `check` throws ArgumentError for options without meaning.
+/// The requirements of a rule. `update` returns the new parameter and updates the state; it reads no values, so that
+/// all parameters are updated in one pass. `check` throws ArgumentError for invalid options.
 ///
 /// A rule may also have
-///   Values fresh_slots(const Value& param) const;       // if not zeros of the parameter's shape for each name; throws
-///                                                       // ArgumentError for a parameter that it is not made for
-///   static constexpr std::string_view kNumbers[];       // names of numbers that it keeps, 0 at first
-///   Value averaged(const Value& param, const ParamState& state) const;  // what to use the model with
+///   Values fresh_slots(const Value& param) const;       // initial slots, by default zeros of the parameter's shape;
+///                                                       // throws ArgumentError for a parameter that does not fit
+///   static constexpr std::string_view kNumbers[];       // names of numbers in the state, initially 0
+///   Value averaged(const Value& param, const ParamState& state) const;  // the parameter for inference
 template <class R>
 concept UpdateRule = requires(const R& rule, const Value& value, double rate, ParamState& state) {
   { R::kName } -> std::convertible_to<std::string_view>;
@@ -56,7 +56,7 @@ class AnyRule {
   Value averaged(const Value& param, const ParamState& state) const { return held_->averaged(param, state); }
   void check() const { held_->check(); }
 
-  /// Null where it is another.
+  /// Null if it is another rule.
   template <UpdateRule R>
   const R* as() const {
     return held_->type() == &kType<R> ? &static_cast<const Holder<R>&>(*held_).rule : nullptr;
@@ -105,15 +105,15 @@ class AnyRule {
   std::shared_ptr<const Held> held_;
 };
 
-/// What `rule` has of a parameter at first, and a master where there has to be one.
+/// The initial state of `rule` for a parameter, with a master if it needs one.
 ParamState fresh_state(const AnyRule& rule, const Value& param);
-/// One update by `rule`, of the master where there is one. `grad` is cast to what is updated.
+/// One update by `rule`, of the master if there is one. `grad` is cast to the type that is updated.
 Value updated(const AnyRule& rule, const Value& param, const Value& grad, double rate, ParamState& state);
 
 namespace rules {
 
-/// Throw ArgumentError, a sentence about the config of the rule `name`, unless each share lies in [0, 1), each number
-/// is finite and not negative; or positive, as what is added to a divisor that may be 0.
+/// Throws ArgumentError, with the rule's `name`, unless each share is in [0, 1); each number is finite and not
+/// negative; or each number is positive, such as what is added to a divisor that may be 0.
 struct Option {
   std::string_view name;
   double value;
@@ -127,7 +127,7 @@ Value moving_average(const Value& old, const Value& fresh, double share);
 /// The Euclidean norm of all elements, and the root of their mean square.
 Value norm(const Value& x);
 Value root_mean_square(const Value& x);
-/// A parameter as a matrix [out, everything else]. Throws ArgumentError, in the name of `rule`, below two dimensions.
+/// A parameter as a matrix [out, the rest]. Throws ArgumentError, with the name of `rule`, below two dimensions.
 Value as_matrix(std::string_view rule, const Value& x);
 
 }  // namespace rules

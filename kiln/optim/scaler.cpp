@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kLeast = -126, kMost = 127;  // 2^kMost is the largest power of two in float32
 
-/// Reads one number, whatever the number of gradients.
+/// Reads one number from the device, however many gradients there are.
 bool all_finite(const GradientsParams& grads) {
   Value finite;
   for (const auto& [path, grad] : grads.by_path) {

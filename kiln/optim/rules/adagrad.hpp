@@ -4,9 +4,9 @@
 
 namespace kiln {
 
-/// Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011: each
-/// element's rate falls with the root of the sum of its squared gradients, which begins with `initial`. As in PyTorch,
-/// the rate itself falls as 1 / (1 + rate_decay * steps).
+/// Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011: the rate
+/// of each element is divided by the root of the sum of its squared gradients, which starts at `initial`. As in
+/// PyTorch, the rate itself decays as 1 / (1 + rate_decay * steps).
 struct AdaGradConfig {
   static constexpr std::string_view kName = "AdaGrad";
   double rate_decay = 0, weight_decay = 0, initial = 0, epsilon = 1e-10;

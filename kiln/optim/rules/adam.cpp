@@ -19,8 +19,8 @@ void check_adam(const Config& config) {
   rules::require_positive(Config::kName, {{"epsilon", config.epsilon}});
 }
 
-/// rate * m' / (sqrt(v') + epsilon) with m' = m / (1 - beta1^t), v' = v / (1 - beta2^t). The corrections are moved out
-/// of the tensors: this takes one pass over memory less.
+/// rate * m' / (sqrt(v') + epsilon) with m' = m / (1 - beta1^t), v' = v / (1 - beta2^t). The corrections are applied to
+/// numbers rather than tensors, which saves a pass over memory.
 template <class Config>
 Value adam_step(const Config& config, const Value& grad, double rate, ParamState& state) {
   Value &m = state.slots[0], &v = state.slots[1];
@@ -48,7 +48,7 @@ Value AdamWConfig::update(const Value& param, const Value& grad, double rate, Pa
   Value step = adam_step(*this, grad, rate, state);
   if (cautious) {
     const Value agrees = cast(gt(step * grad, 0), param.dtype());
-    step = step * agrees / maximum(mean(agrees), 1e-3);  // the least that the paper's program divides by
+    step = step * agrees / maximum(mean(agrees), 1e-3);  // the least divisor of the paper's program
   }
   if (weight_decay == 0) return param - step;
   if (cautious_decay) return where(ge(step * param, 0), param * (1 - rate * weight_decay), param) - step;

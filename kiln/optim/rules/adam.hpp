@@ -5,8 +5,8 @@
 namespace kiln {
 
 /// Kingma, Ba, "Adam: a method for stochastic optimization", 2015. Weight decay adds weight_decay * parameter to the
-/// gradient. With `amsgrad` the second moment counts as the largest that it has been (Reddi, Kale, Kumar, "On the
-/// convergence of Adam and beyond", 2018).
+/// gradient. With `amsgrad` the largest second moment so far is used (Reddi, Kale, Kumar, "On the convergence of Adam
+/// and beyond", 2018).
 struct AdamConfig {
   static constexpr std::string_view kName = "Adam";
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
@@ -26,9 +26,10 @@ using Adam = Optimizer<AdamConfig>;
 /// Loshchilov, Hutter, "Decoupled weight decay regularization", 2019: the parameter itself shrinks by
 /// rate * weight_decay, whatever its gradient.
 ///
-/// `cautious` leaves out elements of a step that go up the gradient at hand, and makes the others larger by as much
-/// (Liang, Chen, Liu, Liu, "Cautious optimizers: improving training with one line of code", 2024); `cautious_decay`
-/// shrinks only elements that the step brings nearer to zero as well (Chen et al., "Cautious weight decay", 2025).
+/// `cautious` leaves out elements of a step that would go against the current gradient, and scales the others up
+/// accordingly (Liang, Chen, Liu, Liu, "Cautious optimizers: improving training with one line of code", 2024);
+/// `cautious_decay` only shrinks elements that the step moves towards zero, too (Chen et al., "Cautious weight decay",
+/// 2025).
 struct AdamWConfig {
   static constexpr std::string_view kName = "AdamW";
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;

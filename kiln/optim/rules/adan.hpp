@@ -5,8 +5,8 @@
 namespace kiln {
 
 /// Xie, Zhou, Li, Lin, Yan, "Adan: adaptive Nesterov momentum algorithm for faster optimizing deep models", 2022, with
-/// the betas of its authors' program (one less the paper's). Weight decay divides the parameter by 1 + rate *
-/// weight_decay after the step, or, not `proximal`, shrinks it before.
+/// the betas of its authors' program (1 minus the paper's). Weight decay divides the parameter by 1 + rate *
+/// weight_decay after the step, or, if not `proximal`, shrinks it before.
 struct AdanConfig {
   static constexpr std::string_view kName = "Adan";
   double beta1 = 0.98, beta2 = 0.92, beta3 = 0.99, epsilon = 1e-8, weight_decay = 0;

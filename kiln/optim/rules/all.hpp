@@ -1,4 +1,4 @@
-// The list of all rules: what a config may name, and what tests go through. A new rule is a file and a line here.
+// The list of all rules: those that configs can name and tests run over. A new rule is a file and a line here.
 #pragma once
 #include <variant>
 

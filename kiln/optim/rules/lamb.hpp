@@ -4,8 +4,8 @@
 
 namespace kiln {
 
-/// You et al., "Large batch optimization for deep learning: training BERT in 76 minutes", 2020: Adam's step with
-/// weight_decay * parameter added, made as long as the parameter's norm. A norm of zero leaves the length.
+/// You et al., "Large batch optimization for deep learning: training BERT in 76 minutes", 2020: Adam's step plus
+/// weight_decay * parameter, scaled to the parameter's norm. It is not scaled if a norm is zero.
 struct LambConfig {
   static constexpr std::string_view kName = "Lamb";
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0.01;

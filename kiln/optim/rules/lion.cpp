@@ -14,7 +14,7 @@ void LionConfig::check() const {
 
 Value LionConfig::update(const Value& param, const Value& grad, double rate, ParamState& state) const {
   Value& m = state.slots[0];
-  const Value change = grad - m;  // which both averages share, so that they are made in one pass
+  const Value change = grad - m;  // both averages share it, so that they are computed in one pass
   const Value step = sign(m + change * (1 - beta1)) * rate;
   m = m + change * (1 - beta2);
   return (weight_decay != 0 ? param * (1 - rate * weight_decay) : param) - step;

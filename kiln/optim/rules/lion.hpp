@@ -4,8 +4,8 @@
 
 namespace kiln {
 
-/// Chen et al., "Symbolic discovery of optimization algorithms", 2023: steps of one size, up or down. Weight decay as
-/// AdamW's; rates a tenth of AdamW's, and a decay ten times as large, do as much.
+/// Chen et al., "Symbolic discovery of optimization algorithms", 2023: all elements step by the same amount, up or
+/// down. Weight decay as in AdamW; a tenth of AdamW's rate and ten times its decay have a similar effect.
 struct LionConfig {
   static constexpr std::string_view kName = "Lion";
   double beta1 = 0.9, beta2 = 0.99, weight_decay = 0;

@@ -8,9 +8,10 @@
 namespace kiln {
 namespace {
 
-/// So many iterations of a long matrix at once: x is multiplied by p = a + b xxᵀ + c (xxᵀ)² in each, which commutes with xxᵀ
-/// and all later p. So these need xxᵀ alone, which is small, and x takes their product in the end. What was rounded in xxᵀ
-/// grows by a² with each, against the small singular values by a alone: after a few of them x has to be looked at again.
+/// Runs `count` iterations on a long matrix at once: each multiplies x by p = a + b xxᵀ + c (xxᵀ)², which commutes with
+/// xxᵀ and all later p. So the iterations only need xxᵀ, which is small, and x is multiplied by their product at the
+/// end. The rounding error of xxᵀ grows by a² with each iteration, but small singular values only by a: after a few,
+/// xxᵀ must be computed again.
 Value through_gram(const MuonConfig& config, const Value& x, std::int64_t count) {
   const auto [a, b, c] = config.coefficients;
   const Value scaled_identity = eye({x.dim(0), x.dim(0)}, x.device(), x.dtype()) * a;
@@ -23,9 +24,10 @@ Value through_gram(const MuonConfig& config, const Value& x, std::int64_t count)
   return matmul(product, x);
 }
 
-/// x, its singular values brought near 1: x (a + b xᵀx + c (xᵀx)²), some times over.
+/// Brings the singular values of x near 1 by repeating x (a + b xᵀx + c (xᵀx)²).
 Value orthogonalised(const MuonConfig& config, const Value& matrix) {
-  constexpr std::int64_t kLong = 3, kAtOnce = 3;  // times as long as wide, for fewer operations; iterations
+  // Length / width from which Gram matrices need fewer operations; iterations.
+  constexpr std::int64_t kLong = 3, kAtOnce = 3;
   const auto [a, b, c] = config.coefficients;
   const bool tall = matrix.dim(0) > matrix.dim(1);  // the smaller product costs less
   Value x = tall ? transpose(matrix) : matrix;
@@ -61,7 +63,7 @@ std::span<const std::string_view> MuonConfig::slot_names() const {
 }
 
 Values MuonConfig::fresh_slots(const Value& param) const {
-  (void)rules::as_matrix(kName, param);  // or throws
+  (void)rules::as_matrix(kName, param);  // throws for a parameter that is no matrix
   return {zeros_like(param)};
 }
 

@@ -6,13 +6,14 @@
 
 namespace kiln {
 
-/// Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024: of a matrix's momentum all singular
-/// values are brought near 1, by Newton and Schulz's iteration, here in the parameter's own type. Parameters [out, ...]
-/// count as matrices of `out` rows; those of fewer dimensions need another rule, and so a group. Weight decay as
-/// AdamW's.
+/// Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024: brings all singular values of a
+/// matrix's momentum near 1, by Newton-Schulz iterations, here in the parameter's own type. Parameters [out, ...] are
+/// seen as matrices with `out` rows; those of fewer dimensions need another rule, and so a group. Weight decay as in
+/// AdamW.
 ///
-/// `scale` says what the step of an [a, b] is multiplied by. Original: sqrt(max(1, a / b)). MatchAdamW: 0.2 sqrt(max(a,
-/// b)), so that rates of AdamW serve (Liu et al., "Muon is scalable for LLM training", 2025). Spectral: sqrt(a / b).
+/// `scale` selects the factor of the step of an [a, b] matrix. Original: sqrt(max(1, a / b)). MatchAdamW: 0.2
+/// sqrt(max(a, b)), so that rates of AdamW can be used (Liu et al., "Muon is scalable for LLM training", 2025).
+/// Spectral: sqrt(a / b).
 struct MuonConfig {
   static constexpr std::string_view kName = "Muon";
   enum class Scale : std::uint8_t { Original, MatchAdamW, Spectral };

@@ -5,8 +5,8 @@
 namespace kiln {
 
 /// Dozat, "Incorporating Nesterov momentum into Adam", 2016, with PyTorch's momentum beta1 * (1 - 0.96^(t *
-/// momentum_decay) / 2) of step t. Weight decay adds to the gradient, or, `decoupled`, shrinks the parameter as
-/// AdamW's.
+/// momentum_decay) / 2) in step t. Weight decay is added to the gradient, or, if `decoupled`, shrinks the parameter as
+/// in AdamW.
 struct NAdamConfig {
   static constexpr std::string_view kName = "NAdam";
   static constexpr std::string_view kNumbers[] = {"momentum_product"};

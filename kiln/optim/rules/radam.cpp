@@ -22,7 +22,8 @@ Value RAdamConfig::update(const Value& param, const Value& grad, double rate, Pa
   m = rules::moving_average(m, g, beta1);
   v = rules::moving_average(v, square(g), beta2);
   const double share = std::pow(beta2, t), rate1 = rate / (1 - std::pow(beta1, t));
-  const double most = 2 / (1 - beta2) - 1, length = most - 2 * t * share / (1 - share);  // of the average, in steps
+  // The length of the average, in steps.
+  const double most = 2 / (1 - beta2) - 1, length = most - 2 * t * share / (1 - share);
   const Value start = weight_decay != 0 && decoupled ? param * (1 - rate * weight_decay) : param;
   if (length <= 5) return start - m * rate1;
   const double correction =

@@ -4,9 +4,9 @@
 
 namespace kiln {
 
-/// Liu et al., "On the variance of the adaptive learning rate and beyond", 2020: Adam's step where enough steps have
-/// been for its variance to be known, times what corrects it; before that, momentum's. Weight decay adds to the
-/// gradient, or, `decoupled`, shrinks the parameter as AdamW's.
+/// Liu et al., "On the variance of the adaptive learning rate and beyond", 2020: Adam's step with a correction once its
+/// variance is known from enough steps; before that, a step of momentum. Weight decay is added to the gradient, or, if
+/// `decoupled`, shrinks the parameter as in AdamW.
 struct RAdamConfig {
   static constexpr std::string_view kName = "RAdam";
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;

@@ -25,7 +25,7 @@ Value RmsPropConfig::update(const Value& param, const Value& grad, double rate, 
   Value variance = squares;
   if (centered) {
     average = rules::moving_average(average, g, alpha);
-    variance = maximum(squares - square(average), 0);  // which rounding would make a little less than 0
+    variance = maximum(squares - square(average), 0);  // rounding could make it slightly negative
   }
   const Value step = g / (sqrt(variance) + epsilon);
   if (momentum == 0) return param - step * rate;

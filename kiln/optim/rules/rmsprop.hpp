@@ -5,8 +5,8 @@
 namespace kiln {
 
 /// Tieleman, Hinton, "Lecture 6.5: rmsprop", 2012, in PyTorch's form: g / (sqrt(v) + epsilon), where v is the moving
-/// average of squared gradients, `centered` less the square of that of gradients (Graves, "Generating sequences with
-/// recurrent neural networks", 2013). With a momentum the velocity is momentum * velocity + that.
+/// average of squared gradients, if `centered` minus the squared average of gradients (Graves, "Generating sequences
+/// with recurrent neural networks", 2013). With a momentum the step is the velocity, momentum * velocity + that.
 struct RmsPropConfig {
   static constexpr std::string_view kName = "RmsProp";
   double alpha = 0.99, epsilon = 1e-8, weight_decay = 0, momentum = 0;

@@ -4,9 +4,10 @@
 
 namespace kiln {
 
-/// Defazio et al., "The road less scheduled", 2024: no schedule of rates but a warm-up of `warmup` steps; what a model
-/// is used with is an average of all its parameters, optimizer.averaged(model). Step t counts (t^step_power) * (largest
-/// rate so far)^ rate_power in it. Weight decay adds weight_decay * parameter to the normalised gradient.
+/// Defazio et al., "The road less scheduled", 2024: no schedule of rates except a warm-up of `warmup` steps; the model
+/// for inference is an average of all its parameters, optimizer.averaged(model), in which step t has the weight
+/// (t^step_power) * (largest rate so far)^rate_power. Weight decay adds weight_decay * parameter to the normalised
+/// gradient.
 struct ScheduleFreeAdamWConfig {
   static constexpr std::string_view kName = "ScheduleFreeAdamW";
   static constexpr std::string_view kNumbers[] = {"weight_sum", "largest_rate"};

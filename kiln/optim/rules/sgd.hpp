@@ -4,7 +4,7 @@
 
 namespace kiln {
 
-/// PyTorch's form: the velocity is v = momentum * v + (1 - dampening) * g, begun with the first gradient, and the step
+/// PyTorch's form: the velocity is v = momentum * v + (1 - dampening) * g, initially the first gradient, and the step
 /// is rate * v, or with Nesterov rate * (g + momentum * v). Weight decay adds weight_decay * parameter to g.
 struct SgdConfig {
   static constexpr std::string_view kName = "Sgd";

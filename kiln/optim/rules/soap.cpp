@@ -10,7 +10,7 @@ namespace {
 
 enum Slot { M, V, Left, Right, LeftBasis, RightBasis };
 
-/// x in the bases, or back from them; a side without a basis stays.
+/// Transforms x to the bases, or back; a side without a basis is unchanged.
 Value rotated(const Value& x, const Value& left, const Value& right, bool back) {
   Value y = x;
   if (!left.empty()) y = matmul(back ? left : transpose(left), y);
@@ -18,7 +18,7 @@ Value rotated(const Value& x, const Value& left, const Value& right, bool back) 
   return y;
 }
 
-/// That of the largest eigenvalue first, as a step of the power iteration leaves it.
+/// The eigenvector of the largest eigenvalue comes first, as after a step of power iteration.
 Value eigenvectors(const Value& symmetric) { return flip(eigh(symmetric).v, {-1}); }
 
 }  // namespace

@@ -5,10 +5,11 @@
 namespace kiln {
 
 /// Vyas et al., "SOAP: improving and stabilizing Shampoo using Adam", 2024, algorithm 3: Adam in the basis of
-/// eigenvectors of the gradients' second moments by rows and by columns, which every `every` steps goes on by one step
-/// of the power iteration. As in its authors' program the first step only finds the basis, a side longer than `longest`
-/// has none, and neither have vectors, for which this is Adam. Parameters [out, ...] count as matrices of `out` rows.
-/// Weight decay as AdamW's, after the step. Gradients that are not finite are an ArgumentError.
+/// eigenvectors of the gradients' second moments over rows and over columns; one step of power iteration updates the
+/// basis after every `every` steps. As in its authors' program the first step only computes the basis; a side longer
+/// than `longest` has none, and neither have vectors, for which this is Adam. Parameters [out, ...] are seen as
+/// matrices with `out` rows. Weight decay as in AdamW, after the step. Throws ArgumentError for gradients that are not
+/// finite.
 struct SoapConfig {
   static constexpr std::string_view kName = "Soap";
   double beta1 = 0.95, beta2 = 0.95, basis_beta = 0.95, epsilon = 1e-8, weight_decay = 0.01;

@@ -1,4 +1,4 @@
-// Any schedule, and schedules made of others: one after the other, several at once, one for each group of parameters.
+// Any schedule, and combinations of schedules: one after the other, several at once, one for each group of parameters.
 #pragma once
 #include <functional>
 #include <variant>
@@ -16,12 +16,12 @@ namespace config {
 struct Place;
 }
 
-/// A function of the step. It cannot be written as JSON; its step is saved as that of any schedule.
+/// A function of the step. It cannot be written as JSON; its step is saved as for any schedule.
 struct LambdaConfig {
   static constexpr std::string_view kName = "Lambda";
   std::function<double(std::int64_t)> rate;
   [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
-  void check() const;    // there is one
+  void check() const;    // throws if there is no function
   Json to_json() const;  // both throw ConfigError
   static LambdaConfig from_json(const Json& json, const config::Place& place);
   Schedule<LambdaConfig> init() const;
@@ -33,25 +33,24 @@ struct SequentialConfig {
   std::vector<AnySchedule> parts;
   std::vector<std::int64_t> milestones;
   [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
-  void check() const;  // milestones rise, and there is one less than parts
+  void check() const;  // milestones rise, and are one fewer than parts
   Schedule<SequentialConfig> init() const;
 };
 
-/// All of `parts` at once.
+/// Combines all of `parts` at each step.
 struct ComposedConfig {
   static constexpr std::string_view kName = "Composed";
   enum class By : std::uint8_t { Product, Sum, Mean };
   std::vector<AnySchedule> parts;
   By by = By::Product;
   [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
-  void check() const;  // there are parts
+  void check() const;  // throws if there are no parts
   Schedule<ComposedConfig> init() const;
 };
 
-/// One of the schedules of Kiln, as a value; in JSON by its name: {"Cosine": {"peak": 0.001, "steps": 1000}}. It answers
-/// with one rate and asks for nothing but the step, so that what gives several (PerGroup), or wants to be told how training
-/// goes (ReduceOnPlateau), is none of them: load_config<PerGroupConfig>(file) and load_config<ReduceOnPlateauConfig>(file)
-/// read these.
+/// Any of Kiln's schedules that compute a single rate from the step alone, as a value; in JSON by its name: {"Cosine":
+/// {"peak": 0.001, "steps": 1000}}. PerGroup, which gives several rates, and ReduceOnPlateau, which observes a metric,
+/// are not among them: they are read by load_config<PerGroupConfig>(file) and load_config<ReduceOnPlateauConfig>(file).
 class AnySchedule {
  public:
   using Variant =
@@ -71,16 +70,17 @@ class AnySchedule {
   void check() const;
   Schedule<AnySchedule> init() const { return check(), Schedule<AnySchedule>{*this}; }
   const Variant& variant() const { return config_; }
-  /// Throws ConfigError for one that is, or is made of, a function.
+  /// Throws ConfigError for a schedule that is, or contains, a function.
   Json to_json() const;
-  /// Throws ConfigError, with the value's place.
+  /// Throws ConfigError, with the place of the value.
   static AnySchedule from_json(const Json& json, const config::Place& place);
 
  private:
   Variant config_;
 };
 
-/// A schedule for each group of an optimizer's parameters, first that of its own rule: what step() takes as Rates.
+/// A schedule for each group of an optimizer's parameters, first that of its own rule: gives the Rates that step()
+/// takes.
 struct PerGroupConfig {
   static constexpr std::string_view kName = "PerGroup";
   std::vector<AnySchedule> groups;

@@ -1,4 +1,4 @@
-// Rates that stay, or fall once and for all.
+// Rates that are constant, or fall.
 #pragma once
 #include <vector>
 
@@ -6,16 +6,16 @@
 
 namespace kiln {
 
-/// The same rate for ever.
+/// A constant rate.
 struct ConstantConfig {
   static constexpr std::string_view kName = "Constant";
   double rate = 1e-3;
   [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
-  void check() const;  // throws ArgumentError for options without meaning, as all of them
+  void check() const;  // throws ArgumentError for invalid options, like all of them
   Schedule<ConstantConfig> init() const;
 };
 
-/// From `initial` to `final` in a straight line over `steps` steps, then `final`.
+/// Goes linearly from `initial` to `final` in `steps` steps, then stays at `final`.
 struct LinearRateConfig {
   static constexpr std::string_view kName = "LinearRate";
   double initial = 1e-3, final = 0;
@@ -25,7 +25,7 @@ struct LinearRateConfig {
   Schedule<LinearRateConfig> init() const;
 };
 
-/// `initial`, times `factor` after every `every` steps.
+/// `initial`, multiplied by `factor` after every `every` steps.
 struct StepConfig {
   static constexpr std::string_view kName = "Step";
   double initial = 1e-3;
@@ -36,7 +36,7 @@ struct StepConfig {
   Schedule<StepConfig> init() const;
 };
 
-/// `initial`, times `factor` from each of the steps in `milestones` on.
+/// `initial`, multiplied by `factor` from each of the steps in `milestones` on.
 struct MultiStepConfig {
   static constexpr std::string_view kName = "MultiStep";
   double initial = 1e-3;

@@ -21,7 +21,8 @@ std::string plot(const AnySchedule& schedule, std::int64_t steps, const PlotOpti
     const auto end = static_cast<std::int64_t>(static_cast<double>(column + 1) * static_cast<double>(steps) /
                                                static_cast<double>(width));
     Column seen{schedule.at(first), schedule.at(first)};
-    const std::int64_t stride = std::max<std::int64_t>((end - first) / 64, 1);  // of long schedules enough to see
+    // A sample is enough to show long schedules.
+    const std::int64_t stride = std::max<std::int64_t>((end - first) / 64, 1);
     for (std::int64_t step = first; step < std::max(end, first + 1); step += stride) {
       const double rate = schedule.at(step);
       require<ArgumentError>(std::isfinite(rate) && rate >= 0, "plot: the rate of step ", step, " is ", rate);

@@ -1,10 +1,10 @@
-// Learning rates that change as training goes on. The config of a schedule says by at(step) what the rate of any step
-// is, counted from 0; a Schedule is a config and the step that it has reached, and so a small value that can be saved.
+// Learning rates that change during training. The config of a schedule computes the rate of any step, counted from 0,
+// by at(step); a Schedule is a config with its current step, and so a small value that can be saved.
 //
 //   auto schedule = CosineConfig{.peak = 1e-3, .warmup = 100, .steps = 10000}.init();
 //   model = optimizer.step(schedule.next(), std::move(model), grads);
 //
-// For ReduceOnPlateau, which asks how training goes, see plateau.hpp.
+// ReduceOnPlateau, which observes a metric, is in plateau.hpp.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -16,12 +16,12 @@ namespace kiln {
 template <class Config>
 struct [[nodiscard("a schedule says rates: it sets none")]] Schedule {
   Config config;
-  std::int64_t step = 0;  // the one that next() will answer for; kept to go on where a training was
+  std::int64_t step = 0;  // the next step of next(); saved to resume training
 
-  /// The rate of this step, or the rates of a PerGroupConfig; moves on to the next.
+  /// The rate of this step, or the rates of a PerGroupConfig; advances to the next step.
   [[nodiscard("next() says a rate: it sets none")]] auto next() { return config.at(step++); }
 
-  /// Calls f(name, part) for what a record holds: the step, a std::int64_t&.
+  /// Calls f(name, part) for the parts of a record: the step, a std::int64_t&.
   template <class F>
   void visit_state(F&& f) {
     f(std::string("step"), step);
@@ -34,14 +34,14 @@ struct [[nodiscard("a schedule says rates: it sets none")]] Schedule {
 
 namespace schedules {
 
-/// How far `step` is on a way of `count` steps, in [0, 1].
+/// step / count, clamped to [0, 1].
 double progress(std::int64_t step, std::int64_t count);
-/// From `start` to `end` along half a cosine, for a share of the way in [0, 1].
+/// A value between `start` and `end` along half a cosine, or a line, for a fraction `way` in [0, 1].
 double cosine(double start, double end, double way);
 double line(double start, double end, double way);
 
-/// Throw ArgumentError, a sentence about the config `name`: for a rate that is negative or no number; where the first of rates
-/// is not positive; for a count below `least`, or one that leaves no room to add to it.
+/// Throws ArgumentError, with the config's `name`, for a rate that is negative or NaN; if the first rate is not
+/// positive; for a count below `least`, or one so large that adding to it overflows.
 struct Rate {
   std::string_view name;
   double value;
