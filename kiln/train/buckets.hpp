@@ -1,4 +1,4 @@
-// Gradients of several ranks, combined while the rest of them is still being computed.
+// Combines gradients of several ranks while the others are still being computed.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,48 +12,48 @@
 
 namespace kiln::training {
 
-/// Of one step. Parameters travel in buckets of some megabytes, from the last to the first, as backward() comes to them. Which
-/// bucket has which depends on the model alone, and a bucket starts after those before it, so that all ranks come to the same
-/// calls, whatever took part on each.
+/// The buckets of one step. Gradients are sent in buckets of some megabytes, from the last parameter to the first, as
+/// backward() reaches them. The assignment to buckets depends on the model alone, and a bucket starts after those
+/// before it, so that all ranks make the same calls, whichever parameters took part on each.
 class Buckets {
  public:
-  /// Do halves travel, and are they told, as what they are?
+  /// Are gradients of half types sent and returned as halves, or in float32?
   enum class Halves { AsTheyAre, InFloat32 };
 
   Buckets(Ranks among, Combine how, const nn::ModuleView& model, Halves halves);
-  /// What this rank has of a parameter, once of each that took part here: starts the buckets that are complete by it. Of one
-  /// that is not trained, nothing happens.
+  /// Adds this rank's gradient of a parameter, once for each that took part here: starts the buckets that are complete
+  /// by it. Does nothing for a parameter that is not trained.
   void add(std::string_view path, const Value& grad);
-  /// Starts the rest, with zeros for what took no part here.
+  /// Starts the remaining buckets, with zeros for parameters that took no part here.
   void start_rest();
-  /// The same if that has not been done, and gives all ranks' gradients, without those of parameters that took part nowhere.
-  /// Called once.
+  /// Starts the remaining buckets if start_rest() was not called, and returns the gradients of all ranks, without
+  /// parameters that took part nowhere. Called once.
   GradientsParams finish();
 
  private:
   struct Param {
     std::string path;
-    Desc desc;  // as it travels
+    Desc desc;  // as it is sent
     Device device;
     bool here = false;  // did it take part on this rank?
-    Value grad{};       // from then until it is on its way
+    Value grad{};       // until its bucket starts
   };
   struct Bucket {
     std::size_t begin, end, missing;  // of parameters
-    Value total{};                    // once it has started
+    Value total{};                    // set when it starts
   };
   void start(Bucket& bucket);
 
   const Ranks among_;
   const Combine how_;
   std::vector<Param> params_;
-  std::map<std::string_view, std::size_t> places_;  // in params_, which stay
+  std::map<std::string_view, std::size_t> places_;  // indices in params_, which does not change
   std::vector<Bucket> buckets_;
   std::size_t started_ = 0;
 };
 
-/// For tests and measurements: no bucket of several parameters has more bytes from now on; 0: as many as a program begins
-/// with. Not while some are under way, and the same on all ranks.
+/// For tests and measurements: from now on no bucket of several parameters has more bytes; 0: the default. Must not be
+/// called while buckets are running, and must be the same on all ranks.
 void limit_buckets(std::int64_t most_bytes);
 
 }  // namespace kiln::training

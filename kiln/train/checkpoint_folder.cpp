@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kStampKey = "checkpoint", kTrainingKey = "kiln.training";
 
-/// 7 of "step-7.kiln"; none of others' files.
+/// 7 for "step-7.kiln"; none for names of other files.
 std::optional<std::int64_t> step_of(std::string_view name) {
   constexpr std::string_view kBegin = "step-", kEnd = ".kiln";
   if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() <= kBegin.size() + kEnd.size())
@@ -32,7 +32,7 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   return whole ? std::optional(step) : std::nullopt;
 }
 
-/// What a whole checkpoint says of itself; none where the file is something else. Throws DataError where it is damaged.
+/// The stamp of a complete checkpoint; none for another file. Throws DataError if it is damaged.
 std::optional<CheckpointStamp> stamp_of(const std::string& file) {
   const Metadata metadata = open_tensors(file).metadata;
   if (!metadata.contains(std::string(kTrainingKey))) return std::nullopt;
@@ -113,8 +113,8 @@ CheckpointFolder look_into(const fs::path& directory) {
   }
   std::ranges::sort(folder.whole, {}, [](const FoundCheckpoint& found) { return found.kept.step; });
 
-  // What a process that was killed had no time to remove is older than what its index names, and what it had no time to name
-  // is newer.
+  // Files that a killed process could not remove are older than those that its index names; files that it could not
+  // name there are newer.
   std::int64_t newest_named = -1;
   for (const FoundCheckpoint& found : folder.whole)
     if (entry_of(index, found.kept.file)) newest_named = found.kept.step;
@@ -131,7 +131,7 @@ void set_aside(const fs::path& file) {
   if (!fs::exists(file, ignored)) return;
   try {
     if (!stamp_of(file.string())) return;
-  } catch (const Error&) { return; }  // damaged: of no use to anybody
+  } catch (const Error&) { return; }  // damaged, and of no use
   std::string other = file.string() + ".other";
   for (int i = 2; fs::exists(other, ignored); ++i) other = text(file.string(), ".other-", i);
   fs::rename(file, other, ignored);
@@ -141,7 +141,7 @@ void remove_checkpoint(const fs::path& file, const RunName& run) {
   std::error_code ignored;
   try {
     if (const auto stamp = stamp_of(file.string()); stamp && stamp->run == run) fs::remove(file, ignored);
-  } catch (const Error&) {}  // no longer there, or no longer whole
+  } catch (const Error&) {}  // removed meanwhile, or damaged
 }
 
 }  // namespace kiln::training

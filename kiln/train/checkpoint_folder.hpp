@@ -1,5 +1,5 @@
-// What lies in a directory of checkpoints. The files say it themselves: whole ones count, whatever index.json says or lost, and
-// each has the name of the run that wrote it, so that no run removes what another wrote.
+// The contents of a directory of checkpoints. The files themselves are authoritative: complete ones count even if
+// index.json is missing or wrong, and each names the run that wrote it, so that no run removes another's files.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -18,34 +18,34 @@ struct KeptCheckpoint {
   std::string file = "";
   std::int64_t step = 0;
   double seconds = 0;             // of training
-  std::optional<double> value{};  // of the metric, where it was measured then
+  std::optional<double> value{};  // of the metric, if it was measured at that step
 };
 
 namespace training {
 
-/// A training, and what goes on with it. Of files that older versions of Kiln wrote, and that do not say it: nothing.
+/// A training run, including its resumptions. Empty for files of older versions of Kiln, which do not name it.
 struct RunName {
   std::int64_t began = 0;  // nanoseconds since 1970
-  std::string word = "";   // that no other has
+  std::string word = "";   // random, unique to the run
   bool operator==(const RunName&) const = default;
 
-  /// One that began now, and after `others`.
+  /// A run that begins now, and after `others`.
   static RunName fresh(std::int64_t others);
 };
 
-/// What a checkpoint says of itself, in its metadata.
+/// The description of a checkpoint in its metadata.
 struct CheckpointStamp {
   RunName run{};
-  std::vector<RunName> replaces{};  // runs in whose place it began anew, and whose files may not all be gone yet
+  std::vector<RunName> replaces{};  // runs that this one replaced, whose files may not all be removed yet
   double seconds = 0;
   std::optional<double> value{};
-  std::string measured = "";  // what the value is of: "valid loss"
+  std::string measured = "";  // which metric the value is: "valid loss"
 };
 std::pair<std::string, std::string> metadata_of(const CheckpointStamp& stamp);
 
 struct CheckpointIndex {
   std::vector<KeptCheckpoint> checkpoints{};
-  std::optional<std::string> measured{};  // what their values are of
+  std::optional<std::string> measured{};  // which metric their values are
 };
 inline constexpr std::string_view kIndexFile = "index.json";
 
@@ -55,17 +55,18 @@ struct FoundCheckpoint {
 };
 
 struct CheckpointFolder {
-  std::vector<FoundCheckpoint> whole{};  // those of the run, from the first step
-  RunName run{};                         // that which began last
-  std::vector<RunName> replaces{};       // by it
-  // Files that its rules no longer keep, and those of runs that it replaces: what a process that was killed had no time for.
+  std::vector<FoundCheckpoint> whole{};  // the run's checkpoints, by step
+  RunName run{};                         // the run that began last
+  std::vector<RunName> replaces{};       // by this run
+  // Files that the rules no longer keep, and those of replaced runs, which a killed process could not remove.
   std::vector<std::pair<std::string, RunName>> unwanted{};
-  std::vector<std::string> notes{};  // of files that are damaged, and of an index that does not fit
+  std::vector<std::string> notes{};  // about damaged files, and an index that does not fit
 };
-/// Throws nothing for what it finds, whatever that is.
+/// Throws no errors because of the files' contents.
 CheckpointFolder look_into(const std::filesystem::path& directory);
 
-/// Gives a whole checkpoint of another run that has this name another one, "step-7.kiln.other": nothing is written over it.
+/// Renames a complete checkpoint of another run that has this name to "step-7.kiln.other", so that it is not
+/// overwritten.
 void set_aside(const std::filesystem::path& file);
 /// Removes a checkpoint if this run wrote it.
 void remove_checkpoint(const std::filesystem::path& file, const RunName& run);

@@ -28,7 +28,7 @@ const Json* find(const Json::Object& object, std::string_view key) {
   return found == object.end() ? nullptr : &found->second;
 }
 
-/// What one of two trainings is asked about, in the sentence that says where they differ.
+/// How an error names what is compared, and its advice.
 struct Compared {
   std::string_view file, what, advice;
 };
@@ -59,7 +59,7 @@ void require_same(const Json& here, const Json& there, const std::string& path, 
   for (const auto& [key, value] : *a) require_known(find(*b, key), key, "there");
 }
 
-/// Of facts that both know.
+/// Compares facts that are known on both sides.
 void require_same_facts(const Json::Object& here, const Json& there, std::string_view file) {
   const auto* const theirs = std::get_if<Json::Object>(&there.is);
   const auto known = [](const Json* fact) { return fact && !std::holds_alternative<std::nullptr_t>(fact->is); };
@@ -266,10 +266,10 @@ void Checkpointer::wait() {
     writing_.get();
     failed_.clear();
     return;
-  } catch (const Error& error) { failed_ = error.message(); } catch (const std::exception& error) {  // no memory, say
+  } catch (const Error& error) { failed_ = error.message(); } catch (const std::exception& error) {  // e.g. no memory
     failed_ = text("cannot write a checkpoint to ", directory_.string(), ": ", error.what());
   }
-  rank_kept();  // what was to be written is not there
+  rank_kept();  // the file was not written
 }
 
 std::optional<std::string> Checkpointer::trouble() {

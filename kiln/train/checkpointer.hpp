@@ -1,4 +1,5 @@
-// Checkpoints of a training: when they are due, written beside it, kept by rules, found again. Alone, in a loop by hand:
+// Checkpoints of a training run: when they are due, writing them in a thread, keeping them by rules, finding them
+// again. On its own, in a custom loop:
 //
 //   RecordedObjects all;
 //   all.add("model", model), all.add("optimizer", optimizer), all.add("at", at);
@@ -10,10 +11,11 @@
 //   }
 //   checkpoints.finish();
 //
-// A checkpoint is one file, a record (kiln/store/record/anything.hpp) that is put in place in one step, so that whenever a
-// training is killed the newest file is whole: load(model, "run/checkpoint/step-500.kiln", {.allow_unexpected = true,
-// .under = "model"}) takes the model alone. index.json beside it says which there are, and what they came to; it is for others to read: what
-// lies in the directory, whole, counts without it, and a run removes what it wrote itself alone.
+// A checkpoint is one file, a record (kiln/store/record/anything.hpp) that is put in place atomically, so that the
+// newest file is complete whenever a training run is killed: load(model, "run/checkpoint/step-500.kiln",
+// {.allow_unexpected = true, .under = "model"}) reads the model alone. index.json beside it lists the checkpoints and
+// their values for other programs; Kiln itself uses the complete files in the directory, and a run only removes files
+// that it wrote.
 #pragma once
 #include <filesystem>
 #include <future>
@@ -28,61 +30,62 @@
 
 namespace kiln {
 
-/// When checkpoints are written, and which of them stay; those that no rule keeps go. Can be read from JSON.
+/// When checkpoints are written, and which of them are kept; the others are removed. Can be read from JSON.
 struct CheckpointRules {
   std::optional<std::int64_t> every_steps{};
   std::optional<std::int64_t> every_epochs = 1;
   std::optional<double> every_minutes{};
 
-  std::int64_t last = 2;  // the last ones
+  std::int64_t last = 2;  // keeps the latest ones
   std::int64_t best =
-      0;  // those of the best evaluations of `metric`: each that is among them when it comes has one written
+      0;  // keeps those of the best evaluations of `metric`; one is written whenever an evaluation is among them
   std::string split = "valid", metric = "loss";
-  bool rising = false;                  // which is to rise, as an accuracy
-  std::optional<double> every_hours{};  // the first of each so many hours of training
-  bool exact = true;                    // one of other facts (see know()) is not gone on from
+  bool rising = false;                  // should the metric rise, like an accuracy?
+  std::optional<double> every_hours{};  // keeps the first of each such period of training
+  bool exact = true;                    // refuse to resume from a checkpoint with other facts (see know())?
 
-  /// Throws ArgumentError for what makes no sense.
+  /// Throws ArgumentError for invalid rules.
   void check() const;
 };
 
 class Checkpointer {
  public:
-  /// Makes the directory; what killed processes left half-written in it goes. It goes on with the run whose checkpoints are there:
-  /// of several that which began last. Throws IoError, or ArgumentError for rules
-  /// without meaning. `configuration` goes with each checkpoint, and restore() compares it.
+  /// Creates the directory, and removes unfinished files of killed processes. Continues the run whose checkpoints are
+  /// there; of several, the one that began last. Throws IoError, or ArgumentError for invalid rules. `configuration` is
+  /// stored in each checkpoint, and restore() compares it.
   Checkpointer(std::filesystem::path directory, CheckpointRules rules, Json configuration = {});
   /// Waits for a file that is being written.
   ~Checkpointer();
 
-  /// The newest whole checkpoint of the directory.
+  /// The newest complete checkpoint of the directory.
   std::optional<std::string> latest() const;
-  /// Sentences about files of the directory that are damaged.
+  /// Messages about damaged files of the directory.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// Throws DataError or LoadError where the file is none of this training, ConfigError where it belongs to another
-  /// configuration, or has other facts: the first value that differs. Nothing has changed then.
+  /// Throws DataError or LoadError if the file is not a checkpoint of this training run, ConfigError if its
+  /// configuration or facts differ, with the first value that differs. Nothing has changed then.
   void restore(RecordedObjects& objects, const std::string& file) const;
-  /// Begins a run of its own: those of the run before go when the first new one is written.
+  /// Begins a new run: the files of the previous one are removed when the first new one is written.
   void begin_anew();
 
-  /// What decides beside the configuration what becomes of the training, by name: its optimizer, rates, data. It goes with each
-  /// checkpoint from now on, and restore() compares what is known here and there, null being unknown.
+  /// What determines the course of training besides the configuration, by name: optimizer, rates, data. It is stored in
+  /// each checkpoint from now on, and restore() compares what is known on both sides; null means unknown.
   void know(Json::Object facts) { facts_ = std::move(facts); }
 
-  /// Throws ArgumentError where best checkpoints go by a metric that a Learner will not measure.
+  /// Throws ArgumentError if best checkpoints use a metric that a Learner will not measure.
   void check(const training::Begin& begin) const;
-  /// What best checkpoints go by. Throws ArgumentError where the evaluation has no such metric.
+  /// Takes the metric of best checkpoints. Throws ArgumentError if the evaluation does not have it.
   void observe(const training::Evaluation& evaluation);
-  /// By the clock, by steps and epochs, or as the evaluation at this step is among the best.
+  /// Is one due by the clock, by steps or epochs, or because the evaluation at this step is among the best?
   bool due(const training::Position& at, bool epoch_ended) const;
-  /// Takes a snapshot, and writes it in another thread; waits first for the one before. Returns the file. What went wrong
-  /// with the one before (a full disk) is handed to `trouble`, or else thrown by finish(), unless a later one succeeds.
+  /// Takes a snapshot, and writes it in another thread, after the previous one is written. Returns the file's name. An
+  /// error of the previous one (a full disk) is returned by trouble(), or else thrown by finish(), unless a later one
+  /// succeeds.
   std::string save(const RecordedObjects& objects, const training::Position& at);
   std::optional<std::string> trouble();
-  /// Waits for the file that is being written. Throws IoError where it could not be.
+  /// Waits for the file that is being written. Throws IoError if that failed.
   void finish();
 
-  /// Those that there are, from the oldest; waits for one that is being written.
+  /// The checkpoints, from the oldest; waits for one that is being written.
   const std::vector<KeptCheckpoint>& kept();
 
  private:
@@ -97,11 +100,12 @@ class Checkpointer {
   CheckpointRules rules_;
   Json configuration_;
   Json::Object facts_;
-  std::vector<double> best_;  // values of the best checkpoints taken, the best first, also of the one being written
-  std::vector<KeptCheckpoint> kept_;  // while a thread writes, its own
+  std::vector<double> best_;  // values of the best checkpoints taken, best first, including the one being written
+  std::vector<KeptCheckpoint> kept_;  // while a thread writes, only it may use them
   training::RunName run_;
   std::vector<training::RunName> replaces_;
-  std::vector<std::pair<std::string, training::RunName>> written_;  // files, and by which run: what may be removed
+  // Files that may be removed, and the runs that wrote them.
+  std::vector<std::pair<std::string, training::RunName>> written_;
   std::vector<std::string> notes_;
   std::optional<training::Position> saved_;
   std::optional<std::pair<std::int64_t, double>> measured_;  // step and value of the last evaluation
@@ -109,10 +113,9 @@ class Checkpointer {
   std::string failed_;
 };
 
-/// The newest whole checkpoint of a directory. Throws IoError where there is none.
+/// The newest complete checkpoint of a directory. Throws IoError if there is none.
 std::string latest_checkpoint(const std::filesystem::path& directory);
-/// The user's own configuration that goes with a checkpoint of a Learner: an empty value where there is none. Throws
-/// IoError, DataError.
+/// The user's configuration in a checkpoint of a Learner: an empty value if there is none. Throws IoError, DataError.
 Json checkpoint_configuration(const std::string& file);
 
 }  // namespace kiln

@@ -19,7 +19,7 @@ void Checkpoints::add_state(RecordedObjects& objects, TrainingRun& run, Extras& 
 
 void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics, const Facts& facts) {
   if (!checkpointer_ || opened_) return;
-  RecordedObjects objects = objects_;  // what fails on the way leaves these as they were, for who calls fit() once more
+  RecordedObjects objects = objects_;  // a copy, so that an error leaves it unchanged for another call of fit()
   add_state(objects, run, extras);
   if (extras.stream) {
     objects.add("stream", *extras.stream);

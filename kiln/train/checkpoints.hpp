@@ -1,4 +1,4 @@
-// What a Learner does about checkpoints; compiled once, whatever its model, optimizer and step are.
+// The checkpoints of a Learner; compiled once, for all types of models, optimizers and steps.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -17,13 +17,13 @@
 
 namespace kiln::training {
 
-/// What a training has, or not, beside its model and optimizer.
+/// The optional state of a training run beside its model and optimizer.
 struct Extras {
   std::optional<ReduceOnPlateau> plateau{};
   std::optional<GradientScaler> scaler{};
   std::optional<WeightAverage> average{};
-  std::optional<StreamPlace> stream{};  // of training data that are a stream, of rank 0
-  std::vector<std::uint8_t> places{};   // of several ranks' streams, as Team has them
+  std::optional<StreamPlace> stream{};  // if the training data are a stream, of rank 0
+  std::vector<std::uint8_t> places{};   // of several ranks' streams, encoded by Team
 };
 
 class Checkpoints {
@@ -32,17 +32,17 @@ class Checkpoints {
   Checkpoints(const Checkpoints&) = delete;  // it listens to the run
   Checkpoints& operator=(const Checkpoints&) = delete;
 
-  /// Where they lie, by what rules; whether to go on from what is there. `configuration` is the user's own.
+  /// The directory, the rules, and whether to resume from it. `configuration` is the user's own.
   void keep(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json configuration);
   RecordedObjects& objects() { return objects_; }
-  /// What is kept of a training beside its model and optimizer, and what each rank has seen of the data.
+  /// Adds the state of a training run beside its model and optimizer, and each rank's place in the data.
   static void add_state(RecordedObjects& objects, TrainingRun& run, Extras& extras);
 
-  /// Once, before the first batch: goes on where the newest checkpoint was, or forgets what there is.
+  /// Called once, before the first batch: resumes from the newest checkpoint, or begins a new run.
   void open(TrainingRun& run, Extras& extras, MetricList& metrics, const Facts& facts);
-  /// Is one due after this step, or was it asked for?
+  /// Is one due after this step, or was it requested?
   bool due(TrainingRun& run, bool epoch_ended);
-  /// The end of a training is kept, too.
+  /// Is the final state not saved yet?
   bool lacks(const TrainingRun& run) const { return checkpointer_ && saved_at_ != run.at.step; }
   void save(TrainingRun& run);
   /// Waits until the last one is written.
@@ -50,7 +50,7 @@ class Checkpoints {
 
  private:
   RecordedObjects objects_;
-  std::unique_ptr<Checkpointer> checkpointer_;  // null where none are kept; its thread reads the rest
+  std::unique_ptr<Checkpointer> checkpointer_;  // null if no checkpoints are kept; its thread reads the objects
   bool resume_ = true, opened_ = false;
   std::int64_t saved_at_ = -1;  // step
 };

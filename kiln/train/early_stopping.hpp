@@ -1,4 +1,4 @@
-// Ends a training where a metric no longer gets better.
+// Ends training when a metric stops improving.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,26 +10,26 @@ namespace kiln {
 /// A callback of a Learner.
 struct EarlyStopping {
   std::string metric = "loss", split = "valid";
-  bool rising = false;        // the metric is to rise, as an accuracy
-  std::int64_t patience = 5;  // ends after so many evaluations in a row that were no better than the best; 0 as 1
-  std::int64_t warmup = 0;    // the first evaluations that do not count
-  double least_change = 0;    // better by no more than this is not better
-  /// A rule of one's own beside that: ends where it is true of the metric's value.
+  bool rising = false;        // should the metric rise, like an accuracy?
+  std::int64_t patience = 5;  // ends after this many evaluations in a row without improvement; 0 as 1
+  std::int64_t warmup = 0;    // the first evaluations, which are ignored
+  double least_change = 0;    // smaller changes are no improvement
+  /// A custom rule beside that: ends if it returns true for the metric's value.
   std::function<bool(double value)> when{};
 
   struct State {
     double best = 0;
-    std::int64_t seen = 0, worse = 0;  // evaluations; since the best
-    bool met = false;                  // `when` was true
+    std::int64_t seen = 0, worse = 0;  // evaluations; those since the best
+    bool met = false;                  // has `when` returned true?
   };
   State state{};
 
-  /// Throws ArgumentError for what makes no sense.
+  /// Throws ArgumentError for invalid options.
   void check() const;
-  /// A training that had ended so ends at once when it is resumed. Throws ArgumentError where a Learner will not measure
+  /// A resumed training run that had ended by this ends at once. Throws ArgumentError if a Learner will not measure
   /// this metric.
   void on(const training::Begin& begin, Interrupter& control);
-  /// Throws ArgumentError where the evaluation has no such metric. A value that is no number is no better than any.
+  /// Throws ArgumentError if the evaluation does not have the metric. NaN is never an improvement.
   void on(const training::Evaluation& evaluation, Interrupter& control);
 };
 

@@ -1,4 +1,4 @@
-// Measures a model on data that it was not trained with:
+// Measures a model on data other than its training data:
 //
 //   Evaluator evaluator(learner.result(), step);
 //   evaluator.metric(metric::Accuracy{});
@@ -22,7 +22,7 @@ class Evaluator {
   using Batch = typename training::SignatureOf<F>::Batch;
   using Output = typename training::SignatureOf<F>::Output;
 
-  /// Several ranks measure together, each its part of the data; the first alone has callbacks.
+  /// With several ranks, each measures its part of the data; only the first has callbacks.
   Evaluator(M model, F step, Ranks ranks = alone())
       : team_(std::move(ranks)), model_(still(std::move(model))), step_(std::move(step)) {}
 
@@ -31,7 +31,7 @@ class Evaluator {
     metrics_.add<Output>(std::move(metric), name, metric::feed<T, Output>);
     return *this;
   }
-  /// What listens to the evaluations, as callbacks of a Learner do.
+  /// Adds a listener for evaluations, like a callback of a Learner.
   template <class Callback>
   Evaluator& add(Callback callback) {
     static_assert(training::kListens<Callback> || training::kListensWith<Callback, M>,
@@ -43,7 +43,7 @@ class Evaluator {
     return *this;
   }
 
-  /// The loss and the metrics over all of a data set, which is called `name`.
+  /// The loss and the metrics over a whole data set, which is called `name`.
   template <class Data>
   training::Evaluation measure(const std::string& name, Data&& data) {
     training::measure([this](void* batch, bool owned) { return training::call_step(step_, batch, owned, model_); },

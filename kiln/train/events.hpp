@@ -1,5 +1,5 @@
-// What happens in a training, as data: the Learner says it, and callbacks listen. A callback is a plain struct with an
-// on() for each kind of event that it wants:
+// The events of training, as data: the Learner sends them, and callbacks receive them. A callback is a plain struct
+// with an on() for each kind of event that it needs:
 //
 //   struct Printer {
 //     void on(const training::Step& step) { print("step {}: {}\n", step.at.step, step.loss); }
@@ -7,8 +7,8 @@
 //     void on(const training::Saved& saved, const Model& model) { ... }
 //   };
 //
-// Where it has a field `state`, a plain struct, checkpoints keep it; and of a field `seen` what there was, which a training
-// can go on without.
+// If it has a field `state`, a plain struct, checkpoints save it; and also a field `seen`, for history that resuming
+// can do without.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,7 @@
 
 namespace kiln {
 
-/// A number by name. Where there is none, because nothing was measured, say, `problem` says why and the value is NaN.
+/// A number with a name. If it could not be measured, `problem` says why and the value is NaN.
 struct Reading {
   std::string name;
   double value = 0;
@@ -31,52 +31,52 @@ struct Reading {
 
 namespace training {
 
-/// How far a training is: what comes next. A step is an update of the model, of one batch or of several.
+/// The progress of training, as what comes next. A step is an update of the model, from one batch or several.
 struct Position {
-  std::int64_t epoch = 0;  // of the next batch, from 0
+  std::int64_t epoch = 0;  // of the next batch, counted from 0
   std::int64_t batch = 0;  // the next one of the epoch
-  std::int64_t step = 0;   // steps done
+  std::int64_t step = 0;   // completed steps
   std::int64_t items = 0;  // items learned from
-  double seconds = 0;      // spent, also by processes before this one
+  double seconds = 0;      // of training, including earlier processes
 };
 
-/// Metrics that evaluations of a split will have.
+/// The metrics that evaluations of a split will have.
 struct Measured {
   std::string split;
   std::vector<std::string> metrics;
 };
 struct Begin {
   Position at{};
-  std::int64_t batches = 0;                       // of an epoch
-  std::optional<std::int64_t> epochs{}, steps{};  // how far it shall go
+  std::int64_t batches = 0;                       // per epoch
+  std::optional<std::int64_t> epochs{}, steps{};  // limits
   std::int64_t parameters = 0;
   Interrupter control{};
-  std::vector<Device> devices{};     // where the model lies
-  std::vector<Measured> measured{};  // what a Learner will measure; empty where nobody says so
-  std::optional<double> seconds{};   // how long it shall go, of all processes together
+  std::vector<Device> devices{};     // where the model is
+  std::vector<Measured> measured{};  // what a Learner will measure; empty if unknown
+  std::optional<double> seconds{};   // the time limit, over all processes
 };
 struct Step {
-  Position at{};  // after it
+  Position at{};  // after the step
   double loss = 0;
   std::vector<double> rates{};  // of the optimizer's groups
-  std::int64_t items = 0;       // of this step
+  std::int64_t items = 0;       // in this step
   double seconds = 0;           // that it took
 };
-/// The name of a group's rate where it is shown: "rate", "rate of group 1", ...
+/// The display name of a group's rate: "rate", "rate of group 1", ...
 std::string rate_name(std::size_t group);
-/// Metrics of the training data, so far in the epoch or of all of it (`complete`), or of a data set that is not trained on.
+/// Metrics of the training data, so far in the epoch or over all of it (`complete`), or of another data set.
 struct Evaluation {
   Position at{};
   std::string split;  // "train", "valid", or the name of a test set
   std::vector<Reading> readings{};
   bool complete = true;
 
-  /// Null where there is no such metric.
+  /// Null if there is no such metric.
   const Reading* find(std::string_view name) const;
-  /// Throws ArgumentError, in the name of `who` asks, where there is no such metric.
+  /// Throws ArgumentError, which names `who`, if there is no such metric.
   const Reading& reading(std::string_view who, std::string_view name) const;
 };
-/// Throws ArgumentError, in the name of `who` will ask, where it is known by now that there will be no such metric.
+/// Throws ArgumentError, which names `who`, if it is known that this metric will not be measured.
 void require_measured(std::string_view who, const Begin& begin, std::string_view split, std::string_view metric);
 /// The end of an epoch, after its evaluations.
 struct EpochEnd {
@@ -87,7 +87,7 @@ struct Saved {
   std::string path;
 };
 struct Note {
-  std::string text;  // something to be told to who watches
+  std::string text;  // a message for the user
 };
 struct Ending {
   Position at{};
@@ -96,16 +96,16 @@ struct Ending {
 
 using Event = std::variant<Begin, Step, Evaluation, EpochEnd, Saved, Note, Ending>;
 
-/// Does it take such events, by themselves or with the interrupter?
+/// Does the callback receive such events, alone or with the interrupter?
 template <class Callback, class E>
 inline constexpr bool kHears = requires(Callback& c, const E& e) { c.on(e); } ||
                                requires(Callback& c, const E& e, Interrupter& control) { c.on(e, control); };
-/// Or with the model alone?
+/// Does it receive them only with the model?
 template <class Callback, class E, class M>
 inline constexpr bool kHearsWith =
     !kHears<Callback, E> && requires(Callback& c, const E& e, const M& model) { c.on(e, model); };
 
-/// Is a callback, one that takes no model, or with this model?
+/// Is it a callback for any of these events without a model? hears_any_with() is for callbacks with this model.
 template <class Callback, class... E>
 constexpr bool hears_any(const std::variant<E...>*) {
   return (kHears<Callback, E> || ...);
@@ -118,7 +118,7 @@ template <class Callback> inline constexpr bool kListens = hears_any<Callback>(s
 template <class Callback, class M>
 inline constexpr bool kListensWith = hears_any_with<Callback, M>(static_cast<const Event*>(nullptr));
 
-/// Calls callback.on(event) where there is one, with the interrupter if it takes that.
+/// Calls callback.on(event) if there is one, with the interrupter if it takes that.
 template <class Callback, class... E>
 void tell(Callback& callback, const std::variant<E...>& event, Interrupter& control) {
   const auto tell_of = [&]<class T>(const T* e) {
@@ -130,7 +130,7 @@ void tell(Callback& callback, const std::variant<E...>& event, Interrupter& cont
   };
   (tell_of(std::get_if<E>(&event)), ...);
 }
-/// The same of those that take the model.
+/// Calls callbacks that take the model.
 template <class Callback, class M, class... E>
 void tell_with(Callback& callback, const std::variant<E...>& event, const M& model) {
   const auto tell_of = [&]<class T>(const T* e) {

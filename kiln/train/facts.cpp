@@ -7,7 +7,7 @@
 namespace kiln::training {
 namespace {
 
-/// {"AdamW": {"beta1": 0.9, ...}}; of a rule of the user's own its name.
+/// {"AdamW": {"beta1": 0.9, ...}}; for a custom rule its name.
 Json rule_fact(const AnyRule& rule) {
   Json found{std::string(rule.name())};
   [&]<class... R>(const std::variant<R...>*) {

@@ -1,5 +1,6 @@
-// What a training is made of beside its configuration, as far as it can be written down: its optimizer, its rates, its data. A
-// training that goes on compares them with those of its checkpoint, since with others it would not come to the same bits.
+// Facts that determine the course of training besides the configuration, if they can be written down: optimizer, rates,
+// data. A resumed run compares them with those of its checkpoint, since with others it could not reproduce the same
+// bits.
 #pragma once
 #include <span>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace kiln::training {
 
-/// By name; null where it cannot be told.
+/// By name; null if unknown.
 using Facts = Json::Object;
 
 template <class T> constexpr bool is_describable();
@@ -39,10 +40,10 @@ constexpr bool is_describable() {
   else return false;
 }
 
-/// Null for what JSON cannot hold after all, a NaN say.
+/// Null for what JSON cannot hold, such as a NaN.
 Json fact(FunctionRef<Json()> describe);
 
-/// {"CosineConfig": {"peak": 0.001, ...}}; null where it cannot be told.
+/// {"CosineConfig": {"peak": 0.001, ...}}; null if it cannot be written.
 template <class T>
 Json fact_of(const T& config) {
   if constexpr (is_describable<T>())
@@ -53,7 +54,7 @@ Json fact_of(const T& config) {
 /// The first group has the optimizer's own rule.
 Json optimizer_fact(std::span<const ParamGroup> groups, const ClipOptions& clip);
 
-/// Of an optimizer of Kiln's, or of a struct of such.
+/// The fact of an optimizer of Kiln, or of a struct of optimizers.
 template <class O>
 Json optimizer_fact(const O& optimizer) {
   if constexpr (requires { optimizer_fact(optimizer.groups(), optimizer.clip()); }) {

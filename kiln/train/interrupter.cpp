@@ -91,7 +91,8 @@ SignalScope::SignalScope() {
   sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < kStopping.size(); ++i) {
     sigaction(kStopping[i], nullptr, &before[i]);
-    const bool outlives = kStopping[i] == SIGHUP && before[i].sa_handler == SIG_IGN;  // what was started by nohup
+    // The program was started by nohup.
+    const bool outlives = kStopping[i] == SIGHUP && before[i].sa_handler == SIG_IGN;
     if (!outlives) sigaction(kStopping[i], &action, nullptr);
   }
   sigaction(SIGUSR1, &action, &before.back());

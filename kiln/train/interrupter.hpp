@@ -1,26 +1,26 @@
-// Asks a training to stop, or to save, from anywhere: a callback, another thread, Ctrl-C.
+// Requests to stop or save training, from anywhere: a callback, another thread, Ctrl-C.
 #pragma once
 #include <memory>
 #include <string>
 
 namespace kiln {
 
-/// A handle; copies are the same one.
+/// A handle; copies refer to the same state.
 class Interrupter {
  public:
   Interrupter();
 
-  /// The training ends after the step that is under way, and saves. The first reason counts. From any thread.
+  /// Ends training after the current step, and saves. The first reason counts. Thread-safe.
   void stop(std::string reason);
   bool should_stop() const;
-  /// Why; empty where nobody asked.
+  /// The reason; empty if no stop was requested.
   std::string reason() const;
-  /// Takes back what was asked for so far.
+  /// Withdraws all requests.
   void reset();
 
-  /// The training writes a checkpoint after the step that is under way.
+  /// Writes a checkpoint after the current step.
   void save();
-  /// Whether somebody asked since the last call.
+  /// Was a save requested since the last call?
   bool take_save();
 
  private:
@@ -28,9 +28,9 @@ class Interrupter {
   std::shared_ptr<State> state_;
 };
 
-/// While it lives, SIGINT (Ctrl-C), SIGTERM and SIGHUP (a terminal that was closed) ask every Interrupter to
-/// stop, and SIGUSR1 to save. A second one ends the process at once. A SIGHUP that is ignored stays so: nohup's programs are
-/// to outlive the terminal. One scope lives at a time; others do nothing.
+/// While it lives, SIGINT (Ctrl-C), SIGTERM and SIGHUP (a terminal that was closed) make every Interrupter stop, and
+/// SIGUSR1 makes it save. A second one ends the process at once. A SIGHUP that was ignored stays so: programs under
+/// nohup survive the terminal. Only one scope is active at a time; others do nothing.
 class SignalScope {
  public:
   SignalScope();
@@ -42,8 +42,8 @@ class SignalScope {
   bool active_ = false;
 };
 
-/// Called, in a signal handler, before the second signal ends the process: puts a terminal back as it was. Does only what
-/// a signal handler may. Null: nothing. Returns the one before.
+/// Called in a signal handler before the second signal ends the process, to restore a terminal. It may only do what a
+/// signal handler may do. Null: nothing. Returns the previous one.
 using LastWish = void (*)();
 LastWish set_last_wish(LastWish wish);
 

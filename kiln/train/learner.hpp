@@ -11,16 +11,18 @@
 //   learner.fit(train_loader, valid_loader);
 //   save(learner.model(), "model.safetensors");
 //
-// The step is called with the model as it is trained, and for validation with one in Mode::Valid whose parameters are no
-// leaves, where nothing is recorded (still.hpp): it cannot forget to say so. A step that does more than the gradients of
-// one loss is written by hand, and may have several optimizers, which are the fields of a struct:
+// For training, the step is called with the model; for validation with one in Mode::Valid whose parameters are no
+// leaves, so that nothing is recorded (still.hpp) and validation cannot be left in the wrong mode. A step that does
+// more than use the gradients of one loss is written by hand, and may have several optimizers, which are the fields of
+// a struct:
 //
 //   [](Gan& m, Optimizers& optimizers, const StepContext& context, Batch batch) -> GanOutput { ... }
 //
-// With ranks as its last argument (kiln/collective) a Learner trains together with those of the other ranks, each on data
-// of its own (sharded(), kiln/data/sampler.hpp), as one would on all of them: the gradient of a step is that of the ranks'
-// batches together, metrics are of all data, a wish to stop is agreed on. All ranks make the same Learner and call the same
-// of it; rank 0's weights and checkpoints count, and it alone has callbacks and writes.
+// With ranks as its last argument (kiln/collective) a Learner trains together with those of the other ranks, each on
+// its own data (sharded(), kiln/data/sampler.hpp), as a single one would on all data: the gradient of a step is that of
+// the ranks' batches together, metrics cover all data, and requests to stop are agreed on. All ranks create the same
+// Learner and call the same functions; rank 0's weights and checkpoints are used, and only it has callbacks and writes
+// files.
 #pragma once
 #include <optional>
 #include <string>
@@ -41,10 +43,10 @@ class Learner final : public training::Loop {
   using Batch = typename Signature::Batch;
   using Output = typename Signature::Output;
 
-  /// Throws ArgumentError for a configuration without meaning.
+  /// Throws ArgumentError for an invalid configuration.
   Learner(M model, O optimizer, F step, const LearnerConfig& config)
       : Loop(config, kByHand), model_(std::move(model)), optimizer_(std::move(optimizer)), step_(std::move(step)) {}
-  /// One of several ranks. fit() throws ConfigError where they make different ones, and IoError where a rank has left.
+  /// One of several ranks. fit() throws ConfigError if their Learners differ, and IoError if a rank has left.
   Learner(M model, O optimizer, F step, const LearnerConfig& config, Ranks ranks)
       : Learner(std::move(model), std::move(optimizer), std::move(step), config) {
     train_with(std::move(ranks));
@@ -55,8 +57,8 @@ class Learner final : public training::Loop {
     set_rate(rate);
     return *this;
   }
-  /// A config of kiln/optim/schedule.hpp, whose rate, or rates, are those of the step or the epoch, from 0. Throws
-  /// ArgumentError for one without meaning, and fit() does where a rate is negative or no number.
+  /// A config of kiln/optim/schedule.hpp, which gives the rate, or rates, of each step or epoch, counted from 0. Throws
+  /// ArgumentError for an invalid one, and fit() does if a rate is negative or NaN.
   template <class Schedule>
   Learner& schedule(const Schedule& schedule, Every every = Every::Step) {
     if constexpr (std::is_same_v<Schedule, ConstantConfig>) require_rate(schedule.rate);
@@ -70,13 +72,13 @@ class Learner final : public training::Loop {
     know("rates by", training::fact([&] { return to_json(every); }));
     return *this;
   }
-  /// A rate that falls where a metric no longer gets better.
+  /// A rate that falls when a metric stops improving.
   Learner& plateau(const ReduceOnPlateauConfig& config, MetricName name = {}) {
     set_plateau(config, std::move(name));
     return *this;
   }
 
-  /// Of the data that are learned from and of those for validation.
+  /// Adds a metric of the training data and of the validation data.
   template <Metric T>
   Learner& metric(const T& metric, const std::string& name = metric::name_of<T>()) {
     return train_metric(metric, name).valid_metric(metric, name);
@@ -91,7 +93,7 @@ class Learner final : public training::Loop {
     valid_metrics_.add<Output>(std::move(metric), name, metric::feed<T, Output>);
     return *this;
   }
-  /// feed(metric, output) calls the metric's update with what it wants of an output.
+  /// feed(metric, output) calls the metric's update with the values that it needs from an output.
   template <Metric T, class Feed>
   requires std::invocable<Feed&, T&, const Output&>
   Learner& metric(const T& metric, const std::string& name, Feed feed) {
@@ -100,14 +102,14 @@ class Learner final : public training::Loop {
     return *this;
   }
 
-  /// An average of the weights over the steps, which validation measures: EmaConfig{} or SwaConfig{}.
+  /// An average of the weights over the steps, which is used in validation: EmaConfig{} or SwaConfig{}.
   template <class Config>
   Learner& average(const Config& config) {
     extras_.average = config.init(model_);
     know("average", training::fact_of(config));
     return *this;
   }
-  /// What validation does with a batch, where that is not what training does: (const Model&, Batch) -> Output.
+  /// The step of validation if it differs from that of training: (const Model&, Batch) -> Output.
   template <class V>
   Learner& valid_step(V step) {
     static_assert(std::is_same_v<typename training::SignatureOf<V>::Output, Output>,
@@ -117,7 +119,7 @@ class Learner final : public training::Loop {
     };
     return *this;
   }
-  /// A callback: see events.hpp. Of several ranks the first alone has it.
+  /// Adds a callback: see events.hpp. With several ranks, only the first has it.
   template <class Callback>
   Learner& add(Callback callback) {
     static_assert(training::kListens<Callback> || training::kListensWith<Callback, M>,
@@ -128,18 +130,18 @@ class Learner final : public training::Loop {
     return *this;
   }
 
-  /// Has the training saved to `directory` by these rules, and when it ends. fit() goes on where the newest checkpoint
-  /// there was, to the same bits as a training that was never interrupted, or, unless `resume`, begins anew. Where the
-  /// directory belongs to another configuration (`configuration` is the user's own), fit() throws ConfigError, and also,
-  /// by CheckpointRules::exact, where the optimizer, the rates or the loader are not what they were.
+  /// Saves checkpoints to `directory` by these rules, and at the end. fit() continues from the newest checkpoint there,
+  /// to the same bits as a run that was never interrupted, or, unless `resume`, begins a new run. fit() throws
+  /// ConfigError if the directory belongs to another configuration (`configuration` is the user's own), and, with
+  /// CheckpointRules::exact, if the optimizer, the rates or the loader differ.
   Learner& checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules = {}, bool resume = true,
                        Json configuration = {}) {
     keep_checkpoints(directory, rules, resume, std::move(configuration));
     return *this;
   }
 
-  /// Trains until a limit is reached or somebody asks to stop; may be called again. What a step throws comes out, with
-  /// the model as the last whole step left it.
+  /// Trains until a limit is reached or a stop is requested; may be called again. Errors of a step are passed on, with
+  /// the model as the last complete step left it.
   template <class Train, class Valid>
   training::Ending fit(Train&& train, Valid&& valid) {
     const training::Batches batches = training::batches_of<Batch>(valid);
@@ -151,7 +153,7 @@ class Learner final : public training::Loop {
   }
 
   const M& model() const { return model_; }
-  /// The model as it is to be used: the average, if there is one, in Mode::Valid.
+  /// The model for inference: the average, if there is one, in Mode::Valid.
   [[nodiscard("result() changes nothing: it returns a model")]] M result() const { return still(averaged()); }
   const O& optimizer() const { return optimizer_; }
 
@@ -203,7 +205,7 @@ class Learner final : public training::Loop {
   O optimizer_;
   F step_;
   std::function<training::Outcome(const M&, void* batch, bool owned)> valid_step_;
-  std::optional<M> before_;  // where a step may have to be undone
+  std::optional<M> before_;  // set if a step may have to be undone
 };
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// The metrics of one set of data, by name, fed from the outputs of a step.
+// The metrics of one data set, by name, fed with the outputs of a step.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,7 +19,7 @@ namespace kiln {
 
 namespace metric {
 
-/// Feeds an output to a metric: all of it, or its scores or predictions and targets.
+/// Feeds an output to a metric: the whole output, or its scores or predictions and targets.
 template <class M, class Output>
 void feed(M& metric, const Output& output) {
   if constexpr (requires { metric.update(output); }) metric.update(output);
@@ -33,16 +33,16 @@ void feed(M& metric, const Output& output) {
 
 }  // namespace metric
 
-/// What can be done with a metric, whatever its type.
+/// The operations on a metric of any type.
 struct MetricType {
   double (*value)(const void* metric);
   void (*clear)(void* metric);
   void (*begin)(void* metric);
   void (*record)(void* metric, RecordedObjects& objects, const std::string& path);
-  /// Adds what such a metric of other data, stored under `path`, has seen.
+  /// Merges the states of a metric of other data, which are stored under `path`.
   void (*merge)(void* metric, const TensorSource& others, const std::string& path);
 };
-/// No inline function: those of the usual metrics are compiled once, in metric_set.cpp.
+/// Not inline: those of the usual metrics are compiled once, in metric_set.cpp.
 template <class M>
 const MetricType& metric_type() {
   static constexpr MetricType type{
@@ -73,25 +73,26 @@ extern template const MetricType& metric_type<metric::MeanAbsoluteError>();
 extern template const MetricType& metric_type<metric::R2>();
 extern template const MetricType& metric_type<metric::RootMeanSquaredError>();
 
-/// All but the type of outputs.
+/// The part of a MetricSet that is independent of the type of outputs.
 class MetricList {
  public:
   std::vector<std::string> names() const;
-  /// Begins anew.
+  /// Resets all metrics.
   void clear();
-  /// What comes now is measured: the clocks start.
+  /// Measurement begins: starts the clocks.
   void begin();
-  /// The loss, and each metric. What a metric throws is the problem of its reading.
+  /// The loss, and each metric. An error of a metric becomes the problem of its reading.
   std::vector<Reading> readings() const;
-  /// An output, its loss, and for how many items that stands.
+  /// Adds an output, its loss, and its number of items.
   void update(const void* output, double loss, std::int64_t items);
-  /// Has a checkpoint keep them under `path`.
+  /// Adds the states to a checkpoint under `path`.
   void record(RecordedObjects& objects, const std::string& path);
-  /// What they have seen, and adding what such metrics of other data have.
+  /// The states of all metrics, and merging those of metrics of other data.
   TensorSource snapshot();
   void merge(const TensorSource& others);
 
-  /// `feed` calls the metric's update with what it wants of an output. Throws ArgumentError where the name is taken.
+  /// `feed` calls the metric's update with the values that it needs from an output. Throws ArgumentError if the name is
+  /// taken.
   template <class Output, Metric M, class F>
   void add(M metric, const std::string& name, F feed) {
     static_assert(metric::kHasState<M>, "a metric without states: what adds up is a metric::Total, Totals, ...");

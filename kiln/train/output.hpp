@@ -1,6 +1,5 @@
-// What a step usually gives: a loss, and what metrics look at. A struct of one's own does as well, if it has a `loss`, a
-// Tensor<0>; metrics find `scores`, `predictions` and `targets` by these names, and how many items it stands for by an
-// items().
+// The usual outputs of a step: a loss, and what metrics need. A custom struct can be used as well if it has a `loss`, a
+// Tensor<0>; metrics find `scores`, `predictions` and `targets` by these names, and the number of items by items().
 #pragma once
 #include <cstdint>
 
@@ -28,16 +27,16 @@ struct RegressionOutput {
   std::int64_t items() const { return targets.dim(0); }
 };
 
-/// Of texts, or anything else that is said piece by piece.
+/// For texts, or anything else that is predicted token by token.
 struct SequenceOutput {
-  Tensor<0> loss;          // the mean over the tokens that count
+  Tensor<0> loss;          // the mean over the tokens that are not padding
   Tensor<3> scores;        // [batch, classes, time]
   Tensor<2, Int> targets;  // [batch, time]
-  std::int64_t tokens;     // that count: those that are no padding
+  std::int64_t tokens;     // without padding
   std::int64_t items() const { return tokens; }
 };
 
-/// How many items an output stands for, which is how much its loss counts; 1 where it does not say.
+/// How many items an output is for, which is the weight of its loss; 1 if it does not say.
 template <class Output>
 std::int64_t items_of(const Output& output) {
   if constexpr (requires { output.items(); }) return output.items();

@@ -1,4 +1,4 @@
-// A check that configurations of a training share.
+// A check that the configs of training share.
 #pragma once
 #include <limits>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace kiln::training {
 
-/// Throws ArgumentError where an optional number is set, and not positive and finite.
+/// Throws ArgumentError if an optional number is set, but not positive and finite.
 template <class Optional>
 void require_positive(std::string_view whose, std::string_view name, const Optional& value) {
   const bool finite = !value || *value <= std::numeric_limits<typename Optional::value_type>::max();

@@ -6,10 +6,10 @@
 namespace kiln {
 namespace {
 
-/// Under which optional objects lie.
+/// The prefix of the paths of optional objects.
 constexpr std::string_view kOptional = "seen.";
 
-/// Takes what belongs to optional objects out of a record.
+/// Moves the tensors of optional objects out of a record.
 TensorSource without_optional(TensorSource& record) {
   TensorSource optional;
   std::erase_if(record.tensors, [&](auto& entry) {
@@ -70,7 +70,7 @@ void RecordedObjects::restore(const TensorSource& record, std::string_view file,
     try {
       restore_by([&](detail::RecordVisitor& visitor) { part.visit_with(visitor); }, optional, file,
                  {.allow_unexpected = true});
-    } catch (const Error&) {}  // stays as it is
+    } catch (const Error&) {}  // the object is unchanged
   }
 }
 

@@ -1,5 +1,5 @@
-// A record that is put together at run time: objects that live elsewhere, each under its path. For checkpoints, whose parts
-// are a model, optimizers, metrics and whatever callbacks there are.
+// A record that is assembled at run time from objects that are owned elsewhere, each under its path. For checkpoints,
+// which consist of a model, optimizers, metrics and callbacks.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@ namespace kiln {
 
 class RecordedObjects {
  public:
-  /// The object has to live as long. Throws ArgumentError where the path is taken.
+  /// The object must outlive this. Throws ArgumentError if the path is taken.
   template <class T>
   requires(!std::is_const_v<T>) void add(const std::string& path, T& object) {
     add(Part{path, &object,
@@ -18,17 +18,17 @@ class RecordedObjects {
                detail::visit_record(*static_cast<const T*>(part), its_path, visitor, met);
              }});
   }
-  /// One that is kept, but goes on as it is where a record has none, or another's; under `path`, or where that is taken, a
-  /// number behind it.
+  /// Adds an object that is saved, but left unchanged if a record has none or does not fit; under `path`, or with a
+  /// number appended if that is taken.
   template <class T>
   requires(!std::is_const_v<T>) void add_optional(const std::string& path, T& object) {
     add(free_optional(path), object);
   }
 
-  /// What save_record() writes. It holds the values as they are now, whatever becomes of the objects: values never
-  /// change, so nothing is copied but numbers and lists of numbers. Another thread may read it.
+  /// What save_record() writes. It holds the current values, independent of later changes of the objects: values are
+  /// immutable, so only numbers and lists of numbers are copied. Another thread may read it.
   TensorSource snapshot(Metadata metadata) const;
-  /// Brings back what a snapshot held: all of it, or nothing and an error, as load_record().
+  /// Restores all that a snapshot held, or throws and changes nothing, like load_record().
   void restore(const TensorSource& record, std::string_view file, const LoadOptions& options = {});
 
  private:

@@ -56,7 +56,7 @@ void TrainingRun::begin(std::int64_t batches, std::int64_t parameters, std::vect
   require<DataError>(at.batch <= batches, "training: the checkpoint is at batch ", at.batch, " of an epoch of ",
                      batches, ": the training data, or the size of a batch, are not what they were");
   reason_.clear();
-  at.batch -= std::exchange(pending_, 0);  // of a step that an error ended
+  at.batch -= std::exchange(pending_, 0);  // batches of a step that an error ended
   loss_ = 0;
   items_ = 0;
   tell(training::Begin{at, batches, config_.epochs, config_.steps, parameters, control_, std::move(devices),
@@ -86,7 +86,7 @@ void TrainingRun::step_done(const std::vector<double>& rates) {
   ++at.step;
   at.items += items_;
   at.seconds += seconds;
-  const double loss = loss_ / static_cast<double>(items_);  // NaN where all batches were left out
+  const double loss = loss_ / static_cast<double>(items_);  // NaN if all batches were skipped
   tell(training::Step{at, loss, rates, items_, seconds});
   loss_ = 0;
   items_ = pending_ = 0;

@@ -1,4 +1,5 @@
-// A training but for the types of its model and its data: how far it is, how far it shall go, who listens.
+// The state of a training run that is independent of the types of its model and data: its progress, its limits, its
+// listeners.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -15,27 +16,27 @@
 
 namespace kiln {
 
-/// What to do where a loss is infinite or no number. Of validation's loss, and of weights when the training ends, which can no
-/// longer be left out, Skip and Ignore say so.
+/// What to do if a loss is infinite or NaN. For the loss of validation, and for weights at the end of training, which
+/// can no longer be skipped, Skip and Ignore only report it.
 enum class NotFinite : std::uint8_t {
-  Stop,    // an error with the step's number
-  Skip,    // leave model and optimizer as they are, and go on with the next step; says so
+  Stop,    // throw an error with the step's number
+  Skip,    // leave model and optimizer unchanged, report it, and go on with the next step
   Ignore,  // take the step
 };
 
-/// How long, and how. A training goes on to the first of the limits. Can be read from JSON.
+/// Limits and options of training, which ends at the first limit that is reached. Can be read from JSON.
 struct LearnerConfig {
   std::optional<std::int64_t> epochs{}, steps{};
-  std::optional<double> seconds{};               // of this and of the processes before it
-  std::int64_t accumulate = 1;                   // batches of a step, each counting by its items
-  std::optional<std::int64_t> validate_every{};  // steps; otherwise at the end of each epoch
-  std::int64_t log_every = 50;                   // steps from one look at the training metrics to the next
+  std::optional<double> seconds{};               // of this and of earlier processes
+  std::int64_t accumulate = 1;                   // batches per step, each weighted by its items
+  std::optional<std::int64_t> validate_every{};  // in steps; default: at the end of each epoch
+  std::int64_t log_every = 50;                   // steps between two readings of the training metrics
   std::optional<DType> autocast{};               // bfloat16 or float16 for products, convolutions and attention
-  std::optional<GradientScalerConfig> scaler{};  // of the loss; by default one for float16, and none otherwise
+  std::optional<GradientScalerConfig> scaler{};  // of the loss; default: one for float16, and none otherwise
   NotFinite not_finite = NotFinite::Stop;
-  std::uint64_t seed = 0;  // of what a model draws: each batch has a stream of random numbers of its own
+  std::uint64_t seed = 0;  // for random numbers of the model: each batch has its own stream
 
-  /// Throws ArgumentError for what makes no sense, or would never end.
+  /// Throws ArgumentError for an invalid configuration, or one without a limit.
   void check() const;
 };
 
@@ -45,46 +46,46 @@ class TrainingRun {
 
   explicit TrainingRun(const LearnerConfig& config);
 
-  /// What a checkpoint keeps of it.
+  /// The part that a checkpoint saves.
   training::Position at;
 
   const LearnerConfig& config() const { return config_; }
-  /// What a resumed training must have as it was: all but the limits and what is looked at, and `own`, the user's.
+  /// What must be the same in a resumed run: everything except limits and logging, and `own`, the user's configuration.
   Json configuration(Json own) const;
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
   void tell(const training::Event& event) const;
   Interrupter& control() { return control_; }
 
-  /// An epoch has so many batches; the clock starts. Throws DataError where there are none.
+  /// An epoch has `batches` batches; starts the clock. Throws DataError if there are none.
   void begin(std::int64_t batches, std::int64_t parameters, std::vector<Device> devices,
              std::vector<training::Measured> measured);
-  /// The next epoch has so many batches. Throws DataError where there are none.
+  /// The next epoch has `batches` batches. Throws DataError if there are none.
   void expect(std::int64_t batches);
-  /// Throws DataError where the data ended before the epoch did.
+  /// Throws DataError if the data ended before the epoch did.
   void require_past(std::int64_t epoch);
-  /// The key of the random numbers of the batch that comes next.
+  /// The key of the random numbers of the next batch.
   Key batch_key() const;
-  /// A batch was learned from, `items` of it, with this loss. Whether its step is complete then: it has config().accumulate
-  /// batches, or the epoch ends.
+  /// A batch of `items` items was used, with this loss. Returns whether its step is complete: it has
+  /// config().accumulate batches, or the epoch ends.
   bool batch_done(double loss, std::int64_t items);
   bool completes_step() const;
-  /// Ends the step, whose loss is returned to listeners.
+  /// Ends the step, and reports its loss to the listeners.
   void step_done(const std::vector<double>& rates);
-  /// Throws DataError for a batch of no items, which nothing can be learned from.
+  /// Throws DataError for a batch without items, from which nothing can be learned.
   void require_items(std::int64_t items) const;
-  /// False, or an error, where this loss shall not be learned from.
+  /// Returns false, or throws, if this loss must not be used.
   bool accepts(double loss);
-  /// Says that what was learned has made `what` infinite or no number; under NotFinite::Stop as a DataError.
+  /// Reports that training made `what` infinite or NaN; with NotFinite::Stop as a DataError.
   void report_not_finite(std::string_view what) const;
 
   bool epoch_ended() const { return at.batch == batches_; }
   bool metrics_due() const { return at.step % config_.log_every == 0 || epoch_ended(); }
   bool validation_due() const;
   void next_epoch();
-  /// A limit is reached, or somebody asked to stop.
+  /// Is a limit reached, or a stop requested?
   bool done();
-  /// Of several ranks: the time by the clock of one, and what some rank was asked to stop for. From here on no other
-  /// wish to stop counts.
+  /// With several ranks: sets the time, by the clock of one rank, and the reason for which some rank was asked to stop.
+  /// From here on no other request to stop counts.
   void agree(double seconds, std::optional<std::string> stop);
   const std::string& reason() const { return reason_; }
 
@@ -100,12 +101,12 @@ class TrainingRun {
   std::optional<std::string> agreed_stop_;
   Clock::time_point step_began_{};
 
-  // Of the step under way, which no checkpoint falls into.
+  // Of the current step; checkpoints are never taken within a step.
   double loss_ = 0;
   std::int64_t items_ = 0, pending_ = 0;
 };
 
-/// Each gradient times `factor`.
+/// Multiplies each gradient by `factor`.
 GradientsParams scaled(GradientsParams grads, double factor);
 
 }  // namespace kiln

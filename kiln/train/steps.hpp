@@ -1,4 +1,4 @@
-// What a function that is a step of training or of validation takes and gives.
+// The arguments and results of a step function for training or validation.
 #pragma once
 #include <concepts>
 #include <functional>
@@ -17,18 +17,18 @@
 
 namespace kiln {
 
-/// What a step that is written by hand may ask for.
+/// The context of a step that is written by hand.
 struct StepContext {
   const std::vector<double>& rates;  // one, or one for each group of the optimizer
   const training::Position& at;
   const training::Team& team;
   double rate() const { return rates[0]; }
-  /// The gradients of the ranks' batches together, of which this one's has so many items; of one rank: these.
+  /// The gradients of the ranks' batches together, where this rank's has `items` items; with one rank, these gradients.
   GradientsParams mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const {
     return team.mean(std::move(grads), items, model);
   }
-  /// kiln::value_and_grad() of this rank's part of a batch, with the gradients of all of it: sooner than by mean(), since ranks
-  /// combine what they have while they compute the rest.
+  /// kiln::value_and_grad() of this rank's part of a batch, with the gradients of the whole batch: faster than mean(),
+  /// since ranks combine gradients while they compute the others.
   template <Module M, class F>
   ValueAndGrad<Tensor<0>> value_and_grad(const M& model, std::int64_t items, F&& f) const {
     return team.value_and_grad(model, items, f);
@@ -65,16 +65,16 @@ Tensor<0> loss_of(const Output& output) {
   else return output.loss;
 }
 
-/// Data of any type as what a loop asks of them, so that the loop is compiled once: a DataLoader or a StreamLoader, or a
-/// container of batches. It knows a batch by its address.
+/// Data of any type behind functions, so that the loop is compiled once: a DataLoader or a StreamLoader, or a container
+/// of batches. Batches are passed by address.
 struct Batches {
-  std::function<std::int64_t(std::int64_t epoch)> size;  // batches of an epoch
-  /// Calls f(batch, whether the batch may be moved from) for those of an epoch from `first` on, until it returns false.
+  std::function<std::int64_t(std::int64_t epoch)> size;  // batches per epoch
+  /// Calls f(batch, may the batch be moved from?) for the batches of an epoch from `first` on, until it returns false.
   std::function<void(std::int64_t epoch, std::int64_t first, FunctionRef<bool(void* batch, bool owned)> f)> each;
-  /// Of a StreamLoader the place that it keeps; otherwise null.
+  /// The place in a StreamLoader; null for other data.
   std::function<const StreamPlace&()> place{};
   std::function<void(StreamPlace)> restore{};
-  std::function<Json()> description{};  // of a loader; otherwise null
+  std::function<Json()> description{};  // for a loader; otherwise null
 };
 
 template <class Batch, class Data>
@@ -105,8 +105,8 @@ Batches batches_of(Data& data) {
   return batches;
 }
 
-/// Lets go of the graph of what metrics will look at: it holds all activations, which would have to be computed where nobody
-/// reads them, and kept until the step is over.
+/// Releases the graph of a tensor that only metrics will read: it holds all activations, which would be kept until the
+/// step is over.
 template <class Output>
 void forget_graph(Output& output) {
   const auto forget = [](auto& tensor) {
@@ -118,14 +118,14 @@ void forget_graph(Output& output) {
   if constexpr (requires { output.predictions; }) forget(output.predictions);
 }
 
-/// What a step gave: its loss, for how many items that stands, and all of it, for metrics.
+/// The result of a step: its loss, its number of items, and the whole output, for metrics.
 struct Outcome {
   std::optional<Tensor<0>> loss{};
   std::int64_t items = 0;
   std::shared_ptr<const void> output{};
 };
 
-/// step(first..., batch), where the batch is taken by value, by reference, or as what may be moved from.
+/// Calls step(first..., batch), where the batch is taken by value, by reference, or by rvalue reference.
 template <class F, class... First>
 Outcome call_step(F& step, void* batch, bool owned, First&... first) {
   using Batch = typename SignatureOf<F>::Batch;
@@ -140,7 +140,7 @@ Outcome call_step(F& step, void* batch, bool owned, First&... first) {
   return outcome;
 }
 
-/// Measures a model: calls `step` for each batch, where nothing can record gradients.
+/// Measures a model: calls `step` for each batch, without recording gradients.
 void measure(FunctionRef<Outcome(void* batch, bool owned)> step, const Batches& data, MetricList& metrics);
 
 }  // namespace training

@@ -32,12 +32,12 @@ std::string bytes_of(const TensorSource& record) {
   return bytes;
 }
 
-/// Of bytes that stay.
+/// Opens a record in bytes that outlive it.
 TensorSource record_of(const std::string& bytes, std::string name) {
   return open_record({std::as_bytes(std::span(bytes)), std::move(name), nullptr});
 }
 
-/// What only rank 0 says; the others hear it.
+/// Sends a text from rank 0 to the others.
 std::string told(const Ranks& ranks, std::string_view what, const std::string& text) {
   return std::move(collective::gather_texts(*ranks, what, ranks->rank() == 0 ? text : "")[0]);
 }
@@ -201,7 +201,7 @@ StreamPlace Team::own_place(const std::vector<std::uint8_t>& places, const Strea
 
 void Team::gather(MetricList& metrics) const {
   if (!several()) return;
-  // All send, so that each knows who came; only rank 0 is sent anything.
+  // All ranks send, so that each knows who takes part; only rank 0 receives anything.
   const std::string own = leads() ? "" : bytes_of(metrics.snapshot());
   const std::vector<std::uint64_t> lengths = gathered(ranks_, "training: metrics", std::uint64_t{own.size()});
   const auto ranks = static_cast<std::size_t>(ranks_->size());
@@ -223,7 +223,7 @@ std::vector<Reading> Team::readings(MetricList& metrics) const {
   gather(metrics);
   std::vector<Reading> readings = metrics.readings();
   if (!several()) return readings;
-  std::string said;  // of each: its value, the length of its problem, that
+  std::string said;  // for each: its value, the length of its problem, the problem
   for (const Reading& reading : readings) {
     const std::uint64_t length = reading.problem.size();
     said.append(reinterpret_cast<const char*>(&reading.value), sizeof reading.value);

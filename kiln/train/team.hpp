@@ -1,5 +1,5 @@
-// Training on several ranks: what they tell each other, so that together they do what one would with all of the data. Of a
-// rank by itself: nothing, at no cost.
+// Training on several ranks: what they exchange, so that together they do what a single one would with all data. With a
+// single rank this costs nothing.
 #pragma once
 #include <string>
 #include <vector>
@@ -23,26 +23,26 @@ class Team {
   bool leads() const { return ranks_->rank() == 0; }
   int rank() const { return ranks_->rank(); }
 
-  /// Throws ConfigError on all ranks where they are about to train differently: the first thing in which two differ. The
-  /// metrics are those of training and of validation, null where there is none.
+  /// Throws ConfigError on all ranks if their training differs, with the first difference between two. `metrics` are
+  /// those of training and of validation, null if there are none.
   void require_same(const nn::ModuleView& model, std::string_view optimizer, const LearnerConfig& config,
                     std::initializer_list<const MetricList*> metrics) const;
-  /// Throws DataError on all ranks where they have come to have different weights.
+  /// Throws DataError on all ranks if their weights differ.
   void require_same_weights(const nn::ModuleView& model) const;
-  /// The objects become what they are on rank 0.
+  /// Copies the objects from rank 0 to the others.
   void share(RecordedObjects& objects) const;
-  /// So do the buffers of a model, of which each rank has seen other data.
+  /// Copies the buffers of a model, which depend on each rank's data, from rank 0.
   void share_buffers(const nn::ModuleRef& model) const;
 
   /// The largest number of all ranks.
   std::int64_t most(std::int64_t number) const;
-  /// The items of all ranks for the mean rank, and how much the mean over this rank's counts beside that: the loss is
-  /// multiplied by it before it is differentiated, as gradients may go through other ranks.
+  /// The mean number of items per rank, and the weight of this rank's mean relative to it: the loss is multiplied by it
+  /// before it is differentiated, since gradients may go through other ranks.
   struct Part {
     double mean_items = 0, weight = 1;
   };
   Part part(std::int64_t items) const;
-  /// The loss of a batch of which each rank has a part, and its items.
+  /// The loss of a batch that is distributed over the ranks, and its items.
   struct Batch {
     double loss = 0;
     std::int64_t items = 0;
@@ -53,13 +53,14 @@ class Team {
   Buckets buckets(Combine how, const nn::ModuleView& model, Buckets::Halves halves) const {
     return {ranks_, how, model, halves};
   }
-  /// All ranks' gradients. A parameter that took no part anywhere is left out; where it did elsewhere, this rank has zeros.
+  /// The gradients of all ranks. A parameter that took part nowhere is left out; if it took part elsewhere, this rank
+  /// has zeros.
   GradientsParams combined(GradientsParams grads, Combine how, const nn::ModuleView& model,
                            Buckets::Halves halves) const;
-  /// The gradient of the whole batch: the mean over ranks, of which each counts by its items.
+  /// The gradient of the whole batch: the mean over ranks, each weighted by its items.
   GradientsParams mean(GradientsParams grads, std::int64_t items, const nn::ModuleView& model) const;
-  /// kiln::value_and_grad() of a rank's part of a batch, of so many items: its own loss, and the gradients of the whole batch,
-  /// which travel while earlier ones are computed. `f` is one that value_and_grad() takes.
+  /// kiln::value_and_grad() of a rank's part of a batch, of `items` items: its own loss, and the gradients of the whole
+  /// batch, which are combined while earlier ones are computed. `f` is a function for value_and_grad().
   template <Module M, class F>
   ValueAndGrad<Tensor<0>> value_and_grad(const M& model, std::int64_t items, F&& f) const {
     static_assert(std::is_reference_v<typename nn::TakenAs<std::remove_cvref_t<F>, M>::type>,
@@ -68,21 +69,21 @@ class Team {
     return {Tensor<0>(Typed{std::move(loss)}), std::move(grads)};
   }
 
-  /// Where the ranks are in their streams, as bytes; of a rank by itself none.
+  /// The ranks' places in their streams, as bytes; empty for a single rank.
   std::vector<std::uint8_t> places(const StreamPlace& own) const;
-  /// Where this rank was, by what rank 0 has: `alone` of one by itself, and nowhere if there were other ranks than now, whose
-  /// streams were others.
+  /// This rank's place, from what rank 0 has: `alone` for a single rank, and the beginning if the number of ranks has
+  /// changed, since then the streams are different.
   StreamPlace own_place(const std::vector<std::uint8_t>& places, const StreamPlace& alone) const;
 
-  /// Rank 0 has what all metrics have seen, the others begin anew.
+  /// Merges the states of all metrics into rank 0's, and resets the others'.
   void gather(MetricList& metrics) const;
-  /// Of all that was measured, the same on all ranks. Gathers.
+  /// The readings over all data, the same on all ranks. Calls gather().
   std::vector<Reading> readings(MetricList& metrics) const;
 
-  /// Whether some rank asks to save. What some rank asked to stop for, and the time by rank 0's clock, are told to `run`.
+  /// Returns whether some rank wants to save. Passes requests to stop, and the time by rank 0's clock, to `run`.
   bool agree(TrainingRun& run, bool save) const;
 
-  /// The others need not wait.
+  /// Tells the others not to wait for this rank.
   void leave(std::string_view reason) const { ranks_->leave(reason); }
 
  private:

@@ -19,7 +19,7 @@ std::string head(const training::Position& at, std::string_view event) {
   return text("{\"step\":", at.step, ",\"event\":", json_text(event), ",\"epoch\":", at.epoch);
 }
 
-/// The directories in one; none where it cannot be read.
+/// The subdirectories of a directory; none if it cannot be read.
 std::vector<fs::path> directories_in(const fs::path& directory) {
   std::error_code ignored;
   std::vector<fs::path> found;
@@ -28,7 +28,7 @@ std::vector<fs::path> directories_in(const fs::path& directory) {
   return found;
 }
 
-/// 3 of "epoch-3"; 0 where it is none.
+/// 3 for "epoch-3"; 0 for other names.
 std::int64_t epoch_number(const fs::path& folder) {
   constexpr std::string_view kPrefix = "epoch-";
   const std::string name = folder.filename().string();
@@ -95,7 +95,7 @@ void RunDirectory::on(const training::Begin& begin) {
   logs_.clear();
   const bool configured = !std::holds_alternative<std::nullptr_t>(configuration_.is);
   const fs::path config = directory_ / "config.json", sentences = directory_ / "experiment.log";
-  // Elsewhere the files are somebody's, whatever they are called.
+  // Without experiment.log the files belong to someone else, whatever their names.
   if (fs::exists(sentences, error)) take_back(begin.at);
   else
     require<ConfigError>(!configured || !fs::exists(config, error), config.string(),
@@ -105,7 +105,8 @@ void RunDirectory::on(const training::Begin& begin) {
   if (configured) write_file_atomically(config.string(), write_json(configuration_));
 }
 
-// What a process before this one measured later than where this one goes on. Epochs that were over by then stay as they are.
+// Removes what an earlier process measured after the step from which this one resumes. Epochs that had ended by then
+// are kept.
 void RunDirectory::take_back(const training::Position& at) const {
   std::error_code ignored;
   for (const auto& split : directories_in(directory_))
@@ -117,7 +118,7 @@ void RunDirectory::take_back(const training::Position& at) const {
         log.begin(at.step);
         if (fs::file_size(path, ignored) == 0) fs::remove(path, ignored);
       }
-      fs::remove(epoch, ignored);  // if nothing is left in it
+      fs::remove(epoch, ignored);  // if it is empty
     }
 }
 

@@ -1,5 +1,5 @@
-// Callbacks of a Learner that write what happens to files. A resumed training takes back what it will write again. Where a file
-// cannot be written once the training has begun, a Learner says so and goes on, as it does for whatever has kIsALog.
+// Callbacks of a Learner that write events to files. A resumed run removes entries that it will write again. If a file
+// cannot be written during training, the Learner reports that and goes on, as for every callback with kIsALog.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -10,10 +10,10 @@
 
 namespace kiln {
 
-/// A line of JSON for each step and each evaluation:
+/// Writes a line of JSON for each step and each evaluation:
 ///   {"step":7,"event":"step","epoch":0,"loss":0.25,"rates":[0.001],"items":64,"seconds":0.01}
 ///   {"step":7,"event":"valid","epoch":0,"complete":true,"metrics":{"loss":0.3,"accuracy":0.9}}
-/// Notes, checkpoints and the end have lines too. What is no finite number is null.
+/// Notes, checkpoints and the end have lines too. Numbers that are not finite become null.
 class JsonLinesLog {
  public:
   static constexpr bool kIsALog = true;
@@ -28,7 +28,7 @@ class JsonLinesLog {
   LineLog log_;
 };
 
-/// A row for each number: step,epoch,split,metric,value. Of steps the loss and the rates, as split "step".
+/// A row for each number: step,epoch,split,metric,value. The loss and the rates of steps have the split "step".
 class CsvLog {
  public:
   static constexpr bool kIsALog = true;
@@ -45,9 +45,9 @@ class CsvLog {
 /// A directory that is laid out for people:
 ///   experiment.log              sentences, with the time
 ///   config.json                 the user's configuration
-///   train/epoch-1/accuracy.log  lines of step and value; valid/ likewise, step/ with each step's loss and rates
-/// A training that begins takes the curves of an earlier one out of it, but leaves what experiment.log says of that. Where there
-/// is no experiment.log, files are somebody else's: none is taken out, and a config.json there is a ConfigError.
+///   train/epoch-1/accuracy.log  lines of step and value; also valid/, and step/ with each step's loss and rates
+/// A new run removes the curves of an earlier one, but keeps its lines in experiment.log. If there is no
+/// experiment.log, the files belong to someone else: none is removed, and an existing config.json is a ConfigError.
 class RunDirectory {
  public:
   static constexpr bool kIsALog = true;
@@ -66,7 +66,7 @@ class RunDirectory {
 
   std::filesystem::path directory_;
   Json configuration_;
-  std::int64_t begun_at_ = 0, epoch_ = -1;  // step; epoch of the files that are open
+  std::int64_t begun_at_ = 0, epoch_ = -1;  // step; epoch of the open files
   std::map<std::filesystem::path, LineLog> logs_;
 };
 

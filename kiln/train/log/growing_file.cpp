@@ -49,7 +49,7 @@ void GrowingFile::append(std::string_view bytes) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const int error = errno;
-      // A part of a line, or of a record, would spoil what follows it.
+      // A partial line or record would corrupt what follows.
       if (known && written > 0) (void)!::ftruncate(file_, status.st_size);
       fail_with(error);
     }

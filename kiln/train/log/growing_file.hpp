@@ -1,4 +1,5 @@
-// A file that grows by whole pieces: a piece that does not fit on the disk is left out, and what comes later is as if it had never
+// A file to which complete pieces are appended: a piece that does not fit on the disk is removed again, so that later
+// ones are valid.
 // been tried.
 #pragma once
 #include <filesystem>
@@ -13,12 +14,13 @@ class GrowingFile {
   GrowingFile& operator=(GrowingFile&& other) noexcept;
   ~GrowingFile();
 
-  /// Makes the file if need be; what is in it goes, unless it goes on. Throws IoError: "cannot write log.csv: No space left on
-  /// device".
+  /// Opens the file, or creates it; unless `goes_on`, its contents are removed. Throws IoError: "cannot write log.csv:
+  /// No space left on device".
   void open(const std::filesystem::path& path, bool goes_on);
   bool is_open() const { return file_ >= 0; }
   void close();
-  /// On its way to the disk, all of it, when this returns. Throws IoError, and then nothing of it is in the file.
+  /// The bytes are handed to the system, all of them, when this returns. If it throws IoError, none of them are in the
+  /// file.
   void append(std::string_view bytes);
 
  private:

@@ -12,7 +12,7 @@
 namespace kiln {
 namespace {
 
-/// The first number of a line; -1 where there is none.
+/// The first number of a line; -1 if there is none.
 std::int64_t step_of(std::string_view line) {
   const std::size_t begin = line.find_first_of("0123456789");
   std::int64_t step = -1;
@@ -24,7 +24,7 @@ std::string lines_up_to(std::int64_t step, std::string_view contents) {
   std::string kept;
   while (!contents.empty()) {
     const std::size_t end = contents.find('\n');
-    if (end == contents.npos) break;  // a line that was cut off
+    if (end == contents.npos) break;  // an incomplete line
     const std::string_view line = contents.substr(0, end + 1);
     if (const std::int64_t at = step_of(line); at >= 0 && at <= step) kept += line;
     contents.remove_prefix(end + 1);

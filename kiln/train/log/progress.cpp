@@ -15,7 +15,7 @@
 namespace kiln {
 namespace {
 
-/// How fast something is, as a mean that forgets what is older than some seconds.
+/// A moving average of a speed over some seconds.
 double smoothed(double before, double now, double seconds) {
   const double share = before > 0 ? 1 - std::exp(-seconds / 3) : 1;
   return before + share * (now - before);
@@ -75,7 +75,7 @@ std::string bar(double share, int cells, bool plain) {
 }
 
 std::string duration_text(double seconds) {
-  const long long whole = seconds > 0 ? std::llround(std::min(seconds, 3.6e9)) : 0;  // of NaN too
+  const long long whole = seconds > 0 ? std::llround(std::min(seconds, 3.6e9)) : 0;  // 0 for NaN, too
   char words[48];
   if (whole >= 3600)
     std::snprintf(words, sizeof words, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);

@@ -1,4 +1,4 @@
-// How far a training is, for whoever shows it; and the plainest of these, lines of text.
+// The progress of training, for displays; and the simplest of these, lines of text.
 #pragma once
 #include <chrono>
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace kiln {
 
-/// What there is to show, kept up to date by the events of a training.
+/// The state of progress, updated by the events of training.
 class Progress {
  public:
   void on(const training::Begin& begin);
@@ -20,10 +20,10 @@ class Progress {
   double loss() const { return loss_; }  // of the last step
   double rate() const { return rate_; }
   double items_per_second() const { return speed_; }  // over the last seconds
-  double epoch_share() const;                         // done, 0 to 1
-  /// Of the training, by the first limit that it will reach.
+  double epoch_share() const;                         // completed, 0 to 1
+  /// The completed fraction of the training run, by the first limit that will be reached.
   double share() const;
-  /// Until that limit; 0 where it is not known yet.
+  /// The time until that limit; 0 if unknown.
   double seconds_left() const;
   std::string epoch_text() const;  // "2/10"
 
@@ -33,13 +33,13 @@ class Progress {
   double loss_ = 0, rate_ = 0, speed_ = 0, steps_per_second_ = 0;
 };
 
-/// A bar of `cells` letters, in eighths of a letter; in '#' where `plain`.
+/// A bar of `cells` characters, in eighths of a character; made of '#' if `plain`.
 std::string bar(double share, int cells, bool plain = false);
 /// "1:02:03", "2:03".
 std::string duration_text(double seconds);
 
-/// A callback that prints progress: on a terminal a line that rewrites itself, elsewhere, or where TERM is "dumb", a line
-/// every ten seconds; and a line for each evaluation, note and the end.
+/// A callback that prints progress: on a terminal a line that is updated, elsewhere, or if TERM is "dumb", a line every
+/// ten seconds; and a line for each evaluation, note and the end.
 class ProgressLines {
  public:
   explicit ProgressLines(std::FILE* out = stdout);
@@ -64,7 +64,7 @@ class ProgressLines {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// Whether letters can be moved about on the screen: a terminal whose TERM is not "dumb".
+/// Can the cursor be moved: is this a terminal whose TERM is not "dumb"?
 bool is_screen(std::FILE* file);
 
 }  // namespace kiln

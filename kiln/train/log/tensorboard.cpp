@@ -23,7 +23,7 @@ std::string little_endian(T number) {
   return bytes;
 }
 
-// Protocol buffers: a field is its number and kind, then a varint, eight or four bytes, or bytes behind their length.
+// Protocol buffers: a field is its number and kind, followed by a varint, eight or four bytes, or a length and bytes.
 std::string varint(std::uint64_t number) {
   std::string bytes;
   for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
@@ -133,7 +133,7 @@ void EventFile::image(std::string_view tag, const Image& image, std::int64_t ste
 
 namespace {
 
-/// google.protobuf.Value; a list as its JSON, since that has no lists of hyper-parameters.
+/// google.protobuf.Value; a list becomes its JSON text, since HParams has no lists.
 std::string value_of(const Json& json) {
   if (std::holds_alternative<std::nullptr_t>(json.is)) return field(1, std::uint64_t{0});
   if (const auto* const flag = std::get_if<bool>(&json.is)) return field(4, static_cast<std::uint64_t>(*flag));
@@ -146,7 +146,7 @@ std::string value_of(const Json& json) {
   return field(3, written);
 }
 
-/// Calls use(path, value) for what is no object.
+/// Calls use(path, value) for each value that is not an object.
 template <class Use>
 void for_each_leaf(const Json& json, const std::string& path, Use use) {
   const auto* const object = std::get_if<Json::Object>(&json.is);
@@ -158,7 +158,7 @@ double now() { return std::chrono::duration<double>(std::chrono::system_clock::n
 
 }  // namespace
 
-// Messages of tensorboard/plugins/hparams (plugin_data.proto, api.proto), each in a summary that has a tensor of nothing.
+// Messages of tensorboard/plugins/hparams (plugin_data.proto, api.proto), each in a summary with an empty tensor.
 void EventFile::hyper_parameter_event(std::string_view tag, std::string_view content, std::int64_t step) {
   constexpr std::uint64_t kFloat = 1, kTensors = 2;
   const std::string plugin = field(1, std::string_view("hparams")) + field(2, content);

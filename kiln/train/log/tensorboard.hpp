@@ -1,4 +1,4 @@
-// Event files that TensorBoard shows: `tensorboard --logdir run`.
+// Event files for TensorBoard: `tensorboard --logdir run`.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -15,26 +15,26 @@
 
 namespace kiln {
 
-/// Writes records of TensorBoard's format: protocol buffers (tensorflow/core/util/event.proto and
-/// framework/summary.proto), each framed by its length and masked CRC-32C checksums (core/lib/io/record_writer.h). Each
-/// call's bytes are on their way to the disk when it returns. Throws IoError.
+/// Writes records in TensorBoard's format: protocol buffers (tensorflow/core/util/event.proto and
+/// framework/summary.proto), each framed by its length and masked CRC-32C checksums (core/lib/io/record_writer.h). The
+/// bytes of each call are handed to the system when it returns. Throws IoError.
 class EventFile {
  public:
-  /// A new file in `directory`, which is made if need be. What other files there say of steps from `step` on no longer
-  /// counts: a training that was killed takes it back.
+  /// Creates a new file in `directory`, and the directory if needed. Entries of other files there for steps from `step`
+  /// on become invalid: they belong to an interrupted process.
   EventFile(const std::filesystem::path& directory, std::int64_t step);
 
   void scalar(std::string_view tag, double value, std::int64_t step);
   void text(std::string_view tag, std::string_view words, std::int64_t step);
-  /// How values are spread: `buckets` of equal width. Values that are no finite numbers are left out.
+  /// A histogram of values in `buckets` of equal width. Values that are not finite are left out.
   void histogram(std::string_view tag, std::span<const float> values, std::int64_t step, int buckets = 30);
-  /// Throws what encode_png() does.
+  /// Throws what encode_png() throws.
   void image(std::string_view tag, const Image& image, std::int64_t step);
 
-  /// What the "HParams" page shows of a run: its configuration, of which nested keys are joined by dots and lists are texts.
-  /// Metrics are scalars of these tags.
+  /// The entry of a run on the "HParams" page: its configuration, with nested keys joined by dots and lists as text.
+  /// `metrics` are tags of scalars.
   void hyper_parameters(const Json& configuration, std::span<const std::string> metrics);
-  /// The run's end, for the same page.
+  /// The end of the run, for the same page.
   void ended(bool success, std::int64_t step);
 
   const std::filesystem::path& path() const { return path_; }
@@ -48,13 +48,13 @@ class EventFile {
   GrowingFile file_;
 };
 
-/// A callback: loss and rates of each `every`th step, and every metric as "split/metric".
+/// A callback: logs loss and rates of each `every`th step, and every metric as "split/metric".
 class TensorBoard {
  public:
   static constexpr bool kIsALog = true;
-  /// `configuration`, as text, is shown among the texts.
+  /// `configuration` is shown as text.
   explicit TensorBoard(std::filesystem::path directory, std::string configuration = "", std::int64_t every = 1);
-  /// Hyper-parameters, by which runs are compared, with these of the metrics: "valid/accuracy".
+  /// Logs hyper-parameters, by which runs are compared, with these metrics: "valid/accuracy".
   TensorBoard& hyper_parameters(Json configuration, std::vector<std::string> metrics = {"valid/loss"});
   void on(const training::Begin& begin);
   void on(const training::Step& step);

@@ -9,7 +9,7 @@ namespace kiln::metric {
 void Accuracy::add(const Value& scores, const Value& targets) {
   if (is_exclusive("accuracy", scores, targets)) require_one_class("accuracy", options);
   const LabelBatch batch = label_batch("accuracy", scores, targets, options);
-  const std::int64_t each = batch.exclusive ? 1 : batch.classes;  // labels of an item
+  const std::int64_t each = batch.exclusive ? 1 : batch.classes;  // labels per item
   for (std::int64_t item = 0; item < batch.size(); item += each) {
     bool counts = false, all_right = true;
     for (auto i = static_cast<std::size_t>(item); i < static_cast<std::size_t>(item + each); ++i) {

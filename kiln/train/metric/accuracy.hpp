@@ -1,12 +1,12 @@
-// How many items are classified right.
+// How many items are classified correctly.
 #pragma once
 #include "kiln/train/metric/labels.hpp"
 #include "kiln/train/metric/metric.hpp"
 
 namespace kiln::metric {
 
-/// The share of items whose class is the right one (among the largest: TopKAccuracy); of several labels, of those items all of
-/// whose labels are.
+/// The fraction of items whose class is predicted correctly (for the k largest: TopKAccuracy); with several labels, of
+/// items all of whose labels are.
 struct Accuracy {
   LabelOptions options{};
   Total right{}, count{};
@@ -20,14 +20,14 @@ struct Accuracy {
   void add(const Value& scores, const Value& targets);
 };
 
-/// The share of items whose right class is among those of the `k` largest scores. Of equal scores the class that comes
-/// first counts as larger.
+/// The fraction of items whose true class is among those of the `k` largest scores. Of equal scores the first class
+/// counts as larger.
 struct TopKAccuracy {
   std::int64_t k = 5;
   LabelOptions options{};
   Total right{}, count{};
 
-  /// scores [batch, classes], targets [batch]. Throws ShapeError, DataError, ArgumentError where there are not k classes.
+  /// scores [batch, classes], targets [batch]. Throws ShapeError, DataError, and ArgumentError for less than k classes.
   template <class K>
   void update(const Tensor<2>& scores, const Tensor<1, K>& targets) {
     add(scores.value(), targets.value());
@@ -36,7 +36,7 @@ struct TopKAccuracy {
   void add(const Value& scores, const Value& targets);
 };
 
-/// The share of all labels of all items that are right: 1 - the Hamming loss.
+/// The fraction of correct labels over all labels of all items: 1 - the Hamming loss.
 struct HammingScore {
   LabelOptions options{};
   Total right{}, count{};

@@ -56,7 +56,7 @@ void MeanAveragePrecision::update(const Tensor<2>& boxes, const Tensor<1>& score
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sure[a] > sure[b]; });
 
-  Totals taken;                                           // boxes found of each class
+  Totals taken;                                           // boxes used per class
   std::vector<std::int32_t> matched(truth.boxes.size());  // by threshold, as in Found::right
   for (const std::size_t i : order) {
     if (taken.at(said.labels[i]) >= kMost) continue;

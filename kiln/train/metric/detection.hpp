@@ -1,4 +1,4 @@
-// Mean average precision of found boxes, as the COCO challenge measures it.
+// Mean average precision of detected boxes, as in the COCO challenge.
 #pragma once
 #include <array>
 
@@ -7,14 +7,14 @@
 
 namespace kiln::metric {
 
-/// Boxes are [n, 4]: left, top, right, bottom. Lin et al., "Microsoft COCO: common objects in context", 2014; the details
-/// are those of its pycocotools: over thresholds 0.5, 0.55, ... 0.95 of intersection over union, precision at 101 recalls,
-/// at most 100 boxes of a class in an image, boxes of all sizes, no crowds.
+/// Boxes are [n, 4]: left, top, right, bottom. Lin et al., "Microsoft COCO: common objects in context", 2014; the
+/// details follow pycocotools: thresholds 0.5, 0.55, ... 0.95 of intersection over union, precision at 101 recalls, at
+/// most 100 boxes of a class in an image, boxes of all sizes, no crowds.
 struct MeanAveragePrecision {
   static constexpr std::int64_t kMost = 100;
   static constexpr std::array kThresholds = {0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95};
 
-  /// What was found, in all images.
+  /// The detections of all images.
   struct Found {
     std::vector<float> scores{};
     std::vector<std::int32_t> labels{};
@@ -22,14 +22,14 @@ struct MeanAveragePrecision {
     void merge(const Found& other);
   };
   Found found{};
-  Totals truths{};  // boxes of each class
+  Totals truths{};  // true boxes per class
 
-  /// One image. Throws ShapeError; DataError for labels below 0 and for scores that are no numbers.
+  /// Adds one image. Throws ShapeError; DataError for labels below 0 and for scores that are NaN.
   void update(const Tensor<2>& boxes, const Tensor<1>& scores, const Tensor<1, Int>& labels,
               const Tensor<2>& true_boxes, const Tensor<1, Int>& true_labels);
-  /// The mean over thresholds and over classes that some box is of.
+  /// The mean over thresholds and over classes that have true boxes.
   double value() const;
-  /// At one of the thresholds.
+  /// The mean over classes at one of the thresholds.
   double at(double threshold) const;
 
  private:

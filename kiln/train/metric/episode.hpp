@@ -1,4 +1,4 @@
-// Metrics of what learns by playing: [environments] of a step, or [steps, environments].
+// Metrics of reinforcement learning: tensors are [environments] for one step, or [steps, environments].
 #pragma once
 #include <vector>
 
@@ -7,21 +7,22 @@
 
 namespace kiln::metric {
 
-/// What each environment's episode has come to that is not over yet. It does not add up, so it is no state: it goes on where an
-/// epoch ends, and is saved with a checkpoint.
+/// The sums of each environment's current episode. They are no state of a metric, since they do not add up: they
+/// continue over the end of an epoch, and are saved with a checkpoint.
 struct OpenEpisodes {
   std::vector<double> sums{};
 
-  /// Adds rows of numbers, one for each environment; where a row ends an episode, its sum is added to `sum`. Throws ShapeError.
+  /// Adds rows of numbers, one number per environment; where a row ends an episode, its sum is added to `sum`. Throws
+  /// ShapeError.
   void add(std::string_view name, const Value& numbers, const Value& ended, Total& sum, Total& count);
 };
 
-/// Rewards of an episode, of those that have ended: the mean of their sums.
+/// The mean total reward of the episodes that have ended.
 struct CumulativeReward {
   Total sum{}, count{};
   OpenEpisodes open{};
 
-  /// `ended` says after which steps an episode was over. Throws ShapeError.
+  /// `ended` marks the last step of each episode. Throws ShapeError.
   template <int D>
   requires(D == 1 || D == 2) void update(const Tensor<D>& rewards, const Tensor<D, Bool>& ended) {
     open.add("cumulative reward", rewards.value(), ended.value(), sum, count);
@@ -33,7 +34,7 @@ struct CumulativeReward {
   double value() const { return mean("cumulative reward", sum, count); }
 };
 
-/// Steps of an episode, of those that have ended: their mean.
+/// The mean number of steps of the episodes that have ended.
 struct EpisodeLength {
   Total sum{}, count{};
   OpenEpisodes open{};
@@ -49,7 +50,7 @@ struct EpisodeLength {
   double value() const { return mean("episode length", sum, count); }
 };
 
-/// The share of actions that were drawn at random, and not chosen.
+/// The fraction of actions that were random rather than chosen by the policy.
 struct ExplorationRate {
   Total drawn{}, count{};
 

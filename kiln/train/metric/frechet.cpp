@@ -15,13 +15,13 @@ Tensor<2> doubles(const std::vector<double>& numbers, std::int64_t rows, std::in
   return Tensor<2>::from_data(TensorData::of<double>({rows, columns}, numbers), Device::cpu());
 }
 
-/// The products of sums of distances, as a covariance.
+/// The covariance, from sums of products of distances.
 Tensor<2> covariance(const Scatter& points) {
   const auto size = std::ssize(points.means);
   return doubles(points.products, size, size) / (points.count - 1);
 }
 
-/// The square roots of eigenvalues, which roundings alone make negative.
+/// The square roots of eigenvalues, which are only negative by rounding.
 Tensor<1> roots(const Tensor<1>& eigenvalues) {
   return eigenvalues.clamp(0.0, std::numeric_limits<double>::infinity()).sqrt();
 }

@@ -33,7 +33,7 @@ const std::array<double, kWindow>& gaussian() {
   return weights;
 }
 
-/// The mean of each window of a(y, x) * b(y, x).
+/// The mean over each window of a(y, x) * b(y, x).
 Plane blurred_product(const Plane& a, const Plane& b) {
   Plane rows(a.height, a.width - kWindow + 1), result(a.height - kWindow + 1, rows.width);
   for (std::int64_t y = 0; y < rows.height; ++y)

@@ -1,4 +1,4 @@
-// How alike images are: [batch, channels, height, width].
+// Similarity of images [batch, channels, height, width].
 #pragma once
 #include "kiln/tensor/tensor.hpp"
 #include "kiln/train/metric/metric.hpp"
@@ -12,23 +12,25 @@ struct Psnr {
 
   /// Throws ShapeError.
   void update(const Tensor<4>& images, const Tensor<4>& targets);
-  /// Infinity where all images are the same.
+  /// Infinity if all images are equal.
   double value() const;
 };
 
-/// The mean over images of their structural similarity (Wang, Bovik, Sheikh, Simoncelli, "Image quality assessment: from
-/// error visibility to structural similarity", 2004): windows of 11 x 11 with a deviation of 1.5, those that lie within.
+/// The mean over images of their structural similarity (Wang, Bovik, Sheikh, Simoncelli, "Image quality assessment:
+/// from error visibility to structural similarity", 2004): Gaussian windows of 11 x 11 with a deviation of 1.5, without
+/// padding.
 struct Ssim {
   double range = 1;
   Total sum{}, count{};
 
-  /// Throws ShapeError, also where an image is smaller than a window.
+  /// Throws ShapeError, also for an image smaller than a window.
   void update(const Tensor<4>& images, const Tensor<4>& targets);
   double value() const { return mean("ssim", sum, count); }
 };
 
-/// The same at five sizes, each half the one before (Wang, Simoncelli, Bovik, "Multiscale structural similarity for image
-/// quality assessment", 2003). Images have at least 161 x 161 elements; what is unlike at some size counts as 0 there.
+/// Structural similarity at five scales, each half the size of the one before (Wang, Simoncelli, Bovik, "Multiscale
+/// structural similarity for image quality assessment", 2003). Images have at least 161 x 161 elements; a negative
+/// similarity at a scale counts as 0.
 struct MsSsim {
   double range = 1;
   Total sum{}, count{};

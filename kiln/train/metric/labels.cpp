@@ -46,7 +46,7 @@ LabelBatch largest(std::string_view name, const Value& scores, const Value& targ
   const auto labels = checked_targets(name, targets, exclusive ? batch.classes : 2, options.ignore);
   if (labels.empty()) return batch;
 
-  const std::int64_t inner = scores.numel() / (scores.dim(0) * batch.classes);  // items of an element of the batch
+  const std::int64_t inner = scores.numel() / (scores.dim(0) * batch.classes);  // items per element of the batch
   const auto best = argtopk(scores.detach(), top, 1).data().to_vector<std::int64_t>();
   batch.predicted.assign(static_cast<std::size_t>(scores.numel()), 0);
   for (std::int64_t i = 0; i < std::ssize(best); ++i) {

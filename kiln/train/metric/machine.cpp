@@ -7,7 +7,7 @@ namespace kiln::metric {
 
 namespace {
 
-/// A number that no other process has: when this one first asked for it.
+/// A number that identifies this process: the time of the first call.
 double this_process() {
   static const double began =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -29,7 +29,7 @@ bool is_due(const Look& last, double now) {
 
 namespace {
 
-/// What `reading` says of the machine, where it is time for another look and it says something.
+/// Adds a `reading` of the machine, if it is time for another and there is one.
 template <class Reading>
 void add_reading(Total& sum, Total& looks, Look& last, Reading reading) {
   const double now = sensor::seconds_now();
@@ -41,7 +41,7 @@ void add_reading(Total& sum, Total& looks, Look& last, Reading reading) {
   }
 }
 
-/// Was nothing seen although somebody looked?
+/// Throws ArgumentError if readings were tried and none was available.
 void require_told(std::string_view name, double looks, const Look& last) {
   require<ArgumentError>(looks > 0 || last.process == 0, name, ": this machine has no sensor that tells it");
 }
@@ -62,7 +62,7 @@ void CpuUse::look() {
   last.take(now);
 }
 
-// Roundings of long sums do not make more of the processors than there are.
+// Rounding errors of long sums must not give more than 100 percent.
 double CpuUse::value() const { return std::min(100 * mean("cpu use", busy, all), 100.0); }
 
 void CpuMemory::look() {

@@ -1,5 +1,4 @@
-// What the machine does meanwhile, as metrics: they look at it when a batch is measured, at most ten times a second, and do not
-// ask what the batch was.
+// Metrics of the machine: they read sensors when a batch is measured, at most ten times a second, and ignore the batch.
 //
 //   learner.metric(metric::CpuUse{}).metric(metric::DeviceMemory{}).metric(metric::ItemsPerSecond{});
 #pragma once
@@ -15,27 +14,27 @@
 
 namespace kiln::metric {
 
-/// Of when a metric looked last. It is no sum, and means nothing to another process, which a training that is resumed is.
+/// The last reading of a metric. It is no sum, and is invalid in another process, such as a resumed run.
 struct Look {
-  double seconds = 0, busy = 0, all = 0;  // what CpuSeconds were then
-  double process = 0;                     // that looked; 0: none did
+  double seconds = 0, busy = 0, all = 0;  // the CpuSeconds at that time
+  double process = 0;                     // the process that read it; 0: none
 
   bool is_own() const;
   void take(double now);
   void merge(const Look&) {}
 };
 
-/// Was the last look so long ago that it is time for another?
+/// Is it time for another reading?
 bool is_due(const Look& last, double now);
 
-/// Where a step's output lies.
+/// The device of a step's output.
 template <class Output>
 Device device_of(const Output& output) {
   if constexpr (requires { output.loss.device(); }) return output.loss.device();
   else return output.device();
 }
 
-/// Percent of all processors that worked, from the beginning to the last batch.
+/// The percentage of all CPUs that were busy, from the beginning to the last batch.
 struct CpuUse {
   Total busy{}, all{};
   Look last{};
@@ -49,7 +48,7 @@ struct CpuUse {
   double value() const;
 };
 
-/// Gibibytes of memory that the process holds: the mean of what was seen.
+/// Gibibytes of memory that the process uses: the mean of the readings.
 struct CpuMemory {
   Total bytes{}, looks{};
   Look last{};
@@ -62,8 +61,8 @@ struct CpuMemory {
   double value() const;
 };
 
-/// Degrees Celsius of the hottest of the processor's sensors: the mean of what was seen. Many virtual machines have none, of
-/// which it says so.
+/// Degrees Celsius of the hottest CPU sensor: the mean of the readings. Many virtual machines have none; then value()
+/// throws an error that says so.
 struct CpuTemperature {
   Total degrees{}, looks{};
   Look last{};
@@ -76,8 +75,8 @@ struct CpuTemperature {
   double value() const;
 };
 
-/// Gibibytes that the device of a step's loss holds, of its own memory or of the system's (Device::memory): the mean of what was
-/// seen. What of it is in use between steps says little: most is, while one runs.
+/// Gibibytes of memory allocated on the device of a step's loss, the device's own or the system's (Device::memory): the
+/// mean of the readings. How much of it is in use between two steps says little: during a step most of it is.
 struct DeviceMemory {
   Total bytes{}, looks{};
   Look last{};
@@ -90,8 +89,8 @@ struct DeviceMemory {
   double value() const;
 };
 
-/// Percent of the time in which the GPU of a step's loss worked: the mean of what its driver said (NVIDIA's alone). Of other
-/// devices, and where the driver does not say, it says so.
+/// The percentage of time in which the GPU of a step's loss was busy: the mean of its driver's readings (NVIDIA only).
+/// For other devices, and if the driver gives no readings, value() throws an error that says so.
 struct DeviceUse {
   Total percent{}, looks{};
   Look last{};
@@ -104,7 +103,7 @@ struct DeviceUse {
   double value() const;
 };
 
-/// Its degrees Celsius, likewise.
+/// Degrees Celsius of that GPU, in the same way.
 struct DeviceTemperature {
   Total degrees{}, looks{};
   Look last{};
@@ -117,8 +116,8 @@ struct DeviceTemperature {
   double value() const;
 };
 
-/// Items a second since begin(); without it from the first batch on, which itself does not count, as nobody knows when it
-/// began.
+/// Items per second since begin(); without begin(), since the end of the first batch, which is not counted, as its
+/// beginning is unknown.
 struct ItemsPerSecond {
   Total items{}, seconds{};
   Look last{};
@@ -132,7 +131,7 @@ struct ItemsPerSecond {
   double value() const;
 };
 
-/// Batches a second, likewise: of training, the speed of the loop.
+/// Batches per second, in the same way: the speed of the training loop.
 struct BatchesPerSecond {
   ItemsPerSecond batches{};
 

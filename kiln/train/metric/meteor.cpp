@@ -28,7 +28,7 @@ std::vector<std::string> small_words(std::string_view text) {
 
 constexpr std::ptrdiff_t kNone = -1;
 
-/// Matches words that have no partner yet, from the last; each takes the last that is the same.
+/// Matches unmatched words from the last to the first; each takes the last unmatched word that is equal.
 void match(const std::vector<std::string>& said, const std::vector<std::string>& right,
            std::vector<std::ptrdiff_t>& partners, std::vector<bool>& taken) {
   for (std::size_t i = said.size(); i-- > 0;)

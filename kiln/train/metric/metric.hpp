@@ -1,8 +1,8 @@
-// A metric is a plain struct: options, fields that are states (state.hpp), an update() of one batch, and a value() of all
-// that it has seen; where it measures time, also a begin() before the first batch. Reflection finds the states, so that any
-// metric can be merged with one of other data, begun anew and saved with a checkpoint:
+// A metric is a plain struct: options, fields that are states (state.hpp), an update() for one batch, and a value()
+// over all that it has seen; if it measures time, also a begin() before the first batch. Reflection finds the states,
+// so that any metric can be merged with one of other data, reset, and saved with a checkpoint:
 //
-//   struct Bias {                                       // a metric of one's own
+//   struct Bias {                                       // a custom metric
 //     metric::Total off, count;
 //     void update(const Tensor<1>& predictions, const Tensor<1>& targets) {
 //       off += (predictions - targets).sum().item();
@@ -29,10 +29,10 @@ concept Metric = reflect::Aggregate<M> && std::copyable<M> && requires(const M& 
 
 namespace metric {
 
-/// A mean, or an ArgumentError that says of nothing: "accuracy: nothing was measured".
+/// A mean; throws ArgumentError if count is 0: "accuracy: nothing was measured".
 double mean(std::string_view name, double sum, double count);
 
-/// "mean_absolute_error" of MeanAbsoluteError.
+/// "mean_absolute_error" for MeanAbsoluteError.
 std::string name_from(std::string_view type);
 template <class M>
 std::string name_of() {
@@ -40,7 +40,7 @@ std::string name_of() {
   else return name_from(reflect::type_name<M>());
 }
 
-/// Calls f(state, state of the other) for each state of two metrics of a kind.
+/// Calls f(state, other's state) for each state of two metrics of the same kind.
 template <class M, class Other, class F>
 void for_each_state(M& metric, Other& other, F&& f) {
   reflect::detail::for_each_index<reflect::field_count<M>>([&](auto i) {
@@ -63,13 +63,13 @@ constexpr bool has_state() {
 }
 template <class M> inline constexpr bool kHasState = has_state<M>();
 
-/// Adds to a metric what another one, of other data and with the same options, has seen.
+/// Adds the states of another metric, of other data and with the same options.
 template <Metric M>
 void merge(M& metric, const M& other) {
   for_each_state(metric, other, [](auto& state, const auto& more) { state.merge(more); });
 }
 
-/// A metric with the same options that has seen nothing.
+/// A metric with the same options and empty states.
 template <Metric M>
 M fresh(M metric) {
   for_each_state(metric, metric, []<class S>(S& state, const S&) { state = S{}; });

@@ -14,13 +14,13 @@ void require_fit(std::string_view name, const FeatureMaps& a, const FeatureMaps&
                         " has maps ", a[i].shape(), " and ", b[i].shape(), ", and weights ", weights[i].shape());
 }
 
-/// Each pixel as a vector of length 1.
+/// Scales the vector of each pixel to length 1.
 Tensor<4> unit(const Tensor<4>& map) { return map / (map.square().sum(keep, 1) + 1e-8).sqrt(); }
 
-/// [batch, channels] of a map.
+/// The mean over pixels [batch, channels] of a map.
 Tensor<2> pixel_mean(const Tensor<4>& map) { return map.flatten<2>().mean(2); }
 
-/// sum over channels of x [batch, channels] times weights [channels].
+/// The sum over channels of x [batch, channels] times weights [channels].
 Tensor<1> weighted(const Tensor<2>& x, const Tensor<1>& weights) { return (x * weights.unsqueeze(0)).sum(1); }
 
 void add_images(const Tensor<1>& distances, Total& sum, Total& count) {

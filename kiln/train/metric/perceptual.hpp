@@ -1,5 +1,5 @@
-// How different images look, by what a network sees in them. The network is the user's: whoever wants figures that compare with
-// others' takes the published one and its weights. All are tensors, so they are losses as well.
+// Perceptual distances of images, by the features of a network. The network is the user's: comparable figures need the
+// published one with its weights. The functions work on tensors, so they can be losses as well.
 #pragma once
 #include <vector>
 
@@ -8,23 +8,23 @@
 
 namespace kiln::metric {
 
-/// What the layers of a network see in a batch of images: [batch, channels, height, width] each.
+/// The features of a batch of images in the layers of a network: [batch, channels, height, width] each.
 using FeatureMaps = std::vector<Tensor<4>>;
 /// A number for each channel of each layer.
 using ChannelWeights = std::vector<Tensor<1>>;
 
-/// Zhang, Isola, Efros, Shechtman, Wang, "The unreasonable effectiveness of deep features as a perceptual metric", 2018: the
-/// maps with each pixel made a unit vector, their squared differences weighted by channel, averaged over the pixels and added up
-/// over the layers. -> [batch]. Throws ShapeError.
+/// Zhang, Isola, Efros, Shechtman, Wang, "The unreasonable effectiveness of deep features as a perceptual metric",
+/// 2018: each pixel of the maps is scaled to a unit vector; squared differences are weighted by channel, averaged over
+/// the pixels and summed over the layers. -> [batch]. Throws ShapeError.
 Tensor<1> lpips(const FeatureMaps& a, const FeatureMaps& b, const ChannelWeights& weights);
 
 /// Ding, Ma, Wang, Simoncelli, "Image quality assessment: unifying structure and texture similarity", 2020: 1 minus the
-/// weighted similarities of the channels' means (alpha) and of their deviations (beta), whose weights are made to add up to 1.
-/// The first map is the image itself. -> [batch]. Throws ShapeError.
+/// weighted similarities of the channels' means (alpha) and deviations (beta), with weights that are scaled to sum to
+/// 1. The first map is the image itself. -> [batch]. Throws ShapeError.
 Tensor<1> dists(const FeatureMaps& a, const FeatureMaps& b, const ChannelWeights& alpha, const ChannelWeights& beta);
 
-/// The mean over images. A Learner feeds it by a function: metric(Lpips{}, "lpips", [net](Lpips& m, const Output& o) {
-/// m.update(net(o.predictions), net(o.targets), weights); }).
+/// The mean over images. In a Learner it is fed by a function: metric(Lpips{}, "lpips", [net](Lpips& m, const Output&
+/// o) { m.update(net(o.predictions), net(o.targets), weights); }).
 struct Lpips {
   Total sum{}, count{};
   void update(const FeatureMaps& made, const FeatureMaps& right, const ChannelWeights& weights);

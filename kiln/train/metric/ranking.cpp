@@ -7,17 +7,17 @@
 namespace kiln::metric {
 namespace {
 
-/// An unsigned number for each float, in the same order; one for both zeros.
+/// An unsigned number for each float, in the same order; both zeros give the same.
 std::uint32_t ordered(float score) {
   const auto bits = std::bit_cast<std::uint32_t>(score + 0.0f);
   return bits >> 31 ? ~bits : bits | 0x8000'0000u;
 }
 
 struct Steps {
-  double positives = 0, negatives = 0;  // of one score
+  double positives = 0, negatives = 0;  // with this score
 };
 
-/// Calls step(how many there are of a score) for each score that occurs, from the smallest.
+/// Calls step(counts) for each distinct score, from the smallest.
 template <class F>
 void for_each_score(const std::vector<std::uint64_t>& ranked, F&& step) {
   for (std::size_t i = 0; i < ranked.size();) {
@@ -45,7 +45,7 @@ double average_precision(const std::vector<std::uint64_t>& ranked) {
   const auto positives = static_cast<double>(ones);
   require<ArgumentError>(positives > 0, "average precision: a class has no items");
   double sum = 0, hits = positives, all = static_cast<double>(ranked.size());
-  for_each_score(ranked, [&](const Steps& here) {  // hits and all are those of this score and above
+  for_each_score(ranked, [&](const Steps& here) {  // hits and all count this score and larger ones
     sum += here.positives * hits / all;
     hits -= here.positives;
     all -= here.positives + here.negatives;
@@ -121,7 +121,7 @@ void CalibrationError::add(const Value& probabilities, const Value& targets) {
   for (std::size_t item = 0; item < actual.size(); ++item) {
     const auto row = values.begin() + static_cast<std::ptrdiff_t>(item) * classes;
     const auto best = std::max_element(row, row + classes);
-    // A bin holds its upper end: (0.2, 0.3].
+    // A bin includes its upper end: (0.2, 0.3].
     const auto bin = static_cast<std::int64_t>(std::ceil(*best * static_cast<double>(bins))) - 1;
     const std::int64_t place = std::clamp<std::int64_t>(bin, 0, bins - 1);
     counts.add(place, 1);

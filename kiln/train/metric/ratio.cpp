@@ -54,7 +54,7 @@ double CohenKappa::operator()(const LabelCounts& counts) const {
   for (std::int64_t i = 0; i < counts.classes(); ++i) chance += counts.predicted.at(i) * counts.actual.at(i);
   const double all = counts.all, right = counts.hits.total() / all;
   chance /= all * all;
-  return chance < 1 ? (right - chance) / (1 - chance) : 1;  // one class alone, said and meant
+  return chance < 1 ? (right - chance) / (1 - chance) : 1;  // all predictions and targets are of one class
 }
 
 double MatthewsCorrelation::operator()(const LabelCounts& counts) const {

@@ -1,5 +1,5 @@
-// Metrics that are made of four counts for each class: how often it was predicted, how often it was right, how often both.
-// Each is a row: a function of the counts of one class.
+// Metrics computed from counts per class: how often it was predicted, how often it was true, and how often both. Each
+// is a row: a function of the counts of one class.
 #pragma once
 #include <limits>
 #include <span>
@@ -15,7 +15,7 @@ struct ClassCounts {
   double hits = 0, predicted = 0, actual = 0, all = 0;
 };
 
-/// a / b, and 0 where that is nothing of nothing, as scikit-learn has it.
+/// a / b, or 0 for 0 / 0, as in scikit-learn.
 inline double share(double a, double b) { return b > 0 ? a / b : 0; }
 
 namespace ratio {
@@ -34,7 +34,7 @@ struct Specificity {
     return share(c.all - c.actual - c.predicted + c.hits, c.all - c.actual);
   }
 };
-/// The harmonic mean of precision and recall, in which recall weighs beta^2 times as much (van Rijsbergen 1979).
+/// The harmonic mean of precision and recall, with recall weighted by beta^2 (van Rijsbergen 1979).
 struct FBeta {
   static constexpr std::string_view kName = "f_beta";
   double beta = 1;
@@ -58,9 +58,9 @@ struct Dice {
 }  // namespace ratio
 
 enum class Average {
-  Macro,     // the mean over classes that were predicted or right at least once
-  Micro,     // of the counts of all classes together
-  Weighted,  // the mean over classes by how often each was right
+  Macro,     // the mean over classes that were predicted or true at least once
+  Micro,     // over the summed counts of all classes
+  Weighted,  // the mean over classes, weighted by how often each was true
 };
 
 /// The counts of all classes.
@@ -74,7 +74,7 @@ struct LabelCounts {
   double average(std::string_view name, Average average, FunctionRef<double(const ClassCounts&)> ratio) const;
 };
 
-/// Yes or no is one class: the yes. Where nothing was measured value() throws ArgumentError.
+/// Binary classification has one class, the positive one. If nothing was measured value() throws ArgumentError.
 template <class Ratio>
 struct RatioMetric {
   static constexpr std::string_view kName = Ratio::kName;
@@ -89,7 +89,7 @@ struct RatioMetric {
     counts.add(kName, scores.value(), targets.value(), options);
   }
   double value() const { return counts.average(kName, average, ratio); }
-  /// Of one class alone.
+  /// For a single class.
   double of(std::int64_t label) const { return ratio(counts.of(label)); }
 };
 
@@ -100,7 +100,7 @@ using FBeta = RatioMetric<ratio::FBeta>;
 using Iou = RatioMetric<ratio::Iou>;
 using Dice = RatioMetric<ratio::Dice>;
 
-/// How far prediction and truth agree beyond chance, from -1 to 1: a function of the counts of all classes.
+/// Agreement of prediction and truth beyond chance, from -1 to 1: functions of the counts of all classes.
 namespace agreement {
 
 /// Cohen, "A coefficient of agreement for nominal scales", 1960.
@@ -108,7 +108,7 @@ struct CohenKappa {
   static constexpr std::string_view kName = "cohen_kappa";
   double operator()(const LabelCounts& counts) const;
 };
-/// Matthews 1975; of several classes Gorodkin, "Comparing two K-category assignments by a K-category correlation
+/// Matthews 1975; for several classes Gorodkin, "Comparing two K-category assignments by a K-category correlation
 /// coefficient", 2004.
 struct MatthewsCorrelation {
   static constexpr std::string_view kName = "matthews_correlation";
@@ -117,7 +117,7 @@ struct MatthewsCorrelation {
 
 }  // namespace agreement
 
-/// Of one class of several; yes and no are two.
+/// For one class of several; binary classification has two.
 template <class Agreement>
 struct AgreementMetric {
   static constexpr std::string_view kName = Agreement::kName;
@@ -139,7 +139,7 @@ struct AgreementMetric {
 using CohenKappa = AgreementMetric<agreement::CohenKappa>;
 using MatthewsCorrelation = AgreementMetric<agreement::MatthewsCorrelation>;
 
-/// How often each class (row) was taken for each (column).
+/// How often each class (row) was predicted as each (column).
 struct ConfusionMatrix {
   std::int64_t classes;
   LabelOptions options{};
@@ -151,9 +151,9 @@ struct ConfusionMatrix {
   }
   void add(const Value& scores, const Value& targets);
   double of(std::int64_t actual, std::int64_t predicted) const { return cells.at(actual * classes + predicted); }
-  /// The share that lies on the diagonal.
+  /// The fraction on the diagonal.
   double value() const;
-  /// A table; `names` of the classes, or their numbers.
+  /// A table, with `names` of the classes, or their numbers.
   std::string table(std::span<const std::string> names = {}) const;
 };
 

@@ -1,4 +1,4 @@
-// How far numbers are from what they should be: predictions and targets of the same shape, [batch] or [batch, outputs].
+// Errors of predicted numbers: predictions and targets of the same shape, [batch] or [batch, outputs].
 #pragma once
 #include "kiln/tensor/tensor.hpp"
 #include "kiln/train/metric/metric.hpp"
@@ -6,8 +6,8 @@
 
 namespace kiln::metric {
 
-/// The mean of what was measured, weighted by how much it was measured of: of a loss that is the mean of its batch, by
-/// the items. The mean of no items is no number, and does not count.
+/// The mean of measured values, weighted by a count: for a loss that is the mean of its batch, the items. The mean of
+/// no items is NaN, and is ignored.
 struct Mean {
   static constexpr std::string_view kName = "mean";
   Total sum{}, count{};
@@ -20,11 +20,11 @@ struct Mean {
   double value() const { return metric::mean("mean", sum, count); }
 };
 
-/// e to the mean loss of a token. Fed with a step's output it takes its loss for that, and its items for the tokens.
+/// e to the mean loss per token. From a step's output it uses the loss, and its items as the tokens.
 struct Perplexity {
   Total sum{}, count{};
 
-  /// The mean of -log p over so many tokens.
+  /// The mean of -log p over `tokens` tokens.
   void update(double loss, double tokens) {
     if (tokens == 0) return;
     sum += loss * tokens;
@@ -37,7 +37,7 @@ struct Perplexity {
   double value() const;
 };
 
-/// The mean of a function of prediction and target over all elements, and a function of that. Each is a row.
+/// The mean over all elements of a function of prediction and target, and a function of that mean. Each is a row.
 namespace deviation {
 
 struct Absolute {
@@ -53,7 +53,7 @@ struct RootSquared {
   static double of(double prediction, double target);
   static double from_mean(double mean);
 };
-/// As a share of the target's size, which counts as 2^-52 where it is smaller.
+/// Relative to the target's absolute value, which is taken as at least 2^-52.
 struct AbsolutePercentage {
   static constexpr std::string_view kName = "mean_absolute_percentage_error";
   static double of(double prediction, double target);
@@ -62,7 +62,7 @@ struct AbsolutePercentage {
 }  // namespace deviation
 
 using ElementDeviation = double (*)(double prediction, double target);
-/// Throws ShapeError where they differ in shape.
+/// Throws ShapeError if their shapes differ.
 void add_deviations(std::string_view name, const Value& predictions, const Value& targets, ElementDeviation of,
                     Total& sum, Total& count);
 
@@ -87,12 +87,12 @@ using MeanSquaredError = DeviationMetric<deviation::Squared>;
 using RootMeanSquaredError = DeviationMetric<deviation::RootSquared>;
 using MeanAbsolutePercentageError = DeviationMetric<deviation::AbsolutePercentage>;
 
-/// The coefficient of determination: 1 where all is predicted, 0 where no more than the mean of the targets is. Of several
-/// outputs their mean. Where targets do not vary: 1 if they were met, otherwise 0.
+/// The coefficient of determination: 1 for perfect predictions, 0 for those no better than the mean of the targets. The
+/// mean over several outputs. If targets do not vary: 1 if they were predicted exactly, otherwise 0.
 struct R2 {
   static constexpr std::string_view kName = "r2";
   Moments targets{};
-  Totals off{};  // sums of squares
+  Totals off{};  // sums of squared errors
 
   void update(const Tensor<1>& predictions, const Tensor<1>& truth) { add(predictions.value(), truth.value()); }
   void update(const Tensor<2>& predictions, const Tensor<2>& truth) { add(predictions.value(), truth.value()); }

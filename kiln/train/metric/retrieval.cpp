@@ -26,7 +26,7 @@ void for_each_query(std::string_view name, const Value& scores, const Value& gai
               {worth.begin() + row * columns, worth.begin() + (row + 1) * columns}});
 }
 
-/// Places from the first by falling score; of equal ones in the order in which they come.
+/// Indices in the order of falling scores; equal ones keep their order.
 std::vector<std::size_t> places(const std::vector<double>& scores) {
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -34,12 +34,12 @@ std::vector<std::size_t> places(const std::vector<double>& scores) {
   return order;
 }
 
-/// The gains of the first `most` places, each divided by log2(1 + place).
+/// The sum of the gains of the first `most` places, each divided by log2(1 + place).
 double discounted(const Query& query, std::int64_t most) {
   const auto order = places(query.scores);
   double sum = 0;
   for (std::size_t first = 0, end; first < order.size(); first = end) {
-    double gain = 0, discount = 0;  // of all that have this score
+    double gain = 0, discount = 0;  // over all with this score
     for (end = first; end < order.size() && query.scores[order[end]] == query.scores[order[first]]; ++end) {
       gain += query.gains[order[end]];
       if (static_cast<std::int64_t>(end) < most) discount += 1 / std::log2(static_cast<double>(end) + 2);

@@ -1,5 +1,5 @@
-// What metrics keep of the batches that they have seen. States of parts of the data add up to the state of all of it, so
-// that a metric is the same however the data were cut into batches, or spread over processes.
+// The states that metrics keep of the batches they have seen. States of parts of the data add up to the state of the
+// whole, so that a metric does not depend on how the data are split into batches, or over processes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace kiln::metric {
 
-/// A field of a metric that merges; all others are options.
+/// A field of a metric that can be merged; all others are options.
 template <class T>
 concept State = requires(T& state, const T& other) { state.merge(other); };
 
-/// A number that adds up.
+/// A number that is summed.
 struct Total {
   double sum = 0;
 
@@ -23,26 +23,25 @@ struct Total {
   operator double() const { return sum; }
 };
 
-/// A row of numbers that add up, as long as it needs to be.
+/// A list of numbers that are summed, which grows as needed.
 struct Totals {
   std::vector<double> sums{};
 
   void add(std::int64_t place, double more);
-  /// 0 where nothing was added.
+  /// 0 if nothing was added.
   double at(std::int64_t place) const;
   std::int64_t size() const { return static_cast<std::int64_t>(sums.size()); }
   double total() const;
   void merge(const Totals& other);
 };
 
-/// How many, their means, and the sums of squared distances to these, of each of several columns; exact where the means
-/// are large, too (Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
-/// 1979).
+/// For each of several columns: the count, the mean, and the sum of squared distances from it; exact even for large
+/// means (Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
 struct Moments {
   double count = 0;
   std::vector<double> means{}, squares{};
 
-  /// One row: a number for each column.
+  /// Adds one row: a number for each column.
   void add(const double* row, std::int64_t columns);
   void merge(const Moments& other);
 };

@@ -12,7 +12,7 @@ bool is_consonant(std::string_view word, std::size_t i) {
   return word[i] != 'y' || i == 0 || !is_consonant(word, i - 1);
 }
 
-/// How often vowels are followed by consonants: m of [C](VC)^m[V].
+/// The number m of [C](VC)^m[V]: how often vowels are followed by consonants.
 int measure(std::string_view stem) {
   int times = 0;
   for (std::size_t i = 1; i < stem.size(); ++i) times += !is_consonant(stem, i - 1) && is_consonant(stem, i);
@@ -30,7 +30,7 @@ bool ends_double(std::string_view word) {
   return n >= 2 && word[n - 1] == word[n - 2] && is_consonant(word, n - 1);
 }
 
-/// Consonant, vowel, consonant at the end, the last of which is no w, x or y: "hop", not "snow".
+/// Does it end with consonant, vowel, consonant, where the last is not w, x or y: "hop", not "snow"?
 bool ends_short(std::string_view word) {
   const std::size_t n = word.size();
   return n >= 3 && is_consonant(word, n - 3) && !is_consonant(word, n - 2) && is_consonant(word, n - 1) &&
@@ -41,12 +41,12 @@ struct Ending {
   std::string_view from, to;
 };
 
-/// What stands before an ending.
+/// The part before an ending.
 std::string_view before(const std::string& word, std::string_view ending) {
   return std::string_view(word).substr(0, word.size() - ending.size());
 }
 
-/// Replaces the longest ending that the word has, if what stands before it fulfils the condition.
+/// Replaces the longest ending that the word has, if the part before it fulfils the condition.
 template <class Condition>
 void replace(std::string& word, std::span<const Ending> endings, Condition condition) {
   const Ending* longest = nullptr;
@@ -56,7 +56,7 @@ void replace(std::string& word, std::span<const Ending> endings, Condition condi
   word = std::string(before(word, longest->from)) + std::string(longest->to);
 }
 
-/// Plurals, "-ed", "-ing", and the last y.
+/// Removes plurals, "-ed", "-ing", and replaces a final y.
 void first_step(std::string& word) {
   static constexpr Ending kPlurals[] = {{"sses", "ss"}, {"ies", "i"}, {"ss", "ss"}, {"s", ""}};
   replace(word, kPlurals, [](std::string_view, std::string_view) { return true; });

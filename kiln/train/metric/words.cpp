@@ -12,7 +12,7 @@ namespace {
 using Tokens = std::vector<std::string_view>;
 using Runs = std::map<std::vector<std::string_view>, std::int64_t>;
 
-/// How often each run of n words is there.
+/// How often each n-gram of words occurs.
 Runs runs_of(const Tokens& words, std::int64_t n) {
   Runs runs;
   for (auto first = words.begin(); words.end() - first >= n; ++first) ++runs[{first, first + n}];
@@ -23,7 +23,7 @@ double f_measure(double common, double said, double right) {
   return said + right > 0 ? 2 * common / (said + right) : 0;
 }
 
-/// The number of words that both texts have in the same order.
+/// The length of the longest common subsequence of two texts.
 std::int64_t common_subsequence(const Tokens& a, const Tokens& b) {
   std::vector<std::int64_t> row(b.size() + 1);
   for (const auto& word : a) {
@@ -108,7 +108,7 @@ void Bleu::update(std::string_view said, std::span<const std::string_view> refer
   right_length += static_cast<double>(nearest->size());
 
   for (std::int64_t length = 1; length <= n; ++length) {
-    Runs most;  // that any reference has
+    Runs most;  // in any single reference
     for (const auto& right : rights)
       for (const auto& [run, count] : runs_of(right, length)) most[run] = std::max(most[run], count);
     for (const auto& [run, count] : runs_of(words, length)) {
@@ -132,7 +132,7 @@ double Bleu::value() const {
 
 namespace {
 
-/// A text's characters without white space, and its words, whose punctuation stands apart at one end.
+/// A text's characters without white space; and its words, with punctuation at one end split off.
 Tokens letters_of(std::string_view text) {
   Tokens letters;
   for (const auto word : words_of(text))
@@ -154,7 +154,7 @@ Tokens words_and_marks(std::string_view text) {
   return words;
 }
 
-/// How many runs of each order there are, and how many of them two texts share.
+/// The numbers of n-grams of each order, and how many two texts share.
 struct Shared {
   Totals matches{}, said{}, right{};
 };

@@ -1,4 +1,4 @@
-// Metrics of texts: how far what was said is from what should have been. Of UTF-8; words stand between white space.
+// Metrics of texts against references. Texts are UTF-8; words are separated by white space.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -10,35 +10,35 @@
 
 namespace kiln::metric {
 
-/// The fewest insertions, deletions and substitutions that make one of the other (Levenshtein 1966).
+/// The fewest insertions, deletions and substitutions that turn one into the other (Levenshtein 1966).
 std::int64_t edit_distance(std::span<const std::string_view> a, std::span<const std::string_view> b);
 std::vector<std::string_view> words_of(std::string_view text);
-/// Code points; a byte that is no UTF-8 is one by itself.
+/// Code points; a byte that is not UTF-8 is one by itself.
 std::vector<std::string_view> characters_of(std::string_view text);
 
-/// Edits of all texts, divided by the characters there should have been.
+/// The edits of all texts, divided by the number of characters of the references.
 struct CharErrorRate {
   Total edits{}, length{};
   void update(std::string_view said, std::string_view right);
   double value() const { return mean("char error rate", edits, length); }
 };
 
-/// The same of words.
+/// The edits of words, divided by the number of words of the references.
 struct WordErrorRate {
   Total edits{}, length{};
   void update(std::string_view said, std::string_view right);
   double value() const { return mean("word error rate", edits, length); }
 };
 
-/// The BLEU of a corpus, not a mean of sentences (Papineni, Roukos, Ward, Zhu, "BLEU: a method for automatic evaluation
-/// of machine translation", 2002), from 0 to 1, without smoothing. Of several references the one whose length is nearest
-/// counts; of two that are, the shorter.
+/// The BLEU of a corpus, not a mean over sentences (Papineni, Roukos, Ward, Zhu, "BLEU: a method for automatic
+/// evaluation of machine translation", 2002), from 0 to 1, without smoothing. Of several references the one with the
+/// nearest length counts; of two such, the shorter.
 struct Bleu {
-  std::int64_t n = 4;            // the longest run of words
-  Totals matches{}, possible{};  // of runs of 1, 2, ... words
+  std::int64_t n = 4;            // the longest n-gram
+  Totals matches{}, possible{};  // of n-grams of 1, 2, ... words
   Total said_length{}, right_length{};
 
-  /// Throws ArgumentError where there is no reference.
+  /// Throws ArgumentError if there is no reference.
   void update(std::string_view said, std::span<const std::string_view> references);
   void update(std::string_view said, std::initializer_list<std::string_view> references) {
     update(said, std::span(references.begin(), references.size()));
@@ -46,16 +46,16 @@ struct Bleu {
   double value() const;
 };
 
-/// chrF of a corpus (Popović, "chrF: character n-gram F-score for automatic MT evaluation", 2015), from 0 to 1: the mean over
-/// runs of 1 to `n` characters, white space left out, of an F measure in which recall weighs beta^2 times as much; with
-/// `words` = 2 chrF++, which takes runs of words as well, of which punctuation is one. Of several references the one that a text
-/// is most like counts.
+/// chrF of a corpus (Popović, "chrF: character n-gram F-score for automatic MT evaluation", 2015), from 0 to 1: the
+/// mean over n-grams of 1 to `n` characters, without white space, of an F measure in which recall is weighted by
+/// beta^2; with `words` = 2 chrF++, which adds n-grams of words, where punctuation is a word. Of several references the
+/// most similar one counts.
 struct ChrF {
   std::int64_t n = 6, words = 0;
   double beta = 2;
-  Totals matches{}, said{}, right{};  // runs of 1, 2, ... characters, then of words
+  Totals matches{}, said{}, right{};  // n-grams of 1, 2, ... characters, then of words
 
-  /// Throws ArgumentError where there is no reference.
+  /// Throws ArgumentError if there is no reference.
   void update(std::string_view text, std::span<const std::string_view> references);
   void update(std::string_view text, std::initializer_list<std::string_view> references) {
     update(text, std::span(references.begin(), references.size()));
@@ -63,8 +63,8 @@ struct ChrF {
   double value() const;
 };
 
-/// The mean over texts of ROUGE-N: the F measure of runs of `n` words that both texts have (Lin, "ROUGE: a package for
-/// automatic evaluation of summaries", 2004).
+/// The mean over texts of ROUGE-N: the F measure of the n-grams of `n` words that both texts have (Lin, "ROUGE: a
+/// package for automatic evaluation of summaries", 2004).
 struct RougeN {
   std::int64_t n = 1;
   Total sum{}, count{};

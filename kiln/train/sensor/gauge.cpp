@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-/// "name 1.2 GiB, 93 %, 61 °C"; nothing where there is nothing to say.
+/// "name 1.2 GiB, 93 %, 61 °C"; empty if there are no readings.
 std::string words_of(std::string_view name, std::optional<double> bytes, std::optional<double> use,
                      std::optional<double> degrees) {
   std::string words;

@@ -1,4 +1,4 @@
-// What the machine does while a training runs, in a line.
+// The state of the machine during training, as a line of text.
 #pragma once
 #include <string>
 #include <utility>
@@ -9,16 +9,16 @@
 
 namespace kiln {
 
-/// Looks at most once a second.
+/// Reads sensors at most once a second.
 class Gauge {
  public:
   Gauge() = default;
-  /// Of the processor, and of those of the devices that are something else.
+  /// For the CPU, and for those devices that are not the CPU.
   explicit Gauge(std::vector<Device> devices) : devices_(std::move(devices)) {}
 
-  /// Whether the line is another one.
+  /// Takes a reading if it is time; returns whether the line has changed.
   bool look();
-  /// "cpu 87 %, 1.2 GiB   cuda 12.3 GiB, 93 %, 61 °C"; what nobody tells is left out.
+  /// "cpu 87 %, 1.2 GiB   cuda 12.3 GiB, 93 %, 61 °C", without readings that are not available.
   const std::string& line() const { return line_; }
 
  private:

@@ -9,8 +9,8 @@
 namespace kiln::sensor {
 namespace {
 
-/// What is used of NVIDIA's libraries, declared here, so that nothing of theirs is needed to build. Names and numbers are those
-/// of the references "NVML API" and "CUDA Driver API".
+/// The part of NVIDIA's libraries that is used, declared here so that the build needs nothing of theirs. Names and
+/// numbers are those of the references "NVML API" and "CUDA Driver API".
 struct Nvidia {
   using Result = int;  // nvmlReturn_t, CUresult: 0 is success
   struct Utilization {
@@ -45,7 +45,7 @@ struct Nvidia {
   }
 };
 
-/// 1 of "cuda:1"; nothing of any other name.
+/// 1 for "cuda:1"; none for any other name.
 std::optional<int> number_of(std::string_view name) {
   constexpr std::string_view kName = "cuda";
   if (!name.starts_with(kName)) return std::nullopt;
@@ -63,7 +63,8 @@ GpuState gpu_state(const Device& device) {
   const auto number = number_of(device.name());
   if (!number) return {};
   static const Nvidia nvidia;
-  // The two libraries count devices differently, and the environment hides some from CUDA: both know the bus.
+  // The two libraries number devices differently, and the environment may hide some from CUDA: both know the bus
+  // address.
   int ordinal = 0;
   char bus[32] = {};
   void* handle = nullptr;

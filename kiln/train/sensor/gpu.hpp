@@ -1,4 +1,4 @@
-// What a GPU's driver says of it.
+// Readings of a GPU from its driver.
 #pragma once
 #include <optional>
 
@@ -7,12 +7,12 @@
 namespace kiln::sensor {
 
 struct GpuState {
-  std::optional<double> use{};      // percent of the last moments in which it worked
+  std::optional<double> use{};      // percent of recent time in which it was busy
   std::optional<double> degrees{};  // Celsius
 };
 
-/// Of a device "cuda", "cuda:1", ..., from NVIDIA's management library (NVML), which comes with the driver and is opened when it is
-/// first asked. Nothing of any other device, where there is no such library, and where it does not say.
+/// For a device "cuda", "cuda:1", ..., from NVIDIA's management library (NVML), which comes with the driver and is
+/// opened on first use. Empty for any other device, without the library, and if it gives no readings.
 GpuState gpu_state(const Device& device);
 
 }  // namespace kiln::sensor

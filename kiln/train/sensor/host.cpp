@@ -25,7 +25,7 @@ std::string word_in(const fs::path& file) {
   return word;
 }
 
-/// Calls use(entry) for each of a directory's; none where it cannot be read.
+/// Calls use(entry) for each entry of a directory; none if it cannot be read.
 template <class Use>
 void for_each_in(const fs::path& directory, Use use) {
   std::error_code problem;
@@ -33,7 +33,7 @@ void for_each_in(const fs::path& directory, Use use) {
     use(at->path());
 }
 
-constexpr double kThousandths = 1e-3;  // sensors say degrees in thousandths
+constexpr double kThousandths = 1e-3;  // sensors give thousandths of a degree
 
 }  // namespace
 

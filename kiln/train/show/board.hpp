@@ -1,4 +1,4 @@
-// What there is to see of a training, for whoever draws it.
+// What the displays of training show.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -10,16 +10,16 @@
 
 namespace kiln {
 
-/// Kept up to date by the events of a training.
+/// Updated by the events of training.
 struct Board {
   static constexpr std::size_t kSaid = 200;
 
   Progress progress;
   Histories histories;
   Gauge machine;
-  std::deque<std::string> said;  // the last sentences, with the time
-  std::int64_t sentences = 0;    // that were ever said
-  std::string ended;             // why; empty as long as the training goes on
+  std::deque<std::string> said;  // the last messages, with the time
+  std::int64_t sentences = 0;    // messages so far
+  std::string ended;             // the reason; empty while training runs
 
   void say(std::string_view sentence);
   void on(const training::Begin& begin);

@@ -109,7 +109,7 @@ struct Dashboard::Shown {
   View view;
   Interrupter control;
   std::optional<Terminal> terminal;
-  std::jthread thread;  // last, so that it ends before what it uses
+  std::jthread thread;  // declared last, so that it ends before what it uses
 
   void begin(const training::Begin& begin, const Histories& seen) {
     if (!Terminal::available()) {

@@ -1,4 +1,4 @@
-// A training on the terminal's whole screen: curves, best and last values, progress, what was said, and keys.
+// Training on the whole screen of the terminal: curves, best and last values, progress, messages, and keys.
 #pragma once
 #include <memory>
 #include <optional>
@@ -10,23 +10,23 @@
 
 namespace kiln {
 
-/// What of a board is looked at.
+/// The part of a board that is shown.
 struct View {
-  std::size_t metric = 0;          // that is plotted
-  int zoom = 0;                    // 1/2^zoom of the steps
-  std::optional<double> middle{};  // of them; otherwise the last, whatever comes
+  std::size_t metric = 0;          // the one that is plotted
+  int zoom = 0;                    // shows 1/2^zoom of the steps
+  std::optional<double> middle{};  // of the shown steps; none: the last ones
 
   void press(Press key, const Board& board);
   StepRange steps(const Board& board) const;
 };
 
-/// The lines of a screen of this size.
+/// The lines for a screen of this size.
 std::vector<std::string> screen_of(const Board& board, const View& view, ScreenSize size, bool colours = true);
 
-/// A callback. Draws five times a second, and when a key is pressed, in a thread of its own. Where the terminal cannot show
-/// it, it is a ProgressLines. Keys: left and right choose the metric, up and down zoom, < and > go back and forward, s saves,
-/// q stops as Ctrl-C does. When the training ends, the screen is as it was, and the best values are printed. Checkpoints keep
-/// the curves.
+/// A callback. Draws five times a second, and when a key is pressed, in a thread of its own. If the terminal is not
+/// capable, it is a ProgressLines. Keys: left and right choose the metric, up and down zoom, < and > move back and
+/// forward, s saves, q stops like Ctrl-C. When training ends, the screen is restored, and the best values are printed.
+/// Checkpoints save the curves.
 class Dashboard {
  public:
   Dashboard();

@@ -20,13 +20,13 @@ namespace kiln::http {
 namespace {
 
 constexpr std::size_t kMostClients = 64, kMostRequest = 16 << 10, kMostWaiting = 4 << 20, kMostTalk = 1 << 20;
-constexpr double kPatience = 10;  // seconds for a whole request, and for an answer to be read
-constexpr double kDeaf = 0.2;     // seconds until there may be a descriptor for a client again
-constexpr int kAtOnce = 16;  // clients that are accepted, and pieces that are read of one, before it is others' turn
+constexpr double kPatience = 10;  // seconds for a whole request, and for a response to be read
+constexpr double kDeaf = 0.2;     // seconds without accepting, after descriptors ran out
+constexpr int kAtOnce = 16;       // clients accepted, and pieces read from one, before others get their turn
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// The value of a header, by its name in small letters.
+/// The value of a header, by its lower-case name.
 std::string header(std::string_view head, std::string_view name) {
   for (std::size_t at = head.find("\r\n"); at != std::string_view::npos; at = head.find("\r\n", at + 2)) {
     const std::string_view line = head.substr(at + 2, head.find("\r\n", at + 2) - at - 2);
@@ -112,7 +112,7 @@ bool Server::is_welcome(std::string_view host) const {
 }
 
 void Server::serve(int milliseconds, const std::function<Response(const Request&)>& answer) {
-  // Where nobody can be accepted, those who wait must not end each wait at once.
+  // While no client can be accepted, those that wait must not end each poll at once.
   const bool hears = now() >= deaf_until_;
   std::vector<pollfd> waits = {{hears ? listening_ : -1, POLLIN, 0}};
   for (const Client& client : clients_)
@@ -146,13 +146,13 @@ void Server::accept_clients(const std::function<Response(const Request&)>& answe
     }
     if (clients_.size() >= kMostClients) let_one_go();
     Client& client = clients_.emplace_back(Client{.socket = socket, .in = {}, .out = {}, .heard = now()});
-    read(client, answer);  // what it wants is mostly there by now
+    read(client, answer);  // the request has usually arrived
     if (!client.out.empty()) write(client);
   }
 }
 
-/// Who says nothing must not keep others out: the one that was silent for longest goes, and streams, which begin anew by
-/// themselves, only where there is nobody else.
+/// Silent clients must not keep others out: closes the one that was silent for longest; streams, which reconnect by
+/// themselves, only if there is no other.
 void Server::let_one_go() {
   const auto silent = std::ranges::min_element(
       clients_, {}, [](const Client& client) { return std::pair(client.stream, client.heard); });
@@ -166,7 +166,7 @@ void Server::read(Client& client, const std::function<Response(const Request&)>&
   for (int i = 0; i < kAtOnce; ++i) {
     const auto got = ::recv(client.socket, buffer, sizeof buffer, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
-    // One that goes on talking after its request is no browser.
+    // A client that keeps sending after its request is not a browser.
     client.said += static_cast<std::size_t>(std::max<std::ptrdiff_t>(got, 0));
     if (got <= 0 || client.said > kMostTalk) {
       client.closing = true;

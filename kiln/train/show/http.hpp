@@ -1,5 +1,6 @@
-// A small HTTP/1.1 server for a page of the program's own: answers, and streams of server-sent events (WHATWG HTML, 9.2). One
-// thread serves all; a client that reads too slowly, sends too much or says nothing is let go, and keeps nobody out.
+// A small HTTP/1.1 server for the program's own page: responses, and streams of server-sent events (WHATWG HTML, 9.2).
+// One thread serves all clients; a client that reads too slowly, sends too much or is silent is disconnected, so that
+// it blocks no others.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,22 +16,22 @@ struct Request {
 struct Response {
   int status = 200;
   std::string type = "text/plain; charset=utf-8", body = {};
-  bool stream = false;  // `body` is the first event; others follow by broadcast()
+  bool stream = false;  // `body` is the first event; broadcast() sends the others
 };
 
 class Server {
  public:
-  /// Listens on 127.0.0.1 (`everywhere`: on all addresses); port 0 stands for any that is free. Throws IoError.
+  /// Listens on 127.0.0.1 (`everywhere`: on all addresses); port 0 selects a free one. Throws IoError.
   explicit Server(int port, bool everywhere = false);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();
 
   int port() const { return port_; }
-  /// Waits up to `milliseconds` for clients and serves those that there are. Requests whose Host is another machine's name are
-  /// refused, unless everybody may ask: a page from elsewhere could have its name lead here.
+  /// Waits up to `milliseconds` for clients and serves them. Requests whose Host names another machine are refused,
+  /// unless `everywhere`: a page from elsewhere could have resolved its own name to this address.
   void serve(int milliseconds, const std::function<Response(const Request&)>& answer);
-  /// To all streams. Text without an end of line.
+  /// Sends an event to all streams. The text must not contain line breaks.
   void broadcast(std::string_view event, std::string_view text);
   std::size_t streams() const;
 
@@ -54,7 +55,7 @@ class Server {
   std::vector<Client> clients_;
 };
 
-/// Whether two words are the same, in a time that does not tell how much of them is.
+/// Compares two strings in a time that does not depend on how much of them is equal.
 bool are_same_secret(std::string_view a, std::string_view b);
 
 /// "event: NAME\ndata: TEXT\n\n"

@@ -12,9 +12,9 @@
 namespace kiln {
 namespace {
 
-constexpr int kAxis = 11;  // letters of the range
+constexpr int kAxis = 11;  // characters of the value range
 
-/// Dots in cells of two by four, and which series drew last in a cell.
+/// Dots in cells of two by four, and the series that drew last in each cell.
 class Dots {
  public:
   Dots(int width, int height)
@@ -35,7 +35,7 @@ class Dots {
     }
   }
 
-  /// A line of letters; `colour` of a series, or none where that is 0.
+  /// A line of characters; `colour` gives the colour of a series, 0 for none.
   template <class F>
   std::string letters(int row, F&& colour) const {
     std::string out;
@@ -65,7 +65,7 @@ class Dots {
   std::vector<int> owner_;
 };
 
-/// Which of `count` dots lies at a share of the way; at the begin where there is no way and the share is 0 / 0.
+/// The index of the dot at a fraction of `count` dots; 0 for a fraction that is NaN.
 int dot_at(double share, int count) {
   return share > 0 ? static_cast<int>(std::lround(std::min(share, 1.0) * (count - 1))) : 0;
 }
@@ -207,7 +207,7 @@ std::vector<std::string> plot(std::span<const Series* const> series, int width, 
     for (const auto [step, value] : series[i]->points) {
       if (step < from || step > to) continue;
       const int x = dot_at((step - from) / (last - from), dots.columns());
-      // Halves, since the range of the values themselves may be infinite.
+      // Halved, since the range of the values may be infinite.
       const int y = dot_at((most / 2 - value / 2) / (most / 2 - least / 2), dots.rows());
       dots.line(x0 < 0 ? x : x0, x0 < 0 ? y : y0, x, y, static_cast<int>(i));
       x0 = x, y0 = y;

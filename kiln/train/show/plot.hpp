@@ -1,4 +1,4 @@
-// Curves of metrics, in letters: each letter is two by four dots of braille.
+// Curves of metrics, as text: each character is two by four dots of braille.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -10,7 +10,7 @@
 
 namespace kiln {
 
-/// What a metric of a split was at each step at which it was measured; of very many every second, fourth, ... one.
+/// The values of a split's metric at the steps where it was measured; of very many only every second, fourth, ... one.
 struct Series {
   struct Point {
     double step = 0, value = 0;
@@ -19,31 +19,31 @@ struct Series {
   std::vector<Point> points{};
   std::int64_t every = 1, seen = 0;
 
-  // What a table shows: the last value, and the least and the greatest, of complete evaluations; NaN: there was none. Of an
-  // evaluation that is not complete as long as there is no other.
+  // For tables: the last, the smallest and the largest value of complete evaluations; NaN if there was none. Incomplete
+  // evaluations count as long as there are no others.
   double last = std::numeric_limits<double>::quiet_NaN(), least = last, greatest = last;
-  bool known = false;  // `last` is what was measured, not that nothing was
+  bool known = false;  // `last` is a measured value
   bool measured() const { return least <= greatest; }
   void measure(const Reading& reading, bool complete);
 
   static constexpr std::size_t kMost = 4096;
-  /// What is no finite number is left out.
+  /// Values that are not finite are left out.
   void add(double step, double value);
 };
 
-/// All series of a training, in the order in which they are met.
+/// All series of training, in the order of their first values.
 class Histories {
  public:
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
   const std::vector<Series>& all() const { return all_; }
-  /// Those of evaluations, for a table.
+  /// The series of evaluations, for a table.
   std::vector<const Series*> rows() const;
   /// The names of metrics, each once.
   std::vector<std::string> metrics() const;
   std::vector<const Series*> of(const std::string& metric) const;
 
-  /// Calls f(name, part) for what a record holds: lists over all series, one behind the other.
+  /// Calls f(name, part) for the parts of a record: lists over all series, concatenated.
   template <class F>
   void visit_state(F&& f) {
     Flat flat = flattened();
@@ -78,24 +78,24 @@ class Histories {
     f("known", flat.known);
   }
   Flat flattened() const;
-  /// Throws DataError for lists that do not belong together.
+  /// Throws DataError for lists that do not fit together.
   void take(const Flat& flat);
 
   Series& series(const std::string& split, const std::string& metric);
   std::vector<Series> all_;
 };
 
-/// Steps that are looked at; `to` of infinity: as far as there are any.
+/// The steps that are shown; if `to` is infinity, up to the last one.
 struct StepRange {
   double from = 0, to = std::numeric_limits<double>::infinity();
 };
 
-/// `height` lines of `width` letters, the values' range on the left; curves of these steps. `colours`: each series in its own,
-/// by ANSI sequences; `own`: their numbers, in place of those of splits.
+/// `height` lines of `width` characters with the curves of these steps, and the range of values on the left. `colours`:
+/// each series has its own colour, by ANSI sequences; `own`: colour numbers to use instead of those of splits.
 std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, StepRange steps,
                               bool colours, std::span<const int> own = {});
 
-/// The colour of a split: red, blue, green, ... as a number of ANSI's foregrounds.
+/// The colour of a split: red, blue, green, ... as an ANSI foreground number.
 int colour_of(const std::string& split);
 
 }  // namespace kiln

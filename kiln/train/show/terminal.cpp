@@ -22,17 +22,18 @@ namespace kiln {
 namespace {
 
 constexpr std::array kCrashes = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
-/// End the process as well, where nobody handles or ignores them.
+/// Signals that end the process, too, unless they are handled or ignored.
 constexpr std::array kEnding = {SIGQUIT, SIGINT, SIGTERM, SIGHUP};
 
-std::atomic<bool> active{false};      // the screen is ours
-std::atomic<bool> over{false};        // and will not be again
-std::atomic<bool> stop_asked{false};  // of the process, by a Ctrl-Z
-std::atomic<bool> continued{false};   // it went on after it had been stopped
+std::atomic<bool> active{false};      // is the screen in use?
+std::atomic<bool> over{false};        // has it been released for good?
+std::atomic<bool> stop_asked{false};  // to stop the process, by Ctrl-Z
+std::atomic<bool> continued{false};   // the process was continued after a stop
 termios found;
 LastWish wish_before = nullptr;
 
-/// Signals that are handled for a while; each goes back to who had it, unless another took it meanwhile.
+/// Signal handlers that are installed for a while; each is replaced by the previous one, unless it was changed
+/// meanwhile.
 class Handlers {
  public:
   void set(int number, void (*handler)(int), bool if_default = false) {
@@ -64,7 +65,7 @@ class Handlers {
   std::vector<Taken> taken_;
 } handlers;
 
-/// A stack that has overflowed has no room for a handler. Stays when the terminal goes, as it does no harm.
+/// After a stack overflow a handler needs a stack of its own. It is kept after the terminal is released.
 void give_signals_a_stack() {
   static std::array<std::byte, 1 << 16> memory;
   stack_t now{};
@@ -73,21 +74,21 @@ void give_signals_a_stack() {
   ::sigaltstack(&own, nullptr);
 }
 
-/// May this process use the terminal, or do others have it?
+/// Is this process in the foreground of its terminal?
 bool in_front() {
   const pid_t owner = ::tcgetpgrp(STDIN_FILENO);
-  return owner < 0 || owner == ::getpgrp();  // no controlling terminal: nobody else asks for it
+  return owner < 0 || owner == ::getpgrp();  // without a controlling terminal there is no other process
 }
 
 void send(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (sent <= 0) return;  // a terminal that was closed
+    if (sent <= 0) return;  // the terminal was closed
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
 }
 
-/// Only what a signal handler may do, as restore().
+/// Only does what a signal handler may do; the same for restore().
 void leave() {
   if (!active.exchange(false)) return;
   send("\x1b[?25h\x1b[?1049l");
@@ -134,18 +135,18 @@ Terminal::~Terminal() {
 void Terminal::enter() {
   if (!active) ::tcgetattr(STDIN_FILENO, &found);
   termios raw = found;
-  raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // Ctrl-C stays a signal
+  raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // Ctrl-C still sends a signal
   raw.c_cc[VMIN] = 0;
   raw.c_cc[VTIME] = 0;
   active = true;
   continued = false;
   ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
   send("\x1b[?1049h\x1b[?25l\x1b[2J");
-  shown_size_ = {0, 0};  // all is to be drawn anew
-  if (over) leave();     // another thread ends the program meanwhile
+  shown_size_ = {0, 0};  // redraw everything
+  if (over) leave();     // another thread is ending the program
 }
 
-// As if there had been no handler, once the terminal is as it was found. The process goes on with a SIGCONT.
+// Restores the terminal, and stops the process as without a handler. SIGCONT continues the process.
 void Terminal::stop() {
   leave();
   struct sigaction own = {}, none = {};
@@ -169,7 +170,7 @@ void Terminal::draw(std::vector<std::string> lines) {
     bytes = "\x1b[2J";
   }
   lines.resize(static_cast<std::size_t>(now.height));
-  shown_.resize(lines.size(), "\n");  // unlike any line
+  shown_.resize(lines.size(), "\n");  // different from any line
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (lines[i] != shown_[i]) bytes += text("\x1b[", i + 1, ";1H", clipped(lines[i], now.width), "\x1b[0m\x1b[K");
   shown_ = std::move(lines);
@@ -182,7 +183,7 @@ Press Terminal::key(int milliseconds) {
   const bool ours = !over && in_front();
   if (ours && (!active || continued)) enter();
   if (!ours) {
-    active = false;  // in the background others see to the screen
+    active = false;  // in the background the screen belongs to others
     ::poll(nullptr, 0, milliseconds);
     return Press::None;
   }
@@ -191,7 +192,7 @@ Press Terminal::key(int milliseconds) {
   char bytes[16];
   const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
   if (count <= 0) {
-    ::poll(nullptr, 0, milliseconds);  // closed: not again at once
+    ::poll(nullptr, 0, milliseconds);  // closed: avoids a busy loop
     return Press::None;
   }
   const std::string_view pressed(bytes, static_cast<std::size_t>(count));
@@ -208,7 +209,7 @@ Press Terminal::key(int milliseconds) {
 std::string clipped(const std::string& line, int width) {
   std::size_t at = 0;
   for (int letters = 0; at < line.size();) {
-    if (line[at] == '\x1b') {  // a sequence ends with a letter
+    if (line[at] == '\x1b') {  // an escape sequence ends with a letter
       at += 1 + (at + 1 < line.size() && line[at + 1] == '[');
       while (at < line.size() && !((line[at] | 32) >= 'a' && (line[at] | 32) <= 'z')) ++at;
       if (at < line.size()) ++at;

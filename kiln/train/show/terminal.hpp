@@ -1,4 +1,4 @@
-// The terminal as a screen: drawn on as a whole, left as it was found, whatever ends the program.
+// The terminal as a full screen, which is restored however the program ends.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,13 +11,13 @@ struct ScreenSize {
   int width = 80, height = 24;
 };
 
-/// While it lives, the standard output is the terminal's other screen, and keys arrive one by one. It goes back to what
-/// it was when this ends, at exit(), and when a signal that ends the process (a crash, a Ctrl-C that nobody else waits for)
-/// arrives; of a stack that overflows that is so in the thread that made it. While the process is stopped (Ctrl-Z) or in
-/// the background, the terminal belongs to others. One at a time.
+/// While it lives, the standard output is the terminal's alternate screen, and keys are read one by one. The terminal
+/// is restored when it is destroyed, at exit(), and when a signal ends the process (a crash, a Ctrl-C that is not
+/// handled); a stack overflow is only handled in the thread that created it. While the process is stopped (Ctrl-Z) or
+/// in the background, the terminal is left to others. Only one may exist at a time.
 class Terminal {
  public:
-  /// Are standard input and output a terminal that can do this? TERM=dumb cannot.
+  /// Are standard input and output a capable terminal? TERM=dumb is not.
   static bool available();
 
   Terminal();
@@ -26,11 +26,11 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   ScreenSize size() const;
-  /// Shows these lines, which may hold ANSI sequences, from the top; sends only those that changed. What does not fit is
-  /// left out.
+  /// Shows these lines, which may contain ANSI sequences, from the top; only sends those that changed. Lines and
+  /// characters that do not fit are left out.
   void draw(std::vector<std::string> lines);
-  /// Waits for a key, at most so long. Of the thread that draws: it is here that the process stops for a Ctrl-Z, and takes
-  /// the screen back when it goes on.
+  /// Waits for a key, at most that long. Called by the thread that draws: here the process stops for a Ctrl-Z, and
+  /// takes the screen again when it continues.
   Press key(int milliseconds);
 
  private:
@@ -41,7 +41,7 @@ class Terminal {
   ScreenSize shown_size_{0, 0};
 };
 
-/// The first `width` letters of a line, of UTF-8 and ANSI sequences.
+/// The first `width` characters of a line of UTF-8 and ANSI sequences.
 std::string clipped(const std::string& line, int width);
 
 }  // namespace kiln

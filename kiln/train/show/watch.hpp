@@ -1,4 +1,4 @@
-// How a program that trains is watched: what --plain and --web of all examples mean.
+// How training is displayed: the meaning of --plain and --web in all examples.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,11 +8,11 @@
 namespace kiln {
 
 struct Watch {
-  bool plain = false;                  // lines in place of the dashboard
-  std::optional<std::uint16_t> web{};  // a port: the dashboard as a page for a browser; 0: any port that is free
+  bool plain = false;                  // lines instead of the dashboard
+  std::optional<std::uint16_t> web{};  // a port: the dashboard as a page for a browser; 0: a free port
 };
 
-/// Adds to a Learner what shows its training: the dashboard on the terminal, or lines, or lines and a page.
+/// Adds a display to a Learner: the dashboard on the terminal, or lines, or lines and a page.
 void watch(training::Loop& learner, const Watch& how);
 
 }  // namespace kiln

@@ -28,7 +28,7 @@ std::string list_of(const std::vector<std::string>& elements) {
   return list + ']';
 }
 
-/// 128 bits that nobody can guess, as letters.
+/// 128 random bits, as text.
 std::string secret_word() {
   std::random_device random;
   std::string word;
@@ -55,24 +55,24 @@ struct WebDashboard::Shown {
     });
   }
 
-  const std::string secret;  // of the address: a machine has other users, and a page is none of theirs
+  const std::string secret;  // part of the address, since the machine may have other users
   const bool everywhere;
 
-  std::mutex mutex;  // over what the training writes and the thread sends: all up to the server
+  std::mutex mutex;  // protects what training writes and the thread sends: everything up to the server
   Board board;
   std::vector<std::string> new_points;  // since the last message
-  std::int64_t told = 0;                // of the board's sentences, in messages
+  std::int64_t told = 0;                // of the board's messages, how many were sent
   bool changed = false;
   Interrupter control;
 
   http::Server server;
   std::chrono::steady_clock::time_point sent{};
-  std::jthread thread;  // last, so that it ends before what it uses
+  std::jthread thread;  // declared last, so that it ends before what it uses
 
   static std::string point(std::string_view split, std::string_view metric, double step, double value) {
     return text('[', json_text(split), ',', json_text(metric), ',', json_number(step), ',', json_number(value), ']');
   }
-  /// The last `count` sentences.
+  /// The last `count` messages.
   std::string last_said(std::int64_t count) const {
     std::vector<std::string> sentences;
     const auto kept = std::min(count, std::ssize(board.said));
@@ -104,7 +104,7 @@ struct WebDashboard::Shown {
                 ",\"machine\":", json_text(board.machine.line()), ",\"ended\":", json_text(board.ended), ",\"rows\":[",
                 rows, ']');
   }
-  /// All that there is, for a page that has nothing yet.
+  /// The complete state, for a new page.
   std::string everything() {
     const std::lock_guard lock(mutex);
     std::vector<std::string> points;
@@ -113,7 +113,7 @@ struct WebDashboard::Shown {
     return text("{\"all\":true,", state(), ",\"points\":", list_of(points), ",\"said\":", last_said(board.sentences),
                 '}');
   }
-  /// To the pages that are open; not sooner than a pause after the last time, unless `at_once`.
+  /// Sends changes to the open pages; at most once per pause, unless `at_once`.
   void send_news(bool at_once) {
     const auto now = std::chrono::steady_clock::now();
     if (!at_once && now - sent < std::chrono::milliseconds(kPause)) return;
@@ -138,7 +138,7 @@ struct WebDashboard::Shown {
     const std::string path = known ? request.path.substr(root().size() - 1) : "";
     if (get && path == "/") return {.type = "text/html; charset=utf-8", .body = std::string(kWebPage)};
     if (get && path == "/events") {
-      send_news(true);  // to the other pages: what follows is all that there is, and nothing twice
+      send_news(true);  // to the other pages: the new page gets the complete state, and nothing twice
       return {.body = http::event_text("news", everything()), .stream = true};
     }
     if (path != "/stop" && path != "/save") return {.status = 404, .body = "there is no such page\n"};

@@ -1,4 +1,4 @@
-// A training in a browser: one page, served from the running program to this machine alone.
+// Training in a browser: one page, served by the running program, by default to this machine only.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,22 +8,22 @@
 namespace kiln {
 
 struct WebConfig {
-  int port = 0;             // any that is free
-  bool everywhere = false;  // to whoever can reach this machine; otherwise to its own users and programs
+  int port = 0;             // 0: a free one
+  bool everywhere = false;  // to all who can reach this machine; otherwise to its own users and programs
 };
 
-/// A callback: curves of all metrics, which the wheel zooms and the mouse draws along, best and last values, progress, what was
-/// said, and buttons that stop and save. What happens is sent at most five times a second; the page needs nothing from elsewhere.
-/// The address is printed when the training begins; a part of it is a secret, without which nobody sees, stops or saves
-/// anything; the page is served until the callback goes. Checkpoints keep the curves.
-/// Throws IoError where the port is taken, ArgumentError.
+/// A callback: curves of all metrics, which the wheel zooms and the mouse drags, best and last values, progress,
+/// messages, and buttons that stop and save. Changes are sent at most five times a second; the page loads nothing from
+/// elsewhere. The address is printed when training begins; it contains a secret, without which one cannot see, stop or
+/// save anything; the page is served until the callback is destroyed. Checkpoints save the curves. Throws IoError if
+/// the port is taken, ArgumentError.
 class WebDashboard {
  public:
   explicit WebDashboard(const WebConfig& config = {});
   ~WebDashboard();
   WebDashboard(WebDashboard&&) noexcept;
 
-  /// "http://127.0.0.1:8080/9f86d081884c7d659a2feaa0c55ad015/"; everywhere the name of the machine is in it.
+  /// "http://127.0.0.1:8080/9f86d081884c7d659a2feaa0c55ad015/"; with `everywhere` it has the machine's name.
   std::string address() const;
 
   void on(const training::Begin& begin);

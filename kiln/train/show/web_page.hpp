@@ -1,4 +1,4 @@
-// The page of a WebDashboard: it draws what /events sends, and asks nothing of any other machine.
+// The page of a WebDashboard: it draws what /events sends, and requests nothing from other machines.
 #pragma once
 #include <string_view>
 
