@@ -1,4 +1,4 @@
-// Files in folders that are their classes: `photos/cat/1.jpg`, `reviews/good/17.txt`, `words/left/a.wav`.
+// Files in folders that are named after their classes: `photos/cat/1.jpg`, `reviews/good/17.txt`, `words/left/a.wav`.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace kiln {
 
-/// What lies in a directory, by name; hidden files count for none. Throws IoError.
+/// The entries of a directory, sorted by name, without hidden files. Throws IoError.
 std::vector<std::filesystem::path> listed(const std::filesystem::path& directory);
-/// Whether the name ends with one of these, which are in small letters: ".jpg" of "A.JPG".
+/// Does the name end with one of these endings, which are lower case (".jpg" matches "A.JPG")?
 bool has_ending(const std::filesystem::path& path, const std::vector<std::string_view>& endings);
 
 struct ClassFolder {
@@ -21,9 +21,9 @@ struct ClassFolder {
   std::vector<std::string> classes;
   std::vector<File> files;
 };
-/// Classes are numbered in the order of their names, files in that of their paths; folders in those of classes count as well.
-/// Folders that begin with "_" (_background_noise_) are no classes. `of` says what the files are: "picture: no PNG or JPEG file".
-/// Throws DataError where there is no class, or one has no such file; IoError.
+/// Classes are numbered in the order of their names, and files sorted by their paths; folders within those of classes
+/// are searched, too. Folders that begin with "_" (_background_noise_) are no classes. `of` describes the files in
+/// errors: "picture: no PNG or JPEG file". Throws DataError if there is no class, or one has no such file; IoError.
 ClassFolder files_by_class(const std::filesystem::path& directory, const std::vector<std::string_view>& endings,
                            std::string_view of);
 

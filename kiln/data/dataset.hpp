@@ -1,4 +1,4 @@
-// A data set is a size and a function from an index to an item. The pieces below make one from another:
+// A data set is a size and a function from an index to an item. The functions below create one from another:
 //
 //   auto [train, valid] = split(digits, {50'000, 10'000}, /*seed=*/1);
 //   auto bright = mapped(train, [](Image image) { ...; return image; });
@@ -27,7 +27,7 @@ class Dataset {
 
   virtual std::int64_t size() const = 0;
 
-  /// Item `index`, the same one at every call; may be called from several threads. Throws IndexError, MemoryError.
+  /// Item `index`, the same at every call; may be called from several threads. Throws IndexError, MemoryError.
   T get(std::int64_t index) const {
     require<IndexError>(index >= 0 && index < size(), "data set: item ", index, " of ", size(), " does not exist");
     return or_memory_error("data set", [&] { return item(index); });
@@ -45,11 +45,11 @@ class Dataset {
   virtual T item(std::int64_t index) const = 0;
 };
 
-/// How a data set is handed about: shared, never changed.
+/// Data sets are passed as shared pointers, and are immutable.
 template <class T>
 using DatasetPtr = std::shared_ptr<const Dataset<T>>;
 
-/// A data set by value becomes a shared one, so that the functions below and DataLoader take either.
+/// Turns a data set into a shared pointer, so that the functions below and DataLoader accept either.
 template <class D>
 requires std::derived_from<D, Dataset<typename D::Item>> DatasetPtr<typename D::Item> share(D dataset) {
   return or_memory_error("data set", [&] { return std::make_shared<const D>(std::move(dataset)); });
@@ -78,7 +78,7 @@ class InMemory final : public Dataset<T> {
   std::vector<T> items_;
 };
 
-/// function(item) of each item, computed when asked for. The function is called from several threads.
+/// function(item) for each item, computed on access. The function is called from several threads.
 template <class From, class Function>
 class Mapped final : public Dataset<std::invoke_result_t<const Function&, From>> {
  public:
@@ -92,11 +92,11 @@ class Mapped final : public Dataset<std::invoke_result_t<const Function&, From>>
   Function function_;
 };
 
-/// The items of another data set at `indices`, in their order; an index may come more than once.
+/// The items of another data set at `indices`, in that order; an index may occur more than once.
 template <class T>
 class Subset final : public Dataset<T> {
  public:
-  /// Throws IndexError where an index is out of range.
+  /// Throws IndexError if an index is out of range.
   Subset(DatasetPtr<T> from, std::vector<std::int64_t> indices) : from_(std::move(from)), indices_(std::move(indices)) {
     for (const auto index : indices_)
       require<IndexError>(index >= 0 && index < from_->size(), "subset: item ", index, " of ", from_->size(),
@@ -110,7 +110,7 @@ class Subset final : public Dataset<T> {
   std::vector<std::int64_t> indices_;
 };
 
-/// One data set after the other.
+/// Data sets joined one after the other.
 template <class T>
 class Concatenated final : public Dataset<T> {
  public:
@@ -145,7 +145,7 @@ template <DatasetLike D>
   return share(Subset<ItemOf<D>>(share(std::move(dataset)), std::move(indices)));
 }
 
-/// All items in an order that the seed decides.
+/// All items in an order that depends on the seed.
 template <DatasetLike D>
 [[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> shuffled(D dataset,
                                                                                                  std::uint64_t seed) {
@@ -153,8 +153,8 @@ template <DatasetLike D>
   return subset(shared, permutation(shared->size(), Key{seed}));
 }
 
-/// Disjoint random parts of these sizes, the same for the same seed. Throws ArgumentError where the sizes
-/// are negative or add up to more than there is.
+/// Disjoint random parts of these sizes, the same for the same seed. Throws ArgumentError if sizes are negative or add
+/// up to more than there are.
 template <DatasetLike D, std::size_t Parts>
 [[nodiscard("a data set is not changed: a new one is returned")]] std::array<DatasetPtr<ItemOf<D>>, Parts> split(
     D dataset, const std::int64_t (&sizes)[Parts], std::uint64_t seed) {
@@ -165,7 +165,7 @@ template <DatasetLike D, std::size_t Parts>
   return parts;
 }
 
-/// concatenated(a, b, ...): data sets of the same items, one after the other.
+/// concatenated(a, b, ...): data sets of the same type of items, one after the other.
 template <DatasetLike D, DatasetLike... More>
 [[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> concatenated(D first,
                                                                                                      More... more) {

@@ -16,7 +16,7 @@ using Line = std::vector<Point>;
 
 float between(Random& random, double low, double high) { return static_cast<float>(random.uniform(low, high)); }
 
-/// Normal, cut off at two and a half deviations so that nobody writes unreadably.
+/// A normal random number, clipped at two and a half deviations so that all digits are legible.
 float about(Random& random, double mean, double deviation) {
   return static_cast<float>(mean + deviation * std::clamp(random.normal(), -2.5, 2.5));
 }
@@ -34,7 +34,7 @@ void append_curve(Line& line, const Knot& a, const Knot& b, const Knot& c, const
   }
 }
 
-/// One person's hand, once: the knots a little off, then the curve through them.
+/// One person's handwriting: moves the knots slightly, then draws the curve through them.
 Line trace(Stroke knots, std::int64_t side, Random& random) {
   constexpr double kTremor = 0.02;
   for (Knot& knot : knots) {
@@ -79,7 +79,7 @@ class Elastic {
   std::array<Wave, 4> waves_;
 };
 
-/// Turned, slanted and stretched about the middle of the unit square; result in pixels from there.
+/// Rotates, slants and scales about the middle of the unit square; results are in pixels from there.
 class Affine {
  public:
   Affine(std::int64_t side, Random& random) {
@@ -99,7 +99,7 @@ class Affine {
   float xx_, xy_, yx_, yy_;
 };
 
-/// The least and the greatest of one coordinate over all lines.
+/// The smallest and the largest value of one coordinate over all lines.
 template <float Point::* Coordinate>
 std::array<float, 2> extent(const std::vector<Line>& lines) {
   std::array<float, 2> range = {lines[0][0].*Coordinate, lines[0][0].*Coordinate};
@@ -109,8 +109,8 @@ std::array<float, 2> extent(const std::vector<Line>& lines) {
   return range;
 }
 
-/// Moves the lines along one axis to a random place near the middle of [margin, side - margin], shrunk where
-/// they are too long for it.
+/// Moves the lines along one axis to a random place near the middle of [margin, side - margin]; shrinks them if they
+/// are too long for it.
 template <float Point::* Coordinate>
 void place(std::vector<Line>& lines, float side, float margin, Random& random) {
   const auto [low, high] = extent<Coordinate>(lines);
@@ -122,11 +122,11 @@ void place(std::vector<Line>& lines, float side, float margin, Random& random) {
     for (Point& point : line) point.*Coordinate = (point.*Coordinate - (low + high) / 2) * scale + side / 2 + shift;
 }
 
-/// Grain of the paper and the scanner, up to `amplitude` either way.
+/// Adds noise of up to `amplitude` in either direction.
 void add_noise(std::span<float> pixels, float amplitude, Random& random) {
   for (float& pixel : pixels) {
     const std::uint32_t word = random.word();
-    const float grain = static_cast<float>(word & 0xffffu) - static_cast<float>(word >> 16);  // triangular
+    const float grain = static_cast<float>(word & 0xffffu) - static_cast<float>(word >> 16);  // triangular distribution
     pixel = std::clamp(pixel + amplitude * 0x1p-16f * grain, 0.0f, 1.0f);
   }
 }
@@ -147,7 +147,7 @@ Image draw_digit(int digit, std::int64_t side, Random& random) {
 
   const float size = static_cast<float>(side);
   const float radius = between(random, 0.024, 0.065) * size, softness = between(random, 1.0, 1.9);
-  const float heavy = 1.15f;  // where the pen is pressed most
+  const float heavy = 1.15f;  // for where the pen is pressed most
   const float margin = radius * heavy + softness / 2;
   place<&Point::x>(lines, size, margin, random);
   place<&Point::y>(lines, size, margin, random);

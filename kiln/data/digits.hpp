@@ -1,5 +1,5 @@
-// Digits: handwritten digits that Kiln draws itself, so that a first program needs no download. Strokes of a
-// pen, bent, slanted, turned, thick or thin, with a little noise; bright on dark, as in MNIST.
+// Digits: handwritten digits that Kiln draws itself, so that a first program needs no download. Pen strokes that are
+// bent, slanted, rotated, thick or thin, with a little noise; bright on dark, as in MNIST.
 #pragma once
 #include <cstdint>
 
@@ -11,15 +11,15 @@ namespace kiln {
 
 struct DigitsConfig {
   std::int64_t count = 60'000;
-  std::uint64_t seed = 0;  // sets of different seeds share no image: one to train, another to test
+  std::uint64_t seed = 0;  // sets of different seeds share no image: use one for training, another for testing
   std::int64_t side = 28;  // height and width in pixels
 };
 
-/// Item i is a pure function of (seed, i, side), drawn when asked for. Each ten items in a row (0 to 9, 10 to
-/// 19, ...) have each of the ten labels once, in a random order.
+/// Item i is a pure function of (seed, i, side), drawn on access. Each ten items in a row (0 to 9, 10 to 19, ...) have
+/// each of the ten labels once, in a random order.
 class Digits final : public Dataset<Image> {
  public:
-  /// Throws ArgumentError where count is negative or side is not 8 to 4096.
+  /// Throws ArgumentError if count is negative or side is not 8 to 4096.
   explicit Digits(const DigitsConfig& config);
   std::int64_t size() const override { return config_.count; }
 
@@ -29,8 +29,8 @@ class Digits final : public Dataset<Image> {
   DigitsConfig config_;
 };
 
-/// Draws `digit` (0 to 9) as the person would whom `random` makes up: [side, side] pixels from 0 to 1.
-/// The ink keeps inside the image.
+/// Draws `digit` (0 to 9) in a handwriting that `random` decides: [side, side] pixels from 0 to 1. The ink stays inside
+/// the image.
 Image draw_digit(int digit, std::int64_t side, Random& random);
 
 }  // namespace kiln

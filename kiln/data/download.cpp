@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Completes the part from `url` and publishes it, or says why not.
+/// Completes the partial file from `url` and publishes it, or returns why it failed.
 std::optional<TransferFailure> fetch(const std::string& url, const Download& file, PartFile& part,
                                      const fs::path& target, const DownloadProgress& progress) {
   if (part.size() > file.bytes) part.clear();
@@ -22,7 +22,7 @@ std::optional<TransferFailure> fetch(const std::string& url, const Download& fil
   const std::string digest = file.sha256.empty() ? "" : part.sha256();
   if (digest != file.sha256) {
     part.clear();
-    // What was there before may be to blame: once more, from the start.
+    // The earlier part may be wrong: try again, from the start.
     return TransferFailure{text("SHA-256 is ", digest, ", expected ", file.sha256), resumed, true};
   }
   part.publish(target);

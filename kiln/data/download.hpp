@@ -1,5 +1,5 @@
-// Downloads a file of which the checksum is known: resumed where an earlier attempt stopped, and in place
-// only when it is whole and right.
+// Downloads a file with a known checksum: resumes an earlier attempt, and puts the file in place only when it is
+// complete and correct.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -11,21 +11,20 @@
 namespace kiln {
 
 struct Download {
-  std::vector<std::string> urls;  // http or https; the next is tried where one fails
-  std::string sha256;             // 64 lower-case hexadecimal digits; empty: nobody knows, the size alone counts
-  std::int64_t bytes = 0;         // the size of the file; a server that sends more is cut off
-  int attempts = 3;               // for each url: an interrupted transfer is taken up again
-  int stall_seconds = 30;         // without a byte for so long, a transfer counts as interrupted
+  std::vector<std::string> urls;  // http or https; if one fails, the next is tried
+  std::string sha256;             // 64 lower-case hexadecimal digits; empty: unknown, only the size is checked
+  std::int64_t bytes = 0;         // the size of the file; larger responses are aborted
+  int attempts = 3;               // per url: an interrupted transfer is resumed
+  int stall_seconds = 30;         // after this time without data, a transfer counts as interrupted
 };
 
-/// Called now and then with the file's name, the bytes there are and the bytes there will be. What it throws
-/// ends the download and comes out of it.
+/// Called regularly with the file's name, the bytes received and the bytes in total. An exception ends the download and
+/// is passed on.
 using DownloadProgress = std::function<void(std::string_view name, std::int64_t received, std::int64_t total)>;
 
-/// Puts the file at `target`, whose directory is made if need be; unfinished data stays beside it as
-/// `target`.part for the next call. A target that is there already is left alone. Of several processes, one
-/// downloads and the others wait. Throws IoError where no url delivered, DataError where what they delivered
-/// has another checksum; a sentence for each url.
+/// Puts the file at `target`, whose directory is created if needed; unfinished data stay beside it as `target`.part for
+/// the next call. An existing target is not changed. Of several processes, one downloads and the others wait. Throws
+/// IoError if no url delivered the file, DataError if its checksum was wrong; the message has a sentence for each url.
 void download(const Download& file, const std::filesystem::path& target, const DownloadProgress& progress = {});
 
 }  // namespace kiln

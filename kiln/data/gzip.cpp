@@ -16,11 +16,11 @@ bool is_gzip(std::span<const std::byte> bytes) {
 
 struct GzipReader::Stream {
   z_stream z{};
-  std::span<const std::byte> rest;  // of the file, not yet given to zlib
+  std::span<const std::byte> rest;  // the part of the file that zlib has not got yet
   std::string_view name;
   bool ended = false;
 
-  // zlib counts in 32 bits; pieces keep larger files and buffers in range.
+  // zlib uses 32-bit sizes; larger files and buffers are passed in pieces.
   static uInt piece(std::size_t size) {
     return static_cast<uInt>(std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
   }
@@ -32,7 +32,7 @@ struct GzipReader::Stream {
     rest = rest.subspan(z.avail_in);
   }
 
-  /// Behind the end of a member: another one, the end of the file, or rubbish.
+  /// Continues after the end of a member: with another member, the end of the file, or an error.
   void next_member() {
     refill();
     ended = z.avail_in == 0;
@@ -67,7 +67,7 @@ std::size_t GzipReader::read(std::span<std::byte> out) try {
     done += room - s.z.avail_out;
     if (status == Z_STREAM_END) s.next_member();
     else if (status == Z_MEM_ERROR) fail<MemoryError>(s.name, ": zlib has no memory to inflate it");
-    else if (status == Z_BUF_ERROR)  // no progress: there is room, so the input has run out
+    else if (status == Z_BUF_ERROR)  // no progress although `out` has space: the input has ended
       fail<DataError>(s.name, ": the gzip data is cut off after ", s.z.total_out, " inflated bytes");
     else if (status != Z_OK)
       fail<DataError>(s.name, ": the gzip data is damaged", s.z.msg ? ": " : "", s.z.msg ? s.z.msg : "");

@@ -11,14 +11,14 @@
 namespace kiln {
 namespace {
 
-/// The contents of a file, inflated on the way where it is gzip.
+/// The contents of a file, inflated if it is gzip.
 class Contents {
  public:
   Contents(std::span<const std::byte> file, std::string_view name) : file_(file) {
     if (is_gzip(file)) gzip_.emplace(file, name);
   }
 
-  /// Fills `out` as far as the contents go.
+  /// Fills `out` as far as possible.
   std::size_t read(std::span<std::byte> out) {
     if (gzip_) return gzip_->read(out);
     const std::size_t count = std::min(out.size(), file_.size());
@@ -27,7 +27,7 @@ class Contents {
     return count;
   }
 
-  /// No more bytes than this can still come.
+  /// An upper bound of the remaining bytes.
   std::int64_t at_most() const { return static_cast<std::int64_t>(file_.size()) * (gzip_ ? kMaxInflation : 1); }
 
  private:

@@ -1,4 +1,4 @@
-// Labelled grey images, what MNIST and Digits hold, and how they become batches.
+// Labelled grey images, the items of MNIST and Digits, and batches of them.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -10,14 +10,14 @@
 
 namespace kiln {
 
-/// Pixels in row-major order, 0 = black background to 1 = full ink.
+/// Pixels in row-major order, from 0 (black background) to 1 (full ink).
 struct Image {
   std::vector<float> pixels;  // height * width of them
   std::int64_t height = 0, width = 0;
   std::int64_t label = 0;
 };
 
-/// The byte of a brightness from 0 to 1; what lies outside becomes the nearer one, and NaN 0.
+/// Converts a brightness from 0 to 1 to a byte; values outside are clamped, and NaN gives 0.
 inline std::uint8_t byte_of(float bright) {
   return static_cast<std::uint8_t>(bright > 0 ? std::lround(std::min(bright, 1.0f) * 255) : 0);
 }
@@ -31,10 +31,10 @@ struct ImageBatch {
 struct ImageBatcher {
   float mean = 0, deviation = 1;
 
-  /// With the mean and standard deviation of MNIST's training pixels.
+  /// Uses the mean and standard deviation of MNIST's training pixels.
   static ImageBatcher normalized() { return {.mean = 0.1307f, .deviation = 0.3081f}; }
 
-  /// Throws ShapeError where the images are none or not all of the same size.
+  /// Throws ShapeError if there are no images, or not all have the same size.
   ImageBatch operator()(std::span<const Image> images) const;
 };
 

@@ -1,4 +1,4 @@
-// A batch of images on a device: the one header of kiln/data that knows tensors.
+// A batch of images on a device: the only header of kiln/data that depends on tensors.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -21,7 +21,7 @@ inline ImageTensors to_tensors(ImageBatch batch, const Device& device) {
           Tensor<1, Int>::from_data(std::move(batch.targets), device)};
 }
 
-/// The other way, to be looked at (kiln/data/png.hpp): x [batch, height, width] of numbers from 0 to 1.
+/// The reverse, to view images (kiln/data/png.hpp): x [batch, height, width] of numbers from 0 to 1.
 inline std::vector<Image> to_images(const Tensor<3>& x) {
   const auto [batch, height, width] = x.dims();
   const std::vector<float> pixels = x.to_vector();
@@ -31,7 +31,7 @@ inline std::vector<Image> to_images(const Tensor<3>& x) {
   return images;
 }
 
-/// Coloured ones: x [batch, channels, height, width] of numbers from 0 to 1; what lies outside becomes the nearer one.
+/// The same for colour: x [batch, channels, height, width] of numbers from 0 to 1; values outside are clamped.
 inline std::vector<Picture> to_pictures(const Tensor<4>& x) {
   const auto [batch, channels, height, width] = x.dims();
   const std::vector<float> numbers = x.permute(0, 2, 3, 1).to_vector();

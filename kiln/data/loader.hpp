@@ -1,10 +1,10 @@
-// Goes through a data set in batches, prepared ahead by worker threads:
+// Iterates over a data set in batches that worker threads prepare in advance:
 //
 //   DataLoader loader(train, ImageBatcher{}, {.batch_size = 64, .shuffle = true, .seed = 7, .workers = 2});
 //   for (auto& batch : loader) step(batch.images, batch.targets);
 //
-// Each such loop is one epoch, and the next one comes in another order. What a batch holds depends on
-// (seed, epoch, position) alone: the number of workers changes nothing but the time.
+// Each such loop is one epoch, and the next one has another order. The contents of a batch depend on (seed, epoch,
+// position) alone: the number of workers only changes the speed.
 #pragma once
 #include <algorithm>
 #include <concepts>
@@ -27,49 +27,49 @@ namespace kiln {
 
 struct LoaderConfig {
   std::int64_t batch_size = 32;
-  bool shuffle = false;    // a new order every epoch; otherwise the order of the data set
-  std::uint64_t seed = 0;  // decides the orders and the keys that a batcher draws from
-  int workers = 0;         // threads that prepare batches; with none, the loop's own thread does
-  int prefetch = 4;        // batches prepared ahead of the one in use, at least one for each worker
-  bool drop_last = false;  // leave out a last batch that is smaller than the others
-  Sampler sampler = {};    // an order of another kind, in place of `shuffle`
-  BatchRule batches = {};  // batches of another kind, in place of `batch_size` and `drop_last`
+  bool shuffle = false;    // a new order in every epoch; otherwise the order of the data set
+  std::uint64_t seed = 0;  // determines the orders, and the keys of batchers
+  int workers = 0;         // threads that prepare batches; with 0, the loop's own thread does
+  int prefetch = 4;        // batches prepared in advance, at least one for each worker
+  bool drop_last = false;  // leaves out a last batch that is smaller than the others
+  Sampler sampler = {};    // another kind of order, instead of `shuffle`
+  BatchRule batches = {};  // another kind of batches, instead of `batch_size` and `drop_last`
 };
 
-/// The configuration itself. Throws ArgumentError where it makes no sense.
+/// Returns the configuration. Throws ArgumentError if it is invalid.
 LoaderConfig checked(const LoaderConfig& config);
 
-/// Batches in an epoch of `items` items; there is neither a sampler nor a rule of batches.
+/// The number of batches in an epoch of `items` items, without a sampler and a rule of batches.
 std::int64_t batch_count(const LoaderConfig& config, std::int64_t items);
 
-/// Which items one epoch visits, batch by batch, and the random keys that belong to them.
+/// The items of one epoch, batch by batch, and their random keys.
 class EpochPlan {
  public:
-  /// Throws IndexError for an item of the sampler's that does not exist, ArgumentError for batches that are none.
+  /// Throws IndexError if the sampler gives an item that does not exist, ArgumentError for invalid batches.
   EpochPlan(const LoaderConfig& config, std::int64_t items, std::int64_t epoch);
 
   std::int64_t batches() const { return batches_; }
   /// The items of a batch, as indices into the data set.
   std::span<const std::int64_t> indices(std::int64_t batch) const;
-  /// What random changes to item `index` draw from: a function of (seed, epoch, index).
+  /// The key of random changes of item `index`: a function of (seed, epoch, index).
   Key item_key(std::int64_t index) const { return items_key_.split(static_cast<std::uint64_t>(index)); }
 
  private:
   std::int64_t batch_size_, batches_ = 0;
-  bool cut_;  // whether `ends_` says where batches end
+  bool cut_;  // does `ends_` say where batches end?
   Key items_key_;
   std::vector<std::int64_t> order_, ends_;
 };
 
-/// What decides which items batches hold, as far as it can be written down: an order of a sampler or a rule of batches by a
-/// digest of the first epoch. For who wants to know whether a loader is what it was.
+/// A description of what determines the contents of batches, as far as it can be written down: the order of a sampler
+/// or rule of batches as a digest of the first epoch. It tells whether a loader has changed.
 Json described(const LoaderConfig& config, std::int64_t items);
 
-/// Calls `get`; an error of Kiln's that comes out of it ends with which item of the data set it was about.
+/// Calls `get`; adds the item of the data set to errors of Kiln that it throws.
 void naming_item(std::int64_t index, FunctionRef<void()> get);
 
-/// Makes a batch from its items, or from its items and one random key for each (for augmentation).
-/// Called from several threads at once.
+/// Makes a batch from its items, or from its items and one random key for each (for augmentation). Called from several
+/// threads at once.
 template <class B, class Item>
 concept PlainBatcher = std::invocable<const B&, std::span<const Item>>;
 template <class B, class Item>
@@ -77,13 +77,13 @@ concept KeyedBatcher = std::invocable<const B&, std::span<const Item>, std::span
 template <class B, class Item>
 concept Batcher = PlainBatcher<B, Item> || KeyedBatcher<B, Item>;
 
-/// Batches of a data set, an input range. An empty data set gives an empty range, and so does one smaller
-/// than a batch under drop_last. An error of the data set or the batcher comes out of the loop at the batch
-/// it belongs to; that of an item says which. Leaving the loop early stops the workers.
+/// The batches of a data set, an input range. An empty data set gives an empty range, and so does one smaller than a
+/// batch with drop_last. An error of the data set or the batcher is thrown in the loop at its batch; that of an item
+/// names the item. Leaving the loop early stops the workers.
 template <class Batch>
 class DataLoader {
  public:
-  /// Throws ArgumentError on a configuration that makes no sense.
+  /// Throws ArgumentError for an invalid configuration.
   template <DatasetLike D, Batcher<ItemOf<D>> B>
   DataLoader(D dataset, B batcher, const LoaderConfig& config = {}) : config_(checked(config)) {
     const auto shared = share(std::move(dataset));
@@ -91,7 +91,7 @@ class DataLoader {
     make_ = maker(shared, std::move(batcher));
   }
 
-  /// Batches in the epoch that the next loop goes through; in each, where neither sampler nor rule of batches decides.
+  /// The number of batches in the next epoch; without a sampler and a rule of batches, in every epoch.
   std::int64_t size() const {
     if (!config_.sampler && !config_.batches) return batch_count(config_, items_);
     if (!batches_ || batches_->first != epoch_) batches_.emplace(epoch_, EpochPlan(config_, items_, epoch_).batches());
@@ -99,9 +99,9 @@ class DataLoader {
   }
   /// See described().
   Json description() const { return described(config_, items_); }
-  /// The number of the epoch that the next loop goes through; the first is 0.
+  /// The number of the next loop's epoch; the first is 0.
   std::int64_t epoch() const { return epoch_; }
-  /// Lets the next loop be epoch `epoch`, from batch `first_batch` on: a stopped training goes on where it was.
+  /// Makes the next loop epoch `epoch`, from batch `first_batch` on, to resume training.
   void set_epoch(std::int64_t epoch, std::int64_t first_batch = 0) {
     require<ArgumentError>(epoch >= 0 && first_batch >= 0, "data loader: epoch ", epoch, " from batch ", first_batch,
                            " on does not exist");
@@ -158,11 +158,11 @@ class DataLoader {
 
   LoaderConfig config_;
   std::int64_t items_ = 0, epoch_ = 0, first_batch_ = 0;
-  mutable std::optional<std::pair<std::int64_t, std::int64_t>> batches_;  // of an epoch, once asked for
+  mutable std::optional<std::pair<std::int64_t, std::int64_t>> batches_;  // of an epoch, computed on demand
   std::function<Batch(const EpochPlan&, std::int64_t batch)> make_;
 };
 
-/// DataLoader(dataset, batcher) makes the batches that the batcher returns.
+/// DataLoader(dataset, batcher) has the batcher's result as its batches.
 template <DatasetLike D, PlainBatcher<ItemOf<D>> B>
 DataLoader(D, B, LoaderConfig = {}) -> DataLoader<std::invoke_result_t<const B&, std::span<const ItemOf<D>>>>;
 template <DatasetLike D, KeyedBatcher<ItemOf<D>> B>

@@ -20,7 +20,7 @@ struct Archive {
   std::int64_t bytes;
   std::string_view sha256;
 };
-// The files as their authors published them.
+// The files as published by their authors.
 constexpr Archive kArchives[] = {
     {"train-images-idx3-ubyte.gz", 9912422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
     {"train-labels-idx1-ubyte.gz", 28881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
@@ -28,7 +28,7 @@ constexpr Archive kArchives[] = {
     {"t10k-labels-idx1-ubyte.gz", 4542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
 };
 
-/// The file `stem` (train-images) of `rank` dimensions under one of the names that it goes by; empty if none.
+/// The file `stem` (train-images) with `rank` dimensions by one of its usual names; empty if there is none.
 fs::path find_file(const fs::path& directory, const std::string& stem, int rank) {
   for (const char joint : {'-', '.'}) {
     for (const std::string_view ending : {"", ".gz"}) {

@@ -1,4 +1,4 @@
-// MNIST, the 70,000 handwritten digits of LeCun, Cortes and Burges (1998): where it lies, and reading it.
+// MNIST, the 70,000 handwritten digits of LeCun, Cortes and Burges (1998): finding, downloading and reading its files.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace kiln {
 
 enum class Split { Train, Test };
 
-/// Where missing files are downloaded from.
+/// The source from which missing files are downloaded.
 inline constexpr std::string_view kMnistMirror = "https://storage.googleapis.com/cvdf-datasets/mnist/";
 
 class Mnist final : public Dataset<Image> {
  public:
-  /// Reads `train-images-idx3-ubyte` and `train-labels-idx1-ubyte` (or the two that begin with `t10k`), also
-  /// with a dot before `idx`, with or without `.gz`. Throws DataError where a file is missing, damaged or does
-  /// not fit the other, IoError where it cannot be read.
+  /// Reads `train-images-idx3-ubyte` and `train-labels-idx1-ubyte` (or the two that begin with `t10k`), also with a dot
+  /// before `idx`, with or without `.gz`. Throws DataError if a file is missing, damaged or does not fit the other,
+  /// IoError if it cannot be read.
   static Mnist load(const std::filesystem::path& directory, Split split);
 
-  /// The same from the contents of the two files; the names are what errors call them.
+  /// Reads from the contents of the two files; the names are used in errors.
   static Mnist parse(std::span<const std::byte> images, std::string_view images_name, std::span<const std::byte> labels,
                      std::string_view labels_name);
 
@@ -43,11 +43,11 @@ class Mnist final : public Dataset<Image> {
 };
 
 /// The directory of MNIST: `given` (a program's --data) if there is one, else the environment's KILN_DATA, else
-/// kiln/mnist in the user's cache ($XDG_CACHE_HOME or ~/.cache), where the files are downloaded if need be.
+/// kiln/mnist in the user's cache ($XDG_CACHE_HOME or ~/.cache), to which missing files are downloaded.
 std::filesystem::path find_mnist(const std::optional<std::filesystem::path>& given,
                                  const DownloadProgress& progress = {});
 
-/// Downloads and verifies what `directory` lacks of the four files. Throws as download() does.
+/// Downloads and verifies those of the four files that are missing in `directory`. Throws like download().
 void download_mnist(const std::filesystem::path& directory, const DownloadProgress& progress = {},
                     std::string_view mirror = kMnistMirror);
 

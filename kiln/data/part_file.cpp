@@ -21,7 +21,7 @@ PartFile::PartFile(std::filesystem::path path) : path_(std::move(path)) {
     while (::flock(file_, LOCK_EX) != 0)
       if (errno != EINTR) fail_io("locked");
     if (::fstat(file_, &ours) != 0) fail_io("examined");
-    // Whoever held the lock before may have renamed or removed the file that we waited for.
+    // The previous holder of the lock may have renamed or removed the file.
     if (::stat(path_.c_str(), &named) == 0 && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev) {
       size_ = ours.st_size;
       return;

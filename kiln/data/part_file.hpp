@@ -1,4 +1,4 @@
-// The file that a download grows in: locked, so that several processes do not write it at once.
+// The partial file of a download, locked so that only one process writes to it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace kiln {
 
-/// Opens or makes the file and waits for its lock, which goes with the object. All throw IoError.
+/// Opens or creates the file and waits for its lock, which is released with the object. All functions throw IoError.
 class PartFile {
  public:
   explicit PartFile(std::filesystem::path path);
@@ -21,7 +21,7 @@ class PartFile {
   void clear();
   std::string sha256() const;
   void remove();
-  /// Gives the file its final name, once its bytes are on the disk.
+  /// Gives the file its final name, after its bytes are on disk.
   void publish(const std::filesystem::path& target);
 
  private:

@@ -1,4 +1,4 @@
-// Draws lines with a round pen of varying width into a grey image, anti-aliased.
+// Draws anti-aliased lines into a grey image, with a round pen of varying width.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,7 +9,7 @@ struct Point {
   float x, y;
 };
 
-/// A place that the pen passes, in pixels: pixel (column, row) has its centre at (column + 0.5, row + 0.5).
+/// A point of the pen's path, in pixels: pixel (column, row) has its centre at (column + 0.5, row + 0.5).
 struct PenPoint {
   float x, y;
   float radius;
@@ -17,11 +17,12 @@ struct PenPoint {
 
 class Canvas {
  public:
-  /// Draws into `pixels`, row-major [height, width], where they are darker than the ink.
+  /// Draws into `pixels`, row-major [height, width], wherever the ink is brighter than they are.
   Canvas(std::span<float> pixels, std::int64_t height, std::int64_t width)
       : pixels_(pixels), height_(height), width_(width) {}
 
-  /// A line through the points. The edge of the ink fades over `softness` pixels, 1 for a crisp one; full ink is `ink`.
+  /// Draws a line through the points. Its edge fades over `softness` pixels, 1 for a sharp one; `ink` is the full
+  /// brightness.
   void draw(std::span<const PenPoint> line, float softness, float ink);
 
  private:

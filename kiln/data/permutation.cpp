@@ -11,7 +11,7 @@ std::vector<std::int64_t> permutation(std::int64_t count, Key key) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   Random random(key);
-  for (std::int64_t i = count - 1; i > 0; --i)  // Fisher and Yates
+  for (std::int64_t i = count - 1; i > 0; --i)  // Fisher-Yates
     std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.below(i + 1))]);
   return order;
 }

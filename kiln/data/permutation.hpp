@@ -1,4 +1,4 @@
-// Random orders of indices, by key: what shuffles, splits and epochs are made of.
+// Random permutations by key, for shuffles, splits and epochs.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,8 +11,8 @@ namespace kiln {
 /// 0, 1, ..., count - 1 in a random order, every order equally likely.
 std::vector<std::int64_t> permutation(std::int64_t count, Key key);
 
-/// permutation(count, key) cut into lists of these sizes; what remains is left out.
-/// Throws ArgumentError where a size is negative or the sizes add up to more than count.
+/// permutation(count, key) split into lists of these sizes; the rest is left out. Throws ArgumentError if a size is
+/// negative or the sizes add up to more than count.
 std::vector<std::vector<std::int64_t>> split_permutation(std::int64_t count, std::span<const std::int64_t> sizes,
                                                          Key key);
 

@@ -19,7 +19,7 @@ void append_number(Bytes& bytes, std::uint32_t number) {
   for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<unsigned char>(number >> shift));
 }
 
-/// Length, name, contents, and a checksum of the latter two.
+/// A chunk: length, name, contents, and a checksum of name and contents.
 void append_chunk(Bytes& file, std::string_view name, const Bytes& contents) {
   append_number(file, static_cast<std::uint32_t>(contents.size()));
   const std::size_t begin = file.size();
@@ -28,7 +28,7 @@ void append_chunk(Bytes& file, std::string_view name, const Bytes& contents) {
   append_number(file, static_cast<std::uint32_t>(crc32(0, &file[begin], static_cast<uInt>(file.size() - begin))));
 }
 
-/// A line for each row: 0, which says that pixels follow as they are, and then these.
+/// A line for each row: 0, which means that pixels follow unfiltered, and the pixels.
 Bytes rows_of(const Image& image) {
   Bytes rows;
   auto pixel = image.pixels.begin();

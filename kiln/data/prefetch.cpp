@@ -12,21 +12,21 @@
 namespace kiln {
 namespace {
 
-/// Who may work on which position of a sequence: workers claim positions in order, but no more than `window`
-/// ahead of the one that the consumer takes next. One consumer, any number of workers.
+/// Assigns positions of a sequence: workers claim them in order, but at most `window` ahead of the position that the
+/// consumer takes next. There is one consumer, and any number of workers.
 class Turnstile {
  public:
   Turnstile(std::int64_t count, std::int64_t window) : count_(count), window_(window), done_(window, false) {}
 
-  /// For a worker: the next position, once there is room for it; nothing after the last one or after stop().
+  /// For a worker: the next position, once it is in the window; none after the last one or after stop().
   std::optional<std::int64_t> claim();
-  /// For a worker: what it claimed is ready.
+  /// For a worker: the claimed position is ready.
   void finish(std::int64_t position);
-  /// For the consumer: waits until the next position is ready; nothing after the last one.
+  /// For the consumer: waits until the next position is ready; none after the last one.
   std::optional<std::int64_t> wait();
-  /// For the consumer: makes room for one more. To be called when what wait() announced has been moved away.
+  /// For the consumer: moves the window on. Called after the result that wait() announced has been moved away.
   void take();
-  /// Lets every claim() from now on, and those that wait, come back with nothing.
+  /// Makes every current and future claim() return none.
   void stop();
 
  private:
@@ -91,7 +91,7 @@ class PrefetchQueue::State {
       for (std::int64_t i = 0; i < std::min<std::int64_t>(workers, count); ++i)
         threads_.emplace_back([this] { work(); });
     } catch (...) {
-      turnstile_.stop();  // a thread that could not start must not leave the others waiting
+      turnstile_.stop();  // if a thread cannot be started the others must not wait forever
       throw;
     }
   }
@@ -102,7 +102,7 @@ class PrefetchQueue::State {
   std::shared_ptr<void> next() {
     if (threads_.empty()) {
       if (made_ == count_) return nullptr;
-      const std::int64_t position = std::exchange(made_, count_);  // stays so where make() throws
+      const std::int64_t position = std::exchange(made_, count_);  // remains so if make() throws
       std::shared_ptr<void> value = make_(position);
       made_ = position + 1;
       return value;
@@ -139,7 +139,7 @@ class PrefetchQueue::State {
   std::int64_t count_, made_ = 0;
   std::vector<Slot> slots_;
   Turnstile turnstile_;
-  std::vector<std::jthread> threads_;  // last, so that they are joined before what they use goes
+  std::vector<std::jthread> threads_;  // declared last, so that they are joined before what they use is destroyed
 };
 
 PrefetchQueue::PrefetchQueue(Make make, std::int64_t count, int workers, int ahead) try

@@ -1,4 +1,4 @@
-// Computes a sequence of values ahead of their use, on several threads, and hands them out in order.
+// Computes a sequence of values in advance on several threads, and returns them in order.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace kiln {
 
-/// A Prefetcher but for the type of its values, so that it is compiled once.
+/// The part of a Prefetcher that is independent of the type of values, so that it is compiled once.
 class PrefetchQueue {
  public:
   using Make = std::function<std::shared_ptr<void>(std::int64_t)>;
@@ -25,9 +25,9 @@ class PrefetchQueue {
   std::unique_ptr<State> state_;
 };
 
-/// next() is make(0), make(1), ..., make(count - 1), then nothing. With no workers they are made when asked
-/// for; with some, `make` is called from their threads, up to `ahead` positions early. What `make` throws at a
-/// position comes out of next() there, and the sequence ends. The destructor waits for calls under way.
+/// next() returns make(0), make(1), ..., make(count - 1), then none. Without workers they are computed on demand; with
+/// workers, `make` is called from their threads, up to `ahead` positions early. An exception of `make` is thrown by
+/// next() at its position, and ends the sequence. The destructor waits for running calls.
 template <class T>
 class Prefetcher {
  public:

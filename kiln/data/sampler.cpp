@@ -45,7 +45,7 @@ Sampler sharded(Sampler whole, int rank, int ranks, Rest rest) {
 
 namespace {
 
-/// Where the batches of indices that stand in ascending order of length end.
+/// The ends of batches, for indices in ascending order of length.
 std::vector<std::int64_t> cut(const LengthBatches& config, std::span<const std::int64_t> sorted) {
   std::vector<std::int64_t> ends;
   std::int64_t begin = 0;

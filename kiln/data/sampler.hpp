@@ -1,4 +1,4 @@
-// In which order a loader goes through a data set, and where it cuts that into batches.
+// The order in which a loader visits a data set, and how it is split into batches.
 //
 //   DataLoader loader(reviews, batcher, {.seed = 1, .sampler = weighted(weights)});
 //   DataLoader part(reviews, batcher, {.seed = 1, .sampler = sharded(in_random_order(), rank, ranks)});
@@ -13,42 +13,42 @@
 
 namespace kiln {
 
-/// The indices of an epoch in their order. A function of its arguments alone: a training that is resumed asks again.
+/// The indices of an epoch in order. A function of its arguments alone: resumed training calls it again.
 using Sampler = std::function<std::vector<std::int64_t>(std::int64_t items, Key key)>;
 
 /// 0, 1, 2, ...
 Sampler in_order();
-/// Each item once.
+/// Each item once, in a random order.
 Sampler in_random_order();
-/// `count` draws, as many as there are weights by default, each item as likely as its share of the weights; an item may come
-/// more than once. An epoch throws ArgumentError for weights that are no such, or not as many as items.
+/// `count` samples, by default as many as weights, with probabilities proportional to the weights; an item may occur
+/// more than once. An epoch throws ArgumentError for invalid weights, or if there are not as many as items.
 Sampler weighted(std::vector<double> weights, std::optional<std::int64_t> count = std::nullopt);
-/// What becomes of the items at the end that are less than one for each rank.
+/// What happens to items at the end that are not enough for all ranks.
 enum class Rest : std::uint8_t {
-  Drop,    // they go to none
-  Repeat,  // the first ones come again
-  Keep,    // they go to the first ranks, which have an item more
+  Drop,    // no rank gets them
+  Repeat,  // the first items are repeated
+  Keep,    // the first ranks get one item more
 };
-/// Each `ranks`th index of another order, from `rank` on, so that the batches of all ranks are together what one process
-/// visits in batches `ranks` times as large. Throws ArgumentError.
+/// Each `ranks`th index of another order, from `rank` on, so that the batches of all ranks together are those of one
+/// process with batches `ranks` times as large. Throws ArgumentError.
 Sampler sharded(Sampler whole, int rank, int ranks, Rest rest = Rest::Drop);
 
-/// An epoch's indices in their final order, and where each batch ends in it.
+/// An epoch's indices in their final order, and the end of each batch in it.
 struct BatchList {
   std::vector<std::int64_t> order, ends;
 };
-/// Makes batches of an order. A function of its arguments alone.
+/// Splits an order into batches. A function of its arguments alone.
 using BatchRule = std::function<BatchList(std::vector<std::int64_t> order, Key key)>;
 
 struct LengthBatches {
   std::vector<std::int64_t> lengths;  // of all items
-  std::int64_t batch_size = 32;       // items at most
-  std::int64_t most_tokens = 0;       // items times the longest of them at most; 0: any number
-  std::int64_t pool = 50;             // as many batches' items are sorted by length at a time
+  std::int64_t batch_size = 32;       // the most items
+  std::int64_t most_tokens = 0;       // the most of items * longest item; 0: no limit
+  std::int64_t pool = 50;             // this many batches' items are sorted by length at a time
 };
 
-/// Batches of items of similar lengths, so that little of them is padding, in a random order. An item that alone has more
-/// than `most_tokens` is a batch. Throws ArgumentError.
+/// Batches of items of similar lengths, to reduce padding, in a random order. An item that exceeds `most_tokens` by
+/// itself is a batch. Throws ArgumentError.
 BatchRule by_length(LengthBatches config);
 
 }  // namespace kiln

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::size_t kBlock = 512;
 
-/// A header's field up to its first zero byte.
+/// A field of a header, up to its first zero byte.
 std::string_view field(std::string_view header, std::size_t at, std::size_t size) {
   const std::string_view all = header.substr(at, size);
   return all.substr(0, all.find('\0'));
 }
 
-/// Octal digits, or, behind a byte of 0x80, the number itself; false where it is neither.
+/// Octal digits, or, after a byte 0x80, a binary number; false for anything else.
 bool read_number(std::string_view bytes, std::uint64_t& number) {
   number = 0;
   if (bytes[0] == '\x80') {
@@ -37,14 +37,14 @@ bool read_number(std::string_view bytes, std::uint64_t& number) {
   return problem == std::errc() && stop == bytes.data() + end;
 }
 
-/// Of all bytes, those of the checksum counting as spaces.
+/// The sum over all bytes, with those of the checksum taken as spaces.
 bool checksum_holds(std::string_view header) {
   std::uint64_t expected = 0, sum = 0;
   for (std::size_t i = 0; i < kBlock; ++i) sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(header[i]);
   return read_number(header.substr(148, 8), expected) && sum == expected;
 }
 
-/// The "path" of a pax header's records, "LENGTH path=NAME\n"; empty where there is none.
+/// The "path" in a pax header's records, "LENGTH path=NAME\n"; empty if there is none.
 std::string pax_path(std::string_view records) {
   while (!records.empty()) {
     std::size_t length = 0;
@@ -115,10 +115,10 @@ TarSamples::TarSamples(const std::vector<std::string>& shards) : TarSamples(map_
 
 TarSamples::TarSamples(std::vector<FileBytes> shards) try : shards_(std::move(shards)) {
   for (const FileBytes& shard : shards_) {
-    bool begun = false;  // a sample does not go on in the next archive
+    bool begun = false;  // a sample does not continue in the next archive
     for (const TarEntry& entry : read_tar(shard)) {
       const std::size_t name = entry.name.rfind('/') + 1, dot = entry.name.find('.', name);
-      if (dot == std::string::npos || dot == name) continue;  // no ending, or hidden
+      if (dot == std::string::npos || dot == name) continue;  // no extension, or hidden
       const std::string key = entry.name.substr(0, dot);
       if (!begun || samples_.back().key != key) samples_.push_back({key, {}});
       begun = true;

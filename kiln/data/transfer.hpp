@@ -1,4 +1,4 @@
-// One attempt to get what a part lacks of a file; download.hpp makes as many as it takes.
+// One attempt to download the missing part of a file; download.hpp repeats it as needed.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,13 +10,13 @@ namespace kiln {
 
 class PartFile;
 
-/// How an attempt went wrong; `again` where another one at the same url may go better.
+/// Why an attempt failed; `again` if another one at the same url may succeed.
 struct TransferFailure {
   std::string why;
   bool again = false, wrong_content = false;
 };
 
-/// Appends to `part` what `url` has of the file, or says why not. Throws what `progress` throws.
+/// Appends the data of `url` to `part`, or returns why it failed. Throws what `progress` throws.
 std::optional<TransferFailure> transfer(const std::string& url, const Download& file, PartFile& part,
                                         const DownloadProgress& progress, std::string_view name);
 

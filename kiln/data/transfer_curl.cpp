@@ -1,5 +1,5 @@
-// Transfers by libcurl, which is opened when the first one begins: a program that downloads nothing does not load it and
-// the thirty libraries that it needs.
+// Transfers by libcurl, which is opened when the first one begins: a program that downloads nothing does not load it
+// and the thirty libraries that it needs.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -18,7 +18,7 @@
 namespace kiln {
 namespace {
 
-/// What is used of the library.
+/// The functions of the library that are used.
 struct Library {
   decltype(&curl_global_init) global_init;
   decltype(&curl_easy_init) init;
@@ -28,7 +28,7 @@ struct Library {
   decltype(&curl_easy_strerror) message;
   decltype(&curl_easy_cleanup) cleanup;
 
-  std::string problem;  // why it cannot be used; empty where it can
+  std::string problem;  // why it cannot be used; empty if it can
 
   Library() {
     void* handle = nullptr;
@@ -68,7 +68,7 @@ Curl open_curl() {
   return curl;
 }
 
-/// Where a header line `Content-Range: bytes 100-199/200` says that the data begins.
+/// The start of the data according to a header line `Content-Range: bytes 100-199/200`.
 std::optional<std::int64_t> range_start(std::string_view header) {
   constexpr std::string_view kPrefix = "content-range: bytes ";
   const bool matches = header.size() > kPrefix.size() &&
@@ -82,7 +82,7 @@ std::optional<std::int64_t> range_start(std::string_view header) {
   return start;
 }
 
-/// One request, for all of the file or for what the part lacks.
+/// One request, for the whole file or the missing part.
 class Transfer {
  public:
   Transfer(const Download& file, PartFile& part, const DownloadProgress& progress, std::string_view name)
@@ -101,7 +101,7 @@ class Transfer {
     library().set(curl, CURLOPT_CONNECTTIMEOUT, static_cast<long>(file_.stall_seconds));
     library().set(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(file_.stall_seconds));
     library().set(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    // CURLOPT_RESUME_FROM would give up where the server ignores the range; we start anew there.
+    // CURLOPT_RESUME_FROM would fail if the server ignores the range; here the download starts again.
     const std::string range = text(start_, "-");
     if (start_ > 0) library().set(curl, CURLOPT_RANGE, range.c_str());
     library().set(curl, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
@@ -112,7 +112,7 @@ class Transfer {
     const CURLcode code = library().perform(curl);
     library().set(curl, CURLOPT_ERRORBUFFER, nullptr);
     if (thrown_) std::rethrow_exception(thrown_);
-    if (!failure_ && !answered_) answer();  // an answer without a body
+    if (!failure_ && !answered_) answer();  // a response without a body
     if (failure_) return failure_;
     if (code != CURLE_OK) return TransferFailure{*reason ? reason : library().message(code), answered_};
     if (part_.size() < file_.bytes)
@@ -122,13 +122,13 @@ class Transfer {
   }
 
  private:
-  /// Looks at the status once the headers are there: does the body belong behind what the part holds?
+  /// Checks the status after the headers: does the body continue the partial file?
   void answer() {
     long status = 0;
     library().get(curl_.get(), CURLINFO_RESPONSE_CODE, &status);
-    if (status == 0) return;  // no answer at all
+    if (status == 0) return;  // no response at all
     if (status == 200) {
-      part_.clear();  // all of the file, whatever we asked for
+      part_.clear();  // the whole file, whatever was requested
     } else if (start_ > 0 && (status == 416 || (status == 206 && range_start_ != start_))) {
       part_.clear();
       failure_ = {"the server has another file than the one begun", true};
@@ -153,7 +153,7 @@ class Transfer {
   static std::size_t on_header(char* line, std::size_t, std::size_t size, void* self) {
     const std::string_view header(line, size);
     auto& start = static_cast<Transfer*>(self)->range_start_;
-    if (header.starts_with("HTTP/")) start.reset();  // the next answer, after a redirection
+    if (header.starts_with("HTTP/")) start.reset();  // the next response, after a redirection
     if (const auto found = range_start(header)) start = found;
     return size;
   }
@@ -162,7 +162,7 @@ class Transfer {
     auto& self = *static_cast<Transfer*>(object);
     try {
       self.receive(std::as_bytes(std::span(data, size)));
-    } catch (...) {  // nothing may be thrown through libcurl
+    } catch (...) {  // no exception may pass through libcurl
       self.thrown_ = std::current_exception();
     }
     return self.thrown_ || self.failure_ ? CURL_WRITEFUNC_ERROR : size;

@@ -1,4 +1,4 @@
-// Takes the place of transfer_curl.cpp in a build without libcurl.
+// Replaces transfer_curl.cpp in a build without libcurl.
 #include "kiln/data/transfer.hpp"
 
 namespace kiln {

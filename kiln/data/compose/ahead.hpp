@@ -1,10 +1,10 @@
-// Does something with each batch of a loader in a thread beside the loop, some batches before they are asked for: brings them to
-// a device, so that a step need not wait for its data.
+// Applies a function to each batch of a loader in a thread beside the loop, some batches ahead: copies them to a
+// device, so that a step need not wait for its data.
 //
 //   auto batches = on_device(DataLoader(train, ImageBatcher{}, {.batch_size = 64}), device);
 //   for (auto& [images, targets] : batches) ...
 //
-// A Learner takes such a loader as any other, to the same bits; its step is given what the function makes.
+// A Learner accepts such a loader like any other, with the same bits; its step gets the function's results.
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -25,8 +25,8 @@
 
 namespace kiln {
 
-/// f(batch) for the batches of a DataLoader, a StreamLoader or another of the kind, an input range. f is called in one thread, in
-/// order; what it throws comes out of the loop at its batch. Leaving the loop early stops the thread.
+/// f(batch) for the batches of a DataLoader, a StreamLoader or a similar loader; an input range. f is called in one
+/// thread, in order; its exceptions are thrown in the loop at their batch. Leaving the loop early stops the thread.
 template <class Loader, class F>
 class AheadLoader {
   using Given = std::remove_cvref_t<decltype(*std::declval<Loader&>().begin())>;
@@ -37,7 +37,7 @@ class AheadLoader {
  public:
   using Batch = std::invoke_result_t<F&, Given>;
 
-  /// Throws ArgumentError unless `ahead`, the batches made before the one in use is done, is at least 1.
+  /// Throws ArgumentError unless `ahead`, the number of batches prepared in advance, is at least 1.
   AheadLoader(Loader loader, F f, int ahead = 2) : loader_(std::move(loader)), f_(std::move(f)), ahead_(ahead) {
     require<ArgumentError>(ahead >= 1, "loader: ", ahead, " batches ahead, it must be at least 1");
     if constexpr (kHasPlace) *place_ = loader_.place();
@@ -49,7 +49,7 @@ class AheadLoader {
   Json description() const requires requires(const Loader& loader) { loader.description(); } {
     return loader_.description();
   }
-  /// Of a stream: that before the next batch of the loop, whatever was read ahead.
+  /// For a stream: the place before the loop's next batch, however far the thread has read.
   const StreamPlace& place() const requires kHasPlace { return *place_; }
   void restore(StreamPlace place) requires kHasPlace { *place_ = std::move(place); }
 
@@ -66,11 +66,11 @@ class AheadLoader {
 
  private:
   struct Made {
-    std::optional<Batch> batch;  // nothing behind the last one
+    std::optional<Batch> batch;  // none after the last one
     std::shared_ptr<StreamPlace> behind{};
   };
 
-  /// What the thread goes through, from its first call on.
+  /// What the thread uses, created in its first call.
   struct Source {
     Source(const Loader& from, const F& function) : loader(from), f(function) {}
 
@@ -130,7 +130,8 @@ class AheadLoader {
   std::shared_ptr<StreamPlace> place_ = std::make_shared<StreamPlace>();
 };
 
-/// to_tensors(batch, device) of each batch: of kiln/data/image_tensors.hpp, or one that stands beside the batch's own type.
+/// Calls to_tensors(batch, device) for each batch: that of kiln/data/image_tensors.hpp, or one found beside the batch's
+/// type.
 template <class Loader>
 auto on_device(Loader loader, const Device& device, int ahead = 2) {
   auto move = [device](auto batch) {

@@ -33,7 +33,7 @@ std::vector<std::int64_t> draw_weighted(std::span<const double> weights, std::in
   Random random(key);
   std::vector<std::int64_t> drawn(static_cast<std::size_t>(count));
   for (auto& index : drawn) {
-    // The first sum beyond the point: never an item of weight 0. Rounding may put the point onto the last sum.
+    // The first sum beyond the point, so never an item of weight 0. Rounding may move the point to the last sum.
     const double point = std::min(random.uniform() * sums.back(), std::nextafter(sums.back(), 0.0));
     index = std::ranges::upper_bound(sums, point) - sums.begin();
   }

@@ -1,4 +1,4 @@
-// Data sets of items that are drawn, or picked by what they are.
+// Data sets of items that are sampled, or selected by a predicate.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -10,15 +10,15 @@
 
 namespace kiln {
 
-/// `count` of the numbers below `items`, in a random order: each at most once, or, with `replacement`, each draw among all of
-/// them. Throws ArgumentError for more than there are.
+/// `count` of the numbers below `items`, in a random order: each at most once, or, with `replacement`, each sampled
+/// among all of them. Throws ArgumentError for more than there are.
 std::vector<std::int64_t> draw(std::int64_t items, std::int64_t count, bool replacement, Key key);
 
-/// `count` independent draws of 0 to weights.size() - 1, each as likely as its share of the weights' sum. Throws
+/// `count` independent samples of 0 to weights.size() - 1, each with a probability proportional to its weight. Throws
 /// ArgumentError for weights that are negative or not finite, or all 0.
 std::vector<std::int64_t> draw_weighted(std::span<const double> weights, std::int64_t count, Key key);
 
-/// So many items, drawn once: the same at every pass. A loader's Sampler draws anew in each epoch.
+/// `count` items, sampled once: the same in every pass. A loader's Sampler samples again in each epoch.
 template <DatasetLike D>
 [[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> sampled(
     D dataset, std::int64_t count, std::uint64_t seed, bool replacement = false) {
@@ -26,7 +26,7 @@ template <DatasetLike D>
   return subset(shared, draw(shared->size(), count, replacement, Key{seed}));
 }
 
-/// The items for which `predicate` holds; asks it of every item at once.
+/// The items for which `predicate` holds; evaluates it for every item at once.
 template <DatasetLike D, class Predicate>
 [[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> filtered(D dataset,
                                                                                                  Predicate predicate) {
@@ -37,11 +37,11 @@ template <DatasetLike D, class Predicate>
   return subset(shared, std::move(kept));
 }
 
-/// Items of two data sets side by side.
+/// Pairs of the items of two data sets.
 template <class A, class B>
 class Zipped final : public Dataset<std::pair<A, B>> {
  public:
-  /// Throws ArgumentError where they have not as many items.
+  /// Throws ArgumentError if their sizes differ.
   Zipped(DatasetPtr<A> first, DatasetPtr<B> second) : first_(std::move(first)), second_(std::move(second)) {
     require<ArgumentError>(first_->size() == second_->size(), "zipped: data sets of ", first_->size(), " and ",
                            second_->size(), " items");
@@ -59,7 +59,7 @@ template <DatasetLike A, DatasetLike B>
   return share(Zipped<ItemOf<A>, ItemOf<B>>(share(std::move(first)), share(std::move(second))));
 }
 
-/// Items that a function makes of random numbers, for tests and benchmarks: item i is function(key of i).
+/// Items that a function generates from random numbers, for tests and benchmarks: item i is function(key of i).
 template <class Function>
 class Generated final : public Dataset<std::invoke_result_t<const Function&, Key>> {
  public:

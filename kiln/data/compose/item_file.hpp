@@ -1,7 +1,7 @@
-// A file of items as bytes, one after the other: what a data set on disk is read from.
+// A file of items as bytes, the storage of a data set on disk.
 //
-//   "kilnitem", u64 fingerprint, then the items, each with its CRC-32 before it; behind them u64 offsets of the items and of
-//   the end of the last, and u64 their number. All numbers are little-endian.
+//   "kilnitem", u64 fingerprint, then the items, each preceded by its CRC-32; then u64 offsets of the items and of the
+//   end of the last, and u64 their number. All numbers are little-endian.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace kiln {
 
 class ItemFile {
  public:
-  /// Throws IoError, or DataError where it is no file of items, or is damaged.
+  /// Throws IoError, or DataError if it is no file of items, or is damaged.
   explicit ItemFile(FileBytes file);
 
   std::int64_t size() const { return count_; }
-  /// What the items are, in a number that the writer chose.
+  /// A number by which the writer identifies the items' origin.
   std::uint64_t fingerprint() const { return fingerprint_; }
-  /// Throws DataError where the bytes are not those that were written.
+  /// Throws DataError if the bytes do not match their checksum.
   std::span<const std::byte> at(std::int64_t index) const;
   const std::string& name() const { return file_.name; }
 
@@ -34,7 +34,7 @@ class ItemFile {
   std::int64_t count_ = 0;
 };
 
-/// Puts the file in place in one step; `item` gives the bytes of each. Throws IoError, and what `item` throws.
+/// Replaces the file atomically; `item` returns the bytes of each item. Throws IoError, and what `item` throws.
 void write_items(const std::string& path, std::uint64_t fingerprint, std::int64_t count,
                  FunctionRef<std::vector<std::byte>(std::int64_t)> item);
 

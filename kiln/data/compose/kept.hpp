@@ -1,4 +1,4 @@
-// Data sets whose items, once made, are kept in memory.
+// Data sets whose items are kept in memory once they are computed.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace kiln {
 
-/// All items at once: what reads a file when asked reads all of it here, and tells now what is wrong with it.
+/// Computes all items at once: data sets that read files on access read everything here, and report errors now.
 template <DatasetLike D>
 [[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> collected(D dataset) {
   const auto shared = share(std::move(dataset));
@@ -21,7 +21,7 @@ template <DatasetLike D>
   return in_memory(std::move(items));
 }
 
-/// Makes each item when it is first asked for. An item that could not be made is tried again at the next call.
+/// Computes each item on first access. An item whose computation failed is tried again at the next call.
 template <class T>
 class Cached final : public Dataset<T> {
  public:
@@ -43,7 +43,7 @@ class Cached final : public Dataset<T> {
   mutable std::vector<Slot> slots_;
 };
 
-/// For items that cost more to make than to keep: decoded images, texts as tokens.
+/// For items that cost more to compute than to keep: decoded images, tokenized texts.
 template <DatasetLike D>
 [[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> cached(D dataset) {
   return std::make_shared<const Cached<ItemOf<D>>>(share(std::move(dataset)));

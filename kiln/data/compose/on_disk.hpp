@@ -1,4 +1,5 @@
-// Data sets whose items, once made, are kept in a file: for what is slow to make and larger than the memory.
+// Data sets whose items are stored in a file once they are computed: for items that are slow to compute and do not fit
+// in memory.
 //
 //   const auto small = cached_on_disk(mapped(photos, shrink), "photos.items", "shrunk to 64");
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace kiln {
 
-/// What kiln/wire writes of a T: numbers, enums, texts, lists, optionals and structs of such.
+/// Items of a type T that kiln/wire can write: numbers, enums, texts, lists, optionals and structs of these.
 template <class T>
 class OnDisk final : public Dataset<T> {
  public:
@@ -32,9 +33,9 @@ class OnDisk final : public Dataset<T> {
   ItemFile file_;
 };
 
-/// The items of `path`; if it is not there, or was made of something else, makes all of them, puts them there in one step, and
-/// throws what making them throws. `made_of` says what the items are: with other words, another type or another number of
-/// items the file is written anew. Throws IoError, or DataError where the file is damaged.
+/// The items in `path`. If the file is missing, or has a different origin, computes all items, stores them atomically,
+/// and throws what computing them throws. `made_of` describes the items: with another description, type or number of
+/// items the file is written again. Throws IoError, or DataError if the file is damaged.
 template <DatasetLike D>
 [[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> cached_on_disk(
     D dataset, const std::string& path, std::string_view made_of) {

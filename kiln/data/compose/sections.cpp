@@ -9,7 +9,7 @@ std::int64_t window_count(const WindowConfig& config, std::int64_t items) {
                          config.stride, " must be at least 1");
   const std::int64_t whole = items < config.size ? 0 : (items - config.size) / config.stride + 1;
   if (!config.keep_rest || items == 0) return whole;
-  // The items behind the last whole window, where the next one would begin.
+  // The items after the last whole window, from where the next one would begin.
   const std::int64_t covered = whole == 0 ? 0 : (whole - 1) * config.stride + config.size;
   const bool rest = covered < items && (whole == 0 || config.stride <= (items - 1) / whole);
   return whole + rest;

@@ -1,4 +1,4 @@
-// Parts of a data set that lie together: a range, equal chunks, and windows that slide over it.
+// Consecutive parts of a data set: a range, equal chunks, and sliding windows.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace kiln {
 template <class T>
 class Section final : public Dataset<T> {
  public:
-  /// Throws IndexError where there are not so many.
+  /// Throws IndexError if there are not that many.
   Section(DatasetPtr<T> from, std::int64_t first, std::int64_t count)
       : from_(std::move(from)), first_(first), size_(count) {
     require<IndexError>(first >= 0 && count >= 0 && first <= from_->size() && count <= from_->size() - first,
@@ -30,14 +30,14 @@ class Section final : public Dataset<T> {
 
 struct WindowConfig {
   std::int64_t size = 1;
-  std::int64_t stride = 1;  // from the beginning of a window to that of the next
-  bool keep_rest = false;   // a last window that is smaller, where items are left that no window has
+  std::int64_t stride = 1;  // from the start of one window to the start of the next
+  bool keep_rest = false;   // adds a smaller window at the end for remaining items
 };
 
 /// Throws ArgumentError.
 std::int64_t window_count(const WindowConfig& config, std::int64_t items);
 
-/// Lists of items that follow each other.
+/// Lists of consecutive items.
 template <class T>
 class Windows final : public Dataset<std::vector<T>> {
  public:
@@ -64,7 +64,7 @@ template <DatasetLike D>
   return share(Section<ItemOf<D>>(share(std::move(dataset)), first, count));
 }
 
-/// The data set in `count` parts, one behind the other, of sizes that differ by one at most. Throws ArgumentError.
+/// Splits the data set into `count` consecutive parts, whose sizes differ by at most one. Throws ArgumentError.
 template <DatasetLike D>
 [[nodiscard("a data set is not changed: a new one is returned")]] std::vector<DatasetPtr<ItemOf<D>>> chunks(
     D dataset, std::int64_t count) {
@@ -77,7 +77,8 @@ template <DatasetLike D>
   return parts;
 }
 
-/// windows(prices, {.size = 24}): each run of 24 items. With a stride of its size, no item comes twice.
+/// windows(prices, {.size = 24}): each window of 24 consecutive items. With the stride equal to the size, no item
+/// occurs twice.
 template <DatasetLike D>
 [[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<std::vector<ItemOf<D>>> windows(
     D dataset, const WindowConfig& config) {

@@ -1,4 +1,4 @@
-// Numbers out of the bytes of a Parquet file: whatever they say, nothing is read outside of them.
+// Reads numbers from the bytes of a Parquet file; never reads outside of them, whatever they contain.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -20,7 +20,7 @@ template <class... Words>
 
 class Bytes {
  public:
-  /// `file` is the name for sentences, and stays; `what` ends too early, where it does.
+  /// `file` is the name for errors, and must outlive this; `what` is named in the error for missing bytes.
   Bytes(std::span<const std::byte> bytes, std::string_view file, std::string_view what)
       : rest_(bytes), file_(file), what_(what) {}
 
@@ -34,7 +34,7 @@ class Bytes {
     return taken;
   }
   std::uint8_t byte() { return std::to_integer<std::uint8_t>(take(1)[0]); }
-  /// A number as it lies there, little-endian.
+  /// A number as it is stored, little-endian.
   template <class T>
   T number() {
     static_assert(std::endian::native == std::endian::little);
@@ -42,7 +42,7 @@ class Bytes {
     std::memcpy(&value, take(sizeof value).data(), sizeof value);
     return value;
   }
-  /// Seven bits a byte, the lowest first (LEB128).
+  /// A varint: seven bits per byte, lowest first (LEB128).
   std::uint64_t varint() {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
@@ -52,7 +52,7 @@ class Bytes {
     }
     refuse(file_, what_, " has a number of more than 64 bits");
   }
-  /// The same with the sign in the lowest bit.
+  /// A varint with the sign in the lowest bit.
   std::int64_t zigzag() {
     const std::uint64_t value = varint();
     return static_cast<std::int64_t>(value >> 1 ^ (0 - (value & 1)));
@@ -63,7 +63,8 @@ class Bytes {
   std::string_view file_, what_;
 };
 
-/// Number `index` of those that lie in `bytes` with `width` bits each (0 to 64), the lowest bits first. All of it is there.
+/// Number `index` of those packed in `bytes` with `width` bits each (0 to 64), lowest bits first. The bytes must
+/// suffice.
 inline std::uint64_t packed_bits(std::span<const std::byte> bytes, std::uint64_t index, int width) {
   const std::uint64_t bit = index * static_cast<std::uint64_t>(width);
   const std::size_t first = static_cast<std::size_t>(bit / 8);

@@ -18,7 +18,7 @@ enum PageType { kData = 0, kIndex = 1, kDictionary = 2, kData2 = 3 };
 struct PageHeader {
   std::int32_t type = -1, size = 0, packed = 0, values = 0, encoding = 0;
   std::int32_t level_encoding = static_cast<int>(Encoding::Runs);
-  std::int32_t definition_bytes = 0, repetition_bytes = 0;  // of a page of the second kind
+  std::int32_t definition_bytes = 0, repetition_bytes = 0;  // for data pages of version 2
   bool is_packed = true;
   std::optional<std::uint32_t> checksum{};
 };
@@ -96,7 +96,7 @@ class Reader {
     return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(body.data()), body.size()));
   }
 
-  /// Of all lists at that depth together.
+  /// The number of items in all lists at that depth.
   std::uint32_t items(std::size_t depth) const {
     if (depth + 1 < chunk_.lists.size()) return static_cast<std::uint32_t>(chunk_.lists[depth + 1].levels.size());
     return static_cast<std::uint32_t>(chunk_.levels.size());
@@ -153,7 +153,7 @@ class Reader {
     return levels;
   }
 
-  /// Behind those before, with nothing where one is missing.
+  /// Appends values, with gaps for missing ones.
   void place(Values values, const Levels& repetitions, const Levels& definitions) {
     switch (column_.kind()) {
       case Kind::Numbers: return place(values.numbers, chunk_.elements.numbers, repetitions, definitions);
@@ -175,8 +175,8 @@ class Reader {
     }
   }
 
-  /// Begins a row (0), or an item of the lists at a depth, and the first lists that are in it; says whether there is an element
-  /// in the innermost.
+  /// Begins a row (0), or an item of the lists at a depth, and the first lists inside it; returns whether there is an
+  /// element in the innermost list.
   bool open_lists(std::size_t repetition, std::uint8_t definition) {
     auto& lists = chunk_.lists;
     if (repetition > open_) refuse(name_, "a list goes on before it begins");
@@ -194,7 +194,7 @@ class Reader {
   ValueReader values_;
   Chunk chunk_;
   std::int64_t seen_ = 0, most_, spent_ = 0;
-  std::size_t open_ = 0;  // lists that the next element may go on with
+  std::size_t open_ = 0;  // lists that the next element may continue
 };
 
 }  // namespace

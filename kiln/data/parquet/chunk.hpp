@@ -1,4 +1,4 @@
-// The values of a column in a row group, read out of its pages.
+// The values of a column in a row group, read from its pages.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,20 +10,20 @@
 namespace kiln::parquet {
 
 struct Chunk {
-  Values elements;                   // by Column::kind(); those that are missing are 0, or empty
-  std::vector<std::uint8_t> levels;  // of each element, its definition; empty where none can be missing
+  Values elements;                   // by Column::kind(); missing ones are 0, or empty
+  std::vector<std::uint8_t> levels;  // the definition level of each element; empty if none can be missing
 
-  /// Lists that lie equally deep: one for each row, or for each item of the lists around them.
+  /// The lists at one depth: one for each row, or for each item of the enclosing lists.
   struct Lists {
-    std::vector<std::uint32_t> begins;  // their first items, which lie behind each other; and where the last one ends
-    std::vector<std::uint8_t> levels;   // definitions, which tell an empty list from one that is missing
+    std::vector<std::uint32_t> begins;  // the index of each list's first item, and the end of the last list
+    std::vector<std::uint8_t> levels;   // definition levels, which distinguish empty from missing lists
   };
-  std::vector<Lists> lists;  // the outer ones first: the items of the innermost are the elements
+  std::vector<Lists> lists;  // outermost first: the items of the innermost are the elements
 
-  FileBytes file;           // bytes lie there,
-  std::vector<Page> pages;  // or in these
+  FileBytes file;           // owns the bytes of elements,
+  std::vector<Page> pages;  // or these own them
 
-  /// The definition of a row, or of an item of the lists that `depth` lists are around.
+  /// The definition level of a row, or of an item within `depth` lists.
   int level_of(std::size_t depth, std::size_t entry) const {
     if (depth < lists.size()) return lists[depth].levels[entry];
     return levels.empty() ? 0xff : levels[entry];
@@ -31,9 +31,9 @@ struct Chunk {
   std::int64_t size_in_memory() const;
 };
 
-/// Throws DataError where it takes more memory than `most_bytes` or 1 GiB and than 64 times its bytes, which a page of a few
-/// bytes may claim; where it is damaged, or of an encoding that is not read; IoError where a library is missing that unpacks
-/// its pages.
+/// Throws DataError if the chunk needs more memory than the largest of `most_bytes`, 1 GiB, and 64 times its stored
+/// bytes, since a page of a few bytes may claim far more; if it is damaged, or has an unsupported encoding. Throws
+/// IoError if a library that decompresses its pages is missing.
 Chunk read_chunk(const FileBytes& file, const Column& column, const ChunkPlace& place, std::int64_t rows,
                  std::int64_t most_bytes);
 

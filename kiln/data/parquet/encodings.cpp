@@ -12,7 +12,7 @@ std::vector<std::int64_t> read_deltas(Bytes& in, std::int64_t count) {
     refuse(in.file(), "differences in blocks of ", block, " in ", parts, " parts");
   if (total != static_cast<std::uint64_t>(count)) refuse(in.file(), total, " differences where there are ", count);
   std::vector<std::int64_t> numbers;
-  auto value = static_cast<std::uint64_t>(in.zigzag());  // which wraps around
+  auto value = static_cast<std::uint64_t>(in.zigzag());  // wraps around
   if (count > 0) numbers.push_back(static_cast<std::int64_t>(value));
   const std::uint64_t each = block / parts;
   while (std::ssize(numbers) < count) {
@@ -43,7 +43,7 @@ std::vector<std::string_view> read_delta_lengths(Bytes& in, std::int64_t count) 
 
 std::vector<std::string_view> read_delta_texts(Bytes& in, std::int64_t count, std::uint64_t most,
                                                std::unique_ptr<std::byte[]>& made) {
-  // How much each has in common with the one before, and the rest.
+  // The length of the prefix shared with the previous text, and the rest.
   const std::vector<std::int64_t> common = read_deltas(in, count);
   std::vector<std::string_view> texts = read_delta_lengths(in, count);
   std::uint64_t size = 0, before = 0;

@@ -1,4 +1,5 @@
-// How Parquet's pages say levels and values: https://parquet.apache.org/docs/file-format/data-pages/encodings/
+// The encodings of levels and values in Parquet pages:
+// https://parquet.apache.org/docs/file-format/data-pages/encodings/
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -22,8 +23,8 @@ enum class Encoding {
   ByteStreamSplit = 9,
 };
 
-/// Calls use(number) for `count` numbers of `width` bits (0 to 32), which come as runs of the same and as packed bits. Throws
-/// DataError where there are not as many.
+/// Calls use(number) for `count` numbers of `width` bits (0 to 32), encoded as runs of equal numbers and as packed
+/// bits. Throws DataError if there are fewer.
 template <class Use>
 void read_runs(Bytes& in, int width, std::int64_t count, Use&& use) {
   if (width < 0 || width > 32) refuse(in.file(), "numbers of ", width, " bits");
@@ -48,11 +49,11 @@ void read_runs(Bytes& in, int width, std::int64_t count, Use&& use) {
   }
 }
 
-/// The next `count` differences, added up.
+/// Decodes `count` numbers from their differences.
 std::vector<std::int64_t> read_deltas(Bytes& in, std::int64_t count);
 
-/// `count` texts, each of which lies in the page; or, of DeltaByteArray, in `made`, which they are put together in, of `most`
-/// bytes at most.
+/// `count` texts, which refer to the page; or, for DeltaByteArray, to `made`, where they are assembled, with at most
+/// `most` bytes.
 std::vector<std::string_view> read_delta_lengths(Bytes& in, std::int64_t count);
 std::vector<std::string_view> read_delta_texts(Bytes& in, std::int64_t count, std::uint64_t most,
                                                std::unique_ptr<std::byte[]>& made);

@@ -1,4 +1,4 @@
-// A Parquet file that is open: what it says of itself, and its columns when they are asked for.
+// An open Parquet file: its description, and its columns, which are read on demand.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,10 +13,10 @@ namespace kiln {
 
 class ParquetFile {
  public:
-  /// Of the rows that were read, columns of whole row groups are kept for the next ones, up to `most_bytes`. Rows of larger
-  /// files are read in their order, or by a stream that shuffles (kiln/data/stream): each row at random would unpack a group.
-  /// A column of one group may take as much, or 1 GiB, or 64 times its bytes: pages of a few bytes may claim far more.
-  /// Throws IoError; DataError where the file is none, or damaged.
+  /// Columns of whole row groups are kept for the next rows, up to `most_bytes`. Rows of larger files should be read in
+  /// order, or by a stream that shuffles (kiln/data/stream): random rows would decompress a group each. A column of one
+  /// group may take up to `most_bytes`, 1 GiB, or 64 times its stored bytes: pages of a few bytes may claim far more.
+  /// Throws IoError; DataError if it is no Parquet file, or damaged.
   explicit ParquetFile(const std::string& path, std::int64_t most_bytes = std::int64_t{1} << 30)
       : ParquetFile(map_file(path), most_bytes) {}
   explicit ParquetFile(FileBytes file, std::int64_t most_bytes = std::int64_t{1} << 30);
@@ -24,17 +24,17 @@ class ParquetFile {
   std::int64_t size() const;
   const std::string& name() const;
   const std::vector<parquet::Column>& columns() const;
-  /// What its writer said by this key: "huggingface", say. Null where that is nothing.
+  /// The writer's metadata for this key, such as "huggingface"; null if there is none.
   const std::string* metadata(std::string_view key) const;
-  /// The names of the classes that a column's whole numbers stand for, where Hugging Face's library wrote the file; none
-  /// where it does not say.
+  /// The class names that a column's integers stand for, if Hugging Face's library wrote the file; empty if they are
+  /// unknown.
   std::vector<std::string> classes(std::string_view column) const;
 
   struct Place {
     std::size_t group = 0, row = 0;
   };
   Place find(std::int64_t index) const;
-  /// From any thread. Throws DataError; IoError where a library is missing that unpacks it.
+  /// Thread-safe. Throws DataError; IoError if a library that decompresses it is missing.
   std::shared_ptr<const parquet::Chunk> chunk(std::size_t column, std::size_t group) const;
 
  private:

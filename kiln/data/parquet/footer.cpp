@@ -8,7 +8,7 @@ namespace kiln::parquet {
 namespace {
 
 constexpr int kDepth = 32;
-constexpr std::uint64_t kLeastStruct = 3;  // bytes of one that says anything
+constexpr std::uint64_t kLeastStruct = 3;  // bytes of the smallest useful one
 constexpr std::int32_t kMostScale = 255;
 
 enum Repetition { kRequired, kOptional, kRepeated };
@@ -67,7 +67,8 @@ class Schema {
   }
 
  private:
-  /// Lists and maps have nodes between whose names nobody gave: what is repeated, and in it the item of a list.
+  /// Lists and maps have intermediate nodes without meaningful names: the repeated node, and within it the item of a
+  /// list.
   enum class Role { Named, OfList, OfMap, Item };
 
   void node(Column way, Role role, int depth) {
@@ -86,7 +87,7 @@ class Schema {
     const bool repeated = at_ < elements_.size() && elements_[at_].repetition == kRepeated;
     if (repeated && parent.list) return Role::OfList;
     if (repeated && parent.map && parent.repetition != kRepeated) return Role::OfMap;
-    // Older writers have lists whose repeated node is the item itself.
+    // In lists of older writers the repeated node is the item itself.
     const bool item = parent.children == 1 && !repeated && parent.name != "array" && !parent.name.ends_with("_tuple");
     return role == Role::OfList && item ? Role::Item : Role::Named;
   }
@@ -163,7 +164,7 @@ bool is_at(std::span<const std::byte> bytes, std::size_t at, std::string_view le
   return std::ranges::equal(bytes.subspan(at, letters.size()), std::as_bytes(std::span(letters)));
 }
 
-/// What the file says between its data and its last eight bytes, which are the size of that, and a mark.
+/// The description between the data and the last eight bytes, which contain its size and a magic number.
 Thrift description_of(const FileBytes& file) {
   constexpr std::string_view kMark = "PAR1", kEncrypted = "PARE";
   const std::size_t size = file.bytes.size();
@@ -224,7 +225,8 @@ Footer read_footer(const FileBytes& file) {
           kLeastStruct);
   });
   footer.columns = Schema(elements, file.name).columns();
-  // The file also says how many rows there are in all, which some writers leave at 0: each part is compared with its columns.
+  // The file also has a total number of rows, which some writers leave at 0; instead, each chunk is compared with its
+  // columns.
   for (RowGroup& group : footer.groups) {
     group.first = footer.rows;
     if (group.rows < 0 || __builtin_add_overflow(footer.rows, group.rows, &footer.rows))

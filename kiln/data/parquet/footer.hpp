@@ -1,4 +1,4 @@
-// What a Parquet file says of itself at its end: columns, and where the pieces of each lie.
+// The description at the end of a Parquet file: its columns, and the places of their chunks.
 // https://github.com/apache/parquet-format
 #pragma once
 #include <optional>
@@ -12,40 +12,40 @@
 
 namespace kiln::parquet {
 
-/// How a value lies in the file.
+/// How a value is stored in the file.
 enum class Stored { Boolean, Int32, Int64, Int96, Float, Double, ByteArray, FixedLenByteArray };
-/// What it is read as: truth values, whole numbers, numbers, or bytes, which may be a text.
+/// The kind as which it is read: booleans, integers, floating-point numbers, or bytes, which may be a text.
 enum class Kind { Flags, Wholes, Numbers, Bytes };
 
-/// What values stand for that lie there as something else: decimals as whole numbers or their bytes, floats of 16 bits as
-/// two bytes, times as twelve.
+/// The meaning of values that are stored as another type: decimals as integers or their bytes, 16-bit floats as two
+/// bytes, times as twelve bytes.
 enum class Meaning { Itself, Decimal, Half, Time96 };
 
-/// A leaf of the schema. Its name is the way to it, without what lists and maps have for themselves: "answers.text".
+/// A leaf of the schema. Its name is its path, without the intermediate nodes of lists and maps: "answers.text".
 struct Column {
   std::string name;
   Stored stored = Stored::Boolean;
   Meaning meaning = Meaning::Itself;
-  std::int32_t width = 0;     // bytes of each, where all have as many
-  std::int32_t scale = 0;     // of decimals: how many digits stand behind the point
-  bool without_sign = false;  // whole numbers from 0 on
-  int most_definition = 0;    // levels: how many of the nodes on the way to it may be missing, and are there
-  std::vector<int> lists;     // those on the way to it, the outer ones first: the level from which each has an item
-  /// Of each node on the way: what part of the name it ends, and the level from which it is there.
+  std::int32_t width = 0;     // bytes of each value, if fixed
+  std::int32_t scale = 0;     // of decimals: the number of digits after the point
+  bool without_sign = false;  // are integers unsigned?
+  int most_definition = 0;    // the maximal definition level: how many nodes of the path are optional or repeated
+  std::vector<int> lists;     // the enclosing lists, outermost first: the definition level from which each has an item
+  /// For each node of the path: where its name ends in `name`, and the definition level from which it is present.
   std::vector<std::pair<std::size_t, int>> nodes;
-  std::string problem;  // why it cannot be read; empty where it can
+  std::string problem;  // why it cannot be read; empty if it can
 
-  /// What it is read as, and as what it lies there.
+  /// The kind as which it is read, and that as which it is stored.
   Kind kind() const;
   Kind stored_kind() const;
-  /// The level from which the struct of that name is there, in which the column is.
+  /// The definition level from which the enclosing struct of that name is present.
   int definition_of(std::string_view node) const;
 };
 
-/// A column's part of a row group.
+/// A column's chunk in a row group.
 struct ChunkPlace {
   std::uint64_t begin = 0, size = 0;  // bytes of the file
-  std::int64_t values = 0;            // with those that are missing
+  std::int64_t values = 0;            // including missing ones
   std::int32_t codec = 0;
 };
 struct RowGroup {
@@ -60,7 +60,7 @@ struct Footer {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-/// Throws DataError where the file is none, damaged or encrypted.
+/// Throws DataError if the file is not Parquet, damaged or encrypted.
 Footer read_footer(const FileBytes& file);
 
 }  // namespace kiln::parquet

@@ -1,4 +1,4 @@
-// What values stand for that lie in a file as something else.
+// Converts stored values to their meaning.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -14,9 +14,9 @@
 namespace kiln::parquet {
 namespace {
 
-constexpr std::size_t kLongestDecimal = 256;  // bytes; none of today's writers has more than 32
+constexpr std::size_t kLongestDecimal = 256;  // bytes; current writers use 32 at most
 
-/// The double that is nearest to digits * 10^-scale.
+/// The double nearest to digits * 10^-scale.
 double nearest(std::string digits, std::int32_t scale) {
   digits += text("e-", scale);
   double number = 0;
@@ -25,7 +25,7 @@ double nearest(std::string digits, std::int32_t scale) {
 }
 
 double decimal(std::int64_t whole, std::int32_t scale) {
-  static constexpr auto kPowers = [] {  // of ten, as far as doubles have them exactly
+  static constexpr auto kPowers = [] {  // of ten, those that are exact doubles
     std::array<double, 23> powers{1};
     for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;
     return powers;
@@ -36,7 +36,7 @@ double decimal(std::int64_t whole, std::int32_t scale) {
   return nearest(text(whole), scale);
 }
 
-/// Of a whole number of any size: two's complement, the highest byte first.
+/// Converts an integer of any size: two's complement, highest byte first.
 double decimal(std::string_view bytes, std::int32_t scale, std::string_view file) {
   if (bytes.empty() || bytes.size() > kLongestDecimal) refuse(file, "a decimal of ", bytes.size(), " bytes");
   const bool negative = static_cast<unsigned char>(bytes[0]) >= 0x80;
@@ -46,7 +46,7 @@ double decimal(std::string_view bytes, std::int32_t scale, std::string_view file
     return decimal(static_cast<std::int64_t>(whole), scale);
   }
   constexpr std::uint64_t kBase = 1'000'000'000;
-  std::vector<std::uint64_t> digits{0};  // nine in each, the lowest first
+  std::vector<std::uint64_t> digits{0};  // nine decimal digits each, lowest first
   const auto shift_in = [&](std::uint64_t factor, std::uint64_t carry) {
     for (auto& nine : digits) {
       carry += nine * factor;
@@ -77,7 +77,7 @@ double half(std::string_view bytes, std::string_view file) {
   return static_cast<double>(F16::from_bits(bits));
 }
 
-/// Nanoseconds of a day, and the day's number by Julius Scaliger's count, in which 1970 began with 2440588.
+/// Nanoseconds of a day, and the Julian day number, which is 2440588 for the first day of 1970.
 std::int64_t nanoseconds(std::string_view bytes, const Column& column, std::string_view file) {
   require_width(bytes, 12, file);
   std::int64_t of_day, sum;

@@ -23,7 +23,7 @@ struct ParquetFile::Open {
   using Ready = std::shared_future<std::shared_ptr<const Chunk>>;
   struct Entry {
     Ready chunk;
-    std::int64_t size = 0;  // 0 while a thread reads it; others wait for that
+    std::int64_t size = 0;  // 0 while a thread reads it; others wait
     std::uint64_t used = 0;
   };
 
@@ -42,7 +42,7 @@ struct ParquetFile::Open {
         parquet::read_chunk(file, footer.columns[column], rows.chunks[column], rows.rows, most_bytes));
   }
 
-  /// Lets go of those that nobody has used for longest, but of `newest`.
+  /// Removes the least recently used entries, but not `newest`.
   void shrink(const Entry& newest) {
     while (held > most_bytes) {
       auto oldest = chunks.end();
@@ -98,7 +98,7 @@ std::vector<std::string> ParquetFile::classes(std::string_view column) const try
 
 ParquetFile::Place ParquetFile::find(std::int64_t index) const {
   const auto& groups = open_->footer.groups;
-  // Behind it begins the first group that begins behind it; groups may be empty.
+  // The group before the first one that begins after the index; groups may be empty.
   const auto behind =
       std::ranges::upper_bound(groups, index, {}, [](const parquet::RowGroup& group) { return group.first; });
   const auto group = static_cast<std::size_t>(behind - groups.begin()) - 1;
@@ -151,7 +151,7 @@ bool fits(Kind kind, std::string_view wanted) {
   return kind == Kind::Wholes || kind == Kind::Flags;
 }
 
-/// The N of "train-00000-of-0000N.parquet"; 0 where the name does not say.
+/// The N in "train-00000-of-0000N.parquet"; 0 for other names.
 std::int64_t count_in(const std::string& name) {
   const std::size_t at = name.rfind("-of-");
   std::int64_t count = 0;

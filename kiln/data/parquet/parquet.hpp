@@ -1,13 +1,14 @@
-// Parquet files, in which Hugging Face's data sets lie among others, as data sets of structs.
+// Parquet files, such as Hugging Face's data sets, as data sets of structs.
 //
 //   struct Picture { std::vector<std::byte> bytes; std::optional<std::string> path; };
 //   struct Labelled { Picture image; std::int64_t label = 0; };
 //   const auto train = parquet_split<Labelled>("downloads/cifar10", "train");
 //
-// A field is the column of its name; the fields of a struct in it are those of a struct in the file, a std::vector is a
-// list, of whatever may be a field, and a std::map a map. Decimals are read as the doubles that are nearest to them, times as
-// the whole numbers that they are stored as, or, of the 96 bits of older writers, as nanoseconds since 1970. All encodings of
-// today's writers are read, and all compressions but LZO. Not read is what is encrypted, or lies in several files.
+// A field is the column of its name; the fields of a nested struct are those of a struct in the file, a std::vector is
+// a list of any such type, and a std::map a map. Decimals are read as the nearest doubles, times as the integers that
+// they are stored as, or, for the 96-bit times of older writers, as nanoseconds since 1970. All encodings of current
+// writers are supported, and all compressions except LZO. Encrypted files, and files whose columns are in other files,
+// are not supported.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -24,7 +25,7 @@ namespace kiln {
 
 namespace parquet {
 
-/// A file of a split, whose name is it, or in a folder of that name, by names.
+/// The files of a split: those named after it, or in a folder of its name, by their names.
 std::vector<std::string> files_of(const std::filesystem::path& directory, std::string_view split);
 
 }  // namespace parquet
@@ -32,7 +33,8 @@ std::vector<std::string> files_of(const std::filesystem::path& directory, std::s
 template <class Row>
 class ParquetRows final : public Dataset<Row> {
  public:
-  /// Columns that Row has no field for are left out, and not unpacked. Throws DataError where one is missing or of another kind.
+  /// Columns without a field in Row are ignored, and not decompressed. Throws DataError if one is missing or of another
+  /// kind.
   explicit ParquetRows(ParquetFile file) try : file_(std::move(file)) {
     parquet::find_nodes<Row>(file_, "", 0, nodes_);
   } catch (...) { rethrow_shortage("a Parquet file"); }
@@ -48,16 +50,17 @@ class ParquetRows final : public Dataset<Row> {
   std::vector<parquet::Node> nodes_;
 };
 
-/// Rows that are read when asked for; what is no Row throws a DataError there, with file, row (from 0) and column. Fields are
-/// numbers, bool, texts, bytes, enums (by name), structs, lists and maps of all these, and optionals of what may be missing.
+/// Rows are read on access; values that do not fit Row throw a DataError then, with file, row (from 0) and column.
+/// Fields are numbers, bool, texts, bytes, enums (by name), structs, lists and maps of all these, and optionals of
+/// values that may be missing.
 template <class Row>
 DatasetPtr<Row> parquet_rows(ParquetFile file) {
   return share(ParquetRows<Row>(std::move(file)));
 }
 
-/// The rows of all files of a split in the directory and the folders in it: `train-00000-of-00002.parquet`, as Hugging Face's
-/// library names them, or `train/0000.parquet`, as its servers do. Throws DataError where there are none, where some of those
-/// that a name counts are missing, and where files of several folders could be meant.
+/// The rows of all files of a split in the directory and its folders: `train-00000-of-00002.parquet`, as Hugging Face's
+/// library names them, or `train/0000.parquet`, as its servers do. Throws DataError if there are none, if some of the
+/// files that a name counts are missing, or if files of several folders match.
 template <class Row>
 DatasetPtr<Row> parquet_split(const std::filesystem::path& directory, std::string_view split) {
   std::vector<DatasetPtr<Row>> parts;

@@ -1,4 +1,4 @@
-// How a struct is read out of the columns of a Parquet file: which columns its fields are, and a row out of their lists.
+// Reads structs from the columns of a Parquet file: maps fields to columns, and assembles rows from lists.
 #pragma once
 #include <array>
 #include <concepts>
@@ -25,7 +25,7 @@ concept Leaf = std::is_arithmetic_v<T> || std::same_as<T, std::string> || ByteLi
 template <class T>
 concept OptionalLeaf = reflect::OptionalLike<T> && Leaf<typename T::value_type>;
 template <class T>
-concept List = reflect::ListLike<T> && !Leaf<T>;  // maps among them, which are lists of entries
+concept List = reflect::ListLike<T> && !Leaf<T>;  // includes maps, which are lists of entries
 template <class T>
 concept OptionalList = reflect::OptionalLike<T> && List<typename T::value_type>;
 
@@ -45,7 +45,7 @@ struct ItemOf<T> {
 template <List T>
 using Item = typename ItemOf<T>::Type;
 
-/// What is read of a file: "text", "whole numbers", ...
+/// The description of a kind in errors: "text", "whole numbers", ...
 template <class T>
 constexpr std::string_view wanted() {
   if constexpr (reflect::OptionalLike<T>) return wanted<typename T::value_type>();
@@ -55,14 +55,14 @@ constexpr std::string_view wanted() {
   else return ByteList<T> ? "bytes" : "texts";
 }
 
-/// A column that a type reads, or a struct in it that may be missing: the column that says so, and the level from which it is
-/// there.
+/// A column that a type reads, or an optional struct: then a column inside it, and the definition level from which the
+/// struct is present.
 struct Node {
   std::size_t column = 0;
   int definition = 0;
 };
 
-/// How many there are in a T.
+/// The number of nodes of a T.
 template <class T>
 consteval std::size_t nodes() {
   if constexpr (Leaf<T> || OptionalLeaf<T>) {
@@ -79,10 +79,10 @@ consteval std::size_t nodes() {
   }
 }
 
-/// The column of that name, `lists` deep in lists. Throws DataError where there is none, or one of another kind.
+/// The column of that name within `lists` lists. Throws DataError if there is none, or if it has another kind.
 std::size_t find_column(const ParquetFile& file, std::string_view name, std::string_view wanted, std::size_t lists);
 
-/// Adds those of a T, whose name this is.
+/// Appends the nodes of a T of that name.
 template <class T>
 void find_nodes(const ParquetFile& file, const std::string& name, std::size_t lists, std::vector<Node>& found) {
   if constexpr (Leaf<T> || OptionalLeaf<T>) {
@@ -107,7 +107,7 @@ void find_nodes(const ParquetFile& file, const std::string& name, std::size_t li
 
 constexpr std::string_view kMissing = "is missing (a field that may be is a std::optional)";
 
-/// What is wrong with an element as a T; empty where nothing is.
+/// Why an element cannot be read as a T; empty if it can.
 template <Leaf T>
 std::string read_element(const Values& elements, std::size_t element, T& value) {
   if constexpr (std::floating_point<T>) {
@@ -132,7 +132,7 @@ std::string read_element(const Values& elements, std::size_t element, T& value) 
   return "";
 }
 
-/// Puts a row together out of the columns that its nodes name.
+/// Assembles a row from the columns of its nodes.
 class RowReader {
  public:
   RowReader(const ParquetFile& file, const std::vector<Node>& nodes, std::int64_t index)
@@ -150,7 +150,8 @@ class RowReader {
   }
 
  private:
-  /// What begins with that node, inside of so many lists: of each node on, the entry at that depth.
+  /// Reads a value that begins at `node`, within `depth` lists; `entries` has the current entry of each node from there
+  /// on.
   template <class T>
   void read(T& value, std::size_t node, std::size_t depth, const std::uint32_t* entries) const {
     if constexpr (Leaf<T>) {
@@ -209,7 +210,7 @@ class RowReader {
   const std::vector<Node>& nodes_;
   const std::int64_t index_;
   std::uint32_t row_ = 0;
-  std::vector<std::shared_ptr<const Chunk>> chunks_;  // a node each
+  std::vector<std::shared_ptr<const Chunk>> chunks_;  // one per node
 };
 
 }  // namespace kiln::parquet

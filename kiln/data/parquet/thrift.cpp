@@ -74,7 +74,7 @@ void Thrift::skip() {
   if (++depth_ > kDepth) refuse(bytes_.file(), "its description nests more than ", kDepth, " deep");
   switch (type_) {
     case kTrue:
-    case kFalse: break;  // the type says it
+    case kFalse: break;  // the type is the value
     case kByte: bytes_.take(1); break;
     case kI16:
     case kI32:
@@ -84,7 +84,7 @@ void Thrift::skip() {
     case kList:
     case kSet:
       list([&] {
-        if (type_ == kTrue || type_ == kFalse) bytes_.take(1);  // but not in lists
+        if (type_ == kTrue || type_ == kFalse) bytes_.take(1);  // except in lists
         else skip();
       });
       break;

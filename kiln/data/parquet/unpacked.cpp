@@ -14,7 +14,7 @@ namespace {
 
 enum Codec { kPlain, kSnappy, kGzip, kLzo, kBrotli, kLz4, kZstd, kLz4Raw };
 
-/// Writes `length` bytes behind `done` that are those `back` before; they may overlap what they make.
+/// Appends `length` bytes that are copies of those `back` before; the ranges may overlap.
 void repeat(std::span<std::byte> out, std::size_t& done, std::size_t back, std::size_t length) {
   for (std::size_t i = 0; i < length; ++i, ++done) out[done] = out[done - back];
 }
@@ -62,7 +62,7 @@ void unpack_lz4(Bytes in, std::span<std::byte> out) {
     if (literal.size() > out.size() - done) refuse(in.file(), "a page is longer than it says");
     std::ranges::copy(literal, out.data() + done);
     done += literal.size();
-    if (in.rest().empty()) break;  // the last sequence has nothing but its literal
+    if (in.rest().empty()) break;  // the last sequence is a literal only
     const std::size_t back = in.number<std::uint16_t>(), length = length_of(token & 15) + 4;
     if (back == 0 || back > done || length > out.size() - done) refuse(in.file(), "a page repeats what is not there");
     repeat(out, done, back, length);
@@ -76,7 +76,7 @@ std::uint32_t big_endian(Bytes& in) {
   return number;
 }
 
-/// Whether these are blocks with their sizes before and after, as Hadoop writes them.
+/// Are these blocks with their sizes in front, as Hadoop writes them?
 bool is_hadoop(Bytes in, std::size_t size) {
   while (in.rest().size() > 8) {
     const std::size_t here = big_endian(in), packed = big_endian(in);
@@ -87,7 +87,7 @@ bool is_hadoop(Bytes in, std::size_t size) {
   return size == 0 && in.rest().empty();
 }
 
-/// What was called LZ4 before it was said what that is: Hadoop's blocks, or a block.
+/// The LZ4 format before it was specified: Hadoop's blocks, or a single block.
 void unpack_old_lz4(Bytes in, std::span<std::byte> out) {
   if (!is_hadoop(in, out.size())) return unpack_lz4(in, out);
   while (!out.empty()) {
@@ -97,14 +97,14 @@ void unpack_old_lz4(Bytes in, std::span<std::byte> out) {
   }
 }
 
-/// A function of a library that is opened here; null where there is none.
+/// A function of a library that is opened here; null if there is none.
 template <class F>
 F* function_of(const char* library, const char* name) {
   void* const open = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   return open ? reinterpret_cast<F*>(dlsym(open, name)) : nullptr;
 }
 
-// The functions that are used have been the same since the first releases of their libraries.
+// These functions have been stable since the first releases of their libraries.
 
 void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out, std::string_view file) {
   static auto* const decompress =
@@ -136,8 +136,8 @@ Page unpacked(std::span<const std::byte> packed, std::size_t size, int codec, st
     return {packed};
   }
   if (size == 0 && packed.empty()) return {};
-  // No more than could be in it: three bytes are at most 64, two bits 258, one byte of LZ4 255. The others themselves write no
-  // more than they find.
+  // Limits of what the data can contain: three bytes give at most 64, two bits 258, one byte of LZ4 255. The other
+  // formats write no more than they find.
   std::size_t most = 0;
   switch (codec) {
     case kSnappy: most = 22; break;

@@ -1,4 +1,4 @@
-// The compressions of Parquet's pages: snappy, gzip, zstd, LZ4 and Brotli.
+// Decompresses Parquet pages: snappy, gzip, zstd, LZ4 and Brotli.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -7,14 +7,15 @@
 
 namespace kiln::parquet {
 
-/// Bytes that are kept by somebody else, or here.
+/// Bytes that are owned elsewhere, or here.
 struct Page {
   std::span<const std::byte> bytes;
   std::unique_ptr<std::byte[]> own{};
 };
 
-/// `size` bytes out of `packed`, by Parquet's number of a compression. Throws DataError where the page is damaged, or of a
-/// compression that is not read; IoError where this machine has no libzstd or libbrotli, each opened when it is first needed.
+/// Decompresses `packed` to `size` bytes; `codec` is Parquet's number of the compression. Throws DataError if the page
+/// is damaged, or the compression is not supported; IoError if libzstd or libbrotli, which are opened on first use, is
+/// missing.
 Page unpacked(std::span<const std::byte> packed, std::size_t size, int codec, std::string_view file);
 
 }  // namespace kiln::parquet

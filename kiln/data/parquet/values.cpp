@@ -22,7 +22,7 @@ Values ValueReader::read(Bytes in, std::int32_t encoding, std::int64_t count, st
     case Encoding::Dictionary: return by_dictionary(in, count);
     case Encoding::Runs:
       if (kind != Kind::Flags) break;
-      in.take(4);  // how long it is
+      in.take(4);  // its length
       read_runs(in, 1, count, [&](std::uint64_t flag) { values.wholes.push_back(static_cast<std::int64_t>(flag)); });
       return values;
     case Encoding::DeltaBinaryPacked:
@@ -51,7 +51,7 @@ Values ValueReader::read(Bytes in, std::int32_t encoding, std::int64_t count, st
   fail<DataError>(file_, ": column '", shown(column_.name), "': is of encoding ", encoding, ", which is not read");
 }
 
-/// Whole numbers of 32 bits are in as many, with or without a sign.
+/// 32-bit integers are extended with or without sign.
 std::int64_t ValueReader::of_width(std::int64_t whole) const {
   if (column_.stored != Stored::Int32) return whole;
   return column_.without_sign ? std::int64_t{static_cast<std::uint32_t>(whole)}
@@ -60,7 +60,8 @@ std::int64_t ValueReader::of_width(std::int64_t whole) const {
 
 Values ValueReader::plain(Bytes& in, std::int64_t count) const {
   Values values;
-  const auto each = [&](std::uint64_t bytes) {  // so many bytes for each are there, before memory is asked for
+  // Checks that there are as many bytes per value, before memory is allocated.
+  const auto each = [&](std::uint64_t bytes) {
     if (static_cast<std::uint64_t>(count) > in.rest().size() / bytes) refuse(file_, "a page ends too early");
     return count;
   };
@@ -99,7 +100,7 @@ Values ValueReader::plain(Bytes& in, std::int64_t count) const {
   return values;
 }
 
-/// The first bytes of all numbers, then the second ones, ...
+/// The first bytes of all numbers come first, then the second ones, ...
 Values ValueReader::split_streams(Bytes& in, std::int64_t count, std::vector<Page>& pages) const {
   const std::size_t width = column_.stored == Stored::FixedLenByteArray ? static_cast<std::size_t>(column_.width)
                             : column_.stored == Stored::Int32 || column_.stored == Stored::Float ? 4

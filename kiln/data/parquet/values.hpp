@@ -1,4 +1,4 @@
-// Values of a column, out of the bytes of a page.
+// Decodes the values of a column from the bytes of a page.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,27 +10,27 @@
 
 namespace kiln::parquet {
 
-/// One of these has them, by their kind.
+/// The values are in one of these, depending on their kind.
 struct Values {
-  std::vector<std::int64_t> wholes;  // truth values among them
+  std::vector<std::int64_t> wholes;  // booleans, too
   std::vector<double> numbers;
   std::vector<std::string_view> bytes;
 };
 
-/// What they stand for, which are as they lie there: decimals are the doubles that are nearest to them, times of 96 bits
-/// nanoseconds since 1970. Throws DataError where they stand for nothing, or for a time before 1677 or after 2262.
+/// Converts stored values to their meaning: decimals become the nearest doubles, 96-bit times nanoseconds since 1970.
+/// Throws DataError for invalid values, or for times before 1677 or after 2262.
 Values understood(Values values, const Column& column, std::string_view file);
 
 class ValueReader {
  public:
-  /// Both stay. No page may have more than `most` bytes of texts, if they are put together here.
+  /// Both must outlive this. Texts that are assembled here may have at most `most` bytes per page.
   ValueReader(const Column& column, std::string_view file, std::uint64_t most)
       : column_(column), file_(file), most_(most) {}
 
-  /// The values that pages of the column may refer to.
+  /// Sets the dictionary to which pages of the column may refer.
   void take_dictionary(Bytes in, std::int64_t count);
-  /// The next `count`, understood. Bytes among them lie in the page, or in what is added to `pages`. Throws DataError where
-  /// they end too early, or are of an encoding that is not read.
+  /// The next `count` values, converted. Bytes refer to the page, or to data that are added to `pages`. Throws
+  /// DataError if there are fewer, or the encoding is not supported.
   Values read(Bytes in, std::int32_t encoding, std::int64_t count, std::vector<Page>& pages) const;
 
  private:

@@ -43,7 +43,7 @@ Picture random_resized_crop(const Picture& picture, const RandomResizedCrop& con
     if (across >= 1 && down >= 1 && across <= picture.width && down <= picture.height)
       return resized(random_crop(picture, down, across, random), config.height, config.width);
   }
-  // None fits into so long a picture: its middle, as near to these proportions as it gets.
+  // No part of these proportions fits into so long a picture: takes the middle, with proportions as near as possible.
   const double ratio = std::clamp(width / height, config.least_ratio, config.most_ratio);
   const std::int64_t across = std::clamp<std::int64_t>(std::lround(height * ratio), 1, picture.width);
   const std::int64_t down = std::clamp<std::int64_t>(std::lround(width / ratio), 1, picture.height);
@@ -71,12 +71,12 @@ Picture colour_jittered(const Picture& picture, const ColourJitter& config, Rand
 
 namespace {
 
-/// One of the changes; `strength` from 0 to 1 is the magnitude, and those that have two directions take one at random.
+/// Applies one of the changes; `strength` from 0 to 1 is the magnitude. Changes with two directions take one at random.
 Picture changed(const Picture& picture, std::int64_t change, double strength, Random& random) {
   const double sign = random.below(2) ? 1 : -1;
   const auto height = static_cast<double>(picture.height), width = static_cast<double>(picture.width);
   const double shear = 0.3 * strength * sign, enhance = std::max(0.0, 1 + 0.9 * strength * sign);
-  constexpr double kShift = 150.0 / 331;  // of a side, as the paper's 150 pixels of 331
+  constexpr double kShift = 150.0 / 331;  // as a fraction of a side: the paper's 150 pixels of 331
   switch (change) {
     case 0: return picture;
     case 1: return affine(picture, {1, shear, -shear * height / 2, 0, 1, 0});

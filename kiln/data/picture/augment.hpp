@@ -1,5 +1,5 @@
-// Random changes of pictures, each a function of the picture and a key: a loader gives each item its key of the epoch, so that
-// they are the same whatever the number of workers, and when a training is resumed.
+// Random augmentations of pictures, each a function of the picture and a key: a loader gives each item a key per epoch,
+// so that results do not depend on the number of workers, and are the same when training is resumed.
 //
 //   const auto augmented = augmenting([](const Picture& x, Random& r) { return randomly_mirrored(random_crop(padded(x, 4), 32, 32, r), r); },
 //                                     PictureBatcher::image_net());
@@ -14,36 +14,36 @@
 
 namespace kiln {
 
-/// Mirrored as often as not, or with another probability.
+/// Mirrors a picture with this probability.
 Picture randomly_mirrored(const Picture& picture, Random& random, double probability = 0.5);
-/// Throws ShapeError where the picture is smaller.
+/// Throws ShapeError if the picture is smaller.
 Picture random_crop(const Picture& picture, std::int64_t height, std::int64_t width, Random& random);
 
 struct RandomResizedCrop {
   std::int64_t height = 224, width = 224;
-  double least_area = 0.08, most_area = 1;          // share of the picture's
-  double least_ratio = 0.75, most_ratio = 4.0 / 3;  // of the part's width to its height
+  double least_area = 0.08, most_area = 1;          // as a fraction of the picture's
+  double least_ratio = 0.75, most_ratio = 4.0 / 3;  // width / height of the part
 };
-/// A part of random area and proportions in a fixed size (Szegedy et al., "Going deeper with convolutions", 2015). Throws
-/// ArgumentError.
+/// A part of random area and proportions, resized to a fixed size (Szegedy et al., "Going deeper with convolutions",
+/// 2015). Throws ArgumentError.
 Picture random_resized_crop(const Picture& picture, const RandomResizedCrop& config, Random& random);
 
 struct ColourJitter {
-  double brightness = 0, contrast = 0, saturation = 0;  // factors of 1 - x to 1 + x, none below 0
-  double hue = 0;                                       // turns of -x to x, at most 0.5
+  double brightness = 0, contrast = 0, saturation = 0;  // factors from 1 - x to 1 + x, not below 0
+  double hue = 0;                                       // turns from -x to x, at most 0.5
 };
-/// The four in a random order. Throws ArgumentError.
+/// Applies the four changes in a random order. Throws ArgumentError.
 Picture colour_jittered(const Picture& picture, const ColourJitter& config, Random& random);
 
 struct RandAugment {
   int operations = 2;
   int magnitude = 9;  // of 30
 };
-/// So many of fourteen changes, drawn with replacement, all of one strength (Cubuk et al., "RandAugment: practical automated
-/// data augmentation with a reduced search space", 2020). Throws ArgumentError.
+/// Applies `operations` of fourteen changes, sampled with replacement, all with the same strength (Cubuk et al.,
+/// "RandAugment: practical automated data augmentation with a reduced search space", 2020). Throws ArgumentError.
 Picture rand_augmented(const Picture& picture, const RandAugment& config, Random& random);
 
-/// A batcher that changes each picture first: augmenting(change, batcher), where `change` takes a picture and a Random.
+/// A batcher that first changes each picture: augmenting(change, batcher), where `change` takes a picture and a Random.
 template <class Change, class Batcher>
 auto augmenting(Change change, Batcher batcher) {
   return [change = std::move(change), batcher = std::move(batcher)](std::span<const LabelledPicture> items,

@@ -35,7 +35,7 @@ std::int64_t whole(const Json& json, const Place& place, std::string_view key) {
   return member<std::int64_t>(json, place, key, "an integer");
 }
 
-/// Calls use(element, its place) for each of a list of the file.
+/// Calls use(element, its place) for each element of a list in the file.
 template <class Use>
 void for_each(const Json& root, std::string_view file, std::string_view list, Use use) {
   const Place all{file, ""}, place = all.field(list);

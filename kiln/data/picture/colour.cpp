@@ -21,7 +21,7 @@ void require_factor(std::string_view function, double factor) {
 
 std::uint8_t to_byte(double value) { return static_cast<std::uint8_t>(std::clamp(value + 0.5, 0.5, 255.5)); }
 
-/// other + factor * (picture - other), where other(i) is a value for each of the picture's.
+/// other + factor * (picture - other), where other(i) is the value beside the picture's value i.
 template <class Other>
 Picture blended(const Picture& picture, double factor, Other other) {
   Picture result = picture;
@@ -35,7 +35,7 @@ Picture blended(const Picture& picture, double factor, Other other) {
 using Table = std::array<std::uint8_t, 256>;
 using Counts = std::array<std::int64_t, 256>;
 
-/// Each channel by a table that `make` makes of how often it has each value.
+/// Maps each channel by a table that `make` computes from its histogram.
 template <class Make>
 Picture by_channel(const Picture& picture, Make make) {
   Picture result = picture;
@@ -83,7 +83,7 @@ Picture with_saturation(const Picture& picture, double factor) {
 Picture with_sharpness(const Picture& picture, double factor) {
   require_colours("with_sharpness", picture);
   require_factor("with_sharpness", factor);
-  Picture smooth = picture;  // a pixel counts five times, its eight neighbours once; the border stays as it is
+  Picture smooth = picture;  // a pixel has weight five, its eight neighbours one; the border is unchanged
   for (std::int64_t y = 1; y + 1 < picture.height; ++y) {
     for (std::int64_t x = 1; x + 1 < picture.width; ++x) {
       for (std::int64_t channel = 0; channel < picture.channels; ++channel) {
@@ -107,7 +107,7 @@ Picture with_hue(const Picture& picture, double turn) {
     const double most = std::max({rgb[0], rgb[1], rgb[2]}), least = std::min({rgb[0], rgb[1], rgb[2]}),
                  span = most - least;
     if (span == 0) continue;
-    // Sixths of the circle from red on (Smith, "Color gamut transform pairs", SIGGRAPH 1978).
+    // Sixths of the colour circle, from red on (Smith, "Color gamut transform pairs", SIGGRAPH 1978).
     double hue = most == rgb[0]   ? (rgb[1] - rgb[2]) / span
                  : most == rgb[1] ? 2 + (rgb[2] - rgb[0]) / span
                                   : 4 + (rgb[0] - rgb[1]) / span;

@@ -1,4 +1,4 @@
-// Folders of pictures: one folder for each class, files with several labels, pictures with masks, and COCO's boxes.
+// Folders of pictures: one folder per class, files with several labels, pictures with masks, and COCO's boxes.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace kiln {
 
-/// Pictures in folders that are their classes: `photos/cat/1.jpg`. Each is read when asked for.
+/// Pictures in folders that are named after their classes: `photos/cat/1.jpg`. Each is read on access.
 class PictureFolder final : public Dataset<LabelledPicture> {
  public:
-  /// Throws as files_by_class() does.
+  /// Throws like files_by_class().
   explicit PictureFolder(const std::filesystem::path& directory, const DecodeConfig& config = {});
 
   std::int64_t size() const override { return std::ssize(folder_.files); }
@@ -28,13 +28,13 @@ class PictureFolder final : public Dataset<LabelledPicture> {
   ClassFolder folder_;
 };
 
-/// A picture and a number for each of its pixels, which is its class.
+/// A picture, and a class for each of its pixels.
 struct MaskedPicture {
   Picture picture, mask;
 };
-/// Pictures of one folder, and the PNG files of their masks in another, by the same names; a mask that has a palette gives the
-/// places in it, any other its greys as they stand (Channels::Numbers). Throws DataError where a mask is missing, of another
-/// size or of colours.
+/// Pictures in one folder, and the PNG files of their masks in another, with the same names. A mask with a palette
+/// gives the palette's indices, any other its grey values unchanged (Channels::Numbers). Throws DataError if a mask is
+/// missing, has another size or is in colour.
 DatasetPtr<MaskedPicture> masked_pictures(const std::filesystem::path& pictures, const std::filesystem::path& masks,
                                           const DecodeConfig& config = {});
 
@@ -42,8 +42,8 @@ struct TaggedPicture {
   Picture picture;
   std::vector<std::int64_t> labels;
 };
-/// Pictures of several labels or none: a CSV file with a header, whose first column is a path from the file's folder, and whose
-/// others, one for each label, are 0 or 1.
+/// Pictures with several labels or none, from a CSV file with a header: the first column is a path relative to the
+/// file's folder, the others, one per label, are 0 or 1.
 DatasetPtr<TaggedPicture> tagged_pictures(const std::string& table, const DecodeConfig& config = {});
 
 struct Box {
@@ -54,12 +54,13 @@ struct BoxedPicture {
   Picture picture;
   std::vector<Box> boxes;
 };
-/// COCO's boxes: `annotations` is a JSON file of lists "images" (id, file_name), "categories" (id, name) and "annotations"
-/// (image_id, category_id, bbox). Labels are numbered in the order of categories' ids; what else the file holds is left out, and
-/// so are boxes that stand for crowds.
+/// COCO's boxes: `annotations` is a JSON file with the lists "images" (id, file_name), "categories" (id, name) and
+/// "annotations" (image_id, category_id, bbox). Labels are numbered by the order of the categories' ids; other contents
+/// of the file are ignored, and so are boxes of crowds.
 class CocoPictures final : public Dataset<BoxedPicture> {
  public:
-  /// Throws DataError where the file is no such, or names an image or category that it does not have; IoError.
+  /// Throws DataError if the file has another format, or refers to an image or category that it does not contain;
+  /// IoError.
   CocoPictures(const std::filesystem::path& directory, const std::string& annotations, const DecodeConfig& config = {});
 
   std::int64_t size() const override { return std::ssize(files_); }

@@ -12,7 +12,7 @@ namespace {
 
 std::uint8_t rounded(double value) { return static_cast<std::uint8_t>(std::clamp(value + 0.5, 0.5, 255.5)); }
 
-/// Which pixels a new one covers along one side, and how much of each.
+/// The pixels that a new one covers along one side, and their weights.
 struct Cover {
   std::int64_t first = 0;
   std::vector<float> weights;
@@ -91,7 +91,7 @@ Picture resized(const Picture& picture, std::int64_t height, std::int64_t width)
                       height, " x ", width, " pixels");
   if (height == picture.height && width == picture.width) return picture;
   const std::int64_t channels = picture.channels;
-  // Across first, of the rows as they are; then down, of what that gave, which is not rounded.
+  // First across, for all rows; then down, on results that are not rounded.
   const auto across = covers(picture.width, width), down = covers(picture.height, height);
   std::vector<float> rows(static_cast<std::size_t>(numel(Shape{picture.height, width, channels})));
   float* out = rows.data();

@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-/// The logarithm of a gamma number of that shape: those of small shapes are too small themselves.
+/// The logarithm of a gamma sample of that shape, since samples of small shapes underflow.
 double draw_log_gamma(double shape, Random& random) {
   if (shape < 1) return draw_log_gamma(shape + 1, random) + std::log1p(-random.uniform()) / shape;
   const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
@@ -33,7 +33,7 @@ TensorData mixed_targets(const TensorData& targets, std::int64_t classes, double
   return mixed;
 }
 
-/// Calls mix(own values, the other's, image of either) for each picture.
+/// Calls mix(its own values, the other picture's values) for each picture.
 template <class Mix>
 void mix_each(TensorData& images, Mix mix) {
   const TensorData before = images;
@@ -73,14 +73,14 @@ MixedBatch cutmix(PictureBatch batch, std::int64_t classes, double alpha, Random
   require_mixable(batch);
   const Shape shape = batch.images.shape();
   const std::int64_t height = shape[2], width = shape[3];
-  const double side = std::sqrt(1 - draw_beta(alpha, alpha, random));  // of the rectangle, as a share of the picture's
+  const double side = std::sqrt(1 - draw_beta(alpha, alpha, random));  // of the rectangle, relative to the picture's
   const auto half = [side](std::int64_t size) {
     return static_cast<std::int64_t>(side * static_cast<double>(size) / 2);
   };
   const std::int64_t y = random.below(height), x = random.below(width);
   const std::int64_t top = std::max<std::int64_t>(y - half(height), 0), bottom = std::min(y + half(height), height);
   const std::int64_t left = std::max<std::int64_t>(x - half(width), 0), right = std::min(x + half(width), width);
-  // The border cuts rectangles off: what counts is the area that is left.
+  // The border clips rectangles: the remaining area counts.
   const double share = 1 - static_cast<double>((bottom - top) * (right - left)) / static_cast<double>(height * width);
   TensorData targets = mixed_targets(batch.targets, classes, share);
   mix_each(batch.images, [&](std::span<float> image, std::span<const float> other) {

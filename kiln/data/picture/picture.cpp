@@ -27,7 +27,7 @@ PictureBatch PictureBatcher::operator()(std::span<const LabelledPicture> picture
         "picture batch: picture ", i, " is ", Shape{picture.height, picture.width, picture.channels}, ", the first is ",
         Shape{first.height, first.width, first.channels});
     for (std::size_t channel = 0; channel < channels; ++channel) {
-      std::array<float, 256> value;  // of each byte
+      std::array<float, 256> value;  // the result for each byte
       const float shift = mean[mean.size() == 1 ? 0 : channel], scale = deviation[deviation.size() == 1 ? 0 : channel];
       for (std::size_t byte = 0; byte < value.size(); ++byte)
         value[byte] = (static_cast<float>(byte) / 255.0f - shift) / scale;

@@ -1,4 +1,4 @@
-// How pictures become batches.
+// Batches of pictures.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -25,13 +25,13 @@ struct PictureBatch {
 
 /// Stacks pictures, each value as (byte / 255 - mean) / deviation of its channel.
 struct PictureBatcher {
-  std::vector<float> mean = {0}, deviation = {1};  // one for all channels, or one for each
+  std::vector<float> mean = {0}, deviation = {1};  // one for all channels, or one per channel
 
-  /// Of ImageNet's training pictures.
+  /// The statistics of ImageNet's training pictures.
   static PictureBatcher image_net() { return {{0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}}; }
 
-  /// Throws ShapeError where the pictures are none or not all of the same size, ArgumentError where there are not as many
-  /// means or deviations as channels, or a deviation is 0.
+  /// Throws ShapeError if there are no pictures, or not all have the same size, ArgumentError if the number of means or
+  /// deviations does not fit the channels, or a deviation is 0.
   PictureBatch operator()(std::span<const LabelledPicture> pictures) const;
 };
 

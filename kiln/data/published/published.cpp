@@ -54,7 +54,7 @@ const std::vector<PublishedRow> kRows = {
      true},
 };
 
-/// The archive without its compression, as a file beside it: read_tar() looks at all of it.
+/// Decompresses the archive to a file beside it, since read_tar() needs all of it.
 std::string inflated(const fs::path& archive) {
   const FileBytes file = map_file(archive.string());
   require<DataError>(is_gzip(file.bytes), archive.string(), ": is no .tar.gz file");
@@ -97,7 +97,7 @@ void unpack(const fs::path& archive, const fs::path& target) {
 
 fs::path record_of(const fs::path& path) { return fs::path(path) += ".sha256"; }
 
-/// What an earlier download had, as sha256sum writes and checks it; empty where there was none.
+/// The checksum of an earlier download, in the format of sha256sum; empty if there was none.
 std::string recorded_sha256(const fs::path& path) {
   const fs::path record = record_of(path);
   std::error_code ignored;
@@ -114,8 +114,8 @@ std::string sha256_of(const fs::path& path) {
   return hash.hex_digest();
 }
 
-/// Downloads the file, and has `use` look at it. Where nobody says its checksum, that of the first download which could be used
-/// is kept for later ones, and said: whether it was the right one is not known here.
+/// Downloads the file, and lets `use` check it. If its checksum is not published, that of the first usable download is
+/// kept for later ones, and this is reported: whether that download was correct is unknown.
 void fetch(const PublishedFile& file, const fs::path& path, const DownloadProgress& progress,
            const std::function<void()>& use) {
   std::error_code ignored;

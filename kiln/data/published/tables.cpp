@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file in the directory, or in a folder of it that its archive has.
+/// The file in the directory, or in the folder that its archive contains.
 std::string found(const fs::path& directory, const std::string& folder, const std::string& name) {
   std::error_code ignored;
   for (const fs::path& path : {directory / name, directory / folder / name})

@@ -1,5 +1,5 @@
-// The published data sets that are tables: news, encyclopedia and districts. Pictures and sounds have readers of their own:
-// Mnist::load (Fashion-MNIST has its layout), Cifar::load, speech_commands.
+// Published data sets that are tables: news, encyclopedia articles and districts. Pictures and sounds have their own
+// readers: Mnist::load (also for Fashion-MNIST, which has the same layout), Cifar::load, speech_commands.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace kiln {
 
-/// "World", "Sports", "Business", "Sci/Tech"; the 14 of DbPedia, "Company" to "WrittenWork".
+/// The class names: "World", "Sports", "Business", "Sci/Tech"; and DbPedia's 14, "Company" to "WrittenWork".
 const std::vector<std::string>& ag_news_classes();
 const std::vector<std::string>& dbpedia_classes();
 
-/// Titles and texts with a space between them, by Zhang, Zhao, LeCun, "Character-level convolutional networks for text
-/// classification", 2015. Reads `train.csv` or `test.csv` of the directory, or of the folder `dbpedia_csv` in it. Throws
-/// IoError, DataError; what a row says wrong is told when it is read.
+/// Titles and texts joined by a space, from Zhang, Zhao, LeCun, "Character-level convolutional networks for text
+/// classification", 2015. Reads `train.csv` or `test.csv` of the directory, or of the folder `dbpedia_csv` in it.
+/// Throws IoError, DataError; errors in a row are thrown when it is read.
 DatasetPtr<LabelledText> ag_news(const std::filesystem::path& directory, Split split);
 DatasetPtr<LabelledText> dbpedia(const std::filesystem::path& directory, Split split);
 

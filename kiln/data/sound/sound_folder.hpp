@@ -1,4 +1,4 @@
-// Sounds in folders that are their classes, and Speech Commands, which lie so.
+// Sounds in folders that are named after their classes, and Speech Commands, which has that layout.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace kiln {
 
-/// Each WAV file is a sound, read when asked for.
+/// Each WAV file is a sound, read on access.
 class SoundFolder final : public Dataset<LabelledSound> {
  public:
-  /// Throws as files_by_class() does.
+  /// Throws like files_by_class().
   explicit SoundFolder(const std::filesystem::path& directory)
       : SoundFolder(files_by_class(directory, {".wav"}, "sound: no WAV file")) {}
   explicit SoundFolder(ClassFolder folder) : folder_(std::move(folder)) {}
@@ -29,9 +29,10 @@ class SoundFolder final : public Dataset<LabelledSound> {
 
 enum class SpeechPart { Train, Valid, Test };
 
-/// Speech Commands, words of a second (Warden, "Speech Commands: a dataset for limited-vocabulary speech recognition", 2018):
-/// folders by word, of which `validation_list.txt` and `testing_list.txt` name the files that are not learned from, as
-/// "left/a.wav". Throws DataError where a list is missing, or names a file that is not there; IoError.
+/// Speech Commands, words of one second (Warden, "Speech Commands: a dataset for limited-vocabulary speech
+/// recognition", 2018): folders by word, with `validation_list.txt` and `testing_list.txt`, which list the files not
+/// used for training, as "left/a.wav". Throws DataError if a list is missing, or contains a file that does not exist;
+/// IoError.
 SoundFolder speech_commands(const std::filesystem::path& directory, SpeechPart part);
 
 }  // namespace kiln

@@ -15,11 +15,12 @@ namespace kiln {
 namespace {
 
 constexpr std::uint64_t kPcm = 1, kFloat = 3, kExtensible = 0xfffe;
-constexpr std::uint64_t kElsewhere = 0xffffffff;  // a size that 32 bits do not hold
-// What an extensible format has behind its own tag: xxxxxxxx-0000-0010-8000-00aa00389b71, a number of 32 bits, two of 16 and bytes.
+constexpr std::uint64_t kElsewhere = 0xffffffff;  // the value of a size that does not fit in 32 bits
+// The end of an extensible format's GUID after its format tag: xxxxxxxx-0000-0010-8000-00aa00389b71, a number of 32
+// bits, two of 16, and bytes.
 constexpr std::array<std::uint8_t, 8> kGuidTail = {0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71};
 
-/// How a file says numbers: RIFF the lowest byte first, RIFX the highest.
+/// The byte order of numbers in a file: lowest first in RIFF, highest first in RIFX.
 struct Order {
   bool highest_first = false;
 
@@ -35,7 +36,7 @@ bool is(std::span<const std::byte> bytes, std::string_view letters) {
 }
 
 struct Layout {
-  std::uint64_t tag, channels, rate, bits;  // bits of what holds a number, in whose highest ones the number is
+  std::uint64_t tag, channels, rate, bits;  // of the container, whose highest bits hold the number
   Order order;
 };
 
@@ -70,7 +71,7 @@ float sample_of(std::uint64_t bits, const Layout& layout) {
   if (layout.tag == kFloat)
     return layout.bits == 32 ? std::bit_cast<float>(static_cast<std::uint32_t>(bits))
                              : static_cast<float>(std::bit_cast<double>(bits));
-  if (layout.bits == 8) bits ^= 0x80;  // those alone have no sign: silence is 128
+  if (layout.bits == 8) bits ^= 0x80;  // only 8-bit samples are unsigned: silence is 128
   const auto shifted = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits << (32 - layout.bits)));
   return static_cast<float>(static_cast<double>(shifted) * 0x1p-31);
 }
@@ -89,7 +90,7 @@ Sound samples_of(std::span<const std::byte> data, const Layout& layout, std::str
   return sound;
 }
 
-/// Sizes beyond 32 bits, of the parts that say theirs is elsewhere: what RF64 has in its first part (EBU Tech 3306).
+/// Sizes beyond 32 bits, which RF64 has in its first chunk (EBU Tech 3306).
 class LargeSizes {
  public:
   void read(std::span<const std::byte> chunk, std::string_view name) {
@@ -134,7 +135,8 @@ Sound decode_wav(std::span<const std::byte> file, std::string_view name, std::in
     const bool sound = is(kind, "data");
     if (const auto elsewhere = sizes.of(kind); size == kElsewhere && elsewhere) {
       size = *elsewhere;
-    } else if (sound && size == kElsewhere) {  // written to a pipe, by who did not know: what there is, in whole frames
+    } else if (sound && size == kElsewhere) {
+      // Written to a pipe, without knowing the size: takes all that there is, in whole frames.
       size = rest.size();
       if (layout) size -= size % (layout->channels * layout->bits / 8);
     }

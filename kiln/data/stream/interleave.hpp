@@ -1,4 +1,4 @@
-// A stream of several, from which items are taken in turn: the shards of a data set.
+// A stream that takes items from several streams in turn: the shards of a data set.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,9 +13,9 @@
 namespace kiln {
 
 struct InterleaveConfig {
-  std::int64_t at_once = 4;  // streams that are open; where one ends, the next takes its place
-  std::int64_t block = 1;    // items of one before it is another's turn
-  bool shuffle = false;      // in another order for every key; otherwise in theirs
+  std::int64_t at_once = 4;  // streams that are open; when one ends, the next is opened
+  std::int64_t block = 1;    // items of one stream before the next one's turn
+  bool shuffle = false;      // opens streams in a random order, by the key; otherwise in order
 };
 
 template <class T>
@@ -96,7 +96,7 @@ class InterleavingCursor final : public Cursor<T> {
   std::size_t turn_ = 0;
 };
 
-/// Items of all streams, in turn, until each has ended. Throws ArgumentError.
+/// The items of all streams, in turn, until each has ended. Throws ArgumentError.
 template <class T>
 Stream<T> interleaved(std::vector<Stream<T>> streams, const InterleaveConfig& config = {}) {
   require<ArgumentError>(config.at_once >= 1 && config.block >= 1, "interleaved: at_once ", config.at_once,

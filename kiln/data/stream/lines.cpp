@@ -1,4 +1,4 @@
-// Lines of a file that is read from its beginning to its end.
+// The lines of a file that is read sequentially.
 #include <zlib.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class LineCursor final : public Cursor<std::string> {
  public:
   LineCursor(const std::string& path, std::size_t longest) : path_(path), longest_(longest) {
     require<IoError>(!std::filesystem::is_directory(path), path, ": is a folder");
-    file_.reset(::gzopen(path.c_str(), "rb"));  // reads what is no gzip as it is
+    file_.reset(::gzopen(path.c_str(), "rb"));  // passes through files that are not gzip
     require<IoError>(file_ != nullptr, path, ": cannot be opened: ", std::strerror(errno));
   }
 
@@ -51,7 +51,7 @@ class LineCursor final : public Cursor<std::string> {
     const std::int64_t at = restore_count(in, "the place in a file", 0, std::numeric_limits<std::int64_t>::max());
     begin_ = end_ = 0;
     ::gzrewind(file_.get());
-    for (at_ = 0; at_ < at;) {  // gzseek() would go behind the end of a file that has become shorter
+    for (at_ = 0; at_ < at;) {  // gzseek() would seek beyond the end of a file that has been truncated
       require<DataError>(fill(), path_, ": ends at byte ", at_, ", before the place ", at, " that was saved of it");
       begin_ = std::min(end_, static_cast<std::ptrdiff_t>(at - at_));
       at_ += begin_;
@@ -79,8 +79,8 @@ class LineCursor final : public Cursor<std::string> {
   std::size_t longest_;
   std::unique_ptr<gzFile_s, Close> file_;
   std::array<char, 1 << 16> buffer_;
-  std::ptrdiff_t begin_ = 0, end_ = 0;  // of what is left of the buffer
-  std::int64_t at_ = 0;                 // bytes of the text before the next line
+  std::ptrdiff_t begin_ = 0, end_ = 0;  // the unread part of the buffer
+  std::int64_t at_ = 0;                 // offset in the text of the next line
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
-// What a checkpoint keeps of a stream that is being read.
+// The place in a stream, saved in checkpoints.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 namespace kiln {
 
-/// How far a stream was read before a batch, to go on there. With an empty state: nowhere.
+/// How far a stream was read before a batch, to resume there. With an empty state: the beginning.
 struct StreamPlace {
   std::int64_t epoch = 0, batch = 0;
   std::int64_t pass = 0, items = 0;  // of the stream; of that pass, so far

@@ -1,4 +1,4 @@
-// Where streams begin: data sets in their order, the lines of a file, functions.
+// Sources of streams: data sets in order, the lines of a file, functions.
 #pragma once
 #include <limits>
 #include <memory>
@@ -34,7 +34,7 @@ class DatasetCursor final : public Cursor<T> {
   std::int64_t at_ = 0;
 };
 
-/// The items of a data set in their order.
+/// The items of a data set in order.
 template <DatasetLike D>
 Stream<ItemOf<D>> stream_of(D dataset) {
   using T = ItemOf<D>;
@@ -43,9 +43,9 @@ Stream<ItemOf<D>> stream_of(D dataset) {
   });
 }
 
-/// The lines of a text file without their ends, "\n" or "\r\n"; of one that gzip made, those that are in it. No more than a
-/// line is in memory, which may have `longest` bytes. What reads it throws IoError, or DataError for a file that is damaged or
-/// cut off, and a line that is longer.
+/// The lines of a text file without their ends, "\n" or "\r\n"; a gzip file is decompressed. Only one line is in
+/// memory, of at most `longest` bytes. Reading throws IoError, or DataError for a file that is damaged or truncated, or
+/// a longer line.
 Stream<std::string> stream_of_lines(const std::string& path, std::size_t longest = std::size_t{1} << 24);
 
 template <class State, class Next>
@@ -71,8 +71,8 @@ class UnfoldingCursor final : public Cursor<typename std::invoke_result_t<const 
   std::shared_ptr<const Next> next_;
 };
 
-/// A stream of one's own: next(state) gives the next item, or nothing at the end, and moves the state on, which begins as
-/// begin(key). A state is what wire writes: numbers, texts, lists and structs of such.
+/// A custom stream: next(state) returns the next item, or none at the end, and updates the state, which starts as
+/// begin(key). A state is of a type that wire can write: numbers, texts, lists and structs of these.
 template <class Begin, class Next>
 auto unfolded(Begin begin, Next next, bool endless = false) {
   using State = std::invoke_result_t<const Begin&, Key>;

@@ -1,4 +1,4 @@
-// Streams that are made of others: mapped, filtered, shuffled, batched, taken, repeated, sharded, interleaved.
+// Streams computed from others: mapped, filtered, shuffled, batched, taken, repeated, sharded.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace kiln {
 template <class T>
 using CursorPtr = std::unique_ptr<Cursor<T>>;
 
-/// A stream whose cursors go through those of one other: make(cursor of `from`, key).
+/// A stream whose cursors wrap those of another: make(cursor of `from`, key).
 template <class U, class T, class Make>
 Stream<U> stream_through(const Stream<T>& from, Make make, bool endless) {
   return Stream<U>(
@@ -48,7 +48,7 @@ class MappingCursor final : public Cursor<std::invoke_result_t<const Function&, 
   std::shared_ptr<const Function> function_;
 };
 
-/// function(item) of each. It is called from several threads.
+/// function(item) for each item. It is called from several threads.
 template <class T, class Function>
 auto mapped(const Stream<T>& from, Function function) {
   using Made = MappingCursor<T, Function>;
@@ -131,9 +131,9 @@ class ShufflingCursor final : public Cursor<T> {
   bool ended_ = false;
 };
 
-/// Each item at random out of the next `buffer`, in another order for every key. The buffer goes into what is saved, so its items
-/// are what wire writes: numbers, texts, lists and structs of such. To be put before what makes items larger. Throws
-/// ArgumentError.
+/// Picks each item at random from the next `buffer` items, in another order for every key. The buffer is saved with the
+/// place, so its items must be of types that wire can write: numbers, texts, lists and structs of these. Shuffle before
+/// steps that make items larger. Throws ArgumentError.
 template <class T>
 Stream<T> shuffled(const Stream<T>& from, std::int64_t buffer) {
   require<ArgumentError>(buffer >= 1, "shuffled: a buffer of ", buffer, " items; it must hold at least 1");
@@ -172,8 +172,7 @@ class BatchingCursor final : public Cursor<std::vector<T>> {
   bool whole_;
 };
 
-/// Lists of `size` items that follow each other; the last one may be shorter, or is left out (`drop_last`). Throws
-/// ArgumentError.
+/// Lists of `size` consecutive items; the last one may be shorter, or is left out (`drop_last`). Throws ArgumentError.
 template <class T>
 Stream<std::vector<T>> batched(const Stream<T>& from, std::int64_t size, bool drop_last = false) {
   require<ArgumentError>(size >= 1, "batched: a batch of ", size, " items; it must have at least 1");
@@ -240,7 +239,8 @@ class ShardedCursor final : public Cursor<T> {
   int rank_, ranks_;
 };
 
-/// Each `ranks`th item, from `rank` on. All ranks get as many: what is left at the end goes to none. Throws ArgumentError.
+/// Each `ranks`th item, from `rank` on. All ranks get equally many: the rest at the end is left out. Throws
+/// ArgumentError.
 template <class T>
 Stream<T> sharded(const Stream<T>& from, int rank, int ranks) {
   require<ArgumentError>(ranks >= 1 && rank >= 0 && rank < ranks, "sharded: rank ", rank, " of ", ranks,
@@ -286,10 +286,10 @@ class RepeatingCursor final : public Cursor<T> {
   Key key_;
   CursorPtr<T> pass_;
   std::int64_t number_ = 0;
-  bool empty_ = true;  // the pass has given nothing yet
+  bool empty_ = true;  // has the pass given no item yet?
 };
 
-/// Again and again without end, each time shuffled anew; nothing where there is nothing to repeat.
+/// Repeats the stream without end, each time with a new key; an empty stream stays empty.
 template <class T>
 Stream<T> repeated(const Stream<T>& from) {
   return Stream<T>([from](Key key) -> CursorPtr<T> { return std::make_unique<RepeatingCursor<T>>(from, key); }, true);

@@ -1,12 +1,12 @@
-// Streams: items that come one after the other, where a data set has an index. For what is read from its beginning to its end
-// (compressed files, generators), or is larger than anybody wants to index.
+// Streams: items that are read sequentially, where a data set has an index. For sources without random access
+// (compressed files, generators), or too large for an index.
 //
 //   const auto lines = interleaved({stream_of_lines("a.txt.gz"), stream_of_lines("b.txt.gz")});
 //   const auto texts = mapped(shuffled(filtered(lines, not_empty), 10'000), tokens_of);
 //   StreamLoader loader(texts, batcher, {.batch_size = 32, .seed = 7, .workers = 4});
 //
-// One thread alone goes through a stream, but what stands behind its last shuffled() or filtered() is computed by the workers
-// of a loader.
+// A single thread reads a stream, but the steps after its last shuffled() or filtered() are computed by the workers of
+// a loader.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,12 +21,12 @@
 
 namespace kiln {
 
-/// An item, or how to make it.
+/// An item, or a function that computes it.
 template <class T>
 class Late {
  public:
   explicit Late(T item) : is_(std::in_place_index<0>, std::move(item)) {}
-  /// `make` is called once at most.
+  /// `make` is called at most once.
   static Late made_by(std::function<T()> make) { return Late(std::in_place_index<1>, std::move(make)); }
 
   T get() && {
@@ -40,7 +40,7 @@ class Late {
   std::variant<T, std::function<T()>> is_;
 };
 
-/// A place in a stream.
+/// A position in a stream, from which items are read.
 template <class T>
 class Cursor {
  public:
@@ -49,15 +49,15 @@ class Cursor {
   Cursor& operator=(const Cursor&) = delete;
   virtual ~Cursor() = default;
 
-  /// The next item; nothing behind the last one.
+  /// The next item; none after the last one.
   virtual std::optional<Late<T>> next() = 0;
-  /// What restore() needs, on another cursor of the same stream and key, to go on with the same items. That throws DataError
-  /// for what was saved of another stream.
+  /// save() writes what restore() needs, on another cursor of the same stream and key, to continue with the same items.
+  /// restore() throws DataError for the state of another stream.
   virtual void save(wire::Writer& out) const = 0;
   virtual void restore(wire::Reader& in) = 0;
 };
 
-/// A value: how to begin with the first item. A key gives the same items at every call.
+/// A value that can open cursors at the first item. The same key always gives the same items.
 template <class T>
 class Stream {
  public:
@@ -67,7 +67,7 @@ class Stream {
   explicit Stream(Open open, bool endless = false) : open_(std::move(open)), endless_(endless) {}
 
   std::unique_ptr<Cursor<T>> open(Key key) const { return open_(key); }
-  /// Whether it is known that there is no last item.
+  /// Is it known that there is no last item?
   bool endless() const { return endless_; }
 
  private:
@@ -75,14 +75,14 @@ class Stream {
   bool endless_;
 };
 
-/// Begins what a cursor saves, so that it is not taken for another's.
+/// Marks the beginning of a cursor's saved state, so that it is not mistaken for another's.
 inline void save_stage(wire::Writer& out, std::string_view stage) { out.text(stage); }
 inline void restore_stage(wire::Reader& in, std::string_view stage) {
   const std::string_view saved = in.text(64);
   require<DataError>(saved == stage, in.source(), ": was saved of another stream: of '", shown(saved), "', not of '",
                      stage, "'");
 }
-/// A number that was saved, from `least` to `most`. Throws DataError.
+/// A saved number, from `least` to `most`. Throws DataError.
 inline std::int64_t restore_count(wire::Reader& in, std::string_view what, std::int64_t least, std::int64_t most) {
   const std::int64_t value = in.integer();
   require<DataError>(value >= least && value <= most, in.source(), ": was saved of another stream: ", what, " is ",

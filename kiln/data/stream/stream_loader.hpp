@@ -1,10 +1,11 @@
-// Goes through a stream in batches, prepared ahead by worker threads:
+// Reads a stream in batches that worker threads prepare in advance:
 //
 //   StreamLoader loader(texts, batcher, {.batch_size = 32, .seed = 7, .workers = 4, .batches = 1000});
 //   for (auto& batch : loader) ...
 //
-// Each such loop is one epoch: a pass through the stream, or a number of batches, where the next epoch goes on behind them and a
-// stream that ends begins anew. What a batch holds depends on (seed, epoch, position) alone, whatever the number of workers.
+// Each such loop is one epoch: a pass over the stream, or a fixed number of batches, after which the next epoch
+// continues, and a stream that ends starts again. The contents of a batch depend on (seed, epoch, position) alone, not
+// on the number of workers.
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -30,41 +31,42 @@ namespace kiln {
 
 struct StreamLoaderConfig {
   std::int64_t batch_size = 32;
-  std::uint64_t seed = 0;                 // decides orders and the keys that a batcher draws from
-  int workers = 0;                        // threads that prepare batches; with none, the loop's own thread does
-  int prefetch = 4;                       // batches prepared ahead of the one in use, at least one for each worker
-  bool drop_last = false;                 // leave out a last batch of a pass that is smaller than the others
-  std::optional<std::int64_t> batches{};  // of an epoch; otherwise an epoch is a pass
-  std::int64_t save_every = 100;          // batches from one place that is kept for a resumed training to the next
+  std::uint64_t seed = 0;                 // determines orders, and the keys of batchers
+  int workers = 0;                        // threads that prepare batches; with 0, the loop's own thread does
+  int prefetch = 4;                       // batches prepared in advance, at least one for each worker
+  bool drop_last = false;                 // leaves out a last batch of a pass that is smaller than the others
+  std::optional<std::int64_t> batches{};  // per epoch; otherwise an epoch is a pass
+  std::int64_t save_every = 100;          // the number of batches between two places that are kept to resume training
 };
 
-/// The configuration itself. Throws ArgumentError where it makes no sense.
+/// Returns the configuration. Throws ArgumentError if it is invalid.
 StreamLoaderConfig checked(const StreamLoaderConfig& config);
 
-/// What decides which items batches hold, but for the stream itself; see described() of a LoaderConfig.
+/// A description of what determines the contents of batches, except the stream itself; see described() for a
+/// LoaderConfig.
 Json described(const StreamLoaderConfig& config);
 
-/// Can a loader that is to begin with this batch begin at `place`, and go on from there?
+/// Can a loader that is to begin with this batch start reading at `place`?
 bool lies_before(const StreamPlace& place, std::int64_t epoch, std::int64_t batch, bool by_passes);
 
-/// Calls `get`; an error of Kiln's that comes out of it ends with which item of the stream it was about.
+/// Calls `get`; adds the item of the stream to errors of Kiln that it throws.
 void naming_stream_item(std::int64_t item, FunctionRef<void()> get);
 
-/// The items of one batch, not yet made.
+/// The items of one batch, not yet computed.
 template <class T>
 struct PulledBatch {
   std::vector<Late<T>> items;
-  std::int64_t first = 0;  // of the pass
-  Key keys{};              // of which each item has one by its number
+  std::int64_t first = 0;  // index of the first item in the pass
+  Key keys{};              // each item has a key by its number
 };
 
-/// Cuts the passes of a stream into batches.
+/// Splits the passes of a stream into batches.
 template <class T>
 class StreamReading {
  public:
   StreamReading(Stream<T> stream, const StreamLoaderConfig& config) : stream_(std::move(stream)), config_(config) {}
 
-  /// Makes batch `batch` of `epoch` the next one, from `place` on if that lies before it.
+  /// Makes batch `batch` of `epoch` the next one, starting at `place` if that is before it.
   void seek(const StreamPlace& place, std::int64_t epoch, std::int64_t batch) {
     if (!place.state.empty() && lies_before(place, epoch, batch, !config_.batches)) {
       at_ = place;
@@ -81,8 +83,8 @@ class StreamReading {
     while ((at_.epoch < epoch || at_.batch < batch) && pull()) {}
   }
 
-  /// The next batch of the epoch; nothing behind the last one. Throws DataError where an epoch has a number of batches, and the
-  /// stream has none.
+  /// The next batch of the epoch; none after the last one. Throws DataError if epochs have a fixed number of batches,
+  /// and the stream is empty.
   std::optional<PulledBatch<T>> pull() {
     for (;;) {
       const std::int64_t first = at_.items;
@@ -107,7 +109,7 @@ class StreamReading {
     }
   }
 
-  /// Whether the place is to be kept.
+  /// Should this place be kept?
   bool keeps() const { return at_.batch % config_.save_every == 0; }
   StreamPlace place() const {
     StreamPlace place = at_;
@@ -126,11 +128,11 @@ class StreamReading {
   std::unique_ptr<Cursor<T>> cursor_;
 };
 
-/// Batches of a stream, an input range. An error comes out of the loop at the batch it belongs to, and says the item.
+/// The batches of a stream, an input range. An error is thrown in the loop at its batch, and names the item.
 template <class Batch>
 class StreamLoader {
  public:
-  /// Throws ArgumentError on a configuration that makes no sense.
+  /// Throws ArgumentError for an invalid configuration.
   template <class T, Batcher<T> B>
   StreamLoader(Stream<T> stream, B batcher, const StreamLoaderConfig& config = {})
       : config_(checked(config)), endless_(stream.endless()) {
@@ -149,8 +151,8 @@ class StreamLoader {
     };
   }
 
-  /// Batches in the epoch that the next loop goes through. Where the configuration does not say, the stream is gone through for
-  /// it, without making items: once for each epoch. Throws ArgumentError where that would not end.
+  /// The number of batches in the next epoch. If the configuration does not give it, the stream is read to count them,
+  /// without computing items, once for each epoch. Throws ArgumentError if the stream is endless.
   std::int64_t size() const {
     if (config_.batches) return *config_.batches;
     require<ArgumentError>(!endless_, "stream loader: the stream has no end: say how many `batches` are an epoch");
@@ -160,8 +162,8 @@ class StreamLoader {
   /// See described().
   Json description() const { return described(config_); }
   std::int64_t epoch() const { return epoch_; }
-  /// Lets the next loop be epoch `epoch`, from batch `first_batch` on. What lies between that and a place that is known, at most
-  /// `save_every` batches before it in a training that goes on, is read once more, but not made.
+  /// Makes the next loop epoch `epoch`, from batch `first_batch` on. The items between a known place and that batch
+  /// (when training is resumed, at most `save_every` batches) are read again, but not computed.
   void set_epoch(std::int64_t epoch, std::int64_t first_batch = 0) {
     require<ArgumentError>(epoch >= 0 && first_batch >= 0, "stream loader: epoch ", epoch, " from batch ", first_batch,
                            " on does not exist");
@@ -169,7 +171,7 @@ class StreamLoader {
     first_batch_ = first_batch;
   }
 
-  /// The last place that was kept, before the next batch. A training that goes on calls restore(), then set_epoch().
+  /// The last place that was kept, before the next batch. To resume training, call restore(), then set_epoch().
   const StreamPlace& place() const { return *place_; }
   void restore(StreamPlace place) { *place_ = std::move(place); }
 
@@ -186,7 +188,7 @@ class StreamLoader {
 
  private:
   struct Made {
-    std::optional<Batch> batch;  // nothing behind the last one
+    std::optional<Batch> batch;  // none after the last one
     std::shared_ptr<StreamPlace> behind{};
   };
   using MakeBatch = std::function<Made(std::int64_t)>;
@@ -219,7 +221,7 @@ class StreamLoader {
   };
 
  private:
-  /// What workers share: each in its turn pulls a batch, which it then makes beside the others.
+  /// What workers share: each in turn pulls a batch, and then computes it in parallel to the others.
   template <class T>
   struct Source {
     Source(const Stream<T>& stream, const StreamLoaderConfig& config) : reading(stream, config) {}
@@ -266,12 +268,12 @@ class StreamLoader {
   bool endless_;
   std::int64_t epoch_ = 0, first_batch_ = 0;
   std::shared_ptr<StreamPlace> place_ = std::make_shared<StreamPlace>();
-  mutable std::optional<std::pair<std::int64_t, std::int64_t>> counted_;  // of an epoch, once asked for
+  mutable std::optional<std::pair<std::int64_t, std::int64_t>> counted_;  // of an epoch, counted on demand
   std::function<MakeBatch(const StreamPlace&, std::int64_t epoch, std::int64_t batch)> read_;
   std::function<std::int64_t(std::int64_t epoch)> count_;
 };
 
-/// StreamLoader(stream, batcher) makes the batches that the batcher returns.
+/// StreamLoader(stream, batcher) has the batcher's result as its batches.
 template <class T, PlainBatcher<T> B>
 StreamLoader(Stream<T>, B, StreamLoaderConfig = {}) -> StreamLoader<std::invoke_result_t<const B&, std::span<const T>>>;
 template <class T, KeyedBatcher<T> B>

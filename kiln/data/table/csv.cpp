@@ -13,18 +13,18 @@ namespace kiln {
 namespace {
 
 struct Scanned {
-  std::size_t end = 0, fields = 0;  // behind the record's line; how many it has
+  std::size_t end = 0, fields = 0;  // the end of the record's last line; its number of fields
   std::string problem{};
 };
 
-/// Goes through the record at `at`, and appends its fields to `fields` if there is such a list.
+/// Scans the record at `at`, and appends its fields to `fields` if that is not null.
 Scanned scan_record(std::string_view text, std::size_t at, char delimiter, std::vector<std::string>* fields) {
   const char ends[] = {delimiter, '\n'};
   for (Scanned scanned{.end = at};;) {
     std::string* field = fields ? &fields->emplace_back() : nullptr;
     ++scanned.fields;
     const bool quoted = at < text.size() && text[at] == '"';
-    while (quoted) {  // a quote within quotes stands there twice
+    while (quoted) {  // a quote within quotes is doubled
       const std::size_t close = text.find('"', at + 1);
       if (close == std::string_view::npos) return scanned.problem = "has a quote that does not end", scanned;
       if (field) field->append(text.substr(at + 1, close - at - 1));
@@ -42,7 +42,7 @@ Scanned scan_record(std::string_view text, std::size_t at, char delimiter, std::
     at = std::min(end + 1, text.size());
     if (end < text.size() && text[end] == delimiter) {
       if (at < text.size()) continue;
-      ++scanned.fields;  // a delimiter ends the file: one more field, which is empty
+      ++scanned.fields;  // the file ends with a delimiter: one more field, which is empty
       if (fields) fields->emplace_back();
     }
     scanned.end = at;

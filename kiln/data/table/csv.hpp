@@ -1,4 +1,4 @@
-// Comma-separated values (RFC 4180) as data sets: of lists of texts, or of structs whose fields the columns are.
+// Comma-separated values (RFC 4180) as data sets of lists of texts, or of structs whose fields are the columns.
 //
 //   struct District { double median_income = 0; std::optional<double> total_bedrooms; std::string ocean_proximity; };
 //   const auto districts = csv_rows<District>(CsvFile("housing.csv"));
@@ -22,26 +22,26 @@ namespace kiln {
 
 struct CsvFormat {
   char delimiter = ',';
-  bool header = true;  // the first record names the columns
+  bool header = true;  // does the first record name the columns?
 };
 
-/// The records of a file, each as its fields. Lines that are empty count for none.
+/// The records of a file, as lists of their fields. Empty lines are ignored.
 class CsvFile final : public Dataset<std::vector<std::string>> {
  public:
-  /// Looks at the whole file once. Throws IoError; ArgumentError for a delimiter that is a quote or ends lines; DataError
-  /// with file and line for a quote that does not end or has more than a delimiter behind it, a record that has not as
-  /// many fields as the first, a column named twice, and a file without the header that it should have.
+  /// Scans the whole file once. Throws IoError; ArgumentError for a delimiter that is a quote or a line end; DataError
+  /// with file and line for a quote that is not closed or is followed by more than a delimiter, a record whose number
+  /// of fields differs from the first, a duplicate column name, and a file without the expected header.
   explicit CsvFile(const std::string& path, const CsvFormat& format = {}) : CsvFile(map_file(path), format) {}
   explicit CsvFile(FileBytes file, const CsvFormat& format = {});
 
   std::int64_t size() const override { return records_.size(); }
-  /// Their names; none where there is no header.
+  /// The names of the columns; empty without a header.
   const std::vector<std::string>& columns() const { return columns_; }
-  /// Fields of a record; 0 where there is none.
+  /// The number of fields per record; 0 if there are no records.
   std::size_t width() const { return width_; }
   /// The column of that name. Throws DataError.
   std::size_t column(std::string_view name) const;
-  /// For sentences: "housing.csv:17".
+  /// For error messages: "housing.csv:17".
   std::string place(std::int64_t index) const { return records_.place(index); }
   const std::string& name() const { return records_.name(); }
 
@@ -56,11 +56,11 @@ class CsvFile final : public Dataset<std::vector<std::string>> {
 
 namespace csv {
 
-/// Spaces on both sides.
+/// Removes spaces at both ends.
 std::string_view trimmed(std::string_view text);
 bool read_flag(std::string_view text, bool& value);
 
-/// What is wrong with the text as a T; empty where nothing is.
+/// Why the text cannot be read as a T; empty if it can.
 template <class T>
 std::string read_cell(std::string_view text, T& value) {
   if constexpr (reflect::OptionalLike<T>) {
@@ -88,16 +88,16 @@ std::string read_cell(std::string_view text, T& value) {
 
 [[noreturn]] void fail_cell(const CsvFile& file, std::int64_t row, std::size_t column, std::string_view text,
                             std::string_view problem);
-/// Of each field its column: that of its name, or without a header that of its place. Throws DataError.
+/// The column of each field: the one of its name, or without a header the one at its position. Throws DataError.
 std::vector<std::size_t> columns_of(const CsvFile& file, std::span<const std::string_view> fields);
 
 }  // namespace csv
 
-/// Each record as a Row, whose fields are texts, numbers, bool, enums and optionals of those (an empty field is nothing).
+/// Each record as a Row, whose fields are texts, numbers, bool, enums and optionals of these (an empty cell is none).
 template <class Row>
 class CsvRows final : public Dataset<Row> {
  public:
-  /// Columns that Row has no field for are left out. Throws DataError where one is missing.
+  /// Columns without a field in Row are ignored. Throws DataError if one is missing.
   explicit CsvRows(CsvFile file)
       : file_(std::move(file)), columns_(csv::columns_of(file_, reflect::field_names<Row>())) {}
   std::int64_t size() const override { return file_.size(); }
@@ -118,7 +118,7 @@ class CsvRows final : public Dataset<Row> {
   std::vector<std::size_t> columns_;
 };
 
-/// Rows that are read when asked for; what is no Row throws a DataError there, with file, line and column.
+/// Rows are read on access; a record that does not fit Row throws a DataError then, with file, line and column.
 template <class Row>
 DatasetPtr<Row> csv_rows(CsvFile file) {
   return share(CsvRows<Row>(std::move(file)));

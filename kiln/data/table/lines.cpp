@@ -40,7 +40,7 @@ Json JsonLines::item(std::int64_t index) const {
   const std::string_view record = records_.at(index);
   const std::string_view line = record.substr(0, record.find('\n'));
   Json json;
-  // The place costs a count of lines, so it is asked for only where something is wrong.
+  // The place costs a count of lines, so it is only computed for an error.
   try {
     return parse_json(line, "");
   } catch (const ConfigError&) {

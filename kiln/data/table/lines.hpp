@@ -13,7 +13,7 @@
 
 namespace kiln {
 
-/// The lines of a text without their ends, "\n" or "\r\n"; empty ones among them.
+/// The lines of a text without their ends, "\n" or "\r\n"; includes empty ones.
 class TextLines final : public Dataset<std::string> {
  public:
   /// Throws IoError.
@@ -27,7 +27,7 @@ class TextLines final : public Dataset<std::string> {
   Records records_;
 };
 
-/// The values of a file of JSON lines; lines of nothing but spaces count for none.
+/// The values of a file of JSON lines; blank lines are ignored.
 class JsonLines final : public Dataset<Json> {
  public:
   /// Throws IoError.
@@ -35,19 +35,19 @@ class JsonLines final : public Dataset<Json> {
   explicit JsonLines(FileBytes file);
 
   std::int64_t size() const override { return records_.size(); }
-  /// For sentences: "reviews.jsonl:17".
+  /// For error messages: "reviews.jsonl:17".
   std::string place(std::int64_t index) const { return records_.place(index); }
 
  private:
-  /// Throws DataError, which says the line, where it is no JSON.
+  /// Throws DataError, which names the line, if it is not JSON.
   Json item(std::int64_t index) const override;
   Records records_;
 };
 
-/// What `read` returns, or its ConfigError as a DataError that names the place in a data file.
+/// Calls `read`, and turns its ConfigError into a DataError that names the place in a data file.
 void as_data(FunctionRef<void()> read);
 
-/// Each line as a T, by the rules of configs: a key for each field, none that is unknown.
+/// Each line as a T, by the rules of configs: a key for each field, and no unknown keys.
 template <class T>
 class JsonRows final : public Dataset<T> {
  public:
@@ -67,8 +67,8 @@ class JsonRows final : public Dataset<T> {
   JsonLines lines_;
 };
 
-/// The T of each line, read when asked for; throws a DataError with file, line and key where it is none. `collected`
-/// (kiln/data/compose/collected.hpp) reads all at once.
+/// The T of each line, read on access; throws a DataError with file, line and key if it does not fit. `collected`
+/// (kiln/data/compose/kept.hpp) reads all at once.
 template <class T>
 DatasetPtr<T> json_lines(const std::string& path) {
   return share(JsonRows<T>(JsonLines(path)));

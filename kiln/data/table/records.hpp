@@ -1,4 +1,4 @@
-// Where the records of a text file lie, each found in the file when asked for: a table need not fit into memory.
+// The places of the records of a text file, each read from the file on access: a table need not fit into memory.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,9 +15,9 @@ class Records {
   Records(FileBytes file, std::vector<std::uint64_t> begins) : file_(std::move(file)), begins_(std::move(begins)) {}
 
   std::int64_t size() const { return static_cast<std::int64_t>(begins_.size()); }
-  /// From the record's first byte to the next one's.
+  /// From the record's first byte to that of the next.
   std::string_view at(std::int64_t index) const;
-  /// For sentences: "news.csv:17", the line that the record begins on.
+  /// For error messages: "news.csv:17", the line where the record begins.
   std::string place(std::int64_t index) const;
   const std::string& name() const { return file_.name; }
 
@@ -26,9 +26,9 @@ class Records {
   std::vector<std::uint64_t> begins_;
 };
 
-/// The bytes as letters.
+/// The bytes as text.
 std::string_view text_of(const FileBytes& file);
-/// Where a text begins behind the mark that some programs put before UTF-8.
+/// Where a text begins after a byte order mark, which some programs write before UTF-8.
 std::size_t behind_byte_order_mark(std::string_view text);
 /// "news.csv:17" for byte `at` of the text.
 std::string place_in(std::string_view name, std::string_view text, std::size_t at);

@@ -1,4 +1,4 @@
-// Tables of SQLite databases as data sets: of lists of cells, or of structs whose fields the columns are.
+// Tables of SQLite databases as data sets of lists of cells, or of structs whose fields are the columns.
 //
 //   struct Stored { std::vector<std::byte> jpeg; std::int64_t label = 0; std::optional<std::string> caption; };
 //   const auto pictures = sqlite_rows<Stored>(SqliteTable("pictures.db", "train"));
@@ -22,22 +22,22 @@
 
 namespace kiln {
 
-/// NULL, INTEGER, REAL, TEXT or BLOB, as it is stored.
+/// NULL, INTEGER, REAL, TEXT or BLOB, as stored.
 using SqliteCell = Alternatives<std::nullptr_t, std::int64_t, double, std::string, std::vector<std::byte>>;
 
-/// The rows of a table in the order of their ROWID, each read when asked for; each thread reads by a connection of its own.
-/// libsqlite3 is opened with the first table.
+/// The rows of a table in the order of their ROWID, each read on access; each thread has its own connection. libsqlite3
+/// is opened with the first table.
 class SqliteTable final : public Dataset<std::vector<SqliteCell>> {
  public:
-  /// Throws IoError where the file cannot be opened, or there is no libsqlite3; DataError where it is no database, is damaged,
-  /// or has no such table, or one WITHOUT ROWID. The file must not change while it is read.
+  /// Throws IoError if the file cannot be opened, or there is no libsqlite3; DataError if it is no database, is
+  /// damaged, or the table does not exist, or is WITHOUT ROWID. The file must not change while it is read.
   SqliteTable(const std::string& path, const std::string& table);
 
   std::int64_t size() const override;
   const std::vector<std::string>& columns() const;
   /// The column of that name. Throws DataError.
   std::size_t column(std::string_view name) const;
-  /// For sentences: "pictures.db: train, row 17", by its ROWID.
+  /// For error messages: "pictures.db: train, row 17", by its ROWID.
   std::string place(std::int64_t index) const;
 
   struct Source;
@@ -52,7 +52,7 @@ namespace sqlite {
 template <class T>
 concept Bytes = std::same_as<T, std::vector<std::byte>> || std::same_as<T, std::vector<std::uint8_t>>;
 
-/// What is wrong with the cell as a T; empty where nothing is.
+/// Why the cell cannot be read as a T; empty if it can.
 template <class T>
 std::string read_cell(SqliteCell cell, T& value) {
   const auto take = [&]<class S>(S*, std::string_view wanted) -> std::string {
@@ -99,12 +99,12 @@ std::string described(const SqliteCell& cell);
 
 }  // namespace sqlite
 
-/// Each row as a Row, whose fields are numbers, bool, texts, blobs (lists of std::byte or std::uint8_t), enums (by name) and
-/// optionals of those, for what may be NULL.
+/// Each row as a Row, whose fields are numbers, bool, texts, blobs (lists of std::byte or std::uint8_t), enums (by
+/// name) and optionals of these, for values that may be NULL.
 template <class Row>
 class SqliteRows final : public Dataset<Row> {
  public:
-  /// Columns that Row has no field for are left out. Throws DataError where one is missing.
+  /// Columns without a field in Row are ignored. Throws DataError if one is missing.
   explicit SqliteRows(SqliteTable table) try : table_(std::move(table)) {
     for (const auto field : reflect::field_names<Row>()) columns_.push_back(table_.column(field));
   } catch (...) { rethrow_shortage("a table"); }
@@ -127,7 +127,7 @@ class SqliteRows final : public Dataset<Row> {
   std::vector<std::size_t> columns_;
 };
 
-/// Rows that are read when asked for; what is no Row throws a DataError there, with file, row and column.
+/// Rows are read on access; a row that does not fit Row throws a DataError then, with file, row and column.
 template <class Row>
 DatasetPtr<Row> sqlite_rows(SqliteTable table) {
   return share(SqliteRows<Row>(std::move(table)));

@@ -1,4 +1,4 @@
-// Databases by libsqlite3, which is opened with the first one.
+// Reads databases by libsqlite3, which is opened with the first one.
 #include <dlfcn.h>
 #include <sqlite3.h>
 
@@ -14,7 +14,7 @@
 namespace kiln {
 namespace {
 
-/// What is used of the library.
+/// The functions of the library that are used.
 struct Library {
   decltype(&sqlite3_open_v2) open;
   decltype(&sqlite3_close) close;
@@ -35,7 +35,7 @@ struct Library {
   decltype(&sqlite3_column_blob) column_blob;
   decltype(&sqlite3_column_bytes) column_bytes;
 
-  std::string problem;  // why it cannot be used; empty where it can
+  std::string problem;  // why it cannot be used; empty if it can
 
   Library() {
     void* const handle = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
@@ -93,15 +93,15 @@ Database open_database(const std::string& path) {
   std::error_code ignored;
   require<IoError>(std::filesystem::exists(path, ignored), path, ": there is no such file");
   sqlite3* opened = nullptr;
-  // A connection is used by one thread at a time.
+  // Each connection is only used by one thread at a time.
   const int code = sqlite.open(path.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database(opened);
   if (code != SQLITE_OK) refuse(path, database.get(), code);
-  // A database is data: what its schema would run is not run, and pages are looked at before they are believed.
+  // A database is untrusted data: its schema must not run code, and pages are checked before they are used.
   for (const char* const pragma : {"PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA query_only=ON"})
     if (const int result = sqlite.exec(database.get(), pragma, nullptr, nullptr, nullptr); result != SQLITE_OK)
       refuse(path, database.get(), result);
-  // No text or blob is longer than the file, unless a column is generated: zeroblob(1000000000) is a few bytes.
+  // No text or blob is longer than the file, unless a column is generated: zeroblob(1000000000) takes a few bytes.
   constexpr std::uintmax_t kOfAny = 1 << 20, kMost = 1'000'000'000;
   const std::uintmax_t size = std::filesystem::file_size(path, ignored);
   sqlite.limit(database.get(), SQLITE_LIMIT_LENGTH,
@@ -195,7 +195,7 @@ std::shared_ptr<const SqliteTable::Source> open_sqlite(const std::string& path, 
   const SqliteCell type = cell_of(kind.get(), 0);
   require<DataError>(type == SqliteCell("table"), path, ": '", shown(table), "' is no table, but ",
                      sqlite::described(type));
-  // The table itself in its order, as an index would not be; a damaged tree may lead back to where it was.
+  // Reads the table itself in order, rather than an index; a damaged tree may lead back to earlier rows.
   const Statement rows = prepared(source->name, database.get(),
                                   text("SELECT _rowid_ FROM ", quoted(table), " NOT INDEXED ORDER BY _rowid_"));
   while (step(source->name, database.get(), rows.get())) {

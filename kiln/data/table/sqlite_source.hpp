@@ -1,4 +1,4 @@
-// What a SqliteTable reads from: a database by libsqlite3, or in a build without it nothing.
+// The source of a SqliteTable: a database by libsqlite3; none in a build without it.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 namespace kiln {
 
 struct SqliteTable::Source {
-  std::string name;  // for sentences: "pictures.db: train"
+  std::string name;  // for error messages: "pictures.db: train"
   std::vector<std::string> columns;
   std::vector<std::int64_t> rows;  // ROWIDs, ascending
 

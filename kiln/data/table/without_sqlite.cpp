@@ -1,4 +1,4 @@
-// Takes the place of sqlite_libsqlite3.cpp in a build without it.
+// Replaces sqlite_libsqlite3.cpp in a build without it.
 #include "kiln/core/error/error.hpp"
 #include "kiln/data/table/sqlite_source.hpp"
 

@@ -13,7 +13,7 @@ std::uint64_t behind(std::uint32_t node, char byte) {
   return std::uint64_t{node} << 8 | static_cast<unsigned char>(byte);
 }
 
-/// The point that ends before a byte of UTF-8.
+/// The code point that ends before a byte of UTF-8.
 char32_t point_before(std::string_view text, std::size_t at) {
   std::size_t begin = at;
   do --begin;

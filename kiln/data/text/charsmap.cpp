@@ -8,7 +8,7 @@
 namespace kiln::tokens {
 namespace {
 
-/// RFC 4648.
+/// Decodes base64 (RFC 4648).
 std::string from_base64(const View& json) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::array<int, 256> values;
@@ -38,7 +38,8 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-/// Where the letter at `at` ends, its marks among it (Unicode Standard Annex 29, as far as letters of fewer than six bytes go).
+/// The end of the character at `at` with its combining marks (Unicode Standard Annex 29, as far as it matters for less
+/// than six bytes).
 std::size_t cluster_end(std::string_view text, std::size_t at) {
   const auto first = unicode::decode(text, at);
   at += first.bytes;

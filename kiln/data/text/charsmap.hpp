@@ -1,5 +1,5 @@
-// SentencePiece's table of replacements, as tokenizer.json holds it: base64 of the bytes of a double-array tree of UTF-8
-// sequences (Aoe, "An efficient digital search algorithm by using a double-array structure", 1989), and of what they become.
+// SentencePiece's table of replacements, as in tokenizer.json: base64 of a double-array trie of UTF-8 sequences (Aoe,
+// "An efficient digital search algorithm by using a double-array structure", 1989), and of their replacements.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,19 +13,19 @@ namespace kiln::tokens {
 
 class Charsmap {
  public:
-  /// Throws DataError where the text holds no such table.
+  /// Throws DataError if the text is no such table.
   explicit Charsmap(const View& base64);
 
-  /// A letter with its marks at a time, where these are fewer than six bytes, else a code point: what the table has of its
-  /// shortest beginning takes its place, as the reference library does it.
+  /// Processes characters with their combining marks if these are less than six bytes, else code points: each is
+  /// replaced by the table's entry for its shortest prefix, as in the reference library.
   std::string rewritten(std::string_view text, const Growth& growth) const;
 
  private:
-  /// Appends what stands for the piece; false where the table has no beginning of it.
+  /// Appends the replacement of the piece; returns false if the table has none of its prefixes.
   bool replace(std::string_view piece, std::string& out) const;
 
   std::vector<std::uint32_t> tree_;
-  std::string replacements_;  // with a zero byte behind each
+  std::string replacements_;  // each followed by a zero byte
 };
 
 }  // namespace kiln::tokens

@@ -1,4 +1,4 @@
-// How tokens become a text.
+// Decoders: tokens to text.
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -14,7 +14,7 @@ namespace {
 
 using Tokens = std::vector<Spelling>;
 
-/// "<0xE2>" tokens as the bytes that they stand for; a run that is no UTF-8 is a U+FFFD for each.
+/// Converts tokens "<0xE2>" to their bytes; in a run that is not valid UTF-8, each becomes U+FFFD.
 Tokens bytes_joined(const Tokens& tokens) {
   Tokens out;
   std::string run;
@@ -47,7 +47,7 @@ Tokens bytes_joined(const Tokens& tokens) {
   return out;
 }
 
-/// Without the spaces that English does not have.
+/// Removes spaces that English text does not have, as before punctuation.
 std::string cleaned(std::string text, const Growth& growth) {
   constexpr std::pair<std::string_view, std::string_view> kSpaces[] = {
       {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
@@ -56,7 +56,7 @@ std::string cleaned(std::string text, const Growth& growth) {
   return text;
 }
 
-/// One letter, cut from both ends of tokens, so often at most.
+/// Removes a character at both ends of tokens, up to `start` and `stop` times.
 Join read_strip(const View& json) {
   json.only({"type", "content", "start", "stop"});
   const std::string letter = json.need("content").text();
@@ -88,7 +88,7 @@ Join read_word_pieces(const View& json) {
   };
 }
 
-/// Connectionist temporal classification: a token that is said again is one, and the pad stands for none.
+/// Connectionist temporal classification: repeated tokens become one, and pad tokens are dropped.
 Join read_ctc(const View& json) {
   json.only({"type", "pad_token", "word_delimiter_token", "cleanup"});
   return [pad = json["pad_token"].text_or("<pad>"), between = json["word_delimiter_token"].text_or("|"),
@@ -120,7 +120,7 @@ Join read_decoder(const View& json) {
   if (type == "CTC") return read_ctc(json);
   if (type == "ByteLevel") {
     json.only(
-        {"type", "add_prefix_space", "use_regex", "trim_offsets"});  // of the pre-tokenizer, which is the same type
+        {"type", "add_prefix_space", "use_regex", "trim_offsets"});  // also the pre-tokenizer's, of the same type
     return [](Tokens tokens, const Growth&) {
       for (auto& [text, whole] : tokens)
         if (!whole) text = letters_to_bytes(text);

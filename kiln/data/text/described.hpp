@@ -1,4 +1,4 @@
-// Pieces of a tokenizer.json, for tokenizers that come from elsewhere.
+// Pieces of a tokenizer.json, for tokenizers of other origins.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace kiln::tokens {
 
-/// GPT-2's stage of letters for bytes, which stands before and behind its model.
+/// GPT-2's byte-level stage, which is used before and after its model.
 Json byte_level();
-/// A special token.
+/// An added special token.
 Json added(const std::string& text, std::int64_t id);
-/// Tokens by their places, of which the first are special. Throws ArgumentError, in the name of `who` trains, unless each of
-/// those is a token of its own.
+/// Tokens with their positions as ids, and the first of them as special tokens. Throws ArgumentError, which names
+/// `who`, unless the special tokens are distinct.
 Json::Object numbered(const std::vector<std::string>& tokens);
 Json::List special(std::string_view who, const std::vector<std::string>& tokens);
 Json byte_pairs(Json::Object vocabulary, Json::List merges);

@@ -8,7 +8,7 @@
 namespace kiln::tokens {
 namespace {
 
-constexpr std::int64_t kMostTokens = 1 << 24;  // tokens that a file may ask for
+constexpr std::int64_t kMostTokens = 1 << 24;  // tokens that a file may request
 
 Side side_of(const View& said) {
   const std::string name = said.text_or("Right");
@@ -23,7 +23,7 @@ std::int64_t id_of_pair(const View& pair) {
   return pair.element(1).number();
 }
 
-/// Puts its tokens around those that are there.
+/// Adds its tokens around a text's.
 void read_template(const View& json, Frame& frame) {
   json.only({"type", "single", "pair", "special_tokens"});
   const View pieces = json.need("single"), special = json.need("special_tokens");
@@ -53,7 +53,7 @@ void read_template(const View& json, Frame& frame) {
 void read_post_processor(const View& json, Frame& frame) {
   if (json.is_null()) return;
   const std::string type = json.type();
-  if (type == "ByteLevel") {  // says where tokens stand in the text, which nobody asks here
+  if (type == "ByteLevel") {  // concerns offsets of tokens in the text, which are not supported
     json.only({"type", "add_prefix_space", "trim_offsets", "use_regex"});
   } else if (type == "Sequence") {
     json.only({"type", "processors"});
@@ -83,7 +83,7 @@ Truncation read_truncation(const View& json, std::int64_t around) {
   const std::int64_t stride = json["stride"].is_null() ? 0 : json["stride"].number();
   if (result.most < around)
     json.refuse("leaves room for ", result.most, " tokens, and ", around, " stand around each text");
-  // What is cut off is given to nobody here, so the stride between such parts changes nothing.
+  // The truncated parts are dropped here, so the stride between them has no effect.
   if (result.most > around && stride >= result.most - around)
     json.refuse("has a stride of ", stride, ", no less than the ", result.most - around, " tokens that are kept");
   return result;
@@ -94,7 +94,7 @@ Padding read_padding(const View& json) {
   Padding result{0, 0, side_of(json["direction"]), json["pad_id"].is_null() ? 0 : json["pad_id"].number()};
   const View strategy = json.need("strategy");
   if (const auto* const name = std::get_if<std::string>(&strategy.json->is)) {
-    // Alone a text is the longest of its batch.
+    // A single text is the longest of its batch.
     if (*name != "BatchLongest") strategy.refuse("is '", shown(*name), "', which is not known here");
   } else {
     strategy.only({"Fixed"});

@@ -1,4 +1,4 @@
-// What a tokenizer does to the tokens of a text: cuts what is too long, puts tokens around it, fills up what is too short.
+// The last stage of a tokenizer: truncates tokens, adds special tokens around them, and pads them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,14 +10,14 @@ namespace kiln::tokens {
 
 enum class Side { Left, Right };
 
-/// `truncation`: no more tokens than that, those around a text among them.
+/// `truncation`: the most tokens, including those around a text.
 struct Truncation {
   std::int64_t most;
   Side side;
 };
 /// `padding` with tokens of one id.
 struct Padding {
-  std::int64_t least, multiple;  // 0: as many as there are; any number
+  std::int64_t least, multiple;  // 0: no minimum; no multiple
   Side side;
   std::int64_t id;
 };
@@ -27,9 +27,9 @@ struct Frame {
   std::optional<Truncation> truncation;
   std::optional<Padding> padding;
 
-  /// Of a whole tokenizer.json. Throws DataError for what is not known here.
+  /// Reads a whole tokenizer.json. Throws DataError for unsupported options.
   static Frame read(const View& root);
-  /// `special`: with the tokens around it.
+  /// `special`: adds the tokens around a text.
   std::vector<std::int64_t> around(std::vector<std::int64_t> ids, bool special) const;
 };
 

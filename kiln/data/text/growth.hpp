@@ -1,5 +1,5 @@
-// How much of a text a tokenizer may make. Stages make it longer: letters that stand for bytes, marks that are taken apart, a sign
-// for each space. Stages that double it, one behind the other, would fill any memory.
+// A limit of how much text a tokenizer's stages may produce. Stages make it longer: characters for bytes, decomposed
+// marks, a sign for each space. A chain of stages that double it would fill any memory.
 #pragma once
 #include <cstddef>
 
@@ -12,7 +12,7 @@ class Growth {
   static constexpr std::size_t kTimes = 64, kRoom = 1 << 16;
 
   explicit Growth(std::size_t bytes) : bytes_(bytes) {}
-  /// Throws DataError where there are too many bytes of it.
+  /// Throws DataError if there are too many bytes.
   void allow(std::size_t bytes) const {
     require<DataError>(bytes <= kRoom || (bytes - kRoom) / kTimes <= bytes_, "tokenizer: its stages make more than ",
                        kTimes, " bytes for each of a text's ", bytes_, ", which no tokenizer needs");

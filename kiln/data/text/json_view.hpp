@@ -1,4 +1,4 @@
-// A value of a tokenizer.json and where it stands, for its readers.
+// A value of a tokenizer.json with its place, for its readers.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -9,7 +9,7 @@
 
 namespace kiln::tokens {
 
-/// Throws DataError where the file is not what a reader asks for.
+/// The accessors throw DataError if the file does not have what a reader requires.
 struct View {
   const Json* json;
   config::Place place;
@@ -21,13 +21,13 @@ struct View {
     return *value;
   }
   bool is_null() const { return !json || std::holds_alternative<std::nullptr_t>(json->is); }
-  /// A member, or null where there is none.
+  /// A member, or null if there is none.
   View operator[](std::string_view key) const {
     const auto& object = as<Json::Object>("an object");
     const auto found = std::ranges::find(object, key, &Json::Object::value_type::first);
     return {found == object.end() ? nullptr : &found->second, place.field(key)};
   }
-  /// Throws DataError for a member that is none of these: it may mean something.
+  /// Throws DataError for a member that is none of these, since it may have a meaning.
   void only(std::initializer_list<std::string_view> known) const {
     for (const auto& [key, value] : as<Json::Object>("an object"))
       if (std::ranges::find(known, key) == known.end())
@@ -43,7 +43,7 @@ struct View {
   const std::string& text() const { return as<std::string>("a string"); }
   std::string text_or(std::string_view otherwise) const { return is_null() ? std::string(otherwise) : text(); }
   bool flag_or(bool otherwise) const { return is_null() ? otherwise : as<bool>("true or false"); }
-  /// An id of a token.
+  /// The id of a token.
   std::int64_t number() const {
     const std::int64_t value = as<std::int64_t>("an integer");
     if (value < 0 || value >= std::int64_t{1} << 31) refuse("must be 0 to 2147483647, got ", value);

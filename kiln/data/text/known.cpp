@@ -1,4 +1,4 @@
-// Tokenizers of other files than tokenizer.json, each described as if it had one.
+// Tokenizers from files other than tokenizer.json, which are converted to that format.
 #include <algorithm>
 #include <charconv>
 

@@ -17,7 +17,7 @@ TokenIds read_vocabulary(const View& json) {
   return ids;
 }
 
-/// Models that look for the longest token take time in proportion to a text's length times that of the longest.
+/// Models that search for the longest token take time proportional to a text's length times that of the longest token.
 void require_short(const View& json, std::string_view token) {
   constexpr std::size_t kLongest = 4096;
   if (token.size() > kLongest)
@@ -42,7 +42,7 @@ std::pair<std::string_view, std::string_view> read_pair(const View& json) {
   return {json.element(0).text(), json.element(1).text()};
 }
 
-/// What a later part of a word is when it is joined to the one before.
+/// The rest of a later part of a word when it is joined to the part before.
 std::string_view without_prefix(std::string_view part, std::string_view prefix) {
   return part.starts_with(prefix) ? part.substr(prefix.size()) : part;
 }
@@ -76,7 +76,7 @@ BytePairs read_byte_pairs(const View& json) {
   return model;
 }
 
-/// Of pairs of a token and its score, numbered in their order.
+/// Reads pairs of a token and its score, numbered in order.
 Unigram read_unigram(const View& json) {
   json.only({"type", "unk_id", "vocab", "byte_fallback"});
   Unigram model;

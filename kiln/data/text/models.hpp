@@ -1,4 +1,4 @@
-// The model of a tokenizer.json, which makes tokens of words.
+// The model of a tokenizer.json, which splits words into tokens.
 #pragma once
 #include <variant>
 
@@ -10,7 +10,7 @@ namespace kiln::tokens {
 
 using Model = std::variant<BytePairs, WordPieces, WholeWords, Unigram>;
 
-/// Throws DataError for what is not known here, or is damaged.
+/// Throws DataError for a model that is unsupported or damaged.
 Model read_model(const View& json);
 
 }  // namespace kiln::tokens

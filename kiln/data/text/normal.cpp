@@ -39,7 +39,7 @@ int value_of(std::span<const Class> table, char32_t point) {
 }
 int class_of(char32_t point) { return value_of(kClasses, point); }
 
-// Syllables of Hangul are numbered by their parts (The Unicode Standard, 3.12).
+// Hangul syllables are numbered by their parts (The Unicode Standard, 3.12).
 constexpr char32_t kSyllables = 0xac00, kLeads = 0x1100, kVowels = 0x1161, kTails = 0x11a7;
 constexpr char32_t kLeadCount = 19, kVowelCount = 21, kTailCount = 28;
 constexpr char32_t kSyllableCount = kLeadCount * kVowelCount * kTailCount;
@@ -62,7 +62,7 @@ void decompose(char32_t point, bool compatible, std::vector<char32_t>& out) {
   out.push_back(point);
 }
 
-/// Marks behind a letter in the order of their classes, those of a class in that of the text.
+/// Sorts combining marks after a letter by their classes, stably.
 void order_marks(std::vector<char32_t>& points) {
   struct Mark {
     int own;
@@ -83,7 +83,7 @@ void order_marks(std::vector<char32_t>& points) {
   put_back(points.size());
 }
 
-/// What two points become together; 0 where nothing.
+/// The composition of two code points; 0 if there is none.
 char32_t composed(char32_t a, char32_t b) {
   if (a >= kLeads && a < kLeads + kLeadCount && b >= kVowels && b < kVowels + kVowelCount)
     return kSyllables + ((a - kLeads) * kVowelCount + b - kVowels) * kTailCount;
@@ -103,7 +103,7 @@ char32_t composed(char32_t a, char32_t b) {
 void compose(std::vector<char32_t>& points) {
   std::size_t kept = 0, letter = 0;
   bool has_letter = false;
-  int last = 0;  // class of what was kept before, behind the letter; 0: nothing
+  int last = 0;  // the class of the last mark kept after the letter; 0: none
   for (const char32_t point : points) {
     const int own = class_of(point);
     const bool reaches = has_letter && (kept == letter + 1 || (last != 0 && last < own));

@@ -1,18 +1,18 @@
-// Unicode's normal forms (Unicode Standard Annex 15): one way to write what may be written in several.
+// Unicode's normal forms (Unicode Standard Annex 15): a unique form of texts that can be encoded in several ways.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace kiln::unicode {
 
-/// D takes letters and their marks apart, C puts them together; K also makes plain what only looks different: ﬁ, ²,Ａ.
+/// D decomposes letters with marks, C composes them; K also replaces compatibility characters: ﬁ, ²,Ａ.
 enum class NormalForm { C, D, KC, KD };
 
-/// What is no UTF-8 becomes U+FFFD.
+/// Bytes that are not UTF-8 become U+FFFD.
 std::string normalized(std::string_view text, NormalForm form);
 
-/// Of any kind (general category M): it belongs to the letter before it. The first as the library has it that strips accents,
-/// whose database is older.
+/// Is it a combining mark (general category M), which belongs to the letter before it? is_combining() is as in the
+/// library that strips accents, whose database is older.
 bool is_combining(char32_t point);
 bool is_extending(char32_t point);
 

@@ -1,4 +1,4 @@
-// What a tokenizer does to a text before it is cut.
+// Normalizers: what a tokenizer does to a text before it is split.
 #include <algorithm>
 #include <memory>
 
@@ -13,7 +13,7 @@
 namespace kiln::tokens {
 namespace {
 
-/// Without the spaces that it begins with (`left`), and those that it ends with (`right`).
+/// Removes spaces at the beginning (`left`) and at the end (`right`).
 std::string trimmed_spaces(const std::string& text, bool left, bool right) {
   std::size_t begin = 0, end = 0, behind = 0;
   bool begun = false;
@@ -31,7 +31,7 @@ std::string trimmed_spaces(const std::string& text, bool left, bool right) {
   return text.substr(begin, end - begin);
 }
 
-/// SentencePiece's cleaning: controls go, spaces of all kinds become " ".
+/// SentencePiece's cleaning: removes control characters, and turns all kinds of spaces into " ".
 std::string nmt_cleaned(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {

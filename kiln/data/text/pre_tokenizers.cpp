@@ -1,4 +1,4 @@
-// How a tokenizer cuts a text before its model sees it.
+// Pre-tokenizers: how a tokenizer splits a text before its model sees it.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Parts = std::vector<Part>;
 
-/// Each piece cut into those parts of it that a function gives.
+/// Splits each piece by a function.
 template <class Cut>
 Split each(Cut cut) {
   return [cut](const std::vector<Piece>& pieces, const Growth&) {
@@ -25,13 +25,13 @@ Split each(Cut cut) {
     return smaller;
   };
 }
-/// By a function of kiln/data/text/split.hpp.
+/// A stage without options that splits by a function of kiln/data/text/split.hpp.
 Split plain(const View& json, Pieces (*cut)(std::string_view)) {
   json.only({"type"});
   return each(cut);
 }
 
-/// What becomes of what is looked for, and stands between pieces.
+/// What happens to the matches between pieces.
 enum class Behaviour { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 
 Behaviour behaviour_of(const View& said) {
@@ -41,12 +41,12 @@ Behaviour behaviour_of(const View& said) {
   return static_cast<Behaviour>(found - std::begin(kNames));
 }
 
-/// Parts that lie side by side in one text.
+/// Joins adjacent parts of one text.
 std::string_view joined(std::string_view a, std::string_view b) { return {a.data(), a.size() + b.size()}; }
 
 Pieces cut_at(const Parts& parts, Behaviour behaviour) {
   Pieces pieces;
-  bool before = false;  // whether the part before matched, or the one behind
+  bool before = false;  // did the previous part match; or, with MergedWithNext, the following one?
   const auto add = [&](const Part& part, bool joins) {
     if (joins && !pieces.empty()) pieces.back() = joined(pieces.back(), part.text);
     else pieces.push_back(part.text);
@@ -78,7 +78,7 @@ Pieces cut_at(const Parts& parts, Behaviour behaviour) {
   return pieces;
 }
 
-/// Parts of one point each that a function knows, and runs of others.
+/// Parts of one code point each for which `is` holds, and runs of the others.
 template <class Is>
 Parts points(std::string_view text, Is is) {
   Parts parts;
@@ -93,7 +93,7 @@ Parts points(std::string_view text, Is is) {
   return parts;
 }
 
-/// Spaces as signs that belong to the words behind them.
+/// Replaces spaces by signs that belong to the words after them.
 Split metaspace(const View& json) {
   json.only({"type", "replacement", "str_rep", "prepend_scheme", "add_prefix_space", "split"});
   return [sign = metaspace_of(json), scheme = prepend_scheme(json), cut = json["split"].flag_or(true)](
@@ -116,7 +116,7 @@ Split metaspace(const View& json) {
 
 Split byte_level(const View& json) {
   json.only({"type", "add_prefix_space", "use_regex", "trim_offsets"});
-  json["trim_offsets"].flag_or(true);  // says where tokens stand in the text, which nobody asks here
+  json["trim_offsets"].flag_or(true);  // concerns offsets of tokens in the text, which are not supported
   const bool space = json["add_prefix_space"].flag_or(true), cut = json["use_regex"].flag_or(true);
   return [space, cut](std::vector<Piece> pieces, const Growth& growth) {
     std::vector<Piece> words;
@@ -143,7 +143,7 @@ Split by_pattern(const View& json) {
   });
 }
 
-/// Runs of so many points.
+/// Pieces of `length` code points.
 Split fixed_length(const View& json) {
   json.only({"type", "length"});
   const std::int64_t length = json["length"].is_null() ? 5 : json["length"].number();

@@ -24,7 +24,7 @@ Class class_of(char32_t point) {
 
 bool is_line_end(char32_t point) { return point == '\n' || point == '\r'; }
 
-/// The end of the run of points from `at` on for which `belongs` holds, `most` of them at most.
+/// The end of the run of at most `most` code points from `at` on for which `belongs` holds.
 template <class Belongs>
 std::size_t run_end(std::string_view text, std::size_t at, Belongs belongs, std::size_t most = std::string_view::npos) {
   for (; at < text.size() && most > 0; --most) {
@@ -38,7 +38,7 @@ std::size_t class_end(std::string_view text, std::size_t at, Class kind, std::si
   return run_end(text, at, [kind](char32_t point) { return class_of(point) == kind; }, most);
 }
 
-/// Letters of "'s", "'re" and the like at `at`, apostrophe and all; 0 where there is none.
+/// The length of "'s", "'re" or similar at `at`, including the apostrophe; 0 if there is none.
 std::size_t contraction(std::string_view text, std::size_t at, bool any_case) {
   if (text[at] != '\'') return 0;
   for (const std::string_view ending : {"s", "t", "re", "ve", "m", "ll", "d"}) {
@@ -49,7 +49,7 @@ std::size_t contraction(std::string_view text, std::size_t at, bool any_case) {
   return 0;
 }
 
-/// Spaces up to the one before the next word, which goes with the word; all of them at the end, or if there is one alone.
+/// Spaces up to the last one before a word, which belongs to the word; all of them at the end, or a single one.
 std::size_t spaces_end(std::string_view text, std::size_t at) {
   const std::size_t end = class_end(text, at, Class::Space);
   if (end == text.size()) return end;
@@ -58,7 +58,7 @@ std::size_t spaces_end(std::string_view text, std::size_t at) {
   return last == at ? end : last;
 }
 
-/// Cuts from the front what `end_of` says.
+/// Splits the text at the ends that `end_of` gives.
 template <class EndOf>
 Pieces cut(std::string_view text, EndOf end_of) {
   Pieces pieces;
@@ -104,7 +104,8 @@ Pieces split_gpt4(std::string_view text, int digits) {
 
 namespace {
 
-/// Runs of one kind, by a function that gives 0 for what is left out; those of `alone` are pieces of one point.
+/// Runs of one kind, by a function that gives 0 for what is left out; characters of kind `alone` are pieces by
+/// themselves.
 template <class Kind>
 Pieces split_by(std::string_view text, Kind kind_of, int alone = -1) {
   Pieces pieces;
@@ -139,7 +140,7 @@ Pieces split_spaces(std::string_view text) {
 
 namespace {
 
-/// Bytes that can be seen in Latin 1 are themselves; the others are points from 256 on, in their order.
+/// Bytes that are visible in Latin 1 are themselves; the others are code points from 256 on, in order.
 constexpr std::array<char32_t, 256> byte_letters() {
   std::array<char32_t, 256> letters{};
   char32_t next = 256;
@@ -177,7 +178,7 @@ std::string letters_to_bytes(std::string_view letters) {
 }
 
 std::string lowercased(std::string_view text) {
-  constexpr char32_t kDotted = 0x130;  // the one letter whose small form is two
+  constexpr char32_t kDotted = 0x130;  // the only letter whose lower case is two code points
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const auto [point, bytes] = decode(text, at);
@@ -190,7 +191,7 @@ std::string lowercased(std::string_view text) {
 
 std::string bert_cleaned(std::string_view text, const BertCleaning& how) {
   std::string out;
-  bool plain = true;  // of ASCII alone
+  bool plain = true;  // only ASCII so far
   for (std::size_t at = 0; at < text.size();) {
     const auto [point, bytes] = decode(text, at);
     at += bytes;

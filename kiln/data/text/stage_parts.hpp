@@ -1,4 +1,4 @@
-// What several stages of a tokenizer are made of.
+// Helpers that several stages of a tokenizer share.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace kiln::tokens {
 
-/// Each `from` of the text as `to`.
+/// Replaces each `from` in the text by `to`.
 inline std::string replaced(std::string_view text, std::string_view from, std::string_view to, const Growth& growth) {
   std::string out;
   std::size_t at = 0;
@@ -25,7 +25,7 @@ inline std::string replaced(std::string_view text, std::string_view from, std::s
   return out.append(text.substr(at));
 }
 
-/// What the pattern matches as `to`.
+/// Replaces each match of the pattern by `to`.
 inline std::string replaced(std::string_view text, const Pattern& from, std::string_view to, const Growth& growth) {
   std::string out;
   for (const Part& part : from.parts(text)) {
@@ -35,7 +35,7 @@ inline std::string replaced(std::string_view text, const Pattern& from, std::str
   return out;
 }
 
-/// One stage after the other, of a member that lists them.
+/// A sequence of stages, from a member that lists them.
 template <class Stage, class Read>
 Stage sequence(const View& json, std::string_view member, Read read) {
   constexpr std::size_t kMost = 256;
@@ -53,7 +53,7 @@ Stage sequence(const View& json, std::string_view member, Read read) {
 
 enum class Prepend { Always, First, Never };
 
-/// Where "▁" is put that stands for the space before a text; older files say so by another key.
+/// Where "▁" is added for a space before the text; older files use another key.
 inline Prepend prepend_scheme(const View& json) {
   const View scheme = json["prepend_scheme"], older = json["add_prefix_space"];
   if (scheme.is_null()) return older.flag_or(true) ? Prepend::Always : Prepend::Never;

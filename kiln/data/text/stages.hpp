@@ -1,4 +1,4 @@
-// The stages of a tokenizer before and behind its model, as tokenizer.json names them.
+// The stages of a tokenizer before and after its model, as tokenizer.json names them.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,26 +9,26 @@
 
 namespace kiln::tokens {
 
-/// A text as another text.
+/// Turns a text into another one.
 using Rewrite = std::function<std::string(std::string, const Growth&)>;
 
-/// A part of a text, and whether it stands at the text's very beginning.
+/// A part of a text, and whether it is the text's beginning.
 struct Piece {
   std::string text;
   bool first = false;
 };
-/// Pieces of a text as smaller pieces.
+/// Splits pieces of a text into smaller ones.
 using Split = std::function<std::vector<Piece>(std::vector<Piece>, const Growth&)>;
 
-/// What a token stands for; `whole` of one that was added, whose letters are no spelling of bytes.
+/// The text of a token; `whole` for added tokens, whose characters do not represent bytes.
 struct Spelling {
   std::string text;
   bool whole = false;
 };
-/// Tokens as the pieces of a text.
+/// Turns tokens into pieces of a text.
 using Join = std::function<std::vector<Spelling>(std::vector<Spelling>, const Growth&)>;
 
-/// Each throws DataError for what is not known here; null stands for a stage that does nothing.
+/// Each throws DataError for unsupported options; null is a stage that does nothing.
 Rewrite read_normalizer(const View& json);
 Split read_pre_tokenizer(const View& json);
 Join read_decoder(const View& json);

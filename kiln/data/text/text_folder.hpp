@@ -1,4 +1,4 @@
-// Texts in folders that are their classes: `reviews/good/17.txt`.
+// Texts in folders that are named after their classes: `reviews/good/17.txt`.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -14,10 +14,10 @@ struct LabelledText {
   std::int64_t label = 0;
 };
 
-/// Each file is a text, read when asked for.
+/// Each file is a text, read on access.
 class TextFolder final : public Dataset<LabelledText> {
  public:
-  /// Throws as files_by_class() does. A text of more than `most_bytes` is refused when it is asked for.
+  /// Throws like files_by_class(). A text of more than `most_bytes` throws on access.
   explicit TextFolder(const std::filesystem::path& directory, std::uint64_t most_bytes = std::uint64_t{1} << 26)
       : folder_(files_by_class(directory, {".txt"}, "text: no .txt file")), most_bytes_(most_bytes) {}
 

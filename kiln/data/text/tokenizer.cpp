@@ -32,8 +32,8 @@ struct Tokenizer::Parts {
   tokens::Frame frame;
   std::optional<tokens::AddedTokens> added, added_to_normalized;
   TokenIds ids;
-  std::vector<std::string> texts;    // by id; empty where there is none
-  std::vector<bool> special, whole;  // by id; `whole` of those that were added
+  std::vector<std::string> texts;    // by id; empty if there is none
+  std::vector<bool> special, whole;  // by id; `whole` for added tokens
 };
 
 Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) try {
@@ -53,7 +53,7 @@ Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) try {
   for (const tokens::AddedToken& token : added) parts->ids.insert_or_assign(token.text, token.id);
   parts->frame = tokens::Frame::read(root);
 
-  // Ids may have holes, but a file of a few tokens cannot ask for a table of billions.
+  // Ids may have gaps, but a file of a few tokens must not require a table of billions.
   const auto most = static_cast<std::int64_t>(4 * parts->ids.size() + 1024);
   for (const auto& [token, id] : parts->ids) {
     if (id >= most)
@@ -100,7 +100,7 @@ std::vector<std::int64_t> Tokenizer::encode(std::string_view text, bool special)
   const tokens::Growth growth(text.size());
   std::vector<std::int64_t> ids;
   const auto add = [&](std::int64_t id) { ids.push_back(id); };
-  // Whether the text's first letter is left by the normalizer, so that what stands first is the text's beginning.
+  // Does the normalizer keep the text's first character, so that the first piece is the text's beginning?
   const auto keeps_first = [&] {
     return !parts.normalize(std::string(text.substr(0, unicode::decode(text, 0).bytes)), growth).empty();
   };

@@ -1,4 +1,4 @@
-// Training of byte pairs: counts of pairs are kept up to date, and only words that hold the pair that is joined are looked at.
+// Trains byte-pair encodings: counts of pairs are updated, and only words that contain the merged pair are visited.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -31,14 +31,14 @@ class Trainer {
     for (const auto& [pair, state] : pairs_) propose(pair);
   }
 
-  /// The most frequent pair, of equally frequent ones the least; nothing below `least`.
+  /// The most frequent pair, of equally frequent ones the smallest; none below `least`.
   std::optional<Pair> best(std::int64_t least) {
     while (!queue_.empty()) {
       const auto [times, a, b] = queue_.top();
       queue_.pop();
       const Pair pair{-a, -b};
       const std::int64_t now = pairs_[pair].times;
-      if (now != times) {  // it was joined with others meanwhile
+      if (now != times) {  // its tokens were merged with others meanwhile
         if (now > 0) propose(pair);
         continue;
       }
@@ -70,7 +70,7 @@ class Trainer {
  private:
   struct State {
     std::int64_t times = 0;
-    std::set<std::size_t> words;  // that may hold it
+    std::set<std::size_t> words;  // that may contain it
   };
 
   void count(std::size_t i, std::int64_t sign) {
@@ -134,7 +134,7 @@ Tokenizer train_byte_pairs(const DatasetPtr<std::string>& texts, const BytePairT
     if (!pair) break;
     const std::string a = tokens[static_cast<std::size_t>(pair->first)],
                       b = tokens[static_cast<std::size_t>(pair->second)];
-    // Two ways to the same letters are one token.
+    // Two ways to the same text are one token.
     const auto [known, is_new] = ids.emplace(a + b, std::ssize(tokens));
     trainer.join(*pair, known->second);
     merges.push_back({Json::List{{a}, {b}}});

@@ -1,4 +1,4 @@
-// Training of words: they are counted.
+// Trains a vocabulary of words by counting them.
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -18,7 +18,7 @@ struct Move {
 };
 #include "kiln/data/text/unicode_tables.inc"
 
-/// The entry whose run the point lies in, or null.
+/// The entry whose range contains the code point, or null.
 template <class Entry>
 const Entry* find(std::span<const Entry> table, char32_t point) {
   const auto behind = std::ranges::upper_bound(table, point, {}, &Entry::first);

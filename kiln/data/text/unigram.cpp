@@ -32,10 +32,10 @@ void Unigram::add(const std::string& token, double score) {
 }
 
 void Unigram::encode(std::string_view word, std::vector<std::int64_t>& tokens) const {
-  constexpr double kUnknownPenalty = 10;  // as SentencePiece has it, below the least likely token
+  constexpr double kUnknownPenalty = 10;  // as in SentencePiece, below the least likely token
   struct Best {
     double score = 0;
-    std::int64_t begin = kNone, id = kNone;  // of the last token of the best way to here
+    std::int64_t begin = kNone, id = kNone;  // the last token of the best way to here
   };
   std::vector<Best> best(word.size() + 1);
   const auto offer = [&](std::size_t begin, std::size_t end, double score, std::int64_t id) {

@@ -22,7 +22,7 @@ void BytePairs::encode(std::string_view word, std::vector<std::int64_t>& tokens)
     if (const auto whole = ids.find(word); whole != ids.end()) return tokens.push_back(whole->second);
   }
   std::vector<std::int64_t> letters;
-  bool waits = false;  // an unknown letter, which others may join
+  bool waits = false;  // an unknown character, which others may join
   std::string spelt;
   for (std::size_t at = 0; at < word.size();) {
     std::string_view letter = word.substr(at, unicode::decode(word, at).bytes);
@@ -68,8 +68,9 @@ void BytePairs::join(std::vector<std::int64_t>& letters) const {
   for (std::int64_t i = 0; i < count; ++i) neighbours.push_back({i - 1, i + 1});
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
 
-  // The earliest merge first, of equal ones the leftmost; what is joined in the meantime is seen when it comes.
-  using Candidate = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // rank, place, what it becomes
+  // The earliest merge comes first, of equal ones the leftmost; candidates that became invalid meanwhile are detected
+  // later.
+  using Candidate = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // rank, place, resulting token
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
   const auto consider = [&](std::int64_t left) {
     if (left < 0 || neighbours[at(left)].after >= count) return;

@@ -1,4 +1,4 @@
-// Words as tokens: byte pairs, word pieces, whole words.
+// Splits words into tokens: byte pairs, word pieces, whole words.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,30 +10,30 @@
 
 namespace kiln {
 
-/// Hashes texts and parts of texts alike, so that a map of texts is asked without a copy.
+/// A hash of strings and string views, so that a map of strings is searched without a copy.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 using TokenIds = std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>>;
 
-/// "<0xE2>", the token that stands for a byte where no other does.
+/// "<0xE2>", the token of a byte.
 std::string byte_token(char byte);
 
-/// Byte-pair encoding: the letters of a word, of which the two neighbours that were joined earliest in training become one, as
-/// long as there are such (Sennrich, Haddow, Birch, "Neural machine translation of rare words with subword units", 2016).
+/// Byte-pair encoding: starts with the characters of a word, and repeatedly merges the neighbours whose merge was
+/// learned first (Sennrich, Haddow, Birch, "Neural machine translation of rare words with subword units", 2016).
 class BytePairs {
  public:
   TokenIds ids;
-  std::optional<std::int64_t> unknown;  // for letters that are no tokens; without one they are left out
-  bool fuse_unknown = false;            // one for a run of them
-  bool byte_fallback = false;           // such a letter's bytes as "<0xE2>", if those are tokens
-  bool whole_words = false;             // a word that is a token is not taken apart
-  std::string prefix, suffix;           // of all letters but a word's first, and of its last
+  std::optional<std::int64_t> unknown;  // for characters that are no tokens; without it they are left out
+  bool fuse_unknown = false;            // one token for a run of them
+  bool byte_fallback = false;           // encodes such characters as bytes "<0xE2>", if those are tokens
+  bool whole_words = false;             // a word that is a token is not split
+  std::string prefix, suffix;           // of all characters except a word's first, and of its last
 
-  /// Joins tokens a and b into `joined`, later than all that were added before.
+  /// Adds the merge of tokens a and b into `joined`, after all earlier merges.
   void add_merge(std::int64_t a, std::int64_t b, std::int64_t joined);
-  /// Appends the word's tokens. Takes time n log n.
+  /// Appends the word's tokens. The time is O(n log n).
   void encode(std::string_view word, std::vector<std::int64_t>& tokens) const;
 
  private:
@@ -51,8 +51,9 @@ class BytePairs {
   std::unordered_map<std::pair<std::int64_t, std::int64_t>, Merge, PairHash> merges_;
 };
 
-/// The longest token that a word begins with, then of what is left, whose tokens have a prefix, and so on (Wu et al., "Google's
-/// neural machine translation system", 2016). A word that cannot be cut so, or is too long, is one unknown.
+/// Takes the longest token with which a word begins, then of the rest, whose tokens have a prefix, and so on (Wu et
+/// al., "Google's neural machine translation system", 2016). A word that cannot be split like this, or is too long, is
+/// one unknown token.
 class WordPieces {
  public:
   TokenIds ids;
@@ -60,7 +61,7 @@ class WordPieces {
   std::size_t longest = 100;  // code points of a word
 
   WordPieces(const TokenIds& vocabulary, std::string_view prefix);
-  /// Appends the word's tokens. Takes time in proportion to the word's length times that of the longest token.
+  /// Appends the word's tokens. The time is proportional to the word's length times that of the longest token.
   void encode(std::string_view word, std::vector<std::int64_t>& tokens) const;
 
  private:
@@ -69,12 +70,12 @@ class WordPieces {
   static constexpr std::int64_t kNone = -1;
   static constexpr std::uint32_t kFirst = 0,
                                  kLater = 1;  // the roots of tokens that begin a word, and of those that do not
-  // Trees of bytes: the node behind a node and a byte, and the token that ends at a node.
+  // Tries of bytes: the child of a node by a byte, and the token that ends at a node.
   std::unordered_map<std::uint64_t, std::uint32_t> nodes_;
   std::vector<std::int64_t> ends_ = {kNone, kNone};
 };
 
-/// A word is a token or unknown; without an unknown it is left out.
+/// Each word is a token or unknown; without an unknown token it is left out.
 struct WholeWords {
   TokenIds ids;
   std::optional<std::int64_t> unknown;

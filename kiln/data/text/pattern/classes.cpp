@@ -14,14 +14,14 @@ constexpr std::string_view kWord =
 constexpr std::string_view kCategories[] = {"Cc", "Cf", "Co", "L",  "Ll", "Lm", "Lo", "Lt", "Lu", "M",  "Mc", "Me",
                                             "Mn", "N",  "Nd", "Nl", "No", "P",  "Pc", "Pd", "Pe", "Pf", "Pi", "Po",
                                             "Ps", "S",  "Sc", "Sk", "Sm", "So", "Z",  "Zl", "Zp", "Zs"};
-/// Letters that Oniguruma knows and the oldest PCRE2 that Kiln is used with does not.
+/// Characters that Oniguruma knows and the oldest supported PCRE2 does not.
 struct Newer {
   char32_t first, last;
   std::string_view category;
 };
 #include "kiln/data/text/newer_tables.inc"
 
-/// Their longer names, and those of POSIX, as ranges of a class.
+/// The longer names of categories, and those of POSIX, as ranges of a class.
 constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"letter", "\\p{L}"},
                                                                     {"lowercaseletter", "\\p{Ll}"},
                                                                     {"uppercaseletter", "\\p{Lu}"},
@@ -55,14 +55,14 @@ std::string hex(char32_t point) {
   while (point >>= 4);
   return text("\\x{", digits, '}');
 }
-/// Letters of a category, as ranges of a class.
+/// The characters of a category, as ranges of a class.
 std::string letters_of(std::string_view category) {
   std::string ranges = text("\\p{", category, '}');
   for (const auto& [first, last, own] : kNewer)
     if (own.starts_with(category)) ranges += first == last ? hex(first) : text(hex(first), '-', hex(last));
   return ranges;
 }
-/// The same for each category that ranges name.
+/// Adds the newer characters of each category that the ranges name.
 std::string with_newer(std::string_view ranges) {
   std::string out;
   for (std::size_t at = 0; at < ranges.size();) {

@@ -1,4 +1,4 @@
-// What looks for regular expressions: pcre2.cpp, or without_pcre2.cpp in a build that has no PCRE2.
+// The engine of regular expressions: pcre2.cpp, or without_pcre2.cpp in a build without PCRE2.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,17 +12,17 @@
 namespace kiln::tokens {
 
 struct Pattern::Engine {
-  /// What is looked for in one text, with the steps that are left for it.
+  /// The search in one text, with the remaining steps.
   struct Search {
     std::string_view text;  // UTF-8
     std::uint64_t steps;
   };
   virtual ~Engine() = default;
-  /// The first match from a byte on: where it begins and ends. Throws DataError where there are no steps left.
+  /// The first match from a byte on: its begin and end. Throws DataError if no steps are left.
   virtual std::optional<std::pair<std::size_t, std::size_t>> next(Search& search, std::size_t from) const = 0;
 };
 
-/// `pcre2` is what to_pcre2() made of the text at `regex`.
+/// `pcre2` is the result of to_pcre2() for the text at `regex`.
 std::shared_ptr<const Pattern::Engine> make_engine(const View& regex, const std::string& pcre2);
 
 }  // namespace kiln::tokens

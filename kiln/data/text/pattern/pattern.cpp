@@ -9,10 +9,10 @@
 namespace kiln::tokens {
 namespace {
 
-/// The next match from a byte on, or none.
+/// The begin and end of a match.
 using Span = std::pair<std::size_t, std::size_t>;
 
-/// Matches from the front; an empty one that touches the match before it does not count.
+/// The matches in order; an empty one that touches the match before it is ignored.
 template <class Next>
 std::vector<Span> matches_of(std::string_view text, Next next) {
   std::vector<Span> found;
@@ -30,7 +30,7 @@ std::vector<Span> matches_of(std::string_view text, Next next) {
   return found;
 }
 
-/// UTF-8 that stands for a text which is not all of it, and where each byte of it comes from.
+/// A text made valid UTF-8, and the original position of each of its bytes.
 struct Repaired {
   std::string text;
   std::vector<std::size_t> from;  // one more than bytes
@@ -55,7 +55,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-/// All of a text is in one piece or another.
+/// The pieces cover the whole text.
 template <Pieces (*cut)(std::string_view)>
 std::vector<Part> all_of(std::string_view text) {
   std::vector<Part> parts;
@@ -63,7 +63,7 @@ std::vector<Part> all_of(std::string_view text) {
   return parts;
 }
 
-/// Runs of two spaces or more: the one expression of SentencePiece's models.
+/// Runs of two or more spaces: the only expression of SentencePiece's models.
 std::vector<Part> runs_of_spaces(std::string_view text) {
   std::vector<Part> parts;
   std::size_t behind = 0;
@@ -121,7 +121,8 @@ std::vector<Part> Pattern::parts(std::string_view text) const {
     std::optional<Repaired> repaired;
     if (!is_utf8(text)) repaired.emplace(text);
     const std::string_view sound = repaired ? std::string_view(repaired->text) : text;
-    // Enough for patterns that go back over whole words and runs of spaces, however long; far less than one that tries all ways.
+    // Enough for patterns that backtrack over whole words and runs of spaces of any length; far less than one that
+    // tries all ways.
     Engine::Search search{sound, 256 * std::uint64_t{sound.size()} + 10'000'000};
     found = matches_of(sound, [&](std::size_t from) { return engine_->next(search, from); });
     if (repaired)

@@ -1,5 +1,5 @@
-// Regular expressions of a tokenizer.json, which are Oniguruma's in Ruby's syntax. PCRE2 looks for them, since they look ahead and
-// know Unicode's classes; what cannot be said in its words is refused by name.
+// Regular expressions of a tokenizer.json, which have Oniguruma's Ruby syntax. PCRE2 matches them, since they have
+// lookahead and Unicode classes; constructs that cannot be translated to it are rejected by name.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace kiln::tokens {
 
-/// A part of a text that a pattern matches, or one between those that it does not; either may be empty.
+/// A part of a text that a pattern matches, or one between two matches; either may be empty.
 struct Part {
   std::string_view text;
   bool matches;
@@ -18,24 +18,24 @@ struct Part {
 
 class Pattern {
  public:
-  /// A stage's `pattern`: {"String": "##"}, which is looked for as it stands, or {"Regex": "\\d+"}. Those of GPT-2, GPT-4, Llama 3
-  /// and Qwen, and runs of spaces, have functions of their own, which are faster and need no library. Throws DataError where
-  /// the expression is wrong, or says what is not known here, or where there is no PCRE2.
+  /// A stage's `pattern`: {"String": "##"}, a literal, or {"Regex": "\\d+"}. The expressions of GPT-2, GPT-4, Llama 3
+  /// and Qwen, and runs of spaces, have functions of their own, which are faster and need no library. Throws DataError
+  /// if the expression is wrong, or not supported, or if there is no PCRE2.
   static Pattern read(const View& stage);
 
-  /// The whole text in its parts, from the front. A match takes so many steps at most that a text takes time in proportion to
-  /// its length. Throws DataError beyond that.
+  /// Splits the whole text into its parts, in order. The steps of matches are limited so that the time is proportional
+  /// to the text's length. Throws DataError beyond the limit.
   std::vector<Part> parts(std::string_view text) const;
 
   struct Engine;
 
  private:
   std::string plain_;
-  std::shared_ptr<const Engine> engine_;                    // none: `plain_` is looked for
-  std::vector<Part> (*known_)(std::string_view) = nullptr;  // of an expression that Kiln knows by itself
+  std::shared_ptr<const Engine> engine_;                    // null: `plain_` is a literal
+  std::vector<Part> (*known_)(std::string_view) = nullptr;  // for an expression that Kiln implements itself
 };
 
-/// An expression in PCRE2's words that means the same. Throws DataError for what is not known here.
+/// An equivalent expression for PCRE2. Throws DataError for unsupported constructs.
 std::string to_pcre2(const View& regex);
 
 }  // namespace kiln::tokens

@@ -13,7 +13,7 @@
 namespace kiln::tokens {
 namespace {
 
-/// What is used of the library.
+/// The functions of the library that are used.
 struct Pcre2 {
   decltype(&pcre2_compile_8) compile;
   decltype(&pcre2_compile_context_create_8) compile_context_create;
@@ -30,7 +30,7 @@ struct Pcre2 {
   decltype(&pcre2_set_heap_limit_8) set_heap_limit;
   decltype(&pcre2_get_error_message_8) get_error_message;
 
-  std::string problem;  // why it cannot be used; empty where it can
+  std::string problem;  // why it cannot be used; empty if it can
 
   Pcre2() {
     void* const handle = dlopen("libpcre2-8.so.0", RTLD_NOW | RTLD_LOCAL);
@@ -81,9 +81,9 @@ std::string message_of(int code) {
                                                                     : reinterpret_cast<const char*>(buffer);
 }
 
-/// Steps that PCRE2 counts (places where it tries another way) and bytes that it may look at: both are small at first and grow
-/// where a match needs more, so that what a pattern costs is known before it is spent. PCRE2's compiled code (JIT) would be
-/// faster, but counts otherwise and has a stack of its own.
+/// The steps that PCRE2 counts (backtracking points) and the bytes that it may look at: both start small and grow if a
+/// match needs more, so that the cost of a pattern is limited before it is spent. PCRE2's compiled code (JIT) would be
+/// faster, but counts differently and has its own stack.
 constexpr std::uint32_t kSteps = 1000;
 constexpr std::size_t kWindow = 512;
 constexpr std::uint32_t kHeapKibibytes = 64 * 1024;
@@ -95,7 +95,7 @@ class Engine final : public Pattern::Engine {
     pcre2().set_newline(context.get(), PCRE2_NEWLINE_LF);
     int error = 0;
     std::size_t offset = 0;
-    // Without automatic possession, scans that lead nowhere are counted as steps.
+    // Without automatic possession, futile scans are counted as steps.
     code_.reset(pcre2().compile(reinterpret_cast<PCRE2_SPTR8>(pattern.data()), pattern.size(),
                                 PCRE2_UTF | PCRE2_NO_AUTO_POSSESS | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
                                 context.get()));
@@ -124,7 +124,7 @@ class Engine final : public Pattern::Engine {
       if (found >= 0) return std::pair{place[0], place[1]};
       if (found == PCRE2_ERROR_NOMATCH || (found == PCRE2_ERROR_PARTIAL && place[0] > from)) {
         if (found == PCRE2_ERROR_NOMATCH && end == text.size()) return std::nullopt;
-        from = found == PCRE2_ERROR_NOMATCH ? end : place[0];  // nothing begins before
+        from = found == PCRE2_ERROR_NOMATCH ? end : place[0];  // no match begins before that
         window = kWindow;
       } else if (found == PCRE2_ERROR_PARTIAL) {
         spend(window *= 4);

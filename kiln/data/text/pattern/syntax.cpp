@@ -1,5 +1,5 @@
-// Oniguruma's expressions, in Ruby's syntax, as PCRE2's. Classes of letters are spelt out where the two differ: what counts as a
-// space or as part of a word.
+// Translates Oniguruma's expressions, in Ruby's syntax, to PCRE2's. Character classes are written out where the two
+// differ: which characters are spaces or parts of words.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -46,7 +46,7 @@ class Translation {
     return point;
   }
 
-  /// Up to the group's end, or the text's.
+  /// Translates up to the group's end, or the text's.
   std::string alternatives(int depth, bool any_case) {
     if (depth > kDeepest) refuse("nests groups more than ", kDeepest, " deep");
     std::string out;
@@ -68,7 +68,7 @@ class Translation {
     return out + ')';
   }
 
-  /// Behind "(".
+  /// Translates the rest of a group after "(".
   std::string group_of_any_kind(int depth, bool any_case) {
     if (!take("?")) {
       if (take("*")) refuse("begins a group by '(*', which is not known here");
@@ -81,7 +81,7 @@ class Translation {
     }
     for (const std::string_view kind : {":", "=", "!", ">", "<=", "<!"})
       if (take(kind)) return group(text("(?", kind), depth, any_case);
-    if (take("<")) {  // a name, which nothing here asks for
+    if (take("<")) {  // a name, which nothing refers to here
       while (!done() && in_[at_] != '>') next_point();
       if (!take(">")) refuse("does not close a name");
       return group("(?:", depth, any_case);
@@ -98,7 +98,7 @@ class Translation {
     const std::string opening = text("(?", set, unset.empty() ? "" : "-", unset, ':');
     if (take(":")) return group(opening, depth, any_case);
     if (!take(")")) refuse("does not close a group");
-    // To the end of the group around, with all that is left of its alternatives.
+    // The option applies to the end of the enclosing group, including its remaining alternatives.
     return opening + alternatives(depth + 1, any_case) + ')';
   }
 
@@ -135,7 +135,7 @@ class Translation {
       out += how;
     }
   }
-  /// {2}, {2,}, {,3} or {2,3}; anything else is a brace.
+  /// {2}, {2,}, {,3} or {2,3}; anything else is a literal brace.
   bool is_interval() const {
     const std::size_t end = in_.find('}', at_);
     if (end == std::string_view::npos) return false;
@@ -148,7 +148,7 @@ class Translation {
     return digits(inner.substr(0, comma)) && (comma == inner.size() || digits(inner.substr(comma + 1)));
   }
 
-  /// Behind a backslash, outside brackets.
+  /// Translates an escape after a backslash, outside of brackets.
   std::string escape(bool any_case) {
     const std::string word = text('[', word_letters(), ']');
     const std::string edge = text("(?:(?<=", word, ")(?!", word, ")|(?<!", word, ")(?=", word, "))");
@@ -162,14 +162,14 @@ class Translation {
     return set.negated ? text("[^", set.ranges, ']') : text('[', set.ranges, ']');
   }
 
-  /// What stands between brackets, if it is no range.
+  /// An element within brackets that is not a range.
   struct Set {
     std::string ranges;
     bool negated = false;
-    std::optional<char32_t> point = {};  // of a single letter
+    std::optional<char32_t> point = {};  // if it is a single character
   };
 
-  /// Behind a backslash.
+  /// Translates an escape after a backslash, within brackets.
   Set escaped_set(bool any_case) {
     const char32_t kind = next_point();
     switch (kind) {
@@ -219,7 +219,7 @@ class Translation {
     return value;
   }
 
-  /// Behind \p or \P.
+  /// Translates the rest of a property after \p or \P.
   Set property(bool negated, bool any_case) {
     if (!take("{")) refuse("has '\\p' without braces");
     if (take("^")) negated = !negated;
@@ -242,17 +242,17 @@ class Translation {
     const bool letters = std::ranges::all_of(plain, [](char c) { return c >= 'a' && c <= 'z'; });
     if (!letters || plain.size() < 3 || std::ranges::count(kNotScripts, plain))
       refuse("asks for \\p{", shown(name), "}, which is not known here");
-    return text("\\p{sc:", plain, '}');  // a script; PCRE2 says where there is none of that name
+    return text("\\p{sc:", plain, '}');  // a script; PCRE2 reports an unknown name
   }
-  /// Classes of POSIX whose letters PCRE2 and Oniguruma do not agree on.
+  /// POSIX classes in which PCRE2 and Oniguruma differ.
   static constexpr std::string_view kNotScripts[] = {"alnum", "alpha", "any",   "assigned", "blank", "cntrl",
                                                      "graph", "lower", "print", "punct",    "upper"};
 
-  /// Behind "[": an expression that takes one letter.
+  /// Translates brackets after "[" to an expression that matches one character.
   std::string bracket(int depth, bool any_case) {
     if (depth > kDeepest) refuse("nests brackets more than ", kDeepest, " deep");
     const bool negated = take("^");
-    std::string ranges, others, before;  // `before`: what each letter must be as well (&&)
+    std::string ranges, others, before;  // `before`: conditions that each character must fulfil as well (&&)
     const auto end_of_part = [&] {
       if (ranges.empty() && others.empty()) refuse("has empty brackets");
       std::string part = others.empty()   ? text('[', ranges, ']')

@@ -1,4 +1,4 @@
-// Takes the place of pcre2.cpp in a build without it.
+// Replaces pcre2.cpp in a build without it.
 #include "kiln/data/text/pattern/engine.hpp"
 
 namespace kiln::tokens {
