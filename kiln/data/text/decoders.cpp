@@ -120,7 +120,7 @@ Join read_decoder(const View& json) {
   if (type == "CTC") return read_ctc(json);
   if (type == "ByteLevel") {
     json.only(
-        {"type", "add_prefix_space", "use_regex", "trim_offsets"});  // also the pre-tokenizer's, of the same type
+        {"type", "add_prefix_space", "use_regex", "trim_offsets"});  // options that a pre-tokenizer of this type has
     return [](Tokens tokens, const Growth&) {
       for (auto& [text, whole] : tokens)
         if (!whole) text = letters_to_bytes(text);
