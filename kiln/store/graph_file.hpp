@@ -1,4 +1,4 @@
-// Captured programs to files, and from there into other programs, which need not know what was captured.
+// Saves captured graphs to files and loads them into other programs, which need not know what was captured.
 //
 //   save(capture([&](const Tensor<2>& x) { return model.forward(x).softmax(1); }, x), "classifier.safetensors");
 //
@@ -12,11 +12,11 @@
 
 namespace kiln {
 
-/// The program with its tensors, a safetensors file that is replaced in one step. Throws IoError, or ArgumentError as
-/// record_of() does.
+/// Saves the graph with its tensors as a safetensors file, which is replaced atomically. Throws IoError, or
+/// ArgumentError as record_of() does.
 void save(const Graph& graph, const std::string& path, const Metadata& metadata = {});
 
-/// Throws IoError, or what graph_from_record() does.
+/// Throws IoError, and what graph_from_record() throws.
 Graph load_graph(const std::string& path, const Device& device);
 
 template <class Result, class... Args>
@@ -26,7 +26,7 @@ void save(const Captured<Result, Args...>& captured, const std::string& path, co
 
 namespace detail {
 
-/// A function's parameters or results as types of tensors: whether `descs` fit them is said by their rank and kind.
+/// A parameter or result of a function as a type of tensor: `descs` fit if their rank and kind are these.
 struct TensorType {
   int rank;
   Kind kind;
@@ -61,8 +61,9 @@ void check_inputs(Result (*)(Args...), std::string_view file, const std::vector<
 
 }  // namespace detail
 
-/// The same as a function of tensors: load_graph<Tensor<1>(Tensor<2>, Tensor<2, Int>)>(path, device); several results
-/// are a std::tuple. A LoadError where the program takes or gives tensors of other ranks or kinds, or another number.
+/// Loads the graph as a function of tensors: load_graph<Tensor<1>(Tensor<2>, Tensor<2, Int>)>(path, device). Several
+/// results are a std::tuple. Throws LoadError if the graph's parameters or results have other ranks or kinds, or
+/// another number.
 template <class Signature>
 typename detail::Loaded<Signature>::type load_graph(const std::string& path, const Device& device) {
   Graph graph = load_graph(path, device);

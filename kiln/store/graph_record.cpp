@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kProgram = "program";
 std::string name_of_constant(std::size_t i) { return text("constant.", i); }
 
-/// The same tensor in memory that goes through its dimensions in that order.
+/// Returns the same tensor with its dimensions in that order in memory.
 Value in_order(const Value& x, const Dims& order) {
   if (order.empty()) return x;
   Dims inverse = order;

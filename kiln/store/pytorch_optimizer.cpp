@@ -15,7 +15,7 @@ namespace {
 
 struct Slot {
   std::string_view theirs, ours;
-  bool number = false;  // of rank 0, whatever the parameter's shape
+  bool number = false;  // has rank 0, whatever the parameter's shape
 };
 constexpr Slot kSteps{"step", "steps", true};
 constexpr Slot kSgd[] = {{"momentum_buffer", "velocity"}};
@@ -44,7 +44,7 @@ Slots slots_of(std::string_view rule) {
 
 constexpr std::string_view kState = "state.";
 
-/// What a path below "state" says: "state.3.exp_avg".
+/// A parsed path below "state": "state.3.exp_avg".
 struct StateEntry {
   std::size_t param = 0;
   std::string_view slot;
@@ -58,7 +58,8 @@ std::optional<StateEntry> entry_of(std::string_view path) {
   return entry;
 }
 
-/// A number in the shape of its parameter, so that it goes where the parameter goes, and back.
+/// Repeats a number to the shape of its parameter, so that the edits of the parameter's tensors apply to it; gathered()
+/// undoes that.
 StoredTensor spread(const StoredTensor& number, const Shape& shape) {
   return {.shape = shape, .dtype = number.dtype, .read = [read = number.read, shape] {
             const TensorData one = read();
@@ -78,7 +79,7 @@ StoredTensor gathered(const StoredTensor& numbers, DType dtype) {
           }};
 }
 
-/// "[a, b]", as metadata have a list.
+/// Splits "[a, b]", which is how metadata contain a list.
 std::vector<std::string> words_of(std::string_view list) {
   constexpr std::string_view kBetween = ", ";
   std::vector<std::string> words;
@@ -91,7 +92,7 @@ std::vector<std::string> words_of(std::string_view list) {
   return words;
 }
 
-/// Gradient descent without momentum counts its steps here, and has no state in PyTorch.
+/// Gradient descent without momentum counts its steps in Kiln, and has no state in PyTorch.
 bool is_stateless(const OptimizerParts& optimizer) {
   return std::ranges::all_of(optimizer.state, [](const RecordPart& part) { return part.name.ends_with(".steps"); });
 }
@@ -104,7 +105,7 @@ class Reader {
     for (const auto& part : optimizer.state) expected_.insert(part.name);
   }
 
-  /// f(entry, is it a number?, tensor) for all that the file keeps of parameters.
+  /// Calls f(entry, is it a number?, tensor) for all tensors in the file that belong to parameters.
   template <class F>
   void each(const TensorSource& state, F&& f) const {
     for (const auto& [path, tensor] : state.tensors) {
@@ -117,7 +118,8 @@ class Reader {
       f(*entry, slot->number, tensor);
     }
   }
-  /// Of PyTorch's name; where several rules have it, that which the optimizer has of the parameter.
+  /// Finds a slot by PyTorch's name. If several rules have it, the slot is the one that the optimizer has for the
+  /// parameter.
   const Slot* find(std::string_view theirs, std::string_view param) const {
     const Slot* found = nullptr;
     for (const Slots slots : rules_)
@@ -148,14 +150,15 @@ TensorSource from_pytorch_optimizer(const TensorSource& state, std::span<const s
     if (!is_number) shapes.emplace(entry.param, tensor.shape);
     if (entry.slot == kSteps.theirs) counted.insert(entry.param);
   });
-  std::map<std::string_view, TensorSource> slots;  // by PyTorch's name: each holds tensors by their parameters' names
+  // Maps PyTorch's name of a slot to its tensors, by the names of their parameters.
+  std::map<std::string_view, TensorSource> slots;
   reader.each(state, [&](const StateEntry& entry, bool is_number, const StoredTensor& tensor) {
     const auto put = [&](std::string_view slot, StoredTensor held) {
       slots[slot].tensors.emplace(params[entry.param], std::move(held));
     };
     const auto shape = shapes.find(entry.param);
     put(entry.slot, is_number && shape != shapes.end() ? spread(tensor, shape->second) : tensor);
-    // SGD and Muon count nothing. Here the first step is another than those that follow.
+    // SGD and Muon do not count steps. In Kiln their first step differs from the following ones.
     if (!counted.contains(entry.param))
       put(kSteps.theirs, spread(stored(TensorData::of<float>({}, {1})), tensor.shape));
   });
@@ -165,7 +168,7 @@ TensorSource from_pytorch_optimizer(const TensorSource& state, std::span<const s
   TensorSource result;
   for (const auto& [theirs, source] : slots)
     for (const auto& [param, tensor] : edited(source, edits, file).tensors) {
-      const bool is_count = theirs == kSteps.theirs;  // in float32 there
+      const bool is_count = theirs == kSteps.theirs;  // PyTorch has the count in float32
       const Slot& slot = is_count ? kSteps : *reader.find(theirs, param);
       result.tensors.emplace(text(param, '.', slot.ours),
                              slot.number ? gathered(tensor, is_count ? DType::I64 : tensor.dtype) : tensor);
@@ -174,7 +177,7 @@ TensorSource from_pytorch_optimizer(const TensorSource& state, std::span<const s
 }
 
 TensorSource to_pytorch_optimizer(const OptimizerParts& optimizer, std::span<const std::string> params) {
-  std::map<std::string, std::set<std::string>> kept;  // of each parameter
+  std::map<std::string, std::set<std::string>> kept;  // slots of each parameter
   const auto divided = [](const std::string& path) {
     const std::size_t dot = std::min(path.rfind('.'), path.size());
     return std::pair(path.substr(0, dot), path.substr(std::min(dot + 1, path.size())));
@@ -244,7 +247,7 @@ Fitted fit_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleVi
   if (keeps_nothing) file.tensors.clear();
   else if (!options.under.empty()) file = under(file, options.under, path);
   TensorSource state = from_pytorch_optimizer(file, names, options, optimizer, path);
-  // PyTorch keeps no masters of halves: these have been made of the parameters.
+  // PyTorch has no float32 master weights of half-precision parameters; these have been made from the parameters.
   for (const RecordPart& part : optimizer.state)
     if (keeps_nothing || part.name.ends_with(".master")) state.tensors.emplace(part.name, stored(part.value.data()));
   return fit(state, optimizer.state, "optimizer", path, options);

@@ -1,4 +1,4 @@
-// The state of PyTorch's optimizers, to go on with a training that began there, or to have it go on there.
+// The state of PyTorch's optimizers: continues in Kiln a training that began in PyTorch, or the reverse.
 //
 //   torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, "checkpoint.pt")
 //
@@ -20,27 +20,27 @@
 
 namespace kiln {
 
-/// What an optimizer is but for its types.
+/// An optimizer without its types.
 struct OptimizerParts {
-  std::vector<std::string_view> rules;  // of its groups, by name
-  std::vector<RecordPart> state;        // as a record has it
+  std::vector<std::string_view> rules;  // names of the rules of its groups
+  std::vector<RecordPart> state;        // as in a record
 };
 
-/// PyTorch numbers the parameters that its optimizer was given, and Kiln names them: state.0.exp_avg is
-/// `params[0]`.first_moment. `options` are those by which the model was loaded, for names and layouts that are PyTorch's,
-/// without `under` and close_gaps. Throws LoadError for what the optimizer's rules do not keep in PyTorch, and for a number
-/// that `params` does not have; ArgumentError for rules that PyTorch has not, and for close_gaps, as a state may lack
-/// parameters.
+/// PyTorch numbers the parameters that its optimizer was given, and Kiln names them: state.0.exp_avg becomes
+/// `params[0]`.first_moment. `options` are those with which the model was loaded, for names and layouts of PyTorch, but
+/// without `under` and close_gaps. Throws LoadError for state that the optimizer's rules do not have in PyTorch, and
+/// for a number that `params` does not have; ArgumentError for rules that PyTorch does not have, and for close_gaps,
+/// because a state may lack parameters.
 TensorSource from_pytorch_optimizer(const TensorSource& state, std::span<const std::string> params,
                                     const LoadOptions& options, const OptimizerParts& optimizer, std::string_view file);
-/// The other way.
+/// Converts in the other direction.
 TensorSource to_pytorch_optimizer(const OptimizerParts& optimizer, std::span<const std::string> params);
 
-/// The names of an optimizer's parameters by number, where it was given model.named_parameters(), else none; `under` as in
-/// LoadOptions.
+/// Returns the names of an optimizer's parameters by number, if PyTorch's optimizer was given model.named_parameters(),
+/// otherwise none. `under` is that of LoadOptions.
 std::vector<std::string> pytorch_optimizer_params(const Metadata& metadata, const std::string& under);
 
-/// The paths of a model's parameters in the order of declaration, that of PyTorch's parameters().
+/// Returns the paths of a model's parameters in the order of declaration, which is the order of PyTorch's parameters().
 std::vector<std::string> params_in_order(const nn::ModuleView& model);
 
 namespace detail {
@@ -58,10 +58,11 @@ void save_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleVie
 
 }  // namespace detail
 
-/// An optimizer of the same rule takes over the state of one that was given the model's parameters: by the names that the file
-/// has, if PyTorch's was given model.named_parameters(), else by `params`, else in the model's order. Names that are
-/// PyTorch's become the model's by the same options as in load(). Rates and other options are not taken: the optimizer's own
-/// hold. Throws as load(), and as from_pytorch_optimizer().
+/// Loads into an optimizer the state of a PyTorch optimizer of the same rule that was given the model's parameters.
+/// These are identified by the names in the file if PyTorch's was given model.named_parameters(), otherwise by
+/// `params`, otherwise by the model's order. The same options as in load() translate PyTorch's names into the model's.
+/// Learning rates and other options are not loaded; the optimizer keeps its own. Throws like load() and
+/// from_pytorch_optimizer().
 template <Stateful O>
 LoadReport load_pytorch_optimizer(O& optimizer, const nn::ModuleView& model, const std::string& path,
                                   const LoadOptions& options = {}, std::span<const std::string> params = {}) {
@@ -70,9 +71,9 @@ LoadReport load_pytorch_optimizer(O& optimizer, const nn::ModuleView& model, con
   return fitted.report;
 }
 
-/// {"state": {0: {"exp_avg": ..., ...}, ...}}, for one of PyTorch's of the same rule that has the parameters in the model's
-/// order, or in that of `params`, which are paths of the model. Throws IoError, and ArgumentError for a rule that PyTorch
-/// has not.
+/// Saves {"state": {0: {"exp_avg": ..., ...}, ...}} for a PyTorch optimizer of the same rule that has the parameters in
+/// the model's order, or in the order of `params`, which are paths of the model. Throws IoError, and ArgumentError for
+/// a rule that PyTorch does not have.
 template <Stateful O>
 void save_pytorch_optimizer(const O& optimizer, const nn::ModuleView& model, const std::string& path,
                             std::span<const std::string> params = {}) {

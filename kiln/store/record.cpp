@@ -11,7 +11,7 @@
 namespace kiln::detail {
 namespace {
 
-/// Empty where the tensor can become the part; otherwise what keeps it from that.
+/// Returns why the tensor cannot become the part; empty if it can.
 std::string misfit(const RecordPart& part, const StoredTensor& tensor, std::string_view owner) {
   if (tensor.shape != part.value.shape())
     return text("tensor '", shown(part.name), "' has shape ", tensor.shape, ", the ", owner, " expects ",
@@ -21,7 +21,7 @@ std::string misfit(const RecordPart& part, const StoredTensor& tensor, std::stri
   return {};
 }
 
-/// What a record may call the part: a tied parameter by any of its places. Calls f(name).
+/// Calls f(name) for each name that a record may have for the part: for a tied parameter, any of its places.
 template <class F>
 void each_name(const RecordPart& part, F&& f) {
   f(part.name);
@@ -30,7 +30,7 @@ void each_name(const RecordPart& part, F&& f) {
 
 using Found = std::map<std::string, StoredTensor>::const_iterator;
 
-/// By the first of its names that the record has; the end where it has none.
+/// Finds the first of its names that the record has; returns the end if it has none.
 Found find(const TensorSource& record, const RecordPart& part) {
   Found found = record.tensors.end();
   each_name(part, [&](const std::string& name) {
@@ -39,8 +39,8 @@ Found find(const TensorSource& record, const RecordPart& part) {
   return found;
 }
 
-/// What keeps the record from filling the part: of a tied parameter it may have the same numbers several times, as PyTorch
-/// writes them.
+/// Returns why the record cannot fill the part. A record may contain a tied parameter several times with the same
+/// numbers, as PyTorch writes it.
 std::string misfit(const TensorSource& record, const RecordPart& part, Found first, std::string_view owner) {
   std::string problem = misfit(part, first->second, owner);
   each_name(part, [&](const std::string& name) {
@@ -67,8 +67,8 @@ std::vector<std::string_view> unexpected_names(const TensorSource& record, const
   return names;
 }
 
-/// How a part that the record lacks may be filled: by a tensor that is named nearly so, or by the only one of its shape that
-/// another part takes, with which it may have been tied.
+/// Suggests how a part that the record lacks may be filled: by a tensor with a similar name, or by the only tensor of
+/// its shape that another part takes, with which it may have been tied.
 std::string advice(const TensorSource& record, const RecordPart& part,
                    const std::vector<std::string_view>& unexpected) {
   std::string reason;
@@ -78,7 +78,7 @@ std::string advice(const TensorSource& record, const RecordPart& part,
   });
   if (!reason.empty()) return reason;
   if (std::string similar = did_you_mean(part.name, unexpected); !similar.empty()) return similar;
-  if (part.places.empty() || part.value.rank() < 2) return {};  // one of an optimizer has no places
+  if (part.places.empty() || part.value.rank() < 2) return {};  // the state of an optimizer has no places
   std::vector<std::string_view> fitting;
   for (const auto& [name, tensor] : record.tensors)
     if (misfit(part, tensor, "").empty() && std::ranges::find(unexpected, name) == unexpected.end())
@@ -103,7 +103,7 @@ class PartCandidate {
   Candidate candidate_;
 };
 
-/// What is not allowed of `report`, in the order of the parts.
+/// Fills `report`, and returns what `options` do not allow of it, in the order of the parts.
 std::vector<std::string> compare(const TensorSource& record, const std::vector<RecordPart>& parts,
                                  std::string_view owner, const LoadOptions& options, LoadReport& report) {
   const std::vector<std::string_view> unexpected = unexpected_names(record, parts);
@@ -139,7 +139,7 @@ Value taken_over(TensorData data, const Value& expected, FloatPolicy floats) {
   return from_data(as_it_is ? std::move(data) : data.to(expected.dtype()), expected.device());
 }
 
-/// "NaN", "an infinity" or nothing: of the first `count` elements, all of them where that is below 0.
+/// Returns "NaN", "an infinity" or "" for the first `count` elements, or for all of them if `count` is negative.
 std::string_view not_finite(const TensorData& data, std::int64_t count) {
   if (count < 0 || count > data.numel()) count = data.numel();
   return visit_dtype(data.dtype(), [&](auto tag) -> std::string_view {
@@ -147,7 +147,7 @@ std::string_view not_finite(const TensorData& data, std::int64_t count) {
     bool infinite = false;
     if constexpr (std::is_floating_point_v<T> || is_half<T>) {
       for (const T element : data.as<T>().first(static_cast<std::size_t>(count))) {
-        const auto number = element - element;  // 0 of any other
+        const auto number = element - element;  // 0 for finite ones
         if (number == 0) continue;
         if (element != element) return "NaN";
         infinite = true;
@@ -157,7 +157,7 @@ std::string_view not_finite(const TensorData& data, std::int64_t count) {
   });
 }
 
-/// Records from before there was a version have the first.
+/// Records from before there was a version have version 1.
 void require_known_version(const Metadata& metadata, std::string_view file) {
   const auto found = metadata.find(std::string(kOptimizerVersion));
   if (found == metadata.end()) return;

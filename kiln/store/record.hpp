@@ -1,5 +1,5 @@
 // Records: the tensors of a model or the state of an optimizer by name, "conv1.weight" or "blocks.0.norm.running_mean".
-// What a file holds and a module expects is compared in full before anything is taken over.
+// The contents of a file are compared completely with what a module expects before anything changes.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,20 +11,20 @@
 
 namespace kiln {
 
-/// A named part of an object: a tensor, or a plain number.
+/// A named part of an object: a tensor or a plain number.
 struct RecordPart {
   std::string name;
   Value value;
-  std::vector<nn::Place> places = {};  // of a model's, by which a Selector knows it too
+  std::vector<nn::Place> places = {};  // the places of a model's parameter, which a Selector also knows
   bool is_frozen = false;
 };
 
-/// An object with a state that is no module: an optimizer. visit_state(f) calls f(name, part) for each Value or number of
-/// it.
+/// An object with state that is not a module: an optimizer. visit_state(f) calls f(name, part) for each Value or number
+/// of the state.
 template <class T>
 concept Stateful = requires(T& object) { object.visit_state([](const std::string&, auto&) {}); };
 
-/// What save() and load() take.
+/// What save() and load() accept.
 template <class T>
 concept Recordable = Stateful<T> || Module<T>;
 
@@ -38,13 +38,13 @@ std::vector<RecordPart> parts_of(const T& object) {
 }
 std::vector<RecordPart> parts_of(const nn::ModuleView& model);
 
-/// Throws ArgumentError where `only` selects none of them: a name may be wrong.
+/// Throws ArgumentError if `only` selects none of them, because a name may be wrong.
 void require_chosen(std::string_view function, const std::vector<RecordPart>& parts, const Selector& only,
                     std::string_view owner);
-/// Those that are to be saved. Throws likewise.
+/// Returns the parts that are to be saved. Throws like require_chosen().
 std::vector<RecordPart> chosen(std::vector<RecordPart> parts, const Selector& only, std::string_view owner);
 
-/// What becomes of each of `parts`, on its device; empty where it stays as it is.
+/// The new value of each of `parts`, on its device; empty if the part stays as it is.
 struct Fitted {
   Values values;
   LoadReport report;
@@ -52,7 +52,7 @@ struct Fitted {
 Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view owner,
            std::string_view file, const LoadOptions& options);
 
-/// `fitted`, in the order in which the parts were visited, into these.
+/// Assigns `fitted` to the parts of the object, in the order in which they were visited.
 template <Stateful T>
 void take_over(T& object, const Fitted& fitted) {
   auto next = fitted.values.begin();
@@ -68,7 +68,7 @@ void take_over(const nn::ModuleRef& model, const Fitted& fitted);
 template <class T>
 constexpr std::string_view kOwner = Stateful<T> ? "optimizer" : "module";
 
-/// Of what the parts of an optimizer's record mean; it stands in the metadata.
+/// The version of what the parts of an optimizer's record mean, a key of the metadata.
 inline constexpr std::string_view kOptimizerVersion = "optimizer_version";
 inline constexpr int kLatestOptimizerVersion = 1;
 template <class T>
@@ -77,7 +77,7 @@ Metadata with_version(Metadata metadata) {
   return metadata;
 }
 
-/// The object's parts, each read from its device when it is asked for.
+/// The object's parts. Each is read from its device on demand.
 TensorSource source_of(const std::vector<RecordPart>& parts, const Metadata& metadata);
 TensorSource source_of(const TensorFileView& view);
 
@@ -85,20 +85,23 @@ TensorFile to_tensor_file(const std::vector<RecordPart>& parts, const Metadata& 
 
 }  // namespace detail
 
-/// The object's record, read from its device. That of an optimizer has a version of its own in its metadata.
+/// Returns the object's record, read from its device. The metadata of an optimizer's record contain its version.
 template <Recordable T>
 TensorFile record_of(const T& object, const Metadata& metadata = {}) {
   return or_memory_error(
       "a record", [&] { return detail::to_tensor_file(detail::parts_of(object), detail::with_version<T>(metadata)); });
 }
 
-/// The object with the contents of `record`; parameters become fresh leaves. The object says which element types it
-/// computes in: a float tensor of the record is converted to the float type of the object's (float32 from float16 and
-/// bfloat16 exactly, the other way rounding), but no float becomes an integer nor the reverse.
-/// A tied parameter may stand under the name of any of its places, or, with the same numbers, of several.
-/// Throws one LoadError that names every tensor that is missing, unexpected, of another shape or another kind, unless
-/// `options` allow that; its sentence begins with `file`. So does that of an optimizer's record which a later Kiln wrote in
-/// a way that this one does not know.
+/// Returns the object with the contents of `record`; parameters become fresh leaves. The object determines the element
+/// types in which it computes: a float tensor of the record is converted to the float type of the object's tensor
+/// (exactly from float16 or bfloat16 to float32, with rounding in the other direction), but no float becomes an integer
+/// nor the reverse.
+///
+/// A tied parameter may be under the name of any of its places, or, with the same numbers, of several.
+///
+/// Throws one LoadError that names every tensor that is missing, unexpected, or of another shape or kind, unless
+/// `options` allow that; its message begins with `file`. It also throws LoadError for an optimizer's record of a
+/// version that only a later Kiln knows.
 template <Recordable T>
 T from_record(const TensorFileView& record, T object, std::string_view file, const LoadOptions& options = {}) {
   or_memory_error(file, [&] {

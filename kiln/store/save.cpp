@@ -27,7 +27,7 @@ Metadata load_metadata(const std::string& path) try { return open_tensors(path).
 namespace detail {
 namespace {
 
-/// Parts that the source has by one of their names.
+/// Counts the parts that the source has under one of their names.
 std::size_t count_known(const TensorSource& source, const std::vector<RecordPart>& parts) {
   return static_cast<std::size_t>(std::ranges::count_if(parts, [&](const RecordPart& part) {
     return source.tensors.contains(part.name) || std::ranges::any_of(part.places, [&](const nn::Place& place) {

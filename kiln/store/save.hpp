@@ -1,7 +1,8 @@
-// Models and optimizers to and from files. A file is replaced in one step: whatever goes wrong while it is written, the
-// old one survives. save() writes the format that the extension names, safetensors where it names none, and refuses one that
-// names another format, as .onnx (onnx::save) or .h5; it writes one tensor after another; load() reads any format, PyTorch's .pt among them, and lends tensors from the mapped file: a model on the
-// processor is loaded without a copy.
+// Models and optimizers to and from files. A file is replaced atomically: whatever goes wrong while it is written, the
+// old one survives. save() writes the format that the extension names, or safetensors where it names none, and rejects
+// the extension of another format, such as .onnx (onnx::save) or .h5. It writes one tensor after another. load() reads
+// any format, including PyTorch's .pt, and borrows tensors from the mapped file: a model on the processor is loaded
+// without a copy.
 #pragma once
 #include <string>
 #include <utility>
@@ -11,7 +12,7 @@
 
 namespace kiln {
 
-/// Throws IoError; ArgumentError where the extension names a format that is not written.
+/// Throws IoError, and ArgumentError where the extension names a format that is not written.
 void save_tensors(const TensorFile& file, const std::string& path);
 /// Throws IoError or DataError.
 TensorFile load_tensors(const std::string& path);
@@ -20,23 +21,23 @@ Metadata load_metadata(const std::string& path);
 namespace detail {
 
 void save_source(const TensorSource& source, const std::string& path);
-/// The bytes of a safetensors file and what they hold.
+/// The bytes of a safetensors file and their contents.
 struct OpenRecord {
   explicit OpenRecord(const std::string& path);
   FileBytes file;
   TensorFileView view;
 };
-/// What the file holds, edited as `options` say. A LoadError also says which of them is perhaps missing.
+/// Fits the file's tensors, edited as `options` say, to `parts`. A LoadError also says which option is perhaps missing.
 Fitted fit(const std::string& path, const std::vector<RecordPart>& parts, std::string_view owner,
            const LoadOptions& options);
-/// Says on the standard error stream what nobody reads in a report.
+/// Prints the warnings of a report that nobody reads on the standard error stream.
 void warn(const LoadReport& report, std::string_view file);
 
 }  // namespace detail
 
-/// save(model, "model.safetensors", {{"epoch", "3"}}); optimizers likewise. save(model, "head.safetensors", {}, "head")
-/// writes a part, for load(model, "head.safetensors", {.only = "head"}). Throws IoError, and ArgumentError where `only`
-/// selects nothing, or the extension names a format that is not written.
+/// Saves a model, save(model, "model.safetensors", {{"epoch", "3"}}), or an optimizer. save(model, "head.safetensors",
+/// {}, "head") saves a part, which load(model, "head.safetensors", {.only = "head"}) loads. Throws IoError, and
+/// ArgumentError where `only` selects nothing, or the extension names a format that is not written.
 template <Recordable T>
 void save(const T& object, const std::string& path, const Metadata& metadata = {},
           const Selector& only = Selector::all()) {
@@ -46,9 +47,9 @@ void save(const T& object, const std::string& path, const Metadata& metadata = {
   });
 }
 
-/// Takes over what the file holds: load(model, "resnet18.pth", {.under = "state_dict", .allow_unexpected = true}). See
-/// from_record() for what is converted, LoadOptions for the rest. Throws IoError, DataError, or a LoadError that names every
-/// misfit; the object is as before then.
+/// Loads the contents of a file: load(model, "resnet18.pth", {.under = "state_dict", .allow_unexpected = true}). See
+/// from_record() for conversions and LoadOptions for the rest. Throws IoError, DataError, or a LoadError that names
+/// every mismatch; the object is unchanged then.
 template <Recordable T>
 LoadReport load(T& object, const std::string& path, const LoadOptions& options = {}) {
   return or_memory_error(path, [&] {
@@ -60,8 +61,8 @@ LoadReport load(T& object, const std::string& path, const LoadOptions& options =
   });
 }
 
-/// The model or optimizer with the contents of the file: auto model = load("model.safetensors", config.init(device)).
-/// Warnings go to the standard error stream.
+/// Returns the model or optimizer with the contents of the file: auto model = load("model.safetensors",
+/// config.init(device)). Warnings go to the standard error stream.
 template <Recordable T>
 T load(const std::string& path, T object, const LoadOptions& options = {}) {
   detail::warn(load(object, path, options), path);

@@ -2,7 +2,7 @@
 
 namespace kiln {
 
-// Table 3-7 of the Unicode standard: what the second byte may be depends on the first, later ones are 80..BF.
+// Table 3-7 of the Unicode standard: the range of the second byte depends on the first, later bytes are 80..BF.
 bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i++]);

@@ -6,9 +6,9 @@
 
 namespace kiln {
 
-/// Well-formed UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF.
+/// Returns whether it is well-formed UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF.
 bool is_utf8(std::string_view text);
-/// Appends `point`, which is a code point up to 0x10ffff and no surrogate.
+/// Appends `point`, which must be a code point up to 0x10ffff and not a surrogate.
 void append_utf8(std::string& out, std::uint32_t point);
 
 }  // namespace kiln

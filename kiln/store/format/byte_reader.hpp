@@ -1,4 +1,4 @@
-// Numbers and pieces of a file's bytes, one after the other. Nothing is read beyond the end: that is a DataError.
+// Reads numbers and pieces of a file's bytes one after another. Reading beyond the end is a DataError.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,14 +13,15 @@ namespace kiln {
 
 class ByteReader {
  public:
-  /// `what` is the part of the file that errors speak of: "model.gguf: header, byte 24: ...". The file must stay.
+  /// `what` is the part of the file that errors name: "model.gguf: header, byte 24: ...". The file must outlive the
+  /// reader.
   ByteReader(const FileBytes& file, std::string_view what, std::size_t begin = 0)
       : file_(file), what_(what), at_(begin) {}
 
   std::size_t at() const { return at_; }
   std::size_t left() const { return file_.bytes.size() - at_; }
 
-  /// The next `count` bytes.
+  /// Returns the next `count` bytes.
   std::span<const std::byte> take(std::uint64_t count) {
     if (count > left()) wrong("the file ends ", left(), " bytes from here, where ", count, " should follow");
     const auto piece = file_.bytes.subspan(at_, static_cast<std::size_t>(count));
@@ -31,7 +32,7 @@ class ByteReader {
     const auto piece = take(count);
     return {reinterpret_cast<const char*>(piece.data()), piece.size()};
   }
-  /// Up to the next newline, which is read as well.
+  /// Returns the text up to the next newline, which is read as well.
   std::string_view line() {
     const auto rest = file_.bytes.subspan(at_);
     const auto end = std::find(rest.begin(), rest.end(), std::byte{'\n'});
@@ -40,7 +41,7 @@ class ByteReader {
     ++at_;
     return found;
   }
-  /// The next number, little-endian.
+  /// Reads the next number, which is little-endian.
   template <class T>
   requires std::is_arithmetic_v<T> T number() {
     T value;
@@ -68,7 +69,7 @@ class ByteReader {
   std::size_t at_;
 };
 
-/// Appends a number as it lies in memory: little-endian.
+/// Appends a number as it is in memory, which is little-endian.
 template <class T>
 void append_number(std::string& out, T number) {
   out.append(reinterpret_cast<const char*>(&number), sizeof number);

@@ -17,7 +17,7 @@ void put(TensorSource& onto, std::string name, const std::string& before, const 
                          "'");
 }
 
-/// Part `index` of `count` along `dim`.
+/// Returns part `index` of `count` equal parts along `dim`.
 StoredTensor part_of(const StoredTensor& whole, int dim, std::int64_t index, std::int64_t count) {
   StoredTensor part = whole;
   part.shape[dim] /= count;
@@ -31,7 +31,7 @@ StoredTensor part_of(const StoredTensor& whole, int dim, std::int64_t index, std
   return part;
 }
 
-/// Calls f(from, length) for each name of a path that is a number.
+/// Calls f(from, length) for each component of a path that is a number.
 template <class F>
 void each_index(std::string_view path, F&& f) {
   for (std::size_t from = 0; from <= path.size();) {
@@ -78,7 +78,8 @@ std::span<const Rename> old_recurrent_names() {
 }
 
 TensorSource without_gaps(const TensorSource& source) {
-  std::map<std::string, std::map<int, int>> lists;  // by the path before its numbers: what each becomes
+  // Maps the path before the numbers to the new number of each old one.
+  std::map<std::string, std::map<int, int>> lists;
   const auto number = [](std::string_view path, std::size_t from, std::size_t length) {
     return std::stoi(std::string(path.substr(from, length)));
   };

@@ -1,4 +1,5 @@
-// Other names, fewer tensors, other layouts and element types: each makes a TensorSource of another, and reads nothing.
+// Renames, filters, transposes and converts tensors. Each function makes a TensorSource of another one, and reads
+// nothing.
 #pragma once
 #include <vector>
 
@@ -7,53 +8,59 @@
 
 namespace kiln {
 
-/// What Regex::replace does to a name: {R"(^module\.)", ""}, {R"(layer(\d+)_)", "layers.$1."}.
+/// Regex::replace with these is applied to a name: {R"(^module\.)", ""}, {R"(layer(\d+)_)", "layers.$1."}.
 struct Rename {
   std::string pattern, replacement;
 };
-/// Each rule in its turn, on every name. Throws ArgumentError for a pattern that is none, or where two tensors come to have
-/// one name.
+/// Applies each rule in turn to every name. Throws ArgumentError for a pattern that is not a valid regular expression,
+/// or where two tensors get the same name.
 TensorSource renamed(const TensorSource& source, std::span<const Rename> rules);
-/// gamma and beta, moving_mean and moving_variance, as TensorFlow and older models call what PyTorch and Kiln call weight
-/// and bias, running_mean and running_var.
+/// Renames gamma and beta, moving_mean and moving_variance, which are the names of TensorFlow and older models, to
+/// weight and bias, running_mean and running_var, which are those of PyTorch and Kiln.
 std::span<const Rename> norm_names();
-/// weight_ih, weight_hh, bias_ih, bias_hh to those of layers.0: how Kiln called the weights of an Lstm before it had several
-/// layers.
+/// Renames weight_ih, weight_hh, bias_ih, bias_hh to those of layers.0: Kiln called the weights of an Lstm so before it
+/// had several layers.
 std::span<const Rename> old_recurrent_names();
 
-/// The numbers of each list's elements without gaps, in their order: PyTorch's Sequential of layers and functions has
-/// fc.0.weight and fc.3.weight, a vector of layers fc.0.weight and fc.1.weight.
+/// Renumbers the elements of each list without gaps, in their order: PyTorch's Sequential of layers and functions has
+/// fc.0.weight and fc.3.weight, a vector of layers has fc.0.weight and fc.1.weight.
 TensorSource without_gaps(const TensorSource& source);
 
-/// The tensors below a key, "model" or "state.ema", by their names below it. Throws DataError where there are none.
+/// Selects the tensors below a key, "model" or "state.ema", and removes the key from their names. Throws DataError if
+/// there are none.
 TensorSource under(const TensorSource& source, std::string_view key, std::string_view file);
-/// Those whose names are to be kept.
+/// Selects the tensors for whose names `keeps` returns true.
 TensorSource filtered(const TensorSource& source, FunctionRef<bool(const std::string& name)> keeps);
 
-/// A tensor whose name the pattern finds becomes equal parts of it along `dim`, one for each replacement: the queries, keys
-/// and values that some transformers keep as one, {R"(\.c_attn\.)", {".query.", ".key.", ".value."}, -1}.
+/// A tensor whose name the pattern finds is split into equal parts along `dim`, one for each replacement: for example
+/// the queries, keys and values that some transformers store as one tensor, {R"(\.c_attn\.)", {".query.", ".key.",
+/// ".value."}, -1}.
 struct TensorSplit {
   std::string pattern;
   std::vector<std::string> replacements;
   Dim dim = 0;
 };
-/// Each rule in its turn. Throws as renamed(), and for sizes that are no multiple of the number of parts, a DataError.
+/// Applies each rule in turn. Throws like renamed(), and a DataError for sizes that are not multiples of the number of
+/// parts.
 TensorSource split(const TensorSource& source, std::span<const TensorSplit> rules, std::string_view file);
 
-/// Dimension i of a tensor whose name fits is dimension order[i] of what the file holds. Tensors of another rank stay.
+/// Dimension i of a tensor whose name matches is dimension order[i] in the file. Tensors of another rank stay as they
+/// are.
 struct Layout {
   std::string glob;
   Dims order;
 };
-/// Throws ArgumentError for an order that is no permutation.
+/// Throws ArgumentError for an order that is not a permutation.
 TensorSource laid_out(const TensorSource& source, const Layout& layout);
-/// The weights of linear layers [in, out], as JAX, TensorFlow and Burn have them, become [out, in], PyTorch's and Kiln's.
+/// The weights of linear layers become [out, in], as in PyTorch and Kiln, from [in, out], as in JAX, TensorFlow and
+/// Burn.
 Layout transposed_linear(std::string glob = "**.weight");
-/// Of convolutions: [out, height, width, in] becomes [out, in, height, width]; [height, width, in, out] likewise.
+/// The weights of convolutions become [out, in, height, width] from [out, height, width, in] or [height, width, in,
+/// out].
 Layout from_ohwi(std::string glob = "**.weight");
 Layout from_hwio(std::string glob = "**.weight");
 
-/// Floats as `dtype`; integers and booleans stay.
+/// Converts floats to `dtype`; integers and booleans stay as they are.
 TensorSource with_floats(const TensorSource& source, DType dtype);
 
 }  // namespace kiln

@@ -23,7 +23,7 @@ bool begins(const FileBytes& file) {
 bool is_zip_of_pytorch(const FileBytes& file) { return is_zip(file.bytes) && is_pytorch_zip(file); }
 bool is_zip_of_numpy(const FileBytes& file) { return is_zip(file.bytes) && is_npz(file); }
 
-/// A row's reader, whose lack of memory is a MemoryError; as is that of whoever reads a tensor.
+/// Opens a file with a row's reader. A lack of memory becomes a MemoryError, here and when a tensor is read.
 template <TensorSource (*kOpen)(const FileBytes&)>
 TensorSource opened(const FileBytes& file) try {
   TensorSource source = kOpen(file);
@@ -51,7 +51,7 @@ constexpr Format kFormats[] = {
     {"pytorch legacy", kNone, begins<is_pytorch_legacy>, opened<open_pytorch>, nullptr},
 };
 
-/// Of programs that keep models, settings, tables and archives.
+/// The extensions of other programs' files of models, settings, tables and archives, which save() refuses.
 constexpr std::string_view kOthers[] = {
     ".onnx",       ".ort",    ".h5",     ".hdf5",    ".keras",  ".ckpt",     ".pb",      ".tflite",
     ".pkl",        ".pickle", ".joblib", ".msgpack", ".params", ".pdparams", ".mlmodel", ".mlpackage",
@@ -72,7 +72,8 @@ bool has_extension(const Format& format, std::string_view name) {
                      [&](std::string_view extension) { return !extension.empty() && path.ends_with(extension); });
 }
 
-/// By its contents; or, of what is damaged from the first byte on, by its name, so that its reader says what is wrong.
+/// Chooses the format by the contents. A file that is damaged from the first byte on is chosen by its name, so that the
+/// reader of that format says what is wrong.
 const Format& format_of(const FileBytes& file) {
   for (const Format& format : kFormats)
     if (format.matches(file)) return format;
@@ -89,7 +90,7 @@ std::span<const Format> formats() { return kFormats; }
 
 namespace {
 
-/// Null where the extension is none of a format that is written.
+/// Returns null if the extension belongs to no format that Kiln writes.
 const Format* find_written(const std::string& path) {
   for (const Format& format : kFormats)
     if (format.write && has_extension(format, path)) return &format;
@@ -125,7 +126,7 @@ const Format& format_for_saving(const std::string& path) try {
 TensorSource open_tensors(const FileBytes& file) try {
   const Format& format = format_of(file);
   TensorSource source = format.open(file);
-  std::uint64_t all = 0;  // tensors may share bytes, or be inflated
+  std::uint64_t all = 0;  // tensors may share bytes, or be compressed
   for (const auto& [name, tensor] : source.tensors) {
     const auto bytes = static_cast<std::uint64_t>(numel(tensor.shape)) * size_of(tensor.dtype);
     if (__builtin_add_overflow(all, bytes, &all)) all = ~std::uint64_t{0};

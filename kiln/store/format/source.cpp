@@ -41,7 +41,7 @@ StoredTensor stored(const FileBytes& file, std::size_t begin, const Shape& shape
           }};
 }
 
-// Sizes of 0 count as 1 against overflow: strides multiply them so.
+// Sizes of 0 count as 1 in the overflow check, because strides are computed so.
 std::int64_t checked_bytes(std::string_view file, std::string_view tensor, const Shape& shape, DType dtype) {
   auto limit = static_cast<std::int64_t>(size_of(dtype));
   bool overflow = false, negative = false;

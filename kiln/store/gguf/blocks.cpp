@@ -7,7 +7,7 @@
 namespace kiln::gguf {
 namespace {
 
-// The layouts are those of ggml-common.h: scales are float16, and quarter bytes and halves stand for small integers.
+// The layouts are those of ggml-common.h. Scales are float16; small integers take 4 to 8 bits.
 float half_at(const std::byte* at) {
   std::uint16_t bits = 0;
   std::memcpy(&bits, at, sizeof bits);
@@ -16,7 +16,7 @@ float half_at(const std::byte* at) {
 int byte_at(const std::byte* at) { return std::to_integer<int>(*at); }
 int signed_at(const std::byte* at) { return static_cast<std::int8_t>(byte_at(at)); }
 
-/// scale, 16 bytes: the low halves are the first 16 elements.
+/// A block is a scale and 16 bytes, whose low four bits are the first 16 elements.
 void decode_q4_0(const std::byte* block, float* to) {
   const float scale = half_at(block);
   for (int i = 0; i < 16; ++i) {
@@ -26,7 +26,7 @@ void decode_q4_0(const std::byte* block, float* to) {
   }
 }
 
-/// scale, 32 bytes with signs.
+/// A block is a scale and 32 signed bytes.
 void decode_q8_0(const std::byte* block, float* to) {
   const float scale = half_at(block);
   for (int i = 0; i < 32; ++i) to[i] = scale * static_cast<float>(signed_at(block + 2 + i));
@@ -42,7 +42,7 @@ float inverse_of(float scale) {
   return std::isfinite(inverse) ? inverse : 0;
 }
 
-// As quantize_row_q8_0_ref and quantize_row_q4_0_ref of ggml-quants.c do it.
+// These encode as quantize_row_q8_0_ref and quantize_row_q4_0_ref of ggml-quants.c do.
 void encode_q8_0(const float* from, std::byte* block) {
   float most = 0;
   for (int i = 0; i < 32; ++i) most = std::max(most, std::abs(from[i]));
@@ -51,7 +51,7 @@ void encode_q8_0(const float* from, std::byte* block) {
   for (int i = 0; i < 32; ++i) block[2 + i] = static_cast<std::byte>(static_cast<int>(std::round(from[i] * inverse)));
 }
 
-/// The element furthest from zero is -8 times the scale, which therefore may be negative.
+/// The element furthest from zero is encoded as -8 times the scale, which may therefore be negative.
 void encode_q4_0(const float* from, std::byte* block) {
   float furthest = 0;
   for (int i = 0; i < 32; ++i)
@@ -62,8 +62,9 @@ void encode_q4_0(const float* from, std::byte* block) {
   for (int i = 0; i < 16; ++i) block[2 + i] = static_cast<std::byte>(quarter(from[i]) | quarter(from[i + 16]) << 4);
 }
 
-/// scale and minimum of part `i` of 8, six bits each: the first four's in bytes of their own, whose upper two bits are the
-/// upper bits of the last four's, whose lower four share bytes.
+/// Unpacks the scale and minimum of part `i` of 8, which have six bits each. Those of the first four parts are in bytes
+/// of their own, whose upper two bits are the upper bits of the last four parts. The lower four bits of the last four
+/// parts' scale and minimum share a byte.
 void scale_and_minimum(const std::byte* packed, int i, int& scale, int& minimum) {
   if (i < 4) {
     scale = byte_at(packed + i) & 63;
@@ -75,7 +76,8 @@ void scale_and_minimum(const std::byte* packed, int i, int& scale, int& minimum)
   }
 }
 
-/// scale of scales, scale of minima, 12 bytes of both, 128 bytes: of each 32, the low halves are 32 elements, then the high.
+/// A block is a scale of the scales, a scale of the minima, 12 bytes of both and 128 bytes. Of each 32 of these bytes
+/// the low four bits are 32 elements, and the high four bits are the next 32.
 void decode_q4_k(const std::byte* block, float* to) {
   const float scales = half_at(block), minima = half_at(block + 2);
   const std::byte* const packed = block + 4;
@@ -91,8 +93,8 @@ void decode_q4_k(const std::byte* block, float* to) {
   }
 }
 
-/// 128 bytes of low four bits, 64 of high two, 16 scales with signs, their scale: in each half of the block, 32 elements
-/// follow each other at four places.
+/// A block is 128 bytes of low four bits, 64 bytes of high two bits, 16 signed scales and their scale. Each half of the
+/// block stores four runs of 32 elements.
 void decode_q6_k(const std::byte* block, float* to) {
   const float scales = half_at(block + 208);
   for (int half = 0; half < 2; ++half) {

@@ -15,7 +15,7 @@ constexpr int kDeepest = 4;
 
 enum class Type : std::uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };
 
-/// A tensor as the header describes it; `begin` counts from the beginning of the data.
+/// A tensor as the header describes it. `begin` counts from the beginning of the data.
 struct Entry {
   std::string name;
   Shape shape = {};
@@ -23,7 +23,7 @@ struct Entry {
   std::uint64_t begin = 0, bytes = 0;
 };
 
-/// The next value as text.
+/// Appends the next value as text.
 void append_value(std::string& out, ByteReader& in, Type type, int depth) {
   switch (type) {
     case Type::U8: return append(out, in.number<std::uint8_t>());
@@ -73,7 +73,7 @@ Entry read_entry(ByteReader& in, const FileBytes& file) {
   return entry;
 }
 
-/// Each lies within the data, and none over another.
+/// Checks that each tensor is within the data and that no two overlap.
 void check_places(std::vector<const Entry*> entries, std::uint64_t size, std::string_view file) {
   std::sort(entries.begin(), entries.end(), [](const Entry* a, const Entry* b) { return a->begin < b->begin; });
   std::uint64_t covered = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 32;
 constexpr std::uint32_t kVersion = 3, kBool = 7, kString = 8, kI64 = 11, kF64 = 12;
-constexpr int kMostDims = 4;  // of ggml
+constexpr int kMostDims = 4;  // the limit of ggml
 constexpr float kLargestHalf = 65504;
 
 std::uint64_t aligned(std::uint64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
@@ -23,7 +23,7 @@ void append_string(std::string& out, std::string_view text) {
   out += text;
 }
 
-/// Does the whole text read as a T? Not where it begins as no number does: "nan", "007".
+/// Returns whether the whole text is a number of type T. Texts that do not begin like a number are none: "nan", "007".
 template <class T>
 bool read_number(std::string_view text, T& number) {
   const std::string_view digits = text.substr(text.starts_with('-'));
@@ -51,7 +51,7 @@ void append_value(std::string& out, std::string_view text) {
   }
 }
 
-/// How a tensor is written: quantised where its source says so and GGUF has that, otherwise as it is.
+/// Returns how a tensor is written: quantised if its source says so and GGUF has that encoding, otherwise as it is.
 const gguf::Encoding& encoding_of(const std::string& name, const StoredTensor& tensor) {
   if (const gguf::Encoding* const quantised = gguf::find_written(tensor.encoding))
     if (is_float(tensor.dtype) && !tensor.shape.empty() && tensor.shape.back() % quantised->block == 0)
@@ -94,8 +94,8 @@ TensorSource quantised_for_gguf(const TensorSource& source, std::string_view enc
 
 void write_gguf(const TensorSource& source, ByteSink sink) {
   Metadata metadata = source.metadata;
-  metadata.erase("general.alignment");  // ours is the usual one
-  metadata.erase("general.file_type");  // of most weights, which may be others now
+  metadata.erase("general.alignment");  // Kiln uses the usual alignment
+  metadata.erase("general.file_type");  // the type of most weights, which may have changed
   std::string header = "GGUF";
   append_number(header, kVersion);
   append_number(header, static_cast<std::uint64_t>(source.tensors.size()));

@@ -1,4 +1,4 @@
-// How a file becomes a model that was not saved from it, and what came of that.
+// How a file is loaded into a model that was not saved from it, and the report of what happened.
 #pragma once
 #include <map>
 #include <string>
@@ -9,32 +9,32 @@
 
 namespace kiln {
 
-/// Which element type a loaded float tensor has: the object's, or the file's.
+/// Whether a loaded float tensor gets the element type of the object or of the file.
 enum class FloatPolicy : std::uint8_t { AsObject, AsFile };
 
 struct LoadOptions {
-  bool allow_unexpected = false;  // the file may hold tensors that the object has none of
-  bool allow_missing = false;     // what the file lacks stays as it is in the object
-  bool allow_mismatched = false;  // likewise what has another shape or kind there
+  bool allow_unexpected = false;  // the file may contain tensors that the object does not have
+  bool allow_missing = false;     // tensors that the file lacks keep the object's values
+  bool allow_mismatched = false;  // and so do those that have another shape or kind there
   FloatPolicy floats = FloatPolicy::AsObject;
 
-  // What is done to the file's tensors before they are compared with the object's, in this order.
-  std::string under = {};               // only those below this key, without it: "model", "state_dict"
-  bool pytorch_layers = false;          // with_pytorch_layers(): the names that PyTorch's LSTM, attention, ... have
-  std::vector<TensorSplit> split = {};  // one tensor that is several of the object's
-  std::vector<Rename> rename = {};      // norm_names() among them
+  // These edits are applied to the file's tensors, in this order, before they are compared with the object's.
+  std::string under = {};               // selects the tensors below this key, and removes it: "model", "state_dict"
+  bool pytorch_layers = false;          // with_pytorch_layers(): translates PyTorch's names of LSTM, attention, ...
+  std::vector<TensorSplit> split = {};  // splits one tensor into several of the object's
+  std::vector<Rename> rename = {};      // for example norm_names()
   bool close_gaps = false;              // without_gaps()
-  // Names under which tensors are there once more: {{"head.weight", "embedding.weight"}} where a model of two parameters has
-  // the file of one in which they are tied. What the file has by such a name itself stays.
+  // Adds tensors under further names: {{"head.weight", "embedding.weight"}} if the model has two parameters where the
+  // file has one tied parameter. A tensor that the file already has under such a name stays.
   std::map<std::string, std::string> also = {};
-  // Which of the object's parts are loaded: the others stay as they are, whether the file has them or not. What a file
-  // has beyond the object is selected by its name alone, and left out is not unexpected.
+  // Which of the object's parts are loaded; the others stay as they are, whether the file contains them or not. Tensors
+  // that are in the file alone are selected by name, and are not unexpected if they are not selected.
   Selector only = Selector::all();
   Selector except = Selector::none();
   std::vector<Layout> layouts = {};  // transposed_linear(), from_hwio(), ...
 
-  /// So many elements of each float tensor are looked at: NaN and infinities are warned of. Looking at all (-1) reads a
-  /// mapped file whole.
+  /// So many elements of each float tensor are checked; NaN and infinities give a warning. Checking all of them (-1)
+  /// reads a mapped file completely.
   std::int64_t look_at = 1 << 12;
 };
 
@@ -46,19 +46,19 @@ struct LoadReport {
   std::vector<std::string> unused;      // names in the file, after renaming
   std::vector<std::string> warnings;    // "tensor 'w' holds NaN"
 
-  /// All that the file and the object had was taken over.
+  /// Returns whether everything in the file and in the object was loaded.
   bool complete() const { return missing.empty() && mismatched.empty() && unused.empty(); }
 };
 
-/// "61 loaded; 'head.weight' is missing; ...", one line each.
+/// Appends "61 loaded; 'head.weight' is missing; ...", one line each.
 void append(std::string& out, const LoadReport& report);
 
-/// Is it among what `options` want to be loaded?
+/// Returns whether `options` select it to be loaded.
 bool wants(const LoadOptions& options, const Candidate& candidate);
 bool wants(const LoadOptions& options, std::string_view path);
 
-/// The file's tensors under other names and in other layouts, as `options` say; for load(). Throws ArgumentError or
-/// DataError as kiln/store/format/edit.hpp.
+/// Applies the edits of `options` to the file's tensors, for load(). Throws ArgumentError or DataError as described in
+/// kiln/store/format/edit.hpp.
 TensorSource edited(TensorSource source, const LoadOptions& options, std::string_view file);
 
 }  // namespace kiln

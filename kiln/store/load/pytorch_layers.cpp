@@ -35,7 +35,7 @@ bool is_count_of_batches(std::string_view name) {
   return name.ends_with(kBatches) && (name.size() == kBatches.size() || name[name.size() - kBatches.size() - 1] == '.');
 }
 
-/// `name`, below `prefix`, with the first of `names` that it has there replaced.
+/// Replaces the first of `names` that follows `prefix` in `name`.
 std::string replaced(const std::string& name, std::size_t prefix, Names names) {
   const std::string_view rest = std::string_view(name).substr(prefix);
   for (const auto& [theirs, ours] : names)
@@ -48,7 +48,7 @@ class Layers {
   explicit Layers(const TensorSource& source) : source_(source) {}
 
   std::string renamed(std::string name) const {
-    // From the innermost module outwards, so that what stands before each is as the file has it.
+    // This goes from the innermost module outwards, so that the names before each module are still those of the file.
     for (std::size_t end = name.size(); end != 0;) {
       const std::size_t dot = name.rfind('.', end - 1);
       end = dot == name.npos ? 0 : dot;
@@ -72,14 +72,14 @@ class Layers {
   bool is_decoder_layer(const std::string& prefix) const {
     return is_encoder_layer(prefix) && is_attention(prefix + "multihead_attn.");
   }
-  /// Of what the module has with that prefix, where it is one of PyTorch's.
+  /// Returns the names in the module with that prefix, if it is one of PyTorch's modules.
   Names names_in(const std::string& prefix) const {
     if (is_attention(prefix)) return kAttention;
     if (is_decoder_layer(prefix)) return kDecoderLayer;
     if (is_encoder_layer(prefix)) return kEncoderLayer;
     return {};
   }
-  /// The layer whose name ends at `end` may be one of a list, "layers.3".
+  /// The layer whose name ends at `end` may be an element of a list, "layers.3".
   static std::string listed(std::string name, std::size_t end) {
     constexpr std::string_view kList = "layers";
     const std::size_t number = end ? name.rfind('.', end - 1) : name.npos;

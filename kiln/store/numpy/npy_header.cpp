@@ -13,11 +13,11 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlign = 64;
 
-// In the order of DType; NumPy has no bfloat16.
+// These are in the order of DType; NumPy has no bfloat16.
 constexpr std::array<std::string_view, kDTypeCount> kCodes = {"f8", "f4", "f2", "",   "i8", "i4", "i2",
                                                               "i1", "u8", "u4", "u2", "u1", "b1"};
 
-/// The words of {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, nothing else of Python.
+/// Parses {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, and nothing else of Python.
 class Literal {
  public:
   Literal(std::string_view text, std::string_view file) : text_(text), file_(file) {}
@@ -31,7 +31,7 @@ class Literal {
   void expect(char mark) {
     if (!consume(mark)) wrong("expected '", mark, "'");
   }
-  /// What stands in brackets, and brackets in them.
+  /// Skips a list in brackets, and the lists nested in it.
   void skip_list() {
     int depth = 0;
     do {
@@ -74,7 +74,7 @@ class Literal {
       at_ = static_cast<std::size_t>(end - text_.data());
       if (shape.size() == kMaxRank) wrong("more than ", kMaxRank, " dimensions");
       shape.push_back(size);
-      consume('L');  // of Python 2
+      consume('L');  // a suffix of Python 2
       if (!consume(',')) {
         expect(')');
         break;

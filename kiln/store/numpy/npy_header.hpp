@@ -9,16 +9,16 @@ struct NpyHeader {
   DType dtype = DType::F32;
   bool fortran_order = false, big_endian = false;
   std::size_t data_begin = 0;
-  std::string unread;  // why the elements are none that Kiln has; the element type says nothing then
+  std::string unread;  // why the elements cannot be read; the element type has no meaning then
 };
 
-/// As much of a file as holds any header that is read.
+/// So many bytes contain any header that is read.
 inline constexpr std::size_t kLongestNpyHeader = 1 << 17;
 
-/// Of an array in a file of `size` bytes, whose first ones are there. Checks that the data are all there, neither more nor less.
-/// Throws DataError.
+/// Reads the header of an array in a file of `size` bytes, whose first bytes are `beginning`. Checks that the file
+/// contains exactly the data. Throws DataError.
 NpyHeader read_npy_header(const FileBytes& beginning, std::uint64_t size);
-/// Of an array in row-major order, up to the data, which begin at a multiple of 64.
+/// Returns the header of an array in row-major order up to the data, which begin at a multiple of 64.
 std::string npy_header(const Shape& shape, DType dtype);
 
 }  // namespace kiln

@@ -43,7 +43,7 @@ StoredTensor array_of(const NpyHeader& header, std::uint64_t size, std::function
           .read = std::move(read)};
 }
 
-/// Header and data of an array that NumPy knows.
+/// The header and data of an array, of a type that NumPy knows.
 struct Written {
   std::string header;
   TensorData data;

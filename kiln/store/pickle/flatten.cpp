@@ -5,8 +5,8 @@
 namespace kiln::pickle {
 namespace {
 
-// A pickle may hold itself, or a list twice that holds a list twice that ...: a few bytes have so many parts and so much text at
-// most, and others as many times what they are.
+// A pickle may contain itself, or a list twice that contains a list twice, and so on. A pickle of a few bytes may
+// therefore have so many parts and so much text at most; each of its bytes allows a part and kTextOfByte of text more.
 constexpr int kDeepest = 64;
 constexpr std::size_t kPartsOfAny = 100'000, kTextOfAny = std::size_t{1} << 24, kTextOfByte = 32;
 

@@ -17,8 +17,8 @@ constexpr NamedType kTypes[] = {{"f8", DType::F64}, {"f4", DType::F32}, {"f2", D
                                 {"i4", DType::I32}, {"i2", DType::I16}, {"i1", DType::I8},  {"u8", DType::U64},
                                 {"u4", DType::U32}, {"u2", DType::U16}, {"u1", DType::U8},  {"b1", DType::Bool}};
 
-/// Protocol 2 has no bytes: they are letters there, as many, those from 128 on in UTF-8's two bytes. Empty where the text
-/// is no `count` bytes in either way.
+/// Protocol 2 has no type for bytes: they are characters of a text there, and those from 128 on take two bytes of
+/// UTF-8. Returns an empty string if the text is not `count` bytes in either form.
 std::string bytes_of(std::string_view text, std::size_t count) {
   if (text.size() == count) return std::string(text);
   std::string bytes;
@@ -32,7 +32,7 @@ std::string bytes_of(std::string_view text, std::size_t count) {
   return bytes.size() == count ? bytes : std::string();
 }
 
-/// The elements of a tensor of this shape; empty where these are not as many.
+/// Reads the elements of a tensor of this shape. Returns false if their number differs.
 bool read_elements(const Value& text, TensorData& data) {
   const auto* const letters = text.as<Text>();
   if (!letters) return false;
@@ -94,7 +94,7 @@ Complaint set_elements(const Value& state, Array& array) {
   const auto* const type = (*parts)[2]->as<ElementType>();
   const auto* const column_major = (*parts)[3]->as<bool>();
   const auto* const letters = (*parts)[4]->as<Text>();
-  if (type && !type->unread.empty()) {  // whose elements may be whatever a pickle holds
+  if (type && !type->unread.empty()) {  // the elements may be anything that a pickle can contain
     array.unread = type->unread;
     array.shape = shape;
     return {};

@@ -76,7 +76,7 @@ enum class Op : std::uint8_t {
   ReadonlyBuffer = 0x98,
 };
 
-/// "NEWOBJ", as Python calls it; empty for a byte that is no opcode.
+/// Returns the name in Python, "NEWOBJ"; empty for a byte that is not an opcode.
 std::string_view name(Op op);
 
 }  // namespace kiln::pickle

@@ -16,11 +16,11 @@ namespace {
 using pickle::Tensor;
 
 constexpr std::string_view kPickle = "data.pkl";
-// The long number 0x1950a86a20f9469cfc6c, which PyTorch pickles at the beginning of a legacy file.
+// PyTorch pickles the long number 0x1950a86a20f9469cfc6c at the beginning of a legacy file.
 constexpr std::string_view kMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr std::int64_t kLegacyProtocol = 1001;
 
-/// The storage's elements, with at least as many bytes as it says.
+/// Returns the storage's elements; read_tensor() checks that there are enough bytes.
 using Storage = std::function<FileBytes()>;
 
 bool is_row_major(const Tensor& tensor) {
@@ -43,7 +43,7 @@ TensorData read_tensor(const Tensor& tensor, const FileBytes& storage) {
   return TensorData::lent(tensor.shape, tensor.dtype, bytes, storage.owner);
 }
 
-/// `find(key)` gives a storage, or nothing.
+/// `find(key)` returns a storage, or null.
 TensorSource tensors_of(const pickle::Value& root, const FileBytes& file, std::size_t pickled,
                         FunctionRef<Storage(const pickle::StorageRef&)> find) {
   TensorSource source;
@@ -107,13 +107,13 @@ TensorSource open_zip(const FileBytes& file) {
   return tensors_of(pickle::unpickle(pickled, at, arena), file, pickled.bytes.size(), find);
 }
 
-/// Pickles of a magic number, a version, the machine, the object and the storages' keys; then each storage's number of
-/// elements and these.
+/// A legacy file consists of pickles of a magic number, a version, the machine, the object and the storages' keys, and
+/// then of the number of elements and the elements of each storage.
 TensorSource open_legacy(const FileBytes& file) {
   pickle::Arena arena;
   std::size_t at = 0;
   const auto next = [&]() -> const pickle::Value& { return pickle::unpickle(file, at, arena); };
-  next();  // what is_pytorch_legacy() saw
+  next();  // the magic number, which is_pytorch_legacy() has checked
   const auto* const version = next().as<std::int64_t>();
   require<DataError>(version && *version == kLegacyProtocol, file.name, ": not of PyTorch's protocol ",
                      kLegacyProtocol);
@@ -122,7 +122,7 @@ TensorSource open_legacy(const FileBytes& file) {
   const auto* const keys = next().as<pickle::List>();
   require<DataError>(keys != nullptr, file.name, ": the list of storages is missing");
 
-  // A storage's type, and so its size, is known by the tensors that lie in it.
+  // The element type of a storage, and so its size, is known from the tensors in it.
   std::map<std::string_view, std::size_t> element_sizes;
   Metadata ignored;
   const std::size_t pickled = at;
@@ -156,7 +156,7 @@ TensorSource open_legacy(const FileBytes& file) {
 
 bool is_pytorch_zip(const FileBytes& file) { return !pickle_name(read_zip(file)).empty(); }
 
-// Of whatever protocol: the number stands a few bytes behind the beginning.
+// The protocol does not matter: the magic number is a few bytes after the beginning.
 bool is_pytorch_legacy(std::span<const std::byte> bytes) {
   const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 32));
   return head.starts_with('\x80') && head.find(kMagic) != std::string_view::npos;

@@ -15,7 +15,7 @@ namespace {
 using pickle::Op;
 
 constexpr std::string_view kFolder = "archive/";
-// In the order of DType; PyTorch has no storages of wide unsigned integers.
+// These are in the order of DType; PyTorch has no storages of unsigned integers wider than 8 bits.
 constexpr std::array<std::string_view, kDTypeCount> kStorages = {"DoubleStorage",
                                                                  "FloatStorage",
                                                                  "HalfStorage",
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, kDTypeCount> kStorages = {"DoubleStorage"
                                                                  "ByteStorage",
                                                                  "BoolStorage"};
 
-/// A pickle of protocol 2.
+/// Writes a pickle of protocol 2.
 class Pickler {
  public:
   Pickler& op(Op code) {
@@ -89,7 +89,7 @@ void append_tensor(Pickler& out, const std::string& name, const StoredTensor& te
 
 using Tensors = std::map<std::string, StoredTensor>;
 
-/// A dict's key: "3" is a number there, as PyTorch's optimizers have them.
+/// Appends a dict's key. "3" becomes a number, as PyTorch's optimizers have it.
 void append_key(Pickler& out, std::string_view key) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
@@ -97,7 +97,8 @@ void append_key(Pickler& out, std::string_view key) {
   else out.string(key);
 }
 
-/// A dict of those whose names begin with `prefix`, from `next` on, and of the dicts of such. `key` counts tensors.
+/// Appends a dict of the tensors whose names begin with `prefix`, from `next` on, with nested dicts. `key` counts
+/// tensors.
 Tensors::const_iterator append_dict(Pickler& out, const Tensors& tensors, Tensors::const_iterator next,
                                     const std::string& prefix, std::size_t& key) {
   out.op(Op::EmptyDict).op(Op::Mark);
@@ -139,7 +140,7 @@ void write_pytorch(const TensorSource& source, ByteSink sink) {
     out.string(name);
     append_tensor(out, name, tensor, key);
   }
-  for (const auto& [name, first] : source.also)  // which lies in the same storage
+  for (const auto& [name, first] : source.also)  // a tied tensor refers to the same storage
     if (const auto tensor = source.tensors.find(first); tensor != source.tensors.end()) {
       out.string(name);
       append_tensor(out, name, tensor->second, keys.at(first));

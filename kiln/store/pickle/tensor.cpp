@@ -50,7 +50,8 @@ const NamedType* find(std::span<const NamedType> table, std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-/// Of PyTorch's element types, also those that Kiln has not: what is made of them is refused, by a better sentence.
+/// Returns whether it names one of PyTorch's element types. That includes those that Kiln does not have, which are
+/// rejected later with a better message.
 bool names_type(const Global& global) {
   return global.module == "torch" &&
          (global.name.ends_with("Storage") || find(kTypes, global.name) || global.name.starts_with("complex") ||
@@ -59,7 +60,8 @@ bool names_type(const Global& global) {
 
 bool is_untyped(const Global& global) { return global.module == "torch.storage" && global.name == "UntypedStorage"; }
 
-/// The last element that a tensor shows lies in its storage, and it is not shown over and over beyond reason.
+/// Checks that the last element of a tensor is in its storage, and that the tensor does not repeat its elements too
+/// often.
 Complaint check_extent(const Tensor& tensor) {
   constexpr std::int64_t kMostRepeats = 1024;
   const auto size = static_cast<std::int64_t>(size_of(tensor.dtype));
@@ -81,7 +83,8 @@ Complaint check_extent(const Tensor& tensor) {
   return {};
 }
 
-/// (storage, offset, size, stride, requires_grad, hooks); the untyped storage's function has the type behind these.
+/// The arguments are (storage, offset, size, stride, requires_grad, hooks). The function for untyped storages has the
+/// type after these.
 Complaint rebuild(const List& arguments, bool names_type, Value& result) {
   Tensor tensor;
   const auto* const storage = arguments.size() > (names_type ? 6 : 3) ? arguments[0]->as<StorageRef>() : nullptr;
@@ -144,7 +147,7 @@ constexpr Function kFunctions[] = {
      [](const List& arguments, Value& result) { return rebuild(arguments, false, result); }},
     {"torch._utils", "_rebuild_tensor_v3",
      [](const List& arguments, Value& result) { return rebuild(arguments, true, result); }},
-    // A parameter is its tensor.
+    // A parameter is read as its tensor.
     {"torch._utils", "_rebuild_parameter", first_argument},
     {"torch._utils", "_rebuild_parameter_with_state", first_argument},
     {"_codecs", "encode", first_argument},  // bytes, in protocol 2
@@ -156,20 +159,20 @@ constexpr Function kFunctions[] = {
     {"collections", "defaultdict", [](const List&, Value& result) { return new_dict({}, result); }},
     {"pathlib", "PosixPath", all_arguments},
     {"pathlib", "WindowsPath", all_arguments},
-    // TorchScript's, of typed lists and dicts.
+    // These are TorchScript's typed lists and dicts.
     {"torch.jit._pickle", "build_intlist", first_argument},
     {"torch.jit._pickle", "build_doublelist", first_argument},
     {"torch.jit._pickle", "build_boollist", first_argument},
     {"torch.jit._pickle", "build_tensorlist", first_argument},
     {"torch.jit._pickle", "restore_type_tag", first_argument},
-    // NumPy 2's and 1's.
+    // These are the names of NumPy 2 and 1.
     {"numpy", "dtype", element_type},
     {"numpy._core.multiarray", "scalar", numpy_number},
     {"numpy.core.multiarray", "scalar", numpy_number},
     {"numpy._core.multiarray", "_reconstruct", empty_array},
     {"numpy.core.multiarray", "_reconstruct", empty_array},
 };
-// Named as the classes of what defaultdicts and arrays hold, never called.
+// These are named as classes of what defaultdicts and arrays contain, and are never called.
 constexpr Global kClasses[] = {{"numpy", "ndarray"},    {"builtins", "list"},   {"builtins", "dict"},
                                {"builtins", "int"},     {"builtins", "float"},  {"__builtin__", "list"},
                                {"__builtin__", "dict"}, {"__builtin__", "int"}, {"__builtin__", "float"}};

@@ -12,8 +12,9 @@
 namespace kiln::pickle {
 namespace {
 
-// A byte may make a value, or have one copied, each of which takes some 50 bytes. So many may any pickle make, and one for each
-// three bytes: the smallest numbers, of two bytes, are made once for all.
+// A byte of a pickle may create or copy a value, which takes some 50 bytes of memory. Any pickle may create
+// kValuesOfAny values, and one more for each kBytesOfValue of its bytes. The smallest numbers, which take two bytes,
+// are created once and shared.
 constexpr std::size_t kValuesOfAny = 1'000'000, kBytesOfValue = 3;
 constexpr std::size_t kShared = 256;
 constexpr int kOldest = 2, kNewest = 5;
@@ -55,7 +56,7 @@ class Machine {
 
   Value& make(decltype(Value::is) is) { return arena_.emplace_back(Value{std::move(is)}); }
   void push(decltype(Value::is) is) { stack_.push_back(&make(std::move(is))); }
-  /// One that nothing changes, which is made once.
+  /// Pushes a value that nothing changes and that is therefore created once.
   void push_shared(std::size_t key, decltype(Value::is) is) {
     if (!shared_[key]) shared_[key] = &make(std::move(is));
     stack_.push_back(shared_[key]);
@@ -63,7 +64,7 @@ class Machine {
   void count(std::size_t values) {
     if (values > most_) in_.wrong("more than ", most_, " values");
   }
-  /// Of what a call or a state makes a copy.
+  /// Counts the entries that a call or a state copies.
   void count_copied(std::size_t entries) { count(copied_ += entries); }
   void push_text(std::uint64_t size) { push(Text{in_.text(size)}); }
   Value* pop() {
@@ -77,7 +78,7 @@ class Machine {
     stack_.push_back(value);
     return value;
   }
-  /// What was pushed since the last mark.
+  /// Pops what was pushed since the last mark.
   List pop_marked() {
     if (marks_.empty()) in_.wrong("a mark is missing");
     const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
@@ -127,7 +128,7 @@ class Machine {
     const auto* const function = called->as<Global>();
     const auto* const list = arguments->as<List>();
     if (!function || !list) in_.wrong("REDUCE calls something that is no known function");
-    // What a call gives may be a copy of its arguments, or of the first: so many are enough.
+    // The result of a call may be a copy of its arguments or of the first one, so both are counted.
     count_copied(list->size());
     if (!list->empty()) {
       const Value& first = *(*list)[0];
@@ -149,11 +150,12 @@ class Machine {
   void build() {
     const Value& state = *pop();
     Value& built = *top();
-    if (built.as<Dict>() || built.as<Tensor>()) return;  // a state dict's _metadata says nothing about its tensors
+    // A state dict's _metadata has no information about its tensors.
+    if (built.as<Dict>() || built.as<Tensor>()) return;
     if (const auto* const type = built.as<ElementType>()) return accept(set_byte_order(*type, state));
     if (auto* const large = std::get_if<Value::Large<Array>>(&built.is)) {
       Array* const array = large->get();
-      // So that no array's bytes are copied over and over.
+      // This keeps a pickle from copying the bytes of an array over and over.
       const List* const parts = state.as<List>();
       const Text* const elements = parts && parts->size() == 5 ? (*parts)[4]->as<Text>() : nullptr;
       if (elements && (elements->text.size() > to_copy_)) in_.wrong("arrays of more bytes than the file has");
@@ -180,7 +182,7 @@ class Machine {
   void long_number(std::uint64_t size) {
     const std::string_view bytes = in_.text(size);
     if (bytes.size() > 8) return push(Long{bytes});
-    std::int64_t number = !bytes.empty() && bytes.back() < 0 ? -1 : 0;  // the sign is in the last byte
+    std::int64_t number = !bytes.empty() && bytes.back() < 0 ? -1 : 0;  // the last byte has the sign
     std::memcpy(&number, bytes.data(), bytes.size());
     push(number);
   }
@@ -191,7 +193,7 @@ class Machine {
   std::vector<std::size_t> marks_;
   std::size_t before_, most_, copied_ = 0, to_copy_;
   std::unordered_map<std::uint32_t, Value*> memo_;
-  std::array<Value*, kShared + 3> shared_{};  // 0 to 255, None, True and False
+  std::array<Value*, kShared + 3> shared_{};  // for 0 to 255, None, True and False
 };
 
 void Machine::step(Op op) {

@@ -1,15 +1,15 @@
-// Reads pickles of protocols 2 to 5 as data. Python's machine may import and call whatever a pickle names; this one calls
-// nothing. What a state dict needs of Python (OrderedDict, the functions that rebuild tensors) is a list of names below
-// with a meaning here; objects are made of classes that hold data alone (holds_data_alone). Every other name, and every
-// other opcode that makes objects, is refused by its name.
+// Reads pickles of protocols 2 to 5 as data. Python's machine may import and call anything that a pickle names; this
+// one calls nothing. The Python names that a state dict needs (OrderedDict, the functions that rebuild tensors) are on
+// a list and have a meaning here. Objects are only made of classes that are plain data (holds_data_alone). Every other
+// name, and every other opcode that makes objects, is rejected with an error that names it.
 #pragma once
 #include "kiln/core/mapped_file.hpp"
 #include "kiln/store/pickle/value.hpp"
 
 namespace kiln::pickle {
 
-/// The pickle that begins at `begin`, whose end is put there. Values live in `arena` and refer to the file's bytes. Throws
-/// DataError: "model.pt: pickle, byte 31: GLOBAL names os.system, ...".
+/// Reads the pickle that begins at `begin`, and sets `begin` to its end. Values are owned by `arena` and refer to the
+/// file's bytes. Throws DataError: "model.pt: pickle, byte 31: GLOBAL names os.system, ...".
 const Value& unpickle(const FileBytes& file, std::size_t& begin, Arena& arena);
 
 }  // namespace kiln::pickle

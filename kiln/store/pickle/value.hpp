@@ -1,4 +1,4 @@
-// What a pickle can be here: plain data, and the few things that PyTorch's state dicts are made of. Nothing of it runs.
+// The values of a pickle: plain data, and the few types that PyTorch's state dicts consist of. Nothing is executed.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -18,54 +18,55 @@ struct Value;
 using List = std::vector<const Value*>;  // also a tuple or a set
 using Dict = std::vector<std::pair<const Value*, const Value*>>;
 
-/// A name of Python, "torch FloatStorage", which is only compared with those that mean something here.
+/// A name of Python, "torch FloatStorage", which is only compared with the known ones.
 struct Global {
   std::string_view module, name;
 };
-/// An element type of PyTorch's that Kiln does not have.
+/// An element type of PyTorch that Kiln does not have.
 struct OtherType {
   std::string_view storage, name;  // "ComplexFloatStorage", "complex64"
   std::size_t bytes;
 };
-/// Where a tensor's elements are: an entry of the archive, or in a legacy file behind the pickles.
+/// Where a tensor's elements are: an entry of the archive, or data after the pickles of a legacy file.
 struct StorageRef {
   std::string_view key;
-  std::int64_t count = 0;  // of elements
-  bool typed = false;      // an untyped one counts bytes, and its tensors say their type
+  std::int64_t count = 0;  // number of elements
+  bool typed = false;      // an untyped storage counts bytes, and its tensors have the type
   DType dtype = DType::U8;
-  const OtherType* other = nullptr;  // instead of that
+  const OtherType* other = nullptr;  // if not null, the type instead of `dtype`
 };
 struct Tensor {
   StorageRef storage;
   DType dtype = DType::F32;
-  std::int64_t offset = 0;  // in elements, as the strides
+  std::int64_t offset = 0;  // in elements, like the strides
   Shape shape;
   Dims strides;
-  const OtherType* other = nullptr;  // such a tensor is known by name and shape, and not read
+  const OtherType* other = nullptr;  // if not null, the tensor has a name and a shape, but is not read
 };
-/// A whole number beyond 64 bits, little-endian.
+/// An integer of more than 64 bits, little-endian.
 struct Long {
   std::string_view bytes;
 };
 struct Text {
   std::string_view text;
 };
-/// Of a class that holds data alone; BUILD brings its attributes.
+/// An object of a class that is plain data. BUILD sets its attributes.
 struct Object {
   Dict attributes;
 };
-/// NumPy's element type, and an array, whose elements BUILD brings. `unread` names a type that Kiln does not have.
+/// NumPy's element type, and an array, whose elements BUILD sets. `unread` names a type that Kiln does not have.
 struct ElementType {
   DType dtype;
   std::string_view unread = {};
 };
 struct Array {
   TensorData data;
-  Shape shape = {};  // of one that is not read
+  Shape shape = {};  // the shape of an array that is not read
   std::string_view unread = {};
 };
 
-/// As small as may be, since a pickle makes one of two or three bytes: what is larger lies elsewhere.
+/// A value is as small as possible, because two or three bytes of a pickle create one. Larger values are allocated
+/// separately.
 struct Value {
   template <class T>
   using Large = std::shared_ptr<T>;

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kValue = "value.";
 
-/// What stands for a value; of a float also a word for a number that JSON does not know.
+/// Parses a stored value. A float may also be a word for a number that JSON does not have.
 Json parse_value(const std::string& said, const ValueAccess& access, std::string_view file) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (access.is_float && said == "nan") return {std::numeric_limits<double>::quiet_NaN()};
@@ -77,7 +77,7 @@ void RecordReader::list(const std::string& path, const void*, const ListAccess&)
   if (found == record_.tensors.end()) return problems_.push_back(text("list '", shown(path), "' is missing"));
   require<LoadError>(found->second.shape.size() == 1, file_, ": list '", shown(path), "' has shape ",
                      found->second.shape);
-  static_cast<void>(found->second.read());  // which fails now, if it is damaged
+  static_cast<void>(found->second.read());  // a damaged tensor fails here, before anything changes
 }
 
 void RecordReader::value(const std::string& path, const void* value, const ValueAccess& access) {
@@ -139,7 +139,7 @@ void write_record_of(const TensorSource& record, const std::string& path, const 
   if (options.floats) {
     source = with_floats(filtered(record, [&](const std::string& name) { return options.floats_of.matches(name); }),
                          *options.floats);
-    source.tensors.insert(record.tensors.begin(), record.tensors.end());  // what is not there yet
+    source.tensors.insert(record.tensors.begin(), record.tensors.end());  // adds those that were not converted
   }
   if (!path.ends_with(".kiln")) {
     require<ArgumentError>(!options.compress, "save_record: ", shown(path), ": only .kiln files are compressed");

@@ -1,5 +1,5 @@
-// Records of anything: a struct of a model, its optimizer, a schedule, counters and settings is one file and comes back
-// as it was.
+// Records of anything: a struct of a model, its optimizer, a schedule, counters and settings becomes one file, and is
+// restored from it as it was.
 //
 //   struct Training {
 //     Model model;
@@ -11,9 +11,9 @@
 //   save_record(training, "run.kiln", {.compress = true});
 //   load_record(training, "run.kiln");
 //
-// Tensors are stored under their paths, "model.conv1.weight"; numbers, strings, enums, and lists and maps of such are JSON
-// under theirs, in the metadata of the file as "value.schedule.step"; lists of numbers are tensors. A module's options are
-// such values, and come back too. Functions, devices and modes are not stored.
+// Tensors are stored under their paths, "model.conv1.weight". Numbers, strings, enums, and lists and maps of these are
+// stored as JSON in the metadata of the file, "value.schedule.step"; lists of numbers are stored as tensors. The
+// options of a module are such values, and are restored too. Functions, devices and modes are not stored.
 #pragma once
 #include <map>
 #include <optional>
@@ -29,18 +29,18 @@
 namespace kiln {
 
 struct RecordOptions {
-  /// Float tensors in this type, DType::F16 or BF16 for half the size; or as they are.
+  /// Float tensors are stored in this type, DType::F16 or BF16 for half the size; otherwise as they are.
   std::optional<DType> floats = {};
-  Selector floats_of = Selector::all();  // which of them, by their names
-  bool compress = false;                 // of a .kiln file: tensors that get smaller by it
-  Metadata metadata = {};                // beside the values; its keys do not begin with "value."
+  Selector floats_of = Selector::all();  // which of them, by name
+  bool compress = false;                 // compresses those tensors of a .kiln file that get smaller
+  Metadata metadata = {};                // is added to the values; no key begins with "value."
 };
 
 namespace detail {
 
 template <class T, std::size_t I> constexpr bool are_json();
 
-/// Is it a value that JSON holds, all of it?
+/// Returns whether JSON can hold all of a value of this type.
 template <class T>
 constexpr bool is_json() {
   if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>) return true;
@@ -54,7 +54,8 @@ constexpr bool is_json() {
   else if constexpr (reflect::Aggregate<T>) return are_json<T, 0>();
   else return false;
 }
-/// Are its fields, from number I on? Compilers look no further than to the first that is none.
+/// Returns whether JSON can hold its fields from number I on. The compiler instantiates no field after the first that
+/// it cannot hold.
 template <class T, std::size_t I>
 constexpr bool are_json() {
   if constexpr (I == reflect::field_count<T>) return true;
@@ -66,14 +67,14 @@ template <class T> inline constexpr bool is_number_list = false;
 template <class T>
 inline constexpr bool is_number_list<std::vector<T>> = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 
-/// How a record reaches what JSON holds, of whatever type.
+/// Type-erased access of a record to a value that JSON can hold.
 struct ValueAccess {
-  bool is_float;  // JSON does not know all of its numbers
+  bool is_float;  // JSON does not have all of its numbers
   Json (*write)(const void* value);
-  /// Throws ConfigError where the JSON is of another type. The value changes only if it `takes` that.
+  /// Throws ConfigError where the JSON is of another type. The value is only changed if `takes` is true.
   void (*read)(const Json& json, const void* value, const config::Place& place, bool takes);
 };
-/// No inline function: that of the usual options is compiled once, in anything.cpp.
+/// This is not an inline function: the instantiations for the usual options are compiled once, in anything.cpp.
 template <class T>
 const ValueAccess& value_access() {
   static constexpr ValueAccess access{
@@ -96,7 +97,7 @@ extern template const ValueAccess& value_access<double>();
 extern template const ValueAccess& value_access<InlineList<std::int64_t, 3>>();
 extern template const ValueAccess& value_access<PadMode>();
 
-/// The same of a list of numbers.
+/// Type-erased access to a list of numbers.
 struct ListAccess {
   TensorData (*numbers)(const void* list);
   void (*take)(const void* list, const TensorData& numbers);
@@ -111,14 +112,14 @@ inline constexpr ListAccess kListAccess{
       *static_cast<std::vector<T>*>(const_cast<void*>(list)) = numbers.to_vector<T>();
     }};
 
-/// Is called for all that a record holds of an object, part by part, in the same order each time. One that takes() is only
-/// given what may be changed.
+/// Is called for all parts of an object that a record holds, in the same order each time. A visitor for which takes()
+/// is true is only given parts that it may change.
 class RecordVisitor {
  public:
   virtual bool takes() const { return false; }
   virtual void tensor(const std::string& path, const Value& value) = 0;
   virtual void leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) = 0;
-  /// A parameter that was met before.
+  /// A parameter that was visited before.
   virtual void tied(const void* /*param*/, const void* /*first*/, const nn::TensorAccess&) {}
   virtual void list(const std::string& path, const void* list, const ListAccess& access) = 0;
   virtual void value(const std::string& path, const void* value, const ValueAccess& access) = 0;
@@ -141,7 +142,7 @@ struct PartVisitor {
   }
 };
 
-/// One function for each type that a record holds, whoever visits.
+/// There is one function for each type that a record holds, whatever the visitor.
 template <class T>
 void visit_record(const T& object, const std::string& path, RecordVisitor& visitor, nn::Met& met) {
   const PartVisitor parts{path, visitor, met};
@@ -170,7 +171,7 @@ void visit_record(const T& object, const std::string& path, RecordVisitor& visit
   }
 }
 
-// Those of modules that hold many others are compiled once, in anything.cpp.
+// Those of modules that many others contain are compiled once, in anything.cpp.
 extern template void visit_record(const nn::Activation&, const std::string&, RecordVisitor&, nn::Met&);
 extern template void visit_record(const nn::LayerNorm&, const std::string&, RecordVisitor&, nn::Met&);
 extern template void visit_record(const nn::Linear&, const std::string&, RecordVisitor&, nn::Met&);
@@ -181,21 +182,21 @@ extern template void visit_record(const nn::SequenceNorm&, const std::string&, R
 extern template void visit_record(const nn::TransformerDecoder&, const std::string&, RecordVisitor&, nn::Met&);
 extern template void visit_record(const nn::TransformerEncoder&, const std::string&, RecordVisitor&, nn::Met&);
 
-/// Collects what a record holds.
+/// Collects the contents of a record.
 class RecordWriter final : public RecordVisitor {
  public:
   explicit RecordWriter(TensorSource& record) : record_(record) {}
   void tensor(const std::string& path, const Value& value) override;
   void leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) override;
   void list(const std::string& path, const void* list, const ListAccess& access) override;
-  /// JSON; a number that it does not know as a word.
+  /// Stores JSON; a number that JSON does not have is stored as a word.
   void value(const std::string& path, const void* value, const ValueAccess& access) override;
 
  private:
   TensorSource& record_;
 };
 
-/// Finds out what of a record belongs to whom, and complains of what does not; nothing changes yet.
+/// Matches the contents of a record with the parts of an object, and reports what does not fit. It changes nothing.
 class RecordReader final : public RecordVisitor {
  public:
   RecordReader(const TensorSource& record, std::string_view file, const LoadOptions& options);
@@ -203,7 +204,8 @@ class RecordReader final : public RecordVisitor {
   void leaf(const std::string& path, const void* leaf, const nn::TensorAccess& access) override;
   void list(const std::string& path, const void* list, const ListAccess& access) override;
   void value(const std::string& path, const void* value, const ValueAccess& access) override;
-  /// What becomes of the tensors. Throws LoadError where anything does not fit, ArgumentError where nothing is chosen.
+  /// Returns the new values of the tensors. Throws LoadError if anything does not fit, ArgumentError if nothing is
+  /// selected.
   Fitted fit();
 
  private:
@@ -211,13 +213,13 @@ class RecordReader final : public RecordVisitor {
   std::string_view file_;
   const LoadOptions& options_;
   std::vector<RecordPart> parts_;   // tensors
-  std::vector<RecordPart> others_;  // lists and values, without any
+  std::vector<RecordPart> others_;  // lists and values, which have no tensor here
   std::vector<std::string> problems_;
-  std::map<std::string, std::string> values_left_;  // in the record
+  std::map<std::string, std::string> values_left_;  // those of the record that no part has claimed
   std::set<std::string> lists_;
 };
 
-/// Puts into the object what was found to fit.
+/// Assigns the matched contents to the object.
 class RecordTaker final : public RecordVisitor {
  public:
   RecordTaker(const TensorSource& record, std::string_view file, const LoadOptions& options, const Values& values)
@@ -241,8 +243,8 @@ void write_record_of(const TensorSource& record, const std::string& path, const 
 
 }  // namespace detail
 
-/// The file, by its extension .kiln or another format's, is replaced in one step. Throws IoError, ArgumentError, or
-/// ConfigError for a value that JSON cannot hold.
+/// Writes a file in the format of its extension, .kiln or another one, and replaces it atomically. Throws IoError,
+/// ArgumentError, or ConfigError for a value that JSON cannot hold.
 template <class T>
 void save_record(const T& object, const std::string& path, const RecordOptions& options = {}) {
   or_memory_error(path, [&] {
@@ -255,7 +257,7 @@ void save_record(const T& object, const std::string& path, const RecordOptions& 
   });
 }
 
-/// load_record() of what a file held; `file` is what errors call it.
+/// Does the work of load_record() on the contents of a file, which errors call `file`.
 template <class T>
 requires(!std::is_const_v<T>)
 LoadReport load_record(T& object, const TensorSource& record, std::string_view file, const LoadOptions& options = {}) {
@@ -273,10 +275,10 @@ LoadReport load_record(T& object, const TensorSource& record, std::string_view f
   });
 }
 
-/// Brings back what save_record() wrote: all of it, or nothing and an error. Throws IoError, DataError, a ConfigError for a
-/// value of another type, or a LoadError that names what is missing, unexpected or misshapen, unless `options` allow it:
-/// who reads a record of an older program, which had fewer fields, allows what is missing. {.only = "model"} brings back
-/// a part, numbers and lists by their paths as well; types are not known here to a Selector.
+/// Restores what save_record() wrote: all of it, or nothing and an error. Throws IoError, DataError, a ConfigError for
+/// a value of another type, or a LoadError that names what is missing, unexpected or of another shape, unless `options`
+/// allow it. To read a record of an older version of the program, which had fewer fields, allow missing parts. {.only =
+/// "model"} restores a part, also numbers and lists, by their paths; a Selector does not know types here.
 template <class T>
 requires(!std::is_const_v<T>)
 LoadReport load_record(T& object, const std::string& path, const LoadOptions& options = {}) {

@@ -20,7 +20,7 @@ struct Directory {
     DType dtype;
     Shape shape;
     std::uint64_t begin, bytes;  // in the file
-    std::uint32_t crc;           // of those
+    std::uint32_t crc;           // of those bytes
     bool deflated = false;
   };
   std::vector<Tensor> tensors;
@@ -71,7 +71,7 @@ void check_entry(const FileBytes& file, const Directory::Tensor& entry) {
                      " does not come from ", entry.bytes, " bytes");
 }
 
-// Tensors that share bytes would let a small file stand for a large one.
+// Tensors that share bytes would let a small file expand into a large one.
 void check_overlap(const FileBytes& file, const std::vector<Directory::Tensor>& tensors) {
   std::vector<const Directory::Tensor*> places;
   for (const Directory::Tensor& tensor : tensors)

@@ -56,7 +56,7 @@ void HeaderJson::escape(std::string& out) {
     case 'u': {
       std::uint32_t point = four_hex_digits();
       if (point >= 0xdc00 && point < 0xe000) wrong("half of a surrogate pair");
-      if (point >= 0xd800 && point < 0xdc00) {  // the upper half: the lower one must follow
+      if (point >= 0xd800 && point < 0xdc00) {  // a high surrogate: the low one must follow
         if (text_.substr(at_, 2) != "\\u") wrong("half of a surrogate pair");
         at_ += 2;
         const std::uint32_t low = four_hex_digits();

@@ -1,5 +1,5 @@
-// Reads the JSON of a safetensors header: objects, arrays, strings and whole numbers, nothing else. It never
-// recurses and keeps no tree, so a hostile header costs no more than its own length.
+// Parses the JSON of a safetensors header: objects, arrays, strings and integers, nothing else. It never recurses and
+// builds no tree, so that a hostile header costs no more than its own length.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace kiln {
 
-/// A place in the text that moves on as it is read. What does not fit is a DataError naming the file and the byte.
+/// A position in the text that advances as it is read. Malformed text is a DataError that names the file and the byte.
 class HeaderJson {
  public:
   HeaderJson(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
-  /// Skips white space; true and moves on where `mark` stands there.
+  /// Skips white space. If `mark` follows, skips that too and returns true.
   bool consume(char mark);
   void expect(char mark);
-  /// Calls item() for each entry up to `close`, having read `open`; entries are separated by commas.
+  /// Reads `open`, calls item() for each entry, and reads `close`; entries are separated by commas.
   template <class F> void each(char open, char close, F&& item) {
     expect(open);
     if (consume(close)) return;
@@ -25,13 +25,13 @@ class HeaderJson {
     while (consume(','));
     expect(close);
   }
-  /// A string with its escapes resolved; UTF-8.
+  /// Returns a UTF-8 string, with its escapes resolved.
   std::string string();
-  /// A string and the colon behind it.
+  /// Reads a string and the colon after it.
   std::string key();
-  /// [0, 2^63)
+  /// Reads an integer in [0, 2^63).
   std::int64_t number();
-  /// Only white space may be left.
+  /// Checks that only white space is left.
   void finish();
 
   template <class... Parts> [[noreturn]] void wrong(const Parts&... parts) const {
@@ -47,7 +47,7 @@ class HeaderJson {
   std::size_t at_ = 0;
 };
 
-/// `text` as a JSON string, quotes included.
+/// Appends `text` as a JSON string, with its quotes.
 void append_json_string(std::string& out, std::string_view text);
 
 }  // namespace kiln

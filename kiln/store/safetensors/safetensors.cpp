@@ -22,7 +22,7 @@ constexpr std::string_view kMetadataKey = "__metadata__";
 constexpr std::array<std::string_view, kDTypeCount> kDTypeNames = {  // in the order of DType
     "F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"};
 
-/// Of the format, and not of Kiln's; float4 and float6 lie packed.
+/// An element type of the format that Kiln does not have. Those of float4 and float6 are packed.
 struct OtherType {
   std::string_view name;
   std::int64_t bits;
@@ -30,13 +30,13 @@ struct OtherType {
 constexpr OtherType kOthers[] = {{"F8_E4M3", 8}, {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
                                  {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"C64", 64}};
 
-/// One tensor's entry of the header; [begin, end) counts from the end of the header.
+/// One tensor's entry in the header. [begin, end) counts from the end of the header.
 struct Entry {
   std::string name;
   DType dtype = DType::F32;
   Shape shape = {};
   std::int64_t begin = 0, end = 0;
-  const OtherType* other = nullptr;  // instead of `dtype`
+  const OtherType* other = nullptr;  // if not null, the type instead of `dtype`
 };
 
 struct Header {
@@ -125,7 +125,8 @@ void check_extent(const Entry& entry, std::int64_t data_size, std::string_view f
                      " bytes, its offsets span ", entry.end - entry.begin);
 }
 
-/// `entries` sorted by place: each must begin where the one before ends, the last must end the file.
+/// `entries` are sorted by offset. Each must begin where the previous one ends, and the last must end at the end of the
+/// file.
 void check_cover(const std::vector<Entry>& entries, std::int64_t data_size, std::string_view file) {
   std::int64_t covered = 0;
   std::string_view before;
@@ -246,7 +247,7 @@ void write_safetensors(const TensorSource& source, ByteSink sink) {
     append_entry(header, name, tensor, begin, end);
   }
   header += '}';
-  header.resize((header.size() + 7) / 8 * 8, ' ');  // so that the data begins aligned
+  header.resize((header.size() + 7) / 8 * 8, ' ');  // aligns the data
 
   const std::uint64_t length = header.size();
   sink(std::as_bytes(std::span(&length, 1)));
@@ -274,7 +275,7 @@ std::vector<std::byte> write_safetensors(const TensorFile& file) {
   return bytes;
 }
 
-// A length that a header may have, and the header's first letter.
+// Checks for a plausible length of a header and the header's first character.
 bool is_safetensors(std::span<const std::byte> bytes) {
   std::uint64_t length = 0;
   if (bytes.size() < kLengthBytes + 1) return false;

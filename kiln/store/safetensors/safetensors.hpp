@@ -1,5 +1,6 @@
-// The safetensors format (huggingface.co/docs/safetensors): an 8-byte length, a JSON header of names, types, shapes
-// and byte ranges, then the tensors' bytes. Reads from memory: no files, no streams, nothing that a small build lacks.
+// The safetensors format (huggingface.co/docs/safetensors): an 8-byte length, a JSON header of names, types, shapes and
+// byte ranges, then the tensors' bytes. This part reads from memory, without files and streams, so that a small build
+// can use it.
 #pragma once
 #include <vector>
 
@@ -7,46 +8,46 @@
 
 namespace kiln {
 
-/// What a file holds.
+/// The contents of a file.
 struct TensorFile {
   std::map<std::string, TensorData> tensors;
   Metadata metadata;
 };
 
-/// A tensor where it lies in the file's bytes: row-major, little-endian, not necessarily aligned.
+/// A tensor in the file's bytes: row-major, little-endian, not necessarily aligned.
 struct TensorView {
   Shape shape;
   DType dtype = DType::F32;
   std::span<const std::byte> bytes;
 };
 
-/// The contents of a file without a copy; valid as long as the bytes are.
+/// The contents of a file without a copy, valid as long as the bytes are.
 struct TensorFileView {
   std::map<std::string, TensorView> tensors;
   Metadata metadata;
-  std::map<std::string, std::string> left_out = {};  // as of a TensorSource
+  std::map<std::string, std::string> left_out = {};  // as in TensorSource
 };
 
 /// Checks everything: the header's length and grammar, names (UTF-8, each once), types, shapes of at most kMaxRank
 /// sizes, byte ranges that fit the shape and cover the data without overlap, gap or rest, booleans that are 0 or 1.
-/// Throws DataError, whose sentence begins with `file` and names the tensor.
+/// Throws DataError, whose message begins with `file` and names the tensor.
 TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_view file);
 
-/// The same with the tensors copied out.
+/// Reads the same with a copy of the tensors.
 TensorFile read_safetensors(std::span<const std::byte> bytes, std::string_view file);
 
-/// The bytes of a file, handed to `sink` piece by piece, one tensor after another; the same for the same contents:
-/// tensors by falling element size, so that each is aligned, then by name. Throws ArgumentError for a name that is not
-/// UTF-8 or is the format's own "__metadata__".
+/// Passes the bytes of a file to `sink` piece by piece, one tensor after another. The same contents always give the
+/// same bytes: tensors are sorted by decreasing element size, so that each is aligned, then by name. Throws
+/// ArgumentError for a name that is not UTF-8 or is the format's own "__metadata__".
 void write_safetensors(const TensorSource& source, ByteSink sink);
 void write_safetensors(const TensorFile& file, ByteSink sink);
 std::vector<std::byte> write_safetensors(const TensorFile& file);
 
-/// The row of the format's table (kiln/store/format/formats.cpp).
+/// These make up the row of the format's table (kiln/store/format/formats.cpp).
 bool is_safetensors(std::span<const std::byte> bytes);
 TensorSource open_safetensors(const FileBytes& file);
 
-/// The tensors of `file` as they lie there, valid as long as it is.
+/// The tensors of `file` without a copy, valid as long as it is.
 TensorSource source_of(const TensorFile& file);
 
 }  // namespace kiln

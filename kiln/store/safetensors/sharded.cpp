@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kIndex = ".index.json", kSafetensors = ".safetensors";
 
-// Anything may stand in the metadata; nothing in it matters here.
+// The metadata may contain anything, and are not used here.
 using WeightMap = std::map<std::string, std::string>;
 
 WeightMap read_index(const FileBytes& index) {

@@ -13,12 +13,12 @@ namespace {
 constexpr int kRaw = -MAX_WBITS;  // without a header, see zlib.h
 constexpr std::size_t kPiece = 1 << 20;
 
-// zlib counts in 32 bits.
+// zlib counts bytes in 32 bits.
 uInt piece(std::size_t size) {
   return static_cast<uInt>(std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
 }
 
-/// Gives zlib the next piece to read, and room for another piece behind what is there.
+/// Gives zlib the next piece of input, and space for another piece of output.
 void refill(z_stream& z, std::span<const std::byte>& rest, std::vector<std::byte>& out, std::size_t done) {
   if (z.avail_in == 0) {
     z.avail_in = piece(rest.size());
@@ -97,7 +97,7 @@ std::vector<std::byte> deflate(std::span<const std::byte> bytes) {
 }
 
 std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before) {
-  if (bytes.empty()) return before;  // of a null pointer zlib says where it would begin
+  if (bytes.empty()) return before;  // for a null pointer zlib returns the initial checksum
   return static_cast<std::uint32_t>(::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 

@@ -8,15 +8,15 @@
 
 namespace kiln {
 
-/// Deflate cannot expand further than this: 258 bytes out of two bits.
+/// Deflate cannot expand data further than this: 258 bytes from two bits.
 inline constexpr std::uint64_t kMostInflation = 1032;
 
-/// `size` bytes, neither more nor fewer. Throws DataError naming `what`; memory grows with what really comes out.
+/// Returns exactly `size` bytes. Throws DataError naming `what`. Memory grows with the bytes that are really produced.
 std::vector<std::byte> inflate(std::span<const std::byte> bytes, std::uint64_t size, std::string_view what);
-/// The first `count` of them, or as many as there are, without looking at the rest.
+/// Returns the first `count` bytes, or as many as there are, without reading the rest.
 std::vector<std::byte> inflate_beginning(std::span<const std::byte> bytes, std::size_t count, std::string_view what);
 std::vector<std::byte> deflate(std::span<const std::byte> bytes);
-/// Of `bytes` behind others whose checksum is `before`.
+/// Returns the checksum of `bytes` after others, whose checksum is `before`.
 std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace kiln

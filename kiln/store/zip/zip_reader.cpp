@@ -55,7 +55,7 @@ Directory find_directory(const FileBytes& file) {
   return directory;
 }
 
-/// Sizes that do not fit 32 bits stand in an extra field, in this order.
+/// Sizes that do not fit in 32 bits are in an extra field, in this order.
 void read_zip64(ByteReader& in, std::span<const std::byte> extra, std::initializer_list<std::uint64_t*> large) {
   const FileBytes bytes{extra, "", nullptr};
   ByteReader fields(bytes, "extra field");
@@ -79,9 +79,9 @@ void read_zip64(ByteReader& in, std::span<const std::byte> extra, std::initializ
 
 std::pair<std::string, ZipEntry> read_entry(ByteReader& in, const FileBytes& file) {
   if (in.number<std::uint32_t>() != kCentral) in.wrong("no entry here");
-  in.number<std::uint32_t>();  // versions
+  in.number<std::uint32_t>();  // the versions
   const auto flags = in.number<std::uint16_t>(), method = in.number<std::uint16_t>();
-  in.number<std::uint32_t>();  // time
+  in.number<std::uint32_t>();  // the time
   ZipEntry entry;
   entry.crc = in.number<std::uint32_t>();
   entry.stored = in.number<std::uint32_t>();
@@ -114,7 +114,7 @@ std::pair<std::string, ZipEntry> read_entry(ByteReader& in, const FileBytes& fil
   return {std::move(name), entry};
 }
 
-// Entries that share bytes would let a small file stand for a huge one.
+// Entries that share bytes would let a small file expand into a huge one.
 void check_overlap(const std::map<std::string, ZipEntry>& entries, const FileBytes& file) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
   for (const auto& [name, entry] : entries) places.emplace_back(entry.begin, entry.begin + entry.stored);

@@ -9,23 +9,23 @@
 namespace kiln {
 
 struct ZipEntry {
-  std::size_t begin = 0;     // of its bytes in the file
-  std::uint64_t stored = 0;  // bytes there
-  std::uint64_t size = 0;    // bytes that they stand for
-  std::uint32_t crc = 0;     // of those
+  std::size_t begin = 0;     // offset of its bytes in the file
+  std::uint64_t stored = 0;  // size in the file
+  std::uint64_t size = 0;    // size after decompression
+  std::uint32_t crc = 0;     // of the decompressed bytes
   bool deflated = false;
 };
 
 bool is_zip(std::span<const std::byte> bytes);
 
-/// The entries by name. All that the directory says is checked against the file: places, overlaps, and sizes that no
-/// deflated bytes can grow to. Throws DataError, also for encrypted entries and other methods of compression.
+/// Returns the entries by name. The directory is checked against the file: offsets, overlaps, and sizes that no
+/// deflated bytes can grow to. Throws DataError, also for encrypted entries and other compression methods.
 std::map<std::string, ZipEntry> read_zip(const FileBytes& file);
 
-/// An entry's bytes: lent by the file where they are stored, otherwise inflated, in memory of their own. The checksum of
-/// inflated bytes is compared, and of stored ones where `checked`, which reads them all.
+/// Returns an entry's bytes: borrowed from the file if they are stored, otherwise inflated into memory of their own.
+/// The checksum of inflated bytes is compared, and that of stored ones if `checked`, which reads them all.
 FileBytes zip_contents(const FileBytes& file, const std::string& name, const ZipEntry& entry, bool checked = false);
-/// The first `count` of them at most, of which no checksum tells whether they are whole.
+/// Returns at most the first `count` bytes, which no checksum verifies.
 FileBytes zip_beginning(const FileBytes& file, const std::string& name, const ZipEntry& entry, std::size_t count);
 
 }  // namespace kiln

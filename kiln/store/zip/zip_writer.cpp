@@ -8,18 +8,19 @@
 namespace kiln {
 namespace {
 
-constexpr std::uint16_t kVersion = 20, kVersion64 = 45, kUtf8 = 1 << 11, kPaddingExtra = 0x4246;  // as PyTorch pads
+// kPaddingExtra is the id of the extra field with which PyTorch pads.
+constexpr std::uint16_t kVersion = 20, kVersion64 = 45, kUtf8 = 1 << 11, kPaddingExtra = 0x4246;
 constexpr std::uint32_t kNewYear1980 = 0x00210000, kSeeExtra = 0xffffffff;
 constexpr std::uint64_t kAlign = 64, kLocalSize = 30;
 
 std::uint32_t low(std::uint64_t size) { return size < kSeeExtra ? static_cast<std::uint32_t>(size) : kSeeExtra; }
 
-/// Local and central headers alike; `extra` has its own sizes in it.
+/// Appends what local and central headers have in common; `extra` is the size of the extra field.
 void append_head(std::string& out, std::uint64_t size, std::uint32_t crc, std::size_t name, std::size_t extra) {
   append_number(out, size < kSeeExtra ? kVersion : kVersion64);
   append_number(out, kUtf8);
-  append_number(out, std::uint16_t{0});  // stored
-  append_number(out, kNewYear1980);      // the same bytes for the same contents
+  append_number(out, std::uint16_t{0});  // stored, not compressed
+  append_number(out, kNewYear1980);      // a fixed date, so that the same contents give the same bytes
   append_number(out, crc);
   append_number(out, low(size));
   append_number(out, low(size));

@@ -1,4 +1,4 @@
-// Writes zip archives of stored entries, each of which begins at a multiple of 64 bytes, so that whoever maps the file
+// Writes zip archives of stored entries. Each begins at a multiple of 64 bytes, so that a program that maps the file
 // reads tensors in place.
 #pragma once
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace kiln {
 
 class ZipWriter {
  public:
-  /// Which must outlive this.
+  /// `sink` must outlive this object.
   explicit ZipWriter(ByteSink sink) : sink_(sink) {}
 
-  /// An entry that consists of these two pieces.
+  /// Adds an entry that consists of these two pieces.
   void add(std::string_view name, std::span<const std::byte> head, std::span<const std::byte> rest = {});
   void add(std::string_view name, std::string_view contents) { add(name, std::as_bytes(std::span(contents))); }
-  /// The directory; nothing follows.
+  /// Writes the directory, after which nothing may follow.
   void finish();
 
  private:
