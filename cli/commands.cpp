@@ -14,7 +14,7 @@
 namespace kiln::cli {
 namespace {
 
-/// What a command leaves: text, and a status. What takes long prints on the way.
+/// The result of a command: text and an exit status. Commands that take long print as they go.
 struct Outcome {
   Print print;
   std::string out = {};
@@ -23,10 +23,10 @@ struct Outcome {
 
 struct Command {
   std::string_view name, summary;
-  void (*add)(CLI::App& app, Outcome& outcome);  // its options, and what is done with them
+  void (*add)(CLI::App& app, Outcome& outcome);  // adds its options, and what it does with them
 };
 
-/// An App calls back once all is parsed; what it was told lives as long as it does.
+/// Adds options to an App and calls `act` with them after parsing. The App owns the options.
 template <class Options, class Add, class Do>
 void on(CLI::App& app, Add add, Do act) {
   const auto options = std::make_shared<Options>();
@@ -196,7 +196,7 @@ constexpr Command kCommands[] = {
     {"completion", "print a script that completes kiln's commands in a shell", add_completion},
 };
 
-/// The table as an App.
+/// Adds all commands of the table to an App.
 void add_commands(CLI::App& app, Outcome& outcome) {
   app.require_subcommand(1);
   app.set_version_flag("--version", KILN_VERSION);
@@ -204,7 +204,7 @@ void add_commands(CLI::App& app, Outcome& outcome) {
     command.add(*app.add_subcommand(std::string(command.name), std::string(command.summary)), outcome);
 }
 
-/// What a first word that is no command is told; empty where it is one, or an option.
+/// Returns the error for a first word that is not a command. Returns an empty string if it is a command or an option.
 std::string problem_of(std::span<const std::string> arguments) {
   if (arguments.empty() || arguments[0].starts_with('-')) return "";
   std::vector<std::string_view> names;
@@ -261,13 +261,13 @@ int run(std::span<const std::string> arguments, const Print& out, const Print& e
   } catch (const Error& wrong) {
     error(text("kiln: ", wrong.message(), '\n'));
     return kWrongInput;
-  } catch (const std::bad_alloc&) { throw; } catch (const std::exception& wrong) {  // of the standard library
+  } catch (const std::bad_alloc&) { throw; } catch (const std::exception& wrong) {  // from the standard library
     error(text("kiln: ", escaped(wrong.what()), '\n'));
     return kWrongInput;
   }
   out(outcome.out);
   return outcome.status;
-} catch (const std::bad_alloc&) {  // for whose sentence there may be no memory either
+} catch (const std::bad_alloc&) {  // there may be no memory for its message either
   error("kiln: the system gives no more memory\n");
   return 2;
 }

@@ -5,7 +5,7 @@
 namespace kiln::cli {
 namespace {
 
-/// Empty where they agree. Floats of two types are compared as the wider one.
+/// Returns an empty string if they agree. Floats of different types are compared in the wider type.
 std::string difference_of(const StoredTensor& a, const StoredTensor& b, const Tolerance& tolerance) {
   if (a.shape != b.shape) return text("has shape ", a.shape, " and ", b.shape);
   if (kind_of(a.dtype) != kind_of(b.dtype)) return text("is ", a.dtype, " and ", b.dtype);

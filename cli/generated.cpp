@@ -14,9 +14,9 @@ namespace kiln::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kGroup = 100;  // models in a file that is compiled
+constexpr std::size_t kGroup = 100;  // models per compiled file
 
-// What stands in the text of a shell, or of C++, between quotes.
+// Checks that `path` can be in quotes in the text of a shell, or of C++.
 std::string quoted(const std::string& path) {
   for (const char c : path)
     require<ArgumentError>(static_cast<unsigned char>(c) >= ' ' && c != '\'' && c != '"' && c != '\\' && c != '$',
@@ -66,7 +66,7 @@ struct Group {
   }
 };
 
-// `name` is short: those of tests may be longer than identifiers are.
+// The caller passes a short `name`, because the names of tests may be longer than identifiers.
 void add_test(Group& group, const std::string& test, const std::string& work, const std::string& name) {
   const std::string directory = quoted(fs::absolute(test).string());
   ++group.count;
@@ -84,7 +84,7 @@ void add_test(Group& group, const std::string& test, const std::string& work, co
                                 code.name, "\n");
     group.table += kiln::text("  tests.push_back({\"", directory, "\", \"\", of_", code.name, "::test});\n");
   } catch (const Error& error) {
-    std::string why;  // in a string of C++
+    std::string why;  // goes into a string literal of C++
     for (const char c : std::string(error.what()))
       why += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? '\'' : c;
     group.table += kiln::text("  tests.push_back({\"", directory, "\", \"", why, "\", {}});\n");
@@ -98,7 +98,7 @@ void run_or_throw(const std::string& command, const std::string& log) {
                    said.substr(said.size() - std::min<std::size_t>(said.size(), 4000)));
 }
 
-/// Prints what the program says, as it says it. Whether its status is 0.
+/// Prints the program's output as it comes. Returns whether its exit status is 0.
 bool run_and_print(const std::string& program, const Print& print) {
   std::FILE* const pipe = ::popen(kiln::text("'", program, "'").c_str(), "r");
   require<IoError>(pipe != nullptr, "onnx test --generated: ", program, " does not start");

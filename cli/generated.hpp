@@ -1,15 +1,16 @@
-// The standard's tests through generated code.
+// Runs the standard's tests through generated code.
 #pragma once
 #include "cli/commands.hpp"
 #include "kiln/onnx/generate/generate.hpp"
 
 namespace kiln::cli {
 
-/// Writes what was generated, and the weights, below the directory.
+/// Writes the generated code and the weights below the directory.
 void write_code(const onnx::GeneratedCode& code, const std::string& directory);
 
-/// Generates the models of all tests, compiles them, a hundred in a file, and runs them. Throws IoError where there is no
-/// CMake, no compiler or no Kiln to be found, with what CMake said. Whether all pass; `print` gets each line as it comes.
+/// Generates the models of all tests, compiles them, a hundred per file, and runs them. Returns whether all pass;
+/// `print` receives each line as it comes. Throws IoError if CMake, a compiler or Kiln is not found, with CMake's
+/// output.
 bool test_generated(const OnnxTestOptions& options, const Print& print);
 
 }  // namespace kiln::cli

@@ -38,7 +38,7 @@ bool is_data_set(const fs::path& path) {
   return fs::is_directory(path) && path.filename().string().starts_with("test_data_set_");
 }
 
-// The data sets of the standard's form beside the model, in their order.
+// Returns the data sets next to the model that have the standard's form, in their order.
 std::vector<fs::path> data_sets_of(const ImportOptions& options) {
   const fs::path beside = options.data.empty() ? fs::path(options.file).parent_path() : fs::path(options.data);
   std::vector<fs::path> sets;
@@ -48,7 +48,7 @@ std::vector<fs::path> data_sets_of(const ImportOptions& options) {
   return sets;
 }
 
-/// Files to be written, by path: bytes, or tensors.
+/// The files to be written, by path, as bytes or as tensors.
 struct Plan {
   std::map<std::string, std::string> files;
   std::map<std::string, TensorSource> weights;
@@ -65,7 +65,7 @@ struct Plan {
   }
 };
 
-// Does the file, which is there, hold what would be written?
+// Returns whether the existing file has the contents that would be written.
 bool holds(const std::string& path, const TensorSource& source) {
   const FileBytes file = map_file(path);
   std::span<const std::byte> left = file.bytes;
@@ -97,7 +97,8 @@ Plan planned(const onnx::GeneratedCode& code, const fs::path& to) {
   return plan;
 }
 
-// The file's own data, and what the importer's runs gave: all of them where the file has none, and of further branches.
+// Plans the data sets of the file, and those of the importer's runs: all of its runs if the file has no data sets,
+// otherwise those that take further branches.
 std::string plan_data(const std::vector<fs::path>& sets, const onnx::GeneratedCode& code, const fs::path& to,
                       Plan& plan) {
   std::set<std::string> names;

@@ -24,7 +24,7 @@ Row row_of(const std::string& name, const StoredTensor& tensor, bool quick) {
   return row;
 }
 
-/// Which checkpoints of a training lie in a directory, or below a run's; empty where there are none.
+/// Lists the checkpoints of a training in a directory, or in that of a run. Returns an empty string if there are none.
 std::string checkpoints_in(const fs::path& directory) {
   for (const fs::path& place : {directory, directory / "checkpoint"}) {
     const training::CheckpointFolder folder = training::look_into(place);

@@ -3,7 +3,7 @@
 
 #include "cli/commands.hpp"
 
-// Where there is not even memory for the words, the sentence is one that needs none.
+// If there is no memory even for the arguments, a constant message is printed.
 int main(int count, char** arguments) try {
   const std::vector<std::string> words(arguments + 1, arguments + count);
   const auto to = [](std::FILE* file) {

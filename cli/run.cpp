@@ -14,7 +14,7 @@
 namespace kiln::cli {
 namespace {
 
-/// "name=value" with the name of the first `places`, in order, where none is given.
+/// A parsed "name=value". If there is no name, it is that of `places` at this position.
 struct Named {
   std::string name, value;
 };
@@ -28,7 +28,8 @@ Named named(const std::string& words, std::size_t place, const std::vector<onnx:
   return {places[place].name, words};
 }
 
-/// The only tensor of a file: one of tensors in any format, or a TensorProto (.pb), as the standard's tests have them.
+/// Reads the only tensor of a file: a tensor file of any format, or a TensorProto (.pb), as the standard's tests have
+/// it.
 onnx::Datum read(const std::string& path, const Device& device) {
   if (std::filesystem::path(path).extension() == ".pb") {
     const FileBytes file = map_file(path);
@@ -58,7 +59,8 @@ onnx::NamedInputs inputs_of(const RunOptions& options, const onnx::Model& model)
   return inputs;
 }
 
-/// The free sizes of inputs that are not given, "batch, x[1]", as --size takes them; those that it says are left out.
+/// Returns the free sizes of the inputs that are not given, "batch, x[1]", in the form of --size, without those that
+/// --size gives.
 std::string free_sizes(const RunOptions& options, const onnx::Model& model) {
   const onnx::Sizes sizes = sizes_of(options.sizes, "run");
   const std::vector<onnx::ValueInfo> places = model.inputs();

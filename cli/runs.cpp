@@ -1,5 +1,5 @@
-// Directories that RunDirectory (kiln/train/log/files.hpp) wrote: a row for each run, what its configuration says where runs
-// differ, and the last value of each metric.
+// Tables of the directories that RunDirectory (kiln/train/log/files.hpp) wrote. A row for each run has the
+// configuration values that differ between runs, and the last value of each metric.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "valid/accuracy" and the values at their steps, in all epochs.
+/// Maps "valid/accuracy" to the values at their steps, in all epochs.
 using Curves = std::map<std::string, Series>;
 
 struct TrainedRun {
@@ -68,7 +68,7 @@ std::optional<double> number_in(std::string_view text) {
   return number;
 }
 
-/// Lines of step and value; a line that a killed run did not finish is no measurement.
+/// Reads lines of a step and a value. A line that a killed run did not finish is ignored.
 void read_curve(const fs::path& file, Series& series) {
   const std::string contents = read_text_file(file.string());
   for (std::size_t at = 0, end; (end = contents.find('\n', at)) != std::string::npos; at = end + 1) {
@@ -80,7 +80,7 @@ void read_curve(const fs::path& file, Series& series) {
   }
 }
 
-/// What experiment.log says last, without its time.
+/// Returns the last sentence of experiment.log, without its time.
 std::string last_sentence(const fs::path& log) {
   std::string contents = read_text_file(log.string());
   while (contents.ends_with('\n')) contents.pop_back();
@@ -123,7 +123,7 @@ std::optional<std::string> value_of(const TrainedRun& run, const std::string& ke
   return short_number(curve->second.points.back().value);
 }
 
-/// "valid/accuracy>0.9", "optimizer.beta1=0.8".
+/// Parses conditions such as "valid/accuracy>0.9" and "optimizer.beta1=0.8".
 bool holds(const TrainedRun& run, const std::string& condition) {
   const std::size_t at = condition.find_first_of("=<>!");
   require<ArgumentError>(at != std::string::npos && at > 0, "runs: '", shown(condition),
@@ -143,7 +143,7 @@ bool holds(const TrainedRun& run, const std::string& condition) {
   return sign == "<" ? *a < *b : sign == ">" ? *a > *b : sign == "<=" ? *a <= *b : *a >= *b;
 }
 
-/// Keys of configurations whose values are not the same in all runs.
+/// Returns the keys of configurations whose values differ between runs.
 std::vector<std::string> differing(const std::vector<TrainedRun>& runs) {
   std::set<std::string> keys;
   for (const TrainedRun& run : runs)
@@ -154,7 +154,7 @@ std::vector<std::string> differing(const std::vector<TrainedRun>& runs) {
   return {keys.begin(), keys.end()};
 }
 
-/// Six that can be seen on light and on dark, and again.
+/// Cycles through six colours that are visible on light and on dark backgrounds.
 int colour_of_run(std::size_t index) {
   constexpr int kColours[] = {31, 34, 32, 35, 36, 33};
   return kColours[index % std::size(kColours)];
@@ -188,7 +188,7 @@ std::string runs(const RunsOptions& options) {
   if (!options.sort.empty()) {
     require_metric(options.sort);
     std::ranges::stable_sort(found, {}, [&](const TrainedRun& run) {
-      const auto curve = run.curves.find(options.sort);  // those without it come last
+      const auto curve = run.curves.find(options.sort);  // runs without that metric come last
       return curve == run.curves.end() || curve->second.points.empty() ? std::numeric_limits<double>::infinity()
                                                                        : curve->second.points.back().value;
     });

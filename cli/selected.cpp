@@ -9,7 +9,7 @@ namespace {
 
 Selector any_of(std::span<const std::string> said, std::string_view option) {
   std::vector<Selector> parts;
-  for (const std::string& one : said)  // no glob has quotes after its braces
+  for (const std::string& one : said)  // no glob has a quote after a brace, as JSON has
     parts.push_back(one.starts_with("{\"") ? Selector::from_json(parse_json(one, option), {option, ""})
                                            : Selector(one));
   return Selector::any_of(std::move(parts));

@@ -1,4 +1,4 @@
-// Selectors on the command line: patterns of names, or JSON.
+// Selectors on the command line, as patterns of names or as JSON.
 #pragma once
 #include <span>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace kiln::cli {
 
-/// The tensors that one of `only` selects, if there are any, and none of `except`. Throws ArgumentError or ConfigError for
-/// what is no selector, and where `only` selects nothing.
+/// Returns the tensors that any of `only` selects, or all if `only` is empty, but none that `except` selects. Throws
+/// ArgumentError or ConfigError for an invalid selector, and if `only` selects nothing.
 TensorSource selected(const TensorSource& source, std::span<const std::string> only,
                       std::span<const std::string> except);
 

@@ -1,4 +1,4 @@
-// Sizes of free dimensions, as options of commands say them.
+// Parses the sizes of free dimensions in the options of commands.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -7,7 +7,7 @@
 
 namespace kiln::cli {
 
-/// "batch=8" and others. Throws ArgumentError, in the name of `command`, for what is none.
+/// Parses words such as "batch=8". Throws ArgumentError, in the name of `command`, for a word of another form.
 std::map<std::string, std::int64_t, std::less<>> sizes_of(const std::vector<std::string>& words,
                                                           const std::string& command);
 

@@ -7,7 +7,7 @@
 
 namespace kiln::cli {
 
-// Welford's running mean and variance.
+// This is Welford's running mean and variance.
 Statistics statistics_of(const TensorData& data) {
   Statistics result{.least = std::numeric_limits<double>::infinity(), .most = -std::numeric_limits<double>::infinity()};
   double count = 0, squares = 0;

@@ -1,4 +1,4 @@
-// Tables of words, and sizes as people read them.
+// Tables of words, and human-readable sizes.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,9 +8,9 @@ namespace kiln::cli {
 
 using Row = std::vector<std::string>;
 
-/// Columns as wide as their widest entry, two spaces between them.
+/// Makes each column as wide as its widest entry, with two spaces between columns.
 std::string table(const std::vector<Row>& rows);
-/// "1.5 MiB"
+/// Formats a size, "1.5 MiB".
 std::string bytes_text(std::int64_t bytes);
 
 }  // namespace kiln::cli

@@ -33,14 +33,14 @@ Denoiser::Block block_of(std::int64_t in, std::int64_t out, std::int64_t context
   return block;
 }
 
-/// Of each image in a batch, to be multiplied with it.
+/// Reshapes one number per image of a batch so that it multiplies the image.
 Tensor<4> as_factor(const Tensor<1>& x) { return x.reshape(-1, 1, 1, 1); }
 
 }  // namespace
 
 std::vector<double> cosine_schedule(std::int64_t steps) {
   require_size("cosine_schedule", "steps", steps);
-  constexpr double kOffset = 0.008, kLeast = 1e-5;  // the latter so that something is left to divide by
+  constexpr double kOffset = 0.008, kLeast = 1e-5;  // kLeast avoids a division by 0
   const auto left = [&](double t) {
     return std::pow(std::cos((t + kOffset) / (1 + kOffset) * std::numbers::pi / 2), 2);
   };
@@ -62,7 +62,7 @@ Tensor<4> Denoiser::forward(const Tensor<4>& x, const Tensor<1, Int>& steps, con
   require<ShapeError>(x.dim(2) % multiple == 0 && x.dim(3) % multiple == 0, "Denoiser: height and width of ", x,
                       " must be multiples of ", multiple, ", as they are halved ", shrink.size(), " times");
   const Tensor<2> about = step2.forward(step1.forward(waves.select(0, steps)).silu()) + classes.forward(labels);
-  std::vector<Tensor<4>> sides;  // what went down, at each size
+  std::vector<Tensor<4>> sides;  // the outputs of `down`, at each size
   Tensor<4> y = stem.forward(x);
   for (std::size_t i = 0; i < down.size(); ++i) {
     y = down[i].forward(i == 0 ? y : shrink[i - 1].forward(y), about);
@@ -113,7 +113,7 @@ Denoiser DenoiserConfig::init(const Device& device) const {
   net.norm = norm_of(first, device);
   net.head =
       nn::Conv2dConfig{.in = first, .out = channels, .kernel = {3}, .padding = {1}, .initializer = nn::init::Zeros{}}
-          // at first it predicts none
+          // at first the noise it predicts is 0
           .init(device);
   net.kept = Tensor<1>::of(schedule, device).to(DType::F32);
   net.waves = sinusoidal_positions(steps, first, device);
@@ -133,7 +133,7 @@ Tensor<4> denoised(const Tensor<4>& noise, const std::vector<double>& kept, cons
     const Tensor<4> guess = predict(x, step_of(i));
     Tensor<4> image = (x - guess * std::sqrt(1 - now)) * (1 / std::sqrt(now));
     if (options.clamp) image = image.clamp(-1.0, 1.0);
-    // What the image that is foreseen leaves of x is noise, of which less is put back.
+    // The rest of x is noise according to the predicted image; less of it is added back.
     const Tensor<4> rest = (x - image * std::sqrt(now)) * (1 / std::sqrt(1 - now));
     x = image * std::sqrt(next) + rest * std::sqrt(1 - next);
   }

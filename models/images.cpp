@@ -7,7 +7,7 @@ namespace kiln::models {
 Tensor<4> NormedConv::forward(const Tensor<4>& x) const { return norm.forward(conv.forward(x)); }
 
 NormedConv NormedConvConfig::init(const Device& device) const {
-  // Steady in the backward pass, which is where deep residual networks need it (He et al., 2015).
+  // This keeps the variance of the backward pass, as deep residual networks need it (He et al., 2015).
   const nn::init::KaimingNormal initializer{.fan_out = true};
   return {.conv = nn::Conv2dConfig{.in = in,
                                    .out = out,

@@ -1,4 +1,4 @@
-// What models of images have in common: a convolution with its norm, and the check of what they are given.
+// Shared parts of models of images: a convolution with its norm, and the checks of images and sizes.
 #pragma once
 #include <string_view>
 
@@ -7,7 +7,7 @@
 
 namespace kiln::models {
 
-/// A convolution without bias, which keeps the size if it has no stride, and the norm that follows it.
+/// A convolution without bias, which keeps the size if its stride is 1, and the norm after it.
 struct NormedConv {
   nn::Conv2d conv;
   nn::BatchNorm norm;
@@ -25,12 +25,12 @@ struct NormedConvConfig {
   NormedConv init(const Device& device) const;
 };
 
-/// Throws ShapeError, "ResNet: images must be [batch, 3, height, width], got float32 [2, 1, 28, 28]", where x has other
-/// channels, or sizes that are below 1.
+/// Throws ShapeError, "ResNet: images must be [batch, 3, height, width], got float32 [2, 1, 28, 28]", if x has another
+/// number of channels, or sizes below 1.
 void require_images(std::string_view model, const Tensor<4>& x, std::int64_t channels);
 
-/// Throws ArgumentError, "ResNetConfig: classes = 0 must lie between 1 and 1000000"; products of sizes that it lets
-/// pass can be counted.
+/// Throws ArgumentError, "ResNetConfig: classes = 0 must lie between 1 and 1000000". Products of sizes within these
+/// limits do not overflow.
 void require_size(std::string_view config, std::string_view field, std::int64_t value);
 
 }  // namespace kiln::models

@@ -8,7 +8,7 @@
 namespace kiln::models {
 namespace {
 
-/// The multiple of 8 nearest to channels * width, at least 8, and no less than nine tenths of it.
+/// Returns the multiple of 8 nearest to channels * width, at least 8, and at least nine tenths of it.
 std::int64_t rounded(std::int64_t channels, double width) {
   const double wanted = static_cast<double>(channels) * width;
   const std::int64_t nearest = std::max<std::int64_t>(8, static_cast<std::int64_t>(wanted + 4) / 8 * 8);

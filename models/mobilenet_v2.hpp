@@ -9,11 +9,11 @@
 
 namespace kiln::models {
 
-/// Few channels made many, filtered each by itself, and made few again, without an activation.
+/// Expands the channels, filters each channel separately, and projects to few channels again, without an activation.
 struct InvertedResidual {
-  std::optional<NormedConv> expand;  // none where the block widens by 1
+  std::optional<NormedConv> expand;  // empty if the block's expansion is 1
   NormedConv depthwise, project;
-  bool residual = false;  // x goes on beside it
+  bool residual = false;  // adds x to the result
 
   /// x [batch, in, height, width] -> [batch, out, height / stride, width / stride]
   Tensor<4> forward(const Tensor<4>& x) const;
@@ -31,13 +31,13 @@ struct MobileNetV2 {
 };
 
 struct MobileNetV2Config {
-  /// Blocks of one kind, the first of which has the stride.
+  /// A sequence of equal blocks, the first of which has the stride.
   struct Stage {
     std::int64_t expansion, channels, blocks, stride;
   };
   std::vector<Stage> stages = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                                {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
-  double width = 1;  // all channels times this, rounded to multiples of 8
+  double width = 1;  // factor of all channels, which are rounded to multiples of 8
   std::int64_t classes = 1000;
   std::int64_t channels = 3;  // of the images
   double dropout = 0.2;

@@ -22,7 +22,7 @@ void require_layers(const VggFeatures& network, const Layers& layers) {
   }
 }
 
-/// [channels] numbers, to be taken with images.
+/// Shapes [channels] numbers so that they broadcast with images.
 Value by_channel(const std::vector<double>& numbers, const Value& images) {
   const auto count = static_cast<std::int64_t>(numbers.size());
   require<ShapeError>(images.dim(1) == count, "PerceptualLoss: ", count, " numbers normalise channels of ", images);
@@ -30,7 +30,7 @@ Value by_channel(const std::vector<double>& numbers, const Value& images) {
                  {1, count, 1, 1});
 }
 
-/// What the network sees in images, as far as any of the layers.
+/// The features of images up to the last stage that one of the layers needs.
 class Seen {
  public:
   Seen(const PerceptualLoss& loss, const Tensor<4>& images, std::initializer_list<const Layers*> asked) {
@@ -49,7 +49,7 @@ class Seen {
   std::vector<std::vector<Tensor<4>>> layers_;
 };
 
-/// The mean over all but the first dimension: [batch]
+/// Returns [batch], the mean over all but the first dimension of the squared difference.
 Value each_squared(const Value& a, const Value& b) {
   require<ShapeError>(a.shape() == b.shape(), "PerceptualLoss: ", a.shape(), " and ", b.shape(),
                       " of one layer differ; images must be as many, and of one size where content is compared");

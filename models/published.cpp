@@ -7,8 +7,8 @@
 namespace kiln::models {
 namespace {
 
-/// Bookkeeping, ids of tokens, how a model was trained or is trained on, and defaults of text generation, which Kiln's
-/// callers give themselves.
+/// These keys are bookkeeping, token ids, options of training, and defaults of text generation, which Kiln's callers
+/// set themselves.
 constexpr std::string_view kHarmless[] = {"_attn_implementation",
                                           "_attn_implementation_autoset",
                                           "_commit_hash",

@@ -1,5 +1,5 @@
-// config.json beside published weights: what a model is made of among what others need. A key that is not known is an error,
-// since it may change numbers, unless it stands in a list of those that do not.
+// Reads the config.json of published weights: the keys that describe the model, among others. An unknown key is an
+// error, because it may change numbers, unless it is in a list of harmless keys.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -15,14 +15,14 @@ namespace kiln::models {
 struct RefusedKey {
   std::string_view key, why;
 };
-/// What a family's files may say besides what its model is made of.
+/// The keys of a family's files that do not describe the model.
 struct OtherKeys {
   std::span<const std::string_view>
-      harmless;  // change no number while a model is used: rates of dropout, ids of tokens
+      harmless;  // keys that do not affect the numbers of inference: dropout rates, token ids
   std::span<const RefusedKey> refused;
 };
 
-/// A config.json.
+/// A parsed config.json.
 struct PublishedConfig {
   std::string file;
   Json::Object keys;
@@ -30,17 +30,17 @@ struct PublishedConfig {
 
   bool has(std::string_view key) const;
 };
-/// Throws ConfigError, or IoError, unless `model_type` is one of `types`; a file without one is of the first of them.
+/// Throws ConfigError or IoError unless `model_type` is one of `types`. A file without that key has the first of them.
 PublishedConfig open_published(const std::string& file, std::initializer_list<std::string_view> types);
 
-/// The keys of the file that are `known`. Others must stand in one of the lists, or in those that all families share, or be
-/// null, which says that nothing is set. Throws ConfigError for what is refused or not known.
+/// Returns the keys of the file that are `known`. Others must be in one of the lists, or in those that all families
+/// share, or be null, which means that they are not set. Throws ConfigError for a refused or unknown key.
 Json known_keys(const PublishedConfig& config, std::span<const std::string_view> known, const OtherKeys& others);
 
-/// An activation by its name in published files. Throws ConfigError, which names the key, for one that is not known.
+/// Finds an activation by its name in published files. Throws ConfigError, which names the key, for an unknown name.
 nn::ActivationConfig published_activation(const std::string& file, std::string_view key, const std::string& name);
 
-/// Those keys that T has fields for, over `defaults`. Throws ConfigError with the file and the key.
+/// Reads the keys for which T has fields over `defaults`. Throws ConfigError with the file and the key.
 template <class T>
 T read_published(const PublishedConfig& config, const OtherKeys& others, T defaults = {}) {
   const auto& names = reflect::field_names<T>();

@@ -1,4 +1,4 @@
-// Numbers from numbers: linear layers with activations between.
+// A regression network: linear layers with activations between them.
 #pragma once
 #include <vector>
 

@@ -9,11 +9,11 @@
 
 namespace kiln::models {
 
-/// Two 3x3 convolutions, or a bottleneck of 1x1, 3x3 and 1x1, beside a shortcut.
+/// Two 3x3 convolutions, or a bottleneck of 1x1, 3x3 and 1x1, with a shortcut.
 struct ResNetBlock {
   NormedConv conv1, conv2;
-  std::optional<NormedConv> conv3;     // of a bottleneck
-  std::optional<NormedConv> shortcut;  // where the block changes the shape
+  std::optional<NormedConv> conv3;     // only in a bottleneck
+  std::optional<NormedConv> shortcut;  // if the block changes the shape
 
   /// x [batch, in, height, width] -> [batch, out, height / stride, width / stride]
   Tensor<4> forward(const Tensor<4>& x) const;
@@ -32,7 +32,7 @@ struct ResNet {
 };
 
 struct ResNetConfig {
-  std::vector<std::int64_t> blocks = {2, 2, 2, 2};  // of each stage; a stage has twice the width of the one before
+  std::vector<std::int64_t> blocks = {2, 2, 2, 2};  // in each stage; a stage has twice the width of the previous one
   bool bottleneck = false;
   std::int64_t classes = 1000;
   std::int64_t channels = 3;  // of the images
@@ -42,7 +42,7 @@ struct ResNetConfig {
   ResNet init(const Device& device) const;
 };
 
-/// The paper's networks by their depth: 18, 34 or 50. Throws ArgumentError for another.
+/// Returns the paper's network of a depth: 18, 34 or 50. Throws ArgumentError for another depth.
 ResNetConfig resnet(int depth);
 
 }  // namespace kiln::models

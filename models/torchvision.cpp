@@ -22,7 +22,8 @@ std::vector<Rename> resnet_names() {
           {R"(^fc\.)", "head."}};
 }
 
-/// torchvision numbers the stem and the last convolution with the blocks, and does not name the parts of a block.
+/// torchvision numbers the stem and the last convolution together with the blocks, and does not name the parts of a
+/// block.
 std::vector<Rename> mobilenet_v2_names(const std::vector<InvertedResidual>& blocks) {
   std::vector<Rename> names = {{R"(^features\.0\.)", "stem."},
                                {text(R"(^features\.)", blocks.size() + 1, R"(\.)"), "last."},
@@ -40,7 +41,7 @@ std::vector<Rename> mobilenet_v2_names(const std::vector<InvertedResidual>& bloc
   return names;
 }
 
-/// torchvision counts convolutions, relus and poolings in one list: `theirs` is what stands before its number.
+/// torchvision numbers convolutions, relus and poolings in one list; `theirs` is the name before the number.
 std::vector<Rename> vgg_names(const VggFeatures& features, std::string_view theirs, std::string_view ours) {
   std::vector<Rename> names;
   std::size_t place = 0;
@@ -67,7 +68,7 @@ std::vector<Rename> vision_transformer_names() {
           {R"(\.mlp\.(0|linear_1)\.)", ".feed_forward.inner."},
           {R"(\.mlp\.(3|linear_2)\.)", ".feed_forward.outer."},
           {R"(^heads\.head\.)", "head."},
-          // timm's
+          // These are timm's names.
           {R"(^cls_token$)", "token"},
           {R"(^patch_embed\.proj\.)", "patches."},
           {R"(^pos_embed$)", "positions"},
@@ -84,7 +85,7 @@ template <class Model>
 LoadReport load_renamed(Model& model, const std::string& path, std::vector<Rename> names, LoadOptions& options) {
   options.rename.insert(options.rename.begin(), std::make_move_iterator(names.begin()),
                         std::make_move_iterator(names.end()));
-  options.except = options.except || "**.num_batches_tracked";  // which PyTorch's batch norms count
+  options.except = options.except || "**.num_batches_tracked";  // PyTorch's batch norms count these
   return load(model, path, options);
 }
 

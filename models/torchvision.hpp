@@ -1,4 +1,4 @@
-// Weights that torchvision's models of the same name saved: model.state_dict() by torch.save() or safetensors.
+// Loads weights that torchvision's models of the same name saved: model.state_dict() by torch.save() or safetensors.
 #pragma once
 #include <string>
 
@@ -10,20 +10,20 @@
 
 namespace kiln::models {
 
-// Each takes the file over into the model, whose config says the same sizes. `options` are as of load(); its rules of
-// names come behind torchvision's, so that they see the model's: {.except = {"head.*"}} keeps a head for other classes.
-// Throws IoError, DataError, or a LoadError that names every misfit; the model is as before
+// Each function loads the file into the model, whose config must have the same sizes. `options` are those of load().
+// Its renaming rules are applied after torchvision's, so that they see the model's names: {.except = {"head.*"}} keeps
+// a head for other classes. Throws IoError, DataError, or a LoadError that names every mismatch; the model is unchanged
 // then.
 
-/// torchvision.models.resnet18, resnet34 and resnet50, and others of their kind.
+/// torchvision.models.resnet18, resnet34, resnet50 and their variants
 LoadReport load_torchvision(ResNet& model, const std::string& path, LoadOptions options = {});
 /// torchvision.models.mobilenet_v2
 LoadReport load_torchvision(MobileNetV2& model, const std::string& path, LoadOptions options = {});
-/// torchvision.models.vgg19 and others of its kind, those with batch norm left aside.
+/// torchvision.models.vgg19 and its variants without batch norm
 LoadReport load_torchvision(Vgg& model, const std::string& path, LoadOptions options = {});
-/// Its convolutions alone.
+/// Loads only the convolutions of the file.
 LoadReport load_torchvision(VggFeatures& model, const std::string& path, LoadOptions options = {});
-/// torchvision.models.vit_b_16 and others of its kind; those of timm, vit_base_patch16_224, as well.
+/// torchvision.models.vit_b_16 and its variants, and those of timm, such as vit_base_patch16_224
 LoadReport load_torchvision(VisionTransformer& model, const std::string& path, LoadOptions options = {});
 
 }  // namespace kiln::models

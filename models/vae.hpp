@@ -6,13 +6,14 @@
 
 namespace kiln::models {
 
-/// What an image may have been made from: independent normal distributions.
+/// The distribution of an image's latent variables: independent normal distributions.
 struct Posterior {
   Tensor<2> mean, log_variance;  // [batch, latent]
 
-  /// A draw, differentiable in the distribution: mean + deviation * noise; noise [batch, latent] from N(0, 1).
+  /// Draws a sample that is differentiable in the distribution: mean + deviation * noise, where noise [batch, latent]
+  /// is from N(0, 1).
   Tensor<2> sample(const Tensor<2>& noise) const;
-  /// The divergence from N(0, 1) of each, [batch], in nats.
+  /// Returns the KL divergence of each from N(0, 1), [batch], in nats.
   Tensor<1> divergence() const;
 };
 
@@ -25,8 +26,8 @@ struct Vae {
   Posterior encode(const Tensor<3>& images) const;
   /// latent [batch, latent] -> logits of ink [batch, height, width]
   Tensor<3> decode(const Tensor<2>& latent) const;
-  /// The negative evidence lower bound of each image, [batch], in nats: what it costs to say the image by a draw of its
-  /// posterior, which is at least -log p(image) in expectation.
+  /// Returns the negative evidence lower bound of each image, [batch], in nats, estimated from one sample of its
+  /// posterior. Its expectation is at least -log p(image).
   Tensor<1> bound(const Tensor<3>& images, const Tensor<2>& noise) const;
 
   std::int64_t latent() const { return decoder.weight.dim(1); }

@@ -8,7 +8,7 @@
 namespace kiln::models {
 namespace {
 
-constexpr std::int64_t kPooled = 7;  // rows and columns that the classifier sees
+constexpr std::int64_t kPooled = 7;  // rows and columns of the classifier's input
 constexpr std::size_t kMostStages = 16;
 
 Tensor<4> halved(const Tensor<4>& x) {

@@ -1,5 +1,5 @@
-// ViT (Dosovitskiy et al., "An image is worth 16x16 words", 2021): an image cut into patches, which a transformer's
-// encoder reads as a sequence, behind a learned token whose place in the result says the class.
+// ViT (Dosovitskiy et al., "An image is worth 16x16 words", 2021): a transformer encoder reads the patches of an image
+// as a sequence, after a learned token whose output is classified.
 #pragma once
 #include "kiln/nn/spatial/conv.hpp"
 #include "kiln/nn/transformer/transformer.hpp"
@@ -8,7 +8,7 @@ namespace kiln::models {
 
 struct VisionTransformer {
   nn::Param<3> token;      // [1, 1, width]
-  nn::Conv2d patches;      // each of them becomes a vector
+  nn::Conv2d patches;      // makes a vector of each patch
   nn::Param<3> positions;  // [1, 1 + patches, width]
   nn::Dropout dropout;
   nn::TransformerEncoder encoder;
@@ -19,7 +19,7 @@ struct VisionTransformer {
   Tensor<2> forward(const Tensor<4>& images) const;
 };
 
-/// ViT-B/16 unless told otherwise.
+/// The defaults are ViT-B/16.
 struct VisionTransformerConfig {
   std::int64_t image = 224;  // height and width
   std::int64_t patch = 16;
@@ -28,8 +28,8 @@ struct VisionTransformerConfig {
   std::int64_t classes = 1000;
   double dropout = 0;
 
-  /// Throws ArgumentError for a size below 1, an image that is not cut into whole patches, or heads that do not divide
-  /// the width.
+  /// Throws ArgumentError for a size below 1, an image that is not divisible into whole patches, or heads that do not
+  /// divide the width.
   VisionTransformer init(const Device& device) const;
 };
 

@@ -66,7 +66,7 @@ Tensor<0> gradient_penalty(const Critic& critic, const Tensor<4>& real, const Te
   const Tensor<4> t = share.reshape(-1, 1, 1, 1);
   const Tensor<4> between = (real * t + fake * (1 - t)).detach().require_grad();
   const Tensor<4> slope = grad(critic.forward(between), between, {.create_graph = true});
-  const Tensor<1> length = (slope.square().sum(1, 2, 3) + 1e-12).sqrt();  // of a slope of 0 the root has no gradient
+  const Tensor<1> length = (slope.square().sum(1, 2, 3) + 1e-12).sqrt();  // the root has no gradient at 0
   return (length - 1).square().mean();
 }
 

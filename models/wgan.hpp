@@ -1,6 +1,6 @@
 // Wasserstein GAN with gradient penalty (Gulrajani, Ahmed, Arjovsky, Dumoulin, Courville, "Improved training of
-// Wasserstein GANs", 2017): a critic whose slope is held near 1 says how far what a generator makes lies from real
-// images.
+// Wasserstein GANs", 2017): a critic, the norm of whose gradient is kept near 1, estimates the distance between a
+// generator's images and real ones.
 #pragma once
 #include "kiln/nn/linear.hpp"
 #include "kiln/nn/norm/batch_norm.hpp"
@@ -23,20 +23,20 @@ struct Generator {
 
 struct GeneratorConfig {
   std::int64_t side = 28;    // a multiple of 4
-  std::int64_t latent = 64;  // how many numbers an image is made of
-  std::int64_t width = 64;   // channels at half the size; at a quarter there are twice as many
+  std::int64_t latent = 64;  // number of inputs of the generator
+  std::int64_t width = 64;   // channels at half the size; there are twice as many at a quarter
 
-  /// Throws ArgumentError for sizes below 1, or a side that is not halved twice.
+  /// Throws ArgumentError for sizes below 1, or a side that cannot be halved twice.
   Generator init(const Device& device) const;
 };
 
-/// Without batch norm, since the penalty is of each image by itself.
+/// It has no batch norm, because the penalty applies to each image separately.
 struct Critic {
   nn::Conv2d conv1, conv2;
   nn::Linear head;
   std::int64_t side = 28;
 
-  /// images [batch, 1, side, side] -> [batch], greater for those that seem real. Throws ShapeError.
+  /// images [batch, 1, side, side] -> [batch], which is greater for images that seem real. Throws ShapeError.
   Tensor<1> forward(const Tensor<4>& images) const;
 };
 
@@ -44,17 +44,17 @@ struct CriticConfig {
   std::int64_t side = 28;  // a multiple of 4
   std::int64_t width = 64;
 
-  /// Throws ArgumentError as GeneratorConfig does.
+  /// Throws ArgumentError like GeneratorConfig.
   Critic init(const Device& device) const;
 };
 
-/// How far the critic holds the two apart, which grows as it learns, at most to the Wasserstein distance: the mean of
-/// what it says of `real` less that of `fake`.
+/// Returns the mean of the critic's output for `real` minus that for `fake`. It grows as the critic learns, up to the
+/// Wasserstein distance.
 Tensor<0> critic_gap(const Critic& critic, const Tensor<4>& real, const Tensor<4>& fake);
 
-/// The mean square of |slope| - 1, the slope being the critic's gradient by the image at a point between a real and a
-/// made one, `share` [batch] of the way from the made one to the real one. Differentiable in the critic's parameters.
-/// The images must be of an autodiff device: AutodiffError.
+/// Returns the mean of (|slope| - 1)^2, where slope is the critic's gradient with respect to the image at a point
+/// between a generated image and a real one: `share` [batch] of the way from the generated image to the real one. It is
+/// differentiable in the critic's parameters. Throws AutodiffError if the images are not on an autodiff device.
 Tensor<0> gradient_penalty(const Critic& critic, const Tensor<4>& real, const Tensor<4>& fake, const Tensor<1>& share);
 
 }  // namespace kiln::models

@@ -17,7 +17,7 @@ struct Published {
   std::string hidden_act = "gelu", position_embedding_type = "absolute";
 };
 
-/// Rates of dropout, heads of other tasks, and a pooler that PyTorch's BERT does not have.
+/// These keys change nothing here: dropout rates, heads of other tasks, and a pooler that PyTorch's BERT does not have.
 constexpr std::string_view kHarmless[] = {
     "attention_probs_dropout_prob", "classifier_dropout",   "directionality",
     "hidden_dropout_prob",          "pooler_fc_size",       "pooler_num_attention_heads",

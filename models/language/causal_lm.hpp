@@ -1,5 +1,5 @@
-// A decoder of tokens: embeddings, blocks of causal attention, and a head that says how likely each token is to come next.
-// GPT-2 and Llama are two configs of it (gpt2.hpp, llama.hpp).
+// A causal language model: embeddings, blocks of causal attention, and a head that predicts the next token. GPT-2 and
+// Llama are two configs of it (gpt2.hpp, llama.hpp).
 #pragma once
 #include <optional>
 
@@ -10,22 +10,23 @@ namespace kiln::models {
 
 struct CausalLm {
   nn::Embedding tokens;
-  std::optional<nn::LearnedPositions> positions = {};  // none: attention turns queries and keys
+  std::optional<nn::LearnedPositions> positions = {};  // empty if attention uses rotary positions
   nn::Dropout dropout = {.probability = 0};
   nn::TransformerEncoder decoder;
-  nn::Linear head;           // without a bias; its weight may be that of `tokens`
-  std::int64_t context = 0;  // the most tokens of a sequence
+  nn::Linear head;           // has no bias; its weight may be that of `tokens`
+  std::int64_t context = 0;  // the longest sequence in tokens
 
-  /// tokens [batch, time] -> logits [batch, time, vocabulary] of each next one. Throws ArgumentError for sequences that are
-  /// longer than the context, IndexError for tokens that are not in the vocabulary.
+  /// tokens [batch, time] -> logits [batch, time, vocabulary] of the next tokens. Throws ArgumentError for sequences
+  /// that are longer than the context, IndexError for tokens that are not in the vocabulary.
   Tensor<3> forward(const Tensor<2, Int>& ids) const;
-  /// The same for tokens that follow what the cache holds: token by token the same as the whole sequence.
+  /// Computes the logits for tokens that follow those in the cache. Computing them token by token gives the same result
+  /// as the whole sequence.
   Tensor<3> forward(const Tensor<2, Int>& ids, nn::TransformerCache& cache) const;
-  /// The logits [batch, vocabulary] of what comes after the last token alone.
+  /// Returns the logits [batch, vocabulary] of the token after the last one only.
   Tensor<2> next(const Tensor<2, Int>& ids, nn::TransformerCache& cache) const;
-  /// An empty cache for so many tokens. Throws ArgumentError for more than the context.
+  /// Returns an empty cache for `capacity` tokens. Throws ArgumentError for more than the context.
   nn::TransformerCache cache(std::int64_t batch, std::int64_t capacity) const;
-  /// The mean cross entropy of the tokens that come next, targets [batch, time].
+  /// Returns the mean cross entropy of the next tokens, targets [batch, time].
   Tensor<0> loss(const Tensor<2, Int>& ids, const Tensor<2, Int>& targets) const;
 
  private:

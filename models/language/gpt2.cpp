@@ -19,7 +19,7 @@ struct Published {
   bool scale_attn_weights = true, scale_attn_by_inverse_layer_idx = false, tie_word_embeddings = true;
 };
 
-/// Rates of dropout, heads of other tasks, and in which precision and order one product is taken.
+/// These keys change nothing here: dropout rates, heads of other tasks, and the precision and order of a product.
 constexpr std::string_view kHarmless[] = {"attn_pdrop",
                                           "embd_pdrop",
                                           "is_decoder",
@@ -32,7 +32,7 @@ constexpr std::string_view kHarmless[] = {"attn_pdrop",
                                           "summary_type",
                                           "summary_use_proj"};
 
-/// `tied`: the head is the table of tokens, which files of whole states hold twice.
+/// `tied` says whether the head is the embedding of tokens. Files of whole state dicts contain that twice.
 LoadOptions layout(bool tied) {
   return {.split = {{R"(\.attn\.c_attn\.)", {".attention.query.", ".attention.key.", ".attention.value."}, -1}},
           .rename = {{"^transformer\\.", ""},
@@ -51,7 +51,7 @@ LoadOptions layout(bool tied) {
           .layouts = {transposed_linear("decoder.blocks.*.*.*.weight")}};
 }
 
-/// Files of whole states hold the table of tokens twice, the second time as the head.
+/// Files of whole state dicts contain the embedding of tokens twice, the second time as the head.
 void require_tied(const std::string& file) {
   const TensorSource source = open_tensors(file);
   const auto head = source.tensors.find("lm_head.weight"), table = source.tensors.find("transformer.wte.weight");

@@ -10,12 +10,12 @@
 namespace kiln::models {
 namespace {
 
-/// Namespaces of keys that say how a file was made, or what tokens mean.
+/// Namespaces of keys that describe how a file was made, or what tokens mean.
 constexpr std::string_view kElsewhere[] = {"general.", "tokenizer.", "quantize.", "split."};
-/// What a model is not made of.
+/// Keys that do not affect the model.
 constexpr std::string_view kHarmless[] = {"llama.vocab_size", "llama.rope.scaling.finetuned"};
 
-/// Keys below "llama.", of which those that were not asked for are an error.
+/// Reads keys below "llama."; keys that nobody has read are an error.
 class Keys {
  public:
   Keys(const Metadata& said, const std::string& file) : said_(said), file_(file) {}
@@ -24,7 +24,7 @@ class Keys {
     const auto entry = said_.find(*asked_.insert("llama." + key).first);
     return entry == said_.end() ? nullptr : &entry->second;
   }
-  /// Without a fallback it must be there.
+  /// Throws ConfigError if the key is missing and there is no fallback.
   template <class T>
   T number(const std::string& key, std::optional<T> fallback = {}) {
     const std::string* const said = text(key);
@@ -37,13 +37,13 @@ class Keys {
         ": 'llama.", key, "' must be a number, got ", shown(*said));
     return result;
   }
-  /// A number above zero, or the fallback.
+  /// Returns a number above zero, or the fallback.
   double positive(const std::string& key, double fallback) {
     const double value = number<double>(key, fallback);
     require<ConfigError>(value > 0, file_, ": 'llama.", key, "' must be positive, got ", value);
     return value;
   }
-  /// What is not built but for one value.
+  /// Throws ConfigError if the key has another value than the only one that is implemented.
   void only(const std::string& key, std::string_view value, std::string_view why) {
     const std::string* const said = text(key);
     require<ConfigError>(!said || *said == value, file_, ": 'llama.", key, "' is ", said ? shown(*said) : "", ", and ",
@@ -66,7 +66,7 @@ class Keys {
   std::set<std::string> asked_;
 };
 
-/// Of a tensor of factors of frequencies; empty where there is none.
+/// Reads a tensor of factors of frequencies; returns an empty list if there is none.
 std::vector<double> factors_of(const TensorSource& gguf, const std::string& name, std::int64_t count,
                                const std::string& file) {
   const auto tensor = gguf.tensors.find(name);

@@ -1,4 +1,4 @@
-// What the metadata of a GGUF file says of a Llama.
+// Reads the config of a Llama from the metadata of a GGUF file.
 #pragma once
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace kiln::models {
 
-/// Throws ConfigError with the file and the key: for what is missing or not built, and for each key below "llama." that is
-/// not known.
+/// Throws ConfigError with the file and the key for keys that are missing or not implemented, and for each unknown key
+/// below "llama.".
 LlamaConfig llama_config_of(const TensorSource& gguf, const std::string& file);
 
 }  // namespace kiln::models

@@ -7,11 +7,11 @@
 namespace kiln::models {
 namespace {
 
-/// One description, which `name` says where it stands.
+/// Reads one description of a rotary encoding, which is under the key `name`.
 struct Reader {
   const PublishedRope& said;
   std::string_view name, file;
-  double length;  // that a model was trained with, and is used with at most
+  double length;  // the length that a model was trained with, and the longest that it is used with
   double original;
 
   template <class T>

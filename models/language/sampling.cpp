@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-/// Those of at least `least` [batch, 1].
+/// Keeps the logits that are at least `least` [batch, 1]; the others become -inf.
 Tensor<2> keep_from(const Tensor<2>& logits, const Value& least) {
   return Typed{where(ge(logits.value(), least), logits.value(), kNever)};
 }
@@ -37,7 +37,7 @@ Tensor<2> keep_top_p(const Tensor<2>& logits, double p) {
   require<ArgumentError>(p > 0 && p <= 1, "keep_top_p: p must be above 0 and at most 1, got ", p);
   const Value sorted = sort(logits.value(), -1, true).values;
   const Value shares = softmax(sorted, -1);
-  const Value before = cumsum(shares, -1) - shares;  // of likelier tokens
+  const Value before = cumsum(shares, -1) - shares;  // the sum over more likely tokens
   const Value kept = where(lt(before, p), sorted, -kNever);
   return keep_from(logits, min(kept, {-1}, true));
 }

@@ -1,5 +1,5 @@
-// A tagger: a bidirectional LSTM that says of each word what it is (Huang, Xu, Yu, "Bidirectional LSTM-CRF models for sequence
-// tagging", 2015; without the CRF).
+// A tagger of words: a bidirectional LSTM (Huang, Xu, Yu, "Bidirectional LSTM-CRF models for sequence tagging", 2015;
+// without the CRF).
 #pragma once
 #include "kiln/nn/embedding/embedding.hpp"
 #include "kiln/nn/linear.hpp"
@@ -13,10 +13,10 @@ struct Tagger {
   nn::Lstm lstm;
   nn::Linear head;
 
-  /// words [batch, time], lengths [batch] -> logits [batch, time, tags]; those behind a row's end mean nothing. Throws
-  /// IndexError for a word that is not in the vocabulary.
+  /// words [batch, time], lengths [batch] -> logits [batch, time, tags]; those after a row's end have no meaning.
+  /// Throws IndexError for a word that is not in the vocabulary.
   Tensor<3> forward(const Tensor<2, Int>& ids, const Tensor<1, Int>& lengths) const;
-  /// The mean cross entropy of tags [batch, time], of which -1 count for nothing.
+  /// Returns the mean cross entropy of tags [batch, time], without tags that are -1.
   Tensor<0> loss(const Tensor<2, Int>& ids, const Tensor<1, Int>& lengths, const Tensor<2, Int>& tags) const;
 };
 

@@ -1,4 +1,4 @@
-// A classifier of texts: a transformer encoder whose mean over the words says the class.
+// A classifier of texts: a transformer encoder and a head on the mean over the words.
 #pragma once
 #include "kiln/nn/embedding/embedding.hpp"
 #include "kiln/nn/transformer/transformer.hpp"
@@ -11,7 +11,7 @@ struct TextClassifier {
   nn::Dropout dropout;
   nn::TransformerEncoder encoder;
   nn::Linear head;
-  std::int64_t padding = 0;  // the word that stands behind a text's end
+  std::int64_t padding = 0;  // the word that fills up a text's end
 
   /// words [batch, time] -> logits [batch, classes]; a row of nothing but padding gives the head's bias. Throws
   /// ArgumentError for texts longer than the table of positions, IndexError for words that are not in the vocabulary.

@@ -1,4 +1,4 @@
-// Texts as numbers.
+// Converts texts to numbers.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,12 +12,12 @@
 
 namespace kiln::models {
 
-/// A text's bytes, numbered in the order of their codes.
+/// The bytes of a text, numbered in the order of their codes.
 class Characters {
  public:
   explicit Characters(std::string_view text);
   std::int64_t size() const { return static_cast<std::int64_t>(letters_.size()); }
-  /// Throws DataError for a letter that the text did not have.
+  /// Throws DataError for a character that the text did not have.
   std::vector<std::int64_t> encode(std::string_view text) const;
   /// Throws IndexError.
   std::string decode(std::span<const std::int64_t> ids) const;
@@ -26,11 +26,11 @@ class Characters {
   std::string letters_;
 };
 
-/// Words, the most frequent ones first, behind two that stand for others.
+/// Words with the most frequent ones first, after two ids for padding and for unknown words.
 class Vocabulary {
  public:
   static constexpr std::int64_t kPadding = 0, kUnknown = 1;
-  /// Of the words that occur `least` times or more, the `most` most frequent.
+  /// Takes the `most` most frequent words of those that occur `least` times or more.
   Vocabulary(std::span<const std::vector<std::string>> texts, std::int64_t least, std::int64_t most);
   std::int64_t size() const { return static_cast<std::int64_t>(ids_.size()) + 2; }
   std::int64_t id(const std::string& word) const;
@@ -40,13 +40,14 @@ class Vocabulary {
   std::map<std::string, std::int64_t> ids_;
 };
 
-/// Runs of letters and digits; what else is no space is a word of one letter. Bytes above 127 are letters.
+/// Returns runs of letters and digits; any other character that is not a space is a word of its own. Bytes above 127
+/// are letters.
 std::vector<std::string> words_of(std::string_view text);
 std::string lower_case(std::string_view text);
 
-/// Rows of any lengths, cut off at `longest`, side by side.
+/// Rows of any length, cut off at `longest` and padded to the same length.
 struct PaddedRows {
-  Tensor<2, Int> ids;      // [rows, longest row], padding behind the shorter
+  Tensor<2, Int> ids;      // [rows, longest row], with padding after shorter rows
   Tensor<1, Int> lengths;  // [rows]
 };
 PaddedRows padded(std::span<const std::vector<std::int64_t>> rows, std::int64_t longest, std::int64_t padding,
