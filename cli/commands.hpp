@@ -14,7 +14,7 @@ using Print = std::function<void(std::string_view)>;
 
 struct InspectOptions {
   std::string file;
-  std::vector<std::string> only;  // as in ConvertOptions
+  std::vector<std::string> only;  // see ConvertOptions
   bool quick = false;             // leaves out statistics, for which all tensors are read
 };
 /// Returns a file's format, tensors and metadata as a table, or a list of the checkpoints in a directory.

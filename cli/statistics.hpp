@@ -5,7 +5,7 @@
 namespace kiln::cli {
 
 struct Statistics {
-  double least = 0, most = 0, mean = 0, deviation = 0;  // of the finite elements
+  double least = 0, most = 0, mean = 0, deviation = 0;  // statistics of the finite elements
   std::int64_t not_finite = 0;
 };
 Statistics statistics_of(const TensorData& data);

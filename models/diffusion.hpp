@@ -59,7 +59,7 @@ struct Denoiser {
 };
 
 struct DenoiserConfig {
-  std::int64_t channels = 1;  // of the images
+  std::int64_t channels = 1;  // channels of the images
   std::int64_t classes = 10;
   std::vector<std::int64_t> widths = {32, 64, 64};  // at each size, which is half of the previous one; multiples of 8
   std::int64_t steps = 1000;
@@ -69,7 +69,7 @@ struct DenoiserConfig {
 };
 
 struct DrawOptions {
-  std::int64_t steps = 50;  // of the schedule's steps, at equal distances
+  std::int64_t steps = 50;  // number of the schedule's steps that are used, at equal distances
   // Weight of the difference between the predictions for the class and for any class (Ho, Salimans, 2022).
   double guidance = 0;
   bool clamp = true;  // clamps the image that each step predicts to [-1, 1]

@@ -39,7 +39,7 @@ struct MobileNetV2Config {
                                {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
   double width = 1;  // factor of all channels, which are rounded to multiples of 8
   std::int64_t classes = 1000;
-  std::int64_t channels = 3;  // of the images
+  std::int64_t channels = 3;  // channels of the images
   double dropout = 0.2;
 
   /// Throws ArgumentError for a size that is not positive.

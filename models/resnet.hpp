@@ -35,8 +35,8 @@ struct ResNetConfig {
   std::vector<std::int64_t> blocks = {2, 2, 2, 2};  // in each stage; a stage has twice the width of the previous one
   bool bottleneck = false;
   std::int64_t classes = 1000;
-  std::int64_t channels = 3;  // of the images
-  std::int64_t width = 64;    // of the stem
+  std::int64_t channels = 3;  // channels of the images
+  std::int64_t width = 64;    // width of the stem
 
   /// Throws ArgumentError for a size below 1.
   ResNet init(const Device& device) const;

@@ -26,9 +26,9 @@ struct UNet {
 };
 
 struct UNetConfig {
-  std::int64_t channels = 1;  // of the images
+  std::int64_t channels = 1;  // channels of the images
   std::int64_t classes = 2;
-  std::int64_t width = 64;  // of the first block; each further block of `down` is twice as wide
+  std::int64_t width = 64;  // width of the first block; each further block of `down` is twice as wide
   std::int64_t depth = 4;   // how often sizes are halved
 
   /// Throws ArgumentError for a size below 1, or a depth above 10.

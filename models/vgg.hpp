@@ -22,8 +22,8 @@ struct VggFeatures {
 
 struct VggFeaturesConfig {
   std::vector<std::int64_t> convolutions = {2, 2, 4, 4, 4};  // in each stage
-  std::int64_t width = 64;    // of the first stage; the next ones are twice as wide each, up to eight times
-  std::int64_t channels = 3;  // of the images
+  std::int64_t width = 64;    // width of the first stage; the next ones are twice as wide each, up to eight times
+  std::int64_t channels = 3;  // channels of the images
 
   /// Throws ArgumentError for a size below 1.
   VggFeatures init(const Device& device) const;

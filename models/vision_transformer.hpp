@@ -23,7 +23,7 @@ struct VisionTransformer {
 struct VisionTransformerConfig {
   std::int64_t image = 224;  // height and width
   std::int64_t patch = 16;
-  std::int64_t channels = 3;  // of the images
+  std::int64_t channels = 3;  // channels of the images
   std::int64_t width = 768, layers = 12, heads = 12, hidden = 3072;
   std::int64_t classes = 1000;
   double dropout = 0;

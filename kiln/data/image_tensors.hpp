@@ -31,7 +31,7 @@ inline std::vector<Image> to_images(const Tensor<3>& x) {
   return images;
 }
 
-/// The same for colour: x [batch, channels, height, width] of numbers from 0 to 1; values outside are clamped.
+/// Does that for colour: x [batch, channels, height, width] of numbers from 0 to 1; values outside are clamped.
 inline std::vector<Picture> to_pictures(const Tensor<4>& x) {
   const auto [batch, channels, height, width] = x.dims();
   const std::vector<float> numbers = x.permute(0, 2, 3, 1).to_vector();

@@ -158,7 +158,8 @@ class DataLoader {
 
   LoaderConfig config_;
   std::int64_t items_ = 0, epoch_ = 0, first_batch_ = 0;
-  mutable std::optional<std::pair<std::int64_t, std::int64_t>> batches_;  // of an epoch, computed on demand
+  // An epoch and its number of batches, computed on demand.
+  mutable std::optional<std::pair<std::int64_t, std::int64_t>> batches_;
   std::function<Batch(const EpochPlan&, std::int64_t batch)> make_;
 };
 

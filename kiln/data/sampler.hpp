@@ -41,7 +41,7 @@ struct BatchList {
 using BatchRule = std::function<BatchList(std::vector<std::int64_t> order, Key key)>;
 
 struct LengthBatches {
-  std::vector<std::int64_t> lengths;  // of all items
+  std::vector<std::int64_t> lengths;  // lengths of all items
   std::int64_t batch_size = 32;       // the most items
   std::int64_t most_tokens = 0;       // the most of items * longest item; 0: no limit
   std::int64_t pool = 50;             // this many batches' items are sorted by length at a time

@@ -51,7 +51,7 @@ class Param : public Tensor<D, K> {
 
   /// Is it never updated? It is frozen, or is not of floats and so has no gradient.
   bool is_frozen() const { return !trained_ || K::kKind != Kind::Float; }
-  /// The same numbers, trained or not.
+  /// Returns the parameter with the same numbers, frozen or not.
   Param with_frozen(bool frozen) const {
     if (!this->empty()) return Param(as_parameter(this->value(), !frozen), !frozen);
     Param absent;

@@ -37,7 +37,7 @@ struct Visitor {
   FunctionRef<void(const Place&, AnyLeaf&)> leaf;
   FunctionRef<void(const Place&, const ModuleView&)> enter, leave;
 };
-enum class Visits : std::uint8_t { Once, InEachPlace };  // of a parameter that is in several places
+enum class Visits : std::uint8_t { Once, InEachPlace };  // how often a parameter that is in several places is visited
 /// If `is_const`, the part is not changed.
 void walk(const ModuleView& part, const Visitor& visitor, Visits visits, bool is_const);
 

@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-constexpr double kNotZero = 1e-6;  // as in PyTorch; avoids 0 / 0
+constexpr double kNotZero = 1e-6;  // PyTorch's value; avoids 0 / 0
 
 DType wide(DType dtype) { return promote(dtype, DType::F32); }
 

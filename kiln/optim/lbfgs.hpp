@@ -31,7 +31,7 @@ struct LbfgsConfig {
 template <class M>
 struct [[nodiscard("step() changes no model: it returns one")]] LbfgsStep {
   M model;
-  double loss;  // of the model before the step
+  double loss;  // the model's loss before the step
 };
 
 class Lbfgs {
@@ -77,14 +77,14 @@ class Lbfgs {
   using Evaluate = FunctionRef<std::pair<double, GradientsParams>(const Values&)>;
   struct Point {
     double loss;
-    Value grad;        // of all parameters in one vector
+    Value grad;        // gradients of all parameters in one vector
     double slope = 0;  // along the direction
     double length = 0;
   };
   /// The state between steps. The history begins with the oldest entry.
   struct State {
     std::int64_t iterations = 0, known = 0;
-    Values changes, steps;  // of gradients, of parameters
+    Values changes, steps;  // differences of gradients, and of parameters
     Value direction, grad;
     double length = 0, scale = 1;
     Value masters;  // the parameters in one vector, before they were rounded to halves; empty if there are no halves
@@ -122,7 +122,7 @@ class Lbfgs {
 
   LbfgsConfig config_;
   State state_;
-  Values values_;  // of the parameters, after the last step
+  Values values_;  // values of the parameters after the last step
   std::int64_t size_ = 0;
   DType dtype_ = DType::F32;
   Device device_;

@@ -102,7 +102,7 @@ class OptimizerState {
   std::vector<ParamGroup> groups_;
   ClipOptions clip_;
   std::map<std::string, ParamState> states_;
-  std::map<std::string, std::size_t> group_of_;  // of each parameter that ever had a state
+  std::map<std::string, std::size_t> group_of_;  // the group of each parameter that ever had a state
 };
 
 /// Throws AutodiffError if no parameter of the model can be trained.
@@ -130,7 +130,7 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
   step(double rate, M&& model, const GradientsParams& grads) {
     return step(state_.rates(rate), std::forward<M>(model), grads);
   }
-  /// The same with a rate for each group (`rate` of the groups is ignored). Throws ArgumentError if their number
+  /// Takes a step with a rate for each group (`rate` of the groups is ignored). Throws ArgumentError if their number
   /// differs.
   template <class M>
   requires Module<M>

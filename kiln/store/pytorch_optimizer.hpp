@@ -23,7 +23,7 @@ namespace kiln {
 /// An optimizer without its types.
 struct OptimizerParts {
   std::vector<std::string_view> rules;  // names of the rules of its groups
-  std::vector<RecordPart> state;        // as in a record
+  std::vector<RecordPart> state;        // parts as a record has them
 };
 
 /// PyTorch numbers the parameters that its optimizer was given, and Kiln names them: state.0.exp_avg becomes

@@ -33,13 +33,13 @@ class Buckets {
  private:
   struct Param {
     std::string path;
-    Desc desc;  // as it is sent
+    Desc desc;  // describes the tensor that is sent
     Device device;
     bool here = false;  // did it take part on this rank?
     Value grad{};       // until its bucket starts
   };
   struct Bucket {
-    std::size_t begin, end, missing;  // of parameters
+    std::size_t begin, end, missing;  // its parameters; how many of their gradients are missing
     Value total{};                    // set when it starts
   };
   void start(Bucket& bucket);

@@ -17,8 +17,8 @@ namespace kiln {
 struct KeptCheckpoint {
   std::string file = "";
   std::int64_t step = 0;
-  double seconds = 0;             // of training
-  std::optional<double> value{};  // of the metric, if it was measured at that step
+  double seconds = 0;             // duration of training
+  std::optional<double> value{};  // value of the metric, if it was measured at that step
 };
 
 namespace training {

@@ -23,7 +23,7 @@ struct Extras {
   std::optional<GradientScaler> scaler{};
   std::optional<WeightAverage> average{};
   std::optional<StreamPlace> stream{};  // if the training data are a stream, of rank 0
-  std::vector<std::uint8_t> places{};   // of several ranks' streams, encoded by Team
+  std::vector<std::uint8_t> places{};   // positions of several ranks' streams, encoded by Team
 };
 
 class Checkpoints {

@@ -33,11 +33,11 @@ namespace training {
 
 /// The progress of training, as what comes next. A step is an update of the model, from one batch or several.
 struct Position {
-  std::int64_t epoch = 0;  // of the next batch, counted from 0
+  std::int64_t epoch = 0;  // epoch of the next batch, counted from 0
   std::int64_t batch = 0;  // the next one of the epoch
   std::int64_t step = 0;   // completed steps
   std::int64_t items = 0;  // items learned from
-  double seconds = 0;      // of training, including earlier processes
+  double seconds = 0;      // duration of training, including earlier processes
 };
 
 /// The metrics that evaluations of a split will have.
@@ -58,7 +58,7 @@ struct Begin {
 struct Step {
   Position at{};  // after the step
   double loss = 0;
-  std::vector<double> rates{};  // of the optimizer's groups
+  std::vector<double> rates{};  // learning rates of the optimizer's groups
   std::int64_t items = 0;       // in this step
   double seconds = 0;           // that it took
 };

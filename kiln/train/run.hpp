@@ -27,12 +27,12 @@ enum class NotFinite : std::uint8_t {
 /// Limits and options of training, which ends at the first limit that is reached. Can be read from JSON.
 struct LearnerConfig {
   std::optional<std::int64_t> epochs{}, steps{};
-  std::optional<double> seconds{};               // of this and of earlier processes
+  std::optional<double> seconds{};               // time limit of this and of earlier processes together
   std::int64_t accumulate = 1;                   // batches per step, each weighted by its items
   std::optional<std::int64_t> validate_every{};  // in steps; default: at the end of each epoch
   std::int64_t log_every = 50;                   // steps between two readings of the training metrics
   std::optional<DType> autocast{};               // bfloat16 or float16 for products, convolutions and attention
-  std::optional<GradientScalerConfig> scaler{};  // of the loss; default: one for float16, and none otherwise
+  std::optional<GradientScalerConfig> scaler{};  // scales the loss; default: one for float16, and none otherwise
   NotFinite not_finite = NotFinite::Stop;
   std::uint64_t seed = 0;  // for random numbers of the model: each batch has its own stream
 
@@ -101,7 +101,7 @@ class TrainingRun {
   std::optional<std::string> agreed_stop_;
   Clock::time_point step_began_{};
 
-  // Of the current step; checkpoints are never taken within a step.
+  // These describe the current step; checkpoints are never taken within a step.
   double loss_ = 0;
   std::int64_t items_ = 0, pending_ = 0;
 };

@@ -8,7 +8,7 @@ void measure(FunctionRef<Outcome(void* batch, bool owned)> step, const Batches& 
   const NoGrad pause;
   metrics.clear();
   metrics.begin();
-  data.each(0, 0, [&](void* batch, bool owned) {  // the same batches each time
+  data.each(0, 0, [&](void* batch, bool owned) {  // visits the same batches each time
     const Outcome outcome = step(batch, owned);
     metrics.update(outcome.output.get(), outcome.loss->item(), outcome.items);
     return true;

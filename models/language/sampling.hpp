@@ -35,7 +35,7 @@ Tensor<1, Int> sample(const Tensor<2>& logits, const Sampling& sampling, RandomK
 struct Generation {
   std::int64_t tokens = 100;  // the most tokens to add
   Sampling sampling = {};
-  std::uint64_t seed = 0;                 // of the samples
+  std::uint64_t seed = 0;                 // seed of the samples
   std::optional<std::int64_t> stop = {};  // ends a row
   // Called for each token of the first row as soon as it is known.
   std::function<void(std::int64_t token)> on_token = nullptr;

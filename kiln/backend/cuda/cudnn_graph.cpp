@@ -6,7 +6,7 @@
 namespace kiln::cuda::cudnn {
 namespace {
 
-constexpr std::int64_t kAlignment = 256;  // of tensors in a workspace
+constexpr std::int64_t kAlignment = 256;  // alignment of tensors in a workspace
 
 std::span<const std::int64_t> values(const auto& list) { return {list.begin(), static_cast<std::size_t>(list.size())}; }
 

@@ -39,7 +39,7 @@ class Graph {
   };
   /// A function of x, of x and y, or (x where z is true, else y); the result has x's sizes.
   Tensor pointwise(const Pointwise& how, std::initializer_list<Tensor> operands);
-  /// The same, into `made`.
+  /// Computes such a function into `made`.
   void pointwise(const Pointwise& how, std::initializer_list<Tensor> operands, const Tensor& made);
   void multiply(const Tensor& a, const Tensor& b, const Tensor& made);
   /// Reduces over the dimensions in which `made` has fewer elements.

@@ -17,7 +17,7 @@ class Dnn {
   ~Dnn();
 
   using Plan = cudnn::Plan;
-  using Addresses = std::span<void* const>;  // of the operands of a plan's graph
+  using Addresses = std::span<void* const>;  // addresses of the operands of a plan's graph
   /// Decides by the numerical notes of an engine whether it may be used.
   using MayBe = FunctionRef<bool(std::span<const cudnn::Note>)>;
 

@@ -42,7 +42,7 @@ class Stream : public RefCounted {
     check(enter(), "entering the device's context");
     return api_;
   }
-  /// The same for destructors, which cannot report that the device is lost.
+  /// Returns the driver in destructors, which cannot report that the device is lost.
   const DriverApi& last_api() const noexcept {
     enter();
     return api_;

@@ -19,7 +19,7 @@ struct Attention {
   Kind kind = Kind::Forward;
   DType dtype = DType::F32;
   bool causal = false;      // the last query is aligned with the last key
-  std::int64_t window = 0;  // as in op::Attention; 0: none
+  std::int64_t window = 0;  // see op::Attention; 0: none
   double scale = 1;
   Tensor q{}, k{}, v{}, out{};
   std::byte* log_sum = nullptr;

@@ -374,7 +374,7 @@ FusionTraits Gpu::fusion_traits() const {
                                      .longest = 1 << 14,
                                      .most_held = 1 << 15,
                                      .most_steps = 64},
-          // Of any size, so that an optimizer's step is one or two kernels.
+          // The tensors may have any size, so that an optimizer's step is one or two kernels.
           .horizontal = FusionTraits::Horizontal{
               .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .alike = true}};
 }

@@ -17,10 +17,10 @@ struct Meeting {
   };
   Kind kind;
   int root = 0;
-  DType dtype;  // of elements that are combined: float32, float64, or integers of 8, 32 or 64 bits
+  DType dtype;  // element type of the reduction: float32, float64, or integers of 8, 32 or 64 bits
   const std::byte* x = nullptr;
   std::byte* result = nullptr;  // does not overlap with x
-  std::int64_t count = 0;       // of x; for SumParts, of the result
+  std::int64_t count = 0;       // number of elements of x; for SumParts, of the result
 };
 
 /// Can elements of this type be combined?

@@ -23,7 +23,7 @@ struct Product {
   Matrix a{}, b{};
   std::byte* c = nullptr;
   std::int64_t c_stride = 0, c_batch_stride = 0;
-  DType c_dtype = DType::F32;  // that of a and b; or float32 for halves
+  DType c_dtype = DType::F32;  // dtype of a and b, or float32 for halves
   double alpha = 1, beta = 0;
   const std::byte* bias = nullptr;  // [n], of c's type, added to every row; or null
   Function function = Function::None;

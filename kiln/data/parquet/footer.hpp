@@ -27,7 +27,7 @@ struct Column {
   Stored stored = Stored::Boolean;
   Meaning meaning = Meaning::Itself;
   std::int32_t width = 0;     // bytes of each value, if fixed
-  std::int32_t scale = 0;     // of decimals: the number of digits after the point
+  std::int32_t scale = 0;     // for decimals, the number of digits after the point
   bool without_sign = false;  // are integers unsigned?
   int most_definition = 0;    // the maximal definition level: how many nodes of the path are optional or repeated
   std::vector<int> lists;     // the enclosing lists, outermost first: the definition level from which each has an item

@@ -25,7 +25,7 @@ double nearest(std::string digits, std::int32_t scale) {
 }
 
 double decimal(std::int64_t whole, std::int32_t scale) {
-  static constexpr auto kPowers = [] {  // of ten, those that are exact doubles
+  static constexpr auto kPowers = [] {  // powers of ten that are exact doubles
     std::array<double, 23> powers{1};
     for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;
     return powers;

@@ -30,7 +30,7 @@ class Thrift {
   void wants(bool right, std::string_view what) const;
 
   Bytes bytes_;
-  int type_ = 12;  // of the next value; initially a struct
+  int type_ = 12;  // type of the next value; initially a struct
   bool taken_ = false;
   int depth_ = 0;
 };

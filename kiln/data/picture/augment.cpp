@@ -76,7 +76,7 @@ Picture changed(const Picture& picture, std::int64_t change, double strength, Ra
   const double sign = random.below(2) ? 1 : -1;
   const auto height = static_cast<double>(picture.height), width = static_cast<double>(picture.width);
   const double shear = 0.3 * strength * sign, enhance = std::max(0.0, 1 + 0.9 * strength * sign);
-  constexpr double kShift = 150.0 / 331;  // as a fraction of a side: the paper's 150 pixels of 331
+  constexpr double kShift = 150.0 / 331;  // a fraction of a side: the paper's 150 pixels of 331
   switch (change) {
     case 0: return picture;
     case 1: return affine(picture, {1, shear, -shear * height / 2, 0, 1, 0});

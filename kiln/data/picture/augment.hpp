@@ -21,7 +21,7 @@ Picture random_crop(const Picture& picture, std::int64_t height, std::int64_t wi
 
 struct RandomResizedCrop {
   std::int64_t height = 224, width = 224;
-  double least_area = 0.08, most_area = 1;          // as a fraction of the picture's
+  double least_area = 0.08, most_area = 1;          // fractions of the picture's area
   double least_ratio = 0.75, most_ratio = 4.0 / 3;  // width / height of the part
 };
 /// A part of random area and proportions, resized to a fixed size (Szegedy et al., "Going deeper with convolutions",
@@ -37,7 +37,7 @@ Picture colour_jittered(const Picture& picture, const ColourJitter& config, Rand
 
 struct RandAugment {
   int operations = 2;
-  int magnitude = 9;  // of 30
+  int magnitude = 9;  // out of 30
 };
 /// Applies `operations` of fourteen changes, sampled with replacement, all with the same strength (Cubuk et al.,
 /// "RandAugment: practical automated data augmentation with a reduced search space", 2020). Throws ArgumentError.

@@ -73,7 +73,8 @@ MixedBatch cutmix(PictureBatch batch, std::int64_t classes, double alpha, Random
   require_mixable(batch);
   const Shape shape = batch.images.shape();
   const std::int64_t height = shape[2], width = shape[3];
-  const double side = std::sqrt(1 - draw_beta(alpha, alpha, random));  // of the rectangle, relative to the picture's
+  // Side of the rectangle, relative to the picture's.
+  const double side = std::sqrt(1 - draw_beta(alpha, alpha, random));
   const auto half = [side](std::int64_t size) {
     return static_cast<std::int64_t>(side * static_cast<double>(size) / 2);
   };

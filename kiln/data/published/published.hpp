@@ -26,7 +26,7 @@ struct PublishedFile {
   std::string name() const { return called.empty() ? url.substr(url.rfind('/') + 1) : called; }
 };
 struct PublishedRow {
-  std::string name;  // of its directory in the cache
+  std::string name;  // name of its directory in the cache
   std::vector<PublishedFile> files;
   bool archive = false;  // its only file is a .tar.gz or .tgz, which is unpacked
 };

@@ -25,7 +25,7 @@ DatasetPtr<LabelledText> dbpedia(const std::filesystem::path& directory, Split s
 struct CaliforniaDistrict {
   double longitude = 0, latitude = 0, median_age = 0, rooms = 0, bedrooms = 0, population = 0, households = 0;
   double median_income = 0;  // in 10,000 dollars
-  double median_value = 0;   // of a house, in dollars
+  double median_value = 0;   // value of a house, in dollars
 };
 /// Reads `cal_housing.data` of the directory, or of the folder `CaliforniaHousing` in it.
 DatasetPtr<CaliforniaDistrict> california_housing(const std::filesystem::path& directory);

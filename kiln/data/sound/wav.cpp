@@ -36,7 +36,7 @@ bool is(std::span<const std::byte> bytes, std::string_view letters) {
 }
 
 struct Layout {
-  std::uint64_t tag, channels, rate, bits;  // of the container, whose highest bits hold the number
+  std::uint64_t tag, channels, rate, bits;  // `bits` is the size of a container, whose highest bits hold the number
   Order order;
 };
 

@@ -51,7 +51,7 @@ struct SoundBatch {
   std::int64_t items() const { return targets.numel(); }
 };
 struct SoundBatcher {
-  std::int64_t frames = 0;  // of each sound: longer ones are cut; 0: those of the longest
+  std::int64_t frames = 0;  // length of each sound: longer ones are cut; 0: that of the longest
   /// Throws ShapeError if there are no sounds, or their channels differ, ArgumentError if their rates differ.
   SoundBatch operator()(std::span<const LabelledSound> sounds) const;
 };

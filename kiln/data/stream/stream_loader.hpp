@@ -268,7 +268,8 @@ class StreamLoader {
   bool endless_;
   std::int64_t epoch_ = 0, first_batch_ = 0;
   std::shared_ptr<StreamPlace> place_ = std::make_shared<StreamPlace>();
-  mutable std::optional<std::pair<std::int64_t, std::int64_t>> counted_;  // of an epoch, counted on demand
+  // An epoch and its number of batches, counted on demand.
+  mutable std::optional<std::pair<std::int64_t, std::int64_t>> counted_;
   std::function<MakeBatch(const StreamPlace&, std::int64_t epoch, std::int64_t batch)> read_;
   std::function<std::int64_t(std::int64_t epoch)> count_;
 };

@@ -53,7 +53,7 @@ std::size_t contraction(std::string_view text, std::size_t at, bool any_case) {
 std::size_t spaces_end(std::string_view text, std::size_t at) {
   const std::size_t end = class_end(text, at, Class::Space);
   if (end == text.size()) return end;
-  std::size_t last = at;  // of the run
+  std::size_t last = at;  // position of the run's last space
   for (std::size_t next = at; next < end; next += decode(text, next).bytes) last = next;
   return last == at ? end : last;
 }

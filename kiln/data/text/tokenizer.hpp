@@ -39,7 +39,7 @@ class Tokenizer {
   /// `truncation` and `padding` say. Bytes that are not UTF-8 become U+FFFD; byte-level tokens preserve even these.
   /// Throws DataError if the stages produce far more text than any tokenizer needs, or a pattern backtracks too much.
   std::vector<std::int64_t> encode(std::string_view text, bool special = true) const;
-  /// The same tokenizer without padding, for code that makes batches and their masks.
+  /// Returns this tokenizer without padding, for code that makes batches and their masks.
   Tokenizer without_padding() const;
   /// The id of the padding; none without padding.
   std::optional<std::int64_t> padding() const;

@@ -21,7 +21,7 @@ std::string repaired(std::string_view text);
 
 bool is_letter(char32_t point);
 bool is_number(char32_t point);   // \p{N} of a regular expression
-bool is_numeric(char32_t point);  // the same by a newer database
+bool is_numeric(char32_t point);  // is_number() by a newer database
 bool is_space(char32_t point);
 bool is_punctuation(char32_t point);
 bool is_word(char32_t point);     // \w of a regular expression

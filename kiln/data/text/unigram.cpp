@@ -32,7 +32,7 @@ void Unigram::add(const std::string& token, double score) {
 }
 
 void Unigram::encode(std::string_view word, std::vector<std::int64_t>& tokens) const {
-  constexpr double kUnknownPenalty = 10;  // as in SentencePiece, below the least likely token
+  constexpr double kUnknownPenalty = 10;  // SentencePiece's value, below the least likely token
   struct Best {
     double score = 0;
     std::int64_t begin = kNone, id = kNone;  // the last token of the best way to here

@@ -29,7 +29,7 @@ class BytePairs {
   bool fuse_unknown = false;            // one token for a run of them
   bool byte_fallback = false;           // encodes such characters as bytes "<0xE2>", if those are tokens
   bool whole_words = false;             // a word that is a token is not split
-  std::string prefix, suffix;           // of all characters except a word's first, and of its last
+  std::string prefix, suffix;           // prefix of all characters except a word's first, and suffix of its last
 
   /// Adds the merge of tokens a and b into `joined`, after all earlier merges.
   void add_merge(std::int64_t a, std::int64_t b, std::int64_t joined);

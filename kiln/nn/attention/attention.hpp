@@ -37,14 +37,14 @@ struct MultiHeadAttention {
   Linear query;       // width -> heads * head width
   Linear key, value;  // context width -> kv_heads * head width
   Linear output;      // heads * head width -> width
-  Dropout dropout;    // of the attention weights
+  Dropout dropout;    // applied to the attention weights
   std::int64_t heads = 1;
   bool quiet = false;                         // uses quiet_softmax(): a head may attend to nothing
   bool alibi = false;                         // scores decrease with the distance (Press, Smith, Lewis, 2021)
   double softcap = 0;                         // softcap * tanh(score / softcap); 0: no bound
   std::optional<std::int64_t> window = {};    // a query only sees keys less than this far away
-  std::optional<RotaryEncoding> rotary = {};  // of queries and keys
-  std::optional<double> scale = {};           // of scores; default: 1 / sqrt(head width)
+  std::optional<RotaryEncoding> rotary = {};  // applied to queries and keys
+  std::optional<double> scale = {};           // factor of scores; default: 1 / sqrt(head width)
 
   /// Self-attention: x [batch, time, width] -> [batch, time, width]
   Tensor<3> forward(const Tensor<3>& x, const AttentionOptions& options = {}) const;
@@ -74,15 +74,15 @@ struct MultiHeadAttentionConfig {
   double dropout = 0;
   bool bias = true;
   Initializer initializer = init::XavierUniform{};
-  std::int64_t kv_heads = 0;       // of keys and values; must divide heads; 0: as many as heads
+  std::int64_t kv_heads = 0;       // number of heads of keys and values; must divide heads; 0: as many as heads
   std::int64_t head_width = 0;     // 0: width / heads
-  std::int64_t context_width = 0;  // of the context in cross-attention; 0: width
+  std::int64_t context_width = 0;  // width of the context in cross-attention; 0: width
   bool quiet = false;
   bool alibi = false;
   double softcap = 0;
   std::optional<std::int64_t> window = {};
   std::optional<RotaryEncodingConfig> rotary = {};
-  std::optional<double> scale = {};  // of scores; default: 1 / sqrt(head width)
+  std::optional<double> scale = {};  // factor of scores; default: 1 / sqrt(head width)
 
   /// Throws ArgumentError for numbers that do not fit together.
   MultiHeadAttention init(const Device& device) const;

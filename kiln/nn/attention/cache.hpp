@@ -29,7 +29,7 @@ Value last_of(const Value& memory, int dim, std::int64_t length, std::int64_t co
 /// Tensors that are appended to one another along one dimension.
 template <int D>
 struct TensorCache {
-  Tensor<D> memory;         // of the full capacity; contents beyond `length` are undefined
+  Tensor<D> memory;         // has the full capacity; contents beyond `length` are undefined
   int dim = 0;              // the one that grows
   std::int64_t length = 0;  // the current size of `dim`
   std::int64_t most = 0;    // for a ring, which only has places for the last time steps: the largest length

@@ -51,7 +51,7 @@ struct Scale {
     const double begin = place(s.beta_fast), end = place(s.beta_slow);
     const double first = std::max(s.truncate ? std::floor(begin) : begin, 0.0);
     double last = std::min(s.truncate ? std::ceil(end) : end, width() - 1);
-    if (last == first) last += 0.001;  // as in the authors' program; no frequency beyond it is divided
+    if (last == first) last += 0.001;  // follows the authors' program; no frequency beyond it is divided
     for (std::size_t i = 0; i < of.speeds.size(); ++i) {
       const double slow = std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0);
       of.speeds[i] *= slow / s.factor + (1 - slow);

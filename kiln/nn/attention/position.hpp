@@ -142,7 +142,7 @@ struct RotaryEncoding {
 };
 
 struct RotaryEncodingConfig {
-  std::int64_t width = 0;      // of the rotated part of a head; attention's config fills in the head's width
+  std::int64_t width = 0;      // width of the rotated part of a head; attention's config fills in the head's width
   std::int64_t length = 4096;  // the most positions; for DynamicNtk the length of training; for LongRope the table
                                // has at most original_length of them
   double base = 10000;

@@ -20,12 +20,12 @@ namespace kiln {
 struct LayerRow {
   std::string path;  // the module's: "blocks.0.attention.query"; empty for a single operation
   std::string type;  // "Linear", or the name of the operation
-  Shape output;      // of its last operation
+  Shape output;      // shape of its last operation's result
   DType dtype = DType::F32;
   std::int64_t parameters = 0;  // elements of parameters that were not counted in earlier rows
   // Multiplications and additions of products, convolutions, attention and similar operations.
   double flops = 0;
-  std::int64_t bytes = 0;  // of all results of its operations, except views
+  std::int64_t bytes = 0;  // size of all results of its operations, except views
 };
 
 struct LayerTable {

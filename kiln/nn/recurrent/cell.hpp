@@ -21,7 +21,7 @@ struct LstmCell {
 struct LstmCellConfig {
   std::int64_t in, hidden;
   bool bias = true;
-  std::int64_t projection = 0;  // as in LstmConfig; 0: none
+  std::int64_t projection = 0;  // see LstmConfig; 0: none
   RecurrentOptions options = {};
   Initializer initializer = kLayerDefault;
 

@@ -12,7 +12,7 @@ ConvLstmPass conv_lstm(const Value& x, FunctionRef<Value(const Value&)> of_input
   require<ShapeError>(time > 0, "ConvLstm: x ", given, " has no moments");
   Shape pictures{batch * time};
   for (int i = 2; i < given.size(); ++i) pictures.push_back(given[i]);
-  const Value all = of_input(reshape(x, pictures));  // of all time steps at once
+  const Value all = of_input(reshape(x, pictures));  // computes all time steps at once
   const std::int64_t width = all.dim(1) / 4;
   Shape moments{batch, time}, state{batch, width};
   for (int i = 1; i < all.rank(); ++i) moments.push_back(all.dim(i));

@@ -47,9 +47,9 @@ struct ConvLstm {
 template <int N>
 struct ConvLstmConfig {
   std::int64_t in, hidden;
-  Spatial kernel = {3};         // of x
-  Spatial hidden_kernel = {3};  // of the hidden state
-  Spatial stride = {};          // of x
+  Spatial kernel = {3};         // kernel size for x
+  Spatial hidden_kernel = {3};  // kernel size for the hidden state
+  Spatial stride = {};          // stride for x
   bool bias = true;
   Initializer initializer = kLayerDefault;
 

@@ -11,14 +11,15 @@ struct LstmState {
 
 struct LstmResult {
   Tensor<3> outputs;  // [batch, time, directions out]: the hidden state of the last layer at each time step
-  LstmState state;    // of each layer and direction after its last time step
+  LstmState state;    // states of each layer and direction after its last time step
 };
 
 /// Like PyTorch's, but with batch_first by default; see lstm() in ops/sequence/recurrent.hpp.
 struct Lstm {
-  std::vector<RecurrentLayer> layers;         // of the first direction
-  std::vector<RecurrentLayer> reversed = {};  // of the other, whose outputs follow the first's; or none
-  Dropout dropout = {.probability = 0};       // of what each layer passes to the next
+  std::vector<RecurrentLayer> layers;  // layers of the first direction
+  // Layers of the other direction, whose outputs follow the first's; or none.
+  std::vector<RecurrentLayer> reversed = {};
+  Dropout dropout = {.probability = 0};  // applied between layers
   RecurrentOptions options = {};
   bool batch_first = true;  // x and outputs are [batch, time, width]; false: [time, batch, width]
 
@@ -31,13 +32,13 @@ struct LstmConfig {
   std::int64_t in, hidden, layers = 1;
   bool bidirectional = false;
   bool bias = true;
-  double dropout = 0;           // of what each layer passes to the next, in training
+  double dropout = 0;           // applied between layers, in training
   bool batch_first = true;      // x is [batch, time, in]; false: [time, batch, in]
   std::int64_t projection = 0;  // the outputs' width (Sak, Senior, Beaufays, 2014); 0: `hidden`, without a projection
   bool reverse = false;         // from the last time step to the first
   std::optional<double> clip = {};  // limits cells to [-clip, clip]
   GateActivation gate = GateActivation::Sigmoid, candidate = GateActivation::Tanh, output = GateActivation::Tanh;
-  Initializer initializer = kLayerDefault;  // of the weights; the fan-in is the size of the hidden state
+  Initializer initializer = kLayerDefault;  // initializes the weights; the fan-in is the size of the hidden state
 
   /// Throws ArgumentError if a size is below 1, the projection not below `hidden`, or an option out of range.
   Lstm init(const Device& device) const;

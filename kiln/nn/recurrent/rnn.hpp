@@ -11,9 +11,10 @@ struct RnnResult {
 
 /// Like PyTorch's, but with batch_first by default; see rnn() in ops/sequence/recurrent.hpp.
 struct Rnn {
-  std::vector<RecurrentLayer> layers;         // of the first direction
-  std::vector<RecurrentLayer> reversed = {};  // of the other, whose outputs follow the first's; or none
-  Dropout dropout = {.probability = 0};       // of what each layer passes to the next
+  std::vector<RecurrentLayer> layers;  // layers of the first direction
+  // Layers of the other direction, whose outputs follow the first's; or none.
+  std::vector<RecurrentLayer> reversed = {};
+  Dropout dropout = {.probability = 0};  // applied between layers
   RecurrentOptions options = {};
   bool batch_first = true;  // x and outputs are [batch, time, width]; false: [time, batch, width]
 
@@ -26,12 +27,12 @@ struct RnnConfig {
   std::int64_t in, hidden, layers = 1;
   bool bidirectional = false;
   bool bias = true;
-  double dropout = 0;               // of what each layer passes to the next, in training
+  double dropout = 0;               // applied between layers, in training
   bool batch_first = true;          // x is [batch, time, in]; false: [time, batch, in]
   bool reverse = false;             // from the last time step to the first
   std::optional<double> clip = {};  // limits states to [-clip, clip]
   GateActivation activation = GateActivation::Tanh;
-  Initializer initializer = kLayerDefault;  // of the weights; the fan-in is the size of the hidden state
+  Initializer initializer = kLayerDefault;  // initializes the weights; the fan-in is the size of the hidden state
 
   /// Throws ArgumentError if a size is below 1, or an option out of range.
   Rnn init(const Device& device) const;

@@ -80,7 +80,7 @@ struct Unfold {
 template <int N>
 struct Fold {
   static constexpr std::string_view kName = std::array{"Fold1d", "Fold2d", "Fold3d"}[N - 1];
-  Spatial sizes = {};  // of the result
+  Spatial sizes = {};  // sizes of the result
   Spatial kernel = {}, stride = {}, padding = {}, dilation = {};
 
   template <class K>

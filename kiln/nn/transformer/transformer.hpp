@@ -21,7 +21,7 @@ struct TransformerEncoderLayer {
   MultiHeadAttention attention;
   PositionWiseFeedForward feed_forward;
   SequenceNorm attention_norm, feed_forward_norm;
-  Dropout dropout = {.probability = 0};  // of a branch's output
+  Dropout dropout = {.probability = 0};  // applied to a branch's output
   bool norm_first = false;
 
   /// x [batch, time, width] -> [batch, time, width]
@@ -47,7 +47,7 @@ struct TransformerDecoderLayer {
 
 struct TransformerEncoder {
   std::vector<TransformerEncoderLayer> blocks;
-  std::optional<SequenceNorm> norm = {};  // of the result
+  std::optional<SequenceNorm> norm = {};  // applied to the result
 
   /// x [batch, time, width] -> [batch, time, width]
   Tensor<3> forward(const Tensor<3>& x, const AttentionOptions& options = {}) const;
@@ -74,14 +74,14 @@ template <class Layer>
 struct TransformerLayerConfig {
   std::int64_t width;
   std::int64_t heads = 1;
-  std::int64_t hidden = 0;  // of the feed-forward network; 0: 4 * width
-  double dropout = 0.1;     // of attention weights, of hidden activations and of the branches' outputs
+  std::int64_t hidden = 0;  // width of the feed-forward network; 0: 4 * width
+  double dropout = 0.1;     // dropout of attention weights, of hidden activations and of the branches' outputs
   bool norm_first = false;
   SequenceNorm::Config norm = LayerNormConfig{};  // its size is the width
   ActivationConfig activation = Gelu{};
-  bool gated = false;  // of the feed-forward network
+  bool gated = false;  // whether the feed-forward network is gated
   bool bias = true;
-  std::int64_t kv_heads = 0, head_width = 0, context_width = 0;  // as in MultiHeadAttentionConfig
+  std::int64_t kv_heads = 0, head_width = 0, context_width = 0;  // see MultiHeadAttentionConfig
   bool quiet = false, alibi = false;
   double softcap = 0;
   std::optional<std::int64_t> window = {};

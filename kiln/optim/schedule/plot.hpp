@@ -7,7 +7,7 @@
 namespace kiln {
 
 struct PlotOptions {
-  int width = 72, height = 12;  // of the plot without its axes, in characters
+  int width = 72, height = 12;  // size of the plot without its axes, in characters
 };
 
 /// The rates of the first `steps` steps, from 0 at the bottom to the largest; a column shows the range of its steps.

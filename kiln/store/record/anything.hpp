@@ -171,7 +171,7 @@ void visit_record(const T& object, const std::string& path, RecordVisitor& visit
   }
 }
 
-// Those of modules that many others contain are compiled once, in anything.cpp.
+// The instantiations for modules that many others contain are compiled once, in anything.cpp.
 extern template void visit_record(const nn::Activation&, const std::string&, RecordVisitor&, nn::Met&);
 extern template void visit_record(const nn::LayerNorm&, const std::string&, RecordVisitor&, nn::Met&);
 extern template void visit_record(const nn::Linear&, const std::string&, RecordVisitor&, nn::Met&);
@@ -215,7 +215,7 @@ class RecordReader final : public RecordVisitor {
   std::vector<RecordPart> parts_;   // tensors
   std::vector<RecordPart> others_;  // lists and values, which have no tensor here
   std::vector<std::string> problems_;
-  std::map<std::string, std::string> values_left_;  // those of the record that no part has claimed
+  std::map<std::string, std::string> values_left_;  // values of the record that no part has claimed
   std::set<std::string> lists_;
 };
 

@@ -20,7 +20,7 @@ struct Directory {
     DType dtype;
     Shape shape;
     std::uint64_t begin, bytes;  // in the file
-    std::uint32_t crc;           // of those bytes
+    std::uint32_t crc;           // checksum of those bytes
     bool deflated = false;
   };
   std::vector<Tensor> tensors;

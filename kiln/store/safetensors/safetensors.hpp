@@ -25,7 +25,7 @@ struct TensorView {
 struct TensorFileView {
   std::map<std::string, TensorView> tensors;
   Metadata metadata;
-  std::map<std::string, std::string> left_out = {};  // as in TensorSource
+  std::map<std::string, std::string> left_out = {};  // see TensorSource
 };
 
 /// Checks everything: the header's length and grammar, names (UTF-8, each once), types, shapes of at most kMaxRank

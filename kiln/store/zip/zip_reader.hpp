@@ -12,7 +12,7 @@ struct ZipEntry {
   std::size_t begin = 0;     // offset of its bytes in the file
   std::uint64_t stored = 0;  // size in the file
   std::uint64_t size = 0;    // size after decompression
-  std::uint32_t crc = 0;     // of the decompressed bytes
+  std::uint32_t crc = 0;     // checksum of the decompressed bytes
   bool deflated = false;
 };
 

@@ -17,7 +17,7 @@ class Progress {
   void on(const training::EpochEnd& end) { at_ = end.at; }
 
   const training::Position& at() const { return at_; }
-  double loss() const { return loss_; }  // of the last step
+  double loss() const { return loss_; }  // the loss of the last step
   double rate() const { return rate_; }
   double items_per_second() const { return speed_; }  // over the last seconds
   double epoch_share() const;                         // completed, 0 to 1

@@ -7,7 +7,7 @@ namespace kiln::metric {
 
 /// Peak signal to noise ratio in decibels, over all elements of all images: 10 log10(range^2 / mean squared error).
 struct Psnr {
-  double range = 1;  // of the elements: 1, or 255
+  double range = 1;  // range of the elements: 1, or 255
   Total squares{}, count{};
 
   /// Throws ShapeError.

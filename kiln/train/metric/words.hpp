@@ -35,7 +35,7 @@ struct WordErrorRate {
 /// nearest length counts; of two such, the shorter.
 struct Bleu {
   std::int64_t n = 4;            // the longest n-gram
-  Totals matches{}, possible{};  // of n-grams of 1, 2, ... words
+  Totals matches{}, possible{};  // for n-grams of 1, 2, ... words
   Total said_length{}, right_length{};
 
   /// Throws ArgumentError if there is no reference.

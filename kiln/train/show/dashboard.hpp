@@ -14,7 +14,7 @@ namespace kiln {
 struct View {
   std::size_t metric = 0;          // the one that is plotted
   int zoom = 0;                    // shows 1/2^zoom of the steps
-  std::optional<double> middle{};  // of the shown steps; none: the last ones
+  std::optional<double> middle{};  // the middle of the shown steps; none: the last ones
 
   void press(Press key, const Board& board);
   StepRange steps(const Board& board) const;

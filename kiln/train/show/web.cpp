@@ -61,7 +61,7 @@ struct WebDashboard::Shown {
   std::mutex mutex;  // protects what training writes and the thread sends: everything up to the server
   Board board;
   std::vector<std::string> new_points;  // since the last message
-  std::int64_t told = 0;                // of the board's messages, how many were sent
+  std::int64_t told = 0;                // how many of the board's messages were sent
   bool changed = false;
   Interrupter control;
 

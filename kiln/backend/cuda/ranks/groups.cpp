@@ -19,7 +19,7 @@ constexpr auto kPatience = std::chrono::seconds(2);
 struct Introduction {
   nccl::Ticket ticket;  // from rank 0, for all
   DeviceId device;
-  int version;  // of NCCL; 0: not available
+  int version;  // version of NCCL; 0: not available
 };
 
 /// The version of NCCL that this rank offers; 0 if it has none or KILN_NCCL disables it.

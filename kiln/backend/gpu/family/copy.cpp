@@ -46,8 +46,9 @@ struct TransposeKernel {
     const int pitch = side + std::max(1, 4 / static_cast<int>(size_of(word)));
     Builder k("transpose", kThreads);
     const Buffer from = k.input(word), to = k.output(word);
-    const Expr lines = k.number(index), columns = k.number(index);          // of `from`
-    const Expr from_stride = k.number(index), to_stride = k.number(index);  // of its lines, and of its columns in `to`
+    const Expr lines = k.number(index), columns = k.number(index);  // lines and columns of `from`
+    // Strides of its lines, and of its columns in `to`.
+    const Expr from_stride = k.number(index), to_stride = k.number(index);
     const Expr tiles_down = k.number(index), tiles_across = k.number(index);
     const Places places(k, index, others, 2);
     const Shared shared = k.shared(word, side * pitch);

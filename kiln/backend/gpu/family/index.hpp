@@ -13,7 +13,7 @@ inline constexpr int kThreads = 256;
 /// one.
 struct Loop {
   Shape sizes;                // none of size 1
-  std::vector<Dims> strides;  // of each array
+  std::vector<Dims> strides;  // those of each array
 };
 /// Merges the dimensions of arrays that are broadcast to one shape (stride 0 where they are repeated).
 Loop merged(const Shape& shape, std::span<const Dims> strides);

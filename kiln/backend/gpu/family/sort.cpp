@@ -74,11 +74,11 @@ class Tile {
 
 /// A block sorts a tile of a line and keeps its first few elements.
 struct TileSortKernel {
-  DType dtype, key;  // of elements
+  DType dtype, key;  // types of elements and of their sort keys
   bool descending;
   bool from_pairs, to_pairs;  // keys and places, or elements
   bool with_places;           // pairs come with places; otherwise a pair's place is where it is
-  int size;                   // of a tile: a power of two
+  int size;                   // number of elements of a tile: a power of two
 
   int threads() const { return std::clamp(size / 2, kLanes, 512); }
 
@@ -205,7 +205,7 @@ KeyType key_type(DType dtype) {
     case DType::BF16:
     case DType::I16:
     case DType::U16: return {DType::U32, 16};
-    case DType::F16: return {DType::U32, 19};  // as a float32 whose last 13 digits are 0
+    case DType::F16: return {DType::U32, 19};  // sorted as a float32 whose last 13 digits are 0
     case DType::I8:
     case DType::U8: return {DType::U32, 8};
     case DType::Bool: return {DType::U32, 1};

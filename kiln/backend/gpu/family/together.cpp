@@ -73,7 +73,7 @@ struct Part {
   const op::Op* op;
   const ProgramKey* program;
   Call call;
-  Dims order;  // of all contiguous tensors, and so of the results
+  Dims order;  // order of the dimensions of all contiguous tensors, and so of the results
   std::vector<Lies> inputs{};
   std::vector<Argument> arguments{};  // by input
   std::int64_t count;

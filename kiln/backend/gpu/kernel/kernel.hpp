@@ -17,15 +17,15 @@ using Id = std::uint32_t;
 
 enum class Arithmetic : std::uint8_t {
   Negate,
-  Not,  // of a Bool, or of the bits
+  Not,  // logical for a Bool, otherwise bitwise
   Add,
   Subtract,
   Multiply,
   Divide,     // integers: truncated; division by 0 is an error of the kernel
   Remainder,  // integers only, with the sign of the dividend
-  Minimum,    // of integers, or of floats, where a NaN may get lost
+  Minimum,    // on integers, or on floats, where a NaN may get lost
   Maximum,
-  And,  // of the bits, or of Bools
+  And,  // bitwise, or logical for Bools
   Or,
   Xor,
   ShiftLeft,
@@ -53,7 +53,7 @@ struct Instruction {
     Tree,     // `tree` with numbers of type `element`; its variables are the operands
     Call,     // `function` with numbers of type `element`; may have several results
     Cast,     // from one numeric type to another, as C++ does
-    Bits,     // the same bits as another type of the same size
+    Bits,     // reinterprets the bits as another type of the same size
     Convert,  // an element of `element` to one of `to`, by the rules of kiln/core/convert.hpp
     Narrow,   // rounds or truncates to what an element of `element` can hold
     Entry,    // number operand 0 of the table that is parameter `place`
@@ -63,11 +63,11 @@ struct Instruction {
     SharedPair,  // elements operand 0 and the next of shared array `place`, of 16 bits each, as one word; operand 0 is even
     Fragments,  // product of matrices distributed over a warp, of halves `element`: Builder::multiply_fragments
     Shuffle,    // operand 0 of the lane `operand 1` of this thread's warp
-    Update,  // of an element of buffer `place`; gives its old value. Operands: index, value (for a swap: new, expected)
+    Update,  // updates an element of buffer `place`; gives its old value. Operands: index, value (swap: new, expected)
     UpdateShared,
   };
   Kind kind = Kind::Literal;
-  DType type = DType::I32;  // of the result
+  DType type = DType::I32;  // type of the result
   Arithmetic arithmetic{};
   Update update{};
   DType element{}, to{};

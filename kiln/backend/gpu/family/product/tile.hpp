@@ -39,7 +39,7 @@ struct Factor {
   Buffer buffer;
   Loading loading;
   std::function<Known(const Expr& line)> of_line;    // what a line of the tile (int32) needs, computed once
-  std::function<Known(const Expr& depth)> of_depth;  // the same for a depth
+  std::function<Known(const Expr& depth)> of_depth;  // what a depth needs, computed once
   std::function<Place(const Known& line, const Known& depth)> place;
   bool finite_alone = false;  // elements that are not finite count as 0
 };
@@ -97,7 +97,7 @@ class TileProduct {
     Shared memory;
     Local held;
     const Factor* factor = nullptr;
-    Expr first_line, first_depth;  // of the thread
+    Expr first_line, first_depth;  // first line and depth that the thread copies
     int next_line = 0, next_depth = 0;
     std::vector<Factor::Known> known;
   };

@@ -149,7 +149,7 @@ class RowBody {
   const RowProgramKernel& of_;
   std::vector<Buffer> buffers_, outputs_;
   std::optional<Row> row_;
-  std::vector<std::optional<Places>> places_;  // of inputs
+  std::vector<std::optional<Places>> places_;  // one per input
   std::vector<Exprs> all_;
 };
 

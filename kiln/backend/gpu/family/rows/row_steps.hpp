@@ -21,7 +21,7 @@ struct RowStep {
 struct RowSteps {
   static constexpr bool kPlain = true;
   std::vector<RowStep> steps;
-  std::vector<DType> inputs;  // of tensors
+  std::vector<DType> inputs;  // element types of tensors
   std::vector<bool> numbers;
   struct Output {
     std::uint16_t value;

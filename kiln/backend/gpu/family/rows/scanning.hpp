@@ -12,7 +12,7 @@ struct Scanning {
   std::function<Exprs()> nothing;
   /// The state of one element: from its loaded inputs, and its place (uint32) in the order of the scan.
   std::function<Exprs(const Exprs& loaded, const Expr& place)> element;
-  Merge merge;  // of what comes before, and what follows
+  Merge merge;  // combines what comes before with what follows
   /// What is stored for a place, from its state.
   std::function<Exprs(const Exprs& state)> outputs;
 };

@@ -70,8 +70,8 @@ void launch_tiles(Gpu& gpu, const Source& source, std::int64_t batch, std::vecto
 /// A thread's position.
 struct RecurrentPlace {
   RecurrentPlace(Builder& k, const RecurrentShape& shape, const Expr& batch, const Expr& first_tile);
-  Expr group, tile;                 // of the block; int32
-  Expr row_in_tile, unit_in_group;  // of the thread in a time step; int32
+  Expr group, tile;                 // those of the block; int32
+  Expr row_in_tile, unit_in_group;  // those of the thread in a time step; int32
   Expr row, unit;                   // in the batch and the state; int64
   Expr valid;                       // does it exist?
 };

@@ -185,7 +185,7 @@ class MomentsBack {
     const auto kept = [&](int i) { return known.kept[i]; };
     const auto slope_of = [&](GateActivation activation, const Expr& y) { return slope(k_, activation, y); };
     const Expr arrived = hidden.get() + known.grad.get();
-    Exprs sums, products;  // of the inputs; of the products, where these differ
+    Exprs sums, products;  // gradients of the inputs; of the products, where these differ
     Expr stays = zero, cell_stays;
     if (is.kind == RecurrentKind::Lstm) {
       const Expr i = kept(0), f = kept(1), g = kept(2), o = kept(3), c = kept(4);

@@ -21,7 +21,7 @@ struct Strides {
 struct BlendKernel {
   DType dtype, indices, index;
   bool of_weight;
-  Dims order;  // of the result
+  Dims order;  // order of the result's dimensions
 
   Kernel kernel() const {
     Builder k(of_weight ? "blend_weight_grad" : "blend", kThreads);

@@ -54,7 +54,7 @@ struct Block {
   const std::int64_t blocks;
   std::int64_t index = 0;
   std::span<const std::uint64_t> arguments;
-  std::vector<std::uint64_t> memory;  // of cells
+  std::vector<std::uint64_t> memory;  // the cells
   std::vector<View> views;            // by parameter
   std::vector<View> chosen;           // the buffers selected from tables
   std::vector<SharedArray> shared;

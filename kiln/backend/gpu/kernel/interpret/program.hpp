@@ -19,7 +19,7 @@ struct Step {
   Run run = nullptr;
   std::uint32_t result = 0;
   std::vector<std::uint32_t> operands{};
-  DType operand_type = DType::I32;     // of operand 0
+  DType operand_type = DType::I32;     // type of operand 0
   std::uint16_t place = 0, width = 1;  // the buffer or array; elements per access
   std::uint16_t depth = 0;             // for control flow: the indices of its masks are `depth` and the next
   std::uint64_t bits = 0;              // a literal's value
@@ -31,7 +31,7 @@ struct Program {
   Kernel kernel;
   std::vector<std::size_t> words{};    // Kernel::words()
   std::vector<std::uint32_t> cells{};  // offset of a value's cells, by Id
-  std::size_t bytes = 0;               // of all cells
+  std::size_t bytes = 0;               // size of all cells
   int depth = 1;                       // masks that control flow needs
   bool updates = false;                // does it update buffers? Then blocks run one after the other.
   Steps constant{};                    // results that are the same in all blocks
