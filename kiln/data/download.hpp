@@ -22,9 +22,10 @@ struct Download {
 /// is passed on.
 using DownloadProgress = std::function<void(std::string_view name, std::int64_t received, std::int64_t total)>;
 
-/// Puts the file at `target`, whose directory is created if needed; unfinished data stay beside it as `target`.part for
-/// the next call. An existing target is not changed. Of several processes, one downloads and the others wait. Throws
-/// IoError if no url delivered the file, DataError if its checksum was wrong; the message has a sentence for each url.
+/// Puts the file at `target`, whose directory is created if needed; unfinished data stay next to it as `target`.part
+/// for the next call. An existing target is not changed. Of several processes, one downloads and the others wait.
+/// Throws IoError if no url delivered the file, DataError if its checksum was wrong; the message has a sentence for
+/// each url.
 void download(const Download& file, const std::filesystem::path& target, const DownloadProgress& progress = {});
 
 }  // namespace kiln

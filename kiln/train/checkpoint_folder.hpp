@@ -57,7 +57,7 @@ struct FoundCheckpoint {
 struct CheckpointFolder {
   std::vector<FoundCheckpoint> whole{};  // the run's checkpoints, by step
   RunName run{};                         // the run that began last
-  std::vector<RunName> replaces{};       // by this run
+  std::vector<RunName> replaces{};       // runs that `run` replaces
   // Files that the rules no longer keep, and those of replaced runs, which a killed process could not remove.
   std::vector<std::pair<std::string, RunName>> unwanted{};
   std::vector<std::string> notes{};  // about damaged files, and an index that does not fit

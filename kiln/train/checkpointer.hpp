@@ -13,7 +13,7 @@
 //
 // A checkpoint is one file, a record (kiln/store/record/anything.hpp) that is put in place atomically, so that the
 // newest file is complete whenever a training run is killed: load(model, "run/checkpoint/step-500.kiln",
-// {.allow_unexpected = true, .under = "model"}) reads the model alone. index.json beside it lists the checkpoints and
+// {.allow_unexpected = true, .under = "model"}) reads the model alone. index.json next to it lists the checkpoints and
 // their values for other programs; Kiln itself uses the complete files in the directory, and a run only removes files
 // that it wrote.
 #pragma once

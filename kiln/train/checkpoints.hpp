@@ -17,7 +17,7 @@
 
 namespace kiln::training {
 
-/// The optional state of a training run beside its model and optimizer.
+/// The optional state of a training run besides its model and optimizer.
 struct Extras {
   std::optional<ReduceOnPlateau> plateau{};
   std::optional<GradientScaler> scaler{};
@@ -35,7 +35,7 @@ class Checkpoints {
   /// The directory, the rules, and whether to resume from it. `configuration` is the user's own.
   void keep(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json configuration);
   RecordedObjects& objects() { return objects_; }
-  /// Adds the state of a training run beside its model and optimizer, and each rank's place in the data.
+  /// Adds the state of a training run besides its model and optimizer, and each rank's place in the data.
   static void add_state(RecordedObjects& objects, TrainingRun& run, Extras& extras);
 
   /// Called once, before the first batch: resumes from the newest checkpoint, or begins a new run.

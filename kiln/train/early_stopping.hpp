@@ -14,7 +14,7 @@ struct EarlyStopping {
   std::int64_t patience = 5;  // ends after this many evaluations in a row without improvement; 0 as 1
   std::int64_t warmup = 0;    // the first evaluations, which are ignored
   double least_change = 0;    // smaller changes are no improvement
-  /// A custom rule beside that: ends if it returns true for the metric's value.
+  /// A custom rule in addition: ends if it returns true for the metric's value.
   std::function<bool(double value)> when{};
 
   struct State {

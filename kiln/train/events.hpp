@@ -60,7 +60,7 @@ struct Step {
   double loss = 0;
   std::vector<double> rates{};  // learning rates of the optimizer's groups
   std::int64_t items = 0;       // in this step
-  double seconds = 0;           // that it took
+  double seconds = 0;           // duration of the step
 };
 /// The display name of a group's rate: "rate", "rate of group 1", ...
 std::string rate_name(std::size_t group);

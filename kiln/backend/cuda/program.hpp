@@ -11,7 +11,7 @@ namespace kiln::cuda {
 
 class Program final : public gpu::Code {
  public:
-  /// What is known of the kernel beside its code.
+  /// What is known of the kernel besides its code.
   struct Facts {
     std::string name, function;
     int threads;

@@ -107,8 +107,8 @@ class Event {
   std::uint64_t place_ = 0;
 };
 
-/// A queue of work that runs beside the main stream, ordered only by events. Its kernels start before those of the main
-/// stream if both could.
+/// A queue of work that runs alongside the main stream, ordered only by events. Its kernels start before those of the
+/// main stream if both could.
 class SideStream {
  public:
   explicit SideStream(Ref<Stream> stream);

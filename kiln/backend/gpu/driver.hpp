@@ -47,7 +47,7 @@ struct Capabilities {
 };
 
 /// Work runs in the order in which any thread submits it, and no call waits unless it says so; only collectives of
-/// ranks run beside it. Addresses are the device's; the host never reads them.
+/// ranks run alongside it. Addresses are the device's; the host never reads them.
 class Driver : public RefCounted {
  public:
   virtual std::string name() const = 0;  // "cuda", "cuda:1"

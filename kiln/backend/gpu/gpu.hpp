@@ -107,7 +107,7 @@ class Gpu final : public LeafBackend {
     return *static_cast<const T*>(keep_made(signature, make()));
   }
 
-  /// The collectives of ranks that run beside the device's other work. run() waits for those that an op's operands
+  /// The collectives of ranks that run alongside the device's other work. run() waits for those that an op's operands
   /// depend on, except for views and for op::Horizontal, each part of which waits for its own.
   Meetings& meetings() { return meetings_; }
 

@@ -1,4 +1,4 @@
-// Meetings: collectives of ranks that run beside a GPU's ordered work, with the memory that they need meanwhile.
+// Meetings: collectives of ranks that run alongside a GPU's ordered work, with the memory that they need meanwhile.
 #pragma once
 #include <deque>
 #include <mutex>
@@ -34,7 +34,7 @@ class Meetings {
 
   Driver& driver_;
   mutable std::mutex mutex_;
-  std::deque<UnderWay> under_way_;  // that the device does not wait for yet, in their order
+  std::deque<UnderWay> under_way_;  // collectives that the device does not wait for yet, in their order
 };
 
 }  // namespace kiln::gpu

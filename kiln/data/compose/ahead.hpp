@@ -1,4 +1,4 @@
-// Applies a function to each batch of a loader in a thread beside the loop, some batches ahead: copies them to a
+// Applies a function to each batch of a loader in a thread of its own, some batches ahead: copies them to a
 // device, so that a step need not wait for its data.
 //
 //   auto batches = on_device(DataLoader(train, ImageBatcher{}, {.batch_size = 64}), device);

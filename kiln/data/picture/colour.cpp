@@ -21,7 +21,7 @@ void require_factor(std::string_view function, double factor) {
 
 std::uint8_t to_byte(double value) { return static_cast<std::uint8_t>(std::clamp(value + 0.5, 0.5, 255.5)); }
 
-/// other + factor * (picture - other), where other(i) is the value beside the picture's value i.
+/// other + factor * (picture - other), where other(i) is the value that belongs to the picture's value i.
 template <class Other>
 Picture blended(const Picture& picture, double factor, Other other) {
   Picture result = picture;

@@ -54,7 +54,7 @@ const std::vector<PublishedRow> kRows = {
      true},
 };
 
-/// Decompresses the archive to a file beside it, since read_tar() needs all of it.
+/// Decompresses the archive to a file next to it, since read_tar() needs all of it.
 std::string inflated(const fs::path& archive) {
   const FileBytes file = map_file(archive.string());
   require<DataError>(is_gzip(file.bytes), archive.string(), ": is no .tar.gz file");

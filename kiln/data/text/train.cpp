@@ -70,7 +70,7 @@ class Trainer {
  private:
   struct State {
     std::int64_t times = 0;
-    std::set<std::size_t> words;  // that may contain it
+    std::set<std::size_t> words;  // words that may contain it
   };
 
   void count(std::size_t i, std::int64_t sign) {

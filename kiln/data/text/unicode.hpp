@@ -11,7 +11,7 @@ inline constexpr char32_t kReplacement = 0xfffd;  // replaces bytes that are not
 
 struct Decoded {
   char32_t point;
-  std::size_t bytes;  // that it takes in the text, at least 1
+  std::size_t bytes;  // size in the text, at least 1
 };
 /// The code point at byte `at`, which must be before the end; a byte that is not UTF-8 gives kReplacement.
 Decoded decode(std::string_view text, std::size_t at);

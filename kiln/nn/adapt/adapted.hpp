@@ -93,7 +93,7 @@ struct Adapted {
   }
 };
 
-/// The model, frozen, ready for adapters. unfreeze(model.base, "head") trains a part of it beside them.
+/// The model, frozen, ready for adapters. unfreeze(model.base, "head") trains a part of it with them.
 template <Module M>
 [[nodiscard("adapted() changes no model: it returns one")]] Adapted<M> adapted(M model) {
   return {.base = freeze(std::move(model)), .adapters = {}};

@@ -49,8 +49,8 @@ struct TensorCache {
   bool is_ring() const { return most > 0; }
   std::int64_t places() const { return memory.dim(dim); }
   std::int64_t capacity() const { return is_ring() ? most : places(); }
-  /// Appends x, converted to the cache's element type, and returns all(). Throws ShapeError if x has another shape
-  /// beside `dim`, or exceeds the capacity.
+  /// Appends x, converted to the cache's element type, and returns all(). Throws ShapeError if x has another shape,
+  /// except along `dim`, or exceeds the capacity.
   Tensor<D> append(const Tensor<D>& x) {
     add(x);
     return all();

@@ -33,7 +33,7 @@ struct BatchNorm {
 struct BatchNormConfig {
   std::int64_t channels = 0;
   double momentum = 0.1, epsilon = 1e-5;
-  bool affine = true;  // with a weight and a bias
+  bool affine = true;  // has a weight and a bias
   BatchNorm init(const Device& device) const;
 };
 

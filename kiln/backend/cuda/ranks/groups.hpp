@@ -1,5 +1,5 @@
 // Groups: ranks connected by NCCL, each with a GPU of its own. They find each other by their communicator, which also
-// checks that they call the same collective; NCCL then runs it on the device beside other work, in a stream for
+// checks that they call the same collective; NCCL then runs it on the device alongside other work, in a stream for
 // collectives alone.
 #pragma once
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace kiln::cuda {
 
-/// The groups of one device. If a rank ends while the device waits for it, the device is lost: whoever waits for the
+/// The groups of one device. If a rank ends while the device waits for it, the device is lost: whatever waits for the
 /// device gets DeviceError after some seconds. (While ranks connect, in join() and NCCL's first call, this is not
 /// noticed.) Thread-safe, if each thread uses its own communicators.
 class Groups {

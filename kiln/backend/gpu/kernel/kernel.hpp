@@ -123,7 +123,7 @@ struct Kernel {
   };
   std::string name;
   int threads = 256;      // per block
-  int least_blocks = 0;   // that should be resident on a multiprocessor; 0: no constraint
+  int least_blocks = 0;   // blocks that should be resident on a multiprocessor; 0: no constraint
   bool together = false;  // blocks wait for each other: a launch has at most Capabilities::together blocks
   std::vector<Parameter> parameters{};
   // The tables from which buffers are selected; such buffers are numbered from kChosen.

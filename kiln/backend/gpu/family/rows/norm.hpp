@@ -22,7 +22,7 @@ inline Expr inverse_deviation(Builder& k, const Expr& variance, const Expr& epsi
 void apply_norm(Gpu& gpu, const Operand& x, const Moments& moments, const Operand& weight, const Operand& bias,
                 const Array& y, bool in_place);
 
-/// What the gradient of x needs beside the moments: the sums of weight * g, and of that times the normalised x, over
+/// What the gradient of x needs besides the moments: the sums of weight * g, and of that times the normalised x, over
 /// the `count` elements that share moments.
 struct GradientSums {
   Operand of_gradient, of_product;

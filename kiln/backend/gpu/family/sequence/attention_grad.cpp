@@ -8,7 +8,7 @@
 namespace kiln::gpu::family {
 namespace {
 
-/// What a gradient reads beside q, k, v, mask and bias: the gradient of the output, and two numbers per query.
+/// What a gradient reads besides q, k, v, mask and bias: the gradient of the output, and two numbers per query.
 struct Given {
   Given(Builder& b, AttentionParameters& p)
       : grad(p.sequence()),

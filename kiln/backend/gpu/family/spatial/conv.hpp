@@ -47,7 +47,7 @@ struct ConvKey {
   int axes() const { return kernel.size(); }
   std::int64_t taps() const { return numel(Shape(kernel.begin(), kernel.end())); }
 };
-/// `most` is the largest number that the kernel computes, beside offsets and sizes.
+/// `most` is the largest number that the kernel computes, besides offsets and sizes.
 ConvKey key_of(const Convolution& conv, std::int64_t most);
 
 /// The parameters of a kernel.
