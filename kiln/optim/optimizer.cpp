@@ -1,8 +1,11 @@
 #include "kiln/optim/optimizer.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <ranges>
 
+#include "kiln/core/error/shortage.hpp"
 #include "kiln/ops/read.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
@@ -70,9 +73,10 @@ Rates OptimizerState::rates(double rate) const {
   return all;
 }
 
-OptimizerState::NewValues OptimizerState::step(const Rates& rates, std::vector<NamedParam> params,
-                                               GradientsParams grads) {
+OptimizerState::Changes OptimizerState::changes(const Rates& rates, const nn::ModuleRef& model,
+                                                GradientsParams grads) const {
   const std::string_view name = groups_[0].rule.name();
+  const std::vector<NamedParam> params = trained_params(name, model);
   require<ArgumentError>(rates.size() == groups_.size(), name, ": ", rates.size(), " rates for ", groups_.size(),
                          " groups, the optimizer's own among them");
   for (std::size_t i = 0; i < rates.size(); ++i) require_rate(groups_[i].rule.name(), rates[i]);
@@ -95,8 +99,9 @@ OptimizerState::NewValues OptimizerState::step(const Rates& rates, std::vector<N
   for (const auto& [path, grad] : taken.by_path) gradients.push_back(grad);
   run_pending(gradients);  // errors of gradients occur here, before anything has changed
 
-  NewValues updates;
+  std::map<std::string, Value> updates;
   std::map<std::string, ParamState> states;
+  Values computed;
   // In reverse, as gradients become ready: with several ranks, the first parameters' gradients arrive last.
   for (const NamedParam& param : std::views::reverse(params)) {
     const Value* const grad = taken.find(param.path);
@@ -107,25 +112,41 @@ OptimizerState::NewValues OptimizerState::step(const Rates& rates, std::vector<N
     updates[param.path] = updated(groups_[group].rule, values[param.path], *grad, rates[group], state);
     ++state.steps;
   }
-  for (auto& [path, state] : states) states_[path] = std::move(state);
-  group_of_.merge(groups);
-  return updates;
+  for (const auto& [path, value] : updates) {
+    const ParamState& state = states.at(path);
+    computed.push_back(value);
+    std::ranges::copy_if(state.slots, std::back_inserter(computed), [](const Value& slot) { return !slot.empty(); });
+    if (state.master) computed.push_back(state.master);
+  }
+  return {nn::ParamChanges(model, updates), std::move(states), std::move(groups), std::move(computed)};
 }
 
-void OptimizerState::run(const NewValues& updates) const {
-  Values made;
-  for (const auto& [path, value] : updates) {
-    const ParamState& state = states_.at(path);
-    made.push_back(value);
-    for (const Value& slot : state.slots)
-      if (!slot.empty()) made.push_back(slot);
-    if (state.master) made.push_back(state.master);
+void OptimizerState::step(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads) try {
+  apply(rates, model, grads);
+} catch (...) { rethrow_shortage(groups_[0].rule.name()); }
+
+void OptimizerState::step(double rate, const nn::ModuleRef& model, const GradientsParams& grads) try {
+  apply(rates(rate), model, grads);
+} catch (...) { rethrow_shortage(groups_[0].rule.name()); }
+
+void OptimizerState::apply(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads) {
+  Values computed;
+  {
+    Changes made = changes(rates, model, grads);
+    // From here to the end of the block nothing allocates.
+    made.params.put();
+    for (auto& [path, state] : made.states)
+      if (const auto known = states_.find(path); known != states_.end()) known->second = std::move(state);
+    states_.merge(made.states);
+    group_of_.merge(made.groups);
+    computed.swap(made.computed);
   }
   const auto say_when = [&](ErrorKind, std::string& sentence) {
     sentence += text(", while ", groups_[0].rule.name(), " was writing a step over the last: go on from a checkpoint");
   };
   const ErrorContext context(say_when);
-  run_pending(made);  // a step ends here: the device may start while the next batch is prepared
+  // A step ends here: the device may start while the next batch is prepared.
+  telling_shortage(groups_[0].rule.name(), [&] { run_pending(computed); });
 }
 
 Value OptimizerState::averaged(const NamedParam& param) const {
@@ -146,12 +167,6 @@ void OptimizerState::move_to(const Device& device) {
     for (Value& slot : state.slots) move(slot);
     move(state.master);
   }
-}
-
-void OptimizerState::put(const nn::ModuleRef& model, const NewValues& updates) {
-  visit_params(model, [&](const std::string& path, nn::AnyLeaf& param) {
-    if (const auto update = updates.find(path); update != updates.end()) param.set(update->second);
-  });
 }
 
 void OptimizerState::put_averages(const nn::ModuleRef& model) const {

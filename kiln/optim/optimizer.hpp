@@ -12,8 +12,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
+#include "kiln/nn/module/param_changes.hpp"
 #include "kiln/nn/module/selector.hpp"
 #include "kiln/optim/clip.hpp"
 #include "kiln/optim/number.hpp"
@@ -46,23 +48,19 @@ using Rates = std::vector<double>;
 /// The part of an optimizer that is independent of the types of its model and its rule.
 class OptimizerState {
  public:
-  using NewValues = std::map<std::string, Value>;
-
   /// Throws ArgumentError for invalid options.
   OptimizerState(AnyRule rule, OptimizerOptions options);
   /// Assigns each of a model's parameters to its group, and creates the states of those that are trained. Throws
   /// AutodiffError if none can be trained, ArgumentError if a group selects none.
   void add(const nn::ModuleView& model);
-  /// The new values of those of `params`, which are all that are trained, that have a gradient. The values and the new
-  /// state are pending; run() computes them. Runs the operations that the gradients depend on; if that fails, nothing
-  /// has changed.
-  NewValues step(const Rates& rates, std::vector<NamedParam> params, GradientsParams grads);
-  /// Computes the results of step(), or starts to on an asynchronous device; they replace the old values in memory if
-  /// nothing else uses these.
-  void run(const NewValues& updates) const;
+  /// Updates those of the model's trained parameters that have a gradient. Runs the operations that the gradients depend
+  /// on; if that fails, or memory runs out before anything is written, neither the model nor the state has changed. Then
+  /// computes the new values, or starts to on an asynchronous device; they replace the old values in memory if nothing
+  /// else uses these.
+  void step(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads);
+  void step(double rate, const nn::ModuleRef& model, const GradientsParams& grads);
   /// `rate` times the rate of each group.
   Rates rates(double rate) const;
-  static void put(const nn::ModuleRef& model, const NewValues& updates);
   void put_averages(const nn::ModuleRef& model) const;
   void move_to(const Device& device);
   void remove(const std::string& path) { states_.erase(path); }
@@ -93,6 +91,16 @@ class OptimizerState {
     f(text(path, ".steps"), state.steps);
   }
 
+  /// Everything that a step changes, created before anything changes.
+  struct Changes {
+    nn::ParamChanges params;
+    std::map<std::string, ParamState> states;
+    std::map<std::string, std::size_t> groups;  // of the parameters that have a gradient
+    Values computed;                            // the new values and states, for the device to compute
+  };
+  Changes changes(const Rates& rates, const nn::ModuleRef& model, GradientsParams grads) const;
+  void apply(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads);
+
   /// The group of a parameter that is new in the model, by its name alone.
   std::size_t group_for(const NamedParam& param) const;
   const AnyRule& rule_of(const std::string& path) const { return groups_[group_of_.at(path)].rule; }
@@ -121,14 +129,14 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
   /// One update with learning rate `rate`: returns the model with new leaves for parameters with a gradient in `grads`;
   /// the others are unchanged. Runs pending operations first. If that fails (an index out of range, no memory left)
   /// this throws, and the caller's model and the optimizer are unchanged, so that a program may go on with another
-  /// batch. The update itself then overwrites the old parameters and the old state, and needs no memory, if the model
-  /// is moved in and has no copies; a rule that needs more memory may find none: then it throws MemoryError, and
-  /// training must be resumed from a checkpoint.
+  /// batch. The update itself then overwrites the old parameters and the old state, and needs no memory for tensors, if
+  /// the model is moved in and has no copies; a rule that needs more memory may find none: then it throws MemoryError,
+  /// and training must be resumed from a checkpoint.
   template <class M>
   requires Module<M>
   [[nodiscard("step() changes no model: model = optimizer.step(rate, std::move(model), grads)")]] std::remove_cvref_t<M>
   step(double rate, M&& model, const GradientsParams& grads) {
-    return step(state_.rates(rate), std::forward<M>(model), grads);
+    return updated(rate, std::forward<M>(model), grads);
   }
   /// Takes a step with a rate for each group (`rate` of the groups is ignored). Throws ArgumentError if their number
   /// differs.
@@ -136,11 +144,7 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
   requires Module<M>
   [[nodiscard("step() changes no model: model = optimizer.step(rate, std::move(model), grads)")]] std::remove_cvref_t<M>
   step(const Rates& rates, M&& model, const GradientsParams& grads) {
-    const OptimizerState::NewValues updates = state_.step(rates, trained_params(groups()[0].rule.name(), model), grads);
-    std::remove_cvref_t<M> result = std::forward<M>(model);
-    OptimizerState::put(result, updates);
-    state_.run(updates);
-    return result;
+    return updated(rates, std::forward<M>(model), grads);
   }
 
   /// The model for inference and evaluation: for ScheduleFreeAdamW the average of its parameters, for any other rule
@@ -180,6 +184,17 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
   }
 
  private:
+  template <class Rate, class M>
+  std::remove_cvref_t<M> updated(const Rate& rate, M&& model, const GradientsParams& grads) {
+    if constexpr (std::is_const_v<std::remove_reference_t<M>> || std::is_lvalue_reference_v<M>) {
+      std::remove_cvref_t<M> copy = model;
+      return updated(rate, std::move(copy), grads);
+    } else {
+      state_.step(rate, model, grads);
+      return std::move(model);
+    }
+  }
+
   Rule rule_;
   OptimizerState state_;
 };

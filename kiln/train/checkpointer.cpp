@@ -202,8 +202,9 @@ std::string Checkpointer::save(const RecordedObjects& objects, const training::P
                         {std::string(kConfigKey), write_json(configuration_)},
                         {std::string(kFactsKey), write_json(Json{facts_})}});
   saved_ = at;
-  writing_ = std::async(std::launch::async,
-                        [this, snapshot = std::move(snapshot), checkpoint] { write(snapshot, checkpoint); });
+  writing_ = std::async(std::launch::async, [this, snapshot = std::move(snapshot), checkpoint] {
+    telling_shortage("a checkpoint", [&] { write(snapshot, checkpoint); });
+  });
   return (directory_ / checkpoint.file).string();
 } catch (...) { rethrow_shortage("a checkpoint"); }
 
@@ -264,21 +265,23 @@ void Checkpointer::wait() {
   if (!writing_.valid()) return;
   try {
     writing_.get();
-    failed_.clear();
+    failed_ = nullptr;
     return;
-  } catch (const Error& error) { failed_ = error.message(); } catch (const std::exception& error) {  // e.g. no memory
-    failed_ = text("cannot write a checkpoint to ", directory_.string(), ": ", error.what());
+  } catch (const Error&) { failed_ = std::current_exception(); } catch (const std::exception& error) {
+    failed_ = std::make_exception_ptr(
+        IoError(text("cannot write a checkpoint to ", directory_.string(), ": ", error.what())));
   }
   rank_kept();  // the file was not written
 }
 
-std::optional<std::string> Checkpointer::trouble() {
-  return failed_.empty() ? std::nullopt : std::optional(std::exchange(failed_, ""));
-}
+std::optional<std::string> Checkpointer::trouble() try {
+  if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
+  return std::nullopt;
+} catch (const Error& error) { return std::string(error.message()); }
 
 void Checkpointer::finish() {
   wait();
-  if (const auto sentence = trouble()) fail<IoError>(*sentence);
+  if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
 }
 
 }  // namespace kiln

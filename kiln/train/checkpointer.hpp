@@ -17,6 +17,7 @@
 // their values for other programs; Kiln itself uses the complete files in the directory, and a run only removes files
 // that it wrote.
 #pragma once
+#include <exception>
 #include <filesystem>
 #include <future>
 #include <optional>
@@ -110,7 +111,7 @@ class Checkpointer {
   std::optional<training::Position> saved_;
   std::optional<std::pair<std::int64_t, double>> measured_;  // step and value of the last evaluation
   std::future<void> writing_;
-  std::string failed_;
+  std::exception_ptr failed_;  // an Error that the last write ended in, until somebody is told
 };
 
 /// The newest complete checkpoint of a directory. Throws IoError if there is none.

@@ -29,19 +29,18 @@ void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics, co
   checkpointer_->know(facts);
   for (const std::string& note : checkpointer_->notes()) run.tell(Note{note});
   const auto file = checkpointer_->latest();
-  if (file && resume_) checkpointer_->restore(objects, *file);
+  const bool goes_on = file && resume_;
+  if (goes_on) checkpointer_->restore(objects, *file);
+  else checkpointer_->begin_anew();
   run.listen([this](const Event& event) {
     if (const auto* const begin = std::get_if<Begin>(&event)) checkpointer_->check(*begin);
     if (const auto* const e = std::get_if<Evaluation>(&event)) checkpointer_->observe(*e);
   });
   objects_ = std::move(objects);
   opened_ = true;
-  if (file && resume_) {
-    saved_at_ = run.at.step;
-    run.tell(Note{text("going on from ", *file)});
-  } else {
-    checkpointer_->begin_anew();
-  }
+  if (!goes_on) return;
+  saved_at_ = run.at.step;
+  run.tell(Note{text("going on from ", *file)});
 }
 
 bool Checkpoints::due(TrainingRun& run, bool epoch_ended) {

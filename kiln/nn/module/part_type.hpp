@@ -2,6 +2,7 @@
 // for all types.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,14 +19,15 @@ concept Printable = requires(std::string& out, const T& value) { append(out, val
 
 namespace nn {
 
-/// Access to the tensor in a parameter, a buffer or a constant; the last five functions are for parameters only.
+/// Access to the tensor in a parameter, a buffer or a constant; the last six functions are for parameters only.
 struct TensorAccess {
   const Value& (*value)(const void* leaf);
   void (*set)(void* leaf, const Value& value);  // a frozen parameter stays frozen
   void (*clear)(void* leaf);
   void (*learn)(const void* buffer, const Value& value);
   const Ref<ParamIdentity>& (*identity)(const void* param);
-  void (*tie)(void* param, const void* other);  // makes it the same parameter as the other
+  void (*tie)(void* param, const void* other);  // makes it the same parameter as the other; allocates nothing
+  std::shared_ptr<const void> (*with_value)(const void* param, const Value& value);  // the parameter after set()
   bool (*is_frozen)(const void* param);
   void (*set_frozen)(void* param, bool frozen);
   void (*set_computed)(void* param, const Value& value);
@@ -59,6 +61,9 @@ constexpr TensorAccess make_tensor_access() {
   access.clear = [](void* leaf) { *static_cast<L*>(leaf) = L(); };
   if constexpr (ParamLike<L>) {
     access.set = [](void* p, const Value& value) { *static_cast<L*>(p) = static_cast<L*>(p)->with_value(value); };
+    access.with_value = [](const void* p, const Value& value) -> std::shared_ptr<const void> {
+      return std::make_shared<const L>(static_cast<const L*>(p)->with_value(value));
+    };
     access.identity = [](const void* p) -> const Ref<ParamIdentity>& { return static_cast<const L*>(p)->identity(); };
     access.tie = [](void* p, const void* other) { *static_cast<L*>(p) = *static_cast<const L*>(other); };
     access.is_frozen = [](const void* p) { return static_cast<const L*>(p)->is_frozen(); };
@@ -168,6 +173,10 @@ class AnyLeaf {
   AnyLeaf(void* object, const PartType& type) : object_(object), type_(&type) {}
   AnyLeaf(const AnyLeaf&) = delete;
   AnyLeaf& operator=(const AnyLeaf&) = delete;
+
+  /// The leaf object inside its model, and its type.
+  void* object() const { return object_; }
+  const PartType& type() const { return *type_; }
 
   bool is_param() const { return type_->sort == PartType::Sort::Param; }
   bool is_buffer() const { return type_->sort == PartType::Sort::Buffer; }
