@@ -2,6 +2,7 @@
 // of operands and result per second. `./dev bench elementwise --benchmark_filter=dropout`. The suite has large ones.
 #include <benchmark/benchmark.h>
 
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/op.hpp"

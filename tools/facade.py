@@ -13,19 +13,25 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Headers of kiln/ops that hold parts of functions and ops, which nobody else calls.
 PARTS = {"scalar_math", "slopes", "precision", "special_math", "functions", "point", "matrix", "update",
-         "interpolation", "length", "check", "draws", "taps", "recurrent_cell", "another_view"}
+         "interpolation", "length", "check", "draws", "taps", "recurrent_cell", "another_view", "elementwise"}
 KEYWORDS = {"requires", "static_assert", "decltype", "noexcept", "sizeof", "if", "for", "while", "switch", "return",
             "explicit", "operator", "alignas", "append"}  # append: how a type is written in sentences
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
 ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\]")
 HEAD = re.compile(r"\b(namespace|class|struct)\s+(\w+)(?:\s+final)?(?:\s*:[^:].*)?\s*$", re.DOTALL)
 TOKEN = re.compile(r"[{}();]|[A-Za-z_]\w*")
+NAME_ROW = re.compile(r"^KILN_(UNARY|PREDICATE|BINARY|COMPARISON)\((\w+)", re.MULTILINE)
 MACRO_ROW = re.compile(r"^KILN_(UNARY|PREDICATE|BINARY|COMPARISON)\(\w+, (\w+)", re.MULTILINE)
 
 
 def elementwise():
     """The functions of elementwise.def."""
     return [match[2] for match in MACRO_ROW.finditer((ROOT / "kiln/ops/elementwise/elementwise.def").read_text())]
+
+
+def named():
+    """Those of them that tensors have as methods."""
+    return [match[2] for match in NAME_ROW.finditer((ROOT / "kiln/ops/elementwise/names.def").read_text())]
 
 
 def special():
@@ -89,7 +95,7 @@ def value_functions():
                 and header.parent.name not in ("planned", "expression", "scope")]
     headers = [ROOT / "kiln/ops/functions.hpp", *chapters]
     names = {str(header.relative_to(ROOT)): declared(header) for header in headers}
-    names["kiln/ops/functions.hpp"] += elementwise()
+    names["kiln/ops/functions.hpp"] += [*declared(ROOT / "kiln/ops/elementwise/elementwise.hpp"), *elementwise()]
     names["kiln/ops/special/special.hpp"] += special()
     return names
 
@@ -103,7 +109,7 @@ def typed_functions():
 
 
 def methods():
-    return declared(ROOT / "kiln/tensor/tensor.hpp", ["class Tensor"]) + elementwise()
+    return declared(ROOT / "kiln/tensor/tensor.hpp", ["class Tensor"]) + named()
 
 
 def symbols(files, kinds):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Dependencies between the folders of kiln/, and of models/ on it, point one way, and ops stand and are emitted where
-ARCHITECTURE.md says; prints what does not."""
+"""Dependencies between the folders of kiln/, and of models/ on it, point one way, ops stand and are emitted where
+ARCHITECTURE.md says, and few sources read what changes often; prints what is otherwise."""
 import pathlib
 import re
 import sys
@@ -84,8 +84,24 @@ def way(start, goal):
             return [start, *way(included, goal)]
 
 
+# What changes often, and how many sources of kiln/ may compile again then.
+FEW_READERS = {pathlib.Path("kiln/ops/elementwise/elementwise.def"): 30}
+
+
+def too_many_readers():
+    """Files that are to be read by few, so that a row more costs little."""
+    sources = listed("kiln/*.cpp")
+    for path, most in FEW_READERS.items():
+        readers = [source for source in sources if path in reachable(source)]
+        if not readers:
+            yield f"{path}: no source reads it, as tools/layers.py sees it"
+        if len(readers) > most:
+            yield f"{path}: {len(readers)} sources of kiln/ read it, {most} at most may: " + " ".join(map(str, readers))
+
+
 def errors():
     yield from wrong_includes()
+    yield from too_many_readers()
     yield from wrong_includes_of_models()
     yield from wrong_places_of_ops()
     if listed(str(FACADE)) and OP_TABLE in reachable(FACADE):

@@ -4,6 +4,7 @@
 #include "kiln/ops/create/random.hpp"
 #include "kiln/ops/elementwise/activation.hpp"
 #include "kiln/ops/elementwise/numbers.hpp"
+#include "kiln/ops/elementwise/rows.hpp"
 #include "kiln/ops/index/embedding.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/linalg/linalg.hpp"

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kiln/ops/composite.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/fusion_traits.hpp"
 
 namespace kiln::fusion {

@@ -5,32 +5,13 @@
 #include <vector>
 
 #include "kiln/core/random.hpp"
+#include "kiln/ops/elementwise/elementwise.hpp"
 #include "kiln/ops/value.hpp"
 
 namespace kiln {
 
 using Values = std::vector<Value>;
 class CustomOp;
-
-// ---- elementwise: one function per row of elementwise.def; operands broadcast and promote -------------------------
-#define KILN_UNARY(Name, function, ...) Value function(const Value& x);
-#define KILN_PREDICATE(Name, function, ...) Value function(const Value& x);
-#define KILN_BINARY(Name, function, ...) Value function(const Value& x, const Value& y);
-#define KILN_COMPARISON(Name, function, ...) Value function(const Value& x, const Value& y);
-#include "kiln/ops/elementwise/elementwise.def"
-
-inline Value operator-(const Value& x) { return neg(x); }
-inline Value operator+(const Value& x, const Value& y) { return add(x, y); }
-inline Value operator-(const Value& x, const Value& y) { return sub(x, y); }
-inline Value operator*(const Value& x, const Value& y) { return mul(x, y); }
-inline Value operator/(const Value& x, const Value& y) { return div(x, y); }
-
-/// condition ? x : y, elementwise; the condition is boolean, all three broadcast.
-Value where(const Value& condition, const Value& x, const Value& y);
-/// x with each element brought into [low, high].
-Value clamp(const Value& x, const Value& low, const Value& high);
-/// The elements as another type. A float becomes an integer by truncation (saturating, NaN gives 0).
-Value cast(const Value& x, DType dtype);
 
 // ---- reductions: over all dimensions, or over `dims` (negative from the end); `keep` leaves them with size 1 ------
 Value sum(const Value& x);

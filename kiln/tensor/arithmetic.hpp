@@ -92,13 +92,13 @@ Tensor<D, K>& operator/=(Tensor<D, K>& x, const Y& y) {
 }
 
 // exp(x) is x.exp(), pow(x, y) is x.pow(y); pow(2, x) has the number first.
-#define KILN_UNARY(Name, function, ...)  \
+#define KILN_UNARY(function, domain)     \
   template <int D, class K>              \
   auto function(const Tensor<D, K>& x) { \
     return x.function();                 \
   }
-#define KILN_PREDICATE(Name, function, ...) KILN_UNARY(Name, function)
-#define KILN_BINARY(Name, function, domain, ...)                                                    \
+#define KILN_PREDICATE(function, domain) KILN_UNARY(function, domain)
+#define KILN_BINARY(function, domain)                                                               \
   template <int D, class K, Operand Y>                                                              \
   auto function(const Tensor<D, K>& x, const Y& y) {                                                \
     return x.function(y);                                                                           \
@@ -108,7 +108,7 @@ Tensor<D, K>& operator/=(Tensor<D, K>& x, const Y& y) {
   Tensor<D, Joined<KindOf<N>, typename Computes<K>::domain>> function(N x, const Tensor<D, K>& y) { \
     return Typed{function(Value(x), y.value())};                                                    \
   }
-#define KILN_COMPARISON(Name, function, domain, ...)                             \
+#define KILN_COMPARISON(function, domain)                                        \
   template <int D, class K, Operand Y>                                           \
   auto function(const Tensor<D, K>& x, const Y& y) {                             \
     return x.function(y);                                                        \
@@ -117,7 +117,7 @@ Tensor<D, K>& operator/=(Tensor<D, K>& x, const Y& y) {
   requires Has<K>::domain Tensor<D, Bool> function(N x, const Tensor<D, K>& y) { \
     return Typed{function(Value(x), y.value())};                                 \
   }
-#include "kiln/ops/elementwise/elementwise.def"
+#include "kiln/ops/elementwise/names.def"
 
 /// condition ? x : y, elementwise; all three broadcast.
 template <int D, Operand X, Operand Y>

@@ -232,25 +232,25 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
     return kiln::backward(value_, options);
   }
 
-  // ---- elementwise: a method for each row of ops/elementwise.def; operands broadcast and promote -------------------
-#define KILN_UNARY(Name, function, domain, ...)                                        \
+  // ---- elementwise: a method for each name of elementwise/names.def; operands broadcast and promote ----------------
+#define KILN_UNARY(function, domain)                                                   \
   Tensor<D, typename Computes<K>::domain> function() const requires Takes<K>::domain { \
     return Typed{kiln::function(value_)};                                              \
   }
-#define KILN_PREDICATE(Name, function, domain, ...) \
+#define KILN_PREDICATE(function, domain) \
   Tensor<D, Bool> function() const requires Takes<K>::domain { return Typed{kiln::function(value_)}; }
-#define KILN_BINARY(Name, function, domain, ...)                                                                    \
+#define KILN_BINARY(function, domain)                                                                               \
   template <Operand Y>                                                                                              \
   Tensor<kJoinedRank<Tensor, Y>, Joined<typename Computes<K>::domain, KindOfOperand<Y>>> function(const Y& y) const \
       requires Takes<K>::domain {                                                                                   \
     return Typed{kiln::function(value_, value_of(y))};                                                              \
   }
-#define KILN_COMPARISON(Name, function, domain, ...)                                        \
+#define KILN_COMPARISON(function, domain)                                                   \
   template <Operand Y>                                                                      \
   Tensor<kJoinedRank<Tensor, Y>, Bool> function(const Y& y) const requires Has<K>::domain { \
     return Typed{kiln::function(value_, value_of(y))};                                      \
   }
-#include "kiln/ops/elementwise/elementwise.def"
+#include "kiln/ops/elementwise/names.def"
 
   template <Operand Low, Operand High>
   Tensor clamp(const Low& low, const High& high) const requires Has<K>::Number {

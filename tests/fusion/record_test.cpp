@@ -36,11 +36,11 @@ TEST(Recording, CountsTheOperandsThatItKeepsAlive) {
     segment.append(op, Call{in, out});
     return out[0];
   };
-  const Value sum = append(op::Binary{op::BinaryFn::Add}, {a, a}, {{100}, DType::F32});
+  const Value sum = append(op::Gcd{}, {a, a}, {{100}, DType::F32});
   EXPECT_EQ(segment.bytes(), 400);
-  append(op::Binary{op::BinaryFn::Add}, {b, 2.0}, {{7}, DType::F64});
+  append(op::Gcd{}, {b, 2.0}, {{7}, DType::F64});
   EXPECT_EQ(segment.bytes(), 456);
-  append(op::Binary{op::BinaryFn::Add}, {sum, a}, {{100}, DType::F32});  // neither is new
+  append(op::Gcd{}, {sum, a}, {{100}, DType::F32});  // neither is new
   EXPECT_EQ(segment.bytes(), 456);
   segment.clear();
   EXPECT_EQ(segment.bytes(), 0);

@@ -1,5 +1,6 @@
 #include <set>
 
+#include "kiln/ops/elementwise/rows.hpp"
 #include "tests/golden/golden.hpp"
 
 namespace kiln::golden {

@@ -131,14 +131,14 @@ TEST(Save, EveryElementwiseFunction) {
     const Outputs out = load(file.path, cpu).run(data_of(in));
     EXPECT_EQ(difference(out[0].value().data(), expected.data(), {2e-5, 2e-6}), "") << name;
   };
-  for (std::size_t i = 0; i < expr::kUnaryCount; ++i) {
+  for (std::size_t i = 0; i < enumerator_count(op::UnaryFn()); ++i) {
     const auto fn = static_cast<op::UnaryFn>(i);
     const Value in = op::domain(fn) == op::Domain::Integer ? cast(x, DType::I32)
                      : op::domain(fn) == op::Domain::Bool  ? gt(x, 0)
                                                            : x;
     check(op::name(fn), [fn](const Values& v) { return Values{emit(op::Unary{fn}, {v[0]})}; }, {in});
   }
-  for (std::size_t i = 0; i < expr::kBinaryCount; ++i) {
+  for (std::size_t i = 0; i < enumerator_count(op::BinaryFn()); ++i) {
     const auto fn = static_cast<op::BinaryFn>(i);
     const auto typed = [&](const Value& v) {
       return op::domain(fn) == op::Domain::Integer ? cast(v, DType::I32)

@@ -13,6 +13,7 @@
 #include "kiln/core/grain.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/core/random.hpp"
+#include "kiln/core/reflect/reflect_enum.hpp"
 #include "kiln/ops/op.hpp"
 #include "tests/support/backends/devices.hpp"
 #include "tests/support/courier.hpp"
@@ -446,11 +447,8 @@ std::set<std::string> functions_of_the_table() {
   for (const char* family : {"unary", "binary", "special", "reduce", "arg_reduce", "scan", "custom", "fused",
                              "epilogue", "blocked", "horizontal"})
     names.erase(family);
-#define KILN_UNARY(Name, function, ...) names.insert(#function);
-#define KILN_PREDICATE(Name, function, ...) names.insert(#function);
-#define KILN_BINARY(Name, function, ...) names.insert(#function);
-#define KILN_COMPARISON(Name, function, ...) names.insert(#function);
-#include "kiln/ops/elementwise/elementwise.def"
+  for (const auto& [fn, name] : reflect::enumerators<op::UnaryFn>()) names.emplace(name);
+  for (const auto& [fn, name] : reflect::enumerators<op::BinaryFn>()) names.emplace(name);
 #define KILN_SPECIAL_OF_1(Name, function, ...) names.insert(#function);
 #define KILN_SPECIAL_OF_2(Name, function, ...) names.insert(#function);
 #define KILN_SPECIAL_OF_3(Name, function, ...) names.insert(#function);

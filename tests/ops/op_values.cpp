@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln {

@@ -10,6 +10,7 @@
 #include "kiln/ops/elementwise/activation.hpp"
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 #include "kiln/ops/elementwise/numbers.hpp"
+#include "kiln/ops/elementwise/rows.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/reduce/calculus.hpp"

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
+#include "kiln/ops/elementwise/rows.hpp"
 #include "kiln/ops/functions.hpp"
 
 namespace kiln {

@@ -1,5 +1,6 @@
 // Ops by name and fields; what changes with versions, and what does not.
 #include "kiln/wire/op_wire.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 
 #include <gtest/gtest.h>
 

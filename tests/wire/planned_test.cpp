@@ -7,6 +7,7 @@
 #include "kiln/backend/gpu/gpu.hpp"
 #include "kiln/backend/gpu/simulated/simulated.hpp"
 #include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 #include "kiln/wire/fields.hpp"

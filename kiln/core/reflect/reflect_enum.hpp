@@ -30,10 +30,21 @@ inline constexpr auto enumerator_names = []<std::size_t... I>(std::index_sequenc
 
 }  // namespace detail
 
-/// Returns the identifier of an enumerator; empty for a value without one, and for an enum that is not scoped.
+/// An enum whose enumerators are not declared where it is used. Functions that ADL finds tell their number, counted from 0,
+/// and their names: `enumerator_count(T())` and `name(value)`.
+template <class T>
+concept CountedEnum = ScopedEnum<T> && requires(T value) {
+  std::size_t(enumerator_count(value));
+  std::string_view(name(value));
+};
+
+/// Returns the identifier of an enumerator, or the name of one that is counted; empty for a value without one, and for an
+/// enum that is not scoped.
 template <class T>
 constexpr std::string_view enumerator_name(T value) {
-  if constexpr (ScopedEnum<T>) {
+  if constexpr (CountedEnum<T>) {
+    return static_cast<std::size_t>(value) < enumerator_count(value) ? name(value) : std::string_view();
+  } else if constexpr (ScopedEnum<T>) {
     const auto at = static_cast<std::size_t>(value);
     return at < detail::enumerator_names<T>.size() ? detail::enumerator_names<T>[at] : std::string_view();
   } else {
@@ -45,11 +56,16 @@ constexpr std::string_view enumerator_name(T value) {
 template <ScopedEnum T>
 std::vector<std::pair<T, std::string_view>> enumerators() {
   std::vector<std::pair<T, std::string_view>> result;
-  for (std::size_t i = 0; i < detail::enumerator_names<T>.size(); ++i) {
-    if (detail::enumerator_names<T>[i].empty()) continue;
-    const auto value = static_cast<T>(i);
-    if constexpr (requires { std::string_view(name(value)); }) result.emplace_back(value, name(value));
-    else result.emplace_back(value, detail::enumerator_names<T>[i]);
+  if constexpr (CountedEnum<T>) {
+    for (std::size_t i = 0; i < enumerator_count(T()); ++i)
+      result.emplace_back(static_cast<T>(i), name(static_cast<T>(i)));
+  } else {
+    for (std::size_t i = 0; i < detail::enumerator_names<T>.size(); ++i) {
+      if (detail::enumerator_names<T>[i].empty()) continue;
+      const auto value = static_cast<T>(i);
+      if constexpr (requires { std::string_view(name(value)); }) result.emplace_back(value, name(value));
+      else result.emplace_back(value, detail::enumerator_names<T>[i]);
+    }
   }
   return result;
 }

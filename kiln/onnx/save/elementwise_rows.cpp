@@ -4,6 +4,7 @@
 
 #include "kiln/onnx/save/expression.hpp"
 #include "kiln/onnx/save/rows.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/rows.hpp"
 
 namespace kiln::onnx {

@@ -52,7 +52,7 @@ std::optional<Sums> sums_of(const Program& p, const Program::Operand& sums) {
   Sums found;
   const Program::Line* line = p.maker(sums);
   const auto* added = line ? std::get_if<op::Binary>(&line->op.is) : nullptr;
-  if (added && added->fn == op::BinaryFn::Add) {
+  if (added && op::name(added->fn) == "add") {
     if (line->in[1].id < 0 || !constant(line->in[1])) return {};
     found.bias = line->in[1];
     line = p.maker(line->in[0]);

@@ -1,7 +1,9 @@
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/elementwise/numbers.hpp"
+#include "kiln/ops/elementwise/rows.hpp"
 #include "kiln/ops/elementwise/scalar_math.hpp"
 #include "kiln/ops/elementwise/slopes.hpp"
 #include "kiln/ops/emit.hpp"
@@ -58,6 +60,18 @@ constexpr Row kBinary[] = {
 #define KILN_COMPARISON(Name, function, domain, value) {#function, #value, Domain::domain, true},
 #include "kiln/ops/elementwise/elementwise.def"
 };
+
+/// Has a row this function, of this domain?
+constexpr bool has(std::span<const Row> rows, std::string_view function, Domain domain, bool yields_bool) {
+  for (const Row& row : rows)
+    if (row.name == function) return row.domain == domain && row.yields_bool == yields_bool;
+  return false;
+}
+#define KILN_UNARY(function, domain) static_assert(has(kUnary, #function, Domain::domain, false));
+#define KILN_PREDICATE(function, domain) static_assert(has(kUnary, #function, Domain::domain, true));
+#define KILN_BINARY(function, domain) static_assert(has(kBinary, #function, Domain::domain, false));
+#define KILN_COMPARISON(function, domain) static_assert(has(kBinary, #function, Domain::domain, true));
+#include "kiln/ops/elementwise/names.def"
 
 const Row& row(UnaryFn fn) { return kUnary[static_cast<std::size_t>(fn)]; }
 const Row& row(BinaryFn fn) { return kBinary[static_cast<std::size_t>(fn)]; }
@@ -123,6 +137,8 @@ bool as_float(const Row& row, Kind kind) { return kind == Kind::Float || row.dom
 
 std::string_view name(UnaryFn fn) { return row(fn).name; }
 std::string_view name(BinaryFn fn) { return row(fn).name; }
+std::size_t enumerator_count(UnaryFn) { return std::size(kUnary); }
+std::size_t enumerator_count(BinaryFn) { return std::size(kBinary); }
 Domain domain(UnaryFn fn) { return row(fn).domain; }
 Domain domain(BinaryFn fn) { return row(fn).domain; }
 bool yields_bool(UnaryFn fn) { return row(fn).yields_bool; }

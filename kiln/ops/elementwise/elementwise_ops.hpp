@@ -4,27 +4,17 @@
 
 namespace kiln::op {
 
-enum class UnaryFn : std::uint8_t {
-#define KILN_UNARY(Name, ...) Name,
-#define KILN_PREDICATE(Name, ...) Name,
-#define KILN_BINARY(...)
-#define KILN_COMPARISON(...)
-#include "kiln/ops/elementwise/elementwise.def"
-};
-
-enum class BinaryFn : std::uint8_t {
-#define KILN_UNARY(...)
-#define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, ...) Name,
-#define KILN_COMPARISON(Name, ...) Name,
-#include "kiln/ops/elementwise/elementwise.def"
-};
+enum class UnaryFn : std::uint8_t;  // enumerators.hpp
+enum class BinaryFn : std::uint8_t;
 
 /// The element types a function is computed in.
 enum class Domain : std::uint8_t { Float, Number, Integer, Bool, Any };
 
 std::string_view name(UnaryFn fn);  // "exp"
 std::string_view name(BinaryFn fn);
+/// How many there are, for reflection: from 0 on.
+std::size_t enumerator_count(UnaryFn);
+std::size_t enumerator_count(BinaryFn);
 Domain domain(UnaryFn fn);
 Domain domain(BinaryFn fn);
 bool yields_bool(UnaryFn fn);

@@ -1,5 +1,6 @@
 #include "kiln/ops/expression/program.hpp"
 
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/rows.hpp"
 
 namespace kiln::expr {

@@ -6,11 +6,11 @@
 namespace kiln::expr {
 namespace {
 
-template <class Fn, std::size_t kCount>
+template <class Fn>
 std::vector<Tree> parse_rows() {
   const Variable scope[] = {{"x"}, {"y"}};
   std::vector<Tree> trees;
-  for (std::size_t i = 0; i < kCount; ++i)
+  for (std::size_t i = 0; i < enumerator_count(Fn()); ++i)
     trees.push_back(
         parse(op::expression(static_cast<Fn>(i)), std::span(scope, std::is_same_v<Fn, op::UnaryFn> ? 1 : 2)));
   return trees;
@@ -19,11 +19,11 @@ std::vector<Tree> parse_rows() {
 }  // namespace
 
 const Tree& tree(op::UnaryFn fn) {
-  static const std::vector<Tree> kTrees = parse_rows<op::UnaryFn, kUnaryCount>();
+  static const std::vector<Tree> kTrees = parse_rows<op::UnaryFn>();
   return kTrees[static_cast<std::size_t>(fn)];
 }
 const Tree& tree(op::BinaryFn fn) {
-  static const std::vector<Tree> kTrees = parse_rows<op::BinaryFn, kBinaryCount>();
+  static const std::vector<Tree> kTrees = parse_rows<op::BinaryFn>();
   return kTrees[static_cast<std::size_t>(fn)];
 }
 

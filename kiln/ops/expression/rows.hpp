@@ -20,20 +20,6 @@ int arity(op::SpecialFn fn);
 /// Whether a function of this domain is computed for elements of `dtype`; other elements are cast first.
 bool computes(op::Domain domain, DType dtype);
 
-inline constexpr std::size_t kUnaryCount = 0
-#define KILN_UNARY(...) +1
-#define KILN_PREDICATE(...) +1
-#define KILN_BINARY(...)
-#define KILN_COMPARISON(...)
-#include "kiln/ops/elementwise/elementwise.def"
-    ;
-inline constexpr std::size_t kBinaryCount = 0
-#define KILN_UNARY(...)
-#define KILN_PREDICATE(...)
-#define KILN_BINARY(...) +1
-#define KILN_COMPARISON(...) +1
-#include "kiln/ops/elementwise/elementwise.def"
-    ;
 inline constexpr std::size_t kSpecialCount = 0
 #define KILN_SPECIAL_OF_1(...) +1
 #define KILN_SPECIAL_OF_2(...) +1

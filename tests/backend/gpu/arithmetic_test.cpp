@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/rows.hpp"
 #include "tests/backend/gpu/kernels.hpp"
 

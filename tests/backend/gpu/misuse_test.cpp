@@ -64,7 +64,7 @@ TEST(Misuse, OfFunctions) {
   EXPECT_EQ(said_of([](Builder& k, const Buffer&) { k.call("exp", DType::F32, {}); }),
             "ArgumentError: kernel: there is no function exp of 0 operands");
   EXPECT_EQ(said_of([](Builder& k, const Buffer&) {
-              k.tree(expr::tree(op::BinaryFn::Add), DType::F32, std::vector{k.literal(DType::F32, 1)});
+              k.tree(expr::greatest_common_divisor(), DType::I32, std::vector{k.literal(DType::I32, 1)});
             }),
             "ArgumentError: kernel wrong: an expression of 2 variables is given 1");
 }

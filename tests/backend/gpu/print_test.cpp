@@ -2,6 +2,7 @@
 #include "kiln/backend/gpu/kernel/print.hpp"
 
 #include "kiln/backend/cuda/nvrtc.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/rows.hpp"
 #include "tests/backend/gpu/kernels.hpp"
 #include "tests/ops/expression/validate.hpp"

@@ -12,6 +12,7 @@
 #include "kiln/backend/inspect/verify.hpp"
 #include "kiln/backend/inspect/verifying.hpp"
 #include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/norm/normalization.hpp"
 #include "kiln/ops/op.hpp"

@@ -8,6 +8,7 @@
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/custom.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/planned/sequence.hpp"

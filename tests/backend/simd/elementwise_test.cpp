@@ -3,6 +3,7 @@
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/core/parallel.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "tests/backend/simd/harness.hpp"
 
 namespace kiln::cpu::simd {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "tests/backend/simd/program_writer.hpp"
 
 namespace kiln::cpu::simd {

@@ -5,6 +5,7 @@
 
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/core/random.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "tests/backend/simd/program_writer.hpp"
 
 namespace kiln::cpu::simd {

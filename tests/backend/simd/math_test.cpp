@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "tests/backend/simd/harness.hpp"
 
 namespace kiln::cpu::simd {

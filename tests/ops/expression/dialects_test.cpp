@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/parse.hpp"
 #include "tests/ops/expression/row_text.hpp"
 #include "tests/ops/expression/validate.hpp"

@@ -61,9 +61,9 @@ void print_special(Printer& printer, op::SpecialFn fn, int index, std::string_vi
 void print_rows(const Dialect& dialect, std::string_view set) {
   Printer printer(dialect);
   functions.clear();
-  for (std::size_t i = 0; i < kUnaryCount; ++i)
+  for (std::size_t i = 0; i < enumerator_count(op::UnaryFn()); ++i)
     print_row(printer, static_cast<op::UnaryFn>(i), static_cast<int>(i), set);
-  for (std::size_t i = 0; i < kBinaryCount; ++i)
+  for (std::size_t i = 0; i < enumerator_count(op::BinaryFn()); ++i)
     print_row(printer, static_cast<op::BinaryFn>(i), static_cast<int>(i), set);
   for (std::size_t i = 0; i < kSpecialCount; ++i)
     print_special(printer, static_cast<op::SpecialFn>(i), static_cast<int>(i), set);

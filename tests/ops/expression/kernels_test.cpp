@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/functions.hpp"
 #include "tests/ops/expression/printed.hpp"
 #include "tests/ops/expression/programs.hpp"

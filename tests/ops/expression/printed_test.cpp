@@ -1,6 +1,7 @@
 // The text of each row in C++, compiled, against its tree and against the row as the compiler took it: in every type
 // that numbers are computed in, at the edges and at random.
 #include "tests/ops/expression/printed.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 
 #include <gtest/gtest.h>
 

@@ -111,13 +111,13 @@ class Author {
       }
       case 2:
       case 3: {
-        const auto fn = static_cast<op::UnaryFn>(pick(kUnaryCount));
+        const auto fn = static_cast<op::UnaryFn>(pick(enumerator_count(op::UnaryFn())));
         if (!has(fn)) return;
         program().steps.push_back({op::Unary{fn}, {first}, op::yields_bool(fn) ? DType::Bool : dtype});
         return;
       }
       default: {
-        const auto fn = static_cast<op::BinaryFn>(pick(kBinaryCount));
+        const auto fn = static_cast<op::BinaryFn>(pick(enumerator_count(op::BinaryFn())));
         if (!has(fn)) return;
         const Operand second = pick(3) || dtype == DType::Bool ? tensor(dtype) : number(dtype);
         program().steps.push_back({op::Binary{fn}, {first, second}, op::yields_bool(fn) ? DType::Bool : dtype});

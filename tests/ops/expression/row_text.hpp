@@ -10,8 +10,8 @@ namespace kiln::expr {
 /// Calls f(fn, its name) for each row.
 template <class F>
 void each_row(F&& f) {
-  for (std::size_t i = 0; i < kUnaryCount; ++i) f(static_cast<op::UnaryFn>(i));
-  for (std::size_t i = 0; i < kBinaryCount; ++i) f(static_cast<op::BinaryFn>(i));
+  for (std::size_t i = 0; i < enumerator_count(op::UnaryFn()); ++i) f(static_cast<op::UnaryFn>(i));
+  for (std::size_t i = 0; i < enumerator_count(op::BinaryFn()); ++i) f(static_cast<op::BinaryFn>(i));
 }
 
 template <class Fn>

@@ -128,8 +128,10 @@ void expect_reference_in_all_types(Fn fn) {
 }
 
 TEST(ExpressionRows, AreWhatTheReferenceComputes) {
-  for (std::size_t i = 0; i < kUnaryCount; ++i) expect_reference_in_all_types(static_cast<op::UnaryFn>(i));
-  for (std::size_t i = 0; i < kBinaryCount; ++i) expect_reference_in_all_types(static_cast<op::BinaryFn>(i));
+  for (std::size_t i = 0; i < enumerator_count(op::UnaryFn()); ++i)
+    expect_reference_in_all_types(static_cast<op::UnaryFn>(i));
+  for (std::size_t i = 0; i < enumerator_count(op::BinaryFn()); ++i)
+    expect_reference_in_all_types(static_cast<op::BinaryFn>(i));
 }
 
 template <class T, class Fn>
@@ -153,8 +155,10 @@ void expect_evaluated_as_both(Fn fn) {
 }
 
 TEST(ExpressionRows, AreWhatPlainNumbersGive) {
-  for (std::size_t i = 0; i < kUnaryCount; ++i) expect_evaluated_as_both(static_cast<op::UnaryFn>(i));
-  for (std::size_t i = 0; i < kBinaryCount; ++i) expect_evaluated_as_both(static_cast<op::BinaryFn>(i));
+  for (std::size_t i = 0; i < enumerator_count(op::UnaryFn()); ++i)
+    expect_evaluated_as_both(static_cast<op::UnaryFn>(i));
+  for (std::size_t i = 0; i < enumerator_count(op::BinaryFn()); ++i)
+    expect_evaluated_as_both(static_cast<op::BinaryFn>(i));
 }
 
 }  // namespace

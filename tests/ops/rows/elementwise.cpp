@@ -4,6 +4,7 @@
 #include <map>
 
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
+#include "kiln/ops/elementwise/rows.hpp"
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {

@@ -4,6 +4,7 @@
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/elementwise/scalar_math.hpp"
 
 namespace kiln::cpu::reference {

@@ -5,6 +5,7 @@
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/pointwise.hpp"
 #include "kiln/backend/gpu/family/program.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/program.hpp"
 #include "kiln/ops/expression/rows.hpp"
 

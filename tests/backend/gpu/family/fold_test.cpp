@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/planned/fused.hpp"
 #include "tests/backend/gpu/family/device.hpp"
 

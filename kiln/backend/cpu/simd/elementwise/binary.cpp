@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kiln/backend/cpu/simd/vector_rows.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 // Behind the rows.
 #include "kiln/backend/cpu/simd/elementwise/find_block.def"
 

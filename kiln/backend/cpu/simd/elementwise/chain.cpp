@@ -20,6 +20,7 @@
 #include "kiln/backend/cpu/simd/elementwise/half_lanes.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold_line.hpp"
 #include "kiln/backend/cpu/simd/vector_rows.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {

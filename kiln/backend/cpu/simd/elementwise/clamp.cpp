@@ -14,6 +14,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kiln/backend/cpu/simd/elementwise/half_lanes.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {

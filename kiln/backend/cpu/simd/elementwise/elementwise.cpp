@@ -9,6 +9,7 @@
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 
 namespace kiln::cpu::simd {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 
 namespace kiln::cpu::simd {
 namespace {

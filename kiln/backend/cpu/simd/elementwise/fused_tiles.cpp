@@ -4,6 +4,7 @@
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/select.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 
 namespace kiln::cpu::simd {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "kiln/backend/cpu/simd/elementwise/half_lanes.hpp"
 #include "kiln/backend/cpu/simd/vector_rows.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 // Behind the rows.
 #include "kiln/backend/cpu/simd/elementwise/find_block.def"
 

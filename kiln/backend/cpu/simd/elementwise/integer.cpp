@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/elementwise/scalar_math.hpp"
 
 HWY_BEFORE_NAMESPACE();

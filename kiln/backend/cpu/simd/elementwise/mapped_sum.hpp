@@ -4,6 +4,7 @@
 
 #include "kiln/backend/cpu/simd/reduce/reduce.hpp"
 #include "kiln/backend/strided/strided.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/planned/fused.hpp"
 
 namespace kiln::cpu::simd {

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "kiln/ops/elementwise/enumerators.hpp"
+
 namespace kiln::cpu::simd {
 
 std::optional<Finish> simple_finish(const op::Epilogue& op, Inputs in, const Array& result, const Dims& order) {

@@ -6,6 +6,7 @@
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/product/product.hpp"
 #include "kiln/ops/composite.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 
 namespace kiln::gpu::family {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/rows.hpp"
 
 namespace kiln::gpu::family {
