@@ -20,10 +20,11 @@ std::string described(const op::Op& op) {
   } else if (const auto* epilogue = std::get_if<op::Epilogue>(&op.is)) {
     line = text(std::visit([](const auto& product) { return text(op::Op(product)); }, epilogue->product), ", then ",
                 described(*epilogue->program));
-  } else if (const auto* blocked = std::get_if<op::Blocked>(&op.is)) {
-    line = blocked->sequence->block ? text("by ", blocked->sequence->block, " rows:") : "row by row:";
-    for (const op::Sequence::Step& step : blocked->sequence->steps)
-      line += text(&step == blocked->sequence->steps.data() ? " " : "; ", described(step.whole));
+  } else if (const op::Sequence* const sequence = op::sequence_of(op)) {
+    if (const auto* blocked = std::get_if<op::RowBlocked>(&op.is)) line = text("by ", blocked->blocks->block, " rows:");
+    else line = std::holds_alternative<op::ConvChain>(op.is) ? "line by line:" : "row by row:";
+    for (const op::Sequence::Step& step : sequence->steps)
+      line += text(&step == sequence->steps.data() ? " " : "; ", described(step.op));
   } else if (const auto* horizontal = std::get_if<op::Horizontal>(&op.is)) {
     line = "side by side:";
     for (const op::Parts::Part& part : horizontal->parts->all)

@@ -80,7 +80,9 @@ Part part_of(const op::Epilogue& op, const std::vector<bool>& wanted) {
   return part;
 }
 
-Part part_of(const op::Sequence& sequence, size_t operands, const std::vector<bool>& wanted) {
+/// The steps of a sequence that lead to the results that are wanted, as `part`; gives the operands that they take.
+std::vector<size_t> fill_part(op::Sequence& part, const op::Sequence& sequence, size_t operands,
+                              const std::vector<bool>& wanted) {
   using Operand = op::Sequence::Operand;
   std::vector<bool> results(sequence.results.size()), read(operands);
   for (size_t i = 0; i < wanted.size(); ++i)
@@ -93,13 +95,9 @@ Part part_of(const op::Sequence& sequence, size_t operands, const std::vector<bo
                                 results.begin() + static_cast<std::ptrdiff_t>(first + step->results));
     const auto count = std::ranges::count(own, true);
     if (count == 0) continue;
-    const Part whole = part_of(step->whole, step->in.size(), own);
-    op::Sequence::Step left{whole.op,
-                            part_of(step->block, step->in.size(), own).op,
-                            part_of(step->rest, step->in.size(), own).op,
-                            {},
-                            static_cast<std::uint16_t>(count)};
-    for (const size_t operand : whole.in) {
+    const Part own_part = part_of(step->op, step->in.size(), own);
+    op::Sequence::Step left{own_part.op, {}, static_cast<std::uint16_t>(count)};
+    for (const size_t operand : own_part.in) {
       const Operand from = step->in[operand];
       (from.from == Operand::Result ? results : read)[from.index] = true;
       left.in.push_back(from);
@@ -109,18 +107,30 @@ Part part_of(const op::Sequence& sequence, size_t operands, const std::vector<bo
   std::ranges::reverse(steps);
 
   const Kept kept_results(results), kept_operands(read);
-  auto part = std::make_shared<op::Sequence>();
-  part->axis = sequence.axis;
-  part->rows = sequence.rows;
-  part->block = sequence.block;
   for (op::Sequence::Step& step : steps)
     for (Operand& from : step.in)
       from.index = (from.from == Operand::Result ? kept_results : kept_operands).place[from.index];
-  part->steps = std::move(steps);
-  for (const size_t result : kept_results.all) part->results.push_back(sequence.results[result]);
+  part.steps = std::move(steps);
+  for (const size_t result : kept_results.all) part.results.push_back(sequence.results[result]);
   for (size_t i = 0; i < wanted.size(); ++i)
-    if (wanted[i]) part->outputs.push_back(kept_results.place[sequence.outputs[i]]);
-  return {op::Blocked{std::move(part)}, kept_operands.all};
+    if (wanted[i]) part.outputs.push_back(kept_results.place[sequence.outputs[i]]);
+  return kept_operands.all;
+}
+
+Part part_of(const op::RowBlocked& op, size_t operands, const std::vector<bool>& wanted) {
+  const auto blocks = std::make_shared<op::RowBlocks>();
+  std::vector<size_t> in = fill_part(blocks->sequence, op.blocks->sequence, operands, wanted);
+  blocks->axis = op.blocks->axis;
+  blocks->rows = op.blocks->rows;
+  blocks->block = op.blocks->block;
+  blocks->cut();
+  return {op::RowBlocked{blocks}, std::move(in)};
+}
+
+Part part_of(const op::RowFused& op, size_t operands, const std::vector<bool>& wanted) {
+  const auto sequence = std::make_shared<op::Sequence>();
+  std::vector<size_t> in = fill_part(*sequence, *op.sequence, operands, wanted);
+  return {op::RowFused{sequence, op.rows}, std::move(in)};
 }
 
 Part part_of(const op::Parts& parts, const std::vector<bool>& wanted) {
@@ -142,8 +152,8 @@ Part part_of(const op::Op& op, size_t operands, const std::vector<bool>& wanted)
       return {part, std::move(inputs)};
     } else if constexpr (std::is_same_v<T, op::Epilogue>) {
       return part_of(o, wanted);
-    } else if constexpr (std::is_same_v<T, op::Blocked>) {
-      return part_of(*o.sequence, operands, wanted);
+    } else if constexpr (std::is_same_v<T, op::RowBlocked> || std::is_same_v<T, op::RowFused>) {
+      return part_of(o, operands, wanted);
     } else if constexpr (std::is_same_v<T, op::Horizontal>) {
       return part_of(*o.parts, wanted);
     } else {

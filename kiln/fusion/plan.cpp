@@ -6,12 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "kiln/fusion/passes/blocks.hpp"
-#include "kiln/fusion/passes/chains.hpp"
-#include "kiln/fusion/passes/epilogues.hpp"
-#include "kiln/fusion/passes/horizontal.hpp"
-#include "kiln/fusion/passes/rows.hpp"
-#include "kiln/fusion/passes/streaming.hpp"
+#include "kiln/fusion/passes/passes.hpp"
 #include "kiln/fusion/simplification.hpp"
 
 namespace kiln::fusion {
@@ -36,17 +31,6 @@ Reduces way_of(const op::Reduce& op, const Desc& operand, const FusionTraits::Gr
   const bool last = op.dims[0] == operand.shape.size() - op.dims.size();
   if (last && has(traits.reduced_types, operand.dtype)) return Reduces::Together;
   return has(traits.reduced_alone, operand.dtype) ? Reduces::Alone : Reduces::Not;
-}
-
-/// A program of one operation becomes that operation, for which devices have kernels that are quicker.
-void unwrap(Plan::Step& step) {
-  const auto* fused = std::get_if<op::Fused>(&step.op.is);
-  if (!fused || fused->program->steps.size() > 1 || !fused->program->folds.empty()) return;
-  const op::Program::Step only = fused->program->steps[0];
-  SpareVector<Reference> in;
-  for (int i = 0; i < op::arity(only.op); ++i) in.push_back(step.in[only.in[static_cast<std::size_t>(i)].index]);
-  step.op = std::visit([](const auto& op) { return op::Op(op); }, only.op);
-  step.in = std::move(in);
 }
 
 class Planner {
@@ -78,13 +62,7 @@ class Planner {
       }
     }
     close_all();
-    if (traits_.epilogues) join_epilogues(plan_, segment_, *traits_.epilogues);
-    std::ranges::for_each(plan_.steps, unwrap);
-    if (traits_.most_cached) mark_streaming(plan_, segment_, *traits_.most_cached);
-    if (traits_.least_between_convs) chain_convs(plan_, segment_, *traits_.least_between_convs);
-    if (traits_.blocks) group_into_blocks(plan_, segment_, *traits_.blocks);
-    if (traits_.rows) join_rows(plan_, segment_, *traits_.rows);
-    if (traits_.horizontal) fuse_horizontally(plan_, segment_, *traits_.horizontal);
+    for (Pass* const pass : kPasses) pass(plan_, segment_, traits_);
     note_releases();
     plan_.constant_folds = simplified_.constant_folds();
     return std::move(plan_);

@@ -37,7 +37,9 @@ void encode(const op::Op& op, std::vector<std::uint64_t>& words) {
     else if constexpr (std::is_same_v<T, op::Fused>) words.push_back(reinterpret_cast<std::uintptr_t>(o.program.get()));
     else if constexpr (std::is_same_v<T, op::Epilogue>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.program.get()));
-    else if constexpr (std::is_same_v<T, op::Blocked>)
+    else if constexpr (std::is_same_v<T, op::RowBlocked>)
+      words.push_back(reinterpret_cast<std::uintptr_t>(o.blocks.get()));
+    else if constexpr (std::is_same_v<T, op::RowFused> || std::is_same_v<T, op::ConvChain>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.sequence.get()));
     else if constexpr (std::is_same_v<T, op::Horizontal>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.parts.get()));

@@ -11,10 +11,6 @@
 namespace kiln::fusion {
 namespace {
 
-// A repeat long after the last use of the first result is done again: the tensor would have to be kept in between, and
-// what checkpoints compute again would not go in the meantime.
-constexpr std::uint32_t kNear = 16;
-
 bool keeps_elements(const op::Op& op) {
   return std::holds_alternative<op::Reshape>(op.is) || std::holds_alternative<op::Expand>(op.is) ||
          std::holds_alternative<op::Permute>(op.is);
@@ -70,92 +66,144 @@ Scalar ConstantFold::of(const std::vector<Scalar>& numbers) const {
                  dtype);
 }
 
-Simplification::Simplification(const Segment& segment, const FusionTraits& traits)
-    : entries_(segment.entries()), references_(segment.references()) {
-  const auto desc = [&](Reference value) -> const Desc& { return segment.values()[value.index()]->desc; };
-  std::vector<Reference> same;  // of each value: the first that is equal
-  for (std::uint32_t i = 0; i < segment.values().size(); ++i) same.push_back(Reference::value(i));
-  std::vector<std::optional<Reference>> filled_with(same.size());  // the number, of values that are nothing else
-  std::vector<std::optional<Reference>> widened(same.size());      // the halves, of values that are those in float32
-  using Words = SpareVector<std::uint64_t>;
-  using Known = std::pair<const Words, Reference>;
-  std::map<Words, Reference, std::less<>, SpareAllocator<Known>> known;  // what an operation on its operands has given
-  std::vector<std::uint64_t> words;
+/// Goes through the entries once, in order, and changes each in place.
+class Simplification::Simplifier {
+ public:
+  Simplifier(Simplification& simplified, const Segment& segment, const FusionTraits& traits)
+      : simplified_(simplified),
+        segment_(segment),
+        traits_(traits),
+        filled_with_(segment.values().size()),
+        widened_(segment.values().size()),
+        last_use_(segment.values().size()) {
+    const auto count = static_cast<std::uint32_t>(segment.values().size());
+    for (std::uint32_t i = 0; i < count; ++i) same_.push_back(Reference::value(i));
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (segment.visible(i)) last_use_[i] = kEnd;
+    for (std::uint32_t i = 0; i < segment.size(); ++i)
+      for (const Reference operand : segment.operands(segment.entries()[i]))
+        if (operand.is_value()) last_use_[operand.index()] = std::max(last_use_[operand.index()], i);
+  }
 
-  constexpr std::uint32_t kEnd = ~0u;
-  std::vector<std::uint32_t> last_use(same.size());
-  for (std::uint32_t i = 0; i < same.size(); ++i)
-    if (segment.visible(i)) last_use[i] = kEnd;
-  for (std::uint32_t i = 0; i < entries_.size(); ++i)
-    for (const Reference operand : segment.operands(entries_[i]))
-      if (operand.is_value()) last_use[operand.index()] = std::max(last_use[operand.index()], i);
+  void run() {
+    for (std::uint32_t i = 0; i < simplified_.entries_.size(); ++i) {
+      Segment::Entry& entry = simplified_.entries_[i];
+      replace_operands(entry);
+      if (entry.results != 1 || entry.operands == 0 || std::holds_alternative<op::Custom>(entry.op.is)) continue;
+      if (op::visit(entry.op, []<class T>(const T&) { return T::kFacts.may_fail == MayFail::WithRanks; })) continue;
+      fold_numbers(entry);
+      note_contents(entry);
+      drop_repeat(entry, i);
+    }
+  }
 
-  const auto derive = [&](const ConstantFold& constant_fold) {
-    constant_folds_.push_back(constant_fold);
-    return Reference::number(static_cast<std::uint32_t>(segment.numbers().size() + constant_folds_.size() - 1));
-  };
-  for (std::uint32_t index = 0; index < entries_.size(); ++index) {
-    Segment::Entry& entry = entries_[index];
-    Reference* const operands = &references_[entry.first];
-    for (std::size_t i = 0; i < entry.operands; ++i)
-      if (operands[i].is_value()) operands[i] = same[operands[i].index()];
-    if (traits.widens)
-      for (std::size_t i = 0; i < entry.operands; ++i)
-        if (operands[i].is_value() && widened[operands[i].index()] && traits.widens(entry.op, i))
-          operands[i] = *widened[operands[i].index()];
-    if (entry.results != 1 || entry.operands == 0 || std::holds_alternative<op::Custom>(entry.op.is)) continue;
-    if (op::visit(entry.op, []<class T>(const T&) { return T::kFacts.may_fail == MayFail::WithRanks; })) continue;
-    const Reference result = operands[entry.operands];
+ private:
+  const Desc& desc(Reference value) const { return segment_.values()[value.index()]->desc; }
+  Reference* operands(const Segment::Entry& entry) { return &simplified_.references_[entry.first]; }
+  Reference result(const Segment::Entry& entry) { return operands(entry)[entry.operands]; }
 
+  /// Makes an entry one with a single operand.
+  void become(Segment::Entry& entry, op::Op op, Reference operand) {
+    const Reference made = result(entry);
+    operands(entry)[0] = operand;
+    operands(entry)[1] = made;
+    entry.operands = 1;
+    entry.op = std::move(op);
+  }
+
+  Reference derive(const ConstantFold& constant_fold) {
+    simplified_.constant_folds_.push_back(constant_fold);
+    const std::size_t count = segment_.numbers().size() + simplified_.constant_folds_.size();
+    return Reference::number(static_cast<std::uint32_t>(count - 1));
+  }
+
+  /// Repeats by the first result, and halves in float32 by the halves, where the kernel takes these.
+  void replace_operands(const Segment::Entry& entry) {
+    for (std::size_t i = 0; i < entry.operands; ++i) {
+      Reference& operand = operands(entry)[i];
+      if (!operand.is_value()) continue;
+      operand = same_[operand.index()];
+      const std::optional<Reference>& halves = widened_[operand.index()];
+      if (halves && traits_.widens && traits_.widens(entry.op, i)) operand = *halves;
+    }
+  }
+
+  /// Arithmetic on numbers, or on tensors that are filled with one, fills a tensor with what a number comes to.
+  void fold_numbers(Segment::Entry& entry) {
     const auto number_of = [&](Reference operand) -> std::optional<Reference> {
-      return operand.is_number() ? operand : filled_with[operand.index()];
+      return operand.is_number() ? operand : filled_with_[operand.index()];
     };
     const auto numbers = arithmetic(entry.op);
-    if (numbers && is_float(desc(result).dtype) && number_of(operands[0]) &&
-        (entry.operands == 1 || number_of(operands[1]))) {
-      operands[0] =
-          derive({*numbers, {*number_of(operands[0]), *number_of(operands[entry.operands - 1])}, desc(result).dtype});
-      operands[1] = result;
-      entry.operands = 1;
-      entry.op = op::Fill{desc(result).shape, desc(result).dtype};
-    }
+    const Desc& made = desc(result(entry));
+    if (!numbers || !is_float(made.dtype)) return;
+    const std::optional<Reference> first = number_of(operands(entry)[0]);
+    if (!first) return;
+    const std::optional<Reference> second = entry.operands == 1 ? first : number_of(operands(entry)[1]);
+    if (second) become(entry, op::Fill{made.shape, made.dtype}, derive({*numbers, {*first, *second}, made.dtype}));
+  }
 
-    if (std::holds_alternative<op::Fill>(entry.op.is) && operands[0].is_number()) {
-      const DType dtype = desc(result).dtype;
+  /// Notes what an entry's result is filled with, or the halves that it is in float32; and replaces one operand of a binary
+  /// operation by the number that it is filled with.
+  void note_contents(const Segment::Entry& entry) {
+    Reference* const in = operands(entry);
+    const Reference made = result(entry);
+    if (std::holds_alternative<op::Fill>(entry.op.is) && in[0].is_number()) {
+      const DType dtype = desc(made).dtype;
       const bool whole = dtype == DType::F32 || dtype == DType::F64;  // those who read the number round it themselves
-      filled_with[result.index()] = whole ? operands[0] : derive({op::Cast{dtype}, {operands[0], operands[0]}, dtype});
+      filled_with_[made.index()] = whole ? in[0] : derive({op::Cast{dtype}, {in[0], in[0]}, dtype});
     } else if (keeps_elements(entry.op)) {
-      filled_with[result.index()] = filled_with[operands[0].index()];
-      if (std::holds_alternative<op::Reshape>(entry.op.is)) widened[result.index()] = widened[operands[0].index()];
-    } else if (std::holds_alternative<op::Cast>(entry.op.is) && operands[0].is_value() &&
-               desc(result).dtype == DType::F32 && op::is_half(desc(operands[0]).dtype)) {
-      widened[result.index()] = operands[0];
-    } else if (std::holds_alternative<op::Binary>(entry.op.is) && operands[0].is_value() && operands[1].is_value()) {
+      filled_with_[made.index()] = filled_with_[in[0].index()];
+      if (std::holds_alternative<op::Reshape>(entry.op.is)) widened_[made.index()] = widened_[in[0].index()];
+    } else if (std::holds_alternative<op::Cast>(entry.op.is) && in[0].is_value() && desc(made).dtype == DType::F32 &&
+               op::is_half(desc(in[0]).dtype)) {
+      widened_[made.index()] = in[0];
+    } else if (std::holds_alternative<op::Binary>(entry.op.is) && in[0].is_value() && in[1].is_value()) {
       for (const std::size_t i : {0, 1}) {
-        const std::optional<Reference> number = filled_with[operands[i].index()];
-        if (!number || desc(operands[1 - i]).shape != desc(result).shape) continue;
-        operands[i] = *number;
+        const std::optional<Reference> number = filled_with_[in[i].index()];
+        if (!number || desc(in[1 - i]).shape != desc(made).shape) continue;
+        in[i] = *number;
         break;
       }
     }
-
-    words.clear();
-    encode(entry.op, words);
-    for (std::size_t i = 0; i < entry.operands; ++i) words.push_back(operands[i].code());
-    const auto [found, fresh] = known.try_emplace(Words(words.begin(), words.end()), result);
-    const Reference first = found->second;
-    if (fresh) continue;
-    if (last_use[first.index()] < kEnd && last_use[first.index()] + kNear < index) {
-      found->second = result;
-      continue;
-    }
-    last_use[first.index()] = std::max(last_use[first.index()], last_use[result.index()]);
-    entry.op = op::Reshape{desc(result).shape};
-    entry.operands = 1;
-    operands[0] = same[result.index()] = first;
-    operands[1] = result;
-    filled_with[result.index()] = filled_with[first.index()];
   }
+
+  /// Makes a repeat a view of the first result. Long after the last use of that one it is done again.
+  void drop_repeat(Segment::Entry& entry, std::uint32_t index) {
+    const Reference made = result(entry);
+    words_.clear();
+    encode(entry.op, words_);
+    for (std::size_t i = 0; i < entry.operands; ++i) words_.push_back(operands(entry)[i].code());
+    const auto [found, fresh] = known_.try_emplace(Words(words_.begin(), words_.end()), made);
+    const Reference first = found->second;
+    if (fresh) return;
+    if (last_use_[first.index()] < kEnd && last_use_[first.index()] + traits_.repeats_within < index) {
+      found->second = made;
+      return;
+    }
+    last_use_[first.index()] = std::max(last_use_[first.index()], last_use_[made.index()]);
+    become(entry, op::Reshape{desc(made).shape}, first);
+    same_[made.index()] = first;
+    filled_with_[made.index()] = filled_with_[first.index()];
+  }
+
+  using Words = SpareVector<std::uint64_t>;
+  static constexpr std::uint32_t kEnd = ~0u;
+
+  Simplification& simplified_;
+  const Segment& segment_;
+  const FusionTraits& traits_;
+  std::vector<Reference> same_;                        // of each value, the first that is equal
+  std::vector<std::optional<Reference>> filled_with_;  // the number that is all elements of a value
+  std::vector<std::optional<Reference>> widened_;      // the halves that a value is in float32
+  std::vector<std::uint32_t> last_use_;                // the entry that reads a value last
+  /// What an operation on its operands has given.
+  std::map<Words, Reference, std::less<>, SpareAllocator<std::pair<const Words, Reference>>> known_;
+  std::vector<std::uint64_t> words_;
+};
+
+Simplification::Simplification(const Segment& segment, const FusionTraits& traits)
+    : entries_(segment.entries()), references_(segment.references()) {
+  Simplifier(*this, segment, traits).run();
 }
 
 }  // namespace kiln::fusion

@@ -22,6 +22,8 @@ class Simplification {
   const std::vector<ConstantFold>& constant_folds() const { return constant_folds_; }
 
  private:
+  class Simplifier;
+
   std::vector<Segment::Entry> entries_;
   std::vector<Reference> references_;
   std::vector<ConstantFold> constant_folds_;

@@ -1,5 +1,5 @@
-// Properties of a device for the planner: how many calls to collect before they run, and what to build of them. A plan
-// is made for the device that runs it; the planner has no constants of its own.
+// What a device says of itself to the planner: how many operations to gather before they run, and what to make of them. A
+// plan is made for the device that runs it; the planner has no constants of its own.
 #pragma once
 #include <optional>
 #include <vector>
@@ -25,6 +25,11 @@ struct FusionTraits {
   /// twice as many each time, up to most_ops. 0: it waits for most_ops.
   std::size_t first_ops = 0;
 
+  /// The same operation on the same operands is done once, where the first result is still used or was at most so many
+  /// operations before. Later it is done again: the first result would have to be kept, and what checkpoints compute again
+  /// would not be freed in between.
+  std::size_t repeats_within = 0;
+
   /// Elementwise ops become one op::Fused.
   struct Groups {
     std::size_t most_inputs = 0;  // tensors that one kernel reads
@@ -43,9 +48,12 @@ struct FusionTraits {
   };
   std::optional<Groups> groups{};
 
-  /// Where a plan leaves more bytes than this for later readers, the elementwise steps that write them are told that no
-  /// cache will hold them (op::Fused::streams).
-  std::optional<std::int64_t> most_cached{};
+  /// Where elementwise steps make more bytes than a cache holds, and no step of the plan reads them, these steps are told
+  /// to write past the caches (op::Fused::streams).
+  struct Streaming {
+    std::int64_t most_cached = 0;  // bytes
+  };
+  std::optional<Streaming> streaming{};
 
   /// Whether the device's kernel takes this float32 operand as halves as well, in the same row-major order under any
   /// shape; it is then not widened before. Null: no kernel does.
@@ -61,32 +69,37 @@ struct FusionTraits {
   };
   std::optional<Epilogues> epilogues{};
 
-  /// A pointwise convolution and the depthwise one that alone reads its result, of at least this many elements, become
-  /// one op::Blocked without blocks.
-  std::optional<std::int64_t> least_between_convs{};
+  /// A pointwise convolution and the depthwise one that alone reads its result become one op::ConvChain, where that result
+  /// has so many elements or more.
+  struct ConvChains {
+    std::int64_t least = 0;
+  };
+  std::optional<ConvChains> conv_chains{};
 
-  /// Steps that process the same large tensors row by row become one op::Blocked. In elements: the least size of a
-  /// large tensor, the size of a block of rows, and the longest row for which blocks pay off.
+  /// Steps that go through the same large tensors row by row become one op::RowBlocked. In elements: from what size on a
+  /// tensor is large, how many a block of rows has, and in how long a row blocks are worth nothing.
   struct Blocks {
     std::int64_t least = 0, block = 0, longest_row = 0;
   };
   std::optional<Blocks> blocks{};
 
-  /// Steps that reduce the same rows, the last dimensions of tensors, and elementwise steps before, between and after
-  /// them become one op::Blocked without blocks: for rows of at most `longest` elements, of which at most `most_held`
-  /// are kept at a time.
+  /// Steps that fold the same rows, the last dimensions of tensors, and those that go through these before, between and
+  /// after, become one op::RowFused.
   struct Rows {
     std::vector<op::ReduceFn> reductions{};
-    std::int64_t longest = 0, most_held = 0;
+    std::int64_t longest = 0;           // elements of a row
+    std::int64_t longest_unfolded = 0;  // the same where no step folds rows, so that any dimensions may be a row
+    std::int64_t most_held = 0;         // elements of all rows that a thread block keeps between two steps
     std::size_t most_steps = 0;
+    std::size_t farthest = 0;  // steps from one that is joined to the next
   };
   std::optional<Rows> rows{};
 
-  /// Independent small elementwise steps become one op::Horizontal: with at most this many elements each, and in all;
-  /// any steps, or only equal ones on different tensors (`alike`).
+  /// Small elementwise steps that need nothing of each other become one op::Horizontal.
   struct Horizontal {
-    std::int64_t most_each = 0, most_in_all = 0;
-    bool alike = false;
+    std::int64_t most_each = 0, most_in_all = 0;  // elements of a step, and of all that are joined
+    std::size_t farthest = 0;                     // steps from the first that is joined up to the last
+    bool alike = false;                           // only steps that do the same to different tensors
   };
   std::optional<Horizontal> horizontal{};
 };

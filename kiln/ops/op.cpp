@@ -38,9 +38,9 @@ std::string title_of(const Program& program) {
 }  // namespace
 
 std::string title(const Op& op) {
-  if (const auto* blocked = std::get_if<Blocked>(&op.is)) {
+  if (const Sequence* const sequence = sequence_of(op)) {
     std::string out;
-    for (const Sequence::Step& step : blocked->sequence->steps) out += text(out.empty() ? "" : ", ", title(step.whole));
+    for (const Sequence::Step& step : sequence->steps) out += text(out.empty() ? "" : ", ", title(step.op));
     return out;
   }
   if (const auto* horizontal = std::get_if<Horizontal>(&op.is))

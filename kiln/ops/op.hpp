@@ -20,10 +20,12 @@
 #include "kiln/ops/loss/loss_ops.hpp"
 #include "kiln/ops/norm/channel_norm_ops.hpp"
 #include "kiln/ops/norm/norm_ops.hpp"
-#include "kiln/ops/planned/blocked.hpp"
+#include "kiln/ops/planned/conv_chain.hpp"
 #include "kiln/ops/planned/epilogue.hpp"
 #include "kiln/ops/planned/fused.hpp"
 #include "kiln/ops/planned/horizontal.hpp"
+#include "kiln/ops/planned/row_blocked.hpp"
+#include "kiln/ops/planned/row_fused.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
 #include "kiln/ops/reduce/order_ops.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"
@@ -61,8 +63,8 @@ concept Composite = Primitive<T> && requires(const T op, Inputs in) {
 
 /// An op that the planner builds from ops that were inferred and recorded one by one.
 template <class T>
-concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std::is_same_v<T, Blocked> ||
-                  std::is_same_v<T, Horizontal>;
+concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std::is_same_v<T, RowBlocked> ||
+                  std::is_same_v<T, RowFused> || std::is_same_v<T, ConvChain> || std::is_same_v<T, Horizontal>;
 
 template <class T>
 struct Checked {
@@ -108,7 +110,8 @@ struct Op {
                              Eigh, Svd, Pinv,                               // spectrum
                              AllReduce, Broadcast,                          // collective
                              AllGather, ReduceScatter,                      //
-                             Custom, Fused, Epilogue, Blocked, Horizontal>;
+                             Custom, Fused, Epilogue,                       // planned
+                             RowBlocked, RowFused, ConvChain, Horizontal>;
 
   template <Primitive T>
   Op(T op) : is(std::in_place_type<T>, std::move(op)) {}

@@ -44,67 +44,91 @@ std::vector<Desc> results_of(const op::Epilogue& op, Inputs in) {
   return results_of(op::Fused{op.program}, inputs);
 }
 
-/// The rows of an operand that belong to a block.
-Value rows_of(const Value& value, const op::Sequence& sequence, std::int64_t rows) {
-  if (!value.node() || sequence.block == 0) return value;
+/// What a sequence's steps make of these operands: `op_of(i)` is step i's operation, whose results have to be as
+/// `expected(desc)` says of those of the whole sequence. `check` looks at each step with its operands.
+template <class OpOf, class Expected, class Check>
+void check_steps(std::string_view name, const op::Sequence& sequence, Inputs in, OpOf&& op_of, Expected&& expected,
+                 Check&& check) {
+  Values made;
+  for (size_t s = 0; s < sequence.steps.size(); ++s) {
+    const op::Sequence::Step& step = sequence.steps[s];
+    Values own;
+    for (const op::Sequence::Operand from : step.in) {
+      const bool is_result = from.from == op::Sequence::Operand::Result;
+      require<ArgumentError>(is_result || from.index < in.size(), name, ": operand ", from.index, " of ", in.size());
+      own.push_back(is_result ? made[from.index] : in[from.index]);
+    }
+    std::vector<Desc> results;
+    for (size_t i = made.size(); i < made.size() + step.results; ++i) results.push_back(expected(sequence.results[i]));
+    require<ShapeError>(!results.empty() && wire::results_of(op_of(s), own) == results, name, ": ", op::title(op_of(s)),
+                        " does not make what was said");
+    check(step, own, results[0]);
+    for (const Desc& desc : results) made.push_back(imagined(desc, {}));
+  }
+}
+
+std::vector<Desc> outputs_of(const op::Sequence& sequence) {
+  std::vector<Desc> results;
+  for (const std::uint16_t output : sequence.outputs) results.push_back(sequence.results[output]);
+  return results;
+}
+
+/// The rows of an operand that stand in a block.
+Value rows_of(const Value& value, const op::RowBlocks& blocks, std::int64_t rows) {
+  if (!value.node()) return value;
   Desc desc = value.node()->desc;
-  const int dim = sequence.axis - (sequence.results[0].shape.size() - desc.shape.size());
-  if (dim < 0 || dim >= desc.shape.size() || desc.shape[dim] != sequence.rows) return value;
+  const int dim = blocks.axis - (blocks.sequence.results[0].shape.size() - desc.shape.size());
+  if (dim < 0 || dim >= desc.shape.size() || desc.shape[dim] != blocks.rows) return value;
   desc.shape[dim] = rows;
   return imagined(desc, {});
 }
 
-/// Whether a step processes rows one by one, so that a block of rows gives the same results as all rows.
-bool goes_through_rows(const op::Sequence& sequence, const op::Sequence::Step& step, const Values& operands,
-                       const Desc& result, const op::RowForm& form) {
-  if (sequence.block) return op::visit(step.whole, [&](const auto& op) { return goes_by_rows(op, sequence.axis); });
-  std::vector<op::RowOperand> in;
-  for (size_t i = 0; i < operands.size(); ++i)
-    in.push_back(
-        {operands[i].node() ? &operands[i].node()->desc : nullptr, step.in[i].from == op::Sequence::Operand::Result});
-  return op::goes_through_rows(step.whole, in, result, form);
+// Each step on all rows, on a block, on those that are left over: whatever runs has what it was inferred for.
+std::vector<Desc> results_of(const op::RowBlocked& op, Inputs in) {
+  const op::RowBlocks& blocks = *op.blocks;
+  const auto check_rows = [&](std::int64_t rows, auto&& op_of) {
+    Values operands;
+    for (const Value& value : in) operands.push_back(rows_of(value, blocks, rows));
+    const auto expected = [&](Desc desc) {
+      desc.shape[blocks.axis] = rows;
+      return desc;
+    };
+    check_steps(op.kName, blocks.sequence, operands, op_of, expected,
+                [&](const op::Sequence::Step& step, const Values&, const Desc&) {
+                  require<ShapeError>(
+                      op::visit(step.op, [&](const auto& each) { return goes_by_rows(each, blocks.axis); }), op.kName,
+                      ": ", op::title(step.op), " does not take ", blocks.rows, " rows one by one");
+                });
+  };
+  check_rows(blocks.rows, [&](size_t i) -> const op::Op& { return blocks.sequence.steps[i].op; });
+  check_rows(blocks.block, [&](size_t i) -> const op::Op& { return blocks.steps[i].block; });
+  if (const std::int64_t rest = blocks.rows % blocks.block)
+    check_rows(rest, [&](size_t i) -> const op::Op& { return blocks.steps[i].rest; });
+  return outputs_of(blocks.sequence);
 }
 
-/// Checks each step on all rows, on a block, and on the remaining rows: each variant that can run must infer these
-/// results.
-void check_rows(const op::Sequence& sequence, Inputs in, std::int64_t rows, op::Op op::Sequence::Step::* which) {
-  const op::RowForm form = op::form_of(sequence, in);
-  Values operands, made;
-  for (const Value& value : in) operands.push_back(rows_of(value, sequence, rows));
-  for (const op::Sequence::Step& step : sequence.steps) {
-    Values own;
-    for (const op::Sequence::Operand from : step.in) {
-      const bool is_result = from.from == op::Sequence::Operand::Result;
-      require<ArgumentError>(is_result || from.index < operands.size(), "blocked: operand ", from.index, " of ",
-                             operands.size());
-      own.push_back((is_result ? made : operands)[from.index]);
-    }
-    std::vector<Desc> expected;
-    for (size_t i = made.size(); i < made.size() + step.results; ++i) {
-      expected.push_back(sequence.results[i]);
-      if (sequence.block) expected.back().shape[sequence.axis] = rows;
-    }
-    require<ShapeError>(wire::results_of(step.*which, own) == expected, "blocked: ", op::title(step.*which), " on ",
-                        rows, " of ", sequence.rows, " rows does not make what was said");
-    require<ShapeError>(!expected.empty() && goes_through_rows(sequence, step, own, expected[0], form),
-                        "blocked: ", op::title(step.whole), " does not take ", sequence.rows, " rows one by one");
-    for (const Desc& desc : expected) made.push_back(imagined(desc, {}));
-  }
+std::vector<Desc> results_of(const op::RowFused& op, Inputs in) {
+  const op::RowForm form = op::form_of(op, in);
+  check_steps(
+      op.kName, *op.sequence, in, [&](size_t i) -> const op::Op& { return op.sequence->steps[i].op; },
+      [](const Desc& desc) { return desc; },
+      [&](const op::Sequence::Step& step, const Values& own, const Desc& result) {
+        std::vector<op::RowOperand> operands;
+        for (size_t i = 0; i < own.size(); ++i)
+          operands.push_back(
+              {own[i].node() ? &own[i].node()->desc : nullptr, step.in[i].from == op::Sequence::Operand::Result});
+        require<ShapeError>(op::goes_through_rows(step.op, operands, result, form), op.kName, ": ", op::title(step.op),
+                            " does not take ", op.rows, " rows one by one");
+      });
+  require<ShapeError>(form.length > 1, op.kName, ": ", op.rows, " rows of no more than an element each");
+  return outputs_of(*op.sequence);
 }
 
-std::vector<Desc> results_of(const op::Sequence& sequence, Inputs in) {
-  check_rows(sequence, in, sequence.rows, &op::Sequence::Step::whole);
-  if (sequence.block) {
-    check_rows(sequence, in, sequence.block, &op::Sequence::Step::block);
-    if (const std::int64_t rest = sequence.rows % sequence.block)
-      check_rows(sequence, in, rest, &op::Sequence::Step::rest);
-  } else {
-    require<ShapeError>(op::form_of(sequence, in).length > 1, "blocked: ", sequence.rows,
-                        " rows of no more than an element each");
-  }
-  std::vector<Desc> results;
-  for (const std::uint16_t output : sequence.outputs) results.push_back(sequence.results[output]);
-  return results;
+std::vector<Desc> results_of(const op::ConvChain& op, Inputs in) {
+  check_steps(
+      op.kName, *op.sequence, in, [&](size_t i) -> const op::Op& { return op.sequence->steps[i].op; },
+      [](const Desc& desc) { return desc; }, [](const op::Sequence::Step&, const Values&, const Desc&) {});
+  return outputs_of(*op.sequence);
 }
 
 std::vector<Desc> results_of(const op::Parts& parts, Inputs in) {
@@ -124,9 +148,7 @@ std::vector<Desc> results_of(const op::Parts& parts, Inputs in) {
 
 std::vector<Desc> results_of(const op::Op& op, Inputs in) {
   return op::visit(op, [&]<class T>(const T& o) -> std::vector<Desc> {
-    if constexpr (std::is_same_v<T, op::Blocked>) {
-      return results_of(*o.sequence, in);
-    } else if constexpr (std::is_same_v<T, op::Horizontal>) {
+    if constexpr (std::is_same_v<T, op::Horizontal>) {
       return results_of(*o.parts, in);
     } else if constexpr (op::Planned<T>) {
       return results_of(o, in);

@@ -101,6 +101,35 @@ std::shared_ptr<const op::Program> read_program(Reader& in) {
   return program;
 }
 
+void write_sequence(Writer& out, const op::Sequence& sequence) {
+  out.whole(sequence.results.size());
+  for (const Desc& result : sequence.results) write_desc(out, result);
+  out.whole(sequence.steps.size());
+  for (const op::Sequence::Step& step : sequence.steps) {
+    write_op(out, step.op);
+    out.whole(step.in.size());
+    for (const op::Sequence::Operand& operand : step.in) write_operand(out, operand);
+    out.whole(step.results);
+  }
+  write_field(out, sequence.outputs);
+}
+
+void read_sequence(Reader& in, op::Sequence& sequence) {
+  for (size_t count = in.length(kMost, "results"); count > 0; --count) sequence.results.push_back(read_desc(in));
+  size_t made = 0;
+  for (size_t count = in.length(kMost, "steps"); count > 0; --count) {
+    op::Sequence::Step step{read_op(in), {}, 0};
+    for (size_t operands = in.length(kMost, "operands"); operands > 0; --operands)
+      step.in.push_back(read_operand<op::Sequence::Operand>(in, kMost, made));
+    step.results = read_index(in, sequence.results.size() - made + 1, "result");
+    made += step.results;
+    sequence.steps.push_back(std::move(step));
+  }
+  if (made == 0) in.wrong("a sequence that makes nothing");
+  if (made != sequence.results.size()) in.wrong(made, " of ", sequence.results.size(), " results are made");
+  sequence.outputs = read_outputs(in, made);
+}
+
 }  // namespace
 
 void write_planned(Writer& out, const op::Fused& op) {
@@ -132,62 +161,64 @@ void read_planned(Reader& in, op::Epilogue& op) {
   op.input = read_index(in, op.program->inputs.size(), "input");
 }
 
-void write_planned(Writer& out, const op::Blocked& op) {
-  const op::Sequence& sequence = *op.sequence;
-  write_field(out, sequence.axis);
-  write_field(out, sequence.rows);
-  write_field(out, sequence.block);
-  out.whole(sequence.results.size());
-  for (const Desc& result : sequence.results) write_desc(out, result);
-  out.whole(sequence.steps.size());
-  for (const op::Sequence::Step& step : sequence.steps) {
-    write_op(out, step.whole);  // `block` and `rest` are derived from it
-    out.whole(step.in.size());
-    for (const op::Sequence::Operand& operand : step.in) write_operand(out, operand);
-    out.whole(step.results);
-  }
-  write_field(out, sequence.outputs);
+void write_planned(Writer& out, const op::RowBlocked& op) {
+  write_field(out, op.blocks->axis);
+  write_field(out, op.blocks->rows);
+  write_field(out, op.blocks->block);
+  write_sequence(out, op.blocks->sequence);  // of which its steps on blocks are made
 }
 
-void read_planned(Reader& in, op::Blocked& op) {
-  auto sequence = std::make_shared<op::Sequence>();
-  read_field(in, sequence->axis);
-  read_field(in, sequence->rows);
-  read_field(in, sequence->block);
-  for (size_t count = in.length(kMost, "results"); count > 0; --count) sequence->results.push_back(read_desc(in));
-  const int axis = sequence->axis;
-  // Without blocks the axis means nothing, and the operands decide where rows are (wire/call.hpp).
+void read_planned(Reader& in, op::RowBlocked& op) {
+  const auto blocks = std::make_shared<op::RowBlocks>();
+  read_field(in, blocks->axis);
+  read_field(in, blocks->rows);
+  read_field(in, blocks->block);
+  read_sequence(in, blocks->sequence);
+  const op::Sequence& sequence = blocks->sequence;
+  const int axis = blocks->axis;
   const auto has_rows = [&](const Desc& desc) {
     const Shape& shape = desc.shape;
-    return sequence->block == 0 ? axis == 0
-                                : axis >= 0 && axis < shape.size() && shape[axis] == sequence->rows &&
-                                      numel(Shape(shape.begin(), shape.begin() + axis)) == 1 &&
-                                      shape.size() == sequence->results[0].shape.size();
+    return axis >= 0 && axis < shape.size() && shape[axis] == blocks->rows &&
+           numel(Shape(shape.begin(), shape.begin() + axis)) == 1 && shape.size() == sequence.results[0].shape.size();
   };
-  if (sequence->results.empty() || !std::ranges::all_of(sequence->results, has_rows) || sequence->rows < 1 ||
-      sequence->block < 0 || sequence->block > sequence->rows)
-    in.wrong("results that blocks of ", sequence->block, " of ", sequence->rows, " rows along dimension ", axis,
+  if (!std::ranges::all_of(sequence.results, has_rows) || blocks->block < 1 || blocks->block > blocks->rows)
+    in.wrong("results that blocks of ", blocks->block, " of ", blocks->rows, " rows along dimension ", axis,
              " do not make");
-  size_t made = 0;
-  for (size_t count = in.length(kMost, "steps"); count > 0; --count) {
-    op::Op whole = read_op(in);
-    if (const auto* fused = std::get_if<op::Fused>(&whole.is))
-      if (axis >= fused->program->shape.size() && sequence->block)
-        in.wrong("a step of shape ", fused->program->shape, " has no rows along dimension ", axis);
-    op::Sequence::Step step{whole,
-                            sequence->block ? op::resized(whole, axis, sequence->block) : whole,
-                            sequence->block ? op::resized(whole, axis, sequence->rows % sequence->block) : whole,
-                            {},
-                            0};
-    for (size_t operands = in.length(kMost, "operands"); operands > 0; --operands)
-      step.in.push_back(read_operand<op::Sequence::Operand>(in, kMost, made));
-    step.results = read_index(in, sequence->results.size() - made + 1, "result");
-    made += step.results;
-    sequence->steps.push_back(std::move(step));
-  }
-  if (made != sequence->results.size()) in.wrong(made, " of ", sequence->results.size(), " results are made");
-  sequence->outputs = read_outputs(in, made);
-  op.sequence = std::move(sequence);
+  for (const op::Sequence::Step& step : sequence.steps)
+    if (const auto* fused = std::get_if<op::Fused>(&step.op.is); fused && axis >= fused->program->shape.size())
+      in.wrong("a step of shape ", fused->program->shape, " has no rows along dimension ", axis);
+  blocks->cut();
+  op.blocks = blocks;
+}
+
+void write_planned(Writer& out, const op::RowFused& op) {
+  write_field(out, op.rows);
+  write_sequence(out, *op.sequence);
+}
+
+// Where the rows are depends on the operands (wire/call.hpp).
+void read_planned(Reader& in, op::RowFused& op) {
+  read_field(in, op.rows);
+  const auto sequence = std::make_shared<op::Sequence>();
+  read_sequence(in, *sequence);
+  if (op.rows < 1) in.wrong(op.rows, " rows");
+  op.sequence = sequence;
+}
+
+void write_planned(Writer& out, const op::ConvChain& op) { write_sequence(out, *op.sequence); }
+
+void read_planned(Reader& in, op::ConvChain& op) {
+  const auto sequence = std::make_shared<op::Sequence>();
+  read_sequence(in, *sequence);
+  const auto is_conv = [](const op::Sequence::Step& step) {
+    const auto* epilogue = std::get_if<op::Epilogue>(&step.op.is);
+    return step.results == 1 && (epilogue ? std::holds_alternative<op::Conv>(epilogue->product)
+                                          : std::holds_alternative<op::Conv>(step.op.is));
+  };
+  if (sequence->steps.size() != 2 || !std::ranges::all_of(sequence->steps, is_conv) ||
+      sequence->outputs != std::vector<std::uint16_t>{1})
+    in.wrong("a chain that is not of two convolutions, of which the second makes the result");
+  op.sequence = sequence;
 }
 
 void write_planned(Writer& out, const op::Horizontal& op) {

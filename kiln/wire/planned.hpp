@@ -7,19 +7,23 @@
 
 namespace kiln::wire {
 
-/// Raise it when the format below changes, or when a field of a planned op changes its meaning.
-inline constexpr int kPlannedRevision = 3;
+/// To be raised when what follows here is written differently, or when what a planned op holds means something else.
+inline constexpr int kPlannedRevision = 4;
 
 void write_planned(Writer& out, const op::Fused& op);
 void write_planned(Writer& out, const op::Epilogue& op);
-void write_planned(Writer& out, const op::Blocked& op);
+void write_planned(Writer& out, const op::RowBlocked& op);
+void write_planned(Writer& out, const op::RowFused& op);
+void write_planned(Writer& out, const op::ConvChain& op);
 void write_planned(Writer& out, const op::Horizontal& op);
 
 /// Checks that every index refers to an existing entry, and that every step fits those before it. The operands are
 /// checked later (wire/call.hpp). Throws DataError.
 void read_planned(Reader& in, op::Fused& op);
 void read_planned(Reader& in, op::Epilogue& op);
-void read_planned(Reader& in, op::Blocked& op);
+void read_planned(Reader& in, op::RowBlocked& op);
+void read_planned(Reader& in, op::RowFused& op);
+void read_planned(Reader& in, op::ConvChain& op);
 void read_planned(Reader& in, op::Horizontal& op);
 
 }  // namespace kiln::wire

@@ -37,13 +37,14 @@ class Counting final : public Decorator {
 FusionTraits all_passes() {
   return {.most_ops = 4096,
           .most_bytes = 1 << 30,
+          .repeats_within = 16,
           .groups = FusionTraits::Groups{.most_inputs = 8,
                                          .most_steps = 64,
                                          .reductions = {op::ReduceFn::Sum, op::ReduceFn::Mean},
                                          .reduced_types = {DType::F32}},
           .epilogues = FusionTraits::Epilogues{.types = {DType::F32}},
           .blocks = FusionTraits::Blocks{.least = 64, .block = 16, .longest_row = 64},
-          .horizontal = FusionTraits::Horizontal{.most_each = 64, .most_in_all = 256}};
+          .horizontal = FusionTraits::Horizontal{.most_each = 64, .most_in_all = 256, .farthest = 64}};
 }
 
 struct Network {

@@ -65,10 +65,9 @@ TEST(PlannedOnTheWire, BlocksOfRowsAreMadeAgainFromTheWhole) {
   };
   const Value x = sent.ramp({1300, 1000});  // blocks, and a rest
   expect_same(f(x), f(from_data(x.data(), Device::cpu())));
-  EXPECT_TRUE(sent.courier->sent.contains("blocked"));
+  EXPECT_TRUE(sent.courier->sent.contains("row_blocked"));
 }
 
-// What a GPU's planner makes of rows has no blocks.
 TEST(PlannedOnTheWire, ProgramsOfRowsArriveWhole) {
   const Sent sent(Device(make_ref<gpu::Gpu>(gpu::make_simulated())));
   const auto f = [](const Value& x, const Value& scale) {
@@ -80,8 +79,20 @@ TEST(PlannedOnTheWire, ProgramsOfRowsArriveWhole) {
   const auto plain = [](const Value& value) { return from_data(value.data(), Device::cpu()); };
   const Values expected = f(plain(x), plain(scale));
   for (std::size_t i = 0; i < found.size(); ++i) expect_same(found[i], expected[i]);
-  EXPECT_TRUE(sent.courier->sent.contains("blocked"));
+  EXPECT_TRUE(sent.courier->sent.contains("row_fused"));
   EXPECT_EQ(f(sent.ramp({0, 130}), scale)[0].data().shape(), (Shape{0, 130}));  // and nothing where there are none
+}
+
+TEST(PlannedOnTheWire, ChainsOfConvolutionsArriveWhole) {
+  const Sent sent;
+  const auto f = [](const Value& x, const Value& wide, const Value& deep) {
+    return relu(conv(relu6(conv(x, wide, {})), deep, {}, {.padding = {1, 1}, .groups = 32}));
+  };
+  const Value x = sent.ramp({1, 8, 96, 96}), wide = sent.ramp({32, 8, 1, 1}), deep = sent.ramp({32, 1, 3, 3});
+  const auto plain = [](const Value& value) { return from_data(value.data(), Device::cpu()); };
+  const Value expected = f(plain(x), plain(wide), plain(deep));
+  expect_same(f(x, wide, deep), expected);
+  EXPECT_TRUE(sent.courier->sent.contains("conv_chain"));
 }
 
 TEST(PlannedOnTheWire, SmallOnesGoSideBySide) {
@@ -163,41 +174,44 @@ TEST(PlannedOnTheWire, IndicesMustBeOfWhatThereIs) {
 
 TEST(PlannedOnTheWire, BlocksMustDoWhatTheWholeDoes) {
   const auto sequence = [](auto&& damage) {
-    auto sequence = std::make_shared<op::Sequence>();
-    sequence->rows = 2;
-    sequence->block = 1;
-    const op::Op whole = op::Unary{op::UnaryFn::Exp};
-    sequence->steps.push_back({whole, whole, whole, {{op::Sequence::Operand::Input, 0}}, 1});
-    sequence->results = {{{2, 3}, DType::F32}};
-    sequence->outputs = {0};
-    damage(*sequence);
-    return refusal(op::Blocked{sequence});
+    auto blocks = std::make_shared<op::RowBlocks>();
+    blocks->rows = 2;
+    blocks->block = 1;
+    op::Sequence& sequence = blocks->sequence;
+    sequence.steps.push_back({op::Unary{op::UnaryFn::Exp}, {{op::Sequence::Operand::Input, 0}}, 1});
+    sequence.results = {{{2, 3}, DType::F32}};
+    sequence.outputs = {0};
+    damage(*blocks, sequence);
+    return refusal(op::RowBlocked{blocks});
   };
-  using op::Sequence;
-  EXPECT_EQ(sequence([](Sequence&) {}), "");
-  for (const auto& damage : std::initializer_list<std::function<void(Sequence&)>>{
-           [](Sequence& s) { s.axis = 2; }, [](Sequence& s) { s.axis = -1; }, [](Sequence& s) { s.rows = 3; },
-           [](Sequence& s) { s.block = -1; }, [](Sequence& s) { s.block = 3; }, [](Sequence& s) { s.results.clear(); },
-           [](Sequence& s) { s.steps.clear(); }, [](Sequence& s) { s.steps[0].in[0].index = 1; },
-           [](Sequence& s) { s.steps[0].in[0].from = Sequence::Operand::Result; }, [](Sequence& s) { s.outputs = {1}; },
-           [](Sequence& s) { s.results[0].dtype = DType::F64; },
+  using op::RowBlocks, op::Sequence;
+  EXPECT_EQ(sequence([](RowBlocks&, Sequence&) {}), "");
+  for (const auto& damage : std::initializer_list<std::function<void(RowBlocks&, Sequence&)>>{
+           [](RowBlocks& b, Sequence&) { b.axis = 2; }, [](RowBlocks& b, Sequence&) { b.axis = -1; },
+           [](RowBlocks& b, Sequence&) { b.rows = 3; }, [](RowBlocks& b, Sequence&) { b.block = -1; },
+           [](RowBlocks& b, Sequence&) { b.block = 0; }, [](RowBlocks& b, Sequence&) { b.block = 3; },
+           [](RowBlocks&, Sequence& s) { s.results.clear(); }, [](RowBlocks&, Sequence& s) { s.steps.clear(); },
+           [](RowBlocks&, Sequence& s) { s.results.clear(), s.steps.clear(), s.outputs.clear(); },
+           [](RowBlocks&, Sequence& s) { s.steps[0].in[0].index = 1; },
+           [](RowBlocks&, Sequence& s) { s.steps[0].in[0].from = Sequence::Operand::Result; },
+           [](RowBlocks&, Sequence& s) { s.outputs = {1}; },
+           [](RowBlocks&, Sequence& s) { s.results[0].dtype = DType::F64; },
            // Sound on all rows, and not on a block of them.
-           [](Sequence& s) { s.steps[0].whole = op::Reshape{{2, 3}}; },
+           [](RowBlocks&, Sequence& s) { s.steps[0].op = op::Reshape{{2, 3}}; },
            // Sound on a block, and not the same.
-           [](Sequence& s) { s.steps[0].whole = op::Softmax{0, false}; },
+           [](RowBlocks&, Sequence& s) { s.steps[0].op = op::Softmax{0, false}; },
            // Rows of what has fewer dimensions, and of what has some before them.
-           [](Sequence& s) { s.steps[0].whole = op::Fused{row_program({})}; },
-           [](Sequence& s) { s.axis = 1, s.rows = 3; }})
+           [](RowBlocks&, Sequence& s) { s.steps[0].op = op::Fused{row_program({})}; },
+           [](RowBlocks& b, Sequence&) { b.axis = 1, b.rows = 3; }})
     EXPECT_NE(sequence(damage), "");
 }
 
-TEST(PlannedOnTheWire, RowsWithoutBlocksMustBeThere) {
+TEST(PlannedOnTheWire, RowsOfFusedStepsMustBeThere) {
   using op::Sequence;
-  const auto sequence = [](auto&& damage) {
+  const auto sequence = [](auto&& damage, std::int64_t rows = 2) {
     auto sequence = std::make_shared<Sequence>();
-    sequence->rows = 2;
     const auto add = [&](const op::Op& op, Sequence::Operand from, const Shape& shape) {
-      sequence->steps.push_back({op, op, op, {from}, 1});
+      sequence->steps.push_back({op, {from}, 1});
       sequence->results.push_back({shape, DType::F32});
     };
     add(op::Unary{op::UnaryFn::Exp}, {Sequence::Operand::Input, 0}, {2, 3});
@@ -205,12 +219,12 @@ TEST(PlannedOnTheWire, RowsWithoutBlocksMustBeThere) {
     add(op::Expand{{2, 3}}, {Sequence::Operand::Result, 1}, {2, 3});
     sequence->outputs = {0, 2};
     damage(*sequence);
-    return refusal(op::Blocked{sequence});
+    return refusal(op::RowFused{sequence, rows});
   };
   const auto with = [&](const op::Op& op, const Shape& shape) {  // in the place of the first step
     return sequence([&](Sequence& s) {
       s.steps.erase(s.steps.begin() + 1, s.steps.end());
-      s.steps[0].whole = op;
+      s.steps[0].op = op;
       s.results = {{shape, DType::F32}};
       s.outputs = {0};
     });
@@ -220,26 +234,22 @@ TEST(PlannedOnTheWire, RowsWithoutBlocksMustBeThere) {
   EXPECT_EQ(with(op::Softmax{1, false}, {2, 3}), "");
   EXPECT_EQ(with(op::Fused{row_program({2, 3})}, {2, 3}), "");
 
-  const auto of_axis = [&](int axis) { return sequence([&](Sequence& s) { s.axis = axis; }); };
-  for (const int axis : {-1, 1, 2, 1 << 30})
-    EXPECT_NE(of_axis(axis).find(text("results that blocks of 0 of 2 rows along dimension ", axis, " do not make")),
-              std::string::npos)
-        << of_axis(axis);
   // Rows of another length, which do not come out even, of one element, and none.
   for (const std::int64_t rows : std::initializer_list<std::int64_t>{3, 4, 6, 7, std::int64_t{1} << 60, 0, -2})
-    EXPECT_NE(sequence([&](Sequence& s) { s.rows = rows; }), "") << rows;
-  EXPECT_EQ(sequence([](Sequence& s) {
-              s.steps.erase(s.steps.begin() + 1, s.steps.end());
-              s.results.resize(1);
-              s.outputs = {0};
-              s.rows = 6;
-            }),
-            "ShapeError: blocked: 6 rows of no more than an element each");
+    EXPECT_NE(sequence([](Sequence&) {}, rows), "") << rows;
+  const auto first_alone = [](Sequence& s) {
+    s.steps.erase(s.steps.begin() + 1, s.steps.end());
+    s.results.resize(1);
+    s.outputs = {0};
+  };
+  EXPECT_EQ(sequence(first_alone), "");
+  EXPECT_EQ(sequence(first_alone, 6), "ShapeError: row_fused: 6 rows of no more than an element each");
   EXPECT_EQ(with(op::Reduce{op::ReduceFn::Max, {0}}, {1, 3}),
-            "ShapeError: blocked: max does not take 2 rows one by one");
-  EXPECT_EQ(with(op::Softmax{0, false}, {2, 3}), "ShapeError: blocked: softmax does not take 2 rows one by one");
-  EXPECT_EQ(with(op::Reshape{{3, 2}}, {3, 2}), "ShapeError: blocked: reshape does not take 2 rows one by one");
-  EXPECT_EQ(with(op::Scan{op::ScanFn::Sum, 1}, {2, 3}), "ShapeError: blocked: cumsum does not take 2 rows one by one");
+            "ShapeError: row_fused: max does not take 2 rows one by one");
+  EXPECT_EQ(with(op::Softmax{0, false}, {2, 3}), "ShapeError: row_fused: softmax does not take 2 rows one by one");
+  EXPECT_EQ(with(op::Reshape{{3, 2}}, {3, 2}), "ShapeError: row_fused: reshape does not take 2 rows one by one");
+  EXPECT_EQ(with(op::Scan{op::ScanFn::Sum, 1}, {2, 3}),
+            "ShapeError: row_fused: cumsum does not take 2 rows one by one");
   for (const auto& damage : std::initializer_list<std::function<void(Sequence&)>>{
            [](Sequence& s) { s.results.clear(); }, [](Sequence& s) { s.steps.clear(); },
            [](Sequence& s) { s.steps[0].in[0].index = 1; }, [](Sequence& s) { s.steps[1].in[0].index = 1; },
@@ -247,6 +257,27 @@ TEST(PlannedOnTheWire, RowsWithoutBlocksMustBeThere) {
            [](Sequence& s) { s.steps[0].results = 0; }, [](Sequence& s) { s.outputs = {3}; },
            [](Sequence& s) { s.results[1].shape = {2}; }, [](Sequence& s) { s.results[0].dtype = DType::F64; }})
     EXPECT_NE(sequence(damage), "");
+}
+
+TEST(PlannedOnTheWire, ChainsAreOfTwoConvolutions) {
+  using op::Sequence;
+  const auto chain = [](auto&& damage) {
+    auto sequence = std::make_shared<Sequence>();
+    using Operand = Sequence::Operand;
+    for (const Operand x : {Operand{Operand::Input, 0}, Operand{Operand::Result, 0}})
+      sequence->steps.push_back({op::Conv{}, {x, {Operand::Input, 0}, {Operand::Input, 1}}, 1});
+    sequence->results = {{{2, 3, 1}, DType::F32}, {{2, 3, 1}, DType::F32}};
+    sequence->outputs = {1};
+    damage(*sequence);
+    return refusal(op::ConvChain{sequence});
+  };
+  const char* const kNoChain = "a chain that is not of two convolutions, of which the second makes the result";
+  const auto is_no_chain = [&](auto&& damage) { return chain(damage).find(kNoChain) != std::string::npos; };
+  EXPECT_EQ(chain([](Sequence&) {}), "ArgumentError: conv_chain: operand 1 of 1");  // well-formed, for other operands
+  EXPECT_TRUE(is_no_chain([](Sequence& s) { s.outputs = {0}; }));
+  EXPECT_TRUE(is_no_chain([](Sequence& s) { s.outputs = {0, 1}; }));
+  EXPECT_TRUE(is_no_chain([](Sequence& s) { s.steps[0].op = op::Unary{op::UnaryFn::Exp}; }));
+  EXPECT_TRUE(is_no_chain([](Sequence& s) { s.steps.pop_back(), s.results.pop_back(), s.outputs = {0}; }));
 }
 
 TEST(PlannedOnTheWire, NeverHoldOthersWithoutEnd) {

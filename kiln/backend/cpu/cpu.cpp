@@ -14,9 +14,10 @@
 namespace kiln::cpu {
 namespace {
 
-/// Composite ops that are more to the processor than what they are made of.
+/// Composite ops that the processor runs in a way of its own, where no family of kernels does.
 template <class T>
-constexpr bool kRunsItself = std::is_same_v<T, op::Custom> || (op::Planned<T> && !std::is_same_v<T, op::Fused>);
+constexpr bool kRunsItself = std::is_same_v<T, op::Custom> || std::is_same_v<T, op::Epilogue> ||
+                             std::is_same_v<T, op::RowBlocked> || std::is_same_v<T, op::Horizontal>;
 
 }  // namespace
 
@@ -32,8 +33,8 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
       if (!o.op->run(name_, call)) run_expansion(*this, op, call);
     } else if constexpr (std::is_same_v<T, op::Epilogue>) {
       run_epilogue(o, call);
-    } else if constexpr (std::is_same_v<T, op::Blocked>) {
-      if (goes_in_blocks(*o.sequence, call.in)) run_blocked(*o.sequence, call);
+    } else if constexpr (std::is_same_v<T, op::RowBlocked>) {
+      if (goes_in_blocks(*o.blocks, call.in)) run_row_blocked(*o.blocks, call);
       else run_expansion(*this, op, call);
     } else if constexpr (std::is_same_v<T, op::Horizontal>) {
       run_horizontal(*o.parts, call);

@@ -8,7 +8,7 @@
 namespace kiln::op {
 struct Epilogue;
 struct Parts;
-struct Sequence;
+struct RowBlocks;
 }  // namespace kiln::op
 
 namespace kiln::cpu {
@@ -33,8 +33,8 @@ class Cpu : public LeafBackend {
  private:
   void run_kernel(const op::Op& op, Call call);
   void run_epilogue(const op::Epilogue& op, Call call);
-  static bool goes_in_blocks(const op::Sequence& sequence, Inputs in);
-  void run_blocked(const op::Sequence& sequence, Call call);
+  static bool goes_in_blocks(const op::RowBlocks& blocks, Inputs in);
+  void run_row_blocked(const op::RowBlocks& blocks, Call call);
   void run_horizontal(const op::Parts& parts, Call call);
 
   std::string name_;

@@ -348,35 +348,39 @@ void Gpu::settle_checks(bool all) {
 
 FusionTraits Gpu::fusion_traits() const {
   using op::ReduceFn;
-  return {.most_ops = 4096,
-          .most_bytes = std::int64_t{4} << 30,
-          // A list of operations that repeats as a whole is launched as one graph: the less it is split, the better.
-          .first_ops = 256,
-          // Rows of fewer elements are folded as fast by a kernel of their own.
-          .groups = FusionTraits::Groups{.most_inputs = 24,
-                                         .most_steps = 256,
-                                         .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
-                                                        ReduceFn::Min},
-                                         .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
-                                         .least_reduced = 8,
-                                         .contracts = true},
-          .widens =
-              [](const op::Op& op, std::size_t operand) {
-                return std::holds_alternative<op::Ravel>(op.is) ||
-                       (std::holds_alternative<op::GroupNormGrad>(op.is) && operand == op::GroupNormGrad::grad);
-              },
-          .epilogues = FusionTraits::Epilogues{.norms = true,
-                                               .types = {DType::F64, DType::F32, DType::F16, DType::BF16},
-                                               .accepts = &family::accepts},
-          // A block of threads keeps a row in its registers.
-          .rows = FusionTraits::Rows{.reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
+  return {
+      .most_ops = 4096,
+      .most_bytes = std::int64_t{4} << 30,
+      // What comes again as a whole is started as one graph: the less it is cut up, the better.
+      .first_ops = 256,
+      .repeats_within = 16,
+      // Rows of fewer elements are folded as quickly by themselves.
+      .groups = FusionTraits::Groups{.most_inputs = 24,
+                                     .most_steps = 256,
+                                     .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
                                                     ReduceFn::Min},
-                                     .longest = 1 << 14,
-                                     .most_held = 1 << 15,
-                                     .most_steps = 64},
-          // The tensors may have any size, so that an optimizer's step is one or two kernels.
-          .horizontal = FusionTraits::Horizontal{
-              .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .alike = true}};
+                                     .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
+                                     .least_reduced = 8,
+                                     .contracts = true},
+      .widens =
+          [](const op::Op& op, std::size_t operand) {
+            return std::holds_alternative<op::Ravel>(op.is) ||
+                   (std::holds_alternative<op::GroupNormGrad>(op.is) && operand == op::GroupNormGrad::grad);
+          },
+      .epilogues =
+          FusionTraits::Epilogues{
+              .norms = true, .types = {DType::F64, DType::F32, DType::F16, DType::BF16}, .accepts = &family::accepts},
+      // A row is in the registers of a block of threads.
+      .rows = FusionTraits::Rows{.reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
+                                                ReduceFn::Min},
+                                 .longest = 1 << 14,
+                                 .longest_unfolded = 4096,
+                                 .most_held = 1 << 15,
+                                 .most_steps = 64,
+                                 .farthest = 16},
+      // Of any size: an optimizer's step is a kernel or two.
+      .horizontal = FusionTraits::Horizontal{
+          .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .farthest = 512, .alike = true}};
 }
 
 }  // namespace kiln::gpu

@@ -1,7 +1,7 @@
-#include "kiln/fusion/passes/epilogues.hpp"
-
 #include <algorithm>
 #include <optional>
+
+#include "kiln/fusion/passes/passes.hpp"
 
 namespace kiln::fusion {
 namespace {
@@ -10,21 +10,21 @@ template <class T>
 constexpr bool kIsMatmul = std::is_same_v<T, op::Matmul> || std::is_same_v<T, op::MatmulInteger>;
 template <class T>
 constexpr bool kIsProduct = kIsMatmul<T> || std::is_same_v<T, op::Conv> || std::is_same_v<T, op::ConvInteger>;
-/// Whose result's elements keep their order under another shape; those of a convolution may lie in another order than
-/// row-major.
+/// Do the elements of the op's result keep their order under another shape? Those of a convolution may lie in another
+/// order than row-major.
 template <class T>
 constexpr bool kKeepsOrder = kIsMatmul<T> || std::is_same_v<T, op::LayerNorm>;
 
-class Joiner {
+class EpilogueJoiner {
  public:
-  Joiner(Plan& plan, const Segment& segment, const FusionTraits::Epilogues& traits)
-      : plan_(plan), segment_(segment), traits_(traits), readers_(segment.values().size()), gone_(plan.steps.size()) {
-    for (std::size_t i = 0; i < plan.steps.size(); ++i)
-      for (const Reference operand : plan.steps[i].in)
-        if (operand.is_value()) readers_[operand.index()].push_back(i);
-  }
+  EpilogueJoiner(Plan& plan, const Segment& segment, const FusionTraits::Epilogues& traits)
+      : plan_(plan),
+        segment_(segment),
+        traits_(traits),
+        readers_(readers_of(plan, segment)),
+        gone_(plan.steps.size()) {}
 
-  // Of several products that one step reads, the last is the one whose operands need not live any longer.
+  // Where one step reads several products, the last of them is the one whose operands need not live any longer.
   void run() {
     for (std::size_t i = plan_.steps.size(); i-- > 0;)
       op::visit(plan_.steps[i].op, [&]<class T>(const T& op) {
@@ -89,13 +89,13 @@ class Joiner {
   const Segment& segment_;
   const FusionTraits::Epilogues& traits_;
   std::vector<std::vector<std::size_t>> readers_;  // the steps that read each value
-  std::vector<bool> gone_;                         // into others
+  std::vector<bool> gone_;                         // steps that are joined to others
 };
 
 }  // namespace
 
-void join_epilogues(Plan& plan, const Segment& segment, const FusionTraits::Epilogues& traits) {
-  Joiner(plan, segment, traits).run();
+void join_epilogues(Plan& plan, const Segment& segment, const FusionTraits& traits) {
+  if (traits.epilogues) EpilogueJoiner(plan, segment, *traits.epilogues).run();
 }
 
 }  // namespace kiln::fusion

@@ -1,8 +1,7 @@
-#include "kiln/fusion/passes/horizontal.hpp"
-
 #include <algorithm>
 #include <optional>
 
+#include "kiln/fusion/passes/passes.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::fusion {
@@ -39,15 +38,19 @@ bool alike(const op::Program& a, const op::Program& b) {
          std::ranges::equal(a.steps, b.steps, same_step);
 }
 
-class Joiner {
+class HorizontalFuser {
  public:
-  Joiner(Plan& plan, const Segment& segment, const FusionTraits::Horizontal& traits)
-      : plan_(plan), segment_(segment), traits_(traits), made_by_(segment.values().size()), taken_(plan.steps.size()) {}
+  HorizontalFuser(Plan& plan, const Segment& segment, const FusionTraits::Horizontal& traits)
+      : plan_(plan),
+        segment_(segment),
+        traits_(traits),
+        made_by_(segment.values().size()),
+        joined_(plan.steps.size()) {}
 
   void run() {
     std::vector<Plan::Step> joined;
     for (std::size_t first = 0; first < plan_.steps.size(); ++first) {
-      if (taken_[first]) continue;
+      if (joined_[first]) continue;
       std::vector<std::vector<std::size_t>> groups;
       const Run run = run_from(first);
       for (const std::size_t i : run.before) joined.push_back(std::move(plan_.steps[i]));
@@ -58,7 +61,7 @@ class Joiner {
         else groups.push_back({i});
       }
       for (const std::vector<std::size_t>& group : groups)
-        joined.push_back(group.size() > 1 ? together(group) : std::move(plan_.steps[group[0]]));
+        joined.push_back(group.size() > 1 ? horizontal(group) : std::move(plan_.steps[group[0]]));
     }
     plan_.steps = std::move(joined);
   }
@@ -94,14 +97,13 @@ class Joiner {
   /// over each parameter joins that over all others, then the second one does.
   Run run_from(std::size_t first) {
     Run found{{}, {first}};
-    taken_[first] = true;
+    joined_[first] = true;
     std::int64_t all = elements(plan_.steps[first]);
     if (!goes_with_others(plan_.steps[first].op) || all > traits_.most_each) return found;
-    constexpr std::size_t kFarthest = 512;  // steps
-    const std::size_t run = first + 1;      // how made_by_ names it
+    const std::size_t run = first + 1;  // how made_by_ names it
     for (const std::uint32_t result : plan_.steps[first].out) made_by_[result] = run;
-    for (std::size_t i = first + 1; i < std::min(plan_.steps.size(), first + kFarthest); ++i) {
-      if (taken_[i]) continue;
+    for (std::size_t i = first + 1; i < std::min(plan_.steps.size(), first + traits_.farthest); ++i) {
+      if (joined_[i]) continue;
       const Plan::Step& step = plan_.steps[i];
       const std::int64_t count = elements(step);
       if (count > traits_.most_each || all + count > traits_.most_in_all) break;
@@ -109,29 +111,29 @@ class Joiner {
           step.in, [&](Reference operand) { return operand.is_value() && made_by_[operand.index()] == run; });
       if (!waits && folds_or_views(step.op)) {
         found.before.push_back(i);
-        taken_[i] = true;
+        joined_[i] = true;
         continue;
       }
       for (const std::uint32_t result : step.out) made_by_[result] = run;
       if (waits || !goes_with_others(step.op)) continue;
       found.members.push_back(i);
-      taken_[i] = true;
+      joined_[i] = true;
       all += count;
     }
     return found;
   }
 
-  Plan::Step together(const std::vector<std::size_t>& steps) {
+  Plan::Step horizontal(const std::vector<std::size_t>& steps) {
     auto parts = std::make_shared<op::Parts>();
     Plan::Step whole{op::Horizontal{parts}, plan_.steps[steps.back()].entry, {}, {}, {}};
     const auto append = [](auto& list, const auto& more) {
-      const op::Parts::Share share{static_cast<std::uint32_t>(list.size()), static_cast<std::uint32_t>(more.size())};
+      const op::Parts::Span span{static_cast<std::uint32_t>(list.size()), static_cast<std::uint32_t>(more.size())};
       list.insert(list.end(), more.begin(), more.end());
-      return share;
+      return span;
     };
     for (const std::size_t i : steps) {
       Plan::Step& step = plan_.steps[i];
-      const op::Parts::Share operands = append(whole.in, step.in), results = append(whole.out, step.out);
+      const op::Parts::Span operands = append(whole.in, step.in), results = append(whole.out, step.out);
       parts->all.push_back({std::move(step.op), operands, results});
     }
     return whole;
@@ -141,13 +143,13 @@ class Joiner {
   const Segment& segment_;
   const FusionTraits::Horizontal& traits_;
   std::vector<std::size_t> made_by_;  // the run that makes a value, or has passed over what does
-  std::vector<bool> taken_;           // steps that are in a run
+  std::vector<bool> joined_;          // steps that are in a run
 };
 
 }  // namespace
 
-void fuse_horizontally(Plan& plan, const Segment& segment, const FusionTraits::Horizontal& traits) {
-  Joiner(plan, segment, traits).run();
+void fuse_horizontally(Plan& plan, const Segment& segment, const FusionTraits& traits) {
+  if (traits.horizontal) HorizontalFuser(plan, segment, *traits.horizontal).run();
 }
 
 }  // namespace kiln::fusion

@@ -1,9 +1,7 @@
-// Steps of a plan that become one op::Blocked, for the passes that make such.
+// Steps of a plan that become one step, for the passes that make ops of several steps.
 #pragma once
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <utility>
 
 #include "kiln/core/function_ref.hpp"
 #include "kiln/fusion/plan.hpp"
@@ -14,18 +12,21 @@ namespace kiln::fusion {
 
 class SequenceBuilder {
  public:
-  /// `frame` says how it is cut; it has no steps yet.
-  SequenceBuilder(const Segment& segment, std::shared_ptr<op::Sequence> frame)
-      : segment_(segment), sequence_(std::move(frame)) {}
+  /// `sequence` is filled; it has no steps yet.
+  SequenceBuilder(const Segment& segment, op::Sequence& sequence) : segment_(segment), sequence_(sequence) {}
 
-  /// The next step, whose ops `inner` has. Results that `is_read` by others, or that the program sees, become those of all.
-  void add(const Plan::Step& step, op::Sequence::Step inner, FunctionRef<bool(std::uint32_t result)> is_read);
-  Plan::Step finish() && { return std::move(group_); }
+  /// Adds the next step. Its results that `is_read` by steps outside the sequence, or that the program sees, become results
+  /// of the whole.
+  void add(const Plan::Step& step, FunctionRef<bool(std::uint32_t result)> is_read);
+  /// The step in place of those that were added, of an op that runs the sequence.
+  Plan::Step finish(op::Op op) &&;
 
  private:
   const Segment& segment_;
-  std::shared_ptr<op::Sequence> sequence_;
-  Plan::Step group_{op::Blocked{sequence_}, 0, {}, {}, {}};
+  op::Sequence& sequence_;
+  std::uint32_t entry_ = 0;
+  SpareVector<Reference> in_;
+  SpareVector<std::uint32_t> out_;
   std::map<std::uint32_t, std::uint16_t> made_;  // which result a value is
 };
 

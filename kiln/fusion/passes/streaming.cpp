@@ -1,10 +1,11 @@
-#include "kiln/fusion/passes/streaming.hpp"
-
 #include <algorithm>
+
+#include "kiln/fusion/passes/passes.hpp"
 
 namespace kiln::fusion {
 
-void mark_streaming(Plan& plan, const Segment& segment, std::int64_t most_cached) {
+void mark_streaming(Plan& plan, const Segment& segment, const FusionTraits& traits) {
+  if (!traits.streaming) return;
   std::vector<bool> read(segment.values().size());
   std::vector<op::Fused*> last;
   std::int64_t bytes = 0;
@@ -20,7 +21,7 @@ void mark_streaming(Plan& plan, const Segment& segment, std::int64_t most_cached
     for (const Reference operand : step->in)
       if (operand.is_value()) read[operand.index()] = true;
   }
-  for (op::Fused* const fused : last) fused->streams = bytes > most_cached;
+  for (op::Fused* const fused : last) fused->streams = bytes > traits.streaming->most_cached;
 }
 
 }  // namespace kiln::fusion

@@ -55,12 +55,12 @@ RowForm form_of(const Shape& shape, int kept) {
   return {length ? numel(shape) / length : 0, length};
 }
 
-RowForm form_of(const Sequence& sequence, Inputs in) {
+RowForm form_of(const RowFused& op, Inputs in) {
   std::int64_t count = 0;
-  for (const Desc& result : sequence.results) count = std::max(count, numel(result.shape));
+  for (const Desc& result : op.sequence->results) count = std::max(count, numel(result.shape));
   for (const Value& value : in)
     if (value.node()) count = std::max(count, value.numel());
-  return {sequence.rows, sequence.rows ? count / sequence.rows : 0};
+  return {op.rows, op.rows ? count / op.rows : 0};
 }
 
 std::optional<RowForm> folded_rows(const Op& op, const Desc* operand, const Desc& result) {

@@ -1,5 +1,5 @@
-// Steps over the same rows: the rule by which a planner builds op::Blocked without blocks, and by which a Blocked that
-// is read from bytes is checked.
+// What goes through the same rows: the rule by which a planner makes op::RowFused, and by which one that arrives as bytes
+// is checked.
 #pragma once
 #include <optional>
 #include <span>
@@ -8,9 +8,7 @@
 
 namespace kiln::op {
 
-struct Sequence;
-
-/// A view of tensors as `rows` rows of `length` elements: the first dimensions count rows, the last ones are a row.
+/// Tensors as so many rows of so many elements: the first dimensions count rows, the last ones are a row.
 struct RowForm {
   std::int64_t rows = 0, length = 0;
   std::int64_t count() const { return rows * length; }
@@ -19,11 +17,10 @@ struct RowForm {
 
 /// Returns the form in which the dimensions from `kept` on are a row.
 RowForm form_of(const Shape& shape, int kept);
-/// Returns the form of a sequence without blocks: its largest tensor has all elements of all rows.
-RowForm form_of(const Sequence& sequence, Inputs in);
+/// The form of a fused op's rows: its largest tensor has all elements of all rows.
+RowForm form_of(const RowFused& op, Inputs in);
 
-/// Returns the rows of an operation that reduces along the last dimensions of its operand or result; nothing for other
-/// operations.
+/// The rows that an operation folds, along the last dimensions of what it reads or computes; none of other operations.
 std::optional<RowForm> folded_rows(const Op& op, const Desc* operand, const Desc& result);
 
 /// Whether the op is a program, or an op that programs consist of.

@@ -1,12 +1,10 @@
-// The operations that op::Blocked and op::Horizontal run.
+// What planned ops of several operations run.
 #pragma once
 #include "kiln/ops/op.hpp"
 
 namespace kiln::op {
 
-/// Operations that each compute a row of their results from the same row of their operands, or from operands that
-/// broadcast along the rows. A row is an index of dimension `axis` of the results, and the dimensions before it have
-/// size 1.
+/// Operations in order, each on operands of the call or on results of earlier ones: of op::RowFused and op::ConvChain.
 struct Sequence {
   /// Input i of the call; or result i, counted through the results of all steps; or a number or nothing.
   struct Operand {
@@ -15,20 +13,18 @@ struct Sequence {
     std::uint16_t index = 0;
   };
   struct Step {
-    Op whole, block, rest;  // the same operation on all rows, on a block of them, and on the remaining rows
+    Op op;
     std::vector<Operand> in;
     std::uint16_t results;
   };
 
-  int axis = 0;
-  // The number of rows in all, and in a block. Block 0: a row consists of the dimensions after those that count rows,
-  // which may be different ones in each result, and a device may process rows as often as it needs to.
-  std::int64_t rows = 0, block = 0;
   std::vector<Step> steps;
-  std::vector<Desc> results;           // of all steps, with all rows
+  std::vector<Desc> results;           // of all steps
   std::vector<std::uint16_t> outputs;  // those that are results of the call, in order
 
-  /// The data that kernels of a backend, identified by its id(), derive from the sequence, computed once and cached.
+  Values expand(Inputs in) const;
+
+  /// What the kernels of a backend, which is known by its id(), make of it, once.
   template <class T, class Make>
   const T& made(std::uint64_t backend, Make&& make) const {
     return memo_.get<T>(backend, make);
@@ -38,20 +34,36 @@ struct Sequence {
   Memo memo_;
 };
 
-/// Returns a step for results whose dimension `axis` has another size: `block` and `rest` are derived from `whole` in
-/// this way.
-Op resized(const Op& op, int axis, std::int64_t size);
+/// What op::RowBlocked runs: each operation makes a row of its results from the same row of its operands, or from operands
+/// that broadcast along the rows. A row is an index of dimension `axis` of the results, and those before it have size 1.
+struct RowBlocks {
+  /// A step of the sequence on the rows of a block, and on those that are left over.
+  struct Step {
+    Op block, rest;
+  };
 
-/// Independent operations, and the ranges of a call's operands and results that belong to each.
+  Sequence sequence;  // on all rows
+  int axis = 0;
+  std::int64_t rows = 0, block = 0;  // in all, and in a block
+  std::vector<Step> steps;
+
+  /// Makes `steps` of the sequence's.
+  void cut();
+};
+
+/// Operations that know nothing of each other, and which of a call's operands and results are whose: of op::Horizontal.
 struct Parts {
-  struct Share {
+  struct Span {
     std::uint32_t first, count;
   };
   struct Part {
     Op op;
-    Share operands, results;
+    Span operands, results;
   };
   std::vector<Part> all;
 };
+
+/// What an op of several steps runs; null for others.
+const Sequence* sequence_of(const Op& op);
 
 }  // namespace kiln::op

@@ -103,13 +103,13 @@ TEST(Traits, SayHowLongAGroupMayBe) {
 TEST(Traits, SayFromWhatSizeOnConvolutionsAreChained) {
   for (const bool chains : {true, false}) {
     FusionTraits traits = of_cpu();
-    traits.least_between_convs = chains ? 8 * 5 * 5 : 8 * 5 * 5 + 1;
+    traits.conv_chains->least = chains ? 8 * 5 * 5 : 8 * 5 * 5 + 1;
     const Wished wished(traits);
     const Value x = numbers({1, 4, 5, 5}, wished.device), wide = numbers({8, 4, 1, 1}, wished.device),
                 deep = numbers({8, 1, 3, 3}, wished.device);
     const Value y = conv(conv(x, wide, {}), deep, {}, {.groups = 8});
     EXPECT_EQ(y.data().shape(), Shape({1, 8, 3, 3}));
-    EXPECT_EQ(count<op::Blocked>(*wished.backend), chains ? 1 : 0);
+    EXPECT_EQ(count<op::ConvChain>(*wished.backend), chains ? 1 : 0);
   }
 }
 
@@ -137,7 +137,61 @@ TEST(Traits, SayFromWhatSizeOnStepsAreJoined) {
     const Value y = exp(x - max(x, {1}, true));
     const Value z = y / sum(y, {1}, true);
     EXPECT_NEAR(sum(z, {1}).data().at(63), 1, 1e-5);
-    EXPECT_EQ(count<op::Blocked>(*wished.backend), blocks ? 1 : 0);
+    EXPECT_EQ(count<op::RowBlocked>(*wished.backend), blocks ? 1 : 0);
+  }
+}
+
+TEST(Traits, SayHowFarApartStepsAreJoined) {
+  for (const std::size_t farthest : {1, 2}) {
+    FusionTraits traits = of_cpu();
+    traits.horizontal->farthest = farthest;
+    const Wished wished(traits);
+    const Value a = from_data(TensorData({5}, DType::F32), wished.device), b = a * 2, c = exp(a + 1);
+    EXPECT_EQ(b.data().at(0), 0);
+    EXPECT_EQ(count<op::Horizontal>(*wished.backend), farthest == 2 ? 1 : 0);
+  }
+}
+
+FusionTraits of_fused_rows() {
+  FusionTraits traits{.most_ops = 100, .most_bytes = 1 << 20};
+  traits.rows = FusionTraits::Rows{.reductions = {op::ReduceFn::Max},
+                                   .longest = 64,
+                                   .longest_unfolded = 32,
+                                   .most_held = 1 << 10,
+                                   .most_steps = 8,
+                                   .farthest = 1};
+  return traits;
+}
+
+TEST(Traits, SayWhichStepsOfARowAreFused) {
+  const auto fused = [](const auto& change) {
+    FusionTraits traits = of_fused_rows();
+    change(*traits.rows);
+    const Wished wished(traits);
+    const Value x = numbers({4, 32}, wished.device);
+    wished.device.flush();
+    const Value y = x - max(x, {1}, true);
+    EXPECT_NEAR(y.data().at(0), -31e-4, 1e-6);
+    return count<op::RowFused>(*wished.backend);
+  };
+  EXPECT_EQ(fused([](FusionTraits::Rows&) {}), 1);
+  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.reductions.clear(); }), 0);
+  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.longest = 31; }), 0);
+  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.most_held = 31; }), 0);
+  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.most_steps = 1; }), 0);
+  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.farthest = 0; }), 0);
+}
+
+TEST(Traits, SayHowLongARowIsWhereNothingIsFolded) {
+  for (const std::int64_t longest : {31, 32}) {
+    FusionTraits traits = of_fused_rows();
+    traits.rows->longest_unfolded = longest;
+    const Wished wished(traits);
+    const Value x = numbers({4, 32}, wished.device);
+    wished.device.flush();
+    const Value y = dropout(x, 0.5, Key{1}) * 2;
+    EXPECT_EQ(y.data().at(0), 0);
+    EXPECT_EQ(count<op::RowFused>(*wished.backend), longest == 32 ? 1 : 0);
   }
 }
 
@@ -167,7 +221,7 @@ TEST(Traits, SayHowMuchStaysInCaches) {
   for (const std::int64_t most : {kBytes, kBytes - 1}) {
     FusionTraits traits = of_cpu();
     traits.horizontal.reset();
-    traits.most_cached = most;
+    traits.streaming->most_cached = most;
     const Wished wished(traits);
     const Value x = numbers({4, 4}, wished.device);
     wished.device.flush();

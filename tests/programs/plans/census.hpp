@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 #include "tests/support/forwarding.hpp"
 
@@ -27,9 +28,7 @@ class Census final : public test::Forwarding {
       return fused->program->folds.empty() ? "fused" : "fused with folds";
     if (const auto* epilogue = std::get_if<op::Epilogue>(&op.is))
       return std::holds_alternative<op::Conv>(epilogue->product) ? "epilogue of conv" : "epilogue of matmul";
-    if (std::holds_alternative<op::Blocked>(op.is)) return "blocked";
-    if (std::holds_alternative<op::Horizontal>(op.is)) return "horizontal";
-    return "single";
+    return std::string(op::is_planned(op) ? op::name(op) : "single");
   }
 };
 

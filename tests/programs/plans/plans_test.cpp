@@ -57,7 +57,7 @@ TEST_P(PlannedPrograms, GiveWhatTheirOperationsGive) {
   int blocked = 0, folded = 0, together = 0, single = 0;
   for (const auto& [kind, times] : devices.census->counts) {
     RecordProperty(kind, times);
-    if (kind.starts_with("blocked")) blocked += times;
+    if (kind.starts_with("row_blocked")) blocked += times;
     if (kind.starts_with("fused with folds")) folded += times;
     if (kind.starts_with("horizontal")) together += times;
     if (kind.starts_with("single")) single += times;

@@ -1,4 +1,4 @@
-// A pointwise convolution and the depthwise one that alone reads it (op::Blocked of the two): each thread makes a line of
+// A pointwise convolution and the depthwise one that alone reads it (op::ConvChain): each thread makes a line of
 // the first when the second wants it, and forgets it when it is done with, so that what lies between them never leaves a
 // near cache. The sums are those of one after the other, whichever lines a thread makes.
 #include <algorithm>
@@ -28,8 +28,8 @@ struct Link {
   Geometry g{};
   std::optional<Finish> finish{};
 
-  Link(const op::Sequence::Step& step, Inputs in) : epilogue(std::get_if<op::Epilogue>(&step.whole.is)) {
-    conv = epilogue ? std::get_if<op::Conv>(&epilogue->product) : std::get_if<op::Conv>(&step.whole.is);
+  Link(const op::Sequence::Step& step, Inputs in) : epilogue(std::get_if<op::Epilogue>(&step.op.is)) {
+    conv = epilogue ? std::get_if<op::Conv>(&epilogue->product) : std::get_if<op::Conv>(&step.op.is);
     for (const op::Sequence::Operand& from : step.in)
       operands.push_back(from.from == op::Sequence::Operand::Input ? in[from.index] : Value());
   }
@@ -109,10 +109,9 @@ std::optional<int64_t> lines_of_band(const Geometry& g) {
 
 }  // namespace
 
-bool run(const op::Blocked& op, Call call) {
+bool run(const op::ConvChain& op, Call call) {
   using Slot = op::Conv::Slot;
   const op::Sequence& sequence = *op.sequence;
-  if (sequence.block > 0 || sequence.steps.size() != 2 || call.out.size() != 1) return false;
   Link first(sequence.steps[0], call.in), second(sequence.steps[1], call.in);
   if (!first.conv || !second.conv || second.operands[Slot::x].node()) return false;
   const Value& x = first.operands[Slot::x];

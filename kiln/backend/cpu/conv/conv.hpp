@@ -4,7 +4,7 @@
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/fast.hpp"
-#include "kiln/ops/planned/blocked.hpp"
+#include "kiln/ops/planned/conv_chain.hpp"
 
 namespace kiln::cpu::conv {
 
@@ -20,7 +20,7 @@ bool run(const op::Conv& op, Call call);
 bool run(const op::ConvTranspose& op, Call call);
 bool run(const op::ConvWeightGrad& op, Call call);
 // A pointwise convolution and the depthwise one after it, of float32.
-bool run(const op::Blocked& op, Call call);
+bool run(const op::ConvChain& op, Call call);
 
 /// FastKernels::multiply.
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);

@@ -80,7 +80,7 @@ bool run(Gpu& gpu, const op::ArgReduce& op, Call call);
 bool run(Gpu& gpu, const op::Reduce& op, Call call);
 
 // rows/row_program.cpp
-bool run(Gpu& gpu, const op::Blocked& op, Call call);
+bool run(Gpu& gpu, const op::RowFused& op, Call call);
 
 // rows/scan.cpp
 bool run(Gpu& gpu, const op::Recurrence& op, Call call);

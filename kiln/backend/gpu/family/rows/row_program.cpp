@@ -1,5 +1,5 @@
-// op::Blocked without blocks: reductions of rows and the elementwise steps before, between and after them, as one
-// kernel with the row in registers.
+// op::RowFused: steps that fold rows, and those that go through these before, between and after, as one kernel with the row
+// in registers.
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/family.hpp"
@@ -182,12 +182,11 @@ std::optional<Found> find(const Array& array, const Shape& shape, int kept) {
 
 }  // namespace
 
-bool run(Gpu& gpu, const op::Blocked& op, Call call) {
+bool run(Gpu& gpu, const op::RowFused& op, Call call) {
   const op::Sequence& sequence = *op.sequence;
-  if (sequence.block) return false;
-  const op::RowForm form = op::form_of(sequence, call.in);
+  const op::RowForm form = op::form_of(op, call.in);
   if (form.count() == 0) return false;
-  const auto& known = sequence.made<std::optional<RowSteps>>(gpu.id(), [&] { return row_steps(sequence, call); });
+  const auto& known = sequence.made<std::optional<RowSteps>>(gpu.id(), [&] { return row_steps(sequence, form, call); });
   if (!known) return false;
   RowProgramKernel kernel{*known, {}, false, {}};
 

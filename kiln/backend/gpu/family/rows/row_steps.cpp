@@ -44,8 +44,7 @@ std::shared_ptr<const op::Program> program_of(const op::Op& op, const std::vecto
 
 }  // namespace
 
-std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call) {
-  const op::RowForm form = op::form_of(sequence, call.in);
+std::optional<RowSteps> row_steps(const op::Sequence& sequence, const op::RowForm& form, const Call& call) {
   RowSteps made;
   std::vector<std::optional<DType>> types;  // by value
   for (const Value& value : call.in) {
@@ -71,21 +70,20 @@ std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call
       if (begin < 0) begin = at;
       end = at;
     }
-    if (const auto* reduce = std::get_if<op::Reduce>(&step.whole.is)) {
+    if (const auto* reduce = std::get_if<op::Reduce>(&step.op.is)) {
       row.kind = RowStep::Kind::Reduce;
       row.reductions.push_back({reduce->fn, *own[0]});
       if (types[next] != own[0]) return std::nullopt;
-    } else if (const auto* softmax = std::get_if<op::Softmax>(&step.whole.is)) {
+    } else if (const auto* softmax = std::get_if<op::Softmax>(&step.op.is)) {
       row.kind = softmax->log ? RowStep::Kind::LogSoftmax : RowStep::Kind::Softmax;
       row.reductions.push_back({op::ReduceFn::Sum, *own[0]});
-    } else if (std::holds_alternative<op::Dropout>(step.whole.is)) {
+    } else if (std::holds_alternative<op::Dropout>(step.op.is)) {
       row.kind = RowStep::Kind::Dropout;
       row.reductions.push_back({op::ReduceFn::Sum, *own[op::Dropout::x]});
-    } else if (std::holds_alternative<op::Reshape>(step.whole.is) ||
-               std::holds_alternative<op::Expand>(step.whole.is)) {
+    } else if (std::holds_alternative<op::Reshape>(step.op.is) || std::holds_alternative<op::Expand>(step.op.is)) {
       row.kind = RowStep::Kind::Same;
     } else {
-      row.program = program_of(step.whole, own, *types[next]);
+      row.program = program_of(step.op, own, *types[next]);
       if (!row.program) return std::nullopt;
       for (const op::Program::Fold& fold : row.program->folds)
         row.reductions.push_back({fold.fn, row.program->steps[fold.step].dtype});
@@ -122,8 +120,8 @@ std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call
 std::pair<Shape, int> seen_by(const op::Sequence::Step& step, const Shape& operand, const Shape& result,
                               const op::RowForm& form) {
   Shape shape = result;
-  if (const auto* fused = std::get_if<op::Fused>(&step.whole.is)) shape = fused->program->shape;
-  else if (std::holds_alternative<op::Reduce>(step.whole.is)) shape = operand;
+  if (const auto* fused = std::get_if<op::Fused>(&step.op.is)) shape = fused->program->shape;
+  else if (std::holds_alternative<op::Reduce>(step.op.is)) shape = operand;
   int kept = shape.size();
   for (std::int64_t length = numel(shape) == form.rows ? form.length : 1; kept > 0 && length < form.length;)
     length *= shape[--kept];

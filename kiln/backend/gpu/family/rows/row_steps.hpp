@@ -1,4 +1,4 @@
-// The computation of op::Blocked without blocks, as kernels of rows see it.
+// What op::RowFused computes, as kernels of rows see it.
 #pragma once
 #include "kiln/backend/gpu/family/program.hpp"
 #include "kiln/backend/gpu/family/rows/row.hpp"
@@ -35,8 +35,8 @@ struct RowSteps {
   friend std::uint64_t hash_value(const RowSteps& steps) { return reflect::hash(steps.words); }
 };
 
-/// None if it has a step that kernels of rows do not implement.
-std::optional<RowSteps> row_steps(const op::Sequence& sequence, const Call& call);
+/// None where it has a step that no kernel of rows knows.
+std::optional<RowSteps> row_steps(const op::Sequence& sequence, const op::RowForm& form, const Call& call);
 
 /// The shape in which a step sees its operands, and the dimension where a row begins in it.
 std::pair<Shape, int> seen_by(const op::Sequence::Step& step, const Shape& operand, const Shape& result,

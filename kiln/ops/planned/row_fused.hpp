@@ -1,5 +1,5 @@
-// Operations that run one after the other on a few rows at a time, so that each finds the previous result in the cache.
-// Only the planner creates these.
+// Operations that fold the same rows, and those that go through these rows before, between and after, as one kernel that
+// reads each row once and keeps it in registers. Only the planner makes these.
 #pragma once
 #include <memory>
 
@@ -9,12 +9,13 @@ namespace kiln::op {
 
 struct Sequence;  // sequence.hpp, which knows all ops
 
-struct Blocked {
-  static constexpr std::string_view kName = "blocked";
+/// Each step takes the rows one by one (rows.hpp). A row is the last dimensions of a tensor, whatever the first ones are.
+struct RowFused {
+  static constexpr std::string_view kName = "row_fused";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   std::shared_ptr<const Sequence> sequence;
+  std::int64_t rows = 0;
   Descs infer(Inputs in) const;
-  /// Runs the operations on whole tensors.
   Values expand(Inputs in) const;
   void vjp(Backward& backward) const;
 };

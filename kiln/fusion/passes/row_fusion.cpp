@@ -1,11 +1,10 @@
-#include "kiln/fusion/passes/rows.hpp"
-
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 
+#include "kiln/fusion/passes/passes.hpp"
 #include "kiln/fusion/passes/sequence.hpp"
 #include "kiln/ops/planned/rows.hpp"
 
@@ -16,9 +15,9 @@ using op::form_of;
 using op::is_program;
 using op::RowForm;
 
-class Joiner {
+class RowFuser {
  public:
-  Joiner(Plan& plan, const Segment& segment, const FusionTraits::Rows& traits)
+  RowFuser(Plan& plan, const Segment& segment, const FusionTraits::Rows& traits)
       : plan_(plan), segment_(segment), traits_(traits) {}
 
   void run() {
@@ -38,15 +37,11 @@ class Joiner {
   bool is_full(std::uint32_t value) const { return numel(shape(value)) == form_.count(); }
 
   void note_readers() {
-    if (readers_known_) return;
+    if (!readers_known_) readers_ = readers_of(plan_, segment_);
     readers_known_ = true;
-    readers_.assign(segment_.values().size(), {});
-    for (std::size_t i = 0; i < plan_.steps.size(); ++i)
-      for (const Reference operand : plan_.steps[i].in)
-        if (operand.is_value()) readers_[operand.index()].push_back(i);
   }
 
-  /// Of a step that folds along its last dimensions, by a function that the device has for rows.
+  /// The rows of a step that folds its last dimensions by a function that the device has for rows.
   std::optional<RowForm> folds(const Plan::Step& step) const {
     if (const auto* reduce = std::get_if<op::Reduce>(&step.op.is))
       if (std::ranges::find(traits_.reductions, reduce->fn) == traits_.reductions.end()) return std::nullopt;
@@ -54,7 +49,7 @@ class Joiner {
     return op::folded_rows(step.op, step.in[0].is_value() ? &desc(step.in[0].index()) : nullptr, desc(step.out[0]));
   }
 
-  /// Of rows that begin with a step: its own, or of what folds what it makes.
+  /// The rows that a step begins: those that it folds, or those in which another step folds what it makes.
   std::optional<RowForm> form_from(std::size_t first) const {
     const Plan::Step& step = plan_.steps[first];
     if (const std::optional<RowForm> own = folds(step)) return own;
@@ -66,9 +61,9 @@ class Joiner {
     return std::nullopt;
   }
 
-  /// Where nothing is folded rows may be what they like: the longest, up to a size, that all of the neighbours take.
+  /// Where nothing is folded, any last dimensions may be a row: the longest row, up to a size, that a dropout and its
+  /// neighbour take.
   std::optional<RowForm> form_of_drops(std::size_t first) {
-    constexpr std::int64_t kLongest = 4096;
     const auto drops = [](const Plan::Step& step) { return std::holds_alternative<op::Dropout>(step.op.is); };
     const Plan::Step& step = plan_.steps[first];
     if (!drops(step) && !is_program(step.op)) return std::nullopt;
@@ -79,7 +74,7 @@ class Joiner {
         for (int kept = 0; kept < shape(value).size(); ++kept) {
           form_ = form_of(shape(value), kept);
           made_.clear();
-          if (form_.length > kLongest || !fits(step)) continue;
+          if (form_.length > traits_.longest_unfolded || !fits(step)) continue;
           made_.insert(value);
           if (fits(next)) return form_;
         }
@@ -135,7 +130,7 @@ class Joiner {
     for (std::size_t i = first; i < plan_.steps.size(); ++i) {
       const Plan::Step& step = plan_.steps[i];
       if (may_fail(step.op) || std::holds_alternative<op::Custom>(step.op.is)) break;
-      if (!members.empty() && i > members.back() + kFarthest) break;
+      if (!members.empty() && i > members.back() + traits_.farthest) break;
       const bool waits =
           std::ranges::any_of(step.in, [&](Reference operand) { return operand.is_value() && late[operand.index()]; });
       if (!waits && (members.empty() || shares(step)) && fits(step)) {
@@ -163,7 +158,7 @@ class Joiner {
   void rebuild(const std::vector<std::size_t>& members, const std::vector<bool>& late) {
     std::vector<Plan::Step> before, after;
     const std::size_t first = members.front(), end = members.back() + 1;
-    Plan::Step joined = blocked(members);
+    Plan::Step joined = fused(members);
     for (std::size_t i = first, member = 0; i < end; ++i) {
       if (member < members.size() && members[member] == i) {
         ++member;
@@ -180,23 +175,16 @@ class Joiner {
     readers_known_ = false;
   }
 
-  Plan::Step blocked(const std::vector<std::size_t>& members) {
-    auto frame = std::make_shared<op::Sequence>();
-    frame->rows = form_.rows;
-    SequenceBuilder group(segment_, std::move(frame));
-    for (const std::size_t i : members) {
-      const Plan::Step& step = plan_.steps[i];
-      group.add(step, {step.op, step.op, step.op, {}, static_cast<std::uint16_t>(step.out.size())},
-                [&](std::uint32_t result) {
-                  return std::ranges::any_of(readers_[result], [&](std::size_t reader) {
-                    return std::ranges::find(members, reader) == members.end();
-                  });
-                });
-    }
-    return std::move(group).finish();
+  Plan::Step fused(const std::vector<std::size_t>& members) {
+    const auto sequence = std::make_shared<op::Sequence>();
+    SequenceBuilder group(segment_, *sequence);
+    for (const std::size_t i : members)
+      group.add(plan_.steps[i], [&](std::uint32_t result) {
+        return std::ranges::any_of(
+            readers_[result], [&](std::size_t reader) { return std::ranges::find(members, reader) == members.end(); });
+      });
+    return std::move(group).finish(op::RowFused{sequence, form_.rows});
   }
-
-  static constexpr std::size_t kFarthest = 16;  // steps from one member to the next
 
   Plan& plan_;
   const Segment& segment_;
@@ -210,8 +198,8 @@ class Joiner {
 
 }  // namespace
 
-void join_rows(Plan& plan, const Segment& segment, const FusionTraits::Rows& traits) {
-  Joiner(plan, segment, traits).run();
+void fuse_rows(Plan& plan, const Segment& segment, const FusionTraits& traits) {
+  if (traits.rows) RowFuser(plan, segment, *traits.rows).run();
 }
 
 }  // namespace kiln::fusion

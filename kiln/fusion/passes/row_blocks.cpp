@@ -1,21 +1,16 @@
-#include "kiln/fusion/passes/blocks.hpp"
-
 #include <algorithm>
 #include <memory>
 
+#include "kiln/fusion/passes/passes.hpp"
 #include "kiln/fusion/passes/sequence.hpp"
 
 namespace kiln::fusion {
 namespace {
 
-class Grouper {
+class RowBlocker {
  public:
-  Grouper(Plan& plan, const Segment& segment, const FusionTraits::Blocks& traits)
-      : plan_(plan), segment_(segment), traits_(traits), last_reader_(segment.values().size()) {
-    for (std::size_t i = 0; i < plan.steps.size(); ++i)
-      for (const Reference operand : plan.steps[i].in)
-        if (operand.is_value()) last_reader_[operand.index()] = i;
-  }
+  RowBlocker(Plan& plan, const Segment& segment, const FusionTraits::Blocks& traits)
+      : plan_(plan), segment_(segment), traits_(traits), readers_(readers_of(plan, segment)) {}
 
   void run() {
     std::vector<Plan::Step> grouped;
@@ -31,7 +26,7 @@ class Grouper {
  private:
   const Desc& desc(std::uint32_t value) const { return segment_.values()[value]->desc; }
 
-  /// What it reads that is as large as can be.
+  /// The shape of the first large tensor that a step reads; null where there is none.
   const Shape* large_operand(const Plan::Step& step) const {
     for (const Reference operand : step.in)
       if (operand.is_value() && numel(desc(operand.index()).shape) >= traits_.least)
@@ -67,54 +62,50 @@ class Grouper {
     block_ = std::max<std::int64_t>(1, traits_.block / length);
     if (rows_ < 4 * block_) return first + 1;
 
-    std::vector<std::uint32_t> met;  // large tensors that are in the cache
+    std::vector<std::uint32_t> cached;  // large tensors of which a block is in the cache
     std::size_t end = first, gained = first;
     for (; end < plan_.steps.size() && fits(plan_.steps[end]); ++end) {
-      const auto meet = [&](std::uint32_t value) {
+      const auto touch = [&](std::uint32_t value) {
         if (numel(desc(value).shape) < traits_.least) return;
-        if (std::ranges::find(met, value) == met.end()) met.push_back(value);
+        if (std::ranges::find(cached, value) == cached.end()) cached.push_back(value);
         else gained = end;
       };
       for (const Reference operand : plan_.steps[end].in)
-        if (operand.is_value()) meet(operand.index());
-      for (const std::uint32_t result : plan_.steps[end].out) meet(result);
+        if (operand.is_value()) touch(operand.index());
+      for (const std::uint32_t result : plan_.steps[end].out) touch(result);
     }
     return gained + 1;
   }
 
   Plan::Step blocked(std::size_t first, std::size_t end) {
-    auto frame = std::make_shared<op::Sequence>();
-    frame->axis = axis_;
-    frame->rows = rows_;
-    frame->block = block_;
-    SequenceBuilder group(segment_, std::move(frame));
-    for (std::size_t i = first; i < end; ++i) {
-      const Plan::Step& step = plan_.steps[i];
-      group.add(step,
-                {step.op,
-                 op::resized(step.op, axis_, block_),
-                 op::resized(step.op, axis_, rows_ % block_),
-                 {},
-                 static_cast<std::uint16_t>(step.out.size())},
-                [&](std::uint32_t result) { return last_reader_[result] >= end; });
-    }
-    return std::move(group).finish();
+    const auto blocks = std::make_shared<op::RowBlocks>();
+    blocks->axis = axis_;
+    blocks->rows = rows_;
+    blocks->block = block_;
+    SequenceBuilder group(segment_, blocks->sequence);
+    for (std::size_t i = first; i < end; ++i)
+      group.add(plan_.steps[i],
+                [&](std::uint32_t result) { return !readers_[result].empty() && readers_[result].back() >= end; });
+    blocks->cut();
+    return std::move(group).finish(op::RowBlocked{blocks});
   }
 
   Plan& plan_;
   const Segment& segment_;
   const FusionTraits::Blocks& traits_;
-  std::vector<std::size_t> last_reader_;  // of each value, the step
+  const std::vector<std::vector<std::size_t>> readers_;  // the steps that read each value
   int axis_ = 0, rank_ = 0;
   std::int64_t rows_ = 0, block_ = 0;
 };
 
 }  // namespace
 
-void group_into_blocks(Plan& plan, const Segment& segment, const FusionTraits::Blocks& traits) {
-  const bool any_large = std::ranges::any_of(
-      segment.values(), [&](const Ref<Node>& value) { return value && numel(value->desc.shape) >= traits.least; });
-  if (any_large) Grouper(plan, segment, traits).run();
+void block_rows(Plan& plan, const Segment& segment, const FusionTraits& traits) {
+  if (!traits.blocks) return;
+  const bool any_large = std::ranges::any_of(segment.values(), [&](const Ref<Node>& value) {
+    return value && numel(value->desc.shape) >= traits.blocks->least;
+  });
+  if (any_large) RowBlocker(plan, segment, *traits.blocks).run();
 }
 
 }  // namespace kiln::fusion

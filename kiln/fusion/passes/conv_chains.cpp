@@ -1,8 +1,7 @@
-#include "kiln/fusion/passes/chains.hpp"
-
 #include <algorithm>
 #include <memory>
 
+#include "kiln/fusion/passes/passes.hpp"
 #include "kiln/fusion/passes/sequence.hpp"
 
 namespace kiln::fusion {
@@ -21,9 +20,10 @@ bool are_all(const Spatial& list, std::int64_t number) {
   return std::ranges::all_of(list, [&](std::int64_t each) { return each == number; });
 }
 
-class Chainer {
+class ConvChainer {
  public:
-  Chainer(Plan& plan, const Segment& segment, std::int64_t least) : plan_(plan), segment_(segment), least_(least) {}
+  ConvChainer(Plan& plan, const Segment& segment, const FusionTraits::ConvChains& traits)
+      : plan_(plan), segment_(segment), traits_(traits) {}
 
   // The second takes the place of both: what it reads is there, and nobody else waits for the first.
   void run() {
@@ -34,7 +34,7 @@ class Chainer {
       const auto first = std::ranges::find_if(
           steps, [&](const Plan::Step& step) { return !step.out.empty() && step.out[0] == between.index(); });
       if (first == steps.end() || !is_pointwise(*first) || readings(between) != 1) continue;
-      if (segment_.visible(between.index()) || numel(shape(between)) < least_) continue;
+      if (segment_.visible(between.index()) || numel(shape(between)) < traits_.least) continue;
       steps[second] = chained(*first, steps[second]);
       steps.erase(first);
       --second;
@@ -61,23 +61,27 @@ class Chainer {
     return conv && step.in[Slot::x].is_value() && conv->groups == shape(step.in[Slot::x])[1] &&
            conv->groups == channels(step, 0);
   }
-  /// Of a convolution's weight: those that it makes, and those that each of its groups takes.
+  /// The size of dimension `dim` of a convolution's weight: the channels that it makes, or those that each of its groups
+  /// takes.
   std::int64_t channels(const Plan::Step& step, int dim) const { return shape(step.in[Slot::weight])[dim]; }
 
   Plan::Step chained(const Plan::Step& first, const Plan::Step& second) const {
-    SequenceBuilder chain(segment_, std::make_shared<op::Sequence>());
+    const auto sequence = std::make_shared<op::Sequence>();
+    SequenceBuilder chain(segment_, *sequence);
     for (const Plan::Step* const step : {&first, &second})
-      chain.add(*step, {step->op, step->op, step->op, {}, 1}, [&](std::uint32_t) { return step == &second; });
-    return std::move(chain).finish();
+      chain.add(*step, [&](std::uint32_t) { return step == &second; });
+    return std::move(chain).finish(op::ConvChain{sequence});
   }
 
   Plan& plan_;
   const Segment& segment_;
-  const std::int64_t least_;
+  const FusionTraits::ConvChains& traits_;
 };
 
 }  // namespace
 
-void chain_convs(Plan& plan, const Segment& segment, std::int64_t least) { Chainer(plan, segment, least).run(); }
+void chain_convs(Plan& plan, const Segment& segment, const FusionTraits& traits) {
+  if (traits.conv_chains) ConvChainer(plan, segment, *traits.conv_chains).run();
+}
 
 }  // namespace kiln::fusion

@@ -1,5 +1,5 @@
-// op::Blocked on the processor: each thread takes a block of rows through all operations. What lies between them is as
-// large as a block, and its memory is taken again for the next.
+// op::RowBlocked on the processor: each thread takes a block of rows through all operations. The tensors between them are
+// as large as a block, and their memory is used again for the next block.
 #include <algorithm>
 #include <optional>
 
@@ -13,19 +13,19 @@ namespace {
 
 using std::int64_t;
 
-int rank_of(const op::Sequence& sequence) { return sequence.results[0].shape.size(); }
+int rank_of(const op::RowBlocks& blocks) { return blocks.sequence.results[0].shape.size(); }
 
 /// The dimension that counts the rows; none of what broadcasts along them.
-std::optional<int> row_dimension(const Value& value, const op::Sequence& sequence) {
+std::optional<int> row_dimension(const Value& value, const op::RowBlocks& blocks) {
   if (!value.node()) return {};
-  const int dim = sequence.axis - (rank_of(sequence) - value.rank());
-  if (dim < 0 || value.shape()[dim] != sequence.rows) return {};
+  const int dim = blocks.axis - (rank_of(blocks) - value.rank());
+  if (dim < 0 || value.shape()[dim] != blocks.rows) return {};
   return dim;
 }
 
 /// Rows [begin, end) of a tensor; all of one that broadcasts along them.
-Value rows_of(const Value& value, const op::Sequence& sequence, int64_t begin, int64_t end) {
-  const std::optional<int> counts = row_dimension(value, sequence);
+Value rows_of(const Value& value, const op::RowBlocks& blocks, int64_t begin, int64_t end) {
+  const std::optional<int> counts = row_dimension(value, blocks);
   if (!counts) return value;
   const Node& node = *value.node();
   const int dim = *counts;
@@ -58,22 +58,24 @@ void allocate_all(const op::Sequence& sequence, Call call) {
 
 // The results of each operation lie as its operands do, and sums are taken in the order of memory: what is made in blocks
 // is row-major, as it is then where every operation goes through all rows.
-bool Cpu::goes_in_blocks(const op::Sequence& sequence, Inputs in) {
-  return sequence.block > 0 && std::ranges::all_of(in, [&](const Value& value) {
-           return !row_dimension(value, sequence) ||
-                  strided::is_contiguous(value.shape(), follow_order(value.shape(), {&value, 1}));
-         });
+bool Cpu::goes_in_blocks(const op::RowBlocks& blocks, Inputs in) {
+  return std::ranges::all_of(in, [&](const Value& value) {
+    return !row_dimension(value, blocks) ||
+           strided::is_contiguous(value.shape(), follow_order(value.shape(), {&value, 1}));
+  });
 }
 
-void Cpu::run_blocked(const op::Sequence& sequence, Call call) {
+void Cpu::run_row_blocked(const op::RowBlocks& blocks, Call call) {
+  const op::Sequence& sequence = blocks.sequence;
   allocate_all(sequence, call);
   std::vector<int> output_of(sequence.results.size(), -1);
   for (std::size_t i = 0; i < sequence.outputs.size(); ++i) output_of[sequence.outputs[i]] = static_cast<int>(i);
 
-  parallel_pieces(sequence.rows, sequence.block, [&](int64_t begin, int64_t end) {
+  parallel_pieces(blocks.rows, blocks.block, [&](int64_t begin, int64_t end) {
     Values in, results;
-    for (const Value& value : call.in) in.push_back(rows_of(value, sequence, begin, end));
-    for (const op::Sequence::Step& step : sequence.steps) {
+    for (const Value& value : call.in) in.push_back(rows_of(value, blocks, begin, end));
+    for (std::size_t s = 0; s < sequence.steps.size(); ++s) {
+      const op::Sequence::Step& step = sequence.steps[s];
       Values operands;
       for (const op::Sequence::Operand from : step.in)
         operands.push_back(from.from == op::Sequence::Operand::Input ? in[from.index] : results[from.index]);
@@ -81,20 +83,21 @@ void Cpu::run_blocked(const op::Sequence& sequence, Call call) {
       for (std::size_t i = first; i < first + step.results; ++i) {
         if (output_of[i] >= 0) {
           const Value& whole = call.out[static_cast<std::size_t>(output_of[i])];
-          results.push_back(rows_of(whole, sequence, begin, end));
+          results.push_back(rows_of(whole, blocks, begin, end));
         } else {
           Desc desc = sequence.results[i];
-          desc.shape[sequence.axis] = end - begin;
+          desc.shape[blocks.axis] = end - begin;
           results.emplace_back(make_ref<Node>(desc, call.out[0].device()));
         }
       }
-      run_kernel(end - begin == sequence.block ? step.block : step.rest, {operands, std::span(results).subspan(first)});
+      run_kernel(end - begin == blocks.block ? blocks.steps[s].block : blocks.steps[s].rest,
+                 {operands, std::span(results).subspan(first)});
       // A kernel may have had other memory in mind.
       for (std::size_t i = first; i < results.size(); ++i) {
         if (output_of[i] < 0) continue;
         const Value& whole = call.out[static_cast<std::size_t>(output_of[i])];
         if (results[i].node()->storage != whole.node()->storage)
-          copy(read(results[i]), read(rows_of(whole, sequence, begin, end)));
+          copy(read(results[i]), read(rows_of(whole, blocks, begin, end)));
       }
     }
   });
