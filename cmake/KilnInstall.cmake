@@ -63,7 +63,7 @@ endfunction()
 function(kiln_write_pkg_config)
   get_property(parts GLOBAL PROPERTY KILN_PARTS)
   get_property(symbols GLOBAL PROPERTY KILN_ALWAYS_LINKED)
-  list(REMOVE_ITEM parts mpi)  # who wants it names it, and MPI
+  list(REMOVE_ITEM parts mpi models)  # who wants them names them: MPI too, or -lkiln_models before the rest
   list(TRANSFORM symbols PREPEND -Wl,--undefined=)
   set(libraries)
   foreach(part IN LISTS parts)

@@ -47,6 +47,7 @@ mv "$place/kiln" "$place/moved"
 "$cmake" --build "$place/build" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
 prints 0.625 "$place/build/train"
 prints 12 "$place/build/infer"
+prints "1 4" "$place/build/model"
 if [[ -x $place/moved/bin/kiln ]]; then
   prints "3.5 true -18 11" "$place/build/imported"
 fi
