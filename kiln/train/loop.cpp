@@ -171,7 +171,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) try {
   return ending;
 } catch (...) { rethrow_shortage("training"); }
 
-/// One batch, or none where other ranks have one; whether it was the last of its step.
+/// Learns from one batch, or from none where only other ranks have one. True where it was the last of its step.
 bool Loop::learn(void* batch, bool owned) {
   Key key = run_.batch_key();
   if (team_.several()) key = key.split(static_cast<std::uint64_t>(team_.rank()));
@@ -179,75 +179,82 @@ bool Loop::learn(void* batch, bool owned) {
   const Rates rates = rates_(run_.at);
   require_rates(rates, run_.at);
   const StepContext context{rates, run_.at, team_};
-  Outcome outcome;  // of no items where there is no batch
-  Team::Batch own, total;
-  const auto add_up = [&] {
-    if (outcome.output) own = {static_cast<double>(outcome.loss->item()), outcome.items};
-    total = team_.total(own.loss, own.items);
-    run_.require_items(total.items);
-    return run_.accepts(total.loss);
-  };
-  bool accepted = true;
-  if (by_hand_) {
-    require<DataError>(batch, "training: this rank has ", run_.at.batch,
-                       " batches and others have more: a step by hand needs as many on all ranks");
-    outcome = call_step(batch, owned, context);
-    accepted = add_up();
-  } else {
-    const LearnerConfig& config = run_.config();
-    if (config.not_finite == NotFinite::Skip) remember();  // as batch norm learns from a batch that is then left out
-    // Of a step that is complete by this batch, ranks combine gradients while they are computed. Where the batch may yet be
-    // left out of a larger step, they wait until that is known.
-    const bool within =
-        team_.several() && run_.completes_step() && (config.accumulate == 1 || config.not_finite != NotFinite::Skip);
-    GradientsParams grads;
-    Team::Part part;
-    const auto loss = [&] {
-      std::optional<Autocast> half;
-      if (config.autocast) half.emplace(*config.autocast);
-      outcome = call_step(batch, owned, context);
-      part = team_.part(outcome.items);
-      const Tensor<0> plain = *std::exchange(outcome.loss, outcome.loss->detach());
-      const Tensor<0> weighted = part.weight == 1 ? plain : plain * part.weight;
-      return (extras_.scaler ? extras_.scaler->scale(weighted) : weighted).value();
-    };
-    if (!batch) part = team_.part(0);
-    std::optional<Buckets> buckets;
-    if (within) buckets.emplace(combined_within(batch, loss, part));
-    else if (batch) grads = nn::value_and_grad(model_ref(), loss).grads;
-    accepted = add_up();
-    if (config.not_finite == NotFinite::Skip && accepted) forget();
-    if (within && accepted) grads = buckets->finish();
-    if (!accepted) {
-      grads = {};
-      go_back();
-    } else {
-      if (config.accumulate > 1 && !within && outcome.output) gradients_.add(scaled(grads, part.mean_items));
-      gathered_items_ += total.items;
-      ++gathered_batches_;
-    }
-    if (run_.completes_step()) {
-      const std::int64_t items = std::exchange(gathered_items_, 0), batches = std::exchange(gathered_batches_, 0);
-      if (config.accumulate > 1) {
-        if (!within && batches > 0)
-          grads = team_.combined(earlier_gradients(), Combine::Sum, model_ref(), Buckets::Halves::InFloat32);
-        // Of the mean over a step: those of its batches, each as often as it has items.
-        grads = scaled(std::move(grads), 1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
-      }
-      if (!grads.by_path.empty()) {
-        if (extras_.scaler) grads = extras_.scaler->unscale(std::move(grads));
-        update(rates, grads);
-        if (extras_.average) extras_.average->update(model_ref());
-      }
-    }
-  }
-  if (accepted && outcome.output) {
+  const BatchResult result =
+      by_hand_ ? learn_by_hand(batch, owned, context) : learn_by_gradients(batch, owned, context);
+  if (result.accepted && result.outcome.output) {
     const NoGrad pause;
-    train_metrics_.update(outcome.output.get(), own.loss, own.items);
+    train_metrics_.update(result.outcome.output.get(), result.own.loss, result.own.items);
   }
-  if (!run_.batch_done(total.loss, accepted ? total.items : 0)) return false;
+  if (!run_.batch_done(result.total.loss, result.accepted ? result.total.items : 0)) return false;
   run_.step_done(rates);
   return true;
+}
+
+Loop::BatchResult Loop::learn_by_hand(void* batch, bool owned, const StepContext& context) {
+  require<DataError>(batch, "training: this rank has ", run_.at.batch,
+                     " batches and others have more: a step by hand needs as many on all ranks");
+  return added_up(call_step(batch, owned, context));
+}
+
+Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepContext& context) {
+  const LearnerConfig& config = run_.config();
+  const bool skips = config.not_finite == NotFinite::Skip, accumulates = config.accumulate > 1;
+  if (skips) remember();  // as batch norm learns from a batch that is then left out
+  Outcome outcome;        // of no items where there is no batch
+  Team::Part part;
+  const auto loss = [&] {
+    std::optional<Autocast> half;
+    if (config.autocast) half.emplace(*config.autocast);
+    outcome = call_step(batch, owned, context);
+    part = team_.part(outcome.items);
+    const Tensor<0> plain = *std::exchange(outcome.loss, outcome.loss->detach());
+    const Tensor<0> weighted = part.weight == 1 ? plain : plain * part.weight;
+    return (extras_.scaler ? extras_.scaler->scale(weighted) : weighted).value();
+  };
+  if (!batch) part = team_.part(0);
+  // Ranks combine the gradients of a step while its last batch is computed. Where that batch may yet be left out of a larger
+  // step, they wait until they know.
+  const bool within = team_.several() && run_.completes_step() && !(accumulates && skips);
+  std::optional<Buckets> buckets;
+  GradientsParams grads;
+  if (within) buckets.emplace(combined_within(batch, loss, part));
+  else if (batch) grads = nn::value_and_grad(model_ref(), loss).grads;
+  BatchResult result = added_up(std::move(outcome));
+  if (result.accepted) {
+    if (skips) forget();
+    if (within) grads = buckets->finish();
+    else if (accumulates && result.outcome.output) gradients_.add(scaled(grads, part.mean_items));
+    gathered_items_ += result.total.items;
+    ++gathered_batches_;
+  } else {
+    grads = {};
+    go_back();
+  }
+  if (run_.completes_step()) update_with(std::move(grads), within, context.rates);
+  return result;
+}
+
+Loop::BatchResult Loop::added_up(Outcome outcome) {
+  BatchResult result{.outcome = std::move(outcome)};
+  if (result.outcome.output) result.own = {static_cast<double>(result.outcome.loss->item()), result.outcome.items};
+  result.total = team_.total(result.own.loss, result.own.items);
+  run_.require_items(result.total.items);
+  result.accepted = run_.accepts(result.total.loss);
+  return result;
+}
+
+void Loop::update_with(GradientsParams grads, bool combined, const Rates& rates) {
+  const std::int64_t items = std::exchange(gathered_items_, 0), batches = std::exchange(gathered_batches_, 0);
+  if (run_.config().accumulate > 1) {
+    if (!combined && batches > 0)
+      grads = team_.combined(earlier_gradients(), Combine::Sum, model_ref(), Buckets::Halves::InFloat32);
+    // The gradients of the mean over a step are those of its batches, each as often as it has items.
+    grads = scaled(std::move(grads), 1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
+  }
+  if (grads.by_path.empty()) return;
+  if (extras_.scaler) grads = extras_.scaler->unscale(std::move(grads));
+  update(rates, grads);
+  if (extras_.average) extras_.average->update(model_ref());
 }
 
 GradientsParams Loop::earlier_gradients() { return gradients_.count() > 0 ? gradients_.sum() : GradientsParams{}; }

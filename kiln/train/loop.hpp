@@ -101,8 +101,21 @@ class Loop {
 
   Ending train_on(const Batches& train, const Batches* valid);
   void share();
+
+  /// What a batch came to on this rank, and its loss and items on all ranks.
+  struct BatchResult {
+    Outcome outcome{};  // without an output where this rank has no batch
+    Team::Batch own{}, total{};
+    bool accepted = true;
+  };
   bool learn(void* batch, bool owned);
-  /// Of the batches of this step so far, which are forgotten.
+  BatchResult learn_by_hand(void* batch, bool owned, const StepContext& context);
+  BatchResult learn_by_gradients(void* batch, bool owned, const StepContext& context);
+  /// Asks the other ranks for theirs, and whether the batch is to be learned from.
+  BatchResult added_up(Outcome outcome);
+  /// Ends a step: `grads` are those of its last batch; or of all of it and of all ranks, where these are `combined`.
+  void update_with(GradientsParams grads, bool combined, const Rates& rates);
+  /// The gradients of this step's batches so far, which are forgotten.
   GradientsParams earlier_gradients();
   /// The gradients of a step, of whose last batch `loss` is the loss, on their way to all ranks; batch: null where this rank
   /// has none.
