@@ -142,9 +142,7 @@ void add_passes(std::vector<Row>& rows, const ConvCase& c) {
                   }});
 }
 
-}  // namespace
-
-int main(int count, char** words) {
+std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (const int64_t size : {64, 128, 256, 512, 1024, 2048}) rows.push_back(matmul_row(1, size, size, size));
   rows.push_back(matmul_row(1, 4096, 768, 3072));
@@ -189,6 +187,13 @@ int main(int count, char** words) {
     add_passes(rows, {8, 512, 512, size / 8, 3});
     add_passes(rows, {8, 2048, 512, size / 8, 1});
   }
+  return rows;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  std::vector<Row> rows = all_rows();
   if (count > 1) std::erase_if(rows, [&](const Row& row) { return row.name.find(words[1]) == std::string::npos; });
 
   std::printf("%d threads\n%-44s %10s %10s %7s %10s\n", num_threads(), "us per call", "float32", "bfloat16", "ratio",

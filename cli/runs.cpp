@@ -160,15 +160,61 @@ int colour_of_run(std::size_t index) {
   return kColours[index % std::size(kColours)];
 }
 
+std::vector<TrainedRun> runs_in(const fs::path& root) {
+  std::vector<TrainedRun> found;
+  for (const fs::path& directory : is_run(root) ? std::vector{root} : directories_in(root))
+    if (is_run(directory)) found.push_back(read_run(directory, directory.filename().string()));
+  require<DataError>(!found.empty(), shown(root.string()), ": holds no run, whose directory has an experiment.log");
+  return found;
+}
+
+/// By the last value of a metric; those without it come last.
+void sort_by(const std::string& metric, std::vector<TrainedRun>& runs) {
+  std::ranges::stable_sort(runs, {}, [&](const TrainedRun& run) {
+    const auto curve = run.curves.find(metric);
+    return curve == run.curves.end() || curve->second.points.empty() ? std::numeric_limits<double>::infinity()
+                                                                     : curve->second.points.back().value;
+  });
+}
+
+std::string table_of(const std::vector<TrainedRun>& runs, const std::set<std::string>& metrics) {
+  const std::vector<std::string> keys = differing(runs);
+  std::vector<Row> rows = {{"run", "steps"}};
+  rows[0].insert(rows[0].end(), keys.begin(), keys.end());
+  rows[0].insert(rows[0].end(), metrics.begin(), metrics.end());
+  rows[0].emplace_back("state");
+  for (const TrainedRun& run : runs) {
+    Row& row = rows.emplace_back(Row{shown(run.name), short_number(run.steps)});
+    for (const auto& key : keys) row.push_back(shown(value_of(run, key).value_or("")));
+    for (const auto& metric : metrics) row.push_back(value_of(run, metric).value_or(""));
+    row.push_back(shown(run.state));
+  }
+  return table(rows);
+}
+
+/// The curves of a metric, with the names of the runs below.
+std::string plot_of(const std::vector<TrainedRun>& runs, const RunsOptions& options) {
+  std::vector<const Series*> curves;
+  for (const TrainedRun& run : runs)
+    if (const auto curve = run.curves.find(options.plot); curve != run.curves.end()) curves.push_back(&curve->second);
+  std::string out = '\n' + options.plot + '\n';
+  std::vector<int> colours;
+  for (std::size_t i = 0; i < curves.size(); ++i) colours.push_back(colour_of_run(i));
+  for (const std::string& line : plot(curves, options.width, options.height, {}, options.colours, colours))
+    out += line + '\n';
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    const std::string name = "━ " + shown(curves[i]->split);
+    out += text(i == 0 ? std::string(11, ' ') : "  ",
+                options.colours ? text("\x1b[", colours[i], 'm', name, "\x1b[0m") : name);
+  }
+  return out + (options.colours || curves.size() < 2 ? "\n" : "; --colours tells them apart\n");
+}
+
 }  // namespace
 
 std::string runs(const RunsOptions& options) {
-  std::vector<TrainedRun> found;
+  std::vector<TrainedRun> found = runs_in(options.directory);
   std::set<std::string> metrics;
-  const fs::path root = options.directory;
-  for (const fs::path& directory : is_run(root) ? std::vector{root} : directories_in(root))
-    if (is_run(directory)) found.push_back(read_run(directory, directory.filename().string()));
-  require<DataError>(!found.empty(), shown(options.directory), ": holds no run, whose directory has an experiment.log");
   for (const TrainedRun& run : found)
     for (const auto& [metric, series] : run.curves) metrics.insert(metric);
   const std::set<std::string> known = metrics;
@@ -187,40 +233,12 @@ std::string runs(const RunsOptions& options) {
 
   if (!options.sort.empty()) {
     require_metric(options.sort);
-    std::ranges::stable_sort(found, {}, [&](const TrainedRun& run) {
-      const auto curve = run.curves.find(options.sort);  // runs without that metric come last
-      return curve == run.curves.end() || curve->second.points.empty() ? std::numeric_limits<double>::infinity()
-                                                                       : curve->second.points.back().value;
-    });
+    sort_by(options.sort, found);
   }
-  const std::vector<std::string> keys = differing(found);
-  std::vector<Row> rows = {{"run", "steps"}};
-  rows[0].insert(rows[0].end(), keys.begin(), keys.end());
-  rows[0].insert(rows[0].end(), metrics.begin(), metrics.end());
-  rows[0].emplace_back("state");
-  for (const TrainedRun& run : found) {
-    Row& row = rows.emplace_back(Row{shown(run.name), short_number(run.steps)});
-    for (const auto& key : keys) row.push_back(shown(value_of(run, key).value_or("")));
-    for (const auto& metric : metrics) row.push_back(value_of(run, metric).value_or(""));
-    row.push_back(shown(run.state));
-  }
-  std::string out = table(rows);
+  std::string out = table_of(found, metrics);
   if (!options.plot.empty()) {
     require_metric(options.plot);
-    std::vector<const Series*> curves;
-    for (const TrainedRun& run : found)
-      if (const auto curve = run.curves.find(options.plot); curve != run.curves.end()) curves.push_back(&curve->second);
-    out += '\n' + options.plot + '\n';
-    std::vector<int> colours;
-    for (std::size_t i = 0; i < curves.size(); ++i) colours.push_back(colour_of_run(i));
-    for (const std::string& line : plot(curves, options.width, options.height, {}, options.colours, colours))
-      out += line + '\n';
-    for (std::size_t i = 0; i < curves.size(); ++i) {
-      const std::string name = "━ " + shown(curves[i]->split);
-      out += text(i == 0 ? std::string(11, ' ') : "  ",
-                  options.colours ? text("\x1b[", colours[i], 'm', name, "\x1b[0m") : name);
-    }
-    out += options.colours || curves.size() < 2 ? "\n" : "; --colours tells them apart\n";
+    out += plot_of(found, options);
   }
   return out;
 }

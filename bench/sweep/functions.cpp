@@ -172,6 +172,9 @@ void add_arrangements(Table& table) {
   table["outer"] = [](const Values& x) { return Values{outer(x[0], x[1])}; };
   table["kron"] = [](const Values& x) { return Values{kron(x[0], x[1])}; };
   table["cartesian_prod"] = [](const Values& x) { return Values{cartesian_prod(x)}; };
+}
+
+void add_creations(Table& table) {
   const auto made = [&table](const char* name, auto f) {
     table[name] = [f](const Values& x) { return Values{f(x[0].shape(), x[0].dtype(), x[0].device())}; };
   };
@@ -295,7 +298,8 @@ void add_algebra(Table& table) {
 const std::map<std::string, Function>& functions() {
   static const Table all = [] {
     Table table;
-    for (const auto add : {add_elementwise, add_reductions, add_arrangements, add_products, add_layers, add_algebra})
+    for (const auto add :
+         {add_elementwise, add_reductions, add_arrangements, add_creations, add_products, add_layers, add_algebra})
       add(table);
     return table;
   }();

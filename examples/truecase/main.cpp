@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <map>
+#include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,8 +66,13 @@ struct Batch {
   Tensor<1, Int> lengths;
 };
 
-void learn(Run run) {
-  Tagged parts[2];  // every fifth is held out
+/// Texts to learn from, and every fifth, which is held out.
+struct Parts {
+  Tagged train, valid;
+};
+
+Parts read_texts(const Run& run) {
+  Parts parts;
   const CsvFile records(run.data, {.header = false});
   require<DataError>(records.width() == 3, run.data, ": its records are not a class, a title and a text");
   for (std::int64_t i = 0; i < records.size(); ++i) {
@@ -76,16 +84,40 @@ void learn(Run run) {
       tags.push_back(tag_of(word));
       word = models::lower_case(word);
     }
-    parts[i % 5 == 4].words.push_back(std::move(words));
-    parts[i % 5 == 4].tags.push_back(std::move(tags));
+    Tagged& part = i % 5 == 4 ? parts.valid : parts.train;
+    part.words.push_back(std::move(words));
+    part.tags.push_back(std::move(tags));
   }
-  require<DataError>(!parts[0].words.empty() && !parts[1].words.empty(), run.data, ": holds too few texts");
-  std::printf("each word by itself: %.2f %% of the words that were held out\n", most_frequent(parts[0], parts[1]));
+  require<DataError>(!parts.train.words.empty() && !parts.valid.words.empty(), run.data, ": holds too few texts");
+  return parts;
+}
 
-  const models::Vocabulary vocabulary(parts[0].words, 2, 20'000);
+using BatchOf = std::function<Batch(const Tagged& of, std::span<const std::int64_t> rows)>;
+
+/// The words of the texts that get their own tag, in percent.
+double accuracy(const models::Tagger& model, const Tagged& texts, const BatchOf& batch) {
+  const NoGrad pause;
+  const models::Tagger quiet = valid(model);
+  std::vector<std::int64_t> rows(texts.words.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  std::int64_t right = 0, all = 0;
+  for (std::size_t first = 0; first < rows.size(); first += 64) {
+    const Batch b = batch(texts, std::span(rows).subspan(first, std::min<std::size_t>(64, rows.size() - first)));
+    right += quiet.forward(b.ids, b.lengths).argmax(2).eq(b.tags).to_int().sum().item();
+    all += b.lengths.sum().item();
+  }
+  return 100.0 * static_cast<double>(right) / static_cast<double>(all);
+}
+
+void learn(Run run) {
+  const Parts parts = read_texts(run);
+  std::printf("each word by itself: %.2f %% of the words that were held out\n",
+              most_frequent(parts.train, parts.valid));
+
+  const models::Vocabulary vocabulary(parts.train.words, 2, 20'000);
   const Device device = Device::best();
   device.seed(run.seed);
-  const auto batch = [&](const Tagged& of, std::span<const std::int64_t> rows) {
+  const BatchOf batch = [&](const Tagged& of, std::span<const std::int64_t> rows) {
     std::vector<std::vector<std::int64_t>> ids, tags;
     for (const std::int64_t row : rows) {
       ids.push_back(vocabulary.encode(of.words[static_cast<std::size_t>(row)]));
@@ -97,30 +129,19 @@ void learn(Run run) {
   run.model.vocabulary = vocabulary.size();
   models::Tagger model = train(run.model.init(device.autodiff()));
   Adam optimizer = AdamConfig{}.init(model, {.clip = {.global_norm = 1}});
-  const auto count = static_cast<std::int64_t>(parts[0].words.size());
+  const auto count = static_cast<std::int64_t>(parts.train.words.size());
   auto schedule = CosineConfig{.peak = run.rate, .steps = run.epochs * (count / run.batch)}.init();
   Generator keys(run.seed);
   for (std::int64_t epoch = 1; epoch <= run.epochs; ++epoch) {
     const std::vector<std::int64_t> order = randperm(count, device, keys.next()).to_vector();
     for (std::int64_t first = 0; first + run.batch <= count; first += run.batch) {
       const Batch b = batch(
-          parts[0], std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(run.batch)));
+          parts.train, std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(run.batch)));
       auto [loss, grads] =
           value_and_grad(model, [&](const models::Tagger& m) { return m.loss(b.ids, b.lengths, b.tags); });
       model = optimizer.step(schedule.next(), std::move(model), grads);
     }
-    const NoGrad pause;
-    const models::Tagger quiet = valid(model);
-    std::vector<std::int64_t> rows(parts[1].words.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int64_t>(i);
-    std::int64_t right = 0, all = 0;
-    for (std::size_t first = 0; first < rows.size(); first += 64) {
-      const Batch b = batch(parts[1], std::span(rows).subspan(first, std::min<std::size_t>(64, rows.size() - first)));
-      right += quiet.forward(b.ids, b.lengths).argmax(2).eq(b.tags).to_int().sum().item();
-      all += b.lengths.sum().item();
-    }
-    std::printf("epoch %lld: %.2f %%\n", static_cast<long long>(epoch),
-                100.0 * static_cast<double>(right) / static_cast<double>(all));
+    std::printf("epoch %lld: %.2f %%\n", static_cast<long long>(epoch), accuracy(model, parts.valid, batch));
     std::fflush(stdout);
   }
 }

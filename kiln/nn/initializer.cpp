@@ -90,7 +90,7 @@ struct Draw {
   Value operator()(const init::LecunUniform&) const { return uniform_of(kaiming(1, false)); }
   Value operator()(const init::LecunNormal&) const { return normal_of(kaiming(1, false)); }
   Value operator()(const init::TruncatedNormal& t) const {
-    return truncated_normal(shape, t.mean, t.deviation, t.low, t.high, device);
+    return truncated_normal(shape, {t.mean, t.deviation, t.low, t.high}, device);
   }
   Value operator()(const init::Orthogonal& o) const { return orthogonal(shape, o.gain, device); }
   Value operator()(const init::Sparse& s) const { return sparse(shape, s, device); }

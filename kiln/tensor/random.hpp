@@ -39,9 +39,9 @@ Tensor<D> normal(Sizes<D> shape, double mean, double deviation, const Device& de
 }
 /// Normal within [low, high]; either bound may be infinite.
 template <std::size_t D>
-Tensor<D> truncated_normal(Sizes<D> shape, double mean, double deviation, double low, double high, const Device& device,
-                           RandomKey key = {}, DType dtype = DType::F32) {
-  return Typed{truncated_normal(Shape(shape, shape + D), mean, deviation, low, high, device, dtype, key)};
+Tensor<D> truncated_normal(Sizes<D> shape, const NormalWithin& distribution, const Device& device, RandomKey key = {},
+                           DType dtype = DType::F32) {
+  return Typed{truncated_normal(Shape(shape, shape + D), distribution, device, dtype, key)};
 }
 /// 1 with the given probability, else 0.
 template <std::size_t D>
@@ -92,9 +92,9 @@ inline Tensor<0> normal(NoSizes, double mean, double deviation, const Device& de
                         DType dtype = DType::F32) {
   return Typed{normal(Shape(), mean, deviation, device, dtype, key)};
 }
-inline Tensor<0> truncated_normal(NoSizes, double mean, double deviation, double low, double high, const Device& device,
-                                  RandomKey key = {}, DType dtype = DType::F32) {
-  return Typed{truncated_normal(Shape(), mean, deviation, low, high, device, dtype, key)};
+inline Tensor<0> truncated_normal(NoSizes, const NormalWithin& distribution, const Device& device, RandomKey key = {},
+                                  DType dtype = DType::F32) {
+  return Typed{truncated_normal(Shape(), distribution, device, dtype, key)};
 }
 inline Tensor<0> bernoulli(NoSizes, double probability, const Device& device, RandomKey key = {},
                            DType dtype = DType::F32) {

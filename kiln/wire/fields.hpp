@@ -69,45 +69,62 @@ void write_field(Writer& out, const T& value) {
 template <class T> inline constexpr char kMeaning = 0;  // its address identifies the type
 
 template <class T>
+void read_field(Reader& in, T& value);
+
+template <std::integral T>
+T read_integer(Reader& in) {
+  const auto number = [&] {
+    if constexpr (std::is_signed_v<T>) return in.integer();
+    else return in.whole();
+  }();
+  if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max())
+    in.wrong(number, " does not fit into ", 8 * sizeof(T), " bits");
+  return static_cast<T>(number);
+}
+
+template <reflect::ScopedEnum T>
+T read_enumerator(Reader& in) {
+  Reader::Name& name = in.name();
+  if (name.meaning != &kMeaning<T>) {
+    bool known = false;
+    for (const auto& [enumerator, text] : reflect::enumerators<T>()) {
+      if (text != name.text) continue;
+      name.number = static_cast<std::uint64_t>(enumerator);
+      known = true;
+    }
+    if (!known)
+      in.wrong("this version of Kiln knows no ", reflect::type_name<T>(), " '", shown(name.text),
+               "': another one wrote it, or it is damaged");
+    name.meaning = &kMeaning<T>;
+  }
+  return static_cast<T>(name.number);
+}
+
+inline Scalar read_scalar(Reader& in) {
+  Kind kind = Kind::Float;
+  read_field(in, kind);
+  double real = 0;
+  std::int64_t whole = 0;
+  if (kind == Kind::Float) read_field(in, real);
+  else read_field(in, whole);
+  if (kind == Kind::Bool && (whole < 0 || whole > 1)) in.wrong("a truth value of ", whole);
+  return kind == Kind::Float ? Scalar(real) : kind == Kind::Int ? Scalar(whole) : Scalar(whole != 0);
+}
+
+template <class T>
 void read_field(Reader& in, T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     value = in.flag();
   } else if constexpr (std::is_integral_v<T>) {
-    const auto number = [&] {
-      if constexpr (std::is_signed_v<T>) return in.integer();
-      else return in.whole();
-    }();
-    if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max())
-      in.wrong(number, " does not fit into ", 8 * sizeof(T), " bits");
-    value = static_cast<T>(number);
+    value = read_integer<T>(in);
   } else if constexpr (std::is_same_v<T, double>) {
     value = std::bit_cast<double>(in.fixed(8));
   } else if constexpr (std::is_same_v<T, float>) {
     value = std::bit_cast<float>(static_cast<std::uint32_t>(in.fixed(4)));
   } else if constexpr (reflect::ScopedEnum<T>) {
-    Reader::Name& name = in.name();
-    if (name.meaning != &kMeaning<T>) {
-      bool known = false;
-      for (const auto& [enumerator, text] : reflect::enumerators<T>()) {
-        if (text != name.text) continue;
-        name.number = static_cast<std::uint64_t>(enumerator);
-        known = true;
-      }
-      if (!known)
-        in.wrong("this version of Kiln knows no ", reflect::type_name<T>(), " '", shown(name.text),
-                 "': another one wrote it, or it is damaged");
-      name.meaning = &kMeaning<T>;
-    }
-    value = static_cast<T>(name.number);
+    value = read_enumerator<T>(in);
   } else if constexpr (std::is_same_v<T, Scalar>) {
-    Kind kind = Kind::Float;
-    read_field(in, kind);
-    double real = 0;
-    std::int64_t whole = 0;
-    if (kind == Kind::Float) read_field(in, real);
-    else read_field(in, whole);
-    if (kind == Kind::Bool && (whole < 0 || whole > 1)) in.wrong("a truth value of ", whole);
-    value = kind == Kind::Float ? Scalar(real) : kind == Kind::Int ? Scalar(whole) : Scalar(whole != 0);
+    value = read_scalar(in);
   } else if constexpr (reflect::StringLike<T>) {
     value = in.text(in.left());
   } else if constexpr (reflect::OptionalLike<T>) {

@@ -31,7 +31,7 @@ TEST(RandomTensor, ShapesStandInBracesAndTypesBehindTheKey) {
   EXPECT_EQ(randn({2, 3}, best(), generator, DType::F64).dtype(), DType::F64);
   EXPECT_TRUE(within(uniform({50}, -1, 3, best(), generator), -1, 3));
   EXPECT_EQ(normal({2, 1}, 0, 1, best(), generator, DType::BF16).dtype(), DType::BF16);
-  EXPECT_TRUE(within(truncated_normal({50}, 0, 1, 0.5, 0.75, best(), generator), 0.5, 0.75));
+  EXPECT_TRUE(within(truncated_normal({50}, {0, 1, 0.5, 0.75}, best(), generator), 0.5, 0.75));
   EXPECT_TRUE(within(bernoulli({50}, 0.5, best(), generator), 0, 1));
   EXPECT_TRUE(within(exponential({50}, 2, best(), generator), 0, 20));
   EXPECT_TRUE(within(gamma({50}, 2, 3, best(), generator), 0, 100));

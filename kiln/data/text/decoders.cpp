@@ -104,69 +104,85 @@ Join read_ctc(const View& json) {
   };
 }
 
+Join spaces_between() {
+  return [](Tokens tokens, const Growth&) {
+    for (std::size_t i = 1; i < tokens.size(); ++i) tokens[i].text.insert(0, 1, ' ');
+    return tokens;
+  };
+}
+
+Join read_byte_level(const View& json) {
+  json.only({"type", "add_prefix_space", "use_regex", "trim_offsets"});  // of the pre-tokenizer, which is the same type
+  return [](Tokens tokens, const Growth&) {
+    for (auto& [text, whole] : tokens)
+      if (!whole) text = letters_to_bytes(text);
+    return tokens;
+  };
+}
+
+Join read_metaspace(const View& json) {
+  json.only({"type", "replacement", "str_rep", "prepend_scheme", "add_prefix_space", "split"});
+  return
+      [sign = metaspace_of(json), first = prepend_scheme(json) != Prepend::Never](Tokens tokens, const Growth& growth) {
+        for (std::size_t i = 0; i < tokens.size(); ++i)
+          tokens[i].text = replaced(tokens[i].text, sign, i == 0 && first ? "" : " ", growth);
+        return tokens;
+      };
+}
+
+Join read_bpe(const View& json) {
+  json.only({"type", "suffix"});
+  return [suffix = json["suffix"].text_or("</w>")](Tokens tokens, const Growth& growth) {
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      tokens[i].text = replaced(tokens[i].text, suffix, i + 1 == tokens.size() ? "" : " ", growth);
+    return tokens;
+  };
+}
+
+Join read_byte_fallback(const View& json) {
+  json.only({"type"});
+  return [](const Tokens& tokens, const Growth&) { return bytes_joined(tokens); };
+}
+
+Join read_fuse(const View& json) {
+  json.only({"type"});
+  return [](const Tokens& tokens, const Growth&) {
+    std::string all;
+    for (const Spelling& token : tokens) all += token.text;
+    return Tokens{{all}};
+  };
+}
+
+Join read_replace(const View& json) {
+  json.only({"type", "pattern", "content"});
+  return [from = Pattern::read(json), to = json.need("content").text()](Tokens tokens, const Growth& growth) {
+    std::size_t bytes = 0;
+    for (auto& [text, whole] : tokens) {
+      text = replaced(text, from, to, growth);
+      growth.allow(bytes += text.size());
+    }
+    return tokens;
+  };
+}
+
+Join read_sequence(const View& json) { return sequence<Join>(json, "decoders", read_decoder); }
+
+struct Decoder {
+  std::string_view type;
+  Join (*read)(const View& json);
+};
+constexpr Decoder kDecoders[] = {
+    {"Sequence", read_sequence},    {"WordPiece", read_word_pieces},     {"Strip", read_strip},    {"CTC", read_ctc},
+    {"ByteLevel", read_byte_level}, {"Metaspace", read_metaspace},       {"BPEDecoder", read_bpe}, {"Fuse", read_fuse},
+    {"Replace", read_replace},      {"ByteFallback", read_byte_fallback}};
+
 }  // namespace
 
 Join read_decoder(const View& json) {
-  if (json.is_null()) {
-    return [](Tokens tokens, const Growth&) {
-      for (std::size_t i = 1; i < tokens.size(); ++i) tokens[i].text.insert(0, 1, ' ');
-      return tokens;
-    };
-  }
+  if (json.is_null()) return spaces_between();
   const std::string type = json.type();
-  if (type == "Sequence") return sequence<Join>(json, "decoders", read_decoder);
-  if (type == "WordPiece") return read_word_pieces(json);
-  if (type == "Strip") return read_strip(json);
-  if (type == "CTC") return read_ctc(json);
-  if (type == "ByteLevel") {
-    json.only(
-        {"type", "add_prefix_space", "use_regex", "trim_offsets"});  // options that a pre-tokenizer of this type has
-    return [](Tokens tokens, const Growth&) {
-      for (auto& [text, whole] : tokens)
-        if (!whole) text = letters_to_bytes(text);
-      return tokens;
-    };
-  }
-  if (type == "Metaspace") {
-    json.only({"type", "replacement", "str_rep", "prepend_scheme", "add_prefix_space", "split"});
-    return [sign = metaspace_of(json), first = prepend_scheme(json) != Prepend::Never](Tokens tokens,
-                                                                                       const Growth& growth) {
-      for (std::size_t i = 0; i < tokens.size(); ++i)
-        tokens[i].text = replaced(tokens[i].text, sign, i == 0 && first ? "" : " ", growth);
-      return tokens;
-    };
-  }
-  if (type == "BPEDecoder") {
-    json.only({"type", "suffix"});
-    return [suffix = json["suffix"].text_or("</w>")](Tokens tokens, const Growth& growth) {
-      for (std::size_t i = 0; i < tokens.size(); ++i)
-        tokens[i].text = replaced(tokens[i].text, suffix, i + 1 == tokens.size() ? "" : " ", growth);
-      return tokens;
-    };
-  }
-  if (type == "ByteFallback") {
-    json.only({"type"});
-    return [](const Tokens& tokens, const Growth&) { return bytes_joined(tokens); };
-  }
-  if (type == "Fuse") {
-    json.only({"type"});
-    return [](const Tokens& tokens, const Growth&) {
-      std::string all;
-      for (const Spelling& token : tokens) all += token.text;
-      return Tokens{{all}};
-    };
-  }
-  if (type == "Replace") {
-    json.only({"type", "pattern", "content"});
-    return [from = Pattern::read(json), to = json.need("content").text()](Tokens tokens, const Growth& growth) {
-      std::size_t bytes = 0;
-      for (auto& [text, whole] : tokens) {
-        text = replaced(text, from, to, growth);
-        growth.allow(bytes += text.size());
-      }
-      return tokens;
-    };
-  }
+  for (const Decoder& decoder : kDecoders)
+    if (type == decoder.type) return decoder.read(json);
   json.refuse("is a decoder '", shown(type), "', which is not known here");
 }
 

@@ -67,8 +67,9 @@ Value normal(const Value& mean, const Value& deviation, RandomKey key) {
   const Device device = (mean.is_scalar() ? deviation : mean).device();
   return mean + deviation * normal(desc.shape, 0, 1, device, desc.dtype, key);
 }
-Value truncated_normal(const Shape& shape, double mean, double deviation, double low, double high, const Device& device,
-                       DType dtype, RandomKey key) {
+Value truncated_normal(const Shape& shape, const NormalWithin& distribution, const Device& device, DType dtype,
+                       RandomKey key) {
+  const auto& [mean, deviation, low, high] = distribution;
   require<ArgumentError>(low <= high, "truncated_normal: the range from ", low, " to ", high, " is empty");
   require<ArgumentError>(deviation > 0 && std::isfinite(deviation), "truncated_normal: a standard deviation of ",
                          deviation);

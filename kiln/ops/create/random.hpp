@@ -16,8 +16,11 @@ using RandomKey = std::optional<Key>;
 Value uniform(const Value& low, const Value& high, RandomKey key = {});
 /// mean + deviation * z
 Value normal(const Value& mean, const Value& deviation, RandomKey key = {});
-/// Samples the normal distribution within [low, high]; either bound may be infinite.
-Value truncated_normal(const Shape& shape, double mean, double deviation, double low, double high, const Device& device,
+/// The normal distribution within [low, high], of which either may be infinite.
+struct NormalWithin {
+  double mean = 0, deviation = 1, low = -2, high = 2;
+};
+Value truncated_normal(const Shape& shape, const NormalWithin& distribution, const Device& device,
                        DType dtype = DType::F32, RandomKey key = {});
 
 /// 1 with the probability of each element, else 0; probabilities are resolved to 2^-24.

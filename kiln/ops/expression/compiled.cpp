@@ -49,6 +49,51 @@ Table<T> common() {
   };
 }
 
+/// What floats alone have.
+template <class T>
+Table<T> of_floats() {
+  using Limits = std::numeric_limits<T>;
+  return {
+      KILN_ONE(sqrt),
+      KILN_ONE(exp),
+      KILN_ONE(exp2),
+      KILN_ONE(expm1),
+      KILN_ONE(log),
+      KILN_ONE(log2),
+      KILN_ONE(log10),
+      KILN_ONE(log1p),
+      KILN_ONE(sin),
+      KILN_ONE(cos),
+      KILN_ONE(tan),
+      KILN_ONE(asin),
+      KILN_ONE(acos),
+      KILN_ONE(atan),
+      KILN_ONE(sinh),
+      KILN_ONE(cosh),
+      KILN_ONE(tanh),
+      KILN_ONE(asinh),
+      KILN_ONE(acosh),
+      KILN_ONE(atanh),
+      KILN_ONE(erf),
+      KILN_ONE(erfc),
+      KILN_ONE(erfinv),
+      KILN_ONE(lgamma),
+      KILN_ONE(digamma),
+      KILN_ONE(i0),
+      KILN_ONE(i1),
+      KILN_ONE(sinc),
+      KILN_TWO(atan2),
+      KILN_TWO(hypot),
+      KILN_TWO(copysign),
+      KILN_TWO(polygamma),
+      KILN_ASK(is_nan),
+      KILN_ASK(is_inf),
+      KILN_ASK(is_finite),
+      {"infinity", [](const Cell<T>*) { return number(Limits::infinity()); }},
+      {"nan", [](const Cell<T>*) { return number(Limits::quiet_NaN()); }},
+  };
+}
+
 template <class T>
 Table<T> table() {
   Table<T> result = common<T>();
@@ -57,46 +102,7 @@ Table<T> table() {
                                                                    return number(static_cast<T>(sizeof(T) * 8));
                                                                  }}});
   } else {
-    using Limits = std::numeric_limits<T>;
-    result.insert({
-        KILN_ONE(sqrt),
-        KILN_ONE(exp),
-        KILN_ONE(exp2),
-        KILN_ONE(expm1),
-        KILN_ONE(log),
-        KILN_ONE(log2),
-        KILN_ONE(log10),
-        KILN_ONE(log1p),
-        KILN_ONE(sin),
-        KILN_ONE(cos),
-        KILN_ONE(tan),
-        KILN_ONE(asin),
-        KILN_ONE(acos),
-        KILN_ONE(atan),
-        KILN_ONE(sinh),
-        KILN_ONE(cosh),
-        KILN_ONE(tanh),
-        KILN_ONE(asinh),
-        KILN_ONE(acosh),
-        KILN_ONE(atanh),
-        KILN_ONE(erf),
-        KILN_ONE(erfc),
-        KILN_ONE(erfinv),
-        KILN_ONE(lgamma),
-        KILN_ONE(digamma),
-        KILN_ONE(i0),
-        KILN_ONE(i1),
-        KILN_ONE(sinc),
-        KILN_TWO(atan2),
-        KILN_TWO(hypot),
-        KILN_TWO(copysign),
-        KILN_TWO(polygamma),
-        KILN_ASK(is_nan),
-        KILN_ASK(is_inf),
-        KILN_ASK(is_finite),
-        {"infinity", [](const Cell<T>*) { return number(Limits::infinity()); }},
-        {"nan", [](const Cell<T>*) { return number(Limits::quiet_NaN()); }},
-    });
+    result.merge(of_floats<T>());
     if constexpr (sizeof(T) == 8) {
       result["bits_of_float"] = [](const Cell<T>* in) {
         return word<T>(std::bit_cast<std::uint32_t>(convert<float>(in[0].number)));

@@ -8,9 +8,14 @@
 namespace kiln {
 namespace {
 
-void check(std::string_view function, const Value& scores, const Value& targets, const Value& times, const Value& sizes,
-           std::int64_t batch, std::int64_t classes, std::int64_t blank) {
-  op::require_float(function, scores);
+/// What both losses take besides their scores: [batch, label], and [batch] times and labels of each sequence.
+struct Sequences {
+  const Value &targets, &times, &sizes;
+};
+
+void check(std::string_view function, const Sequences& sequences, std::int64_t batch, std::int64_t classes,
+           std::int64_t blank) {
+  const auto& [targets, times, sizes] = sequences;
   op::require_index(function, targets);
   require<ShapeError>(targets.rank() == 2 && targets.shape()[0] == batch, function,
                       ": targets must be [batch, label] with a batch of ", batch, ", got ", targets);
@@ -37,7 +42,7 @@ Value ctc_loss(const Value& log_probs, const Value& targets, const Value& input_
   op::require_float("ctc_loss", log_probs);
   require<ShapeError>(log_probs.rank() == 3, "ctc_loss: needs log_probs [time, batch, class], got ", log_probs);
   const std::int64_t time = log_probs.shape()[0], batch = log_probs.shape()[1], classes = log_probs.shape()[2];
-  check("ctc_loss", log_probs, targets, input_lengths, target_lengths, batch, classes, options.blank);
+  check("ctc_loss", {targets, input_lengths, target_lengths}, batch, classes, options.blank);
 
   // The states: blank, label, blank, label, ..., blank. A label may follow a different one without a blank between.
   const std::int64_t labels = targets.shape()[1];
@@ -67,7 +72,7 @@ Value rnnt_loss(const Value& logits, const Value& targets, const Value& logit_le
   op::require_float("rnnt_loss", logits);
   require<ShapeError>(logits.rank() == 4, "rnnt_loss: needs logits [batch, time, label + 1, class], got ", logits);
   const std::int64_t batch = logits.shape()[0], time = logits.shape()[1], classes = logits.shape()[3];
-  check("rnnt_loss", logits, targets, logit_lengths, target_lengths, batch, classes, options.blank);
+  check("rnnt_loss", {targets, logit_lengths, target_lengths}, batch, classes, options.blank);
   const std::int64_t labels = targets.shape()[1], places = add_sizes("rnnt_loss", labels, 1);
   require<ShapeError>(logits.shape()[2] == places, "rnnt_loss: logits ", logits.shape(), " have ", logits.shape()[2],
                       " places for ", labels, " labels; ", places, " are needed");

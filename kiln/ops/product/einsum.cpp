@@ -205,53 +205,35 @@ Term contract(const Term& a, const Term& b, const Labels& kept, const Sizes& siz
       result};
 }
 
-}  // namespace
-
-Value einsum(std::string_view expression, Inputs operands) {
-  const std::string spaceless = without_spaces(expression);
-  const std::string_view text = spaceless;
-  const Parser parser(expression);
-  const std::size_t arrow = text.find("->");
-  const std::vector<std::string_view> parts = split(text.substr(0, arrow));
-  require<ArgumentError>(parts.size() == operands.size(), "einsum: '", expression, "' has ", parts.size(),
-                         parts.size() == 1 ? " operand, got " : " operands, got ", operands.size());
-
-  std::vector<Term> terms;
-  DType dtype = DType::Bool;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    op::require_tensor("einsum", operands[i]);
-    dtype = promote(dtype, operands[i].dtype());
-    terms.push_back({operands[i], parser.labels_of_operand(parts[i], i, operands[i])});
-  }
-  if (dtype == DType::Bool) dtype = DType::I64;
-
-  // The result's labels.
+/// The labels of the result: those behind the arrow, or else those of ellipses and all that stand once, in order.
+Labels result_labels(std::string_view expression, std::string_view text, const Parser& parser,
+                     const std::vector<Term>& terms) {
   std::array<int, kLabels> seen{};
   for (const Term& term : terms)
     for (const int label : term.labels) ++seen[static_cast<std::size_t>(label)];
-  Labels result;
+  const std::size_t arrow = text.find("->");
   if (arrow == text.npos) {
+    Labels result;
     for (int label = kLetters; label < kLabels; ++label)
       if (seen[static_cast<std::size_t>(label)] > 0) result.push_back(label);
     for (int label = 0; label < kLetters; ++label)
       if (seen[static_cast<std::size_t>(label)] == 1) result.push_back(label);
-  } else {
-    const auto ellipsis = std::count_if(seen.begin() + kLetters, seen.end(), [](int times) { return times > 0; });
-    result = parser.labels(text.substr(arrow + 2), static_cast<int>(ellipsis));
-    for (const int label : result) {
-      require<ArgumentError>(seen[static_cast<std::size_t>(label)] > 0, "einsum: '", expression,
-                             "': the result has a label that no operand has");
-      require<ArgumentError>(std::count(result.begin(), result.end(), label) == 1, "einsum: '", expression,
-                             "': the result has a label twice");
-    }
+    return result;
   }
+  const auto ellipsis = std::count_if(seen.begin() + kLetters, seen.end(), [](int times) { return times > 0; });
+  Labels result = parser.labels(text.substr(arrow + 2), static_cast<int>(ellipsis));
+  for (const int label : result) {
+    require<ArgumentError>(seen[static_cast<std::size_t>(label)] > 0, "einsum: '", expression,
+                           "': the result has a label that no operand has");
+    require<ArgumentError>(std::count(result.begin(), result.end(), label) == 1, "einsum: '", expression,
+                           "': the result has a label twice");
+  }
+  return result;
+}
 
-  for (std::size_t i = 0; i < terms.size(); ++i)
-    terms[i] = diagonals(expression, i, {cast(terms[i].value, dtype), terms[i].labels});
-  const Sizes sizes = sizes_of(expression, terms);
-  for (Term& term : terms) term = without_broadcast(term, sizes);
-
-  // The labels that the result or a term other than `a` and `b` still needs.
+/// The product of all terms, two at a time: the next two are those whose product adds least to what is kept.
+Value contract_all(std::vector<Term> terms, const Labels& result, const Sizes& sizes) {
+  // What the result or a term other than `a` and `b` still needs.
   const auto needed = [&](std::size_t a, std::size_t b) {
     Labels kept = result;
     for (std::size_t i = 0; i < terms.size(); ++i)
@@ -277,6 +259,33 @@ Value einsum(std::string_view expression, Inputs operands) {
     terms[first] = product;
   }
   return ordered(sum_out(terms[0], result), result);
+}
+
+}  // namespace
+
+Value einsum(std::string_view expression, Inputs operands) {
+  const std::string spaceless = without_spaces(expression);
+  const std::string_view text = spaceless;
+  const Parser parser(expression);
+  const std::vector<std::string_view> parts = split(text.substr(0, text.find("->")));
+  require<ArgumentError>(parts.size() == operands.size(), "einsum: '", expression, "' has ", parts.size(),
+                         parts.size() == 1 ? " operand, got " : " operands, got ", operands.size());
+
+  std::vector<Term> terms;
+  DType dtype = DType::Bool;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    op::require_tensor("einsum", operands[i]);
+    dtype = promote(dtype, operands[i].dtype());
+    terms.push_back({operands[i], parser.labels_of_operand(parts[i], i, operands[i])});
+  }
+  if (dtype == DType::Bool) dtype = DType::I64;
+
+  const Labels result = result_labels(expression, text, parser, terms);
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    terms[i] = diagonals(expression, i, {cast(terms[i].value, dtype), terms[i].labels});
+  const Sizes sizes = sizes_of(expression, terms);
+  for (Term& term : terms) term = without_broadcast(term, sizes);
+  return contract_all(std::move(terms), result, sizes);
 }
 
 }  // namespace kiln

@@ -171,7 +171,7 @@ TEST_P(RandomOn, ContinuousDrawsFollowTheirDistributionFunctions) {
       {-2, 2},  {-INFINITY, INFINITY}, {-0.25, 0.5}, {0, INFINITY}, {-1, 0},       {0.5, 9}, {1, 1.25}, {4, 6},
       {-6, -4}, {-INFINITY, -5},       {8, 8.01},    {-0.5, 7},     {30, INFINITY}};
   for (const auto& [low, high] : bounds) {
-    const Value z = truncated_normal({kCount}, 0, 1, low, high, device, dtype, kKey);
+    const Value z = truncated_normal({kCount}, {0, 1, low, high}, device, dtype, kKey);
     // From the tail that is nearer, so that the differences keep their digits.
     const double side = low > 0 ? -1 : 1, first = normal_cdf(side > 0 ? low : -high),
                  last = normal_cdf(side > 0 ? high : -low);
@@ -181,7 +181,7 @@ TEST_P(RandomOn, ContinuousDrawsFollowTheirDistributionFunctions) {
     });
     EXPECT_TRUE(all(logical_and(ge(z, low), le(z, high))).item() != 0) << low << " to " << high;
   }
-  const Value shifted = truncated_normal({kCount}, 5, 2, 4, 6, device, dtype, kKey);
+  const Value shifted = truncated_normal({kCount}, {5, 2, 4, 6}, device, dtype, kKey);
   const double edge = normal_cdf(-0.5);
   check("truncated_normal around 5", shifted,
         [&](double x) { return (normal_cdf((x - 5) / 2) - edge) / (1 - 2 * edge); });
@@ -253,11 +253,11 @@ TEST_P(RandomOn, WhatIsNoParameterGivesNan) {
 TEST_P(RandomOn, BoundsFarOutNeitherHangNorLeave) {
   for (const auto& [low, high] :
        {std::pair<double, double>{1e8, INFINITY}, {1e17, 1e18}, {1e200, INFINITY}, {-1e300, -1e299}}) {
-    const Value z = truncated_normal({100}, 0, 1, low, high, device, DType::F64, kKey);
+    const Value z = truncated_normal({100}, {0, 1, low, high}, device, DType::F64, kKey);
     EXPECT_GE(min(z).item(), low);
     EXPECT_LE(max(z).item(), high);
   }
-  EXPECT_EQ(numbers(truncated_normal({2}, 0, 1, 3, 3, device, dtype, kKey)), (std::vector<double>{3, 3}));
+  EXPECT_EQ(numbers(truncated_normal({2}, {0, 1, 3, 3}, device, dtype, kKey)), (std::vector<double>{3, 3}));
 }
 
 TEST_P(RandomOn, WholeNumbersAreUnbiased) {
@@ -327,16 +327,12 @@ TEST_P(RandomOn, EveryOrderIsEquallyLikely) {
 /// One draw of each kind that takes a stream of the element's own, and of the others.
 Values some_of_each(const Device& device, DType dtype) {
   const Shape shape{3000};
-  return {uniform(shape, 0, 1, device, dtype, kKey),
-          normal(shape, 0, 1, device, dtype, kKey),
-          exponential(shape, 1, device, dtype, kKey),
-          bernoulli_like(zeros(shape, device, dtype), 0.5, kKey),
-          truncated_normal(shape, 0, 1, -2, 2, device, dtype, kKey),
-          gamma(shape, 0.7, 1, device, dtype, kKey),
-          beta(shape, 2, 0.5, device, dtype, kKey),
-          poisson(shape, 20, device, dtype, kKey),
-          randint(shape, -5, 1000, device, DType::I32, kKey),
-          multinomial(ones({3, 50}, device, dtype), 1000, true, kKey)};
+  return {
+      uniform(shape, 0, 1, device, dtype, kKey),          normal(shape, 0, 1, device, dtype, kKey),
+      exponential(shape, 1, device, dtype, kKey),         bernoulli_like(zeros(shape, device, dtype), 0.5, kKey),
+      truncated_normal(shape, {}, device, dtype, kKey),   gamma(shape, 0.7, 1, device, dtype, kKey),
+      beta(shape, 2, 0.5, device, dtype, kKey),           poisson(shape, 20, device, dtype, kKey),
+      randint(shape, -5, 1000, device, DType::I32, kKey), multinomial(ones({3, 50}, device, dtype), 1000, true, kKey)};
 }
 
 TEST(Random, TheDeviceAndTheThreadsDoNotMatter) {

@@ -216,14 +216,12 @@ TileProgram::TileProgram(const op::Program& program) {
   runs_ = true;
 }
 
-void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
-  const op::Program& program = call.program;
-  // The planner gives every use of a number an input of its own, so that a divisor can be inverted in its place.
-  const std::vector<Instruction>* instructions = &instructions_;
+// The planner gives every use of a number an input of its own, so that a divisor can be inverted in its place.
+std::vector<TileProgram::Instruction> TileProgram::without_divisions(
+    const FusedCall& call, std::vector<std::optional<double>>& inverses) const {
   std::vector<Instruction> changed;
-  std::vector<std::optional<double>> inverses(call.in.size());
-  for (std::size_t i = 0; i < instructions->size(); ++i) {
-    const Instruction& instruction = (*instructions)[i];
+  for (std::size_t i = 0; i < instructions_.size(); ++i) {
+    const Instruction& instruction = instructions_[i];
     const std::size_t divisor = instruction.in[1];
     if (!instruction.multiply || divisor >= call.in.size() || !call.in[divisor].is_scalar()) continue;
     inverses[divisor] = exact_inverse(call.in[divisor].scalar());
@@ -231,7 +229,14 @@ void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
     if (changed.empty()) changed = instructions_;
     changed[i].function = instruction.multiply;
   }
-  if (!changed.empty()) instructions = &changed;
+  return changed;
+}
+
+void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
+  const op::Program& program = call.program;
+  std::vector<std::optional<double>> inverses(call.in.size());
+  const std::vector<Instruction> changed = without_divisions(call, inverses);
+  const std::vector<Instruction>* const instructions = changed.empty() ? &instructions_ : &changed;
 
   // The tiles of all inputs and steps; those of numbers stay as they are.
   std::vector<Tile> first_tiles(call.in.size() + program.steps.size());

@@ -1,6 +1,7 @@
 // Programs tile by tile: what lies between inputs and outputs stays in L1.
 #pragma once
 #include <array>
+#include <optional>
 
 #include "kiln/backend/cpu/simd/elementwise/fused.hpp"
 
@@ -33,7 +34,9 @@ class TileProgram {
   };
 
  private:
-  friend class TileWorker;
+  /// The instructions with products in place of divisions by numbers of the call that have an exact inverse, which `inverses`
+  /// then has, by input; empty where there are none.
+  std::vector<Instruction> without_divisions(const FusedCall& call, std::vector<std::optional<double>>& inverses) const;
 
   std::vector<Instruction> instructions_;
   int slots_ = 0;

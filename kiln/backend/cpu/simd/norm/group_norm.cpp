@@ -56,25 +56,81 @@ bool group_norm_of_doubles(const op::GroupNorm& op, Call call) {
   return true;
 }
 
-/// Adds what a row's gradients of x, weight and bias are made of.
-void add_row(const Groups& s, const Moments& m, double inverse, const float* x, const float* g, const float* weight,
-             double* sums, float* dweight, float* dbias) {
-  const auto near = static_cast<float>(m.mean);
-  if (s.inner == 1) {
-    add_products(g, {weight, 1}, x, near, s.length(), sums);
-    sums[1] -= (m.mean - near) * sums[0];
-    norm_rows().add_gradients(g, x, ConstantCentre(m.mean), static_cast<float>(inverse), s.length(), dbias, dweight);
-    return;
+/// The gradients of float32, row by row: of x, which goes to z, and of what each row adds to those of weight and bias.
+struct GradientRows {
+  const Groups& s;
+  const float *x, *g, *weight;
+  float* z;
+
+  struct Row {
+    Moments moments;
+    double inverse, sums[3];  // of weight * g, and of that times x - mean
+  };
+
+  /// Rows [begin, begin + count), each step of all of them before the next, so that none waits for sums of its own.
+  void some(int64_t begin, int64_t count, float* dweight, float* dbias) const {
+    Row rows[kTogether] = {};
+    for (int64_t k = 0; k < count; ++k)
+      rows[k].moments = moments_of(x + (begin + k) * s.length(), s.length(), s.centred);
+    for (Row& row : rows) row.inverse = row.moments.count ? inverse_deviation(s, row.moments) : 0;
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t first = (begin + k) % s.groups * s.own();
+      add(rows[k], begin + k, dweight + first, dbias + first);
+    }
+    for (int64_t k = 0; k < count; ++k) combine(rows[k], begin + k);
   }
-  for (int64_t c = 0; c < s.own(); ++c) {
-    double own[3] = {};
-    add_products(g + c * s.inner, Constant(1), x + c * s.inner, near, s.inner, own);
-    own[1] -= (m.mean - near) * own[0];
-    sums[0] += static_cast<double>(weight[c]) * own[0];
-    sums[1] += static_cast<double>(weight[c]) * own[1];
-    dbias[c] += static_cast<float>(own[0]);
-    dweight[c] += static_cast<float>(own[1] * inverse);
+
+ private:
+  /// Adds what a row's gradients of x, weight and bias are made of.
+  void add(Row& row, int64_t i, float* dweight, float* dbias) const {
+    const float *const from = x + i * s.length(), *const slope = g + i * s.length();
+    const float* const factors = weight + i % s.groups * s.own();
+    const double mean = row.moments.mean;
+    const auto near = static_cast<float>(mean);
+    if (s.inner == 1) {
+      add_products(slope, {factors, 1}, from, near, s.length(), row.sums);
+      row.sums[1] -= (mean - near) * row.sums[0];
+      norm_rows().add_gradients(slope, from, ConstantCentre(mean), static_cast<float>(row.inverse), s.length(), dbias,
+                                dweight);
+      return;
+    }
+    for (int64_t c = 0; c < s.own(); ++c) {
+      double own[3] = {};
+      add_products(slope + c * s.inner, Constant(1), from + c * s.inner, near, s.inner, own);
+      own[1] -= (mean - near) * own[0];
+      row.sums[0] += static_cast<double>(factors[c]) * own[0];
+      row.sums[1] += static_cast<double>(factors[c]) * own[1];
+      dbias[c] += static_cast<float>(own[0]);
+      dweight[c] += static_cast<float>(own[1] * row.inverse);
+    }
   }
+
+  // dx = (weight * g - mean(weight * g) - (x - mean) * mean(weight * g * (x - mean)) / deviation^2) / deviation
+  void combine(const Row& row, int64_t i) const {
+    const float *const from = x + i * s.length(), *const slope = g + i * s.length();
+    const float* const factors = weight + i % s.groups * s.own();
+    float* const to = z + i * s.length();
+    const double count = row.moments.count;
+    const Constant b(static_cast<float>(-row.inverse * row.inverse * row.sums[1] / count)),
+        c(s.centred ? static_cast<float>(-row.sums[0] / count) : 0.0f);
+    const ConstantCentre mean(row.moments.mean);
+    const auto scale = static_cast<float>(row.inverse);
+    if (s.inner == 1) return norm_rows().combine(slope, from, mean, scale, {factors, 1}, b, c, to, s.length());
+    for (int64_t k = 0; k < s.own(); ++k)
+      norm_rows().combine(slope + k * s.inner, from + k * s.inner, mean, scale, Constant(factors[k]), b, c,
+                          to + k * s.inner, s.inner);
+  }
+};
+
+/// The sums of what each part has for each channel, [parts, channels] -> [channels].
+std::vector<float> sums_of_parts(const std::vector<float>& parts, std::size_t channels) {
+  std::vector<float> sums(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    double sum = 0;
+    for (std::size_t i = c; i < parts.size(); i += channels) sum += parts[i];
+    sums[c] = static_cast<float>(sum);
+  }
+  return sums;
 }
 
 }  // namespace
@@ -127,67 +183,23 @@ bool run(const op::GroupNormGrad& op, Call call) {
   const float* x = read_contiguous(call.in[GroupNormGrad::x], held[0]).as<const float>();
   const float* g = read_contiguous(call.in[GroupNormGrad::grad], held[1]).as<const float>();
   const std::vector<float> weight = per_channel(call.in[GroupNormGrad::weight], s.channels);
-  float* z = allocate(call.out[0]).as<float>();
+  const GradientRows rows{s, x, g, weight.data(), allocate(call.out[0]).as<float>()};
   const Parts parts(s.rows, s.length());
   const auto size = static_cast<std::size_t>(s.channels);
   std::vector<float> dweights(static_cast<std::size_t>(parts.count()) * size), dbiases = dweights;
-  // Each step of some short rows before the next, so that none waits for sums of its own.
-  const int64_t together = std::clamp<int64_t>(kTogetherElements / s.length(), 1, kTogether);
-  struct Row {
-    Moments moments;
-    double inverse, sums[3];  // of weight * g, and of that times x - mean
-  };
+  const int64_t at_a_time = std::clamp<int64_t>(kTogetherElements / s.length(), 1, kTogether);
   parts.each([&](int64_t part, int64_t begin, int64_t end) {
     float *const dweight = dweights.data() + part * s.channels, *const dbias = dbiases.data() + part * s.channels;
     if (s.of_layers()) {
       const int64_t at = begin * s.length();
       return norm_rows().layer_gradients(x + at, g + at, {weight.data(), s.length(), s.centred, s.epsilon}, end - begin,
-                                         z + at, dweight, dbias);
+                                         rows.z + at, dweight, dbias);
     }
-    for (int64_t block = begin; block < end; block += together) {
-      Row rows[kTogether] = {};
-      const int64_t some = std::min(together, end - block);
-      const auto each = [&](auto&& step) {
-        for (int64_t k = 0; k < some; ++k) {
-          const int64_t row = block + k;
-          step(rows[k], x + row * s.length(), g + row * s.length(), row);
-        }
-      };
-      each([&](Row& row, const float* from, const float*, int64_t) {
-        row.moments = moments_of(from, s.length(), s.centred);
-      });
-      for (Row& row : rows) row.inverse = row.moments.count ? inverse_deviation(s, row.moments) : 0;
-      each([&](Row& row, const float* from, const float* slope, int64_t i) {
-        const int64_t first = i % s.groups * s.own();
-        add_row(s, row.moments, row.inverse, from, slope, weight.data() + first, row.sums, dweight + first,
-                dbias + first);
-      });
-      each([&](const Row& row, const float* from, const float* slope, int64_t i) {
-        // dx = (weight * g - mean(weight * g) - (x - mean) * mean(weight * g * (x - mean)) / deviation^2) / deviation
-        const double count = row.moments.count;
-        const Constant b(static_cast<float>(-row.inverse * row.inverse * row.sums[1] / count)),
-            c(s.centred ? static_cast<float>(-row.sums[0] / count) : 0.0f);
-        const ConstantCentre mean(row.moments.mean);
-        const auto scale = static_cast<float>(row.inverse);
-        const float* const factors = weight.data() + i % s.groups * s.own();
-        float* const to = z + i * s.length();
-        if (s.inner == 1) return norm_rows().combine(slope, from, mean, scale, {factors, 1}, b, c, to, s.length());
-        for (int64_t k = 0; k < s.own(); ++k)
-          norm_rows().combine(slope + k * s.inner, from + k * s.inner, mean, scale, Constant(factors[k]), b, c,
-                              to + k * s.inner, s.inner);
-      });
-    }
+    for (int64_t first = begin; first < end; first += at_a_time)
+      rows.some(first, std::min(at_a_time, end - first), dweight, dbias);
   });
-
-  std::vector<float> dweight(size), dbias(size);
-  for (std::size_t c = 0; c < size; ++c) {
-    double of_weight = 0, of_bias = 0;
-    for (std::size_t i = c; i < dweights.size(); i += size) of_weight += dweights[i], of_bias += dbiases[i];
-    dweight[c] = static_cast<float>(of_weight);
-    dbias[c] = static_cast<float>(of_bias);
-  }
-  write(dweight, call.out[1]);
-  write(dbias, call.out[2]);
+  write(sums_of_parts(dweights, size), call.out[1]);
+  write(sums_of_parts(dbiases, size), call.out[2]);
   return true;
 }
 
