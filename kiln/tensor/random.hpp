@@ -43,6 +43,12 @@ Tensor<D> truncated_normal(Sizes<D> shape, const NormalWithin& distribution, con
                            DType dtype = DType::F32) {
   return Typed{truncated_normal(Shape(shape, shape + D), distribution, device, dtype, key)};
 }
+template <std::size_t D>
+[[deprecated("give the distribution as NormalWithin{mean, deviation, low, high}")]] Tensor<D> truncated_normal(
+    Sizes<D> shape, double mean, double deviation, double low, double high, const Device& device, RandomKey key = {},
+    DType dtype = DType::F32) {
+  return truncated_normal<D>(shape, NormalWithin{mean, deviation, low, high}, device, key, dtype);
+}
 /// 1 with the given probability, else 0.
 template <std::size_t D>
 Tensor<D> bernoulli(Sizes<D> shape, double probability, const Device& device, RandomKey key = {},
