@@ -180,7 +180,7 @@ BackendTestResult run_backend_test(const std::string& directory, const Device& d
     }
     const Model model = load(path, device, options);
     Comparison how;
-    how.shapes_alone = any_node(model.graph(), [](const Node& node) { return node.row && node.row->random; });
+    how.shapes_alone = any_node(model.graph(), [](const Node& node) { return node.row && node.row->traits.random; });
     how.to_largest = any_node(model.graph(), [](const Node& node) { return node.op == "DFT" || node.op == "STFT"; });
     int sets = 0;
     for (const auto& entry : fs::directory_iterator(directory)) {

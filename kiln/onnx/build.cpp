@@ -239,7 +239,7 @@ class Builder {
             "' is not imported");
     node.version = version->second;
     node.row = find_row(node.domain, node.op, node.version);
-    const std::string lacks = node.row && node.row->lacks ? node.row->lacks(node) : "";
+    const std::string lacks = node.row && node.row->traits.lacks ? node.row->traits.lacks(node) : "";
     if (!node.row || !lacks.empty())
       unsupported_[text(node.domain.empty() ? "ai.onnx" : shown(node.domain), " ", node.version, " ", shown(node.op),
                         lacks.empty() ? "" : " with ", lacks)]

@@ -16,7 +16,7 @@
 namespace kiln::onnx {
 
 struct Graph;
-struct Row;
+struct OperatorRow;
 
 inline constexpr int kAbsent = -1;
 
@@ -42,7 +42,7 @@ struct Node {
   std::int64_t version = 0;          // of the operator set that it is from
   std::vector<int> inputs, outputs;  // values, or kAbsent
   std::map<std::string, Attribute, std::less<>> attributes;
-  const Row* row = nullptr;
+  const OperatorRow* row = nullptr;
   std::shared_ptr<const Graph> function;  // what a call of a function runs, in place of a row
   std::vector<int> last_uses;             // values that no later node reads
 };

@@ -130,7 +130,7 @@ struct Programs::Kept {
 bool has_fixed_program(const Graph& graph) {
   return std::ranges::all_of(graph.nodes, [](const Node& node) {
     if (node.function) return has_fixed_program(*node.function);
-    if (!node.row || node.row->random || node.op == "Dropout" || node.op == "Gradient") return false;
+    if (!node.row || node.row->traits.random || node.op == "Dropout" || node.op == "Gradient") return false;
     for (const auto& [name, attribute] : node.attributes)
       for (const auto& inner : attribute.graphs)
         if (!has_fixed_program(*inner)) return false;

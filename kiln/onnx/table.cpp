@@ -19,7 +19,7 @@ namespace kiln::onnx {
   X("ai.onnx.preview", preview) X("ai.onnx.preview.training", training)
 // clang-format on
 
-#define KILN_ONNX_ROWS(domain, family) std::span<const Row> family##_rows();
+#define KILN_ONNX_ROWS(domain, family) std::span<const OperatorRow> family##_rows();
 KILN_ONNX_FAMILIES(KILN_ONNX_ROWS)
 #undef KILN_ONNX_ROWS
 
@@ -35,11 +35,11 @@ std::span<const Family> families() {
 namespace {
 
 using Key = std::pair<std::string_view, std::string_view>;
-const std::map<Key, std::vector<const Row*>>& rows_by_name() {
+const std::map<Key, std::vector<const OperatorRow*>>& rows_by_name() {
   static const auto index = [] {
-    std::map<Key, std::vector<const Row*>> rows;
+    std::map<Key, std::vector<const OperatorRow*>> rows;
     for (const Family& family : families())
-      for (const Row& row : family.rows) rows[{family.domain, row.name}].push_back(&row);
+      for (const OperatorRow& row : family.rows) rows[{family.domain, row.name}].push_back(&row);
     return rows;
   }();
   return index;
@@ -47,11 +47,20 @@ const std::map<Key, std::vector<const Row*>>& rows_by_name() {
 
 }  // namespace
 
-const Row* find_row(std::string_view domain, std::string_view op, std::int64_t version) {
+const OperatorRow* find_row(std::string_view domain, std::string_view op, std::int64_t version) {
   const auto found = rows_by_name().find({domain, op});
   if (found == rows_by_name().end()) return nullptr;
-  for (const Row* row : found->second)
-    if (row->since <= version && version <= row->until) return row;
+  for (const OperatorRow* row : found->second)
+    if (row->since <= version && version <= row->traits.until) return row;
+  return nullptr;
+}
+
+const OperatorRow* find_row(const decltype(KilnFunction::fn)& function, std::int64_t version) {
+  for (const Family& family : families())
+    for (const OperatorRow& row : family.rows)
+      if (family.domain.empty() && row.traits.function.fn == function && row.since <= version &&
+          version <= row.traits.until)
+        return &row;
   return nullptr;
 }
 
@@ -66,9 +75,10 @@ std::string operator_table() {
   std::string out = "| operator | domain | operator sets | family |\n|---|---|---|---|\n";
   std::map<Key, std::string> lines;
   for (const Family& family : families())
-    for (const Row& row : family.rows) {
+    for (const OperatorRow& row : family.rows) {
       const int newest = newest_version(family.domain);
-      const std::string versions = row.until < newest ? text(row.since, " to ", row.until) : text("from ", row.since);
+      const std::string versions =
+          row.traits.until < newest ? text(row.since, " to ", row.traits.until) : text("from ", row.since);
       std::string& line = lines[{family.domain, row.name}];
       line = text("| ", row.name, " | ", family.domain.empty() ? "ai.onnx" : family.domain, " | ", versions, " | ",
                   family.name, " |\n");

@@ -14,7 +14,7 @@ namespace {
 
 bool is_random(const Graph& graph) {
   for (const Node& node : graph.nodes) {
-    if (node.row && node.row->random) return true;
+    if (node.row && node.row->traits.random) return true;
     for (const auto& [name, attribute] : node.attributes)
       for (const auto& inner : attribute.graphs)
         if (is_random(*inner)) return true;

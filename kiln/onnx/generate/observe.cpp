@@ -8,40 +8,25 @@
 namespace kiln::onnx::cpp {
 namespace {
 
-// Operators whose result's rank depends on elements; if those are constants it does not.
-bool rank_is_data(const Node& node) {
-  static constexpr std::string_view kByInputs[] = {"Reshape", "Squeeze", "Unsqueeze", "Expand", "ConstantOfShape"};
-  static constexpr std::string_view kAlways[] = {"If",           "Loop",     "Scan",
-                                                 "SequenceAt",   "Optional", "OptionalGetElement",
-                                                 "GatherND",     "Identity", "ConcatFromSequence",
-                                                 "ImageDecoder", "Gradient", "FlexAttention"};
-  const auto among = [&](const auto& list) {
-    return std::find(std::begin(list), std::end(list), node.op) != std::end(list);
-  };
-  return among(kAlways) || among(kByInputs) || (node.op.starts_with("Reduce") && node.inputs.size() > 1);
-}
-
 bool rank_is_sure(const Node& node, const Graph& graph, const Shapes& shapes, const Observed& observed) {
   const auto sure = [&](int value) {
     return value == kAbsent || observed.values[static_cast<std::size_t>(value)].sure;
   };
   if (!std::all_of(node.inputs.begin(), node.inputs.end(), sure) || has_subgraphs(node)) return false;
-  if (node.op == "Identity") return true;
-  if (!rank_is_data(node)) return true;
-  if (node.op == "ConstantOfShape") {
-    const auto& shape = shapes[node.inputs[0]];
-    return shape && shape->size() == 1 && shape->front().value;
+  const OperatorTraits& traits = node.row->traits;
+  if (traits.rank == ResultRank::OfData) return false;
+  if (traits.kind == OperatorKind::GivenShape) {
+    // As many dimensions as the list has entries, whatever they are; version 1 of Reshape has them as an attribute.
+    if (node.op == "Reshape" && node.version < 5) return true;
+    const auto& list = shapes[node.inputs.empty() ? kAbsent : node.inputs.back()];
+    return list && list->size() == 1 && list->front().value;
   }
-  if (find_attribute(node, "axes") || (node.op == "Reshape" && node.version < 5)) return true;
-  if (node.op == "GatherND" || node.inputs.size() < 2) return false;
-  // As many dimensions as a list has entries, whatever they are.
-  if (node.op == "Reshape" || node.op == "Expand") {
-    const auto& shape = shapes[node.inputs[1]];
-    return shape && shape->size() == 1 && shape->front().value;
-  }
-  const bool by_inputs = node.op.starts_with("Reduce") || node.op == "Squeeze" || node.op == "Unsqueeze";
-  return by_inputs && std::all_of(node.inputs.begin() + 1, node.inputs.end(),
-                                  [&](int value) { return value == kAbsent || constant_of(graph, value); });
+  const bool is_reduction = traits.kind == OperatorKind::Reduction;
+  if (!is_reduction && traits.rank == ResultRank::Static) return true;
+  if (find_attribute(node, "axes") || (is_reduction && node.inputs.size() < 2)) return true;
+  return node.inputs.size() > 1 && std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](int value) {
+           return value == kAbsent || constant_of(graph, value);
+         });
 }
 
 Observed::Seen seen(const Datum& datum) {

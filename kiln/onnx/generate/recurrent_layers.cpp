@@ -18,8 +18,8 @@ bool is_zeros(const Site& n, int value) {
     const auto numbers = constant->second.value().data().to_vector<double>();
     return std::all_of(numbers.begin(), numbers.end(), [](double each) { return each == 0; });
   }
-  static constexpr std::string_view kMoves[] = {"Slice", "Expand", "Unsqueeze", "Squeeze", "Transpose", "Reshape"};
-  if (std::find(std::begin(kMoves), std::end(kMoves), maker->op) != std::end(kMoves))
+  const OperatorKind kind = maker->row ? maker->row->traits.kind : OperatorKind::Other;
+  if (kind == OperatorKind::Rearranged || (kind == OperatorKind::GivenShape && maker->inputs.size() > 1))
     return is_zeros(n, maker->inputs[0]);
   if (maker->op != "ConstantOfShape") return false;
   const auto fill = maker->attributes.find("value");

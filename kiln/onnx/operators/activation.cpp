@@ -5,9 +5,11 @@
 namespace kiln::onnx {
 namespace {
 
-template <Value (*function)(const Value&)>
-Results activation_of(Call& c) {
-  return function(c[0]);
+// A function whose second operand is an attribute.
+template <Value (*function)(const Value&, const Value&)>
+Results with_attribute(Call& c) {
+  const KilnFunction& is = c.node.row->traits.function;
+  return function(c[0], c.f(is.attribute, is.otherwise));
 }
 
 // Up to version 12 x is taken as a matrix: the dimensions before `axis`, and the others, which the function runs over.
@@ -61,34 +63,43 @@ Results shrink_of(Call& c) {
 
 Value swish(const Value& x, double alpha) { return alpha == 1 ? silu(x) : x * sigmoid(x * alpha); }
 
-constexpr Row kActivationRows[] = {
-    {"Celu", 12, [](Call& c) -> Results { return celu(c[0], c.f("alpha", 1)); }},
-    {"Elu", 1, [](Call& c) -> Results { return elu(c[0], c.f("alpha", 1)); }},
-    {"Gelu", 20, gelu_of},
-    {"HardSigmoid", 1, [](Call& c) -> Results { return hard_sigmoid(c[0], c.f("alpha", 0.2f), c.f("beta", 0.5)); }},
-    {"HardSwish", 14, activation_of<hard_swish>},
-    {"Hardmax", 1, [](Call& c) -> Results { return along_axis(c, hardmax); }},
-    {"LeakyRelu", 1, [](Call& c) -> Results { return leaky_relu(c[0], c.f("alpha", 0.01f)); }},
-    {"LogSoftmax", 1,
-     [](Call& c) -> Results { return along_axis(c, [](const Value& x, int d) { return log_softmax(x, d); }); }},
-    {"Mish", 18, activation_of<mish>},
-    {"PRelu", 1, prelu_of},
-    {"Relu", 1, activation_of<relu>},
-    {"Selu", 1, selu_of},
-    {"Shrink", 9, shrink_of},
-    {"Sigmoid", 1, activation_of<sigmoid>},
-    {"Softmax", 1,
-     [](Call& c) -> Results { return along_axis(c, [](const Value& x, int d) { return softmax(x, d); }); }},
-    {"Softplus", 1, activation_of<softplus>},
-    {"Softsign", 1, activation_of<softsign>},
+using op::BinaryFn;
+using op::UnaryFn;
+constexpr OperatorRow kActivationRows[] = {
+    {"Celu", 12, with_attribute<celu>, traits_of(BinaryFn::Celu, "alpha", 1)},
+    {"Elu", 1, with_attribute<elu>, traits_of(BinaryFn::Elu, "alpha", 1)},
+    {"Gelu", 20, gelu_of, traits_of(UnaryFn::Gelu)},
+    {"HardSigmoid",
+     1,
+     [](Call& c) -> Results { return hard_sigmoid(c[0], c.f("alpha", 0.2f), c.f("beta", 0.5)); },
+     {.kind = OperatorKind::Elementwise}},
+    {"HardSwish", 14, result_of<hard_swish>, traits_of(UnaryFn::HardSwish)},
+    {"Hardmax", 1, [](Call& c) -> Results { return along_axis(c, hardmax); }, {.kind = OperatorKind::SameShape}},
+    {"LeakyRelu", 1, with_attribute<leaky_relu>, traits_of(BinaryFn::LeakyRelu, "alpha", 0.01f)},
+    {"LogSoftmax",
+     1,
+     [](Call& c) -> Results { return along_axis(c, [](const Value& x, int d) { return log_softmax(x, d); }); },
+     {.kind = OperatorKind::SameShape}},
+    {"Mish", 18, result_of<mish>, traits_of(UnaryFn::Mish)},
+    {"PRelu", 1, prelu_of, {.kind = OperatorKind::Broadcasting}},
+    {"Relu", 1, result_of<relu>, traits_of(UnaryFn::Relu)},
+    {"Selu", 1, selu_of, {.kind = OperatorKind::Elementwise}},
+    {"Shrink", 9, shrink_of, {.kind = OperatorKind::Elementwise}},
+    {"Sigmoid", 1, result_of<sigmoid>, traits_of(UnaryFn::Sigmoid)},
+    {"Softmax",
+     1,
+     [](Call& c) -> Results { return along_axis(c, [](const Value& x, int d) { return softmax(x, d); }); },
+     {.kind = OperatorKind::SameShape}},
+    {"Softplus", 1, result_of<softplus>, traits_of(UnaryFn::Softplus)},
+    {"Softsign", 1, result_of<softsign>, traits_of(UnaryFn::Softsign)},
     {"SwiGLU", 28, [](Call& c) -> Results { return swish(c[0], c.f("alpha", 1)) * c[1]; }},
-    {"Swish", 24, [](Call& c) -> Results { return swish(c[0], c.f("alpha", 1)); }},
-    {"Tanh", 1, activation_of<tanh>},
-    {"ThresholdedRelu", 10, [](Call& c) -> Results { return thresholded_relu(c[0], c.f("alpha", 1)); }},
+    {"Swish", 24, [](Call& c) -> Results { return swish(c[0], c.f("alpha", 1)); }, traits_of(UnaryFn::Silu)},
+    {"Tanh", 1, result_of<tanh>, traits_of(UnaryFn::Tanh)},
+    {"ThresholdedRelu", 10, with_attribute<thresholded_relu>, traits_of(BinaryFn::ThresholdedRelu, "alpha", 1)},
 };
 
 }  // namespace
 
-std::span<const Row> activation_rows() { return kActivationRows; }
+std::span<const OperatorRow> activation_rows() { return kActivationRows; }
 
 }  // namespace kiln::onnx

@@ -4,6 +4,7 @@
 
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/onnx/operators/heads.hpp"
+#include "kiln/onnx/passes/shape_rules.hpp"
 #include "kiln/ops/sequence/attention.hpp"
 #include "kiln/ops/view/view.hpp"
 
@@ -194,18 +195,18 @@ Results flex_attention(Call& c) {
   return of_type(matmul(shares, for_each_head(c, of_type(v, wide), q.dim(1))), type);
 }
 
-constexpr Row kAttentionRows[] = {
-    {"Attention", 23, attention_of},
+constexpr OperatorRow kAttentionRows[] = {
+    {"Attention", 23, attention_of, {.shape = shape_rules::attention}},
     {"LinearAttention", 27, linear_attention},
     {"RotaryEmbedding", 23, rotary_embedding},
 };
-constexpr Row kPreview[] = {
-    {"FlexAttention", 1, flex_attention},
+constexpr OperatorRow kPreview[] = {
+    {"FlexAttention", 1, flex_attention, {.rank = ResultRank::OfData}},
 };
 
 }  // namespace
 
-std::span<const Row> attention_rows() { return kAttentionRows; }
-std::span<const Row> preview_rows() { return kPreview; }
+std::span<const OperatorRow> attention_rows() { return kAttentionRows; }
+std::span<const OperatorRow> preview_rows() { return kPreview; }
 
 }  // namespace kiln::onnx

@@ -1,4 +1,4 @@
-// How two operands broadcast, in all versions of the operator set.
+// What rows of elementwise operators share: how two operands broadcast in all versions of the operator set, and types.
 #pragma once
 #include "kiln/onnx/call.hpp"
 
@@ -12,6 +12,12 @@ inline std::pair<Value, Value> operands(const Call& c) {
   Shape shape = b.shape();
   while (first + shape.size() < a.rank()) shape.push_back(1);
   return {a, reshape(b, shape)};
+}
+
+/// A function of the first input alone.
+template <Value (*function)(const Value&)>
+Results result_of(Call& c) {
+  return function(c[0]);
 }
 
 inline Value of_type(const Value& x, DType type) { return x.dtype() == type ? x : cast(x, type); }

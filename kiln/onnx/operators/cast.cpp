@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/passes/shape_rules.hpp"
 
 namespace kiln::onnx {
 namespace {
@@ -45,14 +46,14 @@ Results bit_cast(Call& c) {
   return Datum(from_data(unpack(to, data.shape(), bytes, "BitCast"), c.device()), to);
 }
 
-constexpr Row kCastRows[] = {
+constexpr OperatorRow kCastRows[] = {
     {"BitCast", 26, bit_cast},
-    {"Cast", 1, cast_of},
-    {"CastLike", 15, cast_like},
+    {"Cast", 1, cast_of, {.kind = OperatorKind::Elementwise, .numbers = number_rules::cast}},
+    {"CastLike", 15, cast_like, {.kind = OperatorKind::SameShape}},
 };
 
 }  // namespace
 
-std::span<const Row> cast_rows() { return kCastRows; }
+std::span<const OperatorRow> cast_rows() { return kCastRows; }
 
 }  // namespace kiln::onnx

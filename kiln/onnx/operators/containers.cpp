@@ -84,16 +84,16 @@ Results optional_has(Call& c) {
   return full({}, has, c.device(), DType::Bool);
 }
 
-constexpr Row kContainersRows[] = {
-    {"ConcatFromSequence", 11, concat_from_sequence},
-    {"Optional", 15, optional_of},
-    {"OptionalGetElement", 15, optional_get},
+constexpr OperatorRow kContainersRows[] = {
+    {"ConcatFromSequence", 11, concat_from_sequence, {.rank = ResultRank::OfData}},
+    {"Optional", 15, optional_of, {.rank = ResultRank::OfData}},
+    {"OptionalGetElement", 15, optional_get, {.rank = ResultRank::OfData}},
     {"OptionalHasElement", 15, optional_has},
-    {"SequenceAt", 11, sequence_at},
+    {"SequenceAt", 11, sequence_at, {.rank = ResultRank::OfData}},
     {"SequenceConstruct", 11, [](Call& c) -> Results { return Datum::sequence(c.in); }},
     {"SequenceEmpty", 11, [](Call& c) -> Results { return Datum::sequence({}, c.element("dtype", Element::Float)); }},
     {"SequenceErase", 11, sequence_erase},
-    {"SequenceInsert", 11, sequence_insert},
+    {"SequenceInsert", 11, sequence_insert, {.folds = false}},
     {"SequenceLength", 11,
      [](Call& c) -> Results {
        const auto size = static_cast<std::int64_t>(c.datum(0).items().size());
@@ -104,6 +104,6 @@ constexpr Row kContainersRows[] = {
 
 }  // namespace
 
-std::span<const Row> containers_rows() { return kContainersRows; }
+std::span<const OperatorRow> containers_rows() { return kContainersRows; }
 
 }  // namespace kiln::onnx

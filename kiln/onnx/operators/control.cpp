@@ -168,15 +168,15 @@ Results sequence_map(Call& c) {
   return Results(std::move(all));
 }
 
-constexpr Row kControlRows[] = {
-    {"If", 1, branch},
-    {"Loop", 1, loop},
-    {"Scan", 8, scan},
+constexpr OperatorRow kControlRows[] = {
+    {"If", 1, branch, {.rank = ResultRank::OfData}},
+    {"Loop", 1, loop, {.rank = ResultRank::OfData}},
+    {"Scan", 8, scan, {.rank = ResultRank::OfData}},
     {"SequenceMap", 17, sequence_map},
 };
 
 }  // namespace
 
-std::span<const Row> control_rows() { return kControlRows; }
+std::span<const OperatorRow> control_rows() { return kControlRows; }
 
 }  // namespace kiln::onnx

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/passes/shape_rules.hpp"
 #include "kiln/ops/view/diagonal.hpp"
 
 namespace kiln::onnx {
@@ -117,19 +118,19 @@ Results mel_weight_matrix(Call& c) {
   return cast_to(from_data(std::move(out), c.device()), c.element("output_datatype", Element::Float));
 }
 
-constexpr Row kCreateRows[] = {
-    {"BlackmanWindow", 17, blackman},
+constexpr OperatorRow kCreateRows[] = {
+    {"BlackmanWindow", 17, blackman, {.folds = false}},
     {"Constant", 1, constant},
-    {"ConstantOfShape", 9, constant_of_shape},
-    {"EyeLike", 9, eye_like},
-    {"HammingWindow", 17, hamming},
-    {"HannWindow", 17, hann},
-    {"MelWeightMatrix", 17, mel_weight_matrix},
-    {"Range", 11, range_of_numbers},
+    {"ConstantOfShape", 9, constant_of_shape, {.kind = OperatorKind::GivenShape}},
+    {"EyeLike", 9, eye_like, {.kind = OperatorKind::SameShape, .folds = false}},
+    {"HammingWindow", 17, hamming, {.folds = false}},
+    {"HannWindow", 17, hann, {.folds = false}},
+    {"MelWeightMatrix", 17, mel_weight_matrix, {.folds = false}},
+    {"Range", 11, range_of_numbers, {.shape = shape_rules::range, .folds = false}},
 };
 
 }  // namespace
 
-std::span<const Row> create_rows() { return kCreateRows; }
+std::span<const OperatorRow> create_rows() { return kCreateRows; }
 
 }  // namespace kiln::onnx

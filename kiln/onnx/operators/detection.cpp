@@ -61,12 +61,12 @@ Results non_max_suppression(Call& c) {
   return from_data(TensorData::of<std::int64_t>({count, 3}, chosen), c.device());
 }
 
-constexpr Row kDetectionRows[] = {
+constexpr OperatorRow kDetectionRows[] = {
     {"NonMaxSuppression", 10, non_max_suppression},
 };
 
 }  // namespace
 
-std::span<const Row> detection_rows() { return kDetectionRows; }
+std::span<const OperatorRow> detection_rows() { return kDetectionRows; }
 
 }  // namespace kiln::onnx

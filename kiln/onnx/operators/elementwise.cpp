@@ -61,45 +61,50 @@ Results clip(Call& c) {
   return of_type(x, type);
 }
 
-constexpr Row kElementwiseRows[] = {
-    {"Abs", 1, unary<abs>},
-    {"Acos", 7, unary<acos>},
-    {"Acosh", 9, unary<acosh>},
-    {"Add", 1, binary<add>},
-    {"Asin", 7, unary<asin>},
-    {"Asinh", 9, unary<asinh>},
-    {"Atan", 7, unary<atan>},
-    {"Atan2", kNewestOpset, binary<atan2>},  // no operator of ONNX's: what find_angles() makes
-    {"Atanh", 9, unary<atanh>},
-    {"Ceil", 1, unary<ceil>},
-    {"Clip", 1, clip},
-    {"Cos", 7, unary<cos>},
-    {"Cosh", 9, unary<cosh>},
-    {"Div", 1, divide},
-    {"Erf", 9, unary<erf>},
-    {"Exp", 1, unary<exp>},
-    {"Floor", 1, unary<floor>},
-    {"Log", 1, unary<log>},
-    {"Max", 1, fold<maximum>},
-    {"Mean", 1, mean_of},
-    {"Min", 1, fold<minimum>},
-    {"Mod", 10, modulo},
-    {"Mul", 1, binary<mul>},
-    {"Neg", 1, unary<neg>},
-    {"Pow", 1, power},
-    {"Reciprocal", 1, unary<recip>},
-    {"Round", 11, unary<round>},
-    {"Sign", 9, unary<sign>},
-    {"Sin", 7, unary<sin>},
-    {"Sinh", 9, unary<sinh>},
-    {"Sqrt", 1, unary<sqrt>},
-    {"Sub", 1, binary<sub>},
-    {"Sum", 1, fold<add>},
-    {"Tan", 7, unary<tan>},
+using op::BinaryFn;
+using op::UnaryFn;
+constexpr OperatorRow kElementwiseRows[] = {
+    {"Abs", 1, unary<abs>, traits_of(UnaryFn::Abs)},
+    {"Acos", 7, unary<acos>, traits_of(UnaryFn::Acos)},
+    {"Acosh", 9, unary<acosh>, traits_of(UnaryFn::Acosh)},
+    {"Add", 1, binary<add>, traits_of(BinaryFn::Add)},
+    {"Asin", 7, unary<asin>, traits_of(UnaryFn::Asin)},
+    {"Asinh", 9, unary<asinh>, traits_of(UnaryFn::Asinh)},
+    {"Atan", 7, unary<atan>, traits_of(UnaryFn::Atan)},
+    {"Atan2",
+     kNewestOpset,
+     binary<atan2>,
+     {.kind = OperatorKind::Broadcasting}},  // no operator of ONNX's: what find_angles() makes
+    {"Atanh", 9, unary<atanh>, traits_of(UnaryFn::Atanh)},
+    {"Ceil", 1, unary<ceil>, traits_of(UnaryFn::Ceil)},
+    {"Clip", 1, clip, {.kind = OperatorKind::Elementwise}},
+    {"Cos", 7, unary<cos>, traits_of(UnaryFn::Cos)},
+    {"Cosh", 9, unary<cosh>, traits_of(UnaryFn::Cosh)},
+    {"Div", 1, divide, traits_of(BinaryFn::Div)},
+    {"Erf", 9, unary<erf>, traits_of(UnaryFn::Erf)},
+    {"Exp", 1, unary<exp>, traits_of(UnaryFn::Exp)},
+    {"Floor", 1, unary<floor>, traits_of(UnaryFn::Floor)},
+    {"Log", 1, unary<log>, traits_of(UnaryFn::Log)},
+    {"Max", 1, fold<maximum>, traits_of(BinaryFn::Maximum)},
+    {"Mean", 1, mean_of, {.kind = OperatorKind::Broadcasting}},
+    {"Min", 1, fold<minimum>, traits_of(BinaryFn::Minimum)},
+    {"Mod", 10, modulo, {.kind = OperatorKind::Broadcasting}},
+    {"Mul", 1, binary<mul>, traits_of(BinaryFn::Mul)},
+    {"Neg", 1, unary<neg>, traits_of(UnaryFn::Neg)},
+    {"Pow", 1, power, traits_of(BinaryFn::Pow)},
+    {"Reciprocal", 1, unary<recip>, traits_of(UnaryFn::Recip)},
+    {"Round", 11, unary<round>, traits_of(UnaryFn::Round)},
+    {"Sign", 9, unary<sign>, traits_of(UnaryFn::Sign)},
+    {"Sin", 7, unary<sin>, traits_of(UnaryFn::Sin)},
+    {"Sinh", 9, unary<sinh>, traits_of(UnaryFn::Sinh)},
+    {"Sqrt", 1, unary<sqrt>, traits_of(UnaryFn::Sqrt)},
+    {"Sub", 1, binary<sub>, traits_of(BinaryFn::Sub)},
+    {"Sum", 1, fold<add>, {.kind = OperatorKind::Broadcasting}},
+    {"Tan", 7, unary<tan>, traits_of(UnaryFn::Tan)},
 };
 
 }  // namespace
 
-std::span<const Row> elementwise_rows() { return kElementwiseRows; }
+std::span<const OperatorRow> elementwise_rows() { return kElementwiseRows; }
 
 }  // namespace kiln::onnx

@@ -124,21 +124,21 @@ Results embed_layer_norm(Call& c) {
   return {normalised(c, sum, c[5], c.get(6), c.f("epsilon", 1e-12f)), count, sum};
 }
 
-constexpr Row kFusedRows[] = {
+constexpr OperatorRow kFusedRows[] = {
     {"BiasGelu", 1, [](Call& c) -> Results { return gelu(biased(c)); }},
     {"EmbedLayerNormalization", 1, embed_layer_norm},
     {"FastGelu", 1, [](Call& c) -> Results { return gelu_tanh(biased(c)); }},
-    {.name = "FusedConv", .since = 1, .run = fused_conv, .lacks = unknown_activation},
-    {.name = "FusedGemm", .since = 1, .run = fused_gemm, .lacks = unknown_activation},
+    {"FusedConv", 1, fused_conv, {.lacks = unknown_activation}},
+    {"FusedGemm", 1, fused_gemm, {.lacks = unknown_activation}},
     {"FusedMatMul", 1, fused_matmul},
-    {"Gelu", 1, [](Call& c) -> Results { return gelu(c[0]); }},
-    {"QuickGelu", 1, quick_gelu},
+    {"Gelu", 1, [](Call& c) -> Results { return gelu(c[0]); }, {.kind = OperatorKind::Elementwise}},
+    {"QuickGelu", 1, quick_gelu, {.kind = OperatorKind::Elementwise}},
     {"SkipLayerNormalization", 1, skip_layer_norm},
     {"SkipSimplifiedLayerNormalization", 1, skip_rms_norm},
 };
 
 }  // namespace
 
-std::span<const Row> fused_rows() { return kFusedRows; }
+std::span<const OperatorRow> fused_rows() { return kFusedRows; }
 
 }  // namespace kiln::onnx

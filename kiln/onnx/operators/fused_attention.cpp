@@ -157,27 +157,27 @@ Results rotary_embedding(Call& c) {
                   {{"num_heads", of_int(heads)}});
 }
 
-constexpr Row kFusedAttentionRows[] = {
-    {.name = "Attention",
-     .since = 1,
-     .run = attention_of,
-     .lacks = [](const Node& node) { return lacking(node, {"past_present_share_buffer"}, {6}); }},
-    {.name = "MultiHeadAttention",
-     .since = 1,
-     .run = multi_head_attention,
-     .lacks = [](const Node& node) { return lacking(node, {}, {8, 9}); }},
-    {.name = "QAttention",
-     .since = 1,
-     .run = quantised_attention,
-     .lacks = [](const Node& node) { return lacking(node, {"past_present_share_buffer"}); }},
-    {.name = "RotaryEmbedding",
-     .since = 1,
-     .run = rotary_embedding,
-     .lacks = [](const Node& node) { return lacking(node, {"is_packed_batching"}); }},
+constexpr OperatorRow kFusedAttentionRows[] = {
+    {"Attention",
+     1,
+     attention_of,
+     {.lacks = [](const Node& node) { return lacking(node, {"past_present_share_buffer"}, {6}); }}},
+    {"MultiHeadAttention",
+     1,
+     multi_head_attention,
+     {.lacks = [](const Node& node) { return lacking(node, {}, {8, 9}); }}},
+    {"QAttention",
+     1,
+     quantised_attention,
+     {.lacks = [](const Node& node) { return lacking(node, {"past_present_share_buffer"}); }}},
+    {"RotaryEmbedding",
+     1,
+     rotary_embedding,
+     {.lacks = [](const Node& node) { return lacking(node, {"is_packed_batching"}); }}},
 };
 
 }  // namespace
 
-std::span<const Row> fused_attention_rows() { return kFusedAttentionRows; }
+std::span<const OperatorRow> fused_attention_rows() { return kFusedAttentionRows; }
 
 }  // namespace kiln::onnx

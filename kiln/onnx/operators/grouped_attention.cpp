@@ -107,12 +107,12 @@ std::string lacks(const Node& node) {
   return lacking(node, {"qk_output"}, {12, 13});
 }
 
-constexpr Row kGroupedAttentionRows[] = {
-    {.name = "GroupQueryAttention", .since = 1, .run = grouped_attention, .lacks = lacks},
+constexpr OperatorRow kGroupedAttentionRows[] = {
+    {"GroupQueryAttention", 1, grouped_attention, {.lacks = lacks}},
 };
 
 }  // namespace
 
-std::span<const Row> grouped_attention_rows() { return kGroupedAttentionRows; }
+std::span<const OperatorRow> grouped_attention_rows() { return kGroupedAttentionRows; }
 
 }  // namespace kiln::onnx

@@ -116,12 +116,12 @@ Results decode(Call& c) {
   return from_data(std::move(out), c.device());
 }
 
-constexpr Row kImageRows[] = {
-    {"ImageDecoder", 20, decode},
+constexpr OperatorRow kImageRows[] = {
+    {"ImageDecoder", 20, decode, {.rank = ResultRank::OfData, .folds = false}},
 };
 
 }  // namespace
 
-std::span<const Row> image_rows() { return kImageRows; }
+std::span<const OperatorRow> image_rows() { return kImageRows; }
 
 }  // namespace kiln::onnx

@@ -6,6 +6,7 @@
 
 #include "kiln/core/size.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/passes/shape_rules.hpp"
 #include "kiln/ops/reduce/unique.hpp"
 #include "kiln/ops/view/assemble.hpp"
 
@@ -189,23 +190,23 @@ Results distinct(Call& c) {
   return {result, from_ints(firsts, c.device()), from_ints(inverse, c.device()), from_ints(sizes, c.device())};
 }
 
-constexpr Row kIndexRows[] = {
+constexpr OperatorRow kIndexRows[] = {
     {"Compress", 9, compress},
-    {"Gather", 1, gather_slices},
+    {"Gather", 1, gather_slices, {.shape = shape_rules::gather, .numbers = number_rules::gather}},
     {"GatherElements", 11, gather_elements},
-    {"GatherND", 11, gather_by_tuples},
+    {"GatherND", 11, gather_by_tuples, {.rank = ResultRank::OfData}},
     {"NonZero", 9, non_zero},
-    {"OneHot", 9, one_hot_of},
+    {"OneHot", 9, one_hot_of, {.folds = false}},
     {"ReverseSequence", 10, reverse_sequence},
-    {"Scatter", 9, scatter_elements, 10},
-    {"ScatterElements", 11, scatter_elements},
-    {"ScatterND", 11, scatter_by_tuples},
+    {"Scatter", 9, scatter_elements, {.until = 10}},
+    {"ScatterElements", 11, scatter_elements, {.kind = OperatorKind::SameShape}},
+    {"ScatterND", 11, scatter_by_tuples, {.kind = OperatorKind::SameShape}},
     {"TensorScatter", 24, tensor_scatter},
     {"Unique", 11, distinct},
 };
 
 }  // namespace
 
-std::span<const Row> index_rows() { return kIndexRows; }
+std::span<const OperatorRow> index_rows() { return kIndexRows; }
 
 }  // namespace kiln::onnx

@@ -53,28 +53,30 @@ Results shift(Call& c) {
   return direction == "LEFT" ? shift_left(c[0], c[1]) : shift_right(c[0], c[1]);
 }
 
-constexpr Row kLogicRows[] = {
-    {"And", 1, compare<logical_and>},
-    {"BitShift", 11, shift},
-    {"BitwiseAnd", 18, compare<bitwise_and>},
-    {"BitwiseNot", 18, [](Call& c) -> Results { return bitwise_not(c[0]); }},
-    {"BitwiseOr", 18, compare<bitwise_or>},
-    {"BitwiseXor", 18, compare<bitwise_xor>},
-    {"Equal", 1, equal},
-    {"Greater", 1, compare<gt>},
-    {"GreaterOrEqual", 12, compare<ge>},
-    {"IsInf", 10, is_infinite},
-    {"IsNaN", 9, [](Call& c) -> Results { return is_nan(c[0]); }},
-    {"Less", 1, compare<lt>},
-    {"LessOrEqual", 12, compare<le>},
-    {"Not", 1, [](Call& c) -> Results { return logical_not(c[0]); }},
-    {"Or", 1, compare<logical_or>},
-    {"Where", 9, choose},
-    {"Xor", 1, compare<logical_xor>},
+using op::BinaryFn;
+using op::UnaryFn;
+constexpr OperatorRow kLogicRows[] = {
+    {"And", 1, compare<logical_and>, traits_of(BinaryFn::LogicalAnd)},
+    {"BitShift", 11, shift, {.kind = OperatorKind::Broadcasting}},
+    {"BitwiseAnd", 18, compare<bitwise_and>, traits_of(BinaryFn::BitwiseAnd)},
+    {"BitwiseNot", 18, result_of<bitwise_not>, traits_of(UnaryFn::BitwiseNot)},
+    {"BitwiseOr", 18, compare<bitwise_or>, traits_of(BinaryFn::BitwiseOr)},
+    {"BitwiseXor", 18, compare<bitwise_xor>, traits_of(BinaryFn::BitwiseXor)},
+    {"Equal", 1, equal, traits_of(BinaryFn::Equal)},
+    {"Greater", 1, compare<gt>, traits_of(BinaryFn::Greater)},
+    {"GreaterOrEqual", 12, compare<ge>, traits_of(BinaryFn::GreaterEqual)},
+    {"IsInf", 10, is_infinite, traits_of(UnaryFn::IsInf)},
+    {"IsNaN", 9, result_of<is_nan>, traits_of(UnaryFn::IsNan)},
+    {"Less", 1, compare<lt>, traits_of(BinaryFn::Less)},
+    {"LessOrEqual", 12, compare<le>, traits_of(BinaryFn::LessEqual)},
+    {"Not", 1, result_of<logical_not>, traits_of(UnaryFn::LogicalNot)},
+    {"Or", 1, compare<logical_or>, traits_of(BinaryFn::LogicalOr)},
+    {"Where", 9, choose, {.kind = OperatorKind::Broadcasting}},
+    {"Xor", 1, compare<logical_xor>, traits_of(BinaryFn::LogicalXor)},
 };
 
 }  // namespace
 
-std::span<const Row> logic_rows() { return kLogicRows; }
+std::span<const OperatorRow> logic_rows() { return kLogicRows; }
 
 }  // namespace kiln::onnx

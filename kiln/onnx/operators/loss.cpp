@@ -21,13 +21,13 @@ Results softmax_cross_entropy(Call& c) {
   return {likelihood_loss(c, shares, c[1], c.get(2)), shares};
 }
 
-constexpr Row kLossRows[] = {
+constexpr OperatorRow kLossRows[] = {
     {"NegativeLogLikelihoodLoss", 12, [](Call& c) -> Results { return likelihood_loss(c, c[0], c[1], c.get(2)); }},
     {"SoftmaxCrossEntropyLoss", 12, softmax_cross_entropy},
 };
 
 }  // namespace
 
-std::span<const Row> loss_rows() { return kLossRows; }
+std::span<const OperatorRow> loss_rows() { return kLossRows; }
 
 }  // namespace kiln::onnx

@@ -148,20 +148,20 @@ Results mean_variance_normalization(Call& c) {
   return of_type((wide(x) - of.mean) / (sqrt(of.variance) + 1e-9), x.dtype());
 }
 
-constexpr Row kNormRows[] = {
-    {"BatchNormalization", 1, batch_normalization},
-    {"GroupNormalization", 18, group_normalization},
-    {"InstanceNormalization", 1, instance_normalization},
+constexpr OperatorRow kNormRows[] = {
+    {"BatchNormalization", 1, batch_normalization, {.kind = OperatorKind::SameShape}},
+    {"GroupNormalization", 18, group_normalization, {.kind = OperatorKind::SameShape}},
+    {"InstanceNormalization", 1, instance_normalization, {.kind = OperatorKind::SameShape}},
     {"LRN", 1, local_response},
-    {"LayerNormalization", 17, layer_normalization},
-    {"LpNormalization", 1, lp_normalization},
+    {"LayerNormalization", 17, layer_normalization, {.kind = OperatorKind::SameShape}},
+    {"LpNormalization", 1, lp_normalization, {.kind = OperatorKind::SameShape}},
     {"MeanVarianceNormalization", 9, mean_variance_normalization},
-    {"RMSNormalization", 23, rms_normalization},
+    {"RMSNormalization", 23, rms_normalization, {.kind = OperatorKind::SameShape}},
     {"SimplifiedLayerNormalization", 1, simplified_layer_normalization},  // ONNX Runtime's, in this domain
 };
 
 }  // namespace
 
-std::span<const Row> norm_rows() { return kNormRows; }
+std::span<const OperatorRow> norm_rows() { return kNormRows; }
 
 }  // namespace kiln::onnx

@@ -81,13 +81,13 @@ Results center_crop_pad(Call& c) {
   return c.like(0, pad(x, before, after, 0));
 }
 
-constexpr Row kPadRows[] = {
-    {"CenterCropPad", 18, center_crop_pad},
-    {"Pad", 1, pad_ends},
+constexpr OperatorRow kPadRows[] = {
+    {"CenterCropPad", 18, center_crop_pad, {.folds = false}},
+    {"Pad", 1, pad_ends, {.folds = false}},
 };
 
 }  // namespace
 
-std::span<const Row> pad_rows() { return kPadRows; }
+std::span<const OperatorRow> pad_rows() { return kPadRows; }
 
 }  // namespace kiln::onnx

@@ -218,15 +218,15 @@ Results max_roi_pool(Call& c) {
   return cast(from_data(std::move(out), c.device()), c[0].dtype());
 }
 
-constexpr Row kPoolRows[] = {
+constexpr OperatorRow kPoolRows[] = {
     {"AveragePool", 1, average_pool}, {"GlobalAveragePool", 1, global_average},
     {"GlobalLpPool", 1, global_lp},   {"GlobalMaxPool", 1, global_max},
     {"LpPool", 1, lp_pool_of},        {"MaxPool", 1, max_pool_of},
-    {"MaxRoiPool", 1, max_roi_pool},  {"MaxUnpool", 9, max_unpool_of},
+    {"MaxRoiPool", 1, max_roi_pool},  {"MaxUnpool", 9, max_unpool_of, {.folds = false}},
 };
 
 }  // namespace
 
-std::span<const Row> pool_rows() { return kPoolRows; }
+std::span<const OperatorRow> pool_rows() { return kPoolRows; }
 
 }  // namespace kiln::onnx

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/passes/shape_rules.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/product/einsum.hpp"
 
@@ -35,15 +36,15 @@ Results contraction(Call& c) {
   return of_type(einsum(equation, c.rest()), c[0].dtype());
 }
 
-constexpr Row kProductRows[] = {
+constexpr OperatorRow kProductRows[] = {
     {"Det", 11, [](Call& c) -> Results { return det(c[0]); }},
-    {"Einsum", 12, contraction},
-    {"Gemm", 1, gemm},
-    {"MatMul", 1, [](Call& c) -> Results { return product(c[0], c[1]); }},
+    {"Einsum", 12, contraction, {.folds = false}},
+    {"Gemm", 1, gemm, {.shape = shape_rules::gemm}},
+    {"MatMul", 1, [](Call& c) -> Results { return product(c[0], c[1]); }, {.shape = shape_rules::matmul}},
 };
 
 }  // namespace
 
-std::span<const Row> product_rows() { return kProductRows; }
+std::span<const OperatorRow> product_rows() { return kProductRows; }
 
 }  // namespace kiln::onnx

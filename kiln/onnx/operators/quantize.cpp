@@ -165,19 +165,23 @@ Results qlinear_conv(Call& c) {
   return rounded(real * scale, zero_of(c, 7, x.rank(), 1), c.datum(7).element(), true);
 }
 
-constexpr Row kQuantizeRows[] = {
+constexpr OperatorRow kQuantizeRows[] = {
     {"ConvInteger", 10, conv_integer_of},
-    {"DequantizeLinear", 10, dequantize_linear},
+    // As floats, weights would take four times their memory.
+    {"DequantizeLinear", 10, dequantize_linear, {.kind = OperatorKind::SameShape, .folds = false}},
     {"DynamicQuantizeLinear", 11, dynamic_quantize},
-    {"FakeQuantize", kNewestOpset, fake_quantize},  // no operator of ONNX's: what find_fake_quantisation() makes
+    {"FakeQuantize",
+     kNewestOpset,
+     fake_quantize,
+     {.kind = OperatorKind::SameShape}},  // no operator of ONNX's: what find_fake_quantisation() makes
     {"MatMulInteger", 10, matmul_integer_of},
     {"QLinearConv", 10, qlinear_conv},
     {"QLinearMatMul", 10, qlinear_matmul},
-    {"QuantizeLinear", 10, quantize_linear},
+    {"QuantizeLinear", 10, quantize_linear, {.kind = OperatorKind::SameShape}},
 };
 
 }  // namespace
 
-std::span<const Row> quantize_rows() { return kQuantizeRows; }
+std::span<const OperatorRow> quantize_rows() { return kQuantizeRows; }
 
 }  // namespace kiln::onnx

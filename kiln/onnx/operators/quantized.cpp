@@ -222,11 +222,11 @@ Results concat(Call& c) {
   return quantised(c, cat(parts, c.dim(c.i("axis", 0), parts[0].rank())), 0);
 }
 
-constexpr Row kQuantizedRows[] = {
+constexpr OperatorRow kQuantizedRows[] = {
     {"DynamicQuantizeLSTM", 1, dynamic_quantize_lstm},
     {"DynamicQuantizeMatMul", 1, dynamic_quantize_matmul},
     {"MatMulIntegerToFloat", 1, matmul_integer_to_float},
-    {.name = "MatMulNBits", .since = 1, .run = matmul_n_bits, .lacks = odd_bits},
+    {"MatMulNBits", 1, matmul_n_bits, {.lacks = odd_bits}},
     {"QGemm", 1, quantized_gemm},
     {"QLinearAdd", 1, of_two<add>},
     {"QLinearAveragePool", 1, [](Call& c) { return pool(c, "AveragePool"); }},
@@ -243,6 +243,6 @@ constexpr Row kQuantizedRows[] = {
 
 }  // namespace
 
-std::span<const Row> quantized_rows() { return kQuantizedRows; }
+std::span<const OperatorRow> quantized_rows() { return kQuantizedRows; }
 
 }  // namespace kiln::onnx

@@ -54,25 +54,30 @@ Results dropout_of(Call& c) {
   return {of_type(x * of_type(kept, x.dtype()) * (1 / (1 - ratio)), x.dtype()), of_type(kept, mask_type)};
 }
 
-constexpr int kNewest = 1'000'000;
-constexpr Row kRandomRows[] = {
-    {"Bernoulli", 15, draw_bernoulli, kNewest, true},
-    {"Dropout", 1, dropout_of},
-    {"Multinomial", 7, draw_multinomial, kNewest, true},
-    {"RandomNormal", 1,
-     [](Call& c) { return normal_numbers(c, to_shape(c.ints("shape")), c.element("dtype", Element::Float)); }, kNewest,
-     true},
-    {"RandomNormalLike", 1,
-     [](Call& c) { return normal_numbers(c, c[0].shape(), c.element("dtype", c.datum(0).element())); }, kNewest, true},
-    {"RandomUniform", 1,
-     [](Call& c) { return uniform_numbers(c, to_shape(c.ints("shape")), c.element("dtype", Element::Float)); }, kNewest,
-     true},
-    {"RandomUniformLike", 1,
-     [](Call& c) { return uniform_numbers(c, c[0].shape(), c.element("dtype", c.datum(0).element())); }, kNewest, true},
+constexpr OperatorRow kRandomRows[] = {
+    {"Bernoulli", 15, draw_bernoulli, {.random = true}},
+    {"Dropout", 1, dropout_of, {.kind = OperatorKind::SameShape}},
+    {"Multinomial", 7, draw_multinomial, {.random = true}},
+    {"RandomNormal",
+     1,
+     [](Call& c) { return normal_numbers(c, to_shape(c.ints("shape")), c.element("dtype", Element::Float)); },
+     {.random = true}},
+    {"RandomNormalLike",
+     1,
+     [](Call& c) { return normal_numbers(c, c[0].shape(), c.element("dtype", c.datum(0).element())); },
+     {.random = true}},
+    {"RandomUniform",
+     1,
+     [](Call& c) { return uniform_numbers(c, to_shape(c.ints("shape")), c.element("dtype", Element::Float)); },
+     {.random = true}},
+    {"RandomUniformLike",
+     1,
+     [](Call& c) { return uniform_numbers(c, c[0].shape(), c.element("dtype", c.datum(0).element())); },
+     {.random = true}},
 };
 
 }  // namespace
 
-std::span<const Row> random_rows() { return kRandomRows; }
+std::span<const OperatorRow> random_rows() { return kRandomRows; }
 
 }  // namespace kiln::onnx

@@ -268,7 +268,7 @@ Results lstm_of(Call& c, std::span<const GateProducts> products = {}) {
   return recurrent(c, 4, 2, {"sigmoid", "tanh", "tanh"}, lstm_step, products);
 }
 
-constexpr Row kRecurrentRows[] = {
+constexpr OperatorRow kRecurrentRows[] = {
     {"GRU", 1, [](Call& c) { return recurrent(c, 3, 1, {"sigmoid", "tanh"}, gru_step); }},
     {"LSTM", 1, [](Call& c) { return lstm_of(c); }},
     {"RNN", 1, [](Call& c) { return recurrent(c, 1, 1, {"tanh"}, rnn_step); }},
@@ -278,6 +278,6 @@ constexpr Row kRecurrentRows[] = {
 
 Results lstm_with(Call& c, std::span<const GateProducts> directions) { return lstm_of(c, directions); }
 
-std::span<const Row> recurrent_rows() { return kRecurrentRows; }
+std::span<const OperatorRow> recurrent_rows() { return kRecurrentRows; }
 
 }  // namespace kiln::onnx

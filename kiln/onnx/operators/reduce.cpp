@@ -27,10 +27,10 @@ Axes axes_of(const Call& c, int since) {
   return axes;
 }
 
-using Reduction = Value (*)(const Value& x, const Dims& dims, bool keep);
+using ReduceFunction = Value (*)(const Value& x, const Dims& dims, bool keep);
 
 // A reduction over no dimension changes no element, but what is done to elements before and after it is done.
-Value over(const Value& x, const Axes& axes, Reduction reduce) {
+Value over(const Value& x, const Axes& axes, ReduceFunction reduce) {
   return axes.dims.empty() ? x : reduce(x, axes.dims, axes.keep);
 }
 Value sum_over(const Value& x, const Axes& axes) {
@@ -68,11 +68,11 @@ Results extreme(Call& c) {
 
 Results reduce_sum(Call& c) { return of_type(sum_over(c[0], axes_of(c, 13)), c[0].dtype()); }
 Results reduce_mean(Call& c) {
-  const Reduction mean_over = [](const Value& y, const Dims& d, bool keep) { return mean(y, d, keep); };
+  const ReduceFunction mean_over = [](const Value& y, const Dims& d, bool keep) { return mean(y, d, keep); };
   return of_type(over(c[0], axes_of(c, 18), mean_over), c[0].dtype());
 }
 Results reduce_prod(Call& c) {
-  const Reduction prod_over = [](const Value& y, const Dims& d, bool keep) { return prod(y, d, keep); };
+  const ReduceFunction prod_over = [](const Value& y, const Dims& d, bool keep) { return prod(y, d, keep); };
   return of_type(over(c[0], axes_of(c, 18), prod_over), c[0].dtype());
 }
 // Half types are summed in float32, so that squares do not overflow before the root is taken.
@@ -85,7 +85,7 @@ Results reduce_log_sum(Call& c) { return of_type(log(sum_over(wide(c[0]), axes_o
 Results reduce_log_sum_exp(Call& c) {
   const Axes axes = axes_of(c, 18);
   const Value x = is_float(c[0].dtype()) ? c[0] : cast(c[0], DType::F64);
-  const Reduction reduce = [](const Value& y, const Dims& d, bool keep) { return logsumexp(y, d, keep); };
+  const ReduceFunction reduce = [](const Value& y, const Dims& d, bool keep) { return logsumexp(y, d, keep); };
   return of_type(over(x, axes, reduce), c[0].dtype());
 }
 
@@ -115,26 +115,27 @@ Results top_k(Call& c) {
   return {found.values, found.indices};
 }
 
-constexpr Row kReduceRows[] = {
+using op::ReduceFn;
+constexpr OperatorRow kReduceRows[] = {
     {"ArgMax", 1, arg_extreme<true>},
     {"ArgMin", 1, arg_extreme<false>},
-    {"CumProd", 26, running<true>},
-    {"CumSum", 11, running<false>},
-    {"ReduceL1", 1, reduce_l1},
-    {"ReduceL2", 1, reduce_l2},
-    {"ReduceLogSum", 1, reduce_log_sum},
-    {"ReduceLogSumExp", 1, reduce_log_sum_exp},
-    {"ReduceMax", 1, extreme<true>},
-    {"ReduceMean", 1, reduce_mean},
-    {"ReduceMin", 1, extreme<false>},
-    {"ReduceProd", 1, reduce_prod},
-    {"ReduceSum", 1, reduce_sum},
-    {"ReduceSumSquare", 1, reduce_sum_square},
+    {"CumProd", 26, running<true>, {.kind = OperatorKind::SameShape}},
+    {"CumSum", 11, running<false>, {.kind = OperatorKind::SameShape}},
+    {"ReduceL1", 1, reduce_l1, {.kind = OperatorKind::Reduction}},
+    {"ReduceL2", 1, reduce_l2, {.kind = OperatorKind::Reduction}},
+    {"ReduceLogSum", 1, reduce_log_sum, {.kind = OperatorKind::Reduction}},
+    {"ReduceLogSumExp", 1, reduce_log_sum_exp, {.kind = OperatorKind::Reduction}},
+    {"ReduceMax", 1, extreme<true>, traits_of(ReduceFn::Max)},
+    {"ReduceMean", 1, reduce_mean, traits_of(ReduceFn::Mean)},
+    {"ReduceMin", 1, extreme<false>, traits_of(ReduceFn::Min)},
+    {"ReduceProd", 1, reduce_prod, traits_of(ReduceFn::Prod)},
+    {"ReduceSum", 1, reduce_sum, traits_of(ReduceFn::Sum)},
+    {"ReduceSumSquare", 1, reduce_sum_square, {.kind = OperatorKind::Reduction}},
     {"TopK", 1, top_k},
 };
 
 }  // namespace
 
-std::span<const Row> reduce_rows() { return kReduceRows; }
+std::span<const OperatorRow> reduce_rows() { return kReduceRows; }
 
 }  // namespace kiln::onnx

@@ -223,13 +223,13 @@ Results resize(Call& c) {
   return c.like(0, resized(c, x, plans, manner, c.f("extrapolation_value", 0)));
 }
 
-constexpr Row kResampleRows[] = {
-    {"Resize", 10, resize},
-    {"Upsample", 1, upsample, 9},
+constexpr OperatorRow kResampleRows[] = {
+    {"Resize", 10, resize, {.folds = false}},
+    {"Upsample", 1, upsample, {.folds = false, .until = 9}},
 };
 
 }  // namespace
 
-std::span<const Row> resample_rows() { return kResampleRows; }
+std::span<const OperatorRow> resample_rows() { return kResampleRows; }
 
 }  // namespace kiln::onnx

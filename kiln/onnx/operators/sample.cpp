@@ -109,14 +109,14 @@ Results align_rois(Call& c) {
   return roi_align(x, cat(both, 1), options);
 }
 
-constexpr Row kSampleRows[] = {
-    {"AffineGrid", 20, grid_of_affine_map},
+constexpr OperatorRow kSampleRows[] = {
+    {"AffineGrid", 20, grid_of_affine_map, {.folds = false}},
     {"GridSample", 16, sample_grid},
     {"RoiAlign", 10, align_rois},
 };
 
 }  // namespace
 
-std::span<const Row> sample_rows() { return kSampleRows; }
+std::span<const OperatorRow> sample_rows() { return kSampleRows; }
 
 }  // namespace kiln::onnx

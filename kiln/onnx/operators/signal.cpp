@@ -43,13 +43,13 @@ Results short_time_fourier(Call& c) {
   return of_type(transform(frames, 2, {}, false, c.i("onesided", 1) != 0), signal.dtype());
 }
 
-constexpr Row kSignalRows[] = {
-    {"DFT", 17, fourier},
-    {"STFT", 17, short_time_fourier},
+constexpr OperatorRow kSignalRows[] = {
+    {"DFT", 17, fourier, {.folds = false}},
+    {"STFT", 17, short_time_fourier, {.folds = false}},
 };
 
 }  // namespace
 
-std::span<const Row> signal_rows() { return kSignalRows; }
+std::span<const OperatorRow> signal_rows() { return kSignalRows; }
 
 }  // namespace kiln::onnx

@@ -5,6 +5,7 @@
 
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/onnx/operators/windows.hpp"
+#include "kiln/onnx/passes/shape_rules.hpp"
 #include "kiln/ops/view/view.hpp"
 
 namespace kiln::onnx {
@@ -193,11 +194,11 @@ Results causal_conv(Call& c) {
   return {result, narrow(line, 2, line.dim(2) - past, past)};
 }
 
-constexpr Row kSpatialRows[] = {
+constexpr OperatorRow kSpatialRows[] = {
     {"CausalConvWithState", 27, causal_conv},
-    {"Col2Im", 18, column_to_image},
-    {"Conv", 1, [](Call& c) -> Results { return convolution(c, c[0], c[1], c.get(2)); }},
-    {"ConvTranspose", 1, transposed},
+    {"Col2Im", 18, column_to_image, {.folds = false}},
+    {"Conv", 1, [](Call& c) -> Results { return convolution(c, c[0], c[1], c.get(2)); }, {.shape = shape_rules::conv}},
+    {"ConvTranspose", 1, transposed, {.folds = false}},
     {"DeformConv", 19, deformable},
 };
 
@@ -209,6 +210,6 @@ Value integer_convolution(const Call& c, const Value& x, const Value& weight, co
   return conv_integer(of, weight, x_zero, weight_zero, options);
 }
 
-std::span<const Row> spatial_rows() { return kSpatialRows; }
+std::span<const OperatorRow> spatial_rows() { return kSpatialRows; }
 
 }  // namespace kiln::onnx

@@ -9,9 +9,10 @@ inline std::vector<Datum> standard_results(const Call& c, std::string_view op, i
                                            std::map<std::string, Attribute, std::less<>> more = {}) {
   Node node = c.node;
   node.version = version;
+  node.row = find_row("", op, version);
   for (auto& [name, attribute] : more) node.attributes[name] = std::move(attribute);
   Call call{node, c.graph, c.frame, c.context, std::move(inputs)};
-  return find_row("", op, version)->run(call).list;
+  return node.row->run(call).list;
 }
 /// The first result.
 inline Datum standard(const Call& c, std::string_view op, int version, std::vector<Datum> inputs,

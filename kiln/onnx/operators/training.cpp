@@ -106,15 +106,15 @@ Results gradient(Call& c) {
   return Results(std::move(out));
 }
 
-constexpr Row kTrainingRows[] = {
+constexpr OperatorRow kTrainingRows[] = {
     {"Adagrad", 1, adagrad},
     {"Adam", 1, adam},
-    {"Gradient", 1, gradient},
+    {"Gradient", 1, gradient, {.rank = ResultRank::OfData, .folds = false}},
     {"Momentum", 1, momentum},
 };
 
 }  // namespace
 
-std::span<const Row> training_rows() { return kTrainingRows; }
+std::span<const OperatorRow> training_rows() { return kTrainingRows; }
 
 }  // namespace kiln::onnx

@@ -5,6 +5,7 @@
 
 #include "kiln/core/size.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/onnx/passes/shape_rules.hpp"
 #include "kiln/ops/view/diagonal.hpp"
 
 namespace kiln::onnx {
@@ -216,27 +217,45 @@ Results trilu(Call& c) {
   return of_type(where(mask, x, zeros_like(x)), x.dtype());
 }
 
-constexpr Row kViewRows[] = {
-    {"Concat", 1, concat},
-    {"DepthToSpace", 1, depth_to_space},
-    {"Expand", 8, expand_to},
-    {"Flatten", 1, flatten_to_matrix},
-    {"Identity", 1, [](Call& c) -> Results { return c.in.empty() ? Results(Datum()) : Results(c.in[0]); }},
-    {"Reshape", 1, reshape_to},
-    {"Shape", 1, shape_of},
-    {"Size", 1, size_of_all},
-    {"Slice", 1, slice_dims},
-    {"SpaceToDepth", 1, space_to_depth},
+constexpr OperatorRow kViewRows[] = {
+    {"Concat", 1, concat, {.shape = shape_rules::concat, .numbers = number_rules::concat}},
+    {"DepthToSpace", 1, depth_to_space, {.kind = OperatorKind::Rearranged}},
+    {"Expand", 8, expand_to, {.kind = OperatorKind::GivenShape, .shape = shape_rules::expand}},
+    {"Flatten", 1, flatten_to_matrix, {.kind = OperatorKind::Rearranged}},
+    {"Identity",
+     1,
+     [](Call& c) -> Results { return c.in.empty() ? Results(Datum()) : Results(c.in[0]); },
+     {.kind = OperatorKind::SameShape, .numbers = number_rules::same}},
+    {"Reshape",
+     1,
+     reshape_to,
+     {.kind = OperatorKind::GivenShape, .shape = shape_rules::reshape, .numbers = number_rules::same}},
+    {"Shape", 1, shape_of, {.shape = shape_rules::shape, .numbers = number_rules::shape}},
+    {"Size", 1, size_of_all, {.shape = shape_rules::size}},
+    {"Slice", 1, slice_dims, {.kind = OperatorKind::Rearranged, .numbers = number_rules::slice}},
+    {"SpaceToDepth", 1, space_to_depth, {.kind = OperatorKind::Rearranged}},
     {"Split", 1, split_parts},
-    {"Squeeze", 1, squeeze_dims},
-    {"Tile", 1, tile_of},
-    {"Transpose", 1, transpose_dims},
-    {"Trilu", 14, trilu},
-    {"Unsqueeze", 1, unsqueeze_dims},
+    {"Squeeze",
+     1,
+     squeeze_dims,
+     {.kind = OperatorKind::Rearranged,
+      .shape = shape_rules::squeeze,
+      .numbers = number_rules::same,
+      .rank = ResultRank::OfNumbers}},
+    {"Tile", 1, tile_of, {.kind = OperatorKind::Rearranged, .folds = false}},
+    {"Transpose", 1, transpose_dims, {.kind = OperatorKind::Rearranged, .shape = shape_rules::transpose}},
+    {"Trilu", 14, trilu, {.kind = OperatorKind::SameShape}},
+    {"Unsqueeze",
+     1,
+     unsqueeze_dims,
+     {.kind = OperatorKind::Rearranged,
+      .shape = shape_rules::unsqueeze,
+      .numbers = number_rules::same,
+      .rank = ResultRank::OfNumbers}},
 };
 
 }  // namespace
 
-std::span<const Row> view_rows() { return kViewRows; }
+std::span<const OperatorRow> view_rows() { return kViewRows; }
 
 }  // namespace kiln::onnx

@@ -8,32 +8,9 @@ namespace {
 
 constexpr std::int64_t kMostFolded = 1 << 24;  // elements that a folded node may make
 
-// May the node make more than a multiple of what it reads? Then it is left to who runs the model.
+// A node that may make more than a multiple of what it reads is left to the run of the model.
 bool makes_much(const Node& node, const Graph& graph) {
-  static constexpr std::string_view kGrowing[] = {"Tile",
-                                                  "Range",
-                                                  "OneHot",
-                                                  "Pad",
-                                                  "Resize",
-                                                  "Upsample",
-                                                  "EyeLike",
-                                                  "Col2Im",
-                                                  "MaxUnpool",
-                                                  "HannWindow",
-                                                  "HammingWindow",
-                                                  "BlackmanWindow",
-                                                  "MelWeightMatrix",
-                                                  "ConvTranspose",
-                                                  "CenterCropPad",
-                                                  "AffineGrid",
-                                                  "ImageDecoder",
-                                                  "DFT",
-                                                  "STFT",
-                                                  "Einsum",
-                                                  "TfIdfVectorizer",
-                                                  "SequenceInsert"};
-  if (std::find(std::begin(kGrowing), std::end(kGrowing), node.op) != std::end(kGrowing)) return true;
-  const bool by_shape = node.op == "ConstantOfShape" || node.op == "Expand" || node.op == "Reshape";
+  const bool by_shape = node.row->traits.kind == OperatorKind::GivenShape;
   std::int64_t elements = 1;
   if (by_shape && !node.inputs.empty()) {
     const Datum* const shape = constant_of(graph, node.inputs.back());
@@ -58,9 +35,7 @@ void fold_constants(Graph& graph, const RunContext& context) {
   Frame frame(graph.values.size());
   std::vector<Node> kept;
   for (Node& node : graph.nodes) {
-    bool constant = !node.row || !node.row->random;
-    constant = constant && node.row && !has_subgraphs(node) && node.op != "Gradient";
-    constant = constant && node.op != "DequantizeLinear";  // as floats, weights would take four times their memory
+    bool constant = node.row && node.row->traits.folds && !node.row->traits.random && !has_subgraphs(node);
     for (const int input : node.inputs) {
       const Datum* const known = input == kAbsent ? nullptr : constant_of(graph, input);
       constant = constant && (input == kAbsent || (known && !known->is_string()));  // strings grow with every node

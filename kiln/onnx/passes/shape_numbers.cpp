@@ -26,7 +26,7 @@ std::optional<Ints> NodeShapes::ints(std::size_t i, std::string_view attribute) 
   return made;
 }
 
-std::optional<std::size_t> place_of(std::int64_t axis, std::size_t rank) {
+std::optional<std::size_t> index_of_dim(std::int64_t axis, std::size_t rank) {
   if (axis < 0) axis += static_cast<std::int64_t>(rank);
   if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) return {};
   return static_cast<std::size_t>(axis);
@@ -42,60 +42,62 @@ std::pair<std::size_t, std::int64_t> shape_range(const NodeShapes& n,
   return {static_cast<std::size_t>(from), std::max<std::int64_t>(to - from, 0)};
 }
 
-namespace {
+namespace number_rules {
 
-MaybeShape sliced(const NodeShapes& n, const PartialShape& x) {
-  const std::optional<Ints> starts = n.ints(1, "starts"), ends = n.ints(2, "ends"), steps = n.ints(4, "");
-  if (!starts || !ends || !steps || starts->size() != 1 || ends->size() != 1 || !(steps->empty() || *steps == Ints{1}))
-    return {};
-  const auto size = static_cast<std::int64_t>(x.size());
-  const auto limit = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
-  const std::int64_t from = limit(starts->front()), to = limit(ends->front());
-  PartialShape made = from < to ? PartialShape(x.begin() + from, x.begin() + to) : PartialShape();
+MaybeShape shape(const NodeShapes& n) {
+  const MaybeShape x = n.shape(0);
+  if (!x) return {};
+  const auto [from, count] = shape_range(n, x->size());
+  const auto first = x->begin() + static_cast<std::ptrdiff_t>(from);
+  return PartialShape(first, first + count);
+}
+
+MaybeShape concat(const NodeShapes& n) {
+  PartialShape all;
+  for (std::size_t i = 0; i < n.node.inputs.size(); ++i) {
+    const PartialShape* const part = n.numbers(i);
+    if (!part || !n.shape(i) || n.shape(i)->size() != 1) return {};
+    all.insert(all.end(), part->begin(), part->end());
+  }
+  return all;
+}
+
+MaybeShape same(const NodeShapes& n) {
+  const PartialShape* const x = n.numbers(0);
+  const MaybeShape made = n.result();
+  return x && made && made->size() <= 1 ? MaybeShape(*x) : std::nullopt;
+}
+
+MaybeShape cast(const NodeShapes& n) {
+  const PartialShape* const x = n.numbers(0);
+  return x && n.option("to", 0) == static_cast<std::int64_t>(Element::Int64) ? MaybeShape(*x) : std::nullopt;
+}
+
+MaybeShape gather(const NodeShapes& n) {
+  const PartialShape* const x = n.numbers(0);
+  const std::optional<Ints> indices = n.ints(1, "");
+  if (!x || !indices || !n.shape(0) || n.shape(0)->size() != 1) return {};
+  PartialShape made;
+  for (const std::int64_t index : *indices) {
+    const auto from = index_of_dim(index, x->size());
+    if (!from) return {};
+    made.push_back((*x)[*from]);
+  }
   return made;
 }
 
-}  // namespace
-
-MaybeShape numbers_of_result(const NodeShapes& n) {
-  const std::string& op = n.node.op;
-  if (op == "Shape") {
-    const MaybeShape x = n.shape(0);
-    if (!x) return {};
-    const auto [from, count] = shape_range(n, x->size());
-    const auto first = x->begin() + static_cast<std::ptrdiff_t>(from);
-    return PartialShape(first, first + count);
-  }
-  if (op == "Concat") {
-    PartialShape all;
-    for (std::size_t i = 0; i < n.node.inputs.size(); ++i) {
-      const PartialShape* const part = n.numbers(i);
-      if (!part || !n.shape(i) || n.shape(i)->size() != 1) return {};
-      all.insert(all.end(), part->begin(), part->end());
-    }
-    return all;
-  }
+MaybeShape slice(const NodeShapes& n) {
   const PartialShape* const x = n.numbers(0);
-  if (!x) return {};
-  if (op == "Unsqueeze" || op == "Squeeze" || op == "Identity" || op == "Reshape") {
-    const MaybeShape made = n.result();
-    return made && made->size() <= 1 ? std::optional(*x) : std::nullopt;
-  }
-  if (op == "Cast")
-    return n.option("to", 0) == static_cast<std::int64_t>(Element::Int64) ? std::optional(*x) : std::nullopt;
-  if (op == "Gather") {
-    const std::optional<Ints> places = n.ints(1, "");
-    if (!places || !n.shape(0) || n.shape(0)->size() != 1) return {};
-    PartialShape made;
-    for (const std::int64_t index : *places) {
-      const auto from = place_of(index, x->size());
-      if (!from) return {};
-      made.push_back((*x)[*from]);
-    }
-    return made;
-  }
-  if (op == "Slice") return sliced(n, *x);
-  return {};
+  const std::optional<Ints> starts = n.ints(1, "starts"), ends = n.ints(2, "ends"), steps = n.ints(4, "");
+  if (!x || !starts || !ends || !steps || starts->size() != 1 || ends->size() != 1 ||
+      !(steps->empty() || *steps == Ints{1}))
+    return {};
+  const auto size = static_cast<std::int64_t>(x->size());
+  const auto limit = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
+  const std::int64_t from = limit(starts->front()), to = limit(ends->front());
+  return from < to ? PartialShape(x->begin() + from, x->begin() + to) : PartialShape();
 }
+
+}  // namespace number_rules
 
 }  // namespace kiln::onnx

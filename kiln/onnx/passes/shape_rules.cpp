@@ -32,42 +32,44 @@ std::optional<PartialShape> broadcast(const std::optional<PartialShape>& a, cons
   return shape;
 }
 
-// Operators whose result has the shape of their first operand.
-// clang-format off
-constexpr std::string_view kSame[] = {
-    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "BitwiseNot", "Cast", "CastLike",
-    "Ceil", "Celu", "Clip", "Cos", "Cosh", "CumSum", "DequantizeLinear", "Dropout", "Elu", "Erf", "Exp",
-    "FakeQuantize", "Floor", "Gelu", "GroupNormalization", "HardSigmoid", "HardSwish", "Hardmax", "Identity",
-    "InstanceNormalization", "IsInf", "IsNaN", "LayerNormalization", "LeakyRelu", "Log", "LogSoftmax",
-    "LpNormalization", "Mish", "Neg", "Not", "QuantizeLinear", "RMSNormalization", "Reciprocal", "Relu", "Round",
-    "ScatterElements", "ScatterND", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus",
-    "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Trilu"};
-constexpr std::string_view kBroadcasting[] = {
-    "Add", "And", "Atan2", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater",
-    "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "PRelu", "Pow", "Sub", "Sum",
-    "Where", "Xor"};
-// clang-format on
-
-template <std::size_t N>
-bool among(const std::string_view (&list)[N], std::string_view op) {
-  return std::find(std::begin(list), std::end(list), op) != std::end(list);
+MaybeShape reduced(const NodeShapes& n) {
+  MaybeShape x = n.shape(0);
+  const std::optional<Ints> axes = n.ints(1, "axes");
+  if (!x || !axes || axes->empty() || n.option("keepdims", 1) != 1) return {};
+  for (const std::int64_t axis : *axes) {
+    const auto at = index_of_dim(axis, x->size());
+    if (!at) return {};
+    (*x)[*at] = known(1);
+  }
+  return x;
 }
 
-MaybeShape transposed(const NodeShapes& n) {
+MaybeShape broadcasted(const NodeShapes& n) {
+  if (n.node.version < 7) return {};
+  MaybeShape all = n.shape(0);
+  for (std::size_t i = 1; i < n.node.inputs.size(); ++i) all = broadcast(all, n.shape(i));
+  return all;
+}
+
+}  // namespace
+
+namespace shape_rules {
+
+MaybeShape transpose(const NodeShapes& n) {
   const MaybeShape x = n.shape(0);
   if (!x) return {};
   const Attribute* const given = find_attribute(n.node, "perm");
   if (!given) return PartialShape(x->rbegin(), x->rend());
   PartialShape made;
   for (const std::int64_t dim : given->ints) {
-    const auto from = place_of(dim, x->size());
+    const auto from = index_of_dim(dim, x->size());
     if (!from) return {};
     made.push_back((*x)[*from]);
   }
   return made;
 }
 
-MaybeShape product(const NodeShapes& n) {
+MaybeShape matmul(const NodeShapes& n) {
   MaybeShape a = n.shape(0), b = n.shape(1);
   if (!a || !b || a->size() < 2 || b->size() < 2) return {};
   const Dim rows = (*a)[a->size() - 2], columns = b->back();
@@ -84,7 +86,7 @@ MaybeShape gemm(const NodeShapes& n) {
   return PartialShape{(*a)[n.option("transA", 0) ? 1 : 0], (*b)[n.option("transB", 0) ? 0 : 1]};
 }
 
-MaybeShape reshaped(const NodeShapes& n) {
+MaybeShape reshape(const NodeShapes& n) {
   if (n.node.version < 5 || n.option("allowzero", 0)) return {};
   const PartialShape* const to = n.numbers(1);
   const MaybeShape from = n.shape(0);
@@ -133,14 +135,14 @@ MaybeShape reshaped(const NodeShapes& n) {
   return made;
 }
 
-MaybeShape unsqueezed(const NodeShapes& n) {
+MaybeShape unsqueeze(const NodeShapes& n) {
   const MaybeShape x = n.shape(0);
   const std::optional<Ints> axes = n.ints(1, "axes");
   if (!x || !axes) return {};
   PartialShape made(x->size() + axes->size());
   std::vector<bool> fresh(made.size());
   for (const std::int64_t axis : *axes) {
-    const auto to = place_of(axis, made.size());
+    const auto to = index_of_dim(axis, made.size());
     if (!to) return {};
     fresh[*to] = true;
   }
@@ -152,13 +154,13 @@ MaybeShape unsqueezed(const NodeShapes& n) {
   return made;
 }
 
-MaybeShape squeezed(const NodeShapes& n) {
+MaybeShape squeeze(const NodeShapes& n) {
   const MaybeShape x = n.shape(0);
   const std::optional<Ints> axes = n.ints(1, "axes");
   if (!x || !axes || axes->empty()) return {};
   std::vector<bool> gone(x->size());
   for (const std::int64_t axis : *axes) {
-    const auto from = place_of(axis, x->size());
+    const auto from = index_of_dim(axis, x->size());
     if (!from) return {};
     gone[*from] = true;
   }
@@ -168,10 +170,10 @@ MaybeShape squeezed(const NodeShapes& n) {
   return made;
 }
 
-MaybeShape gathered(const NodeShapes& n) {
+MaybeShape gather(const NodeShapes& n) {
   const MaybeShape x = n.shape(0), index = n.shape(1);
   if (!x || !index) return {};
-  const auto axis = place_of(n.option("axis", 0), x->size());
+  const auto axis = index_of_dim(n.option("axis", 0), x->size());
   if (!axis) return {};
   PartialShape made(x->begin(), x->begin() + static_cast<std::ptrdiff_t>(*axis));
   made.insert(made.end(), index->begin(), index->end());
@@ -179,10 +181,10 @@ MaybeShape gathered(const NodeShapes& n) {
   return made;
 }
 
-MaybeShape joined(const NodeShapes& n) {
+MaybeShape concat(const NodeShapes& n) {
   MaybeShape all = n.shape(0);
   if (!all) return {};
-  const auto axis = place_of(n.option("axis", 1), all->size());
+  const auto axis = index_of_dim(n.option("axis", 1), all->size());
   if (!axis) return {};
   for (std::size_t i = 1; i < n.node.inputs.size(); ++i) {
     const MaybeShape next = n.shape(i);
@@ -199,20 +201,8 @@ MaybeShape joined(const NodeShapes& n) {
   return all;
 }
 
-MaybeShape reduced(const NodeShapes& n) {
-  MaybeShape x = n.shape(0);
-  const std::optional<Ints> axes = n.ints(1, "axes");
-  if (!x || !axes || axes->empty() || n.option("keepdims", 1) != 1) return {};
-  for (const std::int64_t axis : *axes) {
-    const auto at = place_of(axis, x->size());
-    if (!at) return {};
-    (*x)[*at] = known(1);
-  }
-  return x;
-}
-
 // Batch, channels, and as many sizes that are not looked into.
-MaybeShape convolved(const NodeShapes& n) {
+MaybeShape conv(const NodeShapes& n) {
   const MaybeShape x = n.shape(0), weight = n.shape(1);
   if (!x || !weight || x->size() < 3 || weight->size() != x->size()) return {};
   PartialShape made(x->size());
@@ -221,38 +211,37 @@ MaybeShape convolved(const NodeShapes& n) {
   return made;
 }
 
-}  // namespace
+MaybeShape shape(const NodeShapes& n) {
+  const MaybeShape x = n.shape(0);
+  return PartialShape{x ? known(shape_range(n, x->size()).second) : Dim()};
+}
+MaybeShape size(const NodeShapes&) { return PartialShape(); }
+MaybeShape range(const NodeShapes&) { return PartialShape(1); }
+
+MaybeShape expand(const NodeShapes& n) { return n.numbers(1) ? broadcast(n.shape(0), *n.numbers(1)) : MaybeShape(); }
+
+MaybeShape attention(const NodeShapes& n) {
+  const MaybeShape q = n.shape(0), v = n.shape(2);
+  if (!q || !v || q->size() != 4 || v->size() != 4) return {};
+  return PartialShape{(*q)[0], (*q)[1], (*q)[2], (*v)[3]};
+}
+
+}  // namespace shape_rules
 
 MaybeShape shape_of_result(const NodeShapes& n) {
-  const std::string& op = n.node.op;
-  if (among(kSame, op)) return n.shape(0);
-  if (among(kBroadcasting, op)) {
-    if (n.node.version < 7) return {};
-    MaybeShape all = n.shape(0);
-    for (std::size_t i = 1; i < n.node.inputs.size(); ++i) all = broadcast(all, n.shape(i));
-    return all;
+  const OperatorTraits& traits = n.node.row->traits;
+  if (traits.shape) return traits.shape(n);
+  switch (traits.kind) {
+    case OperatorKind::Elementwise:
+    case OperatorKind::SameShape: return n.shape(0);
+    case OperatorKind::Broadcasting: return broadcasted(n);
+    case OperatorKind::Reduction: return reduced(n);
+    case OperatorKind::GivenShape:
+      return n.node.inputs.empty() || !n.numbers(n.node.inputs.size() - 1)
+                 ? MaybeShape()
+                 : MaybeShape(*n.numbers(n.node.inputs.size() - 1));
+    default: return {};
   }
-  if (op == "Shape")
-    return n.shape(0) ? MaybeShape(PartialShape{known(shape_range(n, n.shape(0)->size()).second)})
-                      : MaybeShape(PartialShape{{}});
-  if (op == "Size") return PartialShape{};
-  if (op == "Range") return PartialShape(1);
-  if (op == "Transpose") return transposed(n);
-  if (op == "MatMul") return product(n);
-  if (op == "Gemm") return gemm(n);
-  if (op == "Reshape") return reshaped(n);
-  if (op == "Unsqueeze" || op == "Squeeze") return op == "Squeeze" ? squeezed(n) : unsqueezed(n);
-  if (op == "Gather") return gathered(n);
-  if (op == "Concat") return joined(n);
-  if (op == "Expand") return n.numbers(1) ? broadcast(n.shape(0), *n.numbers(1)) : MaybeShape();
-  if (op == "ConstantOfShape") return n.numbers(0) ? MaybeShape(*n.numbers(0)) : MaybeShape();
-  if (op.starts_with("Reduce")) return reduced(n);
-  if (op == "Attention")
-    return n.in(0) != kAbsent && n.shape(0) && n.shape(2) && n.shape(0)->size() == 4 && n.shape(2)->size() == 4
-               ? MaybeShape(PartialShape{(*n.shape(0))[0], (*n.shape(0))[1], (*n.shape(0))[2], (*n.shape(2))[3]})
-               : MaybeShape();
-  if (op == "Conv") return convolved(n);
-  return {};
 }
 
 }  // namespace kiln::onnx

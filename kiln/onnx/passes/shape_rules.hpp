@@ -24,14 +24,41 @@ struct NodeShapes {
   std::optional<Ints> ints(std::size_t i, std::string_view attribute) const;
 };
 
-/// Of the first result. Nothing where there is no rule, or it needs to know more.
+/// The shape of the first result, by the rule of the node's row or of its kind. Nothing where neither says it, or where
+/// too little is known of the operands.
 MaybeShape shape_of_result(const NodeShapes& node);
-/// The elements of a result that is a shape, or part of one.
-MaybeShape numbers_of_result(const NodeShapes& node);
+
+/// Rules for rows (OperatorTraits::shape) that kinds do not have.
+namespace shape_rules {
+MaybeShape attention(const NodeShapes& node);
+MaybeShape concat(const NodeShapes& node);
+MaybeShape conv(const NodeShapes& node);  // batch and channels alone
+MaybeShape expand(const NodeShapes& node);
+MaybeShape gather(const NodeShapes& node);
+MaybeShape gemm(const NodeShapes& node);
+MaybeShape matmul(const NodeShapes& node);
+MaybeShape range(const NodeShapes& node);
+MaybeShape reshape(const NodeShapes& node);
+MaybeShape shape(const NodeShapes& node);
+MaybeShape size(const NodeShapes& node);
+MaybeShape squeeze(const NodeShapes& node);
+MaybeShape transpose(const NodeShapes& node);
+MaybeShape unsqueeze(const NodeShapes& node);
+}  // namespace shape_rules
+
+/// Rules for rows (OperatorTraits::numbers): the elements of a result that is a shape, or part of one.
+namespace number_rules {
+MaybeShape cast(const NodeShapes& node);
+MaybeShape concat(const NodeShapes& node);
+MaybeShape gather(const NodeShapes& node);
+MaybeShape same(const NodeShapes& node);  // the operand's, in a shape of at most one dimension
+MaybeShape shape(const NodeShapes& node);
+MaybeShape slice(const NodeShapes& node);
+}  // namespace number_rules
 
 inline Dim known(std::int64_t size) { return {size, {}}; }
-/// Of a dimension, counted from the end where negative; nothing where there is none.
-std::optional<std::size_t> place_of(std::int64_t axis, std::size_t rank);
+/// The index of a dimension that is counted from the end where it is negative; nothing where there is none.
+std::optional<std::size_t> index_of_dim(std::int64_t axis, std::size_t rank);
 /// Which dimensions a Shape shows: the first, and how many.
 std::pair<std::size_t, std::int64_t> shape_range(const NodeShapes& node, std::size_t rank);
 

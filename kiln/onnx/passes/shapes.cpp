@@ -45,10 +45,10 @@ Shapes infer_shapes(const Graph& graph) {
     if (constant_of(graph, value)) add_constant(shapes, value, constant);
   for (const Node& node : graph.nodes) {
     const NodeShapes here{node, shapes};
-    if (!node.row || !node.domain.empty() || has_subgraphs(node) || here.out() == kAbsent) continue;
+    if (!node.row || has_subgraphs(node) || here.out() == kAbsent) continue;
     MaybeShape& shape = shapes.of[static_cast<std::size_t>(here.out())];
     shape = shape_of_result(here);
-    MaybeShape numbers = numbers_of_result(here);
+    MaybeShape numbers = node.row->traits.numbers ? node.row->traits.numbers(here) : MaybeShape();
     if (!numbers || numbers->size() > kMostNumbers) continue;
     if (!shape) shape = PartialShape{known(static_cast<std::int64_t>(numbers->size()))};
     shapes.numbers[here.out()] = std::move(*numbers);

@@ -5,13 +5,7 @@
 namespace kiln::onnx {
 namespace {
 
-// Functions of single elements, of one operand.
-constexpr std::string_view kElementwise[] = {
-    "Abs",   "Acos",   "Acosh",          "Asin", "Asinh", "Atan", "Atanh",    "Cast",       "Ceil",        "Celu",
-    "Clip",  "Cos",    "Cosh",           "Elu",  "Erf",   "Exp",  "Floor",    "Gelu",       "HardSigmoid", "HardSwish",
-    "IsInf", "IsNaN",  "LeakyRelu",      "Log",  "Mish",  "Neg",  "Not",      "Reciprocal", "Relu",        "Round",
-    "Selu",  "Shrink", "Sigmoid",        "Sign", "Sin",   "Sinh", "Softplus", "Softsign",   "Sqrt",        "Swish",
-    "Tan",   "Tanh",   "ThresholdedRelu"};
+bool is_elementwise(const Node& node) { return node.row && node.row->traits.kind == OperatorKind::Elementwise; }
 
 Ints order_of(const Node& transpose) {
   const Attribute* const perm = find_attribute(transpose, "perm");
@@ -37,8 +31,7 @@ bool move_behind(Graph& graph) {
   bool moved = false;
   Patterns patterns(graph);
   for (Node& node : graph.nodes) {
-    const bool fits = node.row && node.domain.empty() && !node.inputs.empty() && node.outputs.size() == 1 &&
-                      std::find(std::begin(kElementwise), std::end(kElementwise), node.op) != std::end(kElementwise) &&
+    const bool fits = is_elementwise(node) && !node.inputs.empty() && node.outputs.size() == 1 &&
                       node.outputs[0] != kAbsent && patterns.readers(node.outputs[0]) == 1;
     Node* const transpose = fits ? patterns.inner(node.inputs[0], "Transpose") : nullptr;
     if (!transpose || order_of(*transpose).empty()) continue;
@@ -50,8 +43,7 @@ bool move_behind(Graph& graph) {
     const int result = node.outputs[0];
     const bool meets = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& reader) {
       const bool reads = std::count(reader.inputs.begin(), reader.inputs.end(), result) != 0;
-      return reads && (reader.op == "Transpose" || std::find(std::begin(kElementwise), std::end(kElementwise),
-                                                             reader.op) != std::end(kElementwise));
+      return reads && (reader.op == "Transpose" || is_elementwise(reader));
     });
     if (!meets) continue;
     const int x = transpose->inputs[0], between = node.inputs[0];

@@ -264,7 +264,7 @@ Results array_feature_extractor(Call& c) {
   return c.like(0, select(x, x.rank() - 1, reshape(of_type(c[1], DType::I64), {c[1].numel()})));
 }
 
-constexpr Row kEncodersRows[] = {
+constexpr OperatorRow kEncodersRows[] = {
     {"ArrayFeatureExtractor", 1, array_feature_extractor},
     {"Binarizer", 1, binarizer},
     {"CastMap", 1, cast_map},
@@ -281,6 +281,6 @@ constexpr Row kEncodersRows[] = {
 
 }  // namespace
 
-std::span<const Row> encoders_rows() { return kEncodersRows; }
+std::span<const OperatorRow> encoders_rows() { return kEncodersRows; }
 
 }  // namespace kiln::onnx

@@ -219,7 +219,7 @@ Results svm_classifier(Call& c) {
   return {labels, post_transform(c, all, how)};
 }
 
-constexpr Row kModelsRows[] = {
+constexpr OperatorRow kModelsRows[] = {
     {"LinearClassifier", 1, linear_classifier},
     {"LinearRegressor", 1, linear_regressor},
     {"SVMClassifier", 1, svm_classifier},
@@ -228,6 +228,6 @@ constexpr Row kModelsRows[] = {
 
 }  // namespace
 
-std::span<const Row> models_rows() { return kModelsRows; }
+std::span<const OperatorRow> models_rows() { return kModelsRows; }
 
 }  // namespace kiln::onnx

@@ -254,7 +254,7 @@ Results tree_ensemble(Call& c) {
   return of_type(post_transform(c, evaluate(c, forest), kTransforms[how]), c[0].dtype());
 }
 
-constexpr Row kTreesRows[] = {
+constexpr OperatorRow kTreesRows[] = {
     {"TreeEnsemble", 5, tree_ensemble},
     {"TreeEnsembleClassifier", 1, tree_classifier},
     {"TreeEnsembleRegressor", 1, tree_regressor},
@@ -262,6 +262,6 @@ constexpr Row kTreesRows[] = {
 
 }  // namespace
 
-std::span<const Row> trees_rows() { return kTreesRows; }
+std::span<const OperatorRow> trees_rows() { return kTreesRows; }
 
 }  // namespace kiln::onnx

@@ -194,16 +194,14 @@ Results tf_idf(Call& c) {
   return from_data(std::move(out), c.device());
 }
 
-constexpr Row kTextRows[] = {
-    {"RegexFullMatch", 20, regex_full_match},
-    {"StringConcat", 20, string_concat},
-    {"StringNormalizer", 10, string_normalizer},
-    {"StringSplit", 20, string_split},
-    {"TfIdfVectorizer", 9, tf_idf},
+constexpr OperatorRow kTextRows[] = {
+    {"RegexFullMatch", 20, regex_full_match},         {"StringConcat", 20, string_concat},
+    {"StringNormalizer", 10, string_normalizer},      {"StringSplit", 20, string_split},
+    {"TfIdfVectorizer", 9, tf_idf, {.folds = false}},
 };
 
 }  // namespace
 
-std::span<const Row> text_rows() { return kTextRows; }
+std::span<const OperatorRow> text_rows() { return kTextRows; }
 
 }  // namespace kiln::onnx
