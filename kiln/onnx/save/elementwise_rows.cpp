@@ -1,7 +1,5 @@
 // Elementwise operations: an operator of ONNX where there is one that means the same, or else the expression of the row
 // of elementwise.def, step by step.
-#include <algorithm>
-
 #include "kiln/onnx/save/expression.hpp"
 #include "kiln/onnx/save/rows.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
@@ -12,84 +10,6 @@ namespace {
 
 using op::BinaryFn;
 using op::UnaryFn;
-
-template <class Fn>
-struct Operator {
-  Fn fn;
-  std::string_view name;
-  int since = 1;                      // the first operator set that has it
-  std::string_view alpha = {};        // of a binary one whose second operand is this attribute
-  std::string_view approximate = {};  // a value of that attribute
-};
-
-constexpr Operator<UnaryFn> kUnary[] = {
-    {UnaryFn::Neg, "Neg"},
-    {UnaryFn::Abs, "Abs"},
-    {UnaryFn::Sign, "Sign"},
-    {UnaryFn::Recip, "Reciprocal"},
-    {UnaryFn::Sqrt, "Sqrt"},
-    {UnaryFn::Exp, "Exp"},
-    {UnaryFn::Log, "Log"},
-    {UnaryFn::Sin, "Sin"},
-    {UnaryFn::Cos, "Cos"},
-    {UnaryFn::Tan, "Tan"},
-    {UnaryFn::Asin, "Asin"},
-    {UnaryFn::Acos, "Acos"},
-    {UnaryFn::Atan, "Atan"},
-    {UnaryFn::Sinh, "Sinh"},
-    {UnaryFn::Cosh, "Cosh"},
-    {UnaryFn::Tanh, "Tanh"},
-    {UnaryFn::Asinh, "Asinh"},
-    {UnaryFn::Acosh, "Acosh"},
-    {UnaryFn::Atanh, "Atanh"},
-    {UnaryFn::Erf, "Erf"},
-    {UnaryFn::Sigmoid, "Sigmoid"},
-    {UnaryFn::Softplus, "Softplus"},
-    {UnaryFn::Relu, "Relu"},
-    {UnaryFn::Gelu, "Gelu", 20},
-    {UnaryFn::GeluTanh, "Gelu", 20, {}, "tanh"},
-    {UnaryFn::Silu, "Swish", 24},
-    {UnaryFn::Mish, "Mish", 18},
-    {UnaryFn::HardSwish, "HardSwish", 14},
-    {UnaryFn::Softsign, "Softsign"},
-    {UnaryFn::Floor, "Floor"},
-    {UnaryFn::Ceil, "Ceil"},
-    {UnaryFn::Round, "Round"},
-    {UnaryFn::BitwiseNot, "BitwiseNot", 18},
-    {UnaryFn::IsNan, "IsNaN"},
-    {UnaryFn::IsInf, "IsInf"},
-    {UnaryFn::LogicalNot, "Not"},
-};
-constexpr Operator<BinaryFn> kBinary[] = {
-    {BinaryFn::Add, "Add"},
-    {BinaryFn::Sub, "Sub"},
-    {BinaryFn::Mul, "Mul"},
-    {BinaryFn::Div, "Div"},
-    {BinaryFn::Pow, "Pow"},
-    {BinaryFn::Maximum, "Max"},
-    {BinaryFn::Minimum, "Min"},
-    {BinaryFn::LeakyRelu, "LeakyRelu", 1, "alpha"},
-    {BinaryFn::Elu, "Elu", 1, "alpha"},
-    {BinaryFn::Celu, "Celu", 12, "alpha"},
-    {BinaryFn::ThresholdedRelu, "ThresholdedRelu", 10, "alpha"},
-    {BinaryFn::BitwiseAnd, "BitwiseAnd", 18},
-    {BinaryFn::BitwiseOr, "BitwiseOr", 18},
-    {BinaryFn::BitwiseXor, "BitwiseXor", 18},
-    {BinaryFn::Equal, "Equal"},
-    {BinaryFn::Less, "Less"},
-    {BinaryFn::LessEqual, "LessOrEqual"},
-    {BinaryFn::Greater, "Greater"},
-    {BinaryFn::GreaterEqual, "GreaterOrEqual"},
-    {BinaryFn::LogicalAnd, "And"},
-    {BinaryFn::LogicalOr, "Or"},
-    {BinaryFn::LogicalXor, "Xor"},
-};
-
-template <class Fn, std::size_t N>
-const Operator<Fn>* operator_of(const Operator<Fn> (&table)[N], Fn fn, int opset) {
-  const auto found = std::find_if(std::begin(table), std::end(table), [&](const auto& row) { return row.fn == fn; });
-  return found == std::end(table) || found->since > opset ? nullptr : found;
-}
 
 // The type that operands have: that of the first tensor among them.
 DType operand_type(const Program& program, const Program::Line& line) {
@@ -113,31 +33,36 @@ std::string tree_refused(const expr::Tree& tree, const Program& program, const P
   return why_not(tree, type);
 }
 
+// Gelu is one operator, whose attribute tells the two functions apart.
+const OperatorRow* unary_operator(const op::Unary& op, int opset) {
+  return find_row(op.fn == UnaryFn::GeluTanh ? UnaryFn::Gelu : op.fn, opset);
+}
 void unary(const op::Unary& op, const Step& s) {
-  const Operator<UnaryFn>* const found = operator_of(kUnary, op.fn, s.out.opset());
-  if (!found) return tree_result(s, expr::tree(op.fn));
+  const OperatorRow* const row = unary_operator(op, s.out.opset());
+  if (!row) return tree_result(s, expr::tree(op.fn));
   Attributes attributes;
-  if (!found->approximate.empty()) attributes.push_back(attribute("approximate", found->approximate));
-  s.result(s.one(found->name, operands_of(s), attributes));
+  if (op.fn == UnaryFn::GeluTanh) attributes.push_back(attribute("approximate", "tanh"));
+  s.result(s.one(row->name, operands_of(s), attributes));
 }
 std::string unary_refused(const op::Unary& op, const Program& p, const Program::Line& line, int opset) {
-  return operator_of(kUnary, op.fn, opset) ? "" : tree_refused(expr::tree(op.fn), p, line, opset);
+  return unary_operator(op, opset) ? "" : tree_refused(expr::tree(op.fn), p, line, opset);
 }
 
 bool is_shift(BinaryFn fn) { return fn == BinaryFn::ShiftLeft || fn == BinaryFn::ShiftRight; }
-const Operator<BinaryFn>* binary_operator(const op::Binary& op, const Program::Line& line, int opset) {
-  const Operator<BinaryFn>* const found = operator_of(kBinary, op.fn, opset);
-  return found && !found->alpha.empty() && !line.is_number(1) ? nullptr : found;
+const OperatorRow* binary_operator(const op::Binary& op, const Program::Line& line, int opset) {
+  const OperatorRow* const row = find_row(op.fn, opset);
+  return row && !row->traits.function.attribute.empty() && !line.is_number(1) ? nullptr : row;
 }
 void binary(const op::Binary& op, const Step& s) {
-  const Operator<BinaryFn>* const found = binary_operator(op, s.line, s.out.opset());
   if (is_shift(op.fn)) {
     const std::string_view direction = op.fn == BinaryFn::ShiftLeft ? "LEFT" : "RIGHT";
     return s.result(s.one("BitShift", operands_of(s), {attribute("direction", direction)}));
   }
-  if (!found) return tree_result(s, expr::tree(op.fn));
-  if (!found->alpha.empty()) return s.result(s.one(found->name, {s.in(0)}, {attribute(found->alpha, s.value(1))}));
-  s.result(s.one(found->name, operands_of(s)));
+  const OperatorRow* const row = binary_operator(op, s.line, s.out.opset());
+  if (!row) return tree_result(s, expr::tree(op.fn));
+  const std::string_view second = row->traits.function.attribute;
+  if (!second.empty()) return s.result(s.one(row->name, {s.in(0)}, {attribute(second, s.value(1))}));
+  s.result(s.one(row->name, operands_of(s)));
 }
 std::string binary_refused(const op::Binary& op, const Program& p, const Program::Line& line, int opset) {
   if (is_shift(op.fn)) {

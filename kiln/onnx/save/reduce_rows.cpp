@@ -4,18 +4,10 @@
 namespace kiln::onnx {
 namespace {
 
-std::string_view reduction(op::ReduceFn fn) {
+// ONNX folds booleans with the reductions of integers.
+std::string_view reduction(op::ReduceFn fn, int opset) {
   using enum op::ReduceFn;
-  switch (fn) {
-    case Sum: return "ReduceSum";
-    case Mean: return "ReduceMean";
-    case Prod: return "ReduceProd";
-    case Max:
-    case Any: return "ReduceMax";
-    case Min:
-    case All: return "ReduceMin";
-  }
-  return {};
+  return find_row(fn == Any ? Max : fn == All ? Min : fn, opset)->name;
 }
 
 // From version 18 on the axes are an input, those of sums before.
@@ -31,7 +23,7 @@ void reduce_row(const op::Reduce& op, const Step& s) {
   const bool truths = from == DType::Bool && to == DType::Bool;
   const DType within = truths ? DType::I32 : to;
   const std::string x = cast_name(s.out, s.in(0), from, within);
-  s.result(cast_name(s.out, reduced(s, reduction(op.fn), x, op.dims), within, to));
+  s.result(cast_name(s.out, reduced(s, reduction(op.fn, s.out.opset()), x, op.dims), within, to));
 }
 
 void arg_reduce_row(const op::ArgReduce& op, const Step& s) {
