@@ -19,16 +19,6 @@ Said gelu(const Site& n) {
   return how == "none" ? method(n, "gelu") : how == "tanh" ? method(n, "gelu_tanh") : Said();
 }
 
-Said negative(const Site& n) {
-  if (!n.typed(0) || n.operand(0).type.kind == Bool || !n.gives(n.operand(0).type.kind)) return {};
-  return said(text(n.in(0), ".neg()"));
-}
-
-Said leaky_relu(const Site& n) {
-  if (!n.typed(0, Float) || !n.gives(Float)) return {};
-  return said(text(n.in(0), ".leaky_relu(", literal(static_cast<float>(n.f("alpha", 0.01f))), ')'));
-}
-
 Said clip(const Site& n) {
   if (!n.typed(0, Float) || !n.gives(Float) || n.node.version < 11) return {};
   const std::optional<double> low = n.number(1), high = n.number(2);
@@ -50,18 +40,58 @@ std::optional<std::string> term(const Site& n, std::size_t i, kiln::Kind kind) {
   return constant->value().dtype() == DType::F64 ? literal(number) : literal(static_cast<float>(number));
 }
 
-Said arithmetic(const Site& n, std::string_view symbol, bool integers) {
+bool takes(op::Domain domain, kiln::Kind kind) {
+  switch (domain) {
+    case op::Domain::Float: return kind == Float;
+    case op::Domain::Number: return kind != Bool;
+    case op::Domain::Integer: return kind == Int;
+    case op::Domain::Bool: return kind == Bool;
+    case op::Domain::Any: return true;
+  }
+  return false;
+}
+
+// "x.name()"
+Said unary(const Site& n, op::UnaryFn fn) {
+  if (!n.node.attributes.empty() || !n.typed(0)) return {};
+  const kiln::Kind kind = n.operand(0).type.kind;
+  if (!takes(domain(fn), kind) || !n.gives(yields_bool(fn) ? Bool : kind)) return {};
+  return said(text(n.in(0), '.', name(fn), "()"));
+}
+
+// "x.name(0.5f)", of a function whose second operand is an attribute.
+Said with_attribute(const Site& n, op::BinaryFn fn, const KilnFunction& function) {
+  if (!n.typed(0, Float) || !n.gives(Float)) return {};
+  const auto second = static_cast<float>(n.f(function.attribute, function.otherwise));
+  return said(text(n.in(0), '.', name(fn), '(', literal(second), ')'));
+}
+
+std::string_view symbol_of(op::BinaryFn fn) {
+  using enum op::BinaryFn;
+  switch (fn) {
+    case Add: return "+";
+    case Sub: return "-";
+    case Mul: return "*";
+    case Div: return "/";
+    case Equal: return "==";
+    case Less: return "<";
+    case Greater: return ">";
+    case LessEqual: return "<=";
+    case GreaterEqual: return ">=";
+    default: return {};
+  }
+}
+
+// "x + y", or "x.name(y)".
+Said binary(const Site& n, op::BinaryFn fn) {
   if (n.node.version < 7 || n.inputs() != 2 || !is_same_element(n) || (!n.typed(0) && !n.typed(1))) return {};
   const kiln::Kind kind = n.operand(n.typed(0) ? 0 : 1).type.kind;
-  if (!(kind == Float || (integers && kind == Int)) || !n.gives(kind)) return {};
   const auto a = term(n, 0, kind), b = term(n, 1, kind);
-  if (!a || !b) return {};
-  return infix(text(*a, ' ', symbol, ' ', *b));
+  const std::string_view symbol = symbol_of(fn);
+  if (!a || !b || !takes(domain(fn), kind) || !n.gives(yields_bool(fn) ? Bool : kind)) return {};
+  if (!symbol.empty()) return kind == Bool ? Said() : infix(text(*a, ' ', symbol, ' ', *b));
+  return n.typed(0) ? said(text(*a, '.', name(fn), '(', *b, ')')) : Said();
 }
-Said add(const Site& n) { return arithmetic(n, "+", true); }
-Said subtract(const Site& n) { return arithmetic(n, "-", true); }
-Said multiply(const Site& n) { return arithmetic(n, "*", true); }
-Said divide(const Site& n) { return arithmetic(n, "/", false); }
 
 Said power(const Site& n) {
   const std::optional<double> exponent = n.number(1);
@@ -69,19 +99,6 @@ Said power(const Site& n) {
     return {};
   return *exponent == 2 ? said(n.in(0) + ".square()") : said(text(n.in(0), ".pow(", literal(*exponent), ')'));
 }
-
-Said compare(const Site& n, std::string_view symbol) {
-  if (n.node.version < 7 || !is_same_element(n) || (!n.typed(0) && !n.typed(1)) || !n.gives(Bool)) return {};
-  const kiln::Kind kind = n.operand(n.typed(0) ? 0 : 1).type.kind;
-  const auto a = term(n, 0, kind), b = term(n, 1, kind);
-  if (kind == Bool || !a || !b) return {};
-  return infix(text(*a, ' ', symbol, ' ', *b));
-}
-Said equal(const Site& n) { return compare(n, "=="); }
-Said less(const Site& n) { return compare(n, "<"); }
-Said greater(const Site& n) { return compare(n, ">"); }
-Said less_or_equal(const Site& n) { return compare(n, "<="); }
-Said greater_or_equal(const Site& n) { return compare(n, ">="); }
 
 Said where(const Site& n) {
   if (!n.typed(0, Bool) || n.operand(1).element != n.operand(2).element) return {};
@@ -99,43 +116,20 @@ Said cast(const Site& n) {
 }
 
 constexpr Form kForms[] = {
-    {"Abs", nullptr, "abs"},
-    {"Add", add},
-    {"Cast", cast},
-    {"Ceil", nullptr, "ceil"},
-    {"Clip", clip},
-    {"Cos", nullptr, "cos"},
-    {"Div", divide},
-    {"Equal", equal},
-    {"Erf", nullptr, "erf"},
-    {"Exp", nullptr, "exp"},
-    {"Floor", nullptr, "floor"},
-    {"Gelu", gelu},
-    {"Greater", greater},
-    {"GreaterOrEqual", greater_or_equal},
-    {"HardSwish", nullptr, "hard_swish"},
-    {"LeakyRelu", leaky_relu},
-    {"Less", less},
-    {"LessOrEqual", less_or_equal},
-    {"Log", nullptr, "log"},
-    {"Mish", nullptr, "mish"},
-    {"Mul", multiply},
-    {"Neg", negative},
-    {"Pow", power},
-    {"Reciprocal", nullptr, "recip"},
-    {"Relu", nullptr, "relu"},
-    {"Sigmoid", nullptr, "sigmoid"},
-    {"Sin", nullptr, "sin"},
-    {"Softplus", nullptr, "softplus"},
-    {"Softsign", nullptr, "softsign"},
-    {"Sqrt", nullptr, "sqrt"},
-    {"Sub", subtract},
-    {"Tanh", nullptr, "tanh"},
-    {"Where", where},
+    {"Cast", cast}, {"Clip", clip}, {"Gelu", gelu}, {"Pow", power}, {"Where", where},
 };
 
 }  // namespace
 
 std::span<const Form> elementwise_forms() { return kForms; }
+
+Said form_of_function(const Site& n) {
+  const KilnFunction& function = n.node.row->traits.function;
+  if (const auto* const fn = std::get_if<op::UnaryFn>(&function.fn)) return unary(n, *fn);
+  if (const auto* const fn = std::get_if<op::ReduceFn>(&function.fn)) return reduce(n, *fn);
+  if (const auto* const fn = std::get_if<op::BinaryFn>(&function.fn))
+    return function.attribute.empty() ? binary(n, *fn) : with_attribute(n, *fn, function);
+  return {};
+}
 
 }  // namespace kiln::onnx::cpp

@@ -19,8 +19,8 @@ Said form_of(const Site& site) {
   if (!site.node.domain.empty()) return {};
   for (const std::span<const Form> family : {elementwise_forms(), view_forms(), reduce_forms()})
     for (const Form& form : family)
-      if (form.op == site.node.op) return form.form ? form.form(site) : method(site, form.method);
-  return {};
+      if (form.op == site.node.op) return form.form(site);
+  return form_of_function(site);
 }
 
 }  // namespace kiln::onnx::cpp

@@ -1,6 +1,6 @@
-// How Kiln says operators by itself, where ranks and kinds are known: a row each, in tables by family. A form that does not
-// hold for a node (an old version's axis, an operand whose rank is free) gives nothing, and the node becomes a call of
-// apply().
+// How operators are written by Kiln's own functions, where ranks and kinds are known. The row of an operator names the
+// function; operators that take more than that have a form here, in tables by family. A form that does not hold for a
+// node (an old version's axis, an operand whose rank is free) gives nothing, and the node becomes a call of apply().
 #pragma once
 #include <span>
 
@@ -11,12 +11,16 @@ namespace kiln::onnx::cpp {
 struct Form {
   std::string_view op;
   Said (*form)(const Site& n);
-  std::string_view method = {};  // in place of a form: one of floats, without options
 };
 
 std::span<const Form> elementwise_forms();
 std::span<const Form> view_forms();
 std::span<const Form> reduce_forms();
+
+/// By the function of Kiln's that the node's row names.
+Said form_of_function(const Site& n);
+/// "x.sum(keep, 1)"
+Said reduce(const Site& n, op::ReduceFn fn);
 
 /// A statement of one expression.
 Statement said(std::string text);

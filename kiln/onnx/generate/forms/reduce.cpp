@@ -8,15 +8,6 @@ namespace {
 
 using enum kiln::Kind;
 
-Said reduce(const Site& n, std::string_view name) {
-  const std::optional<Ints> axes = n.ints_either(1, "axes");
-  if (!axes || axes->empty() || !n.typed(0, Float) || !n.gives(Float)) return {};
-  const char* const keeps = n.i("keepdims", 1) ? "keep, " : "";
-  return said(text(n.in(0), '.', name, '(', keeps, joined(*axes), ')'));
-}
-Said reduce_mean(const Site& n) { return reduce(n, "mean"); }
-Said reduce_sum(const Site& n) { return reduce(n, "sum"); }
-
 Said matrix_product(const Site& n) {
   if (!n.typed(0, Float) || !n.typed(1, Float) || n.rank(0) < 2 || n.rank(1) < 2 || !n.gives(Float)) return {};
   return said(text(n.in(0), ".matmul(", n.in(1), ')'));
@@ -71,11 +62,17 @@ Said average_pool(const Site& n) { return pool(n, "avg_pool", false); }
 constexpr Form kReduceForms[] = {
     {"AveragePool", average_pool}, {"GlobalAveragePool", global_average},
     {"LogSoftmax", log_softmax},   {"MatMul", matrix_product},
-    {"MaxPool", max_pool},         {"ReduceMean", reduce_mean},
-    {"ReduceSum", reduce_sum},     {"Softmax", softmax},
+    {"MaxPool", max_pool},         {"Softmax", softmax},
 };
 
 }  // namespace
+
+Said reduce(const Site& n, op::ReduceFn fn) {
+  const std::optional<Ints> axes = n.ints_either(1, "axes");
+  if (!axes || axes->empty() || !n.typed(0, Float) || !n.gives(Float)) return {};
+  const char* const keeps = n.i("keepdims", 1) ? "keep, " : "";
+  return said(text(n.in(0), '.', name(fn), '(', keeps, joined(*axes), ')'));
+}
 
 std::span<const Form> reduce_forms() { return kReduceForms; }
 
