@@ -11,7 +11,7 @@ from sources import ROOT
 
 RELEASE = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG"]
 LIBRARY_ALONE = ["-DKILN_TESTS=OFF", "-DKILN_EXAMPLES=OFF", "-DKILN_BENCH=OFF"]
-OPTIONAL = ["ONEDNN", "LAPACK", "CURL", "PICTURES", "SQLITE", "PCRE2", "MPI", "CUDA"]
+OPTIONAL = ["ONEDNN", "LAPACK", "CURL", "PICTURES", "SQLITE", "PCRE2", "RE2", "MPI", "CUDA"]
 VERSION = re.search(r'KILN_VERSION "([\d.]+)"', (ROOT / "kiln" / "version.hpp").read_text())[1]
 CONSUMER = ROOT / "tests" / "install"
 

@@ -16,9 +16,9 @@ class Kiln(ConanFile):
     license = "MIT OR Apache-2.0"
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False], "curl": [True, False], "lapack": [True, False], "onednn": [True, False],
-               "pcre2": [True, False], "pictures": [True, False], "sqlite": [True, False]}
+               "pcre2": [True, False], "pictures": [True, False], "re2": [True, False], "sqlite": [True, False]}
     default_options = {"shared": False, "curl": False, "lapack": True, "onednn": False,
-                       "pcre2": False, "pictures": False, "sqlite": False}
+                       "pcre2": False, "pictures": False, "re2": False, "sqlite": False}
 
     def set_version(self):
         self.version = re.search(r'KILN_VERSION "([\d.]+)"', (ROOT / "kiln/version.hpp").read_text())[1]
@@ -43,6 +43,8 @@ class Kiln(ConanFile):
         if self.options.pictures:
             self.requires("libjpeg-turbo/[>=2.1 <4]")
             self.requires("libpng/[>=1.6 <2]")
+        if self.options.re2:
+            self.requires("re2/[>=20230301]")
         if self.options.sqlite:
             self.requires("sqlite3/[>=3.40 <4]")
 
@@ -58,7 +60,7 @@ class Kiln(ConanFile):
         packages.set_property("highway::hwy", "cmake_target_name", "hwy::hwy")
         packages.generate()
         toolchain = CMakeToolchain(self)
-        for library in ("curl", "lapack", "onednn", "pcre2", "pictures", "sqlite"):
+        for library in ("curl", "lapack", "onednn", "pcre2", "pictures", "re2", "sqlite"):
             toolchain.cache_variables[f"KILN_{library.upper()}"] = bool(self.options.get_safe(library))
         for part in ("MPI", "TESTS", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"KILN_{part}"] = False

@@ -7,6 +7,7 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES
   onednn KILN_ONEDNN
   pcre2 KILN_PCRE2
   pictures KILN_PICTURES
+  re2 KILN_RE2
   sqlite KILN_SQLITE)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS ${features} -DKILN_MPI=OFF -DKILN_TESTS=OFF -DKILN_EXAMPLES=OFF -DKILN_BENCH=OFF)

@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
-#include "kiln/onnx/operators/text/regex.hpp"
+#include "kiln/onnx/operators/text/full_match.hpp"
 
 namespace kiln::onnx {
 namespace {
@@ -13,7 +12,7 @@ Results string_concat(Call& c) {
   const Shape shape = broadcast("StringConcat", c[0].shape(), c[1].shape());
   const auto spread = [&](int i) { return Datum(expand(c[i], shape), c.datum(i).string_list()).strings(); };
   c.check_room(numel(shape), 2 * sizeof(std::string));
-  // What is made, before it is made: a file may double its strings many times.
+  // The bytes are counted before they are made: a file may double its strings many times.
   std::int64_t bytes = 0;
   for (const int i : {0, 1}) {
     std::int64_t longest = 0;
@@ -125,11 +124,7 @@ Results string_split(Call& c) {
 
 Results regex_full_match(Call& c) {
   const std::string pattern = c.s("pattern", "");
-  std::string why;
-  const std::optional<Regex> regex = Regex::parse(pattern, why);
-  c.check(regex.has_value(), "the pattern '", shown(pattern), "' is no regular expression that Kiln reads: ", why);
-  std::vector<std::uint8_t> matches;
-  for (const std::string& word : c.datum(0).strings()) matches.push_back(regex->matches(word));
+  const std::vector<std::uint8_t> matches = full_matches(c.node.op, pattern, c.datum(0).strings());
   return cast(from_data(TensorData::of<std::uint8_t>(c[0].shape(), matches), c.device()), DType::Bool);
 }
 

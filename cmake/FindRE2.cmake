@@ -1,0 +1,21 @@
+# RE2::RE2: Google's library of regular expressions. It has a package for CMake from 2023 on; older ones are a header and a
+# library.
+find_package(re2 CONFIG QUIET)
+if(TARGET re2::re2)
+  set(RE2_LIBRARY re2::re2)
+  get_target_property(RE2_INCLUDE_DIR re2::re2 INTERFACE_INCLUDE_DIRECTORIES)
+else()
+  find_path(RE2_INCLUDE_DIR re2/re2.h)
+  find_library(RE2_LIBRARY re2)
+  mark_as_advanced(RE2_INCLUDE_DIR RE2_LIBRARY)
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(RE2 REQUIRED_VARS RE2_LIBRARY RE2_INCLUDE_DIR)
+if(RE2_FOUND AND NOT TARGET RE2::RE2)
+  add_library(RE2::RE2 INTERFACE IMPORTED)
+  target_link_libraries(RE2::RE2 INTERFACE ${RE2_LIBRARY})
+  if(NOT TARGET re2::re2)
+    target_include_directories(RE2::RE2 INTERFACE ${RE2_INCLUDE_DIR})
+  endif()
+endif()
