@@ -14,9 +14,8 @@
 #include "bench/clock.hpp"
 #include "kiln/backend/cpu/conv/conv.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/onednn/onednn.hpp"
+#include "kiln/backend/cpu/matmul/matmul.hpp"
 #include "kiln/backend/cpu/onednn/version.hpp"
-#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
 
 extern "C" void omp_set_num_threads(int threads);
@@ -62,8 +61,8 @@ double time_ours(const Op& op, const std::vector<Value>& in) {
   const Desc desc = op.infer(in)[0];
   return time_of([&] {
     Value out(make_ref<Node>(desc, Device{}));
-    if constexpr (std::is_same_v<Op, op::Matmul>) cpu::simd::run(op, {in, {&out, 1}});
-    else if (!cpu::onednn::run(op, {in, {&out, 1}})) cpu::conv::run(op, {in, {&out, 1}});
+    if constexpr (std::is_same_v<Op, op::Matmul>) cpu::matmul::run(op, {in, {&out, 1}});
+    else cpu::conv::run(op, {in, {&out, 1}});
   });
 }
 

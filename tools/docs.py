@@ -80,7 +80,7 @@ def ops_page(program):
     page = INTRO
     for name, (kernels, types, orders) in sorted(ops.items()):
         composed = "plain" not in kernels
-        cpu = ", ".join(k for k in ("onednn", "conv", "integer", "lapack", "simd", "plain") if k in kernels) or "composed"
+        cpu = ", ".join(k for k in ("matmul", "conv", "integer", "lapack", "simd", "plain") if k in kernels) or "composed"
         page += f"| `{name}` | {said(types)} | {ORDERS[orders]} | {cpu} | {'composed' if composed else 'plain'} |\n"
     page += FUNCTIONS
     headers = facade.value_functions()

@@ -18,6 +18,7 @@ FOLDERS = {
     "kiln/backend/cpu/reference": (3, "cpu_kernels ops golden simd"),
     "kiln/backend/cpu/simd": (6, "simd cpu_kernels fusion ops random golden"),
     "kiln/backend/cpu/conv": (1, "conv fusion ops random"),
+    "kiln/backend/cpu/matmul": (0.5, "simd conv fusion ops random"),
     "kiln/backend/cpu/onednn": (1, "conv onednn fusion ops random"),
     "kiln/backend/cpu/amx": (0.5, "amx fusion ops"),
     "kiln/backend/cpu/lapack": (1, "lapack ops golden"),

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "kiln/backend/cpu/fast.hpp"
+#include "kiln/backend/cpu/engines.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/functions.hpp"
 #include "tests/fusion/fused_device.hpp"

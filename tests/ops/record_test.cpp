@@ -45,7 +45,7 @@ std::string kernels_for(const op::Op& op) {
     if (family && family().has(op)) own.push_back(name);
   };
   note(&cpu::simd_kernels, "simd");
-  note(&cpu::onednn_kernels, "onednn");
+  note(&cpu::matmul_kernels, "matmul");
   note(&cpu::conv_kernels, "conv");
   note(&cpu::integer_kernels, "integer");
   note(&cpu::lapack_kernels, "lapack");

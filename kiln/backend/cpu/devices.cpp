@@ -21,8 +21,8 @@ Device reference_device() {
 
 std::vector<cpu::FastKernels> linked_families() {
   std::vector<cpu::FastKernels> families;
-  for (const auto family : {&cpu::simd_kernels, &cpu::amx_kernels, &cpu::integer_kernels, &cpu::onednn_kernels,
-                            &cpu::conv_kernels, &cpu::lapack_kernels})
+  for (const auto family : {&cpu::simd_kernels, &cpu::matmul_kernels, &cpu::conv_kernels, &cpu::integer_kernels,
+                            &cpu::amx_kernels, &cpu::lapack_kernels})
     if (family) families.push_back(family());
   return families;
 }

@@ -7,13 +7,8 @@
 namespace kiln::op {
 struct Epilogue;
 }
-namespace kiln::strided {
-struct Array;
-}
 
 namespace kiln::cpu {
-
-using strided::Array;
 
 struct FastKernels {
   bool (*has)(const op::Op&);        // is there a kernel for this op, for some operands at least?
@@ -25,16 +20,14 @@ struct FastKernels {
   /// Has `multiply` make the product of an epilogue with what runs the program on its pieces. False where that is none
   /// of theirs or `multiply` says so.
   bool (*finish)(const op::Epilogue&, Call, FunctionRef<bool(const Epilogue&)> multiply) = nullptr;
-  /// A copy of images into another order that is quicker than copy().
-  void (*reorder)(const Array& from, const Array& to) = nullptr;
 };
 
 /// The families, of which a program has those that it is linked with: null where it has not.
 [[gnu::weak]] FastKernels simd_kernels();
-[[gnu::weak]] FastKernels amx_kernels();
-[[gnu::weak]] FastKernels integer_kernels();
-[[gnu::weak]] FastKernels onednn_kernels();
+[[gnu::weak]] FastKernels matmul_kernels();
 [[gnu::weak]] FastKernels conv_kernels();
+[[gnu::weak]] FastKernels integer_kernels();
+[[gnu::weak]] FastKernels amx_kernels();
 [[gnu::weak]] FastKernels lapack_kernels();
 
 }  // namespace kiln::cpu

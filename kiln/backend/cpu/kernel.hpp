@@ -3,10 +3,10 @@
 // Kernels are free functions found by overload resolution, one family per file:
 //   reference::run(const op::Conv&, Call)            every primitive; plain C++, any platform, the oracle
 //   simd::run(const op::Unary&, Call) -> bool        Highway; false: not this case, try the next
-//   amx::run(const op::Matmul&, Call) -> bool        Intel's tiles; likewise
-//   integer::run(const op::ConvInteger&, Call) -> bool  bytes; likewise
-//   onednn::run(const op::Conv&, Call) -> bool       oneDNN; likewise
-//   conv::run(const op::Conv&, Call) -> bool         our own loops for convolutions; likewise
+//   matmul::run(const op::Matmul&, Call) -> bool     chooses among the algorithms for it (matmul/choose.hpp)
+//   conv::run(const op::Conv&, Call) -> bool         chooses among the algorithms for it (conv/choose.hpp)
+//   integer::run(const op::ConvInteger&, Call) -> bool  bytes; false: not this case, try the next
+//   amx::run(const op::Attention&, Call) -> bool     bfloat16 on Intel's tiles; likewise
 //   lapack::run(const op::Svd&, Call) -> bool        LAPACK; likewise
 #pragma once
 #include "kiln/backend/cpu/memory/memory.hpp"

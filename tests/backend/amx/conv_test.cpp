@@ -2,6 +2,8 @@
 
 #include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/channels_last.hpp"
+#include "kiln/backend/cpu/conv/choose.hpp"
+#include "kiln/backend/cpu/conv/conv.hpp"
 #include "kiln/backend/cpu/epilogue.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/rows.hpp"
@@ -19,10 +21,26 @@ Value image_of(const Shape& shape, unsigned seed, std::vector<int> order = {}) {
 }
 
 template <class Op>
+constexpr conv::Pass kPass = std::is_same_v<Op, op::Conv>            ? conv::Pass::Forward
+                             : std::is_same_v<Op, op::ConvTranspose> ? conv::Pass::Data
+                                                                     : conv::Pass::Weight;
+
+template <class Op>
+bool is_ours(const Op& op, Call call) {
+  const conv::Geometry g = conv::Geometry::of(op, call);
+  if (g.empty()) return false;
+  const Algorithm algorithm =
+      conv::choose({kPass<Op>, g, call.out[0].dtype(), kPass<Op> == conv::Pass::Forward && call.in.size() > 2})
+          .algorithm;
+  return algorithm == Algorithm::AmxConv || algorithm == Algorithm::AmxWindows;
+}
+
+template <class Op>
 Value run(const Op& op, const std::vector<Value>& in) {
   const Descs desc = op.infer(in);
   Value out = tensor(desc[0].shape, desc[0].dtype);
-  EXPECT_TRUE(amx::run(op, {in, {&out, 1}}));
+  EXPECT_TRUE(is_ours(op, {in, {&out, 1}}));
+  EXPECT_TRUE(conv::run(op, {in, {&out, 1}}));
   return out;
 }
 
@@ -126,7 +144,7 @@ TEST_F(AmxConvolution, HandsItsPiecesOver) {
   Value out = tensor(c.y(), DType::BF16);
   op::Epilogue op;
   op.product = c.conv();
-  EXPECT_TRUE(amx::multiply(op, {operands, {&out, 1}}, collected));
+  EXPECT_TRUE(conv::multiply(op, {operands, {&out, 1}}, collected));
   for (std::size_t i = 0; i < collected.bits.size(); ++i) {
     ASSERT_EQ(collected.times[i], 1) << i;
     ASSERT_EQ(collected.bits[i], reinterpret_cast<const std::uint16_t*>(read(plain).data)[i]) << i;
@@ -155,7 +173,7 @@ TEST_F(AmxConvolution, LeavesOthersToOtherKernels) {
     const Value x = random_tensor(c.x(), 1, {}, dtype), w = random_tensor(c.weight(), 2, {}, dtype);
     Value y = tensor(c.y(), dtype);
     const Value in[] = {x, w};
-    return amx::run(c.conv(), {in, {&y, 1}});
+    return is_ours(c.conv(), {in, {&y, 1}});
   };
   const Case plain{1, 32, 32, {4, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   EXPECT_TRUE(taken(plain, DType::BF16));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kiln/backend/cpu/matmul/choose.hpp"
+#include "kiln/backend/cpu/matmul/matmul.hpp"
 #include "kiln/backend/cpu/simd/product/panel_rows.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "tests/backend/products.hpp"
@@ -15,7 +17,7 @@ Value multiply(const Value& a, const Value& b) {
   const Value in[] = {a, b};
   const Descs desc = op::Matmul{}.infer(in);
   Value out = tensor(desc[0].shape, desc[0].dtype);
-  EXPECT_TRUE(simd::run(op::Matmul{}, {in, {&out, 1}}));
+  EXPECT_TRUE(matmul::run(op::Matmul{}, {in, {&out, 1}}));
   return out;
 }
 
@@ -210,10 +212,10 @@ TEST(SimdMatmul, MultipliesHalvesByFewVectors) {
                             b = random_tensor({k, turned ? few : many}, 2, turned ? kOrders[1] : order, dtype);
                 const Value in[] = {a, b};
                 Value c = tensor({a.dim(0), b.dim(1)}, dtype);
-                if (!simd::run(op::Matmul{}, {in, {&c, 1}})) {
-                  EXPECT_EQ(dtype, DType::F16);  // which not all machines convert
-                  continue;
-                }
+                const Algorithm algorithm = matmul::choose(matmul::MatmulCase::of(a, b)).algorithm;
+                EXPECT_TRUE(algorithm == Algorithm::FewHalves ||
+                            dtype == DType::F16);  // which not all machines convert
+                ASSERT_TRUE(matmul::run(op::Matmul{}, {in, {&c, 1}}));
                 std::vector<double> expected = product(a, b, c.shape());  // exact, as operands are eighths
                 for (double& number : expected)
                   number = dtype == DType::F16 ? static_cast<float>(F16(number)) : static_cast<float>(BF16(number));
@@ -230,10 +232,46 @@ TEST(SimdMatmul, ReadsHalvesThatLieApart) {
 }
 
 TEST(SimdMatmul, LeavesOtherTypesToOtherKernels) {
-  for (const DType dtype : {DType::BF16, DType::F16, DType::Bool}) {
-    const Value in[] = {tensor({5, 5}, dtype), tensor({5, 5}, dtype)};
-    Value out = tensor({5, 5}, dtype);
-    EXPECT_FALSE(simd::run(op::Matmul{}, {in, {&out, 1}}));
+  for (const DType dtype : {DType::BF16, DType::F16}) {
+    const Value half = tensor({5, 5}, dtype);
+    EXPECT_EQ(matmul::choose(matmul::MatmulCase::of(half, half)).algorithm, Algorithm::Float32);
+  }
+  const Value in[] = {tensor({5, 5}, DType::Bool), tensor({5, 5}, DType::Bool)};
+  Value out = tensor({5, 5}, DType::Bool);
+  EXPECT_FALSE(matmul::run(op::Matmul{}, {in, {&out, 1}}));
+}
+
+TEST(SimdMatmul, TakesTheNextWayWhereOneIsLeftOut) {
+  const auto way_of = [](const Value& a, const Value& b, std::string_view without) {
+    const Value in[] = {a, b};
+    Value copies[2], out = tensor({a.dim(0), b.dim(1)}, a.dtype());
+    const Product p = product_of({in, {&out, 1}}, copies);
+    leave_out(algorithms_in(without));
+    const simd::ProductWay way = matmul::choose_way(p);
+    leave_out({});
+    return way;
+  };
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    const Value rows = random_tensor({3, 300}, 1, {}, dtype), wide = random_tensor({300, 500}, 2, {}, dtype),
+                lines = random_tensor({300, 500}, 2, {1, 0}, dtype), many = random_tensor({500, 300}, 3, {}, dtype);
+    EXPECT_EQ(way_of(rows, wide, "").algorithm, Algorithm::FewRows);
+    EXPECT_EQ(way_of(rows, wide, "few_rows").algorithm, Algorithm::ProductTiles);
+    EXPECT_EQ(way_of(rows, lines, "few_rows").algorithm, Algorithm::Dots);
+    EXPECT_EQ(way_of(rows, lines, "dots").algorithm, Algorithm::ProductTiles);
+    EXPECT_EQ(way_of(many, wide, "").algorithm, Algorithm::ProductTiles);
+    EXPECT_TRUE(way_of(many, random_tensor({300, 3}, 4, {}, dtype), "").transposed);
+    EXPECT_FALSE(way_of(many, wide, "").transposed);
+  }
+}
+
+TEST(SimdMatmul, GivesTheSameNumbersWhateverIsLeftOut) {
+  for (const std::string_view list : {"dots", "few_rows", "dots,few_rows"}) {
+    leave_out(algorithms_in(list));
+    for (const auto& [m, n, k] : std::initializer_list<std::array<std::int64_t, 3>>{
+             {1, 1000, 300}, {1000, 1, 300}, {6, 700, 900}, {12, 400, 300}, {3, 37, 9000}, {2, 3000, 320}})
+      check_all_orders(m, n, k);
+    check_all_orders(5, 64, 400, DType::F64);
+    leave_out({});
   }
 }
 

@@ -1,14 +1,31 @@
 #include "kiln/backend/cpu/amx/amx.hpp"
 
+#include "kiln/backend/cpu/algorithm.hpp"
+#include "kiln/backend/cpu/amx/conv.hpp"
+#include "kiln/backend/cpu/amx/gathered.hpp"
+#include "kiln/backend/cpu/amx/matmul.hpp"
+#include "kiln/backend/cpu/engines.hpp"
 #include "kiln/backend/cpu/family.hpp"
 
 namespace kiln::cpu {
 
 FastKernels amx_kernels() {
   FastKernels kernels = family([](const auto& op, Call call) { return amx::run(op, call); });
-  if (!amx::available()) kernels.has = [](const op::Op&) { return false; };
-  kernels.multiply = amx::multiply;
-  return kernels;
+  if (amx::available() && !is_left_out(Algorithm::AmxAttention)) return kernels;
+  return {.has = [](const op::Op&) { return false; }, .run = [](const op::Op&, Call) { return false; }};
+}
+
+const AmxKernels& amx_engine() {
+  static constexpr AmxKernels kKernels{
+      .available = amx::available,
+      .has_tiles = amx::has_tiles,
+      .describes_tiles = amx::describes_tiles,
+      .conv = {.forward = amx::convolve, .data = amx::convolve_data, .weight = amx::convolve_weight},
+      .windows = {.forward = amx::convolve_gathered, .data = nullptr, .weight = amx::convolve_weight_gathered},
+      .most_window_places = amx::kMostGathered,
+      .has_wide_pieces = amx::has_wide_pieces,
+      .matmul = amx::multiply};
+  return kKernels;
 }
 
 }  // namespace kiln::cpu

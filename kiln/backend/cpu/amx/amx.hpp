@@ -1,14 +1,12 @@
 // Kernels on the tiles of Intel's processors (AMX), for products of bfloat16 matrices, convolutions and attention. Where
-// there are none, vectors of pairs (AVX512-BF16) take their place, if that is quicker than what else there is.
+// there are none, vectors of pairs (AVX512-BF16) take their place.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
-#include "kiln/ops/product/matmul_ops.hpp"
 #include "kiln/ops/sequence/attention_ops.hpp"
-#include "kiln/ops/spatial/conv_ops.hpp"
 
 namespace kiln::cpu::amx {
 
-/// The processor multiplies vectors of bfloat16, on which everything here runs.
+/// The processor multiplies vectors of pairs of bfloat16, on which everything here runs.
 bool available();
 /// It multiplies tiles as well, and the system lets this process use them. Implies available().
 bool has_tiles();
@@ -23,15 +21,7 @@ std::false_type run(const T&, Call) {
   return {};
 }
 
-// bfloat16, summed in float32.
-bool run(const op::Matmul&, Call call);
-// In one group, with enough channels to fill tiles.
-bool run(const op::Conv& op, Call call);
-bool run(const op::ConvTranspose& op, Call call);
-bool run(const op::ConvWeightGrad& op, Call call);
-/// Of some queries and keys, without mask, bias and softcap.
+/// bfloat16, of some queries and keys, without mask, bias and softcap.
 bool run(const op::Attention& op, Call call);
-/// As FastKernels has it.
-bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
 
 }  // namespace kiln::cpu::amx

@@ -1,13 +1,11 @@
 // Convolutions of bfloat16 and their adjoints in x on tiles: products whose left operand's rows are the windows of
 // pixels. Nothing is gathered beforehand; a piece packs the windows of its rows straight from the image, some terms at
 // a time.
-#include "kiln/backend/cpu/conv/conv.hpp"
+#include "kiln/backend/cpu/amx/conv.hpp"
 
 #include <algorithm>
+#include <vector>
 
-#include "kiln/backend/cpu/amx/amx.hpp"
-#include "kiln/backend/cpu/amx/conv.hpp"
-#include "kiln/backend/cpu/amx/gathered.hpp"
 #include "kiln/backend/cpu/amx/pieces.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/amx/windows.hpp"
@@ -15,7 +13,6 @@
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/transpose.hpp"
 #include "kiln/core/parallel.hpp"
-#include "kiln/ops/planned/epilogue.hpp"
 
 namespace kiln::cpu::amx {
 namespace {
@@ -204,71 +201,24 @@ void make(const Geometry& g, Pass pass, const Array& from, const Operand& weight
   }
 }
 
-/// Is oneDNN ahead, which packs no windows? Of few channels and many pixels, where it uses tiles. Of all that our vectors
-/// make, but for gradients of weights of many channels and several places.
-bool is_behind(Pass pass, const Geometry& g) {
-  if (!onednn_kernels) return false;
-  const int64_t channels = std::min(g.in, g.out);
-  if (!has_tiles()) return pass != Pass::Weight || channels < 32 || Geometry::product(g.kernel) == 1;
-  if (pass == Pass::Weight || channels > 64 || !describes_tiles()) return false;
-  return g.batch * Geometry::product(g.result) >= 1024 && Geometry::product(g.stride) == 1;
-}
-
-bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
-  using Slot = op::Conv::Slot;
-  if (call.out[0].dtype() != DType::BF16) return false;
-  const Geometry g = Geometry::of(op, call);
-  if (!takes(Pass::Forward, g)) return false;
-  const int64_t rows = g.batch * Geometry::product(g.result);
-  if (epilogue && (!conv::worth_finishing(call.out[0]) ||
-                   cut(rows, g.out, g.in * Geometry::product(g.kernel), 1).columns < std::min(g.out, kWorthFinishing)))
-    return false;
-  const Operand x = Operand::channels_last(call.in[Slot::x]), weight = Operand::contiguous(call.in[Slot::weight]);
-  std::vector<float> bias;
-  if (call.in.size() > 2 && !call.in[Slot::bias].empty()) {
-    const Operand numbers = Operand::contiguous(call.in[Slot::bias]);
-    bias.assign(numbers.array.as<const BF16>(), numbers.array.as<const BF16>() + g.out);
-  }
-  auto* const y = epilogue ? nullptr : allocate(call.out[0], channels_last_strides(call.out[0].shape())).as<uint16_t>();
-  if (bias.empty() && wants_gathering(g)) {
-    const GatheredWindows windows(g, x);
-    const int64_t k = windows.columns;
-    const Product product{.dtype = DType::BF16,
-                          .m = rows,
-                          .n = g.out,
-                          .k = k,
-                          .batch = {},
-                          .a = {read(windows.value).data, k, 1, {}},
-                          .b = {weight.array.data, 1, k, {}},
-                          .c = {reinterpret_cast<std::byte*>(y), g.out, 1, {}}};  // by name, or g++ 13 breaks off
-    multiply(product, weight.value, epilogue);
-    return true;
-  }
-  make(g, Pass::Forward, x.array, weight, bias.empty() ? nullptr : bias.data(), y, epilogue);
-  return true;
-}
-
 }  // namespace
 
-bool takes(Pass pass, const Geometry& g) {
-  constexpr int64_t kFewest = 16, kMostPlaces = 128;
-  return available() && g.groups == 1 && !g.empty() && g.in >= kFewest && g.out >= kFewest &&
-         Geometry::product(g.kernel) <= kMostPlaces && !is_behind(pass, g);
+bool has_wide_pieces(const Geometry& g) {
+  const int64_t rows = g.batch * Geometry::product(g.result);
+  return cut(rows, g.out, g.in * Geometry::product(g.kernel), 1).columns >= std::min(g.out, kWorthFinishing);
 }
 
-bool run(const op::Conv& op, Call call) { return convolve(op, call, nullptr); }
+void convolve(const Geometry& g, const Operand& x, const Operand& weight, const Operand& bias, Value& result,
+              const Epilogue* epilogue) {
+  std::vector<float> start;
+  if (!bias.value.empty()) start.assign(bias.array.as<const BF16>(), bias.array.as<const BF16>() + g.out);
+  auto* const y = epilogue ? nullptr : allocate(result, channels_last_strides(result.shape())).as<uint16_t>();
+  make(g, Pass::Forward, x.array, weight, start.empty() ? nullptr : start.data(), y, epilogue);
+}
 
-bool multiply_conv(const op::Conv& op, Call call, const Epilogue& epilogue) { return convolve(op, call, &epilogue); }
-
-bool run(const op::ConvTranspose& op, Call call) {
-  using Slot = op::ConvTranspose::Slot;
-  if (call.out[0].dtype() != DType::BF16) return false;
-  const Geometry g = Geometry::of(op, call);
-  if (!takes(Pass::Data, g)) return false;
-  const Operand y = Operand::channels_last(call.in[Slot::y]), weight = Operand::contiguous(call.in[Slot::weight]);
-  const Array x = allocate(call.out[0], channels_last_strides(call.out[0].shape()));
+void convolve_data(const Geometry& g, const Operand& y, const Operand& weight, Value& result) {
+  const Array x = allocate(result, channels_last_strides(result.shape()));
   make(g, Pass::Data, y.array, weight, nullptr, x.as<uint16_t>(), nullptr);
-  return true;
 }
 
 }  // namespace kiln::cpu::amx

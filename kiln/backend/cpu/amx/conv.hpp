@@ -1,14 +1,19 @@
-// Which convolutions run on tiles.
+// Convolutions of bfloat16 on tiles, as ConvKernels has them (engines.hpp).
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
+#include "kiln/backend/cpu/conv/operand.hpp"
 #include "kiln/backend/cpu/epilogue.hpp"
 
 namespace kiln::cpu::amx {
 
-/// Of bfloat16, with enough channels to fill tiles.
-bool takes(conv::Pass pass, const conv::Geometry& g);
+using conv::Geometry, conv::Operand;
 
-/// multiply() of a convolution.
-bool multiply_conv(const op::Conv& op, Call call, const Epilogue& epilogue);
+/// Are the pieces of the convolution wide enough to be finished run by run?
+bool has_wide_pieces(const Geometry& g);
+
+void convolve(const Geometry& g, const Operand& x, const Operand& weight, const Operand& bias, Value& y,
+              const Epilogue* epilogue);
+void convolve_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x);
+void convolve_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight);
 
 }  // namespace kiln::cpu::amx

@@ -2,13 +2,10 @@
 // those of the pixels of x that go with them, with the pixels as terms of the sums.
 #include <algorithm>
 
-#include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/amx/conv.hpp"
-#include "kiln/backend/cpu/amx/gathered.hpp"
 #include "kiln/backend/cpu/amx/pieces.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/amx/windows.hpp"
-#include "kiln/backend/cpu/conv/operand.hpp"
 #include "kiln/backend/cpu/transpose.hpp"
 #include "kiln/core/parallel.hpp"
 
@@ -25,7 +22,7 @@ struct Cut {
   int64_t rows, columns, down, across, pixels, parts;
 
   explicit Cut(const Geometry& g) {
-    constexpr int64_t kMostSums = 1 << 17, kMostRows = 256, kPieces = 32;
+    constexpr int64_t kMostSums = 1 << 17, kMostRows = 256, kPieces = 32;  // bench: suite resnet50_train_*_bf16
     const int64_t places = Geometry::product(g.kernel), all = g.batch * Geometry::product(g.result);
     rows = std::min(g.out, kMostRows), columns = std::min(g.in, kMostRows);
     const auto halve = [](int64_t& size) { size = round_up(divide_up(size, 2), kBlock); };
@@ -165,28 +162,9 @@ class WeightSums {
 
 }  // namespace
 
-bool run(const op::ConvWeightGrad& op, Call call) {
-  using Slot = op::ConvWeightGrad::Slot;
-  if (call.out[0].dtype() != DType::BF16) return false;
-  const Geometry g = Geometry::of(op, call);
-  if (!takes(Pass::Weight, g)) return false;
-  const Operand x = Operand::channels_last(call.in[Slot::x]), y = Operand::channels_last(call.in[Slot::y]);
-  const Array weight = allocate(call.out[0]);
-  if (wants_gathering(g)) {
-    const GatheredWindows windows(g, x);
-    const Product product{.dtype = DType::BF16,
-                          .m = g.out,
-                          .n = windows.columns,
-                          .k = windows.rows,
-                          .batch = {},
-                          .a = {y.array.data, 1, g.out, {}},
-                          .b = {read(windows.value).data, windows.columns, 1, {}},
-                          .c = {weight.data, windows.columns, 1, {}}};  // by name, or g++ 13 breaks off
-    multiply(product, windows.value, nullptr);
-    return true;
-  }
-  WeightSums(g, x.array, y.array, reinterpret_cast<uint16_t*>(weight.data)).run();
-  return true;
+void convolve_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight) {
+  const Array to = allocate(weight);
+  WeightSums(g, x.array, y.array, reinterpret_cast<uint16_t*>(to.data)).run();
 }
 
 }  // namespace kiln::cpu::amx

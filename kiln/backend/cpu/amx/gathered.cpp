@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kiln/backend/cpu/amx/tiles.hpp"
+#include "kiln/backend/cpu/amx/matmul.hpp"
 #include "kiln/backend/cpu/amx/windows.hpp"
 #include "kiln/core/parallel.hpp"
 
@@ -13,10 +13,15 @@ using conv::Geometry;
 using std::int64_t;
 using std::uint16_t;
 
-bool wants_gathering(const Geometry& g) {
-  const int64_t places = Geometry::product(g.kernel);
-  return places > 1 && places <= Turn::kMost && 2 * g.batch * Geometry::product(g.result) <= g.out;
-}
+namespace {
+
+/// [pixels, in * kernel]; `value` holds the memory.
+struct GatheredWindows {
+  Value value;
+  int64_t rows, columns;
+
+  GatheredWindows(const Geometry& g, const conv::Operand& x);
+};
 
 GatheredWindows::GatheredWindows(const Geometry& g, const conv::Operand& x)
     : value(
@@ -48,6 +53,38 @@ GatheredWindows::GatheredWindows(const Geometry& g, const conv::Operand& x)
       }
     }
   });
+}
+
+}  // namespace
+
+void convolve_gathered(const Geometry& g, const conv::Operand& x, const conv::Operand& weight, const conv::Operand&,
+                       Value& y, const Epilogue* epilogue) {
+  const GatheredWindows windows(g, x);
+  const int64_t k = windows.columns;
+  std::byte* const to = epilogue ? nullptr : allocate(y, channels_last_strides(y.shape())).data;
+  const Product product{.dtype = DType::BF16,
+                        .m = windows.rows,
+                        .n = g.out,
+                        .k = k,
+                        .batch = {},
+                        .a = {read(windows.value).data, k, 1, {}},
+                        .b = {weight.array.data, 1, k, {}},
+                        .c = {to, g.out, 1, {}}};  // by name, or g++ 13 breaks off
+  multiply(product, weight.value, epilogue);
+}
+
+void convolve_weight_gathered(const Geometry& g, const conv::Operand& x, const conv::Operand& y, Value& weight) {
+  const GatheredWindows windows(g, x);
+  const int64_t n = windows.columns;
+  const Product product{.dtype = DType::BF16,
+                        .m = g.out,
+                        .n = n,
+                        .k = windows.rows,
+                        .batch = {},
+                        .a = {y.array.data, 1, g.out, {}},
+                        .b = {read(windows.value).data, n, 1, {}},
+                        .c = {allocate(weight).data, n, 1, {}}};  // by name, or g++ 13 breaks off
+  multiply(product, windows.value, nullptr);
 }
 
 }  // namespace kiln::cpu::amx

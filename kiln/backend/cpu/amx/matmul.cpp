@@ -4,18 +4,15 @@
 // tiles, those of some 256 rows fit into the second-level cache, and the two operands of one block of 32 x 32 results
 // into the first. The right operand is packed beforehand, by all threads, where several pieces want the same part of it;
 // while the blocks of one panel of it are made, the next is fetched.
+#include "kiln/backend/cpu/amx/matmul.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include "kiln/backend/cpu/amx/amx.hpp"
-#include "kiln/backend/cpu/amx/conv.hpp"
-#include "kiln/backend/cpu/amx/gathered.hpp"
 #include "kiln/backend/cpu/amx/pieces.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
-#include "kiln/backend/cpu/product.hpp"
 #include "kiln/core/parallel.hpp"
-#include "kiln/ops/planned/epilogue.hpp"
 
 namespace kiln::cpu::amx {
 namespace {
@@ -162,42 +159,19 @@ void run_pieces(const Product& p, const Value& operand, const Piece& piece, cons
   });
 }
 
-/// Is oneDNN ahead of our vectors? Where packing does not pay: of long left operands that meet few columns, and of batches
-/// of small matrices.
-bool is_behind(const Value& a, const Value& b) {
-  if (has_tiles() || !onednn_kernels) return false;
-  constexpr int64_t kLong = 256, kSmall = 4096;
-  const int64_t m = a.dim(-2), n = b.dim(-1);
-  if (n <= kBlock && m >= kLong) return true;
-  return b.rank() > 2 && (std::min(m, n) == 1 || m * n * a.dim(-1) <= kSmall);
-}
-
-/// False where pieces are not worth handing to `epilogue`.
-bool multiply(Call call, const Epilogue* epilogue) {
-  if (call.out[0].dtype() != DType::BF16 || !available()) return false;
-  for (const Value& operand : call.in)
-    if (operand.dtype() != DType::BF16 || operand.rank() < 2) return false;
-  if (is_behind(call.in[0], call.in[1])) return false;
-  Value copies[2];
-  const Product p = product_of(call, copies, !epilogue);
-  if (p.empty()) return !epilogue;
-  const Piece piece = cut(p.m, p.n, p.k, numel(p.batch));
-  if (epilogue && piece.columns < std::min(p.n, kWorthFinishing)) return false;
-  run_pieces(p, copies[1].node() ? copies[1] : call.in[1], piece, epilogue);
-  return true;
-}
-
 }  // namespace
 
 void multiply(const Product& p, const Value& right, const Epilogue* epilogue) {
   run_pieces(p, right, cut(p.m, p.n, p.k, numel(p.batch)), epilogue);
 }
 
-bool run(const op::Matmul&, Call call) { return multiply(call, nullptr); }
-
-bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
-  if (const auto* const conv = std::get_if<op::Conv>(&op.product)) return multiply_conv(*conv, call, epilogue);
-  return std::holds_alternative<op::Matmul>(op.product) && multiply(call, &epilogue);
+bool multiply(Call call, const Epilogue* epilogue) {
+  Value copies[2];
+  const Product p = product_of(call, copies, !epilogue);
+  const Piece piece = cut(p.m, p.n, p.k, numel(p.batch));
+  if (epilogue && piece.columns < std::min(p.n, kWorthFinishing)) return false;
+  run_pieces(p, copies[1].node() ? copies[1] : call.in[1], piece, epilogue);
+  return true;
 }
 
 }  // namespace kiln::cpu::amx

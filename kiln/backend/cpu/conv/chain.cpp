@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "kiln/backend/cpu/conv/choose.hpp"
 #include "kiln/backend/cpu/conv/conv.hpp"
 #include "kiln/backend/cpu/conv/depthwise.hpp"
 #include "kiln/backend/cpu/conv/panels.hpp"
-#include "kiln/backend/cpu/conv/tiles.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/simd/elementwise/simple_finish.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
@@ -101,7 +101,7 @@ class Lines {
 /// Lines of y that a thread makes at a time, without making too many of those between again that another makes as well;
 /// nothing where there are too few.
 std::optional<int64_t> lines_of_band(const Geometry& g) {
-  constexpr int64_t kMostAgain = 8;  // one in so many
+  constexpr int64_t kMostAgain = 8;  // one in so many. bench: ONNX MobileNetV2
   const int64_t bands = divide_up(num_threads(), g.batch), lines = divide_up(g.result[0], bands);
   if (bands > 1 && kMostAgain * (g.reach(0) - g.stride[0]) > lines * g.stride[0]) return {};
   return lines;
@@ -119,8 +119,7 @@ bool run(const op::ConvChain& op, Call call) {
   if (!first.settle(x.shape(), between) || !second.settle(between.shape, {call.out[0].shape(), call.out[0].dtype()}))
     return false;
   const Geometry& g = second.g;
-  if (g.empty() || g.kernel.size() != 2 || !first.g.pointwise() || !tiles_fit(first.g, between.dtype)) return false;
-  if (!depthwise_fits(Pass::Forward, g, between.dtype) || (first.finish && first.finish->more)) return false;
+  if (g.empty() || !runs_in_chain(first.g, g, between.dtype) || (first.finish && first.finish->more)) return false;
   const std::optional<int64_t> band = lines_of_band(g);
   if (!band) return false;
 

@@ -1,5 +1,6 @@
 #include "kiln/backend/cpu/conv/conv.hpp"
 
+#include "kiln/backend/cpu/conv/choose.hpp"
 #include "kiln/backend/cpu/conv/depthwise.hpp"
 #include "kiln/backend/cpu/conv/direct.hpp"
 #include "kiln/backend/cpu/conv/tiles.hpp"
@@ -7,6 +8,7 @@
 #include "kiln/backend/cpu/conv/weight_tiles.hpp"
 #include "kiln/backend/cpu/conv/windows.hpp"
 #include "kiln/backend/cpu/conv/winograd.hpp"
+#include "kiln/backend/cpu/engines.hpp"
 #include "kiln/backend/cpu/family.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/ops/planned/epilogue.hpp"
@@ -22,72 +24,54 @@ FastKernels conv_kernels() {
 namespace conv {
 namespace {
 
-bool direct_fits(Pass pass, const Geometry& g, DType dtype) {
-  return pass == Pass::Forward ? direct_forward_fits(g, dtype)
-         : pass == Pass::Data  ? direct_data_fits(g, dtype)
-                               : direct_weight_fits(g, dtype);
-}
-bool product_fits(Pass pass, const Geometry& g, DType dtype) {
-  return pass == Pass::Forward ? product_forward_fits(g, dtype)
-         : pass == Pass::Data  ? product_data_fits(g, dtype)
-                               : product_weight_fits(g, dtype);
-}
-
-/// Doubles as well, as products of matrices.
-bool computes(DType dtype) { return takes(dtype) || dtype == DType::F64; }
-
-/// Halves that nobody else has a kernel for, in float32.
-template <class Op>
-bool widened(const Op& op, Call call, Pass pass, const Geometry& g) {
-  return (is_ahead(pass, g, DType::F32) || product_can(g, DType::F32)) && simd::through_float32<Op>(op, call, run);
+/// By kernels of float32 that write each element of y once.
+void convolve_in_float32(Algorithm algorithm, const Geometry& g, const Array& x, const Operand& weight,
+                         const Array* bias, Value& result, const Epilogue* epilogue) {
+  const bool is_finished = epilogue && epilogue->simple() && algorithm != Algorithm::Winograd;
+  const ConvResult y(result, epilogue, is_finished);
+  const float* const start = bias ? bias->as<float>() : nullptr;
+  switch (algorithm) {
+    case Algorithm::Depthwise: return depthwise_conv(g, x, weight, bias, y);
+    case Algorithm::Direct: return direct_conv(g, x, weight, bias, y);
+    case Algorithm::Winograd: return winograd_conv(g, x, weight, start, y);
+    case Algorithm::Tiles: return tiles_conv(g, x, weight, start, y);
+    default: KILN_CHECK(false);
+  }
 }
 
 /// The convolution, its pieces given to `epilogue` where there is one; false then too where it has no pieces that could
 /// be.
 bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   using Slot = op::Conv::Slot;
-  const DType dtype = call.out[0].dtype();
   const Geometry g = Geometry::of(op, call);
-  if (!computes(dtype) || g.empty()) return false;
-  const bool depthwise = depthwise_fits(Pass::Forward, g, dtype), direct = !depthwise && direct_forward_fits(g, dtype);
-  const bool winograd = !depthwise && !direct && winograd_fits(Pass::Forward, g, dtype);
-  const bool own = depthwise || direct || winograd;
-  const bool tiles = !own && tiles_fit(g, dtype);
-  const bool in_registers = epilogue && epilogue->simple() && (tiles || depthwise || direct);
-  if (epilogue && !in_registers && !(own && worth_finishing(call.out[0]))) return false;
-  if (simd::is_half(dtype)) return widened(op, call, Pass::Forward, g);
-  if (!own && !tiles && !product_can(g, dtype)) return false;
-
+  if (g.empty()) return false;
+  Value& y = call.out[0];
   const bool with_bias = call.in.size() > 2 && !call.in[Slot::bias].empty();
+  const Algorithm algorithm =
+      choose({Pass::Forward, g, y.dtype(), with_bias, epilogue != nullptr, &call.in[Slot::x]}).algorithm;
+  if (algorithm == Algorithm::Reference) return false;
+  if (epilogue && !hands_pieces_over(algorithm, g, epilogue->simple(), y)) return false;
+  if (algorithm == Algorithm::Float32) return simd::through_float32<op::Conv>(op, call, run);
+
   const Operand weight = Operand::contiguous(call.in[Slot::weight]);
-  if (!with_bias && !epilogue && (depthwise ? depthwise_planes : planes_conv)(g, call.in[Slot::x], weight, call.out[0]))
+  if (algorithm == Algorithm::DepthwisePlanes || algorithm == Algorithm::PlaneSum) {
+    (algorithm == Algorithm::PlaneSum ? plane_sum : depthwise_planes)(g, call.in[Slot::x], weight, y);
     return true;
+  }
   const Operand x = Operand::channels_last(call.in[Slot::x]);
   const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
   const Array* const start = with_bias ? &bias.array : nullptr;
-  if (!own && !tiles) return product_conv(g, x, weight, start, call.out[0]);
-  const ConvResult y(call.out[0], epilogue, in_registers);
-  if (depthwise) depthwise_conv(g, x.array, weight, start, y);
-  else if (direct) direct_conv(g, x.array, weight, start, y);
-  else if (winograd) winograd_conv(g, x.array, weight, start ? start->as<float>() : nullptr, y);
-  else tiles_conv(g, x.array, weight, start ? start->as<float>() : nullptr, y);
+  switch (algorithm) {
+    case Algorithm::OnednnConv: linked_onednn()->conv.forward(g, x, weight, bias, y, epilogue); break;
+    case Algorithm::AmxConv: linked_amx()->conv.forward(g, x, weight, bias, y, epilogue); break;
+    case Algorithm::AmxWindows: linked_amx()->windows.forward(g, x, weight, bias, y, epilogue); break;
+    case Algorithm::Windows: windows_conv(g, x, weight, start, y); break;
+    default: convolve_in_float32(algorithm, g, x.array, weight, start, y, epilogue);
+  }
   return true;
 }
 
 }  // namespace
-
-bool takes(DType dtype) { return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16; }
-
-bool worth_finishing(const Value& result) {
-  constexpr std::int64_t kLeastBytes = 1 << 18;
-  return numel(result.shape()) * static_cast<std::int64_t>(size_of(result.dtype())) >= kLeastBytes;
-}
-
-bool is_ahead(Pass pass, const Geometry& g, DType dtype) {
-  const bool tiled = pass == Pass::Forward ? tiles_fit(g, dtype) : pass == Pass::Weight && weight_tiles_fit(g, dtype);
-  return tiled || winograd_fits(pass, g, dtype) || direct_fits(pass, g, dtype) || depthwise_is_ahead(pass, g, dtype) ||
-         product_fits(pass, g, dtype);
-}
 
 bool run(const op::Conv& op, Call call) { return convolve(op, call, nullptr); }
 
@@ -98,48 +82,62 @@ bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
 
 bool run(const op::ConvTranspose& op, Call call) {
   using Slot = op::ConvTranspose::Slot;
-  const DType dtype = call.out[0].dtype();
   const Geometry g = Geometry::of(op, call);
-  if (!computes(dtype) || g.empty()) return false;
-  const bool direct = direct_data_fits(g, dtype), depthwise = depthwise_fits(Pass::Data, g, dtype);
-  const bool planes = depthwise_planes_fit(Pass::Data, g, dtype, call.in[Slot::y]);
-  const bool own = direct || depthwise || winograd_fits(Pass::Data, g, dtype);
-  if (!own && !planes && !product_can(g, dtype)) return simd::is_half(dtype) && widened(op, call, Pass::Data, g);
+  if (g.empty()) return false;
+  Value& x = call.out[0];
+  const Algorithm algorithm =
+      choose({.pass = Pass::Data, .g = g, .dtype = x.dtype(), .image = &call.in[Slot::y]}).algorithm;
+  if (algorithm == Algorithm::Reference) return false;
+  if (algorithm == Algorithm::Float32) return simd::through_float32<op::ConvTranspose>(op, call, run);
+
   const Operand weight = Operand::contiguous(call.in[Slot::weight]);
-  if (planes) {
-    depthwise_planes_data(g, call.in[Slot::y], weight, call.out[0]);
+  if (algorithm == Algorithm::DepthwisePlanes) {
+    depthwise_planes_data(g, call.in[Slot::y], weight, x);
     return true;
   }
   const Operand y = Operand::channels_last(call.in[Slot::y]);
-  if (!own) return product_conv_data(g, y, weight, call.out[0]);
-  const ConvResult x(call.out[0], nullptr);
-  if (depthwise) depthwise_conv_data(g, y.array, weight, x);
-  else if (direct) direct_conv_data(g, y.array, weight, x);
-  else winograd_conv_data(g, y.array, weight, x);
+  switch (algorithm) {
+    case Algorithm::OnednnConv: linked_onednn()->conv.data(g, y, weight, x); break;
+    case Algorithm::AmxConv: linked_amx()->conv.data(g, y, weight, x); break;
+    case Algorithm::Windows: windows_conv_data(g, y, weight, x); break;
+    case Algorithm::Depthwise: depthwise_conv_data(g, y.array, weight, ConvResult(x, nullptr)); break;
+    case Algorithm::Direct: direct_conv_data(g, y.array, weight, ConvResult(x, nullptr)); break;
+    case Algorithm::Winograd: winograd_conv_data(g, y.array, weight, ConvResult(x, nullptr)); break;
+    default: KILN_CHECK(false);
+  }
   return true;
 }
 
 bool run(const op::ConvWeightGrad& op, Call call) {
   using Slot = op::ConvWeightGrad::Slot;
-  const DType dtype = call.out[0].dtype();
   const Geometry g = Geometry::of(op, call);
-  if (!computes(dtype) || g.empty()) return false;
-  const bool direct = direct_weight_fits(g, dtype), depthwise = depthwise_fits(Pass::Weight, g, dtype);
-  const bool own = direct || depthwise, tiles = !own && weight_tiles_fit(g, dtype);
-  if (!own && !tiles && !product_can(g, dtype)) return simd::is_half(dtype) && widened(op, call, Pass::Weight, g);
-  const bool planes = depthwise_planes_fit(Pass::Weight, g, dtype, call.in[Slot::x]);
-  const auto operand = planes ? Operand::contiguous : Operand::channels_last;
+  if (g.empty()) return false;
+  Value& weight = call.out[0];
+  const Algorithm algorithm =
+      choose({.pass = Pass::Weight, .g = g, .dtype = weight.dtype(), .image = &call.in[Slot::x]}).algorithm;
+  if (algorithm == Algorithm::Reference) return false;
+  if (algorithm == Algorithm::Float32) return simd::through_float32<op::ConvWeightGrad>(op, call, run);
+
+  const bool in_planes = algorithm == Algorithm::DepthwisePlanes;
+  const auto operand = in_planes ? Operand::contiguous : Operand::channels_last;
   const Operand x = operand(call.in[Slot::x]), y = operand(call.in[Slot::y]);
-  if (tiles) {
-    weight_tiles(g, x.array, y.array, allocate(call.out[0]).as<float>());
-    return true;
+  const auto sum = [&](auto sum_of_part) {
+    const WeightParts parts(g, !in_planes);
+    sum_of_parts(parts, weight, [&](std::int64_t i, float* sums) {
+      sum_of_part(parts.part(i), parts.x_of(x.array, i), parts.y_of(y.array, i), sums);
+    });
+  };
+  switch (algorithm) {
+    case Algorithm::OnednnConv: linked_onednn()->conv.weight(g, x, y, weight); break;
+    case Algorithm::AmxConv: linked_amx()->conv.weight(g, x, y, weight); break;
+    case Algorithm::AmxWindows: linked_amx()->windows.weight(g, x, y, weight); break;
+    case Algorithm::Windows: windows_conv_weight(g, x, y, weight); break;
+    case Algorithm::WeightTiles: weight_tiles(g, x.array, y.array, allocate(weight).as<float>()); break;
+    case Algorithm::DepthwisePlanes: sum(depthwise_planes_weight); break;
+    case Algorithm::Depthwise: sum(depthwise_conv_weight); break;
+    case Algorithm::Direct: sum(direct_conv_weight); break;
+    default: KILN_CHECK(false);
   }
-  if (!own) return product_conv_weight(g, x, y, call.out[0]);
-  const auto sum = planes ? depthwise_planes_weight : depthwise ? depthwise_conv_weight : direct_conv_weight;
-  const WeightParts parts(g, call.out[0], !planes);
-  sum_of_parts(parts, call.out[0], [&](std::int64_t i, float* sums) {
-    sum(parts.part(i), parts.x_of(x.array, i), parts.y_of(y.array, i), sums);
-  });
   return true;
 }
 

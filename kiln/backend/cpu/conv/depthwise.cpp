@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "kiln/backend/cpu/conv/depthwise_image.hpp"
-#include "kiln/backend/cpu/conv/depthwise_plane.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/core/parallel.hpp"
@@ -42,7 +41,7 @@ void convolve(const Geometry& g, const Array& x, const Operand& plain, bool turn
   const int64_t x_image = Geometry::product(g.sizes) * g.in, rows = shape.result[0] * shape.result[1];
   const int64_t row_numbers = shape.result[2] * g.in;
   // As each number is read for one product alone, they take so many times as long as those of other convolutions.
-  constexpr int64_t kSlower = 4;
+  constexpr int64_t kSlower = 4;  // bench: sweep conv2d_depthwise, ONNX MobileNetV2
   const int64_t wanted = pieces(kSlower * g.batch * g.cost());
   parallel_for(g.batch * rows, divide_up(g.batch * rows, wanted), [&](int64_t begin, int64_t end) {
     while (begin < end) {
@@ -75,14 +74,6 @@ PlaneShape turned_shape(const Geometry& g) {
     axis->padding = axis->dilation * (axis->kernel - 1) - axis->padding;
   }
   return shape;
-}
-
-/// Row-major planes of which a core's caches hold one, with rows that fill vectors.
-bool fit(const Geometry& g, const PlaneShape& shape, const Value& x) {
-  constexpr int64_t kLeastColumns = 8, kMostRoom = 1 << 18;  // numbers
-  const Array array = read(x);
-  return g.kernel.size() <= 2 && shape.across.result >= kLeastColumns && shape.room() <= kMostRoom &&
-         array.contiguous() && !strided::same_order(array.shape, array.strides, channels_last_strides(array.shape));
 }
 
 void convolve_planes(const Geometry& g, const PlaneShape& shape, const Array& x, const float* weight, Value& result) {
@@ -118,12 +109,7 @@ DepthwiseShape depthwise_shape(const Geometry& g) {
 
 Ref<Memory> depthwise_weight(const Geometry& g, const Operand& weight) { return packed_places(g, weight, false); }
 
-bool depthwise_fits(Pass pass, const Geometry& g, DType dtype) {
-  constexpr int64_t kLeastChannels = 8;
-  if (dtype != DType::F32 || g.groups != g.in || g.out != g.in || g.in < kLeastChannels || g.kernel.size() > 3)
-    return false;
-  return pass != Pass::Data || std::ranges::all_of(g.stride, [](int64_t step) { return step == 1; });
-}
+PlaneShape plane_shape(Pass pass, const Geometry& g) { return pass == Pass::Data ? turned_shape(g) : plane_shape(g); }
 
 void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y) {
   convolve(g, x, weight, false, bias ? bias->as<float>() : nullptr, y);
@@ -133,14 +119,8 @@ void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weigh
   convolve(g.turned(), y, weight, true, nullptr, x);
 }
 
-bool depthwise_planes_fit(Pass pass, const Geometry& g, DType dtype, const Value& x) {
-  return depthwise_fits(Pass::Forward, g, dtype) && fit(g, pass == Pass::Data ? turned_shape(g) : plane_shape(g), x);
-}
-
-bool depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
-  if (!depthwise_planes_fit(Pass::Forward, g, y.dtype(), x)) return false;
+void depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
   convolve_planes(g, plane_shape(g), read(x), weight.array.as<const float>(), y);
-  return true;
 }
 
 void depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x) {

@@ -3,6 +3,7 @@
 // channels side by side would take longer than the sums.
 #pragma once
 #include "kiln/backend/cpu/conv/depthwise_image.hpp"
+#include "kiln/backend/cpu/conv/depthwise_plane.hpp"
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/conv/result.hpp"
 
@@ -12,12 +13,6 @@ namespace kiln::cpu::conv {
 DepthwiseShape depthwise_shape(const Geometry& g);
 /// The weight as depthwise_row() reads it.
 Ref<Memory> depthwise_weight(const Geometry& g, const Operand& weight);
-/// Our own loops take the case.
-bool depthwise_fits(Pass pass, const Geometry& g, DType dtype);
-/// And are faster than oneDNN's, whose kernels are for images; those do not finish what they store.
-inline bool depthwise_is_ahead(Pass pass, const Geometry& g, DType dtype) {
-  return (pass == Pass::Forward || g.kernel.size() != 2) && depthwise_fits(pass, g, dtype);
-}
 
 /// x and y channels-last, weight [channels, 1, kernel...] row-major, bias [channels] or none.
 void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y);
@@ -26,11 +21,11 @@ void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weigh
 /// The adjoint in the weight, row-major.
 void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, float* weight);
 
-/// The same of operands in row-major order, for kernels of up to two axes and rows that fill vectors; their results are
-/// row-major too. x is y where the adjoint in x is asked for.
-bool depthwise_planes_fit(Pass pass, const Geometry& g, DType dtype, const Value& x);
-/// False where it does not fit.
-bool depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y);
+/// The sizes of a plane, for kernels of up to two axes.
+PlaneShape plane_shape(Pass pass, const Geometry& g);
+
+/// The same of operands in row-major order, for kernels of up to two axes; their results are row-major too.
+void depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y);
 void depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x);
 void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, float* weight);
 

@@ -12,14 +12,6 @@ namespace {
 
 using std::int64_t;
 
-/// Packed weights stay in the first-level cache.
-constexpr int64_t kMostWeights = 6144;
-
-bool direct_fits(const Geometry& g, DType dtype) {
-  return dtype == DType::F32 && g.groups == 1 && g.kernel.size() == 2 && g.dilation[1] == 1 && g.out % 8 == 0 &&
-         Geometry::product(g.kernel) * g.in * padded_channels(g.out) <= kMostWeights;
-}
-
 /// The images of x with columns of zeros where the kernel reaches over the edges; in place where it does not.
 class Images {
  public:
@@ -132,17 +124,6 @@ void convolve(const Geometry& g, const Array& x, const Memory& packed, const flo
 }
 
 }  // namespace
-
-// The bounds are where oneDNN catches up on Zen 4 and Zen 5.
-bool direct_forward_fits(const Geometry& g, DType dtype) { return g.in <= 16 && g.out <= 32 && direct_fits(g, dtype); }
-
-bool direct_data_fits(const Geometry& g, DType dtype) {
-  for (int i = 0; i < g.kernel.size(); ++i)
-    if (g.stride[i] != 1 || g.padding[i] >= g.reach(i) || g.padding_after[i] >= g.reach(i)) return false;
-  return g.in < 16 && g.out <= 32 && direct_fits(g.turned(), dtype);
-}
-
-bool direct_weight_fits(const Geometry& g, DType dtype) { return g.in <= 16 && g.out <= 32 && direct_fits(g, dtype); }
 
 void direct_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y) {
   const Ref<Memory> packed = cpu::packed(weight.value, PackDirect{{g.out, g.in, g.kernel}, false});

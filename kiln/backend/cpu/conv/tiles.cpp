@@ -16,10 +16,7 @@ using std::int64_t;
 using Tiles = simd::ProductTiles<float>;
 
 /// Numbers of a window that are taken at a time, and pixels of a piece, whose windows stay in the second-level cache.
-constexpr int64_t kMostDepth = 768, kMostPixels = 240;
-
-/// Sums of so few terms cost little beside their result, and the pixels' numbers lie side by side as one long row.
-constexpr int64_t kShort = 64;
+constexpr int64_t kMostDepth = 768, kMostPixels = 240;  // bench: suite resnet50_infer_b1_*, sweep conv2d_1x1
 
 /// How x and y lie in lines of pixels. Where every pixel is a window of its own, lines have nothing to do with images.
 struct Lines {
@@ -33,7 +30,7 @@ struct Lines {
 
   explicit Lines(const Geometry& g) {
     if (g.pointwise()) {
-      constexpr int64_t kSome = 48;
+      constexpr int64_t kSome = 48;  // bench: sweep conv2d_1x1
       const int64_t pixels = g.batch * Geometry::product(g.sizes);
       columns = divide_up(pixels, divide_up(pixels, kSome));
       count = in_image = x_in_image = divide_up(pixels, columns);
@@ -172,7 +169,7 @@ class Convolution {
     const float* const weight = panels_.get(panel, aside);
     const int64_t channel = panel * tiles_.panel, channels = std::min(tiles_.panel, out_ - channel);
     const auto count = static_cast<int64_t>(blocks_.size());
-    const bool far = first && lines_.x_pixel > kShort;
+    const bool far = first && lines_.x_pixel > kShortSum;
     for (int64_t i = 0; i < count; ++i) {
       const auto& [kernel_line, from, depth, row] = blocks_[static_cast<std::size_t>(i)];
       for (int64_t line = begin; line < end; ++line) {
@@ -219,18 +216,6 @@ class Convolution {
 };
 
 }  // namespace
-
-bool tiles_fit(const Geometry& g, DType dtype) {
-  if (dtype != DType::F32 || g.groups != 1 || g.in < 16 || g.out == 1) return false;
-  // Tiles store short sums once and for all, and read x once where there is one panel.
-  if (g.pointwise() && (g.in <= kShort || g.out <= simd::product_tiles<float>().panel)) return true;
-  // Measured on Emerald Rapids: with more pixels oneDNN is ahead, with lines of fewer the tiles are too low. On Zen 5 it is
-  // not where a product of matrices is so small that oneDNN's pieces are lines of a few pixels.
-  constexpr int64_t kFewPixels = 256, kSmall = 1 << 17;
-  const int64_t pixels = g.batch * Geometry::product(g.result);
-  if (2 * pixels <= g.out) return g.pointwise() || g.result.back() >= 4;
-  return g.pointwise() && g.out <= g.in && pixels <= kFewPixels && pixels * g.out < kSmall;
-}
 
 void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y) {
   const Convolution convolution(g, x, weight, bias, y);

@@ -12,8 +12,6 @@ namespace {
 
 using std::int64_t;
 
-int64_t bytes_of_sum(const Value& weight) { return numel(weight.shape()) * static_cast<int64_t>(sizeof(float)); }
-
 /// Adds `count` arrays that lie one behind the other, the first one first.
 template <class T>
 void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
@@ -31,17 +29,17 @@ void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
 }
 
 /// So many parts that their weights together stay within the cache, and that these are not most of the work.
-int64_t most_parts(const Geometry& g, const Value& weight) {
+int64_t most_parts(const Geometry& g) {
   constexpr int64_t kMostBytes = 16 << 20, kLeastOperations = 768;  // for each number of a weight
-  const int64_t least = kLeastOperations * numel(weight.shape());
-  return std::min({std::max<int64_t>(2, kMostBytes / bytes_of_sum(weight)),
+  const int64_t numbers = g.out * (g.in / g.groups) * Geometry::product(g.kernel), least = kLeastOperations * numbers;
+  return std::min({std::max<int64_t>(2, kMostBytes / (numbers * static_cast<int64_t>(sizeof(float)))),
                    std::max(g.batch, g.batch * g.cost() / least), pieces(g.batch * g.cost())});
 }
 
 }  // namespace
 
-WeightParts::WeightParts(const Geometry& g, const Value& weight, bool by_rows) : g_(g), rows_(g.result[0]), slabs_(1) {
-  const int64_t wanted = most_parts(g, weight);
+WeightParts::WeightParts(const Geometry& g, bool by_rows) : g_(g), rows_(g.result[0]), slabs_(1) {
+  const int64_t wanted = most_parts(g);
   images_ = limited_grain(divide_up(g.batch, wanted));
   // A part of an image costs its kernel some of its speed, and those of volumes most of it.
   by_rows &= images_ == 1 && g.few_images() && g.kernel.size() <= 2 && g.has_rows();
@@ -72,7 +70,7 @@ Array WeightParts::y_of(const Array& y, int64_t i) const {
 void sum_of_parts(const WeightParts& parts, Value& weight, FunctionRef<void(int64_t, float*)> make) {
   const Array result = allocate(weight);
   const int64_t count = parts.count(), numel = result.numel();
-  const Memory memory(static_cast<std::size_t>(count * bytes_of_sum(weight)));
+  const Memory memory(static_cast<std::size_t>(count * numel) * sizeof(float));
   auto* const sums = reinterpret_cast<float*>(memory.bytes());
   parallel_pieces(count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) make(i, sums + i * numel);

@@ -11,7 +11,7 @@ namespace kiln::cpu::conv {
 class WeightParts {
  public:
   /// `by_rows`: x and y lie channels-last, so that rows of an image are images too.
-  WeightParts(const Geometry& g, const Value& weight, bool by_rows);
+  WeightParts(const Geometry& g, bool by_rows);
   std::int64_t count() const { return divide_up(g_.batch, images_) * slabs_; }
 
   /// Part `i`, and where its part of x and of y begins.

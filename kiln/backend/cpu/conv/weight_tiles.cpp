@@ -16,7 +16,7 @@ using simd::ProductRun;
 using std::int64_t;
 
 /// Pixels of y that are taken at a time: what a tile reads of them and of x stays in the first-level cache, or near it.
-constexpr int64_t kMostPixels = 512;
+constexpr int64_t kMostPixels = 512;  // bench: suite resnet50_train_*, sweep conv2d backward
 
 /// Some lines of an image of y, or all of those of some images, and for each place of the kernel its runs in them, image by
 /// image: from the first of these lines, and from the first of the images of x.
@@ -74,7 +74,7 @@ struct Piece {
 /// What so many channels of y cost, in halves of one: a tile of fewer rows takes more than their share of its time, and all
 /// read x.
 int64_t cost_of(int64_t out, const simd::ProductTiles<float>& tiles) {
-  constexpr int64_t kReading = 12;
+  constexpr int64_t kReading = 12;  // bench: suite resnet50_train_*
   return out == 0 ? 0 : out + round_up(out, tiles.rows) + kReading;
 }
 
@@ -147,15 +147,6 @@ class WeightGradient {
 };
 
 }  // namespace
-
-bool weight_tiles_fit(const Geometry& g, DType dtype) {
-  constexpr int64_t kFewPixels = 128;  // for which the weight's own bytes decide
-  constexpr int64_t kCores = 12;       // that there should be channels for; of fewer, images are better shared out
-  const auto& tiles = simd::product_tiles<float>();
-  const int64_t most = divide_up(g.out, tiles.rows) * divide_up(g.in, tiles.panel);
-  return dtype == DType::F32 && g.groups == 1 && g.in >= 16 && g.out >= 16 && Geometry::product(g.kernel) > 1 &&
-         g.batch * Geometry::product(g.result) >= kFewPixels && most >= std::min(pieces(g.batch * g.cost()), kCores);
-}
 
 void weight_tiles(const Geometry& g, const Array& x, const Array& y, float* weight) {
   const WeightGradient gradient(g, x.as<const float>(), y.as<const float>(), weight);

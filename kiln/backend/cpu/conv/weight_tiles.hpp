@@ -6,9 +6,6 @@
 
 namespace kiln::cpu::conv {
 
-/// It is faster so.
-bool weight_tiles_fit(const Geometry& g, DType dtype);
-
 /// weight [out, in, kernel...] from x and y in channels-last order.
 void weight_tiles(const Geometry& g, const Array& x, const Array& y, float* weight);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/backend/cpu/matmul/matmul.hpp"
 #include "kiln/backend/cpu/rows.hpp"
-#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::conv {
@@ -33,20 +33,17 @@ Value transposed(const Value& matrix) {
 Value blank(const Shape& shape, const Value& like) {
   return Value(make_ref<Node>(kiln::Desc{shape, like.dtype()}, like.device()));
 }
-bool multiply(const Value& a, const Value& b, Value& product) {
+Value multiplied(const Value& a, const Value& b, const Shape& shape) {
   const Value in[] = {a, b};
-  product = blank({a.dim(0), b.dim(1)}, a);
-  const op::Matmul matmul;
-  const Call call{in, {&product, 1}};
-  return simd::run(matmul, call) || (amx_kernels && amx_kernels().run(matmul, call)) ||
-         (onednn_kernels && onednn_kernels().run(matmul, call));
+  Value product = blank(shape, a);
+  const bool is_made = matmul::run(op::Matmul(), {in, {&product, 1}});
+  KILN_CHECK(is_made);
+  return product;
 }
+Value multiplied(const Value& a, const Value& b) { return multiplied(a, b, {a.dim(0), b.dim(1)}); }
 /// a b, its memory given to `result` under `strides`.
-bool give_product(const Value& a, const Value& b, Value& result, const Dims& strides) {
-  Value product;
-  if (!multiply(a, b, product)) return false;
-  alias(result, product, strides, 0);
-  return true;
+void give_product(const Value& a, const Value& b, Value& result, const Dims& strides) {
+  alias(result, multiplied(a, b), strides, 0);
 }
 
 /// Calls f(TypeTag<T>{}) for float or double.
@@ -137,76 +134,46 @@ Value rows_of(const Geometry& g, const Operand& weight) {
   const int64_t width = g.in * Geometry::product(g.kernel);
   return matrix(weight, {g.out, width}, {width, 1});
 }
-bool is_computed(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
-bool gathers(const Geometry& g, DType dtype) { return is_computed(dtype) && g.groups == 1; }
 
 }  // namespace
 
-bool product_can(const Geometry& g, DType dtype) {
-  if (g.pointwise()) return is_computed(dtype) || onednn_kernels;
-  constexpr int64_t kMost = 1 << 27;  // numbers in windows, which lie in memory all at once
-  return gathers(g, dtype) && pixels(g) * g.in * Geometry::product(g.kernel) <= kMost;
-}
-bool product_forward_fits(const Geometry& g, DType dtype) {
-  return gathers(g, dtype) && (4 * pixels(g) <= g.out || (g.pointwise() && g.out == 1));
-}
-bool product_data_fits(const Geometry& g, DType dtype) {
-  // Where pixels lie between windows of one, images are all the pieces that oneDNN's kernels can have.
-  const bool few_pieces = g.few_images() && Geometry::product(g.kernel) == 1;
-  return g.pointwise() || (gathers(g, dtype) && (2 * pixels(g) <= g.out || few_pieces));
-}
-bool product_weight_fits(const Geometry& g, DType dtype) {
-  constexpr int64_t kMost = 1 << 20;  // numbers in windows, which are to stay in the cache
-  return g.pointwise() || (gathers(g, dtype) && pixels(g) * g.in * Geometry::product(g.kernel) <= kMost);
-}
-
-bool product_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y) {
-  const Value windows = windows_of(g, x, Windows::AsWeights);
-  if (!give_product(windows, transposed(rows_of(g, weight)), y, channels_last_strides(y.shape()))) return false;
-  if (!bias) return true;
+void windows_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y) {
+  give_product(windows_of(g, x, Windows::AsWeights), transposed(rows_of(g, weight)), y,
+               channels_last_strides(y.shape()));
+  if (!bias) return;
   visit(y.dtype(), [&]<class T>(TypeTag<T>) {
     T* const sums = read(y).as<T>();
     for (int64_t pixel = 0; pixel < pixels(g); ++pixel)
       for (int64_t o = 0; o < g.out; ++o) sums[pixel * g.out + o] += bias->as<T>()[o];
   });
-  return true;
 }
 
-bool planes_conv(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
-  const Operand planes{x, read(x)};
-  if (!gathers(g, y.dtype()) || !g.pointwise() || g.out != 1 || !planes.array.contiguous()) return false;
+void plane_sum(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
   const int64_t plane = Geometry::product(g.sizes);
-  const Value in[] = {matrix(weight, {g.batch, 1, g.in}, {0, 0, 1}),
-                      matrix(planes, {g.batch, g.in, plane}, {g.in * plane, plane, 1})};
-  Value product = blank({g.batch, 1, plane}, x);
-  if (!simd::run(op::Matmul(), Call{in, {&product, 1}})) return false;
-  alias(y, product, contiguous_strides(y.shape()), 0);
-  return true;
+  const Value planes = matrix({x, read(x)}, {g.batch, g.in, plane}, {g.in * plane, plane, 1});
+  const Value sum = multiplied(matrix(weight, {g.batch, 1, g.in}, {0, 0, 1}), planes, {g.batch, 1, plane});
+  alias(y, sum, contiguous_strides(y.shape()), 0);
 }
 
-bool product_conv_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x) {
+void windows_conv_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x) {
   const Dims strides = channels_last_strides(x.shape());
   if (g.pointwise()) return give_product(pixels_of(y, g.out), rows_of(g, weight), x, strides);
-  Value rows;
-  if (!multiply(pixels_of(y, g.out), rows_of(g, weight), rows)) return false;
+  const Value rows = multiplied(pixels_of(y, g.out), rows_of(g, weight));
   const Windows windows(g, Windows::AsWeights);
   const Array to = allocate(x, strides);
   visit(to.dtype, [&]<class T>(TypeTag<T>) { windows.scatter(read(rows).as<const T>(), to.as<T>()); });
-  return true;
 }
 
-bool product_conv_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight) {
+void windows_conv_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight) {
   const Value channels = transposed(pixels_of(y, g.out));
   // What is out of order is put right where there is less of it.
   if (g.pointwise() || pixels(g) <= g.out)
     return give_product(channels, windows_of(g, x, Windows::AsWeights), weight, contiguous_strides(weight.shape()));
-  Value product;
-  if (!multiply(channels, windows_of(g, x, Windows::AsPixels), product)) return false;
+  const Value product = multiplied(channels, windows_of(g, x, Windows::AsPixels));
   const int64_t kernel = Geometry::product(g.kernel);
   const Array to = allocate(weight);
   copy({read(product).data, to.dtype, {g.out, g.in, kernel}, {g.in * kernel, 1, g.in}},
        {to.data, to.dtype, {g.out, g.in, kernel}, {g.in * kernel, kernel, 1}});
-  return true;
 }
 
 }  // namespace kiln::cpu::conv

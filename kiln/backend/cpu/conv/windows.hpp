@@ -7,21 +7,15 @@
 
 namespace kiln::cpu::conv {
 
-/// The convolution, its adjoint in x or that in the weight is faster so.
-bool product_forward_fits(const Geometry& g, DType dtype);
-bool product_data_fits(const Geometry& g, DType dtype);
-bool product_weight_fits(const Geometry& g, DType dtype);
+// All of them of one group, and of float32 or float64; those of one pixel of bfloat16 too, but for the convolution itself.
 
-/// They can compute it at all, fast or not: for where oneDNN has nothing. Of halves only what oneDNN multiplies.
-bool product_can(const Geometry& g, DType dtype);
-
-/// y from x; bias [out] or none.
-bool product_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y);
-/// The same without bias where one channel is a sum of the planes of x, each without gaps; false where it is not.
-bool planes_conv(const Geometry& g, const Value& x, const Operand& weight, Value& y);
+/// y from x; bias [out] or null.
+void windows_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y);
+/// The same without bias, of one channel, as a sum of the planes of x, which lie without gaps in row-major order.
+void plane_sum(const Geometry& g, const Value& x, const Operand& weight, Value& y);
 /// The adjoint in x.
-bool product_conv_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x);
+void windows_conv_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x);
 /// The adjoint in the weight.
-bool product_conv_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight);
+void windows_conv_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight);
 
 }  // namespace kiln::cpu::conv

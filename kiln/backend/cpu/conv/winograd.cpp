@@ -63,13 +63,13 @@ struct Cut {
       : across(divide_up(g.result[1], 2)), down(divide_up(g.result[0], 2)), in_all(g.batch * down) {
     // What the tiles of a piece see of x stays in the second-level cache, and there are enough of them for a panel of the
     // weight to be worth fetching.
-    constexpr int64_t kMostNumbers = 80 * 1024, kFewestTiles = 32;
+    constexpr int64_t kMostNumbers = 80 * 1024, kFewestTiles = 32;  // bench: suite resnet50_*, sweep conv2d
     const int64_t tiles = std::max(kMostNumbers / (kPlaces * g.in), kFewestTiles);
     const int64_t most = std::max<int64_t>(1, tiles / across), least = divide_up(in_all, most),
                   wanted = pieces(g.batch * g.cost() * 4 / 9);
     // A piece fetches its panels, and brings what it sees of x into the other basis, which takes as long as fetching some
     // times as much.
-    constexpr int64_t kTransform = 3;
+    constexpr int64_t kTransform = 3;  // bench: suite resnet50_*
     int64_t least_time = std::numeric_limits<int64_t>::max();
     for (int64_t parts = 1; parts <= (whole_rows ? 1 : all_panels); ++parts) {
       const int64_t down = std::clamp(divide_up(wanted, parts), least, std::max(least, in_all)),
@@ -154,17 +154,6 @@ void convolve(const Geometry& g, const Array& x, const Operand& weight, bool tur
 }
 
 }  // namespace
-
-bool winograd_fits(Pass pass, const Geometry& geometry, DType dtype) {
-  const Geometry g = pass == Pass::Data ? geometry.turned() : geometry;
-  if (pass == Pass::Weight || dtype != DType::F32 || g.groups != 1 || g.kernel.size() != 2) return false;
-  for (int i = 0; i < 2; ++i)
-    if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilation[i] != 1) return false;
-  // Few tiles are not worth the weight's way into the other basis, few channels not that of x.
-  constexpr int64_t kFewest = 32;
-  return g.in % kUnit == 0 && g.out % kUnit == 0 && g.in >= 32 && g.out >= 32 &&
-         g.batch * divide_up(g.result[0], 2) * divide_up(g.result[1], 2) >= kFewest;
-}
 
 void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y) {
   convolve(g, x, weight, false, bias, y);

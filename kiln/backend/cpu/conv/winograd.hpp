@@ -1,12 +1,10 @@
-// Convolutions of 3 x 3 with many channels by Winograd's F(2 x 2, 3 x 3), which takes 2.25 times fewer multiplications.
+// Convolutions of 3 x 3 by Winograd's F(2 x 2, 3 x 3), which takes 2.25 times fewer multiplications: of one group without steps,
+// with multiples of 16 channels.
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/conv/result.hpp"
 
 namespace kiln::cpu::conv {
-
-/// The convolution, or its adjoint in x.
-bool winograd_fits(Pass pass, const Geometry& g, DType dtype);
 
 /// y, in channels-last order like x; bias [out] or null. Pieces of y are whole rows where `y` wants them one by one.
 void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "kiln/backend/cpu/conv/choose.hpp"
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/conv/operand.hpp"
 #include "kiln/backend/cpu/integer/depthwise.hpp"
@@ -127,7 +128,7 @@ bool convolve(const op::ConvInteger& op, Call call, const Epilogue* epilogue) {
   std::int32_t* result = nullptr;
   if (!epilogue)
     result = reinterpret_cast<std::int32_t*>(allocate(call.out[0], channels_last_strides(call.out[0].shape())).data);
-  if (depthwise_fits(g)) {
+  if (conv::choose({conv::Pass::Forward, g, x.dtype()}).algorithm == Algorithm::IntegerDepthwise) {
     depthwise(g, images.array, zero, weight, weight_zero, epilogue, result);
     return true;
   }

@@ -53,12 +53,6 @@ Ref<Memory> packed_weight(const Geometry& g, const conv::Operand& weight, const 
 
 }  // namespace
 
-bool depthwise_fits(const Geometry& g) {
-  constexpr int64_t kExact = (1 << 24) / (255 * 255);
-  if (g.groups != g.in || g.out != g.in || g.in < 8 || Geometry::product(g.kernel) > kExact) return false;
-  return g.padding[0] < g.reach(0) && g.padding_after[0] < g.reach(0);
-}
-
 void depthwise(const Geometry& g, const Array& x, std::int32_t zero, const conv::Operand& weight,
                const Value& weight_zero, const Epilogue* epilogue, std::int32_t* result) {
   const Ref<Memory> block = packed_weight(g, weight, weight_zero);

@@ -7,9 +7,7 @@
 
 namespace kiln::cpu::integer {
 
-/// Sums are short, and padding does not reach past the kernel.
-bool depthwise_fits(const conv::Geometry& g);
-/// x in channels-last order; to `epilogue`, or to `result` where that is null.
+/// Of short sums, where padding does not reach past the kernel. x in channels-last order; to `epilogue`, or to `result` where that is null.
 void depthwise(const conv::Geometry& g, const Array& x, std::int32_t zero, const conv::Operand& weight,
                const Value& weight_zero, const Epilogue* epilogue, std::int32_t* result);
 

@@ -1,6 +1,7 @@
 // Which of the tiles for some x86-64 processors the one at hand can run.
 #include <vector>
 
+#include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/integer/machine_tiles.hpp"
 
@@ -16,7 +17,8 @@ bool has_vnni() {
 }  // namespace
 
 std::span<const Tiles* const> machine_tiles() {
-  static constexpr Tiles kAmx{"AMX", 16, kDepth, multiply_amx}, kVnni{"VNNI", 1, kQuad, multiply_vnni};
+  static constexpr Tiles kAmx{"AMX", Algorithm::IntegerAmx, 16, kDepth, multiply_amx},
+      kVnni{"VNNI", Algorithm::IntegerVnni, 1, kQuad, multiply_vnni};
   static const std::vector<const Tiles*> tiles = [] {
     std::vector<const Tiles*> list;
     if (amx::has_bytes()) list.push_back(&kAmx);

@@ -22,7 +22,7 @@ struct Piece {
 
 /// Depends on the sizes alone. A multiplication of bytes costs a quarter of one of floats.
 Piece cut(const Product& p) {
-  constexpr int64_t kThin = 16, kLeastColumns = 64, kCheap = 4;
+  constexpr int64_t kThin = 16, kLeastColumns = 64, kCheap = 4;  // bench: quantised files, onnx/folder.py
   const int64_t depth = p.packer->depth();
   Piece piece{std::min(p.m, kMostRows),
               std::clamp(kMostPanelBytes / depth / kPanel * kPanel, kWorthFinishing, int64_t{1024})};

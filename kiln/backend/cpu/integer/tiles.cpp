@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/backend/cpu/algorithm.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/integer/tiles.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
@@ -161,7 +163,7 @@ void multiply_vectors(const std::uint8_t* left, std::int64_t step, std::int64_t 
 }  // namespace
 
 const Tiles& vector_tiles() {
-  static constexpr Tiles kTiles{"vectors", 1, kQuad, multiply_vectors};
+  static constexpr Tiles kTiles{"vectors", Algorithm::IntegerVectors, 1, kQuad, multiply_vectors};
   return kTiles;
 }
 
@@ -177,7 +179,7 @@ std::span<const Tiles* const> all_tiles() {
 
 const Tiles& tiles_for(std::int64_t rows) {
   for (const Tiles* tiles : all_tiles())
-    if (8 * rows >= tiles->rows) return *tiles;
+    if (8 * rows >= tiles->rows && !is_left_out(tiles->algorithm)) return *tiles;
   return vector_tiles();
 }
 

@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <span>
 
+namespace kiln::cpu {
+enum class Algorithm : std::uint8_t;
+}
+
 namespace kiln::cpu::integer {
 
 /// Right operands come in panels of so many columns: for every four terms, those of each column side by side. There are as
@@ -13,6 +17,7 @@ inline constexpr std::int64_t kPanel = 16, kQuad = 4, kDepth = 64;
 
 struct Tiles {
   const char* name;
+  Algorithm algorithm;
   /// Left operands can be read up to multiples of so many rows and terms.
   std::int64_t rows, depth;
   /// Row i, column j of the sums goes to sums[i * row + j]: `count` rows `step` apart times `panels` panels, `panel_step`

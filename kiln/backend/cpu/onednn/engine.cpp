@@ -64,6 +64,4 @@ bool has_bf16() {
   return has;
 }
 
-bool goes_through_float32(DType dtype) { return dtype == DType::F16 || (dtype == DType::BF16 && !has_bf16()); }
-
 }  // namespace kiln::cpu::onednn

@@ -26,7 +26,4 @@ const dnnl::stream& stream();
 /// oneDNN has more than a reference loop for bfloat16 on this processor.
 bool has_bf16();
 
-/// float16, and bfloat16 on a processor without it.
-bool goes_through_float32(DType dtype);
-
 }  // namespace kiln::cpu::onednn

@@ -1,13 +1,13 @@
-// Products of matrices of half types. The result is cut into pieces, each a product on one thread.
+// Products of bfloat16 matrices. The result is cut into pieces, each a product on one thread.
 #include <algorithm>
 #include <utility>
 
 #include "kiln/backend/cpu/onednn/mistakes.hpp"
+#include "kiln/backend/cpu/onednn/onednn.hpp"
 #include "kiln/backend/cpu/onednn/primitive.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/product.hpp"
-#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
-#include "kiln/backend/cpu/simd/simd.hpp"
+#include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::onednn {
 namespace {
@@ -23,10 +23,10 @@ struct Piece {
 int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 4) * (n + 4); }
 
 /// So few rows that a transposed b is best read once, column by column, where more want it packed.
-constexpr int64_t kThin = 8;
+constexpr int64_t kThin = 8;  // bench: suite matmul_*_bf16, gpt2_124M_decode_bf16
 
-/// Depends on the sizes alone. Measured on Zen 4 and Zen 5: tiles of 128 rows are as quick as the whole, and 32 rows
-/// pay for packing a transposed b again. A transposed a is packed again for each tile of columns.
+/// Depends on the sizes alone. Tiles of 128 rows are as quick as the whole, and 32 rows pay for packing a transposed b
+/// again. A transposed a is packed again for each tile of columns. bench: suite matmul_*_bf16, matmul_conv
 Piece cut(const Product& p) {
   Piece piece{1, p.m, p.n};
   const int64_t one = cost(p.m, p.n, p.k), inner = p.batch.empty() ? 1 : p.batch.back();
@@ -130,14 +130,11 @@ void run_pieces(const Product& p, const Piece& piece) {
 
 }  // namespace
 
-bool run(const op::Matmul& op, Call call) {
-  const DType dtype = call.out[0].dtype();
-  if (dtype != DType::BF16 && dtype != DType::F16) return false;
-  for (const Value& operand : call.in)
-    if (operand.dtype() != dtype || operand.rank() < 2) return false;
-  if (goes_through_float32(dtype) || product_is_mistaken(call.in[0].dim(-1)))
-    return simd::through_float32(op, call, simd::run);
+bool has_matmul(DType dtype, int64_t depth) {
+  return dtype == DType::BF16 && has_bf16() && !product_is_mistaken(depth);
+}
 
+void multiply(Call call) {
   Value held;
   Value operands[] = {call.in[0], call.in[1]};
   // Of bfloat16 and without AMX, oneDNN 3.7 reads a single row as if there were nothing between its numbers.
@@ -147,9 +144,7 @@ bool run(const op::Matmul& op, Call call) {
   }
   Value copies[2];
   const Product p = product_of({operands, call.out}, copies);
-  if (p.empty()) return true;
   run_pieces(p, cut(p));
-  return true;
 }
 
 }  // namespace kiln::cpu::onednn

@@ -1,15 +1,20 @@
 #include "kiln/backend/cpu/onednn/onednn.hpp"
 
-#include "kiln/backend/cpu/family.hpp"
+#include "kiln/backend/cpu/engines.hpp"
+#include "kiln/backend/cpu/onednn/engine.hpp"
 #include "kiln/backend/cpu/onednn/layout.hpp"
 
 namespace kiln::cpu {
 
-FastKernels onednn_kernels() {
-  FastKernels kernels = family([](const auto& op, Call call) { return onednn::run(op, call); });
-  kernels.multiply = onednn::multiply;
-  kernels.reorder = onednn::reorder;
-  return kernels;
+const OnednnKernels& onednn_kernels() {
+  static constexpr OnednnKernels kKernels{
+      .has_conv = onednn::has_conv,
+      .conv = {.forward = onednn::convolve, .data = onednn::convolve_data, .weight = onednn::convolve_weight},
+      .has_bf16 = onednn::has_bf16,
+      .has_matmul = onednn::has_matmul,
+      .matmul = onednn::multiply,
+      .reorder = onednn::reorder};
+  return kKernels;
 }
 
 }  // namespace kiln::cpu

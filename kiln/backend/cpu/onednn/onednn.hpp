@@ -1,25 +1,22 @@
-// Kernels of oneDNN, for contractions.
+// Kernels of oneDNN, for convolutions and products of bfloat16, as OnednnKernels has them (engines.hpp).
 #pragma once
-#include "kiln/backend/cpu/fast.hpp"
-#include "kiln/ops/product/matmul_ops.hpp"
-#include "kiln/ops/spatial/conv_ops.hpp"
+#include "kiln/backend/cpu/conv/geometry.hpp"
+#include "kiln/backend/cpu/conv/operand.hpp"
+#include "kiln/backend/cpu/epilogue.hpp"
 
 namespace kiln::cpu::onednn {
 
-/// Every op without an overload below. Its type says at compile time that there is no kernel.
-template <class T>
-std::false_type run(const T&, Call) {
-  return {};
-}
+using conv::Geometry, conv::Operand;
 
-// The half types: bfloat16 itself where the processor has it, otherwise on float32 copies. And float32, but for
-// products of matrices, which simd/ has.
-bool run(const op::Matmul&, Call call);
-bool run(const op::Conv& conv, Call call);
-bool run(const op::ConvTranspose& op, Call call);
-bool run(const op::ConvWeightGrad& op, Call call);
+// float32, and bfloat16 where the processor has it.
+bool has_conv(conv::Pass pass, const Geometry& g, DType dtype, bool with_bias);
+void convolve(const Geometry& g, const Operand& x, const Operand& weight, const Operand& bias, Value& y,
+              const Epilogue* epilogue);
+void convolve_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x);
+void convolve_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight);
 
-/// FastKernels::multiply, for convolutions.
-bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
+bool has_matmul(DType dtype, std::int64_t depth);
+/// c = a b of bfloat16; the call is one of op::Matmul.
+void multiply(Call call);
 
 }  // namespace kiln::cpu::onednn

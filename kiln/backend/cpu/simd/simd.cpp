@@ -6,7 +6,6 @@ namespace kiln::cpu {
 
 FastKernels simd_kernels() {
   FastKernels kernels = family([](const auto& op, Call call) { return simd::run(op, call); });
-  kernels.multiply = simd::multiply;
   kernels.finish = simd::finish;
   return kernels;
 }

@@ -61,7 +61,6 @@ bool run(const op::Attention&, Call);
 bool run(const op::AttentionGrad&, Call);
 bool run(const op::RecurrentLayer&, Call);
 bool run(const op::RecurrentLayerGrad&, Call);
-bool run(const op::Matmul&, Call);
 bool run(const op::Cholesky&, Call);
 bool run(const op::Lu&, Call);
 bool run(const op::Qr&, Call);
@@ -70,8 +69,7 @@ bool run(const op::Svd&, Call);
 bool run(const op::Solve&, Call);
 bool run(const op::TriangularSolve&, Call);
 
-// As FastKernels has them.
-bool multiply(const op::Epilogue&, Call, const Epilogue&);
+// As FastKernels has it.
 bool finish(const op::Epilogue&, Call, FunctionRef<bool(const Epilogue&)> multiply);
 
 }  // namespace kiln::cpu::simd

@@ -2,38 +2,21 @@
 #pragma once
 #include <algorithm>
 #include <limits>
-#include <type_traits>
 
-#include "kiln/backend/cpu/simd/product/few_rows.hpp"
 #include "kiln/backend/cpu/simd/product/parts.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::simd {
 
-/// Terms that a piece takes at a time, and its rows and columns: measured on Emerald Rapids, with 2 MiB of cache a core.
-inline constexpr std::int64_t kMostDepth = 512, kMostRows = 240, kMostColumns = 512, kThin = 12;
+/// Terms that a piece takes at a time, and its rows and columns: they share 2 MiB of second-level cache with what the piece
+/// makes. bench: suite matmul_*, sweep matmul
+inline constexpr std::int64_t kMostDepth = 512, kMostRows = 240, kMostColumns = 512;
 
-/// So few rows or columns that a long sum is made in a vector's lanes rather than in one of them.
-inline bool is_thin(std::int64_t lines, std::int64_t k) { return 24 * lines <= k && lines <= kThin; }
-/// Does it pay to compute the transposed product?
-inline bool wants_turning(const Product& p) {
-  if (p.m <= p.n ? is_thin(p.m, p.k) : is_thin(p.n, p.k)) return p.n < p.m;
-  if (p.b.by_rows()) return !p.a.by_rows() && p.n <= kThin && p.n < p.m;
-  // Each piece turns over its part of the right operand; or, of the turned product, the left one and the result.
-  return p.a.by_rows() ? 4 * p.m * (p.n + p.k) < p.n * p.k : p.m * p.n < (p.m + p.n) * p.k;
-}
-
-/// Is the right operand read once, as it lies? Then pieces have all rows, and columns that are long runs of memory.
-template <class T>
-bool in_order(const Product& p) {
-  return std::is_floating_point_v<T> && p.m <= kMostFewRows<T> && p.b.by_rows() && p.n >= 2 * product_tiles<T>().panel;
-}
-
-/// Is a left operand packed whose rows lie across? Not where few tiles read it.
+/// Is a left operand packed whose rows lie across? Not where few tiles read it. Of FewRows neither this nor the next.
 template <class T>
 bool packs_left(const Product& p) {
-  return p.a.column != 1 && p.m > 1 && p.n > 2 * product_tiles<T>().panel && !in_order<T>(p);
+  return p.a.column != 1 && p.m > 1 && p.n > 2 * product_tiles<T>().panel;
 }
 
 /// Do the rows of a tile lie in the same sets of the first-level cache, which cannot hold that many of one set? Then they
@@ -42,7 +25,7 @@ template <class T>
 bool moves_left(const Product& p) {
   constexpr std::int64_t kSetsRepeat = 4096, kFew = 6;  // bytes; rows that a set holds beside what passes through
   return p.a.column == 1 && p.a.row * static_cast<std::int64_t>(sizeof(T)) % kSetsRepeat == 0 && p.m > kFew &&
-         p.n > 2 * product_tiles<T>().panel && !in_order<T>(p);
+         p.n > 2 * product_tiles<T>().panel;
 }
 
 /// Rows and columns of a piece.
@@ -60,23 +43,24 @@ inline std::int64_t piece_cost(const Product& p, bool packs, std::int64_t rows, 
 /// Pieces with which as many threads as there are will be done soonest: that may depend on their number, since a sum is
 /// made in the order of its terms, however the others are cut. A piece packs its part of the left operand for all its
 /// columns, and its part of the right one for all its rows: it should have many of those that share what has to be
-/// brought into another order. None is smaller than `least`, unless the product is.
+/// brought into another order. None is smaller than `least`, unless the product is. `in_order`: the right operand is read
+/// once, as it lies (FewRows); then pieces have all rows, and columns that are long runs of memory.
 template <class T>
-Piece cut(const Product& p, const Piece& least) {
+Piece cut(const Product& p, bool in_order, const Piece& least) {
   const std::int64_t matrices = numel(p.batch), all = cost(p.m, p.n, p.k) * matrices, panel = product_tiles<T>().panel;
   const std::int64_t threads = num_threads(), least_down = divide_up(p.m, kMostRows),
-                     least_across = divide_up(p.n, in_order<T>(p) ? kMostInOrder : kMostColumns);
+                     least_across = divide_up(p.n, in_order ? kMostInOrder : kMostColumns);
   const auto piece_of = [&](std::int64_t down, std::int64_t across) {
     return Piece{divide_up(p.m, down), round_up(divide_up(p.n, across), panel)};
   };
   const std::int64_t worth = all / kWorthAPiece;  // so many pieces at most
   Piece best = piece_of(least_down, least_across);
   if (threads == 1 || worth <= 1) return best;
-  if (in_order<T>(p) || is_thin(p.m, p.k)) {
+  if (in_order || is_thin(p.m, p.k)) {
     // Where nothing is packed and read again, all cores may help to read; a row's sums are not to depend on its neighbours.
     const std::int64_t narrowest = p.b.by_rows() ? 128 : 8, beside = matrices * least_down;
     const std::int64_t wanted =
-        in_order<T>(p) ? round_up(beside * least_across, std::min(worth, threads)) : std::min(worth, std::int64_t{64});
+        in_order ? round_up(beside * least_across, std::min(worth, threads)) : std::min(worth, std::int64_t{64});
     const std::int64_t across =
         std::clamp(divide_up(wanted, beside), least_across, std::max(p.n / narrowest, least_across));
     return {divide_up(p.m, least_down), round_up(divide_up(p.n, across), std::min(narrowest, panel))};

@@ -4,10 +4,8 @@
 
 namespace kiln::cpu::simd {
 
-/// The most vectors that a matrix is multiplied with at once.
-inline constexpr std::int64_t kMostVectors = 4;
-
-/// results[v * lines + i] = the sum over l < k of matrix[i * step + l] * vectors[v * k + l], in float32.
+/// results[v * lines + i] = the sum over l < k of matrix[i * step + l] * vectors[v * k + l], in float32, for up to four
+/// vectors.
 template <class H>
 using HalfDots = void (*)(const H* matrix, std::int64_t step, std::int64_t lines, std::int64_t k, const float* vectors,
                           std::int64_t count, float* results);

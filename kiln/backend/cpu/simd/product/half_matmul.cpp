@@ -1,9 +1,11 @@
 // Few vectors by a matrix of halves, which are added up in float32 as they are read.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "kiln/backend/cpu/simd/product/few_rows.hpp"
 #include "kiln/backend/cpu/simd/product/half_dots.hpp"
+#include "kiln/backend/cpu/simd/product/matmul.hpp"
 #include "kiln/backend/cpu/simd/product/parts.hpp"
 #include "kiln/core/parallel.hpp"
 
@@ -13,14 +15,9 @@ namespace {
 using std::int64_t;
 
 template <class H>
-bool multiply_few(Call call) {
-  const HalfDots<H> dots = half_dots<H>();
-  const Shape &a = call.in[0].shape(), &b = call.in[1].shape();
-  if (!dots || a.size() != 2 || b.size() != 2 || std::min(a[0], b[1]) > kMostVectors || a[1] == 0) return false;
-  Value copies[2];
-  Product p = product_of(call, copies);
-  if (p.empty()) return true;
+void multiply_few(Product p) {
   if (p.m > p.n) p = turned(p);
+  const HalfDots<H> dots = half_dots<H>();
   // Of c^T = b^T a^T or c = a b the left operand holds the vectors, as float32 one behind the other.
   const int64_t count = p.m, lines = p.n, k = p.k;
   std::vector<float> vectors(static_cast<std::size_t>(count * k));
@@ -46,13 +43,17 @@ bool multiply_few(Call call) {
                        to[v * p.c.row + (first + i) * p.c.column] = H(results[static_cast<std::size_t>(v * some + i)]);
                  }
                });
-  return true;
 }
 
 }  // namespace
 
-bool multiply_few_halves(Call call) {
-  return call.out[0].dtype() == DType::BF16 ? multiply_few<BF16>(call) : multiply_few<F16>(call);
+bool multiply_converts(DType half) {
+  return half == DType::BF16 ? half_dots<BF16>() != nullptr : half_dots<F16>() != nullptr;
+}
+
+void multiply_few_halves(Product p) {
+  if (p.dtype == DType::BF16) multiply_few<BF16>(std::move(p));
+  else multiply_few<F16>(std::move(p));
 }
 
 }  // namespace kiln::cpu::simd

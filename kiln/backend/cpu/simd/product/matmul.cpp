@@ -1,22 +1,20 @@
-// Products of matrices of float32, float64 and integers. Signs make no difference to what a wrapping sum of products is,
-// nor does it to bytes that their products and sums have 16 bits.
+// Products of matrices of float32, float64 and integers of 16 bits and more. Signs make no difference to what a wrapping sum
+// of products is.
 //
 // The result is cut into pieces, each a product on one thread. A piece takes some hundred of the sums' terms at a time:
 // its part of the left operand then lies in the second-level cache, and a panel of the right one in the first, while
 // tiles of sums are made from them (product_tiles.hpp). Operands are read where they lie. A panel is packed as its first
 // tile goes through it, or before where its columns have to be turned over, and a left operand that lies across the
 // loops for a block of terms at a time, or whose rows get in each other's way in a cache.
+#include "kiln/backend/cpu/simd/product/matmul.hpp"
+
 #include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "kiln/backend/cpu/product.hpp"
-#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/backend/cpu/simd/product/cut.hpp"
 #include "kiln/backend/cpu/simd/product/dots.hpp"
 #include "kiln/backend/cpu/simd/product/few_rows.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
-#include "kiln/backend/cpu/simd/simd.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::simd {
@@ -25,12 +23,12 @@ namespace {
 using std::int64_t;
 
 /// The most terms where one tile has all rows: what is fetched ahead for its neighbour stays in the second-level cache.
-constexpr int64_t kMostDepthOfTile = 1024;
+constexpr int64_t kMostDepthOfTile = 1024;  // bench: sweep linear
 
 /// A matrix that the caches of one core hold, if they hold little else: one among many of a model comes from memory each time.
-constexpr int64_t kNearBytes = 1 << 20;
+constexpr int64_t kNearBytes = 1 << 20;  // bench: suite gpt2_124M_decode
 /// And one that they hold beside what else a product needs.
-constexpr int64_t kInACore = 1 << 19;
+constexpr int64_t kInACore = 1 << 19;  // bench: suite matmul_*
 
 template <class T>
 const T* numbers_of(const Matrices& x, const Shape& batch, int64_t index) {
@@ -56,8 +54,13 @@ template <class T>
 class Tiled {
  public:
   /// With an epilogue, or what one does to the elements that are stored.
-  Tiled(const Product& p, const Epilogue* epilogue, const Finish* finish)
-      : p_(p), epilogue_(epilogue), finish_(finish) {
+  Tiled(const Product& p, bool in_order, const Epilogue* epilogue, const Finish* finish)
+      : p_(p),
+        epilogue_(epilogue),
+        finish_(finish),
+        in_order_(in_order),
+        packs_(!in_order && packs_left<T>(p)),
+        moves_(!in_order && moves_left<T>(p)) {
     // Without a second row of tiles there is nothing to keep in a cache.
     const int64_t most = p.m > tiles_.rows || !p.b.by_rows() ? kMostDepth : p.m > 1 ? kMostDepthOfTile : p.k;
     depth_ = divide_up(p.k, divide_up(p.k, most));
@@ -70,10 +73,10 @@ class Tiled {
     const T* const left = numbers_of<T>(a, p_.batch, index) + row * a.row;
     const T* const right = numbers_of<T>(b, p_.batch, index) + column * b.column;
 
-    const bool packs = packs_left<T>(p_), turns_back = c.column != 1, goes_aside = turns_back || epilogue_;
+    const bool turns_back = c.column != 1, goes_aside = turns_back || epilogue_;
     const int64_t block_row = !goes_aside ? c.row : columns == p_.n ? columns : round_up(columns, tiles_.panel);
     const int64_t panel_size = in_order_ ? 0 : tiles_.panel * depth_,
-                  left_size = packs    ? round_up(rows, tiles_.rows) * depth_
+                  left_size = packs_   ? round_up(rows, tiles_.rows) * depth_
                               : moves_ ? rows * apart_
                                        : 0,
                   block_size = goes_aside ? rows * block_row : 0,
@@ -93,7 +96,7 @@ class Tiled {
     for (int64_t k = in_order_ ? p_.k : 0; k < p_.k; k += depth_) {
       const int64_t depth = std::min(depth_, p_.k - k), tile_rows = rows_of_tile(rows, tiles_.rows);
       LeftOperand<T> from{left + k * a.column, a.row, a.column, a.row * tile_rows, a.column == 1 && is_far_};
-      if (packs) {
+      if (packs_) {
         tiles_.pack_left(from.data, a.column, rows, depth, left_aside);
         from = {left_aside, 1, tile_rows, tile_rows * depth};
       } else if (moves_) {
@@ -134,8 +137,7 @@ class Tiled {
   const Epilogue* const epilogue_;  // or null
   const Finish* const finish_;      // likewise
   const ProductTiles<T>& tiles_ = product_tiles<T>();
-  const bool in_order_ = in_order<T>(p_), is_far_ = p_.m * p_.k * static_cast<int64_t>(sizeof(T)) > kInACore;
-  const bool moves_ = moves_left<T>(p_);
+  const bool in_order_, packs_, moves_, is_far_ = p_.m * p_.k * static_cast<int64_t>(sizeof(T)) > kInACore;
   int64_t depth_, apart_;  // terms of a block, and from one row that was moved to the next: lines in an odd number
 };
 
@@ -175,58 +177,34 @@ void run_pieces(const Product& p, const Piece& piece, const Kernel& kernel) {
   });
 }
 
-/// False where pieces are not worth handing to `epilogue`.
 template <class T>
-bool multiply(Product p, const Epilogue* epilogue) {
-  const bool turns = wants_turning(p);
+bool multiply(Product p, ProductWay way, const Epilogue* epilogue) {
+  const bool turns = way.transposed, is_dotted = way.algorithm == Algorithm::Dots,
+             in_order = way.algorithm == Algorithm::FewRows;
   if (turns) p = turned(p);
-  const bool is_dotted = is_thin(p.m, p.k) && !p.b.by_rows();
-  const Finish* const finish = epilogue && !turns && !is_dotted && !in_order<T>(p) ? epilogue->simple() : nullptr;
+  const Finish* const finish = epilogue && !turns && !is_dotted && !in_order ? epilogue->simple() : nullptr;
   if (finish) p.c.data = reinterpret_cast<std::byte*>(finish->to), epilogue = nullptr;
   // What is finished run by run needs runs that are worth it.
   Piece least{product_tiles<T>().rows, 2 * product_tiles<T>().panel};
   if (epilogue) (turns ? least.rows : least.columns) = kWorthFinishing;
-  const Piece piece = cut<T>(p, least);
+  const Piece piece = cut<T>(p, in_order, least);
   if (epilogue && (is_dotted || (turns ? piece.rows < std::min(p.m, kWorthFinishing)
                                        : piece.columns < std::min(p.n, kWorthFinishing))))
     return false;
   if (is_dotted) run_pieces<T>(p, piece, Dotted<T>{p});
-  else run_pieces<T>(p, piece, Tiled<T>(p, epilogue, finish));
+  else run_pieces<T>(p, piece, Tiled<T>(p, in_order, epilogue, finish));
   return true;
-}
-
-bool multiply_bytes(Call call) {
-  const Value operands[] = {widened(call.in[0], DType::I16), widened(call.in[1], DType::I16)};
-  Value wide(make_ref<Node>(Desc{call.out[0].shape(), DType::I16}, call.out[0].device()));
-  if (!run(op::Matmul{}, {operands, {&wide, 1}})) return false;
-  narrow(wide, call.out[0]);
-  return true;
-}
-
-bool multiply(Call call, const Epilogue* epilogue) {
-  const DType dtype = call.out[0].dtype();
-  if (dtype == DType::BF16 || dtype == DType::F16) return !epilogue && multiply_few_halves(call);
-  if (dtype == DType::Bool) return false;
-  if (epilogue && is_integer(dtype)) return false;
-  for (const Value& operand : call.in)
-    if (operand.dtype() != dtype || operand.rank() < 2) return false;
-  if (size_of(dtype) == 1) return multiply_bytes(call);
-  Value copies[2];
-  const Product p = product_of(call, copies, !epilogue);
-  if (p.empty()) return !epilogue;
-  if (dtype == DType::F32) return multiply<float>(p, epilogue);
-  if (dtype == DType::F64) return multiply<double>(p, epilogue);
-  if (size_of(dtype) == 2) return multiply<std::int16_t>(p, nullptr);
-  if (size_of(dtype) == 4) return multiply<std::int32_t>(p, nullptr);
-  return multiply<int64_t>(p, nullptr);
 }
 
 }  // namespace
 
-bool run(const op::Matmul&, Call call) { return multiply(call, nullptr); }
-
-bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
-  return std::holds_alternative<op::Matmul>(op.product) && multiply(call, &epilogue);
+bool multiply_matrices(const Product& p, ProductWay way, const Epilogue* epilogue) {
+  if (p.dtype == DType::F32) return multiply<float>(p, way, epilogue);
+  if (p.dtype == DType::F64) return multiply<double>(p, way, epilogue);
+  if (epilogue) return false;
+  if (size_of(p.dtype) == 2) return multiply<std::int16_t>(p, way, nullptr);
+  if (size_of(p.dtype) == 4) return multiply<std::int32_t>(p, way, nullptr);
+  return multiply<int64_t>(p, way, nullptr);
 }
 
 }  // namespace kiln::cpu::simd

@@ -1,4 +1,4 @@
-// What the kernels of products share: what they cost, and how they are turned over.
+// What the kernels of products share: what they cost, which are thin, and how they are turned over.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -10,9 +10,13 @@ namespace kiln::cpu::simd {
 
 /// What a product costs, in floating-point operations; the 12 stands for the traffic of thin matrices.
 constexpr std::int64_t cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 2 * k * (m + 12) * (n + 12); }
-inline constexpr std::int64_t kWorthAPiece = 1 << 21;  // some 10 us
+inline constexpr std::int64_t kWorthAPiece = 1 << 21;  // some 10 us. bench: suite matmul_*
+/// So few rows or columns that a long sum is made in a vector's lanes rather than in one of them.
+inline constexpr std::int64_t kThin = 12;  // bench: sweep matmul, suite gpt2_124M_decode
+inline bool is_thin(std::int64_t lines, std::int64_t k) { return 24 * lines <= k && lines <= kThin; }
+
 /// Columns of a piece that reads its matrix row by row, as it lies.
-inline constexpr std::int64_t kMostInOrder = 1024;
+inline constexpr std::int64_t kMostInOrder = 1024;  // bench: suite gpt2_124M_decode
 
 inline Matrices transposed(Matrices x) {
   std::swap(x.row, x.column);
@@ -25,8 +29,4 @@ inline Product turned(Product p) {
   for (Matrices* x : {&p.a, &p.b, &p.c}) *x = transposed(*x);
   return p;
 }
-/// Products of bfloat16 or float16 with up to four rows or columns; false where there are more, or other kernels are as
-/// good.
-bool multiply_few_halves(Call call);
-
 }  // namespace kiln::cpu::simd

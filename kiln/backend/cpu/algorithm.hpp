@@ -1,0 +1,65 @@
+// The algorithms of what can be computed by several. For convolutions conv/choose.hpp says which of them computes a call, for
+// products of matrices matmul/choose.hpp.
+#pragma once
+#include <bitset>
+#include <cstdint>
+#include <string_view>
+
+namespace kiln::cpu {
+
+enum class Algorithm : std::uint8_t {
+  Reference,  // the plain loops of reference/
+  Float32,    // the call on float32 copies, by whatever algorithm computes it there
+
+  // Convolutions
+  DepthwisePlanes,   // a kernel for each channel, of operands in row-major order
+  Depthwise,         // a kernel for each channel, of operands in channels-last order
+  Direct,            // loops for few channels
+  Winograd,          // F(2 x 2, 3 x 3)
+  Tiles,             // the tiles of matrix products, which read windows where they lie
+  WeightTiles,       // the same tiles, for the gradient of a weight
+  PlaneSum,          // one channel as a sum of the planes of x
+  Windows,           // a product of matrices, one of which has the windows of x as rows
+  ConvChain,         // a pointwise convolution and the depthwise one after it, line by line
+  OnednnConv,        // oneDNN
+  OnednnReorder,     // oneDNN's copies of images into channels-last order
+  AmxConv,           // bfloat16 on tiles, or vectors of pairs, which read windows where they lie
+  AmxWindows,        // bfloat16 on the same, of windows that are gathered in the order of the weight
+  IntegerDepthwise,  // bytes in float32, a kernel for each channel
+  IntegerConv,       // bytes, as a product of their windows
+
+  // Products of matrices
+  Dots,            // sums in the lanes of a vector
+  FewRows,         // few rows by a matrix that is read once, row by row
+  ProductTiles,    // tiles of sums in registers
+  Int16,           // bytes on copies of 16 bits
+  FewHalves,       // few vectors by a matrix of halves, which become floats in registers
+  OnednnMatmul,    // oneDNN
+  AmxMatmul,       // bfloat16 on tiles, or vectors of pairs
+  IntegerAmx,      // bytes on tiles
+  IntegerVnni,     // bytes on AVX-512's products of four (VNNI)
+  IntegerVectors,  // bytes on the vectors of any processor
+
+  // Programs of elementwise steps, and others
+  Chains,        // values stay in registers from step to step; else a tile of elements goes through all of them
+  Clamp,         // a maximum and a minimum in one pass over any type
+  MappedSum,     // sums of squares, and of what is no NaN, taken of the operand where it lies
+  SimpleFinish,  // what follows a product is done to its sums in registers
+  ShortRows,     // operands of a binary function in short rows, without bringing many of them together
+  AmxAttention,  // bfloat16 on tiles, or vectors of pairs
+};
+
+using AlgorithmSet = std::bitset<64>;
+
+/// The algorithms that `list` names, "winograd,direct". Throws ArgumentError for other names, and for algorithms that
+/// others stand on.
+AlgorithmSet algorithms_in(std::string_view list);
+
+/// Does KILN_WITHOUT in the environment, which is read once, name the algorithm? Then no call goes to it: each goes to the
+/// next one that can compute it, so that a benchmark shows what an algorithm brings.
+bool is_left_out(Algorithm algorithm);
+
+/// For tests: these are left out, in place of what KILN_WITHOUT says. Not while work is under way.
+void leave_out(const AlgorithmSet& algorithms);
+
+}  // namespace kiln::cpu

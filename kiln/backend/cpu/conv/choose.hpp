@@ -1,0 +1,36 @@
+// Which algorithm computes a convolution or one of its adjoints. All that chooses stands in choose.cpp.
+#pragma once
+#include <string_view>
+
+#include "kiln/backend/cpu/algorithm.hpp"
+#include "kiln/backend/cpu/conv/geometry.hpp"
+
+namespace kiln::cpu::conv {
+
+/// What is asked for: a pass of a convolution, not empty, of that element type, which is x's where bytes are convolved.
+struct ConvCase {
+  Pass pass;
+  const Geometry& g;
+  DType dtype;
+  bool with_bias = false;
+  bool with_epilogue = false;    // pieces of the result are wanted
+  const Value* image = nullptr;  // x, or y of the adjoint in x: for how it lies; null: in channels-last order
+};
+
+struct Choice {
+  Algorithm algorithm;
+  std::string_view reason;
+};
+
+/// Chooses by the sizes, the type and how operands lie, never by the number of threads. What it chooses with and without an
+/// epilogue gives the same bits.
+Choice choose(const ConvCase& c);
+
+/// Does the algorithm hand the pieces of the result y over to an epilogue? Where it does not, the epilogue's program runs
+/// afterwards.
+bool hands_pieces_over(Algorithm algorithm, const Geometry& g, bool is_simple, const Value& y);
+
+/// Do a pointwise convolution and the depthwise one after it, both of this type, run line by line?
+bool runs_in_chain(const Geometry& pointwise, const Geometry& depthwise, DType dtype);
+
+}  // namespace kiln::cpu::conv

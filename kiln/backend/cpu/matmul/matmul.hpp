@@ -1,0 +1,19 @@
+// Products of matrices: each goes to the algorithm that choose.hpp says.
+#pragma once
+#include "kiln/backend/cpu/fast.hpp"
+#include "kiln/ops/product/matmul_ops.hpp"
+
+namespace kiln::cpu::matmul {
+
+/// Every op without an overload below. Its type says at compile time that there is no kernel.
+template <class T>
+std::false_type run(const T&, Call) {
+  return {};
+}
+
+/// False for booleans.
+bool run(const op::Matmul&, Call call);
+/// As FastKernels has it.
+bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
+
+}  // namespace kiln::cpu::matmul
