@@ -2,6 +2,7 @@
 // piece, the row's function runs over the longest runs that all operands can serve.
 #include <algorithm>
 
+#include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/operand.hpp"
@@ -143,7 +144,8 @@ bool run_binary(op::BinaryFn fn, Call call, DType computed) {
   const Operand x(call.in[0], result, computed), y(call.in[1], result, computed);
   const std::int64_t grain = grain_of(kBinaryIsCostly[static_cast<std::size_t>(fn)], computed);
   const bool gathers = x.access() == Operand::Access::Gathered || y.access() == Operand::Access::Gathered;
-  if (gathers && !goal.streams && run_short_rows(function, call, result, grain)) return true;
+  const bool tries_rows = gathers && !goal.streams && !is_left_out(Algorithm::ShortRows);
+  if (tries_rows && run_short_rows(function, call, result, grain)) return true;
   parallel_for(result.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
     Feed<T> x_feed(x), y_feed(y);
     each_block(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/channels_last.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/blocks.hpp"
@@ -170,7 +171,7 @@ class ChainEpilogue final : public Epilogue {
     for (Value& out : call.out) call_.results.push_back({allocate(out, call_.whole.strides)});
     call_.streams = fills_caches(moved_bytes(in_, call.out, op.program->shape));
     operands_ = ChainProgram::operands_of(call_);
-    if (dtype_ == DType::F32 && op.program->outputs.size() == 1)
+    if (dtype_ == DType::F32 && op.program->outputs.size() == 1 && !is_left_out(Algorithm::SimpleFinish))
       simple_ = simple_finish(op, in_, call_.results[0].array, call_.whole.strides);
   }
   void finish(const ProductPiece& piece) const override { chain_.finish(call_, operands_, piece, dtype_); }
@@ -208,11 +209,11 @@ bool run(const op::Fused& op, Call call) {
   const op::Program& program = *op.program;
   if (!program.folds.empty()) {
     if (numel(program.shape) == 0) return false;
-    if (program.made<MappedSum>().run(program, call)) return true;
+    if (!is_left_out(Algorithm::MappedSum) && program.made<MappedSum>().run(program, call)) return true;
   }
   if (!Folding::takes(program)) return fold_in_parts(op, call) || fold_afterwards(program, call);
   const Prepared& prepared = program.made<Prepared>();
-  if (prepared.clamp.run(program, call)) return true;
+  if (!is_left_out(Algorithm::Clamp) && prepared.clamp.run(program, call)) return true;
   if (!prepared.runs()) return false;
 
   // Sums are taken in the order of memory: here, and of what lies there afterwards.

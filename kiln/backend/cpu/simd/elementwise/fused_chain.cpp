@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
@@ -36,6 +37,7 @@ class ChainBuilder {
 
   /// Gives up where there is no link for something.
   void build() {
+    if (is_left_out(Algorithm::Chains)) return;
     for (std::size_t i = 0; i < inputs_; ++i)
       if (!is_float_here(program_.inputs[i]) &&
           !(is_read_as_float(program_.inputs[i]) && is_cast_at_once(Source::Input, i)))
