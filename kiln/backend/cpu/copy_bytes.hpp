@@ -13,8 +13,8 @@ void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to + bytes - size, from + bytes - size, size);
 }
 
-/// std::memcpy, of which a call takes longer than a few bytes do, and which copies long rows by an instruction that Zen 3
-/// and Zen 4 take a tenth of the speed for where, within a page of memory, the rows lie less than a line of the cache
+/// std::memcpy, of which a call takes longer than a few bytes do, and which copies long rows by an instruction that some
+/// processors need ten times as long for where, within a page of memory, the rows lie less than a line of the cache
 /// behind the place that they come from.
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
   constexpr std::uintptr_t kPage = 4096;

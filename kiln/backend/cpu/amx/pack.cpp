@@ -72,7 +72,7 @@ inline void interleave_block(At at, uint16_t* to) {
 
 /// A row after the other, as memory is read best; they are too short for the processor to guess which one follows.
 void copy_rows(const Lines& rows, int64_t count, int64_t depth, uint16_t* packed) {
-  constexpr int64_t kNumbersAhead = 768;
+  constexpr int64_t kNumbersAhead = 768;  // bench: suite matmul_*_bf16
   const int64_t ahead = (kNumbersAhead / depth + 1) * rows.line, lines = count > kTile ? kBlock : kTile;
   for (int64_t i = 0; i < lines; ++i)
     for (int64_t j = 0; j < depth; j += kPairs) {

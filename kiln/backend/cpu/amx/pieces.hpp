@@ -8,7 +8,7 @@
 namespace kiln::cpu::amx {
 
 /// Terms of the sums that a piece takes at a time.
-inline constexpr std::int64_t kDepth = 256;
+inline constexpr std::int64_t kDepth = 256;  // bench: suite matmul_*_bf16
 
 /// Rows and columns of a piece, multiples of kBlock unless they are all there are.
 struct Piece {
@@ -17,10 +17,10 @@ struct Piece {
 
 /// What a product costs, in floating-point operations: thin matrices are read and packed like others.
 constexpr std::int64_t cost(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
-  constexpr std::int64_t kThin = 64;
+  constexpr std::int64_t kThin = 64;  // bench: suite matmul_*_bf16, gpt2_124M_train_bf16
   return 2 * depth * (rows + kThin) * (columns + kThin);
 }
-inline constexpr std::int64_t kWorthAPiece = 1 << 24;  // some 10 us
+inline constexpr std::int64_t kWorthAPiece = 1 << 24;  // some 10 us. bench: suite matmul_*_bf16
 
 /// Of so many products [m, k] x [k, n]. Depends on the sizes alone.
 Piece cut(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t matrices);

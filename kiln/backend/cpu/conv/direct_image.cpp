@@ -19,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 
 // The sums below live in registers: 32 of them with AVX-512, else 16.
-constexpr int kMostPixels = 14;
+constexpr int kMostPixels = 14;  // bench: suite mnist_guide_*
 constexpr int kMostTaps = HWY_MAX_BYTES >= 64 ? 24 : 12;
 constexpr int kMostTapsOfThreeRows = kMostTaps / 3;
 

@@ -18,7 +18,7 @@ namespace {
 
 /// Rows of a tile that reads panels side by side, whose columns may begin in the middle of one: so it reads fewer numbers
 /// for as many sums.
-constexpr std::size_t kMostRowsAcross = kMostSums >= 24 ? 8 : 6;
+constexpr std::size_t kMostRowsAcross = kMostSums >= 24 ? 8 : 6;  // bench: suite lstm_train
 
 /// Sums of `Rows` rows, I counting the vectors of a row, from vector `First` of b's panel on: so many that none waits for
 /// another's, and that what is read of the panels, from a farther cache, has time to come.
