@@ -11,6 +11,7 @@ import time
 
 import builds
 import layers
+import rooms
 from running import output_of
 from sources import ROOT, contents, fingerprint, git, includes, listed
 
@@ -43,6 +44,11 @@ def check_format():
 
 def check_layering():
     return "\n".join(layers.errors())
+
+
+def check_rooms():
+    """Folders keep the budgets of lines that ARCHITECTURE.md gives them, and hold few files."""
+    return "\n".join(rooms.errors())
 
 
 def check_headers():
@@ -183,6 +189,7 @@ def main():
     checks = {
         "format": check_format,
         "layering": check_layering,
+        "rooms": check_rooms,
         "headers": check_headers,
         "declared": check_declared,
         "g++": lambda: check_warnings("separate", every_file),
