@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/core/file.hpp"
+#include "kiln/onnx/generate/code.hpp"
 #include "kiln/onnx/model.hpp"
 #include "tests/onnx/bodies.hpp"
 #include "tests/onnx/small_models.hpp"
@@ -46,6 +47,32 @@ std::string two_blocks(std::int64_t width) {
                        tensor("v1", {width, 3}, ones(3 * width))},
                       {value("x", {"batch", "3"})},
                       {value("scores", {"batch", "m"})}}));
+}
+
+TEST(Code, IsPrintedWithTheParenthesesThatItNeeds) {
+  using cpp::Code;
+  const Code a = Code::word("a"), b = Code::word("b"), sum = Code::infix(a, "+", b);
+  EXPECT_EQ(cpp::print(sum), "a + b");
+  EXPECT_EQ(cpp::print(Code::infix(sum, "*", a)), "(a + b) * a");
+  EXPECT_EQ(cpp::print(Code::method(sum, "relu")), "(a + b).relu()");
+  EXPECT_EQ(cpp::print(Code::call("f", {a, Code::infix(a, "-", sum), Code::list({sum})})),
+            "f(a, a - (a + b), {a + b})");
+  EXPECT_EQ(cpp::print(Code::item(Code::member(a, "list"), 2)), "a.list[2]");
+}
+
+TEST(Code, HasLinesThatDeclareAssignAndBranch) {
+  using cpp::Code;
+  const Code a = Code::word("a"), b = Code::word("b");
+  const cpp::Line branch{.code = a, .is_branch = true, .yes = {{"", {b}, Code::literal(std::int64_t{1})}}};
+  const Code body = Code::lambda("int a", {{"int", {b}, Code::verbatim("")}, branch}, {b});
+  EXPECT_EQ(cpp::print(body),
+            "[&](int a) -> std::vector<onnx::Datum> {\n  int b;\n  if (a) {\n    b = 1;\n  } else {\n  }\n"
+            "  return {b};\n}");
+  EXPECT_EQ(cpp::print({{"const auto", {a, b}, Code::call("f", {})}}), "const auto [a, b] = f();\n");
+  EXPECT_EQ(cpp::print({{"const T", {a}, Code::call("T", {b})}}), "const T a(b);\n");
+  std::set<std::string> words;
+  cpp::add_words(Code::call("ns::f", {Code::method(a, "g"), Code::literal("text")}), words);
+  EXPECT_EQ(words, (std::set<std::string>{"ns", "f", "a"}));
 }
 
 TEST(Generate, MakesModulesOfLayersAndOneStructOfScopesThatAreTheSame) {

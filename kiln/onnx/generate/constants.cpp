@@ -1,4 +1,4 @@
-// Constants: small ones stand in the text, others are parameters and buffers. Layers at their places.
+// Constants and layers. Small constants stand in the text; others are parameters and buffers.
 #include "kiln/onnx/generate/lowering.hpp"
 
 namespace kiln::onnx::cpp {
@@ -21,78 +21,83 @@ std::string dtype_text(DType dtype) {
 
 }  // namespace
 
-std::string Lowering::constant_text(const Datum& constant, const Place& place, const std::string& name,
-                                    const Node& reader, bool trained) {
+Code Lowering::sequence_code(const Datum& sequence, const ConstantKey& key, const std::string& name,
+                             const Node& reader) {
+  Code::List items;
+  for (const Datum& item : sequence.items()) {
+    const std::string part = text('/', items.size());
+    items.push_back(constant_code(item, {key.owner, key.part + part}, name + part, reader, false));
+  }
+  return Code::call("onnx::Datum::sequence",
+                    {Code::list(std::move(items)), Code::word(element_text(sequence.element()))});
+}
+
+// The layer of a constant; its first reader adds the layer.
+int Lowering::constant_layer(const Value& value, const ConstantKey& key, const std::string& name, const Node& reader,
+                             bool trained) {
+  const auto [found, fresh] = constant_layers_.emplace(key, static_cast<int>(program_.layers.size()));
+  if (!fresh) return found->second;
+  Path path = split(without_prefix(name), name.find('/') == std::string::npos ? '.' : '/');
+  if (path.size() < 2) {
+    const std::string own = path.empty() ? "constant" : path.back();
+    path = scope_of(reader);
+    path.push_back(own);
+  }
+  const Type type{value.rank(), kind_of(value.dtype())};
+  Layer layer{std::move(path), {}, {}, {}, {{"", value}}};
+  layer.type = text(trained ? "nn::Param<" : "nn::Buffer<", name_of(type).substr(7));
+  layer.options = {{"shape", "Shape", braces(to_ints(value.shape())), ""},
+                   {"dtype", "DType", dtype_text(value.dtype()), "DType::F32"}};
+  program_.layers.push_back(std::move(layer));
+  return found->second;
+}
+
+Code Lowering::constant_code(const Datum& constant, const ConstantKey& key, const std::string& name, const Node& reader,
+                             bool trained) {
+  if (constant.kind() == Datum::Kind::Sequence) return sequence_code(constant, key, name, reader);
+  if (constant.kind() == Datum::Kind::Optional)
+    return constant.held()
+               ? Code::call("onnx::Datum::optional", {constant_code(*constant.held(), key, name, reader, false)})
+               : Code::call("onnx::Datum::empty_optional", {});
   if (!constant.is_tensor()) {
-    if (constant.kind() == Datum::Kind::Sequence) {
-      std::string items;
-      std::size_t number = 0;
-      for (const Datum& item : constant.items()) {
-        const std::string each = text('/', number++);
-        items += (items.empty() ? "" : ", ") +
-                 constant_text(item, {place.owner, place.part + each}, name + each, reader, false);
-      }
-      return text("onnx::Datum::sequence({", items, "}, ", element_text(constant.element()), ')');
-    }
-    if (constant.kind() == Datum::Kind::Optional)
-      return constant.held()
-                 ? text("onnx::Datum::optional(", constant_text(*constant.held(), place, name, reader, false), ')')
-                 : "onnx::Datum::empty_optional()";
     wrong_.push_back(text(described(reader), ": reads a constant that is ", constant));
-    return "{}";
+    return {};
   }
   const Value& value = constant.value();
   const Element element = constant.element();
-  const std::string shape = braces(to_ints(value.shape()));
-  if (constant.is_string()) return text("onnx::strings(", shape, ", ", listed(constant.strings()), ", device)");
-  const bool numbers = reader.op == "Resize" || reader.op == "Upsample";
-  trained = trained && is_float(value.dtype()) && !is_narrow(element) && value.rank() > 0 && !numbers;
+  const Code shape = Code::verbatim(braces(to_ints(value.shape())));
+  if (constant.is_string())
+    return Code::call("onnx::strings", {shape, Code::verbatim(listed(constant.strings())), Code::device()});
+  const bool sizes = reader.op == "Resize" || reader.op == "Upsample";
+  trained = trained && is_float(value.dtype()) && !is_narrow(element) && value.rank() > 0 && !sizes;
   if (!trained && value.numel() <= kMostWritten && value.dtype() != DType::U64) {
     const bool real = is_float(value.dtype());
-    const std::string type = element == (real ? Element::Float : Element::Int64) ? "" : ", " + element_text(element);
-    return text(real ? "onnx::reals(" : "onnx::ints(", shape, ", ",
-                real ? (value.dtype() == DType::F64 ? listed(value.data().to_vector<double>())
-                                                    : listed(value.data().to_vector<float>()))
-                     : listed(value.data().to_vector<std::int64_t>()),
-                ", device", type, ')');
+    const std::string numbers = !real                         ? listed(value.data().to_vector<std::int64_t>())
+                                : value.dtype() == DType::F64 ? listed(value.data().to_vector<double>())
+                                                              : listed(value.data().to_vector<float>());
+    Code::List operands{shape, Code::verbatim(numbers), Code::device()};
+    if (element != (real ? Element::Float : Element::Int64)) operands.push_back(Code::word(element_text(element)));
+    return Code::call(real ? "onnx::reals" : "onnx::ints", std::move(operands));
   }
-  auto found = constant_layers_.find(place);
-  if (found == constant_layers_.end()) {
-    Path path = split(without_prefix(name), name.find('/') == std::string::npos ? '.' : '/');
-    if (path.size() < 2) {
-      const std::string own = path.empty() ? "constant" : path.back();
-      path = scope_of(reader);
-      path.push_back(own);
-    }
-    const Type type{value.rank(), kind_of(value.dtype())};
-    Layer layer{std::move(path), {}, {}, {}, {{"", value}}};
-    layer.type = text(trained ? "nn::Param<" : "nn::Buffer<", name_of(type).substr(7));
-    layer.options = {{"shape", "Shape", shape, ""}, {"dtype", "DType", dtype_text(value.dtype()), "DType::F32"}};
-    program_.layers.push_back(std::move(layer));
-    found = constant_layers_.emplace(place, static_cast<int>(program_.layers.size()) - 1).first;
-  }
-  const std::string field = layer_mark(found->second);
-  const bool is_param = program_.layers[static_cast<std::size_t>(found->second)].type.starts_with("nn::Param<");
-  if (is_param) return field;  // whoever reads it, it is what its first reader took it for
-  return is_narrow(element) ? text("onnx::Datum(", field, ".value(), ", element_text(element), ')') : field + ".get()";
+  const int number = constant_layer(value, key, name, reader, trained);
+  const Code field = Code::layer(number);
+  const bool is_param = program_.layers[static_cast<std::size_t>(number)].type.starts_with("nn::Param<");
+  if (is_param) return field;  // for every reader, as its first one took it
+  return is_narrow(element)
+             ? Code::call("onnx::Datum", {Code::method(field, "value"), Code::word(element_text(element))})
+             : Code::method(field, "get");
 }
 
-Operand Lowering::operand(int value, const Node& reader) {
-  if (value == kAbsent) return {"{}", {}, {}, nullptr, {}};
-  Operand operand;
-  const auto& variable = program_.values[static_cast<std::size_t>(value)];
-  operand.type = variable.type;
-  operand.element = variable.element;
-  operand.shape = variable.shape;
+NodeInput Lowering::operand(int value, const Node& reader) {
+  if (value == kAbsent) return {};
+  const Variable& variable = program_.values[static_cast<std::size_t>(value)];
+  NodeInput input{Code::value(value), variable.type, variable.element, nullptr, variable.shape};
   const auto constant = graph_.constants.find(value);
-  if (constant == graph_.constants.end()) {
-    operand.text = value_mark(value);
-    return operand;
-  }
-  operand.constant = &constant->second;
-  operand.text = constant_text(constant->second, {&graph_, text(value)}, variable.name, reader, true);
-  if (operand.text.find(kLayerMark) == std::string::npos || is_narrow(operand.element)) operand.type = {};
-  return operand;
+  if (constant == graph_.constants.end()) return input;
+  input.constant = &constant->second;
+  input.code = constant_code(constant->second, {&graph_, text(value)}, variable.name, reader, true);
+  if (!contains(input.code, Code::Kind::Layer) || is_narrow(input.element)) input.type = {};
+  return input;
 }
 
 int Lowering::add_layer(Layer layer, const Node& node, int weight, std::string_view otherwise) {

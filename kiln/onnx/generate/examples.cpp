@@ -10,7 +10,7 @@ namespace {
 constexpr int kMostTries = 64;
 constexpr std::int64_t kMostTripsOfTry = 4096;  // inputs that are tried may keep a loop going for long
 
-// All graphs of nodes, with what they are called.
+// Lists the graphs of all nodes, with descriptions.
 void list_bodies(const Graph& graph, std::vector<std::pair<const Graph*, std::string>>& list) {
   for (const Node& node : graph.nodes)
     for (const auto& [name, attribute] : node.attributes)
@@ -20,7 +20,7 @@ void list_bodies(const Graph& graph, std::vector<std::pair<const Graph*, std::st
       }
 }
 
-// What may take another way than x does: conditions are made of booleans, of counts, and of signs and sizes.
+// Inputs like x that may take another branch: conditions are made of booleans, of counts, and of signs and sizes.
 Values others_than(const Value& x) {
   const auto filled = [&](double number) { return full(x.shape(), number, x.device(), x.dtype()); };
   if (x.dtype() == DType::Bool) return {logical_not(x), filled(0), filled(1)};
@@ -28,7 +28,7 @@ Values others_than(const Value& x) {
   return {neg(x), filled(0), x * 64, x * -64};
 }
 
-// What two runs showed: a type where it is that of both.
+// Adds the observations of another run. A type stays known where both runs have it.
 void join(Observed& all, Observed&& other) {
   for (std::size_t i = 0; i < all.values.size(); ++i) {
     Observed::Seen &now = all.values[i], &next = other.values[i];
@@ -60,7 +60,7 @@ Examples examples_of(const Graph& graph, const std::vector<Datum>& inputs, const
   if (runs) made.list.push_back({inputs, made.observed.outputs});
   const RunContext trial{context.device, context.file, kMostTripsOfTry};
   int tries = 0;
-  // Each example that ran something new is changed in its turn: a branch may stand in a branch.
+  // Every example that ran something new is varied, too: a branch may stand in a branch.
   for (std::size_t from = 0; from < made.list.size() && !all_ran(); ++from)
     for (std::size_t i = 0; i < inputs.size() && !all_ran(); ++i) {
       const Datum& input = made.list[from].inputs[i];

@@ -1,33 +1,9 @@
 // The text of forward(): what values are called, what stands in the place where it is read, calls of a list as a loop.
 #include <algorithm>
 
-#include "kiln/onnx/generate/marks.hpp"
 #include "kiln/onnx/generate/struct_builder.hpp"
 
 namespace kiln::onnx::cpp {
-namespace {
-
-// The words of C++ in it that are no members: what a variable must not hide.
-void add_words(const std::string& code, std::set<std::string>& words) {
-  bool quoted = false;
-  for (std::size_t at = 0; at < code.size(); ++at) {
-    if (quoted && code[at] == '\\') {
-      ++at;
-      continue;
-    }
-    if (code[at] == '"') quoted = !quoted;
-    const auto is_word = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    };
-    if (quoted || !is_word(code[at])) continue;
-    const std::size_t begin = at;
-    while (at < code.size() && is_word(code[at])) ++at;
-    if (begin == 0 || code[begin - 1] != '.') words.insert(code.substr(begin, at - begin));
-    --at;
-  }
-}
-
-}  // namespace
 
 std::string StructBuilder::local_name(int value, const Scope& scope) const {
   std::string name = program_.values[static_cast<std::size_t>(value)].name;
@@ -48,172 +24,205 @@ std::string StructBuilder::local_name(int value, const Scope& scope) const {
   return identifier(all, "v");
 }
 
-std::string StructBuilder::beside(const StructType& type, std::string name) {
-  const auto is_field = [&](const Field& field) { return field.name == name; };
-  return std::any_of(type.fields.begin(), type.fields.end(), is_field) ? name + "_out" : name;
+Code StructBuilder::variable(Forward& forward, int value, std::string name) const {
+  return forward.names[value] = Code::word(unique(std::move(name), forward.taken));
 }
 
-std::string StructBuilder::written(const std::string& text, const Scope& scope,
-                                   const std::map<int, std::string>& names) {
-  return resolved(text, [&](char mark, int number, char before, char after) -> std::string {
-    if (mark == kLayerMark) return access(scope, *leaves_.at(number));
-    if (mark == kPartMark) return access(scope, *scopes_[static_cast<std::size_t>(number)]);
-    const std::string& name = names.at(number);
-    if (name.empty() || name.front() != '\x04') return name;  // a variable
-    // An expression that stands here for its only use; one of operators needs parentheses beside others.
-    const std::string inner = name.substr(1);
-    if (inner.front() != '\x05') return inner;
-    const bool alone = (before == '(' || before == ' ') && (after == ')' || after == ',');
-    return before == '(' && alone ? inner.substr(1) : kiln::text('(', inner.substr(1), ')');
-  });
+void StructBuilder::replace_references(Code& code, const Forward& forward) const {
+  const auto number = static_cast<std::size_t>(code.number);
+  if (code.kind == Code::Kind::Value) code = forward.names.at(code.number);
+  else if (code.kind == Code::Kind::Layer) code = Code::word(access(forward.scope, *leaves_.at(code.number)));
+  else if (code.kind == Code::Kind::Struct) code = Code::word(access(forward.scope, *scopes_[number]));
+}
+Code StructBuilder::named(Code code, const Forward& forward) const {
+  each_reference(code, [&](Code& reference) { replace_references(reference, forward); });
+  return code;
 }
 
-// for (const auto& block : layer) x = block.forward(x, mask): calls of all elements of a list, each of which reads the
-// result of the one before it in the same place, and nobody else does. Returns how many statements that are.
-std::size_t StructBuilder::add_loop(const Scope& scope, std::size_t first, std::map<int, std::string>& names,
-                                    std::set<std::string>& taken, std::string& out) {
-  const std::vector<Statement>& body = scope.body;
-  const auto part_of = [&](const Statement& statement) -> const Scope* {
-    if (statement.text.empty() || statement.text[0] != kPartMark || statement.form == Statement::Form::Lines)
-      return nullptr;
-    return scopes_[static_cast<std::size_t>(std::atoi(statement.text.c_str() + 1))];
-  };
-  const Scope* const begin = part_of(body[first]);
+// ---- calls of a list's elements -----------------------------------------------------------------------------------
+const Scope* StructBuilder::called(const Statement& statement) const {
+  const bool calls = statement.form == Statement::Form::Expression && statement.code.kind == Code::Kind::Method &&
+                     statement.code.parts[0].kind == Code::Kind::Struct;
+  return calls ? scopes_[static_cast<std::size_t>(statement.code.parts[0].number)] : nullptr;
+}
+
+std::optional<std::size_t> StructBuilder::chained_operand(const Forward& forward, std::size_t first,
+                                                          const Field& field) const {
+  const Scope& begin = *forward.scope.parts[field.first];
+  std::optional<std::size_t> moving;
+  for (std::size_t i = 0; i < field.count; ++i) {
+    const Scope* const part = called(forward.scope.body[first + i]);
+    if (part != forward.scope.parts[field.first + i] || part->inputs.size() != begin.inputs.size()) return {};
+    if (i == 0) continue;
+    const int before = forward.scope.parts[field.first + i - 1]->outputs[0];
+    if (forward.reads.at(before) != 1) return {};
+    for (std::size_t k = 0; k < part->inputs.size(); ++k) {
+      if (part->inputs[k] == before && moving.value_or(k) == k) moving = k;
+      else if (part->inputs[k] != begin.inputs[k]) return {};
+    }
+    if (!moving || part->inputs[*moving] != before) return {};
+  }
+  return moving;
+}
+
+std::size_t StructBuilder::add_loop(Forward& forward, std::size_t first) {
+  const Scope& scope = forward.scope;
+  const Scope* const begin = called(scope.body[first]);
   if (!begin || parents_.at(begin) != &scope) return 0;
   const auto place =
       static_cast<std::size_t>(std::find(scope.parts.begin(), scope.parts.end(), begin) - scope.parts.begin());
-  const auto field = std::find_if(current_->fields.begin(), current_->fields.end(),
+  const auto field = std::find_if(forward.type.fields.begin(), forward.type.fields.end(),
                                   [&](const Field& each) { return each.is_list && each.first == place; });
-  if (field == current_->fields.end() || first + field->count > body.size()) return 0;
-  const auto moving = begin->inputs.size();
-  std::size_t at = moving;
-  for (std::size_t i = 0; i < field->count; ++i) {
-    const Scope* const part = part_of(body[first + i]);
-    if (part != scope.parts[place + i] || part->inputs.size() != begin->inputs.size()) return 0;
-    if (i == 0) continue;
-    const Scope* const before = scope.parts[place + i - 1];
-    const int result = before->outputs[0];
-    if (reads_[result] != 1) return 0;
-    for (std::size_t k = 0; k < part->inputs.size(); ++k) {
-      if (part->inputs[k] == result && (at == moving || at == k)) at = k;
-      else if (part->inputs[k] != begin->inputs[k]) return 0;
-    }
-    if (at == moving || part->inputs[at] != result) return 0;
-  }
-  const int input = begin->inputs[at], result = scope.parts[place + field->count - 1]->outputs[0];
-  const Type& from = program_.values[static_cast<std::size_t>(input)].type;
-  if (from != program_.values[static_cast<std::size_t>(result)].type) return 0;
-  const std::string variable = unique(field->name == "hidden" ? "state" : "hidden", taken);
-  std::string operands;
+  if (field == forward.type.fields.end() || first + field->count > scope.body.size()) return 0;
+  const std::optional<std::size_t> moving = chained_operand(forward, first, *field);
+  if (!moving) return 0;
+  const int input = begin->inputs[*moving], result = scope.parts[place + field->count - 1]->outputs[0];
+  if (type_of(input) != type_of(result)) return 0;
+  const Code start = forward.names.at(input);
+  const Code hidden = Code::word(unique(field->name == "hidden" ? "state" : "hidden", forward.taken));
+  Code::List operands;
   for (std::size_t k = 0; k < begin->inputs.size(); ++k)
-    operands += text(k ? ", " : "", k == at ? variable : written(value_mark(begin->inputs[k]), scope, names));
-  out += text(name_of(from), ' ', variable, " = ", written(value_mark(input), scope, names), ";\nfor (const ",
-              field->type, "& block : ", field->path(), ") ", variable, " = block.forward(", operands, ");\n");
-  names[result] = variable;
+    operands.push_back(k == *moving ? hidden : forward.names.at(begin->inputs[k]));
+  forward.lines.push_back({name_of(type_of(input)), {hidden}, start});
+  forward.lines.push_back({text("for (const ", field->type, "& block : ", field->path(), ')'),
+                           {hidden},
+                           Code::method(Code::word("block"), "forward", std::move(operands))});
+  forward.names[result] = hidden;
   return field->count;
 }
 
-void StructBuilder::write_forward(Scope& scope, StructType& type, bool is_root) {
+// ---- statements ---------------------------------------------------------------------------------------------------
+void StructBuilder::add_several(Forward& forward, const Statement& statement) {
+  const Code all = Code::word(unique("results", forward.taken));
+  forward.lines.push_back({"const std::vector<onnx::Datum>", {all}, named(statement.code, forward)});
+  for (std::size_t k = 0; k < statement.results.size(); ++k) {
+    const int value = statement.results[k];
+    if (!forward.reads[value]) continue;
+    const std::string type = name_of(type_of(value));
+    const Code item = Code::item(all, statement.indices[k]);
+    forward.lines.push_back({"const " + type,
+                             {variable(forward, value, local_name(value, forward.scope))},
+                             type_of(value).is_tensor() ? Code::call(type, {Code::method(item, "value")}) : item});
+  }
+}
+
+bool StructBuilder::is_read_next(const Forward& forward, std::size_t number) const {
+  const std::vector<Statement>& body = forward.scope.body;
+  const int value = body[number].results[0];
+  const auto is_value = [&](const Code& code) { return code.kind == Code::Kind::Value && code.number == value; };
+  if (forward.reads.at(value) != 1) return false;
+  if (number + 1 == body.size()) return forward.results.size() == 1 && is_value(forward.results[0]);
+  const Statement& next = body[number + 1];
+  bool found = false;
+  each_reference(next, [&](const Code& reference) { found = found || is_value(reference); });
+  return found && next.form != Statement::Form::Lines && !contains(next.code, Code::Kind::Lambda);
+}
+
+void StructBuilder::add_statement(Forward& forward, std::size_t number) {
   using Form = Statement::Form;
-  current_ = &type;
-  std::set<std::string> taken = {"block", "device"};
-  for (const Field& field : type.fields) taken.insert({field.name, field.group});
-  for (const Statement& statement : scope.body) add_words(statement.text, taken);
-  std::map<int, std::string> names;
+  const Statement& statement = forward.scope.body[number];
+  // Values that lines and bodies declare get names.
+  each_reference(statement, [&](const Code& reference) {
+    if (reference.kind == Code::Kind::Value && !forward.names.count(reference.number))
+      variable(forward, reference.number, local_name(reference.number, forward.scope));
+  });
+  if (statement.form == Form::Several) return add_several(forward, statement);
+  if (statement.form == Form::Lines) {
+    for (Line line : statement.lines) {
+      each_reference(line, [&](Code& reference) { replace_references(reference, forward); });
+      forward.lines.push_back(std::move(line));
+    }
+    return;
+  }
+  const int value = statement.results[0];
+  Code code = named(statement.code, forward);
+  const bool is_last = number + 1 == forward.scope.body.size();
+  const std::size_t length = print(code).size();
+  if (is_read_next(forward, number) && (length < 64 || (is_last && length < 100)) &&
+      !contains(code, Code::Kind::Lambda) && (statement.form != Form::Applied || is_last)) {
+    forward.names[value] = std::move(code);
+    return;
+  }
+  // The result of the module conv1 is conv1_out.
+  std::string name = local_name(value, forward.scope);
+  const auto is_field = [&](const Field& field) { return field.name == name; };
+  if (std::any_of(forward.type.fields.begin(), forward.type.fields.end(), is_field)) name += "_out";
+  Code result = variable(forward, value, std::move(name));
+  forward.lines.push_back({"const " + name_of(type_of(value)), {std::move(result)}, std::move(code)});
+}
+
+// ---- the function -------------------------------------------------------------------------------------------------
+std::string StructBuilder::add_inputs(Forward& forward) {
+  const Scope& scope = forward.scope;
   std::string parameters;
   for (std::size_t i = 0; i < scope.inputs.size(); ++i) {
     const int input = scope.inputs[i];
-    const Variable& variable = program_.values[static_cast<std::size_t>(input)];
     static constexpr const char* kLetters[] = {"x", "y", "z"};
-    const bool outside = variable.name.find('/', 1) == std::string::npos && i > 0;
-    std::string name = is_root || outside ? local_name(input, scope) : i < 3 ? kLetters[i] : text("input_", i + 1);
-    names[input] = unique(std::move(name), taken);
-    parameters += text(i ? ", " : "", "const ", name_of(variable.type), "& ", names[input]);
-    if (is_root) structs_.inputs.push_back(names[input]);
+    const bool outside =
+        program_.values[static_cast<std::size_t>(input)].name.find('/', 1) == std::string::npos && i > 0;
+    std::string name = forward.is_root || outside ? local_name(input, scope)
+                       : i < 3                    ? kLetters[i]
+                                                  : text("input_", i + 1);
+    const Code parameter = variable(forward, input, std::move(name));
+    parameters += text(i ? ", " : "", "const ", name_of(type_of(input)), "& ", parameter.text);
+    if (forward.is_root) structs_.inputs.push_back(parameter.text);
   }
-  const std::vector<std::string> results = results_of(scope);
-  reads_ = reads_of(scope.body, results);  // what is read once may stand in the place where it is
-  std::string lines;
-  for (std::size_t i = 0; i < scope.body.size(); ++i) {
-    const Statement& statement = scope.body[i];
-    if (const std::size_t count = add_loop(scope, i, names, taken, lines)) {
-      i += count - 1;
-      continue;
-    }
-    // Names of what bodies of lambdas declare.
-    each_mark(statement.text, [&](char mark, int value) {
-      if (mark == kValueMark && !names.count(value)) names[value] = unique(local_name(value, scope), taken);
-    });
-    const std::string code = written(statement.text, scope, names);
-    if (statement.form == Form::Lines) {
-      lines += code;
-      continue;
-    }
-    if (statement.form == Form::Several) {
-      const std::string all = unique("results", taken);
-      lines += text("const std::vector<onnx::Datum> ", all, " = ", code, ";\n");
-      for (std::size_t k = 0; k < statement.results.size(); ++k) {
-        const int value = statement.results[k];
-        if (!reads_[value]) continue;
-        const Type& of = program_.values[static_cast<std::size_t>(value)].type;
-        names[value] = unique(local_name(value, scope), taken);
-        const std::string item = text(all, '[', statement.places[k], ']');
-        lines += of.is_tensor() ? text("const ", name_of(of), ' ', names[value], '(', item, ".value());\n")
-                                : text("const onnx::Datum ", names[value], " = ", item, ";\n");
-      }
-      continue;
-    }
-    const int value = statement.results[0];
-    const bool next_reads = i + 1 < scope.body.size() ? [&] {
-      bool found = false;
-      each_mark(scope.body[i + 1].text,
-                [&](char mark, int other) { found = found || (mark == kValueMark && other == value); });
-      return found && scope.body[i + 1].form != Form::Lines && scope.body[i + 1].text.find('\n') == std::string::npos;
-    }()
-                                                      : results.size() == 1 && results[0] == value_mark(value);
-    const bool is_last = i + 1 == scope.body.size();
-    if (reads_[value] == 1 && next_reads && (code.size() < 64 || (is_last && code.size() < 100)) &&
-        code.find('\n') == std::string::npos && (statement.form != Form::Applied || is_last)) {
-      names[value] = text('\x04', statement.form == Form::Infix ? "\x05" : "", code);
-      continue;
-    }
-    names[value] = unique(beside(type, local_name(value, scope)), taken);
-    lines += text("const ", name_of(program_.values[static_cast<std::size_t>(value)].type), ' ', names[value], " = ",
-                  code, ";\n");
-  }
+  return parameters;
+}
 
-  std::string given;
-  std::set<std::string> output_names;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    given += (given.empty() ? "" : ", ") + written(results[i], scope, names);
-    if (is_root) structs_.outputs.push_back(unique(identifier(program_.result_names[i], "output"), output_names));
-  }
-  if (results.size() == 1 && given.starts_with("(") && results[0].front() == kValueMark &&
-      names.at(std::atoi(results[0].c_str() + 1)).starts_with("\x04\x05"))
-    given = given.substr(1, given.size() - 2);
+void StructBuilder::add_device(Forward& forward, const Code& result, std::string& parameters) const {
+  bool needed = contains(result, Code::Kind::Device);
+  for (const Line& line : forward.lines)
+    each_code(line, [&](const Code& code) { needed = needed || code.kind == Code::Kind::Device; });
+  const std::vector<int>& inputs = forward.scope.inputs;
+  if (inputs.empty()) parameters = needed ? "const Device& device" : "const Device&";
+  if (!needed || inputs.empty()) return;
+  const auto tensor = std::find_if(inputs.begin(), inputs.end(), [&](int each) { return type_of(each).is_tensor(); });
+  Code::List all;
+  for (const int input : inputs) all.push_back(forward.names.at(input));
+  Code device = tensor == inputs.end() ? Code::call("onnx::device_of", {Code::list(std::move(all))})
+                                       : Code::method(forward.names.at(*tensor), "device");
+  forward.lines.insert(forward.lines.begin(), {"const Device", {Code::device()}, std::move(device)});
+}
+
+std::string StructBuilder::result_type(const Forward& forward) const {
   std::vector<Type> types = program_.result_types;
-  if (!is_root) {
+  if (!forward.is_root) {
     types.clear();
-    for (const int output : scope.outputs) types.push_back(program_.values[static_cast<std::size_t>(output)].type);
+    for (const int output : forward.scope.outputs) types.push_back(type_of(output));
   }
-  std::string result_type;
-  for (const Type& each : types) result_type += (result_type.empty() ? "" : ", ") + name_of(each);
-  if (types.size() != 1) result_type = is_root ? structs_.name + "Outputs" : text("std::tuple<", result_type, '>');
-  std::set<std::string> words;
-  add_words(lines + given, words);
-  if (words.count("device") && !scope.inputs.empty()) {
-    const auto tensor = std::find_if(scope.inputs.begin(), scope.inputs.end(), [&](int input) {
-      return program_.values[static_cast<std::size_t>(input)].type.is_tensor();
-    });
-    std::string all;
-    for (const int input : scope.inputs) all += (all.empty() ? "" : ", ") + names[input];
-    lines = text("const Device device = ",
-                 tensor == scope.inputs.end() ? text("onnx::device_of({", all, "})") : names[*tensor] + ".device()",
-                 ";\n", lines);
+  std::string list;
+  for (const Type& each : types) list += (list.empty() ? "" : ", ") + name_of(each);
+  if (types.size() == 1) return list;
+  return forward.is_root ? structs_.name + "Outputs" : text("std::tuple<", list, '>');
+}
+
+void StructBuilder::write_forward(Scope& scope, StructType& type, bool is_root) {
+  current_ = &type;
+  Forward forward{scope, type, is_root, results_of(scope)};
+  forward.reads = reads_of(scope.body, forward.results);
+  forward.taken = {"block", "device"};
+  for (const Field& field : type.fields) forward.taken.insert({field.name, field.group});
+  for (const Statement& statement : scope.body) {
+    add_words(statement.code, forward.taken);
+    for (const Line& line : statement.lines) add_words(line, forward.taken);
   }
-  if (scope.inputs.empty()) parameters = words.count("device") ? "const Device& device" : "const Device&";
-  type.signature = text(result_type, '\n', "forward(", parameters, ") const");
-  type.forward = text(lines, "return ", types.size() == 1 ? given : text('{', given, '}'), ";\n");
+  std::string parameters = add_inputs(forward);
+  for (std::size_t i = 0; i < scope.body.size();) {
+    const std::size_t count = add_loop(forward, i);
+    if (count == 0) add_statement(forward, i);
+    i += std::max<std::size_t>(count, 1);
+  }
+  Code::List results;
+  for (const Code& result : forward.results) results.push_back(named(result, forward));
+  std::set<std::string> output_names;
+  for (std::size_t i = 0; is_root && i < results.size(); ++i)
+    structs_.outputs.push_back(unique(identifier(program_.result_names[i], "output"), output_names));
+  const Code result = results.size() == 1 ? results[0] : Code::list(std::move(results));
+  add_device(forward, result, parameters);
+  type.result = result_type(forward);
+  type.signature = text("forward(", parameters, ") const");
+  type.forward = text(print(forward.lines), "return ", print(result), ";\n");
 }
 
 }  // namespace kiln::onnx::cpp

@@ -2,7 +2,7 @@
 //
 //   const onnx::GeneratedCode code = onnx::generate("resnet50.onnx", {});
 //
-// What `kiln import` writes; docs/onnx.md says how it reads. program.hpp has the way of the data.
+// `kiln import` writes it; docs/onnx.md describes it. program.hpp lists the steps.
 #pragma once
 #include <map>
 #include <string>
@@ -13,10 +13,10 @@
 namespace kiln::onnx {
 
 struct GenerateOptions {
-  std::string name = {};  // of the struct and the files; the file's where left out
-  Sizes sizes = {};       // of free dimensions of example inputs
+  std::string name = {};  // the name of the struct and the files; that of the ONNX file where left out
+  Sizes sizes = {};       // sizes of free dimensions of example inputs
   std::string data = {};  // a data set (input_<i>.pb) to take examples from; else random
-  bool untried = false;   // also of a model that throws on the examples, as the code would
+  bool untried = false;   // generate code also if the model throws on the examples, as the code would
 };
 
 struct Example {
@@ -27,14 +27,14 @@ struct GeneratedCode {
   std::string name;                          // "resnet50": an identifier
   std::map<std::string, std::string> files;  // by name: header, source, test, CMakeLists.txt
   std::map<std::string, Value> weights;      // by the paths of the struct's fields
-  std::vector<Example> examples;             // of the test: what the model gives, on every branch that can be reached
+  std::vector<Example> examples;             // for the test: results of the model, on every branch that can be reached
   Strings unreached;                         // "the else_branch of node 'a', operator If": what no example runs
   std::string why_no_outputs;                // where there are no examples
   std::string type;                          // "Resnet50", in the namespace `name`
   std::string adapter;                       // C++: run(model, inputs), which takes and gives lists of Datum
 };
 
-/// The same bytes for the same file. Types of values are what a run of the model on the examples shows. Throws what load()
+/// Generates the same bytes for the same file. The types of values are those of a run of the model on the examples. Throws what load()
 /// throws; a LoadError that lists all nodes for which there is no C++; and one with what a node throws on the examples,
 /// since forward() would throw the same, unless `untried`.
 GeneratedCode generate(const std::string& path, const GenerateOptions& options = {});

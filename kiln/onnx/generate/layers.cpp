@@ -1,5 +1,5 @@
-// Nodes that are a module of kiln/nn, weights and all: a row each. Weights of other types than float32 stay what they are,
-// parameters of operators, since modules are made of float32.
+// Operators that become modules of kiln/nn together with their weights: a row each. Modules are made of float32: weights of
+// other types stay parameters of operators.
 #include <algorithm>
 
 #include "kiln/onnx/generate/layers.hpp"
@@ -21,7 +21,7 @@ Layer linear_layer(const Value& weights, const Value& bias) {
 Value as_rows(const Value& matrix) { return from_data(transpose(matrix).data(), matrix.device()); }
 
 // y = x W^T + b. A bias of one number for all outputs is spread over them.
-Said gemm(const Site& n) {
+MaybeStatement gemm(const Site& n) {
   const Value w = weight(n, 1, 2);
   if (w.empty() || !n.typed(0, Float) || n.i("transA", 0) || n.f("alpha", 1) != 1 || !n.gives(Float)) return {};
   const Value rows = n.i("transB", 0) ? w : as_rows(w);
@@ -33,8 +33,8 @@ Said gemm(const Site& n) {
   return call(n, linear_layer(rows, bias), 1, "linear");
 }
 
-// A product whose result only an addition reads, of a bias.
-Said product(const Site& n) {
+// A linear layer. Its bias is that of an addition, where no other node reads the product.
+MaybeStatement product(const Site& n) {
   const Value w = weight(n, 1, 2);
   if (w.empty() || !n.typed(0, Float) || n.rank(0) < 1 || !n.gives(Float)) return {};
   const Value rows = as_rows(w);
@@ -57,7 +57,7 @@ Said product(const Site& n) {
 struct Window {
   Ints stride, dilation, before, after;
 };
-// Of attributes that say it all; nothing where the size of x decides, or something is cut off.
+// The window that attributes give; nothing where it depends on the size of x, or where padding is negative.
 std::optional<Window> window_of(const Site& n, int dims) {
   const auto size = static_cast<std::size_t>(dims);
   const std::string how = n.s("auto_pad", "NOTSET");
@@ -77,7 +77,7 @@ std::optional<Window> window_of(const Site& n, int dims) {
   return w;
 }
 
-Said convolution(const Site& n, bool transposed) {
+MaybeStatement convolution(const Site& n, bool transposed) {
   const Value w = weight(n, 1, -1);
   if (w.empty() || w.rank() < 3 || w.rank() > 5 || !n.typed(0, Float) || n.rank(0) != w.rank() || !n.gives(Float))
     return {};
@@ -115,13 +115,13 @@ Said convolution(const Site& n, bool transposed) {
   layer.options.push_back(flag("bias", !bias.empty(), true));
   return call(n, std::move(layer), 1, "conv");
 }
-Said conv(const Site& n) { return convolution(n, false); }
-Said conv_transpose(const Site& n) { return convolution(n, true); }
+MaybeStatement conv(const Site& n) { return convolution(n, false); }
+MaybeStatement conv_transpose(const Site& n) { return convolution(n, true); }
 
 double shortest(float number) { return std::stod(text(number)); }
 
 // ---- norms ----------------------------------------------------------------------------------------------------------
-Said batch_norm(const Site& n) {
+MaybeStatement batch_norm(const Site& n) {
   const Value values[] = {weight(n, 1, 1), weight(n, 2, 1), weight(n, 3, 1), weight(n, 4, 1)};
   for (const Value& value : values)
     if (value.empty() || value.numel() != values[0].numel()) return {};
@@ -130,7 +130,7 @@ Said batch_norm(const Site& n) {
     return {};
   Layer layer{{}, "nn::BatchNorm", "nn::BatchNormConfig", {}, {}};
   layer.tensors = {{"weight", values[0]}, {"bias", values[1]}, {"running_mean", values[2]}, {"running_var", values[3]}};
-  // ONNX's momentum is the share of what was, Kiln's that of what is new.
+  // ONNX's momentum is the weight of the old statistics, Kiln's that of the new ones.
   const double momentum = 1 - shortest(static_cast<float>(n.f("momentum", 0.9f)));
   layer.options = {number("channels", values[0].numel()),
                    real("momentum", std::stod(text(static_cast<float>(momentum))), 0.1),
@@ -138,7 +138,7 @@ Said batch_norm(const Site& n) {
   return call(n, std::move(layer), 1, "norm");
 }
 
-Said layer_norm(const Site& n) {
+MaybeStatement layer_norm(const Site& n) {
   const Value scale = weight(n, 1, 1), bias = weight(n, 2, 1);
   if (scale.empty() || (n.has(2) && (bias.empty() || bias.numel() != scale.numel()))) return {};
   if (!n.typed(0, Float) || n.operand(0).element != Element::Float || !n.gives(Float)) return {};
@@ -154,7 +154,7 @@ Said layer_norm(const Site& n) {
   return call(n, std::move(layer), 1, "norm");
 }
 
-Said group_norm(const Site& n) {
+MaybeStatement group_norm(const Site& n) {
   const bool by_instance = n.node.op == "InstanceNormalization";
   const Value scale = weight(n, 1, 1), bias = weight(n, 2, 1);
   const std::int64_t groups = by_instance ? 1 : n.i("num_groups", 0);
@@ -170,21 +170,22 @@ Said group_norm(const Site& n) {
 }
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
-// Rows by number. An Embedding refuses negative ones, which ONNX counts from the end: not where an example has some.
-Said embedding(const Site& n) {
+// Rows of a table by index. An Embedding refuses negative indices, which ONNX counts from the end, so that a model whose
+// examples have some gets none.
+MaybeStatement embedding(const Site& n) {
   const Value table = weight(n, 0, 2);
   if (n.has(1) && n.lowering.observed().negative.count(n.node.inputs[1])) return {};
   if (table.empty() || n.i("axis", 0) != 0 || !n.typed(1, Int) || !n.gives(Float)) return {};
   Layer layer{{}, "nn::Embedding", "nn::EmbeddingConfig", {}, {{"weight", table}}};
   layer.options = {number("count", table.dim(0)), number("size", table.dim(1))};
-  return call(n, std::move(layer), 0, "embedding", n.in(1));
+  return call(n, std::move(layer), 0, "embedding", {n.in(1)});
 }
 
-struct Row {
+struct LayerRow {
   std::string_view op;
-  Said (*layer)(const Site& n);
+  MaybeStatement (*layer)(const Site& n);
 };
-constexpr Row kRows[] = {
+constexpr LayerRow kLayerRows[] = {
     {"BatchNormalization", batch_norm},
     {"Conv", conv},
     {"ConvTranspose", conv_transpose},
@@ -201,9 +202,9 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-Said layer_of(const Site& site) {
+MaybeStatement layer_of(const Site& site) {
   if (!site.node.domain.empty()) return {};
-  for (const Row& row : kRows)
+  for (const LayerRow& row : kLayerRows)
     if (row.op == site.node.op) return row.layer(site);
   return {};
 }

@@ -1,4 +1,4 @@
-// What rows of modules (layers.cpp) say alike.
+// Helpers of the rows of modules (layers.cpp).
 #pragma once
 #include "kiln/onnx/generate/lowering.hpp"
 
@@ -24,16 +24,15 @@ inline Option flag(std::string name, bool value, bool usual) {
   return {std::move(name), "bool", value ? "true" : "false", usual ? "true" : "false"};
 }
 
-/// layer.forward(x)
+/// A call of the layer's forward(), on the first input where no operands are given.
 inline Statement call(const Site& n, Layer layer, std::size_t weight_input, std::string_view name,
-                      std::string_view operands = {}) {
+                      Code::List operands = {}) {
   const int number = n.lowering.add_layer(std::move(layer), n.node, n.node.inputs[weight_input], name);
-  Statement statement;
-  statement.text = text(layer_mark(number), ".forward(", operands.empty() ? n.in(0) : std::string(operands), ')');
-  return statement;
+  if (operands.empty()) operands = {n.in(0)};
+  return {.code = Code::method(Code::layer(number), "forward", std::move(operands))};
 }
 
-/// LSTM and GRU.
-Said recurrent_layer(const Site& n);
+/// The module of an LSTM or a GRU.
+MaybeStatement recurrent_layer(const Site& n);
 
 }  // namespace kiln::onnx::cpp

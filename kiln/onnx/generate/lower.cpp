@@ -1,5 +1,6 @@
-// Nodes to statements. What neither forms/ nor layers.cpp has a shorter way for is a call of apply(), by name.
+// The step from nodes to statements. Nodes that neither forms/ nor layers.cpp have a form for become calls of apply().
 #include <algorithm>
+#include <numeric>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/generate/lowering.hpp"
@@ -69,8 +70,8 @@ int Lowering::add_variable(const std::string& name) {
   return static_cast<int>(program_.values.size()) - 1;
 }
 
-// Exporters write the modules around a node into its name: /layer1/layer1.0/conv1/Conv, where a part may begin with the
-// one before it.
+// Exporters write the modules around a node into its name: /layer1/layer1.0/conv1/Conv. A part may begin with the one
+// before it.
 Path Lowering::scope_of(const Node& node) {
   const Path parts = split(node.name, '/');
   Path scope;
@@ -84,7 +85,7 @@ Path Lowering::scope_of(const Node& node) {
   return scope;
 }
 
-// What a graph of a program cannot know of itself.
+// Gradient needs the nodes of its graph, which a program does not have.
 void Lowering::check(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (node.op == "Gradient") wrong_.push_back(described(node));
@@ -93,7 +94,7 @@ void Lowering::check(const Graph& graph) {
   }
 }
 
-// A layer has its path to itself: where others stand at it or below it, it is named by what it is, too.
+// Every layer gets a path of its own: where others stand at its path or below it, the name of its kind is added.
 void Lowering::settle_paths() {
   std::map<Path, int> count;
   std::set<Path> around;
@@ -114,23 +115,26 @@ void Lowering::settle_paths() {
 
 void Lowering::drop_unread() {
   std::vector<bool> read(program_.values.size()), used(program_.layers.size());
-  const auto mark = [&](const std::string& text) {
-    for (std::size_t at = 0; (at = text.find_first_of("\x01\x02", at)) != std::string::npos; ++at)
-      (text[at] == kValueMark ? read : used)[static_cast<std::size_t>(std::atoi(text.c_str() + at + 1))] = true;
+  const auto mark = [&](const Code& reference) {
+    (reference.kind == Code::Kind::Value ? read : used)[static_cast<std::size_t>(reference.number)] = true;
   };
-  for (const std::string& result : program_.results) mark(result);
+  for (const Code& result : program_.results) each_reference(result, mark);
   std::vector<Statement> kept;
   for (std::size_t n = program_.statements.size(); n-- > 0;) {
     Statement& statement = program_.statements[n];
     if (std::none_of(statement.results.begin(), statement.results.end(),
                      [&](int value) { return read[static_cast<std::size_t>(value)]; }))
       continue;
-    mark(statement.text);
+    each_reference(statement, mark);
     kept.push_back(std::move(statement));
   }
   std::reverse(kept.begin(), kept.end());
   program_.statements = std::move(kept);
-  // Layers that only dropped statements had.
+  drop_layers(used);
+}
+
+// Removes layers that only dropped statements had, and renumbers the references to the others.
+void Lowering::drop_layers(const std::vector<bool>& used) {
   std::vector<int> numbers(program_.layers.size(), -1);
   std::vector<Layer> layers;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -139,41 +143,32 @@ void Lowering::drop_unread() {
     layers.push_back(std::move(program_.layers[i]));
   }
   program_.layers = std::move(layers);
-  const auto renumber = [&](std::string& text) {
-    std::string out;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-      out += text[at];
-      if (text[at] != kLayerMark) continue;
-      const std::size_t end = text.find(';', at);
-      out += std::to_string(numbers[static_cast<std::size_t>(std::atoi(text.c_str() + at + 1))]);
-      at = end - 1;
-    }
-    text = std::move(out);
+  const auto renumber = [&](Code& reference) {
+    if (reference.kind == Code::Kind::Layer) reference.number = numbers[static_cast<std::size_t>(reference.number)];
   };
-  for (Statement& statement : program_.statements) renumber(statement.text);
-  for (std::string& result : program_.results) renumber(result);
+  for (Statement& statement : program_.statements) each_reference(statement, renumber);
+  for (Code& result : program_.results) each_reference(result, renumber);
 }
 
 Program Lowering::run() {
   check(graph_);
-  std::vector<int> places(graph_.values.size());
-  for (std::size_t value = 0; value < places.size(); ++value) places[value] = static_cast<int>(value);
+  Body main{graph_, std::vector<int>(graph_.values.size())};
+  std::iota(main.values.begin(), main.values.end(), 0);
   program_.inputs = graph_.inputs;
   for (const Node& node : graph_.nodes) {
     if (skipped_.count(&node)) continue;
     const Site site{*this, node};
-    Said said = layer_of(site);
-    if (!said) said = form_of(site);
-    if (!said)
-      said = node.op == "If" && node.domain.empty() ? branch(node, graph_, places) : generic(node, graph_, places);
-    if (said->scope.empty()) said->scope = scope_of(node);
-    if (said->results.empty()) said->results = {node.outputs[0]};
-    program_.statements.push_back(std::move(*said));
+    MaybeStatement statement = layer_of(site);
+    if (!statement) statement = form_of(site);
+    if (!statement) statement = node.op == "If" && node.domain.empty() ? branch(node, main) : generic(node, main);
+    if (statement->scope.empty()) statement->scope = scope_of(node);
+    if (statement->results.empty()) statement->results = {node.outputs[0]};
+    program_.statements.push_back(std::move(*statement));
   }
   Node giver;
   for (const int output : graph_.outputs) {
-    const Operand result = operand(output, giver);
-    program_.results.push_back(result.text);
+    const NodeInput result = operand(output, giver);
+    program_.results.push_back(result.code);
     program_.result_types.push_back(result.type);
     program_.result_names.push_back(output == kAbsent ? "" : graph_.values[static_cast<std::size_t>(output)].name);
   }

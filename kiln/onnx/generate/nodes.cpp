@@ -1,4 +1,4 @@
-// Nodes for which there is no shorter way, as calls of apply(); sub-graphs as bodies and branches.
+// Calls of apply(), for nodes that have no form; sub-graphs as bodies and branches.
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/generate/lowering.hpp"
 #include "kiln/onnx/passes/rewrite.hpp"
@@ -10,173 +10,174 @@ std::string operator_name(const Node& node) { return node.domain.empty() ? node.
 
 }  // namespace
 
-std::string Lowering::inner_constant(const Graph& graph, int value, const Node& reader) {
+Code Lowering::inner_constant(const Graph& graph, int value, const Node& reader) {
   const std::string name = text(graph.name, '/', graph.values[static_cast<std::size_t>(value)].name);
-  return constant_text(graph.constants.at(value), {&graph, text(value)}, name, reader, true);
+  return constant_code(graph.constants.at(value), {&graph, text(value)}, name, reader, true);
 }
 
-std::string Lowering::operand_text(int value, const Graph& graph, const std::vector<int>& places, const Node& reader) {
-  if (value == kAbsent) return "{}";
-  if (&graph == &graph_) return operand(value, reader).text;
-  if (graph.constants.count(value)) return inner_constant(graph, value, reader);
-  const int place = places[static_cast<std::size_t>(value)];
-  if (place == kAbsent) return "onnx::Datum()";
-  // What is captured may be a constant of the main graph, or of a body around this one.
-  if (place < static_cast<int>(graph_.values.size())) return operand(place, reader).text;
-  const auto outer = inner_constants_.find(place);
+Code Lowering::operand_code(int value, const Body& body, const Node& reader) {
+  if (value == kAbsent) return Code::verbatim("{}");
+  if (&body.graph == &graph_) return operand(value, reader).code;
+  if (body.graph.constants.count(value)) return inner_constant(body.graph, value, reader);
+  const int own = body[value];
+  if (own == kAbsent) return Code::call("onnx::Datum", {});
+  // A captured value may be a constant of the main graph, or of a body around this one.
+  if (own < static_cast<int>(graph_.values.size())) return operand(own, reader).code;
+  const auto outer = inner_constants_.find(own);
   if (outer != inner_constants_.end()) return inner_constant(*outer->second.first, outer->second.second, reader);
-  return value_mark(place);
+  return Code::value(own);
 }
 
-std::string Lowering::attributes_text(const Node& node, const std::vector<int>& places) {
+Code::List Lowering::attributes_of(const Node& node, const Body& body) {
   using Type = AttributeProto::Type;
-  // After the node, or, where that has no name, after what it makes.
-  const auto called = [&](const std::string& attribute) {
+  // The tensor is named after the node, or after its first result if the node has no name.
+  const auto name_of_tensor = [&](const std::string& attribute) {
     const bool named = !node.name.starts_with('#') || node.outputs.empty() || node.outputs[0] == kAbsent;
-    if (named) return text(node.name, '/', attribute);
-    return program_.values[static_cast<std::size_t>(places[static_cast<std::size_t>(node.outputs[0])])].name;
+    return named ? text(node.name, '/', attribute)
+                 : program_.values[static_cast<std::size_t>(body[node.outputs[0]])].name;
   };
-  std::string out;
+  Code::List all;
   for (const auto& [name, attribute] : node.attributes) {
-    std::string value;
+    Code value;
     switch (attribute.type) {
-      case Type::Float: value = literal(attribute.f); break;
-      case Type::Int: value = literal(attribute.i); break;
-      case Type::String: value = literal(attribute.s); break;
-      case Type::Floats: value = "onnx::Floats" + listed(attribute.floats); break;
-      case Type::Ints: value = "onnx::Ints" + listed(attribute.ints); break;
-      case Type::Strings: value = "onnx::Strings" + listed(attribute.strings); break;
+      case Type::Float: value = Code::literal(attribute.f); break;
+      case Type::Int: value = Code::literal(attribute.i); break;
+      case Type::String: value = Code::literal(attribute.s); break;
+      case Type::Floats: value = Code::verbatim("onnx::Floats" + listed(attribute.floats)); break;
+      case Type::Ints: value = Code::verbatim("onnx::Ints" + listed(attribute.ints)); break;
+      case Type::Strings: value = Code::verbatim("onnx::Strings" + listed(attribute.strings)); break;
       case Type::Tensor:
-        value = constant_text(attribute.tensors.at(0), {&node, name}, called(name), node, false);
+        value = constant_code(attribute.tensors.at(0), {&node, name}, name_of_tensor(name), node, false);
         break;
-      case Type::Graph: value = body_text(*attribute.graphs.at(0), places); break;
+      case Type::Graph: value = body_code(*attribute.graphs.at(0), body); break;
       case Type::Type: continue;  // what a result is called, which it says itself
       default: wrong_.push_back(text(described(node), ": attribute '", shown(name), "'")); continue;
     }
-    out += text(out.empty() ? "{" : ", {", literal(name), ", ", value, '}');
+    all.push_back(Code::list({Code::literal(name), std::move(value)}));
   }
-  return out;
+  return all;
 }
 
-Statement Lowering::generic(const Node& node, const Graph& graph, const std::vector<int>& places) {
+Statement Lowering::generic(const Node& node, const Body& body) {
   Statement statement;
-  if (&graph == &graph_) statement.scope = scope_of(node);
-  std::string inputs, wanted;
+  if (&body.graph == &graph_) statement.scope = scope_of(node);
+  Code::List inputs, wanted;
   bool any = false;
   for (const int input : node.inputs) {
-    inputs += (inputs.empty() ? "" : ", ") + operand_text(input, graph, places, node);
+    inputs.push_back(operand_code(input, body, node));
     any = any || input != kAbsent;
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == kAbsent) continue;
-    statement.results.push_back(places[static_cast<std::size_t>(node.outputs[i])]);
-    statement.places.push_back(static_cast<int>(i));
-    wanted += text(wanted.empty() ? "" : ", ", i);
+    statement.results.push_back(body[node.outputs[i]]);
+    statement.indices.push_back(static_cast<int>(i));
+    wanted.push_back(Code::literal(static_cast<std::int64_t>(i)));
   }
-  const bool first_alone = wanted == "0";
-  const std::string attributes = attributes_text(node, places);
+  const bool first_alone = statement.indices == std::vector<int>{0};
   statement.form = first_alone ? Statement::Form::Applied : Statement::Form::Several;
-  statement.text = text("onnx::apply", first_alone ? "(" : "_for({" + wanted + "}, ", literal(operator_name(node)),
-                        ", ", node.version, ", {", inputs, '}');
-  if (!attributes.empty() || !any) statement.text += text(", {", attributes, '}');
-  if (!any) statement.text += ", device";
-  statement.text += ')';
+  Code::List operands;
+  if (!first_alone) operands.push_back(Code::list(std::move(wanted)));
+  operands.insert(operands.end(),
+                  {Code::literal(operator_name(node)), Code::literal(node.version), Code::list(inputs)});
+  Code::List attributes = attributes_of(node, body);
+  if (!attributes.empty() || !any) operands.push_back(Code::list(std::move(attributes)));
+  if (!any) operands.push_back(Code::device());
+  statement.code = Code::call(first_alone ? "onnx::apply" : "onnx::apply_for", std::move(operands));
   return statement;
 }
 
 // ---- sub-graphs ---------------------------------------------------------------------------------------------------
-std::vector<int> Lowering::places_of(const Graph& body, const std::vector<int>& outer) {
-  std::vector<int> places(body.values.size());
-  for (std::size_t value = 0; value < places.size(); ++value) {
-    places[value] = static_cast<int>(program_.values.size());
-    program_.values.push_back({body.values[value].name, {}, {}, {}});
-  }
-  for (const auto& [value, constant] : body.constants)
-    inner_constants_[places[static_cast<std::size_t>(value)]] = {&body, value};
-  for (const Graph::Capture& capture : body.captures)
-    places[static_cast<std::size_t>(capture.inner)] = outer[static_cast<std::size_t>(capture.outer)];
-  return places;
+Lowering::Body Lowering::body_of(const Graph& inner, const Body& outer) {
+  Body body{inner, {}};
+  for (const ValueInfo& value : inner.values) body.values.push_back(add_variable(value.name));
+  for (const auto& [value, constant] : inner.constants) inner_constants_[body[value]] = {&inner, value};
+  for (const Graph::Capture& capture : inner.captures)
+    body.values[static_cast<std::size_t>(capture.inner)] = outer[capture.outer];
+  return body;
 }
 
-std::string Lowering::lines_of(const Graph& body, const std::vector<int>& places, std::vector<std::string>& results) {
-  std::string lines;
-  for (const Node& node : body.nodes) {
+std::vector<Line> Lowering::lines_of(const Body& body, Code::List& results) {
+  std::vector<Line> lines;
+  for (const Node& node : body.graph.nodes) {
     if (node.op == "If" && node.domain.empty()) {
-      lines += branch(node, body, places).text;
+      for (Line& line : branch(node, body).lines) lines.push_back(std::move(line));
       continue;
     }
-    const Statement statement = generic(node, body, places);
+    Statement statement = generic(node, body);
     if (statement.form == Statement::Form::Applied) {
-      lines += text("const onnx::Datum ", value_mark(statement.results[0]), " = ", statement.text, ";\n");
+      lines.push_back({"const onnx::Datum", {Code::value(statement.results[0])}, std::move(statement.code)});
       continue;
     }
-    const int all = static_cast<int>(program_.values.size());
-    program_.values.push_back({node.op, {}, {}, {}});
-    lines += text("const std::vector<onnx::Datum> ", value_mark(all), " = ", statement.text, ";\n");
+    const Code all = Code::value(add_variable(node.op));
+    lines.push_back({"const std::vector<onnx::Datum>", {all}, std::move(statement.code)});
     for (std::size_t i = 0; i < statement.results.size(); ++i)
-      lines += text("const onnx::Datum ", value_mark(statement.results[i]), " = ", value_mark(all), '[',
-                    statement.places[i], "];\n");
+      lines.push_back(
+          {"const onnx::Datum", {Code::value(statement.results[i])}, Code::item(all, statement.indices[i])});
   }
   Node giver;
-  giver.name = body.name;
-  for (const int output : body.outputs) results.push_back(operand_text(output, body, places, giver));
+  giver.name = body.graph.name;
+  for (const int output : body.graph.outputs) results.push_back(operand_code(output, body, giver));
   return lines;
 }
 
-std::string Lowering::body_text(const Graph& body, const std::vector<int>& outer) {
-  const std::vector<int> places = places_of(body, outer);
-  std::vector<std::string> results;
-  const std::string lines = lines_of(body, places, results);
-  std::string types, given, inputs;
-  for (const int output : body.outputs) {
-    const TypeProto* type = &body.values[static_cast<std::size_t>(output)].type;
+Code Lowering::body_code(const Graph& inner, const Body& outer) {
+  const Body body = body_of(inner, outer);
+  Code::List types, results;
+  std::vector<Line> lines = lines_of(body, results), all;
+  for (const int output : inner.outputs) {
+    const TypeProto* type = &inner.values[static_cast<std::size_t>(output)].type;
     if (type->kind == TypeProto::Kind::Sequence && type->inner) type = type->inner.get();
     Ints sizes;
     if (type->shape)
       for (const DimProto& dim : *type->shape) sizes.push_back(dim.value.value_or(0));
-    types += text(types.empty() ? "" : ", ", '{', element_text(type->element), ", ", braces(sizes), '}');
+    types.push_back(Code::list({Code::word(element_text(type->element)), Code::verbatim(braces(sizes))}));
   }
-  for (const std::string& result : results) given += text(given.empty() ? "" : ", ", result);
-  for (std::size_t i = 0; i < body.inputs.size(); ++i) {
-    const std::string mark = value_mark(places[static_cast<std::size_t>(body.inputs[i])]);
-    if ((lines + given).find(mark) != std::string::npos)
-      inputs += text("const onnx::Datum ", mark, " = in[", i, "];\n");
+  std::set<int> read;
+  const auto note = [&](const Code& reference) {
+    if (reference.kind == Code::Kind::Value) read.insert(reference.number);
+  };
+  for (const Line& line : lines) each_reference(line, note);
+  for (const Code& result : results) each_reference(result, note);
+  for (std::size_t i = 0; i < inner.inputs.size(); ++i) {
+    const int value = body[inner.inputs[i]];
+    if (read.count(value))
+      all.push_back({"const onnx::Datum", {Code::value(value)}, Code::item(Code::verbatim("in"), static_cast<int>(i))});
   }
-  const std::string argument =
-      inputs.empty() ? "const std::vector<onnx::Datum>&" : "const std::vector<onnx::Datum>& in";
-  return text("onnx::Body{", body.inputs.size(), ", {", types, "}, [&](", argument, ") -> std::vector<onnx::Datum> {\n",
-              indented(text(inputs, lines, "return {", given, "};\n"), 2), "}}");
+  const char* const parameter = all.empty() ? "const std::vector<onnx::Datum>&" : "const std::vector<onnx::Datum>& in";
+  std::move(lines.begin(), lines.end(), std::back_inserter(all));
+  return Code::list({Code::literal(static_cast<std::int64_t>(inner.inputs.size())), Code::list(std::move(types)),
+                     Code::lambda(parameter, std::move(all), std::move(results))},
+                    "onnx::Body");
 }
 
-Statement Lowering::branch(const Node& node, const Graph& graph, const std::vector<int>& places) {
+std::vector<Line> Lowering::branch_lines(const Node& node, const Body& body, const char* name) {
+  const auto found = node.attributes.find(name);
+  if (found == node.attributes.end() || found->second.graphs.empty()) {
+    wrong_.push_back(text(described(node), ": there is no ", name));
+    return {};
+  }
+  Code::List results;
+  std::vector<Line> lines = lines_of(body_of(*found->second.graphs[0], body), results);
+  for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)
+    if (node.outputs[i] != kAbsent) lines.push_back({"", {Code::value(body[node.outputs[i]])}, results[i]});
+  return lines;
+}
+
+Statement Lowering::branch(const Node& node, const Body& body) {
   Statement statement;
-  if (&graph == &graph_) statement.scope = scope_of(node);
+  if (&body.graph == &graph_) statement.scope = scope_of(node);
   statement.form = Statement::Form::Lines;
-  std::string declared;
   for (const int output : node.outputs) {
     if (output == kAbsent) continue;
-    const int place = places[static_cast<std::size_t>(output)];
-    statement.results.push_back(place);
-    program_.values[static_cast<std::size_t>(place)].type = {};
-    declared += text("onnx::Datum ", value_mark(place), ";\n");
+    statement.results.push_back(body[output]);
+    program_.values[static_cast<std::size_t>(body[output])].type = {};
+    statement.lines.push_back({"onnx::Datum", {Code::value(body[output])}, Code::verbatim("")});
   }
-  const auto part = [&](const char* name) {
-    const auto found = node.attributes.find(name);
-    if (found == node.attributes.end() || found->second.graphs.empty()) {
-      wrong_.push_back(text(described(node), ": there is no ", name));
-      return std::string();
-    }
-    const Graph& body = *found->second.graphs[0];
-    std::vector<std::string> results;
-    std::string lines = lines_of(body, places_of(body, places), results);
-    for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)
-      if (node.outputs[i] != kAbsent)
-        lines += text(value_mark(places[static_cast<std::size_t>(node.outputs[i])]), " = ", results[i], ";\n");
-    return indented(lines, 2);
-  };
-  const std::string condition = node.inputs.empty() ? "{}" : operand_text(node.inputs[0], graph, places, node);
-  const std::string then_part = part("then_branch"), else_part = part("else_branch");
-  statement.text = text(declared, "if (onnx::is_true(", condition, ")) {\n", then_part, "} else {\n", else_part, "}\n");
+  const Code condition = node.inputs.empty() ? Code::verbatim("{}") : operand_code(node.inputs[0], body, node);
+  Line line{.code = Code::call("onnx::is_true", {condition}), .is_branch = true};
+  line.yes = branch_lines(node, body, "then_branch");
+  line.no = branch_lines(node, body, "else_branch");
+  statement.lines.push_back(std::move(line));
   return statement;
 }
 

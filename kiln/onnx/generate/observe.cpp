@@ -1,4 +1,4 @@
-// What values of a graph are, seen in a run: their kinds, types and ranks.
+// Kinds, types and ranks of the values of a graph, as a run shows them.
 #include <algorithm>
 
 #include "kiln/onnx/generate/program.hpp"
@@ -16,7 +16,7 @@ bool rank_is_sure(const Node& node, const Graph& graph, const Shapes& shapes, co
   const OperatorTraits& traits = node.row->traits;
   if (traits.rank == ResultRank::OfData) return false;
   if (traits.kind == OperatorKind::GivenShape) {
-    // As many dimensions as the list has entries, whatever they are; version 1 of Reshape has them as an attribute.
+    // The rank is the length of the list, whatever its entries are. Version 1 of Reshape has them as an attribute.
     if (node.op == "Reshape" && node.version < 5) return true;
     const auto& list = shapes[node.inputs.empty() ? kAbsent : node.inputs.back()];
     return list && list->size() == 1 && list->front().value;
@@ -35,12 +35,12 @@ Observed::Seen seen(const Datum& datum) {
   return what;
 }
 
-// Places that count from the end, which a table of rows as a module refuses.
+// Indices that count from the end, which nn::Embedding refuses.
 bool takes_negative(const Node& node, const Frame& frame) {
   if (node.op != "Gather" || node.inputs.size() != 2 || node.inputs[1] == kAbsent) return false;
-  const Datum& places = frame[static_cast<std::size_t>(node.inputs[1])];
-  if (!places.is_tensor() || !is_integer(places.value().dtype()) || places.value().numel() == 0) return false;
-  const auto list = places.value().data().to_vector<std::int64_t>();
+  const Datum& indices = frame[static_cast<std::size_t>(node.inputs[1])];
+  if (!indices.is_tensor() || !is_integer(indices.value().dtype()) || indices.value().numel() == 0) return false;
+  const auto list = indices.value().data().to_vector<std::int64_t>();
   return *std::min_element(list.begin(), list.end()) < 0;
 }
 

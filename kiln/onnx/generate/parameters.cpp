@@ -1,4 +1,4 @@
-// What the configs of types take and do, and the tensors of their fields.
+// Configs of types: their parameters and init(); and the tensors of fields.
 #include <algorithm>
 
 #include "kiln/onnx/generate/structs.hpp"
@@ -6,7 +6,7 @@
 namespace kiln::onnx::cpp {
 namespace {
 
-// A column of a type's instances: the same everywhere, or a parameter.
+// The values that a type's instances have for something: one for all, or a parameter of the config.
 class Columns {
  public:
   explicit Columns(StructType& type) : type_(type) {}

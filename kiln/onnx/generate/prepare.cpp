@@ -1,5 +1,5 @@
-// From the graph of a file to one that is written as C++: calls of functions become the functions' nodes, and what only
-// inference wants (batch norms folded into convolutions) stays as it is, since the result is to be trained.
+// The step from the graph of a file to one that is written as C++: calls of functions become the functions' nodes. Passes
+// for inference alone (batch norms into convolutions) are left out, since the result is to be trained.
 #include <algorithm>
 
 #include "kiln/onnx/generate/program.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 void inline_functions(Graph& graph);
 
-// Nothing in the place of a value, also where graphs inside read it.
+// Makes a value absent wherever it is read, in sub-graphs as well.
 void make_absent(Graph& graph, int value) {
   for (Node& node : graph.nodes) {
     for (int& input : node.inputs)

@@ -12,12 +12,6 @@ std::string shape_remark(const std::string& name, const TypeProto& type) {
   return text(name, " [", out, ']');
 }
 
-// What stands before the name in a declaration, and behind it: of "Tensor<2>\nforward(...) const".
-std::string declaration(const StructType& type, const std::string& owner) {
-  const std::size_t at = type.signature.find('\n');
-  return text(type.signature.substr(0, at), ' ', owner, type.signature.substr(at + 1));
-}
-
 std::string fields_text(const StructType& type) {
   std::string out;
   for (std::size_t i = 0; i < type.fields.size();) {
@@ -40,8 +34,8 @@ std::string fields_text(const StructType& type) {
 std::string struct_text(const StructType& type, const std::string& about) {
   std::string out = text("struct ", type.name, " {\n", indented(fields_text(type), 2));
   if (type.has_forward)
-    out += text(type.fields.empty() ? "" : "\n", about.empty() ? "" : text("  /// ", about, '\n'), "  ",
-                declaration(type, ""), ";\n");
+    out += text(type.fields.empty() ? "" : "\n", about.empty() ? "" : text("  /// ", about, '\n'), "  ", type.result,
+                ' ', type.signature, ";\n");
   out += "};\n\n";
   std::string config = text("struct ", type.name, "Config {\n");
   for (const Parameter& parameter : type.parameters) config += text("  ", parameter.type, ' ', parameter.name, ";\n");
@@ -91,7 +85,7 @@ std::string source_text(const Structs& structs, const Subject& subject) {
       text("#include \"", subject.name, ".hpp\"\n\n#include <limits>\n\nnamespace ", subject.name, " {\n\n");
   for (const auto& type : structs.types)
     if (type->has_forward)
-      out += text(declaration(*type, type->name + "::"), " {\n", indented(type->forward, 2), "}\n\n");
+      out += text(type->result, ' ', type->name, "::", type->signature, " {\n", indented(type->forward, 2), "}\n\n");
   for (const auto& type : structs.types) {
     const bool device = type->init.find("device") != std::string::npos;
     out += text(type->name, ' ', type->name, "Config::init(const Device&", device ? " device" : "", ") const {\n  ",

@@ -1,10 +1,10 @@
-// Structs as text.
+// The text of structs, and of the files around them.
 #pragma once
 #include "kiln/onnx/generate/structs.hpp"
 
 namespace kiln::onnx::cpp {
 
-/// What the text is about, besides structs.
+/// The model that the text is about, besides its structs.
 struct Subject {
   std::string name, file;  // "resnet50", "resnet50.onnx"
   std::vector<ValueInfo> inputs, outputs;
@@ -15,7 +15,7 @@ struct Subject {
 
 std::string header_text(const Structs& structs, const Subject& subject);
 std::string source_text(const Structs& structs, const Subject& subject);
-/// run(model, inputs) in an unnamed namespace.
+/// The function run(model, inputs).
 std::string adapter_text(const Structs& structs, const Subject& subject);
 std::string test_text(const Structs& structs, const Subject& subject);
 std::string cmake_text(const Subject& subject);

@@ -5,13 +5,13 @@
 //   Program    a Layer for each module and parameter, a Statement for each node       lower.cpp, forms/, layers.cpp,
 //                                                                                     constants.cpp, nodes.cpp
 //   Struct     layers by the scope of their names, statements in the forward() of the innermost one that they
-//              belong to, structs that are the same told once                         structs.cpp, struct_bodies.cpp,
+//              belong to, structs that are the same once                              structs.cpp, struct_bodies.cpp,
 //                                                                                     struct_types.cpp, forwards.cpp,
 //                                                                                     parameters.cpp
 //   Generated  the text, and the tensors by the fields that hold them                 print.cpp, generate.cpp
 //
-// Where a program's text names a value or a layer it says so by a reference, whose name is found when it is known which
-// function the statement stands in: kValueMark 12 ';', kLayerMark 3 ';'. Text from the file is escaped and has no marks.
+// A statement is a tree of C++ (code.hpp) that refers to values and layers by number. Their names are found when it is
+// known which function the statement stands in.
 #pragma once
 #include <map>
 #include <optional>
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "kiln/onnx/call.hpp"
+#include "kiln/onnx/generate/code.hpp"
 #include "kiln/onnx/generate/generate.hpp"
 #include "kiln/onnx/passes/shapes.hpp"
 
@@ -27,11 +28,7 @@ namespace kiln::onnx::cpp {
 
 using Path = std::vector<std::string>;  // "layer1", "0", "conv1"
 
-inline constexpr char kValueMark = '\x01', kLayerMark = '\x02';
-inline std::string value_mark(int value) { return text(kValueMark, value, ';'); }
-inline std::string layer_mark(int layer) { return text(kLayerMark, layer, ';'); }
-
-/// What a value is called in C++: a Tensor of this rank and kind, or (-1) a Datum.
+/// The C++ type of a value: a Tensor of this rank and kind, or (rank -1) a Datum.
 struct Type {
   int rank = -1;
   kiln::Kind kind = kiln::Kind::Float;
@@ -57,36 +54,41 @@ struct Layer {
   Path path;
   std::string type, config;  // "nn::Conv2d", "nn::Conv2dConfig"; without a config it is of a shape
   std::vector<Option> options;
-  std::map<std::string, Value> tensors;  // by the layer's fields: "weight"; "" of a parameter
+  std::map<std::string, Value> tensors;  // by the layer's fields: "weight"; a parameter is its own, ""
   std::string fallback = "constant";     // its name where its path is that of others, too
 };
 
 struct Statement {
   enum class Form : std::uint8_t {
-    Operand,  // an expression of the result's type that binds as a call does
-    Infix,    // one that needs parentheses beside other operators
-    Applied,  // a call of apply(), which becomes the type that is declared
-    Several,  // a call of apply_for()
-    Lines,    // whole lines, which declare the results
+    Expression,  // of the result's type
+    Applied,     // a call of apply(), which becomes the type that is declared
+    Several,     // a call of apply_for()
+    Lines,       // lines that declare the results
   };
-  Path scope;
-  std::vector<int> results;  // values
-  std::vector<int> places;   // of Several: the results' numbers
-  std::string text;
-  Form form = Form::Operand;
+  Path scope = {};
+  std::vector<int> results = {};  // values
+  std::vector<int> indices = {};  // the node's outputs that the results of Several are
+  Code code = {};
+  std::vector<Line> lines = {};
+  Form form = Form::Expression;
 };
+template <class S, class F>
+requires std::same_as<std::remove_const_t<S>, Statement> void each_code(S& statement, F&& f) {
+  each_code(statement.code, f);
+  for (auto& line : statement.lines) each_code(line, f);
+}
 
 struct Program {
   std::vector<Variable> values;
   std::vector<int> inputs;
   std::vector<Layer> layers;
   std::vector<Statement> statements;
-  std::vector<std::string> results;  // of forward(): expressions
+  std::vector<Code> results;  // results of forward()
   std::vector<Type> result_types;
   std::vector<std::string> result_names;
 };
 
-/// What runs on examples showed of a graph's values.
+/// Properties of a graph's values that runs on examples showed.
 struct Observed {
   struct Seen {
     Datum::Kind kind = Datum::Kind::Absent;
@@ -110,9 +112,9 @@ struct Examples {
 
 /// The graph with the bodies of functions in place of their calls, simplified.
 Graph prepared(Graph graph, const RunContext& context);
-/// Of one run; where `inputs` are too few, what is declared of them.
+/// Observes one run. If `inputs` are too few, the declared types of inputs are all that is known.
 Observed observe(const Graph& graph, const std::vector<Datum>& inputs, const RunContext& context);
-/// Of `inputs`, and of others like them as long as these run a body or branch that was not run before.
+/// Runs `inputs`, and variations of them that reach a body or a branch for the first time.
 Examples examples_of(const Graph& graph, const std::vector<Datum>& inputs, const RunContext& context);
 /// Throws LoadError that lists all nodes for which there is no C++.
 Program lower(const Graph& graph, const Observed& observed, const std::string& file);

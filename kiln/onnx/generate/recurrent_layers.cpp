@@ -26,7 +26,7 @@ bool is_zeros(const Site& n, int value) {
   return fill == maker->attributes.end() || fill->second.tensors.at(0).value().data().at(0) == 0;
 }
 
-// Of one direction, the rows of its gates as Kiln has them: an LSTM's i, o, f, g as i, f, g, o; a GRU's z, r, n as r, z, n.
+// The rows of the gates of one direction in Kiln's order: an LSTM's i, o, f, g as i, f, g, o; a GRU's z, r, n as r, z, n.
 Value gates_of(const Value& all, int direction, bool is_lstm) {
   const Value rows = at(all, 0, direction);
   const std::int64_t gates = is_lstm ? 4 : 3, hidden = rows.dim(0) / gates;
@@ -37,54 +37,90 @@ Value gates_of(const Value& all, int direction, bool is_lstm) {
   return from_data(turned.data(), turned.device());
 }
 
-}  // namespace
+// The node's weights as ONNX has them, [directions, gates * hidden, ...].
+struct RecurrentWeights {
+  bool is_lstm;
+  Value w, r, bias;
+  std::string direction;
+  std::int64_t gates() const { return is_lstm ? 4 : 3; }
+  std::int64_t hidden() const { return r.dim(2); }
+  std::int64_t directions() const { return direction == "bidirectional" ? 2 : 1; }
+};
 
-Said recurrent_layer(const Site& n) {
-  const bool is_lstm = n.node.op == "LSTM";
-  const Value w = weight(n, 1, 3), r = weight(n, 2, 3), bias = weight(n, 3, 2);
+// Nothing where the node has options that no module has.
+std::optional<RecurrentWeights> weights_of(const Site& n) {
+  RecurrentWeights of{n.node.op == "LSTM", weight(n, 1, 3), weight(n, 2, 3), weight(n, 3, 2),
+                      n.s("direction", "forward")};
   for (const std::string_view name :
        {"activations", "activation_alpha", "activation_beta", "clip", "input_forget", "layout"})
     if (n.given(name) && !(name == "layout" && n.i(name, 0) == 0)) return {};
-  if (w.empty() || r.empty() || (n.has(3) && bias.empty()) || n.has(4) || n.has(7) || !n.typed(0, Float) ||
-      n.rank(0) != 3)
+  if (of.w.empty() || of.r.empty() || (n.has(3) && of.bias.empty()) || n.has(4) || n.has(7)) return {};
+  const std::int64_t rows = of.gates() * of.hidden(), directions = of.directions();
+  if ((directions == 1 && of.direction != "forward" && of.direction != "reverse") ||
+      of.w.shape() != Shape({directions, rows, of.w.dim(2)}) ||
+      of.r.shape() != Shape({directions, rows, of.hidden()}) ||
+      (!of.bias.empty() && of.bias.shape() != Shape({directions, 2 * rows})))
     return {};
-  const std::string direction = n.s("direction", "forward");
-  const bool both = direction == "bidirectional";
-  const std::int64_t gates = is_lstm ? 4 : 3, hidden = r.dim(2), directions = both ? 2 : 1;
-  if ((!both && direction != "forward" && direction != "reverse") ||
-      w.shape() != Shape({directions, gates * hidden, w.dim(2)}) ||
-      r.shape() != Shape({directions, gates * hidden, hidden}) ||
-      (!bias.empty() && bias.shape() != Shape({directions, 2 * gates * hidden})))
-    return {};
-  std::string states;
-  for (const std::size_t i : {std::size_t{5}, std::size_t{6}}) {
-    if (i == 6 && !is_lstm) continue;
+  return of;
+}
+
+Layer module_of(const Site& n, const RecurrentWeights& of) {
+  Layer layer{{}, of.is_lstm ? "nn::Lstm" : "nn::Gru", {}, {}, {}};
+  layer.config = layer.type + "Config";
+  layer.options = {number("in", of.w.dim(2)), number("hidden", of.hidden()),
+                   flag("bidirectional", of.directions() == 2, false), flag("bias", !of.bias.empty(), true),
+                   flag("batch_first", false, true)};
+  if (!of.is_lstm) layer.options.push_back(flag("reset_after", n.i("linear_before_reset", 0) != 0, true));
+  layer.options.push_back(flag("reverse", of.direction == "reverse", false));
+  const std::int64_t rows = of.gates() * of.hidden();
+  for (int d = 0; d < of.directions(); ++d) {
+    const std::string path = d == 0 ? "layers.0." : "reversed.0.";
+    layer.tensors[path + "weight_ih"] = gates_of(of.w, d, of.is_lstm);
+    layer.tensors[path + "weight_hh"] = gates_of(of.r, d, of.is_lstm);
+    if (of.bias.empty()) continue;
+    layer.tensors[path + "bias_ih"] = gates_of(narrow(of.bias, 1, 0, rows), d, of.is_lstm);
+    layer.tensors[path + "bias_hh"] = gates_of(narrow(of.bias, 1, rows, rows), d, of.is_lstm);
+  }
+  return layer;
+}
+
+// The operands of forward(): x, and the state that it begins with unless that is zeros. Nothing for a state of unknown rank.
+std::optional<Code::List> operands_of(const Site& n, bool is_lstm) {
+  Code::List states;
+  bool starts = false;
+  for (std::size_t i = 5; i < (is_lstm ? 7u : 6u); ++i) {
     const bool zeros = !n.has(i) || is_zeros(n, n.node.inputs[i]);
     if (!zeros && (!n.typed(i, Float) || n.rank(i) != 3)) return {};
-    states += text(states.empty() ? "" : ", ", zeros ? "{}" : n.in(i));
+    states.push_back(zeros ? Code::verbatim("{}") : n.in(i));
+    starts = starts || !zeros;
   }
-  Layer layer{{}, is_lstm ? "nn::Lstm" : "nn::Gru", {}, {}, {}};
-  layer.config = layer.type + "Config";
-  layer.options = {number("in", w.dim(2)), number("hidden", hidden), flag("bidirectional", both, false),
-                   flag("bias", !bias.empty(), true), flag("batch_first", false, true)};
-  if (!is_lstm) layer.options.push_back(flag("reset_after", n.i("linear_before_reset", 0) != 0, true));
-  layer.options.push_back(flag("reverse", direction == "reverse", false));
-  for (int d = 0; d < directions; ++d) {
-    const std::string of = d == 0 ? "layers.0." : "reversed.0.";
-    layer.tensors[of + "weight_ih"] = gates_of(w, d, is_lstm);
-    layer.tensors[of + "weight_hh"] = gates_of(r, d, is_lstm);
-    if (bias.empty()) continue;
-    layer.tensors[of + "bias_ih"] = gates_of(narrow(bias, 1, 0, gates * hidden), d, is_lstm);
-    layer.tensors[of + "bias_hh"] = gates_of(narrow(bias, 1, gates * hidden, gates * hidden), d, is_lstm);
-  }
-  const bool starts = states.find_first_not_of("{}, ") != std::string::npos;
-  const std::string x = n.in(0), operands = !starts ? x : text(x, ", ", is_lstm ? text('{', states, '}') : states);
-  Statement statement = call(n, std::move(layer), 1, is_lstm ? "lstm" : "gru", operands);
-  const std::string made = value_mark(n.lowering.add_variable(is_lstm ? "lstm_result" : "gru_result"));
-  const std::string sizes =
-      both ? text(".reshape(", x, ".dim(0), ", x, ".dim(1), 2, ", hidden, ").transpose(1, 2)") : ".unsqueeze(1)";
-  const std::string parts[] = {".outputs" + sizes, is_lstm ? ".state.hidden" : ".state", ".state.cell"};
-  statement.text = text("const auto ", made, " = ", statement.text, ";\n");
+  Code::List operands{n.in(0)};
+  if (starts) operands.push_back(is_lstm ? Code::list(std::move(states)) : states[0]);
+  return operands;
+}
+
+// All outputs with a dimension of directions: [time, directions, batch, hidden].
+Code by_direction(const Code& x, Code outputs, const RecurrentWeights& of) {
+  const auto number = [](std::int64_t size) { return Code::literal(size); };
+  const auto size = [&](std::int64_t dim) { return Code::method(x, "dim", {number(dim)}); };
+  if (of.directions() == 1) return Code::method(std::move(outputs), "unsqueeze", {number(1)});
+  const Code parts = Code::method(std::move(outputs), "reshape", {size(0), size(1), number(2), number(of.hidden())});
+  return Code::method(parts, "transpose", {number(1), number(2)});
+}
+
+}  // namespace
+
+MaybeStatement recurrent_layer(const Site& n) {
+  const std::optional<RecurrentWeights> of = weights_of(n);
+  if (!of || !n.typed(0, Float) || n.rank(0) != 3) return {};
+  std::optional<Code::List> operands = operands_of(n, of->is_lstm);
+  if (!operands) return {};
+  Statement statement = call(n, module_of(n, *of), 1, of->is_lstm ? "lstm" : "gru", std::move(*operands));
+  const Code made = Code::value(n.lowering.add_variable(of->is_lstm ? "lstm_result" : "gru_result"));
+  const Code state = Code::member(made, "state");
+  const Code parts[] = {by_direction(n.in(0), Code::member(made, "outputs"), *of),
+                        of->is_lstm ? Code::member(state, "hidden") : state, Code::member(state, "cell")};
+  statement.lines.push_back({"const auto", {made}, std::exchange(statement.code, {})});
   statement.form = Statement::Form::Lines;
   for (std::size_t i = 0; i < n.node.outputs.size(); ++i) {
     const int value = n.node.outputs[i];
@@ -92,7 +128,7 @@ Said recurrent_layer(const Site& n) {
     const Type& type = n.lowering.program().values[static_cast<std::size_t>(value)].type;
     if (type.rank != (i == 0 ? 4 : 3)) return {};
     statement.results.push_back(value);
-    statement.text += text("const ", name_of(type), ' ', value_mark(value), " = ", made, parts[i], ";\n");
+    statement.lines.push_back({"const " + name_of(type), {Code::value(value)}, parts[i]});
   }
   return statement;
 }

@@ -3,8 +3,8 @@
 
 namespace kiln::onnx::cpp {
 
-Operand Site::operand(std::size_t i) const { return lowering.operand(has(i) ? node.inputs[i] : kAbsent, node); }
-std::string Site::in(std::size_t i) const { return operand(i).text; }
+NodeInput Site::operand(std::size_t i) const { return lowering.operand(has(i) ? node.inputs[i] : kAbsent, node); }
+Code Site::in(std::size_t i) const { return operand(i).code; }
 bool Site::typed(std::size_t i) const { return has(i) && operand(i).type.is_tensor(); }
 
 const Datum* Site::constant(std::size_t i) const {

@@ -1,26 +1,24 @@
-// Statements to the struct that they belong to, with a call of its forward() where they stood.
+// Moves statements to the struct that they belong to, and leaves a call of its forward() where they stood.
 #include <algorithm>
 
-#include "kiln/onnx/generate/marks.hpp"
 #include "kiln/onnx/generate/struct_builder.hpp"
 
 namespace kiln::onnx::cpp {
 
-std::map<int, int> StructBuilder::reads_of(const std::vector<Statement>& body,
-                                           const std::vector<std::string>& results) {
+std::map<int, int> StructBuilder::reads_of(const std::vector<Statement>& body, const Code::List& results) {
   std::map<int, int> reads;
-  const auto count = [&](const std::string& text) {
-    each_mark(text, [&](char mark, int value) { reads[value] += mark == kValueMark; });
+  const auto count = [&](const Code& reference) {
+    if (reference.kind == Code::Kind::Value) ++reads[reference.number];
   };
-  for (const Statement& statement : body) count(statement.text);
-  for (const std::string& result : results) count(result);
+  for (const Statement& statement : body) each_reference(statement, count);
+  for (const Code& result : results) each_reference(result, count);
   return reads;
 }
 
-std::vector<std::string> StructBuilder::results_of(const Scope& scope) const {
+Code::List StructBuilder::results_of(const Scope& scope) const {
   if (&scope == structs_.root.get()) return program_.results;
-  std::vector<std::string> list;
-  for (const int output : scope.outputs) list.push_back(value_mark(output));
+  Code::List list;
+  for (const int output : scope.outputs) list.push_back(Code::value(output));
   return list;
 }
 
@@ -50,10 +48,11 @@ bool StructBuilder::make_forward(const Scope& scope, Scope& part, std::vector<St
   part.inputs.clear(), part.outputs.clear();
   for (const Statement& each : body) {
     made.insert(each.results.begin(), each.results.end());
-    each_mark(each.text, [&](char mark, int value) {
-      alone = alone && (mark != kLayerMark || is_below(*leaves_.at(value), part));
-      if (mark != kValueMark || made.count(value) || !is_outer(value)) return;
-      if (std::find(part.inputs.begin(), part.inputs.end(), value) == part.inputs.end()) part.inputs.push_back(value);
+    each_reference(each, [&](const Code& reference) {
+      const int number = reference.number;
+      if (reference.kind == Code::Kind::Layer) alone = alone && is_below(*leaves_.at(number), part);
+      if (reference.kind != Code::Kind::Value || made.count(number) || !is_outer(number)) return;
+      if (std::find(part.inputs.begin(), part.inputs.end(), number) == part.inputs.end()) part.inputs.push_back(number);
     });
   }
   std::map<int, int> inner = reads_of(body, {});
@@ -66,12 +65,13 @@ bool StructBuilder::make_forward(const Scope& scope, Scope& part, std::vector<St
   Statement call;
   call.scope = parents_.at(&part)->path;
   call.results = part.outputs;
-  std::string operands, results;
-  for (const int input : part.inputs) operands += text(operands.empty() ? "" : ", ", value_mark(input));
-  call.text = text(kPartMark, part.number, ";.forward(", operands, ')');
+  Code::List operands;
+  for (const int input : part.inputs) operands.push_back(Code::value(input));
+  call.code = Code::method(Code::structure(part.number), "forward", std::move(operands));
   if (part.outputs.size() > 1) {
-    for (const int output : part.outputs) results += text(results.empty() ? "" : ", ", value_mark(output));
-    call.text = text("const auto [", results, "] = ", call.text, ";\n");
+    Line line{.type = "const auto", .code = std::exchange(call.code, {})};
+    for (const int output : part.outputs) line.names.push_back(Code::value(output));
+    call.lines.push_back(std::move(line));
     call.form = Statement::Form::Lines;
   }
   statements.erase(begin, end);

@@ -21,7 +21,7 @@ void StructBuilder::settle(Scope& scope) {
   if (scope.has_forward) write_forward(scope, *type, is_root);
   for (const Field& field : type->fields)
     type->key += text(field.type, field.is_list ? "*" : " ", field.count, field.name, '\n');
-  type->key += type->signature + type->forward;
+  type->key += text(type->result, '\n', type->signature, '\n', type->forward);
   for (const auto& known : structs_.types)
     if (known->key == type->key) {
       known->instances.push_back(&scope);
@@ -78,7 +78,7 @@ void StructBuilder::find_fields(const Scope& scope, StructType& type) {
   }
 }
 
-std::string StructBuilder::access(const Scope& scope, const Scope& part) {
+std::string StructBuilder::access(const Scope& scope, const Scope& part) const {
   const Scope* const parent = parents_.at(&part);
   const std::vector<Field>& fields = parent == &scope ? current_->fields : parent->type->fields;
   const auto place =

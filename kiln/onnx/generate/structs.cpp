@@ -1,4 +1,4 @@
-// Layers by the scopes that their names say.
+// The tree of scopes that the names of layers give.
 #include "kiln/onnx/generate/structs.hpp"
 
 #include <algorithm>

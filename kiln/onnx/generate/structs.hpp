@@ -13,15 +13,15 @@ struct StructType;
 struct Scope {
   std::string name;  // the last part of its path, or several that nothing else lies between
   Path path;
-  int layer = -1;                                // of a leaf
+  int layer = -1;                                // the number of the layer, where it is one
   std::vector<std::unique_ptr<Scope>> children;  // in the order of the layers
   bool is_list = false;                          // its children are numbered, and belong to the scope around it
   // ---- of a struct ----
   int number = -1;
-  std::vector<Statement> body;  // of its forward(), where it has one: calls of other structs among them
+  std::vector<Statement> body;  // its forward(), where it has one, with calls of other structs
   bool has_forward = false;
   std::vector<int> inputs, outputs;  // values
-  std::vector<Scope*> parts;         // as fields name them, those of lists in their order
+  std::vector<Scope*> parts;         // in the order of the fields, those of lists in the list's order
   const StructType* type = nullptr;
   std::vector<std::string> arguments;  // for the type's parameters
 };
@@ -34,7 +34,7 @@ struct Field {
   std::string path() const { return group.empty() ? name : text(group, '.', name); }
 };
 
-/// What a config is told, because it differs from instance to instance.
+/// A field of a config: a value that differs between instances of the type.
 struct Parameter {
   std::string type, name;
 };
@@ -42,7 +42,7 @@ struct Parameter {
 struct StructType {
   std::string name, key;
   std::vector<Field> fields;
-  std::string signature, forward;  // "Tensor<4> forward(const Tensor<4>& x) const"; the body
+  std::string result, signature, forward;  // "Tensor<4>", "forward(const Tensor<4>& x) const", and the body
   std::vector<Scope*> instances;
   std::vector<Parameter> parameters;
   std::string init;  // the body of the config's init()
@@ -50,17 +50,17 @@ struct StructType {
 };
 
 struct Structs {
-  std::string name;  // of the root's type
+  std::string name;  // the name of the root's type
   std::unique_ptr<Scope> root;
   std::vector<std::unique_ptr<StructType>> types;  // those that others are made of first
-  std::vector<std::string> inputs, outputs;        // of the root's forward(): names
+  std::vector<std::string> inputs, outputs;        // names in the root's forward()
   std::vector<Type> output_types;
 };
 
 /// Throws LoadError where a struct would have more fields than there can be.
 Structs structs_of(const Program& program, const std::string& name, const std::string& file);
 
-/// Fills what the types' configs take and do.
+/// Fills the parameters of the types' configs, and init().
 void find_parameters(Structs& structs, const Program& program);
 /// The tensors by the paths of the fields that hold them: "layer1.0.conv1.weight".
 std::map<std::string, Value> weights_of(const Structs& structs, const Program& program);

@@ -47,7 +47,7 @@ std::string shortest(T number, const char* limits) {
 
 constexpr std::size_t kColumns = 120;
 
-// Behind the last comma that lets the line end in time, or else the first one; 0 where there is none.
+// The index behind the last comma within the columns, or else behind the first one; 0 where there is none.
 std::size_t place_to_break(const std::string& line, std::size_t from) {
   std::size_t cut = 0;
   bool quoted = false;
@@ -71,7 +71,7 @@ std::string identifier(std::string_view name, std::string_view otherwise) {
   while (!out.empty() && out.back() == '_') out.pop_back();
   if (out.empty()) out = otherwise;
   if (is_digit(out.front())) out = text(otherwise, '_', out);
-  // As Kiln writes names; those that shout are constants to a reader, and may be macros.
+  // Names are written in snake_case, as in Kiln; names in capitals may be macros.
   std::string snake;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const bool begins = is_upper(out[i]) && i > 0 && out[i - 1] != '_' && !is_upper(out[i - 1]);

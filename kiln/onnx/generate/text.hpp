@@ -1,4 +1,4 @@
-// C++ from what a file says: identifiers and literals that are nothing else, whatever the file says.
+// Identifiers and literals of C++ from a file's names and numbers. The text is nothing else, whatever the file contains.
 #pragma once
 #include <set>
 #include <string>
@@ -19,7 +19,7 @@ std::string unique(std::string name, std::set<std::string>& taken);
 /// "\"a\\nb\"": ASCII, with octal escapes.
 std::string literal(std::string_view words);
 std::string literal(std::int64_t number);
-/// The shortest that reads as the same: "0.1f"; infinities and NaN by std::numeric_limits.
+/// The shortest literal that reads as the same number: "0.1f"; infinities and NaN by std::numeric_limits.
 std::string literal(float number);
 std::string literal(double number);
 /// "{1, 2}"
@@ -33,7 +33,7 @@ std::string listed(const List& list) {
 }
 /// "onnx::Element::Float"
 std::string element_text(Element element);
-/// For a comment of one line.
+/// A name in a form that a comment of one line may contain.
 std::string remark(std::string_view name);
 
 /// Lines of at most 120 letters, broken behind commas outside of words.

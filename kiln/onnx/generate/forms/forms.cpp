@@ -2,20 +2,20 @@
 
 namespace kiln::onnx::cpp {
 
-Statement said(std::string text) { return {.scope = {}, .results = {}, .places = {}, .text = std::move(text)}; }
+Statement statement_of(Code code) { return {.code = std::move(code)}; }
 
-Said method(const Site& n, std::string_view name) {
+MaybeStatement method(const Site& n, std::string_view name) {
   if (!n.typed(0, kiln::Kind::Float) || !n.gives(kiln::Kind::Float)) return {};
-  return said(text(n.in(0), '.', name, "()"));
+  return statement_of(Code::method(n.in(0), name));
 }
 
-std::string joined(const Ints& numbers) {
-  std::string out;
-  for (const std::int64_t number : numbers) out += text(out.empty() ? "" : ", ", literal(number));
-  return out;
+Code::List literals(const Ints& numbers) {
+  Code::List list;
+  for (const std::int64_t number : numbers) list.push_back(Code::literal(number));
+  return list;
 }
 
-Said form_of(const Site& site) {
+MaybeStatement form_of(const Site& site) {
   if (!site.node.domain.empty()) return {};
   for (const std::span<const Form> family : {elementwise_forms(), view_forms(), reduce_forms()})
     for (const Form& form : family)

@@ -10,23 +10,22 @@ namespace kiln::onnx::cpp {
 
 struct Form {
   std::string_view op;
-  Said (*form)(const Site& n);
+  MaybeStatement (*form)(const Site& n);
 };
 
 std::span<const Form> elementwise_forms();
 std::span<const Form> view_forms();
 std::span<const Form> reduce_forms();
 
-/// By the function of Kiln's that the node's row names.
-Said form_of_function(const Site& n);
+/// The call of the function of Kiln's that the node's row names.
+MaybeStatement form_of_function(const Site& n);
 /// "x.sum(keep, 1)"
-Said reduce(const Site& n, op::ReduceFn fn);
+MaybeStatement reduce(const Site& n, op::ReduceFn fn);
 
 /// A statement of one expression.
-Statement said(std::string text);
+Statement statement_of(Code code);
 /// "x.name()", of floats.
-Said method(const Site& n, std::string_view name);
-/// "1, 2, 3"
-std::string joined(const Ints& numbers);
+MaybeStatement method(const Site& n, std::string_view name);
+Code::List literals(const Ints& numbers);
 
 }  // namespace kiln::onnx::cpp

@@ -1,4 +1,4 @@
-// How Kiln says reductions, products and pools.
+// Forms of reductions, products and pools.
 #include <algorithm>
 
 #include "kiln/onnx/generate/forms/forms.hpp"
@@ -8,29 +8,29 @@ namespace {
 
 using enum kiln::Kind;
 
-Said matrix_product(const Site& n) {
+MaybeStatement matrix_product(const Site& n) {
   if (!n.typed(0, Float) || !n.typed(1, Float) || n.rank(0) < 2 || n.rank(1) < 2 || !n.gives(Float)) return {};
-  return said(text(n.in(0), ".matmul(", n.in(1), ')'));
+  return statement_of(Code::method(n.in(0), "matmul", {n.in(1)}));
 }
 
-Said along(const Site& n, std::string_view name) {
+MaybeStatement along(const Site& n, std::string_view name) {
   if (!n.typed(0, Float) || !n.gives(Float) || n.rank(0) < 1) return {};
   const std::int64_t axis = n.i("axis", n.node.version < 13 ? 1 : -1);
-  // Before version 13 x counted as a matrix of two groups of dimensions.
+  // Versions before 13 take x as a matrix of two groups of dimensions.
   if (n.node.version < 13 && axis != n.rank(0) - 1 && axis != -1) return {};
-  return said(text(n.in(0), '.', name, '(', axis, ')'));
+  return statement_of(Code::method(n.in(0), name, {Code::literal(axis)}));
 }
-Said softmax(const Site& n) { return along(n, "softmax"); }
-Said log_softmax(const Site& n) { return along(n, "log_softmax"); }
+MaybeStatement softmax(const Site& n) { return along(n, "softmax"); }
+MaybeStatement log_softmax(const Site& n) { return along(n, "log_softmax"); }
 
-Said global_average(const Site& n) {
+MaybeStatement global_average(const Site& n) {
   if (!n.typed(0, Float) || n.rank(0) < 3 || !n.gives(Float)) return {};
-  std::string dims;
-  for (int d = 2; d < n.rank(0); ++d) dims += text(", ", d);
-  return said(text(n.in(0), ".mean(keep", dims, ')'));
+  Code::List operands{Code::word("keep")};
+  for (std::int64_t d = 2; d < n.rank(0); ++d) operands.push_back(Code::literal(d));
+  return statement_of(Code::method(n.in(0), "mean", std::move(operands)));
 }
 
-Said pool(const Site& n, std::string_view name, bool dilated) {
+MaybeStatement pool(const Site& n, std::string_view name, bool dilated) {
   const Ints kernel = n.list("kernel_shape"), pads = n.list("pads"), dilations = n.list("dilations");
   Ints strides = n.list("strides");
   if (!n.typed(0, Float) || !n.gives(Float) || kernel.empty() || kernel.size() > 3 ||
@@ -48,16 +48,19 @@ Said pool(const Site& n, std::string_view name, bool dilated) {
     if (pads[d] < 0 || pads[d + dims] < 0 || 2 * pads[d] > kernel[d] || 2 * pads[d + dims] > kernel[d]) return {};
   }
   if (strides.size() != dims || (!dilated && !is_plain(dilations, 1))) return {};
-  std::string options = text(".kernel = ", braces(kernel), ", .stride = ", braces(strides));
-  if (!is_plain(before, 0) || !is_plain(after, 0)) options += text(", .padding = ", braces(before));
-  if (!is_plain(dilations, 1)) options += text(", .dilation = ", braces(dilations));
-  if (n.i("ceil_mode", 0)) options += ", .ceil = true";
-  if (!dilated && !n.i("count_include_pad", 0)) options += ", .count_padding = false";
-  if (before != after) options += text(", .padding_after = ", braces(after));
-  return said(text(name, '(', n.in(0), ", {", options, "})"));
+  Code::List options{Code::verbatim(".kernel = " + braces(kernel)), Code::verbatim(".stride = " + braces(strides))};
+  const auto add = [&](std::string option) { options.push_back(Code::verbatim(std::move(option))); };
+  if (!is_plain(before, 0) || !is_plain(after, 0)) add(".padding = " + braces(before));
+  if (!is_plain(dilations, 1)) add(".dilation = " + braces(dilations));
+  if (n.i("ceil_mode", 0)) add(".ceil = true");
+  if (!dilated && !n.i("count_include_pad", 0)) add(".count_padding = false");
+  if (before != after) add(".padding_after = " + braces(after));
+  return statement_of(Code::call(std::string(name), {n.in(0), Code::list(std::move(options))}));
 }
-Said max_pool(const Site& n) { return n.i("storage_order", 0) ? Said() : pool(n, "max_pool", true); }
-Said average_pool(const Site& n) { return pool(n, "avg_pool", false); }
+MaybeStatement max_pool(const Site& n) {
+  return n.i("storage_order", 0) ? MaybeStatement() : pool(n, "max_pool", true);
+}
+MaybeStatement average_pool(const Site& n) { return pool(n, "avg_pool", false); }
 
 constexpr Form kReduceForms[] = {
     {"AveragePool", average_pool}, {"GlobalAveragePool", global_average},
@@ -67,11 +70,12 @@ constexpr Form kReduceForms[] = {
 
 }  // namespace
 
-Said reduce(const Site& n, op::ReduceFn fn) {
+MaybeStatement reduce(const Site& n, op::ReduceFn fn) {
   const std::optional<Ints> axes = n.ints_either(1, "axes");
   if (!axes || axes->empty() || !n.typed(0, Float) || !n.gives(Float)) return {};
-  const char* const keeps = n.i("keepdims", 1) ? "keep, " : "";
-  return said(text(n.in(0), '.', name(fn), '(', keeps, joined(*axes), ')'));
+  Code::List operands = literals(*axes);
+  if (n.i("keepdims", 1)) operands.insert(operands.begin(), Code::word("keep"));
+  return statement_of(Code::method(n.in(0), name(fn), std::move(operands)));
 }
 
 std::span<const Form> reduce_forms() { return kReduceForms; }
