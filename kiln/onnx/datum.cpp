@@ -13,7 +13,7 @@ namespace kiln::onnx {
 
 namespace {
 
-// Strings that the memory limit counts for as long as somebody has them.
+// Strings that the memory limit counts as long as they exist.
 std::shared_ptr<const Strings> counted(Strings strings) {
   struct Counted {
     Counted(Strings list, std::int64_t size) : bytes(size), strings(std::move(list)) {}
@@ -116,7 +116,7 @@ Datum datum_of(const SparseTensorProto& tensor, TensorReader& reader, const Devi
   const Shape shape = reader.shape(like);
   const TensorData values = reader.read(tensor.values), indices = reader.read(tensor.indices);
   const std::string where = text(shown(reader.file()), ": sparse tensor '", shown(like.name), "'");
-  // As many elements as a dense tensor has: a few bytes of a file may not ask for all memory there is.
+  // A few bytes of a file must not ask for all memory there is.
   require<DataError>(numel(shape) <= std::max<std::int64_t>(values.numel() * 65536, 1 << 24), where, " has the shape ",
                      shape, " and only ", values.numel(), " values");
   const bool by_coordinates = indices.shape().size() == 2;
@@ -152,8 +152,8 @@ Datum datum_of(const SequenceProto& sequence, TensorReader& reader, const Device
 }
 
 Datum datum_of(const OptionalProto& optional, TensorReader& reader, const Device& device) {
-  if (!optional.tensor.empty()) return Datum::optional(datum_of(optional.tensor.front(), reader, device));
-  if (!optional.sequence.empty()) return Datum::optional(datum_of(optional.sequence.front(), reader, device));
+  if (optional.tensor) return Datum::optional(datum_of(*optional.tensor, reader, device));
+  if (optional.sequence) return Datum::optional(datum_of(*optional.sequence, reader, device));
   return Datum::empty_optional();
 }
 

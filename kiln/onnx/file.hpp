@@ -1,4 +1,4 @@
-// What an .onnx file says, as plain structs with the names of the format (onnx.proto): ModelProto, GraphProto, ...
+// The messages of an .onnx file, as plain structs with the names of the format (onnx.proto): ModelProto, GraphProto, ...
 // Bytes of tensors are not copied: they are spans of the file, which is mapped, and of the files that hold external
 // data.
 #pragma once
@@ -25,9 +25,9 @@ struct DimProto {
 struct TypeProto {
   enum class Kind : std::uint8_t { None, Tensor, Sequence, Map, Optional, SparseTensor };
   Kind kind = Kind::None;
-  Element element = Element::Undefined;        // of a tensor; of a map, its keys
+  Element element = Element::Undefined;        // the type of a tensor, or of a map's keys
   std::optional<std::vector<DimProto>> shape;  // absent: any rank
-  std::shared_ptr<const TypeProto> inner;      // of a sequence, an optional or a map's values
+  std::shared_ptr<const TypeProto> inner;      // the type in a sequence, an optional or a map's values
 };
 
 struct ValueInfoProto {
@@ -124,7 +124,7 @@ struct ModelProto {
   std::vector<FunctionProto> functions;
 };
 
-/// What the .pb files of backend tests hold: a tensor, or lists of such things.
+/// Messages of the .pb files of backend tests: sequences and optionals of tensors.
 struct SequenceProto {
   std::string name;
   std::int32_t elem_type = 0;  // 1 tensors, 2 sparse tensors, 3 sequences, 4 maps, 5 optionals
@@ -134,9 +134,9 @@ struct SequenceProto {
 };
 struct OptionalProto {
   std::string name;
-  std::int32_t elem_type = 0;       // 0: empty
-  std::vector<TensorProto> tensor;  // at most one, as the others
-  std::vector<SequenceProto> sequence;
+  std::int32_t elem_type = 0;  // 0: empty
+  std::optional<TensorProto> tensor;
+  std::optional<SequenceProto> sequence;
 };
 
 /// Parses a whole message. Throws DataError, whose sentence begins with `file` and says at which byte what is wrong: a
