@@ -63,46 +63,43 @@ std::string Writing::ints(const Ints& list) {
   return constant(TensorData::of<std::int64_t>({static_cast<std::int64_t>(list.size())}, std::span(list)), "sizes");
 }
 
-// A tensor that the program closed over. One that has other sizes in other captures is made anew: filled with its
-// number, or counted from 0.
-std::string Writing::add_constant(std::int32_t id) {
+// A constant that has other sizes in other captures is made by nodes: filled with its number, or counted from 0.
+std::string Writing::add_made_constant(std::int32_t id, const std::vector<Size>& shape) {
   const Value& value = program().constants.at(id);
-  std::vector<Size> shape;
-  bool fixed = true;
-  for (int d = 0; d < value.rank(); ++d) shape.push_back(dim_of(id, d)), fixed = fixed && shape.back().is_fixed();
   const TensorData data = value.data();
-  const auto path = parameters_.find(value.node()->storage.get());
-  const bool is_parameter = path != parameters_.end();
-  if (!fixed || (!is_parameter && data.numel() >= 64 && is_uniform(data))) {
-    const auto same_in_all = [&](auto&& holds) {
-      return std::all_of(captures_.begin(), captures_.end(), [&](const Program& p) {
-        const TensorData other = p.constants.at(id).data();
-        return holds(other) && (other.numel() == 0 || data.numel() == 0 || other.at(0) == data.at(0));
-      });
-    };
-    if (data.numel() > 0 && same_in_all(is_uniform)) {
-      TensorProto tensor;
-      tensor.element = element_of(data.dtype());
-      tensor.dims = {1};
-      data_.emplace_back(Shape{1}, data.dtype(),
-                         std::vector<std::byte>(data.bytes().begin(), data.bytes().begin() + size_of(data.dtype())));
-      tensor.raw_data = std::as_const(data_.back()).bytes();
-      return one("ConstantOfShape", {sizes(shape)}, {attribute("value", std::move(tensor))});
-    }
-    const auto counts = [](const TensorData& other) {
-      for (std::int64_t i = 0; i < other.numel(); ++i)
-        if (other.at(i) != static_cast<double>(i)) return false;
-      return other.shape().size() == 1;
-    };
-    if (data.numel() > 1 && same_in_all(counts)) {
-      const std::string range = one("Range", {number(0, DType::I64), scalar(shape[0]), number(1, DType::I64)});
-      return cast_name(*this, range, DType::I64, data.dtype());
-    }
-    complain("constant", text("a tensor that the function closes over, ", value,
-                              ", has other sizes where free dimensions do; make it of the function's inputs"));
-    return "?";
+  const auto same_in_all = [&](auto&& holds) {
+    return std::all_of(captures_.begin(), captures_.end(), [&](const Program& p) {
+      const TensorData other = p.constants.at(id).data();
+      return holds(other) && (other.numel() == 0 || data.numel() == 0 || other.at(0) == data.at(0));
+    });
+  };
+  if (data.numel() > 0 && same_in_all(is_uniform)) {
+    TensorProto tensor;
+    tensor.element = element_of(data.dtype());
+    tensor.dims = {1};
+    data_.emplace_back(Shape{1}, data.dtype(),
+                       std::vector<std::byte>(data.bytes().begin(), data.bytes().begin() + size_of(data.dtype())));
+    tensor.raw_data = std::as_const(data_.back()).bytes();
+    return one("ConstantOfShape", {sizes(shape)}, {attribute("value", std::move(tensor))});
   }
-  for (const Program& other : captures_) {  // the same numbers, whatever the sizes
+  const auto counts = [](const TensorData& other) {
+    for (std::int64_t i = 0; i < other.numel(); ++i)
+      if (other.at(i) != static_cast<double>(i)) return false;
+    return other.shape().size() == 1;
+  };
+  if (data.numel() > 1 && same_in_all(counts)) {
+    const std::string range = one("Range", {number(0, DType::I64), scalar(shape[0]), number(1, DType::I64)});
+    return cast_name(*this, range, DType::I64, data.dtype());
+  }
+  complain("constant", text("a tensor that the function closes over, ", value,
+                            ", has other sizes where free dimensions do; make it of the function's inputs"));
+  return "?";
+}
+
+void Writing::check_same_elements(std::int32_t id) {
+  const Value& value = program().constants.at(id);
+  const TensorData data = value.data();
+  for (const Program& other : captures_) {
     const Value& theirs = other.constants.at(id);
     if (theirs.node() == value.node()) continue;
     const TensorData mine = theirs.data();
@@ -110,29 +107,41 @@ std::string Writing::add_constant(std::int32_t id) {
       complain("constant", text("a tensor that the function closes over, ", value,
                                 ", has other elements where free dimensions have other sizes"));
   }
+}
+
+// A parameter of the model is an initializer with its path, which all that read it share.
+std::string Writing::add_parameter(const std::string& path, const Value& value, const Dims& order,
+                                   const Dims& inverse) {
+  const std::string key = text(path, value.node()->offset, value.shape(), value.node()->strides);
+  if (const auto found = shared_.find(key); found != shared_.end()) return found->second;
+  std::string name = add_initializer(order.empty() ? value.data() : permute(value, order).data(), path);
+  const std::size_t dot = path.rfind('.');
+  std::string scope = dot == std::string::npos ? "/" : text("/", path.substr(0, dot), "/");
+  std::replace(scope.begin(), scope.end(), '.', '/');
+  scopes_[name] = scope;
+  if (!order.empty()) {
+    name = transposed(*this, name, inverse);
+    scopes_[name] = scope;
+  }
+  return shared_[key] = name;
+}
+
+// A tensor that the program closed over.
+std::string Writing::add_constant(std::int32_t id) {
+  const Value& value = program().constants.at(id);
+  std::vector<Size> shape;
+  bool fixed = true;
+  for (int d = 0; d < value.rank(); ++d) shape.push_back(dim_of(id, d)), fixed = fixed && shape.back().is_fixed();
+  const auto parameter = parameters_.find(value.node()->storage.get());
+  const bool is_parameter = parameter != parameters_.end();
+  if (!fixed || (!is_parameter && value.numel() >= 64 && is_uniform(value.data()))) return add_made_constant(id, shape);
+  check_same_elements(id);
   const Dims order = order_of(value);
   Dims inverse = order;
   for (int i = 0; i < order.size(); ++i) inverse[static_cast<int>(order[i])] = i;
-  std::string name = is_parameter ? path->second : "constant";
-  const std::string place = is_parameter ? text(name, value.node()->offset, value.shape(), value.node()->strides) : "";
-  if (const auto found = shared_.find(place); is_parameter && found != shared_.end()) return found->second;
-  TensorData stored = order.empty() ? data : permute(value, order).data();
-  std::string made = is_parameter ? add_initializer(std::move(stored), name) : constant(std::move(stored), name);
-  if (is_parameter) {
-    const std::size_t dot = name.rfind('.');
-    std::string scope = dot == std::string::npos ? "/" : text("/", name.substr(0, dot), "/");
-    std::replace(scope.begin(), scope.end(), '.', '/');
-    scopes_[made] = scope;
-    if (!order.empty()) {
-      const std::string turned = transposed(*this, made, inverse);
-      scopes_[turned] = scope;
-      made = turned;
-    }
-    shared_[place] = made;
-  } else if (!order.empty()) {
-    made = transposed(*this, made, inverse);
-  }
-  return made;
+  if (is_parameter) return add_parameter(parameter->second, value, order, inverse);
+  if (order.empty()) return constant(value.data(), "constant");
+  return transposed(*this, constant(permute(value, order).data(), "constant"), inverse);
 }
 
 }  // namespace kiln::onnx

@@ -1,4 +1,4 @@
-// What the rows of the table of kiln/onnx/save write with: names of values, constants, sizes, nodes.
+// The writer that rows of kiln/onnx/save use: names of values, constants, sizes, nodes.
 #pragma once
 #include <deque>
 #include <set>
@@ -43,34 +43,37 @@ class Writing {
   }
 
   // ---- sizes ------------------------------------------------------------------------------------------------------
-  /// What a number of line `line` is, which `read` finds in the line of each capture. Notes a complaint where it
-  /// depends on free dimensions otherwise than a Size can say.
+  /// The number that `read` finds in line `line` of each capture, as a function of free dimensions. Notes a complaint
+  /// where no Size says how it depends on them.
   Size size(std::size_t line, FunctionRef<std::int64_t(const Program&, const Program::Line&)> read);
-  /// Of dimension `dim` of a value.
+  /// The size of dimension `dim` of a value.
   Size dim_of(std::int32_t value, int dim);
   /// A list of sizes as an int64 tensor [n].
   std::string sizes(const std::vector<Size>& list);
   /// One size as an int64 tensor without dimensions.
   std::string scalar(const Size& size);
 
-  /// The line cannot be written; all such are told at once.
+  /// Notes that the line cannot be written; finish() reports all such lines.
   void complain(std::size_t line, std::string reason);
   void complain(std::string_view op, std::string reason) { complaints_[std::string(op)].insert(std::move(reason)); }
 
-  /// The model, with nodes that nobody reads left out. Throws ArgumentError with all complaints.
+  /// The model, without nodes whose results are not read. Throws ArgumentError with all complaints.
   ModelProto finish();
-  /// In which node names stand: "/encoder/0/attention".
+  /// The scope of a node that reads `inputs`: "/encoder/0/attention".
   std::string scope_of(const Strings& inputs) const;
 
  private:
   std::string fresh(const std::string& wanted);
   std::string add_initializer(TensorData data, std::string name);
   std::string add_constant(std::int32_t id);
+  std::string add_made_constant(std::int32_t id, const std::vector<Size>& shape);
+  std::string add_parameter(const std::string& path, const Value& value, const Dims& order, const Dims& inverse);
+  void check_same_elements(std::int32_t id);  // in all captures, whatever the sizes
   std::string symbol(int number);
   void check_same_structure() const;
   void name_outputs();
   void remove_unread();
-  ValueInfoProto info_of(const Program::Operand& operand, std::string name);
+  ValueInfoProto info_of(const Program::LineOperand& operand, std::string name);
 
   std::vector<Program> captures_;
   const Symbols& symbols_;
@@ -78,7 +81,7 @@ class Writing {
   GraphProto graph_;
   std::map<std::int32_t, std::string> names_;
   std::set<std::string> taken_;
-  std::map<std::string, std::string> scopes_;         // of initializers that are parameters, by name
+  std::map<std::string, std::string> scopes_;         // scopes of parameters, by the names of their initializers
   std::map<const Storage*, std::string> parameters_;  // paths, by their memory
   std::map<std::string, std::string> shared_;         // constants by their contents or place
   std::map<int, std::string> symbol_names_;
@@ -95,7 +98,7 @@ struct Step {
   const Program& program() const { return out.program(); }
   int inputs() const { return static_cast<int>(line.in.size()); }
   bool has(int i) const { return line.has(i); }
-  const Program::Operand& operand(int i) const { return line.in[static_cast<std::size_t>(i)]; }
+  const Program::LineOperand& operand(int i) const { return line.in[static_cast<std::size_t>(i)]; }
   bool is_number(int i) const { return line.is_number(i); }
   double value(int i) const { return operand(i).number.to<double>(); }
   const Desc& desc(int i) const { return program().desc(operand(i)); }

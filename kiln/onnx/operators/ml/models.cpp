@@ -19,8 +19,8 @@ Value post_transform(const Call& c, const Value& scores, const std::string& how)
   return where(eq(all, 0), 0, powers / all);
 }
 
-Value pair_of(const Value& score, bool share) {
-  const Value both[] = {share ? 1 - score : neg(score), score};
+Value pair_of(const Value& score, bool is_probability) {
+  const Value both[] = {is_probability ? 1 - score : neg(score), score};
   return cat(both, 1);
 }
 
@@ -69,7 +69,7 @@ Results linear_classifier(Call& c) {
   const Value x = rows_of(c);
   c.check(x.dim(1) > 0, "x has no features");
   const std::string how = c.s("post_transform", "NONE");
-  // As many classes as intercepts, where these are several: of more coefficients ONNX Runtime takes the first.
+  // There are as many classes as intercepts, where these are several. ONNX Runtime ignores further coefficients.
   const auto intercepts = static_cast<std::int64_t>(c.floats("intercepts").size());
   const auto coefficients = static_cast<std::int64_t>(c.floats("coefficients").size());
   Value scores = linear_scores(c, x, intercepts > 1 ? intercepts : coefficients / x.dim(1), true);
@@ -150,72 +150,92 @@ std::vector<double> couple(const std::vector<double>& pairs, std::size_t n) {
   return p;
 }
 
+// Classes decided one against one: a pair (i, j) of classes has the coefficients of i's vectors in row j - 1 and of j's in
+// row i.
+struct PairwiseSvm {
+  std::vector<float> weights, rho, prob_a, prob_b;
+  Ints per_class;  // the number of support vectors of each class
+  std::size_t classes;
+  std::int64_t count = 0;  // the number of all support vectors
+
+  std::size_t pairs() const { return classes * (classes - 1) / 2; }
+  bool has_probabilities() const { return prob_a.size() >= pairs() && prob_b.size() >= pairs() && pairs() > 0; }
+  // The coefficients of class `line` times a row's kernels with the support vectors of class `of`, from `first` on.
+  double sum(std::span<const double> k, std::int64_t first, std::size_t of, std::size_t line) const {
+    double sum = 0;
+    for (auto v = static_cast<std::size_t>(first); v < static_cast<std::size_t>(first + per_class[of]); ++v)
+      sum += k[v] * static_cast<double>(weights[line * static_cast<std::size_t>(count) + v]);
+    return sum;
+  }
+  double probability(std::size_t pair, double decision) const {
+    const double f = static_cast<double>(prob_a[pair]) * decision + static_cast<double>(prob_b[pair]);
+    return std::clamp(f >= 0 ? std::exp(-f) / (1 + std::exp(-f)) : 1 / (1 + std::exp(f)), 1e-7, 1 - 1e-7);
+  }
+};
+
+// A row of scores from its kernels with all support vectors, and the class that most pairs vote for.
+std::pair<std::vector<double>, std::int64_t> decide(const PairwiseSvm& svm, std::span<const double> k) {
+  const std::size_t classes = svm.classes;
+  std::vector<double> decisions, votes(classes), chances(classes * classes);
+  std::int64_t first_i = 0;
+  for (std::size_t i = 0; i < classes; first_i += svm.per_class[i++]) {
+    std::int64_t first_j = first_i + svm.per_class[i];
+    for (std::size_t j = i + 1; j < classes; first_j += svm.per_class[j++]) {
+      const std::size_t pair = decisions.size();
+      const double decision =
+          static_cast<double>(svm.rho[pair]) + svm.sum(k, first_i, i, j - 1) + svm.sum(k, first_j, j, i);
+      decisions.push_back(decision);
+      ++votes[decision > 0 ? i : j];
+      if (!svm.has_probabilities()) continue;
+      chances[i * classes + j] = svm.probability(pair, decision);
+      chances[j * classes + i] = 1 - chances[i * classes + j];
+    }
+  }
+  const std::int64_t best = std::max_element(votes.begin(), votes.end()) - votes.begin();
+  if (svm.has_probabilities()) return {couple(chances, classes), best};  // the votes decide all the same
+  if (classes == 2) decisions.insert(decisions.begin(), -decisions[0]);
+  return {decisions, best};
+}
+
 Results svm_classifier(Call& c) {
   const Value x = rows_of(c);
-  const std::vector<float> weights = c.floats("coefficients"), rho = c.floats("rho"),
-                           vectors = c.floats("support_vectors"), a = c.floats("prob_a"), b = c.floats("prob_b");
-  const Ints per_class = c.ints("vectors_per_class");
-  const std::size_t classes = c.strings("classlabels_strings").size() + c.ints("classlabels_ints").size();
+  const std::vector<float> vectors = c.floats("support_vectors");
+  const Strings words = c.strings("classlabels_strings");
+  PairwiseSvm svm{c.floats("coefficients"),    c.floats("rho"),
+                  c.floats("prob_a"),          c.floats("prob_b"),
+                  c.ints("vectors_per_class"), words.size() + c.ints("classlabels_ints").size()};
   const std::string how = c.s("post_transform", "NONE");
   if (vectors.empty()) {  // a linear model
-    const Value scores =
-        linear_scores(c, x, static_cast<std::int64_t>(classes)) + (rho.empty() ? 0.0 : static_cast<double>(rho[0]));
+    const Value scores = linear_scores(c, x, static_cast<std::int64_t>(svm.classes)) +
+                         (svm.rho.empty() ? 0.0 : static_cast<double>(svm.rho[0]));
     return {labels_of_rows(c, scores, "classlabels_ints"), post_transform(c, scores, how)};
   }
-  std::int64_t count = 0;
-  for (const std::int64_t each : per_class) {
+  for (const std::int64_t each : svm.per_class) {
     c.check(each >= 0 && each <= static_cast<std::int64_t>(vectors.size()), "a class has ", each, " support vectors");
-    count += each;
+    svm.count += each;
   }
-  const std::size_t pairs = classes * (classes - 1) / 2;
-  c.check(per_class.size() == classes && classes >= 2 &&
-              static_cast<std::int64_t>(vectors.size()) == count * x.dim(1) &&
-              weights.size() == static_cast<std::size_t>(count) * (classes - 1) && rho.size() >= pairs,
-          vectors.size(), " numbers in ", count, " support vectors, ", weights.size(), " coefficients, ", rho.size(),
-          " values of rho for ", classes, " classes");
-  const TensorData k = kernels(c, x, reshape(vector_of(c, vectors), {count, x.dim(1)})).data();
+  c.check(svm.per_class.size() == svm.classes && svm.classes >= 2 &&
+              static_cast<std::int64_t>(vectors.size()) == svm.count * x.dim(1) &&
+              svm.weights.size() == static_cast<std::size_t>(svm.count) * (svm.classes - 1) &&
+              svm.rho.size() >= svm.pairs(),
+          vectors.size(), " numbers in ", svm.count, " support vectors, ", svm.weights.size(), " coefficients, ",
+          svm.rho.size(), " values of rho for ", svm.classes, " classes");
+  const Value k = kernels(c, x, reshape(vector_of(c, vectors), {svm.count, x.dim(1)}));
+  const std::vector<double> numbers = k.data().to_vector<double>();
   const std::int64_t rows = x.dim(0);
-  const bool probabilities = a.size() >= pairs && b.size() >= pairs && pairs > 0 && !a.empty();
   std::vector<float> scores;
   Ints best;
   for (std::int64_t row = 0; row < rows; ++row) {
-    // One against one: pair (i, j) has the coefficients of i's vectors in row j - 1 and of j's in row i.
-    std::vector<double> decisions, votes(classes), chances(classes * classes);
-    std::size_t pair = 0;
-    std::int64_t start_i = 0;
-    for (std::size_t i = 0; i < classes; start_i += per_class[i++]) {
-      std::int64_t start_j = start_i + per_class[i];
-      for (std::size_t j = i + 1; j < classes; start_j += per_class[j++], ++pair) {
-        double sum = static_cast<double>(rho[pair]);
-        const auto add = [&](std::int64_t from, std::int64_t number, std::size_t line) {
-          for (std::int64_t v = from; v < from + number; ++v)
-            sum += k.at(row * count + v) *
-                   static_cast<double>(weights[line * static_cast<std::size_t>(count) + static_cast<std::size_t>(v)]);
-        };
-        add(start_i, per_class[i], j - 1);
-        add(start_j, per_class[j], i);
-        decisions.push_back(sum);
-        ++votes[sum > 0 ? i : j];
-        if (probabilities) {
-          const double f = static_cast<double>(a[pair]) * sum + static_cast<double>(b[pair]);
-          const double chance =
-              std::clamp(f >= 0 ? std::exp(-f) / (1 + std::exp(-f)) : 1 / (1 + std::exp(f)), 1e-7, 1 - 1e-7);
-          chances[i * classes + j] = chance;
-          chances[j * classes + i] = 1 - chance;
-        }
-      }
-    }
-    const std::vector<double> result = probabilities ? couple(chances, classes) : decisions;
-    best.push_back(std::max_element(votes.begin(), votes.end()) - votes.begin());  // whatever the probabilities say
-    if (!probabilities && classes == 2) scores.push_back(static_cast<float>(-result[0]));
+    const auto count = static_cast<std::size_t>(svm.count);
+    const auto [result, label] = decide(svm, std::span(numbers).subspan(static_cast<std::size_t>(row) * count, count));
+    best.push_back(label);
     for (const double each : result) scores.push_back(static_cast<float>(each));
   }
-  const auto columns = static_cast<std::int64_t>(rows ? scores.size() / static_cast<std::size_t>(rows) : classes);
+  const auto columns = static_cast<std::int64_t>(rows ? scores.size() / static_cast<std::size_t>(rows) : svm.classes);
   const Value all = from_data(TensorData::of<float>({rows, columns}, scores), c.device()),
-              place = from_ints(best, c.device());
-  const Strings words = c.strings("classlabels_strings");
-  const Datum labels = words.empty() ? Datum(select(from_ints(c.ints("classlabels_ints"), c.device()), 0, place))
-                                     : Datum(place, std::make_shared<Strings>(words));
+              indices = from_ints(best, c.device());
+  const Datum labels = words.empty() ? Datum(select(from_ints(c.ints("classlabels_ints"), c.device()), 0, indices))
+                                     : Datum(indices, std::make_shared<Strings>(words));
   return {labels, post_transform(c, all, how)};
 }
 
