@@ -17,7 +17,7 @@ namespace kiln::onnx {
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 
-/// What a body gives, for loops that make no step: a tensor of this type and, behind a first size of 0, this shape.
+/// A result of a body, for loops that make no step: a tensor of this type, with a first size of 0 before this shape.
 struct BodyOutput {
   Element element = Element::Float;
   Shape shape = {};
@@ -95,7 +95,7 @@ Datum strings(const Shape& shape, Strings words, const Device& device);
 
 /// The one element of a condition. Waits. Throws ArgumentError where it has not one.
 bool is_true(const Datum& condition);
-/// Where the first tensor in these lies; the processor where there is none.
+/// The device of the first tensor among `data`; the processor where there is none.
 Device device_of(std::initializer_list<Datum> data);
 
 }  // namespace kiln::onnx

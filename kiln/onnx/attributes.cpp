@@ -87,8 +87,8 @@ constexpr struct {
     {"value", "", "Pad", Type::Float},
 };
 
-// What integers may be, whatever operator they are told: sizes, counts, places and flags are of 32 bits, so that sums of
-// them and products of two of them are of 64. Those that are data, or ends of slices, are any.
+// Sizes, counts, indices and flags have at most 32 bits, whatever the operator, so that sums of them and products of two
+// of them have at most 64. Integers that are data, or ends of slices, have no limit.
 constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1, kLeast = -kMost - 1;
 struct IntRange {
   std::int64_t least = kLeast, most = kMost;

@@ -1,13 +1,12 @@
-// Which type each attribute of the operators has, and which integers it may be, so that others are found when a file is
+// The type of each attribute of the operators, and the integers that it may be. A file with others is refused when it is
 // loaded.
 #pragma once
 #include "kiln/onnx/graph.hpp"
 
 namespace kiln::onnx {
 
-/// What is wrong with an attribute of the node, as a sentence; empty where nothing is: it is of another type than the
-/// operator's, or an integer that is no size, no place and no count, which is said once for all operators. What no operator
-/// of the table has is left alone.
+/// A sentence about an attribute of the node that has another type than the operator's, or is an integer out of the range
+/// of sizes, indices and counts; empty where there is none. Attributes that no operator of the table has are ignored.
 std::string wrong_attribute(const Node& node);
 
 /// The attributes that are an integer or a list of integers, whatever operator has them.

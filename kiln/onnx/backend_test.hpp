@@ -21,7 +21,7 @@ std::vector<std::string> find_backend_tests(const std::vector<std::string>& path
 /// How outputs are compared: with the standard's tolerances, of values alone where they are not random.
 struct DataSetComparison {
   bool shapes_alone = false;  // values are random
-  bool to_largest = false;    // of spectra: errors are relative to the largest value
+  bool to_largest = false;    // errors are relative to the largest value, for spectra
 };
 
 /// Whatever runs a model in place of Model::run, inputs and outputs in the file's order.

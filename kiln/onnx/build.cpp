@@ -1,5 +1,5 @@
-// From what a file says to a graph that can run: names become numbers, nodes get their rows, calls of functions the
-// function's graph. All that a hostile file can get wrong is found here.
+// The step from a file's messages to a graph that can run: names become numbers, nodes get their rows, calls of functions
+// the function's graph. All errors of a hostile file are found here.
 #include <algorithm>
 #include <map>
 
@@ -16,7 +16,7 @@ namespace {
 using Versions = std::map<std::string, std::int64_t, std::less<>>;
 using Bindings = std::map<std::string, Attribute, std::less<>>;
 
-constexpr std::size_t kDeepestCalls = 256;  // each takes room on the stack
+constexpr std::size_t kDeepestCalls = 256;  // each takes memory on the stack
 
 struct Scope {
   Graph* graph;
@@ -75,7 +75,7 @@ class Builder {
         wrong("operator set '", domain.empty() ? "ai.onnx" : shown(domain), "' is imported twice, as version ",
               known->second, " and as version ", set.version);
     }
-    if (sets.empty()) versions.emplace("", 1);  // as files of the first version of the format have it
+    if (sets.empty()) versions.emplace("", 1);  // files of the first version of the format name none
     return versions;
   }
 
@@ -282,7 +282,7 @@ class Builder {
   std::map<std::string, const FunctionProto*> functions_;
   Strings calls_;  // the functions whose graphs are being built, from the outside in
   std::int64_t count_ = 0;
-  std::map<std::string, Strings> unsupported_;  // by operator: its nodes
+  std::map<std::string, Strings> unsupported_;  // nodes, by operator
 };
 
 }  // namespace

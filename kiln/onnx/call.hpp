@@ -1,4 +1,4 @@
-// Call: one node at the moment when it runs, as the functions of the table see it: inputs, attributes, sub-graphs.
+// Call: a node while it runs, as the functions of the table see it: inputs, attributes, sub-graphs.
 #pragma once
 #include <functional>
 #include <optional>
@@ -13,17 +13,17 @@ namespace kiln::onnx {
 /// The values of a graph while it runs.
 using Frame = std::vector<Datum>;
 
-/// Of loops whose conditions never become false, a file of a few bytes would run for ever.
+/// The most iterations of all loops of a run: a file of a few bytes may have a loop whose condition never becomes false.
 inline constexpr std::int64_t kMostTrips = std::int64_t{1} << 24;
 
-/// What all nodes of a run share.
+/// The part of a run that all of its nodes share.
 struct RunContext {
   Device device;
   std::string file;
-  mutable std::int64_t trips = kMostTrips;  // of loops, those within others counted together, that are still allowed
-  std::set<const Graph*>* ran = nullptr;    // who wants to know gets the bodies and branches that the run comes to
+  mutable std::int64_t trips = kMostTrips;  // iterations that all loops may still make together
+  std::set<const Graph*>* ran = nullptr;    // where set, it gets the bodies and branches that the run reaches
   std::function<bool()> stop = nullptr;     // asked before each node: whether to end the run with an error
-  bool describes = false;                   // nobody wants elements: each node counts as a trip, strings are not made
+  bool describes = false;  // elements are not wanted: each node counts as an iteration, strings are not made
 };
 
 using Ints = std::vector<std::int64_t>;
@@ -38,7 +38,7 @@ struct Call {
   const Device& device() const { return context.device; }
   std::int64_t version() const { return node.version; }
   int inputs() const { return static_cast<int>(in.size()); }
-  /// Does anybody want output i?
+  /// Output i is read.
   bool wants(int i) const;
 
   // ---- inputs; a missing one is an error that names it ------------------------------------------------------------
@@ -85,7 +85,7 @@ struct Call {
     if (!holds) wrong(what...);
   }
 
-  /// Takes `count` from the trips that the run may still make. Throws ArgumentError where there are too few.
+  /// Takes `count` from the iterations that the run may still make. Throws ArgumentError where there are too few.
   void count_trips(std::int64_t count) const;
   /// Throws MemoryError where a list of so many bytes on the host is more than the processor's memory limit leaves.
   void check_room(std::int64_t count, std::int64_t bytes_each) const { require_room(node.op, count, bytes_each); }

@@ -47,14 +47,14 @@ class Datum {
   bool is_tensor() const { return kind_ == Kind::Tensor; }
   bool is_string() const { return element_ == Element::String && is_tensor(); }
   Element element() const { return element_; }
-  /// Of a tensor. Throws DTypeError for anything else.
+  /// The tensor. Throws DTypeError for anything else.
   const Value& value() const;
   /// A tensor's strings in row-major order. Waits.
   Strings strings() const;
   const std::shared_ptr<const Strings>& string_list() const { return strings_; }
   const std::vector<Datum>& items() const;
   const Map& entries() const;
-  /// Of an optional: what it holds, or null.
+  /// The element of an optional; null where it has none.
   const Datum* held() const;
 
  private:
@@ -69,7 +69,7 @@ class Datum {
 /// Tensors of strings with one list for all; others are left as they are.
 std::vector<Datum> with_one_list(std::vector<Datum> tensors);
 
-/// What a tensor in a file holds.
+/// The contents of a tensor, a sequence or an optional in a file.
 Datum datum_of(const TensorProto& tensor, TensorReader& reader, const Device& device);
 Datum datum_of(const SparseTensorProto& tensor, TensorReader& reader, const Device& device);
 Datum datum_of(const SequenceProto& sequence, TensorReader& reader, const Device& device);

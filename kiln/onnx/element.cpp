@@ -8,12 +8,12 @@
 namespace kiln::onnx {
 namespace {
 
-struct Entry {
+struct ElementInfo {
   const char* name;
   int bits;
   DType dtype;
 };
-constexpr std::array<Entry, 29> kElements = {{
+constexpr std::array<ElementInfo, 29> kElements = {{
     {"undefined", 0, DType::F32},
     {"float", 32, DType::F32},
     {"uint8", 8, DType::U8},
@@ -45,7 +45,7 @@ constexpr std::array<Entry, 29> kElements = {{
     {"float6e3m2", 8, DType::F32},
 }};
 
-const Entry* entry(Element element) {
+const ElementInfo* entry(Element element) {
   const auto number = static_cast<std::int32_t>(element);
   return number > 0 && number < static_cast<std::int32_t>(kElements.size())
              ? &kElements[static_cast<std::size_t>(number)]
@@ -106,7 +106,7 @@ double from_low_bits(Element element, unsigned bits) {
 }  // namespace
 
 std::string name(Element element) {
-  const Entry* const known = entry(element);
+  const ElementInfo* const known = entry(element);
   return known ? known->name : text("element type ", static_cast<std::int32_t>(element));
 }
 
@@ -116,11 +116,11 @@ bool is_known(Element element) {
 bool is_narrow(Element element) { return static_cast<std::int32_t>(element) >= 17 && entry(element); }
 bool is_narrow_float(Element element) { return is_narrow(element) && is_float(dtype_of(element)); }
 int bits_of(Element element) {
-  const Entry* const known = entry(element);
+  const ElementInfo* const known = entry(element);
   return known ? known->bits : 0;
 }
 DType dtype_of(Element element) {
-  const Entry* const known = entry(element);
+  const ElementInfo* const known = entry(element);
   return known ? known->dtype : DType::F32;
 }
 Element element_of(DType dtype) {

@@ -50,21 +50,21 @@ enum class Element : std::int32_t {
 std::string name(Element element);
 inline void append(std::string& out, Element element) { out += name(element); }
 
-/// Of the types that Kiln can hold: all but the complex ones and Undefined.
+/// Kiln has tensors of this type: all but the complex ones and Undefined.
 bool is_known(Element element);
 /// Float8, float6, float4, and integers of 4 or 2 bits.
 bool is_narrow(Element element);
 bool is_narrow_float(Element element);
 /// Bits of one element in a file; 0 for strings and unknown types.
 int bits_of(Element element);
-/// What a tensor of `element` is held as; of strings int64, numbers of a list.
+/// The type of the Value of a tensor of `element`. Strings are int64, indices into a list.
 DType dtype_of(Element element);
 Element element_of(DType dtype);
 
-/// What becomes of numbers out of a narrow type's range, and between two of its values.
+/// The rules for numbers out of a narrow type's range, and for those between two of its values.
 struct NarrowRules {
   bool saturate = true;                // float8: the largest value, rather than infinity or NaN
-  std::string_view round_mode = "up";  // of float8e8m0: up, down or nearest
+  std::string_view round_mode = "up";  // the rounding of float8e8m0: up, down or nearest
 };
 /// x as the nearest value that `element` has, halves to even; NaN as -0 where it has none; of integers the low bits.
 double round_to(Element element, double x, const NarrowRules& rules = {});

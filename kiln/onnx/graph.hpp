@@ -20,7 +20,7 @@ struct OperatorRow;
 
 inline constexpr int kAbsent = -1;
 
-/// What a node is told besides its inputs; the field of the type is set.
+/// An attribute of a node; the field of its type is set.
 struct Attribute {
   AttributeProto::Type type = AttributeProto::Type::Undefined;
   float f = 0;
@@ -39,7 +39,7 @@ Attribute of_ints(std::vector<std::int64_t> values);
 
 struct Node {
   std::string name, op, domain;
-  std::int64_t version = 0;          // of the operator set that it is from
+  std::int64_t version = 0;          // the version of its operator set
   std::vector<int> inputs, outputs;  // values, or kAbsent
   std::map<std::string, Attribute, std::less<>> attributes;
   const OperatorRow* row = nullptr;
@@ -57,7 +57,7 @@ struct Graph {
     int outer, inner;
   };
   std::string name;
-  bool is_inner = false;  // a node's, whose inputs nobody compares with what is declared of them
+  bool is_inner = false;  // a sub-graph of a node, whose inputs are not checked against their declared types
   std::vector<ValueInfo> values;
   std::vector<int> inputs, outputs;
   std::map<int, Datum> constants;  // initializers, and what was folded
@@ -77,7 +77,7 @@ std::string_view domain_of(std::string_view domain);
 
 struct BuildOptions {
   std::string file;       // for sentences
-  std::string directory;  // of external data
+  std::string directory;  // the directory of external data
   FileBytes source = {};  // what the model was parsed from, where that stays as it is
   std::int64_t most_nodes =
       1'000'000;  // functions called by functions included: what a few lines can ask for is bounded

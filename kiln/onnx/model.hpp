@@ -20,7 +20,7 @@ using Parameter = std::variant<nn::Param<1>, nn::Param<2>, nn::Param<3>, nn::Par
 using Parameters = std::map<std::string, Parameter>;
 using NamedInputs = std::map<std::string, Datum, std::less<>>;
 
-/// What a run gives, in the order of the graph's outputs.
+/// The results of a run, in the order of the graph's outputs.
 class Outputs {
  public:
   Outputs(std::vector<std::string> names, std::vector<Datum> data) : names_(std::move(names)), data_(std::move(data)) {}
@@ -49,12 +49,12 @@ class Model {
   /// Inputs by name; those with a default may be left out. Sizes that are declared as names (a batch) are free, but the
   /// same wherever the name stands. Throws ArgumentError, DTypeError or ShapeError for inputs that do not fit.
   Outputs run(const NamedInputs& inputs) const;
-  /// By position, of those without a default.
+  /// Runs the model on inputs by position: those without a default.
   Outputs run(std::vector<Datum> inputs) const;
 
   /// Throws ArgumentError where nothing was loaded, as all that follows.
   const Graph& graph() const;
-  /// What must be given, and what comes out.
+  /// The inputs that must be given, and the outputs.
   std::vector<ValueInfo> inputs() const;
   std::vector<ValueInfo> outputs() const;
   const Device& device() const { return device_; }
@@ -80,13 +80,13 @@ class Model {
 
 struct LoadOptions {
   bool simplify = true;  // for inference: see kiln/onnx/passes/passes.hpp
-  /// In place of the file's outputs: values by the names that the file gives them. What they do not need is left out, so
+  /// Values by their names in the file, which take the place of the file's outputs. What they do not need is left out, so
   /// that a model can go on from there with a head of its own.
   Strings outputs = {};
   /// The first dimension of every input is free, though the file says a size: for files that were made with one example
   /// and whose nodes do not rely on it.
   bool free_batch = false;
-  /// So many times may the bodies of all Loops and Scans run in one run() of the model, the moments of recurrent layers that
+  /// So many times may the bodies of all Loops and Scans run in one run() of the model, the time steps of recurrent layers that
   /// go step by step included, before it is an error.
   std::int64_t most_trips = std::int64_t{1} << 24;
   /// Asked before each node of a run, bodies included, by the thread that runs: true ends it with an ArgumentError. For
@@ -98,7 +98,7 @@ struct LoadOptions {
 /// the sentence names the file, the node, the operator and the reason, and all operators that Kiln does not have. Throws
 /// ArgumentError where no value has the name of an output that is asked for.
 Model load(const std::string& path, const Device& device, const LoadOptions& options = {});
-/// The same of bytes in memory; `file` is what sentences call it. External data lie in `directory`.
+/// Loads a model from bytes in memory; errors call it `file`. External data lie in `directory`.
 Model load(Bytes bytes, const std::string& file, const std::string& directory, const Device& device,
            const LoadOptions& options = {});
 

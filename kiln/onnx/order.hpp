@@ -1,4 +1,4 @@
-// In which order the nodes of a graph can run.
+// An order in which the nodes of a graph can run.
 #pragma once
 #include "kiln/core/function_ref.hpp"
 #include "kiln/onnx/file.hpp"

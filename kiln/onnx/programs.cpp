@@ -55,7 +55,7 @@ std::vector<std::pair<std::size_t, std::int64_t>> numbers_of(const std::vector<D
 }
 
 /// Those that a program takes.
-Values taken(const Key& key, const std::vector<Datum>& inputs) {
+Values tensors_of(const Key& key, const std::vector<Datum>& inputs) {
   Values values;
   auto number = key.numbers.begin();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -67,7 +67,7 @@ Values taken(const Key& key, const std::vector<Datum>& inputs) {
 
 std::shared_ptr<const Program> captured(Key key, const std::vector<Datum>& inputs, Programs::Walk walk) {
   Program program{std::move(key), {}, {}};
-  const Values examples = taken(program.key, inputs);
+  const Values examples = tensors_of(program.key, inputs);
   const auto record = [&](const Values& values) {
     std::vector<Datum> promised = inputs;
     auto number = program.key.numbers.begin();
@@ -84,7 +84,7 @@ std::shared_ptr<const Program> captured(Key key, const std::vector<Datum>& input
     }
     return results;
   };
-  // What reads its inputs or gives no tensors has no program; what is wrong with a call is said by the walk that follows.
+  // A graph that reads its inputs, or gives no tensors, has no program. Errors of a call are raised by the walk that follows.
   try {
     program.graph = capture_graph(record, examples, {.random = false});
   } catch (const Error&) { program.outputs.clear(); }
@@ -95,7 +95,7 @@ std::shared_ptr<const Program> captured(Key key, const std::vector<Datum>& input
 
 struct Programs::Kept {
   Mutex mutex;
-  Values weights;                                      // of all programs; empty while there is none
+  Values weights;                                      // the weights of all programs; empty while there is none
   std::list<std::shared_ptr<const Program>> programs;  // the one used last is first
   std::list<Key> seen;                                 // kinds of inputs that have come once
 
@@ -163,7 +163,7 @@ std::vector<Datum> Programs::run(std::vector<Datum> inputs, const Values& weight
     program = key->numbers.empty() ? nullptr : kept_->find_or_capture(*key, inputs, weights, walk);
   }
   if (!program || !program->graph) return walk(std::move(inputs));
-  Values results = program->graph->replay(taken(*key, inputs));
+  Values results = program->graph->replay(tensors_of(*key, inputs));
   std::vector<Datum> outputs;
   for (std::size_t i = 0; i < results.size(); ++i) outputs.emplace_back(results[i], program->outputs[i]);
   return outputs;

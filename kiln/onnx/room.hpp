@@ -1,4 +1,4 @@
-// What operators keep on the host beside tensors: strings, and lists of numbers. The processor's memory limit counts it.
+// Memory that operators use on the host beside tensors: strings, and lists of numbers. The processor's memory limit counts it.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -16,13 +16,13 @@ namespace kiln::onnx {
 /// A dimension of an input that may have any size. The same name in several places means the same size.
 struct FreeDim {
   std::string name;       // "batch"
-  std::size_t input = 0;  // which example
+  std::size_t input = 0;  // the index of the example
   int dim = 0;
 };
 
-/// Where weights are written.
+/// The place of weights: in the file, or in another one.
 enum class Weights : std::uint8_t {
-  Inside,  // of the file, unless it came near the 2 GB that a protobuf message may have
+  Inside,  // in the file, unless it came near the 2 GB that a protobuf message may have
   Beside,  // in a file with ".data" behind the name
 };
 
@@ -65,7 +65,7 @@ void save_typed(const F& function, const std::string& path, const SaveOptions& o
 
 }  // namespace detail
 
-/// Of a function of tensors, which gives a tensor or a std::tuple of them; its examples in a std::tuple.
+/// Writes a function of tensors, which gives a tensor or a std::tuple of them; its examples stand in a std::tuple.
 template <class F, detail::TypedTensor... Args>
 requires std::invocable<const F&, const Args&...> void save(const F& function, const std::tuple<Args...>& examples,
                                                             const std::string& path, const SaveOptions& options = {}) {
@@ -76,7 +76,7 @@ requires std::invocable<const F&, const Arg&>
 void save(const F& function, const Arg& example, const std::string& path, const SaveOptions& options = {}) {
   detail::save_typed(function, path, options, example);
 }
-/// Of a model's forward(); its parameters keep their paths.
+/// Writes a model's forward(); its parameters keep their paths.
 template <class M, detail::TypedTensor Arg>
 requires requires(const M& model, const Arg& x) { model.forward(x); }
 void save(const M& model, const Arg& example, const std::string& path, SaveOptions options = {}) {

@@ -30,7 +30,8 @@ void count(const GraphProto& graph, Summary& summary) {
     const std::string_view domain = domain_of(node.domain);
     ++summary.operators[domain.empty() ? node.op_type : text(domain, '.', node.op_type)];
     for (const AttributeProto& attribute : node.attribute) {
-      for (const TensorProto& tensor : attribute.tensors) count(tensor, summary);  // of Constants, as some keep weights
+      for (const TensorProto& tensor : attribute.tensors)
+        count(tensor, summary);  // some files keep weights in Constants
       for (const auto& inner : attribute.graphs) count(*inner, summary);
     }
   }
@@ -51,11 +52,11 @@ Shape example_shape(const ValueInfo& input, const Sizes& sizes) {
   return shape;
 }
 
-constexpr std::int64_t kMostSteps = 1 << 16;  // of loops unrolled: who describes a file does not wait for long
+constexpr std::int64_t kMostSteps = 1 << 16;  // the most iterations of loops, so that a description does not take long
 
-// What the program that the model runs would cost, recorded and not computed.
+// The cost of the program that the model runs, which is recorded and not computed.
 double flops_of(const Model& model, const std::string& file, const Sizes& sizes) {
-  Values examples;  // of their shapes: one number in all places, which takes no memory
+  Values examples;  // one number expanded to the shape, which takes no memory
   for (const ValueInfo& input : model.inputs()) {
     const Value one = full({}, 0, model.device(), dtype_of(input.type.element));
     examples.push_back(expand(one, example_shape(input, sizes)));
@@ -87,7 +88,7 @@ double flops_of(const Model& model, const std::string& file, const Sizes& sizes)
   return total;
 }
 
-// What integers of an input must be below: the rows of the smallest table that they are places in.
+// The limit of the integers of an input: the number of rows of the smallest table that they index.
 std::int64_t limit_of(const Graph& graph, int input) {
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();
   for (const Node& node : graph.nodes) {

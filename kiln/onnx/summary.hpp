@@ -1,4 +1,4 @@
-// What a file holds, without running it: for `kiln onnx FILE`.
+// The contents of a file, without a run: for `kiln onnx FILE`.
 #pragma once
 #include <optional>
 
@@ -7,7 +7,7 @@
 namespace kiln::onnx {
 
 struct Summary {
-  std::string producer;  // and its version
+  std::string producer;  // the exporter and its version
   std::vector<OperatorSetId> operator_sets;
   std::vector<ValueInfo> inputs, outputs;                       // as declared
   std::map<std::string, std::int64_t> operators;                // how many nodes, those of sub-graphs included

@@ -15,7 +15,7 @@ namespace kiln::onnx {
 struct Call;
 struct Node;
 
-/// What a call gives: as many as the node names, or fewer where the rest are optional and not computed.
+/// The results of a call: as many as the node names, or fewer where the rest are optional and not computed.
 struct Results {
   std::vector<Datum> list;
   Results() = default;
@@ -25,7 +25,7 @@ struct Results {
   explicit Results(std::vector<Datum> data) : list(std::move(data)) {}
 };
 
-inline constexpr int kNewestOpset = 28;  // of ai.onnx
+inline constexpr int kNewestOpset = 28;  // the newest operator set of ai.onnx
 
 /// How the first result of an operator comes from its inputs: what shape inference and passes may assume.
 enum class OperatorKind : std::uint8_t {
@@ -38,7 +38,7 @@ enum class OperatorKind : std::uint8_t {
   Rearranged,    // elements of the first operand in other places
 };
 
-/// What the rank of the first result depends on, besides ranks and attributes.
+/// The data that the rank of the first result depends on, besides the operands' ranks and the attributes.
 enum class ResultRank : std::uint8_t {
   Static,     // on nothing
   OfNumbers,  // on the elements of inputs behind the first
@@ -56,14 +56,14 @@ struct NodeShapes;
 /// A shape, or the elements of a tensor that is a shape, as far as they follow from what is known of a node's inputs.
 using ShapeRule = std::optional<std::vector<DimProto>> (*)(const NodeShapes&);
 
-/// What an operator is, for whatever asks but does not run it.
+/// The properties of an operator, for code that does not run it.
 struct OperatorTraits {
   OperatorKind kind = OperatorKind::Other;
   KilnFunction function = {};
-  ShapeRule shape = nullptr;    // of the first result, where the kind does not say it
-  ShapeRule numbers = nullptr;  // of the first result, where that may be a shape
+  ShapeRule shape = nullptr;    // the shape of the first result, where the kind does not say it
+  ShapeRule numbers = nullptr;  // the elements of the first result, where that may be a shape
   ResultRank rank = ResultRank::Static;
-  bool folds = true;      // with constant inputs it becomes a constant; not what makes much of little
+  bool folds = true;      // a node of constants becomes a constant; false for operators that make much of little
   bool random = false;    // gives other numbers each time
   int until = 1'000'000;  // the last version in which the row holds
   std::string (*lacks)(const Node&) =

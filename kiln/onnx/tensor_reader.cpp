@@ -1,4 +1,4 @@
-// What the tensors in a file and beside it hold.
+// The contents of tensors in a file and beside it.
 #include <algorithm>
 #include <charconv>
 #include <cstring>

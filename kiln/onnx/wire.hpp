@@ -12,8 +12,8 @@
 
 namespace kiln::onnx {
 
-/// What the structs of a file may take: a message of two bytes is a node, and would be two hundred. Files that say anything in
-/// theirs need a few times what they are.
+/// The memory that the structs of a file may take: a message of two bytes is a node of two hundred. The structs of an
+/// ordinary file need a few times its size.
 struct WireBudget {
   static constexpr std::int64_t kOfAny = 1 << 24, kOfByte = 32;
   explicit WireBudget(Bytes file) : left(kOfAny + kOfByte * static_cast<std::int64_t>(file.size())) {}
@@ -21,7 +21,7 @@ struct WireBudget {
 };
 
 /// Walks the fields of one message: while (reader.next()) switch (reader.field()) { case 1: reader.text(); ... }. A
-/// field that nobody reads is skipped.
+/// field that is not read is skipped.
 class WireReader {
  public:
   static constexpr int kDeepest = 64;
@@ -29,7 +29,7 @@ class WireReader {
   WireReader(Bytes bytes, const std::string& file, const std::byte* start, WireBudget& budget, int depth = 0)
       : bytes_(bytes), file_(&file), start_(start), budget_(&budget), depth_(depth) {}
 
-  /// For a message that becomes a `Proto`.
+  /// A new `Proto` for a message, charged to the budget.
   template <class Proto>
   Proto made() const {
     budget_->left -= static_cast<std::int64_t>(sizeof(Proto));

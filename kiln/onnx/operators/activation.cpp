@@ -12,7 +12,8 @@ Results with_attribute(Call& c) {
   return function(c[0], c.f(is.attribute, is.otherwise));
 }
 
-// Up to version 12 x is taken as a matrix: the dimensions before `axis`, and the others, which the function runs over.
+// The function runs over `axis`. Up to version 12 it runs over the columns of x as a matrix: the dimensions before `axis`
+// are its rows, the others its columns.
 template <class F>
 Value along_axis(const Call& c, F&& function) {
   const Value& x = c[0];

@@ -18,7 +18,7 @@ Value for_each_head(const Call& c, const Value& x, std::int64_t heads) {
   return x.dim(1) == heads ? x : repeat_interleave(x, heads / x.dim(1), 1);
 }
 
-// Which keys a query may see by its place: [batch or 1, 1, queries, keys], or nothing where all may be seen.
+// The mask of the keys that a query may see by its position: [batch or 1, 1, queries, keys]; empty where it may see all.
 Value visible(const Call& c, std::int64_t queries, std::int64_t keys, std::int64_t past) {
   const bool causal = c.i("is_causal", 0) != 0;
   const std::int64_t left = c.i("left_window_size", -1), right = c.i("right_window_size", -1);
@@ -41,15 +41,13 @@ Value visible(const Call& c, std::int64_t queries, std::int64_t keys, std::int64
 
 // Scores of what is not to be seen are minus infinity; a row of such gives zeros.
 Value softmax_or_zeros(const Value& scores) {
-  const Value shares = softmax(scores, -1);
+  const Value weights = softmax(scores, -1);
   const Value none = eq(max(scores, {-1}, true), -kInfinity);
-  return where(none, zeros_like(shares), shares);
+  return where(none, zeros_like(weights), weights);
 }
 
-DType wide_type(DType type) { return type == DType::F64 ? DType::F64 : DType::F32; }
-
-// Is it the attention that Kiln has a kernel for? Nobody asks for the scores, and what a query sees is said by a mask of
-// all keys, or by its place.
+// Kiln has a kernel for the attention: the scores are no output, and the keys that a query sees follow from a mask of all
+// keys, or from its position.
 bool is_plain(const Call& c, const Value& q, std::int64_t keys, std::int64_t past) {
   const bool windowed = c.i("left_window_size", -1) >= 0 || c.i("right_window_size", -1) >= 0;
   const bool side_by_side = c.i("is_causal", 0) == 0 || q.dim(2) == keys - past;
@@ -106,9 +104,9 @@ Results attention_of(Call& c) {
   if (mode == 2) shown_scores = scores;
   const DType precision =
       c.given("softmax_precision") ? dtype_of(c.element("softmax_precision", Element::Float)) : wide;
-  const Value shares = of_type(softmax_or_zeros(of_type(scores, precision)), wide);
-  if (mode == 3) shown_scores = shares;
-  Value y = of_type(matmul(shares, all_v), type);
+  const Value weights = of_type(softmax_or_zeros(of_type(scores, precision)), wide);
+  if (mode == 3) shown_scores = weights;
+  Value y = of_type(matmul(weights, all_v), type);
   if (flat) y = heads_together(y);
   return {y, k, v, of_type(shown_scores, type)};
 }
@@ -118,30 +116,31 @@ Results rotary_embedding(Call& c) {
   const bool flat = in.rank() == 3;
   const Value x = heads_apart(c, in, c.i("num_heads", 0));  // [batch, heads, time, width]
   c.check(x.rank() == 4, "x has the shape ", in.shape());
-  const std::int64_t width = x.dim(3), given = c.i("rotary_embedding_dim", 0), turned = given > 0 ? given : width;
-  c.check(turned <= width && turned % 2 == 0, turned, " of ", width, " elements are to be turned");
+  const std::int64_t width = x.dim(3), given = c.i("rotary_embedding_dim", 0), rotated = given > 0 ? given : width;
+  c.check(rotated <= width && rotated % 2 == 0, rotated, " of ", width, " elements are to be rotated");
   const auto table = [&](int i) {
     Value t = c[i];
     if (c.has(3)) {
       const Value places = of_type(c[3], DType::I64);
       t = reshape(select(t, 0, reshape(places, {places.numel()})), {places.dim(0), places.dim(1), t.dim(1)});
     }
-    c.check(t.rank() == 3 && t.dim(2) == turned / 2, "a table has the shape ", t.shape(), " for ", turned, " elements");
+    c.check(t.rank() == 3 && t.dim(2) == rotated / 2, "a table has the shape ", t.shape(), " for ", rotated,
+            " elements");
     return of_type(unsqueeze(t, 1), wide_type(in.dtype()));
   };
-  const Value cosine = table(1), sine = table(2), part = of_type(narrow(x, 3, 0, turned), wide_type(in.dtype()));
+  const Value cosine = table(1), sine = table(2), part = of_type(narrow(x, 3, 0, rotated), wide_type(in.dtype()));
   const bool neighbours = c.i("interleaved", 0) != 0;
-  const Value pairs = neighbours ? reshape(part, {x.dim(0), x.dim(1), x.dim(2), turned / 2, 2}) : part;
-  const Value a = neighbours ? at(pairs, 4, 0) : narrow(part, 3, 0, turned / 2);
-  const Value b = neighbours ? at(pairs, 4, 1) : narrow(part, 3, turned / 2, turned / 2);
+  const Value pairs = neighbours ? reshape(part, {x.dim(0), x.dim(1), x.dim(2), rotated / 2, 2}) : part;
+  const Value a = neighbours ? at(pairs, 4, 0) : narrow(part, 3, 0, rotated / 2);
+  const Value b = neighbours ? at(pairs, 4, 1) : narrow(part, 3, rotated / 2, rotated / 2);
   const Value both[] = {cosine * a - sine * b, sine * a + cosine * b};
   const Value result = neighbours ? reshape(stack(both, 4), part.shape()) : cat(both, 3);
-  const Value ends[] = {of_type(result, in.dtype()), narrow(x, 3, turned, width - turned)};
+  const Value ends[] = {of_type(result, in.dtype()), narrow(x, 3, rotated, width - rotated)};
   const Value y = cat(ends, 3);
   return flat ? heads_together(y) : y;
 }
 
-// A state [batch, heads, key width, value width] that each moment decays, takes k v^T in, and is read by q.
+// The state [batch, heads, key width, value width] decays at each time step, k v^T is added to it, and q reads it.
 Results linear_attention(Call& c) {
   const std::int64_t q_heads = c.i("q_num_heads", 0), kv_heads = c.i("kv_num_heads", 0);
   const Value& q_in = c[0];
@@ -176,7 +175,7 @@ Results linear_attention(Call& c) {
   return {of_type(heads_together(y), type), of_type(state, state_type)};
 }
 
-// Attention whose scores and shares go through graphs of the user's.
+// Attention whose scores and weights go through graphs of the user's.
 Results flex_attention(Call& c) {
   const Value &q = c[0], &k = c[1], &v = c[2];
   c.check(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, "Q ", q.shape(), ", K ", k.shape(), ", V ", v.shape());
@@ -191,8 +190,8 @@ Results flex_attention(Call& c) {
     c.check(out.size() == 1 && out[0].value().shape() == x.shape(), name, " does not keep the shape ", x.shape());
     return of_type(out[0].value(), wide);
   };
-  const Value shares = changed("prob_mod", softmax(changed("score_mod", scores), -1));
-  return of_type(matmul(shares, for_each_head(c, of_type(v, wide), q.dim(1))), type);
+  const Value weights = changed("prob_mod", softmax(changed("score_mod", scores), -1));
+  return of_type(matmul(weights, for_each_head(c, of_type(v, wide), q.dim(1))), type);
 }
 
 constexpr OperatorRow kAttentionRows[] = {

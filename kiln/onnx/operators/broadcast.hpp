@@ -20,6 +20,9 @@ Results result_of(Call& c) {
   return function(c[0]);
 }
 
+/// The type that floats are normalised in: halves in float32.
+inline DType wide_type(DType type) { return type == DType::F64 ? DType::F64 : DType::F32; }
+
 inline Value of_type(const Value& x, DType type) { return x.dtype() == type ? x : cast(x, type); }
 
 }  // namespace kiln::onnx

@@ -8,7 +8,7 @@
 namespace kiln::onnx {
 namespace {
 
-// Up to version 5 the type is a word: "FLOAT".
+// The type that versions up to 5 name by a word: "FLOAT".
 Element named_type(const Call& c, std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](char l) { return l >= 'A' && l <= 'Z' ? char(l + 32) : l; });

@@ -37,7 +37,7 @@ Datum stacked(const Call& c, std::vector<Datum> steps, int axis, bool backwards,
   return steps[0].is_string() ? Datum(all, steps[0].string_list()) : Datum(all, steps[0].element());
 }
 
-constexpr std::int64_t kBytesOfResult = 512;  // of a body that is kept, however few elements it has
+constexpr std::int64_t kBytesOfResult = 512;  // the memory of a kept result of a body, however few elements it has
 
 const ValueInfo& output_info(const Graph& graph, std::size_t i) {
   return graph.values[static_cast<std::size_t>(graph.outputs[i])];

@@ -19,7 +19,7 @@ double overlap(const Box& a, const Box& b) {
   return all > 0 ? shared / all : 0;
 }
 
-// By falling score, a box stays unless it overlaps one that stayed. boxes [batch, n, 4], scores [batch, classes, n].
+// Boxes are visited by falling score. A box stays unless it overlaps one that stayed. boxes [batch, n, 4], scores [batch, classes, n].
 Results non_max_suppression(Call& c) {
   const TensorData boxes = c[0].data(), scores = c[1].data();
   c.check(boxes.shape().size() == 3 && boxes.shape()[2] == 4 && scores.shape().size() == 3 &&

@@ -14,7 +14,7 @@ namespace kiln::onnx {
 namespace {
 
 // The batch stands between rows and columns where `batch_inside`, and goes to the front; then a transposition.
-Value operand(const Call& c, int i, std::string_view turned, std::string_view batch_inside) {
+Value operand(const Call& c, int i, std::string_view transposed, std::string_view batch_inside) {
   Value x = c[i];
   if (c.i(batch_inside, 0)) {
     c.check(x.rank() >= 3, batch_inside, " of ", x.shape());
@@ -25,7 +25,7 @@ Value operand(const Call& c, int i, std::string_view turned, std::string_view ba
     x = permute(x, order);
   }
   c.check(x.rank() >= 1, "an operand without dimensions");
-  return c.i(turned, 0) && x.rank() >= 2 ? transpose(x) : x;
+  return c.i(transposed, 0) && x.rank() >= 2 ? transpose(x) : x;
 }
 
 Results fused_matmul(Call& c) {
@@ -45,7 +45,7 @@ std::string unknown_activation(const Node& node) {
   return known ? "" : text("activation ", shown(name));
 }
 
-// `a` and `b` are what the function is told besides.
+// `a` and `b` are options of the function.
 Value activated(const Call& c, const Value& x, double a, double b) {
   const std::string name = c.s("activation", "");
   if (name == "Clip") return clamp(x, a, b);
@@ -57,11 +57,11 @@ Value activated(const Call& c, const Value& x, double a, double b) {
 }
 
 Results fused_conv(Call& c) {
-  const std::vector<float> told = c.floats("activation_params");
+  const std::vector<float> given = c.floats("activation_params");
   const std::string name = c.s("activation", "");
   const std::size_t needed = name == "Clip" || name == "HardSigmoid" ? 2 : name == "LeakyRelu" ? 1 : 0;
-  c.check(told.size() >= needed, "there are ", told.size(), " activation_params for ", name);
-  const auto number = [&](std::size_t i) { return i < told.size() ? static_cast<double>(told[i]) : 0.0; };
+  c.check(given.size() >= needed, "there are ", given.size(), " activation_params for ", name);
+  const auto number = [&](std::size_t i) { return i < given.size() ? static_cast<double>(given[i]) : 0.0; };
   Value y = standard(c, "Conv", 11, {c.datum(0), c.datum(1), c.has(2) ? c.datum(2) : Datum()}).value();
   if (c.has(3)) y = y + c[3];
   return activated(c, y, number(0), number(1));

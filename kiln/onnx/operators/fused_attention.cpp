@@ -10,8 +10,8 @@
 namespace kiln::onnx {
 namespace {
 
-// What is added to scores: a large negative number where a key is masked. [batch]: so many keys are there; [batch, keys]
-// and [batch, queries, keys]: those that are not 0.
+// The bias of scores: a large negative number where a key is masked. A mask [batch] is the number of keys of a sequence;
+// masks [batch, keys] and [batch, queries, keys] are 0 where a key is masked.
 Value mask_bias(const Call& c, const Value& mask, std::int64_t batch, std::int64_t keys, DType type) {
   Value seen;
   if (mask.rank() == 1 && mask.dim(0) == batch) {
@@ -46,11 +46,11 @@ Value attend(const Call& c, const Value& q, const Value& k, const Value& v, cons
 
 Value joined(const Value& past, const Value& now) { return past.empty() ? now : cat(Values{past, now}, 2); }
 
-// x [batch, heads, time, width] turned by its places, the first of which is `first` (do_rotary): element i and that half of
-// the turned ones behind it by place / 10000^(2 i / turned) (Su et al. 2021, arXiv:2104.09864).
-Value turned(const Call& c, const Value& x, std::int64_t first) {
+// x [batch, heads, time, width] rotated by its positions, the first of which is `first` (do_rotary): element i and that half of
+// the rotated ones behind it by position / 10000^(2 i / width) (Su et al. 2021, arXiv:2104.09864).
+Value rotated(const Call& c, const Value& x, std::int64_t first) {
   const std::int64_t given = c.i("rotary_embedding_dim", 0), width = given > 0 ? given : x.dim(3), time = x.dim(2);
-  c.check(width <= x.dim(3) && width % 2 == 0, width, " of ", x.dim(3), " elements of a head are to be turned");
+  c.check(width <= x.dim(3) && width % 2 == 0, width, " of ", x.dim(3), " elements of a head are to be rotated");
   c.check_room(time, width * 4 * static_cast<std::int64_t>(sizeof(float)));
   std::vector<float> cosines, sines;
   for (std::int64_t place = first; place < first + time; ++place)
@@ -68,14 +68,14 @@ Value turned(const Call& c, const Value& x, std::int64_t first) {
       .value();
 }
 
-// Which inputs hold what.
-struct Places {
+// The indices of the inputs.
+struct InputIndices {
   int past;
   Masks masks;
 };
 
-// Of x [batch, time, features] by weights [features, queries, keys and values side by side].
-Results projected_attention(const Call& c, const Value& x, const Value& weights, const Places& at_input) {
+// Attention of x [batch, time, features], projected by weights [features, queries, keys and values side by side].
+Results projected_attention(const Call& c, const Value& x, const Value& weights, const InputIndices& at_input) {
   c.check(x.rank() == 3 && weights.rank() == 2 && weights.dim(0) == x.dim(2), "x ", x.shape(), " and weights ",
           weights.shape(), " do not fit");
   const std::int64_t heads = c.i("num_heads", 0), width = weights.dim(1);
@@ -96,7 +96,7 @@ Results projected_attention(const Call& c, const Value& x, const Value& weights,
           ", not [2, batch, heads, time, width]");
   if (c.i("do_rotary", 0)) {
     const std::int64_t first = past.empty() ? 0 : past.dim(3);
-    q = turned(c, q, first), k = turned(c, k, first);
+    q = rotated(c, q, first), k = rotated(c, k, first);
   }
   if (!past.empty()) { k = joined(at(past, 0, 0), k), v = joined(at(past, 0, 1), v); }
   const Value y = attend(c, q, k, v, at_input.masks);
@@ -105,7 +105,7 @@ Results projected_attention(const Call& c, const Value& x, const Value& weights,
 
 Results attention_of(Call& c) { return projected_attention(c, c[0], c[1], {.past = 4, .masks = {3, 5}}); }
 
-// Of integers that stand for numbers.
+// Attention of quantised x and weights.
 Results quantised_attention(Call& c) {
   const auto real = [&](int x, int scale, int zero) {
     const Value steps = cast(c[x], DType::F32);
@@ -139,8 +139,8 @@ Results multi_head_attention(Call& c) {
   return {attend(c, heads_apart(c, q, heads), k, v, {4, 5}), k, v};
 }
 
-// As ai.onnx's, with the tables' inputs in another order; one place is that of the first moment. An attribute `scale`
-// changes nothing, as in ONNX Runtime.
+// RotaryEmbedding of ai.onnx with its inputs in another order; a single position is that of the first time step. The
+// attribute `scale` changes nothing, as in ONNX Runtime.
 Results rotary_embedding(Call& c) {
   const Value &x = c[0], &cosine = c[2];
   c.check((x.rank() == 3 || x.rank() == 4) && cosine.rank() == 2, "x ", x.shape(), " and a table ", cosine.shape());

@@ -9,8 +9,9 @@ namespace kiln::onnx {
 
 /// How one direction multiplies by its weights.
 struct GateProducts {
-  std::function<Value(const Value& x)> input;       // [time, batch, in] -> [time, batch, gates * hidden], all at once
-  std::function<Value(const Value& h)> recurrence;  // [batch, hidden] -> [batch, gates * hidden], a moment at a time
+  std::function<Value(const Value& x)> input;  // [time, batch, in] -> [time, batch, gates * hidden], all at once
+  std::function<Value(const Value& h)>
+      recurrence;  // [batch, hidden] -> [batch, gates * hidden], one time step at a time
 };
 
 /// LSTM of the inputs of `c`, whose W [directions, 4 * hidden, in] and R [directions, 4 * hidden, hidden] say sizes alone.

@@ -13,32 +13,32 @@ namespace kiln::onnx {
 namespace {
 
 // ai.onnx's, by places [batch, time].
-Value turned(const Call& c, const Value& x, const Value& places) {
+Value rotated(const Call& c, const Value& x, const Value& places) {
   return standard(c, "RotaryEmbedding", 23, {Datum(x), c.datum(7), c.datum(8), Datum(places)},
                   {{"interleaved", of_int(c.i("rotary_interleaved", 0))},
                    {"rotary_embedding_dim", of_int(2 * c[7].dim(-1))}})
       .value();
 }
 
-// [batch, heads, room, width]: `before` of the past, then what is new, then zeros.
-Value continued(const Value& past, const Value& now, const Value& before, std::int64_t room) {
+// [batch, heads, capacity, width]: `before` of the past, then what is new, then zeros.
+Value continued(const Value& past, const Value& now, const Value& before, std::int64_t capacity) {
   const Value all = past.empty() ? now : cat(Values{past, now}, 2);
   const std::int64_t batch = now.dim(0), kept = all.dim(2) - now.dim(2);
-  const Value slot = reshape(arange(0, room, 1, now.device()), {1, 1, room, 1});
+  const Value slot = reshape(arange(0, capacity, 1, now.device()), {1, 1, capacity, 1});
   const Value start = reshape(before, {batch, 1, 1, 1});
   const Value from = clamp(where(lt(slot, start), slot, slot - start + kept), 0, all.dim(2) - 1);
-  const Value taken = gather(all, 2, expand(from, {batch, now.dim(1), room, now.dim(3)}));
-  return where(lt(slot, start + now.dim(2)), taken, zeros({1}, now.device(), now.dtype()));
+  const Value gathered = gather(all, 2, expand(from, {batch, now.dim(1), capacity, now.dim(3)}));
+  return where(lt(slot, start + now.dim(2)), gathered, zeros({1}, now.device(), now.dtype()));
 }
 
-// What attention reads.
-struct Operands {
+// The inputs of the attention.
+struct AttentionInputs {
   Value k, v, seen, bias;
 };
 
-// A score of each head, sinks [heads], that takes its share of the softmax and gives nothing: that of a key of zeros whose
+// A score of each head, sinks [heads], that takes part in the softmax and adds nothing: that of a key of zeros whose
 // bias it is.
-Operands with_sinks(const Call& c, const Operands& of, const Value& sinks, std::int64_t heads) {
+AttentionInputs with_sinks(const Call& c, const AttentionInputs& of, const Value& sinks, std::int64_t heads) {
   c.check(sinks.rank() == 1 && sinks.numel() == heads, "head_sink is ", sinks.shape(), " for ", heads, " heads");
   const auto behind = [](const Value& all, const Value& one, int dim) {
     Shape shape = all.shape();
@@ -80,13 +80,13 @@ Results grouped_attention(Call& c) {
     c.check(before.back() >= 0, "the last word stands at ", place, " of ", total);
   }
   const Value past_k = c.get(3), past_v = c.get(4), start = from_ints(before, c.device());
-  const std::int64_t past = past_k.empty() ? 0 : past_k.dim(2), room = std::max(past, total);
+  const std::int64_t past = past_k.empty() ? 0 : past_k.dim(2), capacity = std::max(past, total);
   c.check(*std::max_element(before.begin(), before.end()) <= past, "the past has ", past, " words");
   const Value places = c.has(9) ? of_type(c[9], DType::I64)
                                 : reshape(arange(0, time, 1, c.device()), {1, time}) + reshape(start, {batch, 1});
-  if (c.i("do_rotary", 0)) q = turned(c, q, places), k = turned(c, k, places);
-  const Value all_k = continued(past_k, k, start, room), all_v = continued(past_v, v, start, room);
-  const Value key = reshape(arange(0, room, 1, c.device()), {1, 1, 1, room});
+  if (c.i("do_rotary", 0)) q = rotated(c, q, places), k = rotated(c, k, places);
+  const Value all_k = continued(past_k, k, start, capacity), all_v = continued(past_v, v, start, capacity);
+  const Value key = reshape(arange(0, capacity, 1, c.device()), {1, 1, 1, capacity});
   const Value query = reshape(arange(0, time, 1, c.device()), {1, 1, time, 1}) + reshape(start, {batch, 1, 1, 1});
   Value seen = le(key, query);
   if (const std::int64_t window = c.i("local_window_size", -1); window >= 0)
@@ -95,7 +95,7 @@ Results grouped_attention(Call& c) {
   const AttentionOptions options{.scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(q.dim(3))),
                                  .softcap = c.f("softcap", 0),
                                  .quiet = c.i("smooth_softmax", 0) > 0};
-  Operands of{all_k, all_v, seen, c.has(10) ? of_type(c[10], q.dtype()) : Value()};
+  AttentionInputs of{all_k, all_v, seen, c.has(10) ? of_type(c[10], q.dtype()) : Value()};
   if (c.has(11)) of = with_sinks(c, of, c[11], heads);
   return {heads_together(attention(q, of.k, of.v, options, of.seen, of.bias)), all_k, all_v};
 }

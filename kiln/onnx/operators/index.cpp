@@ -150,7 +150,7 @@ Results tensor_scatter(Call& c) {
 Results distinct(Call& c) {
   const Datum& x = c.datum(0);
   Value values = x.value();
-  Ints ranks;  // of strings: by which they sort
+  Ints ranks;  // the order of strings
   Strings words;
   if (x.is_string()) {
     Strings all = x.strings();

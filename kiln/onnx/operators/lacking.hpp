@@ -1,4 +1,4 @@
-// What nodes ask for that an operator of the table does not do: said when a file is loaded (OperatorTraits::lacks).
+// Options of nodes that an operator of the table does not have: a file is refused when it is loaded (OperatorTraits::lacks).
 #pragma once
 #include "kiln/onnx/graph.hpp"
 

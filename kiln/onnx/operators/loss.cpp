@@ -17,8 +17,8 @@ Value likelihood_loss(const Call& c, const Value& log_probabilities, const Value
 }
 
 Results softmax_cross_entropy(Call& c) {
-  const Value shares = log_softmax(c[0], 1);
-  return {likelihood_loss(c, shares, c[1], c.get(2)), shares};
+  const Value log_probabilities = log_softmax(c[0], 1);
+  return {likelihood_loss(c, log_probabilities, c[1], c.get(2)), log_probabilities};
 }
 
 constexpr OperatorRow kLossRows[] = {

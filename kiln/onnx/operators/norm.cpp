@@ -10,8 +10,6 @@
 namespace kiln::onnx {
 namespace {
 
-// Half types are normalised in float32.
-DType wide_type(DType type) { return type == DType::F64 ? DType::F64 : DType::F32; }
 Value wide(const Value& x) { return of_type(x, wide_type(x.dtype())); }
 
 // [channels] so that it broadcasts to [batch, channels, sizes...].
@@ -46,7 +44,7 @@ Results batch_normalization(Call& c) {
   }
   const auto spread = [&](const Value& v) { return each_activation ? v : by_channel(v, x.rank()); };
   const Value deviation = rsqrt(spread(variance_of) + epsilon), factor = deviation * spread(scale);
-  // What is known of a channel beforehand is put together by itself.
+  // Factors that depend on the channel alone are computed first.
   const Value result = training ? (input - spread(mean_of)) * deviation * spread(scale) + spread(bias)
                                 : input * factor + (spread(bias) - spread(mean_of) * factor);
   std::vector<Datum> out{Datum(of_type(result, x.dtype()))};
@@ -93,7 +91,7 @@ Results rms_normalization(Call& c) {
   return of_type(of_type(input * inverse, x.dtype()) * c[1], c[1].dtype());
 }
 
-// What RMSNormalization was called before it became part of the standard, with the factors as a second result.
+// The operator that became RMSNormalization of the standard, with the factors as a second result.
 Results simplified_layer_normalization(Call& c) {
   const Value y = rms_normalization(c).list.at(0).value();
   if (!c.wants(1)) return y;
@@ -120,7 +118,7 @@ Results local_response(Call& c) {
   const std::int64_t size = c.i("size", 1);
   c.check(size > 0 && x.rank() >= 2, "size ", size, " for ", x.shape());
   Dims before = Dims::filled(x.rank(), 0), after = before;
-  // What lies beyond the channels is nothing, however far a window reaches.
+  // A window that reaches beyond the channels finds zeros there.
   before[1] = std::min((size - 1) / 2, x.dim(1));
   after[1] = std::min(size - 1 - (size - 1) / 2, x.dim(1));
   const std::int64_t window = before[1] + after[1] + 1;

@@ -8,7 +8,7 @@
 namespace kiln::onnx {
 namespace {
 
-// Which element stands at each place of a line of `size` that is continued at both ends.
+// The index of the element at each position of a line of `size` elements that is padded at both ends.
 Value continued(const Call& c, std::int64_t size, std::int64_t before, std::int64_t after, const std::string& mode) {
   const std::int64_t end = add_sizes("Pad", size, after);
   c.check(size > 0 || add_sizes("Pad", end, before) <= 0, "nothing continues a dimension of size 0");
@@ -18,8 +18,8 @@ Value continued(const Call& c, std::int64_t size, std::int64_t before, std::int6
   if (mode == "edge") return clamp(place, 0, size - 1);
   if (mode == "wrap") return remainder(place, size);
   const std::int64_t period = size > 1 ? 2 * (size - 1) : 1;
-  const Value turn = remainder(place, period);
-  return where(lt(turn, size), turn, period - turn);
+  const Value offset = remainder(place, period);
+  return where(lt(offset, size), offset, period - offset);
 }
 
 Results pad_ends(Call& c) {

@@ -30,10 +30,10 @@ Value fold_windows(const Value& x, const Windows& w, bool ceil, const Scalar& no
   Value folded = x;
   for (int d = 0; d < w.dims(); ++d) {
     const std::int64_t size = x.dim(d + 2), padded = add_sizes("a pool", size, w.before[d] + w.after[d]),
-                       room = padded - w.reach(d);
-    require<ShapeError>(room >= 0, "a window of ", w.reach(d), " elements does not fit dimension ", d + 2, " of ",
+                       space = padded - w.reach(d);
+    require<ShapeError>(space >= 0, "a window of ", w.reach(d), " elements does not fit dimension ", d + 2, " of ",
                         x.shape());
-    std::int64_t count = room / w.stride[d] + (ceil && room % w.stride[d] != 0) + 1;
+    std::int64_t count = space / w.stride[d] + (ceil && space % w.stride[d] != 0) + 1;
     if (ceil && (count - 1) * w.stride[d] >= size + w.before[d]) --count;  // a window would begin behind all elements
     Dims before = Dims::filled(x.rank(), 0), after = before;
     before[d + 2] = w.before[d];
@@ -71,7 +71,7 @@ std::int64_t spatial_size(const Value& x) {
   return size;
 }
 
-// From places in an image to places in all of x; by columns where storage_order is 1.
+// Indices into all of x from indices into an image; column by column where storage_order is 1.
 Value places_in_all(const Call& c, const Value& indices, const Value& x) {
   Value place = indices;
   if (c.i("storage_order", 0)) {

@@ -11,7 +11,7 @@
 namespace kiln::onnx {
 namespace {
 
-// A scale or a zero point as it meets each element of x.
+// A scale or a zero point in a shape that broadcasts against x.
 Value spread(const Call& c, const Value& parameter, const Value& x) {
   if (parameter.numel() == 1 && parameter.rank() <= 1) return reshape(parameter, {});
   const int axis = c.dim(c.i("axis", 1), x.rank());
@@ -167,7 +167,7 @@ Results qlinear_conv(Call& c) {
 
 constexpr OperatorRow kQuantizeRows[] = {
     {"ConvInteger", 10, conv_integer_of},
-    // As floats, weights would take four times their memory.
+    // Constant weights stay integers: floats would take four times their memory.
     {"DequantizeLinear", 10, dequantize_linear, {.kind = OperatorKind::SameShape, .folds = false}},
     {"DynamicQuantizeLinear", 11, dynamic_quantize},
     {"FakeQuantize",

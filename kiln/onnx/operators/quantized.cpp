@@ -89,9 +89,9 @@ Results matmul_integer_to_float(Call& c) {
 
 // alpha (A B + C), where C has steps of the product of A's and B's; in steps again where the result's scale is given.
 Results quantized_gemm(Call& c) {
-  const auto matrix = [&](int i, std::string_view turned) {
+  const auto matrix = [&](int i, std::string_view transposed) {
     c.check(c[i].rank() == 2, "input ", i, " is ", c[i].shape());
-    return c.i(turned, 0) ? c.like(i, transpose(c[i])) : c.datum(i);
+    return c.i(transposed, 0) ? c.like(i, transpose(c[i])) : c.datum(i);
   };
   Value sums = integer_product(c, matrix(0, "transA"), matrix(3, "transB"), optional(c, 2), optional(c, 5));
   if (c.has(6)) sums = sums + c[6];

@@ -40,7 +40,7 @@ Results draw_multinomial(Call& c) {
                  c.element("dtype", Element::Int32));
 }
 
-// Up to version 6 it drops unless is_test; from 7 to 11 never; then if training_mode is true.
+// Dropout drops elements up to version 6 unless is_test; from 7 to 11 never; later if training_mode is true.
 Results dropout_of(Call& c) {
   const Value& x = c[0];
   const bool training = c.version() < 7 ? c.i("is_test", 0) == 0 : c.has(2) && c.number(2) != 0;

@@ -64,9 +64,9 @@ std::vector<Activation> activations_of(const Call& c, Strings names, int directi
 // One step of one direction: the states after it. `gates` are input and recurrence weights applied by `step`.
 struct Pass {
   const Call& c;
-  int gates;  // of the weights' rows
+  int gates;  // the number of gates in the weights' rows
   std::vector<Value> (*step)(const Pass& pass, const Value& x, const std::vector<Value>& states);
-  Value w, r, wb, rb, peephole;  // of one direction
+  Value w, r, wb, rb, peephole;  // the weights of one direction
   std::vector<Activation> f;
   double clip = 0;
   std::int64_t hidden = 0;
@@ -117,7 +117,7 @@ std::vector<Value> lstm_step(const Pass& p, const Value& x, const std::vector<Va
   return {gate(1, 1, next) * apply(p.c, p.f.at(2), next), next};
 }
 
-// ---- as a layer of Kiln, all moments at once ----------------------------------------------------------------------
+// ---- as a layer of Kiln, all time steps at once ----------------------------------------------------------------------
 std::optional<GateActivation> gate_activation(const Activation& f) {
   if (f.name == "sigmoid") return GateActivation::Sigmoid;
   if (f.name == "tanh") return GateActivation::Tanh;
@@ -153,12 +153,12 @@ Value in_kiln_order(const Value& rows, int gates, int dim = 0) {
     parts.push_back(narrow(rows, dim, gate * hidden, hidden));
   return cat(parts, dim);
 }
-// The same with the rows across memory, as products with the transpose read them.
+// The transpose of in_kiln_order, contiguous, for products that read it.
 Value across_in_kiln_order(const Value& rows, int gates) {
   return permute(in_kiln_order(permute(rows, {1, 0}), gates, 1), {1, 0});
 }
 
-// One direction; x is [time, batch, in], as are its outputs, and the states are those after the last moment.
+// One direction; x is [time, batch, in], as are its outputs, and the states are those after the last time step.
 std::vector<Value> layer(const Pass& pass, const Value& x, const std::vector<Value>& state, const Value& lengths,
                          const RecurrentOptions& options) {
   const auto order = [&](const Value& rows) { return in_kiln_order(rows, pass.gates); };
@@ -171,7 +171,7 @@ std::vector<Value> layer(const Pass& pass, const Value& x, const std::vector<Val
 }
 
 // Each sequence of [time, batch, ...] backwards from its end.
-Value turned_round(const Call& c, const Value& x) {
+Value reversed(const Call& c, const Value& x) {
   if (x.numel() == 0) return x;
   return standard(c, "ReverseSequence", 10, {Datum(x), c.datum(4)},
                   {{"batch_axis", of_int(1)}, {"time_axis", of_int(0)}})
@@ -235,11 +235,11 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
     c.count_trips(time);
     std::vector<Value> steps(static_cast<std::size_t>(time));
     Value each = pass.products ? pass.products->input(x) : x, inside;
-    // What is rounded together is what takes a step together: each sequence begins at its own end.
-    const bool turned = pass.products && backwards && !lengths.empty();
-    if (turned) each = turned_round(c, each);
+    // Sequences that take a step together are quantised together, so that each begins at its own end.
+    const bool is_reversed = pass.products && backwards && !lengths.empty();
+    if (is_reversed) each = reversed(c, each);
     for (std::int64_t i = 0; i < time; ++i) {
-      const std::int64_t t = backwards && !turned ? time - 1 - i : i;
+      const std::int64_t t = backwards && !is_reversed ? time - 1 - i : i;
       std::vector<Value> now = state;
       if (pass.products && c.wants(0) && !inside.empty()) now[0] = where(inside, now[0], zeros_like(now[0]));
       std::vector<Value> next = step(pass, at(each, 0, t), now);
@@ -255,7 +255,7 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
       steps[static_cast<std::size_t>(t)] = seen;
     }
     outputs.push_back(time ? stack(steps, 0) : zeros({0, batch, hidden}, c.device(), x.dtype()));
-    if (turned) outputs.back() = turned_round(c, outputs.back());
+    if (is_reversed) outputs.back() = reversed(c, outputs.back());
     for (int s = 0; s < states; ++s) last[s].push_back(state[static_cast<std::size_t>(s)]);
   }
   std::vector<Datum> out{Datum(stack(outputs, batch_first ? 2 : 1))};  // [time, directions, batch, hidden]

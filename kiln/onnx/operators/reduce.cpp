@@ -53,7 +53,7 @@ Results extreme(Call& c) {
   const Value& x = c[0];
   if (axes.dims.empty()) return x;
   if (x.dtype() == DType::Bool) return largest ? any(x, axes.dims, axes.keep) : all(x, axes.dims, axes.keep);
-  if (x.numel() == 0) {  // of nothing: the limit that every element would replace
+  if (x.numel() == 0) {  // no elements: the limit that every element would replace
     Scalar limit = largest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
     if (is_integer(x.dtype()))
       visit_dtype(x.dtype(), [&](auto tag) {
@@ -76,12 +76,12 @@ Results reduce_prod(Call& c) {
   return of_type(over(c[0], axes_of(c, 18), prod_over), c[0].dtype());
 }
 // Half types are summed in float32, so that squares do not overflow before the root is taken.
-Value wide(const Value& x) { return x.dtype() == DType::F16 || x.dtype() == DType::BF16 ? cast(x, DType::F32) : x; }
+Value widened(const Value& x) { return x.dtype() == DType::F16 || x.dtype() == DType::BF16 ? cast(x, DType::F32) : x; }
 
 Results reduce_l1(Call& c) { return of_type(sum_over(abs(c[0]), axes_of(c, 18)), c[0].dtype()); }
-Results reduce_l2(Call& c) { return of_type(sqrt(sum_over(square(wide(c[0])), axes_of(c, 18))), c[0].dtype()); }
-Results reduce_sum_square(Call& c) { return of_type(sum_over(square(wide(c[0])), axes_of(c, 18)), c[0].dtype()); }
-Results reduce_log_sum(Call& c) { return of_type(log(sum_over(wide(c[0]), axes_of(c, 18))), c[0].dtype()); }
+Results reduce_l2(Call& c) { return of_type(sqrt(sum_over(square(widened(c[0])), axes_of(c, 18))), c[0].dtype()); }
+Results reduce_sum_square(Call& c) { return of_type(sum_over(square(widened(c[0])), axes_of(c, 18)), c[0].dtype()); }
+Results reduce_log_sum(Call& c) { return of_type(log(sum_over(widened(c[0]), axes_of(c, 18))), c[0].dtype()); }
 Results reduce_log_sum_exp(Call& c) {
   const Axes axes = axes_of(c, 18);
   const Value x = is_float(c[0].dtype()) ? c[0] : cast(c[0], DType::F64);

@@ -8,7 +8,7 @@
 namespace kiln::onnx {
 namespace {
 
-constexpr std::int64_t kLongest = 1 << 24;  // of an axis: its positions are listed on the host
+constexpr std::int64_t kLongest = 1 << 24;  // the longest axis: its positions are listed on the host
 
 struct Manner {
   std::string mode = "nearest", coordinates = "half_pixel", nearest = "round_prefer_floor";
@@ -29,8 +29,8 @@ double position(const AxisPlan& a, const std::string& how, std::int64_t i) {
   if (how == "asymmetric") return x / a.scale;
   if (how == "pytorch_half_pixel" && a.out == 1) return 0;
   if (how == "tf_crop_and_resize") {
-    const double start = a.roi_start * (in - 1), share = (a.roi_end - a.roi_start) * (in - 1);
-    return start + (a.out == 1 ? share / 2 : x * share / (length - 1));
+    const double start = a.roi_start * (in - 1), extent = (a.roi_end - a.roi_start) * (in - 1);
+    return start + (a.out == 1 ? extent / 2 : x * extent / (length - 1));
   }
   const double centre = (x + 0.5) / a.scale - 0.5;
   if (how != "half_pixel_symmetric") return centre;

@@ -43,7 +43,7 @@ Value roi_align_max(const Call& c, const RoiAlignOptions& options) {
   std::size_t at = 0;
   for (std::int64_t r = 0; r < count; ++r) {
     const double* const box = boxes.data() + r * 4;
-    // Of float32, as the reference implementation and ONNX Runtime have boxes: in double a box may take a sample more.
+    // Boxes are float32, as in the reference implementation and ONNX Runtime: in double a box may take a sample more.
     const bool wide = c[0].dtype() == DType::F64;
     const auto rounded = [&](double x) { return wide ? x : static_cast<double>(static_cast<float>(x)); };
     const double offset = options.aligned ? 0.5 : 0, s = options.spatial_scale;

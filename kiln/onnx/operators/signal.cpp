@@ -31,7 +31,7 @@ Results fourier(Call& c) {
 }
 
 Results short_time_fourier(Call& c) {
-  // Without a dimension of parts, as PyTorch writes them, samples are real.
+  // Samples without a dimension of parts are real; PyTorch writes such files.
   const Value signal = c[0].rank() == 2 ? unsqueeze(c[0], -1) : c[0];
   c.check(signal.rank() == 3, "a signal of shape ", signal.shape());
   const std::int64_t step = c.integer(1);

@@ -73,7 +73,7 @@ Value conv_without(const Dims& points, const Value& x, const Value& weight, cons
   return unsqueeze(conv(squeeze(x, points), squeeze(weight, points), bias, options), points);
 }
 
-// What a convolution reads: padding of less than nothing cuts off.
+// The operand of a convolution and its options: negative padding cuts elements off.
 std::pair<Value, ConvOptions> convolved(const Call& c, const Value& x, const Value& weight) {
   const Windows w = windows_of(c, x.shape(), kernel_of(weight));
   ConvOptions options{.stride = w.stride,
@@ -113,7 +113,7 @@ Results transposed(Call& c) {
       const std::int64_t result = sizes.empty() ? steps : wanted[d];
       const std::int64_t all = add_sizes("ConvTranspose", steps, add_sizes("ConvTranspose", more[d], w.reach(d)));
       const std::int64_t cut = all - w.stride[d] - result;
-      // Where less than nothing is cut off, all that is added stands behind.
+      // If nothing is cut off, all that is added stands at the end.
       w.before[d] = cut < 0 ? 0 : how == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
       w.after[d] = cut - w.before[d];
     }

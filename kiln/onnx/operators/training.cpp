@@ -24,7 +24,7 @@ Update update_of(const Call& c, int groups) {
   };
   return {c[0], c.number(1), group(0), group(1), group(2), group(3)};
 }
-Results together(const Values& x, const Values& first, const Values& second = {}) {
+Results joined_results(const Values& x, const Values& first, const Values& second = {}) {
   std::vector<Datum> out(x.begin(), x.end());
   out.insert(out.end(), first.begin(), first.end());
   out.insert(out.end(), second.begin(), second.end());
@@ -39,7 +39,7 @@ Results adagrad(Call& c) {
     u.first[i] = u.first[i] + square(g);
     u.x[i] = of_type(u.x[i] - rate * g / (sqrt(u.first[i]) + c.f("epsilon", 1e-6f)), u.x[i].dtype());
   }
-  return together(u.x, u.first);
+  return joined_results(u.x, u.first);
 }
 
 Results adam(Call& c) {
@@ -54,7 +54,7 @@ Results adam(Call& c) {
     const Value next = u.x[i] - rate * u.first[i] / (sqrt(u.second[i]) + c.f("epsilon", 1e-6f));
     u.x[i] = of_type(next * (1 - c.f("norm_coefficient_post", 0)), next.dtype());
   }
-  return together(u.x, u.first, u.second);
+  return joined_results(u.x, u.first, u.second);
 }
 
 Results momentum(Call& c) {
@@ -67,7 +67,7 @@ Results momentum(Call& c) {
     u.first[i] = u.first[i] * alpha + g * beta;
     u.x[i] = u.x[i] - u.rate * (mode == "nesterov" ? g + u.first[i] * alpha : u.first[i]);
   }
-  return together(u.x, u.first);
+  return joined_results(u.x, u.first);
 }
 
 // d y / d xs: the nodes before this one once more, from the xs (and zs) that are given, and back.

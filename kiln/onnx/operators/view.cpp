@@ -1,4 +1,4 @@
-// The same elements in other places: shapes, slices, joins, blocks. Whatever type an element has, strings included.
+// Operators that move elements: shapes, slices, joins, blocks. They take elements of any type, strings included.
 #include "kiln/ops/view/view.hpp"
 
 #include <algorithm>

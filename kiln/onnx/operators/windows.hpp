@@ -8,13 +8,13 @@ namespace kiln::onnx {
 struct Windows {
   Spatial kernel, stride, dilation, before, after;
   int dims() const { return kernel.size(); }
-  /// From the first to the last element of a window.
+  /// The distance from the first to the last element of a window, both included.
   std::int64_t reach(int d) const {
     return add_sizes("a window", multiply_sizes("a window", kernel[d] - 1, dilation[d]), 1);
   }
 };
 
-/// Of an operand [batch, channels, sizes...]; `kernel` where the attribute does not say it. Throws ArgumentError where
+/// The windows over an operand [batch, channels, sizes...], of size `kernel` unless the attribute says another. Throws ArgumentError where
 /// there are more than three sizes, or attributes of another number.
 Windows windows_of(const Call& c, const Shape& x, const Ints& kernel);
 

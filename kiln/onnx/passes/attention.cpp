@@ -55,7 +55,7 @@ bool spreads(const std::optional<PartialShape>& mask, const PartialShape& scores
 void find_attention(Graph& graph) {
   const Shapes shapes = infer_shapes(graph);
   Patterns patterns(graph);
-  std::vector<std::pair<std::size_t, Node>> turned;  // transpositions that keys need, and before which node
+  std::vector<std::pair<std::size_t, Node>> of_keys;  // transpositions that keys need, and before which node
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
     if (!node.row || !node.domain.empty() || node.op != "MatMul" || node.inputs.size() != 2) continue;
@@ -83,19 +83,20 @@ void find_attention(Graph& graph) {
       continue;
     if (mask != kAbsent && !spreads(shapes[mask], {q_shape[0], q_shape[1], q_shape[2], keys})) continue;
     if (of_heads) {
-      Node turn = *transpose;
-      turn.name += "_of_keys";
-      turn.attributes["perm"] = of_ints({0, 2, 1, 3});
+      Node added = *transpose;
+      added.name += "_of_keys";
+      added.attributes["perm"] = of_ints({0, 2, 1, 3});
       k = graph.add_value(graph.values[static_cast<std::size_t>(scores.k)].name);
-      turn.outputs = {k};
-      turned.emplace_back(n, std::move(turn));
+      added.outputs = {k};
+      of_keys.emplace_back(n, std::move(added));
     }
     std::vector<int> inputs{scores.q, k, v};
     if (mask != kAbsent) inputs.push_back(mask);
     patterns.become(node, "Attention", std::move(inputs), {{"scale", of_float(scores.scale)}});
   }
-  for (std::size_t i = turned.size(); i-- > 0;)
-    graph.nodes.insert(graph.nodes.begin() + static_cast<std::ptrdiff_t>(turned[i].first), std::move(turned[i].second));
+  for (std::size_t i = of_keys.size(); i-- > 0;)
+    graph.nodes.insert(graph.nodes.begin() + static_cast<std::ptrdiff_t>(of_keys[i].first),
+                       std::move(of_keys[i].second));
   remove_unread(graph);
 }
 

@@ -70,7 +70,7 @@ bool scale_result(Graph& graph, Node& conv, const Scaling& by) {
   return true;
 }
 
-/// The same for a product of which what it takes is scaled by itself now.
+/// Scales the constant operand of a product in place of the product's other operand.
 bool scale_operand(Graph& graph, Node& product, const Scaling& by) {
   const std::optional<Weights> own = weights_of(graph, product);
   const auto is_one = [&](std::string_view name) {
@@ -80,12 +80,13 @@ bool scale_operand(Graph& graph, Node& product, const Scaling& by) {
   if (!own || own->weight.rank() != 2 || int_attribute(product, "transA", 0) || !is_one("alpha") || !is_one("beta"))
     return false;
   const int along = int_attribute(product, "transB", 0) ? 1 : 0;  // what it takes, of the weight's dimensions
-  const std::int64_t taken = own->weight.dim(along), channels = by.factor.numel();
-  if (channels == 0 || taken % channels != 0 || (own->bias && own->bias.shape() != Shape{own->weight.dim(1 - along)}))
+  const std::int64_t features = own->weight.dim(along), channels = by.factor.numel();
+  if (channels == 0 || features % channels != 0 ||
+      (own->bias && own->bias.shape() != Shape{own->weight.dim(1 - along)}))
     return false;
   const auto of_each = [&](const Value& of_channels) {
-    const Value all = expand(unsqueeze(of_channels, 1), {channels, taken / channels});
-    return reshape(all, along ? Shape{1, taken} : Shape{taken, 1});
+    const Value all = expand(unsqueeze(of_channels, 1), {channels, features / channels});
+    return reshape(all, along ? Shape{1, features} : Shape{features, 1});
   };
   const Value shift = sum(own->weight * of_each(by.shift), {along});
   set_weights(graph, product, {own->weight * of_each(by.factor), own->bias ? own->bias + shift : shift});

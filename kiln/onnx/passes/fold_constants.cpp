@@ -19,7 +19,7 @@ bool makes_much(const Node& node, const Graph& graph) {
       if (__builtin_mul_overflow(elements, std::max<std::int64_t>(size, 1), &elements)) return true;
     if (elements > kMostFolded) return true;
   }
-  // What broadcasts may be as large as the product of its operands.
+  // The result of an operator that broadcasts may be as large as the product of its operands' sizes.
   std::int64_t product = 1;
   for (const int input : node.inputs)
     if (const Datum* const constant = input == kAbsent ? nullptr : constant_of(graph, input);

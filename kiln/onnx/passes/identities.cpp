@@ -24,7 +24,7 @@ void remove_identities(Graph& graph) {
     kept.push_back(node);
   }
   graph.nodes = std::move(kept);
-  // In the order of the nodes: what an operand was replaced by is known before it is asked for.
+  // The order is that of the nodes, so that an operand's replacement is known before it is asked for.
   for (std::size_t i = 0; i < replaced.size(); ++i) {
     replace_reads(graph, replaced[i].first, replaced[i].second);
     for (std::size_t j = i + 1; j < replaced.size(); ++j)

@@ -104,7 +104,7 @@ MaybeShape reshape(const NodeShapes& n) {
   if (open == made.size()) return made;
   made[open] = {};
   if (!from) return made;
-  // What stands on both sides goes; if numbers are left alone, so is the open size known.
+  // Names that stand on both sides cancel. If numbers alone are left, the open size is known.
   PartialShape left = *from;
   std::int64_t above = 1, below = 1;
   for (std::size_t d = 0; d < made.size(); ++d) {

@@ -1,4 +1,4 @@
-// What a node's operator says of the shape of its result.
+// Rules for the shape of a node's result.
 #pragma once
 #include "kiln/onnx/call.hpp"
 #include "kiln/onnx/passes/shapes.hpp"
@@ -7,7 +7,7 @@ namespace kiln::onnx {
 
 using MaybeShape = std::optional<PartialShape>;
 
-/// One node and what is known of its operands; what rules are functions of.
+/// A node and what is known of its operands: the argument of all rules.
 struct NodeShapes {
   const Node& node;
   const Shapes& shapes;
@@ -15,7 +15,7 @@ struct NodeShapes {
   int in(std::size_t i) const { return i < node.inputs.size() ? node.inputs[i] : kAbsent; }
   int out() const { return node.outputs.empty() ? kAbsent : node.outputs[0]; }
   MaybeShape shape(std::size_t i) const { return shapes[in(i)]; }
-  /// As far as it is known already.
+  /// The shape of the first result, as far as it is known already.
   MaybeShape result() const { return shapes[out()]; }
   /// The elements of an integer tensor; null where they are not known.
   const PartialShape* numbers(std::size_t i) const;
@@ -59,7 +59,7 @@ MaybeShape slice(const NodeShapes& node);
 inline Dim known(std::int64_t size) { return {size, {}}; }
 /// The index of a dimension that is counted from the end where it is negative; nothing where there is none.
 std::optional<std::size_t> index_of_dim(std::int64_t axis, std::size_t rank);
-/// Which dimensions a Shape shows: the first, and how many.
+/// The dimensions that a Shape node gives: the first, and how many.
 std::pair<std::size_t, std::int64_t> shape_range(const NodeShapes& node, std::size_t rank);
 
 }  // namespace kiln::onnx

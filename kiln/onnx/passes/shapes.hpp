@@ -13,8 +13,8 @@ using Dim = DimProto;
 using PartialShape = std::vector<Dim>;
 
 struct Shapes {
-  std::vector<std::optional<PartialShape>> of;  // by value; nothing: not even the rank is known
-  std::map<int, PartialShape> numbers;          // of integer tensors of at most one dimension: their elements
+  std::vector<std::optional<PartialShape>> of;  // by value; nothing where not even the rank is known
+  std::map<int, PartialShape> numbers;          // the elements of integer tensors of at most one dimension
 
   const std::optional<PartialShape>& operator[](int value) const;
 };

@@ -35,19 +35,19 @@ bool move_behind(Graph& graph) {
                       node.outputs[0] != kAbsent && patterns.readers(node.outputs[0]) == 1;
     Node* const transpose = fits ? patterns.inner(node.inputs[0], "Transpose") : nullptr;
     if (!transpose || order_of(*transpose).empty()) continue;
-    // What else it reads (the limits of a Clip) must be there where it goes to.
+    // Other operands (the limits of a Clip) must exist where the function moves to.
     const bool early = std::all_of(node.inputs.begin() + 1, node.inputs.end(),
                                    [&](int input) { return input == kAbsent || graph.constants.count(input) != 0; });
     if (!early) continue;
-    // Only where another transposition follows, that it can meet.
+    // The move is useful only if another transposition follows, which it can join.
     const int result = node.outputs[0];
-    const bool meets = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& reader) {
+    const bool can_join = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& reader) {
       const bool reads = std::count(reader.inputs.begin(), reader.inputs.end(), result) != 0;
       return reads && (reader.op == "Transpose" || is_elementwise(reader));
     });
-    if (!meets) continue;
+    if (!can_join) continue;
     const int x = transpose->inputs[0], between = node.inputs[0];
-    std::vector<int> rest = node.inputs;  // of Clip: its limits
+    std::vector<int> rest = node.inputs;  // the limits of a Clip
     std::swap(*transpose, node);
     // `transpose` now holds the function and stands first, `node` the transposition.
     rest[0] = x;

@@ -13,7 +13,7 @@ using op::UnaryFn;
 
 // The type that operands have: that of the first tensor among them.
 DType operand_type(const Program& program, const Program::Line& line) {
-  for (const Program::Operand& operand : line.in)
+  for (const Program::LineOperand& operand : line.in)
     if (operand.id >= 0) return program.desc(operand).dtype;
   return DType::F32;
 }

@@ -11,7 +11,7 @@
 namespace kiln::onnx {
 namespace {
 
-using Operand = Program::Operand;
+using LineOperand = Program::LineOperand;
 
 /// A tensor like that, which holds one element however many it shows.
 Value example_of(const Desc& desc, const Device& device) {
@@ -30,7 +30,7 @@ class Flattening {
   explicit Flattening(FunctionRef<bool(const Program&, const Program::Line&)> keeps) : keeps_(keeps) {}
 
   Program flattened(const GraphBody& body) {
-    std::vector<Operand> in;
+    std::vector<LineOperand> in;
     for (const Desc& desc : body.inputs) in.push_back({.id = define(desc)});
     program_.inputs = body.inputs;
     program_.outputs = add(body, in);
@@ -44,20 +44,20 @@ class Flattening {
   }
 
   /// The lines of a body whose inputs are `in`: the operands that its outputs are.
-  std::vector<Operand> add(const GraphBody& body, std::vector<Operand> in) {
-    std::vector<Operand> numbers = std::move(in);  // by the body's numbers
+  std::vector<LineOperand> add(const GraphBody& body, std::vector<LineOperand> in) {
+    std::vector<LineOperand> numbers = std::move(in);  // operands by the body's numbers
     for (const Value& constant : body.constants) {
       numbers.push_back({.id = define({constant.shape(), constant.dtype()})});
       program_.constants.emplace(numbers.back().id, constant);
     }
-    const auto here = [&](const Operand& operand) {
+    const auto here = [&](const LineOperand& operand) {
       return operand.id >= 0 ? numbers[static_cast<std::size_t>(operand.id)] : operand;
     };
     for (const GraphBody::Step& step : body.steps) {
       Program::Line line{step.op, {}, step.results, 0};
-      for (const Operand& operand : step.in) line.in.push_back(here(operand));
+      for (const LineOperand& operand : step.in) line.in.push_back(here(operand));
       if (is_composite(step.op) && !keeps_(program_, line)) {
-        const std::vector<Operand> results = add_expansion(line, body.device);
+        const std::vector<LineOperand> results = add_expansion(line, body.device);
         numbers.insert(numbers.end(), results.begin(), results.end());
         continue;
       }
@@ -68,15 +68,15 @@ class Flattening {
       }
       program_.lines.push_back(std::move(line));
     }
-    std::vector<Operand> outputs;
-    for (const Operand& output : body.outputs) outputs.push_back(here(output));
+    std::vector<LineOperand> outputs;
+    for (const LineOperand& output : body.outputs) outputs.push_back(here(output));
     return outputs;
   }
 
-  std::vector<Operand> add_expansion(const Program::Line& line, const Device& device) {
+  std::vector<LineOperand> add_expansion(const Program::Line& line, const Device& device) {
     Values examples;
-    std::vector<Operand> tensors;
-    for (const Operand& operand : line.in)
+    std::vector<LineOperand> tensors;
+    for (const LineOperand& operand : line.in)
       if (operand.id >= 0) {
         examples.push_back(example_of(program_.desc(operand), device));
         tensors.push_back(operand);
@@ -85,10 +85,10 @@ class Flattening {
         [&](const Values& given) {
           Values in;
           std::size_t next = 0;
-          for (const Operand& operand : line.in)
-            in.push_back(operand.id >= 0                  ? given[next++]
-                         : operand.id == Operand::kNumber ? Value(operand.number)
-                                                          : Value());
+          for (const LineOperand& operand : line.in)
+            in.push_back(operand.id >= 0                      ? given[next++]
+                         : operand.id == LineOperand::kNumber ? Value(operand.number)
+                                                              : Value());
           return expansion_of(line.op, in);
         },
         examples);
@@ -102,13 +102,13 @@ class Flattening {
 
 }  // namespace
 
-const Program::Line* Program::maker(const Operand& operand) const {
+const Program::Line* Program::maker(const LineOperand& operand) const {
   const auto found = lines_of.find(operand.id);
   return found == lines_of.end() ? nullptr : &lines[found->second];
 }
 
 int Program::readers(std::int32_t value) const {
-  const auto reads = [&](const Operand& operand) { return operand.id == value; };
+  const auto reads = [&](const LineOperand& operand) { return operand.id == value; };
   std::int64_t count = std::count_if(outputs.begin(), outputs.end(), reads);
   for (const Line& line : lines) count += std::count_if(line.in.begin(), line.in.end(), reads);
   return static_cast<int>(count);

@@ -1,5 +1,5 @@
 // A captured program as the writer of ONNX files sees it: one operation a line, composites without a row replaced by
-// what they are made of. Captured several times, with other sizes of the dimensions that are to stay free, it tells which
+// what they are made of. Captured several times, with other sizes of the dimensions that are to stay free, it shows which
 // of its numbers depend on them, and how.
 #pragma once
 #include <map>
@@ -12,15 +12,15 @@
 namespace kiln::onnx {
 
 struct Program {
-  using Operand = GraphBody::Operand;
+  using LineOperand = GraphBody::Operand;
   struct Line {
     op::Op op;
-    std::vector<Operand> in;
+    std::vector<LineOperand> in;
     Descs results;
     std::int32_t first = 0;  // the number of the first result
 
-    bool has(int i) const { return i < static_cast<int>(in.size()) && in[at(i)].id != Operand::kNothing; }
-    bool is_number(int i) const { return has(i) && in[at(i)].id == Operand::kNumber; }
+    bool has(int i) const { return i < static_cast<int>(in.size()) && in[at(i)].id != LineOperand::kNothing; }
+    bool is_number(int i) const { return has(i) && in[at(i)].id == LineOperand::kNumber; }
 
    private:
     static std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -28,13 +28,13 @@ struct Program {
   std::vector<Desc> inputs;
   std::map<std::int32_t, Value> constants;
   std::vector<Line> lines;
-  std::vector<Operand> outputs;
-  std::map<std::int32_t, Desc> descs;            // of every value
+  std::vector<LineOperand> outputs;
+  std::map<std::int32_t, Desc> descs;            // the shape and type of every value
   std::map<std::int32_t, std::size_t> lines_of;  // the line that makes a value
 
-  const Desc& desc(const Operand& operand) const { return descs.at(operand.id); }
+  const Desc& desc(const LineOperand& operand) const { return descs.at(operand.id); }
   /// The line whose result an operand is; null for inputs, constants and numbers.
-  const Line* maker(const Operand& operand) const;
+  const Line* maker(const LineOperand& operand) const;
   int readers(std::int32_t value) const;
 };
 
@@ -64,7 +64,7 @@ class Symbols {
   /// The examples of each capture: the first, one for each symbol with twice its size, one with all of thrice theirs.
   /// Without symbols the examples themselves.
   std::vector<Values> captures(const Values& examples) const;
-  /// What a number is that has these values in the captures. Nothing where that is no such function.
+  /// The Size that has these values in the captures; nothing where there is none.
   std::optional<Size> fit(const std::vector<std::int64_t>& values) const;
   const std::vector<FreeDim>& dims() const { return dims_; }
   int number_of(const std::string& name) const;

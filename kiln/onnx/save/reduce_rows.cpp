@@ -10,7 +10,7 @@ std::string_view reduction(op::ReduceFn fn, int opset) {
   return find_row(fn == Any ? Max : fn == All ? Min : fn, opset)->name;
 }
 
-// From version 18 on the axes are an input, those of sums before.
+// The axes are an input from version 18 on, those of sums before that, too; else an attribute.
 std::string reduced(const Step& s, std::string_view name, const std::string& x, const Dims& dims) {
   const Ints axes(dims.begin(), dims.end());
   if (s.out.opset() >= 18 || name == "ReduceSum") return s.one(name, {x, s.out.ints(axes)});

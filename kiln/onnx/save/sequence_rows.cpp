@@ -41,14 +41,14 @@ std::string attention_refused(const op::Attention&, const Program&, const Progra
 }
 
 // ---- recurrent layers ---------------------------------------------------------------------------------------------
-// Kiln multiplies by the input weights beforehand, for all moments at once; ONNX has that inside. The product that made
+// Kiln multiplies by the input weights beforehand, for all time steps at once; ONNX has that inside. The product that made
 // a layer's sums is found again: reshape(matmul(reshape(x), weight)) + bias with constant weight and bias.
 struct Sums {
-  Program::Operand x, weight;
-  std::optional<Program::Operand> bias;
+  Program::LineOperand x, weight;
+  std::optional<Program::LineOperand> bias;
 };
-std::optional<Sums> sums_of(const Program& p, const Program::Operand& sums) {
-  const auto constant = [&](const Program::Operand& operand) { return p.constants.count(operand.id) != 0; };
+std::optional<Sums> sums_of(const Program& p, const Program::LineOperand& sums) {
+  const auto constant = [&](const Program::LineOperand& operand) { return p.constants.count(operand.id) != 0; };
   Sums found;
   const Program::Line* line = p.maker(sums);
   const auto* added = line ? std::get_if<op::Binary>(&line->op.is) : nullptr;
@@ -101,7 +101,7 @@ void recurrent_row(const op::RecurrentLayer& op, const Step& s) {
   const Program& p = s.program();
   const Sums sums = *sums_of(p, s.operand(L::inputs));
   const RecurrentKind kind = op.cell.kind;
-  const auto constant = [&](const Program::Operand& operand) { return p.constants.at(operand.id); };
+  const auto constant = [&](const Program::LineOperand& operand) { return p.constants.at(operand.id); };
   const Value input = in_onnx_order(transpose(constant(sums.weight)), kind),
               hidden = in_onnx_order(constant(s.operand(L::weight)), kind);
   const std::int64_t out = hidden.dim(1), rows = hidden.dim(0);

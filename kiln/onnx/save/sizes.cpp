@@ -1,4 +1,4 @@
-// Sizes as the captures tell them, and as tensors of the file.
+// Sizes as functions of free dimensions, and as tensors of the file.
 #include <algorithm>
 
 #include "kiln/onnx/save/writing.hpp"
@@ -18,7 +18,7 @@ Size Writing::dim_of(std::int32_t value, int dim) {
   std::vector<std::int64_t> values;
   for (const Program& capture : captures_) values.push_back(capture.descs.at(value).shape[dim]);
   if (const std::optional<Size> found = symbols_.fit(values)) return *found;
-  return {values[0], 0, ~0u, values[0]};  // some other function: nobody may ask for it as a number
+  return {values[0], 0, ~0u, values[0]};  // some other function, which must not be used as a number
 }
 
 std::string Writing::symbol(int number) {

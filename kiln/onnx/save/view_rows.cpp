@@ -1,4 +1,4 @@
-// The same elements in other places, joins, windows, and products of matrices.
+// Operations that move elements, joins, windows, and products of matrices.
 #include <algorithm>
 #include <limits>
 
@@ -14,7 +14,7 @@ void reshape_row(const op::Reshape&, const Step& s) {
 }
 void permute_row(const op::Permute& op, const Step& s) { s.result(transposed(s.out, s.in(0), op.dims)); }
 
-// Where ONNX's Expand finds a 1, the operand's size stays.
+// ONNX's Expand keeps the operand's size where the shape has a 1.
 void expand_row(const op::Expand&, const Step& s) {
   const std::vector<Size> from = s.sizes_of(0);
   std::vector<Size> to = s.result_sizes();
@@ -61,7 +61,7 @@ void slice_row(const op::Slice&, const Step& s) {
   s.result(s.one("Slice", {s.in(0), s.out.sizes(starts), s.out.sizes(ends), s.out.ints(axes), s.out.ints(steps)}));
 }
 
-// Into a tensor of one number it is padding, else a scatter into the flattened tensor.
+// Assignment into a tensor of one number is padding, into others a scatter into the flattened tensor.
 void slice_assign_row(const op::SliceAssign& op, const Step& s) {
   const Program::Line* const frame = s.has(0) ? s.program().maker(s.operand(0)) : nullptr;
   const bool plain = std::all_of(op.step.begin(), op.step.end(), [](std::int64_t step) { return step == 1; });

@@ -125,7 +125,7 @@ void Writing::complain(std::size_t line, std::string reason) {
   complain(custom ? custom->op->name() : std::string(op::spoken_name(op)), std::move(reason));
 }
 
-ValueInfoProto Writing::info_of(const Program::Operand& operand, std::string name) {
+ValueInfoProto Writing::info_of(const Program::LineOperand& operand, std::string name) {
   const Desc& desc = program().desc(operand);
   ValueInfoProto info;
   info.name = std::move(name);
@@ -214,8 +214,8 @@ ModelProto Writing::finish() {
 
 // ---- what rows share ----------------------------------------------------------------------------------------------
 std::string Step::in(int i, DType dtype) const {
-  const Program::Operand& from = operand(i);
-  return from.id == Program::Operand::kNumber ? out.number(from.number, dtype) : out.name_of(from.id);
+  const Program::LineOperand& from = operand(i);
+  return from.id == Program::LineOperand::kNumber ? out.number(from.number, dtype) : out.name_of(from.id);
 }
 std::vector<Size> Step::sizes_of(int i) const {
   std::vector<Size> list;

@@ -1,4 +1,4 @@
-// What becomes of the scores of classical models.
+// The last step of classical models: from scores to probabilities.
 #pragma once
 #include "kiln/onnx/operators/broadcast.hpp"
 
@@ -7,9 +7,9 @@ namespace kiln::onnx {
 /// NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO (softmax of what is not 0) or PROBIT, along the last dimension.
 Value post_transform(const Call& c, const Value& scores, const std::string& how);
 
-/// Of one score for two classes [rows, 1] those of both: it is the second one's share, or its distance from the first. ONNX
-/// Runtime has it so, but leaves out the transformation where that is no LOGISTIC.
-Value pair_of(const Value& score, bool share);
+/// The scores of two classes from a single one [rows, 1], which is the probability of the second class, or its distance
+/// from the first. ONNX Runtime has it so, but leaves out the transformation where that is no LOGISTIC.
+Value pair_of(const Value& score, bool is_probability);
 
 /// The label of each row's largest score: attributes classlabels_strings and `integers`; of one column, whose score
 /// says yes or no, the second label where it is positive.

@@ -20,7 +20,7 @@ struct TreeNode {
   bool missing_is_true = false;
   std::int64_t yes = -1, no = -1;  // nodes
   std::vector<double> members{};
-  std::vector<std::pair<std::int64_t, double>> votes{};  // of a leaf: target and weight
+  std::vector<std::pair<std::int64_t, double>> votes{};  // targets and weights of a leaf
 };
 
 struct Forest {
@@ -184,7 +184,7 @@ Results tree_classifier(Call& c) {
   const std::size_t count = c.strings("classlabels_strings").size() + c.ints("classlabels_int64s").size();
   Forest forest = forest_of(c, "class", static_cast<std::int64_t>(count));
   const std::string how = c.s("post_transform", "NONE");
-  // Where all votes are for one of two classes, its score says yes or no.
+  // If all votes are for one of two classes, the sign of its score decides.
   std::set<std::int64_t> voted;
   for (const TreeNode& node : forest.nodes)
     for (const auto& [target, weight] : node.votes) voted.insert(target);
@@ -196,11 +196,12 @@ Results tree_classifier(Call& c) {
   forest.targets = 1;
   for (TreeNode& node : forest.nodes)
     for (auto& [target, weight] : node.votes) target = 0;
-  // Votes of which none is negative are shares, as those of random forests.
-  const bool shares = std::all_of(forest.nodes.begin(), forest.nodes.end(), [](const TreeNode& node) {
+  // Votes are probabilities where none is negative, as those of random forests.
+  const bool are_probabilities = std::all_of(forest.nodes.begin(), forest.nodes.end(), [](const TreeNode& node) {
     return std::all_of(node.votes.begin(), node.votes.end(), [](const auto& vote) { return vote.second >= 0; });
   });
-  const Value pair = pair_of(of_type(evaluate(c, forest), DType::F32), how == "PROBIT" || (how == "NONE" && shares));
+  const Value pair =
+      pair_of(of_type(evaluate(c, forest), DType::F32), how == "PROBIT" || (how == "NONE" && are_probabilities));
   return {labels_of_rows(c, pair, "classlabels_int64s"), post_transform(c, pair, how)};
 }
 
