@@ -5,26 +5,10 @@ namespace {
 
 using conv::Geometry;
 using std::int64_t;
-using Triple = std::array<int64_t, 3>;
+using Triple = conv::ThreeAxes::List;
 
-/// The last axes are those of the list.
-Triple triple(const Spatial& list, int64_t others) {
-  Triple result{others, others, others};
-  for (int i = 0; i < list.size(); ++i) result[static_cast<std::size_t>(3 - list.size() + i)] = list[i];
-  return result;
-}
-
-/// A convolution of three axes.
-struct Axes {
-  Triple sizes, kernel, result, stride, padding, dilation;
-
-  explicit Axes(const Geometry& g)
-      : sizes(triple(g.sizes, 1)),
-        kernel(triple(g.kernel, 1)),
-        result(triple(g.result, 1)),
-        stride(triple(g.stride, 1)),
-        padding(triple(g.padding, 0)),
-        dilation(triple(g.dilation, 1)) {}
+struct Axes : conv::ThreeAxes {
+  using ThreeAxes::ThreeAxes;
 
   /// Calls f(place in the kernel, its number).
   template <class F>
@@ -40,7 +24,7 @@ struct Axes {
 
 }  // namespace
 
-Pixels Pixels::of(const Spatial& sizes) { return {triple(sizes, 1)}; }
+Pixels Pixels::of(const Spatial& sizes) { return {conv::ThreeAxes::lifted(sizes, 1)}; }
 
 template <class T>
 void find(const Pixels& pixels, const Pixels& to, const Steps& steps, int64_t first, int64_t count, T* data,

@@ -92,19 +92,15 @@ void convolve_planes(const Geometry& g, const PlaneShape& shape, const Array& x,
 }  // namespace
 
 DepthwiseShape depthwise_shape(const Geometry& g) {
-  const auto lifted = [](const Spatial& list, int64_t fill) {
-    DepthwiseShape::Axes axes{fill, fill, fill};
-    std::copy(list.begin(), list.end(), axes.end() - list.size());
-    return axes;
-  };
+  const ThreeAxes axes(g);
   return {.channels = g.in,
-          .sizes = lifted(g.sizes, 1),
-          .result = lifted(g.result, 1),
-          .kernel = lifted(g.kernel, 1),
-          .stride = lifted(g.stride, 1),
-          .padding = lifted(g.padding, 0),
-          .dilation = lifted(g.dilation, 1),
-          .held = lifted(g.sizes, 1)[1]};
+          .sizes = axes.sizes,
+          .result = axes.result,
+          .kernel = axes.kernel,
+          .stride = axes.stride,
+          .padding = axes.padding,
+          .dilation = axes.dilation,
+          .held = axes.sizes[1]};
 }
 
 Ref<Memory> depthwise_weight(const Geometry& g, const Operand& weight) { return packed_places(g, weight, false); }

@@ -1,6 +1,7 @@
 // The sizes of a convolution, from the side of the convolution itself whichever of its two adjoints is asked for.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "kiln/ops/backend.hpp"
@@ -139,6 +140,26 @@ struct Geometry {
       place /= kernel[axis];
     }
     return found;
+  }
+};
+
+/// The sizes of a convolution along three axes. Those that it lacks come first, and have one element.
+struct ThreeAxes {
+  using List = std::array<std::int64_t, 3>;
+  List sizes, kernel, result, stride, padding, dilation;
+
+  explicit ThreeAxes(const Geometry& g)
+      : sizes(lifted(g.sizes, 1)),
+        kernel(lifted(g.kernel, 1)),
+        result(lifted(g.result, 1)),
+        stride(lifted(g.stride, 1)),
+        padding(lifted(g.padding, 0)),
+        dilation(lifted(g.dilation, 1)) {}
+
+  static List lifted(const Spatial& list, std::int64_t others) {
+    List axes{others, others, others};
+    std::copy(list.begin(), list.end(), axes.end() - list.size());
+    return axes;
   }
 };
 

@@ -1,6 +1,5 @@
 // op::ConvInteger as products: a row of the left operand is the window of a pixel, channels side by side.
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "kiln/backend/cpu/conv/choose.hpp"
@@ -17,14 +16,6 @@ namespace {
 using conv::Geometry;
 using conv::Operand;
 using std::int64_t;
-using Axes = std::array<int64_t, 3>;
-
-/// With leading axes of one place where there are fewer than three.
-Axes lifted(const Spatial& list, int64_t fill) {
-  Axes axes{fill, fill, fill};
-  std::copy(list.begin(), list.end(), axes.end() - list.size());
-  return axes;
-}
 
 /// Matrix i has the windows of all pixels, of group i's channels.
 class WindowRows final : public LeftRows {
@@ -33,26 +24,23 @@ class WindowRows final : public LeftRows {
       : data_(x.as<std::uint8_t>()),
         channels_(g.in),
         inner_(g.in / g.groups),
-        sizes_(lifted(g.sizes, 1)),
-        result_(lifted(g.result, 1)),
-        kernel_(lifted(g.kernel, 1)),
-        stride_(lifted(g.stride, 1)),
-        padding_(lifted(g.padding, 0)),
-        dilation_(lifted(g.dilation, 1)),
+        axes_(g),
         turn_(is_signed ? 0x80 : 0),
         zero_(static_cast<std::uint8_t>(zero)),
-        is_pointwise_(kernel_ == Axes{1, 1, 1} && stride_ == Axes{1, 1, 1} && padding_ == Axes{} && sizes_ == result_),
+        is_pointwise_(axes_.kernel == List{1, 1, 1} && axes_.stride == List{1, 1, 1} && axes_.padding == List{} &&
+                      axes_.sizes == axes_.result),
         lies_(!is_signed && is_pointwise_),
-        side_by_side_(dilation_[2] == 1 && g.groups == 1) {}
+        side_by_side_(axes_.dilation[2] == 1 && g.groups == 1) {}
 
   const std::uint8_t* in_place(int64_t index, int64_t row) const override {
     return lies_ ? data_ + row * channels_ + index * inner_ : nullptr;
   }
   int64_t step() const override { return channels_; }
   void copy(int64_t index, int64_t row, int64_t count, std::uint8_t* to, int64_t step) const override {
-    const int64_t bytes = kernel_[0] * kernel_[1] * kernel_[2] * inner_;
-    Place place{row / (result_[2] * result_[1] * result_[0]), row / (result_[2] * result_[1]) % result_[0],
-                row / result_[2] % result_[1], row % result_[2]};
+    const List &kernel = axes_.kernel, &result = axes_.result;
+    const int64_t bytes = kernel[0] * kernel[1] * kernel[2] * inner_;
+    Place place{row / (result[2] * result[1] * result[0]), row / (result[2] * result[1]) % result[0],
+                row / result[2] % result[1], row % result[2]};
     for (int64_t i = 0; i < count; ++i, to += step) {
       if (is_pointwise_)
         std::memcpy(to, data_ + (row + i) * channels_ + index * inner_, static_cast<std::size_t>(bytes));
@@ -64,42 +52,47 @@ class WindowRows final : public LeftRows {
   }
 
  private:
+  using List = conv::ThreeAxes::List;
+
   /// Of a pixel of the result.
   struct Place {
     int64_t image, plane, row, column;
   };
   void next(Place& place) const {
-    if (++place.column < result_[2]) return;
+    const List& result = axes_.result;
+    if (++place.column < result[2]) return;
     place.column = 0;
-    if (++place.row < result_[1]) return;
+    if (++place.row < result[1]) return;
     place.row = 0;
-    if (++place.plane < result_[0]) return;
+    if (++place.plane < result[0]) return;
     place.plane = 0, ++place.image;
   }
   void window(const Place& at, int64_t channel, std::uint8_t* to) const {
     const auto [image, plane, row, column] = at;
-    const int64_t line = kernel_[2] * inner_;
-    for (int64_t a = 0; a < kernel_[0]; ++a)
-      for (int64_t b = 0; b < kernel_[1]; ++b, to += line) {
-        const int64_t z = plane * stride_[0] - padding_[0] + a * dilation_[0],
-                      y = row * stride_[1] - padding_[1] + b * dilation_[1], x = column * stride_[2] - padding_[2];
-        if (z < 0 || z >= sizes_[0] || y < 0 || y >= sizes_[1]) {
+    const List &sizes = axes_.sizes, &kernel = axes_.kernel, &stride = axes_.stride, &padding = axes_.padding,
+               &dilation = axes_.dilation;
+    const int64_t line = kernel[2] * inner_;
+    for (int64_t a = 0; a < kernel[0]; ++a)
+      for (int64_t b = 0; b < kernel[1]; ++b, to += line) {
+        const int64_t z = plane * stride[0] - padding[0] + a * dilation[0],
+                      y = row * stride[1] - padding[1] + b * dilation[1], x = column * stride[2] - padding[2];
+        if (z < 0 || z >= sizes[0] || y < 0 || y >= sizes[1]) {
           std::memset(to, zero_, static_cast<std::size_t>(line));
           continue;
         }
         const std::uint8_t* const from =
-            data_ + ((image * sizes_[0] + z) * sizes_[1] + y) * sizes_[2] * channels_ + channel;
+            data_ + ((image * sizes[0] + z) * sizes[1] + y) * sizes[2] * channels_ + channel;
         if (side_by_side_) {
-          const int64_t first = std::clamp<int64_t>(-x, 0, kernel_[2]),
-                        last = std::clamp<int64_t>(sizes_[2] - x, first, kernel_[2]);
+          const int64_t first = std::clamp<int64_t>(-x, 0, kernel[2]),
+                        last = std::clamp<int64_t>(sizes[2] - x, first, kernel[2]);
           std::memset(to, zero_, static_cast<std::size_t>(first * inner_));
           std::memcpy(to + first * inner_, from + (x + first) * channels_,
                       static_cast<std::size_t>((last - first) * inner_));
-          std::memset(to + last * inner_, zero_, static_cast<std::size_t>((kernel_[2] - last) * inner_));
+          std::memset(to + last * inner_, zero_, static_cast<std::size_t>((kernel[2] - last) * inner_));
         } else {
-          for (int64_t c = 0; c < kernel_[2]; ++c) {
-            const int64_t under = x + c * dilation_[2];
-            if (under < 0 || under >= sizes_[2]) std::memset(to + c * inner_, zero_, static_cast<std::size_t>(inner_));
+          for (int64_t c = 0; c < kernel[2]; ++c) {
+            const int64_t under = x + c * dilation[2];
+            if (under < 0 || under >= sizes[2]) std::memset(to + c * inner_, zero_, static_cast<std::size_t>(inner_));
             else std::memcpy(to + c * inner_, from + under * channels_, static_cast<std::size_t>(inner_));
           }
         }
@@ -108,7 +101,7 @@ class WindowRows final : public LeftRows {
 
   const std::uint8_t* const data_;
   const int64_t channels_, inner_;
-  const Axes sizes_, result_, kernel_, stride_, padding_, dilation_;
+  const conv::ThreeAxes axes_;
   const std::uint8_t turn_, zero_;
   const bool is_pointwise_, lies_, side_by_side_;
 };
