@@ -40,13 +40,17 @@ enum class Algorithm : std::uint8_t {
   IntegerVnni,     // bytes on AVX-512's products of four (VNNI)
   IntegerVectors,  // bytes on the vectors of any processor
 
-  // Programs of elementwise steps, and others
-  Chains,        // values stay in registers from step to step; else a tile of elements goes through all of them
-  Clamp,         // a maximum and a minimum in one pass over any type
-  MappedSum,     // sums of squares, and of what is no NaN, taken of the operand where it lies
-  SimpleFinish,  // what follows a product is done to its sums in registers
-  ShortRows,     // operands of a binary function in short rows, without bringing many of them together
-  AmxAttention,  // bfloat16 on tiles, or vectors of pairs
+  // Programs of elementwise steps, reductions and norms
+  Chains,            // values stay in registers from step to step; else a tile of elements goes through all of them
+  Clamp,             // a maximum and a minimum in one pass over any type
+  MappedSum,         // sums of squares, and of what is no NaN, taken of the operand where it lies
+  SimpleFinish,      // what follows a product is done to its sums in registers
+  ShortRows,         // operands of a binary function in short rows, without bringing many of them together
+  FoldDense,         // columns of which four vectors hold a whole number, in strips of rows
+  FoldFew,           // few columns, as many vectors at a time as there are columns
+  FoldShortLines,    // short lines, several at a time
+  BatchNormFewRows,  // a piece has some channels, from their statistics to their results
+  AmxAttention,      // bfloat16 on tiles, or vectors of pairs
 };
 
 using AlgorithmSet = std::bitset<64>;

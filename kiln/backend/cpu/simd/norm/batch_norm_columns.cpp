@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
 #include "kiln/backend/cpu/simd/norm/norm_columns.hpp"
@@ -43,7 +44,7 @@ void normalise(int64_t rows, int64_t channels, Gather&& gather, Finish&& finish,
     for (int64_t row = block.begin; row < block.end; row += kRowsOfBlock)
       gather(statistics, Block{row, std::min(block.end, row + kRowsOfBlock), block.channel, block.count});
   };
-  if (rows <= kFewRows) {
+  if (rows <= kFewRows && !is_left_out(Algorithm::BatchNormFewRows)) {
     parallel_for(divide_up(channels, kUnit), divide_up(kGrain, rows * kUnit), [&](int64_t begin, int64_t end) {
       each_block(0, rows, begin * kUnit, std::min(channels, end * kUnit), [&](const Block& block) {
         Statistics all;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold_line.hpp"
 #include "kiln/backend/cpu/transpose.hpp"
 
@@ -182,9 +183,11 @@ void fold_matrix(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
   constexpr auto width = static_cast<std::int64_t>(4 * kLanes<FoldType<T, fold>>);
   if (stride == 1 && columns == 1 && rows >= FoldLine<T, fold>::kLeast)
     *results = FoldLine<T, fold>::whole(x, rows, *results);
-  else if (stride == columns && columns > 1 && width % columns == 0 && rows * columns >= 2 * width)
+  else if (stride == columns && columns > 1 && width % columns == 0 && rows * columns >= 2 * width &&
+           !is_left_out(Algorithm::FoldDense))
     fold_dense<T, fold>(x, rows * columns, columns, results);
-  else if (stride == columns && columns > 1 && columns < width / 2 && rows * columns >= width * columns)
+  else if (stride == columns && columns > 1 && columns < width / 2 && rows * columns >= width * columns &&
+           !is_left_out(Algorithm::FoldFew))
     fold_few<T, fold>(x, rows * columns, columns, results);
   else if (columns < 64) fold_narrow<T, fold>(x, rows, stride, columns, results);
   else fold_wide<T, fold>(x, rows, stride, columns, results);
@@ -202,7 +205,8 @@ void fold_each_line(const T* x, std::int64_t lines, std::int64_t stride, std::in
   }
   constexpr auto kTogether = static_cast<std::int64_t>(2 * kLanes<A>);
   alignas(64) Stored<T> turned[Line::kLeast * kTogether];
-  for (; lines >= kTogether; lines -= kTogether, x += kTogether * stride, results += kTogether) {
+  const bool together = !is_left_out(Algorithm::FoldShortLines);
+  for (; together && lines >= kTogether; lines -= kTogether, x += kTogether * stride, results += kTogether) {
     Transposer<Stored<T>>::run(stored(x), stride, turned, kTogether, kTogether, count);
     fold_vectors<T, fold, 2>(reinterpret_cast<const T*>(turned), count, kTogether, kTogether / 2, results);
   }
