@@ -172,16 +172,8 @@ void try_inputs(const Seed& seed, Count& count) {
 
 TEST(Extremes, EveryIntegerOfEveryOperatorGivesAResultOrASentence) {
   std::vector<Seed> seeds;
-  add_figures(
-      {
-#include "tests/onnx/microsoft_figures.inc"
-      },
-      "com.microsoft", 1, seeds);
-  add_figures(
-      {
-#include "tests/onnx/ml_figures.inc"
-      },
-      "ai.onnx.ml", 3, seeds);
+  add_figures(figures_of("microsoft_figures.json"), "com.microsoft", 1, seeds);
+  add_figures(figures_of("ml_figures.json"), "ai.onnx.ml", 3, seeds);
   const TemporaryFile place("tests");
   add_standard(place, seeds);
   const std::int64_t limit = cpu.memory().limit;

@@ -1,17 +1,15 @@
-// Single nodes and what ONNX Runtime gives for them: what figures.py prints, and a test that compares.
+// Single nodes and what ONNX Runtime gives for them: the data files that figures.py writes, and a test that compares.
 #pragma once
 #include <gtest/gtest.h>
 
-#include <limits>
+#include <optional>
 #include <span>
 
 #include "kiln/onnx/model.hpp"
 #include "tests/onnx/model_writer.hpp"
+#include "tests/support/figures.hpp"
 
 namespace kiln::onnx::test {
-
-inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Figure {
   Element element = Element::Undefined;  // Undefined: absent
@@ -39,6 +37,77 @@ inline Message tensor_attribute(std::string_view name, const Figure& figure) {
   const TensorData data = figure.datum().value().data();
   tensor.text(9, std::string_view(reinterpret_cast<const char*>(data.bytes().data()), data.bytes().size()));
   return Message().text(1, name).message(5, tensor).number(20, 4);
+}
+
+/// The type of that name, as name() has it.
+inline Element element_of(std::string_view word) {
+  for (std::int32_t i = 1; i < 64; ++i)
+    if (name(Element{i}) == word) return Element{i};
+  fail<DataError>("figures: there is no element type '", word, "'");
+}
+
+/// A tensor of a data file: numbers or strings.
+struct StoredTensor {
+  std::string element;
+  std::vector<std::int64_t> shape;
+  std::optional<std::vector<kiln::test::Number>> values;
+  std::optional<Strings> strings;
+
+  Figure figure() const {
+    Figure figure{element_of(element), shape, {}, {}};
+    if (values) figure.values.assign(values->begin(), values->end());
+    if (strings) figure.words = *strings;
+    return figure;
+  }
+};
+
+/// An attribute of a data file: one value, in the field that AttributeProto has for its type.
+struct StoredAttribute {
+  std::string name;
+  std::optional<std::int64_t> i;
+  std::optional<kiln::test::Number> f;
+  std::optional<std::string> s;
+  std::optional<StoredTensor> t;
+  std::optional<std::vector<std::int64_t>> ints;
+  std::optional<std::vector<kiln::test::Number>> floats;
+  std::optional<Strings> strings;
+
+  Message message() const {
+    if (i) return attribute(name, *i);
+    if (f) return attribute(name, static_cast<float>(*f));
+    if (s) return attribute(name, *s);
+    if (t) return tensor_attribute(name, t->figure());
+    if (ints) return ints_attribute(name, *ints);
+    if (floats) return floats_attribute(name, {floats->begin(), floats->end()});
+    if (strings) return words_attribute(name, *strings);
+    fail<DataError>("figures: the attribute '", name, "' has no value");
+  }
+};
+
+struct StoredCase {
+  std::string op;
+  std::vector<StoredAttribute> attributes;
+  std::vector<std::optional<StoredTensor>> inputs, outputs;  // null: absent
+};
+
+struct StoredCases {
+  std::string made_with;  // the library and its version
+  std::vector<StoredCase> cases;
+};
+
+/// Returns the cases of a file of tests/onnx. Throws IoError or ConfigError where it is missing or damaged, and DataError
+/// where it has no case.
+inline std::vector<FigureCase> figures_of(const std::string& name) {
+  const std::string file = KILN_SOURCE_DIR "/tests/onnx/" + name;
+  std::vector<FigureCase> cases;
+  for (const auto& [op, attributes, inputs, outputs] : load_config<StoredCases>(file).cases) {
+    FigureCase& each = cases.emplace_back(FigureCase{.op = op, .attributes = {}, .inputs = {}, .outputs = {}});
+    for (const StoredAttribute& attribute : attributes) each.attributes.push_back(attribute.message());
+    for (const auto& input : inputs) each.inputs.push_back(input ? input->figure() : Figure());
+    for (const auto& output : outputs) each.outputs.push_back(output ? output->figure() : Figure());
+  }
+  if (cases.empty()) fail<DataError>(file, ": has no case");
+  return cases;
 }
 
 inline Message type_of(const std::string& name, const Figure& figure) {

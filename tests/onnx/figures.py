@@ -1,10 +1,14 @@
-"""What ONNX Runtime gives for single nodes, as lines of C++ for figures.hpp. Needs onnx and onnxruntime."""
+"""What ONNX Runtime gives for single nodes, as data files for figures.hpp. Needs onnx and onnxruntime."""
+import json
+import pathlib
+
 import numpy as np
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-TYPES = {"float32": "Float", "float64": "Double", "uint8": "Uint8", "int8": "Int8", "int32": "Int32", "int64": "Int64", "bool": "Bool",
-         "object": "String"}
+# The words of onnx.proto for the types of numpy.
+TYPES = {"float32": "float", "float64": "double", "object": "string"}
+CASES = []
 
 
 def floats(*shape, seed=1):
@@ -23,35 +27,43 @@ def words(*list):
 
 
 def number(value):
-    return f"{value:.9g}" if np.isfinite(value) else "kNan" if np.isnan(value) else "kInfinity" if value > 0 else "-kInfinity"
+    """Nine digits are all that a float32 has. JSON has no numbers that are not finite."""
+    if not np.isfinite(value):
+        return "nan" if np.isnan(value) else "inf" if value > 0 else "-inf"
+    short = float(f"{value:.9g}")
+    return int(short) if short.is_integer() else short
 
 
-def quoted(value):
-    return '"' + (value.decode() if isinstance(value, bytes) else value) + '"'
+def words_of(values):
+    return [value.decode() if isinstance(value, bytes) else value for value in values]
 
 
 def figure(x):
+    """None for a tensor that is absent."""
+    if x is None:
+        return None
     x = np.asarray(x)
-    shape = f"{{{', '.join(map(str, x.shape))}}}"
+    described = {"element": TYPES.get(x.dtype.name, x.dtype.name), "shape": list(x.shape)}
     if x.dtype == object:
-        return f"{{Element::String, {shape}, {{}}, {{{', '.join(quoted(v) for v in x.ravel())}}}}}"
-    return f"{{Element::{TYPES[x.dtype.name]}, {shape}, {{{', '.join(number(v) for v in x.astype(np.float64).ravel())}}}}}"
+        return described | {"strings": words_of(x.ravel())}
+    return described | {"values": [number(value) for value in x.astype(np.float64).ravel()]}
 
 
 def attribute(name, value):
+    """The value stands in the field that AttributeProto has for its type."""
     if isinstance(value, np.ndarray):
-        return f'tensor_attribute("{name}", {figure(value)})'
+        return {"name": name, "t": figure(value)}
     if isinstance(value, float):
-        return f'attribute("{name}", float{{{number(value)}}})'
+        return {"name": name, "f": number(value)}
     if isinstance(value, str):
-        return f'attribute("{name}", "{value}")'
+        return {"name": name, "s": value}
     if not isinstance(value, list):
-        return f'attribute("{name}", std::int64_t{{{value}}})'
+        return {"name": name, "i": value}
     if isinstance(value[0], str):
-        return f'words_attribute("{name}", {{{", ".join(map(quoted, value))}}})'
+        return {"name": name, "strings": words_of(value)}
     if isinstance(value[0], float):
-        return f'floats_attribute("{name}", {{{", ".join(map(number, value))}}})'
-    return f'attribute("{name}", {{{", ".join(map(str, value))}}})'
+        return {"name": name, "floats": [number(each) for each in value]}
+    return {"name": name, "ints": value}
 
 
 def case(op, inputs, outputs=1, wanted=None, domain="com.microsoft", version=1, **attributes):
@@ -73,10 +85,12 @@ def case(op, inputs, outputs=1, wanted=None, domain="com.microsoft", version=1, 
     session = onnxruntime.InferenceSession(helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString(), options,
                                            providers=["CPUExecutionProvider"])
     found = session.run(None, given)
-    print(f'{{"{op}",\n {{{", ".join(attribute(*a) for a in attributes.items())}}},\n {{'
-          + ",\n  ".join("{}" if x is None else figure(x) for x in inputs) + "},\n {"
-          + ",\n  ".join(figure(found[list(wanted).index(n)]) if n in wanted else "{}" for n in range(outputs)) + "}},")
+    CASES.append({"op": op, "attributes": [attribute(*each) for each in attributes.items()], "inputs": [figure(x) for x in inputs],
+                  "outputs": [figure(found[list(wanted).index(n)]) if n in wanted else None for n in range(outputs)]})
 
 
-def begin(script):
-    print(f"// Written by {script} with ONNX Runtime {onnxruntime.__version__}.")
+def write(name):
+    """The cases so far to that file beside this one, a line each."""
+    rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in CASES)
+    made_with = json.dumps(f"ONNX Runtime {onnxruntime.__version__}")
+    pathlib.Path(__file__).with_name(name).write_text(f'{{"made_with": {made_with},\n"cases": [\n{rows}]}}\n')

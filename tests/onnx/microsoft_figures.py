@@ -1,9 +1,8 @@
-"""Prints microsoft_figures.inc: what ONNX Runtime gives for the operators of com.microsoft. Needs onnx and onnxruntime."""
+"""Writes microsoft_figures.json: what ONNX Runtime gives for the operators of com.microsoft. Needs onnx and onnxruntime."""
 import numpy as np
 
-from figures import begin, case, floats, integers
+from figures import case, floats, integers, write
 
-begin("microsoft_figures.py")
 case("FusedMatMul", [floats(2, 3, 2), floats(2, 3, 4, seed=2)], alpha=0.5, transA=1)
 case("FusedMatMul", [floats(2, 3), floats(4, 3, seed=2)], transB=1)
 case("FusedMatMul", [floats(2, 3, 2), floats(2, 3, 2, seed=2)], transBatchA=1, transBatchB=1, transA=1)
@@ -160,3 +159,4 @@ wide = [floats(5, 8, seed=3), floats(5, 8, seed=4)]  # cosines and sines
 case("GroupQueryAttention", [floats(1, 2, 64), None, None, None, None, *places(2, 1), *wide], outputs=3, **turned)
 case("GroupQueryAttention", [floats(1, 1, 32), floats(1, 1, 16, seed=2), floats(1, 1, 16, seed=3), floats(1, 1, 2, 16, seed=4),
                              floats(1, 1, 2, 16, seed=5), *places(3, 2), *wide], outputs=3, rotary_interleaved=1, **turned)
+write("microsoft_figures.json")

@@ -11,9 +11,7 @@ namespace {
 using kiln::test::cpu;
 
 TEST(Microsoft, OperatorsAgreeWithOnnxRuntime) {
-  const std::vector<FigureCase> cases = {
-#include "tests/onnx/microsoft_figures.inc"
-  };
+  const std::vector<FigureCase> cases = figures_of("microsoft_figures.json");
   for (std::size_t i = 0; i < cases.size(); ++i) {
     SCOPED_TRACE(text("case ", i, ": ", cases[i].op));
     compare(cases[i], "com.microsoft", 1);

@@ -1,8 +1,8 @@
-"""Prints ml_figures.inc: what ONNX Runtime gives for the operators of ai.onnx.ml. Needs onnx and onnxruntime."""
+"""Writes ml_figures.json: what ONNX Runtime gives for the operators of ai.onnx.ml. Needs onnx and onnxruntime."""
 import numpy as np
 
 import figures
-from figures import begin, floats, integers, words
+from figures import floats, integers, words
 
 
 def case(op, inputs, version=3, **options):
@@ -30,7 +30,6 @@ x = np.array([[0.25, 0.5], [-1, -0.125], [0.5, 0.75], [1, -0.5], [0, 1]], np.flo
 gaps = np.array([[np.nan, 1], [1, np.nan], [np.nan, np.nan], [0.5, 0.5]], np.float32)
 numbers, names = {"classlabels_int64s": [7, -2, 30]}, {"classlabels_strings": ["cat", "dog", "fox"]}
 two = {"classlabels_int64s": [5, 9]}
-begin("ml_figures.py")
 
 for mode in ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]:
     case("TreeEnsembleRegressor", [x], n_targets=1, **nodes(mode), **votes("target", [0] * 5, [0.5, -1.0, 2.0, 4.0, 8.0]))
@@ -125,3 +124,4 @@ case("LabelEncoder", [words("cat", "cow", "fox")], keys_strings=["fox", "cat"], 
 case("LabelEncoder", [np.array([1.5, np.nan, 2], np.float32)], keys_floats=[float("nan"), 1.5], values_strings=["none", "half"],
      version=4)
 case("Binarizer", [rows], threshold=0.25, version=1)
+figures.write("ml_figures.json")

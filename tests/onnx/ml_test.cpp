@@ -8,9 +8,7 @@ namespace {
 using kiln::test::cpu;
 
 TEST(Ml, OperatorsAgreeWithOnnxRuntime) {
-  const std::vector<FigureCase> cases = {
-#include "tests/onnx/ml_figures.inc"
-  };
+  const std::vector<FigureCase> cases = figures_of("ml_figures.json");
   for (std::size_t i = 0; i < cases.size(); ++i) {
     SCOPED_TRACE(text("case ", i, ": ", cases[i].op));
     compare(cases[i], "ai.onnx.ml", cases[i].op == "TreeEnsemble" ? 5 : 3, {2e-4, 2e-4});  // of erfinv

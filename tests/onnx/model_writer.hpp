@@ -58,11 +58,12 @@ inline Message attribute(std::string_view name, std::string_view value) {
   return Message().text(1, name).text(4, value).number(20, 3);
 }
 inline Message attribute(std::string_view name, const char* value) { return attribute(name, std::string_view(value)); }
-inline Message attribute(std::string_view name, Sizes values) {
+inline Message ints_attribute(std::string_view name, const std::vector<std::int64_t>& values) {
   Message made = Message().text(1, name).number(20, 7);
   for (const std::int64_t value : values) made.number(8, value);
   return made;
 }
+inline Message attribute(std::string_view name, Sizes values) { return ints_attribute(name, values); }
 inline Message floats_attribute(std::string_view name, const std::vector<double>& values) {
   Message made = Message().text(1, name).number(20, 6);
   for (const double value : values) made.real(7, static_cast<float>(value));

@@ -13,9 +13,7 @@ namespace {
 using kiln::test::cpu;
 
 TEST(Operators, AgreeWithOnnxRuntime) {
-  const std::vector<FigureCase> cases = {
-#include "tests/onnx/standard_figures.inc"
-  };
+  const std::vector<FigureCase> cases = figures_of("standard_figures.json");
   for (std::size_t i = 0; i < cases.size(); ++i) {
     SCOPED_TRACE(text("case ", i, ": ", cases[i].op));
     compare(cases[i], "", 17);

@@ -1,16 +1,15 @@
-"""Prints standard_figures.inc: what ONNX Runtime gives for operators of ai.onnx that the standard has no tests of. Needs
+"""Writes standard_figures.json: what ONNX Runtime gives for operators of ai.onnx that the standard has no tests of. Needs
 onnx and onnxruntime."""
 import numpy as np
 
 import figures
-from figures import begin, floats
+from figures import floats
 
 
 def case(op, inputs, **options):
     figures.case(op, inputs, domain="", version=17, **options)
 
 
-begin("standard_figures.py")
 picture = floats(2, 2, 5, 6)
 boxes = np.array([[0, 0, 0, 5, 4], [1, 2, 1, 4, 3], [0, 3, 3, 3, 3], [1, 1, 0, 9, 9]], np.float32)
 case("MaxRoiPool", [picture, boxes], pooled_shape=[2, 3])
@@ -29,3 +28,4 @@ case("STFT", [floats(2, 8), np.array(2, np.int64), floats(4, seed=3), np.array(4
 case("Conv", [floats(2, 3, 7, 1), floats(4, 3, 3, 1, seed=2), floats(4, seed=3)], strides=[2, 1], pads=[1, 0, 2, 0])
 case("Conv", [floats(2, 4, 1, 7), floats(4, 2, 1, 2, seed=2)], dilations=[1, 2], group=2)
 case("Conv", [floats(2, 3, 1, 1), floats(4, 3, 1, 1, seed=2)])
+figures.write("standard_figures.json")
