@@ -57,43 +57,44 @@ void expect_of_yes(double expected, const M& metric) {
 }
 
 TEST(Classification, SharesAreScikitLearns) {
-  expect_of_classes(kFoundAccuracy, metric::Accuracy{});
-  expect_of_labels(kFoundExactMatch, metric::Accuracy{});
-  expect_of_classes(kFoundTopKAccuracy, metric::TopKAccuracy{.k = 2});
-  expect_of_labels(kFoundHammingScore, metric::HammingScore{});
+  expect_of_classes(value_of("Accuracy"), metric::Accuracy{});
+  expect_of_labels(value_of("ExactMatch"), metric::Accuracy{});
+  expect_of_classes(value_of("TopKAccuracy"), metric::TopKAccuracy{.k = 2});
+  expect_of_labels(value_of("HammingScore"), metric::HammingScore{});
 }
 
 TEST(Classification, RatiosAreScikitLearns) {
-  expect_of_classes(kFoundMacroPrecision, metric::Precision{});
-  expect_of_classes(kFoundMicroPrecision, metric::Precision{.average = Average::Micro});
-  expect_of_classes(kFoundWeightedPrecision, metric::Precision{.average = Average::Weighted});
-  expect_of_classes(kFoundMacroRecall, metric::Recall{});
-  expect_of_classes(kFoundMicroRecall, metric::Recall{.average = Average::Micro});
-  expect_of_classes(kFoundWeightedRecall, metric::Recall{.average = Average::Weighted});
-  expect_of_classes(kFoundMacroFBeta, metric::FBeta{.ratio = {.beta = 2}});
-  expect_of_classes(kFoundMicroFBeta, metric::FBeta{.average = Average::Micro, .ratio = {.beta = 2}});
-  expect_of_classes(kFoundWeightedFBeta, metric::FBeta{.average = Average::Weighted, .ratio = {.beta = 2}});
-  expect_of_classes(kFoundMacroIou, metric::Iou{});
-  expect_of_classes(kFoundMicroIou, metric::Iou{.average = Average::Micro});
-  expect_of_classes(kFoundWeightedIou, metric::Iou{.average = Average::Weighted});
-  expect_of_labels(kFoundMacroDice, metric::Dice{});
-  expect_of_labels(kFoundMicroDice, metric::Dice{.average = Average::Micro});
-  expect_of_labels(kFoundWeightedDice, metric::Dice{.average = Average::Weighted});
-  expect_of_yes(kFoundBinaryPrecision, metric::Precision{});
-  expect_of_yes(kFoundBinaryRecall, metric::Recall{});
-  expect_of_yes(kFoundBinarySpecificity, metric::Specificity{});
-  expect_of_yes(kFoundBinaryFBeta, metric::FBeta{.ratio = {.beta = 2}});
+  expect_of_classes(value_of("MacroPrecision"), metric::Precision{});
+  expect_of_classes(value_of("MicroPrecision"), metric::Precision{.average = Average::Micro});
+  expect_of_classes(value_of("WeightedPrecision"), metric::Precision{.average = Average::Weighted});
+  expect_of_classes(value_of("MacroRecall"), metric::Recall{});
+  expect_of_classes(value_of("MicroRecall"), metric::Recall{.average = Average::Micro});
+  expect_of_classes(value_of("WeightedRecall"), metric::Recall{.average = Average::Weighted});
+  expect_of_classes(value_of("MacroFBeta"), metric::FBeta{.ratio = {.beta = 2}});
+  expect_of_classes(value_of("MicroFBeta"), metric::FBeta{.average = Average::Micro, .ratio = {.beta = 2}});
+  expect_of_classes(value_of("WeightedFBeta"), metric::FBeta{.average = Average::Weighted, .ratio = {.beta = 2}});
+  expect_of_classes(value_of("MacroIou"), metric::Iou{});
+  expect_of_classes(value_of("MicroIou"), metric::Iou{.average = Average::Micro});
+  expect_of_classes(value_of("WeightedIou"), metric::Iou{.average = Average::Weighted});
+  expect_of_labels(value_of("MacroDice"), metric::Dice{});
+  expect_of_labels(value_of("MicroDice"), metric::Dice{.average = Average::Micro});
+  expect_of_labels(value_of("WeightedDice"), metric::Dice{.average = Average::Weighted});
+  expect_of_yes(value_of("BinaryPrecision"), metric::Precision{});
+  expect_of_yes(value_of("BinaryRecall"), metric::Recall{});
+  expect_of_yes(value_of("BinarySpecificity"), metric::Specificity{});
+  expect_of_yes(value_of("BinaryFBeta"), metric::FBeta{.ratio = {.beta = 2}});
 }
 
 TEST(Classification, TheLargestScoresAreAYesEach) {
   const metric::LabelOptions two{.top = 2};
-  expect_of_classes(kFoundMacroPrecisionOfTwo, metric::Precision{.options = two});
-  expect_of_classes(kFoundMicroPrecisionOfTwo, metric::Precision{.average = Average::Micro, .options = two});
-  expect_of_classes(kFoundWeightedPrecisionOfTwo, metric::Precision{.average = Average::Weighted, .options = two});
-  expect_of_classes(kFoundTopKAccuracy, metric::Recall{.average = Average::Micro, .options = two});
-  expect_of_labels(kFoundMacroRecallOfTwo, metric::Recall{.options = two});
-  expect_of_labels(kFoundMicroRecallOfTwo, metric::Recall{.average = Average::Micro, .options = two});
-  expect_of_labels(kFoundWeightedRecallOfTwo, metric::Recall{.average = Average::Weighted, .options = two});
+  expect_of_classes(value_of("MacroPrecisionOfTwo"), metric::Precision{.options = two});
+  expect_of_classes(value_of("MicroPrecisionOfTwo"), metric::Precision{.average = Average::Micro, .options = two});
+  expect_of_classes(value_of("WeightedPrecisionOfTwo"),
+                    metric::Precision{.average = Average::Weighted, .options = two});
+  expect_of_classes(value_of("TopKAccuracy"), metric::Recall{.average = Average::Micro, .options = two});
+  expect_of_labels(value_of("MacroRecallOfTwo"), metric::Recall{.options = two});
+  expect_of_labels(value_of("MicroRecallOfTwo"), metric::Recall{.average = Average::Micro, .options = two});
+  expect_of_labels(value_of("WeightedRecallOfTwo"), metric::Recall{.average = Average::Weighted, .options = two});
 
   // Of pixels: three classes of two pixels, of which the second does not count.
   const auto scores = Tensor<3>::of(std::vector<double>{3, 1, 2, 2, 1, 3}, {1, 3, 2}, Device::cpu());
@@ -119,31 +120,33 @@ TEST(Classification, TheLargestScoresAreAYesEach) {
 }
 
 TEST(Classification, AgreementIsScikitLearns) {
-  expect_of_classes(kFoundCohenKappa, metric::CohenKappa{});
-  expect_of_classes(kFoundMatthewsCorrelation, metric::MatthewsCorrelation{});
+  expect_of_classes(value_of("CohenKappa"), metric::CohenKappa{});
+  expect_of_classes(value_of("MatthewsCorrelation"), metric::MatthewsCorrelation{});
   metric::ConfusionMatrix matrix{.classes = kClasses};
-  expect_of_classes(kFoundAccuracy, matrix);
+  expect_of_classes(value_of("Accuracy"), matrix);
   matrix.update(rows<2>(data().scores, {kItems, kClasses}, 0, kItems),
                 int_rows<1>(data().classes, {kItems}, 0, kItems));
+  const auto& counts = metric_figures().confusion;
   for (std::int64_t actual = 0; actual < kClasses; ++actual)
     for (std::int64_t said = 0; said < kClasses; ++said)
-      EXPECT_EQ(matrix.of(actual, said), kFoundConfusion[actual][said]) << actual << " as " << said;
+      EXPECT_EQ(matrix.of(actual, said), counts[static_cast<std::size_t>(actual)][static_cast<std::size_t>(said)])
+          << actual << " as " << said;
 }
 
 TEST(Classification, RankingsAreScikitLearns) {
-  expect_of_yes(kFoundBinaryAuroc, metric::Auroc{});
-  expect_of_labels(kFoundWeightedAuroc, metric::Auroc{.average = Average::Weighted});
-  expect_of_labels(kFoundMicroAuroc, metric::Auroc{.average = Average::Micro});
-  expect_of_yes(kFoundBinaryAveragePrecision, metric::AveragePrecision{});
-  expect_of_classes(kFoundMacroAveragePrecision, metric::AveragePrecision{});
-  expect_of_labels(kFoundWeightedAveragePrecision, metric::AveragePrecision{.average = Average::Weighted});
-  expect_of_labels(kFoundMicroAveragePrecision, metric::AveragePrecision{.average = Average::Micro});
+  expect_of_yes(value_of("BinaryAuroc"), metric::Auroc{});
+  expect_of_labels(value_of("WeightedAuroc"), metric::Auroc{.average = Average::Weighted});
+  expect_of_labels(value_of("MicroAuroc"), metric::Auroc{.average = Average::Micro});
+  expect_of_yes(value_of("BinaryAveragePrecision"), metric::AveragePrecision{});
+  expect_of_classes(value_of("MacroAveragePrecision"), metric::AveragePrecision{});
+  expect_of_labels(value_of("WeightedAveragePrecision"), metric::AveragePrecision{.average = Average::Weighted});
+  expect_of_labels(value_of("MicroAveragePrecision"), metric::AveragePrecision{.average = Average::Micro});
   const auto of_chances = [](auto& m, std::int64_t begin, std::int64_t end) {
     m.update(rows<2>(data().chances, {kItems, kClasses}, begin, end),
              int_rows<1>(data().classes, {kItems}, begin, end));
   };
-  expect_metric(kFoundMacroAuroc, metric::Auroc{}, kItems, of_chances);
-  expect_metric(kFoundCalibrationError, metric::CalibrationError{}, kItems, of_chances);
+  expect_metric(value_of("MacroAuroc"), metric::Auroc{}, kItems, of_chances);
+  expect_metric(value_of("CalibrationError"), metric::CalibrationError{}, kItems, of_chances);
 }
 
 TEST(Classification, PixelsAreItemsAndPaddingIsLeftOut) {

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""Writes metric_figures.hpp: what scikit-learn, scikit-image and torchmetrics say of data that metric_data.hpp makes as well.
-usage: metric_figures.py > metric_figures.hpp"""
+"""Writes metric_figures.json: what scikit-learn, scikit-image and torchmetrics say of data that metric_data.hpp makes as well.
+usage: metric_figures.py"""
+import json
+import pathlib
+
 import nltk
 import numpy
 import scipy
@@ -209,15 +212,15 @@ FIGURES["MeanAveragePrecision"], FIGURES["MeanAveragePrecision50"] = found["map"
 
 VERSIONS = (f"scikit-learn {sklearn.__version__}, scikit-image {skimage.__version__}, torchmetrics "
             f"{torchmetrics.__version__}, nltk {nltk.__version__} and pycocotools")
-print(f"// What metric_figures.py found with {VERSIONS}. Do not edit.")
-print("// clang-format off\n#pragma once\n\nnamespace kiln {\n")
-for name, value in FIGURES.items():
-    print(f"inline constexpr double kFound{name} = {float(value):.17g};")
-print(f"inline constexpr int kFoundConfusion[{CLASSES}][{CLASSES}] = {{")
-for row in sk.confusion_matrix(classes, said):
-    print("    {" + ", ".join(map(str, row)) + "},")
-print("};")
-print("inline constexpr const char* kFoundStems[][2] = {")
-for word in STEMS:
-    print(f'    {{"{word}", "{PORTER.stem(word)}"}},')
-print("};\n\n}  // namespace kiln")
+
+
+def lines(entries, brackets):
+    return brackets[0] + "\n" + ",\n".join(entries) + brackets[1]
+
+
+values = [f"{json.dumps(name)}: {float(value):.17g}" for name, value in FIGURES.items()]
+confusion = [json.dumps(row) for row in sk.confusion_matrix(classes, said).tolist()]
+stems = [f"{json.dumps(word)}: {json.dumps(PORTER.stem(word))}" for word in STEMS]
+pathlib.Path(__file__).with_suffix(".json").write_text(
+    f'{{"made_with": {json.dumps(VERSIONS)},\n"values": {lines(values, "{}")},\n"confusion": {lines(confusion, "[]")},\n'
+    f'"stems": {lines(stems, "{}")}}}\n')

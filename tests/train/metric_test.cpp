@@ -19,11 +19,11 @@ TEST(Metrics, OfNumbersAreScikitLearns) {
   const auto update = [&](auto& m, std::int64_t begin, std::int64_t end) {
     m.update(rows<2>(guess, {kItems, 2}, begin, end), rows<2>(truth, {kItems, 2}, begin, end));
   };
-  expect_metric(kFoundMeanAbsoluteError, metric::MeanAbsoluteError{}, kItems, update);
-  expect_metric(kFoundMeanSquaredError, metric::MeanSquaredError{}, kItems, update);
-  expect_metric(kFoundRootMeanSquaredError, metric::RootMeanSquaredError{}, kItems, update);
-  expect_metric(kFoundMeanAbsolutePercentageError, metric::MeanAbsolutePercentageError{}, kItems, update);
-  expect_metric(kFoundR2, metric::R2{}, kItems, update);
+  expect_metric(value_of("MeanAbsoluteError"), metric::MeanAbsoluteError{}, kItems, update);
+  expect_metric(value_of("MeanSquaredError"), metric::MeanSquaredError{}, kItems, update);
+  expect_metric(value_of("RootMeanSquaredError"), metric::RootMeanSquaredError{}, kItems, update);
+  expect_metric(value_of("MeanAbsolutePercentageError"), metric::MeanAbsolutePercentageError{}, kItems, update);
+  expect_metric(value_of("R2"), metric::R2{}, kItems, update);
 }
 
 TEST(Metrics, AMeanIsThatOfItemsNotOfBatches) {
@@ -49,9 +49,9 @@ TEST(Metrics, OfImagesAreThoseOfScikitImage) {
     });
   };
   const auto small = pair(8, 2 * 3 * 24 * 20), large = pair(10, 2 * 176 * 180);
-  check(kFoundPsnr, metric::Psnr{}, small, Shape{2, 3, 24, 20});
-  check(kFoundSsim, metric::Ssim{}, small, Shape{2, 3, 24, 20});
-  check(kFoundMsSsim, metric::MsSsim{}, large, Shape{2, 1, 176, 180});
+  check(value_of("Psnr"), metric::Psnr{}, small, Shape{2, 3, 24, 20});
+  check(value_of("Ssim"), metric::Ssim{}, small, Shape{2, 3, 24, 20});
+  check(value_of("MsSsim"), metric::MsSsim{}, large, Shape{2, 1, 176, 180});
 
   const auto image = zeros({1, 1, 8, 8}, Device::cpu());
   metric::Psnr same;
@@ -83,10 +83,10 @@ TEST(Metrics, OfBoxesAreThoseOfPycocotools) {
                rows<2>(boxes, {6, 4}, 0, 6), truth);
     }
   };
-  expect_metric(kFoundMeanAveragePrecision, metric::MeanAveragePrecision{}, 4, update);
+  expect_metric(value_of("MeanAveragePrecision"), metric::MeanAveragePrecision{}, 4, update);
   metric::MeanAveragePrecision metric;
   update(metric, 0, 4);
-  EXPECT_NEAR(metric.at(0.5), kFoundMeanAveragePrecision50, 1e-6);
+  EXPECT_NEAR(metric.at(0.5), value_of("MeanAveragePrecision50"), 1e-6);
   EXPECT_EQ(sentence_of([&] { return metric.at(0.52); }),
             "ArgumentError: mean average precision: 0.52 is none of the thresholds 0.5, 0.55, ... 0.95");
 }

@@ -17,7 +17,7 @@ TEST(Metrics, TheDistanceOfCloudsIsScipys) {
     made[i + 1] += real[i] / 2 + 0.25;
     real[i + 3] = real[i + 2] / 4 + real[i + 3] / 64 + 10;
   }
-  expect_metric(kFoundFrechetDistance, metric::FrechetDistance{}, kPoints,
+  expect_metric(value_of("FrechetDistance"), metric::FrechetDistance{}, kPoints,
                 [&](metric::FrechetDistance& m, std::int64_t begin, std::int64_t end) {
                   m.update(rows<2>(made, {kPoints, kFeatures}, begin, end),
                            rows<2>(real, {kPoints, kFeatures}, begin, end));
@@ -52,10 +52,10 @@ metric::ChannelWeights weights(std::uint64_t stream) {
 }
 
 TEST(Metrics, WhatImagesLookLikeIsTorchmetrics) {
-  expect_metric(kFoundLpips, metric::Lpips{}, 3, [](metric::Lpips& m, std::int64_t begin, std::int64_t end) {
+  expect_metric(value_of("Lpips"), metric::Lpips{}, 3, [](metric::Lpips& m, std::int64_t begin, std::int64_t end) {
     m.update(maps(70, begin, end), maps(75, begin, end), weights(80));
   });
-  expect_metric(kFoundDists, metric::Dists{}, 3, [](metric::Dists& m, std::int64_t begin, std::int64_t end) {
+  expect_metric(value_of("Dists"), metric::Dists{}, 3, [](metric::Dists& m, std::int64_t begin, std::int64_t end) {
     m.update(maps(70, begin, end), maps(75, begin, end), weights(85), weights(90));
   });
   const auto same = maps(70, 0, 3);

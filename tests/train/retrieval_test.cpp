@@ -22,10 +22,10 @@ TEST(Metrics, OfSearchesAreScikitLearns) {
   const auto update = [&](metric::Ndcg& m, std::int64_t begin, std::int64_t end) {
     m.update(rows<2>(scores, shape, begin, end), rows<2>(gains, shape, begin, end));
   };
-  expect_metric(kFoundNdcg, metric::Ndcg{}, kQueries, update);
-  expect_metric(kFoundNdcg4, metric::Ndcg{.k = 4}, kQueries, update);
+  expect_metric(value_of("Ndcg"), metric::Ndcg{}, kQueries, update);
+  expect_metric(value_of("Ndcg4"), metric::Ndcg{.k = 4}, kQueries, update);
   const auto right = map_each(gains, [](double x, std::size_t) { return x > 2; });
-  expect_metric(kFoundReciprocalRank, metric::ReciprocalRank{}, kQueries,
+  expect_metric(value_of("ReciprocalRank"), metric::ReciprocalRank{}, kQueries,
                 [&](metric::ReciprocalRank& m, std::int64_t begin, std::int64_t end) {
                   m.update(rows<2>(scores, shape, begin, end), int_rows<2>(right, shape, begin, end));
                 });
