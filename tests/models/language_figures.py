@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes language_figures.hpp: what PyTorch makes of small language models whose weights a formula fills.
-usage: language_figures.py > language_figures.hpp"""
+"""Writes language_figures.json: what PyTorch makes of small language models whose weights a formula fills.
+usage: language_figures.py"""
 import json
 import math
+import pathlib
 
 import torch
 
@@ -19,43 +20,26 @@ def weights(shapes):
     return result
 
 
-def show(name, config, shapes, **numbers):
-    print(f"inline constexpr const char* k{name}Config = R\"({json.dumps(config)})\";")
-    print(f"inline const std::vector<Published> k{name}Weights = {{")
-    for path, shape in sorted(shapes.items()):
-        print(f"    {{\"{path}\", {{{', '.join(map(str, shape))}}}}},")
-    print("};")
+def described(config, shapes, **numbers):
+    """An object with a line for each member; numbers have nine digits, all that a float32 has."""
+    members = {"config": json.dumps(config), "weights": json.dumps(dict(sorted(shapes.items())), separators=(",", ":"))}
     for what, values in numbers.items():
-        listed = ", ".join(f"{value:.9g}" for value in values.flatten().tolist())
-        print(f"inline const std::vector<{'float' if values.is_floating_point() else 'std::int64_t'}> k{name}{what} = {{{listed}}};")
+        members[what] = "[" + ",".join(f"{value:.9g}" for value in values.flatten().tolist()) + "]"
+    return "{" + ",\n".join(f"{json.dumps(name)}: {value}" for name, value in members.items()) + "}"
 
 
-print(f"""// What language_figures.py found with PyTorch {torch.__version__}. Do not edit.
-// clang-format off
-#pragma once
-#include <string>
-#include <vector>
-
-#include "kiln/core/shape.hpp"
-
-namespace kiln::models {{
-
-struct Published {{
-  std::string name;
-  Shape shape;
-}};
-""")
 with torch.inference_mode():
     shapes = reference.gpt2_shapes()
     ids = torch.tensor([[3, 18, 0, 7, 7, 11, 2], [5, 1, 4, 16, 9, 2, 6]])
-    show("Gpt2", reference.GPT2, shapes, Ids=ids, Logits=reference.gpt2(weights(shapes), ids))
+    gpt2 = described(reference.GPT2, shapes, ids=ids, logits=reference.gpt2(weights(shapes), ids))
     shapes = reference.llama_shapes()
     ids = torch.tensor([[16, 3, 3, 0, 8, 11, 1, 5], [2, 9, 4, 7, 12, 6, 15, 10]])
-    show("Llama", reference.LLAMA, shapes, Ids=ids, Logits=reference.llama(weights(shapes), ids))
+    llama = described(reference.LLAMA, shapes, ids=ids, logits=reference.llama(weights(shapes), ids))
     shapes = reference.bert_shapes()
     ids = torch.tensor([[1, 20, 7, 7, 2, 15], [22, 4, 9, 0, 0, 0]])
     segments = torch.tensor([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 0]])
     there = torch.arange(6) < torch.tensor([[6], [3]])
     hidden, pooled = reference.bert(weights(shapes), ids, segments, there)
-    show("Bert", reference.BERT, shapes, Ids=ids, Segments=segments, There=there.long(), Hidden=hidden, Pooled=pooled)
-print("\n}  // namespace kiln::models")
+    bert = described(reference.BERT, shapes, ids=ids, segments=segments, there=there.long(), hidden=hidden, pooled=pooled)
+pathlib.Path(__file__).with_suffix(".json").write_text(
+    f'{{"made_with": "PyTorch {torch.__version__}",\n"gpt2": {gpt2},\n"llama": {llama},\n"bert": {bert}}}\n')

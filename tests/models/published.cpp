@@ -5,10 +5,15 @@
 
 namespace kiln::models {
 
-TensorSource weights_of(std::span<const Published> tensors) {
+const LanguageFigures& language_figures() {
+  static const auto figures = load_config<LanguageFigures>(KILN_SOURCE_DIR "/tests/models/language_figures.json");
+  return figures;
+}
+
+TensorSource weights_of(const std::map<std::string, Shape>& shapes) {
   TensorSource source;
   double k = 0;
-  for (const auto& [name, shape] : tensors) {
+  for (const auto& [name, shape] : shapes) {
     ++k;
     std::vector<float> numbers(static_cast<std::size_t>(numel(shape)));
     const double shift = shape.size() == 1 && name.ends_with("weight") ? 1 : 0;
@@ -27,8 +32,14 @@ PublishedModel::PublishedModel(std::string_view config, const TensorSource& weig
   write_tensors(weights, weights_file);
 }
 
-PublishedModel gpt2_files() { return {kGpt2Config, weights_of(kGpt2Weights)}; }
-PublishedModel llama_files() { return {kLlamaConfig, weights_of(kLlamaWeights)}; }
+PublishedModel gpt2_files() {
+  const PublishedLm& gpt2 = language_figures().gpt2;
+  return {gpt2.config.text, weights_of(gpt2.weights)};
+}
+PublishedModel llama_files() {
+  const PublishedLm& llama = language_figures().llama;
+  return {llama.config.text, weights_of(llama.weights)};
+}
 
 Tensor<2, Int> batch_of(const std::vector<std::int64_t>& ids, std::int64_t batch) {
   return Tensor<2, Int>::of(ids, {batch, static_cast<std::int64_t>(ids.size()) / batch}, Device::cpu());

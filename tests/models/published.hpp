@@ -1,19 +1,49 @@
-// Files as others publish them, made by a formula.
+// Files as others publish them, made by a formula, and what PyTorch makes of their models.
 #pragma once
-#include <span>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "kiln/core/config/config.hpp"
 #include "kiln/core/tensor_data.hpp"
 #include "kiln/store/format/source.hpp"
 #include "kiln/tensor/tensor.hpp"
-#include "tests/models/language_figures.hpp"
 #include "tests/store/temporary.hpp"
 
 namespace kiln::models {
 
-/// What language_figures.py fills tensors with.
-TensorSource weights_of(std::span<const Published> tensors);
+/// The text of a config.json, which is an object of the data file.
+struct ConfigText {
+  std::string text;
+  static ConfigText from_json(const Json& json, const config::Place&) { return {write_json(json)}; }
+  Json to_json() const { return parse_json(text, "config.json"); }
+};
+
+struct PublishedLm {
+  ConfigText config;
+  std::map<std::string, Shape> weights;  // their shapes
+  std::vector<std::int64_t> ids;
+  std::vector<float> logits;
+};
+
+struct PublishedBert {
+  ConfigText config;
+  std::map<std::string, Shape> weights;
+  std::vector<std::int64_t> ids, segments, there;
+  std::vector<float> hidden, pooled;
+};
+
+struct LanguageFigures {
+  std::string made_with;  // the library and its version
+  PublishedLm gpt2, llama;
+  PublishedBert bert;
+};
+
+/// language_figures.json. Throws IoError or ConfigError where it is missing or damaged.
+const LanguageFigures& language_figures();
+
+/// What language_figures.py fills tensors of these names and shapes with.
+TensorSource weights_of(const std::map<std::string, Shape>& shapes);
 
 /// A folder with config.json and weights.
 struct PublishedModel {

@@ -39,12 +39,13 @@ void expect_logits(const CausalLm& model, const std::vector<std::int64_t>& ids, 
 
 TEST(Gpt2, OfPublishedWeightsIsPyTorchs) {
   const PublishedModel files = gpt2_files();
-  expect_logits(valid(load_gpt2(files.folder, Device::cpu())), kGpt2Ids, kGpt2Logits);
+  expect_logits(valid(load_gpt2(files.folder, Device::cpu())), language_figures().gpt2.ids,
+                language_figures().gpt2.logits);
 }
 
 TEST(Llama, OfPublishedWeightsIsPyTorchs) {
   const PublishedModel files = llama_files();
-  expect_logits(load_llama(files.folder, Device::cpu()), kLlamaIds, kLlamaLogits);
+  expect_logits(load_llama(files.folder, Device::cpu()), language_figures().llama.ids, language_figures().llama.logits);
 }
 
 /// As llama.cpp writes them: other names, and rows of queries and keys in the order of neighbours.
@@ -78,14 +79,14 @@ TensorSource as_gguf(const TensorSource& theirs) {
 
 TEST(Llama, OfGgufIsThatOfSafetensors) {
   const TemporaryFile file("model.gguf");
-  write_tensors(as_gguf(weights_of(kLlamaWeights)), file.path);
-  expect_logits(load_llama(file.path, Device::cpu()), kLlamaIds, kLlamaLogits);
+  write_tensors(as_gguf(weights_of(language_figures().llama.weights)), file.path);
+  expect_logits(load_llama(file.path, Device::cpu()), language_figures().llama.ids, language_figures().llama.logits);
 }
 
 TEST(Llama, RefusesRowsInTheOrderOfAnotherFormat) {
   const PublishedModel files = llama_files();
   const TemporaryFile gguf("model.gguf");
-  write_tensors(as_gguf(weights_of(kLlamaWeights)), gguf.path);
+  write_tensors(as_gguf(weights_of(language_figures().llama.weights)), gguf.path);
   CausalLm halves = llama_config(files.config_file.path).init(Device::cpu());
   EXPECT_THAT(raised<LoadError>([&] { load_llama(halves, gguf.path); }), HasSubstr("in the order of neighbours"));
   CausalLm neighbours = llama_config(gguf.path).init(Device::cpu());
@@ -93,12 +94,14 @@ TEST(Llama, RefusesRowsInTheOrderOfAnotherFormat) {
 }
 
 TEST(Llama, KeepsHalvesOfAFileWhereAskedTo) {
-  const PublishedModel files(kLlamaConfig, with_floats(weights_of(kLlamaWeights), DType::BF16));
+  const PublishedModel files(language_figures().llama.config.text,
+                             with_floats(weights_of(language_figures().llama.weights), DType::BF16));
   const CausalLm model = load_llama(files.folder, Device::cpu(), FloatPolicy::AsFile);
   EXPECT_EQ(model.tokens.weight.dtype(), DType::BF16);
   nn::TransformerCache cache = model.cache(2, 16);
-  const auto logits = model.next(batch_of(kLlamaIds, 2), cache).to(DType::F32).to_vector();
-  const std::vector<float> expected(kLlamaLogits.begin() + 7 * 17, kLlamaLogits.begin() + 8 * 17);
+  const auto logits = model.next(batch_of(language_figures().llama.ids, 2), cache).to(DType::F32).to_vector();
+  const std::vector<float> expected(language_figures().llama.logits.begin() + 7 * 17,
+                                    language_figures().llama.logits.begin() + 8 * 17);
   EXPECT_LT(worst_difference({logits.begin(), logits.begin() + 17}, expected), 0.1);  // rounded after each operation
 }
 
@@ -113,9 +116,9 @@ TEST(Published, RefusesOtherModels) {
   EXPECT_EQ(model.tokens.weight.to_vector(), before);
   EXPECT_THAT(raised<ConfigError>([&] { llama_config(gpt2.weights_file); }), HasSubstr("only GGUF files"));
 
-  TensorSource untied = weights_of(kGpt2Weights);
+  TensorSource untied = weights_of(language_figures().gpt2.weights);
   untied.tensors.emplace("lm_head.weight", stored(TensorData(Shape{19, 12}, DType::F32)));
-  const PublishedModel other(kGpt2Config, untied);
+  const PublishedModel other(language_figures().gpt2.config.text, untied);
   EXPECT_THAT(raised<LoadError>([&] { load_gpt2(other.folder, Device::cpu()); }),
               HasSubstr("'lm_head.weight' is not 'transformer.wte.weight'"));
 }
@@ -135,7 +138,7 @@ TEST(Published, NamesTheKeyThatIsWrong) {
   write_text(zero.path, R"({"n_layer": 0})");
   EXPECT_THAT(raised<ArgumentError>([&] { gpt2_config(zero.path).init(Device::cpu()); }), HasSubstr("positive"));
 
-  TensorSource gguf = as_gguf(weights_of(kLlamaWeights));
+  TensorSource gguf = as_gguf(weights_of(language_figures().llama.weights));
   const auto gguf_refusal = [&](const std::string& key, const std::string& value) {
     TensorSource wrong = gguf;
     wrong.metadata[key] = value;

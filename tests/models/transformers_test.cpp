@@ -25,7 +25,7 @@ using testing::HasSubstr;
 struct Variant {
   std::string name;
   Json config, saved;  // as it was said, and as transformers 5 writes it
-  std::map<std::string, std::vector<std::int64_t>> weights;
+  std::map<std::string, Shape> weights;
   std::vector<std::int64_t> ids;
   std::vector<float> whole, steps;  // logits, and those of each beginning's last token where they differ; BERT's states
 };
@@ -49,12 +49,6 @@ const std::vector<Variant>& variants() {
     return all;
   }();
   return kAll;
-}
-
-TensorSource tensors_of(const Variant& variant) {
-  std::vector<Published> shapes;
-  for (const auto& [name, sizes] : variant.weights) shapes.push_back({name, Shape(sizes.begin(), sizes.end())});
-  return weights_of(shapes);
 }
 
 double worst_of(const CausalLm& given, const Variant& variant) {
@@ -86,7 +80,7 @@ TEST(Transformers, OfEachConfigIsThePackages) {
   for (const Variant& variant : variants())
     for (const Json* const config : {&variant.config, &variant.saved}) {
       SCOPED_TRACE(variant.name + (config == &variant.saved ? ", as it is saved" : ", as it was said"));
-      const PublishedModel files(write_json(*config), tensors_of(variant));
+      const PublishedModel files(write_json(*config), weights_of(variant.weights));
       const Device cpu = Device::cpu();
       const double worst = variant.name.starts_with("bert")   ? worst_of_bert(load_bert(files.folder, cpu), variant)
                            : variant.name.starts_with("gpt2") ? worst_of(load_gpt2(files.folder, cpu), variant)
@@ -106,7 +100,7 @@ TensorSource as_gguf(const Variant& variant, std::int64_t turned) {
                                      {"mlp\\.(gate|up|down)_proj", "ffn_$1"},
                                      {"input_layernorm", "attn_norm"},
                                      {"post_attention_layernorm", "ffn_norm"}};
-  TensorSource source = renamed(tensors_of(variant), names);
+  TensorSource source = renamed(weights_of(variant.weights), names);
   for (auto& [name, tensor] : source.tensors) {
     if (name.find("attn_q") == std::string::npos && name.find("attn_k") == std::string::npos) continue;
     const Tensor<2> x = Tensor<2>::from_data(tensor.read(), Device::cpu());
