@@ -17,7 +17,6 @@
 #include "tests/data/idx_files.hpp"
 #include "tests/data/picture/figures.hpp"
 #include "tests/data/text/figures.hpp"
-#include "tests/data/text/unigram_figures.hpp"
 #include "tests/fuzz/changes.hpp"
 
 namespace kiln::test {
@@ -185,9 +184,9 @@ void read_coco(std::span<const std::byte> file) {
 
 Files tokenizers() {
   Files files;
-  for (const char* json : {kByteLevelJson, kWordPiecesJson, kLlamaJson, kGpt4Json, kQwenJson, kWordsJson, kUnigramJson,
-                           kUnigramBytesJson, kSentencePieceJson})
-    files.push_back(contents_of(json));
+  for (const char* name :
+       {"ByteLevel", "WordPieces", "Llama", "Gpt4", "Qwen", "Words", "Unigram", "UnigramBytes", "SentencePiece"})
+    files.push_back(contents_of(tokenizer_json(name)));
   return files;
 }
 
@@ -211,12 +210,13 @@ void read_tokenizer(std::span<const std::byte> file) {
 Files pngs() {
   Picture picture{.pixels = {}, .height = 3, .width = 4, .channels = 3};
   for (int i = 0; i < 36; ++i) picture.pixels.push_back(static_cast<std::uint8_t>(7 * i));
-  return {contents(kPng), contents(kPalettePng), contents(kPng16), contents(kTransparentPng), encode_picture(picture)};
+  return {contents(pillow("png")), contents(pillow("palette_png")), contents(pillow("png_16")),
+          contents(pillow("transparent_png")), encode_picture(picture)};
 }
 
 const Reader kReaders[] = {
     {.name = "png", .sound = pngs, .read = read_picture_file, .mend = mend_png},
-    {.name = "jpeg", .sound = [] { return Files{contents(kJpeg)}; }, .read = read_picture_file},
+    {.name = "jpeg", .sound = [] { return Files{contents(pillow("jpeg"))}; }, .read = read_picture_file},
     {.name = "wav", .sound = sounds, .read = read_sound_file},
     {.name = "idx",
      .sound =

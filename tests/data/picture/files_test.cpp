@@ -33,18 +33,19 @@ Values list(std::span<const std::uint8_t> figures) { return {figures.begin(), fi
 std::string text_of(std::span<const std::uint8_t> file) { return {file.begin(), file.end()}; }
 
 TEST(Decode, ReadsWhatPillowWrote) {
-  const Picture png = decoded(test::kPng);
+  const Picture png = decoded(test::pillow("png"));
   EXPECT_EQ(png.height, 2);
   EXPECT_EQ(png.width, 3);
-  EXPECT_EQ(png.pixels, list(test::kPngPixels));
-  EXPECT_EQ(decoded(test::kPalettePng).pixels, list(test::kPalettePixels));
-  EXPECT_EQ(decoded(test::kTransparentPng).pixels, (Values{10, 20, 30, 200, 100, 50}));  // whatever shines through
-  EXPECT_EQ(decoded(test::kPng16, {.channels = Channels::Grey}).pixels, (Values{0, 0x12}));
-  const Picture jpeg = decoded(test::kJpeg);
-  ASSERT_EQ(jpeg.pixels.size(), std::size(test::kJpegPixels));
+  EXPECT_EQ(png.pixels, list(test::pillow("png_pixels")));
+  EXPECT_EQ(decoded(test::pillow("palette_png")).pixels, list(test::pillow("palette_pixels")));
+  EXPECT_EQ(decoded(test::pillow("transparent_png")).pixels,
+            (Values{10, 20, 30, 200, 100, 50}));  // whatever shines through
+  EXPECT_EQ(decoded(test::pillow("png_16"), {.channels = Channels::Grey}).pixels, (Values{0, 0x12}));
+  const Picture jpeg = decoded(test::pillow("jpeg"));
+  ASSERT_EQ(jpeg.pixels.size(), test::pillow("jpeg_pixels").size());
   for (std::size_t i = 0; i < jpeg.pixels.size(); ++i)
-    EXPECT_LE(std::abs(jpeg.pixels[i] - test::kJpegPixels[i]), 1) << i;
-  const Picture grey = decoded(test::kJpeg, {.channels = Channels::Grey});
+    EXPECT_LE(std::abs(jpeg.pixels[i] - test::pillow("jpeg_pixels")[i]), 1) << i;
+  const Picture grey = decoded(test::pillow("jpeg"), {.channels = Channels::Grey});
   EXPECT_EQ(grey.channels, 1);
   EXPECT_EQ(grey.pixels.size(), 64u);
 }
@@ -96,9 +97,9 @@ TEST(Decode, SaysWhichNumbersPixelsDoNotHave) {
   const auto refused = [](std::span<const std::uint8_t> file) {
     return raised<DataError>([&] { decoded(file, {.channels = Channels::Numbers}); });
   };
-  EXPECT_EQ(refused(test::kPng), "x: its pixels have colours where a number each is asked for");
-  EXPECT_EQ(refused(test::kPng16), "x: holds the number 4660, and numbers of pixels go to 255 here");
-  EXPECT_EQ(refused(test::kJpeg),
+  EXPECT_EQ(refused(test::pillow("png")), "x: its pixels have colours where a number each is asked for");
+  EXPECT_EQ(refused(test::pillow("png_16")), "x: holds the number 4660, and numbers of pixels go to 255 here");
+  EXPECT_EQ(refused(test::pillow("jpeg")),
             "x: is a JPEG file, which keeps no numbers of pixels, only colours that are nearly theirs");
 }
 
@@ -107,12 +108,12 @@ TEST(Decode, SaysWhatIsWrong) {
     return raised<DataError>([&] { decoded(file, config); });
   };
   EXPECT_EQ(refused({}), "x: is neither a PNG nor a JPEG file");
-  EXPECT_EQ(refused(std::span(test::kPng).first(60)).find("x: is a damaged PNG file: "), 0u);
-  EXPECT_EQ(refused(std::span(test::kJpeg).first(250)), "x: is a damaged JPEG file: Premature end of JPEG file");
-  EXPECT_EQ(refused(std::span(test::kJpeg).first(100)).find("x: is a damaged JPEG file: "), 0u);
-  EXPECT_EQ(refused(test::kPng, {.most_pixels = 5}),
+  EXPECT_EQ(refused(test::pillow("png").first(60)).find("x: is a damaged PNG file: "), 0u);
+  EXPECT_EQ(refused(test::pillow("jpeg").first(250)), "x: is a damaged JPEG file: Premature end of JPEG file");
+  EXPECT_EQ(refused(test::pillow("jpeg").first(100)).find("x: is a damaged JPEG file: "), 0u);
+  EXPECT_EQ(refused(test::pillow("png"), {.most_pixels = 5}),
             "x: claims 2 x 3 pixels, more than the 5 that are allowed (DecodeConfig::most_pixels)");
-  EXPECT_EQ(refused(test::kJpeg, {.most_pixels = 63}),
+  EXPECT_EQ(refused(test::pillow("jpeg"), {.most_pixels = 63}),
             "x: claims 8 x 8 pixels, more than the 63 that are allowed (DecodeConfig::most_pixels)");
 }
 
@@ -125,7 +126,7 @@ TEST(Decode, MakesNothingForWhatCannotBeInAFile) {
   };
   // 16,000 x 16,000, with the checksum that fits.
   const Values png = [&] {
-    Values bytes = sized(test::kPng, 16, {0, 0, 0x3e, 0x80, 0, 0, 0x3e, 0x80});
+    Values bytes = sized(test::pillow("png"), 16, {0, 0, 0x3e, 0x80, 0, 0, 0x3e, 0x80});
     std::uint32_t crc = 0xffffffff;
     for (std::size_t i = 12; i < 29; ++i) {
       crc ^= bytes[i];
@@ -140,9 +141,10 @@ TEST(Decode, MakesNothingForWhatCannotBeInAFile) {
   EXPECT_EQ(refused(png), text("x: claims 16000 x 16000 pixels in ", png.size(), " bytes, which is more than the 1024 ",
                                "pixels a byte that are allowed (DecodeConfig::pixels_per_byte)"));
   EXPECT_EQ(refused(png, {.pixels_per_byte = 1 << 28}).find("x: is a damaged PNG file: 16000 x 16000 pixels are "), 0u);
-  const auto frame = std::ranges::search(test::kJpeg, std::array<std::uint8_t, 2>{0xff, 0xc0});
+  const std::span<const std::uint8_t> jpeg_file = test::pillow("jpeg");
+  const auto frame = std::ranges::search(jpeg_file, std::array<std::uint8_t, 2>{0xff, 0xc0});
   ASSERT_FALSE(frame.empty());
-  const Values jpeg = sized(test::kJpeg, static_cast<std::size_t>(frame.begin() - std::begin(test::kJpeg)) + 5,
+  const Values jpeg = sized(test::pillow("jpeg"), static_cast<std::size_t>(frame.begin() - jpeg_file.begin()) + 5,
                             {0x3e, 0x80, 0x3e, 0x80});
   EXPECT_NE(refused(jpeg).find("DecodeConfig::pixels_per_byte"), std::string::npos);
 }
@@ -158,8 +160,7 @@ TEST(Decode, TakesThreeBytesAPixel) {
 }
 
 TEST(Decode, EndsInDataErrorsWhateverTheBytes) {
-  for (const std::span<const std::uint8_t> sound :
-       {std::span<const std::uint8_t>(test::kPng), std::span<const std::uint8_t>(test::kJpeg)}) {
+  for (const std::span<const std::uint8_t> sound : {test::pillow("png"), test::pillow("jpeg")}) {
     int read = 0, refused = 0;
     for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
       Random random(seed);
@@ -180,7 +181,7 @@ TEST(Decode, EndsInDataErrorsWhateverTheBytes) {
 
 TEST(PictureFolder, TakesFoldersForClasses) {
   const test::TemporaryDirectory directory;
-  const std::string png = text_of(test::kPng), jpeg = text_of(test::kJpeg);
+  const std::string png = text_of(test::pillow("png")), jpeg = text_of(test::pillow("jpeg"));
   directory.write("cats/b.png", png);
   directory.write("cats/a.JPG", jpeg);
   directory.write("cats/more/c.png", png);
@@ -210,18 +211,18 @@ TEST(PictureFolder, TakesFoldersForClasses) {
 
 TEST(PictureFolder, ReadsMasksTagsAndBoxes) {
   const test::TemporaryDirectory directory;
-  const std::string png = text_of(test::kPng);
+  const std::string png = text_of(test::pillow("png"));
   directory.write("in/a.png", png);
   directory.write("masks/other.png", png);
   EXPECT_THROW(masked_pictures(directory.path() / "in", directory.path() / "masks"), DataError);
-  directory.write("masks/a.png", text_of(test::kPalettePng));
+  directory.write("masks/a.png", text_of(test::pillow("palette_png")));
   const auto masked = masked_pictures(directory.path() / "in", directory.path() / "masks");
   ASSERT_EQ(masked->size(), 1);
-  EXPECT_EQ(masked->get(0).mask.pixels, list(test::kPaletteNumbers));
+  EXPECT_EQ(masked->get(0).mask.pixels, list(test::pillow("palette_numbers")));
   directory.write("masks/a.png", png);
   EXPECT_EQ(raised<DataError>([&] { masked->get(0); }),
             directory.file("masks/a.png") + ": its pixels have colours where a number each is asked for");
-  directory.write("masks/a.png", text_of(test::kMask));
+  directory.write("masks/a.png", text_of(test::pillow("mask")));
   EXPECT_NE(raised<DataError>([&] { masked->get(0); }).find("is 1 x 2 pixels, its picture 2 x 3"), std::string::npos);
 
   const std::string tags = directory.write("tags.csv", "file,red,round,soft\nin/a.png,1,0,true\nin/a.png,0,0,2\n");

@@ -1,8 +1,10 @@
-"""Writes figures.hpp: tokenizers, and what Hugging Face's library makes of texts with them. Run with tokenizers 0.23:
-python3 tokenizer_figures.py > figures.hpp"""
+"""Writes tokenizers/ and tokenizer_figures.json: tokenizers, and what Hugging Face's library makes of texts with them. Run with
+tokenizers 0.23: python3 tokenizer_figures.py"""
 
 import json
+import pathlib
 
+import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 TRAINING = [
@@ -33,52 +35,30 @@ TEXTS = [
 ]
 
 
-def text(value):
-    """A C++ literal of UTF-8 bytes."""
-    out = "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in value.encode())
-    lines = []
-    while len(out) > 100:
-        end = 100
-        while "\\" in out[end - 3 : end]:
-            end -= 1
-        lines, out = lines + [out[:end]], out[end:]
-    return "\n    ".join(f'"{line}"' for line in lines + [out])
+FOLDER = pathlib.Path(__file__).parent
 
 
-def element(value):
-    """The literal in a list, where strings behind each other look as if a comma were missing."""
-    out = text(value)
-    return f"({out})" if "\n" in out else out
+def cases(rows):
+    """One case a line."""
+    return "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows) + "]"
 
 
-def write(name, tokenizer, texts=TEXTS):
+def members(entries):
+    """An object of texts that are JSON."""
+    return "{" + ",\n".join(f"{json.dumps(name)}: {value}" for name, value in entries.items()) + "}"
+
+
+def encoded(name, tokenizer, texts=TEXTS):
+    """Writes the tokenizer to its file, and returns what it makes of the texts."""
     tokenizer = Tokenizer.from_str(tokenizer.to_str())
-    print(
-        f"inline constexpr char k{name}Json[] =\n    "
-        + text(json.dumps(json.loads(tokenizer.to_str()), ensure_ascii=False, separators=(",", ":")))
-        + ";"
-    )
-    print(f"inline const std::vector<Encoded> k{name} = {{")
-    for one in texts:
-        ids = tokenizer.encode(one).ids
-        print(f"    {{{text(one)}, {{{', '.join(map(str, ids))}}},\n     {text(tokenizer.decode(ids))}}},")
-    print("};")
-
-
-def begin(script):
-    print(
-        f"// Made by {script} with Hugging Face's tokenizers.\n#pragma once\n#include <cstdint>\n#include <string>\n"
-        "#include <vector>\n"
-    )
+    described = json.dumps(json.loads(tokenizer.to_str()), ensure_ascii=False, separators=(",", ":"))
+    (FOLDER / "tokenizers" / f"{name}.json").write_text(described)
+    rows = [(one, tokenizer.encode(one).ids) for one in texts]
+    return cases({"text": one, "ids": ids, "decoded": tokenizer.decode(ids)} for one, ids in rows)
 
 
 def main():
-    begin("tokenizer_figures.py")
-    print(
-        "// clang-format off\nnamespace kiln::test {\n\n"
-        "struct Encoded {\n  std::string text;\n  std::vector<std::int64_t> ids;\n  std::string decoded;\n};\n"
-    )
-    print("inline const std::vector<std::string> kTraining = {" + ", ".join(map(element, TRAINING)) + "};")
+    found = {}
 
     byte_level = Tokenizer(models.BPE())
     byte_level.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -93,7 +73,7 @@ def main():
             show_progress=False,
         ),
     )
-    write("ByteLevel", byte_level)
+    found["ByteLevel"] = encoded("ByteLevel", byte_level)
 
     word_pieces = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     word_pieces.normalizer = normalizers.BertNormalizer()
@@ -108,7 +88,7 @@ def main():
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     word_pieces.decoder = decoders.WordPiece()
-    write("WordPieces", word_pieces)
+    found["WordPieces"] = encoded("WordPieces", word_pieces)
 
     llama = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     llama.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
@@ -131,7 +111,7 @@ def main():
     llama.decoder = decoders.Sequence(
         [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
-    write("Llama", llama)
+    found["Llama"] = encoded("Llama", llama)
 
     PATTERN = (
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
@@ -153,14 +133,15 @@ def main():
             ),
         )
         gpt4.add_special_tokens([AddedToken("<|end|>", lstrip=True, rstrip=True)])
-        write(name, gpt4)
+        found[name] = encoded(name, gpt4)
 
     words = Tokenizer(models.WordLevel(unk_token="<unk>"))
     words.normalizer = normalizers.Lowercase()
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.train_from_iterator(TRAINING, trainers.WordLevelTrainer(special_tokens=["<unk>"], show_progress=False))
-    write("Words", words)
-    print("\n}  // namespace kiln::test\n// clang-format on")
+    found["Words"] = encoded("Words", words)
+    figures = {"made_with": json.dumps(f"tokenizers {tokenizers.__version__}"), "training": cases(TRAINING), "encoded": members(found)}
+    (FOLDER / "tokenizer_figures.json").write_text(members(figures) + "\n")
 
 
 if __name__ == "__main__":

@@ -18,46 +18,36 @@ using Ids = std::vector<std::int64_t>;
 
 Tokenizer parsed(std::string_view json) { return Tokenizer::from_json(parse_json(json, "t.json"), "t.json"); }
 
-struct Figures {
-  const char* name;
-  const char* json;
-  const std::vector<test::Encoded>& texts;
-};
-
-class Reference : public testing::TestWithParam<Figures> {};
+class Reference : public testing::TestWithParam<std::string> {};
 
 TEST_P(Reference, MakesTheSameTokensAndTexts) {
-  const Tokenizer tokenizer = parsed(GetParam().json);
-  for (const auto& [text, ids, decoded] : GetParam().texts) {
+  const Tokenizer tokenizer = parsed(test::tokenizer_json(GetParam()));
+  for (const auto& [text, ids, decoded] : test::encoded_by(GetParam())) {
     EXPECT_EQ(tokenizer.encode(text), ids) << text;
     EXPECT_EQ(tokenizer.decode(ids), decoded) << text;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Tokenizer, Reference,
-                         testing::Values(Figures{"ByteLevel", test::kByteLevelJson, test::kByteLevel},
-                                         Figures{"WordPieces", test::kWordPiecesJson, test::kWordPieces},
-                                         Figures{"Llama", test::kLlamaJson, test::kLlama},
-                                         Figures{"Gpt4", test::kGpt4Json, test::kGpt4},
-                                         Figures{"Qwen", test::kQwenJson, test::kQwen},
-                                         Figures{"Words", test::kWordsJson, test::kWords}),
-                         [](const auto& figures) { return figures.param.name; });
+                         testing::Values("ByteLevel", "WordPieces", "Llama", "Gpt4", "Qwen", "Words"),
+                         [](const auto& name) { return name.param; });
 
 TEST(Tokenizer, IsTrainedAsTheReferenceIs) {
-  const Tokenizer trained = train_byte_pairs(in_memory(test::kTraining), {.vocabulary = 330, .special = {"<|end|>"}});
-  const Tokenizer reference = parsed(test::kByteLevelJson);
+  const Tokenizer trained =
+      train_byte_pairs(in_memory(test::tokenizer_figures().training), {.vocabulary = 330, .special = {"<|end|>"}});
+  const Tokenizer reference = parsed(test::tokenizer_json("ByteLevel"));
   ASSERT_EQ(trained.size(), reference.size());
   for (std::int64_t id = 0; id < trained.size(); ++id) EXPECT_EQ(trained.token(id), reference.token(id)) << id;
-  for (const auto& [text, ids, decoded] : test::kByteLevel) EXPECT_EQ(trained.encode(text), ids) << text;
+  for (const auto& [text, ids, decoded] : test::encoded_by("ByteLevel")) EXPECT_EQ(trained.encode(text), ids) << text;
 }
 
 TEST(Tokenizer, IsSavedAndLoaded) {
   const test::TemporaryDirectory directory;
-  const Tokenizer trained = train_byte_pairs(in_memory(test::kTraining), {.vocabulary = 300});
+  const Tokenizer trained = train_byte_pairs(in_memory(test::tokenizer_figures().training), {.vocabulary = 300});
   trained.save(directory.file("tokenizer.json"));
   const Tokenizer loaded = Tokenizer::load(directory.file("tokenizer.json"));
   EXPECT_EQ(loaded.size(), 300);
-  for (const auto& one : test::kByteLevel) EXPECT_EQ(loaded.encode(one.text), trained.encode(one.text));
+  for (const auto& one : test::encoded_by("ByteLevel")) EXPECT_EQ(loaded.encode(one.text), trained.encode(one.text));
 }
 
 TEST(Tokenizer, ReadsTheFilesOfGpt2AndBert) {
@@ -110,11 +100,11 @@ TEST(Tokenizer, TakesBytesForTokens) {
 }
 
 TEST(Tokenizer, TakesWordsForTokensAsTheReferenceDoes) {
-  const Tokenizer trained = train_words(in_memory(test::kTraining), {.lowercase = true});
-  const Tokenizer reference = parsed(test::kWordsJson);
+  const Tokenizer trained = train_words(in_memory(test::tokenizer_figures().training), {.lowercase = true});
+  const Tokenizer reference = parsed(test::tokenizer_json("Words"));
   ASSERT_EQ(trained.size(), reference.size());
   for (std::int64_t id = 0; id < trained.size(); ++id) EXPECT_EQ(trained.token(id), reference.token(id)) << id;
-  for (const auto& [text, ids, decoded] : test::kWords) {
+  for (const auto& [text, ids, decoded] : test::encoded_by("Words")) {
     EXPECT_EQ(trained.encode(text), ids) << text;
     EXPECT_EQ(trained.decode(ids), decoded) << text;
   }
@@ -129,7 +119,7 @@ TEST(Tokenizer, TakesWordsForTokensAsTheReferenceDoes) {
 }
 
 TEST(Tokenizer, GivesEveryTextBack) {
-  const Tokenizer tokenizer = parsed(test::kByteLevelJson), gpt4 = parsed(test::kGpt4Json);
+  const Tokenizer tokenizer = parsed(test::tokenizer_json("ByteLevel")), gpt4 = parsed(test::tokenizer_json("Gpt4"));
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     Random random(seed);
     std::string text;
@@ -144,7 +134,7 @@ TEST(Tokenizer, GivesEveryTextBack) {
 }
 
 TEST(Tokenizer, TakesNoLongerForLongWords) {
-  const Tokenizer tokenizer = parsed(test::kByteLevelJson);
+  const Tokenizer tokenizer = parsed(test::tokenizer_json("ByteLevel"));
   const std::string word(2'000'000, 'x');  // quadratic time would be hours
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(word)), word);
 }
@@ -174,12 +164,13 @@ TEST(Tokenizer, SaysWhatItDoesNotKnow) {
       "t.json: 'model.dropout' leaves merges out at random, which is not known here; a tokenizer in use has null");
   EXPECT_EQ(refused(R"({"model": {"type": "WordPiece", "vocab": {"a": 0}, "unk_token": "u"}})"),
             "t.json: 'model.unk_token' is 'u', which is no token");
-  EXPECT_EQ(raised<ArgumentError>([] { train_byte_pairs(in_memory(test::kTraining), {.vocabulary = 100}); }),
+  EXPECT_EQ(raised<ArgumentError>(
+                [] { train_byte_pairs(in_memory(test::tokenizer_figures().training), {.vocabulary = 100}); }),
             "byte pairs: a vocabulary of 100 does not hold 256 bytes and 1 special tokens");
 }
 
 TEST(Tokenizer, EndsInDataErrorsWhateverTheFile) {
-  for (const std::string sound : {test::kLlamaJson, test::kWordPiecesJson}) {
+  for (const std::string& sound : {test::tokenizer_json("Llama"), test::tokenizer_json("WordPieces")}) {
     int read = 0, refused = 0;
     for (std::uint64_t seed = 0; seed < 5'000; ++seed) {
       Random random(seed);

@@ -1,21 +1,21 @@
-"""Writes unigram_figures.hpp: unigram models with the stages of SentencePiece, normal forms, and the tokens that they and the
-tokenizers of figures.hpp make of a piece of Shakespeare and of news. Run with tokenizers 0.23 and sentencepiece 0.2:
-python3 unigram_figures.py input.txt test.csv > unigram_figures.hpp"""
+"""Writes unigram_figures.json, and its tokenizers to tokenizers/: unigram models with the stages of SentencePiece, normal forms,
+and the tokens that they and the tokenizers of tokenizer_figures.py make of a piece of Shakespeare and of news. Run with tokenizers
+0.23 and sentencepiece 0.2: python3 unigram_figures.py input.txt test.csv"""
 
 import base64
 import csv
 import io
 import json
 import pathlib
-import re
 import sys
 import tempfile
 
 import sentencepiece
+import tokenizers
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from tokenizer_figures import TEXTS, TRAINING, begin, element, text, write
+from tokenizer_figures import FOLDER, TEXTS, TRAINING, cases, encoded, members
 
 SHAKESPEARE = pathlib.Path(sys.argv[1]).read_text()
 NEWS = [" ".join(row[1:]) for row in csv.reader(open(sys.argv[2], newline=""))]
@@ -49,23 +49,21 @@ def trained(normalizer, byte_fallback=False, alphabet=()):
     return Tokenizer.from_str(json.dumps(described))
 
 
-begin("unigram_figures.py")
-print('#include "tests/data/text/figures.hpp"\n\n// clang-format off\nnamespace kiln::test {\n')
-
+found = {}
 xlm = trained(
     normalizers.Sequence(
         [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]
     )
 )
 xlm.decoder = decoders.Metaspace()
-write("Unigram", xlm, TEXTS + MORE + SAMPLES)
+found["Unigram"] = encoded("Unigram", xlm, TEXTS + MORE + SAMPLES)
 
 fallback = trained(
     normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents(), normalizers.Strip(left=False)]), True
 )
 fallback.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
 fallback.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace(prepend_scheme="first")])
-write("UnigramBytes", fallback, TEXTS + MORE + SAMPLES[:1])
+found["UnigramBytes"] = encoded("UnigramBytes", fallback, TEXTS + MORE + SAMPLES[:1])
 
 # By SentencePiece itself, with a table of replacements of a few lines in place of the thousands of its own.
 RULES = {
@@ -122,30 +120,34 @@ t5.post_processor = processors.TemplateProcessing(
     single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 2)]
 )
 t5.decoder = decoders.Metaspace()
-write("SentencePiece", t5, TEXTS + MORE + SAMPLES)
+found["SentencePiece"] = encoded("SentencePiece", t5, TEXTS + MORE + SAMPLES)
 
-print(
-    "struct NormalForms {\n  std::string text, c, d, kc, kd;\n};\ninline const std::vector<NormalForms> kNormalForms = {"
-)
+forms = []
 for one in (
     TEXTS
     + MORE
     + ["".join(map(chr, range(0xA0, 0x250))), "\u0344\u0f73\u0f81 \u212b\u2126 \ufb2c \u0958 豈 \U0001d15e"]
 ):
-    forms = [f().normalize_str(one) for f in (normalizers.NFC, normalizers.NFD, normalizers.NFKC, normalizers.NFKD)]
-    print("    {" + ",\n     ".join(map(text, [one] + forms)) + "},")
-print("};")
+    forms.append(
+        {
+            "text": one,
+            "c": normalizers.NFC().normalize_str(one),
+            "d": normalizers.NFD().normalize_str(one),
+            "kc": normalizers.NFKC().normalize_str(one),
+            "kd": normalizers.NFKD().normalize_str(one),
+        }
+    )
 
-# What is in figures.hpp, of these texts.
-literals = pathlib.Path(__file__).with_name("figures.hpp").read_text()
+ids = {}
 for name in ["ByteLevel", "WordPieces", "Llama", "Gpt4", "Qwen", "Words"]:
-    literal = re.search(rf"k{name}Json\[\] =\n(.*?);\n", literals, re.DOTALL)[1]
-    described = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literal))
-    described = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), described).encode("latin-1").decode()
-    tokenizer = Tokenizer.from_str(described)
-    print(f"inline const std::vector<std::vector<std::int64_t>> k{name}OfSamples = {{")
-    for one in SAMPLES:
-        print("    {" + ", ".join(map(str, tokenizer.encode(one).ids)) + "},")
-    print("};")
-print("inline const std::vector<std::string> kSamples = {\n    " + ",\n    ".join(map(element, SAMPLES)) + "};")
-print("\n}  // namespace kiln::test\n// clang-format on")
+    tokenizer = Tokenizer.from_file(str(FOLDER / "tokenizers" / f"{name}.json"))
+    ids[name] = cases(tokenizer.encode(one).ids for one in SAMPLES)
+
+figures = {
+    "made_with": json.dumps(f"tokenizers {tokenizers.__version__} and sentencepiece {sentencepiece.__version__}"),
+    "samples": cases(SAMPLES),
+    "encoded": members(found),
+    "normal_forms": cases(forms),
+    "ids_of_samples": members(ids),
+}
+(FOLDER / "unigram_figures.json").write_text(members(figures) + "\n")

@@ -10,7 +10,7 @@
 
 #include "tests/data/damaged.hpp"
 #include "tests/data/raised.hpp"
-#include "tests/data/text/unigram_figures.hpp"
+#include "tests/data/text/figures.hpp"
 
 namespace kiln {
 namespace {
@@ -20,53 +20,37 @@ using Ids = std::vector<std::int64_t>;
 
 Tokenizer parsed(std::string_view json) { return Tokenizer::from_json(parse_json(json, "t.json"), "t.json"); }
 
-struct Figures {
-  const char* name;
-  const char* json;
-  const std::vector<test::Encoded>& texts;
-};
-class UnigramReference : public testing::TestWithParam<Figures> {};
+class UnigramReference : public testing::TestWithParam<std::string> {};
 
 TEST_P(UnigramReference, MakesTheSameTokensAndTexts) {
-  const Tokenizer tokenizer = parsed(GetParam().json);
-  for (const auto& [text, ids, decoded] : GetParam().texts) {
+  const Tokenizer tokenizer = parsed(test::tokenizer_json(GetParam()));
+  for (const auto& [text, ids, decoded] : test::entry_of(test::unigram_figures().encoded, GetParam())) {
     EXPECT_EQ(tokenizer.encode(text), ids) << text;
     EXPECT_EQ(tokenizer.decode(ids), decoded) << text;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tokenizer, UnigramReference,
-                         testing::Values(Figures{"Unigram", test::kUnigramJson, test::kUnigram},
-                                         Figures{"Bytes", test::kUnigramBytesJson, test::kUnigramBytes},
-                                         Figures{"SentencePiece", test::kSentencePieceJson, test::kSentencePiece}),
-                         [](const auto& figures) { return figures.param.name; });
+INSTANTIATE_TEST_SUITE_P(Tokenizer, UnigramReference, testing::Values("Unigram", "UnigramBytes", "SentencePiece"),
+                         [](const auto& name) { return name.param; });
 
-struct SampleFigures {
-  const char* name;
-  const char* json;
-  const std::vector<Ids>& ids;
-};
-class Samples : public testing::TestWithParam<SampleFigures> {};
+class Samples : public testing::TestWithParam<std::string> {};
 
 TEST_P(Samples, OfShakespeareAndNewsAreTheSameTokens) {
-  const Tokenizer tokenizer = parsed(GetParam().json);
-  ASSERT_EQ(GetParam().ids.size(), test::kSamples.size());
-  for (std::size_t i = 0; i < test::kSamples.size(); ++i)
-    EXPECT_EQ(tokenizer.encode(test::kSamples[i]), GetParam().ids[i]) << test::kSamples[i];
+  const Tokenizer tokenizer = parsed(test::tokenizer_json(GetParam()));
+  const std::vector<std::string>& samples = test::unigram_figures().samples;
+  const std::vector<Ids>& ids = test::entry_of(test::unigram_figures().ids_of_samples, GetParam());
+  ASSERT_EQ(ids.size(), samples.size());
+  for (std::size_t i = 0; i < samples.size(); ++i) EXPECT_EQ(tokenizer.encode(samples[i]), ids[i]) << samples[i];
 }
 
 INSTANTIATE_TEST_SUITE_P(Tokenizer, Samples,
-                         testing::Values(SampleFigures{"ByteLevel", test::kByteLevelJson, test::kByteLevelOfSamples},
-                                         SampleFigures{"WordPieces", test::kWordPiecesJson, test::kWordPiecesOfSamples},
-                                         SampleFigures{"Llama", test::kLlamaJson, test::kLlamaOfSamples},
-                                         SampleFigures{"Gpt4", test::kGpt4Json, test::kGpt4OfSamples},
-                                         SampleFigures{"Qwen", test::kQwenJson, test::kQwenOfSamples},
-                                         SampleFigures{"Words", test::kWordsJson, test::kWordsOfSamples}),
-                         [](const auto& figures) { return figures.param.name; });
+                         testing::Values("ByteLevel", "WordPieces", "Llama", "Gpt4", "Qwen", "Words"),
+                         [](const auto& name) { return name.param; });
 
 TEST(NormalForms, AreThoseOfTheReference) {
   using unicode::NormalForm;
-  for (const auto& [text, c, d, kc, kd] : test::kNormalForms) {
+  ASSERT_FALSE(test::unigram_figures().normal_forms.empty());
+  for (const auto& [text, c, d, kc, kd] : test::unigram_figures().normal_forms) {
     EXPECT_EQ(unicode::normalized(text, NormalForm::C), c) << text;
     EXPECT_EQ(unicode::normalized(text, NormalForm::D), d) << text;
     EXPECT_EQ(unicode::normalized(text, NormalForm::KC), kc) << text;
@@ -129,7 +113,7 @@ TEST(Unigram, TakesAnUnknownWhereNothingElseGoes) {
 }
 
 TEST(Unigram, TakesNoLongerForLongWords) {
-  const Tokenizer tokenizer = parsed(test::kUnigramJson);
+  const Tokenizer tokenizer = parsed(test::tokenizer_json("Unigram"));
   const std::string word(1'000'000, 's');  // quadratic time would be hours
   EXPECT_GT(tokenizer.encode(word).size(), 1000u);
 }
@@ -159,7 +143,7 @@ TEST(Unigram, SaysWhatIsWrong) {
 }
 
 TEST(Unigram, EndsInDataErrorsWhateverTheFile) {
-  const std::string sound = test::kSentencePieceJson;
+  const std::string sound = test::tokenizer_json("SentencePiece");
   const std::size_t table = sound.find("precompiled_charsmap") + 23;
   int read = 0, refused = 0;
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) {

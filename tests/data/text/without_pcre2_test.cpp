@@ -12,8 +12,8 @@ namespace {
 
 TEST(WithoutPcre2, PatternsOfGpt4AreKnownAndOthersRefused) {
   const auto read = [](std::string_view json) { return Tokenizer::from_json(parse_json(json, "t.json"), "t.json"); };
-  const Tokenizer gpt4 = read(test::kGpt4Json);
-  for (const auto& [text, ids, decoded] : test::kGpt4) EXPECT_EQ(gpt4.encode(text), ids) << text;
+  const Tokenizer gpt4 = read(test::tokenizer_json("Gpt4"));
+  for (const auto& [text, ids, decoded] : test::encoded_by("Gpt4")) EXPECT_EQ(gpt4.encode(text), ids) << text;
   EXPECT_EQ(
       test::raised<DataError>([&] {
         read(R"({"model": {"vocab": {}, "merges": []}, "pre_tokenizer": {"type": "Split", "behavior": "Isolated",
