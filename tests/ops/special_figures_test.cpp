@@ -1,4 +1,4 @@
-// The functions of special.def beside figures computed with 40 digits (special_figures.json), and at the edges of their domains.
+// The functions of special.def beside figures with 40 digits (special_figures.py), and at the edges of their domains.
 #include <gtest/gtest.h>
 
 #include <cmath>
