@@ -21,7 +21,7 @@ TEST(Diffusion, LearnsAsInPyTorch) {
                        labels = Tensor<1, Int>::of({2, 0, 3}, autodiff);
   const auto loss = [&](const Denoiser& m) { return m.loss(images, steps, labels, noise); };
   const double first = step(model, loss), second = step(model, loss);
-  expect_figures({first, second}, kDenoiser);
+  expect_figures({first, second}, torch_numbers("Denoiser"));
 }
 
 // Of images from N(m, s^2), what is the noise is known: the expectation of one of two normal variables, given their

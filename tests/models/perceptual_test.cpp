@@ -25,7 +25,7 @@ PerceptualLossConfig config() {
 
 PerceptualLoss small_loss() {
   const TemporaryFile file("vgg.safetensors");
-  write_tensors(state_dict(kVggState), file.path);
+  write_tensors(state_dict(torch_state("Vgg")), file.path);
   PerceptualLoss loss = config().init(autodiff);
   load_torchvision(loss.network, file.path);
   return loss;
@@ -36,11 +36,13 @@ TEST(PerceptualLoss, ComparesWhatANetworkSees) {
   const auto x = wave_tensor<4>("x", {2, 3, 8, 12}, 0.4, 0.5).require_grad(),
              content = wave_tensor<4>("content", {2, 3, 8, 12}, 0.4, 0.5),
              style = wave_tensor<4>("style", {2, 3, 16, 8}, 0.4, 0.5);
-  expect_figures(loss.forward_each(x, content, style).to_vector<double>(), kPerceptualLosses);
+  const std::span<const double> each = torch_numbers("PerceptualLosses");
+  ASSERT_EQ(each.size(), 2u);
+  expect_figures(loss.forward_each(x, content, style).to_vector<double>(), each);
   const Tensor<0> mean = loss.forward(x, content, style);
-  EXPECT_NEAR(mean.item(), (kPerceptualLosses[0] + kPerceptualLosses[1]) / 2, 1e-5);
+  EXPECT_NEAR(mean.item(), (each[0] + each[1]) / 2, 1e-5);
   const Gradients grads = mean.backward();
-  expect_figures(grads.of(x).narrow(2, 3, 1).narrow(3, 5, 1).to_vector<double>(), kPerceptualSlopes);
+  expect_figures(grads.of(x).narrow(2, 3, 1).narrow(3, 5, 1).to_vector<double>(), torch_numbers("PerceptualSlopes"));
   visit_params(loss.network, [&](const std::string& path, const auto& param) {
     EXPECT_FALSE(grads.find(param.value())) << path;  // it is the network that sees, not one that learns
   });

@@ -43,11 +43,11 @@ Layers make_layers() {
 
 TEST(PytorchLayers, AgreeWithPyTorch) {
   const TemporaryFile file("theirs.pt");
-  write_tensors(state_dict(kLayersState), file.path);
+  write_tensors(state_dict(torch_state("Layers")), file.path);
   Layers model = make_layers();
   EXPECT_TRUE(load(model, file.path, {.pytorch_layers = true}).complete());
   const Tensor<3> x = wave_tensor<3>("x", {2, 5, 3});
-  expect_figures(valid(std::move(model)).forward(x).to_vector<double>(), kLayers);
+  expect_figures(valid(std::move(model)).forward(x).to_vector<double>(), torch_numbers("Layers"));
 }
 
 std::vector<std::string> names_of(const TensorSource& source) {
@@ -84,7 +84,7 @@ TEST(PytorchLayers, NamesThatOnlyLookAlikeStay) {
 
 TEST(PytorchLayers, SaysWhatDoesNotFit) {
   const TemporaryFile file("theirs.pt");
-  write_tensors(state_dict(kLayersState), file.path);
+  write_tensors(state_dict(torch_state("Layers")), file.path);
   Layers model = make_layers();
   const std::string said = sentence_of([&] { return load(model, file.path); });
   EXPECT_NE(said.find("\n  'lstm.layers.0.weight_ih' is missing"), std::string::npos) << said;

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes torch_figures.hpp: what PyTorch and torchvision find, in float64, for small models whose weights are sines.
+"""Writes torch_figures.json: what PyTorch and torchvision find, in float64, for small models whose weights are sines.
 
-usage: torch_figures.py > torch_figures.hpp"""
+usage: torch_figures.py"""
+import json
 import math
+import pathlib
 
 import torch
 import torchvision
@@ -13,6 +15,7 @@ from waves import filled, wave
 
 torch.set_default_dtype(torch.float64)
 RATE = 0.01
+STATES, NUMBERS = {}, {}
 
 
 def step(model, loss):
@@ -27,13 +30,11 @@ def step(model, loss):
 
 
 def numbers(name, x):
-    values = ", ".join(f"{v:.12g}" for v in x.detach().flatten().tolist())
-    print(f"inline constexpr double k{name}[] = {{{values}}};")
+    NUMBERS[name] = "[" + ",".join(f"{v:.12g}" for v in x.detach().flatten().tolist()) + "]"
 
 
 def names(name, model):
-    rows = "".join(f"{key} {' '.join(map(str, x.shape))}\\n" for key, x in model.state_dict().items())
-    print(f'inline constexpr std::string_view k{name}State = "{rows}";')
+    STATES[name] = json.dumps({key: list(x.shape) for key, x in model.state_dict().items()}, separators=(",", ":"))
 
 
 def classifier(name, model, size):
@@ -258,9 +259,11 @@ def layers():
         numbers("Layers", model(wave("x", (2, 5, 3))))
 
 
-print(f"// What torch_figures.py found with PyTorch {torch.__version__.split('+')[0]} and torchvision "
-      f"{torchvision.__version__.split('+')[0]}. Do not edit.")
-print("// clang-format off\n#pragma once\n#include <string_view>\n\nnamespace kiln {\n")
+def lines(entries):
+    """An object with a line for each entry."""
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {value}" for name, value in entries.items()) + "}"
+
+
 models = torchvision.models
 classifier("ResNetBasic", models.ResNet(models.resnet.BasicBlock, [1, 1, 1, 1], num_classes=3), 64)
 classifier("ResNetBottleneck", models.ResNet(models.resnet.Bottleneck, [1, 1, 1, 1], num_classes=3), 64)
@@ -275,4 +278,6 @@ unet()
 wgan()
 denoiser()
 layers()
-print("\n}  // namespace kiln")
+made_with = f"PyTorch {torch.__version__.split('+')[0]} and torchvision {torchvision.__version__.split('+')[0]}"
+pathlib.Path(__file__).with_suffix(".json").write_text(
+    f'{{"made_with": "{made_with}",\n"states": {lines(STATES)},\n"numbers": {lines(NUMBERS)}}}\n')

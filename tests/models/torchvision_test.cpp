@@ -12,31 +12,26 @@ namespace {
 using test::autodiff;
 
 TEST(Torchvision, ResNetsOfBothKindsOfBlocksAgree) {
-  expect_agreement(ResNetConfig{.blocks = {1, 1, 1, 1}, .classes = 3}.init(autodiff), 64,
-                   {kResNetBasicState, kResNetBasicLogits, kResNetBasicLoss, kResNetBasicLogitsAfterStep});
-  expect_agreement(
-      ResNetConfig{.blocks = {1, 1, 1, 1}, .bottleneck = true, .classes = 3}.init(autodiff), 64,
-      {kResNetBottleneckState, kResNetBottleneckLogits, kResNetBottleneckLoss, kResNetBottleneckLogitsAfterStep});
+  expect_agreement(ResNetConfig{.blocks = {1, 1, 1, 1}, .classes = 3}.init(autodiff), 64, "ResNetBasic");
+  expect_agreement(ResNetConfig{.blocks = {1, 1, 1, 1}, .bottleneck = true, .classes = 3}.init(autodiff), 64,
+                   "ResNetBottleneck");
 }
 
 TEST(Torchvision, MobileNetV2Agrees) {
   const MobileNetV2Config config{
       .stages = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 1, 1}}, .width = 0.25, .classes = 3, .dropout = 0};
-  expect_agreement(config.init(autodiff), 32,
-                   {kMobileNetV2State, kMobileNetV2Logits, kMobileNetV2Loss, kMobileNetV2LogitsAfterStep});
+  expect_agreement(config.init(autodiff), 32, "MobileNetV2");
 }
 
 VggConfig small_vgg() {
   return {.features = {.convolutions = {1, 2}, .width = 4}, .hidden = 16, .classes = 3, .dropout = 0};
 }
 
-TEST(Torchvision, VggAgrees) {
-  expect_agreement(small_vgg().init(autodiff), 32, {kVggState, kVggLogits, kVggLoss, kVggLogitsAfterStep});
-}
+TEST(Torchvision, VggAgrees) { expect_agreement(small_vgg().init(autodiff), 32, "Vgg"); }
 
 TEST(Torchvision, ConvolutionsOfAVggAreLoadedAlone) {
   const TemporaryFile file("vgg.safetensors");
-  write_tensors(state_dict(kVggState), file.path);
+  write_tensors(state_dict(torch_state("Vgg")), file.path);
   Vgg whole = small_vgg().init(autodiff);
   VggFeatures part = small_vgg().features.init(autodiff);
   load_torchvision(whole, file.path);
@@ -47,7 +42,7 @@ TEST(Torchvision, ConvolutionsOfAVggAreLoadedAlone) {
 
 TEST(Torchvision, FilesOfAnotherModelAreRefusedAndChangeNothing) {
   const TemporaryFile file("theirs.safetensors");
-  write_tensors(state_dict(kMobileNetV2State), file.path);
+  write_tensors(state_dict(torch_state("MobileNetV2")), file.path);
   ResNet model = ResNetConfig{.blocks = {1}, .width = 8}.init(autodiff);
   const std::vector<float> before = model.head.weight.to_vector();
   const std::string said = sentence_of([&] { return load_torchvision(model, file.path); });

@@ -17,7 +17,7 @@ TEST(UNet, LearnsAsInPyTorch) {
   const Tensor<3, Int> targets = arange(2 * 8 * 12, device).remainder(3).reshape(2, 8, 12);
   const auto loss = [&](const UNet& m) { return cross_entropy(m.forward(images), targets); };
   const double first = step(model, loss), second = step(model, loss);
-  expect_figures({first, second}, kUNetLosses);
+  expect_figures({first, second}, torch_numbers("UNetLosses"));
 }
 
 }  // namespace

@@ -14,9 +14,7 @@ const VisionTransformerConfig kSmallTransformer{
     .image = 32, .patch = 8, .width = 32, .layers = 2, .heads = 4, .hidden = 64, .classes = 3};
 
 TEST(Torchvision, VisionTransformerAgrees) {
-  expect_agreement(
-      kSmallTransformer.init(autodiff), 32,
-      {kVisionTransformerState, kVisionTransformerLogits, kVisionTransformerLoss, kVisionTransformerLogitsAfterStep});
+  expect_agreement(kSmallTransformer.init(autodiff), 32, "VisionTransformer");
 }
 
 TEST(Torchvision, VisionTransformerTakesTheNamesOfTimm) {
@@ -32,15 +30,16 @@ TEST(Torchvision, VisionTransformerTakesTheNamesOfTimm) {
                          {"mlp\\.3", "mlp.fc2"},
                          {"^heads\\.head", "head"}};
   const TemporaryFile file("theirs.pt");
-  write_tensors(renamed(state_dict(kVisionTransformerState), timm), file.path);
+  write_tensors(renamed(state_dict(torch_state("VisionTransformer")), timm), file.path);
   VisionTransformer model = kSmallTransformer.init(autodiff);
   EXPECT_TRUE(load_torchvision(model, file.path).complete());
-  expect_figures(model.forward(wave_tensor<4>("images", {4, 3, 32, 32})).to_vector<double>(), kVisionTransformerLogits);
+  expect_figures(model.forward(wave_tensor<4>("images", {4, 3, 32, 32})).to_vector<double>(),
+                 torch_numbers("VisionTransformerLogits"));
 }
 
 TEST(Torchvision, AHeadForOtherClassesStays) {
   const TemporaryFile file("theirs.safetensors");
-  write_tensors(state_dict(kVisionTransformerState), file.path);
+  write_tensors(state_dict(torch_state("VisionTransformer")), file.path);
   auto config = kSmallTransformer;
   config.classes = 7;
   VisionTransformer model = config.init(autodiff);

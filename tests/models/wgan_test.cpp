@@ -30,11 +30,11 @@ TEST(Wgan, LearnsAsInPyTorch) {
       found.push_back(penalty.item<double>());
       return penalty * 10 - gap;
     });
-  expect_figures(found, kCritic);
+  expect_figures(found, torch_numbers("Critic"));
 
   const auto loss = [&](const Generator& g) { return -critic.forward(g.forward(noise)).mean(); };
   const double first = step(generator, loss), second = step(generator, loss);
-  expect_figures({first, second}, kGenerator);
+  expect_figures({first, second}, torch_numbers("Generator"));
 }
 
 // Where nothing is negative the leaky units are the identity, so that a critic of single taps reads one pixel, six
