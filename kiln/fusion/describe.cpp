@@ -1,4 +1,4 @@
-// What KILN_LOG=fusion prints of a plan.
+// The description of a plan that KILN_LOG=fusion prints.
 #include "kiln/fusion/plan.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 

@@ -1,9 +1,9 @@
-// First-party devices fuse, unless the environment says KILN_FUSION=0.
+// First-party devices use Fusion, unless the environment variable KILN_FUSION is 0.
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/device.hpp"
 
-/// Linked into every program by name (CMakeLists.txt), and this file with it; wasm-ld leaves out what is not "used".
+/// Every program links this symbol by name (CMakeLists.txt), and with it this file; wasm-ld drops what is not "used".
 extern "C" const char kiln_fusion_devices[];
 [[gnu::used]] const char kiln_fusion_devices[] = "fusion";
 
@@ -11,11 +11,11 @@ namespace kiln::fusion {
 namespace {
 
 Ref<Backend> fuse(Ref<Backend> inner) {
-  (void)is_logged("fusion");  // KILN_LOG may name what there is not
+  (void)is_logged("fusion");  // checks the names in KILN_LOG
   return is_set("KILN_FUSION", true) ? Ref<Backend>(make_ref<Fusion>(std::move(inner))) : inner;
 }
 
-// Before the objects of programs are made, among which may be devices.
+// Runs before the constructors of a program's global objects, some of which may be devices.
 [[gnu::constructor(200)]] void decorate() { decorate_devices(Decoration::Fusion, &fuse); }
 
 }  // namespace

@@ -20,7 +20,7 @@ bool logs() {
   return wanted;
 }
 
-/// Which operands have no owner but the list; for Call::last_uses.
+/// Returns a bit for each operand that has no owner but the list, for Call::last_uses.
 std::uint64_t last_uses(Inputs in) {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < in.size() && i < 64; ++i)
@@ -28,24 +28,25 @@ std::uint64_t last_uses(Inputs in) {
   return bits;
 }
 
-// Whose plan this thread is running: what a kernel asks for meanwhile (a user's own may call tensor functions) is run
-// at once.
+// The Fusion whose plan this thread is running, or null. Calls that a kernel makes meanwhile (a user's kernel may call
+// tensor functions) run at once.
 thread_local const Fusion* running = nullptr;
 
 }  // namespace
 
-/// What one thread has asked for. Another one takes the lock when it needs a value of it.
+/// The calls that one thread has recorded. Another thread takes the lock when it needs one of their values.
 struct Fusion::Stream final : RefCounted {
   Mutex mutex;
   Segment segment;
-  std::size_t enough;  // operations, from which on it is run before anything is read
-  Ref<Asker> asker;    // the thread
-  Values in, out;      // of the step under way; kept for their memory
-  // While the segment runs: which of its values have been made, but may be taken back, and which cannot be.
+  std::size_t enough;  // the number of operations at which the segment runs although nothing is read
+  Ref<Asker> asker;    // the thread that records
+  Values in, out;      // operands and results of the running step; members, so that their memory is reused
+  // While the segment runs: the values that are computed but not delivered, so they may still fail; and those that
+  // failed.
   std::vector<std::uint32_t> made;
-  std::vector<Ref<Failure>> lost;                           // by value; empty while there are none
-  std::vector<Ref<Failure>> fresh;                          // what the segment's own steps came to
-  std::vector<std::pair<std::uint32_t, Ref<Node>>> causes;  // of guards, of a late device, after their last use
+  std::vector<Ref<Failure>> lost;                           // indexed by value; empty while nothing has failed
+  std::vector<Ref<Failure>> fresh;                          // failures of the segment's own steps
+  std::vector<std::pair<std::uint32_t, Ref<Node>>> causes;  // on a late device: released values that guards check
 
   void lose(std::uint32_t value, const Ref<Failure>& failure) {
     lost.resize(segment.values().size());
@@ -57,7 +58,7 @@ struct Fusion::Stream final : RefCounted {
   Values causes_of(std::uint32_t entry) const;
 };
 
-/// What an entry's scope is known to fail with.
+/// Returns the failure that an entry's scope is known to have, or null.
 Ref<Failure> Fusion::Stream::lost_of(std::uint32_t entry) const {
   const Segment::Guard* const guard = segment.guard_of(entry);
   if (!guard || guard->failure) return guard ? guard->failure : nullptr;
@@ -72,7 +73,7 @@ void Fusion::Stream::release(std::uint32_t value, bool late) {
   if (late && segment.is_cause(value)) causes.emplace_back(value, std::move(node));
 }
 
-/// What a late device has to look at besides an entry's operands.
+/// Returns the values that a late device has to check besides an entry's operands.
 Values Fusion::Stream::causes_of(std::uint32_t entry) const {
   const Segment::Guard* const guard = segment.guard_of(entry);
   if (!guard) return {};
@@ -81,7 +82,7 @@ Values Fusion::Stream::causes_of(std::uint32_t entry) const {
     const auto released = std::ranges::find(causes, cause.index(), &decltype(causes)::value_type::first);
     const Ref<Node>& node = released != causes.end() ? released->second : segment.values()[cause.index()];
     if (!node) continue;
-    // As somebody who waits nowhere: what runs the step may gather calls as well.
+    // The stand-in is not marked as waiting: the backend that runs the step may collect calls as well.
     const auto stand_in = make_ref<Node>(node->desc, node->device);
     stand_in->storage = node->storage;
     all.emplace_back(stand_in);
@@ -89,9 +90,9 @@ Values Fusion::Stream::causes_of(std::uint32_t entry) const {
   return all;
 }
 
-/// What the program made of what is lost, by whatever path, is lost too. The plan may have taken another: it has numbers in
-/// place of tensors that are full of them, and drops results that nothing reads. What it tried to make by another path may
-/// have failed as well, which is no second error.
+/// Marks as failed each value that the program computed from a failed one, by the calls as they were recorded. The plan
+/// may have computed it by another path: it uses numbers in place of tensors that are filled with them, and drops
+/// results that nothing reads. If that path failed as well, this is not a second error.
 void Fusion::Stream::pass_on() {
   lost.resize(segment.values().size());
   const auto all_lost = [&](auto&& values) {
@@ -112,8 +113,8 @@ void Fusion::Stream::pass_on() {
     for (const Reference result : segment.results(entry)) {
       const std::uint32_t index = result.index();
       Node* const node = segment.visible(index) ? segment.values()[index].get() : nullptr;
-      if (node && !waits(*node)) continue;  // others may look at it
-      // Which operations were together when there was no memory is worth telling.
+      if (node && !waits(*node)) continue;  // it is delivered; other threads may read it
+      // An out-of-memory error tells which operations ran together, so it is kept, with `failure` among its causes.
       const bool says_more = is_made_of_it && lost[index] && is_of_memory(*lost[index]);
       lost[index] = says_more ? caused(lost[index], failure) : failure;
       if (node) node->storage = lost[index];
@@ -129,13 +130,13 @@ Fusion::Stream& Fusion::own_stream() {
     std::uint64_t fusion = 0;
     Ref<Stream> stream;
   };
-  // A thread that ends lets go of its streams; they stay with their Fusion while something waits in them.
+  // A thread that ends releases its streams; Fusion keeps a stream while calls wait in it.
   thread_local std::vector<Own> all;
   for (const Own& own : all)
     if (own.fusion == id()) return *own.stream;
   const std::lock_guard lock(mutex_);
   std::erase_if(streams_, [](const Ref<Stream>& each) { return each->has_one_owner() && each->segment.empty(); });
-  std::erase_if(all, [](const Own& own) { return own.stream->has_one_owner(); });  // of a Fusion that is gone
+  std::erase_if(all, [](const Own& own) { return own.stream->has_one_owner(); });  // of a Fusion that no longer exists
   streams_.push_back(make_ref<Stream>());
   streams_.back()->enough = first_ops();
   streams_.back()->asker = Asker::current();
@@ -174,7 +175,7 @@ void Fusion::run(const op::Op& op, Call call) {
   stream.enough = std::min(2 * stream.enough, traits_.most_ops);
 }
 
-/// Runs the segment that a value waits in, whosever it is.
+/// Runs the segment in which a value waits; it may be another thread's.
 void Fusion::wait_for(const Value& value) {
   while (const std::uint64_t epoch = pending_in(value)) {
     for (const Ref<Stream>& stream : streams()) {
@@ -185,7 +186,7 @@ void Fusion::wait_for(const Value& value) {
   }
 }
 
-/// A value is read or awaited: from here on the device is to have work early again.
+/// Called when a value is read or awaited: the segment runs early again, to give the device work.
 void Fusion::start_anew() {
   if (!traits_.first_ops || running == this) return;
   Stream& stream = own_stream();
@@ -250,7 +251,7 @@ void Fusion::run_segment(Stream& stream) {
   const Fusion* const before = std::exchange(running, this);
   const AskedBy whose(stream.asker);
   if (const Ref<Failure> failure = attempt([&] { run_plan(stream); })) {
-    stream.fresh.push_back(failure);  // there was no memory to plan with
+    stream.fresh.push_back(failure);  // planning ran out of memory
     for (std::uint32_t i = 0; i < segment.values().size(); ++i)
       if (const Ref<Node>& node = segment.values()[i]; node && !node->storage) {
         stream.lose(i, failure);
@@ -287,7 +288,7 @@ void Fusion::run_plan(Stream& stream) {
   if (std::ranges::any_of(segment.guards(), [](const Segment::Guard& guard) { return bool(guard.failure); }))
     stream.lost.resize(segment.values().size());
   for (const Plan::Step& step : plan->steps) {
-    if (std::holds_alternative<op::Custom>(step.op.is)) deliver(stream);  // its kernel may read what it likes
+    if (std::holds_alternative<op::Custom>(step.op.is)) deliver(stream);  // its kernel may read any tensor
     run_step(stream, step);
   }
 }
@@ -313,7 +314,7 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   stream.made.insert(stream.made.end(), step.out.begin(), step.out.end());
   for (const std::uint32_t value : step.release) stream.release(value, is_late());
   Ref<Failure> error;
-  // A device that finds later what is wrong asks now who was called, and what it would have failed with.
+  // A late device finds errors later, so it asks now for the called function and for the causes of its scope.
   const bool fails = may_fail(step.op);
   const CalledAs named(fails ? segment.function_of(step.entry) : nullptr);
   if (fails && !failure) failure = stream.lost_of(step.entry);
@@ -338,7 +339,7 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   out.clear();
 }
 
-/// Makes what can be had of a step that failed: what is not made of what failed, and what there is memory for.
+/// Computes what it can of a step that failed: results that depend on no failed operand and for which there is memory.
 void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure>& error) {
   std::vector<Ref<Node>>& values = stream.segment.values();
   const Values in = std::move(stream.in), out = std::move(stream.out);
@@ -346,7 +347,7 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure
     const Ref<Node>& node = in[i].node();
     if (!node) continue;
     values[step.in[i].index()] = node;
-    // The kernel may have begun to write a result where an operand lay whose last use this was.
+    // The kernel may have begun to write a result over an operand whose last use this was.
     if (std::ranges::any_of(out, [&](const Value& result) { return result.node()->storage == node->storage; })) {
       stream.fresh.push_back(error);
       node->storage = error;
@@ -360,8 +361,8 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure
   for (const std::uint32_t value : step.release) stream.release(value, is_late());
 }
 
-/// For sync(), which tells of them where nobody else does. What became of no value, since this would have failed anyway, is
-/// no error of the program's.
+/// Notes new failures for sync(), which throws those that nothing else has reported. A failure through which no value
+/// was lost is not an error of the program: those values would have failed anyway.
 void Fusion::note_failures(Stream& stream) {
   for (const Ref<Failure>& failure : std::exchange(stream.fresh, {})) {
     const bool counts = std::ranges::any_of(stream.lost, [&](const Ref<Failure>& lost) {
@@ -371,7 +372,7 @@ void Fusion::note_failures(Stream& stream) {
   }
 }
 
-/// Lets others see what has been made since the last time.
+/// Lets other threads see the values that have been computed since the last call.
 void Fusion::deliver(Stream& stream) {
   if (!stream.lost.empty()) stream.pass_on();
   for (const std::uint32_t value : stream.made)

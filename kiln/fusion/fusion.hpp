@@ -1,7 +1,7 @@
-// Fusion: a backend that runs operations later and fewer of them. Each thread that uses it records calls in a stream of
-// its own; when somebody reads a value, or the segment is as long as the device likes, a planner turns the segment into a
-// plan that the inner backend runs. Plans are kept by the segment's structure, so that a training loop is planned once.
-// Operations that wait keep their device alive: flush one that is to go away.
+// Fusion: a backend that runs operations later, and fewer of them. Each thread that uses it records calls in its own
+// stream. When a value is read, or the segment has as many operations as the device asks for, a planner turns the
+// segment into a plan, which the inner backend runs. Plans are cached by the segment's structure, so that a training
+// loop is planned once. Operations that wait keep their device alive: flush() a device before it is to be destroyed.
 #pragma once
 #include "kiln/core/mutex.hpp"
 #include "kiln/fusion/plan_cache.hpp"
@@ -16,30 +16,30 @@ class Fusion final : public Decorator {
   ~Fusion() override;
 
   void run(const op::Op& op, Call call) override;
-  /// Throws what went wrong with the operations that led to the value.
+  /// Throws the error of the operations that led to the value.
   TensorData download(const Value& value) override;
-  /// Runs what the values wait for. What went wrong with them is thrown where the data are waited for.
+  /// Runs the operations that the values wait for. Their errors are thrown where the data are awaited.
   Ref<PendingRead> start_read(Inputs values) override;
-  /// Runs what this thread has asked for.
+  /// Runs the operations that this thread has recorded.
   void flush() override;
-  /// Runs what the values wait for. Throws what went wrong with the operations that led to one of them.
+  /// Runs the operations that the values wait for. Throws the error of those that led to one of the values.
   void run_pending(Inputs values) override;
   State state(const Value& value) const override;
-  /// Runs what every thread has asked for. Throws what went wrong with this thread's operations, where nobody was told.
+  /// Runs the operations of all threads. Throws the errors of this thread's operations that have not been reported yet.
   void sync() override;
   Ref<Backend> with_core(Wrap wrap) override { return make_ref<Fusion>(inner_->with_core(wrap)); }
 
   struct Statistics {
-    std::int64_t recorded = 0, segments = 0, planned = 0;  // operations; flushes; those that met a new structure
+    std::int64_t recorded = 0, segments = 0, planned = 0;  // operations; segments that ran; those with a new structure
   };
   Statistics statistics() const;
 
  private:
   struct Stream;
 
-  /// Does the device run by itself, so that it finds later than it is asked what is wrong?
+  /// Whether the device runs asynchronously, so that it finds errors after the call that causes them.
   bool is_late() const { return traits_.first_ops > 0; }
-  /// Of the calls that a stream starts with.
+  /// The number of calls after which the first segment of a stream runs.
   std::size_t first_ops() const { return traits_.first_ops ? traits_.first_ops : traits_.most_ops; }
   Stream& own_stream();
   std::vector<Ref<Stream>> streams() const;
@@ -56,7 +56,7 @@ class Fusion final : public Decorator {
   PlanCache plans_;
   Untold untold_;
 
-  mutable Mutex mutex_;  // of what follows
+  mutable Mutex mutex_;  // guards the members below
   std::vector<Ref<Stream>> streams_;
   Statistics statistics_;
 };

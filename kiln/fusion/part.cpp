@@ -9,13 +9,13 @@ namespace {
 
 using std::size_t;
 
-/// An operation with some of another's results, and which of that one's operands it takes, in order.
+/// An operation that computes some results of another one. `in` lists which of that one's operands it takes, in order.
 struct Part {
   op::Op op;
   std::vector<size_t> in;
 };
 
-/// The numbers of what is marked, and for each of all its place among those.
+/// The indices of the marked items, and for each item the number of marked ones before it.
 struct Kept {
   explicit Kept(const std::vector<bool>& marked) : place(marked.size()) {
     for (size_t i = 0; i < marked.size(); ++i) {
@@ -27,7 +27,8 @@ struct Kept {
   std::vector<std::uint16_t> place;
 };
 
-/// What of a program leads to the results that are wanted: `inputs` are those that are left.
+/// Returns the part of a program that leads to the wanted results. `inputs` receives the indices of the inputs it
+/// reads.
 std::shared_ptr<const op::Program> part_of(const op::Program& program, const std::vector<bool>& wanted,
                                            std::vector<size_t>& inputs) {
   using Operand = op::Program::Operand;
@@ -80,14 +81,14 @@ Part part_of(const op::Epilogue& op, const std::vector<bool>& wanted) {
   return part;
 }
 
-/// The steps of a sequence that lead to the results that are wanted, as `part`; gives the operands that they take.
+/// Fills `part` with the steps of a sequence that lead to the wanted results. Returns the operands that they take.
 std::vector<size_t> fill_part(op::Sequence& part, const op::Sequence& sequence, size_t operands,
                               const std::vector<bool>& wanted) {
   using Operand = op::Sequence::Operand;
   std::vector<bool> results(sequence.results.size()), read(operands);
   for (size_t i = 0; i < wanted.size(); ++i)
     if (wanted[i]) results[sequence.outputs[i]] = true;
-  std::vector<op::Sequence::Step> steps;  // the last first
+  std::vector<op::Sequence::Step> steps;  // in reverse order
   size_t first = sequence.results.size();
   for (auto step = sequence.steps.rbegin(); step != sequence.steps.rend(); ++step) {
     first -= step->results;

@@ -1,12 +1,12 @@
-// Parts of a step: the same with fewer results, for when not all of them can be had.
+// Parts of a step: a step with fewer of its results, for when not all of them can be computed.
 #pragma once
 #include "kiln/fusion/plan.hpp"
 
 namespace kiln::fusion {
 
-/// Does the step make several results, which do not need all that it does?
+/// Whether the step has several results, of which each may need only a part of its work.
 bool has_parts(const Plan::Step& step);
-/// The step that makes result `index` alone, out of the operands that lead to it. It gives the same bits.
+/// Returns the step that computes result `index` alone, from the operands that lead to it. It gives the same bits.
 Plan::Step part_of(const Plan::Step& step, std::size_t index);
 
 }  // namespace kiln::fusion

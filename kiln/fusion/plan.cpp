@@ -1,6 +1,7 @@
-// The planner. One walk over the segment: elementwise operations gather in open groups, which wait; reductions of what
-// a group makes may stand at its end, and views of these behind it. Whatever else needs a group's values closes it first,
-// so that no group waits for another and the order of everything else stays.
+// The planner. It goes through the segment once. Elementwise operations are collected in open groups, which wait;
+// reductions of a group's results may end the group, and views of their results may follow it. Any other operation that
+// needs a group's values closes the group first, so that no group waits for another and all other operations keep their
+// order.
 #include "kiln/fusion/plan.hpp"
 
 #include <algorithm>
@@ -19,8 +20,8 @@ std::optional<op::Elementwise> elementwise(const op::Op& op) {
   });
 }
 
-/// How a group does a reduction of what it makes: not at all, beside others over the same last dimensions, or as its
-/// only one.
+/// How a group computes a reduction of one of its results: not at all, together with others over the same last
+/// dimensions, or as its only one.
 enum class Reduces : std::uint8_t { Not, Together, Alone };
 Reduces way_of(const op::Reduce& op, const Desc& operand, const FusionTraits::Groups& traits) {
   const auto has = [](const auto& list, auto each) { return std::ranges::find(list, each) != list.end(); };
@@ -56,7 +57,7 @@ class Planner {
         if (!traits_.groups) close_all();
       } else if (!fold(i) && !defer(i)) {
         for (const Reference operand : simplified_.operands(entry)) settle(operand);
-        // A user's kernel may read whatever the user could when asking for it.
+        // A user's kernel may read any tensor that the user could read when calling it.
         if (std::holds_alternative<op::Custom>(entry.op.is)) close_all();
         emit(i);
       }
@@ -75,9 +76,9 @@ class Planner {
     Shape shape;
     SpareVector<std::uint32_t> entries{};
     SpareVector<std::uint32_t> inputs{};  // tensors, each once
-    SpareVector<std::uint32_t> folds{};   // reductions of what it makes
-    Dims dims{};                          // of all of them
-    SpareVector<std::uint32_t> views{};   // of their results, once they are there
+    SpareVector<std::uint32_t> folds{};   // reductions of its results
+    Dims dims{};                          // the reduced dimensions, equal in all folds
+    SpareVector<std::uint32_t> views{};   // views of the results of folds, which run after the group
     bool alone = false;                   // takes no other reduction
     bool open = true;
 
@@ -105,7 +106,7 @@ class Planner {
 
   const Desc& desc(std::uint32_t value) const { return segment_.values()[value]->desc; }
 
-  /// The open group that makes a value, or kNone.
+  /// Returns the open group that computes a value, or kNone.
   std::size_t open_group(Reference reference) const {
     if (!reference.is_value()) return kNone;
     const std::size_t group = group_of_[reference.index()];
@@ -141,7 +142,7 @@ class Planner {
     group_of_[result] = joined;
   }
 
-  /// Has the open group that makes a reduction's operand do the reduction too, if it can.
+  /// Adds a reduction to the open group that computes its operand, if the group can compute it.
   bool fold(std::uint32_t entry_index) {
     const Segment::Entry& entry = simplified_.entries()[entry_index];
     const auto* reduce = std::get_if<op::Reduce>(&entry.op.is);
@@ -151,7 +152,7 @@ class Planner {
     if (index == kNone || folded_[operand.index()]) return false;
     const Reduces way = way_of(*reduce, desc(operand.index()), *traits_.groups);
     if (way == Reduces::Not) return false;
-    // What others read is stored anyway: then little is gained.
+    // An operand that others read is stored anyway; then joining gains little.
     const bool alone = way == Reduces::Alone;
     if (alone && (segment_.visible(operand.index()) || readers_[operand.index()].size() > 1)) return false;
     Group& group = groups_[index];
@@ -165,8 +166,8 @@ class Planner {
     return true;
   }
 
-  /// A view of what an open group folds can wait until that is there: the loss that a user reads some time does not keep
-  /// its gradients out of the group.
+  /// Lets a view of a fold's result wait until its open group has run: so a loss that the user reads later does not
+  /// keep its gradients out of the group.
   bool defer(std::uint32_t entry_index) {
     const Segment::Entry& entry = simplified_.entries()[entry_index];
     if (!std::holds_alternative<op::Reshape>(entry.op.is)) return false;
@@ -180,7 +181,7 @@ class Planner {
     return true;
   }
 
-  /// For one more operation, or for all of another group?
+  /// Whether a group has room for one more operation, or for all operations of another group.
   bool has_room(std::size_t group) const {
     return groups_[group].entries.size() < traits_.groups->most_steps &&
            groups_[group].inputs.size() + 2 < traits_.groups->most_inputs;
@@ -278,7 +279,8 @@ class Planner {
     return {Operand::Input, static_cast<std::uint16_t>(step.in.size() - 1)};
   }
 
-  /// What operand i of an elementwise operation is read as: a tensor as its own type, a number as its neighbour's.
+  /// Returns the type as which operand i of an elementwise operation is read: a tensor's own, or for a number its
+  /// neighbour's.
   DType type_of(const Segment::Entry& entry, std::size_t i) const {
     const auto operands = simplified_.operands(entry);
     if (operands[i].is_value()) return desc(operands[i].index()).dtype;
@@ -287,7 +289,7 @@ class Planner {
     return desc(operands[1 - i].index()).dtype;  // a binary operation has at least one tensor
   }
 
-  /// Does anybody but the group's own steps read a value?
+  /// Whether anything but the group's own steps reads a value.
   bool seen_beyond(std::uint32_t value, std::size_t group) const {
     return segment_.visible(value) || std::ranges::any_of(readers_[value], [&](std::uint32_t entry) {
              return group_of_[simplified_.results(simplified_.entries()[entry])[0].index()] != group;
@@ -320,9 +322,9 @@ class Planner {
   const Simplification simplified_;
   std::vector<bool> needed_;
   std::vector<std::size_t> group_of_;
-  std::vector<bool> folded_;  // values that a group makes by a reduction
+  std::vector<bool> folded_;  // results of a group's folds and of their views
   std::vector<Group> groups_;
-  std::vector<std::uint16_t> step_of_;               // where in its group's program a value is made
+  std::vector<std::uint16_t> step_of_;               // the step of its group's program that computes each value
   std::vector<SpareVector<std::uint32_t>> readers_;  // the entries that read each value
   Plan plan_;
 };

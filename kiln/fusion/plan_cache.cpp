@@ -3,7 +3,7 @@
 namespace kiln::fusion {
 namespace {
 
-/// Four chains of multiplications at once, as each waits for its last one.
+/// Runs four chains of multiplications at once, because each multiplication waits for the previous one of its chain.
 std::uint64_t hash(std::span<const std::uint64_t> words) {
   const auto mix = [](std::uint64_t mixed, std::uint64_t word) {
     mixed = (mixed ^ word) * 0x9E3779B97F4A7C15u;
@@ -16,7 +16,7 @@ std::uint64_t hash(std::span<const std::uint64_t> words) {
   return mix(mix(chains[0], chains[1]), mix(chains[2], chains[3]));
 }
 
-/// Does encode() know it by an address?
+/// Whether encode() identifies the op by an address.
 bool is_named(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) { return op::Planned<T> || std::is_same_v<T, op::Custom>; });
 }

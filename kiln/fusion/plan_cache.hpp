@@ -1,4 +1,4 @@
-// Plans by the structure of the segments that they are for; those used last stay.
+// A cache of plans by the structure of their segments; the plans that were used last stay.
 #pragma once
 #include <list>
 #include <unordered_map>
@@ -8,25 +8,25 @@
 
 namespace kiln::fusion {
 
-/// All plans are for one device, so that its traits are no part of their keys. Any number of threads may ask.
+/// All plans are for one device, so its traits are not part of the keys. Any number of threads may call it.
 class PlanCache {
  public:
   static constexpr std::size_t kCapacity = 256;
 
   explicit PlanCache(const FusionTraits& traits) : traits_(traits) {}
 
-  /// The plan for a closed segment, and whether it is new.
+  /// Returns the plan for a closed segment, and whether it is new.
   std::pair<Ref<const Plan>, bool> find_or_make(const Segment& segment);
 
  private:
   struct Entry {
     std::vector<std::uint64_t> key;
     Ref<const Plan> plan;
-    std::vector<op::Op> named;  // whose addresses are in the key: while it is known, nothing else has them
+    std::vector<op::Op> named;  // ops whose addresses are in the key: kept alive, so that no other op gets them
   };
   const FusionTraits& traits_;
   Mutex mutex_;
-  std::list<Entry> plans_;  // the one used last is first
+  std::list<Entry> plans_;  // the most recently used one is first
   std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash_;
 };
 

@@ -11,13 +11,14 @@
 namespace kiln::fusion {
 namespace {
 
-// Marks hold the segment's epoch above and the value's number below; the highest bit says that the value waits there to
-// be computed. Only those without that bit change owners: threads that read the same tensors overwrite each other's.
+// A mark holds the segment's epoch in its upper bits and the value's index in its lower ones; the highest bit says that
+// the value waits in that segment to be computed. Only a mark without that bit may be replaced by another segment's:
+// threads that read the same tensors overwrite each other's marks.
 constexpr int kIndexBits = 24;
 constexpr std::uint64_t kPending = std::uint64_t{1} << 63;
 std::atomic<std::uint64_t> last_epoch{0};
 
-/// The same number to the bit.
+/// Whether two numbers are equal, and zeros of the same sign.
 bool identical(const Scalar& a, const Scalar& b) {
   return a == b && (a.kind() != Kind::Float || std::signbit(a.to<double>()) == std::signbit(b.to<double>()));
 }
@@ -67,14 +68,15 @@ const Value* Segment::find_foreign(Inputs in) const {
 
 std::uint32_t Segment::add(const Ref<Node>& node, std::uint64_t pending) {
   const auto index = static_cast<std::uint32_t>(values_.size());
-  values_.push_back(node);  // before the mark, which would be another's where there is no memory for it
+  values_.push_back(node);  // before the mark, which must not be set where there is no memory for this
   node->mark.bits.store(pending | epoch() << kIndexBits | index, std::memory_order_relaxed);
   if (!pending) bytes_ += numel(node->desc.shape) * static_cast<std::int64_t>(size_of(node->desc.dtype));
   return index;
 }
 
 Reference Segment::refer(const Scalar& number) {
-  // Which numbers are one is a part of the structure: it may depend on which are equal, not on what they are.
+  // Which operands are one number is part of the structure: a plan may depend on which numbers are equal, not on their
+  // values.
   const std::size_t oldest = numbers_.size() - std::min(numbers_.size(), kRecentNumbers);
   std::size_t last = numbers_.size();
   while (last > oldest && !identical(numbers_[last - 1], number)) --last;
@@ -104,7 +106,8 @@ Reference Segment::refer(const Value& value) {
   return Reference::value(index);
 }
 
-// All of a call, or nothing of it where there is no memory: a part would be somebody else's operands to those behind it.
+// Undoes a call that could not be appended whole for lack of memory: its rest would be taken for operands of later
+// calls.
 class Segment::Appending {
  public:
   explicit Appending(Segment& segment)
@@ -120,7 +123,7 @@ class Segment::Appending {
   Appending& operator=(const Appending&) = delete;
   ~Appending() {
     if (complete_) return;
-    for (std::size_t i = values_; i < segment_.values_.size(); ++i) arrive(*segment_.values_[i]);  // waits no longer
+    for (std::size_t i = values_; i < segment_.values_.size(); ++i) arrive(*segment_.values_[i]);  // no longer waits
     shorten(segment_.entries_, entries_);
     shorten(segment_.references_, references_);
     shorten(segment_.values_, values_);

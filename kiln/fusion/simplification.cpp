@@ -16,7 +16,7 @@ bool keeps_elements(const op::Op& op) {
          std::holds_alternative<op::Permute>(op.is);
 }
 
-/// What gives the same bits as a number and as a tensor: a few functions that are rounded once.
+/// Returns the op if it gives the same bits on numbers as on tensors: one of a few functions that are rounded once.
 std::optional<std::variant<op::Unary, op::Binary, op::Cast>> arithmetic(const op::Op& op) {
   if (const auto* unary = std::get_if<op::Unary>(&op.is))
     if (unary->fn == op::UnaryFn::Neg || unary->fn == op::UnaryFn::Square) return *unary;
@@ -27,7 +27,7 @@ std::optional<std::variant<op::Unary, op::Binary, op::Cast>> arithmetic(const op
   return std::nullopt;
 }
 
-/// What an element of the type keeps of the number that it is filled with.
+/// Returns what an element of the type keeps of the number that its tensor is filled with.
 Scalar stored(const Scalar& number, DType dtype) {
   return visit_dtype(dtype, [&]<class T>(TypeTag<T>) -> Scalar {
     if constexpr (is_half<T>) return static_cast<float>(T(number.to<double>()));
@@ -35,12 +35,12 @@ Scalar stored(const Scalar& number, DType dtype) {
   });
 }
 
-/// The number as tensors of the type compute with it.
+/// Returns the number as tensors of the type compute with it.
 Scalar taken(const Scalar& number, DType dtype) {
   return dtype == DType::F64 ? Scalar(number.to<double>()) : Scalar(number.to<float>());
 }
 
-/// The element that a result of arithmetic is stored as.
+/// Returns the element as which a result of arithmetic is stored.
 Scalar rounded(const Scalar& number, DType dtype) {
   switch (dtype) {
     case DType::F32: return number.to<float>();
@@ -55,7 +55,7 @@ Scalar rounded(const Scalar& number, DType dtype) {
 Scalar ConstantFold::of(const std::vector<Scalar>& numbers) const {
   if (std::holds_alternative<op::Cast>(op)) return stored(numbers[in[0].index()], dtype);
   const auto number = [&](std::size_t i) { return taken(numbers[in[i].index()], dtype); };
-  // Float64 has so many digits that rounding twice is rounding once.
+  // Float64 has enough digits that rounding twice gives the same as rounding once.
   return rounded(std::visit(
                      [&]<class Op>(const Op& op) {
                        if constexpr (std::is_same_v<Op, op::Unary>) return op::evaluate(op.fn, number(0));
@@ -102,7 +102,7 @@ class Simplification::Simplifier {
   Reference* operands(const Segment::Entry& entry) { return &simplified_.references_[entry.first]; }
   Reference result(const Segment::Entry& entry) { return operands(entry)[entry.operands]; }
 
-  /// Makes an entry one with a single operand.
+  /// Replaces an entry by an op with a single operand.
   void become(Segment::Entry& entry, op::Op op, Reference operand) {
     const Reference made = result(entry);
     operands(entry)[0] = operand;
@@ -117,7 +117,8 @@ class Simplification::Simplifier {
     return Reference::number(static_cast<std::uint32_t>(count - 1));
   }
 
-  /// Repeats by the first result, and halves in float32 by the halves, where the kernel takes these.
+  /// Replaces a repeat by the first result, and float32 values widened from halves by the halves, where the kernel
+  /// takes these.
   void replace_operands(const Segment::Entry& entry) {
     for (std::size_t i = 0; i < entry.operands; ++i) {
       Reference& operand = operands(entry)[i];
@@ -128,7 +129,7 @@ class Simplification::Simplifier {
     }
   }
 
-  /// Arithmetic on numbers, or on tensors that are filled with one, fills a tensor with what a number comes to.
+  /// Replaces arithmetic on numbers, or on tensors filled with one number, by a Fill with the resulting number.
   void fold_numbers(Segment::Entry& entry) {
     const auto number_of = [&](Reference operand) -> std::optional<Reference> {
       return operand.is_number() ? operand : filled_with_[operand.index()];
@@ -142,14 +143,14 @@ class Simplification::Simplifier {
     if (second) become(entry, op::Fill{made.shape, made.dtype}, derive({*numbers, {*first, *second}, made.dtype}));
   }
 
-  /// Notes what an entry's result is filled with, or the halves that it is in float32; and replaces one operand of a binary
-  /// operation by the number that it is filled with.
+  /// Notes the number that an entry's result is filled with, or the halves from which it was widened. Replaces one
+  /// operand of a binary operation by the number that it is filled with.
   void note_contents(const Segment::Entry& entry) {
     Reference* const in = operands(entry);
     const Reference made = result(entry);
     if (std::holds_alternative<op::Fill>(entry.op.is) && in[0].is_number()) {
       const DType dtype = desc(made).dtype;
-      const bool whole = dtype == DType::F32 || dtype == DType::F64;  // those who read the number round it themselves
+      const bool whole = dtype == DType::F32 || dtype == DType::F64;  // kernels that read a number round it themselves
       filled_with_[made.index()] = whole ? in[0] : derive({op::Cast{dtype}, {in[0], in[0]}, dtype});
     } else if (keeps_elements(entry.op)) {
       filled_with_[made.index()] = filled_with_[in[0].index()];
@@ -167,7 +168,7 @@ class Simplification::Simplifier {
     }
   }
 
-  /// Makes a repeat a view of the first result. Long after the last use of that one it is done again.
+  /// Turns a repeat into a view of the first result. Long after the last use of that result, the operation runs again.
   void drop_repeat(Segment::Entry& entry, std::uint32_t index) {
     const Reference made = result(entry);
     words_.clear();
@@ -192,11 +193,11 @@ class Simplification::Simplifier {
   Simplification& simplified_;
   const Segment& segment_;
   const FusionTraits& traits_;
-  std::vector<Reference> same_;                        // of each value, the first that is equal
-  std::vector<std::optional<Reference>> filled_with_;  // the number that is all elements of a value
-  std::vector<std::optional<Reference>> widened_;      // the halves that a value is in float32
-  std::vector<std::uint32_t> last_use_;                // the entry that reads a value last
-  /// What an operation on its operands has given.
+  std::vector<Reference> same_;                        // for each value, the first value that is equal to it
+  std::vector<std::optional<Reference>> filled_with_;  // the number that all elements of a value are
+  std::vector<std::optional<Reference>> widened_;      // the halves from which a float32 value was widened
+  std::vector<std::uint32_t> last_use_;                // the last entry that reads a value
+  /// The first result of each operation on its operands.
   std::map<Words, Reference, std::less<>, SpareAllocator<std::pair<const Words, Reference>>> known_;
   std::vector<std::uint64_t> words_;
 };

@@ -1,12 +1,12 @@
-// Simplification: a segment's operations with less to do. Repeats of an operation refer to the first one's result, tensors
-// filled with one number become the number, arithmetic on such is done with numbers, and halves are not widened for kernels
-// that do so themselves.
+// Simplification: the operations of a segment with less work. Repeats of an operation refer to the first one's result,
+// tensors filled with one number become the number, arithmetic on such tensors becomes arithmetic on numbers, and
+// halves are not widened for kernels that do so themselves.
 #pragma once
 #include "kiln/fusion/plan.hpp"
 
 namespace kiln::fusion {
 
-/// Entries are those of the segment, by the same numbers; a repeat has become a view of the first one's result.
+/// The entries have the same indices as the segment's; a repeat has become a view of the first one's result.
 class Simplification {
  public:
   Simplification(const Segment& segment, const FusionTraits& traits);

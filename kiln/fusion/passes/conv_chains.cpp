@@ -9,7 +9,7 @@ namespace {
 
 using Slot = op::Conv::Slot;
 
-/// The convolution that a step is, with or without what finishes its result.
+/// Returns the convolution of a step, with or without an epilogue; null where the step is no convolution.
 const op::Conv* conv_of(const Plan::Step& step) {
   if (const auto* epilogue = std::get_if<op::Epilogue>(&step.op.is))
     return step.out.size() == 1 ? std::get_if<op::Conv>(&epilogue->product) : nullptr;
@@ -25,7 +25,8 @@ class ConvChainer {
   ConvChainer(Plan& plan, const Segment& segment, const FusionTraits::ConvChains& traits)
       : plan_(plan), segment_(segment), traits_(traits) {}
 
-  // The second takes the place of both: what it reads is there, and nobody else waits for the first.
+  // The chain takes the place of the second step: its operands are computed by then, and only that step reads the
+  // first.
   void run() {
     std::vector<Plan::Step>& steps = plan_.steps;
     for (std::size_t second = 1; second < steps.size(); ++second) {
@@ -61,8 +62,8 @@ class ConvChainer {
     return conv && step.in[Slot::x].is_value() && conv->groups == shape(step.in[Slot::x])[1] &&
            conv->groups == channels(step, 0);
   }
-  /// The size of dimension `dim` of a convolution's weight: the channels that it makes, or those that each of its groups
-  /// takes.
+  /// Returns the size of dimension `dim` of a convolution's weight: dimension 0 is the channels of the result,
+  /// dimension 1 the input channels of each group.
   std::int64_t channels(const Plan::Step& step, int dim) const { return shape(step.in[Slot::weight])[dim]; }
 
   Plan::Step chained(const Plan::Step& first, const Plan::Step& second) const {

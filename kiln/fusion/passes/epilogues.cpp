@@ -10,8 +10,8 @@ template <class T>
 constexpr bool kIsMatmul = std::is_same_v<T, op::Matmul> || std::is_same_v<T, op::MatmulInteger>;
 template <class T>
 constexpr bool kIsProduct = kIsMatmul<T> || std::is_same_v<T, op::Conv> || std::is_same_v<T, op::ConvInteger>;
-/// Do the elements of the op's result keep their order under another shape? Those of a convolution may lie in another
-/// order than row-major.
+/// Whether the elements of the op's result keep their order under another shape. A convolution may store its result in
+/// an order other than row-major.
 template <class T>
 constexpr bool kKeepsOrder = kIsMatmul<T> || std::is_same_v<T, op::LayerNorm>;
 
@@ -24,7 +24,8 @@ class EpilogueJoiner {
         readers_(readers_of(plan, segment)),
         gone_(plan.steps.size()) {}
 
-  // Where one step reads several products, the last of them is the one whose operands need not live any longer.
+  // Goes backwards: where one step reads several products, it joins the last, whose operands then live no longer than
+  // before.
   void run() {
     for (std::size_t i = plan_.steps.size(); i-- > 0;)
       op::visit(plan_.steps[i].op, [&]<class T>(const T& op) {
@@ -40,7 +41,8 @@ class EpilogueJoiner {
  private:
   const Desc& desc(Reference value) const { return segment_.values()[value.index()]->desc; }
 
-  /// The step that alone reads a value, perhaps more than once; nothing where a handle outside the segment has it.
+  /// Returns the step that alone reads a value, perhaps more than once; nothing where a handle outside the segment
+  /// exists.
   std::optional<std::size_t> only_reader(std::uint32_t value) const {
     const std::vector<std::size_t>& readers = readers_[value];
     if (segment_.visible(value) || readers.empty()) return std::nullopt;

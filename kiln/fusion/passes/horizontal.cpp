@@ -7,7 +7,7 @@
 namespace kiln::fusion {
 namespace {
 
-/// What may fail stays alone, so that its error has a place and takes nothing else along.
+/// Whether an operation may be joined. One that may fail stays alone, so that its error names it and affects no other.
 bool goes_with_others(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
     return std::is_same_v<T, op::Fused> ||
@@ -15,7 +15,7 @@ bool goes_with_others(const op::Op& op) {
   });
 }
 
-/// What stands between small steps of this kind and those that wait for it.
+/// Whether an operation is a reduction or view that cannot fail, as they stand between small steps and those that wait.
 bool folds_or_views(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
     return (T::kFacts.pattern == Pattern::Reduction || T::kFacts.pattern == Pattern::View) &&
@@ -67,7 +67,7 @@ class HorizontalFuser {
   }
 
  private:
-  /// Do two steps compute the same of different tensors?
+  /// Whether two steps compute the same function of different tensors.
   bool alike(std::size_t one, std::size_t other) const {
     const Plan::Step &a = plan_.steps[one], &b = plan_.steps[other];
     const auto *first = std::get_if<op::Fused>(&a.op.is), *second = std::get_if<op::Fused>(&b.op.is);
@@ -78,7 +78,8 @@ class HorizontalFuser {
     return a.op == b.op && std::ranges::equal(a.in, b.in, {}, dtype, dtype);
   }
 
-  /// What it writes, or the largest tensor that it reads, which may be folded to one number.
+  /// Returns the number of elements that a step writes, or that its largest operand has, which may be reduced to one
+  /// number.
   std::int64_t elements(const Plan::Step& step) const {
     const auto count = [&](std::uint32_t value) { return numel(segment_.values()[value]->desc.shape); };
     std::int64_t written = 0, read = 0;
@@ -89,18 +90,18 @@ class HorizontalFuser {
   }
 
   struct Run {
-    std::vector<std::size_t> before;   // sums and views that members wait for
-    std::vector<std::size_t> members;  // these need nothing of each other
+    std::vector<std::size_t> before;   // reductions and views that run before the members
+    std::vector<std::size_t> members;  // independent of each other
   };
 
-  /// Small steps from `first` on, up to a large one; those that wait for a member are left for later runs. So the first pass
-  /// over each parameter joins that over all others, then the second one does.
+  /// Collects small steps from `first` on, up to a large one. Steps that wait for a member are left for later runs.
+  /// Thus the first pass over each parameter joins those over all the others, and then the second pass does.
   Run run_from(std::size_t first) {
     Run found{{}, {first}};
     joined_[first] = true;
     std::int64_t all = elements(plan_.steps[first]);
     if (!goes_with_others(plan_.steps[first].op) || all > traits_.most_each) return found;
-    const std::size_t run = first + 1;  // how made_by_ names it
+    const std::size_t run = first + 1;  // the number of this run in made_by_
     for (const std::uint32_t result : plan_.steps[first].out) made_by_[result] = run;
     for (std::size_t i = first + 1; i < std::min(plan_.steps.size(), first + traits_.farthest); ++i) {
       if (joined_[i]) continue;
@@ -142,7 +143,7 @@ class HorizontalFuser {
   Plan& plan_;
   const Segment& segment_;
   const FusionTraits::Horizontal& traits_;
-  std::vector<std::size_t> made_by_;  // the run that makes a value, or has passed over what does
+  std::vector<std::size_t> made_by_;  // the run that computes a value, or that has skipped its step
   std::vector<bool> joined_;          // steps that are in a run
 };
 

@@ -26,7 +26,7 @@ class RowBlocker {
  private:
   const Desc& desc(std::uint32_t value) const { return segment_.values()[value]->desc; }
 
-  /// The shape of the first large tensor that a step reads; null where there is none.
+  /// Returns the shape of the first large tensor that a step reads; null if it reads none.
   const Shape* large_operand(const Plan::Step& step) const {
     for (const Reference operand : step.in)
       if (operand.is_value() && numel(desc(operand.index()).shape) >= traits_.least)
@@ -49,7 +49,8 @@ class RowBlocker {
     });
   }
 
-  /// Steps from `first` on that go well together.
+  /// Returns the end of the group from `first` on: up to the last step that finds a block of a large tensor in the
+  /// cache.
   std::size_t end_of_group(std::size_t first) {
     const Shape* const large = large_operand(plan_.steps[first]);
     if (!large) return first + 1;
@@ -62,7 +63,7 @@ class RowBlocker {
     block_ = std::max<std::int64_t>(1, traits_.block / length);
     if (rows_ < 4 * block_) return first + 1;
 
-    std::vector<std::uint32_t> cached;  // large tensors of which a block is in the cache
+    std::vector<std::uint32_t> cached;  // large tensors of which the cache holds a block
     std::size_t end = first, gained = first;
     for (; end < plan_.steps.size() && fits(plan_.steps[end]); ++end) {
       const auto touch = [&](std::uint32_t value) {

@@ -41,7 +41,8 @@ class RowFuser {
     readers_known_ = true;
   }
 
-  /// The rows of a step that folds its last dimensions by a function that the device has for rows.
+  /// Returns the rows of a step that folds its last dimensions by a function that the device has for rows; else
+  /// nothing.
   std::optional<RowForm> folds(const Plan::Step& step) const {
     if (const auto* reduce = std::get_if<op::Reduce>(&step.op.is))
       if (std::ranges::find(traits_.reductions, reduce->fn) == traits_.reductions.end()) return std::nullopt;
@@ -49,7 +50,8 @@ class RowFuser {
     return op::folded_rows(step.op, step.in[0].is_value() ? &desc(step.in[0].index()) : nullptr, desc(step.out[0]));
   }
 
-  /// The rows that a step begins: those that it folds, or those in which another step folds what it makes.
+  /// Returns the rows with which a group may begin: those that a step folds, or those in which another step folds its
+  /// result.
   std::optional<RowForm> form_from(std::size_t first) const {
     const Plan::Step& step = plan_.steps[first];
     if (const std::optional<RowForm> own = folds(step)) return own;
@@ -61,8 +63,8 @@ class RowFuser {
     return std::nullopt;
   }
 
-  /// Where nothing is folded, any last dimensions may be a row: the longest row, up to a size, that a dropout and its
-  /// neighbour take.
+  /// Returns the rows of a dropout and its neighbour. Where nothing is folded, any last dimensions may be a row: the
+  /// longest row, up to a limit, that both steps can process is taken.
   std::optional<RowForm> form_of_drops(std::size_t first) {
     const auto drops = [](const Plan::Step& step) { return std::holds_alternative<op::Dropout>(step.op.is); };
     const Plan::Step& step = plan_.steps[first];
@@ -82,7 +84,7 @@ class RowFuser {
     return std::nullopt;
   }
 
-  /// Does a step take the rows one by one?
+  /// Whether a step processes the rows one by one.
   bool fits(const Plan::Step& step) const {
     if (std::holds_alternative<op::Reduce>(step.op.is) && !folds(step)) return false;
     SpareVector<op::RowOperand> in;
@@ -93,7 +95,7 @@ class RowFuser {
     return op::goes_through_rows(step.op, in, desc(step.out[0]), form_);
   }
 
-  /// Does it go through a row that the others go through, too?
+  /// Whether a step reads a row that a member reads or computes.
   bool shares(const Plan::Step& step) const {
     return std::ranges::any_of(step.in, [&](Reference operand) {
       return operand.is_value() &&
@@ -101,9 +103,9 @@ class RowFuser {
     });
   }
 
-  /// How many rows a thread block has to hold between two of these steps, at most.
+  /// Returns the largest number of rows that a thread block has to keep between two of these steps.
   std::int64_t held(const std::vector<std::size_t>& members) const {
-    std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> lives;  // from where to where
+    std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> lives;  // the first and last member to use each value
     const auto meet = [&](std::uint32_t value, std::size_t at) {
       if (is_full(value)) lives.try_emplace(value, at, at).first->second.second = at;
     };
@@ -124,8 +126,8 @@ class RowFuser {
     made_.clear();
     met_.clear();
     std::vector<std::size_t> members;
-    std::vector<bool> late(segment_.values().size());  // made of what members make, by others
-    std::size_t works = 0;                             // that are more than another shape of the same
+    std::vector<bool> late(segment_.values().size());  // values that other steps compute from results of members
+    std::size_t works = 0;                             // members that do more than change a shape
     bool worth = false;
     for (std::size_t i = first; i < plan_.steps.size(); ++i) {
       const Plan::Step& step = plan_.steps[i];
@@ -154,7 +156,7 @@ class RowFuser {
     if (works > 1 && worth) rebuild(members, late);
   }
 
-  /// Puts what the members become in the place of the last; what needs something of them comes after it.
+  /// Replaces the members by one step. Steps in between that depend on a member come after it, the others before it.
   void rebuild(const std::vector<std::size_t>& members, const std::vector<bool>& late) {
     std::vector<Plan::Step> before, after;
     const std::size_t first = members.front(), end = members.back() + 1;
@@ -192,8 +194,8 @@ class RowFuser {
   RowForm form_;
   bool readers_known_ = false;
   std::vector<std::vector<std::size_t>> readers_;  // the steps that read each value
-  std::set<std::uint32_t> made_;                   // by members
-  std::vector<std::uint32_t> met_;                 // what members read as it is
+  std::set<std::uint32_t> made_;                   // values that members compute
+  std::vector<std::uint32_t> met_;                 // values with all elements of the rows that members read
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Steps of a plan that become one step, for the passes that make ops of several steps.
+// Joins steps of a plan into one step, for the passes that create ops of several steps.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,13 +12,13 @@ namespace kiln::fusion {
 
 class SequenceBuilder {
  public:
-  /// `sequence` is filled; it has no steps yet.
+  /// Fills `sequence`, which has no steps yet.
   SequenceBuilder(const Segment& segment, op::Sequence& sequence) : segment_(segment), sequence_(sequence) {}
 
-  /// Adds the next step. Its results that `is_read` by steps outside the sequence, or that the program sees, become results
-  /// of the whole.
+  /// Adds the next step. Its results that steps outside the sequence read (`is_read`), or that the program can see,
+  /// become results of the whole.
   void add(const Plan::Step& step, FunctionRef<bool(std::uint32_t result)> is_read);
-  /// The step in place of those that were added, of an op that runs the sequence.
+  /// Returns the step that replaces those that were added. `op` runs the sequence.
   Plan::Step finish(op::Op op) &&;
 
  private:
@@ -27,7 +27,7 @@ class SequenceBuilder {
   std::uint32_t entry_ = 0;
   SpareVector<Reference> in_;
   SpareVector<std::uint32_t> out_;
-  std::map<std::uint32_t, std::uint16_t> made_;  // which result a value is
+  std::map<std::uint32_t, std::uint16_t> made_;  // the index of each value among the results
 };
 
 }  // namespace kiln::fusion
