@@ -1,4 +1,4 @@
-// What a device says of itself to the planner: how many operations to gather before they run, and what to make of them. A
+// What a device tells the planner: how many operations to collect before they run, and which planned ops to create. A
 // plan is made for the device that runs it; the planner has no constants of its own.
 #pragma once
 #include <optional>
@@ -25,9 +25,9 @@ struct FusionTraits {
   /// twice as many each time, up to most_ops. 0: it waits for most_ops.
   std::size_t first_ops = 0;
 
-  /// The same operation on the same operands is done once, where the first result is still used or was at most so many
-  /// operations before. Later it is done again: the first result would have to be kept, and what checkpoints compute again
-  /// would not be freed in between.
+  /// An operation that repeats one on the same operands is not run, where the first result is still in use or was last
+  /// used at most this many operations before. Later it runs again: otherwise the first result would have to be kept,
+  /// and results that checkpoints compute again would not be freed in between.
   std::size_t repeats_within = 0;
 
   /// Elementwise ops become one op::Fused.
@@ -48,8 +48,8 @@ struct FusionTraits {
   };
   std::optional<Groups> groups{};
 
-  /// Where elementwise steps make more bytes than a cache holds, and no step of the plan reads them, these steps are told
-  /// to write past the caches (op::Fused::streams).
+  /// Elementwise steps whose results no step of the plan reads write past the caches (op::Fused::streams), where these
+  /// results have more bytes than a cache holds.
   struct Streaming {
     std::int64_t most_cached = 0;  // bytes
   };
@@ -69,37 +69,37 @@ struct FusionTraits {
   };
   std::optional<Epilogues> epilogues{};
 
-  /// A pointwise convolution and the depthwise one that alone reads its result become one op::ConvChain, where that result
-  /// has so many elements or more.
+  /// A pointwise convolution and the depthwise one that alone reads its result become one op::ConvChain, where that
+  /// result has at least this many elements.
   struct ConvChains {
     std::int64_t least = 0;
   };
   std::optional<ConvChains> conv_chains{};
 
-  /// Steps that go through the same large tensors row by row become one op::RowBlocked. In elements: from what size on a
-  /// tensor is large, how many a block of rows has, and in how long a row blocks are worth nothing.
+  /// Steps that process the same large tensors row by row become one op::RowBlocked. Sizes are in elements: that from
+  /// which a tensor is large, that of a block of rows, and that of a row above which blocks gain nothing.
   struct Blocks {
     std::int64_t least = 0, block = 0, longest_row = 0;
   };
   std::optional<Blocks> blocks{};
 
-  /// Steps that fold the same rows, the last dimensions of tensors, and those that go through these before, between and
-  /// after, become one op::RowFused.
+  /// Steps that fold the same rows, the last dimensions of tensors, and those that process these rows before, between
+  /// and after them, become one op::RowFused.
   struct Rows {
     std::vector<op::ReduceFn> reductions{};
     std::int64_t longest = 0;           // elements of a row
-    std::int64_t longest_unfolded = 0;  // the same where no step folds rows, so that any dimensions may be a row
+    std::int64_t longest_unfolded = 0;  // the limit if no step folds rows, so that any last dimensions may be a row
     std::int64_t most_held = 0;         // elements of all rows that a thread block keeps between two steps
     std::size_t most_steps = 0;
-    std::size_t farthest = 0;  // steps from one that is joined to the next
+    std::size_t farthest = 0;  // the largest distance in steps from one joined step to the next
   };
   std::optional<Rows> rows{};
 
-  /// Small elementwise steps that need nothing of each other become one op::Horizontal.
+  /// Small elementwise steps that are independent of each other become one op::Horizontal.
   struct Horizontal {
     std::int64_t most_each = 0, most_in_all = 0;  // elements of a step, and of all that are joined
-    std::size_t farthest = 0;                     // steps from the first that is joined up to the last
-    bool alike = false;                           // only steps that do the same to different tensors
+    std::size_t farthest = 0;                     // the most steps from the first joined step to the last
+    bool alike = false;                           // join only steps that compute the same function of different tensors
   };
   std::optional<Horizontal> horizontal{};
 };

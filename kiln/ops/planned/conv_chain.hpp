@@ -1,5 +1,5 @@
-// A pointwise convolution and the depthwise one that alone reads its result, of which a kernel makes the first piece by
-// piece as the second needs it. Only the planner makes these.
+// A pointwise convolution and the depthwise one that alone reads its result. A kernel computes the first in pieces, as
+// the second needs them. Only the planner creates these.
 #pragma once
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace kiln::op {
 
 struct Sequence;  // sequence.hpp, which knows all ops
 
-/// The sequence has two steps, each of which is a Conv or an Epilogue of one, and one result, the second's.
+/// The sequence has two steps, each a Conv or an Epilogue of one, and one result: that of the second step.
 struct ConvChain {
   static constexpr std::string_view kName = "conv_chain";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

@@ -1,5 +1,5 @@
-// Operations that run one after the other on a block of rows at a time, so that the next one finds in a cache what the one
-// before it leaves. Only the planner makes these.
+// Operations that run one after the other on a block of rows at a time, so that each finds the results of the one
+// before it in a cache. Only the planner creates these.
 #pragma once
 #include <memory>
 
@@ -14,7 +14,7 @@ struct RowBlocked {
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   std::shared_ptr<const RowBlocks> blocks;
   Descs infer(Inputs in) const;
-  /// The operations on whole tensors.
+  /// Runs the operations on whole tensors.
   Values expand(Inputs in) const;
   void vjp(Backward& backward) const;
 };

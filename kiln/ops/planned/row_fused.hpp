@@ -1,5 +1,5 @@
-// Operations that fold the same rows, and those that go through these rows before, between and after, as one kernel that
-// reads each row once and keeps it in registers. Only the planner makes these.
+// Operations that fold the same rows, and those that process these rows before, between and after, as one kernel that
+// reads each row once and keeps it in registers. Only the planner creates these.
 #pragma once
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace kiln::op {
 
 struct Sequence;  // sequence.hpp, which knows all ops
 
-/// Each step takes the rows one by one (rows.hpp). A row is the last dimensions of a tensor, whatever the first ones are.
+/// Each step processes the rows one by one (rows.hpp). A row consists of the last dimensions of a tensor.
 struct RowFused {
   static constexpr std::string_view kName = "row_fused";
   static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};

@@ -1,5 +1,5 @@
-// What goes through the same rows: the rule by which a planner makes op::RowFused, and by which one that arrives as bytes
-// is checked.
+// The rule that says which operations process the same rows: by it a planner creates op::RowFused, and one that arrives
+// as bytes is checked.
 #pragma once
 #include <optional>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace kiln::op {
 
-/// Tensors as so many rows of so many elements: the first dimensions count rows, the last ones are a row.
+/// Tensors as `rows` rows of `length` elements: the first dimensions count the rows, the last ones form a row.
 struct RowForm {
   std::int64_t rows = 0, length = 0;
   std::int64_t count() const { return rows * length; }
@@ -17,10 +17,11 @@ struct RowForm {
 
 /// Returns the form in which the dimensions from `kept` on are a row.
 RowForm form_of(const Shape& shape, int kept);
-/// The form of a fused op's rows: its largest tensor has all elements of all rows.
+/// Returns the form of a fused op's rows: its largest tensor has all elements of all rows.
 RowForm form_of(const RowFused& op, Inputs in);
 
-/// The rows that an operation folds, along the last dimensions of what it reads or computes; none of other operations.
+/// Returns the rows that an operation folds, along the last dimensions of its operand or result; nothing for other
+/// operations.
 std::optional<RowForm> folded_rows(const Op& op, const Desc* operand, const Desc& result);
 
 /// Whether the op is a program, or an op that programs consist of.

@@ -5,7 +5,7 @@
 namespace kiln::op {
 namespace {
 
-/// A step on results whose dimension `axis` has another size.
+/// Returns the op of a step for results whose dimension `axis` has another size.
 Op resized(const Op& op, int axis, std::int64_t size) {
   const auto* fused = std::get_if<Fused>(&op.is);
   if (!fused) return op;

@@ -1,12 +1,13 @@
-// What planned ops of several operations run.
+// The operations that planned ops of several steps run.
 #pragma once
 #include "kiln/ops/op.hpp"
 
 namespace kiln::op {
 
-/// Operations in order, each on operands of the call or on results of earlier ones: of op::RowFused and op::ConvChain.
+/// Operations in order, each on operands of the call or on results of earlier ones. op::RowFused and op::ConvChain run
+/// one.
 struct Sequence {
-  /// Input i of the call; or result i, counted through the results of all steps; or a number or nothing.
+  /// Input i of the call, which may be a number or nothing; or result i, counted through the results of all steps.
   struct Operand {
     enum From : std::uint8_t { Input, Result };
     From from = Input;
@@ -19,12 +20,13 @@ struct Sequence {
   };
 
   std::vector<Step> steps;
-  std::vector<Desc> results;           // of all steps
-  std::vector<std::uint16_t> outputs;  // those that are results of the call, in order
+  std::vector<Desc> results;           // the results of all steps
+  std::vector<std::uint16_t> outputs;  // the results that are results of the call, in order
 
   Values expand(Inputs in) const;
 
-  /// What the kernels of a backend, which is known by its id(), make of it, once.
+  /// Returns a T that a backend's kernels derive from the sequence. make() runs once for each backend, identified by
+  /// its id().
   template <class T, class Make>
   const T& made(std::uint64_t backend, Make&& make) const {
     return memo_.get<T>(backend, make);
@@ -34,24 +36,25 @@ struct Sequence {
   Memo memo_;
 };
 
-/// What op::RowBlocked runs: each operation makes a row of its results from the same row of its operands, or from operands
-/// that broadcast along the rows. A row is an index of dimension `axis` of the results, and those before it have size 1.
+/// What op::RowBlocked runs. Each operation computes a row of its results from the same row of its operands, or from
+/// operands that broadcast along the rows. A row is an index of dimension `axis` of the results; the dimensions before
+/// it have size 1.
 struct RowBlocks {
-  /// A step of the sequence on the rows of a block, and on those that are left over.
+  /// A step of the sequence for the rows of a block, and for the rows that remain after the last full block.
   struct Step {
     Op block, rest;
   };
 
-  Sequence sequence;  // on all rows
+  Sequence sequence;  // for all rows
   int axis = 0;
-  std::int64_t rows = 0, block = 0;  // in all, and in a block
+  std::int64_t rows = 0, block = 0;  // the number of all rows, and of those in a block
   std::vector<Step> steps;
 
-  /// Makes `steps` of the sequence's.
+  /// Fills `steps` from the steps of `sequence`.
   void cut();
 };
 
-/// Operations that know nothing of each other, and which of a call's operands and results are whose: of op::Horizontal.
+/// Independent operations, with the operands and results of the call that belong to each. op::Horizontal runs them.
 struct Parts {
   struct Span {
     std::uint32_t first, count;
@@ -63,7 +66,7 @@ struct Parts {
   std::vector<Part> all;
 };
 
-/// What an op of several steps runs; null for others.
+/// Returns the sequence that an op of several steps runs; null for other ops.
 const Sequence* sequence_of(const Op& op);
 
 }  // namespace kiln::op
