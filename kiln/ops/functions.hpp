@@ -1,5 +1,5 @@
-// The tensor functions over Value: rank and element type at run time. Gradients are written in them, the typed facade
-// forwards to them, importers call them. Every error names the function, the operands and the reason.
+// The tensor functions over Value, with rank and element type at run time. Gradients are written with them, the typed
+// facade forwards to them, importers call them. Every error names the function, the operands and the reason.
 #pragma once
 #include <optional>
 #include <vector>
@@ -28,18 +28,18 @@ Value any(const Value& x);
 Value any(const Value& x, const Dims& dims, bool keep = false);
 Value all(const Value& x);
 Value all(const Value& x, const Dims& dims, bool keep = false);
-/// int64 indices of the first extreme element along `dim`, or in all of x counted in row-major order.
+/// Returns int64 indices of the first extreme element along `dim`, or within all of x in row-major order.
 Value argmax(const Value& x);
 Value argmin(const Value& x);
 Value argmax(const Value& x, Dim dim, bool keep = false);
 Value argmin(const Value& x, Dim dim, bool keep = false);
-/// Mean of squared distances to the mean; divides by count - correction.
+/// The sum of squared distances to the mean, divided by count - correction.
 Value variance(const Value& x, const Dims& dims, int correction = 1, bool keep = false);
 /// Sums dimensions until the shape is `shape`, which broadcasts to x's: the adjoint of broadcasting.
 Value sum_to(const Value& x, const Shape& shape);
 
 // ---- views ---------------------------------------------------------------------------------------------------------
-/// One size may be -1: whatever is left.
+/// One size may be -1: it is inferred from the others.
 Value reshape(const Value& x, Shape shape);
 Value flatten(const Value& x, Dim first = 0, Dim last = -1);
 Value unsqueeze(const Value& x, Dim dim);
@@ -50,12 +50,12 @@ Value transpose(const Value& x, Dim dim1 = -2, Dim dim2 = -1);
 Value expand(const Value& x, const Shape& shape);
 Value flip(const Value& x, const Dims& dims);
 
-/// Python's slice of one dimension: from:to:step; an absent end means as far as it goes. Ends are clamped.
+/// Python's slice of one dimension: from:to:step; an absent end reaches as far as possible. Ends are clamped.
 struct Range {
   std::optional<std::int64_t> from, to;
   std::int64_t step = 1;
 };
-/// ranges[i] applies to dimension i; dimensions beyond are taken whole.
+/// ranges[i] applies to dimension i; further dimensions are taken whole.
 Value slice(const Value& x, std::span<const Range> ranges);
 /// Elements [start, start + count) of `dim`. Throws IndexError where there are fewer.
 Value narrow(const Value& x, Dim dim, std::int64_t start, std::int64_t count);
@@ -66,11 +66,11 @@ Value slice_assign(const Value& x, std::span<const Range> ranges, const Value& v
 
 // ---- assembling ----------------------------------------------------------------------------------------------------
 Value cat(Inputs parts, Dim dim);
-/// The elements of all of them, each in row-major order, one after the other, as `dtype`: [elements].
+/// The elements of all parts, one part after the other, each in row-major order, as `dtype`: [elements].
 Value ravel(Inputs parts, DType dtype);
-/// Joins along a new dimension.
+/// Joins the parts along a new dimension.
 Value stack(Inputs parts, Dim dim);
-/// Parts of `size` along `dim`; the last may be smaller.
+/// Splits x into parts of `size` along `dim`; the last may be smaller.
 Values split(const Value& x, std::int64_t size, Dim dim);
 /// `before` and `after` give the elements to add at either end of each dimension; negative numbers take some away.
 Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& value = 0.0);
@@ -79,7 +79,7 @@ Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& v
 /// [..., m, k] x [..., k, n] -> [..., m, n]; leading dimensions broadcast, element types promote.
 Value matmul(const Value& a, const Value& b);
 
-/// One entry per spatial dimension; empty: 1, for padding 0. `padding_after` empty: as `padding`.
+/// One entry per spatial dimension. An empty list means 1, for padding 0; an empty `padding_after` means `padding`.
 struct ConvOptions {
   Spatial stride{}, padding{}, dilation{}, padding_after{};
   std::int64_t groups = 1;
@@ -92,13 +92,13 @@ Value conv_transpose(const Value& x, const Value& weight, const Value& bias, con
                      const Spatial& result_padding = {});
 
 // ---- pooling of [batch, channels, sizes...] ------------------------------------------------------------------------
-/// Empty stride: the kernel's size.
+/// An empty stride means the kernel's size.
 struct PoolOptions {
   Spatial kernel{}, stride{}, padding{}, dilation{};
   bool ceil = false;          // round the number of windows up rather than down
-  bool count_padding = true;  // of averages: padding counts as elements
-  std::int64_t divisor = 0;   // of averages: what sums are divided by; 0: the number of elements
-  Spatial padding_after{};    // at the end of each dimension; empty: as `padding`
+  bool count_padding = true;  // for averages: padding counts as elements
+  std::int64_t divisor = 0;   // for averages: the divisor of the sums; 0: the number of elements
+  Spatial padding_after{};    // at the end of each dimension; empty: like `padding`
 };
 struct MaxPoolResult {
   Value values, indices;  // indices into the flattened spatial input, int64
@@ -111,7 +111,7 @@ Value adaptive_avg_pool(const Value& x, const Spatial& sizes);
 // ---- indexing; an index out of range is an IndexError --------------------------------------------------------------
 Value gather(const Value& x, Dim dim, const Value& index);
 Value scatter_add(const Value& x, Dim dim, const Value& index, const Value& source);
-/// Slices of `dim`, which becomes the dimensions of `index`.
+/// Takes slices of `dim`, which is replaced by the dimensions of `index`.
 Value select(const Value& x, Dim dim, const Value& index);
 Value select_add(const Value& x, Dim dim, const Value& index, const Value& source);
 /// [...] of class indices -> [..., classes], 1 where the class is; all 0 where the index is out of range.
@@ -125,10 +125,10 @@ Value zeros(const Shape& shape, const Device& device, DType dtype = DType::F32);
 Value ones(const Shape& shape, const Device& device, DType dtype = DType::F32);
 Value zeros_like(const Value& x);
 Value ones_like(const Value& x);
-/// start, start + step, ... up to but without `end`.
+/// start, start + step, ... up to `end`, which is excluded.
 Value arange(const Scalar& start, const Scalar& end, const Scalar& step, const Device& device,
              DType dtype = DType::I64);
-/// Draws from the device's stream, or from `key`.
+/// Samples from the device's stream, or from `key`.
 Value uniform(const Shape& shape, double low, double high, const Device& device, DType dtype = DType::F32,
               std::optional<Key> key = {});
 Value normal(const Shape& shape, double mean, double deviation, const Device& device, DType dtype = DType::F32,
@@ -141,12 +141,12 @@ Value dropout(const Value& x, double probability, std::optional<Key> key = {});
 // ---- normalisation and losses --------------------------------------------------------------------------------------
 Value softmax(const Value& x, Dim dim);
 Value log_softmax(const Value& x, Dim dim);
-/// Over the trailing dimensions that weight and bias have; one of them may be empty: 1 or 0.
+/// Normalises over the trailing dimensions that weight and bias have. One of these may be empty: it counts as 1 or 0.
 Value layer_norm(const Value& x, const Value& weight, const Value& bias, double epsilon = 1e-5);
-/// logits [batch, classes], targets [batch] of class indices -> [batch]: what the mean of is cross_entropy()
+/// logits [batch, classes], targets [batch] of class indices -> [batch]: the terms whose mean is cross_entropy()
 Value cross_entropy_each(const Value& logits, const Value& targets);
 
-// ---- a user's own --------------------------------------------------------------------------------------------------
+// ---- custom operations ----------------------------------------------------------------------------------------------
 Values custom(Ref<const CustomOp> op, Inputs in);
 
 // ---- slopes that rows of elementwise.def name, but for those that are rows ------------------------------------------

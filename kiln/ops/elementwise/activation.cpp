@@ -28,7 +28,7 @@ Value softplus(const Value& x, double beta, double threshold) {
 }
 Value threshold(const Value& x, double limit, double value) { return where(le(x, limit), value, x); }
 Value shrink(const Value& any, double bound, double bias) {
-  const Value x = as_float(any);  // the smallest integer has no size
+  const Value x = as_float(any);  // the smallest integer has no absolute value
   require<ArgumentError>(bound >= 0, "shrink: the bound must not be negative, got ", bound);
   return where(le(abs(x), bound), 0.0, x - sign(x) * bias);
 }
@@ -50,7 +50,7 @@ Value quiet_softmax(const Value& any, Dim dim) {
   dim = wrap_dim("quiet_softmax", dim, any.rank());
   const Value x = as_float(any);
   if (x.numel() == 0) return x * 1.0;
-  // Shifted as softmax is, against overflow: the result does not depend on it.
+  // The powers are shifted as in softmax, against overflow: the result does not depend on the shift.
   const Value peak = relu(max(x, {dim}, true)).detach();
   const Value powers = exp(x - peak);
   return powers / (exp(neg(peak)) + sum(powers, {dim}, true));

@@ -1,6 +1,6 @@
-// Activation functions with options, and those of several elements. Those of one element alone are rows of
-// elementwise.def: relu, gelu, silu, mish, hard_swish, elu(x, alpha), celu(x, alpha), hard_shrink(x, bound), ...
-// Where a function has a kink, its gradient there is that of the flat side.
+// Activation functions with options, and those that combine several elements. Functions of a single element are rows of
+// elementwise.def: relu, gelu, silu, mish, hard_swish, elu(x, alpha), celu(x, alpha), hard_shrink(x, bound), ... Where
+// a function has a kink, its gradient there is that of the flat side.
 #pragma once
 #include "kiln/ops/functions.hpp"
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kX = 1, kY = 2, kZ = 4;
 
-/// Which of x, y and z a gradient's text reads.
+/// Returns which of x, y and z a gradient's text reads.
 constexpr std::uint32_t reads(std::string_view gradient) {
   const auto in_word = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   std::uint32_t mask = 0;
@@ -34,7 +34,7 @@ struct Row {
   std::uint32_t grad_x_reads = 0, grad_y_reads = 0;
 };
 
-/// What the gradients of the operands in `tracked` read.
+/// Returns which of x, y and z the gradients of the operands in `tracked` read.
 constexpr std::uint32_t reads(const Row& row, std::uint32_t tracked) {
   return (tracked & kX ? row.grad_x_reads : 0) | (tracked & kY ? row.grad_y_reads : 0);
 }
@@ -61,7 +61,7 @@ constexpr Row kBinary[] = {
 #include "kiln/ops/elementwise/elementwise.def"
 };
 
-/// Has a row this function, of this domain?
+/// Whether a row has this function, with this domain and kind of result.
 constexpr bool has(std::span<const Row> rows, std::string_view function, Domain domain, bool yields_bool) {
   for (const Row& row : rows)
     if (row.name == function) return row.domain == domain && row.yields_bool == yields_bool;
@@ -76,7 +76,7 @@ constexpr bool has(std::span<const Row> rows, std::string_view function, Domain 
 const Row& row(UnaryFn fn) { return kUnary[static_cast<std::size_t>(fn)]; }
 const Row& row(BinaryFn fn) { return kBinary[static_cast<std::size_t>(fn)]; }
 
-/// What a tensor of `dtype` is computed in by a function of `domain`.
+/// Returns the type in which a row's function computes a tensor of `dtype`.
 DType computed_in(const Row& row, DType dtype) {
   switch (row.domain) {
     case Domain::Float: return is_float(dtype) ? dtype : DType::F32;
@@ -95,8 +95,8 @@ void require_domain(const Row& row, const Value& x) {
   require<DTypeError>(computed_in(row, x.dtype()) == x.dtype(), row.name, ": takes no ", x);
 }
 
-// The rows' expressions for plain numbers: the arithmetic is done by the backends' kernels in general, here only for the
-// few numbers that gradients compute with.
+// The rows' expressions for plain numbers. Kernels of the backends do the arithmetic of tensors; this is for the few
+// numbers that gradients compute with.
 template <class T>
 Scalar evaluate_as(UnaryFn fn, T a) {
   using namespace scalar_math;
@@ -259,7 +259,7 @@ Value within(const Value& x, double low, double high) { return emit(op::Within{l
 
 namespace {
 
-/// x, or what it is in another type, held by `held`.
+/// Returns x, or x cast to another type; then `held` keeps the result alive.
 const Value& as(DType dtype, const Value& x, Value& held) {
   return x.is_scalar() || x.dtype() == dtype ? x : held = cast(x, dtype);
 }
@@ -272,7 +272,8 @@ Value unary(op::UnaryFn fn, const Value& x) {
   return emit(op::Unary{fn}, Borrowed(as(op::computed_in(op::row(fn), x.dtype()), x, held)));
 }
 
-/// x of floats to a power that needs no logarithm; empty for others. Halves go through float32, to be rounded once.
+/// Returns a power of floats that needs no logarithm; empty for other exponents. Halves are computed in float32, so
+/// that they are rounded once.
 Value power_by_arithmetic(const Value& x, double exponent) {
   if (exponent == 2) return square(x);
   if (exponent == 3) return cube(x);
@@ -317,7 +318,7 @@ Value where(const Value& condition, const Value& x, const Value& y) {
   DType dtype = x.is_scalar() && !y.is_scalar()   ? promote_scalar(y.dtype(), x.scalar().kind())
                 : y.is_scalar() && !x.is_scalar() ? promote_scalar(x.dtype(), y.scalar().kind())
                                                   : promote(x.dtype(), y.dtype());
-  // Two plain numbers leave nothing to take the element type from but themselves.
+  // If both are plain numbers, only they can give the element type.
   const Value first = x.is_scalar() && y.is_scalar() ? full({}, x.scalar(), condition.device(), dtype) : cast(x, dtype);
   return emit(op::Where{}, {cast(condition, DType::Bool), first, cast(y, dtype)});
 }

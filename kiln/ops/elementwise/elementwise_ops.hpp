@@ -12,7 +12,7 @@ enum class Domain : std::uint8_t { Float, Number, Integer, Bool, Any };
 
 std::string_view name(UnaryFn fn);  // "exp"
 std::string_view name(BinaryFn fn);
-/// How many there are, for reflection: from 0 on.
+/// The number of functions, for reflection: the enumerators are counted from 0.
 std::size_t enumerator_count(UnaryFn);
 std::size_t enumerator_count(BinaryFn);
 Domain domain(UnaryFn fn);
@@ -22,7 +22,7 @@ bool yields_bool(BinaryFn fn);
 /// The row's expression as written, for backends that generate kernel text.
 std::string_view expression(UnaryFn fn);
 std::string_view expression(BinaryFn fn);
-/// The functions of plain numbers.
+/// The functions applied to plain numbers.
 Scalar evaluate(UnaryFn fn, const Scalar& x);
 Scalar evaluate(BinaryFn fn, const Scalar& x, const Scalar& y);
 
@@ -55,7 +55,7 @@ struct Where {
   void vjp(Backward& backward) const;
 };
 
-/// Its operand, of which no element may lie outside [low, high]. A NaN lies nowhere, and passes.
+/// Its operand, whose elements must lie in [low, high]. NaN passes.
 struct Within {
   static constexpr std::string_view kName = "within";
   static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};

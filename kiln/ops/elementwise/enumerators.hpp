@@ -1,5 +1,5 @@
-// The enumerators of elementwise functions: the rows of elementwise.def. For sources that name one, or that compile something
-// for each row; others pass UnaryFn and BinaryFn on, and need not be compiled again for a new row.
+// The enumerators of elementwise functions: the rows of elementwise.def. Sources that name one, or that compile code
+// for each row, include this; others only pass UnaryFn and BinaryFn on, and need not be compiled again for a new row.
 #pragma once
 #include "kiln/ops/elementwise/elementwise_ops.hpp"
 

@@ -39,11 +39,11 @@ Value round(const Value& x, int decimals) {
     const Value up = logical_or(gt(rest, unit / 2), logical_and(eq(rest, unit / 2), odd));
     return cast(where(up, down + unit, down), x.dtype());
   }
-  // What a half has of digits is too short for the steps between.
+  // A half type has too few digits for the steps in between.
   if (is_float(x.dtype()) && size_of(x.dtype()) == 2) return cast(round(cast(x, DType::F32), decimals), x.dtype());
   const double scale = std::pow(10.0, std::abs(decimals));
   const Value scaled = decimals > 0 ? x * scale : x / scale, whole = round(scaled);
-  // Where the scaled number overflows, x has no digits behind the point.
+  // Where the scaled number overflows, x has no digits after the point.
   return where(is_finite(scaled), decimals > 0 ? whole / scale : whole * scale, x);
 }
 Value fmax(const Value& x, const Value& y) {
@@ -83,7 +83,8 @@ Value is_close(const Value& x, const Value& y, double relative, double absolute,
   require<ArgumentError>(relative >= 0 && absolute >= 0, "is_close: the tolerances ", relative, " and ", absolute,
                          " must not be negative");
   if (is_whole(x) && is_whole(y)) return is_close(to_double(x), to_double(y), relative, absolute);
-  // A difference of infinities is NaN and compares false; that from a number is infinite, and so is its tolerance.
+  // The difference of two infinities is NaN and compares false. That of a number and an infinite y is infinite, as is
+  // the tolerance, so y must be finite.
   const Value near = logical_and(le(abs(x - y), absolute + relative * abs(y)), is_finite(y));
   const Value close = logical_or(near, eq(x, y));
   return equal_nan ? logical_or(close, logical_and(is_nan(x), is_nan(y))) : close;
@@ -98,13 +99,13 @@ Value lerp(const Value& any, const Value& other, const Value& share) {
   const Value x = steps.enter(any), y = steps.enter(other), weight = steps.enter(share);
   const Value whole = y - x, beyond = whole.is_scalar() ? Value() : is_inf(whole);
   const Value step = beyond ? where(beyond, 0.0, whole) : whole;
-  // From the nearer end, so that both ends are met exactly.
+  // Starts from the nearer end, so that both ends are met exactly.
   const auto from_an_end = [&] {
     if (weight.is_scalar()) return weight.scalar().to<double>() < 0.5 ? x + step * weight : y - step * (1 - weight);
     const Value is_far = ge(weight, 0.5);
     return where(is_far, y, x) + step * (weight - cast(is_far, weight.dtype()));
   };
-  // The ends may be farther apart than the largest number.
+  // The distance between the ends may exceed the largest number.
   return steps.leave(beyond ? where(beyond, x * (1 - weight) + y * weight, from_an_end()) : from_an_end());
 }
 Value addcmul(const Value& x, const Value& a, const Value& b, const Value& scale) {

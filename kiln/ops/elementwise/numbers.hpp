@@ -1,19 +1,19 @@
-// What is made of the rows of elementwise.def: shorthands and comparisons with a tolerance. Operands
-// broadcast and promote; what integers, infinities and NaN do is written in docs/numbers.md.
+// Functions composed of the rows of elementwise.def: shorthands and comparisons with a tolerance. Operands broadcast
+// and promote; docs/numbers.md says what integers, infinities and NaN give.
 #pragma once
 #include "kiln/ops/functions.hpp"
 
 namespace kiln {
 
 enum class Rounding : std::uint8_t { Trunc, Floor };
-/// The quotient as a whole number: rounded towards 0, or down. Of integers it is exact, and 0 where y is 0.
+/// The quotient as a whole number: rounded towards 0, or down. For integers it is exact, and 0 where y is 0.
 Value div(const Value& x, const Value& y, Rounding rounding);
-/// Rounded to so many digits behind the point, or before it where `decimals` is negative; halves to even.
+/// x rounded to `decimals` digits after the point, or before it where `decimals` is negative; halves round to even.
 Value round(const Value& x, int decimals);
-/// The larger and the smaller one; where one operand is NaN, the other.
+/// The larger and the smaller operand; where one operand is NaN, the other one.
 Value fmax(const Value& x, const Value& y);
 Value fmin(const Value& x, const Value& y);
-/// x itself, whose elements are checked: ArgumentError names one that is outside [low, high]. A NaN passes.
+/// Returns x after a check of its elements: ArgumentError names one that is outside [low, high]. NaN passes.
 Value within(const Value& x, double low, double high);
 Value clamp_min(const Value& x, const Value& low);
 Value clamp_max(const Value& x, const Value& high);
@@ -28,16 +28,17 @@ Value logit(const Value& x, double epsilon);
 /// The second derivative of lgamma().
 Value trigamma(const Value& x);
 
-/// x with NaN, infinity and -infinity replaced; without limits by the largest numbers of the type.
+/// x with NaN, infinity and -infinity replaced; an infinity without a given value becomes the largest number of its
+/// sign.
 Value nan_to_num(const Value& x, double nan = 0, std::optional<double> infinity = {},
                  std::optional<double> negative_infinity = {});
 Value is_posinf(const Value& x);
 Value is_neginf(const Value& x);
-/// Is any element NaN? Booleans of rank 0.
+/// Whether any element is NaN: a boolean of rank 0.
 Value contains_nan(const Value& x);
 /// |x - y| <= absolute + relative * |y|; equal infinities are close, NaN is close to NaN only if `equal_nan`.
 Value is_close(const Value& x, const Value& y, double relative = 1e-5, double absolute = 1e-8, bool equal_nan = false);
-/// Are all elements close? A boolean of rank 0.
+/// Whether all elements are close: a boolean of rank 0.
 Value all_close(const Value& x, const Value& y, double relative = 1e-5, double absolute = 1e-8, bool equal_nan = false);
 
 /// x + (y - x) * weight: exactly x at 0 and y at 1.

@@ -1,4 +1,4 @@
-// Roots and powers as lengths and deviations take them: at 0, where they have no slope, it is 0.
+// Roots and powers for lengths and deviations. At 0, where they have no slope, their slope is taken to be 0.
 #pragma once
 #include <limits>
 
@@ -6,7 +6,7 @@
 
 namespace kiln {
 
-/// root(total), and 0 where total is.
+/// root(total), and 0 where total is 0.
 template <class Root>
 Value root_or_zero(const Value& total, Root root) {
   const Value zero = eq(total, 0);

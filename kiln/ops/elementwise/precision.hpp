@@ -1,4 +1,4 @@
-// The element types that a function is computed in and answers with where its kernels know float32 and float64 alone.
+// The element types in which a function is computed and returned where its kernels support only float32 and float64.
 #pragma once
 #include <optional>
 
@@ -7,10 +7,10 @@
 
 namespace kiln {
 
-/// Integers and booleans as float32: what functions of floats take them for.
+/// Casts integers and booleans to float32, as functions of floats take them.
 inline Value as_float(const Value& x) { return x.node() && !is_float(x.dtype()) ? cast(x, DType::F32) : x; }
 
-/// Whole numbers in a type that has room for their sums, differences and products: small ones as int64, others as they are.
+/// Gives whole numbers a type that has room for their sums, differences and products: small ones become int64.
 inline Value with_room(const Value& x) {
   const bool small = x.node() && !is_float(x.dtype()) && size_of(x.dtype()) < 8;
   return small ? cast(x, DType::I64) : x;
@@ -18,8 +18,8 @@ inline Value with_room(const Value& x) {
 
 namespace op {
 
-/// For what takes several steps, of operands of which some may be plain numbers: halves and integers are computed
-/// in a wider type and rounded once, integers to float32.
+/// For computations of several steps on operands of which some may be plain numbers: halves and integers are computed
+/// in a wider type and rounded once; integers become float32.
 class Steps {
  public:
   explicit Steps(std::initializer_list<Value> operands) {
@@ -31,7 +31,7 @@ class Steps {
       if (all && x.is_scalar()) all = promote_scalar(*all, x.scalar().kind());
     if (!all) return;
     outside_ = is_float(*all) ? *all : DType::F32;
-    // bfloat16 ends where float32 does, and integers of 64 bits are half as long.
+    // bfloat16 has the range of float32, and integers have up to 64 bits: both are computed in float64.
     inside_ = outside_ == DType::F16 ? DType::F32 : is_single ? DType::F32 : DType::F64;
   }
   Value enter(const Value& x) const { return cast(x, inside_); }
@@ -39,10 +39,10 @@ class Steps {
   DType inside() const { return inside_; }
 
  private:
-  DType inside_ = DType::F64, outside_ = DType::F64;  // of plain numbers alone
+  DType inside_ = DType::F64, outside_ = DType::F64;  // if all operands are plain numbers
 };
 
-/// Of float64 and float32 operands: themselves. Half types are computed in float32 and come back as they were,
+/// float64 and float32 operands keep their type. Half types are computed in float32 and come back as they were;
 /// integers and booleans become float32.
 struct Precision {
   DType inside, outside;

@@ -1,4 +1,4 @@
-// The functions over Values of all rows of elementwise.def, those too that names.def does not name.
+// The functions over Values of all rows of elementwise.def, including those that names.def does not list.
 #pragma once
 #include "kiln/ops/functions.hpp"
 

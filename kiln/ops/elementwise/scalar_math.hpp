@@ -1,5 +1,5 @@
-// The functions that elementwise.def writes its expressions in, for plain numbers. What C++ leaves undefined is
-// defined here: an integer division by zero gives 0, shifting by too much shifts everything out.
+// The functions with which elementwise.def writes its expressions, for plain numbers. They define what C++ leaves
+// undefined: an integer division by zero gives 0, a shift by too many bits shifts everything out.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -16,7 +16,7 @@ using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atanh, std::
     std::erfc, std::exp, std::exp2, std::expm1, std::hypot, std::log, std::log10, std::log1p, std::log2, std::sin,
     std::sinh, std::sqrt, std::tan, std::tanh, std::atan2;
 
-/// Is the value of a row made of sums, differences and products alone? Those of integers wrap around, and so are
+/// Whether a row's value is made of sums, differences and products alone. Those of integers wrap around, so they are
 /// computed without a sign.
 constexpr bool wraps(std::string_view value) { return value.find_first_not_of(" xy+-*") == value.npos; }
 template <class T, bool wraps>
@@ -30,7 +30,7 @@ template <class A, class B>
 std::common_type_t<A, B> select(bool condition, A a, B b) {
   return condition ? a : b;
 }
-/// NaN where either is.
+/// NaN if either operand is NaN.
 template <class A, class B>
 std::common_type_t<A, B> max(A a, B b) {
   using T = std::common_type_t<A, B>;
@@ -74,7 +74,7 @@ template <class T> T trunc(T x) {
   if constexpr (std::is_integral_v<T>) return x;
   else return std::trunc(x);
 }
-/// Halves to even.
+/// Halves round to even.
 template <class T> T round(T x) {
   if constexpr (std::is_integral_v<T>) return x;
   else return std::rint(x);
@@ -93,7 +93,7 @@ T floor_divide(T x, T y) {
     return std::floor(x / y);
   }
 }
-/// What floor_divide leaves; has the sign of y (Python's %).
+/// The remainder of floor_divide; it has the sign of y (Python's %).
 template <class T>
 T remainder(T x, T y) {
   if constexpr (std::is_integral_v<T>) {
@@ -107,7 +107,7 @@ T remainder(T x, T y) {
     return rest != 0 && ((rest < 0) != (y < 0)) ? rest + y : rest;
   }
 }
-/// What truncating division leaves; has the sign of x (C's %).
+/// The remainder of truncating division; it has the sign of x (C's %).
 template <class T>
 T fmod(T x, T y) {
   if constexpr (std::is_integral_v<T>) {
@@ -145,7 +145,7 @@ T shift_right(T x, T y) {
   return static_cast<T>(x >> y);
 }
 
-// Computed in double precision, also for floats.
+// These are computed in double precision, also for floats.
 template <class T> T lgamma(T x) { return static_cast<T>(special::lgamma(static_cast<double>(x))); }
 template <class T> T digamma(T x) { return static_cast<T>(special::digamma(static_cast<double>(x))); }
 template <class T> T polygamma(T order, T x) {

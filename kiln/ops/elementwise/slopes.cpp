@@ -1,5 +1,6 @@
-// The slopes that rows of elementwise.def name. Where a function has none, at a point or an edge, theirs is a number
-// all the same (0 in general), and so are their own gradients: what is not chosen is computed of harmless numbers.
+// The slopes that rows of elementwise.def name. Where a function has no slope, at a point or an edge, the result is a
+// number all the same (0 in general), and so are its own gradients: the branch that is not chosen is computed from
+// harmless numbers.
 #include "kiln/ops/elementwise/slopes.hpp"
 
 #include "kiln/ops/elementwise/precision.hpp"
@@ -8,13 +9,13 @@ namespace kiln {
 
 namespace {
 
-/// x where it counts for a slope that is 0 or 1 further out, in every type: then no infinity meets a 0.
+/// x clamped to a range beyond which a slope is 0 or 1 in every type: then no infinity is multiplied by 0.
 Value bounded(const Value& x, double most) { return clamp(x, -most, most); }
 
 }  // namespace
 
 Value gelu_tanh_slope(const Value& far_x) {
-  const Value x = bounded(far_x, 30);  // whose powers, and those of the slope's own slope, are in float16's range
+  const Value x = bounded(far_x, 30);  // its powers, and those of the slope's own slope, are in float16's range
   const Value t = tanh((x + square(x) * x * 0.044715) * 0.7978845608028654);
   return (t + 1) * 0.5 + x * (1 - square(t)) * (square(x) * 0.134145 + 1) * 0.3989422804014327;
 }
@@ -30,7 +31,7 @@ Value mish_slope(const Value& far_x) {
 }
 Value smooth_l1_slope(const Value& x, const Value& y) { return where(lt(abs(x), y), x / y, sign(x)); }
 Value i1_slope(const Value& x) {
-  // Next to 0 the digits of i1(x) end; far out both are infinite.
+  // Near 0 i1(x) runs out of digits; far from 0 both are infinite.
   const Value none = lt(abs(x), 1e-20), even = i0(x);
   const Value slope = even - i1(x) / where(none, 1.0, x);
   return where(none, 0.5, where(is_inf(even), even, slope));
@@ -42,7 +43,7 @@ Value sinc_slope(const Value& x) {
   for (const double c : {4.0499478466192442e-6, -9.7662231263189327e-5, 0.001781145516372852, -0.023460810354558236,
                          0.2091827825412384, -1.1445109447325053, 3.2469697011334146, -3.2898681336964529})
     series = series * s + c;
-  // cos has a period of 2 in x, which can be taken away exactly; what is left of a large x times pi could not.
+  // cos has a period of 2 in x, which can be subtracted exactly; a large x times pi could not be reduced so.
   const Value turn = x - round(x * 0.5) * 2.0;
   return where(near, series * x, (cos(turn * 3.141592653589793) - sinc(x)) / where(near, 1.0, x));
 }
@@ -66,7 +67,7 @@ Value angle_slope(const Value& x, const Value& y) {
 }
 Value hypot_slope(const Value& x, const Value& z) { return x / where(eq(z, 0), 1.0, z); }
 Value logaddexp_slope(const Value& x, const Value& y) {
-  // Equal infinities have no difference.
+  // The difference of equal infinities is NaN; it counts as 0.
   return sigmoid(where(logical_and(eq(x, y), is_inf(x)), 0.0, x - y));
 }
 Value share_of_larger(const Value& x, const Value& y) {

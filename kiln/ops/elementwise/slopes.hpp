@@ -1,4 +1,4 @@
-// Slopes that rows of elementwise.def name, beside those of functions.hpp.
+// Slopes that rows of elementwise.def name, besides those of functions.hpp.
 #pragma once
 #include "kiln/ops/functions.hpp"
 
