@@ -44,8 +44,9 @@ std::vector<Desc> results_of(const op::Epilogue& op, Inputs in) {
   return results_of(op::Fused{op.program}, inputs);
 }
 
-/// What a sequence's steps make of these operands: `op_of(i)` is step i's operation, whose results have to be as
-/// `expected(desc)` says of those of the whole sequence. `check` looks at each step with its operands.
+/// Checks the steps of a sequence on these operands. `op_of(i)` is the operation of step i. Its results must be what
+/// `expected(desc)` returns for the results that the sequence declares. `check` is called for each step with its
+/// operands.
 template <class OpOf, class Expected, class Check>
 void check_steps(std::string_view name, const op::Sequence& sequence, Inputs in, OpOf&& op_of, Expected&& expected,
                  Check&& check) {
@@ -73,7 +74,7 @@ std::vector<Desc> outputs_of(const op::Sequence& sequence) {
   return results;
 }
 
-/// The rows of an operand that stand in a block.
+/// Returns the rows of an operand that belong to a block.
 Value rows_of(const Value& value, const op::RowBlocks& blocks, std::int64_t rows) {
   if (!value.node()) return value;
   Desc desc = value.node()->desc;
@@ -83,7 +84,7 @@ Value rows_of(const Value& value, const op::RowBlocks& blocks, std::int64_t rows
   return imagined(desc, {});
 }
 
-// Each step on all rows, on a block, on those that are left over: whatever runs has what it was inferred for.
+// Each step is checked on all rows, on a block and on the remaining rows, so that every op that runs fits its operands.
 std::vector<Desc> results_of(const op::RowBlocked& op, Inputs in) {
   const op::RowBlocks& blocks = *op.blocks;
   const auto check_rows = [&](std::int64_t rows, auto&& op_of) {

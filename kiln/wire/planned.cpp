@@ -19,7 +19,7 @@ std::uint16_t read_index(Reader& in, size_t count, std::string_view of) {
   return static_cast<std::uint16_t>(index);
 }
 
-/// An operand of a step: input i as 2 i, result i as 2 i + 1.
+/// Writes an operand of a step: input i as 2 i, result i as 2 i + 1.
 template <class Operand>
 void write_operand(Writer& out, const Operand& operand) {
   out.whole(2u * operand.index + (operand.from == Operand::Result));
@@ -165,7 +165,7 @@ void write_planned(Writer& out, const op::RowBlocked& op) {
   write_field(out, op.blocks->axis);
   write_field(out, op.blocks->rows);
   write_field(out, op.blocks->block);
-  write_sequence(out, op.blocks->sequence);  // of which its steps on blocks are made
+  write_sequence(out, op.blocks->sequence);  // the steps on blocks are derived from it
 }
 
 void read_planned(Reader& in, op::RowBlocked& op) {
@@ -196,7 +196,7 @@ void write_planned(Writer& out, const op::RowFused& op) {
   write_sequence(out, *op.sequence);
 }
 
-// Where the rows are depends on the operands (wire/call.hpp).
+// Which elements form a row depends on the operands (wire/call.hpp).
 void read_planned(Reader& in, op::RowFused& op) {
   read_field(in, op.rows);
   const auto sequence = std::make_shared<op::Sequence>();

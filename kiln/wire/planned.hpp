@@ -1,5 +1,5 @@
-// Planned ops on the wire. Data that several share in memory is written out in each; what a backend derives from them
-// is not written.
+// Planned ops on the wire. Data that several ops share in memory is written for each of them; what a backend derives
+// from them is not written.
 #pragma once
 #include "kiln/ops/op.hpp"
 #include "kiln/wire/reader.hpp"
@@ -7,7 +7,7 @@
 
 namespace kiln::wire {
 
-/// To be raised when what follows here is written differently, or when what a planned op holds means something else.
+/// Raise this when the format below changes, or when a member of a planned op gets another meaning.
 inline constexpr int kPlannedRevision = 4;
 
 void write_planned(Writer& out, const op::Fused& op);
