@@ -21,7 +21,7 @@ Measured measured(std::string split, const MetricList& metrics) {
   return measured;
 }
 
-/// What a user's own schedule may answer.
+/// Checks the rates that a user's own schedule returns.
 void require_rates(const std::vector<double>& rates, const Position& at) {
   require<ArgumentError>(!rates.empty(), "training: the schedule gives no rate for step ", at.step + 1);
   for (std::size_t i = 0; i < rates.size(); ++i)
@@ -29,7 +29,7 @@ void require_rates(const std::vector<double>& rates, const Position& at) {
                            " for step ", at.step + 1, " is ", rates[i], ", it must be finite and not negative");
 }
 
-/// The path of the first of those that are trained.
+/// Returns the path of the first trained parameter that is not finite.
 std::optional<std::string> not_finite_weights(const nn::ModuleView& model) {
   const NoGrad pause;
   std::vector<std::pair<std::string, Value>> finite;
@@ -118,7 +118,7 @@ Ending Loop::fit(const Batches& train, const Batches* valid) {
   }
 }
 
-// Of several ranks: all that is trained becomes rank 0's.
+// With several ranks: gives rank 0's state of all that is trained to the others.
 void Loop::share() {
   if (!team_.several()) return;
   RecordedObjects all;
@@ -133,7 +133,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) try {
                      {&train_metrics_, valid ? &valid_metrics_ : nullptr});
   if (train.place && !extras_.stream) extras_.stream.emplace();
   know("optimizer", optimizer_facts());
-  // What each of several ranks has depends on how many there are, which may change.
+  // The data of each of several ranks depends on the number of ranks, which may change.
   know("data", train.description && !team_.several() ? train.description() : Json{});
   checkpoints_.open(run_, extras_, train_metrics_, facts_);
   share();
@@ -165,13 +165,13 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) try {
     if (missed->events > 0)
       run_.tell(Note{text("a log lacks ", missed->events, " of the training's events: ", missed->why)});
   checkpoints_.finish();
-  share();  // what each has learned of its data alone is the same everywhere
+  share();  // state that a rank has learned from its own data alone becomes rank 0's
   const Ending ending{run_.at, run_.reason()};
   run_.tell(ending);
   return ending;
 } catch (...) { rethrow_shortage("training"); }
 
-/// Learns from one batch, or from none where only other ranks have one. True where it was the last of its step.
+/// Learns from one batch, or from none where only other ranks have one. Returns whether it was the last of its step.
 bool Loop::learn(void* batch, bool owned) {
   Key key = run_.batch_key();
   if (team_.several()) key = key.split(static_cast<std::uint64_t>(team_.rank()));
@@ -199,8 +199,8 @@ Loop::BatchResult Loop::learn_by_hand(void* batch, bool owned, const StepContext
 Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepContext& context) {
   const LearnerConfig& config = run_.config();
   const bool skips = config.not_finite == NotFinite::Skip, accumulates = config.accumulate > 1;
-  if (skips) remember();  // as batch norm learns from a batch that is then left out
-  Outcome outcome;        // of no items where there is no batch
+  if (skips) remember();  // batch norm, for one, learns from a batch that is then left out
+  Outcome outcome;        // without items where there is no batch
   Team::Part part;
   const auto loss = [&] {
     std::optional<Autocast> half;
@@ -212,8 +212,8 @@ Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepCo
     return (extras_.scaler ? extras_.scaler->scale(weighted) : weighted).value();
   };
   if (!batch) part = team_.part(0);
-  // Ranks combine the gradients of a step while its last batch is computed. Where that batch may yet be left out of a larger
-  // step, they wait until they know.
+  // Ranks combine the gradients of a step while its last batch is computed. Where that batch may still be left out of
+  // an accumulated step, they wait until this is known.
   const bool within = team_.several() && run_.completes_step() && !(accumulates && skips);
   std::optional<Buckets> buckets;
   GradientsParams grads;
@@ -248,7 +248,7 @@ void Loop::update_with(GradientsParams grads, bool combined, const Rates& rates)
   if (run_.config().accumulate > 1) {
     if (!combined && batches > 0)
       grads = team_.combined(earlier_gradients(), Combine::Sum, model_ref(), Buckets::Halves::InFloat32);
-    // The gradients of the mean over a step are those of its batches, each as often as it has items.
+    // The gradients of the mean over a step are those of its batches, weighted by their numbers of items.
     grads = scaled(std::move(grads), 1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
   }
   if (grads.by_path.empty()) return;
@@ -302,7 +302,7 @@ void Loop::check_weights() {
 }
 
 void Loop::save(const Batches& train) {
-  check_weights();  // who continues from there would find them so
+  check_weights();  // reports weights that are not finite before a checkpoint has them
   team_.gather(train_metrics_);
   if (train.place) {
     extras_.stream = train.place();

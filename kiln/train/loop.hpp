@@ -1,4 +1,5 @@
-// The loop of a Learner but for the types of its model, its optimizer and its data, so that it is compiled once.
+// The part of a Learner's loop that does not depend on the types of model, optimizer and data, so that it is compiled
+// once.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -16,7 +17,7 @@
 
 namespace kiln {
 
-/// How often a schedule moves on.
+/// How often a schedule advances.
 enum class Every { Step, Epoch };
 
 /// A metric of an evaluation: "loss" of "valid".
@@ -34,8 +35,8 @@ class Loop {
   const Position& position() const { return run_.at; }
   Interrupter interrupter() { return run_.control(); }
 
-  /// A callback that takes no model; see events.hpp. Of several ranks the first alone has it; null elsewhere. Throws what its
-  /// check() does, if it has one.
+  /// Adds a callback that takes no model; see events.hpp. With several ranks only the first one has it; elsewhere the
+  /// result is null. Throws what its check() throws, if it has one.
   template <class Callback>
   std::shared_ptr<Callback> add(Callback callback) {
     if constexpr (requires { callback.check(); }) callback.check();
@@ -65,7 +66,7 @@ class Loop {
   void set_plateau(const ReduceOnPlateauConfig& config, MetricName name);
   void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume,
                         Json configuration);
-  /// A fact that a training which goes on compares; a later one of the name takes its place.
+  /// Sets a fact that a resumed training run compares; it replaces an earlier one of this name.
   void know(std::string_view name, Json fact);
   Ending fit(const Batches& train, const Batches* valid);
 
@@ -75,34 +76,34 @@ class Loop {
   MetricList train_metrics_, valid_metrics_;
 
  private:
-  /// What a log could not write once the training had begun.
+  /// What a log could not write after training had begun.
   struct Missed {
     std::string why;
     std::int64_t events = 0;
   };
-  /// The same, and a disk that is full is told of, and ends no training.
+  /// Wraps a log's listener: when the disk is full, this is reported and does not end the training.
   TrainingRun::Listener outlived(TrainingRun::Listener log);
 
-  // What the types know.
+  // Functions that depend on the types.
   virtual nn::ModuleRef model_ref() = 0;
   virtual std::string optimizer_type() const = 0;
   virtual Json optimizer_facts() const = 0;
   /// Adds the model and the optimizer.
   virtual void record(RecordedObjects& objects) = 0;
-  /// Calls the step with the model as it is. One that is written by hand updates it.
+  /// Calls the step with the current model. A step that is written by hand updates the model.
   virtual Outcome call_step(void* batch, bool owned, const StepContext& context) = 0;
   virtual void update(const Rates& rates, const GradientsParams& grads) = 0;
-  /// Keeps the model as it is; brings it back, or lets go of it, so that an update may be written over it.
+  /// remember() keeps the model's state; go_back() restores it; forget() drops it, so that an update may overwrite it.
   virtual void remember() = 0;
   virtual void go_back() = 0;
   virtual void forget() = 0;
-  /// Feeds the metrics of validation.
+  /// Updates the metrics of validation.
   virtual void measure(const Batches& valid) = 0;
 
   Ending train_on(const Batches& train, const Batches* valid);
   void share();
 
-  /// What a batch came to on this rank, and its loss and items on all ranks.
+  /// The outcome of a batch on this rank, and its loss and items on this rank and on all ranks.
   struct BatchResult {
     Outcome outcome{};  // without an output where this rank has no batch
     Team::Batch own{}, total{};
@@ -111,14 +112,14 @@ class Loop {
   bool learn(void* batch, bool owned);
   BatchResult learn_by_hand(void* batch, bool owned, const StepContext& context);
   BatchResult learn_by_gradients(void* batch, bool owned, const StepContext& context);
-  /// Asks the other ranks for theirs, and whether the batch is to be learned from.
+  /// Adds the outcomes of all ranks up, and decides whether the batch is learned from.
   BatchResult added_up(Outcome outcome);
-  /// Ends a step: `grads` are those of its last batch; or of all of it and of all ranks, where these are `combined`.
+  /// Ends a step. `grads` are those of its last batch, or those of the whole step on all ranks if they are `combined`.
   void update_with(GradientsParams grads, bool combined, const Rates& rates);
-  /// The gradients of this step's batches so far, which are forgotten.
+  /// Returns the gradients of this step's batches so far, and drops them.
   GradientsParams earlier_gradients();
-  /// The gradients of a step, of whose last batch `loss` is the loss, on their way to all ranks; batch: null where this rank
-  /// has none.
+  /// Starts to combine the gradients of a step over all ranks. `loss` gives the loss of its last batch; `batch` is null
+  /// on a rank that has none.
   Buckets combined_within(const void* batch, FunctionRef<Value()> loss, const Team::Part& part);
   void step_ended(const Batches& train, const Batches* valid);
   /// Reports weights that are not finite, once a step.
@@ -126,14 +127,14 @@ class Loop {
   void save(const Batches& train);
 
   bool by_hand_;
-  int callbacks_ = 0;  // that have a state
+  int callbacks_ = 0;  // the number of callbacks that have a state
   std::vector<std::shared_ptr<Missed>> missed_;
   std::function<Rates(const Position&)> rates_;
   Facts facts_;
   GradientsAccumulator gradients_;
-  std::int64_t gathered_items_ = 0, gathered_batches_ = 0;  // of the step under way, on all ranks
-  std::int64_t checked_step_ = -1;                          // whose weights were looked at
-  Checkpoints checkpoints_;                                 // last, as its thread reads the rest
+  std::int64_t gathered_items_ = 0, gathered_batches_ = 0;  // of the current step, on all ranks
+  std::int64_t checked_step_ = -1;                          // the step whose weights were checked last
+  Checkpoints checkpoints_;                                 // declared last, because its thread reads the others
 };
 
 }  // namespace training

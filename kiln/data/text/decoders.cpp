@@ -47,7 +47,7 @@ Tokens bytes_joined(const Tokens& tokens) {
   return out;
 }
 
-/// Removes spaces that English text does not have, as before punctuation.
+/// Removes spaces that English text does not have, such as those before punctuation.
 std::string cleaned(std::string text, const Growth& growth) {
   constexpr std::pair<std::string_view, std::string_view> kSpaces[] = {
       {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
@@ -112,7 +112,7 @@ Join spaces_between() {
 }
 
 Join read_byte_level(const View& json) {
-  json.only({"type", "add_prefix_space", "use_regex", "trim_offsets"});  // of the pre-tokenizer, which is the same type
+  json.only({"type", "add_prefix_space", "use_regex", "trim_offsets"});  // options of the pre-tokenizer of this type
   return [](Tokens tokens, const Growth&) {
     for (auto& [text, whole] : tokens)
       if (!whole) text = letters_to_bytes(text);
