@@ -1,5 +1,5 @@
-// The functions of elementwise.def of which tensors have no method, as names.def does not name them: what few programs
-// need, or what has just been added.
+// Free functions for the rows of elementwise.def that tensors have no method for, because names.def does not list them:
+// functions that few programs need, or that were added recently.
 #pragma once
 #include "kiln/ops/elementwise/rows.hpp"
 #include "kiln/tensor/tensor.hpp"

@@ -30,8 +30,8 @@ inline constexpr auto enumerator_names = []<std::size_t... I>(std::index_sequenc
 
 }  // namespace detail
 
-/// An enum whose enumerators are not declared where it is used. Functions that ADL finds tell their number, counted from 0,
-/// and their names: `enumerator_count(T())` and `name(value)`.
+/// An enum whose enumerators are not declared where it is used. Functions that ADL finds return their number, counted
+/// from 0, and their names: `enumerator_count(T())` and `name(value)`.
 template <class T>
 concept CountedEnum = ScopedEnum<T> && requires(T value) {
   std::size_t(enumerator_count(value));
