@@ -25,8 +25,8 @@ std::size_t memory_limit_at_start() {
   return wish ? *wish : default_memory_limit(physical_memory(), control_group_memory());
 }
 
-// An eighth is the program's own, and the system's: who is stopped by the limit gets a sentence, who takes all of the memory
-// is killed without one.
+// An eighth is left for the program and the system: an allocation beyond the limit gets an error sentence, but a
+// process that takes all of the memory is killed without one.
 std::size_t default_memory_limit(std::size_t machine, std::optional<std::size_t> group) {
   const std::size_t least = std::min(machine, group.value_or(machine));
   return std::max<std::size_t>(least - least / 8, 1);

@@ -1,4 +1,4 @@
-// A portable build knows neither an environment nor how large its machine is.
+// A portable build knows neither the environment nor the size of the machine's memory.
 #include <cstdint>
 
 #include "kiln/backend/cpu/memory/memory_limit.hpp"

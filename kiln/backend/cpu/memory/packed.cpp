@@ -14,8 +14,8 @@ struct PackedForms::Form {
   Form* next;
 };
 
-/// Waits by turning: portable builds have no mutex, and it is never held for long. One for all, and it has the list of
-/// who keeps forms.
+/// A spin lock: portable builds have no mutex, and it is never held for long. There is one for all objects, with the
+/// list of those that keep forms.
 struct PackedForms::Lock {
   Lock() {
     while (busy.test_and_set(std::memory_order_acquire)) {}
@@ -34,7 +34,7 @@ PackedForms::Form* PackedForms::find(const Signature& signature) const {
   return form;
 }
 
-/// Under the lock. Nothing of this object is touched once it has no forms: it may end then.
+/// Requires the lock. This object is not touched once it has no forms, because it may be destroyed then.
 PackedForms::Form* PackedForms::take_all() {
   Form* const forms = first_.load(std::memory_order_relaxed);
   if (!forms) return nullptr;

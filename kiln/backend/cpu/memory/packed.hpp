@@ -1,6 +1,6 @@
-// Operands in the order that a kernel wants to read them in, kept where they will be wanted again: the weights of a
-// network that infers are packed twice, those of a training step, which are new tensors every time, are not kept.
-// Kernels ask for them by packing.hpp.
+// Operands in the order in which a kernel reads them, kept where they will be needed again. The weights of a network
+// that infers are packed twice; those of a training step, which are new tensors every time, are not kept. Kernels ask
+// for packed operands by packing.hpp.
 #pragma once
 #include <atomic>
 
@@ -17,11 +17,11 @@ namespace kiln::cpu {
 class Memory;
 
 namespace detail {
-/// For kept() of packing.hpp, which says what `form` has to say.
+/// Implements kept() of packing.hpp, which says what identifies a `form`.
 Ref<Memory> kept(const Value& operand, const Signature& form, std::size_t bytes, FunctionRef<void(std::byte*)> pack);
 }  // namespace detail
 
-/// What is kept with one block of memory: packed forms of its contents. They go with it, and with forget_packed().
+/// The packed forms of the contents of one block of memory. They are freed with the block, and by forget_packed().
 class PackedForms {
  public:
   PackedForms() = default;
@@ -29,9 +29,9 @@ class PackedForms {
   PackedForms(const PackedForms&) = delete;
   PackedForms& operator=(const PackedForms&) = delete;
 
-  /// To be said before the block is written again.
+  /// Frees all forms. Call it before the block is written again.
   void forget();
-  /// How many there are.
+  /// The number of forms.
   int count() const;
 
  private:
@@ -44,12 +44,12 @@ class PackedForms {
   Form* take_all();
   static void end(Form* forms);
 
-  std::atomic<std::uint64_t> asked_{0};                // two bits for each form, by its hash
+  std::atomic<std::uint64_t> asked_{0};                // two bits for each form that was asked for, by its hash
   std::atomic<Form*> first_{nullptr};                  // changes under the lock
-  PackedForms *previous_ = nullptr, *next_ = nullptr;  // of those that have some; under the lock
+  PackedForms *previous_ = nullptr, *next_ = nullptr;  // neighbours in the list of objects with forms; under the lock
 };
 
-/// Lets go of all forms that are kept, for the sake of their memory. From any thread.
+/// Frees all forms that are kept, of all blocks. From any thread.
 void forget_packed();
 
 }  // namespace kiln::cpu

@@ -1,4 +1,4 @@
-// How a kernel asks for an operand in an order of its own, which is kept where it is wanted again (packed.hpp).
+// How a kernel asks for an operand in an order of its own; the result is kept where it is needed again (packed.hpp).
 #pragma once
 #include <concepts>
 
@@ -7,9 +7,9 @@
 
 namespace kiln::cpu {
 
-/// A plain struct that packs: pack(from, to) writes bytes() bytes from an operand whose first element lies at `from`.
-/// It reads its own fields and the operand's memory, and there is nothing else that it could read: type, fields and
-/// where the operand begins are the name of what it makes.
+/// A plain struct that packs: pack(from, to) writes bytes() bytes from an operand whose first element is at `from`. It
+/// can read nothing but its own fields and the operand's memory, so its type, its fields and the operand's offset in
+/// the block identify the result.
 template <class P>
 concept Packer = Plain<P> && requires(const P& packer, const std::byte* from, std::byte* to) {
   { packer.bytes() } -> std::same_as<std::size_t>;
@@ -18,13 +18,13 @@ concept Packer = Plain<P> && requires(const P& packer, const std::byte* from, st
 
 namespace detail {
 template <class P> struct PackedFrom {
-  std::ptrdiff_t begin;  // of the operand in its block
+  std::ptrdiff_t begin;  // the offset of the operand in its block
   P packer;
 };
 }  // namespace detail
 
-/// What `packer` makes of `operand`, from the second time on that it is asked for; it is kept, and counted as
-/// MemoryStatistics::packed. Null the first time. From any thread.
+/// Returns what `packer` makes of `operand`, from the second request on; the result is kept, and counted as
+/// MemoryStatistics::packed. Returns null on the first request. From any thread.
 template <Packer P>
 Ref<Memory> kept(const Value& operand, const P& packer) {
   const std::byte* const from = read(operand).data;
@@ -32,7 +32,7 @@ Ref<Memory> kept(const Value& operand, const P& packer) {
   return detail::kept(operand, Signature(form), packer.bytes(), [&](std::byte* to) { packer.pack(from, to); });
 }
 
-/// The same, but the first time a block of which nothing is kept.
+/// Returns the same on every request; the first one gets a block that is not kept.
 template <Packer P>
 Ref<Memory> packed(const Value& operand, const P& packer) {
   if (Ref<Memory> block = kept(operand, packer)) return block;

@@ -1,4 +1,4 @@
-// Errors of memory say which operation they happened to.
+// Makes errors of memory name the operation in which they happened.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace kiln::cpu {
 
-/// Calls `body`. A MemoryError in it gets name() for its beginning, and so does a MemoryError made of std::bad_alloc,
-/// for which memory that is kept for later is given back first. A build without exceptions calls `body` and no more.
+/// Calls `body`. A MemoryError in it gets name() as its beginning. std::bad_alloc becomes such a MemoryError, after
+/// memory that is kept for later has been given back. A build without exceptions only calls `body`.
 void naming_shortage(FunctionRef<std::string()> name, FunctionRef<void()> body);
 
 }  // namespace kiln::cpu
