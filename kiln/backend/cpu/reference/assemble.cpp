@@ -12,8 +12,8 @@
 namespace kiln::cpu::reference {
 namespace {
 
-/// Channels-last where all parts lie so, and not all in row-major order as well: what reads the whole then finds it as it
-/// found the parts.
+/// Returns channels-last strides where all parts are in that order and some part is not in row-major order as well: the
+/// whole then has the order of its parts. Returns row-major strides otherwise.
 Dims order_of(const Shape& whole, std::span<const Value> parts) {
   const Dims rows = contiguous_strides(whole);
   if (whole.size() < 3) return rows;
@@ -26,16 +26,16 @@ Dims order_of(const Shape& whole, std::span<const Value> parts) {
   return all_rows ? rows : channels_last_strides(whole);
 }
 
-/// Rows of bytes that lie `pace` bytes apart.
+/// Rows of bytes, each of which begins `pace` bytes after the one before it.
 struct ByteRows {
   const std::byte* data;
   std::int64_t pace, length;
 };
 
-/// Single elements of many parts: `count` of each, such that those that come to lie together are written together.
+/// Interleaves single elements of many parts, `count` of each, so that neighbours in the result are written together.
 template <class Word>
 void interleave(const SpareVector<ByteRows>& parts, std::int64_t first, std::int64_t count, std::byte* z) {
-  constexpr std::int64_t kTogether = 64 / sizeof(Word);  // those of a part that share a line of the cache
+  constexpr std::int64_t kTogether = 64 / sizeof(Word);  // elements of a part that share a cache line
   const auto width = static_cast<std::int64_t>(parts.size());
   for (std::int64_t at = first; at < first + count; at += kTogether) {
     const std::int64_t some = std::min(kTogether, first + count - at);
@@ -47,7 +47,7 @@ void interleave(const SpareVector<ByteRows>& parts, std::int64_t first, std::int
   }
 }
 
-/// x as rows that each hold all from dimension `dim` on; nothing where they are not such.
+/// Returns x as rows that each hold all dimensions from `dim` on; nothing where it is not stored so.
 std::optional<ByteRows> byte_rows(const Array& x, int dim) {
   const auto size = static_cast<std::int64_t>(size_of(x.dtype));
   const Shape row(x.shape.begin() + dim, x.shape.end());
@@ -60,8 +60,8 @@ std::optional<ByteRows> byte_rows(const Array& x, int dim) {
   return ByteRows{x.data, x.strides[dim - 1] * size, numel(row) * size};
 }
 
-/// Parts of which some have little in a row of the result: it is written from end to end. False where they are not like
-/// that.
+/// Joins parts of which some have few bytes in a row of the result: the result is written from end to end. Returns
+/// false, without any effect, for other parts.
 bool cat_short(const op::Cat& op, Call call, std::int64_t grain) {
   constexpr std::int64_t kShortBytes = 512, kRowBytes = 65536;
   const Desc& whole = call.out[0].node()->desc;
@@ -106,7 +106,7 @@ bool cat_short(const op::Cat& op, Call call, std::int64_t grain) {
 
 template <>
 void run(const op::Cat& op, Call call) {
-  constexpr std::int64_t kGrain = 65536;  // elements worth a thread's while
+  constexpr std::int64_t kGrain = 65536;  // elements that are worth another thread
   const Dims order = order_of(call.out[0].shape(), call.in);
   if (strided::same_order(call.out[0].shape(), order, contiguous_strides(call.out[0].shape())) &&
       cat_short(op, call, kGrain))
@@ -121,7 +121,7 @@ void run(const op::Cat& op, Call call) {
     part.data = place;
     place += part.shape[dim] * z.strides[dim] * static_cast<std::int64_t>(size_of(z.dtype));
   }
-  // Many small parts are shared out to the threads; large ones are copied by all.
+  // Many small parts are divided among the threads; large ones are copied by all threads.
   const auto count = static_cast<std::int64_t>(parts.size());
   const std::int64_t together =
       z.numel() < count * kGrain ? count * kGrain / std::max<std::int64_t>(z.numel(), 1) : count;

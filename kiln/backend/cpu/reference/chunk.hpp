@@ -1,4 +1,4 @@
-// Elements of any type brought to one of four types to compute in, so that kernels are compiled four times, not
+// Converts elements of any type to one of four types to compute in, so that kernels are compiled four times, not
 // thirteen: halves are computed in float, integers and booleans in int64, which wraps to the same bits.
 #pragma once
 #include <vector>
@@ -28,25 +28,25 @@ decltype(auto) visit_compute(DType dtype, F&& f) {
   __builtin_unreachable();
 }
 
-/// The same for ops that take floats alone.
+/// Calls f(TypeTag<C>{}) for ops that take only floats.
 template <class F>
 decltype(auto) visit_float(DType dtype, F&& f) {
   KILN_CHECK(is_float(dtype));
   return dtype == DType::F64 ? f(TypeTag<double>{}) : f(TypeTag<float>{});
 }
 
-/// What sums and products of many C are accumulated in.
+/// The type in which sums and products of many C are accumulated.
 template <class C>
 using Accumulator = std::conditional_t<std::is_floating_point_v<C>, double, C>;
 
-/// `count` elements from element `at` of an array, `step` apart, converted to C.
+/// Loads `count` elements from element `at` of an array, `step` apart, converted to C.
 template <class C>
 void load(const Array& from, std::int64_t at, std::int64_t step, std::int64_t count, C* to);
-/// The reverse.
+/// Stores `count` elements into an array, converted to its type.
 template <class C>
 void store(const C* from, std::int64_t count, const Array& to, std::int64_t at, std::int64_t step);
 
-/// An array's elements in row-major order as C: in place if that is what they are, otherwise converted.
+/// An array's elements in row-major order as C: in place if they are stored so, otherwise converted.
 template <class C>
 class RowMajor {
  public:
@@ -68,7 +68,7 @@ class RowMajor {
   std::vector<C> converted_;
 };
 
-/// A result's elements in row-major order as C, for a kernel to fill (they start undefined); store() when it has.
+/// A result's elements in row-major order as C (they start undefined). A kernel fills them, and then calls store().
 template <class C>
 class Result {
  public:
@@ -90,7 +90,7 @@ class Result {
   std::vector<C> pending_;
 };
 
-/// An operand broadcast to a shape. A plain number is held here as `dtype`.
+/// An operand broadcast to a shape. A plain number is stored here as `dtype`.
 class Operand {
  public:
   Operand(const Value& value, DType dtype, const Shape& shape);

@@ -8,7 +8,7 @@
 namespace kiln::cpu::reference {
 namespace {
 
-/// Channel counts, and which weights join which channels.
+/// The numbers of channels, and which weights connect which channels.
 struct Channels {
   std::int64_t in, out, groups;
   std::int64_t in_per_group() const { return in / groups; }
@@ -32,7 +32,7 @@ void write(const std::vector<double>& sums, C* to) {
 
 }  // namespace
 
-// All three walk over the same products x * weight -> y, and differ in which of the three they sum into.
+// All three ops visit the same products x * weight -> y, and differ in which of the three they sum into.
 
 template <>
 void run(const op::Conv& op, Call call) {

@@ -11,7 +11,7 @@
 namespace kiln::cpu::reference {
 namespace {
 
-/// The words of a random stream, read in ascending order: one call of the generator for four.
+/// The words of a random stream, read in ascending order: one call of the generator gives four.
 class Words {
  public:
   explicit Words(const Value& key) : key_{static_cast<std::uint64_t>(key.scalar().to<std::int64_t>())} {}
@@ -27,14 +27,14 @@ class Words {
   PhiloxWords words_{};
 };
 
-/// [0, 1), from word i, or from words 2i and 2i + 1 for a T that holds what they say.
+/// Returns a number in [0, 1) from word i, or for double, which has room for both, from words 2i and 2i + 1.
 template <class T>
 double unit(Words& words, std::int64_t i) {
   if constexpr (!std::is_same_v<T, double>) return static_cast<double>(to_uniform(words[i]));
   const std::uint32_t high = words[2 * i];
   return to_uniform(high, words[2 * i + 1]);
 }
-/// The same without 0.
+/// Returns a number in (0, 1) from the same words.
 template <class T>
 double open_unit(Words& words, std::int64_t i) {
   if constexpr (!std::is_same_v<T, double>) return sample::open_uniform(words[i]);

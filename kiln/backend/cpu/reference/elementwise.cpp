@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kChunk = 256, kGrain = 32768;
 
-/// z = f(operands), in chunks: f(operands' chunks, count, z's chunk), all of type C.
+/// Computes z = f(operands) in chunks: f(operands' chunks, count, z's chunk), all of type C.
 template <class C, int N, class F>
 void map(const Array& z, const std::array<const Array*, N>& operands, F&& f) {
   std::array<Dims, N + 1> strides{z.strides};
@@ -87,7 +87,7 @@ void apply(op::BinaryFn fn, const C* xs, const C* ys, std::int64_t count, C* z) 
 #undef KILN_UNARY_LOOP
 #undef KILN_BINARY_LOOP
 
-/// A plain number beside halves keeps the digits that a half lacks.
+/// Returns the type of a plain number beside a tensor: beside halves it keeps the digits that a half lacks.
 DType number_dtype(DType dtype) { return is_float(dtype) && dtype != DType::F64 ? DType::F32 : dtype; }
 
 Array allocate_like_operands(Call call) { return allocate(call.out[0], follow_order(call.out[0].shape(), call.in)); }

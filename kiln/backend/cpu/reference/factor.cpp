@@ -11,7 +11,7 @@
 namespace kiln::cpu::reference {
 namespace {
 
-/// l := the Cholesky factor of a; false where a is not positive definite.
+/// Computes l, the Cholesky factor of a; returns false where a is not positive definite.
 bool factor_cholesky(const double* a, const Matrix& l) {
   const std::int64_t n = l.rows;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -49,8 +49,8 @@ void factor_qr(const Matrix& q, const Matrix& r) {
   }
 }
 
-/// The exponent by which the largest of some elements is near 1: then what is left of columns that depend on others has
-/// its digits, however small these are. 0 where there is none.
+/// Returns the exponent by which the largest of some elements is near 1, or 0 where there is none. Scaled by it, the
+/// remainders of columns that depend on others keep their digits, however small the elements are.
 int exponent_of(const double* elements, std::int64_t count) {
   double largest = 0;
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(elements[i]));

@@ -14,8 +14,8 @@ void require_index(std::string_view op, std::int64_t index, int dim, std::int64_
                       " of size ", size);
 }
 
-/// Calls f(i, j) for element i (row-major) of an index that lies alongside x in all dimensions but `dim`, and the
-/// element j of x, whose strides are given, that it names. In row-major order.
+/// Calls f(i, j) for each element i of an index, in row-major order, where j is the element of x that it names. The
+/// index is aligned with x in all dimensions but `dim`; `strides` are those of x.
 template <class F>
 void each_place(std::string_view op, const Array& index, const Shape& x, const Dims& strides, int dim, F&& f) {
   const RowMajor<std::int64_t> indices(index);
@@ -37,7 +37,7 @@ void gather(const Array& x, const Array& index, const Array& z, int dim) {
              [&](std::int64_t to, std::int64_t from) { z.as<Word>()[to] = x.as<Word>()[from]; });
 }
 
-/// x cut around dimension `dim`: [outer, size, inner].
+/// x divided around dimension `dim`: [outer, size, inner].
 struct Slices {
   std::int64_t outer = 1, size, inner = 1;
   Slices(const Shape& x, int dim) : size(x[dim]) {
@@ -46,7 +46,8 @@ struct Slices {
   }
 };
 
-/// Calls f(slice of x, slice of the selection), counted in slices of `inner` elements, in row-major order of the latter.
+/// Calls f(slice of x, slice of the selection), counted in slices of `inner` elements, in row-major order of the
+/// selection.
 template <class F>
 void each_slice(std::string_view op, const Slices& slices, const Array& index, int dim, F&& f) {
   const RowMajor<std::int64_t> indices(index);
@@ -56,7 +57,7 @@ void each_slice(std::string_view op, const Slices& slices, const Array& index, i
     for (std::int64_t i = 0; i < count; ++i) f(outer * slices.size + indices[i], outer * count + i);
 }
 
-/// Calls f with the function that makes the new element of the old one and the one written.
+/// Calls f with the function that computes the new element from the old one and the one written.
 template <class C, class F>
 void visit_update(Update update, F&& f) {
   switch (update) {
@@ -83,7 +84,7 @@ void update(const Op& op, Call call, EachPair each_pair) {
   });
 }
 
-/// In place where it can be, as caches need it.
+/// Works in place where possible, as caches of attention need.
 void assign_slices(const op::SelectUpdate& op, Call call, const Slices& slices, const Array& index, int dim) {
   using op::SelectUpdate;
   Value held;

@@ -1,4 +1,4 @@
-// What the plain kernels of linear algebra share. They compute in double whatever the element type is.
+// Helpers of the plain linear algebra kernels, which compute in double whatever the element type is.
 #pragma once
 #include <span>
 
@@ -7,7 +7,7 @@
 
 namespace kiln::cpu::reference {
 
-/// A row-major matrix somewhere in memory.
+/// A row-major matrix in memory that it does not own.
 struct Matrix {
   double* data;
   std::int64_t rows, columns;
@@ -23,9 +23,9 @@ void each_matrix(const Shape& shape, F&& f) {
 
 /// Factors a [m, n] in place by partial pivoting; fills permutation[m] and returns its sign (factor.cpp).
 double factor_lu(const Matrix& a, std::int64_t* permutation);
-/// x := the solution of t x = x for a triangular t [n, n]; a unit diagonal is not read (solve.cpp).
+/// Replaces x by the solution y of t y = x, for a triangular t [n, n]; a unit diagonal is not read (solve.cpp).
 void substitute(const Matrix& t, const Matrix& x, bool upper, bool unit);
-/// Turns the columns of q from number `known` on into what completes the others to an orthonormal basis (spectrum.cpp).
+/// Replaces the columns of q from number `known` on such that all columns are an orthonormal basis (spectrum.cpp).
 void complete_basis(const Matrix& q, std::int64_t known);
 
 }  // namespace kiln::cpu::reference

@@ -28,7 +28,7 @@ void multiply(const C* a, const C* b, C* z, std::int64_t m, std::int64_t k, std:
   }
 }
 
-/// How far apart the matrices of an operand lie, for each batch dimension of the result.
+/// Returns the distance between the matrices of an operand, for each batch dimension of the result.
 Dims batch_strides(const Shape& operand, const Shape& batch) {
   const Shape own(operand.begin(), operand.end() - 2);
   const std::int64_t matrix = operand[operand.size() - 2] * operand.back();

@@ -9,13 +9,13 @@
 namespace kiln::cpu::reference {
 namespace {
 
-/// NaN is larger than any number, so that the order is total.
+/// NaN counts as larger than any number, so that the order is total.
 template <class C>
 bool before(C a, C b) {
   return a < b || (b != b && a == a);
 }
 
-/// The first `count` elements of each line along `dim`, in order, and where they stood.
+/// Finds the first `count` elements of each line along `dim`, in order, and their indices.
 template <class C>
 void ordered(const Array& array, std::span<Value> out, int dim, std::int64_t count, bool descending) {
   const RowMajor<C> x(array);

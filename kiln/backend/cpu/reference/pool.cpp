@@ -9,7 +9,7 @@
 namespace kiln::cpu::reference {
 namespace {
 
-/// What each result of a pool looks at, in each spatial dimension; missing dimensions have one part of size 1.
+/// The part of the input that each result of a pool reads, by spatial dimension; missing dimensions have one of size 1.
 template <class Pool>
 struct Parts {
   using Part = typename Pool::Part;
@@ -41,7 +41,7 @@ struct Parts {
       for (const Part& y : of[1])
         for (const Part& x : of[2]) f(result++, z, y, x);
   }
-  /// Calls f(input) for every element, in row-major order.
+  /// Calls f(input) for every element of a window, in row-major order.
   template <class F>
   void each_input(const Part& z, const Part& y, const Part& x, F&& f) const {
     for (std::int64_t i = z.begin; i < z.end; i += step(z))
@@ -81,7 +81,8 @@ void run(const op::MaxPool& op, Call call) {
     for (std::int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane) {
       const C* from = data.data() + plane * parts.inputs();
       parts.each_result([&](std::int64_t at, const auto& pz, const auto& py, const auto& px) {
-        // The first of equals, and NaN before any number. A window without elements finds the least number.
+        // Takes the first of equal elements, and NaN before any number. A window without elements gives the least
+        // number.
         C best = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
         std::int64_t where = -1;
         parts.each_input(pz, py, px, [&](std::int64_t i) {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::int64_t kChunk = 256;
 
-/// For each element of z the elements of x along `dims`: step(so far, next), beginning with `start`, then finish.
+/// For each element of z: folds the elements of x along `dims` by step(so far, next), from `start` on, then calls
+/// finish.
 template <class C, class A, class Step, class Finish>
 void fold(const Array& x, const Array& z, const Dims& dims, A start, Step step, Finish finish) {
   Shape folded = Shape::filled(x.shape.size(), 1);
@@ -36,7 +37,7 @@ void fold(const Array& x, const Array& z, const Dims& dims, A start, Step step, 
   });
 }
 
-// The least of C; for floats that is minus infinity.
+// The least value of C; for floats this is minus infinity.
 template <class C>
 constexpr C least() {
   using Limits = std::numeric_limits<C>;
@@ -73,7 +74,7 @@ void reduce(const op::Reduce& op, const Array& x, const Array& z) {
   }
 }
 
-/// Is `x` a better extreme than `best`? Equal ones are not: the first wins. NaN beats everything but NaN.
+/// Whether `x` is a better extreme than `best`. An equal one is not: the first wins. NaN beats everything but NaN.
 template <class C>
 bool beats(op::ArgFn fn, C x, C best) {
   if (best != best) return false;
@@ -86,7 +87,7 @@ bool beats(op::ArgFn fn, C x, C best) {
 template <>
 void run(const op::Reduce& op, Call call) {
   const Array x = read(call.in[0]), z = allocate(call.out[0]);
-  if (z.numel() == 0) return;  // sizes beside a 0 may multiply to anything
+  if (z.numel() == 0) return;  // sizes beside a 0 may have any product
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) { reduce<C>(op, x, z); });
 }
 

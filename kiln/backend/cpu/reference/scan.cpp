@@ -23,7 +23,7 @@ void each_line(const Shape& shape, int dim, F&& f) {
   });
 }
 
-/// Calls step(place, element) for the elements of a line as they are met.
+/// Calls step(place, element) for the elements of a line in the order of the scan.
 template <class F>
 void run_along(const op::Scan& op, const Shape& shape, std::int64_t line, std::int64_t stride, F&& step) {
   for (std::int64_t i = 0; i < shape[op.dim]; ++i) {
@@ -72,7 +72,7 @@ void extremes(const op::Scan& op, const Array& array, std::span<Value> out) {
   values.store();
 }
 
-/// log(exp(a) + exp(b)); the log of no sum yet is minus infinity.
+/// log(exp(a) + exp(b)); the log of an empty sum is minus infinity.
 double add_exps(double a, double b) {
   const double larger = a > b || a != a ? a : b, smaller = a > b || a != a ? b : a;
   if (std::isinf(larger)) return larger;

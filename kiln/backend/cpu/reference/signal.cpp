@@ -9,7 +9,7 @@
 namespace kiln::cpu::reference {
 namespace {
 
-// std::complex comes with streams, which not every platform has.
+// std::complex needs streams, which not every platform has.
 struct Complex {
   double re = 0, im = 0;
   friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
@@ -23,7 +23,8 @@ std::int64_t smallest_factor(std::int64_t n) {
   return n;
 }
 
-/// A transform of length n from those of its n / p interleaved parts, for the smallest prime p that divides n.
+/// A transform of length n, computed from those of its n / p interleaved parts, for the smallest prime p that divides
+/// n.
 class Transform {
  public:
   Transform(std::int64_t n, bool inverse) : n_(n), roots_(static_cast<std::size_t>(n)), part_(roots_.size()) {

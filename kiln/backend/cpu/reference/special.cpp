@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kGrain = 1024;
 
-/// The operands' elements in row-major order of the result, as C.
+/// The operands' elements in the row-major order of the result, as C.
 template <class C>
 class BroadcastOperands {
  public:
@@ -26,7 +26,7 @@ class BroadcastOperands {
   const RowMajor<C>& operator[](std::size_t k) const { return elements_[k]; }
 
  private:
-  std::deque<Operand> operands_;  // hold plain numbers themselves
+  std::deque<Operand> operands_;  // these store plain numbers themselves
   std::vector<RowMajor<C>> elements_;
 };
 

@@ -35,7 +35,7 @@ struct Rotation {
   }
 };
 
-/// Jacobi's method: a becomes diagonal, and v the rotations that made it so. False: it did not converge.
+/// Jacobi's method: makes a diagonal, and v the product of the rotations. Returns false if it did not converge.
 bool diagonalize(const Matrix& a, const Matrix& v) {
   const std::int64_t n = a.rows;
   for (std::int64_t i = 0; i < n; ++i)
@@ -60,8 +60,8 @@ bool diagonalize(const Matrix& a, const Matrix& v) {
   return false;
 }
 
-/// Hestenes's one-sided method for rows >= columns and elements up to 1: turns the columns of a until they are
-/// orthogonal, and those of v with them, so that a vᵀ stays what a was. False: it did not converge.
+/// Hestenes's one-sided method for rows >= columns and elements up to 1: rotates the columns of a until they are
+/// orthogonal, and those of v with them, so that a vᵀ stays what a was. Returns false if it did not converge.
 bool orthogonalize(const Matrix& a, const Matrix& v) {
   const std::int64_t m = a.rows, n = a.columns;
   for (std::int64_t i = 0; i < n; ++i)
@@ -76,8 +76,8 @@ bool orthogonalize(const Matrix& a, const Matrix& v) {
           pq += a(i, p) * a(i, q);
           qq += a(i, q) * a(i, q);
         }
-        // A column that depends on others is nothing but rounding, gets shorter with each sweep and never orthogonal: it
-        // is left where it is.
+        // A column that depends on others consists of rounding errors; it gets shorter with each sweep and never
+        // becomes orthogonal, so it is left as it is.
         if (std::min(std::sqrt(pp), std::sqrt(qq)) <= kEpsilon * kEpsilon) continue;
         if (std::abs(pq) <= 4 * kEpsilon * std::sqrt(pp) * std::sqrt(qq)) continue;
         orthogonal = false;
@@ -101,7 +101,7 @@ void require_converged(std::string_view name, bool converged, const Value& opera
   require<ArgumentError>(converged, name, ": ", op::matrix_name(operand, index), ": the iteration did not converge");
 }
 
-/// The numbers 0, 1, ... in the order that `before` says.
+/// Returns the numbers 0, 1, ... sorted by `before`.
 template <class Before>
 std::vector<std::int64_t> ordered(std::int64_t count, Before before) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
@@ -111,11 +111,11 @@ std::vector<std::int64_t> ordered(std::int64_t count, Before before) {
   return order;
 }
 
-/// a [m, n] = u [m, m] diag(s) vt [n, n] for m >= n.
+/// Decomposes a [m, n] = u [m, m] diag(s) vt [n, n] for m >= n. Returns false if the iteration did not converge.
 bool decompose(const Matrix& a, const Matrix& u, double* s, const Matrix& vt) {
   const std::int64_t m = a.rows, n = a.columns;
   std::vector<double> turns(static_cast<std::size_t>(n * n)), lengths(static_cast<std::size_t>(n));
-  // Squares neither overflow nor vanish when the largest element is near 1.
+  // Squares neither overflow nor vanish if the largest element is near 1.
   double scale = 0;
   for (std::int64_t i = 0; i < m * n; ++i) scale = std::max(scale, std::abs(a.data[i]));
   if (scale == 0) scale = 1;
@@ -134,7 +134,7 @@ bool decompose(const Matrix& a, const Matrix& u, double* s, const Matrix& vt) {
     const double length = lengths[static_cast<std::size_t>(from)];
     s[j] = length * scale;
     for (std::int64_t i = 0; i < n; ++i) vt(j, i) = v(i, from);
-    // Columns that are nothing but rounding have no direction.
+    // Columns that consist of rounding errors have no direction.
     if (length <= kEpsilon * static_cast<double>(m) * lengths[static_cast<std::size_t>(order[0])]) continue;
     for (std::int64_t i = 0; i < m; ++i) u(i, j) = a(i, from) / length;
     known = j + 1;
@@ -148,7 +148,7 @@ bool decompose(const Matrix& a, const Matrix& u, double* s, const Matrix& vt) {
   return true;
 }
 
-/// The same with the roles of the sides exchanged for m < n: u s vt = (vtᵀ s uᵀ)ᵀ.
+/// Decomposes a matrix of any shape; for m < n the sides exchange their roles: u s vt = (vtᵀ s uᵀ)ᵀ.
 bool decompose_any(std::vector<double>& a, std::int64_t m, std::int64_t n, std::vector<double>& u, double* s,
                    std::vector<double>& vt) {
   const auto transposed = [](std::vector<double>& x, std::int64_t rows, std::int64_t columns) {
@@ -180,7 +180,7 @@ void complete_basis(const Matrix& q, std::int64_t known) {
     double longest = 0;
     for (std::int64_t unit = 0; unit < m && longest < 0.5 / std::sqrt(static_cast<double>(m)); ++unit) {
       for (std::int64_t i = 0; i < m; ++i) candidate[static_cast<std::size_t>(i)] = i == unit;
-      for (int pass = 0; pass < 2; ++pass) {  // once more for what rounding left
+      for (int pass = 0; pass < 2; ++pass) {  // the second pass removes what rounding left
         for (std::int64_t j = 0; j < next; ++j) {
           double along = 0;
           for (std::int64_t i = 0; i < m; ++i) along += q(i, j) * candidate[static_cast<std::size_t>(i)];
