@@ -1,4 +1,4 @@
-// Batches of row-major matrices, shared among the threads.
+// Batches of row-major matrices, divided among the threads.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -15,16 +15,16 @@
 
 namespace kiln::cpu::lapack {
 
-/// LAPACK counts in int, and what it works with grows as the square of the size.
+/// Whether LAPACK, which counts in int, can count its workspace, which grows as the square of the size.
 inline bool countable(const Shape& shape) { return std::max(op::rows_of(shape), op::columns_of(shape)) <= 20000; }
 
 inline std::int64_t count_of_matrices(const Shape& shape) { return kiln::numel(op::batch_of(shape)); }
 
-/// Held while routines run. It excludes other threads only where the library is an OpenBLAS that was built without
-/// threads: the memory that such a one works in is nobody's in particular.
+/// Returns a lock to hold while routines run. It excludes other threads only if the library is an OpenBLAS that was
+/// built without threads: its callers share the memory in which it works.
 std::unique_lock<std::mutex> turn();
 
-/// Calls body(begin, end) for parts of a batch; each matrix takes about `operations`.
+/// Calls body(begin, end) for chunks of a batch; each matrix takes about `operations` operations.
 template <class Body>
 void each_part(std::int64_t count, double operations, Body&& body) {
   parallel_for(count, matrices_of_a_piece(operations), [&](std::int64_t begin, std::int64_t end) {
@@ -33,14 +33,15 @@ void each_part(std::int64_t count, double operations, Body&& body) {
   });
 }
 
-/// The result `value` in row-major order, filled with the elements of `from`.
+/// Gives the result `value` memory in row-major order and fills it with the elements of `from`.
 inline Array copied(const Value& from, Value& value) {
   const Array result = allocate(value);
   copy(read(from), result);
   return result;
 }
 
-/// What a routine asks for in its first element of work when its size is -1: a float may have rounded it down.
+/// Returns the workspace size from the element that a routine fills when its size is -1: a float may have rounded it
+/// down.
 template <class T>
 int asked_for(T answer) {
   return static_cast<int>(std::nextafter(answer, std::numeric_limits<T>::max())) + 1;

@@ -3,7 +3,7 @@
 #include "kiln/backend/cpu/family.hpp"
 #include "kiln/backend/cpu/lapack/batch.hpp"
 
-// OpenBLAS's, where that is the library.
+// Functions of OpenBLAS; null with another library.
 extern "C" void openblas_set_num_threads(int threads) __attribute__((weak));
 extern "C" int openblas_get_parallel() __attribute__((weak));
 extern "C" int blas_thread_shutdown_() __attribute__((weak));
@@ -11,8 +11,8 @@ extern "C" int blas_thread_shutdown_() __attribute__((weak));
 namespace kiln::cpu {
 namespace {
 
-// Its threads would compete with Kiln's. As it is loaded it starts one for each processor, and these look for work without a
-// pause for a tenth of a second: they are ended before main(), when nobody can be waiting for them.
+// OpenBLAS's threads would compete with Kiln's. When it is loaded it starts one for each processor, and these poll for
+// work for a tenth of a second. They are ended before main(), when nothing can be waiting for them.
 [[maybe_unused]] const int kIsAlone = [] {
   if (openblas_set_num_threads) openblas_set_num_threads(1);
   return blas_thread_shutdown_ ? blas_thread_shutdown_() : 0;

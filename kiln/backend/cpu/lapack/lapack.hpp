@@ -1,17 +1,17 @@
-// Kernels of LAPACK, for spectra of matrices. Factors are products of our own (simd/linalg).
+// LAPACK kernels for spectra of matrices. Factorisations use Kiln's own products of matrices (simd/linalg).
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
 #include "kiln/ops/linalg/spectrum_ops.hpp"
 
 namespace kiln::cpu::lapack {
 
-/// Every op without an overload below. Its type says at compile time that there is no kernel.
+/// The overload for each op without one below: its type says at compile time that there is no kernel.
 template <class T>
 std::false_type run(const T&, Call) {
   return {};
 }
 
-// False for matrices with more rows or columns than LAPACK can count in what it works with.
+// Returns false for matrices with so many rows or columns that LAPACK cannot count its workspace.
 bool run(const op::Eigh& op, Call call);
 bool run(const op::Svd& op, Call call);
 

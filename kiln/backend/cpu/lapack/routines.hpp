@@ -1,11 +1,11 @@
-// LAPACK's routines that kernels call, for float and double: Routines<T>::syevd is ssyevd_ or dsyevd_.
-// Their matrices are stored by columns, so that a row-major one is read as its transpose.
+// The LAPACK routines that the kernels call, for float and double: Routines<T>::syevd is ssyevd_ or dsyevd_. Their
+// matrices are stored by columns, so that a row-major one is read as its transpose.
 #pragma once
 #include <cstddef>
 
 namespace kiln::cpu::lapack {
 
-using Length = std::size_t;  // of a letter: Fortran passes lengths of text behind the other arguments
+using Length = std::size_t;  // the length of a letter: Fortran passes lengths of text after the other arguments
 
 template <class T>
 struct Routines;

@@ -9,7 +9,7 @@
 namespace kiln::cpu::lapack {
 namespace {
 
-/// LAPACK may iterate for ever on NaN.
+/// Throws ArgumentError for NaN or infinity, on which LAPACK may iterate for ever.
 template <class T>
 void require_finite(std::string_view name, const T* elements, std::int64_t count, const Value& operand,
                     std::int64_t index) {
@@ -67,14 +67,14 @@ bool run(const op::Eigh& op, Call call) {
   return true;
 }
 
-// By columns, a is aᵀ = vtᵀ s uᵀ: LAPACK's left vectors are the rows of vt, its right ones the columns of u.
+// Read by columns, a is aᵀ = vtᵀ s uᵀ: LAPACK's left vectors are the rows of vt, its right ones the columns of u.
 bool run(const op::Svd& op, Call call) {
   const Value& operand = call.in[0];
   const Shape& shape = operand.shape();
   if (!countable(shape)) return false;
   const bool vectors = op.form != op::SvdForm::Values;
   const int m = static_cast<int>(op::rows_of(shape)), n = static_cast<int>(op::columns_of(shape)), k = std::min(m, n);
-  if (k == 0) return false;  // the vectors of an empty matrix are the reference's
+  if (k == 0) return false;  // the reference computes the vectors of an empty matrix
   const Array s = allocate(call.out[vectors ? op::Svd::s : 0]);
   Array u, vt;
   if (vectors) u = allocate(call.out[op::Svd::u]), vt = allocate(call.out[op::Svd::vt]);
