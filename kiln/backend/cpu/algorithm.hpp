@@ -1,5 +1,5 @@
-// The algorithms of what can be computed by several. For convolutions conv/choose.hpp says which of them computes a call, for
-// products of matrices matmul/choose.hpp.
+// The algorithms for what several of them can compute. conv/choose.hpp chooses one for each convolution,
+// matmul/choose.hpp one for each product of matrices.
 #pragma once
 #include <bitset>
 #include <cstdint>
@@ -9,22 +9,22 @@ namespace kiln::cpu {
 
 enum class Algorithm : std::uint8_t {
   Reference,  // the plain loops of reference/
-  Float32,    // the call on float32 copies, by whatever algorithm computes it there
+  Float32,    // the call on float32 copies, by the algorithm that computes it there
 
   // Convolutions
   DepthwisePlanes,   // a kernel for each channel, of operands in row-major order
   Depthwise,         // a kernel for each channel, of operands in channels-last order
   Direct,            // loops for few channels
   Winograd,          // F(2 x 2, 3 x 3)
-  Tiles,             // the tiles of matrix products, which read windows where they lie
+  Tiles,             // the tiles of matrix products, which read windows in place
   WeightTiles,       // the same tiles, for the gradient of a weight
   PlaneSum,          // one channel as a sum of the planes of x
   Windows,           // a product of matrices, one of which has the windows of x as rows
   ConvChain,         // a pointwise convolution and the depthwise one after it, line by line
   OnednnConv,        // oneDNN
   OnednnReorder,     // oneDNN's copies of images into channels-last order
-  AmxConv,           // bfloat16 on tiles, or vectors of pairs, which read windows where they lie
-  AmxWindows,        // bfloat16 on the same, of windows that are gathered in the order of the weight
+  AmxConv,           // bfloat16 on tiles, or on vectors of pairs, which read windows in place
+  AmxWindows,        // bfloat16 on the same, with windows that are gathered in the order of the weight
   IntegerDepthwise,  // bytes in float32, a kernel for each channel
   IntegerConv,       // bytes, as a product of their windows
 
@@ -41,29 +41,29 @@ enum class Algorithm : std::uint8_t {
   IntegerVectors,  // bytes on the vectors of any processor
 
   // Programs of elementwise steps, reductions and norms
-  Chains,            // values stay in registers from step to step; else a tile of elements goes through all of them
+  Chains,            // values stay in registers from step to step; else a tile of elements goes through all steps
   Clamp,             // a maximum and a minimum in one pass over any type
-  MappedSum,         // sums of squares, and of what is no NaN, taken of the operand where it lies
-  SimpleFinish,      // what follows a product is done to its sums in registers
-  ShortRows,         // operands of a binary function in short rows, without bringing many of them together
+  MappedSum,         // sums of squares, and sums that skip NaN, read from the operand in place
+  SimpleFinish,      // the steps after a product are applied to its sums in registers
+  ShortRows,         // operands of a binary function in short rows, without gathering many of them first
   FoldDense,         // columns of which four vectors hold a whole number, in strips of rows
   FoldFew,           // few columns, as many vectors at a time as there are columns
   FoldShortLines,    // short lines, several at a time
-  BatchNormFewRows,  // a piece has some channels, from their statistics to their results
-  AmxAttention,      // bfloat16 on tiles, or vectors of pairs
+  BatchNormFewRows,  // a chunk has some channels, from their statistics to their results
+  AmxAttention,      // bfloat16 on tiles, or on vectors of pairs
 };
 
 using AlgorithmSet = std::bitset<64>;
 
-/// The algorithms that `list` names, "winograd,direct". Throws ArgumentError for other names, and for algorithms that
-/// others stand on.
+/// Returns the algorithms that `list` names, "winograd,direct". Throws ArgumentError for other names, and for
+/// algorithms that others depend on.
 AlgorithmSet algorithms_in(std::string_view list);
 
-/// Does KILN_WITHOUT in the environment, which is read once, name the algorithm? Then no call goes to it: each goes to the
-/// next one that can compute it, so that a benchmark shows what an algorithm brings.
+/// Whether KILN_WITHOUT in the environment, which is read once, names the algorithm. Such an algorithm computes
+/// nothing: each call goes to the next one that can compute it, so that a benchmark shows what the algorithm gains.
 bool is_left_out(Algorithm algorithm);
 
-/// For tests: these are left out, in place of what KILN_WITHOUT says. Not while work is under way.
+/// For tests: leaves these out instead of those that KILN_WITHOUT names. Must not be called while work is running.
 void leave_out(const AlgorithmSet& algorithms);
 
 }  // namespace kiln::cpu

@@ -1,5 +1,5 @@
-// Channels-last: [batch, channels, sizes...] with the channels of one pixel side by side. The order in which
-// convolutions leave their results, and which elementwise ops keep.
+// Channels-last order: [batch, channels, sizes...] with the channels of one pixel side by side. Convolutions store
+// their results in this order, and elementwise ops keep it.
 #pragma once
 #include "kiln/core/shape.hpp"
 

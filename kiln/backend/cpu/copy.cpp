@@ -13,13 +13,13 @@
 namespace kiln::cpu {
 namespace {
 
-// Elements that are worth a thread's while.
+// The number of elements that is worth another thread.
 template <class Word>
 constexpr std::int64_t kGrain = kBytesWorthAThread / sizeof(Word);
-constexpr std::int64_t kShortRow = 8;              // elements that take less than finding the row
-constexpr std::int64_t kStreamedBytes = 16 << 20;  // of results that leave the caches anyway
+constexpr std::int64_t kShortRow = 8;              // elements that take less time than finding the row
+constexpr std::int64_t kStreamedBytes = 16 << 20;  // results of this size leave the caches anyway
 
-/// The same word again and again: a few one by one, and copies of what there is so far.
+/// Fills with one word: the first few words one by one, the rest by copies of those that are filled.
 template <class Word>
 void fill(Word* to, std::int64_t count, Word word) {
   const auto bytes = std::bit_cast<std::array<unsigned char, sizeof(Word)>>(word);
@@ -27,7 +27,7 @@ void fill(Word* to, std::int64_t count, Word word) {
     std::memset(to, bytes[0], static_cast<std::size_t>(count) * sizeof(Word));
     return;
   }
-  // Longer pieces are copied by an instruction that takes longer than a loop.
+  // For longer pieces memcpy uses an instruction that takes longer than a loop.
   constexpr std::int64_t kFew = 64 / sizeof(Word), kNear = 512 / sizeof(Word);
   std::int64_t done = std::min(count, kFew);
   std::fill_n(to, done, word);
@@ -66,8 +66,8 @@ void copy_row(const Word* from, std::int64_t from_step, Word* to, std::int64_t t
     for (std::int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
 }
 
-/// Rows so short that finding each takes longer than copying it: those of the dimension next to them together, first
-/// element by first element.
+/// Copies rows so short that finding each takes longer than copying it. The rows along the next dimension are copied
+/// together: element 0 of all of them, then element 1, and so on.
 template <class Word>
 void copy_short_rows(const Array& from, const Array& to, const Rows<2>& rows) {
   constexpr std::int64_t kNear = 4096;  // elements that stay in the cache meanwhile
@@ -124,8 +124,8 @@ void copy_rows(const Array& from, const Array& to, const Rows<2>& rows) {
                });
 }
 
-/// A copy between arrays whose elements lie closest together in different dimensions: `fast` is the dimension of
-/// rows.outer() in which `from` does; in `to` it is the last one.
+/// Copies between arrays whose elements are closest together in different dimensions. For `from` this is dimension
+/// `fast` of rows.outer(), for `to` the last one.
 template <class Word>
 void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast) {
   using Transposer = cpu::Transposer<Word>;
@@ -139,11 +139,11 @@ void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast
   bool streams = kCanStream && to.numel() * static_cast<std::int64_t>(sizeof(Word)) >= kStreamedBytes &&
                  reinterpret_cast<std::uintptr_t>(to.data) % 64 == 0 && to_step % Transposer::kLine == 0;
   for (const std::int64_t stride : strides[0]) streams = streams && stride % Transposer::kLine == 0;
-  // Short rows lie together: what a thread takes of them should be worth finding its beginning.
+  // Several short rows are taken together: a thread's chunk should be worth finding its beginning.
   constexpr std::int64_t kWords = 4096;
   const std::int64_t together = kWords / rows.length() / Transposer::kStrip * Transposer::kStrip;
   const std::int64_t strip = streams ? Transposer::kStreamedStrip : std::max(Transposer::kStrip, together);
-  // The last strip takes what is too little for one of its own.
+  // The last strip also takes columns that are too few for a strip of their own.
   const std::int64_t least = streams ? 1 : Transposer::kSide;
   const std::int64_t strips = std::max<std::int64_t>(1, (columns + strip - least) / strip);
   const std::int64_t plane_count = planes.count() * planes.length();

@@ -6,16 +6,16 @@
 
 namespace kiln::cpu {
 
-/// The first and the last `size` of so many bytes, which may be partly the same.
+/// Copies the first and the last `size` of `bytes` bytes; these may overlap.
 template <std::size_t size>
 void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to, from, size);
   std::memcpy(to + bytes - size, from + bytes - size, size);
 }
 
-/// std::memcpy, of which a call takes longer than a few bytes do, and which copies long rows by an instruction that some
-/// processors need ten times as long for where, within a page of memory, the rows lie less than a line of the cache
-/// behind the place that they come from.
+/// Like std::memcpy, but faster in two cases: for a few bytes, where a call takes longer than the copy; and for long
+/// rows that start, within a page of memory, less than a cache line after their source. There some processors need ten
+/// times as long for the instruction by which std::memcpy copies long rows.
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
   constexpr std::uintptr_t kPage = 4096;
   constexpr std::size_t kShort = 2048, kLine = 64;

@@ -14,7 +14,7 @@
 namespace kiln::cpu {
 namespace {
 
-/// Composite ops that the processor runs in a way of its own, where no family of kernels does.
+/// Composite ops that this class runs itself, where no family of kernels does.
 template <class T>
 constexpr bool kRunsItself = std::is_same_v<T, op::Custom> || std::is_same_v<T, op::Epilogue> ||
                              std::is_same_v<T, op::RowBlocked> || std::is_same_v<T, op::Horizontal>;

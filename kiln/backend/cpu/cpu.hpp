@@ -1,4 +1,4 @@
-// The processor as a device: fast kernels first, then the reference, then what the op is made of.
+// The processor as a device. It tries fast kernels first, then the reference, then the expansion of the op.
 #pragma once
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace kiln::cpu {
 
 class Cpu : public LeafBackend {
  public:
-  /// Tries `fast` in this order. With none of them it is the oracle that other backends are compared with.
+  /// Tries the families of `fast` in this order. Without any it is the oracle that other backends are compared with.
   Cpu(std::string_view name, std::vector<FastKernels> fast) : name_(name), fast_(std::move(fast)) {}
 
   std::string name() const override { return name_; }

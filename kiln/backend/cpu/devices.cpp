@@ -1,14 +1,14 @@
-// The devices "cpu" and "reference", one of each to a program.
+// The devices "cpu" and "reference", one of each per program.
 #include "kiln/backend/cpu/cpu.hpp"
 
-/// Linked into every program by name (CMakeLists.txt), and this file with it; wasm-ld leaves out what is not "used".
+/// Every program links this symbol by name (CMakeLists.txt), and with it this file; wasm-ld drops what is not "used".
 extern "C" const char kiln_cpu_devices[];
 [[gnu::used]] const char kiln_cpu_devices[] = "cpu, reference";
 
 namespace kiln {
 namespace {
 
-// The devices never go: tensors in global variables may, after them. So nobody has to count who uses them.
+// The devices are never destroyed: tensors in global variables may outlive all else. So their users are not counted.
 const Device* permanent(Ref<Backend> backend) {
   backend->make_permanent();
   return new Device(std::move(backend));
@@ -27,7 +27,7 @@ std::vector<cpu::FastKernels> linked_families() {
   return families;
 }
 
-// Before the objects of programs are made, which may ask for devices by name.
+// Runs before the constructors of a program's global objects, which may ask for devices by name.
 [[gnu::constructor(200)]] void register_devices() {
   register_device("cpu", 1, &Device::cpu);
   register_device("reference", 0, &reference_device);

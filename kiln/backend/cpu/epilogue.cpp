@@ -1,5 +1,5 @@
-// op::Epilogue on the processor: a kernel that knows the product and one that knows the program take turns, piece by
-// piece; or else one runs after the other.
+// op::Epilogue on the processor: a kernel for the product and one for the program alternate, piece by piece; where they
+// cannot, one runs after the other.
 #include <algorithm>
 
 #include "kiln/backend/cpu/cpu.hpp"
@@ -9,7 +9,7 @@
 namespace kiln::cpu {
 namespace {
 
-/// Of the program's operands, the product among them.
+/// Returns Call::last_uses for the operands of the program, the product among them.
 std::uint64_t last_uses(const op::Epilogue& op, Call call) {
   if (op.input >= 63) return 0;
   const std::uint64_t product = std::uint64_t{1} << op.input, uses = call.last_uses >> op.operands;

@@ -1,4 +1,4 @@
-// A family of kernels made of its overloads of run().
+// Makes a family of kernels from its overloads of run().
 #pragma once
 #include <type_traits>
 
@@ -7,7 +7,7 @@
 
 namespace kiln::cpu {
 
-/// `Run` calls the family's run(op, call), whose result is std::false_type for ops that the family has no overload for.
+/// `Run` calls the family's run(op, call), whose result is std::false_type for ops without an overload in the family.
 template <class Run>
 FastKernels family(Run) {
   return {.has =

@@ -1,4 +1,4 @@
-// Families of kernels that beat the reference on some calls, and leave the other calls to it.
+// Families of kernels that are faster than the reference on some calls, and leave the other calls to it.
 #pragma once
 #include "kiln/backend/cpu/epilogue.hpp"
 #include "kiln/core/function_ref.hpp"
@@ -11,18 +11,19 @@ struct Epilogue;
 namespace kiln::cpu {
 
 struct FastKernels {
-  bool (*has)(const op::Op&);        // is there a kernel for this op, for some operands at least?
-  bool (*run)(const op::Op&, Call);  // false: not for these operands; nothing has happened
+  bool (*has)(const op::Op&);        // whether there is a kernel for this op, for some operands at least
+  bool (*run)(const op::Op&, Call);  // false, without any effect: not for these operands
 
-  /// The product of an epilogue, whose pieces go to `epilogue`; the result gets no memory. The call is the product's.
-  /// False where the product is none of theirs, or its pieces are not worth it; nothing has happened then.
+  /// Computes the product of an epilogue and hands its pieces to `epilogue`; the result gets no memory. The call is the
+  /// product's. Returns false, without any effect, where the family does not compute the product or its pieces are too
+  /// small.
   bool (*multiply)(const op::Epilogue&, Call, const Epilogue&) = nullptr;
-  /// Has `multiply` make the product of an epilogue with what runs the program on its pieces. False where that is none
-  /// of theirs or `multiply` says so.
+  /// Runs an epilogue: calls `multiply` with an Epilogue that runs the program on the pieces of the product. Returns
+  /// false where the family does not compute the program, or `multiply` returns false.
   bool (*finish)(const op::Epilogue&, Call, FunctionRef<bool(const Epilogue&)> multiply) = nullptr;
 };
 
-/// The families, of which a program has those that it is linked with: null where it has not.
+/// The families. One that a program is not linked with is null.
 [[gnu::weak]] FastKernels simd_kernels();
 [[gnu::weak]] FastKernels matmul_kernels();
 [[gnu::weak]] FastKernels conv_kernels();

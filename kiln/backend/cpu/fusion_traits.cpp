@@ -1,4 +1,4 @@
-// What the planner may make for the processor: sizes are those of caches, and of work that is worth a kernel.
+// What the planner may create for the processor. The sizes are those of caches, and of work that is worth a kernel.
 #include "kiln/ops/fusion_traits.hpp"
 
 #include "kiln/backend/cpu/cpu.hpp"
@@ -8,7 +8,7 @@ namespace kiln::cpu {
 FusionTraits Cpu::fusion_traits() const {
   using op::ReduceFn;
   return {
-      // It runs on the thread that asks, so that nothing is gained by running early.
+      // Calls run on the thread that makes them, so running early gains nothing.
       .most_ops = 4096,
       .most_bytes = std::int64_t{1} << 30,
       .repeats_within = 16,
@@ -19,16 +19,16 @@ FusionTraits Cpu::fusion_traits() const {
                                      .least_reduced = 2,
                                      .reduced_alone = {DType::F32, DType::F64, DType::F16, DType::BF16}},
       .streaming = FusionTraits::Streaming{.most_cached = std::int64_t{32} << 20},
-      // Products with fewer elements stay in the cache anyway, and are made too quickly.
+      // Products with fewer elements stay in the cache anyway, and take too little time.
       .epilogues =
           FusionTraits::Epilogues{
               .least_product = 1 << 17, .least_conv = 0, .types = {DType::F32, DType::BF16, DType::F16, DType::I32}},
-      // What is smaller stays in a core's own cache.
+      // Smaller results stay in a core's own cache.
       .conv_chains = FusionTraits::ConvChains{.least = 1 << 18},
-      // Tensors below the first number stay in the cache anyway; a block is such that some of them do; and from the last
-      // on a single row is too long for that.
+      // Tensors below `least` stay in the cache anyway; several blocks of `block` elements fit into it; above
+      // `longest_row` a single row is too long for that.
       .blocks = FusionTraits::Blocks{.least = 1 << 20, .block = 1 << 16, .longest_row = 1 << 18},
-      // Larger ones fill the machine by themselves, and all operands stay until the last part is done.
+      // Larger steps occupy all cores by themselves, and all operands stay alive until the last part is done.
       .horizontal = FusionTraits::Horizontal{.most_each = 1 << 15, .most_in_all = 1 << 20, .farthest = 512},
   };
 }

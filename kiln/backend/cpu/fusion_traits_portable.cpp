@@ -1,5 +1,5 @@
-// What a planner may make where there are no fast kernels and little memory. The reference runs elementwise steps one by
-// one, so that groups would gain nothing; rows in blocks need less memory for what lies between steps.
+// What the planner may create where there are no fast kernels and little memory. The reference runs elementwise steps
+// one by one, so groups would gain nothing; with blocks of rows, results between steps need less memory.
 #include "kiln/backend/cpu/cpu.hpp"
 #include "kiln/ops/fusion_traits.hpp"
 

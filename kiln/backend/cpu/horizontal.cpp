@@ -1,4 +1,4 @@
-// op::Horizontal on the processor: the parts are shared out to the threads, as none of them is worth two.
+// op::Horizontal on the processor: the parts are divided among the threads, as none is large enough for two of them.
 #include <algorithm>
 
 #include "kiln/backend/cpu/cpu.hpp"
@@ -8,7 +8,7 @@
 namespace kiln::cpu {
 
 void Cpu::run_horizontal(const op::Parts& parts, Call call) {
-  constexpr std::int64_t kGrain = 1 << 15;  // elements, some 10 us
+  constexpr std::int64_t kGrain = 1 << 15;  // elements, about 10 us
   std::int64_t elements = 0;
   for (const Value& out : call.out) elements += out.numel();
   const auto count = static_cast<std::int64_t>(parts.all.size());

@@ -7,7 +7,7 @@
 namespace kiln::cpu {
 namespace {
 
-// Why `bytes` were refused, as far as the books tell afterwards.
+// Returns why `bytes` were refused, as far as the statistics show afterwards.
 std::string reason(std::int64_t bytes) {
   const MemoryStatistics memory = memory_statistics();
   const std::int64_t room = std::max<std::int64_t>(memory.limit - memory.in_use, 0);
@@ -41,7 +41,7 @@ Memory::Memory(std::size_t bytes, const Purpose& purpose) : Block(acquire(bytes,
 
 Memory::Memory(const TensorData& lent)
     : Block(const_cast<std::byte*>(lent.bytes().data()), lent.bytes().size(),
-            MemoryUse::Upload),  // which take_memory() leaves alone
+            MemoryUse::Upload),  // take_memory() does not take such a block
       lender_(lent.owner()) {}
 
 Memory::~Memory() {

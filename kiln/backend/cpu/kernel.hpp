@@ -5,9 +5,9 @@
 //   simd::run(const op::Unary&, Call) -> bool        Highway; false: not this case, try the next
 //   matmul::run(const op::Matmul&, Call) -> bool     chooses among the algorithms for it (matmul/choose.hpp)
 //   conv::run(const op::Conv&, Call) -> bool         chooses among the algorithms for it (conv/choose.hpp)
-//   integer::run(const op::ConvInteger&, Call) -> bool  bytes; false: not this case, try the next
-//   amx::run(const op::Attention&, Call) -> bool     bfloat16 on Intel's tiles; likewise
-//   lapack::run(const op::Svd&, Call) -> bool        LAPACK; likewise
+//   integer::run(const op::ConvInteger&, Call) -> bool  bytes; false as above
+//   amx::run(const op::Attention&, Call) -> bool     bfloat16 on Intel's tiles; false as above
+//   lapack::run(const op::Svd&, Call) -> bool        LAPACK; false as above
 #pragma once
 #include "kiln/backend/cpu/memory/memory.hpp"
 #include "kiln/backend/cpu/memory/packed.hpp"
@@ -20,41 +20,43 @@ using strided::Array;
 using strided::follow_order;
 using strided::read;
 
-/// A block of memory; given back to its allocator, or whoever lent it, when the last value that lies in it ends.
+/// A block of memory; it goes back to its allocator, or to its lender, when the last value that is stored in it ends.
 class Memory : public strided::Block {
  public:
-  /// Throws MemoryError where there is none left.
+  /// Throws MemoryError where no memory is left.
   explicit Memory(std::size_t bytes, const Purpose& purpose = {});
-  /// What was uploaded, where it lies; the bytes are lent, and nobody writes there.
+  /// Holds uploaded data in place; the bytes are borrowed, and nothing writes to them.
   explicit Memory(const TensorData& lent);
   ~Memory() override;
   static void* operator new(std::size_t size) { return take_spare(size); }
   static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
 
-  /// What packed() keeps with it. It holds because a block that was filled is not written again while a value lies in
-  /// it; who gives the block to a new value calls forget().
+  /// The forms that packed() keeps with the block. They stay valid because a filled block is not written again while a
+  /// value is stored in it; code that gives the block to a new value calls forget().
   PackedForms& packed_forms() const { return packed_forms_; }
 
  private:
-  std::shared_ptr<const void> lender_;  // null of a block of our own
+  std::shared_ptr<const void> lender_;  // null for a block that is not borrowed
   mutable PackedForms packed_forms_;
 };
 
-/// Is this where the elements lie? Dimensions of size 1 may have any stride.
+/// Whether the elements of x are stored with these strides. Dimensions of size 1 may have any stride.
 bool lies_in(const Array& x, const Dims& strides);
 
-/// An operand in row-major order: in place if it is, otherwise copied (into `held`, which keeps the copy alive).
+/// Returns an operand in row-major order: in place if it is stored so, otherwise copied (into `held`, which keeps the
+/// copy alive).
 Array read_contiguous(const Value& value, Value& held);
-/// Gives a result memory in row-major order, unless it has some in that order already, which a caller chose for it.
-/// Throws MemoryError where there is none left.
+/// Gives a result memory in row-major order, unless a caller has already chosen memory in that order for it. Throws
+/// MemoryError where no memory is left.
 Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
-/// The same in the order of `strides`, which must cover the result without gaps or overlap (a permutation).
+/// Does so in the order of `strides`, which must cover the result without gaps or overlap (a permutation).
 Array allocate(Value& result, const Dims& strides, MemoryUse use = MemoryUse::Result);
-/// Gives a result the memory of operand i of a call that is its last use, if it lies there alone and as the result is
-/// to lie, in the order of `strides`. For kernels that write an element once they have read those in its place.
+/// Gives a result the memory of operand i, if the call is the last use of that operand, which must be alone in its
+/// memory and in the order that the result is to have, that of `strides`. For kernels that write an element only after
+/// they have read those in its place.
 bool take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i);
-/// For kernels that give several results memory before they write: unless there is enough for all, none keeps any, so
-/// that results which took an operand's memory are known not to have been written to it.
+/// For kernels that give several results memory before they write: unless all get memory, none keeps any. So a result
+/// that took an operand's memory is known not to have been written to it.
 class AllOrNone {
  public:
   explicit AllOrNone(std::span<Value> results) : results_(results) {}
@@ -63,7 +65,7 @@ class AllOrNone {
   }
   AllOrNone(const AllOrNone&) = delete;
   AllOrNone& operator=(const AllOrNone&) = delete;
-  /// All have some.
+  /// Call this once all results have memory.
   void succeed() { results_ = {}; }
 
  private:

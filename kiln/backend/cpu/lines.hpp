@@ -1,4 +1,4 @@
-// A row-major array seen around one dimension: [outer, length, inner]. Ops that work along a dimension walk its lines.
+// A row-major array seen along one dimension: [outer, length, inner]. Ops that work along a dimension visit its lines.
 #pragma once
 #include <algorithm>
 
@@ -16,7 +16,7 @@ struct Lines {
   std::int64_t count() const { return outer * inner; }
 };
 
-/// The dimensions of a shape with `dim` as the innermost.
+/// Returns the dimensions of a shape with `dim` as the innermost.
 inline Shape innermost(Shape shape, int dim) {
   const std::int64_t size = shape[dim];
   shape.erase(dim);
@@ -24,7 +24,7 @@ inline Shape innermost(Shape shape, int dim) {
   return shape;
 }
 
-/// Strides that cover `shape` without gaps such that the elements along `dim` are neighbours.
+/// Returns strides that cover `shape` without gaps such that the elements along `dim` are neighbours.
 inline Dims strides_along(const Shape& shape, int dim) {
   Dims strides = contiguous_strides(innermost(shape, dim));
   strides.pop_back();
@@ -32,8 +32,8 @@ inline Dims strides_along(const Shape& shape, int dim) {
   return strides;
 }
 
-/// An operand's elements such that those along `dim` are neighbours and lines follow one another in row-major order:
-/// in place if that is how they lie, otherwise copied (into `held`, which keeps the copy alive).
+/// Returns an operand's elements such that those along `dim` are neighbours and lines follow one another in row-major
+/// order: in place if they are stored so, otherwise copied (into `held`, which keeps the copy alive).
 inline const std::byte* read_along(const Value& value, int dim, Value& held) {
   const Array x = read(value);
   const Array turned{

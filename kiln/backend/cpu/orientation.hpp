@@ -1,12 +1,12 @@
-// The sign that eigenvectors and singular vectors are given, so that all kernels give the same ones.
+// The sign of eigenvectors and singular vectors, which is the same for all kernels.
 #pragma once
 #include <cmath>
 #include <cstdint>
 
 namespace kiln::cpu {
 
-/// Is the first of the elements within a tenth of the largest magnitude negative? The largest itself would not do: of
-/// two that are equal but for rounding, either might be it.
+/// Whether the first of the elements within a tenth of the largest magnitude is negative. The largest itself would not
+/// do: of two that are equal but for rounding, either might be the largest.
 template <class T>
 bool points_backwards(const T* elements, std::int64_t count, std::int64_t step) {
   T largest = 0;

@@ -8,8 +8,8 @@ namespace {
 
 using std::int64_t;
 
-/// Gives rows x columns the strides that kernels expect, where a dimension of one element leaves a choice.
-/// False where neither dimension has stride 1 or elements overlap.
+/// Gives a matrix of rows x columns the strides that kernels expect, where a dimension of one element leaves a choice.
+/// Returns false where neither dimension has stride 1 or elements overlap.
 bool normalise(int64_t rows, int64_t columns, int64_t& row, int64_t& column) {
   if (columns == 1) {
     column = 1;
@@ -23,7 +23,7 @@ bool normalise(int64_t rows, int64_t columns, int64_t& row, int64_t& column) {
   return (column == 1 && row >= columns) || (row == 1 && column >= rows);
 }
 
-/// The array as matrices under the batch dimensions of the result; false where it has to be copied first.
+/// Views the array as matrices over the batch dimensions of the result; returns false where it has to be copied first.
 bool view(const Array& array, const Shape& batch, Matrices& result) {
   const int rank = array.shape.size(), missing = batch.size() - (rank - 2);
   result = {array.data, array.strides[rank - 2], array.strides[rank - 1], {}};
@@ -35,8 +35,8 @@ bool view(const Array& array, const Shape& batch, Matrices& result) {
   return normalise(array.shape[rank - 2], array.shape[rank - 1], result.row, result.column);
 }
 
-/// Joins neighbouring batch dimensions that all three arrays step through evenly, and makes rows of the innermost
-/// one where b is the same for all of it: [32, 128, 768] x [768, 3072] is one product of 4096 rows.
+/// Joins neighbouring batch dimensions through which all three arrays step evenly, and turns the innermost one into
+/// rows where b is the same for all of it: [32, 128, 768] x [768, 3072] is one product of 4096 rows.
 void collapse(Product& p) {
   Matrices* const all[] = {&p.a, &p.b, &p.c};
   for (int i = p.batch.size() - 1; i >= 0; --i) {

@@ -1,18 +1,19 @@
-// Matrix products as every kernel for them sees one: a batch of matrices in strided memory, no dimension more than needed.
+// Matrix products as all their kernels see them: a batch of matrices in strided memory, with as few dimensions as
+// possible.
 #pragma once
 #include "kiln/backend/cpu/kernel.hpp"
 
 namespace kiln::cpu {
 
-/// The matrices of one array: the first, and how to step inside one and to the next. One of `row` and `column` is 1.
+/// The matrices of one array: the first, and the steps inside a matrix and to the next. One of `row` and `column` is 1.
 struct Matrices {
   std::byte* data = nullptr;
   std::int64_t row = 0, column = 0;  // strides in elements
-  Dims batch;                        // likewise; 0 where the array broadcasts
+  Dims batch;                        // strides in elements; 0 where the array broadcasts
 
   bool by_rows() const { return column == 1; }
   std::int64_t leading() const { return by_rows() ? row : column; }
-  /// Elements from the first matrix to matrix `index` of a batch of that shape, counted through.
+  /// Returns the distance in elements from the first matrix to matrix `index`, counted through a batch of that shape.
   std::int64_t offset(const Shape& batch_shape, std::int64_t index) const;
 };
 
@@ -26,9 +27,9 @@ struct Product {
   bool empty() const { return m == 0 || n == 0 || k == 0 || numel(batch) == 0; }
 };
 
-/// The product that a call of op::Matmul asks for; both operands and the result have one element type. Gives the result
-/// memory, unless `stored` is false, and fills it with zeros where the product is empty. `copies` keep operands alive that cannot be read where
-/// they lie: those where neither of the last two dimensions has stride 1.
+/// Returns the product that a call of op::Matmul asks for; both operands and the result have one element type. Gives
+/// the result memory, unless `stored` is false, and fills it with zeros where the product is empty. `copies` keep
+/// copied operands alive: those of which neither of the last two dimensions has stride 1.
 Product product_of(Call call, Value (&copies)[2], bool stored = true);
 
 }  // namespace kiln::cpu

@@ -1,4 +1,4 @@
-// op::RowBlocked on the processor: each thread takes a block of rows through all operations. The tensors between them are
+// op::RowBlocked on the processor: each thread takes a block of rows through all operations. Intermediate tensors are
 // as large as a block, and their memory is used again for the next block.
 #include <algorithm>
 #include <optional>
@@ -15,7 +15,7 @@ using std::int64_t;
 
 int rank_of(const op::RowBlocks& blocks) { return blocks.sequence.results[0].shape.size(); }
 
-/// The dimension that counts the rows; none of what broadcasts along them.
+/// Returns the dimension that counts the rows; nothing for an operand that broadcasts along them.
 std::optional<int> row_dimension(const Value& value, const op::RowBlocks& blocks) {
   if (!value.node()) return {};
   const int dim = blocks.axis - (rank_of(blocks) - value.rank());
@@ -23,7 +23,7 @@ std::optional<int> row_dimension(const Value& value, const op::RowBlocks& blocks
   return dim;
 }
 
-/// Rows [begin, end) of a tensor; all of one that broadcasts along them.
+/// Returns rows [begin, end) of a tensor; all of one that broadcasts along them.
 Value rows_of(const Value& value, const op::RowBlocks& blocks, int64_t begin, int64_t end) {
   const std::optional<int> counts = row_dimension(value, blocks);
   if (!counts) return value;
@@ -36,7 +36,8 @@ Value rows_of(const Value& value, const op::RowBlocks& blocks, int64_t begin, in
   return rows;
 }
 
-/// Results lie where operands do that are not read afterwards: neither other calls nor the step that makes the result.
+/// Allocates the results. Each takes the memory of an operand that nothing reads afterwards, neither other calls nor
+/// the step that computes the result.
 void allocate_all(const op::Sequence& sequence, Call call) {
   SpareVector<std::size_t> last_reader(call.in.size()), maker;
   for (std::size_t i = 0; i < sequence.steps.size(); ++i) {
@@ -56,8 +57,8 @@ void allocate_all(const op::Sequence& sequence, Call call) {
 
 }  // namespace
 
-// The results of each operation lie as its operands do, and sums are taken in the order of memory: what is made in blocks
-// is row-major, as it is then where every operation goes through all rows.
+// Operations store results in the order of their operands, and sum in the order of memory. Blocks give row-major
+// results, so operands must be row-major too: then the results are those of every operation on all rows.
 bool Cpu::goes_in_blocks(const op::RowBlocks& blocks, Inputs in) {
   return std::ranges::all_of(in, [&](const Value& value) {
     return !row_dimension(value, blocks) ||
@@ -92,7 +93,7 @@ void Cpu::run_row_blocked(const op::RowBlocks& blocks, Call call) {
       }
       run_kernel(end - begin == blocks.block ? blocks.steps[s].block : blocks.steps[s].rest,
                  {operands, std::span(results).subspan(first)});
-      // A kernel may have had other memory in mind.
+      // The kernel may have allocated other memory.
       for (std::size_t i = first; i < results.size(); ++i) {
         if (output_of[i] < 0) continue;
         const Value& whole = call.out[static_cast<std::size_t>(output_of[i])];

@@ -1,4 +1,4 @@
-// Walking over several strided arrays of one shape at once, a row at a time.
+// Visits several strided arrays of one shape at once, a row at a time.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -7,23 +7,23 @@
 
 namespace kiln::cpu {
 
-/// The same elements repeated along dimensions of size 1 and along new leading ones, to give `shape`.
+/// Returns the same elements repeated along dimensions of size 1 and along new leading ones, to give `shape`.
 Array broadcast_to(const Array& array, const Shape& shape);
 
-/// The walk over N arrays of one shape: neighbouring dimensions are merged where all arrays allow it, and the one
-/// in which the first array lies closest together becomes the row.
+/// The order in which N arrays of one shape are visited: neighbouring dimensions are merged where all arrays allow it,
+/// and the dimension in which the first array's elements are closest together becomes the row.
 template <int N>
 class Rows {
  public:
-  /// strides[k][i]: elements between neighbours of array k in dimension i.
+  /// strides[k][i] is the distance in elements between neighbours of array k in dimension i.
   Rows(const Shape& shape, const std::array<Dims, N>& strides);
 
   std::int64_t count() const { return count_; }    // of rows; 0 where the shape is empty
   std::int64_t length() const { return length_; }  // elements of each row
-  /// The dimensions that rows are counted in, the outermost first, and what separates neighbours of array k there.
+  /// The dimensions in which rows are counted, the outermost first, and the strides of array k in them.
   const Shape& outer() const { return outer_; }
   const Dims& strides(int k) const { return strides_[static_cast<std::size_t>(k)]; }
-  /// Elements between neighbours of a row in each array.
+  /// The distance in elements between neighbours of a row, for each array.
   const std::array<std::int64_t, N>& steps() const { return steps_; }
 
   /// Calls row(offsets), the first element of the row in each array, for rows [begin, end).
@@ -46,7 +46,7 @@ void copy(const Array& from, const Array& to);
 
 template <int N>
 Rows<N>::Rows(const Shape& shape, const std::array<Dims, N>& strides) {
-  // Dimensions that matter, from the farthest apart to the closest together in the first array.
+  // The dimensions with more than one element, from the largest stride of the first array to the smallest.
   InlineList<int, kMaxRank> order;
   for (int i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0) return;
@@ -92,7 +92,7 @@ void Rows<N>::each(std::int64_t begin, std::int64_t end, F&& row) const {
     rest /= outer_[i];
     for (std::size_t k = 0; k < N; ++k) offsets[k] += at[i] * strides_[k][i];
   }
-  // Those beside each other in a loop of their own.
+  // Rows along the last dimension are visited in an inner loop.
   const int last = outer_.size() - 1;
   const std::int64_t beside = last < 0 ? 1 : outer_[last];
   std::array<std::int64_t, N> steps{};

@@ -10,7 +10,7 @@ namespace {
 
 using op::Distribution;
 
-/// A plain number, or the elements of a tensor broadcast to `shape` in row-major order.
+/// Returns a plain number, or the elements of a tensor broadcast to `shape`, in row-major order.
 std::vector<double> numbers(const Value& value, const Shape& shape) {
   if (value.is_scalar()) return {value.scalar().to<double>()};
   const Array from = broadcast_to(read(value), shape);
@@ -26,7 +26,7 @@ std::vector<double> numbers(const Value& value, const Shape& shape) {
   return result;
 }
 
-/// Throws for the first weight, in the order of rows, that cannot be drawn by.
+/// Throws ArgumentError for the first weight, in the order of rows, that cannot be sampled by.
 void refuse_weights(const std::vector<double>& weights, std::int64_t classes) {
   double sum = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -40,8 +40,8 @@ void refuse_weights(const std::vector<double>& weights, std::int64_t classes) {
   }
 }
 
-/// kRows rows of weights become rows of their running sums; those of a row wait for each other, and those of several do
-/// not. Answers whether all can be drawn by.
+/// Replaces kRows rows of weights by their running sums. The additions of one row wait for each other, those of several
+/// rows do not. Returns whether all rows can be sampled by.
 template <std::size_t kRows>
 bool add_up_rows(double* weights, std::size_t classes) {
   double sum[kRows] = {};
@@ -56,7 +56,7 @@ bool add_up_rows(double* weights, std::size_t classes) {
   return good;
 }
 
-/// The running sums of rows of weights.
+/// Returns the running sums of rows of weights.
 std::vector<double> running_sums(const Value& weights, std::int64_t classes) {
   constexpr std::size_t kTogether = 4;
   std::vector<double> sums = numbers(weights, weights.shape());
@@ -69,8 +69,8 @@ std::vector<double> running_sums(const Value& weights, std::int64_t classes) {
   return sums;
 }
 
-/// How many of an ascending row are not above `most`: a binary search without branches, which would be guessed wrong half
-/// of the time.
+/// Returns how many elements of an ascending row are not above `most`: a binary search without branches, half of which
+/// would be predicted wrong.
 std::int64_t count_up_to(const double* row, std::int64_t length, double most) {
   std::int64_t count = 0;
   while (length > 0) {
@@ -130,11 +130,12 @@ double Samples::real(std::int64_t i) const {
 std::int64_t Samples::whole(std::int64_t i) const {
   sample::Stream stream(key_, i);
   if (distribution_ == Distribution::Integer) return sample::integer(stream, low_, high_);
-  // The first class whose running sum exceeds a number below the total; one without weight exceeds nothing.
+  // Finds the first class whose running sum exceeds a number below the total; a class without weight is never the
+  // first.
   const auto first = a_.begin() + i / draws_ * classes_, last = first + classes_;
   const double target = stream.uniform() * *(last - 1);
   const auto found = first + count_up_to(&*first, classes_, target);
-  // Rounding may reach the total, which only the last class with a weight does.
+  // Rounding may reach the total; then the last class with a weight is taken.
   return (found < last ? found : std::lower_bound(first, last, *(last - 1))) - first;
 }
 

@@ -1,4 +1,4 @@
-// The draws of op::Random that each element makes from a stream of its own, for any kernel to divide among threads.
+// Samples of op::Random for which each element has its own stream, for any kernel to divide among threads.
 #pragma once
 #include <vector>
 
@@ -9,12 +9,12 @@ namespace kiln::cpu {
 
 class Samples {
  public:
-  /// Throws ArgumentError where weights cannot be drawn from.
+  /// Throws ArgumentError where weights cannot be sampled by.
   Samples(const op::Random& op, Call call);
-  /// Is a call one for this class? The others draw word by word.
+  /// Whether a call is one for this class. Other distributions use the words of one stream in order.
   static bool make(const op::Random& op, Call call);
 
-  /// Elements [begin, end) of the result, which is in row-major order.
+  /// Fills elements [begin, end) of the result, which is in row-major order.
   void fill(const Array& result, std::int64_t begin, std::int64_t end) const;
 
  private:
@@ -23,7 +23,7 @@ class Samples {
 
   op::Distribution distribution_;
   Key key_;
-  std::vector<double> a_, b_;  // one number for all elements, or one for each; of Categorical, sums of weights
+  std::vector<double> a_, b_;  // one number for all elements, or one for each; for Categorical, sums of weights
   std::int64_t low_ = 0, high_ = 0, classes_ = 0, draws_ = 1;
 };
 

@@ -1,5 +1,5 @@
-// Writing past the caches, on processors that can: results that do not fit into them need not be read first, and do not
-// push out what does.
+// Writes past the caches, on processors that can: results that do not fit into the caches are then not read first, and
+// do not push out other data.
 #pragma once
 #include <cstring>
 
@@ -11,11 +11,11 @@ namespace kiln::cpu {
 
 #if defined(__SSE2__)
 inline constexpr bool kCanStream = true;
-/// Copies sixteen bytes; both places are multiples of sixteen.
+/// Copies sixteen bytes; both addresses are multiples of sixteen.
 inline void stream_vector(const void* from, void* to) {
   _mm_stream_si128(static_cast<__m128i*>(to), _mm_load_si128(static_cast<const __m128i*>(from)));
 }
-/// To be called by who streamed before another thread may read it.
+/// Call it on the thread that streamed, before another thread may read the data.
 inline void finish_streaming() { _mm_sfence(); }
 #else
 inline constexpr bool kCanStream = false;

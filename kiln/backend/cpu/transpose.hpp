@@ -1,6 +1,6 @@
-// Turning planes of words over: what lies side by side in one order lies far apart in the other. Goes in squares of
-// sixteen bytes a side, which are turned in registers, and in tiles of squares, so that each cache line is read and
-// written while it is there.
+// Transposes planes of words: neighbours in one order are far apart in the other. It goes in squares of sixteen bytes a
+// side, which are transposed in registers, and in tiles of squares, so that each cache line is read and written while
+// it is in the cache.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@ template <class Word>
 struct Transposer {
   static constexpr int kSide = 16 / sizeof(Word);           // words of a square
   static constexpr std::int64_t kLine = 64 / sizeof(Word);  // words
-  /// Columns that a thread should take at a time, and those where the result is streamed.
+  /// The number of columns that a thread should take at a time, and that number where the result is streamed.
   static constexpr std::int64_t kStrip = std::max<std::int64_t>(16, kLine), kStreamedStrip = 8 * kLine;
 
   /// to[column * to_step + row] = from[row * from_step + column]
@@ -27,10 +27,10 @@ struct Transposer {
       turn(from + row * from_step, from_step, to + row, to_step, count, columns);
     }
   }
-  /// How many of `rest` to take where some should be `most`: a few more, where what were left is less than a square.
+  /// Returns how many of `rest` to take where about `most` are wanted: all, if less than a square would be left.
   static constexpr std::int64_t part(std::int64_t rest, std::int64_t most) { return rest < most + kSide ? rest : most; }
-  /// The same for at most kStreamedStrip columns, each of which begins a line of `to`; past the caches, so that results
-  /// that do not fit into them are not read first.
+  /// Transposes at most kStreamedStrip columns, each of which begins a line of `to`. Writes past the caches, so that
+  /// results that do not fit into them are not read first.
   static void stream(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
                      std::int64_t columns) {
     constexpr std::int64_t height = 2 * kLine;
@@ -50,13 +50,13 @@ struct Transposer {
  private:
   typedef Word Vector __attribute__((vector_size(16)));  // any processor has these, and compilers shuffle them
 
-  /// The words from places kFirst and kSecond on of either, taken in turn.
+  /// Takes the words of a from kFirst on and those of b from kSecond on alternately.
   template <int kFirst, int kSecond, int... I>
   static Vector interleave(Vector a, Vector b, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(a, b, (I / 2 + (I % 2 ? kSide + kSecond : kFirst))...);
   }
-  /// The words of so many vectors as one row, whose halves are taken in turn, again and again, until word i is at place
-  /// kTimes * i, modulo the last one's.
+  /// Takes the words of the vectors as one row and interleaves its halves, again and again, until word i is at place
+  /// kTimes * i, modulo the place of the last word.
   template <int kTimes, int kCount>
   static void deal(Vector (&words)[kCount]) {
     constexpr auto places = std::make_integer_sequence<int, kSide>();
@@ -72,7 +72,7 @@ struct Transposer {
       for (int i = 0; i < kCount; ++i) words[i] = next[i];
     }
   }
-  /// kSide rows of kCount words each become columns; `vector_step` separates the vectors that they are read as.
+  /// Transposes kSide rows of kCount words; `vector_step` is the distance between the vectors as which they are read.
   template <int kCount>
   static void split(const Word* from, std::int64_t vector_step, Word* to, std::int64_t to_step) {
     Vector words[kCount];
@@ -82,8 +82,8 @@ struct Transposer {
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) std::memcpy(to + i * to_step, &words[i], sizeof(Vector));
   }
-  /// kSide columns of kFew words each become rows without gaps. Three come as four, the last of which the next row
-  /// overwrites: one word more is written than they are.
+  /// Transposes kSide columns of kFew words into rows without gaps. Three columns are treated as four, whose last word
+  /// the next row overwrites: one word more is written than there are.
   template <int kFew>
   static void join(const Word* from, std::int64_t from_step, Word* to) {
     constexpr int kCount = kFew == 3 ? 4 : kFew;
@@ -110,8 +110,8 @@ struct Transposer {
     for (; column < columns; ++column)
       for (int row = 0; row < kFew; ++row) to[column * to_step + row] = from[row * from_step + column];
   }
-  /// Column by column, in pieces that the nearest cache keeps until the last one: side by side, columns that lie whole
-  /// pages apart hinder each other. Two words at a time are as fast as any, for words of every size.
+  /// Transposes column by column, in pieces that the nearest cache keeps until the last column: columns that are whole
+  /// pages apart would evict each other if written together. Two words at a time are as fast as any, for all sizes.
   template <int kFew>
   static void turn_columns(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step,
                            std::int64_t rows) {
@@ -132,7 +132,8 @@ struct Transposer {
       }
     }
   }
-  /// Few rows or columns, as images have channels: no square fits, but the compiler knows how many there are.
+  /// Transposes few rows or columns, such as the channels of images: no square fits, but the compiler knows their
+  /// number.
   static bool turn_few(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
                        std::int64_t columns) {
     if (rows == 2) turn_rows<2>(from, from_step, to, to_step, columns);
@@ -152,7 +153,7 @@ struct Transposer {
         for (std::int64_t row = 0; row < rows; ++row) to[column * to_step + row] = from[row * from_step + column];
       return;
     }
-    // The last squares lie over those before them.
+    // The last squares overlap those before them.
     for (std::int64_t next_column = 0; next_column < columns; next_column += kSide) {
       const std::int64_t column = std::min(next_column, columns - kSide);
       for (std::int64_t next_row = 0; next_row < rows; next_row += kSide) {

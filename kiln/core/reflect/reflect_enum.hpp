@@ -38,8 +38,8 @@ concept CountedEnum = ScopedEnum<T> && requires(T value) {
   std::string_view(name(value));
 };
 
-/// Returns the identifier of an enumerator, or the name of one that is counted; empty for a value without one, and for an
-/// enum that is not scoped.
+/// Returns the identifier of an enumerator, or its name() if the enum is counted; empty for a value without a name, and
+/// for an enum that is not scoped.
 template <class T>
 constexpr std::string_view enumerator_name(T value) {
   if constexpr (CountedEnum<T>) {
