@@ -1,4 +1,4 @@
-// A device that sends every call over the wire to itself: what runs is what arrived.
+// A device that sends every call over the wire to itself, and runs the call that arrives.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 namespace kiln::test {
 
-/// Sends composite ops whole.
+/// Composite ops are sent whole.
 class Courier final : public Forwarding {
  public:
   explicit Courier(const Device& inner) : Forwarding(inner.handle()) {}
@@ -41,7 +41,7 @@ class Courier final : public Forwarding {
     });
     reader_.finish();
 
-    // Planned ops are equal where they share a program, and one of the user's own where it is the same object.
+    // Planned ops are equal only if they share a program, and custom ops only if they are the same object.
     const bool compared =
         op::visit(op, []<class T>(const T&) { return !op::Planned<T> && !std::is_same_v<T, op::Custom>; });
     EXPECT_TRUE(!compared || arrived.op == op) << text(op, " arrived as ", arrived.op);

@@ -1,4 +1,4 @@
-// The mean cross entropy as a textbook writes it, in doubles: what a model's loss must be, whatever the model has learned.
+// The mean cross entropy as in a textbook, in doubles: what a model's loss must be, whatever the model has learned.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace kiln::test {
 
-/// logits [targets, classes], one row behind the other.
+/// logits [targets, classes] in row-major order.
 inline double mean_cross_entropy(const std::vector<float>& logits, const std::vector<std::int64_t>& targets) {
   const std::size_t classes = logits.size() / targets.size();
   double total = 0;

@@ -1,5 +1,5 @@
-// The devices that tests compute on. Several sources of a test are compiled as one, so each says `using test::cpu` instead of
-// making a constant of that name.
+// The devices that tests compute on. Several sources of a test are compiled as one, so each says `using test::cpu`
+// instead of defining a constant of that name.
 #pragma once
 #include "kiln/ops/device.hpp"
 
@@ -7,7 +7,7 @@ namespace kiln::test {
 
 inline const Device cpu = Device::cpu(), autodiff = cpu.autodiff();
 
-/// What Device::best() finds, which may be a GPU.
+/// The device that Device::best() finds, which may be a GPU.
 inline Device best() { return Device::best(); }
 inline Device best_autodiff() { return best().autodiff(); }
 

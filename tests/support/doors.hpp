@@ -1,5 +1,5 @@
-// Each number of a config left out, 0, negative, infinite and no number at all, at every door that the config has. Whatever it
-// is given to either works, or says in a sentence which field of which config is wrong.
+// Tests each number of a config as 0, negative, infinite, NaN and left out, with every function that takes the config.
+// A use of such a config must either work, or throw an error that names the config and the wrong field.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -84,13 +84,14 @@ std::vector<Changed<C>> changes(const C& good) {
   return all;
 }
 
-/// How sentences call a field: the last part of its path.
+/// Returns the name of a field in error sentences: the last part of its path.
 inline std::string last_part(const std::string& path) {
   const std::string last = path.substr(path.rfind('.') + 1);
   return last == "padding_after" || last == "result_padding" ? "padding" : last;
 }
 
-/// One door: use(config) says whether what came of it is what it should be: finite numbers, some of them not 0.
+/// Tests one use of a config. use(config) says whether its result is as it should be: finite numbers, some of them not
+/// 0.
 template <class C, class Use>
 void expect_checked(std::string_view door, const C& good, const Use& use,
                     std::vector<std::string> names = {std::string(reflect::type_name<C>())}) {
@@ -112,7 +113,7 @@ void expect_checked(std::string_view door, const C& good, const Use& use,
   } catch (const Error& error) { expect_told(error, "", "all left out"); }
 }
 
-/// The doors of a config that can be written as JSON: itself, and what its file says.
+/// Tests a config that can be written as JSON: as it is, and read back from its file.
 template <class C, class Use>
 void expect_checked_from_json_too(std::string_view door, const C& good, const Use& use,
                                   const std::vector<std::string>& names = {std::string(reflect::type_name<C>())}) {

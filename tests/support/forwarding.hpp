@@ -1,10 +1,10 @@
-// What test backends that look at a few things derive from.
+// The base of test backends that change only a few functions.
 #pragma once
 #include "kiln/ops/decorator.hpp"
 
 namespace kiln::test {
 
-/// Passes everything on to the backend that it wraps, and is itself what decorators are put around.
+/// Forwards everything to the wrapped backend, and is itself the core that decorators wrap.
 class Forwarding : public Decorator {
  public:
   explicit Forwarding(Ref<Backend> inner = Device::cpu().handle()) : Decorator(std::move(inner)) {}

@@ -1,4 +1,4 @@
-// A disk that is full: for as long as it lives, no file of this process grows beyond a few bytes.
+// A full disk: while the object lives, no file of this process grows beyond a few bytes.
 #pragma once
 #include <csignal>
 

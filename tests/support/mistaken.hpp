@@ -1,4 +1,4 @@
-// A device that is wrong on purpose, for tests of tests.
+// A device with a deliberate error, for tests of tests.
 #pragma once
 #include <functional>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace kiln::test {
 
-/// The processor with one mistake: where `wrong(op)`, first results are a little too large.
+/// The processor with one error: where `wrong(op)`, the first result is a little too large.
 class Mistaken final : public Forwarding {
  public:
   explicit Mistaken(std::function<bool(const op::Op&)> wrong) : wrong_(std::move(wrong)) {}

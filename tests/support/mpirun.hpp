@@ -1,4 +1,4 @@
-// How tests start ranks that are processes.
+// How tests start ranks as processes.
 #pragma once
 #include <string>
 
@@ -6,7 +6,8 @@
 
 namespace kiln {
 
-/// The beginning of a command whose program follows. OpenMPI unloads its plugins, whose leaks have no names by then.
+/// Returns the beginning of a command, to which a program is appended. OpenMPI unloads its plugins before leaks are
+/// reported, so their leaks have no names; they are not looked for.
 inline std::string mpirun(int ranks, const std::string& options = "") {
   return text(
       "env OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_btl_vader_single_copy_mechanism=none "

@@ -1,4 +1,4 @@
-// An address of this machine that no other process of tests has, so that tests beside each other may use the same ports.
+// An address of this machine that no other test process has, so that tests that run at once may use the same ports.
 #pragma once
 #include <unistd.h>
 

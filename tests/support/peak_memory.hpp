@@ -1,4 +1,4 @@
-// How much memory something takes at most.
+// How much memory a function uses at most.
 #pragma once
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -20,8 +20,9 @@ inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_fea
 inline constexpr bool kSanitized = false;
 #endif
 
-/// The most memory in bytes that `run` has at a time beyond what there was before, whether it ends or throws: a process of its
-/// own runs it. -1 where that one crashes. A sanitizer keeps what is freed, so that under one nothing is counted: 0.
+/// Returns the most memory in bytes that `run` uses at a time beyond what was used before, whether it returns or
+/// throws. It runs in a process of its own; -1 if that crashes. A sanitizer keeps freed memory, so the result under one
+/// is 0.
 inline std::int64_t peak_memory(FunctionRef<void()> run) {
   int ends[2];
   if (::pipe(ends) != 0) return -1;

@@ -1,4 +1,4 @@
-// What a wrong call is told.
+// The error sentence of a wrong call.
 #pragma once
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-/// The sentence of the error that `call`, or the work that it asks the processor for, ends in; empty where it ends in
-/// none. What follows it, the calls that led to the operation, is left out.
+/// Returns the sentence of the error in which `call`, or the work that it gives the processor, ends; empty if it ends
+/// in none. The calls that led to the operation, which follow the sentence, are left out.
 template <class F>
 std::string sentence_of(F&& call) {
   try {

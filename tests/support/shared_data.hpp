@@ -1,4 +1,4 @@
-// Data that are too large for the repository: where the environment says, or in a folder beside the source tree.
+// Data that are too large for the repository: in a folder that the environment names, or beside the source tree.
 #pragma once
 #include <cstdlib>
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace kiln {
 
-/// What the environment's `variable` says, or ../shared/data/`folder` seen from the source tree where that is there; empty
-/// otherwise. For programs with KILN_SOURCE_DIR.
+/// Returns the value of the environment's `variable`, or else ../shared/data/`folder` seen from the source tree if it
+/// exists; empty otherwise. For programs that define KILN_SOURCE_DIR.
 inline std::string shared_data(const char* variable, const std::string& folder) {
   if (const char* const said = std::getenv(variable)) return said;
   const std::string beside = std::string(KILN_SOURCE_DIR) + "/../shared/data/" + folder;

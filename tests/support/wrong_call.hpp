@@ -1,4 +1,4 @@
-// Wrong calls, the sentence that each is told, and operands for them.
+// Wrong calls with their error sentences, and operands for them.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -21,14 +21,14 @@ Ref<Backend> backend_named(const std::string& name) {
   return Device::parse(name).handle();
 }
 
-// What stands below all decorators.
+// Returns the backend below all decorators.
 Ref<Backend> core_of(const Device& device) {
   Ref<Backend> core;
   device.handle()->with_core([&](Ref<Backend> found) { return core = std::move(found); });
   return core;
 }
 
-// Until the process ends.
+// Keeps the decorator until the process ends.
 template <class Decorator>
 Device kept(std::unique_ptr<Decorator> decorator) {
   static auto& all = *new std::vector<std::unique_ptr<Decorator>>();
@@ -39,7 +39,7 @@ Device kept(std::unique_ptr<Decorator> decorator) {
 
 Ref<Backend> plain_cpu() { return core_of(Device::cpu()); }
 
-// As Device::cpu(), they never go.
+// Like Device::cpu(), these devices are never destroyed.
 Device device_named(const std::string& name) {
   const std::size_t space = name.find(' ');
   if (space == std::string::npos) {

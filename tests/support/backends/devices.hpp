@@ -11,9 +11,9 @@ namespace kiln::test {
 /// The processor itself, without decorators.
 Ref<Backend> plain_cpu();
 
-/// "few", "late" or "queued": a backend of this folder over the processor; "fused few": behind a Fusion; "profiled few",
-/// "verified few": that with what times or checks it. "plain simulated": a device without what is around it. Otherwise a
-/// device by its name.
+/// "few", "late" or "queued": a backend of this folder over the processor. "fused few": the same behind a Fusion.
+/// "profiled few" and "verified few": that inside a Profile or a Verify. "plain simulated": a device without its
+/// decorators. Any other name: the device of that name.
 Device device_named(const std::string& name);
 
 /// "cpu" and "reference", or those that KILN_TEST_DEVICES names: "fused few,verified queued".

@@ -11,9 +11,9 @@
 
 namespace kiln::test {
 
-/// Whatever is made of other ops runs as these, planned ops too; to be asked for anything else is an error that fails the
-/// test. What is neither among the ten nor made of anything is borrowed from the backend that it wraps, and noted; `strict`:
-/// there is no kernel for it.
+/// Ops that are composed of other ops run as these, planned ops too; a request for such an op is an error that fails
+/// the test. A primitive that is not among the ten is borrowed from the wrapped backend, and noted; with `strict` the
+/// device has no kernel for it.
 class FewKernels final : public Forwarding {
  public:
   static constexpr std::array<std::string_view, 10> kTen = {"unary",  "binary",  "where",   "cast",   "reduce",
@@ -30,7 +30,7 @@ class FewKernels final : public Forwarding {
     }
     inner_->run(op, call);
   }
-  /// The ops beside the ten that ran.
+  /// The ops besides the ten that ran.
   std::set<std::string> borrowed() const {
     const std::lock_guard lock(mutex_);
     return borrowed_;

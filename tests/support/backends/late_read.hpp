@@ -1,4 +1,4 @@
-// A read whose data arrive in another thread.
+// A read whose data arrive on another thread.
 #pragma once
 #include <condition_variable>
 #include <exception>
@@ -32,7 +32,7 @@ class LateRead final : public PendingRead {
     then();
   }
 
-  /// What `read` gives, or the error that it throws, has arrived.
+  /// Completes the read with what `read` returns, or with the error that it throws.
   template <class Read>
   void arrive(Read&& read) {
     std::vector<TensorData> data;

@@ -1,4 +1,4 @@
-// A device that answers reads late.
+// A device whose reads arrive late.
 #pragma once
 #include "tests/support/backends/late_read.hpp"
 #include "tests/support/backends/worker.hpp"
@@ -6,7 +6,7 @@
 
 namespace kiln::test {
 
-/// Computes at once, but what is read arrives in another thread.
+/// Computes at once, but the data of a read arrive on another thread.
 class LateReads final : public Forwarding {
  public:
   using Forwarding::Forwarding;
@@ -18,7 +18,7 @@ class LateReads final : public Forwarding {
       read->arrive([&] {
         std::vector<TensorData> data;
         for (const Value& value : kept) data.push_back(inner_->download(value));
-        kept.clear();  // who is told may be the last to know this device
+        kept.clear();  // the notified thread may be the last owner of this device
         return data;
       });
     });

@@ -9,7 +9,7 @@
 
 namespace kiln::test {
 
-/// A value of the inner backend, some day.
+/// A value of the inner backend that is not computed yet.
 struct Queued::Promise final : Storage {
   explicit Promise(Desc desc) : desc_(desc) {}
   const Desc& desc() const { return desc_; }
@@ -24,7 +24,7 @@ struct Queued::Promise final : Storage {
     failed_ = std::move(failure);
     kept_.store(true, std::memory_order_release);
   }
-  /// Once it is ready.
+  /// Requires ready().
   const Value& value() const { return value_; }
 
  private:
@@ -36,12 +36,12 @@ struct Queued::Promise final : Storage {
 
 struct Queued::Task {
   op::Op op;
-  Values numbers;                // operands that are no tensors
-  std::vector<Ref<Promise>> in;  // those that are
+  Values numbers;                // operands that are plain numbers
+  std::vector<Ref<Promise>> in;  // operands that are tensors
   std::vector<Ref<Promise>> causes;
   std::vector<Ref<Promise>> out;
   Ref<Asker> asker;
-  const char* function;  // as CalledAs knows it
+  const char* function;  // as named by CalledAs
   bool guarded;
 };
 
@@ -81,7 +81,7 @@ void Queued::run_task(const Task& task) {
   if (!failure) {
     const CalledAs named(task.function);
     failure = attempt([&] { inner_->run(task.op, {in, out}); });
-    // What it fails with may not be made yet.
+    // In a scope, an earlier error of the same thread counts as the cause of this one.
     const Ref<Failure> earlier = failure && task.guarded ? untold_.known_of(task.asker) : nullptr;
     if (earlier) failure = earlier;
     else untold_.note(failure, task.asker);
@@ -92,7 +92,7 @@ void Queued::run_task(const Task& task) {
   }
 }
 
-/// Of a planned op what is not made of the operand that failed can still be had.
+/// Results of a planned op that do not depend on the failed operand can still be computed.
 void Queued::run_steps(const Task& task) {
   const Device here{Ref<Backend>(this)};
   Values in = task.numbers, out;

@@ -1,4 +1,4 @@
-// A device that runs by itself.
+// An asynchronous device.
 #pragma once
 #include "kiln/ops/leaf_backend.hpp"
 #include "kiln/ops/untold.hpp"
@@ -6,8 +6,8 @@
 
 namespace kiln::test {
 
-/// Another thread runs what is asked for, in order, on a backend of its own. What goes wrong there is found when the call
-/// has long returned: the results, and what is made of them, are failures from then on.
+/// Another thread runs the calls, in order, on a backend of its own. It finds errors long after the call has returned:
+/// from then on the results, and all that is computed from them, are failures.
 class Queued final : public LeafBackend {
  public:
   explicit Queued(Ref<Backend> inner) : inner_(std::move(inner)) {}
@@ -18,10 +18,10 @@ class Queued final : public LeafBackend {
   Ref<Node> upload(TensorData data, const Device& device) override;
   TensorData download(const Value& value) override { return std::move(start_read({&value, 1})->wait()[0]); }
   Ref<PendingRead> start_read(Inputs values) override;
-  /// Throws what this thread asked for that went wrong, and that no caller was told of.
+  /// Throws the error of a call of this thread that failed and that no caller has been told of.
   void sync() override;
   MemoryStatistics memory() const override { return inner_->memory(); }
-  /// The inner backend's, but that it wants to start early.
+  /// Returns the inner backend's traits, but with an early start.
   FusionTraits fusion_traits() const override;
 
   Worker worker;

@@ -1,4 +1,4 @@
-// A thread that does what it is given, in order.
+// A thread that runs tasks in order.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -12,7 +12,7 @@ namespace kiln::test {
 class Worker {
  public:
   Worker() : thread_([this] { work(); }) {}
-  /// Once all is done.
+  /// Returns once all tasks are done.
   ~Worker() {
     {
       const std::lock_guard lock(mutex_);
@@ -32,13 +32,14 @@ class Worker {
     }
     changed_.notify_all();
   }
-  /// Waits until all is done that was added.
+  /// Waits until all tasks that were added are done.
   void drain() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
   }
   bool is_this_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
-  /// Begins nothing more until release(), or for two seconds: who waits meanwhile is to be found out, and not to hang.
+  /// Starts no task until release(), or for two seconds: a caller that waits meanwhile should be found, and must not
+  /// hang.
   void hold() { hold_until(Clock::now() + std::chrono::seconds(2)); }
   void release() { hold_until({}); }
 
