@@ -22,7 +22,7 @@ std::vector<Workload> attention_workloads() {
   std::vector<Workload> rows;
   const Size size = on_gpu() ? Size{8, 16, 2048, 64, DType::BF16} : Size{2, 8, 512, 64, DType::F32};
   for (const bool causal : {false, true}) {
-    // A causal query sees half of the keys; the backward pass has five products where the forward pass has two.
+    // A causal query sees half of the keys. The backward pass has five products, the forward pass two.
     const auto pairs = static_cast<double>(size.batch * size.heads * size.time * size.time);
     const double flops = 4.0 * pairs * static_cast<double>(size.width) * (causal ? 0.5 : 1);
     const std::string ending = causal ? "_causal" : "";

@@ -1,4 +1,5 @@
-// Decoding with GPT-2, token by token with a cache: a sample is 32 tokens, each of which is read before the next begins.
+// Decoding with GPT-2, token by token with a cache. A sample is 32 tokens, each of which is read before the next
+// begins.
 #include <memory>
 
 #include "bench/suite/workload.hpp"
@@ -14,7 +15,7 @@ constexpr std::int64_t kPrompt = 32, kTokens = 32;
 struct Decoding {
   kiln::models::CausalLm model;
   nn::TransformerCache cache;
-  Tensor<2, Int> last = {};  // of the prompt
+  Tensor<2, Int> last = {};  // the token after the prompt
 };
 
 Sample decoding(DType dtype) {
@@ -36,7 +37,7 @@ Sample decoding(DType dtype) {
 
 }  // namespace
 
-// A token reads all weights but the table of positions.
+// Each token reads all weights but the table of positions.
 std::vector<Workload> decode_workloads() {
   constexpr double kWeights = 124e6 - 1024 * 768;
   const auto work = [](double bytes) {

@@ -1,4 +1,4 @@
-// Elementwise work on 2^24 numbers, 2^28 on a GPU: what it costs beyond reading and writing them.
+// Elementwise operations on 2^24 numbers, 2^28 on a GPU: what they cost beyond reading and writing these.
 #include <cmath>
 
 #include "bench/suite/workload.hpp"
@@ -9,7 +9,7 @@ std::vector<Workload> elementwise_workloads() {
   const std::int64_t kCount = on_gpu() ? 1 << 28 : 1 << 24, kSide = on_gpu() ? 1 << 14 : 1 << 12;
   const double kBytes = 4.0 * static_cast<double>(kCount);
   return {
-      // Values never change, so a copy of one is never made; adding 0 is the nearest work.
+      // Values never change, so nothing copies one; adding 0 is the nearest work.
       {.name = "copy",
        .work = {.read = kBytes, .written = kBytes},
        .make =

@@ -1,5 +1,5 @@
-// Calls of some 10^6 elements in shapes and element types beside those that models are made of: short rows, leading and
-// mixed dimensions, few channels, broadcasting, conversions.
+// Calls on about 10^6 elements in shapes and element types other than those of models: short rows, leading and mixed
+// dimensions, few channels, broadcasting, conversions.
 #include "bench/suite/workload.hpp"
 
 namespace bench {
@@ -24,7 +24,7 @@ Workload of_sum(std::string name, const Shape& shape, Dims dims) {
   return of_normals(std::move(name), shape, moves(4.0 * static_cast<double>(numel(shape)), 0),
                     [dims](const Value& x) { return sum(x, dims); });
 }
-/// Of a million elements, whole numbers from -100 to 100 or, as booleans, which of them are not 0.
+/// Casts a million elements: whole numbers from -100 to 100, or, as booleans, whether these are not 0.
 Workload of_cast(std::string name, DType from, DType to) {
   constexpr std::int64_t kCount = 1 << 20;
   return of(
@@ -32,7 +32,7 @@ Workload of_cast(std::string name, DType from, DType to) {
       [from] { return Values{cast(cast(uniform({kCount}, -100, 100, device()), DType::I32), from)}; },
       [to](const Values& in) { return cast(in[0], to); });
 }
-/// Written out in another order.
+/// Writes a permuted tensor in its new order.
 Workload of_permute(std::string name, const Shape& shape, Dims order) {
   const double bytes = 4.0 * static_cast<double>(numel(shape));
   return of_normals(std::move(name), shape, moves(bytes, bytes),

@@ -1,5 +1,5 @@
-// What a careful programmer would write by hand for two of the workloads: one loop that reads, computes in registers and
-// writes past the caches, on every core.
+// What a careful programmer would write by hand for two of the workloads: one loop that reads, computes in registers
+// and writes past the caches, on every core.
 #include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 
@@ -28,7 +28,8 @@ HWY_INLINE Lanes polynomial(Lanes s, Lanes sum, More... coefficients) {
   return sum;
 }
 
-/// A rational function of x^2 times x, fitted on [-3.925, 3.925] (error 4e-7 in single precision), where erf(x) is 1.
+/// x times a rational function of x^2, fitted on [-3.925, 3.925] (error 4e-7 in single precision); beyond, erf(x) is 1
+/// or -1.
 HWY_INLINE Lanes erf(Lanes x) {
   const Tag tag;
   const Lanes bound = hn::Set(tag, 3.925f), t = hn::Max(hn::Min(x, bound), hn::Neg(bound)), s = hn::Mul(t, t);

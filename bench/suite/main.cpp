@@ -32,7 +32,7 @@ double now_ms() { return ms_on(sample_clock); }
 
 Sample timed(const Device& device, std::function<Values()> f) {
   return [device, f = std::move(f)] {
-    // A GPU is asked for several at a time, since waiting for it takes as long as many a workload.
+    // A GPU gets several runs at a time, since waiting for it takes as long as many a workload.
     const int times = on_gpu() ? 10 : 1;
     const double start = now_ms();
     for (int i = 0; i < times; ++i) {
@@ -59,7 +59,7 @@ Value normals(const Shape& shape, DType dtype, const Device& on) { return normal
 
 namespace {
 
-constexpr std::size_t kFewest = 3, kMost = 2000;  // samples of a burst
+constexpr std::size_t kFewest = 3, kMost = 2000;  // samples in one burst
 
 std::vector<Workload> all_workloads() {
   std::vector<Workload> all;
@@ -78,7 +78,7 @@ void list(const std::vector<Workload>& workloads) {
         w.reference ? "true" : "false");
 }
 
-/// One burst of samples; the first run after a pause is not one of them.
+/// Measures one burst of samples. The first run after a pause is not among them.
 void measure(const Sample& sample, double seconds) {
   sample();
   std::vector<double> samples;
@@ -91,10 +91,10 @@ void measure(const Sample& sample, double seconds) {
   std::fflush(stdout);
 }
 
-/// Takes the option out of the words, if it is there.
+/// Removes the option from the words; returns whether it was there.
 bool take(std::vector<std::string>& words, const std::string& option) { return std::erase(words, option) > 0; }
 
-/// --device=NAME
+/// Removes --device=NAME from the words and returns that device, or the processor.
 Device take_device(std::vector<std::string>& words) {
   for (const std::string& word : words)
     if (word.starts_with("--device=")) {

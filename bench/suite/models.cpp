@@ -17,7 +17,7 @@ struct Training {
   AdamW optimizer = AdamWConfig{.weight_decay = 0.01}.init(model);
 };
 
-/// logits(model) are compared with `targets` [rows].
+/// A training step that compares logits(model) [rows, classes] with `targets` [rows].
 template <class Model, class Logits>
 Sample training(const Model& model, const Tensor<1, Int>& targets, Logits logits) {
   const auto state = std::make_shared<Training<Model>>(Training<Model>{train(model)});
@@ -36,7 +36,7 @@ Sample inference(const Model& model, const Tensor<D>& x) {
 
 Tensor<1, Int> classes(std::int64_t count, std::int64_t end) { return randint({count}, 0, end, device()); }
 
-/// The model in float32, its products in `products`.
+/// Trains the model in float32, with its products in `products`.
 Sample gpt_training(const models::GptConfig& config, DType products) {
   const auto tokens = randint({8, config.context}, 0, config.vocabulary, device());
   return training(config.init(device().autodiff()), tokens.roll(-1, 1).flatten(), [=](const models::Gpt& gpt) {
@@ -45,7 +45,7 @@ Sample gpt_training(const models::GptConfig& config, DType products) {
   });
 }
 
-/// In float32, or with products and convolutions in a half type.
+/// Trains in float32, or with products and convolutions in a half type.
 Sample resnet_training(std::int64_t count, std::int64_t pixels, std::optional<DType> products) {
   const auto images = randn({count, 3, pixels, pixels}, device());
   return training(models::resnet(50).init(device().autodiff()), classes(count, 1000), [=](const models::ResNet& model) {
@@ -57,10 +57,10 @@ Sample resnet_training(std::int64_t count, std::int64_t pixels, std::optional<DT
 
 }  // namespace
 
-// Floating-point operations: two for each multiplication and addition of the products and convolutions of a forward
-// pass, and three times as many for a step.
+// Counts two floating-point operations for each multiplication with addition in the products and convolutions of a
+// forward pass, and three times as many for a step.
 std::vector<Workload> model_workloads() {
-  constexpr double kMnist = 2 * 1.24e6, kResNet = 2 * 4.09e9;  // an image
+  constexpr double kMnist = 2 * 1.24e6, kResNet = 2 * 4.09e9;  // per image
   const bool large = on_gpu();
   const std::string gpt = large ? "gpt_124M" : "gpt_5M";
   const models::GptConfig config =

@@ -1,4 +1,4 @@
-// Matrix products by oneDNN itself: what our calls of it could cost at best.
+// Matrix products by oneDNN itself: the least that Kiln's calls of it could cost.
 #include <algorithm>
 
 #include "bench/suite/workload.hpp"

@@ -1,5 +1,5 @@
-// Steps of optimizers alone: the parameters of the GPT of models.cpp, 5.3 million in tensors large and small, down random
-// gradients.
+// Steps of optimizers alone, with random gradients for the parameters of the GPT of models.cpp: 5.3 million in large
+// and small tensors.
 #include <memory>
 
 #include "bench/models/gpt.hpp"
@@ -9,7 +9,7 @@
 namespace bench {
 namespace {
 
-/// The gradients of the parameters that are selected; the others stay as they are.
+/// Takes a step with gradients of the selected parameters; the others stay as they are.
 Sample steps(const RuleConfig& rule, const Selector& kept) {
   struct State {
     models::Gpt model;
@@ -37,7 +37,7 @@ Workload of(std::string name, const RuleConfig& rule, const Selector& kept = Sel
 
 }  // namespace
 
-// Muon and SOAP take products of matrices, so that bytes alone say nothing of them.
+// Muon computes products of matrices, so bytes alone do not describe its work.
 std::vector<Workload> optimizer_workloads() {
   return {
       of("step_sgd", SgdConfig{.momentum = 0.9}),

@@ -1,4 +1,4 @@
-// What an operation costs beside its arithmetic: thousands of them on next to nothing. With 1000 operations,
+// What an operation costs besides its arithmetic: thousands of operations on very small tensors. With 1000 operations,
 // milliseconds read as microseconds per operation.
 #include "bench/suite/workload.hpp"
 #include "kiln/autodiff/backward.hpp"
@@ -14,7 +14,7 @@ Value chain(const Value& t) {
   return y;
 }
 
-/// The two parts of a chain's life, on tensors of one element.
+/// The two phases of a chain on tensors of one element: recording it and running it.
 struct Lifetime {
   double asked_ms, run_ms;
 };
@@ -51,7 +51,7 @@ std::vector<Workload> overhead_workloads() {
              const Value t = normals({1});
              return [=] { return live(t).asked_ms; };
            }},
-      // Their plan is known after the first time.
+      // The plan of these is cached after the first time.
       {.name = "plan_hit_1000_ops",
        .work = {},
        .make =

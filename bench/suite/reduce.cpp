@@ -1,4 +1,4 @@
-// Reductions, normalisations and rearrangements of a matrix of 4096 x 4096, 16384 x 16384 on a GPU.
+// Reductions, normalisations and rearrangements of a matrix of 4096 x 4096 elements, 16384 x 16384 on a GPU.
 #include "bench/suite/workload.hpp"
 
 namespace bench {
@@ -32,7 +32,7 @@ std::vector<Workload> reduce_workloads() {
              const Value x = normals({kSide, kSide}), weight = normals({kSide}), bias = normals({kSide});
              return timed(device(), [=] { return Values{layer_norm(x, weight, bias)}; });
            }},
-      // What a program spells out.
+      // The same functions as a program would compose them.
       of_matrix("softmax_composed", kMoves,
                 [](const Value& x) {
                   const Value e = exp(x - max(x, {1}, true));
@@ -45,7 +45,7 @@ std::vector<Workload> reduce_workloads() {
              const Value x = normals({kSide, kSide}), weight = normals({kSide});
              return timed(device(), [=] { return Values{x * rsqrt(mean(square(x), {1}, true) + 1e-5) * weight}; });
            }},
-      // A transposed view has no memory of its own until somebody wants it flat.
+      // A transposed view has no memory of its own until its elements are needed in row-major order.
       of_matrix("transpose_copy", kMoves, [=](const Value& x) { return reshape(transpose(x), {kSide * kSide}); }),
       {.name = "gather_rows",
        .work = kMoves,

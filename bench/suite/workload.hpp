@@ -11,33 +11,34 @@ namespace bench {
 
 using namespace kiln;
 
-/// What a workload cannot do without: bytes from and to memory and floating-point operations. The machine's rates make
-/// of it the least time that it could take; zeros mean that nobody has worked it out.
+/// The least that a workload needs: bytes from and to memory, and floating-point operations. From these and the
+/// machine's rates follows the shortest possible time; zeros mean that they are not known.
 struct Work {
   double read = 0, written = 0;  // bytes
   double flops = 0;
   bool bf16 = false;  // the products are of bfloat16 numbers
 };
 
-/// Does the work once and says how many milliseconds it took.
+/// Does the work once and returns how many milliseconds it took.
 using Sample = std::function<double()>;
 
 struct Workload {
   std::string name;
   Work work;
-  std::function<Sample()> make;  // allocates and fills what the work is done on
+  std::function<Sample()> make;  // allocates and fills the operands
   std::function<Sample()> reference =
-      {};  // the same work by hand or by a library called directly, if somebody wrote it
+      {};  // the same work by hand or by a library called directly, if there is such a version
 };
 
-/// On the clock that samples are taken from.
+/// The time in milliseconds on the clock that samples use.
 double now_ms();
-/// Milliseconds of `f()`, whose results are kept until the device is done, and released within the time.
+/// Returns a sample that runs `f()` and waits for the device. Its results are kept until the device is done, and are
+/// released within the time.
 Sample timed(const Device& device, std::function<Values()> f);
-/// Milliseconds of `f()`, which is done when it returns.
+/// Returns a sample of an `f()` that is done when it returns.
 Sample timed(std::function<void()> f);
 
-/// The one that --device names, as programs find it; the processor where nobody says.
+/// The device that --device names, by the names that programs use; the processor without that option.
 Device device();
 /// Workloads of a GPU are larger: a processor would take minutes for them.
 bool on_gpu();
@@ -54,12 +55,12 @@ std::vector<Workload> model_workloads();
 std::vector<Workload> decode_workloads();
 std::vector<Workload> optimizer_workloads();
 
-/// a [m, k] x b [k, n] by oneDNN called directly: primitive made, result allocated, its own threads. Empty in a build
-/// without oneDNN.
+/// a [m, k] x b [k, n] by a direct call of oneDNN: with the primitive created, the result allocated, and oneDNN's own
+/// threads. Empty in a build without oneDNN.
 std::function<Sample()> onednn_matmul(std::int64_t batch, std::int64_t m, std::int64_t k, std::int64_t n, DType dtype);
-/// x * Phi(x) of `count` numbers in one loop over memory, with a vector of the processor's widest registers.
+/// x * Phi(x) of `count` numbers in one loop over memory, with the processor's widest vectors.
 std::function<Sample()> gelu_loop(std::int64_t count);
-/// gelu(x + bias) / 2 + x of a matrix of `side` rows, the same way.
+/// gelu(x + bias) / 2 + x of a matrix of `side` rows, in the same way.
 std::function<Sample()> bias_gelu_residual_loop(std::int64_t side);
 
 }  // namespace bench
