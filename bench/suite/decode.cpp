@@ -1,5 +1,4 @@
-// Decoding with GPT-2, token by token with a cache. A sample is 32 tokens, each of which is read before the next
-// begins.
+// Decoding with GPT-2, token by token with a cache. A sample is 32 tokens; each is read before the next one begins.
 #include <memory>
 
 #include "bench/suite/workload.hpp"

@@ -28,8 +28,7 @@ HWY_INLINE Lanes polynomial(Lanes s, Lanes sum, More... coefficients) {
   return sum;
 }
 
-/// x times a rational function of x^2, fitted on [-3.925, 3.925] (error 4e-7 in single precision); beyond, erf(x) is 1
-/// or -1.
+/// x times a rational function of x^2, fitted on [-3.925, 3.925] (error 4e-7 in float32); beyond it erf(x) is 1 or -1.
 HWY_INLINE Lanes erf(Lanes x) {
   const Tag tag;
   const Lanes bound = hn::Set(tag, 3.925f), t = hn::Max(hn::Min(x, bound), hn::Neg(bound)), s = hn::Mul(t, t);

@@ -41,8 +41,7 @@ struct Fusion::Stream final : RefCounted {
   std::size_t enough;  // the number of operations at which the segment runs although nothing is read
   Ref<Asker> asker;    // the thread that records
   Values in, out;      // operands and results of the running step; members, so that their memory is reused
-  // While the segment runs: the values that are computed but not delivered, so they may still fail; and those that
-  // failed.
+  // While the segment runs: values that are computed but not delivered, so they may still fail; and those that failed.
   std::vector<std::uint32_t> made;
   std::vector<Ref<Failure>> lost;                           // indexed by value; empty while nothing has failed
   std::vector<Ref<Failure>> fresh;                          // failures of the segment's own steps

@@ -27,8 +27,7 @@ struct Kept {
   std::vector<std::uint16_t> place;
 };
 
-/// Returns the part of a program that leads to the wanted results. `inputs` receives the indices of the inputs it
-/// reads.
+/// Returns the part of a program that leads to the wanted results. `inputs` receives the indices of its inputs.
 std::shared_ptr<const op::Program> part_of(const op::Program& program, const std::vector<bool>& wanted,
                                            std::vector<size_t>& inputs) {
   using Operand = op::Program::Operand;

@@ -1,7 +1,6 @@
 // The planner. It goes through the segment once. Elementwise operations are collected in open groups, which wait;
 // reductions of a group's results may end the group, and views of their results may follow it. Any other operation that
-// needs a group's values closes the group first, so that no group waits for another and all other operations keep their
-// order.
+// needs a group's values closes the group first: no group waits for another, and all else keeps its order.
 #include "kiln/fusion/plan.hpp"
 
 #include <algorithm>
@@ -279,8 +278,7 @@ class Planner {
     return {Operand::Input, static_cast<std::uint16_t>(step.in.size() - 1)};
   }
 
-  /// Returns the type as which operand i of an elementwise operation is read: a tensor's own, or for a number its
-  /// neighbour's.
+  /// Returns the type as which an elementwise operation reads operand i: a tensor's own, for a number its neighbour's.
   DType type_of(const Segment::Entry& entry, std::size_t i) const {
     const auto operands = simplified_.operands(entry);
     if (operands[i].is_value()) return desc(operands[i].index()).dtype;

@@ -6,8 +6,7 @@
 namespace kiln::fusion {
 
 /// A number that a program computes from other numbers. It is computed when the plan runs, because the values of
-/// numbers are not part of the structure. A cast gives what a tensor's element keeps of the number that the tensor is
-/// filled with.
+/// numbers are not part of the structure. A cast gives what an element keeps of the number that fills its tensor.
 struct ConstantFold {
   std::variant<op::Unary, op::Binary, op::Cast> op;
   std::array<Reference, 2> in;
@@ -28,8 +27,7 @@ struct Plan : RefCounted {
   std::vector<ConstantFold> constant_folds;  // their results follow the segment's own numbers, in order
 };
 
-/// Drops values that nothing can read, and turns the rest into operations for which `traits` say that the device has
-/// kernels.
+/// Drops values that nothing can read, and turns the rest into operations for which the device has kernels (`traits`).
 Plan make_plan(const Segment& segment, const FusionTraits& traits);
 
 /// Returns a few readable lines: each step with its results.

@@ -75,8 +75,7 @@ std::uint32_t Segment::add(const Ref<Node>& node, std::uint64_t pending) {
 }
 
 Reference Segment::refer(const Scalar& number) {
-  // Which operands are one number is part of the structure: a plan may depend on which numbers are equal, not on their
-  // values.
+  // Which operands are one number is part of the structure: a plan may depend on which are equal, not on their values.
   const std::size_t oldest = numbers_.size() - std::min(numbers_.size(), kRecentNumbers);
   std::size_t last = numbers_.size();
   while (last > oldest && !identical(numbers_[last - 1], number)) --last;
@@ -106,8 +105,7 @@ Reference Segment::refer(const Value& value) {
   return Reference::value(index);
 }
 
-// Undoes a call that could not be appended whole for lack of memory: its rest would be taken for operands of later
-// calls.
+// Undoes a call that could not be appended whole for lack of memory: later calls would take its rest for operands.
 class Segment::Appending {
  public:
   explicit Appending(Segment& segment)

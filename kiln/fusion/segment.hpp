@@ -1,5 +1,4 @@
-// Segment: operations that have been called and have not run yet, as data. Recording an operation appends to a few
-// arrays.
+// Segment: operations that have been called but have not run, as data. Recording one appends to a few arrays.
 #pragma once
 #include <array>
 #include <atomic>
@@ -73,8 +72,7 @@ class Segment {
   const Guard* guard_of(std::uint32_t entry) const;
   /// Whether a value is among the causes of some guard.
   bool is_cause(std::uint32_t value) const;
-  /// Returns the error sentence of an entry's kernel under the name of the called function, with the calls that led to
-  /// it.
+  /// Returns an entry's error sentence under the name of the called function, with the calls that led to it.
   std::string placed(std::uint32_t entry, std::string_view sentence) const;
   /// Returns the function that was called for an entry, as named by CalledAs; null for an entry that cannot fail.
   const char* function_of(std::uint32_t entry) const;

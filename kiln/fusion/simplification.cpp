@@ -117,8 +117,7 @@ class Simplification::Simplifier {
     return Reference::number(static_cast<std::uint32_t>(count - 1));
   }
 
-  /// Replaces a repeat by the first result, and float32 values widened from halves by the halves, where the kernel
-  /// takes these.
+  /// Replaces repeats by the first result, and halves in float32 by the halves themselves, where the kernel takes them.
   void replace_operands(const Segment::Entry& entry) {
     for (std::size_t i = 0; i < entry.operands; ++i) {
       Reference& operand = operands(entry)[i];

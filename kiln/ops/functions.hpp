@@ -146,7 +146,7 @@ Value layer_norm(const Value& x, const Value& weight, const Value& bias, double 
 /// logits [batch, classes], targets [batch] of class indices -> [batch]: the terms whose mean is cross_entropy()
 Value cross_entropy_each(const Value& logits, const Value& targets);
 
-// ---- custom operations ----------------------------------------------------------------------------------------------
+// ---- custom operations ---------------------------------------------------------------------------------------------
 Values custom(Ref<const CustomOp> op, Inputs in);
 
 // ---- slopes that rows of elementwise.def name, but for those that are rows ------------------------------------------

@@ -1,5 +1,4 @@
-// The part of a Learner's loop that does not depend on the types of model, optimizer and data, so that it is compiled
-// once.
+// The part of a Learner's loop that does not depend on the types of model, optimizer and data; it is compiled once.
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -44,9 +44,8 @@ std::vector<Desc> results_of(const op::Epilogue& op, Inputs in) {
   return results_of(op::Fused{op.program}, inputs);
 }
 
-/// Checks the steps of a sequence on these operands. `op_of(i)` is the operation of step i. Its results must be what
-/// `expected(desc)` returns for the results that the sequence declares. `check` is called for each step with its
-/// operands.
+/// Checks the steps of a sequence on these operands. Step i is the operation `op_of(i)`, whose results must be what
+/// `expected(desc)` gives for those that the sequence declares. `check` is called for each step with its operands.
 template <class OpOf, class Expected, class Check>
 void check_steps(std::string_view name, const op::Sequence& sequence, Inputs in, OpOf&& op_of, Expected&& expected,
                  Check&& check) {

@@ -90,8 +90,7 @@ inline std::string last_part(const std::string& path) {
   return last == "padding_after" || last == "result_padding" ? "padding" : last;
 }
 
-/// Tests one use of a config. use(config) says whether its result is as it should be: finite numbers, some of them not
-/// 0.
+/// Tests one use of a config: use(config) says whether its result is right, which is finite numbers, not all 0.
 template <class C, class Use>
 void expect_checked(std::string_view door, const C& good, const Use& use,
                     std::vector<std::string> names = {std::string(reflect::type_name<C>())}) {

@@ -33,14 +33,12 @@ struct Finish {
 class Epilogue {
  public:
   virtual ~Epilogue() = default;
-  /// Finishes one piece; each element is in exactly one. Called from any thread. Afterwards the memory is the caller's
-  /// again.
+  /// Finishes one piece; each element is in exactly one. From any thread. Afterwards the memory is the caller's again.
   virtual void finish(const ProductPiece& piece) const = 0;
   /// Returns where the first result will be stored, in the product's order and with elements of its size, so that a
   /// kernel can fetch it in time. Null where there is no such address.
   virtual const std::byte* target() const { return nullptr; }
-  /// Returns all that it does, if that is this simple; a kernel that does it itself never calls finish(). Null for
-  /// others.
+  /// Returns all that it does, if that is this simple, else null. A kernel that does it itself does not call finish().
   virtual const Finish* simple() const { return nullptr; }
 };
 

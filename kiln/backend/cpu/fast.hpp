@@ -15,7 +15,7 @@ struct FastKernels {
   bool (*run)(const op::Op&, Call);  // false, without any effect: not for these operands
 
   /// Computes the product of an epilogue and hands its pieces to `epilogue`; the result gets no memory. The call is the
-  /// product's. Returns false, without any effect, where the family does not compute the product or its pieces are too
+  /// product's. Returns false, without any effect, if the family does not compute the product or its pieces are too
   /// small.
   bool (*multiply)(const op::Epilogue&, Call, const Epilogue&) = nullptr;
   /// Runs an epilogue: calls `multiply` with an Epilogue that runs the program on the pieces of the product. Returns

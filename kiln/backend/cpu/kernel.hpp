@@ -43,8 +43,7 @@ class Memory : public strided::Block {
 /// Whether the elements of x are stored with these strides. Dimensions of size 1 may have any stride.
 bool lies_in(const Array& x, const Dims& strides);
 
-/// Returns an operand in row-major order: in place if it is stored so, otherwise copied (into `held`, which keeps the
-/// copy alive).
+/// Returns an operand in row-major order: in place if it is stored so, otherwise copied; `held` keeps the copy alive.
 Array read_contiguous(const Value& value, Value& held);
 /// Gives a result memory in row-major order, unless a caller has already chosen memory in that order for it. Throws
 /// MemoryError where no memory is left.

@@ -1,5 +1,4 @@
-// Into how many pieces work is divided. Only its cost decides, never the number of threads: the bits must not depend on
-// it.
+// Into how many pieces work is divided. Its cost alone decides: the bits must not depend on the number of threads.
 #pragma once
 #include <algorithm>
 #include <cstdint>

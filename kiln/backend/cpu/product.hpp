@@ -1,5 +1,4 @@
-// Matrix products as all their kernels see them: a batch of matrices in strided memory, with as few dimensions as
-// possible.
+// Matrix products as their kernels see them: a batch of matrices in strided memory, with as few dimensions as possible.
 #pragma once
 #include "kiln/backend/cpu/kernel.hpp"
 

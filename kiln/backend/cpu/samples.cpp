@@ -130,8 +130,7 @@ double Samples::real(std::int64_t i) const {
 std::int64_t Samples::whole(std::int64_t i) const {
   sample::Stream stream(key_, i);
   if (distribution_ == Distribution::Integer) return sample::integer(stream, low_, high_);
-  // Finds the first class whose running sum exceeds a number below the total; a class without weight is never the
-  // first.
+  // Finds the first class whose running sum exceeds a number below the total, so never a class without weight.
   const auto first = a_.begin() + i / draws_ * classes_, last = first + classes_;
   const double target = stream.uniform() * *(last - 1);
   const auto found = first + count_up_to(&*first, classes_, target);

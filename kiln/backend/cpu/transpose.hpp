@@ -132,8 +132,7 @@ struct Transposer {
       }
     }
   }
-  /// Transposes few rows or columns, such as the channels of images: no square fits, but the compiler knows their
-  /// number.
+  /// Transposes few rows or columns, such as images' channels: no square fits, but the compiler knows their number.
   static bool turn_few(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
                        std::int64_t columns) {
     if (rows == 2) turn_rows<2>(from, from_step, to, to_step, columns);

@@ -25,8 +25,7 @@ class ConvChainer {
   ConvChainer(Plan& plan, const Segment& segment, const FusionTraits::ConvChains& traits)
       : plan_(plan), segment_(segment), traits_(traits) {}
 
-  // The chain takes the place of the second step: its operands are computed by then, and only that step reads the
-  // first.
+  // The chain replaces the second step: its operands are computed by then, and nothing else reads the first's result.
   void run() {
     std::vector<Plan::Step>& steps = plan_.steps;
     for (std::size_t second = 1; second < steps.size(); ++second) {

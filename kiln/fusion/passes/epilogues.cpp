@@ -24,8 +24,7 @@ class EpilogueJoiner {
         readers_(readers_of(plan, segment)),
         gone_(plan.steps.size()) {}
 
-  // Goes backwards: where one step reads several products, it joins the last, whose operands then live no longer than
-  // before.
+  // Goes backwards: of several products that one step reads, it joins the last, whose operands live no longer for it.
   void run() {
     for (std::size_t i = plan_.steps.size(); i-- > 0;)
       op::visit(plan_.steps[i].op, [&]<class T>(const T& op) {
@@ -41,8 +40,7 @@ class EpilogueJoiner {
  private:
   const Desc& desc(Reference value) const { return segment_.values()[value.index()]->desc; }
 
-  /// Returns the step that alone reads a value, perhaps more than once; nothing where a handle outside the segment
-  /// exists.
+  /// Returns the only step that reads a value, perhaps more than once; nothing if a handle outside the segment exists.
   std::optional<std::size_t> only_reader(std::uint32_t value) const {
     const std::vector<std::size_t>& readers = readers_[value];
     if (segment_.visible(value) || readers.empty()) return std::nullopt;

@@ -78,8 +78,7 @@ class HorizontalFuser {
     return a.op == b.op && std::ranges::equal(a.in, b.in, {}, dtype, dtype);
   }
 
-  /// Returns the number of elements that a step writes, or that its largest operand has, which may be reduced to one
-  /// number.
+  /// Returns how many elements a step writes, or its largest operand has if that is more: a step may be a reduction.
   std::int64_t elements(const Plan::Step& step) const {
     const auto count = [&](std::uint32_t value) { return numel(segment_.values()[value]->desc.shape); };
     std::int64_t written = 0, read = 0;

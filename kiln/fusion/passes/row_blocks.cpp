@@ -49,8 +49,7 @@ class RowBlocker {
     });
   }
 
-  /// Returns the end of the group from `first` on: up to the last step that finds a block of a large tensor in the
-  /// cache.
+  /// Returns the end of the group from `first` on: up to the last step that finds a block of a large tensor cached.
   std::size_t end_of_group(std::size_t first) {
     const Shape* const large = large_operand(plan_.steps[first]);
     if (!large) return first + 1;

@@ -41,8 +41,7 @@ class RowFuser {
     readers_known_ = true;
   }
 
-  /// Returns the rows of a step that folds its last dimensions by a function that the device has for rows; else
-  /// nothing.
+  /// Returns the rows of a step that folds its last dimensions by a function that the device has for rows.
   std::optional<RowForm> folds(const Plan::Step& step) const {
     if (const auto* reduce = std::get_if<op::Reduce>(&step.op.is))
       if (std::ranges::find(traits_.reductions, reduce->fn) == traits_.reductions.end()) return std::nullopt;
@@ -50,8 +49,7 @@ class RowFuser {
     return op::folded_rows(step.op, step.in[0].is_value() ? &desc(step.in[0].index()) : nullptr, desc(step.out[0]));
   }
 
-  /// Returns the rows with which a group may begin: those that a step folds, or those in which another step folds its
-  /// result.
+  /// Returns the rows with which a group may begin: those that a step folds, or in which another folds its result.
   std::optional<RowForm> form_from(std::size_t first) const {
     const Plan::Step& step = plan_.steps[first];
     if (const std::optional<RowForm> own = folds(step)) return own;

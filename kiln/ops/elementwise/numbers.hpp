@@ -28,8 +28,7 @@ Value logit(const Value& x, double epsilon);
 /// The second derivative of lgamma().
 Value trigamma(const Value& x);
 
-/// x with NaN, infinity and -infinity replaced; an infinity without a given value becomes the largest number of its
-/// sign.
+/// x with NaN, infinity and -infinity replaced; without a given value, by the largest number of the infinity's sign.
 Value nan_to_num(const Value& x, double nan = 0, std::optional<double> infinity = {},
                  std::optional<double> negative_infinity = {});
 Value is_posinf(const Value& x);

@@ -20,8 +20,7 @@ RowForm form_of(const Shape& shape, int kept);
 /// Returns the form of a fused op's rows: its largest tensor has all elements of all rows.
 RowForm form_of(const RowFused& op, Inputs in);
 
-/// Returns the rows that an operation folds, along the last dimensions of its operand or result; nothing for other
-/// operations.
+/// Returns the rows that an operation folds, along the last dimensions of its operand or result; nothing for others.
 std::optional<RowForm> folded_rows(const Op& op, const Desc* operand, const Desc& result);
 
 /// Whether the op is a program, or an op that programs consist of.

@@ -4,8 +4,7 @@
 
 namespace kiln::op {
 
-/// Operations in order, each on operands of the call or on results of earlier ones. op::RowFused and op::ConvChain run
-/// one.
+/// Operations in order, each on operands of the call or on earlier results. op::RowFused and op::ConvChain run one.
 struct Sequence {
   /// Input i of the call, which may be a number or nothing; or result i, counted through the results of all steps.
   struct Operand {
@@ -25,8 +24,7 @@ struct Sequence {
 
   Values expand(Inputs in) const;
 
-  /// Returns a T that a backend's kernels derive from the sequence. make() runs once for each backend, identified by
-  /// its id().
+  /// Returns a T that kernels derive from the sequence. make() runs once for each backend, identified by its id().
   template <class T, class Make>
   const T& made(std::uint64_t backend, Make&& make) const {
     return memo_.get<T>(backend, make);

@@ -38,8 +38,7 @@ class Worker {
     changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
   }
   bool is_this_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
-  /// Starts no task until release(), or for two seconds: a caller that waits meanwhile should be found, and must not
-  /// hang.
+  /// Starts no task until release(), or for two seconds: a caller that waits meanwhile is to be found, and not to hang.
   void hold() { hold_until(Clock::now() + std::chrono::seconds(2)); }
   void release() { hold_until({}); }
 

@@ -40,8 +40,7 @@ inline Array copied(const Value& from, Value& value) {
   return result;
 }
 
-/// Returns the workspace size from the element that a routine fills when its size is -1: a float may have rounded it
-/// down.
+/// Returns the workspace size from the element in which a routine gives it: a float may have been rounded down.
 template <class T>
 int asked_for(T answer) {
   return static_cast<int>(std::nextafter(answer, std::numeric_limits<T>::max())) + 1;

@@ -5,8 +5,7 @@
 
 namespace kiln::cpu {
 
-/// Returns `bytes` or more of uninitialised memory; null where the limit or the system does not allow it. From any
-/// thread.
+/// Returns `bytes` or more of uninitialised memory; null where limit or system do not allow it. From any thread.
 std::byte* acquire(std::size_t bytes, const Purpose& purpose);
 /// Takes back what acquire(bytes) returned for `use`. From any thread.
 void give_back(std::byte* block, std::size_t bytes, MemoryUse use);

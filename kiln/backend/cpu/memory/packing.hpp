@@ -32,7 +32,7 @@ Ref<Memory> kept(const Value& operand, const P& packer) {
   return detail::kept(operand, Signature(form), packer.bytes(), [&](std::byte* to) { packer.pack(from, to); });
 }
 
-/// Returns the same on every request; the first one gets a block that is not kept.
+/// Returns it on every request: where kept() returns null, in a block that is not kept.
 template <Packer P>
 Ref<Memory> packed(const Value& operand, const P& packer) {
   if (Ref<Memory> block = kept(operand, packer)) return block;

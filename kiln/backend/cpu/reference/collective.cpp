@@ -5,8 +5,7 @@
 namespace kiln::cpu::reference {
 namespace {
 
-/// Calls f(communicator, the call as text, which must be equal on all ranks, bytes of the operand, bytes of the
-/// result).
+/// Calls f(communicator, text with which all ranks must agree, bytes of the operand, bytes of the result).
 template <class Op, class F>
 void on_bytes(const Op& op, const Call& call, F f) {
   const Ranks among = Communicator::find(Op::kName, op.among);

@@ -46,8 +46,7 @@ struct Slices {
   }
 };
 
-/// Calls f(slice of x, slice of the selection), counted in slices of `inner` elements, in row-major order of the
-/// selection.
+/// Calls f(slice of x, slice of the selection), numbers of slices of `inner` elements, in order of the selection.
 template <class F>
 void each_slice(std::string_view op, const Slices& slices, const Array& index, int dim, F&& f) {
   const RowMajor<std::int64_t> indices(index);

@@ -81,8 +81,7 @@ void run(const op::MaxPool& op, Call call) {
     for (std::int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane) {
       const C* from = data.data() + plane * parts.inputs();
       parts.each_result([&](std::int64_t at, const auto& pz, const auto& py, const auto& px) {
-        // Takes the first of equal elements, and NaN before any number. A window without elements gives the least
-        // number.
+        // Takes the first of equal elements, and NaN before numbers. A window without elements gives the least number.
         C best = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
         std::int64_t where = -1;
         parts.each_input(pz, py, px, [&](std::int64_t i) {

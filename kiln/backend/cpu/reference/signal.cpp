@@ -23,8 +23,7 @@ std::int64_t smallest_factor(std::int64_t n) {
   return n;
 }
 
-/// A transform of length n, computed from those of its n / p interleaved parts, for the smallest prime p that divides
-/// n.
+/// A transform of length n from those of its n / p interleaved parts, for the smallest prime p that divides n.
 class Transform {
  public:
   Transform(std::int64_t n, bool inverse) : n_(n), roots_(static_cast<std::size_t>(n)), part_(roots_.size()) {
