@@ -1,5 +1,6 @@
-// Attention forward: each task takes a block of queries through all keys that they see, a block at a time, with the
-// running maximum and sum of Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018).
+// The forward pass of attention. Each task computes a block of queries: it visits all keys that they see, a block of
+// keys at a time, with the running maximum and sum of Milakov and Gimelshein, "Online normalizer calculation for
+// softmax" (2018).
 #include "kiln/backend/cpu/simd/attention/attention.hpp"
 
 #include <cmath>
@@ -14,7 +15,8 @@ namespace kiln::cpu::simd {
 using std::int64_t;
 
 Interval AttentionShape::keys_of(Interval block) const {
-  const int64_t first = keys - queries + block.begin, last = keys - queries + block.end - 1;  // their positions
+  // The positions of the first and the last query.
+  const int64_t first = keys - queries + block.begin, last = keys - queries + block.end - 1;
   Interval seen{0, keys};
   if (window > 0) seen = {first - reach() + 1, last + reach()};
   if (causal) seen.end = last + 1;
@@ -158,8 +160,9 @@ struct Forward {
     return (numbers + 9 * padded<T>(1)) * static_cast<int64_t>(sizeof(T)) + more + 64;
   }
 
-  /// What a block of keys adds to the sums of its queries; of one query, keys lie side by side, otherwise
-  /// kBlockOfQueries apart. `hidden` is there where v is not believed.
+  /// Adds the values of a block of keys, times their weights `shares`, to the sums of the queries. The weights of
+  /// neighbouring keys are contiguous for a single query, and kBlockOfQueries apart otherwise. `hidden` is not null if
+  /// v may hold values that are not finite.
   void add_values(int64_t batch, int64_t head, Interval keys, int64_t queries, const T* shares,
                   const std::uint8_t* hidden, T* finite, T* sums) const {
     const AttentionBlocks<T> blocks = attention_blocks<T>();
@@ -175,7 +178,7 @@ struct Forward {
                         queries);
   }
 
-  /// A single query: its keys go through the lanes, where others have their queries.
+  /// Computes a single query: the lanes of a vector hold its keys, where blocks of several queries have these in lanes.
   void run_row(int64_t batch, int64_t head, int64_t query, bool careful) const {
     Workspace workspace(this->workspace(careful));
     const AttentionBlocks<T> blocks = attention_blocks<T>();

@@ -1,6 +1,6 @@
-// What the kernels of attention in both directions share. Blocks of scores are held transposed, a row for each key and
-// a lane for each query: then a query's maximum and sum are taken lane by lane, and no operand but the block of queries
-// has to be turned.
+// What the forward and backward kernels of attention share. Blocks of scores are stored transposed, with a row for each
+// key and a lane for each query: the maximum and the sum of a query are then computed lane by lane, and the block of
+// queries is the only operand that has to be transposed.
 #pragma once
 #include <algorithm>
 
@@ -10,13 +10,13 @@
 
 namespace kiln::cpu::simd {
 
-/// Queries and keys of a block: scores of a block lie in the first or second level of cache.
+/// The number of queries and of keys of a block. The scores of a block fit into the first or second level of cache.
 inline constexpr std::int64_t kBlockOfQueries = 96, kBlockOfKeys = 96;
 
-/// Multiplications that are worth handing to another thread: some 10 us.
+/// The least number of multiplications that is worth handing to another thread: about 10 us.
 inline constexpr std::int64_t kWorthAThread = 1 << 19;
 
-/// `count` elements of T rounded up to whole vectors of any target.
+/// Rounds `count` elements of T up to whole vectors of any target.
 template <class T>
 constexpr std::int64_t padded(std::int64_t count) {
   constexpr auto lanes = static_cast<std::int64_t>(64 / sizeof(T));
@@ -45,23 +45,24 @@ struct AttentionShape {
             in[Op::softcap].empty() ? 0 : in[Op::softcap].scalar().template to<double>()};
   }
 
-  /// May causal or window hide a key from some query?
+  /// Returns whether `causal` or `window` may hide a key from some query.
   bool hides() const { return causal || window > 0; }
-  /// How many heads of q share one of k.
+  /// The number of heads of q that share one head of k.
   std::int64_t group() const { return heads / kv_heads; }
-  /// The window; where it is larger than all that there is, as much as that.
+  /// The window, limited to the number of all keys and queries.
   std::int64_t reach() const { return std::min(window, keys + queries); }
-  /// The keys that some of these queries may see, as far as causal and window go.
+  /// Returns the keys that `causal` and `window` let at least one of these queries see.
   Interval keys_of(Interval block) const;
-  /// The queries that may see a key.
+  /// Returns the queries that `causal` and `window` let see a key.
   Interval queries_of(std::int64_t key) const;
 };
 
-/// Scores of queries that may not see a key, as far as causal and window go, become -inf.
+/// Sets the scores of queries that may not see a key, by `causal` and `window`, to -inf.
 template <class T>
 void hide_unseen(const AttentionShape& shape, Interval queries, Interval keys, T* scores);
 
-/// A tensor [batch, heads, time, width] as T, its rows followed by zeros up to whole vectors; in place where it can be.
+/// The rows of a tensor [batch, heads, time, width] of T, each followed by zeros up to whole vectors. Reads the tensor
+/// in place if its layout is of that kind, and copies it otherwise.
 template <class T>
 class HeadRows {
  public:
@@ -77,7 +78,7 @@ class HeadRows {
   Ref<Memory> held_;
 };
 
-/// Mask or bias, broadcast to [batch, heads, queries, keys].
+/// A mask or a bias, broadcast to [batch, heads, queries, keys].
 struct ScoreOperand {
   const std::byte* data = nullptr;  // null: absent
   Dims strides = {};
@@ -89,7 +90,7 @@ struct ScoreOperand {
   }
 };
 
-/// Working memory of one piece of work, handed out from the front.
+/// The scratch memory of one task, which take() hands out from the front.
 class Workspace {
  public:
   explicit Workspace(std::int64_t bytes) : memory_(make_ref<Memory>(static_cast<std::size_t>(bytes))) {}
@@ -106,11 +107,12 @@ class Workspace {
   std::int64_t used_ = 0;
 };
 
-/// z[j * kBlockOfQueries + i] = x[i * row + j] * factor for i < rows, and 0 for i up to whole vectors.
+/// Transposes: z[j * kBlockOfQueries + i] = x[i * row + j] * factor for i < rows, and 0 for further i up to whole
+/// vectors.
 template <class T>
 void turn_queries(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T factor, T* z);
 
-/// The operands of a score, and how a block of scores comes about.
+/// The operands of scores, and functions that compute a block of scores from them.
 template <class T>
 struct ScoreBlocks {
   const AttentionShape& shape;
@@ -121,54 +123,57 @@ struct ScoreBlocks {
   ScoreBlocks(const Op&, const AttentionShape& shape, Inputs in)
       : shape(shape), k(in[Op::k]), mask(in[Op::mask], shape), bias(in[Op::bias], shape) {}
 
-  /// May a key be hidden from some query?
+  /// Returns whether a key may be hidden from some query.
   bool hides() const { return shape.hides() || mask.data || bias.data; }
-  /// scores[(j - keys.begin) * kBlockOfQueries + i - queries.begin], -inf where a query may not see a key; also the
-  /// derivative of the softcap where `slopes` is given. `turned` holds the queries, scaled.
+  /// Computes scores[(j - keys.begin) * kBlockOfQueries + i - queries.begin] of query i and key j, which are -inf where
+  /// the query may not see the key, and the derivatives of the softcap if `slopes` is not null. `turned` holds the
+  /// scaled queries, transposed by turn_queries().
   void compute(std::int64_t batch, std::int64_t head, Interval queries, Interval keys, const T* turned, T* scores,
                T* slopes) const;
-  /// The same of a single query, which is scaled but not turned: scores[j - keys.begin], and -inf up to whole vectors.
+  /// Computes scores[j - keys.begin] of the single query `q`, which is scaled but not transposed, and fills `scores` up
+  /// to whole vectors with -inf.
   void compute_row(std::int64_t batch, std::int64_t head, std::int64_t query, Interval keys, const T* q,
                    T* scores) const;
 };
 
-// ---- what is hidden (attention_hidden.cpp) ----------------------------------------------------------------------------
-// A share of 0 times what is no number is no number: tiles of products hand on to a query what it may not see. So results
-// that came out as NaN are computed again with factors whose elements that are not finite are 0, and those elements are
-// added for whom they are visible. All others are the same bits.
+// ---- hidden keys (attention_hidden.cpp)
+// ------------------------------------------------------------------------------- A weight of 0 times NaN or infinity
+// is NaN, so a product tile lets values that are not finite reach queries that may not see them. Results that came out
+// as NaN are therefore computed again: the elements that are not finite are replaced by 0 in the product, and are then
+// added only for the queries that see them. All other results have the same bits.
 
 template <class T>
 bool has_nan(const T* x, std::int64_t count);
 
-/// hidden[i] = is scores[i] -inf?
+/// Sets hidden[i] to whether scores[i] is -inf.
 template <class T>
 void note_hidden(const T* scores, std::int64_t count, std::uint8_t* hidden);
 /// x[i] = 0 where hidden[i].
 template <class T>
 void clear_hidden(const std::uint8_t* hidden, std::int64_t count, T* x);
 
-/// to = from, with 0 for what is not finite; false where that is nothing.
+/// Copies `from` to `to` with 0 in the place of elements that are not finite. Returns whether there were any.
 template <class T>
 bool copy_finite(const T* from, std::int64_t count, T* to);
 
-/// Weights of pairs of a key and a query, `key` apart for the next key and side by side for the next query (of one query:
-/// for the next key), and which of them are hidden.
+/// The weights of pairs of a key and a query, and whether each pair is hidden. The pairs of neighbouring keys are `key`
+/// elements apart and those of neighbouring queries 1; for a single query `key` is 1.
 template <class T>
 struct PairWeights {
   const T* weights;
   const std::uint8_t* hidden;
   std::int64_t key;
 };
-/// What copy_finite() left out: sums[to] += weight(to, from) * x[from] for each element of x [count, width] that is not
-/// finite and all `others` that are not hidden from it. x has a row for each key, and sums for each query (`of_keys`), or
-/// the other way round.
+/// Adds what copy_finite() left out: sums[to] += weight(to, from) * x[from] for each element of x [count, width] that
+/// is not finite, and for each of the `others` rows of sums whose pair with it is not hidden. If `of_keys`, x has a row
+/// for each key and sums has one for each query; otherwise x has a row for each query and sums has one for each key.
 template <class T>
 void add_not_finite(const PairWeights<T>& pairs, bool of_keys, const T* x, std::int64_t row, std::int64_t count,
                     std::int64_t width, T* sums, std::int64_t sums_row, std::int64_t others);
 
-// ---- vectors (attention_blocks.cpp); lanes are whole vectors, a block has kBlockOfQueries lanes a row -----------------
+// ---- vectors (attention_blocks.cpp); `lanes` fill whole vectors, and rows are kBlockOfQueries lanes apart -----------
 
-/// Element [i, j] of a matrix lies at data[i * row + j * column].
+/// A matrix whose element [i, j] is data[i * row + j * column].
 template <class T>
 struct Strided {
   const T* data;
@@ -177,13 +182,13 @@ struct Strided {
 
 template <class T>
 struct AttentionBlocks {
-  /// c [m, n] = a [m, k] b [k, n], added to what c holds where `add`. n is whole vectors.
+  /// c [m, n] = a [m, k] b [k, n], or c += a b if `add`. n is a number of whole vectors.
   void (*product)(Strided<T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row, std::int64_t m,
                   std::int64_t n, std::int64_t k, bool add);
-  /// x = cap * tanh(x / cap), and its derivative where slopes is given.
+  /// x = cap * tanh(x / cap); also computes the derivative of that if slopes is not null.
   void (*cap)(T* x, T* slopes, std::int64_t rows, std::int64_t lanes, T cap);
-  /// Takes the scores of more keys into a running softmax: largest and total are those of all keys so far, scores
-  /// become exp(score - largest), and rescale is what earlier ones are to be multiplied by.
+  /// Adds the scores of more keys to a running softmax. `largest` and `total` become those of all keys so far, scores
+  /// become exp(score - largest), and `rescale` is the factor that sums over earlier keys are to be multiplied by.
   void (*softmax)(T* scores, std::int64_t rows, std::int64_t lanes, T* largest, T* total, T* rescale);
   /// scores = exp(scores - shift[lane])
   void (*exponentiate)(T* scores, std::int64_t rows, std::int64_t lanes, const T* shift);
@@ -191,15 +196,15 @@ struct AttentionBlocks {
   void (*score_gradient)(const T* shares, T* g, std::int64_t rows, std::int64_t lanes, const T* delta);
   /// x *= y
   void (*multiply)(T* x, const T* y, std::int64_t rows, std::int64_t lanes);
-  /// scores[i] = q . row i of keys [count, width], for i < count: of a single query, whose scores lie side by side.
+  /// scores[i] = q . row i of keys [count, width], for i < count: the contiguous scores of a single query.
   void (*row_scores)(const T* q, const T* keys, std::int64_t row, T* scores, std::int64_t count, std::int64_t width);
-  /// `softmax` of a single query's scores, which are whole vectors; returns its `rescale`.
+  /// `softmax` for the scores of a single query, whose number is that of whole vectors; returns its `rescale`.
   T (*row_softmax)(T* scores, std::int64_t count, T& largest, T& total);
-  /// Row i of x [rows, lanes], without gaps, times factors[i].
+  /// Multiplies row i of the contiguous x [rows, lanes] by factors[i].
   void (*scale_rows)(T* x, std::int64_t rows, std::int64_t lanes, const T* factors);
 };
 
-/// For the machine at hand.
+/// Returns the functions for the instruction set of this machine.
 template <class T> AttentionBlocks<T> attention_blocks();
 
 }  // namespace kiln::cpu::simd

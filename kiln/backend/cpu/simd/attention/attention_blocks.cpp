@@ -18,10 +18,10 @@ using std::int64_t;
 template <class T>
 constexpr auto kWidth = static_cast<int64_t>(kLanes<T>);
 
-// Sums of a tile of c live in registers: 24 of the 32 that AVX-512 has, 12 of 16 elsewhere.
+// The sums of a tile of c stay in registers: 24 of the 32 registers of AVX-512, 12 of 16 elsewhere.
 constexpr std::size_t kTileVectors = 2, kTileRows = HWY_MAX_BYTES >= 64 ? 12 : 6;
 
-/// Rows x Vectors of c; I counts them row by row.
+/// Computes a tile of c of `Vectors` vectors in each row; I numbers the vectors row by row.
 template <class T, std::size_t Vectors, std::size_t... I>
 HWY_INLINE void product_tile(Strided<T> a, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t k, bool add,
                              std::index_sequence<I...>) {
@@ -85,7 +85,7 @@ void softmax(T* scores, int64_t rows, int64_t lanes, T* largest, T* total, T* re
     const Vector<T> before = Vector<T>::load(largest + lane);
     Vector<T> best = before, sum = 0;
     for (int64_t row = 0; row < rows; ++row) best = max(best, Vector<T>::load(scores + row * kBlockOfQueries + lane));
-    // A query that has seen nothing has a largest score of -inf, and -inf - -inf is no number.
+    // A query that has seen no key has a largest score of -inf, and -inf - -inf would be NaN.
     const Vector<T> shift = select(best == -kInfinity<T>, Vector<T>(0), best);
     for (int64_t row = 0; row < rows; ++row) {
       T* at = scores + row * kBlockOfQueries + lane;
@@ -100,7 +100,7 @@ void softmax(T* scores, int64_t rows, int64_t lanes, T* largest, T* total, T* re
   }
 }
 
-/// Sums of `Rows` rows, each in the lanes of a vector.
+/// Computes the scores of as many rows as I has numbers; the sums of each row are in the lanes of one vector.
 template <class T, std::size_t... I>
 HWY_INLINE void dot_rows(const T* q, const T* keys, int64_t row, T* scores, int64_t width, std::index_sequence<I...>) {
   Vector<T> sums[] = {((void)I, Vector<T>(0))...};

@@ -1,6 +1,7 @@
-// Attention backward. Shares of keys are recomputed from the logarithms of their sums. A task takes some keys of one head
-// through all queries that see them; what the queries' gradient gets from different tasks is added up at the end, in
-// the order of keys. For the gradient of a bias that several heads or batches share, one task takes them all.
+// The backward pass of attention. The softmax weights of keys ("shares") are recomputed from the logarithms of their
+// sums. A task computes a chunk of keys of one head: it visits all queries that see them. The parts of the gradient of
+// q that different tasks compute are added at the end, in the order of keys. For the gradient of a bias that several
+// heads or batches share, one task computes all of these.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -15,18 +16,18 @@ namespace {
 using op::AttentionGrad;
 using std::int64_t;
 
-/// Tasks that a call is cut into where it has fewer heads: enough for that many threads.
+/// The number of tasks into which a call with fewer heads is split, so that as many threads have work.
 constexpr int64_t kTasks = 16;
 
-/// How many heads a task takes, and how many keys.
+/// The size of a task.
 struct Cut {
-  int64_t batches = 1, heads = 1, keys = 0;  // of one task
-  int64_t chunks = 1;                        // of keys
+  int64_t batches = 1, heads = 1, keys = 0;  // the number of each that one task computes
+  int64_t chunks = 1;                        // the number of chunks that the keys are split into
 };
 
 Cut cut(const AttentionShape& s, const Shape* bias) {
   Cut result;
-  const auto shares = [&](int dim) {  // is one bias added to all of dimension `dim` from the end?
+  const auto shares = [&](int dim) {  // whether the bias is broadcast along dimension `dim`, counted from the end
     return bias && (bias->size() < dim || (*bias)[bias->size() - dim] == 1);
   };
   if (shares(4)) result.batches = s.batch;
@@ -41,7 +42,7 @@ Cut cut(const AttentionShape& s, const Shape* bias) {
   return result;
 }
 
-/// What all tasks read.
+/// The operands that all tasks read.
 template <class T>
 struct Operands {
   const AttentionShape& shape;
@@ -61,11 +62,11 @@ struct Operands {
 
 constexpr int64_t kLanes = kBlockOfQueries;
 
-/// Some queries of a head, and their shares of some keys.
+/// A block of queries of one head, with the softmax weights of some keys for them and the gradients of the scores.
 template <class T>
 class QueryBlock {
  public:
-  /// `careful`: what is hidden is kept out of everything.
+  /// If `careful`, values that are not finite reach no result from which they are hidden.
   QueryBlock(const Operands<T>& from, Workspace& workspace, bool careful)
       : from_(from),
         turned_q_(workspace.take<T>(kLanes * from.shape.width)),
@@ -101,7 +102,7 @@ class QueryBlock {
   const T* g() const { return from_.g.at(batch_, head_, queries_.begin); }
   int64_t count() const { return queries_.size(); }
 
-  /// shares() and inner(), the gradient of the scores, of these keys.
+  /// Computes shares(), the softmax weights of these keys, and inner(), the gradient of the scores.
   void compute(const AttentionBlocks<T>& blocks, Interval keys) {
     const AttentionShape& s = from_.shape;
     const int64_t lanes = padded<T>(count());
@@ -115,13 +116,13 @@ class QueryBlock {
     blocks.score_gradient(shares_, inner_, keys.size(), lanes, delta_);
     clear(keys, inner_);
   }
-  /// Takes inner() through the softcap.
+  /// Multiplies inner() by the derivatives of the softcap, if there is one.
   void uncap(const AttentionBlocks<T>& blocks, Interval keys) {
     if (!slopes_) return;
     blocks.multiply(inner_, slopes_, keys.size(), padded<T>(count()));
     clear(keys, inner_);
   }
-  /// sums [keys, width] += weights, shares() or inner(), times x of each query.
+  /// sums [keys, width] += weights times x, which has a row for each query. `weights` is shares() or inner().
   void add_to_keys(const AttentionBlocks<T>& blocks, Interval keys, const T* weights, const T* x, int64_t row,
                    int64_t width, T* sums) const {
     const int64_t whole = padded<T>(width);
@@ -130,7 +131,7 @@ class QueryBlock {
                    count(), true);
     if (finite) add_not_finite<T>({weights, hidden_, kLanes}, false, x, row, count(), width, sums, whole, keys.size());
   }
-  /// sums [queries, width] += inner() times x of each key.
+  /// sums [queries, width] += inner() times x, which has a row for each key.
   void add_to_queries(const AttentionBlocks<T>& blocks, Interval keys, const T* x, int64_t row, int64_t width,
                       T* sums) const {
     const int64_t whole = padded<T>(width);
@@ -147,7 +148,7 @@ class QueryBlock {
     for (int64_t row = 0; hidden_ && row < keys.size(); ++row)
       clear_hidden(hidden_ + row * kLanes, count(), x + row * kLanes);
   }
-  /// x with zeros for what is not finite; null where there is nothing, or nobody asks.
+  /// Returns a copy of x with zeros for elements that are not finite; null if there are none, or if not `careful`.
   const T* finite_of(const T* x, int64_t row, int64_t rows, int64_t width) const {
     bool changed = false;
     for (int64_t i = 0; finite_ && i < rows; ++i)
@@ -162,8 +163,8 @@ class QueryBlock {
   Interval queries_;
 };
 
-/// Calls f(head, queries, keys) for the heads of q that share `kv_head`, in blocks of queries; `keys` are those in
-/// `chunk` that they see.
+/// Calls f(head, queries, keys) for each head of q that shares `kv_head` and each block of queries. `keys` are the keys
+/// of `chunk` that these queries see.
 template <class F>
 void each_query_block(const AttentionShape& s, int64_t kv_head, Interval chunk, F&& f) {
   for (int64_t head = kv_head * s.group(); head < (kv_head + 1) * s.group(); ++head)
@@ -185,7 +186,8 @@ void put(const T* sums, int64_t rows, int64_t width, double factor, T* to) {
     for (int64_t j = 0; j < width; ++j) to[j] = sums[j] * static_cast<T>(factor);
 }
 
-/// Keys [chunk) of one head; the share in the gradient of q goes to dq [batch, heads, queries, width].
+/// Computes the gradients of the keys and values of `chunk` of one head, and writes what these keys contribute to the
+/// gradient of q to dq [batch, heads, queries, width].
 template <class T>
 void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dq, T* dk, T* dv,
                 bool careful) {
@@ -220,7 +222,7 @@ void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interva
   put(v_sums, chunk.size(), s.value_width, 1, dv + first * s.value_width);
 }
 
-/// Did add_inputs() leave something that is no number?
+/// Returns whether add_inputs() wrote a NaN.
 template <class T>
 bool spoilt(const AttentionShape& s, int64_t batch, int64_t kv_head, Interval chunk, const T* dq, const T* dk,
             const T* dv) {
@@ -230,7 +232,8 @@ bool spoilt(const AttentionShape& s, int64_t batch, int64_t kv_head, Interval ch
          has_nan(dq + (batch * s.kv_heads + kv_head) * queries * s.width, queries * s.width);
 }
 
-/// Adds the gradient of the scores of keys [chunk) of one head to the bias, strided as it broadcasts.
+/// Adds the gradient of the scores of the keys of `chunk` of one head to that of the bias, whose `strides` are 0 along
+/// the dimensions in which it is broadcast.
 template <class T>
 void add_bias(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dbias, const Dims& strides) {
   const AttentionBlocks<T> blocks = attention_blocks<T>();
@@ -259,7 +262,7 @@ void add_up(const T* parts, int64_t count, int64_t size, T* sums) {
   });
 }
 
-/// Calls task(batch, kv_head, keys, chunk) for every head and chunk of keys, those of one piece in order.
+/// Calls task(batch, kv_head, keys, chunk) for every head and chunk of keys, in order within one task of `cut`.
 template <class F>
 void each_task(const AttentionShape& s, const Cut& cut, F&& task) {
   const int64_t head_groups = s.kv_heads / cut.heads, groups = s.batch / cut.batches * head_groups;
@@ -295,7 +298,7 @@ void backward(const AttentionGrad& op, Call call) {
   if (shape.batch == 0) return;
   const Cut tasks = cut(shape, nullptr);
   const int64_t size = call.in[AttentionGrad::q].numel();
-  Ref<Memory> parts;  // of dq, one for each chunk of keys
+  Ref<Memory> parts;  // a partial dq for each chunk of keys
   if (tasks.chunks > 1) parts = make_ref<Memory>(static_cast<std::size_t>(tasks.chunks * size) * sizeof(T));
   T* const sums = parts ? reinterpret_cast<T*>(parts->bytes()) : dq;
   each_task(shape, tasks, [&](int64_t batch, int64_t head, Interval keys, int64_t chunk) {

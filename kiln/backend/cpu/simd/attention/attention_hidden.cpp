@@ -1,4 +1,4 @@
-// What a query may not see counts for nothing, whatever stands there.
+// Keeps keys that a query may not see out of its results, also where they hold NaN or infinity.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@ bool has_nan(const T* x, int64_t count) {
   constexpr int64_t kAtOnce = 64;
   int64_t i = 0;
   for (; i + kAtOnce <= count; i += kAtOnce) {
-    int found = 0;  // without a branch, so that it goes by vectors
+    int found = 0;  // has no branch, so that the compiler vectorises the loop
     for (int64_t j = 0; j < kAtOnce; ++j) found |= static_cast<int>(x[i + j] != x[i + j]);
     if (found) return true;
   }
