@@ -1,4 +1,4 @@
-// The rows of elementwise.def as functions over contiguous runs.
+// The functions of elementwise.def over contiguous elements.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -11,18 +11,21 @@
 
 namespace kiln::cpu::simd {
 
-/// z[i] = f(x[i * step]) for n elements. z holds T, or one byte a boolean. A constant (step 0) fills 64 bytes.
+/// z[i] = f(x[i * x_step]) for n elements. z holds T, or booleans of one byte. A step is 1, or 0 for a constant, of
+/// which 64 bytes are filled.
 template <class T>
 using UnaryBlock = void (*)(const T* x, std::size_t x_step, void* z, std::size_t n);
 template <class T>
 using BinaryBlock = void (*)(const T* x, std::size_t x_step, const T* y, std::size_t y_step, void* z, std::size_t n);
 
-/// The function for the machine at hand; null where the row is not computed in T (float, double and the integers of up to
-/// 64 bits but uint32 and uint64; uint8 stands for booleans too). Of halves those rows that are a few instructions long.
+/// Returns the function for the instruction set of this machine, or null if the function is not computed in T. T is
+/// float, double, an integer other than uint32 and uint64 (uint8 also computes booleans), or a half type, in which only
+/// functions of a few instructions are computed.
 template <class T> UnaryBlock<T> unary_block(op::UnaryFn fn);
 template <class T> BinaryBlock<T> binary_block(op::BinaryFn fn);
 
-/// 1 / divisor where multiplying by it gives the same bits as dividing, at a tenth of the price: for powers of two.
+/// Returns 1 / divisor if multiplying by it gives the same bits as dividing, which is true for powers of two. A
+/// multiplication costs a tenth of a division.
 inline std::optional<double> exact_inverse(const Scalar& divisor) {
   int exponent = 0;
   const double number = divisor.to<double>();
@@ -30,7 +33,7 @@ inline std::optional<double> exact_inverse(const Scalar& divisor) {
   return 1 / number;
 }
 
-/// Is a function computed in T?
+/// Returns whether a function of this domain is computed in T.
 template <class T>
 constexpr bool computes(op::Domain domain) {
   return domain == op::Domain::Any || domain == op::Domain::Number ||
@@ -38,18 +41,18 @@ constexpr bool computes(op::Domain domain) {
          (domain == op::Domain::Bool && sizeof(T) == 1);
 }
 
-// A row's text tells its price.
+// Estimate the cost of a function from the text of its expression.
 constexpr bool mentions_any(std::string_view expression, std::initializer_list<std::string_view> calls) {
   for (const std::string_view call : calls)
     if (expression.find(call) != std::string_view::npos) return true;
   return false;
 }
-/// Long code, with branches or a lane at a time.
+/// Returns whether the code of the function is long, has branches or computes one lane at a time.
 constexpr bool is_long(std::string_view expression) {
   return mentions_any(expression, {"log", "sin", "cos", "tan(", "atan", "erfc", "erfinv", "pow", "hypot", "mod(",
                                    "remainder(", "gamma(", "i0(", "i1("});
 }
-/// More than a few instructions. Exponentials and their like are some twenty.
+/// Returns whether the function takes more than a few instructions. An exponential takes about twenty.
 constexpr bool is_costly(std::string_view expression) {
   return is_long(expression) || mentions_any(expression, {"exp", "tanh", "erf"});
 }

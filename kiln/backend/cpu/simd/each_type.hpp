@@ -1,5 +1,5 @@
-// The element types as rows, for functions that are compiled for each of them and for each instruction set: names of
-// exported functions are made with the preprocessor. ROW(type, name)
+// Lists of element types as X-macros, ROW(type, name), for functions that are compiled for each type and for each
+// instruction set: the preprocessor has to form the names of exported functions.
 #pragma once
 
 #define KILN_EACH_UNSIGNED(ROW) \

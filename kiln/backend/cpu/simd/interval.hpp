@@ -1,4 +1,4 @@
-// Part of a dimension.
+// A range of indices along a dimension.
 #pragma once
 #include <cstdint>
 

@@ -1,11 +1,12 @@
-// SIMD kernels, written with Highway and dispatched to the best instruction set at run time.
+// SIMD kernels, written with Highway and dispatched to the best instruction set at run time. Each run() returns false,
+// and has then done nothing, if there is no kernel for these operands.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln::cpu::simd {
 
-/// Every op without an overload below. Its type says at compile time that there is no kernel.
+/// Catches every op without an overload below. The result type says at compile time that there is no kernel.
 template <class T>
 std::false_type run(const T&, Call) {
   return {};
@@ -69,7 +70,7 @@ bool run(const op::Svd&, Call);
 bool run(const op::Solve&, Call);
 bool run(const op::TriangularSolve&, Call);
 
-// As FastKernels has it.
+// Implements FastKernels::finish.
 bool finish(const op::Epilogue&, Call, FunctionRef<bool(const Epilogue&)> multiply);
 
 }  // namespace kiln::cpu::simd

@@ -1,10 +1,12 @@
-// Which instruction sets Highway's dispatch may choose from: what we use of its library, where that is shared. A program
-// that loads the library waits 4 ms for its timers to be measured, twice as long as all the rest takes.
+// Defines the functions of Highway's library that Kiln uses, for when that library is a shared one: they say which
+// instruction sets dispatch may choose from. A program that loads the shared library would wait 4 ms while it measures
+// its timers, twice as long as the rest of loading takes.
 //
-// The functions are those that hwy/targets.h declares; they stand before the library's own, should it be loaded as well.
+// hwy/targets.h declares the functions. If the library is loaded as well, these definitions take precedence over its
+// own.
 #include <hwy/targets.h>
 
-// Sets that older versions of Highway do not know.
+// Older versions of Highway do not define these sets.
 #ifndef HWY_SSE2
 #define HWY_SSE2 0
 #endif
@@ -19,12 +21,12 @@ namespace hwy {
 namespace {
 
 struct Choice {
-  std::int64_t known = ~std::int64_t{0};  // less what DisableTargets names
-  std::int64_t pretended = 0;             // by SetSupportedTargetsForTest; 0: nothing
+  std::int64_t known = ~std::int64_t{0};  // all but those that DisableTargets names
+  std::int64_t pretended = 0;             // set by SetSupportedTargetsForTest; 0: not set
 };
 Choice choice;
 
-// As Highway groups them (hwy/detect_targets.h): each has what stands before it.
+// Detects the groups of features that Highway defines (hwy/detect_targets.h). Each group includes those before it.
 std::int64_t of_this_processor() {
   __builtin_cpu_init();
   std::int64_t targets = HWY_SSE2 | HWY_EMU128 | HWY_SCALAR;

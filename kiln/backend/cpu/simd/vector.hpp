@@ -1,4 +1,4 @@
-// A Highway vector that reads like a number, so that the expressions of elementwise.def compile for it.
+// A Highway vector with the operators of a number, so that the expressions of elementwise.def compile for it.
 // Included once per target.
 #if defined(KILN_SIMD_VECTOR_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_VECTOR_HPP
@@ -25,8 +25,8 @@ struct Mask {
   friend HWY_INLINE Mask operator!(Mask a) { return {hn::Not(a.bits)}; }
 };
 
-/// T is float or double; sums and products of int16, int32 and int64 too, which wrap around. Plain numbers convert to a
-/// vector of themselves.
+/// T is float or double, or int16, int32 or int64, whose sums and products wrap around. A plain number converts to a
+/// vector that has it in all lanes.
 template <class T>
 struct Vector {
   using Tag = hn::ScalableTag<T>;
@@ -56,23 +56,23 @@ struct Vector {
   friend HWY_INLINE Vector select(Mask<T> condition, Vector a, Vector b) {
     return hn::IfThenElse(condition.bits, a.lanes, b.lanes);
   }
-  /// a * b + c, rounded once where the machine can.
+  /// a * b + c, rounded once if the machine has such an instruction.
   friend HWY_INLINE Vector fma(Vector a, Vector b, Vector c) {
     if constexpr (std::is_integral_v<T>) return a * b + c;
     else return hn::MulAdd(a.lanes, b.lanes, c.lanes);
   }
   friend HWY_INLINE Mask<T> is_nan(Vector a) { return {hn::IsNaN(a.lanes)}; }
-  /// NaN where either is.
+  /// NaN if either operand is.
   friend HWY_INLINE Vector max(Vector a, Vector b) { return select(is_nan(a), a, first_if_larger(a, b)); }
   friend HWY_INLINE Vector min(Vector a, Vector b) { return select(is_nan(a), a, first_if_smaller(a, b)); }
-  /// Within [low, high]; NaN stays NaN.
+  /// Limits a to [low, high]; NaN stays NaN.
   friend HWY_INLINE Vector clamp(Vector a, Vector low, Vector high) {
     return first_if_smaller(high, first_if_larger(low, a));
   }
   friend HWY_INLINE Vector at_most(Vector a, Vector high) { return first_if_smaller(high, a); }
 
  private:
-  // a > b ? a : b, which is b where either is NaN. x86 has it in one instruction.
+  // a > b ? a : b, which is b if either is NaN. It is one instruction of x86.
   static constexpr bool kTakesSecond = HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
   static HWY_INLINE Vector first_if_larger(Vector a, Vector b) {
     if constexpr (kTakesSecond) return hn::Max(a.lanes, b.lanes);
@@ -96,7 +96,7 @@ template <class T>
 HWY_INLINE void store(Vector<T> x, T* to) {
   hn::StoreU(x.lanes, hn::ScalableTag<T>(), to);
 }
-/// A comparison's result as booleans: one byte a lane, 0 or 1.
+/// Stores the result of a comparison as booleans: one byte for each lane, 0 or 1.
 HWY_INLINE void store(Mask<float> mask, std::uint8_t* to) {
   const hn::ScalableTag<float> tag;
   const hn::Rebind<std::uint8_t, decltype(tag)> bytes;

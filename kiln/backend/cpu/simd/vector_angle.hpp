@@ -32,7 +32,7 @@ HWY_INLINE Vector<double> atan_tail(Vector<double> s) {
   return p;
 }
 
-/// Numbers whose quotients lose no digits to underflow or overflow on the way.
+/// The limits within which quotients lose no digits to underflow or overflow on the way.
 template <class T> inline constexpr T kLeastSide = kSingle<T> ? 1e-30f : 1e-270;
 template <class T> inline constexpr T kLargestSide = kSingle<T> ? 1e37f : 1e300;
 template <class T> inline constexpr T kLeastSlope = kSingle<T> ? 0x1p-100f : 0x1p-800;
@@ -45,9 +45,10 @@ HWY_INLINE Mask<T> has_plain_angle(Vector<T> y, Vector<T> x) {
          (a == a) & (b == b);
 }
 
-/// The angle of (x, y), 0.6 ULP from it: the smaller side by the larger one is the tangent of an angle up to pi / 4, which
-/// is t or pi / 4 + t for a |t| up to tan(pi / 8), and the angle asked for is a multiple of pi / 4 more or less. What the
-/// quotient's rounding leaves, and the rest of pi, are added to the smaller terms.
+/// The angle of (x, y), with an error of 0.6 ULP. The smaller side divided by the larger one is the tangent of an angle
+/// up to pi / 4. That angle is atan(t) or pi / 4 + atan(t) for a |t| up to tan(pi / 8), and differs from the wanted one
+/// by its sign and a multiple of pi / 4. The rounding error of the quotient and the low digits of pi are added to the
+/// smaller terms.
 template <class T>
 HWY_INLINE Vector<T> plain_angle(Vector<T> y, Vector<T> x) {
   constexpr T kEighth = kSingle<T> ? T(0.7853981852531433) : T(0.7853981633974483);  // of a turn
@@ -58,7 +59,7 @@ HWY_INLINE Vector<T> plain_angle(Vector<T> y, Vector<T> x) {
   const Mask<T> turned = least > most * T(0.41421356237309503);
   const Vector<T> sum = most + least, sum_rest = least - (sum - most);
   const Vector<T> above = select(turned, least - most, least), below = select(turned, sum, most);
-  // Where less than half of `most` is left, the difference is rounded too.
+  // The difference is rounded too where less than half of `most` is left.
   const Vector<T> above_rest = select(turned, (least - (above + most)), Vector<T>(0));
   const Vector<T> inverse = 1 / below, t = above * inverse;
   const Vector<T> below_rest = select(turned, sum_rest, Vector<T>(0));

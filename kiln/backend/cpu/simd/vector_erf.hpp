@@ -13,8 +13,8 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3
 
-/// Row k: the coefficients of d^k in erf(i / 8 + d), |d| <= 1 / 16, by i. Minimax polynomials for the relative error, each
-/// fitted to what rounding the ones before had left.
+/// kErf[k][i] is the coefficient of d^k in erf(i / 8 + d), for |d| <= 1 / 16: minimax polynomials for the relative
+/// error. Each coefficient is fitted to what the rounding of the ones before it left.
 alignas(64) inline constexpr float kErf[5][32] = {
     {0,          0.1403162f, 0.2763264f,  0.4041169f,  0.5204999f,  0.6232409f,  0.71115565f, 0.7840751f,
      0.8427008f, 0.8883882f, 0.92290014f, 0.94817007f, 0.96610516f, 0.97844374f, 0.9866717f,  0.99199003f,
@@ -41,16 +41,17 @@ alignas(64) inline constexpr float kErf[5][32] = {
      -0.016631488f,  -0.004153832f,  -0.005813271f,  -0.012952768f,  -0.0006786434f, -0.0016294913f, -0.00016639552f,
      -8.016538e-05f, -0.0007993402f, -0.0010984074f, -0.002246743f}};
 
-/// row[index] in each lane, of which the five lowest bits count.
+/// Returns row[index] in each lane. Only the five lowest bits of an index are used.
 HWY_INLINE Vector<float> look_up(const float (&row)[32], __m512i index) {
   return hn::Vec512<float>{_mm512_permutex2var_ps(_mm512_load_ps(row), index, _mm512_load_ps(row + 16))};
 }
 
-/// From |x| = 3.92 on 1. Half the arithmetic of a polynomial for all x.
+/// The result is 1 in magnitude from |x| = 3.92 on. The table saves half the arithmetic of one polynomial for all x.
 HWY_INLINE Vector<float> erf(Vector<float> x) {
   const Vector<float> size = hn::Abs(x.lanes), t = at_most(size, 3.92f);
-  const __m512i index = _mm512_castps_si512((t + 0x1.8p20f).lanes.raw);              // in the low bits, to the nearest
-  const Vector<float> d = hn::Vec512<float>{_mm512_reduce_ps(t.lanes.raw, 3 << 4)};  // from there, in eighths
+  // The low bits of `index` are the number of eighths nearest to t, and d is the distance to these.
+  const __m512i index = _mm512_castps_si512((t + 0x1.8p20f).lanes.raw);
+  const Vector<float> d = hn::Vec512<float>{_mm512_reduce_ps(t.lanes.raw, 3 << 4)};
   Vector<float> p = fma(look_up(kErf[4], index), d, look_up(kErf[3], index));
   p = fma(p, d, look_up(kErf[2], index));
   p = fma(p, d, look_up(kErf[1], index));
@@ -60,8 +61,8 @@ HWY_INLINE Vector<float> erf(Vector<float> x) {
 
 #else
 
-/// x / 4 + x p(x^2 / 7.4 - 1), from |x| = 3.86 on 1: there is little cancellation anywhere. p is the minimax polynomial
-/// for the relative error of erf, its last bits chosen by search.
+/// Computes x / 4 + x p(x^2 / 7.4 - 1), which has little cancellation anywhere, and 1 in magnitude from |x| = 3.86 on.
+/// p is the minimax polynomial for the relative error of erf; a search chose its last bits.
 HWY_INLINE Vector<float> erf(Vector<float> x) {
   const Vector<float> t = clamp(x, -3.86f, 3.86f), u = fma(t * t, 0.135135129f, -1);
   Vector<float> p = fma(u, -0.000570382457f, 0.00152170181f);

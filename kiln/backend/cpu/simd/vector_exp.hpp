@@ -1,4 +1,4 @@
-// The exponential, and what it is made of. Included once per target.
+// The exponential function and its parts. Included once per target.
 #if defined(KILN_SIMD_VECTOR_EXP_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_VECTOR_EXP_HPP
 #undef KILN_SIMD_VECTOR_EXP_HPP
@@ -15,7 +15,7 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 
 template <class T> inline constexpr bool kSingle = sizeof(T) == 4;
 
-/// The whole number nearest to x, for |x| below 2^22 (float) or 2^51.
+/// The integer nearest to x, for |x| below 2^22 (float) or 2^51 (double).
 template <class T>
 HWY_INLINE Vector<T> nearest(Vector<T> x) {
   constexpr T kBeyondFractions = kSingle<T> ? 0x1.8p23 : 0x1.8p52;
@@ -50,7 +50,7 @@ HWY_INLINE Vector<double> scale(Vector<double> x, Vector<double> n) {
 }
 #endif
 
-/// e^r - 1 = r + r^2 * (this) for |r| <= log(2) / 2. Minimax fits of (e^r - 1 - r) / r^2 (double: Chebyshev), which leave
+/// (e^r - 1 - r) / r^2 for |r| <= log(2) / 2: a minimax fit for float and a Chebyshev fit for double, which leave
 /// relative errors of 4e-10 and 1e-18 in e^r.
 template <class T>
 HWY_INLINE Vector<T> exp_tail(Vector<T> r) {
@@ -80,7 +80,7 @@ HWY_INLINE Vector<T> exp_near_zero(Vector<T> r) {
   else return fma(r * r, exp_tail(r), r) + 1;
 }
 
-/// x = n * log(2) + r, |x| below a million.
+/// The parts of x = n * log(2) + r, for |x| below a million.
 template <class T>
 struct ExpParts {
   Vector<T> n, r;
@@ -91,8 +91,8 @@ struct ExpParts {
   HWY_INLINE Vector<T> expm1_of_rest() const { return fma(r * r, exp_tail(r), r); }
 };
 
-/// What is too small for a subnormal is left out: processors take a hundred times as long for an underflow, and a mask
-/// makes one of each element that it hides.
+/// The exponential. Results below the subnormals become 0 without being computed: processors take a hundred times as
+/// long for an underflow, and each element that an attention mask hides would be one.
 template <class T>
 HWY_INLINE Vector<T> exp(Vector<T> x) {
   const auto vanishes = x < Vector<T>(kSingle<T> ? -104 : -746);

@@ -1,5 +1,5 @@
-// The Gamma function's family and modified Bessel functions: the algorithms of ops/special/special_math.hpp, in vectors of
-// doubles. Included once per target.
+// Gamma, digamma and related functions, and modified Bessel functions, by the algorithms of
+// ops/special/special_math.hpp in vectors of doubles. Included once per target.
 #if defined(KILN_SIMD_VECTOR_GAMMA_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_VECTOR_GAMMA_HPP
 #undef KILN_SIMD_VECTOR_GAMMA_HPP
@@ -16,14 +16,14 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 using Doubles = Vector<double>;
 inline constexpr double kPi = 3.141592653589793;
 
-/// As special::lgamma_near_one.
+/// The vector form of special::lgamma_near_one.
 HWY_INLINE Doubles lgamma_near_one(Doubles d) {
   const Doubles below = polynomial((d + 0.125) * (1 / 0.375), special::kLgammaBelow),
                 above = polynomial((d - 0.625) * (1 / 0.375), special::kLgammaAbove);
   return d * (d - 1) * select(d < 0.25, below, above);
 }
 
-/// For finite x > 0.
+/// lgamma for finite x > 0.
 HWY_INLINE Doubles lgamma_above_zero(Doubles x) {
   const Mask<double> far = x >= 10, small = x < 0.5;
   Doubles y = x, product = 1;
@@ -45,7 +45,7 @@ HWY_INLINE Vector<T> lgamma(Vector<T> x) {
   return within(is_finite(x) & (x > 0), y, [&]() HWY_ATTR { return lgamma_lanes(x); });
 }
 
-/// For finite x > 0.
+/// digamma for finite x > 0.
 HWY_INLINE Doubles digamma_above_zero(Doubles x) {
   const Mask<double> far = x >= 10, small = x < 1;
   Doubles sum = select(small, -1 / x, Doubles(0)), y = select(small, x + 1, x);
@@ -59,7 +59,7 @@ HWY_INLINE Doubles digamma_above_zero(Doubles x) {
   const Doubles s = 1 / (x * x);
   return select(far, log(x) - 0.5 / x - polynomial(s, special::kDigammaTail) * s, near);
 }
-/// For any but 0 and what is not finite.
+/// digamma for finite x other than 0.
 HWY_INLINE Doubles digamma_of(Doubles x) {
   const Mask<double> negative = x < 0;
   const Doubles above = digamma_above_zero(select(negative, 1 - x, x));
@@ -76,8 +76,8 @@ HWY_INLINE Vector<T> digamma(Vector<T> x) {
   return within(is_finite(x) & (x != 0), y, [&]() HWY_ATTR { return digamma_lanes(x); });
 }
 
-/// The derivative of digamma for finite x > 0: recurrence and, from 10 on, the asymptotic series (Abramowitz and Stegun,
-/// 6.4.6 and 6.4.12), whose coefficients are Bernoulli's numbers.
+/// The derivative of digamma for finite x > 0: recurrence and, from 10 on, the asymptotic series (Abramowitz and
+/// Stegun, 6.4.6 and 6.4.12), whose coefficients are Bernoulli's numbers.
 HWY_INLINE Doubles trigamma_above_zero(Doubles x) {
   static constexpr double kBernoulli[] = {-3617.0 / 510, 7.0 / 6,  -691.0 / 2730, 5.0 / 66,
                                           -1.0 / 30,     1.0 / 42, -1.0 / 30,     1.0 / 6};
@@ -89,7 +89,7 @@ HWY_INLINE Doubles trigamma_above_zero(Doubles x) {
   const Doubles inverse = 1 / x, s = inverse * inverse;
   return fma(s, fma(polynomial(s, kBernoulli), inverse, 0.5), inverse) + sum;
 }
-/// For any but whole numbers up to 0 and what is not finite.
+/// trigamma for finite x other than the integers up to 0.
 HWY_INLINE Doubles trigamma_of(Doubles x) {
   const Mask<double> negative = x < 0;
   const Doubles above = trigamma_above_zero(select(negative, 1 - x, x));
@@ -97,7 +97,7 @@ HWY_INLINE Doubles trigamma_of(Doubles x) {
   const Doubles share = kPi / sin((x - round(x)) * kPi);
   return select(negative, share * share - above, above);
 }
-/// Of order 1; of others one lane after the other.
+/// Computes lanes of order 1 as a vector, and lanes of other orders one by one.
 template <class T>
 HWY_INLINE Vector<T> polygamma(Vector<T> order, Vector<T> x) {
   const Mask<T> inside = (order == 1) & is_finite(x) & ((x > 0) | (x != round(x)));
@@ -108,8 +108,8 @@ HWY_INLINE Vector<T> polygamma(Vector<T> order, Vector<T> x) {
   return within(inside, y, [&]() HWY_ATTR { return polygamma_lanes(order, x); });
 }
 
-/// The power series of I(order, x), for |x| < 20. Terms that are nothing beside the sum of one lane may be added for
-/// another's sake: they leave it as it is.
+/// The power series of I(order, x), for |x| < 20. The loop ends when the terms of all lanes are negligible; until then
+/// negligible terms are added to the other lanes, which does not change their sums.
 template <int kOrder>
 HWY_INLINE Doubles bessel_series(Doubles x) {
   const Doubles quarter = x * x * 0.25;

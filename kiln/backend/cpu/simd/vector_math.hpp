@@ -1,6 +1,6 @@
-// The functions of scalar_math.hpp for vectors. Those without a vector form go lane by lane, and so do arguments
-// outside of the range that a vector form is good for. Errors against a wider reference are below 4 ULP, those of erfc
-// and lgamma, and of erfinv of doubles, below 8 (tests/backend/simd/math_test.cpp). Included once per target.
+// The functions of scalar_math.hpp for vectors. Functions without a vector form are computed lane by lane, and so are
+// arguments outside of the range of a vector form. Errors against a wider reference are below 4 ULP; those of erfc, of
+// lgamma and of erfinv of doubles are below 8 ULP (tests/backend/simd/math_test.cpp). Included once per target.
 #if defined(KILN_SIMD_VECTOR_MATH_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_VECTOR_MATH_HPP
 #undef KILN_SIMD_VECTOR_MATH_HPP
@@ -44,7 +44,7 @@ template <class T> HWY_INLINE Vector<T> sign(Vector<T> x) {
   return select(x > 0, Vector<T>(1), select(x < 0, Vector<T>(-1), select(is_nan(x), x, Vector<T>(0))));
 }
 
-// What no vector form exists for, one lane after the other. Not inlined: the calls cost more than this one.
+// Computes a function without a vector form lane by lane. It is not inlined, as its calls of `function` cost more.
 template <class T, class F>
 HWY_NOINLINE void lane_by_lane(T* x, F function) {
   for (std::size_t i = 0; i < kLanes<T>; ++i) x[i] = function(x[i]);
@@ -84,14 +84,15 @@ KILN_LANES_OF_TWO(polygamma)
 KILN_LANES_OF_TWO(pow)
 #undef KILN_LANES_OF_TWO
 
-/// `fast` in the lanes that are `inside`, slow() in the others. What becomes of a lane must not depend on its neighbours:
-/// results would change with the way in which memory is cut into vectors.
+/// Returns `fast` in the lanes that are `inside`, and slow() in the others. The result of a lane must not depend on its
+/// neighbours: otherwise results would change with the way in which memory is split into vectors.
 template <class T, class Slow>
 HWY_INLINE Vector<T> within(Mask<T> inside, Vector<T> fast, Slow slow) {
   return any(!inside) ? select(inside, fast, slow()) : fast;
 }
 
-/// f of floats as doubles, rounded at the end: what needs more digits on the way than the result has.
+/// Computes f of floats in double precision and rounds the result, for functions whose steps need more digits than
+/// floats have.
 template <class F, class... Floats>
 HWY_INLINE Vector<float> in_double(F f, Floats... x) {
   const hn::ScalableTag<double> wide;
@@ -106,7 +107,7 @@ HWY_INLINE Vector<float> in_double(F f, Floats... x) {
     Vector<double> z;
     if constexpr (sizeof...(x) == 1) z = f(part(0));
     else z = f(part(0), part(1));
-    // Highway's emulated targets saturate where others overflow.
+    // Conversions of Highway's emulated targets saturate where those of other targets overflow.
     if constexpr (HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128) {
       double wide_result[kLanes<double>];
       store(z, wide_result);
@@ -135,8 +136,9 @@ HWY_INLINE Vector<T> expm1(Vector<T> x) {
   return select(abs(x) < 1e-17, x, y);  // keeps -0
 }
 
-/// exp(-x^2) erfcx(|x|), and 2 less that below 0. erfcx is t times a polynomial of t = 1 / (1 + 0.4 |x|), a minimax fit for
-/// the relative error (8e-9), and the square is taken in two parts, as the exponential magnifies what it loses.
+/// Computes exp(-x^2) erfcx(|x|), and 2 minus that for x < 0. erfcx is t times a polynomial of t = 1 / (1 + 0.4 |x|), a
+/// minimax fit for the relative error (8e-9). The square is computed in two parts, as the exponential magnifies its
+/// rounding error.
 HWY_INLINE Vector<float> erfc(Vector<float> x) {
   if constexpr (!HWY_NATIVE_FMA) {
     return in_double([](auto v) HWY_ATTR { return erfc(v); }, x);
@@ -174,8 +176,8 @@ template <class T> HWY_INLINE Vector<T> log1p(Vector<T> x) {
   return select(abs(x) < 1e-17, x, log_or_limit<T>(x + 1, y));
 }
 
-/// x times a polynomial of log(1 - x^2), or near the ends of its root: M. Giles, "Approximating the erfinv function",
-/// 2010.
+/// Computes x times a polynomial of log(1 - x^2), or of its root near the ends: M. Giles, "Approximating the erfinv
+/// function", 2010.
 HWY_INLINE Vector<float> erfinv(Vector<float> x) {
   if constexpr (!HWY_NATIVE_FMA) {
     return in_double([](auto v) HWY_ATTR { return erfinv(v); }, x);
@@ -205,11 +207,11 @@ HWY_INLINE Vector<float> erfinv(Vector<float> x) {
   }
 }
 
-// Range reduction is good up to here; larger angles are so rare that their speed does not matter.
+// The range reduction is accurate up to this angle; larger angles are so rare that their speed does not matter.
 inline constexpr double kTrigonometricLimit = 30000;
 template <class T> HWY_INLINE Vector<T> sin(Vector<T> x) {
   const Mask<T> inside = abs(x) < kTrigonometricLimit;
-  const Vector<T> bounded = select(inside, x, Vector<T>(0));  // no whole number stands for NaN
+  const Vector<T> bounded = select(inside, x, Vector<T>(0));                            // as NaN converts to no integer
   const Vector<T> y = select(x == 0, x, hn::Sin(hn::ScalableTag<T>(), bounded.lanes));  // keeps -0
   return within(inside, y, [&]() HWY_ATTR { return sin_lanes(x); });
 }
@@ -219,7 +221,8 @@ template <class T> HWY_INLINE Vector<T> cos(Vector<T> x) {
   return within(inside, y, [&]() HWY_ATTR { return cos_lanes(x); });
 }
 
-/// tan(r) for |r| up to pi / 4: a minimax fit (relative error 1.3e-9); of doubles the power series of sine and cosine.
+/// tan(r) for |r| up to pi / 4: a minimax fit for floats (relative error 1.3e-9), and the power series of sine and
+/// cosine for doubles.
 HWY_INLINE Vector<float> tan_near_zero(Vector<float> r) {
   const Vector<float> s = r * r;
   Vector<float> p = fma(s, 0.004387067165225744f, 6.82217869325541e-05f);
@@ -245,7 +248,8 @@ HWY_INLINE Vector<double> tan_near_zero(Vector<double> r) {
   const Vector<double> s = r * r;
   return fma(r * s, polynomial(s, kSine), r) / fma(s, polynomial(s, kCosine), 1);
 }
-/// The angle less the nearest multiple n of pi / 2, of which three numbers hold the digits that n does not use up.
+/// Reduces the angle by the nearest multiple n of pi / 2, which is the sum of three numbers: each of them adds digits
+/// that those before it lack.
 template <class T> HWY_INLINE Vector<T> tan(Vector<T> x) {
   if constexpr (HWY_NATIVE_FMA) {
     const Mask<T> inside = abs(x) < kTrigonometricLimit;
@@ -271,7 +275,7 @@ template <class T> HWY_INLINE Vector<T> sinc(Vector<T> x) {
   return select(x == 0, Vector<T>(1), numerator / (x * 3.141592653589793));
 }
 
-// Beyond this exp(x) overflows before sinh(x) does.
+// For larger x, exp(x) overflows before sinh(x) does.
 template <class T> inline constexpr double kHyperbolicLimit = kSingle<T> ? 88 : 709;
 template <class T> HWY_INLINE Vector<T> sinh(Vector<T> x) {
   const Vector<T> e = expm1(abs(x)), y = with_sign_of(Vector<T>(0.5 * (e + e / (e + 1))), x);
@@ -290,7 +294,7 @@ template <class T> HWY_INLINE Vector<T> tanh(Vector<T> x) {
 KILN_LANES(asinh)
 KILN_LANES(acosh)
 KILN_LANES(atanh)
-// Highway's forms square their argument.
+// The functions of Highway square their argument, which must not overflow.
 template <class T> inline constexpr double kSquareLimit = kSingle<T> ? 1e18 : 1e150;
 template <class T> HWY_INLINE Vector<T> asinh(Vector<T> x) {
   const Vector<T> y = with_sign_of(Vector<T>(hn::Asinh(hn::ScalableTag<T>(), x.lanes)), x);
@@ -308,13 +312,14 @@ template <class T> HWY_INLINE Vector<T> asin(Vector<T> x) { return hn::Asin(hn::
 template <class T> HWY_INLINE Vector<T> acos(Vector<T> x) { return hn::Acos(hn::ScalableTag<T>(), x.lanes); }
 template <class T> HWY_INLINE Vector<T> atan(Vector<T> x) { return hn::Atan(hn::ScalableTag<T>(), x.lanes); }
 
-// Functions of two floats, as doubles; of doubles, where there is no FMA, one lane after the other.
+// Functions of two floats are computed in double precision. Those of doubles are computed lane by lane if there is no
+// FMA.
 template <class T> HWY_INLINE Vector<T> hypot(Vector<T> x, Vector<T> y) {
   if constexpr (kSingle<T>) {
     const Vector<T> z = in_double([](auto a, auto b) HWY_ATTR { return sqrt(a * a + b * b); }, x, y);
     return within(is_finite(x) & is_finite(y), z, [&]() HWY_ATTR { return hypot_lanes(x, y); });
   } else if constexpr (HWY_NATIVE_FMA) {
-    // Where no square leaves the range of normal numbers, nor both are as small as to lose digits.
+    // The limits keep squares from overflowing, and from becoming so small that digits are lost.
     const Vector<T> most = max(abs(x), abs(y)), z = sqrt(fma(x, x, y * y));
     return within((most < 1e150) & (most > 1e-140), z, [&]() HWY_ATTR { return hypot_lanes(x, y); });
   } else {
@@ -336,7 +341,7 @@ template <class T> HWY_INLINE Vector<T> atan2(Vector<T> x, Vector<T> y) {
     return atan2_lanes(x, y);
   }
 }
-/// |x|^y with the sign of x if y is odd, and NaN if it is no whole number.
+/// Makes x^y of `size` = |x|^y: for x < 0 it is negative if y is odd, and NaN if y is not an integer.
 template <class T>
 HWY_INLINE Vector<T> signed_power(Vector<T> size, Vector<T> x, Vector<T> y) {
   const Mask<T> below = x < 0;
@@ -358,14 +363,14 @@ template <class T> HWY_INLINE Vector<T> pow(Vector<T> x, Vector<T> y) {
     return pow_lanes(x, y);
   }
 }
-/// While the quotient has so few digits that its product with y is exact in double precision.
+/// Computes lanes as vectors if the quotient has so few digits that its product with y is exact in double precision.
 template <class T> HWY_INLINE Vector<T> fmod(Vector<T> x, Vector<T> y) {
   if constexpr (kSingle<T>) {
     const Vector<T> z = with_sign_of(in_double([](auto a, auto b) HWY_ATTR { return a - trunc(a / b) * b; }, x, y), x);
     return within((abs(x) < abs(y) * 0x1p26) & is_finite(x) & is_finite(y), z,
                   [&]() HWY_ATTR { return fmod_lanes(x, y); });
   } else if constexpr (HWY_NATIVE_FMA) {
-    // The quotient may be rounded up to the next whole number; what it leaves is exact all the same.
+    // The quotient may have been rounded up to the next integer. The remainder, negative then, is exact all the same.
     const Vector<T> size = abs(x), by = abs(y), left = fma(-trunc(size / by), by, size);
     const Vector<T> rest = select(left < 0, left + by, left);
     return within((size < by * 0x1p52) & is_finite(x) & is_finite(y), with_sign_of(rest, x),

@@ -1,5 +1,4 @@
-// What belongs to the normal distribution, in doubles: erf, erfc and erfinv by rational functions. Included once per
-// target.
+// erf, erfc and erfinv of doubles, by rational functions. Included once per target.
 #if defined(KILN_SIMD_VECTOR_NORMAL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_VECTOR_NORMAL_HPP
 #undef KILN_SIMD_VECTOR_NORMAL_HPP
@@ -29,7 +28,7 @@ HWY_INLINE Vector<double> ratio(Vector<double> x, const double (&above)[N], cons
 }
 
 // The coefficients of W. J. Cody, "Rational Chebyshev approximations for the error function", 1969.
-inline constexpr double kErfReach = 0.46875;  // of the form without cancellation in erf
+inline constexpr double kErfReach = 0.46875;  // where the form of erf near 0 ends
 inline constexpr double kErfAbove[] = {1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2,
                                        3.77485237685302021e2, 3.20937758913846947e3};
 inline constexpr double kErfBelow[] = {1, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
@@ -47,7 +46,7 @@ inline constexpr double kErfcMiddleBelow[] = {1,
                                               4.36261909014324716e3,
                                               3.43936767414372164e3,
                                               1.23033935480374942e3};
-/// exp(-y^2), of which y^2 in double precision says too little.
+/// exp(-y^2), for which y^2 rounded to double precision has too few digits.
 HWY_INLINE Vector<double> bell(Vector<double> y) {
   if constexpr (HWY_NATIVE_FMA) {
     const Vector<double> square = y * y, rest = fma(y, y, -square), power = exp(-square);
@@ -57,7 +56,7 @@ HWY_INLINE Vector<double> bell(Vector<double> y) {
     return exp(-(head * head)) * exp((head - y) * (y + head));
   }
 }
-/// For y from kErfReach on.
+/// erfc(y) for y >= kErfReach.
 HWY_INLINE Vector<double> erfc_beyond(Vector<double> y) {
   static constexpr double kFarAbove[] = {1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1,
                                          1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4};
@@ -67,7 +66,7 @@ HWY_INLINE Vector<double> erfc_beyond(Vector<double> y) {
                                          5.27905102951428412e-1,
                                          6.05183413124413191e-2,
                                          2.33520497626869185e-3};
-  y = at_most(y, 28);  // where it is 0
+  y = at_most(y, 28);  // where erfc is 0
   Vector<double> above = polynomial(y, kErfcMiddleAbove), below = polynomial(y, kErfcMiddleBelow);
   if (const Mask<double> far = y > 4; any(far)) {
     const Vector<double> s = 1 / (y * y), q = polynomial(s, kFarBelow);
@@ -77,7 +76,7 @@ HWY_INLINE Vector<double> erfc_beyond(Vector<double> y) {
   return bell(y) * (above / below);
 }
 
-/// As 1 - erfc(|x|) away from 0, where its digits come from the 1.
+/// Away from 0 this is 1 - erfc(|x|), where most digits of the result come from the 1.
 HWY_INLINE Vector<double> erf(Vector<double> x) {
   const Vector<double> size = at_most(Vector<double>(hn::Abs(x.lanes)), 6), s = x * x;
   const Mask<double> near = size < kErfReach;
@@ -91,7 +90,7 @@ HWY_INLINE Vector<double> erfc(Vector<double> x) {
   return select(size < kErfReach, 1 - erf_near_zero(x), select(x < 0, 2 - tail, tail));
 }
 
-/// By the percentage points of the normal distribution: M. J. Wichura, "Algorithm AS 241", 1988.
+/// Computes erfinv from the percentage points of the normal distribution: M. J. Wichura, "Algorithm AS 241", 1988.
 HWY_INLINE Vector<double> erfinv(Vector<double> x) {
   static constexpr double kMiddleAbove[] = {2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4,
                                             4.5921953931549871457e4, 1.3731693765509461125e4, 1.9715909503065514427e3,
@@ -116,7 +115,7 @@ HWY_INLINE Vector<double> erfinv(Vector<double> x) {
   const Vector<double> size = hn::Abs(x.lanes), middle = fma(size * -0.25, size, 0.180625);
   Vector<double> y = size * (0.5 * kRootHalf) * ratio(middle, kMiddleAbove, kMiddleBelow);
   if (any(size > 0.85)) {
-    // The distance to the end is exact.
+    // The difference 1 - size is exact.
     const Vector<double> share = select(size < 1, (1 - size) * 0.5, Vector<double>(0.5));
     const Vector<double> depth = hn::Sqrt(hn::Neg(hn::Log(tag, share.lanes)));
     const Vector<double> outer =

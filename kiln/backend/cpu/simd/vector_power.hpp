@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
-/// A normal x > 0 as m 2^exponent, m between the roots of 1/2 and of 2.
+/// A normal number x > 0 as m 2^exponent, where m is between the square roots of 1/2 and of 2.
 struct Normal {
   Vector<double> m, exponent;
 
@@ -22,7 +22,7 @@ struct Normal {
     const hn::ScalableTag<std::uint64_t> bits;
     constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1, kOne = std::uint64_t{1023} << 52;
     constexpr double kBias = 0x1p52 + 1023;
-    // The exponent, in the mantissa of a number from 2^52 on, becomes one.
+    // The bits of the exponent become a number: they are put into the mantissa of 2^52.
     const auto pattern = hn::BitCast(bits, x.lanes);
     const auto place = hn::Or(hn::ShiftRight<52>(pattern), hn::BitCast(bits, hn::Set(tag, 0x1p52)));
     exponent = Vector<double>(hn::BitCast(tag, place)) - kBias;
@@ -33,8 +33,9 @@ struct Normal {
   }
 };
 
-/// log(x) for normal x > 0 as a sum of two numbers, off by 2^-65 of it: 2 atanh((m - 1) / (m + 1)) and the exponent's part.
-/// Of the series, all terms that matter to the second number are taken with their roundings.
+/// log(x) for normal x > 0 as the sum of two numbers, with a relative error of 2^-65: 2 atanh((m - 1) / (m + 1)) and
+/// the logarithm of the power of two. All terms of the series that matter to the second number include their rounding
+/// errors.
 struct TwoLogs {
   Vector<double> high, low;
 
@@ -62,7 +63,7 @@ struct TwoLogs {
   static constexpr double kTwoThirds = 0.6666666666666666, kTwoThirdsRest = 3.700743415417188e-17;
   static constexpr double kLog2 = 0.693147180559663,
                           kLog2Rest = 2.8235290563031577e-13;  // the first has 11 zeros at its end
-  /// 2 / (2 k + 5), the last first, but for what Chebyshev points make of them.
+  /// The coefficients 2 / (2 k + 5), the last one first, adjusted by a fit at Chebyshev points.
   static constexpr double kFifths[] = {0.11706126464563398,
                                        0.1333480879881234,
                                        0.1538459488700718,
@@ -72,11 +73,11 @@ struct TwoLogs {
                                        0.4};
 };
 
-/// |x|^y for a normal |x| and a finite y.
+/// |x|^y for a normal |x|, which is `size`, and a finite y.
 HWY_INLINE Vector<double> power_of_size(Vector<double> size, Vector<double> y) {
   const TwoLogs log(size);
   const Vector<double> high = y * log.high, low = fma(y, log.high, -high) + y * log.low;
-  // As exp() of both, with what each rounding leaves.
+  // The exponential of high + low, in which each step includes the rounding error of the one before.
   const ExpParts<double> parts(clamp(high, -760, 720));
   const Vector<double> more = select(Vector<double>(hn::Abs(high.lanes)) < 760, low, Vector<double>(0));
   const Vector<double> r = parts.r + more, back = r - parts.r, rest = (parts.r - (r - back)) + (more - back);
@@ -84,10 +85,10 @@ HWY_INLINE Vector<double> power_of_size(Vector<double> size, Vector<double> y) {
   return scale(one + ((sum - (one - 1)) + (tail - (sum - r))), parts.n);
 }
 
-/// x^y for a normal x > 0 and y as floats have them, off by less than 2^-36 of it: 2 atanh((m - 1) / (m + 1)) and e^r by
-/// Chebyshev fits that are no better than that.
+/// x^y for a normal x > 0 and y that are floats, with a relative error below 2^-36: 2 atanh((m - 1) / (m + 1)) and e^r
+/// come from Chebyshev fits of that accuracy.
 HWY_INLINE Vector<double> power_of_float(Vector<double> x, Vector<double> y) {
-  constexpr double kFarOut = 200;  // where the results are no floats
+  constexpr double kFarOut = 200;  // e^200 is outside of the range of floats
   const Normal parts(x);
   const Vector<double> f = (parts.m - 1) / (parts.m + 1), s = f * f;
   Vector<double> p = fma(s, 0.19362776836747533, 0.22191394493175057);

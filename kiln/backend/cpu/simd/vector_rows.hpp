@@ -1,4 +1,4 @@
-// The rows of elementwise.def as functions of vectors. Included once per target.
+// The functions of elementwise.def for vectors. Included once per target.
 #if defined(KILN_SIMD_VECTOR_ROWS_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_VECTOR_ROWS_HPP
 #undef KILN_SIMD_VECTOR_ROWS_HPP

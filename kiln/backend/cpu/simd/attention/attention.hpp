@@ -136,11 +136,11 @@ struct ScoreBlocks {
                    T* scores) const;
 };
 
-// ---- hidden keys (attention_hidden.cpp)
-// ------------------------------------------------------------------------------- A weight of 0 times NaN or infinity
-// is NaN, so a product tile lets values that are not finite reach queries that may not see them. Results that came out
-// as NaN are therefore computed again: the elements that are not finite are replaced by 0 in the product, and are then
-// added only for the queries that see them. All other results have the same bits.
+// ---- hidden keys (attention_hidden.cpp) -----------------------------------------------------------------------------
+// A weight of 0 times NaN or infinity is NaN, so a product tile lets values that are not finite reach queries that may
+// not see them. Results that came out as NaN are therefore computed again: the elements that are not finite are
+// replaced by 0 in the product, and are then added only for the queries that see them. All other results have the same
+// bits.
 
 template <class T>
 bool has_nan(const T* x, std::int64_t count);
