@@ -1,4 +1,5 @@
-// Random tensors and dropout by blocks of words: an element's words depend on its place alone. Halves are floats rounded.
+// Random tensors and dropout, computed from blocks of random words. The words of an element depend on its index alone.
+// Halves are computed as floats and rounded.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -20,7 +21,7 @@ constexpr std::int64_t kGrain = 8 * kDrawn, kSampleGrain = 512;
 
 Key key_of(const Value& key) { return {static_cast<std::uint64_t>(key.scalar().to<std::int64_t>())}; }
 
-/// Calls f(position, words, count) for all of [0, count), a block of words at a time.
+/// Calls f(position, words, count) for blocks of words that cover [0, count).
 template <class F>
 void each_draw(Key key, std::int64_t count, F&& f) {
   parallel_pieces(count, limited_grain(kGrain, kDrawn), [&](std::int64_t begin, std::int64_t end) {
@@ -32,7 +33,7 @@ void each_draw(Key key, std::int64_t count, F&& f) {
   });
 }
 
-/// Calls draw(to) for kDrawn numbers, of which `count` are wanted.
+/// Calls draw(to), which writes kDrawn numbers, and copies the first `count` of them to `numbers`.
 template <class F>
 void whole_block(float* numbers, std::int64_t count, F&& draw) {
   if (count == kDrawn) return draw(numbers);
@@ -42,7 +43,7 @@ void whole_block(float* numbers, std::int64_t count, F&& draw) {
 }
 
 static_assert(std::endian::native == std::endian::little, "the first half of a word is its lower half");
-constexpr std::int64_t kHalves = 2 * kDrawn;  // of the words in a block
+constexpr std::int64_t kHalves = 2 * kDrawn;  // the number of 16-bit halves of the words in a block
 
 void drop_row_major(Key key, const Array& x, const Array& z, const Drops& drops) {
   const bool single = x.dtype == DType::F32;
@@ -61,15 +62,16 @@ void drop_row_major(Key key, const Array& x, const Array& z, const Drops& drops)
   });
 }
 
-/// Drops elements whose memory order is not the row-major one that bits are counted in: those of each outermost slice
-/// are drawn in their order and moved into that of the memory.
+/// Drops elements whose memory order is not row-major. Random bits belong to elements in row-major order: the bits of
+/// each outermost slice are generated in that order and then permuted into the order of the memory.
 void drop_permuted(Key key, const Array& x, const Array& z, const Drops& drops) {
-  Array slice{.data = nullptr, .dtype = DType::F16, .shape = x.shape, .strides = x.strides};  // two bytes each
+  // The random bits of a slice, as elements of two bytes.
+  Array slice{.data = nullptr, .dtype = DType::F16, .shape = x.shape, .strides = x.strides};
   slice.shape.erase(0);
   slice.strides.erase(0);
   const std::int64_t count = slice.numel();
   parallel_for(x.shape[0], std::max<std::int64_t>(1, 8 * kHalves / count), [&](std::int64_t begin, std::int64_t end) {
-    // Whole blocks around those of a slice, which may begin within one.
+    // The bits of a slice may begin and end within a block: there is space for whole blocks.
     std::vector<std::uint16_t> halves(static_cast<std::size_t>(count + 2 * kHalves)),
         moved(static_cast<std::size_t>(count));
     for (std::int64_t i = begin; i < end; ++i) {
@@ -88,15 +90,15 @@ void drop_permuted(Key key, const Array& x, const Array& z, const Drops& drops) 
   });
 }
 
-/// The largest half below `limit`, where uniform numbers end that would be rounded to `limit`.
+/// The largest half below `limit`. Uniform numbers that would be rounded to `limit` become this number.
 template <class Half>
 float largest_below(double limit) {
   const Half rounded(limit);
   return rounded < limit ? rounded : sample::next_below(rounded);
 }
 
-/// Doubles: each of two words, to the bit what the reference makes of them. Functions of doubles in vectors would not be
-/// the same on every machine.
+/// Computes doubles from two words each, with the same bits as the reference backend. Vector functions of doubles would
+/// not give the same bits on every machine.
 void draw_doubles(op::Distribution distribution, Key key, double a, double b, const Array& z) {
   each_draw(key, 2 * z.numel(), [&](std::int64_t at, const std::uint32_t* words, std::int64_t some) {
     double* const numbers = z.as<double>() + at / 2;
@@ -135,7 +137,7 @@ bool run(const op::Random& op, Call call) {
     return true;
   }
   const bool single = op.dtype == DType::F32;
-  const float most = op.dtype == DType::F16 ? largest_below<F16>(b) : largest_below<BF16>(b);  // of halves
+  const float most = op.dtype == DType::F16 ? largest_below<F16>(b) : largest_below<BF16>(b);  // used for halves only
   each_draw(key_of(call.in[op::Random::key]), z.numel(),
             [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
               float wide[kDrawn];

@@ -1,4 +1,4 @@
-// Compiled without contraction to fused multiply-adds: every target gives the same bits.
+// This file is compiled without contraction to fused multiply-adds, so that every target gives the same bits.
 #include "kiln/backend/cpu/simd/random/draw.hpp"
 
 #include <cmath>
@@ -25,7 +25,8 @@ void words_of(Key key, std::uint64_t block, std::uint32_t* words) {
   }
 }
 #else
-/// One product's halves, in lanes twice as wide: what stands above a word is of no account until the end.
+/// Lanes twice as wide as a word, which hold a product of two words. Only the lower half of a lane is read as a factor,
+/// so the upper half need not be cleared until the end.
 using Wide = hn::RepartitionToWide<Words>;
 HWY_INLINE hn::Vec<Wide> multiply(hn::Vec<Wide> a, hn::Vec<Words> factor) {
   return hn::MulEven(hn::BitCast(Words(), a), factor);
@@ -63,7 +64,7 @@ void words_of(Key key, std::uint64_t block, std::uint32_t* words) {
 }
 #endif
 
-// Loops that the compiler makes vectors of.
+// The compiler vectorises the following loops.
 HWY_INLINE bool reaches(std::uint32_t word, std::uint32_t threshold) {
   return static_cast<std::int32_t>(word >> 8) >= static_cast<std::int32_t>(threshold);
 }
@@ -80,7 +81,7 @@ void drop_of(const float* HWY_RESTRICT x, const std::uint16_t* HWY_RESTRICT bits
 }
 void uniform_of(const std::uint32_t* HWY_RESTRICT words, double low, double high, float* HWY_RESTRICT numbers,
                 std::int64_t count) {
-  // The least float that is not below `high`, which rounding may reach, and the one before it.
+  // `beyond` is the least float that is not below `high`, which rounding may reach; `last` is the float before it.
   constexpr float infinity = std::numeric_limits<float>::infinity();
   float beyond = static_cast<float>(high);
   if (static_cast<double>(beyond) < high) beyond = std::nextafter(beyond, infinity);
@@ -143,7 +144,7 @@ void draw_words(Key key, std::uint64_t block, std::uint32_t* words) {
   HWY_DYNAMIC_DISPATCH(words_of)(key, block, words);
 }
 std::uint32_t uniform_threshold(double probability) {
-  if (!(probability <= 1)) return 1u << 24;  // NaN too: nothing reaches it
+  if (!(probability <= 1)) return 1u << 24;  // which no word reaches; also for NaN
   return probability <= 0 ? 0 : static_cast<std::uint32_t>(std::ceil(probability * 0x1p24));
 }
 void draw_bernoulli(const std::uint32_t* words, std::uint32_t threshold, float* ones, std::int64_t count) {

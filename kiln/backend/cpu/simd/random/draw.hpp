@@ -1,4 +1,4 @@
-// Random numbers by the block, the same on every machine.
+// Blocks of random numbers, the same on every machine.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,30 +7,33 @@
 
 namespace kiln::cpu::simd {
 
-inline constexpr std::int64_t kDrawn = 1024;  // words in a block
+inline constexpr std::int64_t kDrawn = 1024;  // the number of words in a block
 
-/// Words [block * kDrawn, (block + 1) * kDrawn) of a stream.
+/// Writes words [block * kDrawn, (block + 1) * kDrawn) of the stream of `key`.
 void draw_words(Key key, std::uint64_t block, std::uint32_t* words);
 
-/// The same as 16-bit halves, the lower one first.
+/// Writes the words of draw_words() as 16-bit halves, the lower half first.
 inline void draw_halves(Key key, std::uint64_t block, std::uint16_t* halves) {
   draw_words(key, block, reinterpret_cast<std::uint32_t*>(halves));
 }
 
-/// to_uniform(word) >= probability, as a comparison of whole numbers: word >> 8 >= threshold.
+/// Returns the threshold with which the integer comparison word >> 8 >= threshold means to_uniform(word) >=
+/// probability.
 std::uint32_t uniform_threshold(double probability);
 
-/// ones[i] = to_uniform(words[i]) < probability of the threshold
+/// ones[i] = 1 if to_uniform(words[i]) is below the probability of the threshold, else 0.
 void draw_bernoulli(const std::uint32_t* words, std::uint32_t threshold, float* ones, std::int64_t count);
-/// [low, high), as written for op::Random.
+/// Writes numbers uniform in [low, high), by the definition at op::Random.
 void draw_uniform(const std::uint32_t* words, double low, double high, float* numbers, std::int64_t count);
-/// The same of two words each.
+/// Writes doubles uniform in [low, high), each from two words.
 void draw_uniform(const std::uint32_t* words, double low, double high, double* numbers, std::int64_t count);
-/// Box and Muller over pairs of words: all kDrawn of them are read and written.
+/// Writes normal numbers by the method of Box and Muller from pairs of words; reads kDrawn words and writes kDrawn
+/// numbers.
 void draw_normal(const std::uint32_t* words, double mean, double deviation, float* numbers);
-/// -log(u) / rate, for the middle u of the 2^-32 that a word names; all kDrawn words are read and numbers written.
+/// Writes -log(u) / rate, where u is the middle of the interval of length 2^-32 that a word stands for; reads kDrawn
+/// words and writes kDrawn numbers.
 void draw_exponential(const std::uint32_t* words, double rate, float* numbers);
-/// z[i] = x[i] * scale where bits[i] reaches the threshold, else 0.
+/// z[i] = x[i] * scale if bits[i] >= threshold, else 0.
 void drop(const float* x, const std::uint16_t* bits, std::uint32_t threshold, float scale, float* z,
           std::int64_t count);
 

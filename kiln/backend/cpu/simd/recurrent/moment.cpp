@@ -1,4 +1,4 @@
-// The elements of a recurrent layer's moment.
+// The elementwise part of one time step of a recurrent layer, forward and backward.
 #include <limits>
 
 #include "kiln/backend/cpu/simd/recurrent/recurrent.hpp"
@@ -44,7 +44,7 @@ HWY_INLINE Vector<T> activate(GateActivation activation, Vector<T> x) {
     default: return x;
   }
 }
-/// By the function's value.
+/// The derivative of an activation, computed from the value y of the function.
 template <class T>
 HWY_INLINE Vector<T> slope(GateActivation activation, Vector<T> y) {
   const Vector<T> zero(0), one(1);
@@ -62,13 +62,13 @@ template <class T>
 HWY_INLINE Vector<T> bounded(Vector<T> x, T clip) {
   return clip < std::numeric_limits<T>::infinity() ? clamp(x, -clip, clip) : x;
 }
-/// The gradient of x where bounded(x) is x.
+/// The gradient of x through bounded(x): `grad` where bounded() does not clip x, and 0 elsewhere.
 template <class T>
 HWY_INLINE Vector<T> within(Vector<T> x, T clip, Vector<T> grad) {
   return clip < std::numeric_limits<T>::infinity() ? select(abs(x) < clip, grad, Vector<T>(0)) : grad;
 }
 
-/// The sum of a gate, but for the bias of a candidate.
+/// The argument of a gate's activation, without the bias of a candidate.
 template <class T>
 HWY_INLINE Vector<T> sum_of(const Moment<T>& m, int64_t gate, int64_t i, int64_t left) {
   return load(m.inputs + gate * m.width + i, left) + load(m.sums + gate * m.gate + i, left);
@@ -146,7 +146,7 @@ void gru_candidate(const Moment<T>& m) {
   }
 }
 
-// ---- going back ------------------------------------------------------------------------------------------------------
+// ---- backward -------------------------------------------------------------------------------------------------------
 
 template <class T>
 HWY_INLINE void store_gate(const MomentGrad<T>& m, int64_t gate, int64_t i, int64_t left, Vector<T> grad) {
@@ -180,7 +180,8 @@ void rnn_grad(const MomentGrad<T>& m) {
   }
 }
 
-/// The gradients of z and n, and what is left for r: that of n's sum.
+/// Stores the gradients of the update gate z and of the candidate n, and returns the gradient of the argument of n,
+/// from which that of the reset gate r follows.
 template <class T>
 HWY_INLINE Vector<T> update_and_candidate(const MomentGrad<T>& m, int64_t i, int64_t left) {
   const Vector<T> update = load(m.kept + m.width + i, left), candidate = load(m.kept + 2 * m.width + i, left),

@@ -1,4 +1,4 @@
-// Weights in panels.
+// Packs weights into panels and multiplies by them.
 #include <cstring>
 
 #include "kiln/backend/cpu/simd/recurrent/recurrent.hpp"
@@ -10,7 +10,7 @@ using std::int64_t;
 template <class T>
 void PanelPacker<T>::pack(const std::byte* from, std::byte* to) const {
   const T* const origin = reinterpret_cast<const T*>(from) + first;
-  constexpr int64_t kWorthAThread = 1 << 15;  // numbers: some 10 us
+  constexpr int64_t kWorthAThread = 1 << 15;  // in numbers: about 10 us
   const int64_t size = panel() * depth;
   parallel_for(blocks * panels(), std::max<int64_t>(kWorthAThread / std::max<int64_t>(size, 1), 1),
                [&](int64_t begin, int64_t end) {
@@ -36,7 +36,7 @@ Panels<T>::Panels(const Value& weight, const PanelPacker<T>& packer) : packer_(p
 template <class T>
 void Panels<T>::multiply(const T* left, int64_t left_row, int64_t rows, int64_t block, Interval panels, Interval depths,
                          T* result, int64_t result_row, bool add) const {
-  constexpr int64_t kDepth = 128;  // what rows read of the panels lies in the first-level cache while they do
+  constexpr int64_t kDepth = 128;  // the rows of panels that stay in the first-level cache while all `rows` read them
   const int64_t panel = product_tiles<T>().panel, size = packer_.depth * panel;
   const PanelRows<T> multiply_rows = panel_rows<T>();
   const T* const right = reinterpret_cast<const T*>(memory_->bytes()) + (block * this->panels() + panels.begin) * size;

@@ -1,5 +1,5 @@
-// Recurrent layers forward: at each moment the products with the state, a panel of the weight at a time, and then what
-// the gates make of them while they are in the cache.
+// The forward pass of recurrent layers. Each time step multiplies the state by the weight, some panels at a time, and
+// then applies the gates to these products while they are in the cache.
 #include "kiln/backend/cpu/simd/recurrent/recurrent.hpp"
 
 #include <cstring>
@@ -43,7 +43,7 @@ class Forward {
     const Array state = read_contiguous(call.in[RecurrentLayer::state], held);
     const int64_t width = state.shape[1];
     T* const last = results_[RecurrentLayer::last];
-    std::copy_n(state.as<T>(), s.batch * width, last);  // an LSTM's cell changes in place there
+    std::copy_n(state.as<T>(), s.batch * width, last);  // the cell of an LSTM is updated there in place
     for (int64_t row = 0; row < s.batch; ++row) std::copy_n(state.as<T>() + row * width, s.out, states_[0].row(row));
 
     const auto phase = [&](int index, int64_t step, Interval rows, Interval panels) { run(index, step, rows, panels); };
@@ -116,7 +116,7 @@ class Forward {
     else (phase == 0 ? moments_.gru_gates : moments_.gru_candidate)(moment);
   }
 
-  /// Of a row without that moment: zeros, but for the cell, which stays.
+  /// Writes what is kept of time step t for a row that ends before it: zeros, and the unchanged cell.
   void keep_nothing(int64_t row, int64_t t, Interval columns) const {
     const int64_t width = shape_.hidden, count = kept_width_ / std::max<int64_t>(width, 1);
     for (int64_t part = 0; part < count; ++part)
@@ -129,7 +129,7 @@ class Forward {
   const Moments<T>& moments_ = moments<T>();
   const T clip_;
   const MomentsOf<T> inputs_;
-  Panels<T> weight_, then_;  // of the second phase: a projection, or the candidate of a GRU that resets before
+  Panels<T> weight_, then_;  // then_, of the second phase: a projection, or the candidate of a GRU that resets before
   Lines<T> sums_, states_[2], between_, kept_aside_;
   const T* bias_ = nullptr;
   Value held_bias_;

@@ -1,4 +1,4 @@
-// What the kernels of recurrent layers share, in both directions.
+// What the forward and backward kernels of recurrent layers share.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -13,56 +13,57 @@
 
 namespace kiln::cpu::simd {
 
-// ---- elements of a moment (moment.cpp) -------------------------------------------------------------------------------
+// ---- the elementwise part of a time step (moment.cpp) ---------------------------------------------------------------
 
-/// `count` units of one row. Gates lie `gate` apart, what is kept and the inputs `width`.
+/// `count` units of one row at one time step. The gates are `gate` numbers apart in `sums`, and `width` numbers apart
+/// in `inputs` and `kept`.
 template <class T>
 struct Moment {
   RecurrentCell is;
   std::int64_t width, gate, count;
   T clip;           // infinite: none
-  const T* inputs;  // made before
-  const T* sums;    // products with the state, a gate after the other
-  const T* bias;    // of a candidate, or null
-  const T* before;  // the state
-  T* cell;          // in place
-  T* kept;          // null where nobody wants what an LSTM keeps
-  T* after;         // the state; of an LSTM with a projection what that is made of; of a GRU's gates r h
+  const T* inputs;  // products of the input with its weight, computed before
+  const T* sums;    // products of the state with the weight, one gate after the other
+  const T* bias;    // the bias of a GRU's candidate, or null
+  const T* before;  // the state before this time step
+  T* cell;          // the cell of an LSTM, updated in place
+  T* kept;          // activations for the backward pass; null for an LSTM if they are not wanted
+  T* after;         // the new state, or the operand of an LSTM's projection; gru_gates writes r h
 };
-/// The same going back. Gates lie `width` apart everywhere.
+/// `count` units of one row at one time step of the backward pass. Gates are `width` numbers apart everywhere.
 template <class T>
 struct MomentGrad {
   RecurrentCell is;
   std::int64_t width, count;
   T clip;
-  const T *kept, *before;  // the state before; of an LSTM its cell
-  const T* grad;           // of the state after; of r h, where that is asked for
-  T* cell;                 // in place
-  T* inputs;               // gradients of the inputs
-  T* sums;                 // those of products with the state, likewise a gate after the other
-  T* direct;               // what reaches the state before without a product
+  const T *kept, *before;  // what the forward pass kept, and the state (of an LSTM the cell) before this time step
+  const T* grad;           // the gradient of the new state; for gru_reset_grad that of r h
+  T* cell;                 // the gradient of an LSTM's cell, updated in place
+  T* inputs;               // the gradients of the inputs
+  T* sums;                 // the gradients of the products with the state, one gate after the other
+  T* direct;               // the part of the gradient of the state before that needs no product
 };
 
 template <class T>
 struct Moments {
   void (*lstm)(const Moment<T>&);
   void (*rnn)(const Moment<T>&);
-  void (*gru)(const Moment<T>&);            // that resets after
-  void (*gru_gates)(const Moment<T>&);      // of one that resets before: r, z and r h
-  void (*gru_candidate)(const Moment<T>&);  // and then the rest, `sums` being those of the candidate
+  void (*gru)(const Moment<T>&);            // a GRU that resets after the product
+  void (*gru_gates)(const Moment<T>&);      // r, z and r h of a GRU that resets before the product
+  void (*gru_candidate)(const Moment<T>&);  // the rest of that GRU; `sums` are the products of the candidate
   void (*lstm_grad)(const MomentGrad<T>&);
   void (*rnn_grad)(const MomentGrad<T>&);
-  void (*gru_grad)(const MomentGrad<T>&);         // that resets after
-  void (*gru_update_grad)(const MomentGrad<T>&);  // of one that resets before: z and n
-  void (*gru_reset_grad)(const MomentGrad<T>&);   // and then r
+  void (*gru_grad)(const MomentGrad<T>&);         // a GRU that resets after the product
+  void (*gru_update_grad)(const MomentGrad<T>&);  // z and n of a GRU that resets before the product
+  void (*gru_reset_grad)(const MomentGrad<T>&);   // r of that GRU
 };
-/// For the machine at hand.
+/// Returns the functions for the instruction set of this machine.
 template <class T> const Moments<T>& moments();
 
-// ---- products with a weight ------------------------------------------------------------------------------------------
+// ---- products with a weight -----------------------------------------------------------------------------------------
 
-/// Matrices [depth, columns], as many as there are blocks, by panels of columns, the last filled up with zeros. Element
-/// [i, j] of block k lies at from[first + k * block + i * row + j * column], one of row and column being 1.
+/// Packs `blocks` matrices [depth, columns] into panels of columns, the last of which is filled up with zeros. Element
+/// [i, j] of block k is from[first + k * block + i * row + j * column]; row or column is 1.
 template <class T>
 struct PanelPacker {
   std::int64_t first, blocks, block, depth, columns, row, column;
@@ -73,17 +74,18 @@ struct PanelPacker {
   void pack(const std::byte* from, std::byte* to) const;
 };
 
-/// A weight in panels.
+/// A weight that is packed into panels.
 template <class T>
 class Panels {
  public:
   Panels() = default;
-  /// The packer reads `weight` in row-major order.
+  /// Packs `weight`, which the packer sees in row-major order.
   Panels(const Value& weight, const PanelPacker<T>& packer);
 
   std::int64_t blocks() const { return packer_.blocks; }
   std::int64_t panels() const { return packer_.panels(); }
-  /// result [rows, panels * panel] = or += left [rows, depths] times those depths of some panels of a block.
+  /// Multiplies left [rows, depths] by the rows `depths` of some panels of a block. Writes the product to result
+  /// [rows, panels * panel], or adds it there if `add`.
   void multiply(const T* left, std::int64_t left_row, std::int64_t rows, std::int64_t block, Interval panels,
                 Interval depths, T* result, std::int64_t result_row, bool add) const;
 
@@ -92,7 +94,8 @@ class Panels {
   Ref<Memory> memory_;
 };
 
-/// A row of numbers for each row of the batch. They lie so far apart that neighbours do not meet in one set of a cache.
+/// A row of numbers for each row of the batch. The distance between rows is an odd number of cache lines, so that
+/// neighbours do not compete for one set of a cache.
 template <class T>
 class Lines {
  public:
@@ -107,37 +110,38 @@ class Lines {
   std::int64_t step_ = 0;
 };
 
-// ---- the walk over moments -------------------------------------------------------------------------------------------
+// ---- the loop over time steps ---------------------------------------------------------------------------------------
 
 struct RecurrentShape {
   RecurrentCell is;
   std::int64_t batch, time, hidden, out, gates;
   bool projects;
-  std::vector<std::int64_t> lengths;  // of each row, from 0 to time
+  std::vector<std::int64_t> lengths;  // the number of time steps of each row, from 0 to time
 
   RecurrentShape(const RecurrentCell& cell, const Value& weight, const Value& projection, const Value& lengths,
                  std::int64_t batch, std::int64_t time);
   bool resets_before() const { return is.kind == RecurrentKind::Gru && !is.reset_after; }
-  /// Needs a moment a second product? By what the cell is, also where that product has no columns.
+  /// Returns whether a time step needs a second product. The answer depends on the kind of cell alone, also if that
+  /// product has no columns.
   bool two_phases() const { return projects || resets_before(); }
   std::int64_t moment(std::int64_t step) const { return is.reverse ? time - 1 - step : step; }
   bool active(std::int64_t row, std::int64_t t) const { return t < lengths[static_cast<std::size_t>(row)]; }
-  /// Has any of the rows a moment t?
+  /// Returns whether any of the rows is longer than t time steps.
   bool any_active(Interval rows, std::int64_t t) const;
 };
 
-/// Those of `count` columns that lie in some panels.
+/// Returns the columns of some panels, of `count` columns in all.
 template <class T>
 Interval columns_of(Interval panels, std::int64_t count) {
   const std::int64_t panel = PanelPacker<T>::panel();
   return {panels.begin * panel, std::min(panels.end * panel, count)};
 }
-/// A clip that may be absent.
+/// Returns the clip, or infinity if it is absent.
 template <class T>
 T clip_of(const Value& clip) {
   return clip ? clip.scalar().template to<T>() : std::numeric_limits<T>::infinity();
 }
-/// An operand [batch, time, width]: whose rows at a moment are read in place where their numbers lie side by side.
+/// An operand [batch, time, width]. It is read in place if its last dimension is contiguous, and copied otherwise.
 template <class T>
 class MomentsOf {
  public:
@@ -157,12 +161,14 @@ class MomentsOf {
   std::int64_t row_ = 0, moment_ = 0;
 };
 
-/// A part of a moment after which rows wait for all of their panels.
+/// Computes one phase of a time step for some rows and panels. The next phase of these rows begins when all of their
+/// panels are done.
 using Phase = FunctionRef<void(int phase, std::int64_t step, Interval rows, Interval panels)>;
-/// Takes all rows through `steps` steps of as many phases as `panels` says the panels of. A row's results do not depend
-/// on which rows and panels go with it: so it may be the number of threads that says how the work is cut. Rows are taken
-/// through all of time in groups, each by one thread, so that none waits for another, or by several that share the
-/// panels, where there are few rows for each thread or the weight is too large for one core's cache.
+/// Computes `steps` time steps of all rows. `panels` has the number of panels of each phase of a step. The results of a
+/// row do not depend on the rows and panels that are computed with it, so the split may depend on the number of
+/// threads. A group of rows goes through all time steps. One thread computes it, which waits for no other; or several
+/// threads share its panels, if there are few rows for each thread or the weight is too large for the cache of one
+/// core.
 void each_moment(const RecurrentShape& shape, std::int64_t weight_bytes, std::int64_t steps,
                  std::initializer_list<std::int64_t> panels, Phase phase);
 

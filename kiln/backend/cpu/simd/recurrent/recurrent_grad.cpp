@@ -1,5 +1,6 @@
-// Recurrent layers going back: what reaches a moment's state is the product of the next moment's gradients with the
-// weight, what goes past the sums, and the gradient of the output there.
+// The backward pass of recurrent layers. The gradient of the state at a time step is the sum of three parts: the
+// product of the next step's gate gradients with the weight, the part that bypasses this product, and the gradient of
+// the output.
 #include <cstring>
 
 #include "kiln/backend/cpu/simd/recurrent/recurrent.hpp"
@@ -42,7 +43,7 @@ class Back {
     else std::fill_n(results_[1], s.batch * state_width_, T{0});
     for (int64_t row = 0; row < s.batch; ++row) std::copy_n(results_[1] + row * state_width_, s.out, direct_.row(row));
 
-    // One step more, for what reaches the first state.
+    // One more step computes the gradient of the initial state.
     const auto phase = [&](int index, int64_t step, Interval rows, Interval panels) {
       if (index == 0) arrive(step, rows, panels);
       else if (step < s.time) go_on(step, rows, panels);
@@ -56,7 +57,8 @@ class Back {
  private:
   int64_t moment(int64_t step) const { return shape_.moment(shape_.time - 1 - step); }
 
-  /// What reaches the state after a moment, and all that follows from it alone.
+  /// The first phase: computes the gradient of the state after a time step, and all gradients that follow from it
+  /// alone.
   void arrive(int64_t step, Interval rows, Interval panels) const {
     const RecurrentShape& s = shape_;
     const int64_t panel = PanelPacker<T>::panel();
@@ -89,7 +91,8 @@ class Back {
     }
   }
 
-  /// What needs another product first: an LSTM with a projection, the reset gate that scales what goes into the product.
+  /// The second phase: computes the gradients that need another product first, of an LSTM with a projection and of a
+  /// reset gate that scales the operand of the product.
   void go_on(int64_t step, Interval rows, Interval panels) const {
     const RecurrentShape& s = shape_;
     const int64_t t = moment(step), panel = PanelPacker<T>::panel();
@@ -133,7 +136,7 @@ class Back {
             results_[0] + (row * s.time + t) * s.gates * s.hidden + i, sums.row(row) + i, direct_.row(row) + i});
   }
 
-  /// Of a row without that moment nothing reaches inputs and weight, and the state's gradient passes by.
+  /// Writes zero gradients of inputs and sums for a row that ends before time step t. The gradient of its state stays.
   void nothing(const Lines<T>& sums, int64_t row, int64_t t, Interval columns) const {
     for (int64_t gate = 0; gate < shape_.gates; ++gate) {
       const int64_t at = gate * shape_.hidden + columns.begin;
@@ -157,7 +160,7 @@ class Back {
 }  // namespace
 
 bool run(const op::RecurrentLayerGrad& op, Call call) {
-  if (call.in[Grad::grad_kept]) return false;  // asked for by second derivatives alone
+  if (call.in[Grad::grad_kept]) return false;  // only second derivatives have it
   switch (call.in[Grad::weight].dtype()) {
     case DType::F32: Back<float>(op, call); return true;
     case DType::F64: Back<double>(op, call); return true;

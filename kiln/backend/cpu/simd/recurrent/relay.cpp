@@ -18,7 +18,7 @@ void Relay::run(int64_t own, Work work) {
     for (Place& place : places_)
       while (place.done.load(std::memory_order_acquire) <= step) {
         if (leaves(own)) return;
-        // First what belongs to those that are not there; after a while what others have not begun.
+        // Take the items of members that have not come yet; after a while also items that others have not begun.
         const bool all = wait.yields() || alone_.load(std::memory_order_relaxed) == own;
         if (looks || all)
           for (Place& other : places_)
@@ -31,7 +31,7 @@ void Relay::run(int64_t own, Work work) {
   }
 }
 
-/// Unless somebody has.
+/// Runs the item of `place` in this step unless a thread has already taken it.
 void Relay::do_item(int64_t step, Place& place, Work work) {
   int64_t expected = step;
   if (place.taken.load(std::memory_order_relaxed) != step ||

@@ -1,4 +1,4 @@
-// How the work of a recurrent layer is cut.
+// Splits the work of a recurrent layer over threads.
 #include <unistd.h>
 
 #include <memory>
@@ -35,24 +35,24 @@ bool RecurrentShape::any_active(Interval rows, int64_t t) const {
 
 namespace {
 
-/// Bytes of a weight that a core keeps from moment to moment: three quarters of the cache that it has for itself.
+/// The bytes of a weight that stay in the cache of a core between time steps: three quarters of its own cache.
 int64_t kept_bytes() {
   static const int64_t kBytes = [] {
     long size = 0;
 #ifdef _SC_LEVEL2_CACHE_SIZE
-    size = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 where the C library does not know
+    size = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 if the C library does not know it
 #endif
     return (size > 0 ? int64_t{size} : int64_t{1} << 20) / 4 * 3;
   }();
   return kBytes;
 }
 
-/// What a core does with a cache line of a weight, in its cycles; measured on an Emerald Rapids and on a Zen 4, whose cores
-/// multiply half as much, and whose last cache is nearer.
+/// The cost of a cache line of a weight in cycles of a core. It was measured on an Emerald Rapids and on a Zen 4, whose
+/// cores multiply half as much per cycle, and whose last-level cache is nearer.
 struct Cycles {
-  double row;      // multiplying it by a number of a row
-  double far;      // reading it from beyond its own caches
-  double meeting;  // and, by the number of those who meet, the end of a moment
+  double row;      // multiplies the line for one row of the batch
+  double far;      // reads the line from beyond the core's own caches
+  double meeting;  // waits at the end of a time step, for each thread that takes part
 };
 Cycles cycles() {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -62,15 +62,16 @@ Cycles cycles() {
   return {.row = 0.5, .far = 6, .meeting = 1000};
 }
 
-/// Rows of a group, and threads that share their panels.
+/// The number of rows of a group, and the number of threads that share its panels.
 struct Groups {
   int64_t rows, members;
 };
 
-/// Those with which a moment is soonest over. A thread that has rows to itself waits for nobody, but reads all of the
-/// weight for them; threads that share rows read from each other's caches what these are made of.
+/// Returns the groups with the shortest estimated time step. A thread that has rows to itself waits for no other, but
+/// reads all of the weight. Threads that share rows read a part of the weight each, but read the state from each
+/// other's caches.
 Groups groups_of(int64_t batch, int64_t weight_bytes, int64_t panels, int64_t threads) {
-  constexpr int64_t kMostRows = 48;  // what belongs to them stays in the cache
+  constexpr int64_t kMostRows = 48;  // the data of so many rows stay in the cache
   static const Cycles kCycles = cycles();
   const int64_t lines = weight_bytes / 64;
   Groups best{};
@@ -95,8 +96,9 @@ void each_moment(const RecurrentShape& shape, int64_t weight_bytes, int64_t step
   const auto phases = static_cast<int64_t>(panels.size());
   const auto [rows, members] =
       groups_of(shape.batch, weight_bytes, std::max<int64_t>(std::min(panels), 1), num_threads());
-  // Some panels at a time, whose sums stay in the first-level cache until the gates have read them; every other moment
-  // backwards, so that it begins with what the second one still has of the weight.
+  // Takes a few panels at a time, so that their sums stay in the first-level cache until the gates have read them.
+  // Every other time step takes them in reverse order, so that it begins with the panels that are still in the
+  // second-level cache.
   constexpr int64_t kTogether = 4;
   const auto take = [&](int64_t stage, Interval group, int64_t member) {
     const int64_t count = panels.begin()[stage % phases], begin = count * member / members,

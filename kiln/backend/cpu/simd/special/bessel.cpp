@@ -1,4 +1,4 @@
-// Bessel functions of orders 0 and 1: the methods of ops/special/bessel.cpp, but that Y is a power series near 0.
+// Bessel functions of orders 0 and 1 by the methods of ops/special/bessel.cpp, except that Y is a power series near 0.
 #include "kiln/ops/special/bessel.hpp"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace {
 using special::kBesselFar;
 using special::kBesselNear;
 
-/// The sum of c[first + k step] z^k, even and odd terms side by side.
+/// The sum over k of c[kFirst + k kStep] z^k. Even and odd terms are summed independently, so that two chains of
+/// additions run at once.
 template <std::size_t kFirst = 0, std::size_t kStep = 1, std::size_t kCount>
 HWY_INLINE Doubles sum_of_powers(const std::array<double, kCount>& c, Doubles z) {
   static_assert(kCount / kStep % 2 == 0);
@@ -32,12 +33,12 @@ HWY_INLINE Doubles sum_of_powers(const std::array<double, kCount>& c, Doubles z)
   return fma(odd, z, even);
 }
 
-/// J and Y of orders 0 and 1; what nobody reads is not computed.
+/// J and Y of orders 0 and 1. The compiler removes those that a caller does not read.
 struct Bessel {
   Doubles j0, j1, y0, y1;
 };
 
-/// For x in [0, kBesselNear].
+/// Bessel functions of x in [0, kBesselNear].
 HWY_INLINE Bessel bessel_near(Doubles x) {
   const Doubles half = x * 0.5, z = half * half, log_of_half = log(half);
   const Doubles j0 = sum_of_powers(special::kBesselSeries<0, -1>, z),
@@ -47,12 +48,13 @@ HWY_INLINE Bessel bessel_near(Doubles x) {
   return {j0, j1, y0 * (2 / kPi), y1 * (2 / kPi)};
 }
 
-/// Miller's method for x between kBesselNear and kBesselFar, from an order that is high enough for all of them.
+/// Bessel functions of x between kBesselNear and kBesselFar by Miller's method, from an order that is high enough for
+/// all of these x.
 HWY_INLINE Bessel bessel_by_recurrence(Doubles x) {
   constexpr int kTop = 66;
   const Doubles inverse = 1 / x;
   Doubles above = 0, j = 1e-290, sum = 0, neumann = 0, slope = 0;
-  for (int n = kTop; n > 0; n -= 2) {  // j is J(n) and `above` J(n + 1), but for the scale
+  for (int n = kTop; n > 0; n -= 2) {  // j is J(n) and `above` is J(n + 1), up to a common factor
     const Doubles below = fma(inverse * static_cast<double>(2 * n), j, -above);
     const double weight = (n / 2 % 2 == 0 ? 2.0 : -2.0) / n;
     sum = sum + j;
@@ -68,7 +70,7 @@ HWY_INLINE Bessel bessel_by_recurrence(Doubles x) {
           (2 / kPi) * (fma(log_of, j1, 2.0 * slope * scale) - j0 * inverse)};
 }
 
-/// Hankel's expansion: its even terms and its odd ones, each of alternating signs.
+/// The sums of the even and of the odd terms of Hankel's expansion, each with alternating signs.
 struct Hankel {
   Doubles even, odd;
 };
@@ -79,9 +81,10 @@ HWY_INLINE Hankel hankel(Doubles inverse) {
           sum_of_powers<1, 2>(special::kHankelSeries<kOrder>, minus_square) * inverse};
 }
 
-/// For finite x from kBesselFar on.
+/// Bessel functions of finite x >= kBesselFar.
 HWY_INLINE Bessel bessel_far(Doubles x) {
-  // cos(x - pi / 4) and sin(x - pi / 4), and the same a quarter of a turn later, times the root of 2
+  // plus = sqrt(2) cos(x - pi / 4) and minus = sqrt(2) sin(x - pi / 4), which also give the angle x - 3 pi / 4 of order
+  // 1.
   const Doubles sine = sin(x), cosine = cos(x), plus = cosine + sine, minus = sine - cosine;
   const Doubles inverse = 1 / x, scale = 1 / sqrt(x * kPi);
   const Hankel p = hankel<0>(inverse), q = hankel<1>(inverse);
@@ -89,7 +92,8 @@ HWY_INLINE Bessel bessel_far(Doubles x) {
           scale * (p.even * minus + p.odd * plus), scale * (q.odd * minus - q.even * plus)};
 }
 
-/// Which of them for x >= 0, each in the vectors that have such numbers. NaN stays.
+/// One of the functions for x >= 0. The method of a range is computed only for vectors with numbers in it. NaN stays
+/// NaN.
 template <Doubles Bessel::* kWhich>
 HWY_INLINE Doubles bessel(Doubles x) {
   const Mask<double> far = x >= kBesselFar, middle = (x > kBesselNear) & !far;

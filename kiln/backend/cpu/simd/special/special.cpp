@@ -1,4 +1,4 @@
-// Special functions of one operand that are often asked for: of any float type, in blocks of doubles.
+// The frequent special functions of one operand, of any float type, computed in blocks of doubles.
 #include "kiln/backend/cpu/simd/special/special.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 2048;  // numbers worth a thread's while
+constexpr std::int64_t kGrain = 2048;  // the least numbers for a thread
 
 }  // namespace
 
@@ -23,7 +23,7 @@ bool run(const op::Special& op, Call call) {
     Feed<double> feed(x);
     double made[kBlock];
     for (std::int64_t at = begin; at < end;) {
-      // A constant run holds one vector only.
+      // A constant is repeated for the length of one vector only.
       const bool constant = feed.read(at, 1).step == 0;
       const std::int64_t most = constant ? kVectorBytes / static_cast<std::int64_t>(sizeof(double)) : kBlock;
       const std::int64_t count = feed.limit(at, std::min(end - at, most));

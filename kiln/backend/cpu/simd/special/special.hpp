@@ -1,4 +1,4 @@
-// Functions of special.def in vectors of doubles.
+// The functions of special.def that are computed in vectors of doubles.
 #pragma once
 #include <cstddef>
 
@@ -9,7 +9,7 @@ namespace kiln::cpu::simd {
 /// z[i] = f(x[i]) for n numbers.
 using SpecialBlock = void (*)(const double* x, double* z, std::size_t n);
 
-/// The function for the machine at hand; null for those that go one number after the other.
+/// Returns the function for the instruction set of this machine, or null if the function has no vector form.
 SpecialBlock bessel_block(op::SpecialFn fn);
 
 }  // namespace kiln::cpu::simd
