@@ -1,4 +1,4 @@
-// Plain loops that the compiler makes vectors of, once per target.
+// Plain loops that the compiler vectorises, once per target.
 #include "kiln/backend/cpu/simd/reduce/arg_fold.hpp"
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
-/// The place of the first element that equals `wanted`, or of the first NaN if it is one; there is one.
+/// Returns the index of the first element that equals `wanted`, or of the first NaN if `wanted` is NaN. There must be
+/// one.
 template <class T>
 HWY_INLINE std::int64_t find_first(const T* x, std::int64_t count, T wanted) {
   std::int64_t begin = 0;
@@ -24,7 +25,7 @@ HWY_INLINE std::int64_t find_first(const T* x, std::int64_t count, T wanted) {
     return begin;
   }
   constexpr std::int64_t kBlock = 256;
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // as wide as the lanes
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // has the width of the lanes
   for (; begin + kBlock <= count; begin += kBlock) {
     Bits found = 0;
     for (std::int64_t i = 0; i < kBlock; ++i) found |= x[begin + i] == wanted ? Bits{1} : Bits{0};

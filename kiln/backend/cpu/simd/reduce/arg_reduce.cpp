@@ -1,4 +1,4 @@
-// The places of extremes along a dimension. Lines are cut into pieces of fixed size, whose extremes are compared in
+// The indices of extremes along a dimension. Lines are split into pieces of fixed size, whose extremes are compared in
 // order.
 #include <algorithm>
 #include <vector>
@@ -13,10 +13,10 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kPiece = 32768;   // elements that one piece looks at
-constexpr std::int64_t kColumns = 1024;  // neighbouring lines that it looks along
+constexpr std::int64_t kPiece = 32768;   // the elements of one piece
+constexpr std::int64_t kColumns = 1024;  // the most neighbouring lines of one piece
 
-/// Halves are compared as floats, of which a piece makes a copy.
+/// The type in which elements are compared. Halves are compared as floats, to which each piece is converted.
 template <class T>
 using Compared = std::conditional_t<is_half<T>, float, T>;
 

@@ -32,7 +32,7 @@ void divide(double divisor, double* sums, std::int64_t count) {
     for (; i < count; ++i) sums[i] /= divisor;
   };
   int exponent;
-  // The reciprocal of a power of two is exact.
+  // A multiplication by the reciprocal gives the same bits if the divisor is a power of two.
   if (const Vector<double> inverse = 1 / divisor; std::frexp(divisor, &exponent) == 0.5)
     each([&](Vector<double> sum) HWY_ATTR { return sum * inverse; });
   else each([&](Vector<double> sum) HWY_ATTR { return sum / Vector<double>(divisor); });

@@ -1,5 +1,6 @@
-// The names that fold_rows and fold_lines have in each target, of which the preprocessor makes a function and what calls
-// it: users define KILN_FOLD(name, T, fold) as one of the following, for KILN_FOLDS(T, name), or KILN_FLOAT_FOLDS(T, name).
+// X-macros that list the names of fold_rows and fold_lines in each target. Users define KILN_FOLD(name, T, fold) as
+// KILN_FOLD_BY, which defines the function, or as KILN_EXPORT_FOLD, which dispatches to it, and then expand
+// KILN_FOLDS(T, name) or KILN_FLOAT_FOLDS(T, name).
 #pragma once
 
 #define KILN_FOLDS(T, name)             \

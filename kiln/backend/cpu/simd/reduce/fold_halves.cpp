@@ -1,4 +1,4 @@
-// Folding halves: as floats, which they become in registers.
+// Folds of halves, which are converted to floats in registers.
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold_exports.hpp"
 

@@ -1,4 +1,4 @@
-// Folding integers, in plain loops that the compiler makes vectors of, once per target.
+// Folds of integers, in plain loops that the compiler vectorises, once per target.
 #include <algorithm>
 
 #include "kiln/backend/cpu/simd/each_type.hpp"
@@ -26,7 +26,7 @@ HWY_INLINE A join(A a, A b) {
 template <class T, Fold fold>
 HWY_INLINE FoldType<T, fold> fold_line(const T* x, std::int64_t count, FoldType<T, fold> so_far) {
   if constexpr (fold == Fold::Sum && sizeof(T) <= 2) {
-    // Narrow terms fill more of a vector as 32 bits, in which so many of them cannot overflow.
+    // Sums of 32 bits fill a vector with more lanes. kSafe narrow terms cannot overflow them.
     constexpr std::int64_t kSafe = 32768;
     using Narrow = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
     for (; count > 0; count -= kSafe, x += kSafe) {

@@ -1,4 +1,4 @@
-// Folding a run of numbers that comes bit by bit, as the end of a fused program does.
+// A row reduction of numbers that come a few at a time: the reduction at the end of a fused program.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace kiln::cpu::simd {
 
-/// Calls f<fold>() with what a fused program's reduction folds by.
+/// Calls f<fold>() with the fold of a fused program's reduction.
 template <class F>
 void visit_fold(op::ReduceFn fn, F&& f) {
   if (fn == op::ReduceFn::Max) f.template operator()<Fold::Max>();
@@ -18,25 +18,27 @@ void visit_fold(op::ReduceFn fn, F&& f) {
   else f.template operator()<Fold::Sum>();
 }
 
-/// What is folded so far. In whatever bits a run comes, the total is what fold_rows gives of all of it in one column,
-/// to the bit.
+/// The state of folding one run of numbers. However the run is split, the total has the same bits as fold_rows gives
+/// for the whole run as one column.
 struct FoldLanes {
-  /// For one reduction, on the machine at hand.
+  /// The functions for one reduction and the instruction set of this machine.
   struct Functions {
-    std::int64_t least;  // numbers; fewer are folded one after the other
+    std::int64_t least;  // shorter runs are folded one number after the other
     void (*take)(FoldLanes&, const void*, std::int64_t);
     double (*total)(FoldLanes&);
   };
 
-  /// A run of `count` numbers of type `dtype`, F32 or F64, begins. `fn` is Sum, Mean (whose sum this is), Max or Min.
+  /// Begins a run of `count` numbers of type `dtype`, F32 or F64. `fn` is Sum, Mean (for which the total is the sum),
+  /// Max or Min.
   void start(op::ReduceFn fn, DType dtype, std::int64_t count);
-  /// Numbers begin that are put together at `to`, for others to fold. There is no total.
+  /// Begins a run whose numbers take() only copies to `to`, one after the other; the caller folds them. There is no
+  /// total.
   void gather(DType dtype, std::byte* to);
   void take(const void* x, std::int64_t count) { functions->take(*this, x, count); }
-  /// After the last of them.
+  /// Returns the total. Call it after all numbers of the run have been taken.
   double total() { return functions->total(*this); }
 
-  /// Of FoldLine.
+  /// The lanes that FoldLine folds into.
   template <class T, Fold fold>
   auto& lanes() {
     if constexpr (accumulates(fold) || std::is_same_v<T, double>) return sums;
@@ -47,16 +49,16 @@ struct FoldLanes {
     return reinterpret_cast<T*>(rest.data());
   }
 
-  static constexpr std::int64_t kGathers = -1;  // that many are waiting where numbers are put together
+  static constexpr std::int64_t kGathers = -1;  // the value of `waiting` in a run begun by gather()
 
   const Functions* functions;
-  bool in_order;  // one after the other, into so_far
+  bool in_order;  // numbers are folded into so_far one after the other
   double so_far;
   std::int64_t near;       // near_terms() of the run
-  std::int64_t left;       // numbers that are still to come
-  std::int64_t waiting;    // numbers in `rest`, which do not fill a block yet
-  std::int64_t next, end;  // for a chain: of the numbers that its links run over, those still to be taken
-  std::byte* gathered;     // where the next numbers go that are put together
+  std::int64_t left;       // how many numbers are still to come
+  std::int64_t waiting;    // how many numbers are in `rest`, which do not fill a block yet
+  std::int64_t next, end;  // for chains: the part of the links' numbers that is still to be taken
+  std::byte* gathered;     // where gather() copies the next numbers
   alignas(64) std::array<double, 16> sums;
   alignas(64) std::array<float, 16> extremes;
   alignas(64) std::array<std::byte, 512> rest;

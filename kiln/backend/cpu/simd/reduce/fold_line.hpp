@@ -1,5 +1,4 @@
-// How elements that lie side by side are folded, by a reduction as by the end of a fused program.
-// Included once per target.
+// Row reductions of one contiguous line, for reductions and for the ends of fused programs. Included once per target.
 #if defined(KILN_SIMD_FOLD_LINE_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_FOLD_LINE_HPP
 #undef KILN_SIMD_FOLD_LINE_HPP
@@ -25,10 +24,10 @@ HWY_INLINE V step(V a, V b) {
   else return a + b;
 }
 
-/// Largest and smallest of two are a > b ? a : b and a < b ? a : b to the bit.
+/// Whether the Max and Min instructions are a > b ? a : b and a < b ? a : b to the bit, also for NaN.
 inline constexpr bool kTakesSecond = HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
 
-/// The lanes of a vector: the first half of them with the other, and so on.
+/// Folds the lanes of a vector: the first half of them with the second half, and so on.
 #if HWY_TARGET == HWY_SCALAR
 template <Fold fold, class D>
 HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> x) {
@@ -61,27 +60,28 @@ HWY_INLINE hn::TFromD<D> fold_lanes(D tag, hn::Vec<D> x) {
 }
 #endif
 
-/// What T is folded in at first, a few at a time: sums of floats in float, and those sums in FoldType.
+/// The type in which groups of a few elements are folded first: float for sums of floats, which are then added in
+/// FoldType.
 template <class T, Fold fold>
 using NearType = std::conditional_t<std::is_same_v<Number<T>, float> && accumulates(fold) && fold != Fold::Prod, float,
                                     FoldType<T, fold>>;
 
-/// step() where neither is NaN.
+/// step() for operands of which neither is NaN.
 template <Fold fold, class N>
 HWY_INLINE Vector<N> step_numbers(Vector<N> a, Vector<N> b) {
   if constexpr (accumulates(fold)) return step<fold>(a, b);
   else if constexpr (kTakesSecond) return fold == Fold::Max ? hn::Max(a.lanes, b.lanes) : hn::Min(a.lanes, b.lanes);
   else return fold == Fold::Max ? select(a > b, a, b) : select(a < b, a, b);
 }
-/// May what was folded so be trusted? `sum` is of the same numbers, and no number where one of them is none; sums must be
-/// finite, as those in FoldType may be so where these are not.
+/// Returns whether results of step_numbers() are valid. `sum` is a sum of the same numbers, which is NaN if one of them
+/// is NaN. Sums must also be finite: where they overflow in N, they may be finite in FoldType.
 template <Fold fold, class N>
 HWY_INLINE bool holds(Vector<N> sum) {
   const Vector<N> largest = std::numeric_limits<N>::max(), size = hn::Abs(sum.lanes);
   return !any(accumulates(fold) ? !(size <= largest) : is_nan(sum));
 }
 
-/// Calls f(i, vector) for the numbers of x, as vectors of A; x itself where that is its type.
+/// Calls f(i, vector) for the numbers of x from number i on, converted to vectors of A.
 template <class A, class N, class F>
 HWY_INLINE void each_wide(Vector<N> x, F&& f) {
   if constexpr (std::is_same_v<A, N>) {
@@ -93,18 +93,18 @@ HWY_INLINE void each_wide(Vector<N> x, F&& f) {
   }
 }
 
-/// Folds elements that lie side by side: eight vectors of them lane by lane, and that with what there was before. Where
-/// the last elements fill no block they stand at its end, so that those who fold as they go may take a block that
-/// begins earlier.
+/// The strategy for row reductions of contiguous elements. It folds a block of eight vectors lane by lane, and the
+/// result with the lanes of the blocks before. If the last elements do not fill a block, they are put at its end, so
+/// that a caller that folds elements as they come may use a block that begins earlier.
 template <class T, Fold fold>
 struct FoldLine {
   using A = FoldType<T, fold>;
   static constexpr auto kVector = static_cast<std::int64_t>(kLanes<A>);
   static constexpr auto kWidth = static_cast<std::int64_t>(kLanes<Number<T>>), kBlock = 8 * kWidth;
-  /// For fewer this does not pay: they are folded one after the other.
+  /// Shorter lines are folded one element after the other, which is faster.
   static constexpr std::int64_t kLeast = kBlock / 4;
 
-  /// A block, into kWidth lanes; of the whole line `near` numbers are folded in NearType at a time (near_terms).
+  /// Folds a block into kWidth lanes. `near` is near_terms() of the whole line.
   static HWY_INLINE void take_block(const T* x, A* lanes, std::int64_t near) {
     for (std::int64_t i = 0; i < kWidth; i += kNear) {
       Vector<A> parts[kWide];
@@ -113,18 +113,18 @@ struct FoldLine {
       for (std::int64_t part = 0; part < kWide; ++part) store(parts[part], lanes + i + part * kVector);
     }
   }
-  /// The last `count` of a block; the others are overwritten with what changes nothing.
+  /// Folds the last `count` elements of a block; the others are overwritten with the neutral element.
   static HWY_INLINE void take_end(T* block, std::int64_t count, A* lanes, std::int64_t near) {
     std::fill_n(block, kBlock - count, static_cast<T>(fold_start<T, fold>()));
     take_block(block, lanes, near);
   }
-  /// As many whole blocks as there are of `count` elements; gives the number of elements in them.
+  /// Folds the whole blocks of `count` elements. Returns the number of elements in these blocks.
   static HWY_INLINE std::int64_t take(const T* x, std::int64_t count, A* lanes, std::int64_t near) {
     std::int64_t at = 0;
     for (; at + kBlock <= count; at += kBlock) take_block(x + at, lanes, near);
     return at;
   }
-  /// The last elements, and all lanes together.
+  /// Folds the last elements, and then all lanes into one result.
   static HWY_INLINE A finish(const T* x, std::int64_t count, A* lanes, std::int64_t near, A so_far) {
     const std::int64_t taken = take(x, count, lanes, near);
     if (taken < count) {
@@ -136,10 +136,10 @@ struct FoldLine {
       for (std::int64_t i = 0; i < width; ++i) lanes[i] = step<fold>(lanes[i], lanes[i + width]);
     return step<fold>(so_far, lanes[0]);
   }
-  /// All of it at once: the same bits.
+  /// Folds a whole line at once, to the same bits as take() and finish().
   static HWY_INLINE A whole(const T* x, std::int64_t count, A so_far) {
     if (kSame || near_terms(count) < 4) return whole_line<true>(x, count, so_far);
-    // What does not hold makes no number of the total.
+    // An overflow in NearType makes the total infinite or NaN: then the line is folded again, with checks.
     const A total = whole_line<false>(x, count, so_far);
     return total - total == 0 ? total : checked_line(x, count, so_far);
   }
@@ -153,7 +153,8 @@ struct FoldLine {
   static HWY_NOINLINE A checked_line(const T* x, std::int64_t count, A so_far) {
     return whole_line<true>(x, count, so_far);
   }
-  /// What changes nothing is left out.
+  /// Folds a line, without checks of holds() unless `checks`. Vectors that would hold only the neutral element are
+  /// skipped.
   template <bool checks>
   static HWY_INLINE A whole_line(const T* x, std::int64_t count, A so_far) {
     constexpr A start = fold_start<T, fold>();
@@ -176,7 +177,7 @@ struct FoldLine {
     return step<fold>(so_far, fold_lanes<fold>(hn::ScalableTag<A>(), lanes[0].lanes));
   }
 
-  /// Four vectors of a block, from x on, in pairs. `check` may be asked whether that holds, unless it `is_certain`.
+  /// Folds four vectors of a block, from x on, in pairs. Unless `is_certain`, `check` receives the operand for holds().
   template <bool is_certain, class B>
   static HWY_INLINE Vector<B> fold_four(const T* x, Vector<B>& check) {
     const Vector<B> a = load_folded<fold, B>(x), b = load_folded<fold, B>(x + kWidth);
@@ -186,13 +187,14 @@ struct FoldLine {
     check = accumulates(fold) ? all : (a + b) + (c + d);
     return all;
   }
-  /// kNear numbers from x on in each of eight vectors, into kWide vectors of lanes; in N first, unless `near` says otherwise.
+  /// Folds kNear numbers of each of eight vectors, from x on, into kWide vectors of lanes; first in N if `near` allows
+  /// it.
   template <bool checks = true>
   static HWY_INLINE void take_eight(std::int64_t near, const T* x, Vector<A>* lanes) {
     if (near >= 4 || kSame) {
       constexpr bool is_certain = !checks || kCertain;
       Vector<N> checks_of[2];
-      // In the order of memory, which is fetched ahead only then.
+      // Loads are in the order of memory, as the processor prefetches only then.
       const Vector<N> low = fold_four<is_certain>(x, checks_of[0]);
       const Vector<N> high = fold_four<is_certain>(x + 4 * kWidth, checks_of[1]);
       if ((is_certain || (holds<fold>(checks_of[0]) && holds<fold>(checks_of[1]))) &&
@@ -207,8 +209,8 @@ struct FoldLine {
       }
   }
 
-  /// The last `count` of the eight vectors of a block, of which the first may begin with what changes nothing: that one is
-  /// at hand, where N has as many lanes, or else kept in memory.
+  /// The last `count` of the eight vectors of a block. The first of them may begin with neutral elements: this vector
+  /// is in a register if N has as many lanes, and in memory otherwise.
   struct Last {
     using Whole = decltype(load_behind(static_cast<const T*>(nullptr), 0, T()));
     HWY_INLINE Last(const T* x, std::int64_t left)
@@ -235,7 +237,7 @@ struct FoldLine {
     Whole whole;
     alignas(64) Stored<T> kept[kWidth];
   };
-  /// take_eight() of these, from element `part` of each vector on.
+  /// take_eight() for the last vectors, from element `part` of each of them on.
   template <bool checks>
   static HWY_INLINE void take_last(Last& last, std::int64_t near, std::int64_t part, Vector<A>* lanes) {
     if (near >= 4 || kSame) {
@@ -264,7 +266,7 @@ struct FoldLine {
   struct Added {
     static HWY_INLINE Vector<N> join(Vector<N> a, Vector<N> b) { return a + b; }
   };
-  /// Those of vectors begin to begin + 3 that there are, in pairs.
+  /// Folds those of the vectors [begin, begin + 4) that `last` has, in pairs.
   template <class B, class How>
   static HWY_INLINE Vector<B> four(const Last& last, std::int64_t begin, std::int64_t part) {
     const std::int64_t count = last.count - 4 + begin;
@@ -276,7 +278,8 @@ struct FoldLine {
     return How::join(first, second);
   }
 
-  /// Of `count` of eight vectors, without `low` where these are no more than four. False where they do not hold together.
+  /// Adds the results of `count` of eight vectors to the lanes; `low` is used only if they are more than four. Returns
+  /// false if low + high is not valid in N.
   template <bool checks>
   static HWY_INLINE bool take_sums(std::int64_t near, std::int64_t count, Vector<N> low, Vector<N> high,
                                    Vector<A>* lanes) {

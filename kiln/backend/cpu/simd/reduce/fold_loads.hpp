@@ -1,5 +1,5 @@
-// How elements are read that are folded: halves become floats, and what is folded of each is made of it. Included once per
-// target.
+// Loads elements for folds: halves are converted to floats, and Squares and Numbers are applied to each element.
+// Included once per target.
 #if defined(KILN_SIMD_FOLD_LOADS_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_FOLD_LOADS_HPP
 #undef KILN_SIMD_FOLD_LOADS_HPP
@@ -16,10 +16,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
-/// What T is as it is folded.
+/// The type to which T is converted for folding.
 template <class T>
 using Number = std::conditional_t<is_half<T>, float, T>;
-/// T as Highway loads it.
+/// The type with which Highway loads T.
 template <class T>
 using Stored = std::conditional_t<is_half<T>, std::uint16_t, T>;
 template <class T>
@@ -27,11 +27,12 @@ HWY_INLINE const Stored<T>* stored(const T* from) {
   return reinterpret_cast<const Stored<T>*>(from);
 }
 
-// Loads that leave out lanes touch no memory there, where the machine has such.
+// Whether the target has masked loads, which do not touch the memory of lanes that are masked out.
 template <class T>
 inline constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= (sizeof(T) < 4 ? 64 : 32);
 
-/// What is folded of the T that some lanes hold, as A.
+/// Returns the numbers to fold for the elements of T in `lanes`, as A: their squares, their values that are not NaN, or
+/// the elements themselves.
 template <Fold fold, class A, class T>
 HWY_INLINE Vector<A> folded_as(hn::Vec<hn::Rebind<Stored<T>, hn::ScalableTag<A>>> lanes) {
   const hn::ScalableTag<A> tag;
@@ -49,7 +50,7 @@ HWY_INLINE Vector<A> folded_as(hn::Vec<hn::Rebind<Stored<T>, hn::ScalableTag<A>>
   if constexpr (std::is_same_v<Number<T>, A>) return mapped;
   else return hn::PromoteTo(tag, mapped);
 }
-/// The same of one number.
+/// folded_as() for one element.
 template <Fold fold, class A, class T>
 HWY_INLINE A number_as(T stored) {
   const Number<T> x = stored;
@@ -57,17 +58,17 @@ HWY_INLINE A number_as(T stored) {
   else if constexpr (fold == Fold::Numbers) return x == x ? x : 0;
   else return static_cast<A>(x);
 }
-/// What is folded of as many T as A has lanes.
+/// Loads as many T as A has lanes, and returns the numbers to fold for them.
 template <Fold fold, class A, class T>
 HWY_INLINE Vector<A> load_folded(const T* from) {
   return folded_as<fold, A, T>(hn::LoadU(hn::Rebind<Stored<T>, hn::ScalableTag<A>>(), stored(from)));
 }
-/// A vector of A from as many T.
+/// Loads as many T as A has lanes, converted to A.
 template <class A, class T>
 HWY_INLINE Vector<A> load_as(const T* from) {
   return load_folded<Fold::Sum, A>(from);
 }
-/// The first `count` lanes, and zeros; what is folded of them.
+/// Loads the first `count` lanes, with zeros in the others, and returns the numbers to fold for them.
 template <class A, Fold fold = Fold::Sum, class T>
 HWY_INLINE Vector<A> load_first_as(const T* from, std::int64_t count) {
   if constexpr (kHasMasks<T>) {
@@ -80,7 +81,7 @@ HWY_INLINE Vector<A> load_first_as(const T* from, std::int64_t count) {
     return load_folded<fold, A>(lanes);
   }
 }
-/// As many T as Number<T> has lanes, with `start` in the first `missing` of them, of which nothing is read.
+/// Loads as many T as Number<T> has lanes. The first `missing` lanes are `start`, and their memory is not read.
 template <class T>
 HWY_INLINE auto load_behind(const T* from, std::int64_t missing, T start) {
   const hn::Rebind<Stored<T>, hn::ScalableTag<Number<T>>> tag;

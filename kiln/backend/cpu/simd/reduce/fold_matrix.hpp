@@ -1,5 +1,5 @@
-// The rows of a matrix folded into one, and each of many lines into a number: of floats, doubles and halves, which become
-// floats as they are read. Included once per target.
+// Column reductions of a matrix, whose rows are folded into one, and row reductions, which fold each of many lines into
+// one number. Elements are floats, doubles or halves, which are read as floats. Included once per target.
 #if defined(KILN_SIMD_FOLD_MATRIX_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_FOLD_MATRIX_HPP
 #undef KILN_SIMD_FOLD_MATRIX_HPP
@@ -16,14 +16,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
-/// Rows that follow one another without gaps, one element after the other.
+/// Column reduction of contiguous rows, one element after the other: for the few elements that other strategies leave.
 template <Fold fold, class T, class A>
 HWY_INLINE void fold_in_order(const T* x, std::int64_t count, std::int64_t columns, A* results) {
   for (std::int64_t i = 0; i < count; i += columns)
     for (std::int64_t j = 0; j < columns; ++j) results[j] = step<fold>(results[j], number_as<fold, A>(x[i + j]));
 }
-/// Products of floats that are so small that processors need a hundred cycles for each become the 0 that floats have
-/// for them.
+/// Replaces subnormal products of floats by 0: they are 0 as floats, and processors need a hundred cycles for each
+/// operation with a subnormal double.
 template <class T, Fold fold, class A>
 HWY_INLINE Vector<A> without_subnormals(Vector<A> sum) {
   if constexpr (fold != Fold::Prod || std::is_same_v<T, A>) return sum;
@@ -32,8 +32,8 @@ HWY_INLINE Vector<A> without_subnormals(Vector<A> sum) {
   return select(subnormal, Vector<A>(hn::And(sum.lanes, hn::SignBit(tag))), sum);
 }
 
-/// Some vectors of NearType side by side, which the rows go by while their results stay in registers: `near` rows at a
-/// time, at most 4, in that type first.
+/// Column reduction of a strip of `Vectors` vectors of NearType: their results stay in registers while all rows are
+/// read. `near` rows at a time, at most 4, are folded in NearType first.
 template <class T, Fold fold, std::size_t Vectors, class A>
 void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t near, A* results) {
   using N = NearType<T, fold>;
@@ -83,7 +83,7 @@ void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t
       }
   fold_exactly(from, left);
   if (!kCertain && (near > 1 || kSame)) {
-    // What did not hold is no number by now, and nothing that comes after makes one of it.
+    // An overflow or a NaN in NearType is still visible here, as no later number makes the result finite again.
     bool hold = true;
     for (std::size_t i = 0; i < count; ++i) {
       if constexpr (accumulates(fold)) hold = hold && holds<fold>(sums[i]);
@@ -97,7 +97,7 @@ void fold_strip(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t
   for (std::size_t i = 0; i < count; ++i) store(sums[i], results + static_cast<std::int64_t>(i) * lanes);
 }
 
-/// Rows that follow one another without gaps, and of which four vectors hold a whole number.
+/// Column reduction of contiguous rows whose length divides four vectors.
 template <class T, Fold fold, class A>
 HWY_INLINE void fold_dense(const T* x, std::int64_t count, std::int64_t columns, A* results) {
   constexpr std::size_t vectors = 4 * kLanes<A> / kLanes<NearType<T, fold>>;
@@ -110,8 +110,8 @@ HWY_INLINE void fold_dense(const T* x, std::int64_t count, std::int64_t columns,
   fold_in_order<fold>(x + rows * width, count % width, columns, results);
 }
 
-/// Rows that follow one another without gaps, of any few columns: as many vectors as there are columns hold a whole
-/// number of them.
+/// Column reduction of contiguous rows with few columns, whose length need not divide a vector: a group of as many
+/// vectors as there are columns holds a whole number of rows.
 template <class T, Fold fold, class A>
 HWY_INLINE void fold_few(const T* x, std::int64_t count, std::int64_t columns, A* results) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
@@ -125,7 +125,8 @@ HWY_INLINE void fold_few(const T* x, std::int64_t count, std::int64_t columns, A
   fold_in_order<fold>(x, count, columns, results);
 }
 
-/// Some vectors of columns, of which the last has `last` numbers: results stay in registers while the rows go by.
+/// Column reduction of `Vectors` vectors of columns, of which the last has `last` numbers: results stay in registers
+/// while all rows are read.
 template <class T, Fold fold, std::size_t Vectors, class A>
 void fold_vectors(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t last, A* results) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>), whole = static_cast<std::int64_t>(Vectors) - 1;
@@ -142,6 +143,7 @@ void fold_vectors(const T* x, std::int64_t rows, std::int64_t stride, std::int64
   std::copy_n(numbers, last, results + whole * lanes);
 }
 
+/// Column reduction of strided rows with fewer than 64 columns.
 template <class T, Fold fold, class A>
 HWY_INLINE void fold_narrow(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, A* results) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
@@ -166,11 +168,12 @@ HWY_INLINE void fold_narrow(const T* x, std::int64_t rows, std::int64_t stride, 
   }
 }
 
-/// Many columns, a vector at a time. Of rows in pages of their own some at a time: processors fetch ahead in few pages.
+/// Column reduction of rows with many columns, a vector at a time. Rows that are a page or more apart are folded a few
+/// at a time, as processors prefetch from few pages at once.
 template <class T, Fold fold, class A>
 HWY_INLINE void fold_wide(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, A* results) {
   constexpr auto width = static_cast<std::int64_t>(kLanes<NearType<T, fold>>);
-  constexpr std::int64_t kPage = 4096 / sizeof(T), kFew = 16;  // a whole number of those that are folded in NearType
+  constexpr std::int64_t kPage = 4096 / sizeof(T), kFew = 16;  // kFew is a multiple of 4, as `near` is at most 4
   const std::int64_t near = near_terms(rows), whole = columns - columns % width, most = stride < kPage ? rows : kFew;
   for (std::int64_t row = 0; row < rows; row += most)
     for (std::int64_t column = 0; column < whole; column += width)
@@ -193,7 +196,8 @@ void fold_matrix(const T* x, std::int64_t rows, std::int64_t stride, std::int64_
   else fold_wide<T, fold>(x, rows, stride, columns, results);
 }
 
-/// Short lines are folded several at a time, so that none waits for its own last sum.
+/// Row reduction of contiguous lines. Short lines are transposed and folded several at a time, so that no addition
+/// waits for the one before it.
 template <class T, Fold fold>
 void fold_each_line(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count,
                     FoldType<T, fold>* results) {

@@ -1,4 +1,4 @@
-// The reductions at the end of a fused program: the same bits as the reductions by themselves give (reduce.cpp).
+// The row reductions at the end of a fused program. They give the same bits as separate reductions do (reduce.cpp).
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -11,11 +11,12 @@
 
 namespace kiln::cpu::simd {
 
-/// Rows, and pieces of long ones, have totals of their own, which are put together in order. The elements of short rows
-/// are put together first, and many rows of them folded at once.
+/// Rows are reduced one by one. Long rows are split into pieces, whose totals are folded in order. The elements of
+/// short rows are copied together, and many of these rows are folded at once.
 class Folding {
  public:
-  /// Sums, means and extremes over the same last dimensions, of floats and doubles.
+  /// Returns whether the program's reductions are all sums, means or extremes of floats or doubles, over the same last
+  /// dimensions.
   static bool takes(const op::Program& program) {
     using enum op::ReduceFn;
     return std::ranges::all_of(program.folds, [&](const op::Program::Fold& fold) {
@@ -36,13 +37,14 @@ class Folding {
     for (const op::Program::Fold& fold : folds_) types_.push_back(program.steps[fold.step].dtype);
   }
 
-  /// Calls compute(begin, end, lanes, null) for all pieces, with what make_compute() gives a thread. It is to hand what
-  /// each reduction folds to lanes of its own, which have begun.
+  /// Calls compute(begin, end, lanes, null) for all pieces of elements; each thread gets its `compute` from
+  /// make_compute(). For each reduction i, compute must pass the numbers that it folds to lanes[i], whose run has been
+  /// started.
   template <class F>
   void run(std::int64_t grain, F&& make_compute) {
     parallel_for(rows_ * pieces_, items_of(grain), [&](std::int64_t begin, std::int64_t end) {
       static thread_local std::vector<FoldLanes> lanes;
-      static thread_local std::vector<double> numbers;  // kGathered for each
+      static thread_local std::vector<double> numbers;  // kGathered numbers for each reduction
       lanes.resize(std::max(lanes.size(), folds_.size()));
       numbers.resize(std::max(numbers.size(), folds_.size() * kGathered));
       auto&& compute = make_compute();
@@ -68,7 +70,7 @@ class Folding {
     put_pieces_together();
   }
 
-  SpareVector<Array> results{};  // of the reductions, in order
+  SpareVector<Array> results{};  // the results of the reductions, in order
 
  private:
   static constexpr std::int64_t kShortRow = 128, kGathered = 2048, kTotals = 512;
@@ -77,11 +79,11 @@ class Folding {
     return std::max<std::int64_t>(1, grain / std::min(length_, piece_));
   }
 
-  /// The total of reduction i's first piece of a row; the others follow.
+  /// The total of the first piece of a row for reduction i; those of the other pieces follow it.
   double& place(std::int64_t row, std::size_t i) {
     return totals_[(static_cast<std::size_t>(row) * folds_.size() + i) * static_cast<std::size_t>(pieces_)];
   }
-  /// The total of a piece of a row, which may be all of it.
+  /// Stores the total of a piece of a row. If rows have one piece, the total is the result.
   void keep(std::size_t i, std::int64_t row, std::int64_t piece, double total) {
     if (pieces_ == 1) store(i, row, 1, &total);
     else (&place(row, i))[piece] = total;
@@ -105,7 +107,7 @@ class Folding {
     return total;
   }
 
-  /// Reduction i of some rows whose numbers are put together.
+  /// Computes reduction i of some short rows, whose numbers have been copied together.
   void fold_gathered(std::size_t i, std::int64_t row, std::int64_t rows, const void* numbers) {
     visit_fold(folds_[i].fn, [&]<Fold fold>() {
       const auto fold_all = [&]<class T>(const T* x) {
@@ -124,7 +126,7 @@ class Folding {
     });
   }
 
-  /// What reduction i makes of the totals of some rows, which change.
+  /// Stores the results of reduction i from the totals of some rows. Divides `totals` in place for means.
   void store(std::size_t i, std::int64_t row, std::int64_t rows, double* totals) const {
     if (folds_[i].fn == op::ReduceFn::Mean)
       for (std::int64_t k = 0; k < rows; ++k) totals[k] /= static_cast<double>(length_);
@@ -134,9 +136,9 @@ class Folding {
   }
 
   const SpareVector<op::Program::Fold>& folds_;
-  SpareVector<DType> types_{};  // of what each folds
+  SpareVector<DType> types_{};  // the type of the numbers that each reduction folds
   std::int64_t piece_ = limited_grain(kFoldedPiece), rows_, length_, pieces_;
-  SpareVector<double> totals_{};  // of each piece, of each reduction, of each row, where rows have several
+  SpareVector<double> totals_{};  // [rows, reductions, pieces]; empty if rows have one piece
 };
 
 }  // namespace kiln::cpu::simd

@@ -1,5 +1,7 @@
-// Reductions. The kept dimensions give groups of neighbouring results; what a group folds is cut into pieces
-// of fixed size, whose partial results are combined in order: the same bits on any number of threads.
+// Reductions of any shape, by column reductions (fold_rows) where neighbouring results are contiguous in x, and by row
+// reductions (fold_lines) where the reduced axis is. The kept dimensions give groups of neighbouring results. What a
+// group folds is split into pieces of fixed size, whose partial results are combined in order: so the bits are the same
+// on any number of threads.
 #include "kiln/backend/cpu/simd/reduce/reduce.hpp"
 
 #include <algorithm>
@@ -18,13 +20,13 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kColumns = 2048;  // results that are folded side by side: they stay in L1
+constexpr std::int64_t kColumns = 2048;  // the most results of a group: they stay in the first-level cache
 
 template <class T, Fold fold>
 class Reduction {
  public:
   using A = FoldType<T, fold>;
-  using Z = std::conditional_t<std::is_integral_v<T>, A, T>;  // what the results are stored as
+  using Z = std::conditional_t<std::is_integral_v<T>, A, T>;  // the type of the stored results
 
   Reduction(const Array& x, ReducedParts parts, const Array& z, const Shape& folded, double divisor)
       : parts_(parts), z_(z), kept_(z.shape, {z.strides, x.strides}), folded_(folded, {x.strides}), divisor_(divisor) {
@@ -33,11 +35,11 @@ class Reduction {
     columns_ = side_by_side_ ? std::min(kept_.length(), kColumns) : 1;
     rows_per_piece_ = limited_grain(std::max<std::int64_t>(64, kFoldedPiece / columns_));
     pieces_ = std::max<std::int64_t>(1, (count_ + rows_per_piece_ - 1) / rows_per_piece_);
-    // Lines of their own may be folded in any company.
+    // In a row reduction of short lines, a group may have several results.
     if (!side_by_side_ && folded_.steps()[0] == 1 && pieces_ == 1 && count_ > 0) {
       const std::int64_t most = std::clamp<std::int64_t>(kept_.length(), 1, kColumns);
       columns_ = std::clamp<std::int64_t>(kFoldedPiece / 2 / count_, 1, most);
-      // Where each has several lines, what lies beside one of them is read with it, rather than a bit here and there.
+      // If each result folds several lines, wide groups read longer contiguous ranges of memory.
       if (folded_.count() > 1) columns_ = std::max(columns_, std::min(most, divide_up(kept_.length(), num_threads())));
     }
     groups_per_row_ = kept_.length() > 0 ? (kept_.length() + columns_ - 1) / columns_ : 0;
@@ -96,7 +98,8 @@ class Reduction {
     });
   }
 
-  /// Folds elements [begin, end) of what each of `columns` neighbours from `x` on folds.
+  /// Folds elements [begin, end) of each of `columns` neighbouring results into `results`. `x` is the offset of the
+  /// first element of the first of them.
   void fold_piece(FindPart find, std::int64_t x, std::int64_t begin, std::int64_t end, std::int64_t columns,
                   A* results) const {
     const std::int64_t length = folded_.length(), step = folded_.steps()[0], apart = kept_.steps()[1];
@@ -112,7 +115,7 @@ class Reduction {
     });
   }
 
-  /// The results change.
+  /// Writes the results to z. Divides `results` in place for means.
   void store(A* results, std::int64_t z, std::int64_t columns) const {
     constexpr std::int64_t kFew = 8;
     const std::int64_t step = kept_.steps()[0];
@@ -125,8 +128,8 @@ class Reduction {
 
   ReducedParts parts_;
   Array z_;
-  Rows<2> kept_;    // of z and x
-  Rows<1> folded_;  // of x
+  Rows<2> kept_;    // the kept dimensions, in z and in x
+  Rows<1> folded_;  // the reduced dimensions, in x
   double divisor_;
   std::int64_t count_, columns_, groups_per_row_, rows_per_piece_, pieces_;
   bool side_by_side_;
@@ -154,7 +157,7 @@ Shape folded_of(const op::Reduce& op, const Shape& shape) {
   return folded;
 }
 
-/// The parts of x where it lies.
+/// Calls use_parts with a way to find parts in the memory of x.
 template <class F>
 void with_parts_of(const Array& x, F&& use_parts) {
   const auto size = static_cast<std::int64_t>(size_of(x.dtype));
@@ -168,7 +171,7 @@ void with_parts_of(const Array& x, F&& use_parts) {
 
 void reduce(const op::Reduce& op, const Array& x, ReducedParts parts, Value& result) {
   const Array z = allocate(result, dense_like(result.shape(), x));
-  if (numel(z.shape) == 0) return;  // sizes beside a 0 may multiply to anything
+  if (numel(z.shape) == 0) return;  // the product of the other sizes may overflow
   visit_dtype(x.dtype, [&]<class T>(TypeTag<T>) {
     using Number = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
     reduce_to<Number>(op.fn, x, parts, z, folded_of(op, x.shape));
@@ -190,7 +193,7 @@ void reduce_mapped(Fold fold, const op::Reduce& op, const Array& x, Value& resul
 
 bool run(const op::Reduce& op, Call call) {
   const Array x = read(call.in[0]);
-  // What begins an extreme of bytes is no boolean.
+  // The result of folding nothing would be the neutral element of uint8, which is no boolean.
   if (x.dtype == DType::Bool && numel(call.out[0].shape()) != 0 && numel(folded_of(op, x.shape)) == 0) return false;
   with_parts_of(x, [&](ReducedParts parts) { reduce(op, x, parts, call.out[0]); });
   return true;

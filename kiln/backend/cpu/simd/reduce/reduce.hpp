@@ -1,4 +1,4 @@
-// Reductions of numbers that are made as they are asked for.
+// Reductions of numbers that are in memory, or that are computed when the reduction asks for them.
 #pragma once
 #include <cstdint>
 
@@ -9,28 +9,29 @@
 
 namespace kiln::cpu::simd {
 
-/// Elements of what is reduced, counted in the order of memory: those of row r and column c are
-/// first + r * step + c * apart. Either step or apart is 1, unless there is one row, or one column.
+/// A part of the reduced tensor. The element of row r and column c has the offset first + r * step + c * apart in the
+/// order of memory. Either step or apart is 1, unless there is one row or one column.
 struct ReducedPart {
   std::int64_t first;
   std::int64_t rows, step;
   std::int64_t columns, apart;
 };
-/// Where they lie: that of row r and column c is number r * step + c * apart from `data` on. Neither changes whether
-/// rows or columns follow one another without gaps.
+/// Where the numbers of a part are: the number of row r and column c is element r * step + c * apart of `data`. Rows,
+/// or columns, are contiguous here if they are in the ReducedPart.
 struct FoundPart {
   const void* data;
   std::int64_t step, apart;
 };
 using FindPart = FunctionRef<FoundPart(const ReducedPart&)>;
-/// Called once for each piece of work, perhaps on several threads: calls what it is given with a way to find parts, each
-/// of which stays until the next. Each element is asked for once.
+/// A function that is called once for each chunk of work, perhaps on several threads. It calls its argument with a
+/// FindPart. A part that this finds stays valid until the next one is found. Each element is asked for once.
 using ReducedParts = FunctionRef<void(FunctionRef<void(FindPart)>)>;
 
-/// To the bit what the reduction gives of a tensor of x's shape and strides, whose memory is not looked at.
+/// Reduces numbers of the shape and strides of x, which come from `parts`; the memory of x is not read. The bits are
+/// those of the reduction of a tensor with these numbers.
 void reduce(const op::Reduce& op, const Array& x, ReducedParts parts, Value& result);
-/// The sum or the mean of the squares of floats, rounded to their type, or of floats that are no NaN: to the bit what the
-/// reduction gives of these, in memory as x is.
+/// Computes the sum or the mean of the squares of floats, rounded to their type (Squares), or of the floats that are
+/// not NaN (Numbers). The bits are those of the reduction of a tensor that holds these numbers in the layout of x.
 void reduce_mapped(Fold fold, const op::Reduce& op, const Array& x, Value& result);
 
 }  // namespace kiln::cpu::simd
