@@ -1,5 +1,6 @@
-// Losses over all alignments: forward and backward over the lattice of each sequence, in double precision, with the
-// probability of passing each of its steps on the way back. Sequences are shared out among the threads.
+// Losses over all alignments. The forward and the backward recursion over the lattice of each sequence are computed in
+// double precision. The backward recursion also gives the probability of each step of the lattice. Each thread computes
+// some of the sequences.
 #include "kiln/ops/loss/ctc_transducer_ops.hpp"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ std::vector<std::int64_t> lengths(std::string_view op, std::string_view what, co
   return result;
 }
 
-/// A plain array of `columns` to the row.
+/// A row-major array with rows of `columns` elements.
 template <class T>
 struct Rows {
   T* data;
@@ -44,11 +45,12 @@ struct Rows {
 
 // ---- CTC -----------------------------------------------------------------------------------------------------------
 
-/// One sequence of `time` frames and `size` states. Returns the loss; `occupancy` is zero when it comes.
+/// Computes one sequence of `time` frames and `size` states. Returns the loss. The caller must fill `occupancy` with
+/// zeros.
 template <class T>
 double ctc(Rows<const T> scores, const bool* skips, std::int64_t time, std::int64_t size, Rows<T> occupancy) {
   if (time == 0) return size == 1 ? 0 : -kNever;
-  // In frame t a path can be no further than state 2t + 1, and must be near enough to the end.
+  // A path in frame t is at most at state 2t + 1, and at least so far that it can still reach the end.
   const auto first = [&](std::int64_t t) { return std::max<std::int64_t>(0, size - 2 * (time - t)); };
   const auto beyond = [&](std::int64_t t) { return std::min(size, 2 * t + 2); };
   std::vector<double> memory(static_cast<std::size_t>(time * size), kNever);
@@ -64,7 +66,8 @@ double ctc(Rows<const T> scores, const bool* skips, std::int64_t time, std::int6
   const double total = size == 1 ? alpha(time - 1, 0) : log_add(alpha(time - 1, size - 1), alpha(time - 1, size - 2));
   if (total == kNever) return -kNever;
 
-  // to[s]: all paths from state s in the next frame to the end, with the emission there.
+  // to[s] is the log probability of all paths from state s in the next frame to the end, with the emission in that
+  // frame.
   std::vector<double> to(static_cast<std::size_t>(size) + 2, kNever), beta(to);
   for (std::int64_t t = time - 1; t >= 0; --t) {
     for (std::int64_t s = 0; s < size; ++s) {
@@ -131,7 +134,8 @@ double rnnt(const Lattice<T>& x, std::int64_t time, std::int64_t size) {
   const double total = alpha(time - 1, size) + static_cast<double>(x.blanks(time - 1, size));
   if (total == kNever) return -kNever;
 
-  // beta[u]: all paths from the next frame after u labels to the end; there the frames end, after the last label.
+  // beta[u] is the log probability of all paths to the end from the next frame after u labels. After the last frame
+  // only the path with all labels is at the end.
   std::vector<double> beta(static_cast<std::size_t>(width), kNever);
   beta.back() = 0;
   for (std::int64_t t = time - 1; t >= 0; --t)

@@ -1,4 +1,4 @@
-// Plain loops that the compiler makes vectors of, once per target.
+// Plain loops that the compiler vectorises, once per target.
 #include "kiln/backend/cpu/simd/order/keys.hpp"
 #include "kiln/backend/cpu/simd/each_type.hpp"
 

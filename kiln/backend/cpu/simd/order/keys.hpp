@@ -1,4 +1,4 @@
-// Elements as unsigned integers of their size that are ordered as they are: NaN comes last, -0 is 0.
+// Maps elements to keys: unsigned integers of the same size and order. NaN comes last, and -0 equals 0.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -16,7 +16,7 @@ using KeyOfSize = std::conditional_t<
 template <class T>
 using Key = KeyOfSize<sizeof(T)>;
 
-/// The bits of infinity, above which the magnitudes of NaN lie.
+/// The bits of infinity. The magnitudes of NaN have larger bits.
 template <class T>
 constexpr Key<T> infinity_bits() {
   if constexpr (std::is_same_v<T, F16>) return 0x7c00;
@@ -24,7 +24,7 @@ constexpr Key<T> infinity_bits() {
   else return std::bit_cast<Key<T>>(std::numeric_limits<T>::infinity());
 }
 
-/// T is any element type but bool, which is ordered as uint8.
+/// Returns the key of an element. T is any element type but bool, which is ordered as uint8.
 template <class T>
 constexpr Key<T> key_of(T x) {
   using K = Key<T>;
@@ -39,13 +39,13 @@ constexpr Key<T> key_of(T x) {
   }
 }
 
-/// Does a key belong to one element alone? To that of zero belong both zeros, and all NaN share theirs.
+/// Returns whether a key belongs to a single element. Both zeros share one key, and all NaN share another.
 template <class T>
 constexpr bool names_one(Key<T> key) {
   if constexpr (std::is_integral_v<T>) return true;
   else return key != key_of(T(0)) && key != static_cast<Key<T>>(~Key<T>{0});
 }
-/// That element.
+/// Returns the element of a key for which names_one() is true.
 template <class T>
 constexpr T element_of(Key<T> key) {
   using K = Key<T>;
@@ -54,11 +54,11 @@ constexpr T element_of(Key<T> key) {
   else return std::bit_cast<T>(static_cast<K>(key & sign ? key ^ sign : ~key));
 }
 
-/// The keys of `count` elements, or those of the opposite order.
+/// Writes the keys of `count` elements, or their complements, which have the opposite order, if `descending`.
 template <class T>
 void order_keys(const T* x, std::int64_t count, bool descending, Key<T>* keys);
 
-/// Is one of `count` keys below the limit? K is an unsigned integer.
+/// Returns whether one of `count` keys is below the limit. K is an unsigned integer.
 template <class K>
 bool any_below(const K* keys, std::int64_t count, K limit);
 

@@ -4,14 +4,14 @@
 
 namespace kiln::cpu::simd {
 
-/// Strides that cover `shape` without gaps in the memory order of `x`, which has as many dimensions: channels-last data
-/// stay that way.
+/// Returns dense strides for `shape` whose order of dimensions in memory is that of `x`, so that channels-last data
+/// stay channels-last. `x` has as many dimensions as `shape`.
 Dims dense_like(const Shape& shape, const Array& x);
 
-/// Strides of [batch, channels, sizes...] with the channels of one pixel side by side.
+/// Returns the strides of a channels-last tensor of shape [batch, channels, sizes...]: the channels of a pixel are
+/// contiguous.
 Dims channels_last_strides(const Shape& shape);
-/// An operand whose elements lie in `strides`: in place if they do, otherwise copied (into `held`, which keeps the copy
-/// alive).
+/// Returns an operand in the layout `strides`: in place if it has them, otherwise as a copy, which `held` keeps alive.
 Array read_in(const Value& value, const Dims& strides, Value& held);
 
 }  // namespace kiln::cpu::simd

@@ -1,5 +1,5 @@
-// The place of a value among ascending numbers by a table: the range of the numbers is cut into equal parts, and of each
-// part it is known how many numbers lie before it.
+// Finds the position of a value among ascending numbers by a table. The range of the numbers is split into equal parts,
+// and the table has how many numbers are before each part.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -10,15 +10,16 @@
 
 namespace kiln::cpu::simd {
 
-/// For lines of floats and doubles; others are never fit.
+/// The table for a line of floats or doubles. For other types fit() is false.
 template <class T>
 class Parts {
  public:
   static constexpr bool kTakes = std::is_floating_point_v<T>;
   Parts(const T* line, std::int64_t length);
-  /// Are there few numbers in each part, so that going through them is shorter than a binary search?
+  /// Returns whether each part has so few numbers that a linear search in it is shorter than a binary search of the
+  /// line.
   bool fit() const { return steps_ >= 0; }
-  /// How many numbers are smaller than x, or (right) not larger. x is not NaN.
+  /// Returns how many numbers are smaller than x, or not larger if `right`. x must not be NaN.
   template <bool right>
   std::int64_t find(T x) const {
     std::int64_t before = before_[part(x)];
@@ -30,14 +31,14 @@ class Parts {
  private:
   static constexpr std::int64_t kMostNumbers = 4096, kPartsEach = 8;
 
-  /// It grows with x as all its steps do, however they are rounded: a number in a part before that of x is smaller than x,
-  /// and one in a part behind is larger.
+  /// Returns the part of x. Each operation is monotonic in x however it is rounded, so a number in an earlier part than
+  /// that of x is smaller than x, and one in a later part is larger.
   std::size_t part(T x) const { return static_cast<std::size_t>(std::min(std::max((x - low_) * scale_, T(0)), last_)); }
 
   std::int64_t length_;
   int steps_ = -1;
   T low_ = 0, scale_ = 0, last_ = 0;
-  std::vector<T> line_;  // with infinity behind it
+  std::vector<T> line_;  // followed by infinities, so that find() need not check the end
   std::vector<std::int32_t> before_;
 };
 
@@ -50,7 +51,7 @@ Parts<T>::Parts(const T* line, std::int64_t length) : length_(length) {
     low_ = line[0];
     last_ = static_cast<T>(parts - 1);
     scale_ = last_ / (line[length - 1] - low_);
-    // Also where the range is empty or not finite.
+    // The comparison is false also if the range is empty or not finite.
     if (!(scale_ > 0 && scale_ < infinity)) return;
     before_.assign(parts + 1, 0);
     for (std::int64_t i = 0; i < length; ++i) {

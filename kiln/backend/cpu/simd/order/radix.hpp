@@ -1,5 +1,5 @@
-// Sorting keys that carry the places they came from. No two items are equal, so there is one sorted order, whatever the
-// algorithm and the number of threads.
+// Sorts keys together with their indices. No two items are equal, so the sorted order does not depend on the algorithm
+// or the number of threads.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace kiln::cpu::simd {
 
-/// A key of at most 32 bits and a place below 2^32 in one word: the order of words is that of keys, then of places.
+/// A key of at most 32 bits and an index below 2^32 in one word. Words are ordered by key, then by index.
 struct Packed {
   std::uint64_t word;
   static Packed of(std::uint64_t key, std::int64_t place) { return {key << 32 | static_cast<std::uint64_t>(place)}; }
@@ -30,18 +30,18 @@ struct Wide {
   friend bool operator<(Wide a, Wide b) { return a.bits < b.bits || (a.bits == b.bits && a.at < b.at); }
 };
 
-inline constexpr std::int64_t kFewItems = 128;      // are sorted faster by comparing
-inline constexpr std::int64_t kManyItems = 16384;   // do not stay in the nearest cache
-inline constexpr std::int64_t kRadixPiece = 65536;  // items that one thread moves at a time
+inline constexpr std::int64_t kFewItems = 128;      // up to so many are sorted faster by comparisons
+inline constexpr std::int64_t kManyItems = 16384;   // more do not stay in the first-level cache
+inline constexpr std::int64_t kRadixPiece = 65536;  // the items that one thread moves at a time
 
-/// How many items of a list have each digit, a byte, in each place of their keys.
+/// How many items have each value of one digit of their keys. A digit is a byte.
 using DigitCounts = std::array<std::int64_t, 256>;
 template <class Item>
 std::size_t digit_of(const Item& item, int byte) {
   return static_cast<std::size_t>(item.key() >> 8 * byte & 255);
 }
 
-/// radix_sort() on one thread, for which all digits are counted at once.
+/// radix_sort() on one thread, which counts all digits in one pass.
 template <int kBytes, class Item>
 Item* radix_sort_alone(Item* items, Item* scratch, std::int64_t count) {
   std::array<DigitCounts, kBytes> counts{};
@@ -58,8 +58,9 @@ Item* radix_sort_alone(Item* items, Item* scratch, std::int64_t count) {
   return items;
 }
 
-/// Sorts items whose places ascend by their keys of kBytes bytes: least significant byte first, each pass keeping the
-/// order of the one before. Answers which of the two buffers has the result.
+/// Sorts items by their keys of kBytes bytes. The items must come in ascending order of their indices. Each pass is a
+/// stable sort by one byte, the least significant byte first. Returns the buffer, of `items` and `scratch`, that has
+/// the result.
 template <int kBytes, class Item>
 Item* radix_sort(Item* items, Item* scratch, std::int64_t count) {
   if (count <= limited_grain(kFewItems)) {
@@ -75,7 +76,7 @@ Item* radix_sort(Item* items, Item* scratch, std::int64_t count) {
       own.fill(0);
       for (std::int64_t i = begin; i < end; ++i) ++own[digit_of(items[i], byte)];
     });
-    // Where each piece puts its first item with each digit.
+    // Turn counts into the position at which each piece puts its first item of each digit.
     std::int64_t next = 0, most = 0;
     for (std::size_t d = 0; d < 256; ++d) {
       const std::int64_t first = next;
@@ -92,7 +93,7 @@ Item* radix_sort(Item* items, Item* scratch, std::int64_t count) {
   return items;
 }
 
-/// The items of a line, in its order.
+/// Makes the items of a line, in the order of the line.
 template <class Item, class T>
 void make_items(const T* x, std::int64_t count, bool descending, Item* items) {
   constexpr std::int64_t kBlock = 1024;
@@ -106,7 +107,7 @@ void make_items(const T* x, std::int64_t count, bool descending, Item* items) {
   });
 }
 
-/// Calls f of an item type that holds the keys of T and the places of a line this long.
+/// Calls f with the item type that can hold the keys of T and the indices of a line of this length.
 template <class T, class F>
 void visit_item(std::int64_t length, F&& f) {
   if constexpr (sizeof(T) <= 4)
@@ -114,8 +115,8 @@ void visit_item(std::int64_t length, F&& f) {
   f.template operator()<Wide>();
 }
 
-/// What sorted items say: the elements and where they stood. Of many, a key says what the element was, mostly, and needs no
-/// look at where it stood.
+/// Writes the elements and indices of sorted items. If there are many, an element is computed from its key where that
+/// is possible, which saves a random access to x.
 template <class T, class Item>
 void write_items(const T* x, const Item* items, std::int64_t count, bool descending, T* values, std::int64_t* indices) {
   const auto write = [&](auto&& element) {
@@ -134,8 +135,8 @@ void write_items(const T* x, const Item* items, std::int64_t count, bool descend
   });
 }
 
-/// Calls line(i) for each of `lines`: several at a time, or one after the other if they are few and long, so that
-/// their own loops are split over the threads.
+/// Calls line(i) for each of `lines`: several at a time on different threads, or one after the other if they are few
+/// and long, so that the loops within a line are split over the threads.
 template <class F>
 void each_line(std::int64_t lines, std::int64_t length, F&& line) {
   if (lines < 8 && length > 2 * limited_grain(kRadixPiece)) {

@@ -1,5 +1,5 @@
-// Binary search without branches, several values at a time: while the memory for one is waited for, that for the others
-// is on its way. Among numbers that lie about evenly a value's own place says where to look.
+// Binary search without branches, for several values at a time, so that their memory accesses overlap. In a line of
+// evenly distributed numbers, a table of equal parts (parts.hpp) says where to look.
 #include <algorithm>
 #include <vector>
 
@@ -12,11 +12,11 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 2048;  // values worth a thread's while
+constexpr std::int64_t kGrain = 2048;  // the least values for a thread
 constexpr std::int64_t kAbreast = 16;
-constexpr std::int64_t kValuesForParts = 64;  // for each number of a line: from here on parts are worth making
+constexpr std::int64_t kValuesForParts = 64;  // the least values, for each number of a line, that are worth a table
 
-/// How many of a sorted line, as keys, come before each of kAbreast values.
+/// Finds how many keys of a sorted line come before each of kAbreast values.
 template <bool right, class T, class KeyAt>
 void search(KeyAt&& key_at, std::int64_t length, const T* values, std::int64_t* found) {
   Key<T> wanted[kAbreast];
@@ -33,7 +33,7 @@ void search(KeyAt&& key_at, std::int64_t length, const T* values, std::int64_t* 
   std::copy_n(before, kAbreast, found);
 }
 
-/// Values by the parts of a line; the few that are no numbers as others are looked for.
+/// Finds values by the parts of a line. NaN are treated apart: they come after all numbers.
 template <bool right, class T>
 void search_parts(const Parts<T>& parts, const T* line, std::int64_t length, const T* values, std::int64_t count,
                   std::int64_t* z) {
@@ -49,7 +49,8 @@ void search_parts(const Parts<T>& parts, const T* line, std::int64_t length, con
     if (values[i] != values[i]) z[i] = right ? length : numbers;
 }
 
-/// Value i is looked for in line i / per_line. Of a short line in which many values are looked for, keys are made once.
+/// Searches for values [begin, end); value i belongs to line i / per_line. If many values belong to a short line, its
+/// keys are computed once.
 template <bool right, class T>
 void search_lines(const T* lines, std::int64_t length, const T* values, std::int64_t per_line, std::int64_t begin,
                   std::int64_t end, std::int64_t* z) {

@@ -17,7 +17,7 @@ void sort_lines(const T* x, std::int64_t lines, std::int64_t length, bool descen
       write_items(x + first, sorted, length, descending, values + first, indices + first);
     };
     const auto count = static_cast<std::size_t>(2 * length);
-    // Items that go all over the place are better off in the pool's large pages.
+    // Radix passes write all over the buffer, which is faster in the large pages of the memory pool.
     if (length > kManyItems) sort(reinterpret_cast<Item*>(Memory(count * sizeof(Item)).bytes()));
     else sort(std::make_unique_for_overwrite<Item[]>(count).get());
   });

@@ -1,5 +1,5 @@
-// The first few of a line in order, without sorting it: elements pass by, and those that come before the k-th so far are
-// collected until there are enough of them to find a better k-th.
+// Finds the first k elements of a line in order without sorting all of it. One pass collects the elements that come
+// before the k-th one so far; whenever enough are collected, a better k-th one is selected from them.
 #include <algorithm>
 
 #include "kiln/backend/cpu/kernel.hpp"
@@ -10,15 +10,15 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kBlock = 256;  // elements whose keys are looked at together
+constexpr std::int64_t kBlock = 256;  // elements whose keys are computed and compared together
 
-constexpr std::int64_t kVeryFew = 16;  // are kept in order as they come
+constexpr std::int64_t kVeryFew = 16;  // up to so many are kept sorted during the pass
 
-/// collect() for at most kVeryFew.
+/// collect() for k of at most kVeryFew.
 template <class Item, class T>
 std::int64_t collect_few(const T* x, std::int64_t begin, std::int64_t end, std::int64_t k, bool largest,
                          std::vector<Item>& found) {
-  constexpr std::int64_t kSome = 64;  // few, as each may have one that comes before the k-th
+  constexpr std::int64_t kSome = 64;  // a small block is more often skipped as a whole
   Item first[kVeryFew + 1];
   std::int64_t count = 0;
   Key<T> keys[kSome];
@@ -39,7 +39,8 @@ std::int64_t collect_few(const T* x, std::int64_t begin, std::int64_t end, std::
   return count;
 }
 
-/// Puts the first k of places [begin, end) of a line to the front of `found`, in no order; answers how many there are.
+/// Puts the first k of the elements [begin, end) of a line to the front of `found`, in any order. Returns how many
+/// these are.
 template <class Item, class T>
 std::int64_t collect(const T* x, std::int64_t begin, std::int64_t end, std::int64_t k, bool largest,
                      std::vector<Item>& found) {
@@ -54,7 +55,7 @@ std::int64_t collect(const T* x, std::int64_t begin, std::int64_t end, std::int6
   for (; begin < end; begin += kBlock) {
     const std::int64_t size = std::min(end - begin, kBlock);
     order_keys<T>(x + begin, size, largest, keys);
-    // Of equal keys the earlier come first, so those that equal the limit are too late.
+    // Among equal keys earlier elements come first, so a key that equals the limit comes too late.
     if (limited && !any_below(keys, size, static_cast<Key<T>>(limit))) continue;
     for (std::int64_t i = 0; i < size; ++i)
       if (!limited || keys[i] < limit) found.push_back(Item::of(keys[i], begin + i));

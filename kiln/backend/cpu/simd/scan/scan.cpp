@@ -1,5 +1,7 @@
-// Scans along a dimension. Several lines are run along side by side. A few long lines are cut into pieces of fixed
-// size: their totals are folded first, so that each piece knows what came before it. The cut depends on sizes alone.
+// Scans along one dimension. Several lines are scanned at once: neighbouring ones if the scanned axis is strided, and
+// kStreams ones if it is contiguous. If there are only a few long lines, they are split into pieces of fixed size. Then
+// the totals of pieces are computed first, so that each piece starts from the total of all before it. The split depends
+// on sizes alone.
 #include "kiln/ops/reduce/scan_ops.hpp"
 
 #include <algorithm>
@@ -17,10 +19,10 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kWork = 32768;  // elements worth a thread's while
-constexpr std::int64_t kStage = 4096;  // elements that are converted at once
+constexpr std::int64_t kWork = 32768;  // the least elements for a thread
+constexpr std::int64_t kStage = 4096;  // the elements that are converted at once
 
-/// What has been folded of one line so far.
+/// The running state of one line.
 template <class C>
 struct Carry {
   typename Running<C>::A folded;
@@ -35,7 +37,7 @@ Carry<C> start_of(op::ScanFn fn) {
   return {fn == op::ScanFn::Prod ? A{1} : A{0}, 0, -1};
 }
 
-/// What has been folded of a line's beginning and of what follows it.
+/// Joins the state `a` of a part of a line and the state `b` of the part that follows it.
 template <class C>
 Carry<C> join(op::ScanFn fn, const Carry<C>& a, const Carry<C>& b) {
   switch (fn) {
@@ -53,7 +55,7 @@ Carry<C> join(op::ScanFn fn, const Carry<C>& a, const Carry<C>& b) {
   return a;
 }
 
-/// Scans x, computing in C, to which elements of other types are converted a block at a time.
+/// Scans x, computing in C. Elements of other types are converted to C and back, a block at a time.
 template <class C>
 class LineScan {
  public:
@@ -85,14 +87,15 @@ class LineScan {
   }
 
  private:
-  /// Rows of `columns` lines from `line` on, or of one line in as many pieces from `piece` on.
+  /// The unit of work: `rows` elements of each of `columns` lines from `line` on, or (if pieces_abreast_) of each of
+  /// `columns` pieces of one line, from `piece` on.
   struct Strip {
     std::int64_t line, piece, rows, columns;
   };
 
   template <class F>
   void each_strip(F&& f) {
-    const std::int64_t across = lines_.inner == 1 ? lines_.outer : lines_.inner;  // lines that can go abreast
+    const std::int64_t across = lines_.inner == 1 ? lines_.outer : lines_.inner;  // lines that can be scanned at once
     const std::int64_t groups = ((pieces_abreast_ ? pieces_ : across) + abreast_ - 1) / abreast_;
     const std::int64_t rest = pieces_abreast_ ? lines_.outer : lines_.count() / across * pieces_;
     const std::int64_t grain = std::max<std::int64_t>(1, kWork / (rows_ * abreast_));
@@ -100,7 +103,7 @@ class LineScan {
       for (std::int64_t item = begin; item < end; ++item) {
         const std::int64_t first = item % groups * abreast_, other = item / groups;
         if (pieces_abreast_) {
-          // The last piece is shorter than those beside it.
+          // The last piece may be shorter than the others, and is a strip of its own.
           const std::int64_t last = pieces_ - 1, whole = std::min(abreast_, last - first);
           if (whole > 0) f(Strip{other, first, rows_, whole});
           if (first + abreast_ > last) f(Strip{other, last, rows_of(last), 1});
@@ -152,8 +155,8 @@ void LineScan<C>::run_along(const Strip& strip, bool write) {
     const std::int64_t rows = std::min(height, strip.rows - begin), met = strip.piece * rows_ + begin;
     const std::int64_t place = op_.reverse ? lines_.length - 1 - met : met;
     const std::int64_t first = (strip.line / inner * lines_.length + place) * inner + strip.line % inner;
-    const std::int64_t back = op_.reverse ? rows - 1 : 0;  // from the first row in memory to the first that is met
-    // Calls f(offset in memory, offset in a stage, count) for elements that are neighbours in both.
+    const std::int64_t back = op_.reverse ? rows - 1 : 0;  // from the first row in memory to the first one scanned
+    // Calls f(offset in memory, offset in a stage, count) for runs of elements that are contiguous in both.
     const auto each_run = [&](auto&& f) {
       if (inner == 1)
         for (std::int64_t i = 0; i < columns; ++i) f(first - back + i * steps.column, i * rows, rows);
@@ -217,7 +220,7 @@ void recur(const op::Recurrence& op, const Array& a, const Array& b, const Array
 
 bool run(const op::Scan& op, Call call) {
   const bool extremes = op.fn == op::ScanFn::Max || op.fn == op::ScanFn::Min;
-  if (call.in[0].dtype() == DType::U64 && extremes) return false;  // beyond int64
+  if (call.in[0].dtype() == DType::U64 && extremes) return false;  // int64 does not hold all of them
   Value held;
   const Array x = read_contiguous(call.in[0], held), z = allocate(call.out[op::Scan::values]);
   auto* places = extremes ? allocate(call.out[op::Scan::indices]).as<std::int64_t>() : nullptr;

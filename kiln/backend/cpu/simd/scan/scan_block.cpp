@@ -1,5 +1,6 @@
-// Plain loops that the compiler makes vectors of across neighbouring lines, once per target; lines that lie one after
-// the other are run along eight at a time, so that none waits for its own last addition.
+// The inner loops of scans, once per target. If the scanned axis is strided, the compiler vectorises plain loops across
+// neighbouring lines. If it is contiguous, eight lines are scanned at a time, so that no addition waits for the one
+// before.
 #include "kiln/backend/cpu/simd/scan/scan_block.hpp"
 
 #include <algorithm>
@@ -23,7 +24,8 @@ HWY_INLINE A join(A a, A b) {
   else return wrapping_add(a, b);
 }
 
-/// One step of `columns` lines; `step` says how far apart they lie (a constant where that makes vectors).
+/// One step of `columns` lines, whose elements are x_step and z_step apart. Callers pass the constant 1 where the loop
+/// is to be vectorised.
 template <class C, bool product, bool exclusive, class A>
 HWY_INLINE void fold_row(A* HWY_RESTRICT folded, const C* HWY_RESTRICT x, std::int64_t x_step, C* HWY_RESTRICT z,
                          std::int64_t z_step, std::int64_t columns) {
@@ -78,8 +80,8 @@ void fold_block(const ScanBlock<C>& block, Running<C>& running) {
   }
 }
 
-/// One line from end to end. An extreme seldom gives way to another: the next better one is looked for, and what lies
-/// between is filled.
+/// Scans one line for extremes. As an extreme is seldom replaced, the loop searches for the next better element and
+/// then fills the results before it.
 template <class C, bool largest>
 void extreme_line(const ScanBlock<C>& block, std::int64_t column, Running<C>& running) {
   const Steps x_step = block.x_steps, z_step = block.z_steps, places_step = block.places_steps;
@@ -134,12 +136,12 @@ void extreme_block(const ScanBlock<C>& block, Running<C>& running) {
   }
 }
 
-/// One step of some lines, a vector of them: `scale` is the sum of the exponentials so far, of what `largest` exceeds.
+/// One step of a vector of lines. `largest` is the largest element so far, and `scale` the sum of exp(x - largest).
 HWY_INLINE void log_sum_exp_step(Vector<double> x, Vector<double>& largest, Vector<double>& scale) {
   const Mask<double> above = (x > largest) | is_nan(x);
   const Vector<double> least = exp(-abs(x - largest));
   const Vector<double> next = select(above, scale * least + 1, scale + least);
-  scale = select((!above) & is_inf(largest), scale, next);  // an infinite one is all there is
+  scale = select((!above) & is_inf(largest), scale, next);  // as inf - inf is NaN
   largest = select(above, x, largest);
 }
 template <class C>

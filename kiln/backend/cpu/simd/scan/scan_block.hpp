@@ -1,4 +1,4 @@
-// Running along several lines side by side: the inner loops of scans.
+// The inner loops of scans, which run along several lines at once.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -8,24 +8,25 @@
 
 namespace kiln::cpu::simd {
 
-inline constexpr std::int64_t kStreams = 8;        // lines at once where lines lie one after the other
-inline constexpr std::int64_t kScanColumns = 256;  // where they are neighbours
+inline constexpr std::int64_t kStreams = 8;        // lines at once if the scanned axis is contiguous
+inline constexpr std::int64_t kScanColumns = 256;  // the most lines at once if the scanned axis is strided
 
-/// Elements between neighbours of one line, and between lines.
+/// The distance in elements between neighbours of one line (row), and between lines (column).
 struct Steps {
   std::int64_t row = 0, column = 0;
 };
 
-/// What has been folded so far of each line. Floats are folded in double.
+/// The running state of each line. Floats are folded in double.
 template <class C>
 struct Running {
   using A = std::conditional_t<std::is_floating_point_v<C>, double, std::int64_t>;
-  A folded[kScanColumns];            // the sum, product or extreme; of LogSumExp the largest
-  double scale[kScanColumns];        // of LogSumExp: the sum of exp(x - largest)
-  std::int64_t place[kScanColumns];  // of extremes: the index, -1 before there is one
+  A folded[kScanColumns];            // the sum, product or extreme; for LogSumExp the largest element
+  double scale[kScanColumns];        // for LogSumExp: the sum of exp(x - largest)
+  std::int64_t place[kScanColumns];  // for extremes: the index, or -1 before the first element
 };
 
-/// `columns` lines, of which x is the next element of the first, and z the place of its result (null: none wanted).
+/// `rows` steps of `columns` lines. x is the next element of the first line, and z receives its result; z is null if
+/// only the running state is wanted.
 template <class C>
 struct ScanBlock {
   std::int64_t rows, columns;
@@ -33,18 +34,19 @@ struct ScanBlock {
   Steps x_steps{};
   C* z = nullptr;
   Steps z_steps{};
-  // Of extremes: where indices go, the index of x, and what is added to it from one element to the next.
+  // For extremes: where indices are written, the index of x, and the differences between the indices of neighbours.
   std::int64_t* places = nullptr;
   Steps places_steps{};
   std::int64_t place = 0;
   Steps place_steps{};
 };
 
-/// C is float, double or int64 (for which there is no LogSumExp).
+/// Scans a block and updates `running`. C is float, double or int64; LogSumExp is for floats only.
 template <class C>
 void scan_block(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, Running<C>& running);
 
-/// y = a * y + b along each line, as above; C is float or double.
+/// Computes y = a * y + b along each of `columns` lines, where the y before the first element is 0. C is float or
+/// double.
 template <class C>
 void recurrence_block(const C* a, const C* b, C* y, std::int64_t rows, std::int64_t columns, Steps steps);
 
