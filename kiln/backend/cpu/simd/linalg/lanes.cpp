@@ -29,8 +29,8 @@ template <class T> HWY_INLINE Vector<T> less(Vector<T> z, Vector<T> x, Vector<T>
 template <class T> HWY_INLINE Vector<T> at(const T* lanes, int64_t i) { return Vector<T>::load(lanes + i * kWidth<T>); }
 template <class T> HWY_INLINE void put(Vector<T> x, T* lanes, int64_t i) { store(x, lanes + i * kWidth<T>); }
 
-/// The power of two next to x, between those that have an inverse: where numbers are divided by that of the largest, nothing
-/// is rounded, and squares stay within range.
+/// The power of two next to x, between those that have an inverse: where numbers are divided by that of the largest,
+/// nothing is rounded, and squares stay within range.
 template <class T>
 HWY_INLINE Vector<T> power_near(Vector<T> x) {
   constexpr T kLeast = std::numeric_limits<T>::min(), kMost = 1 / kLeast;
@@ -38,7 +38,7 @@ HWY_INLINE Vector<T> power_near(Vector<T> x) {
   return hn::And(clamp(x, Vector<T>(kLeast), Vector<T>(kMost)).lanes, hn::Inf(tag));
 }
 
-// ---- factors ------------------------------------------------------------------------------------------------------------
+// ---- factors --------------------------------------------------------------------------------------------------------
 
 template <class T>
 void factor_cholesky(T* a, int64_t n) {
@@ -105,10 +105,10 @@ void factor_qr(T* a, T* q, int64_t m, int64_t n, int64_t columns) {
   }
 }
 
-// ---- rotations ----------------------------------------------------------------------------------------------------------
+// ---- rotations ------------------------------------------------------------------------------------------------------
 
-/// That which makes the off-diagonal element of [[a, b], [b, d]] zero (Golub and Van Loan, "Matrix Computations", 8.5.2),
-/// where it `turns`, and does nothing elsewhere.
+/// That which makes the off-diagonal element of [[a, b], [b, d]] zero (Golub and Van Loan, "Matrix Computations",
+/// 8.5.2), where it `turns`, and does nothing elsewhere.
 template <class T>
 struct Rotation {
   Vector<T> t, c, s;

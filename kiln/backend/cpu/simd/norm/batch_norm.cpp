@@ -1,6 +1,6 @@
-// Batch norm in single precision, of halves too where a channel's elements lie together: a pass over x for its
-// statistics and one for the result; backwards a pass over x and its slopes for their sums and one for the result.
-// And batch norm of doubles, a channel at a time.
+// Batch norm. Floats are computed in single precision, and so are halves if the elements of a channel are contiguous:
+// one pass over x computes the statistics and another the result. The gradient takes one pass over x and the gradient
+// of the result for their sums, and another for the gradient of x. Batch norm of doubles computes a channel at a time.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,8 @@ namespace {
 
 using std::int64_t;
 
-/// [batch, channels, inner]: by channels where a channel's elements lie together, by rows where channels lie side by side.
+/// The layout of a tensor [batch, channels, inner]. If `by_rows`, the channels are contiguous; otherwise the `inner`
+/// elements of a channel are.
 struct Layout {
   int64_t batch, channels, inner;
   bool by_rows;
@@ -25,14 +26,14 @@ struct Layout {
   int64_t count() const { return batch * channels * inner; }
 };
 
-/// The strides of memory in which the channels come last.
+/// Returns the strides of the channels-last layout.
 Dims channels_last(const Shape& shape) {
   Dims strides = contiguous_strides(shape);
   for (int i = 2; i < shape.size(); ++i) strides[i] *= shape[1];
   strides[1] = 1;
   return strides;
 }
-/// In place where it lies in that order, otherwise a copy that does.
+/// Returns an operand in the layout `strides`: in place if it has them, otherwise as a copy, which `held` keeps alive.
 Array in_order(const Value& value, const Dims& strides, Value& held) {
   const Array array = read(value);
   if (lies_in(array, strides)) return array;
@@ -65,7 +66,7 @@ std::vector<Moments> batch_moments(const Layout& layout, const Array& x) {
   return result;
 }
 
-/// Calls f(at, channel) for each run of `inner` elements of one channel.
+/// Calls f(offset, channel) for each contiguous run of `inner` elements of one channel.
 template <class F>
 void each_plane(const Layout& layout, F&& f) {
   parallel_for(layout.batch * layout.channels, std::max<int64_t>(1, kGrain / layout.inner),
@@ -75,7 +76,7 @@ void each_plane(const Layout& layout, F&& f) {
                });
 }
 
-/// For each plane the sums of g, of g * (x - mean) and of x - mean.
+/// Returns the sums of g, of g * (x - mean) and of x - mean for each plane, in [batch * channels, 3].
 std::vector<double> products_of_planes(const Layout& layout, const float* g, const float* x,
                                        const std::vector<float>& means) {
   std::vector<double> sums(static_cast<std::size_t>(layout.batch * layout.channels) * 3);
@@ -90,7 +91,7 @@ std::vector<double> products_of_planes(const Layout& layout, const float* g, con
 
 bool fits(const Layout& layout) { return layout.count() > 0 && (layout.by_rows || layout.inner >= kShortest); }
 
-/// A layer norm of each channel, whose elements are brought together for it.
+/// Copies the elements of each channel together and computes their layer norm.
 bool batch_norm_of_doubles(Call call) {
   using op::BatchNorm;
   const Value& value = call.in[BatchNorm::x];

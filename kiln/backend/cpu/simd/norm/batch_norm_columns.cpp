@@ -1,5 +1,6 @@
-// Of few rows each piece has some of the channels, from their statistics to their results, and no thread waits for another.
-// Of many rows pieces have some of these; then statistics are merged, and pieces of rows made into results.
+// If there are few rows, each thread computes some of the channels, from their statistics to their results, and waits
+// for no other thread. If there are many rows, threads compute the statistics of some rows; then these are merged, and
+// threads compute the results of some rows.
 #include "kiln/backend/cpu/simd/norm/batch_norm_columns.hpp"
 
 #include <algorithm>
@@ -17,9 +18,9 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kFewRows = 128;
-constexpr int64_t kRowsOfBlock = 64;  // whose float sums are exact enough
-constexpr int64_t kMostColumns = 64;  // of which so many rows stay in the first-level cache
-constexpr int64_t kUnit = 16;         // channels that are cut together: those of the widest vector
+constexpr int64_t kRowsOfBlock = 64;  // so few that their float sums are exact enough
+constexpr int64_t kMostColumns = 64;  // so few that a block stays in the first-level cache
+constexpr int64_t kUnit = 16;         // threads get multiples of so many channels, the lanes of the widest vector
 
 /// Rows [begin, end) of some channels.
 struct Block {
@@ -29,15 +30,15 @@ struct Block {
   int64_t at(int64_t channels) const { return begin * channels + channel; }
 };
 
-/// Calls f(Block) for all channels from `first` to `last`.
+/// Calls f(Block) for rows [begin, end) and blocks of the channels [first, last).
 template <class F>
 void each_block(int64_t begin, int64_t end, int64_t first, int64_t last, F&& f) {
   for (int64_t channel = first; channel < last; channel += kMostColumns)
     f(Block{begin, end, channel, std::min(kMostColumns, last - channel)});
 }
 
-/// Calls gather(statistics, block) until the statistics of some channels are complete, then finish(statistics, block), and
-/// then apply(block) for all their rows.
+/// Calls gather(statistics, block) until the statistics of some channels are complete, then finish(statistics, block),
+/// and then apply(block) for all rows of these channels.
 template <class Statistics, class Gather, class Finish, class Apply>
 void normalise(int64_t rows, int64_t channels, Gather&& gather, Finish&& finish, Apply&& apply) {
   const auto by_block = [&](Statistics& statistics, const Block& block) {
@@ -77,10 +78,11 @@ void normalise(int64_t rows, int64_t channels, Gather&& gather, Finish&& finish,
                [&](int64_t begin, int64_t end) { each_block(begin, end, 0, channels, apply); });
 }
 
-/// The moments of some columns. Distances are from the first means that come, so that no large squares are subtracted.
+/// The moments of some columns. They are sums of distances from `near`, the means of the first block, so that no large
+/// squares are subtracted.
 struct ColumnMoments {
   double count = 0;
-  double near[kMostColumns], sums[kMostColumns], squares[kMostColumns];  // of distances from `near`; about the mean
+  double near[kMostColumns], sums[kMostColumns], squares[kMostColumns];
 
   void add(const float* x, const Columns& columns) {
     float means[kMostColumns], rests[kMostColumns], own[kMostColumns];
@@ -108,7 +110,7 @@ struct ColumnMoments {
   double variance(int64_t i) const { return std::max(0.0, squares[i] - sums[i] * sums[i] / count) / count; }
 };
 
-/// Sums of g, of g * (x - mean) and of x - mean for some columns.
+/// The sums of g, of g * (x - mean) and of x - mean for some columns.
 struct ColumnProducts {
   double g[kMostColumns] = {}, gx[kMostColumns] = {}, x[kMostColumns] = {};
 

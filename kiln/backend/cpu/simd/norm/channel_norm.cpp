@@ -8,7 +8,7 @@ namespace kiln::cpu::simd {
 
 using std::int64_t;
 
-constexpr int64_t kPiece = 4096;  // elements whose float sums are exact enough, and that stay in the cache
+constexpr int64_t kPiece = 4096;  // so few elements that their float sums are exact enough and they stay in the cache
 
 Parts::Parts(int64_t rows, int64_t length)
     : rows(rows),

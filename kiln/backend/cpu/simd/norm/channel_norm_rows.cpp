@@ -16,7 +16,7 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 using std::int64_t;
 HWY_INLINE float sum_of(V v) { return hn::GetLane(hn::SumOfLanes(V::Tag(), v.lanes)); }
 
-/// Coefficients as vectors are loaded from them: one for all fills a vector first.
+/// Coefficients from which vectors are loaded. A single coefficient for all elements is repeated in a vector first.
 class Spread {
  public:
   explicit Spread(Coefficients c) : data_(c.data), step_(c.step) {
@@ -35,7 +35,7 @@ class Spread {
   int64_t step_;
 };
 
-/// Elements less their means.
+/// The distances of elements to their mean.
 struct Distances {
   Distances(const float* numbers, const Centre& mean) : x(numbers), number(mean.number), rest(mean.rest) {}
   template <class X>
@@ -46,7 +46,7 @@ struct Distances {
   Spread number, rest;
 };
 
-/// Sums of f(i, X) over a row, in four vectors at a time.
+/// Returns the sum of f(i, X) over a row, in four independent sums of vectors.
 template <class F>
 HWY_INLINE float sum_over(int64_t count, F&& f) {
   V a = 0, b = 0, c = 0, d = 0;
@@ -67,7 +67,7 @@ Moments moments(const float* x, int64_t count, bool centred) {
   const auto size = static_cast<double>(count);
   float mean = 0;
   if (centred) mean = static_cast<float>(sum_over(count, [&]<class X>(int64_t i, X) { return X::load(x + i); }) / size);
-  // The mean was rounded: what that leaves of the distances is taken away as well.
+  // The mean was rounded: subtract the mean of the distances to it as well.
   double rest = 0;
   if (centred) rest = sum_over(count, [&]<class X>(int64_t i, X) { return X::load(x + i) - X(mean); }) / size;
   const auto left = static_cast<float>(rest);
@@ -134,11 +134,11 @@ void add_gradients(const float* g, const float* x, const Centre& mean, float sca
 
 void layer_gradients(const float* x, const float* g, const LayerRows& s, int64_t rows, float* z, float* dweight,
                      float* dbias) {
-  // Each step of some short rows before the next, so that none waits for sums of its own.
+  // Each step is done for several short rows before the next step, so that no row waits for its own sums.
   constexpr int64_t kTogether = 16, kTogetherElements = 1024;
   struct Row {
-    float near = 0;       // to the mean
-    double sums[3] = {};  // of weight * g, of that times x - near, and of x - near
+    float near = 0;       // the mean, rounded
+    double sums[3] = {};  // of weight * g, of weight * g * (x - near), and of x - near
     float left = 0, scale = 0, b = 0, c = 0;
   };
   const int64_t together = std::clamp<int64_t>(kTogetherElements / s.length, 1, kTogether);

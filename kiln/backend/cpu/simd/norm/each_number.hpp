@@ -1,4 +1,4 @@
-// The numbers of a row as vectors, and what is left one by one. Included once per target.
+// Visits the numbers of a row as vectors, and the remaining ones one by one. Included once per target.
 #if defined(KILN_SIMD_NORM_EACH_NUMBER_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_NORM_EACH_NUMBER_HPP
 #undef KILN_SIMD_NORM_EACH_NUMBER_HPP
@@ -15,7 +15,7 @@ using std::int64_t;
 using V = Vector<float>;
 constexpr auto kWidth = static_cast<int64_t>(kLanes<float>);
 
-/// One number that behaves like a vector, for what is left of a row.
+/// One number with the operations of a vector, for the end of a row.
 struct One {
   float value;
   One(float number) : value(number) {}

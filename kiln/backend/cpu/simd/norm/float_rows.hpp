@@ -1,4 +1,4 @@
-// Rows of floats or of halves, which kernels see in single precision.
+// Gives kernels rows of floats or halves in single precision.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace kiln::cpu::simd {
 
-/// Rows of `length` elements, row-major, from x to z, which has x's type.
+/// The rows of x, of `length` elements each, and those of z, which has the type of x. Both are row-major.
 class FloatRows {
  public:
   FloatRows(const Array& x, const Array& z, std::int64_t length)
@@ -25,19 +25,20 @@ class FloatRows {
     f(floats.data());
   }
 
-  /// Calls f(const float* from, float* to) for row i; to may be from. A row of halves is converted before and after.
+  /// Calls f(const float* from, float* to) for row i; `to` may equal `from`. A row of halves is converted before and
+  /// after.
   template <class F>
   void row(std::int64_t i, F&& f) const {
     rows(i, i + 1, [&](const float* from, float* to, std::int64_t) { f(from, to); });
   }
-  /// Calls f(const float* from, float* to, count) for rows [begin, end), some at a time.
+  /// Calls f(const float* from, float* to, count) for `count` of the rows [begin, end) at a time.
   template <class F>
   void rows(std::int64_t begin, std::int64_t end, F&& f) const {
     const auto size = static_cast<std::int64_t>(size_of(dtype_));
     if (dtype_ == DType::F32)
       return f(reinterpret_cast<const float*>(from_ + begin * length_ * size),
                reinterpret_cast<float*>(to_ + begin * length_ * size), end - begin);
-    constexpr std::int64_t kConverted = 4096;  // elements, or a row
+    constexpr std::int64_t kConverted = 4096;  // elements that are converted at once, unless one row is longer
     const std::int64_t most = std::max<std::int64_t>(1, kConverted / std::max<std::int64_t>(1, length_));
     static thread_local std::vector<float> floats;
     for (std::int64_t row = begin; row < end; row += most) {

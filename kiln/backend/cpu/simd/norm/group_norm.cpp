@@ -1,5 +1,5 @@
-// Group norm in single precision, of halves too, and its gradient, and group norm of doubles: each group in one go
-// while it is in the cache.
+// Group norm of floats and halves in single precision, its gradient, and group norm of doubles. Each group is computed
+// from beginning to end while it is in the cache.
 #include <cmath>
 
 #include "kiln/backend/cpu/simd/norm/channel_norm.hpp"
@@ -12,10 +12,11 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kShortRow = 4096;                          // elements whose float sums are exact enough
-constexpr int64_t kTogether = 16, kTogetherElements = 1024;  // short rows, which the nearest cache holds
+constexpr int64_t kShortRow = 4096;                          // so few elements that their float sums are exact enough
+constexpr int64_t kTogether = 16, kTogetherElements = 1024;  // the most short rows at a time, and their elements
 
-/// Rows of one group each, row-major: where a channel has one element, coefficients run along the row.
+/// The groups of a tensor, which is row-major: each row is one group. If a channel has one element, the elements of a
+/// row have different coefficients.
 struct Groups {
   int64_t channels, inner, groups, rows;
   bool centred;
@@ -36,7 +37,7 @@ Groups groups_of(const Op& op, Call call) {
 }
 double inverse_deviation(const Groups& s, const Moments& m) { return 1 / std::sqrt(m.squares / m.count + s.epsilon); }
 
-/// A layer norm of each group.
+/// Computes group norm as a layer norm of each group.
 bool group_norm_of_doubles(const op::GroupNorm& op, Call call) {
   using op::GroupNorm;
   const Groups s = groups_of(op, call);
@@ -56,7 +57,8 @@ bool group_norm_of_doubles(const op::GroupNorm& op, Call call) {
   return true;
 }
 
-/// The gradients of float32, row by row: of x, which goes to z, and of what each row adds to those of weight and bias.
+/// Computes gradients of float32 row by row: that of x, which is written to z, and what each row adds to those of
+/// weight and bias.
 struct GradientRows {
   const Groups& s;
   const float *x, *g, *weight;
@@ -64,10 +66,11 @@ struct GradientRows {
 
   struct Row {
     Moments moments;
-    double inverse, sums[3];  // of weight * g, and of that times x - mean
+    double inverse, sums[3];  // 1 / deviation; the sums of weight * g and of weight * g * (x - mean)
   };
 
-  /// Rows [begin, begin + count), each step of all of them before the next, so that none waits for sums of its own.
+  /// Computes rows [begin, begin + count). Each step is done for all of them before the next step, so that no row waits
+  /// for its own sums.
   void some(int64_t begin, int64_t count, float* dweight, float* dbias) const {
     Row rows[kTogether] = {};
     for (int64_t k = 0; k < count; ++k)
@@ -81,7 +84,7 @@ struct GradientRows {
   }
 
  private:
-  /// Adds what a row's gradients of x, weight and bias are made of.
+  /// Computes the sums from which a row's gradient of x follows, and adds its gradients of weight and bias.
   void add(Row& row, int64_t i, float* dweight, float* dbias) const {
     const float *const from = x + i * s.length(), *const slope = g + i * s.length();
     const float* const factors = weight + i % s.groups * s.own();
@@ -122,7 +125,7 @@ struct GradientRows {
   }
 };
 
-/// The sums of what each part has for each channel, [parts, channels] -> [channels].
+/// Sums over the parts: [parts, channels] -> [channels].
 std::vector<float> sums_of_parts(const std::vector<float>& parts, std::size_t channels) {
   std::vector<float> sums(channels);
   for (std::size_t c = 0; c < channels; ++c) {

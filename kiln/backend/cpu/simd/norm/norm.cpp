@@ -1,5 +1,5 @@
-// Softmax, layer norm and cross entropy of floats and halves, computed in single precision, each row in one go; layer norm of
-// doubles too.
+// Softmax, layer norm and cross entropy of floats and halves, computed in single precision, and layer norm of doubles.
+// Each row is computed from beginning to end while it is in the cache.
 #include "kiln/backend/cpu/simd/norm/norm.hpp"
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 8192;  // elements worth a thread's while
+constexpr std::int64_t kGrain = 8192;  // the least elements for a thread
 
-/// Calls some(begin, end) for rows that are worth a thread's while.
+/// Calls some(begin, end) for ranges of rows, on several threads.
 template <class F>
 void some_rows(std::int64_t rows, std::int64_t length, F&& some) {
   parallel_for(rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length)), some);
@@ -29,7 +29,8 @@ void each_row(std::int64_t rows, std::int64_t length, F&& row) {
   });
 }
 
-/// Rows in the place of their operand's if those are not read afterwards: each is read before it is written.
+/// Allocates the result in the memory of an operand if that is not read afterwards. This is safe, as each row is read
+/// before it is written.
 Array allocate_in_place(Call call, std::size_t operand) {
   take_memory(call.out[0], contiguous_strides(call.out[0].shape()), call, operand);
   return allocate(call.out[0]);
@@ -75,7 +76,7 @@ bool run(const op::LayerNorm& op, Call call) {
   if (call.in[LayerNorm::x].dtype() == DType::F64) return layer_norm_of_doubles(op, call);
   if (!is_single_or_half(call.in[LayerNorm::x].dtype())) return false;
   Value held[3], wide[2];
-  // Each of the two is read by every row: in single precision once.
+  // Every row reads weight and bias: convert them to single precision once.
   const auto floats = [&](std::size_t slot, std::size_t k) {
     const Value& given = call.in[slot];
     const bool single = given.dtype() == DType::F32;
@@ -112,7 +113,7 @@ bool run(const op::CrossEntropy&, Call call) {
               *const log_sum = allocate(call.out[CrossEntropy::log_sum]).as<float>();
   const auto size = static_cast<std::int64_t>(size_of(dtype));
   each_row(batch, classes, [&](std::int64_t i) {
-    static thread_local std::vector<float> floats;  // of a row of halves
+    static thread_local std::vector<float> floats;  // a row of halves, converted
     const std::byte* row = logits.data + i * classes * size;
     if (dtype != DType::F32) {
       floats.resize(static_cast<std::size_t>(classes));

@@ -11,7 +11,7 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace {
 
-/// Four vectors side by side, so that of each row some lines are read together.
+/// Four adjacent vectors, so that several cache lines of each row are read together.
 struct Four {
   V a, b, c, d;
   Four(float number) : a(number), b(number), c(number), d(number) {}
@@ -31,7 +31,7 @@ HWY_INLINE void store(Four x, float* to) {
   store(x.a, to), store(x.b, to + kWidth), store(x.c, to + 2 * kWidth), store(x.d, to + 3 * kWidth);
 }
 
-/// Calls step(i, X) for the columns: four vectors of them, or one, or one number at a time.
+/// Calls step(i, X) for all columns: four vectors at a time, then one vector, then one number.
 template <class F>
 HWY_INLINE void each_column(int64_t count, F&& step) {
   int64_t i = 0;
@@ -40,7 +40,7 @@ HWY_INLINE void each_column(int64_t count, F&& step) {
   for (; i < count; ++i) step(i, One(0));
 }
 
-/// Sums of f(row), two at a time: each waits for the one before.
+/// Returns the sum of f(row), in two independent sums, as each addition waits for the one before it.
 template <class X, class F>
 HWY_INLINE X over_rows(int64_t rows, F&& f) {
   X even = 0, odd = 0;

@@ -1,26 +1,28 @@
-// What batch norm does with numbers whose channels lie side by side: some columns of rows that lie `step` numbers apart.
+// The column reductions and elementwise steps of batch norm for contiguous channels. They work on some columns of rows
+// that are `step` numbers apart.
 #pragma once
 #include <cstdint>
 
 namespace kiln::cpu::simd {
 
-/// Where columns lie.
+/// The layout of columns: `rows` rows, `step` numbers apart, of which `count` adjacent columns are used.
 struct Columns {
   std::int64_t step, rows, count;
 };
 
-/// A mean of each column as two floats: what the first leaves of it may be more than the numbers vary by.
+/// The mean of each column as the sum of two floats. The rounding error of a single float may be larger than the
+/// deviations of the numbers.
 struct ColumnMeans {
   const float *number, *rest;
 };
 
 struct NormColumns {
-  /// Means, and sums of squared distances to them. Of a few hundred rows.
+  /// Computes the means, and the sums of squared distances to them, of at most a few hundred rows.
   void (*moments)(const float* x, const Columns& columns, float* means, float* rests, float* squares);
   /// z = (x - mean) * a + c
   void (*affine)(const float* x, const Columns& columns, const ColumnMeans& mean, const float* a, const float* c,
                  float* z);
-  /// Sums of g, of g * (x - mean) and of x - mean. Of a few hundred rows.
+  /// Computes the sums of g, of g * (x - mean) and of x - mean, of at most a few hundred rows.
   void (*products)(const float* g, const float* x, const Columns& columns, const float* mean, float* sums,
                    float* products, float* distances);
   /// z = a * g + b * (x - mean) + c
@@ -28,7 +30,8 @@ struct NormColumns {
                   const float* b, const float* c, float* z);
 };
 
-/// For the machine at hand. Columns that begin at a multiple of 16 are all computed alike, wherever others end.
+/// Returns the functions for the instruction set of this machine. If columns are split over calls at multiples of 16,
+/// the bits of a result do not depend on the split.
 const NormColumns& norm_columns();
 
 }  // namespace kiln::cpu::simd

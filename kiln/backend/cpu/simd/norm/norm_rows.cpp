@@ -18,7 +18,7 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 using V = Vector<float>;
 constexpr auto kWidth = static_cast<std::int64_t>(kLanes<float>);
 
-/// The last vector of a row, which may be short: missing lanes are `fill`.
+/// Loads the last, incomplete vector of a row; missing lanes are `fill`.
 template <class T>
 HWY_INLINE Vector<T> load_last(const T* x, std::int64_t count, T fill) {
   if constexpr (kHasMasks<T>) {
@@ -48,7 +48,7 @@ HWY_INLINE T sum_of(Vector<T> v) {
   return hn::GetLane(hn::SumOfLanes(tag, v.lanes));
 }
 
-/// NaN where there is one.
+/// The largest number of a row, or NaN if the row has one.
 HWY_INLINE float row_max(const float* x, std::int64_t count) {
   V best = -kInfinity<float>;
   std::int64_t i = 0;
@@ -58,7 +58,7 @@ HWY_INLINE float row_max(const float* x, std::int64_t count) {
   return hn::GetLane(hn::MaxOfLanes(V::Tag(), best.lanes));
 }
 
-/// sum(exp(x - shift)); stores the terms where z is given.
+/// Returns sum(exp(x - shift)), and stores the terms if z is not null.
 HWY_INLINE float exp_sum(const float* x, float shift, float* z, std::int64_t count) {
   V sum = 0;
   std::int64_t i = 0;
@@ -80,9 +80,9 @@ PowerSum power_sum_of(const float* x, std::int64_t count) {
   return {best, std::log(exp_sum(x, best, nullptr, count))};
 }
 
-// Rows that go through each step together, so that none waits for sums of its own.
+// The most rows, and elements, for which each step is done before the next one, so that no row waits for its own sums.
 constexpr std::int64_t kTogether = 16, kTogetherElements = 4096;
-/// Calls f(first, rows) for as many rows at a time.
+/// Calls f(offset of the first row, number of rows) for such groups of rows.
 template <class F>
 HWY_INLINE void together(std::int64_t rows, std::int64_t count, F&& f) {
   const std::int64_t most =
@@ -111,7 +111,8 @@ void softmax_of(const float* x, float* z, std::int64_t rows, std::int64_t count,
   });
 }
 
-/// What add(i, sum) makes of 0, of all vectors that begin at i < whole: in four sums, of which none waits for another.
+/// Applies sum = add(i, sum), from 0 on, to all vectors that begin at i < whole, in four independent sums. Returns
+/// their total.
 template <class T, class F>
 HWY_INLINE Vector<T> add_vectors(std::int64_t whole, F&& add) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<T>);
@@ -127,7 +128,7 @@ HWY_INLINE Vector<T> add_vectors(std::int64_t whole, F&& add) {
   return (a + b) + (c + d);
 }
 
-/// Of at most kTogether rows; gives the statistics of the first.
+/// Computes layer norm of at most kTogether rows. Returns the statistics of the first row.
 template <class T>
 HWY_INLINE RowStatistics layer_norm_in(const T* x, const RowNorm<T>& norm, T* z, std::int64_t rows,
                                        std::int64_t count) {
@@ -143,7 +144,8 @@ HWY_INLINE RowStatistics layer_norm_in(const T* x, const RowNorm<T>& norm, T* z,
       if (rest) sum = sum + load_last<T>(row + whole, rest, 0);
       means[k] = sum_of(sum) / static_cast<T>(count);
     }
-    // The mean is rounded, and far from zero what that leaves may be more than x varies by: it is taken away as well.
+    // The mean is rounded. Its rounding error may be larger than the deviations of x: subtract the mean of the
+    // distances to it as well.
     for (std::int64_t k = 0; k < rows; ++k) {
       const T *const row = x + k * count, mean = means[k];
       Numbers distances = add_vectors<T>(
