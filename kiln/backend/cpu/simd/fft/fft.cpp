@@ -1,5 +1,5 @@
-// Fourier transforms along any dimension of a strided tensor: lines are brought together in blocks, transformed there,
-// and written where they belong. Long lines are transformed one by one.
+// Fourier transforms along any dimension of a strided tensor. Short lines are gathered into blocks of columns,
+// transformed there, and scattered to the result. Long lines are transformed one by one.
 #include <algorithm>
 
 #include "kiln/backend/cpu/kernel.hpp"
@@ -15,23 +15,23 @@ namespace {
 
 using op::FftKind;
 
-constexpr std::int64_t kLongestInBlocks = 4096;  // so that a block stays in the cache
-constexpr std::int64_t kWork = 16384;            // elements worth a thread's while
+constexpr std::int64_t kLongestInBlocks = 4096;  // the longest lines of which a block stays in the cache
+constexpr std::int64_t kWork = 16384;            // the least elements for a thread
 
-/// How the elements of a line lie, each of one number or of two.
+/// The layout of the elements of a line, each of which has one or two numbers (`parts`).
 struct Elements {
   std::int64_t count, parts, step;
-  std::int64_t part_step;  // from an element's first number to its second one
+  std::int64_t part_step;  // the distance from the first number of an element to the second
 };
 
-/// Where the lines of operand and result begin, and how they go on.
+/// Where the lines of the operand and of the result begin, and the layout of their elements.
 struct Lines {
   Shape outer;  // the dimensions that count lines
   Dims x_outer, z_outer;
   std::int64_t count;
   Elements x, z;
 
-  /// `paired`: two real numbers are taken for one complex number.
+  /// If `paired`, two adjacent real numbers are one complex element.
   Lines(const Array& x, const Array& z, const op::Fft& op, bool paired)
       : x(elements(x, op, op.kind == FftKind::RealToComplex, paired, op.length_in())),
         z(elements(z, op, op.kind == FftKind::ComplexToReal, paired, op.length_out())) {
@@ -65,7 +65,7 @@ struct Lines {
   }
 };
 
-/// E is what elements are stored as, T what they are computed in.
+/// Elements are stored as E and computed in T.
 template <class E, class T>
 class Transform {
  public:
@@ -74,7 +74,7 @@ class Transform {
         x_(x.as<const E>()),
         z_(z.as<E>()),
         scale_(static_cast<T>(scale)),
-        // Two real numbers are taken for one complex number where they come out even.
+        // A real transform of even length is a complex transform of half the length: two real numbers are one element.
         paired_(op.kind != FftKind::ComplexToComplex && op.n % 2 == 0),
         lines_(x, z, op, paired_),
         plan_(fft_plan<T>(paired_ ? op.n / 2 : op.n, paired_)),
@@ -98,7 +98,8 @@ class Transform {
   }
 
  private:
-  // Few lines are transformed by all threads together, many by one thread each.
+  // A few lines are transformed one after the other, each by all threads. Many lines are transformed by one thread
+  // each.
   void run_lines() const {
     const auto some = [&](std::int64_t begin, std::int64_t end) {
       const FftBuffer<T> first(plan_->capacity() + 1), second(plan_->capacity() + 1);
@@ -131,7 +132,8 @@ class Transform {
     take<kWidth>(result, lines, width);
   }
 
-  // Lines lie across a block: a few elements of each at a time, so that what one line touched is there for the next.
+  // The elements of a line are a row apart in a block. A few elements of each line are copied at a time, so that the
+  // cache lines that one line has touched are still in the cache for the next.
   static constexpr std::int64_t kTile = 64;
   template <class Part>
   static void in_tiles(std::int64_t begin, std::int64_t rows, Part part) {
@@ -173,8 +175,8 @@ class Transform {
     in_tiles(turned, lines_.z.count, some);
   }
 
-  /// From one line of a whole block to the next, where all have their numbers side by side, in pairs, and lie equally
-  /// far apart; otherwise 0. 1 for a line alone.
+  /// Returns the distance between the lines of a whole block if all are equally far apart and consist of contiguous
+  /// complex numbers; otherwise 0. Returns 1 for a single line.
   template <std::int64_t kWidth, class At>
   static std::int64_t even_step(const Elements& elements, std::int64_t width, At at) {
     if (width < kWidth || elements.parts != 2 || elements.step != 2 || elements.part_step != 1) return 0;
@@ -185,14 +187,15 @@ class Transform {
     return step;
   }
 
-  /// The elements of a halved spectrum below `end` that stand for themselves alone, and have other factors.
+  /// Calls some(k, k + 1) for the elements k < end of a halved spectrum that have no conjugate in the other half, and
+  /// therefore other factors.
   template <class Some>
   void each_single(std::int64_t end, Some some) const {
     if (end > 0) some(0, 1);
     if (op_.n % 2 == 0 && op_.n / 2 < end) some(op_.n / 2, op_.n / 2 + 1);
   }
 
-  /// tile[number of an element][line] for elements [begin, end)
+  /// Copies the numbers of elements [begin, end) of the lines to tile[number][line].
   template <std::int64_t kWidth>
   void gather(const Offsets* lines, std::int64_t width, std::int64_t begin, std::int64_t end, T* tile) const {
     const Elements& from = lines_.x;
@@ -216,7 +219,7 @@ class Transform {
     }
   }
 
-  /// What the parts of an element are multiplied by; an imaginary part that is left out has 0.
+  /// The factors of the parts of an element. The factor of an imaginary part that is absent is 0.
   struct Factors {
     T re, im;
   };
@@ -253,7 +256,7 @@ class Transform {
     }
   }
 
-  /// The half of a real signal's spectrum that is not given.
+  /// Computes the half of a real signal's spectrum that is not given.
   template <std::int64_t kWidth>
   void mirror(Split<T> x) const {
     for (std::int64_t k = op_.length_in(); k < op_.n; ++k)
@@ -270,8 +273,8 @@ class Transform {
   bool paired_;
   Lines lines_;
   std::shared_ptr<const FftPlan<T>> plan_;
-  bool backwards_;  // transform with the parts in each other's place
-  bool mirrored_;   // a spectrum of real numbers that is conjugate to the one that the plan is for
+  bool backwards_;  // whether the transform swaps real and imaginary parts, which makes it the inverse one
+  bool mirrored_;   // whether the spectrum of real numbers is the conjugate of the one that the plan computes
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Complex {
   friend HWY_INLINE Complex operator*(Complex a, Complex b) {
     return {a.re * b.re - a.im * b.im, fma(a.re, b.im, a.im * b.re)};
   }
-  /// -i times this
+  /// Returns -i times this number.
   HWY_INLINE Complex quarter() const { return {im, -re}; }
 };
 template <class T>
@@ -39,7 +39,7 @@ HWY_INLINE Complex<T> same(T re, T im) {
   return {Vector<T>(re), Vector<T>(im)};
 }
 
-/// The transforms of 2, 4 and 8 numbers in place.
+/// Transforms of 2, 4 and 8 numbers, in place.
 template <class T>
 HWY_INLINE void butterfly_2(Complex<T>* a) {
   const Complex<T> sum = a[0] + a[1];
@@ -69,7 +69,8 @@ HWY_INLINE void butterfly_8(Complex<T>* a) {
     a[k + 4] = even[k] - odd[k];
   }
 }
-/// Of an odd number of them: those at equal distance from 0 go together.
+/// Transforms an odd number of numbers, in place. Numbers j and radix - j are combined first, as their factors are
+/// conjugate.
 template <class T>
 HWY_INLINE void butterfly_odd(Complex<T>* a, std::int64_t radix, const T* cosine, const T* sine) {
   const std::int64_t half = radix / 2;
@@ -94,7 +95,8 @@ HWY_INLINE void butterfly_odd(Complex<T>* a, std::int64_t radix, const T* cosine
   for (std::int64_t k = 0; k < radix; ++k) a[k] = results[k];
 }
 
-/// One pass. `stride` numbers lie between what one butterfly reads in neighbouring parts. kRadix 0: as the stage says.
+/// One pass. The numbers that a butterfly reads in neighbouring parts are `stride` apart. If kRadix is 0, the radix is
+/// that of the stage.
 template <int kRadix, class T>
 HWY_INLINE void pass(const FftStage<T>& stage, std::int64_t stride, Split<T> x, Split<T> y) {
   const std::int64_t radix = kRadix ? kRadix : stage.radix, parts = stage.parts;
@@ -157,7 +159,7 @@ void turn_block_f64(Split<double> x, const double* re, const double* im, std::in
   turn_block(x, re, im, row, column, rows);
 }
 
-/// out = combine(a, b, w) of one element: complex numbers of a whole row, or of one line.
+/// out = combine(a, b, w[k]) for one element of all lines of a block, or of a single line.
 template <std::int64_t kWidth, class T, class Combine>
 HWY_INLINE void combine_row(Split<T> a, Split<T> b, const SplitVector<T>& w, std::int64_t k, Split<T> out,
                             Combine combine) {
@@ -181,7 +183,7 @@ HWY_INLINE void unfold_each(const FftPlan<T>& plan, Split<T> x, Split<T> z) {
   for (std::int64_t k = 0; k <= n; ++k)
     combine_row<kWidth>(x.at(k < n ? k * kWidth : 0), x.at(k > 0 ? (n - k) * kWidth : 0), plan.half_turns, k,
                         z.at(k * kWidth), [](auto a, auto b, auto w) HWY_ATTR -> decltype(a) {
-                          // The even elements' spectrum, and i times that of the odd ones.
+                          // The spectrum of the even elements, and i times that of the odd ones.
                           const auto even_re = (a.re + b.re) * T{0.5}, even_im = (a.im - b.im) * T{0.5};
                           const auto odd_re = (a.re - b.re) * T{0.5}, odd_im = (a.im + b.im) * T{0.5};
                           return {even_re + (odd_im * w.re + odd_re * w.im), even_im + (odd_im * w.im - odd_re * w.re)};

@@ -14,12 +14,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
-/// The numbers from place kFirst on of either, taken in turn.
+/// Interleaves the lanes of a and b, from lane kFirst on.
 template <int kFirst, class Lanes, int... I>
 HWY_INLINE Lanes interleave(Lanes a, Lanes b, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(a, b, (kFirst + I / 2 + I % 2 * static_cast<int>(sizeof...(I)))...);
 }
-/// Vectors that are the rows of a square become its columns.
+/// Transposes a square matrix whose rows are vectors.
 template <class T>
 HWY_INLINE void turn_square(Vector<T>* rows) {
   constexpr int kSide = static_cast<int>(kLanes<T>);
@@ -27,7 +27,7 @@ HWY_INLINE void turn_square(Vector<T>* rows) {
   constexpr auto places = std::make_integer_sequence<int, kSide>();
   Lanes now[kSide], next[kSide];
   for (int i = 0; i < kSide; ++i) std::memcpy(&now[i], &rows[i], sizeof(Lanes));
-  // A number's row and its place in it, as one number: each interleaving turns the bits of that number by one.
+  // Take a number's row and lane as one index: each interleaving rotates the bits of that index by one.
   for (int turned = 1; turned < kSide; turned *= 2) {
     for (int i = 0; i < kSide / 2; ++i) {
       next[2 * i] = interleave<0>(now[i], now[i + kSide / 2], places);
@@ -35,11 +35,12 @@ HWY_INLINE void turn_square(Vector<T>* rows) {
     }
     for (int i = 0; i < kSide; ++i) now[i] = next[i];
   }
-  // Where there are no instructions for it, Highway's vector is a class with initialisers, which compilers warn of.
+  // In Highway's emulated targets a vector is a class with initialisers, for which compilers warn of memcpy.
   for (int i = 0; i < kSide; ++i) std::memcpy(static_cast<void*>(&rows[i]), &now[i], sizeof(Lanes));
 }
 
-/// `into`: from lines to the block, otherwise the reverse. A square has kLanes lines and half as many elements.
+/// Transposes lines into the block if `into`, otherwise the block into lines, in squares of kLanes lines and half as
+/// many complex elements. Returns how many elements of each line have been copied.
 template <bool into, class T>
 HWY_INLINE std::int64_t turn_lines(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) {
   constexpr auto kSide = static_cast<std::int64_t>(kLanes<T>), kPairs = kSide / 2;
@@ -60,7 +61,7 @@ HWY_INLINE std::int64_t turn_lines(T* lines, std::int64_t step, std::int64_t cou
     }
   return j;
 }
-/// The same for a line alone.
+/// Does what turn_lines() does for a single line, whose real and imaginary parts are split or interleaved.
 template <bool into, class T>
 HWY_INLINE std::int64_t split_line(T* pairs, std::int64_t count, Split<T> x, T re, T im) {
   constexpr auto kStep = static_cast<std::int64_t>(kLanes<T>);
@@ -90,7 +91,7 @@ KILN_TURN(float, f32)
 KILN_TURN(double, f64)
 #undef KILN_TURN
 
-/// Squares of the block, and what is left number by number.
+/// Transposes a block in squares, and the rest number by number.
 template <class T>
 HWY_INLINE void transpose(const T* block, std::int64_t width, std::int64_t rows, T* lines, std::int64_t step) {
   constexpr auto kSide = static_cast<std::int64_t>(kLanes<T>);

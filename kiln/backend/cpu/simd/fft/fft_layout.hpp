@@ -1,11 +1,12 @@
-// How numbers come from where they lie into blocks of columns (see fft_columns.hpp), and back.
+// Copies numbers from lines into blocks of columns (see fft_columns.hpp), and back.
 #pragma once
 #include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
 
 namespace kiln::cpu::simd {
 
-/// A block's numbers from kColumns lines of complex numbers that are `step` apart, or the reverse, times a factor for
-/// either part: as many of the first elements of each line as are answered. `columns` is kColumns or 1.
+/// Copies kColumns lines of complex numbers, which are `step` numbers apart, into a block, or the reverse, and
+/// multiplies real and imaginary parts by the factors re and im. Returns how many of the first elements of each line
+/// have been copied; the caller copies the rest. `columns` is kColumns or 1.
 template <class T>
 std::int64_t turn_into_block(const T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im,
                              std::int64_t columns);

@@ -12,14 +12,15 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kShortestDivided = 256;  // a line worth dividing
-constexpr std::size_t kMostBytes = 64u << 20u;  // that are kept in plans
+constexpr std::int64_t kShortestDivided = 256;  // the shortest line that is divided into a matrix
+constexpr std::size_t kMostBytes = 64u << 20u;  // the most bytes of cached plans
 
 struct Root {
   double re, im;
 };
 
-/// exp(2 pi i k / n) for 0 <= k <= n, by the angle's mirror image below pi / 4: there it is known best.
+/// exp(2 pi i k / n) for 0 <= k <= n, computed from the mirror image of the angle below pi / 4, where it is most
+/// accurate.
 Root root(std::int64_t k, std::int64_t n) {
   if (2 * k > n) {
     const Root mirrored = root(n - k, n);
@@ -37,7 +38,7 @@ Root root(std::int64_t k, std::int64_t n) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-/// The same for many k: a product of two from short tables.
+/// Computes such roots for many k, each as the product of two roots from short tables.
 class Roots {
  public:
   explicit Roots(std::int64_t n) : n_(n), low_(static_cast<std::size_t>(std::min(n, kLow))) {
@@ -62,7 +63,8 @@ void put(SplitVector<T>& into, std::int64_t at, Root value) {
   into.im[static_cast<std::size_t>(at)] = static_cast<T>(value.im);
 }
 
-/// Eights first, as each radix is a pass over all numbers; empty where a prime factor is too large.
+/// Returns the radices of n, eights first, as each radix costs a pass over all numbers. Empty if a prime factor is too
+/// large.
 std::vector<std::int64_t> radices(std::int64_t n) {
   std::vector<std::int64_t> found;
   for (const std::int64_t radix : {8, 4, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31})
@@ -95,7 +97,7 @@ std::vector<FftStage<T>> make_stages(std::int64_t n) {
   return stages;
 }
 
-/// The divisor of n next to its square root.
+/// The largest divisor of n up to its square root.
 std::int64_t middle_divisor(std::int64_t n) {
   auto divisor = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
   while (n % divisor != 0) --divisor;
@@ -164,7 +166,7 @@ std::size_t FftPlan<T>::bytes() const {
 
 namespace {
 
-/// The plans used last, as many as fit.
+/// A cache of the plans used last, up to kMostBytes.
 template <class T>
 class Plans {
  public:
@@ -179,7 +181,7 @@ class Plans {
         return kept_.front();
       }
     }
-    // Two threads may make the same plan at once; both are right.
+    // Two threads may make the same plan at once; both plans are valid.
     Plan made = std::make_shared<const FftPlan<T>>(n, of_real);
     const std::lock_guard lock(mutex_);
     kept_.push_front(made);
@@ -193,7 +195,7 @@ class Plans {
 
  private:
   std::mutex mutex_;
-  std::list<Plan> kept_;  // the last one used first
+  std::list<Plan> kept_;  // the most recently used one first
   std::size_t bytes_ = 0;
 };
 

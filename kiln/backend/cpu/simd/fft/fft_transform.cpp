@@ -40,7 +40,7 @@ Split<T> transform_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
 
 namespace {
 
-constexpr std::int64_t kWork = 16384;  // elements worth a thread's while
+constexpr std::int64_t kWork = 16384;  // the least elements for a thread
 
 /// x[i] *= w[i]
 template <class T>
@@ -60,15 +60,16 @@ void copy_row(Split<T> from, Split<T> to, std::int64_t count) {
   std::memcpy(to.im, from.im, static_cast<std::size_t>(count) * sizeof(T));
 }
 
-/// A whole block's width is known to the compiler, which then copies rows without calls.
+/// Calls part(width) with a compile-time constant if the block is whole, so that rows are copied without calls of
+/// memcpy.
 template <class Part>
 void with_width(std::int64_t width, Part part) {
   if (width == kColumns) part(std::integral_constant<std::int64_t, kColumns>());
   else part(width);
 }
 
-/// Transforms the columns of a matrix of `lines` columns, kColumns at a time. `before` sees the first of them;
-/// `after` also the block with the result and how many of its columns count.
+/// Transforms the columns of a matrix of `lines` columns, kColumns at a time, on several threads. Calls
+/// after(result, first column, number of columns) for each block.
 template <class T, class After>
 void each_block(const FftPlan<T>& plan, Split<T> matrix, std::int64_t lines, After after) {
   const std::int64_t n = plan.n, blocks = (lines + kColumns - 1) / kColumns;
@@ -80,7 +81,7 @@ void each_block(const FftPlan<T>& plan, Split<T> matrix, std::int64_t lines, Aft
       with_width(width, [&](auto count) {
         for (std::int64_t j = 0; j < n; ++j) {
           const Split<T> row = matrix.at(j * lines + start), into = x.at(j * kColumns);
-          // The next block's row, which the processor does not expect so far away.
+          // Prefetch the row of the next block: the processor does not prefetch at such distances.
           __builtin_prefetch(row.re + kColumns);
           __builtin_prefetch(row.im + kColumns);
           copy_row(row, into, count);
@@ -93,7 +94,8 @@ void each_block(const FftPlan<T>& plan, Split<T> matrix, std::int64_t lines, Aft
   });
 }
 
-/// x [rows, columns]: transforms the columns, turns, and transforms the rows, which stand as columns by then.
+/// Transforms a long line, which is the matrix x [rows, columns]: transforms the columns, multiplies by the twiddle
+/// factors, transposes, and transforms the rows, which are columns by then.
 template <class T>
 void transform_matrix(const FftPlan<T>& plan, Split<T> x) {
   const std::int64_t rows = plan.rows, columns = plan.columns;
@@ -111,7 +113,7 @@ void transform_matrix(const FftPlan<T>& plan, Split<T> x) {
   });
 }
 
-/// A line that is not worth more: the others of its block are zeros.
+/// Transforms a short line as the first column of a block whose other columns are zeros.
 template <class T>
 void transform_alone(const FftPlan<T>& plan, Split<T> x) {
   each_block(plan, x, 1, [&](Split<T> block, std::int64_t, std::int64_t) {

@@ -1,4 +1,4 @@
-// The Fourier transform of a length of any kind, for a block of lines side by side or for one long line.
+// The Fourier transform of any length, for a block of lines or for one long line.
 #pragma once
 #include <memory>
 
@@ -6,7 +6,7 @@
 
 namespace kiln::cpu::simd {
 
-/// Uninitialised numbers, aligned for the widest vectors.
+/// A buffer of uninitialised complex numbers, aligned for the widest vectors.
 template <class T>
 class FftBuffer {
  public:
@@ -21,12 +21,12 @@ class FftBuffer {
   std::unique_ptr<T[], Free> memory_;
 };
 
-/// Transforms a block of kColumns lines (see fft_columns.hpp). x and y have room for plan.capacity() elements of each
-/// line; the one that holds the result is returned.
+/// Transforms a block of kColumns lines (see fft_columns.hpp). x and y must have space for plan.capacity() elements of
+/// each line. Returns the one that holds the result.
 template <class T>
 Split<T> transform_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y);
 
-/// Transforms one line in place, with several threads where it is long. x has room for plan.capacity() elements.
+/// Transforms one line in place, on several threads if it is long. x must have space for plan.capacity() elements.
 template <class T>
 void transform_line(const FftPlan<T>& plan, Split<T> x);
 

@@ -1,4 +1,5 @@
-// Orthogonal factors and spectra of many small matrices. Others are LAPACK's, or the reference's.
+// Factors, eigenvalues and singular values of many small matrices, one matrix in each lane. Other matrices are left to
+// LAPACK or to the reference backend.
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -16,7 +17,8 @@ namespace {
 
 using std::int64_t;
 
-/// The matrices of an operand. Square ones may lie by columns, and are turned where that is a matter of whole vectors.
+/// The matrices of an operand. Square ones may be column-major in memory; they are transposed in lanes, where that only
+/// swaps whole vectors.
 template <class T>
 class LaneOperand {
  public:
@@ -51,7 +53,7 @@ class LaneOperand {
   Value held_;
 };
 
-/// Calls f<T>() where the matrices go in lanes.
+/// Calls f<T>() if the matrices are computed in lanes (go_in_lanes). Returns whether they are.
 template <class F>
 bool in_lanes(const Value& matrices, F&& f) {
   const auto run = [&]<class T>() {
@@ -78,7 +80,7 @@ void require_converged(std::string_view name, bool converged, int64_t first, con
                         " or one behind it: the iteration did not converge");
 }
 
-/// The numbers below `count` in the order of what `key` makes of them.
+/// Returns the integers [0, count), sorted by key(integer).
 template <class Key>
 std::array<int64_t, 16> ordered(int64_t count, Key key) {
   std::array<int64_t, 16> order{};
@@ -165,7 +167,7 @@ bool run(const op::Svd& op, Call call) {
       require_finite("svd", a.matrix(first), area, first, some, operand);
       T* const lengths = room + area * width;
       a.enter(first, some, room);
-      const bool rows = m <= n;  // or the columns are made orthogonal
+      const bool rows = m <= n;  // whether rows or columns are made orthogonal
       require_converged("svd",
                         matrix_lanes<T>().orthogonalize(room, lengths, k, rows ? n : 1, rows ? n : m, rows ? 1 : n),
                         first, operand);

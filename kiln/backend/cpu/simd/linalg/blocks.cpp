@@ -1,4 +1,4 @@
-// Plain loops that the compiler makes vectors of, once per target.
+// Plain loops that the compiler vectorises, once per target.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,9 +18,10 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kColumns = 32;  // whose sums stay in registers
+constexpr int64_t kColumns = 32;  // the sums of so many columns stay in registers
 
-/// Some columns of x; `some` is a constant where there are enough, so that loops over them have none to count.
+/// divide() for `some` columns of x. `some` is a compile-time constant if there are enough columns, so that the loops
+/// over them have a fixed length.
 template <class T, class Count>
 HWY_INLINE void divide_columns(const T* HWY_RESTRICT t, int64_t t_row, bool upper, bool unit, T* x, int64_t x_row,
                                int64_t n, Count some) {
@@ -95,7 +96,7 @@ void factor_qr(T* a, int64_t column, int64_t m, int64_t n, T* scales) {
     for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(own[i]));
     scales[j] = 0;
     if (largest == 0) continue;
-    // Squares of numbers next to 1 stay within range.
+    // Scale the column by a power of two, so that squares neither overflow nor underflow.
     int exponent = 0;
     std::frexp(std::clamp(largest, std::numeric_limits<T>::min(), 1 / std::numeric_limits<T>::min()), &exponent);
     const T unit = std::ldexp(T{1}, exponent - 1), each = 1 / unit;
@@ -118,8 +119,8 @@ void factor_qr(T* a, int64_t column, int64_t m, int64_t n, T* scales) {
   }
 }
 
-/// Each column is taken from all behind it at once, by whole rows of a copy: they are vectors, and of what lies above the
-/// triangle nothing is read.
+/// Subtracts the contribution of each column from all later columns at once. The loops run over whole rows of a copy,
+/// which are vectors; the copy has zeros above the triangle.
 template <class T>
 bool factor_cholesky(T* a, int64_t row, int64_t n) {
   alignas(64) T rows[kTriangle][kTriangle] = {};

@@ -17,7 +17,7 @@ using std::int64_t;
 
 template <class T> constexpr int64_t kWidth = static_cast<int64_t>(kLanes<T>);
 template <class T> constexpr T kEpsilon = std::numeric_limits<T>::epsilon();
-constexpr int kSweeps = 60;  // a dozen are enough
+constexpr int kSweeps = 60;  // the limit; a dozen are enough
 
 template <class T> HWY_INLINE Vector<T> root(Vector<T> x) { return hn::Sqrt(x.lanes); }
 template <class T> HWY_INLINE Vector<T> size(Vector<T> x) { return hn::Abs(x.lanes); }
@@ -29,8 +29,8 @@ template <class T> HWY_INLINE Vector<T> less(Vector<T> z, Vector<T> x, Vector<T>
 template <class T> HWY_INLINE Vector<T> at(const T* lanes, int64_t i) { return Vector<T>::load(lanes + i * kWidth<T>); }
 template <class T> HWY_INLINE void put(Vector<T> x, T* lanes, int64_t i) { store(x, lanes + i * kWidth<T>); }
 
-/// The power of two next to x, between those that have an inverse: where numbers are divided by that of the largest,
-/// nothing is rounded, and squares stay within range.
+/// The power of two at or below x, limited to those whose inverse is a normal number. Dividing numbers by that of the
+/// largest one rounds nothing, and their squares do not overflow.
 template <class T>
 HWY_INLINE Vector<T> power_near(Vector<T> x) {
   constexpr T kLeast = std::numeric_limits<T>::min(), kMost = 1 / kLeast;
@@ -54,7 +54,8 @@ void factor_cholesky(T* a, int64_t n) {
   }
 }
 
-/// x [m, n] := (1 - scale v vᵀ) x for v that begins with a 1, behind which it is a column of the matrix a.
+/// x [m, n] := (1 - scale v vᵀ) x. v begins with a 1, which is not stored; its other elements are read from v, v_step
+/// vectors apart.
 template <class T>
 HWY_INLINE void reflect(Vector<T> scale, const T* v, int64_t v_step, T* x, int64_t step, int64_t m, int64_t n) {
   for (int64_t c = 0; c < n; ++c) {
@@ -107,8 +108,8 @@ void factor_qr(T* a, T* q, int64_t m, int64_t n, int64_t columns) {
 
 // ---- rotations ------------------------------------------------------------------------------------------------------
 
-/// That which makes the off-diagonal element of [[a, b], [b, d]] zero (Golub and Van Loan, "Matrix Computations",
-/// 8.5.2), where it `turns`, and does nothing elsewhere.
+/// The rotation that makes the off-diagonal element of [[a, b], [b, d]] zero (Golub and Van Loan, "Matrix
+/// Computations", 8.5.2). In lanes where `turns` is false it is the identity.
 template <class T>
 struct Rotation {
   Vector<T> t, c, s;
@@ -125,7 +126,7 @@ struct Rotation {
   }
 };
 
-/// Divides numbers by the power of two that is next to the largest, and gives it.
+/// Divides numbers by the power of two at or below the largest magnitude, and returns that power.
 template <class T>
 HWY_INLINE Vector<T> scale_down(T* a, int64_t count) {
   Vector<T> largest(0);
@@ -148,7 +149,7 @@ bool diagonalize(T* a, T* v, int64_t n) {
     for (int64_t q = 1; q < n; ++q)
       for (int64_t p = 0; p < q; ++p) {
         const Vector<T> app = at(a, p * n + p), apq = at(a, q * n + p), aqq = at(a, q * n + q);
-        const Mask<T> turns = size(apq) > kEpsilon<T> / 4;  // what is less may be rounding, and never end
+        const Mask<T> turns = size(apq) > kEpsilon<T> / 4;  // smaller ones may be rounding errors, which never vanish
         if (!any(turns)) continue;
         converges = converges && !any(size(apq) > 4 * kEpsilon<T>);
         const Rotation<T> rotate(turns, app, apq, aqq);
@@ -167,7 +168,7 @@ bool diagonalize(T* a, T* v, int64_t n) {
 template <class T>
 bool orthogonalize(T* a, T* lengths, int64_t count, int64_t step, int64_t length, int64_t element_step) {
   const Vector<T> unit = scale_down(a, count * length);
-  const T rounding = kEpsilon<T> * static_cast<T>(length);  // of a product of two vectors, if each has length 1
+  const T rounding = kEpsilon<T> * static_cast<T>(length);  // the rounding error of a product of two unit vectors
   bool converges = false;
   for (int sweep = 0; sweep < kSweeps && !converges; ++sweep) {
     converges = true;

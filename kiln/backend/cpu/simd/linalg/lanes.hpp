@@ -1,5 +1,5 @@
-// Small matrices of a batch, one in each lane of vectors: what one waits for, the division before a root before a division,
-// all the others of its group wait for as well.
+// Computes small matrices of a batch together, one matrix in each lane of vectors. The chains of divisions and square
+// roots of a factorisation then take as long for a group of matrices as for one.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,27 +13,30 @@
 
 namespace kiln::cpu::simd {
 
-/// Element (i, j) of the matrices of a group is a vector, (i * columns + j) * width behind the first.
+/// Functions for a group of matrices. The elements (i, j) of all matrices are one vector, at (i * columns + j) * width.
 template <class T>
 struct MatrixLanes {
-  std::int64_t width;  // matrices of a group
-  /// a [n, n], of which the lower triangle is read, := its Cholesky factor. That of a matrix which is not positive
-  /// definite ends in NaN.
+  std::int64_t width;  // the number of matrices of a group
+  /// a [n, n] := its Cholesky factor. Only the lower triangle of a is read. If a matrix is not positive definite, the
+  /// last element of its factor is NaN.
   void (*factor_cholesky)(T* a, std::int64_t n);
-  /// a [m, n] := r, whose diagonal is not negative, and q [m, columns]: by Householder's reflections.
+  /// a [m, n] := r, whose diagonal is not negative, and q [m, columns], by Householder reflections. q is followed by
+  /// space for min(m, n) more vectors.
   void (*factor_qr)(T* a, T* q, std::int64_t m, std::int64_t n, std::int64_t columns);
-  /// The diagonal of a [n, n] := its eigenvalues in any order, of which only the lower triangle is read, and the rows of
-  /// v [n, n], which may be null, its eigenvectors: by Jacobi's method. False: it did not converge.
+  /// The diagonal of a [n, n] := its eigenvalues in any order, and the rows of v [n, n] := its eigenvectors, by
+  /// Jacobi's method. Only the lower triangle of a is read. v may be null. Returns false if the method did not
+  /// converge.
   bool (*diagonalize)(T* a, T* v, std::int64_t n);
-  /// lengths [count] := the singular values, in any order, of a matrix of so many vectors, which are `step` apart, and
-  /// their `length` elements element_step: Hestenes's method turns them until they are orthogonal. False as above.
+  /// lengths [count] := the singular values, in any order, of a matrix that consists of `count` vectors. The vectors
+  /// are `step` elements apart, and their `length` elements are element_step apart. Hestenes's method rotates the
+  /// vectors until they are orthogonal. Returns false if it did not converge.
   bool (*orthogonalize)(T* a, T* lengths, std::int64_t count, std::int64_t step, std::int64_t length,
                         std::int64_t element_step);
 };
-/// For the machine at hand; T is float or double.
+/// Returns the functions for the instruction set of this machine. T is float or double.
 template <class T> const MatrixLanes<T>& matrix_lanes();
 
-/// Are matrices so small, and so many, that they go this way? Some lanes may be left over.
+/// Returns whether the matrices are so small and so many that they are computed in lanes. Some lanes may remain unused.
 template <class T>
 bool go_in_lanes(const Shape& shape) {
   constexpr std::int64_t kMost = 16;
@@ -42,8 +45,8 @@ bool go_in_lanes(const Shape& shape) {
          4 * kiln::numel(op::batch_of(shape)) >= matrix_lanes<T>().width;
 }
 
-/// Calls body(first, some, room) for groups of `some` matrices, where there is room for `vectors`; each matrix takes about
-/// `operations`. Which matrices are a group does not depend on the threads.
+/// Calls body(first, some, room) for groups of `some` matrices, on several threads. `room` is a workspace of `vectors`
+/// vectors. Each matrix takes about `operations` operations. The groups do not depend on the number of threads.
 template <class T, class Body>
 void each_group(const Shape& shape, double operations, std::int64_t vectors, Body&& body) {
   const std::int64_t count = kiln::numel(op::batch_of(shape)), width = matrix_lanes<T>().width;
@@ -55,7 +58,7 @@ void each_group(const Shape& shape, double operations, std::int64_t vectors, Bod
                });
 }
 
-/// Some matrices of `area` numbers each into lanes, and back. Lanes that are left over become zeros.
+/// Copies `some` matrices of `area` numbers each into lanes, and back. Unused lanes become zeros.
 template <class T>
 void enter_lanes(const T* matrices, std::int64_t some, std::int64_t area, T* lanes) {
   const std::int64_t width = matrix_lanes<T>().width;
@@ -67,7 +70,7 @@ void leave_lanes(const T* lanes, std::int64_t some, std::int64_t area, T* matric
   product_tiles<T>().turn(lanes, matrix_lanes<T>().width, matrices, area, area, some);
 }
 
-/// Ops where matrices go in lanes. False: they do not, and nothing has happened.
+/// Run an op in lanes. Return false, and do nothing, if its matrices are not computed in lanes.
 bool factor_cholesky_in_lanes(Call call);
 bool factor_qr_in_lanes(const op::Qr& op, Call call);
 

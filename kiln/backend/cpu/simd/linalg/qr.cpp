@@ -1,5 +1,5 @@
-// Orthogonal and triangular factors, by Householder's reflections: of some columns at a time in plain loops (blocks.cpp),
-// which as one product, 1 - v t vᵀ, are applied to all that is beside them (Schreiber and Van Loan, 1989).
+// QR factors by Householder reflections. Plain loops (blocks.cpp) factor a panel of columns. The reflections of a panel
+// are then applied to the columns on its right as one product, 1 - v t vᵀ (Schreiber and Van Loan, 1989).
 #include <algorithm>
 #include <vector>
 
@@ -18,7 +18,7 @@ using std::int64_t;
 template <class T>
 class Reflections {
  public:
-  /// Of matrices of m rows, k reflections each.
+  /// For matrices of m rows, which take k reflections each.
   Reflections(int64_t m, int64_t k)
       : memory_(make_ref<Memory>(static_cast<std::size_t>((m + kPanelColumns) * k) * sizeof(T))),
         v_(reinterpret_cast<T*>(memory_->bytes())),
@@ -40,7 +40,8 @@ class Reflections {
   }
 
  private:
-  /// Reflections of rows from one on: v [height, width] by columns, and t, upper triangular.
+  /// The reflections of a panel, which change the last `height` rows: v [height, width] is column-major, and t [width,
+  /// width] is upper triangular.
   struct Panel {
     T *v, *t;
     int64_t height, width;
@@ -59,7 +60,7 @@ class Reflections {
       std::fill_n(p.v + j * p.height, j, T{0});
       p.v[j * p.height + j] = 1;
     }
-    // Column j of t is that of the reflections before it times what they have in common with the next.
+    // Column j of t is -scale t vᵀ v_j, where t and v are those of the reflections before j; `common` is vᵀ v.
     T* const common = room(made_, p.width * p.width);
     dots<T>()(p.v, p.height, p.v, p.height, common, p.width, 1, p.width, p.width, p.height, true);
     std::fill_n(p.t, p.width * p.width, T{0});
@@ -73,7 +74,7 @@ class Reflections {
     }
   }
 
-  /// x [height, columns] := (1 - v t vᵀ) x, or with tᵀ where `backwards`.
+  /// x [height, columns] := (1 - v t vᵀ) x, or with tᵀ in the place of t if `backwards`.
   void apply(const Panel& p, bool backwards, T* x, int64_t x_row, int64_t columns) {
     if (columns == 0) return;
     T *const made = room(made_, 2 * p.width * columns), *const mixed = made + p.width * columns;
@@ -97,7 +98,7 @@ class Reflections {
     tiles_.multiply(a, b, {c, c_row, c, c_row}, m, n, k, add, room(aside_, tiles_.panel * k));
   }
 
-  /// Has no number of r's diagonal be negative.
+  /// Changes the signs of rows of r and of columns of q so that the diagonal of r is not negative.
   void turn_round(T* r, T* q, int64_t m, int64_t n, int64_t columns) {
     T* const signs = room(made_, columns);
     for (int64_t j = 0; j < columns; ++j) {

@@ -1,4 +1,4 @@
-// Factors of matrices by LU and Cholesky, and solutions by way of them.
+// LU and Cholesky factors of matrices, and solutions that use them.
 #include <algorithm>
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace {
 
 using std::int64_t;
 
-/// The result `value` in row-major order, filled with the elements of `from`.
+/// Allocates the result `value` in row-major order and fills it with the elements of `from`.
 Array copied(const Value& from, Value& value) {
   const Array result = allocate(value);
   copy(read(from), result);

@@ -10,7 +10,7 @@ namespace {
 
 using std::int64_t;
 
-/// About half of n, whole blocks of it.
+/// About half of n, in whole blocks.
 int64_t first_half(int64_t n) { return (n / 2 + kTriangle - 1) / kTriangle * kTriangle; }
 
 template <class T>
@@ -19,7 +19,7 @@ T* room(std::vector<T>& numbers, int64_t count) {
   return numbers.data();
 }
 
-/// The most rows and columns that are factored as they lie, in plain loops: to prepare so few for vectors takes longer than
+/// The most rows and columns that are factored in place by plain loops: for so few, preparing vectors takes longer than
 /// it saves.
 constexpr int64_t kFew = 8;
 
@@ -92,7 +92,7 @@ void Triangles<T>::factor_lu(T* a, int64_t m, int64_t n, int64_t* pivots) {
   for (int64_t k = 0; k < std::min(m, n); k += kPanelColumns) {
     const int64_t width = std::min(kPanelColumns, std::min(m, n) - k), height = m - k, right = n - k - width;
     T* const corner = a + k * n + k;
-    T* const panel = room(panel_, height * width);  // by columns, which are searched, scaled and added as a whole
+    T* const panel = room(panel_, height * width);  // column-major, as whole columns are searched, scaled and added
     tiles.turn(corner, n, panel, height, height, width);
     matrix_blocks<T>().factor_lu(panel, height, height, width, pivots + k);
     tiles.turn(panel, height, corner, n, width, height);
@@ -116,7 +116,7 @@ bool Triangles<T>::factor_cholesky(T* a, int64_t row, int64_t n) {
   if (n <= kTriangle) return matrix_blocks<T>().factor_cholesky(a, row, n);
   const int64_t half = first_half(n), rest = n - half;
   if (!factor_cholesky(a, row, half)) return false;
-  // l21 = a21 l11^-T: by columns, so that it is a triangle that divides, and is there as the product's right operand.
+  // l21 = a21 l11^-T is computed as its transpose, l11^-1 a21^T, which is also the right operand of the product below.
   const ProductTiles<T>& tiles = product_tiles<T>();
   T *const below = a + half * row, *const turned = room(turned_, half * rest);
   tiles.turn(below, row, turned, rest, rest, half);

@@ -1,6 +1,6 @@
-// Factors of one row-major matrix, and triangles divided by, on one thread: small blocks in plain loops (blocks.cpp), and what
-// lies between them as products on the tiles of product_tiles.hpp. A batch of small matrices spends no time on being
-// asked for, and large ones are as fast as products are.
+// Factors of one row-major matrix, and divisions by triangular matrices, on one thread. Plain loops (blocks.cpp)
+// compute small blocks on the diagonal, and the products of product_tiles.hpp compute the rest. So small matrices have
+// no overhead, and large ones are as fast as matrix products.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,38 +12,40 @@
 
 namespace kiln::cpu::simd {
 
-/// The most rows of a block that plain loops take.
+/// The most rows of a triangle, and the most columns of a panel, that plain loops compute.
 inline constexpr std::int64_t kTriangle = 16, kPanelColumns = 32;
 
 template <class T>
 struct MatrixBlocks {
-  /// x [n, columns] := t^-1 x for the triangle t [n, n], n at most kTriangle. Rows are t_row and x_row apart; a unit
-  /// diagonal is not read.
+  /// x [n, columns] := t^-1 x for the triangular matrix t [n, n], n at most kTriangle. Rows are t_row and x_row apart.
+  /// If `unit`, the diagonal is 1 and is not read.
   void (*divide)(const T* t, std::int64_t t_row, bool upper, bool unit, T* x, std::int64_t x_row, std::int64_t n,
                  std::int64_t columns);
-  /// Factors a [m, n], n at most kPanelColumns, whose columns lie `column` apart, by partial pivoting: row i changed places
-  /// with row pivots[i], from 0 to the smaller of m and n.
+  /// Factors a [m, n], n at most kPanelColumns, by LU with partial pivoting. The columns are `column` elements apart.
+  /// For i from 0 to min(m, n) - 1, row i is swapped with row pivots[i].
   void (*factor_lu)(T* a, std::int64_t column, std::int64_t m, std::int64_t n, std::int64_t* pivots);
-  /// Makes a [m, n], whose columns lie `column` apart, upper triangular by reflections 1 - scale v vᵀ, one a column. v begins
-  /// on the diagonal with a 1, behind which it lies in the place of the zeros.
+  /// Makes a [m, n] upper triangular by reflections 1 - scale v vᵀ, one for each column. The columns are `column`
+  /// elements apart. v begins on the diagonal with a 1, which is not stored; the rest of v is stored in the place of
+  /// the zeros below.
   void (*factor_qr)(T* a, std::int64_t column, std::int64_t m, std::int64_t n, T* scales);
-  /// As Triangles, n at most kTriangle.
+  /// Triangles::factor_cholesky() for n of at most kTriangle.
   bool (*factor_cholesky)(T* a, std::int64_t row, std::int64_t n);
 };
-/// For the machine at hand; T is float or double.
+/// Returns the functions for the instruction set of this machine. T is float or double.
 template <class T> const MatrixBlocks<T>& matrix_blocks();
 
-/// What a thread works with. Matrices are row-major, their rows so many numbers apart.
+/// The algorithms and the workspace of one thread. Matrices are row-major; the `_row` arguments are distances of rows
+/// in numbers.
 template <class T>
 class Triangles {
  public:
-  /// x [n, columns] := t^-1 x for the triangle t [n, n].
+  /// x [n, columns] := t^-1 x for the triangular matrix t [n, n].
   void divide(const T* t, std::int64_t t_row, bool upper, bool unit, T* x, std::int64_t x_row, std::int64_t n,
               std::int64_t columns);
-  /// a [m, n] := its factors l and u, by partial pivoting: row i changed places with row pivots[i].
+  /// a [m, n] := its factors l and u, with partial pivoting: row i is swapped with row pivots[i].
   void factor_lu(T* a, std::int64_t m, std::int64_t n, std::int64_t* pivots);
-  /// The lower triangle of a [n, n] := its Cholesky factor; what lies above is not read. False where a is not positive
-  /// definite.
+  /// The lower triangle of a [n, n] := its Cholesky factor; elements above the diagonal are not read. Returns false if
+  /// a is not positive definite.
   bool factor_cholesky(T* a, std::int64_t row, std::int64_t n);
 
  private:
@@ -57,7 +59,8 @@ class Triangles {
 extern template class Triangles<float>;
 extern template class Triangles<double>;
 
-/// Calls body(begin, end, triangles) for parts of a batch of matrices, each of which takes about `operations`.
+/// Calls body(begin, end, triangles) for parts of a batch of matrices, on several threads. Each matrix takes about
+/// `operations` operations.
 template <class T, class Body>
 void each_part(const Shape& shape, double operations, Body&& body) {
   parallel_for(kiln::numel(op::batch_of(shape)), matrices_of_a_piece(operations),
