@@ -1,4 +1,4 @@
-// Reading by index. Elements are moved as words of their size; every piece writes its own part of the result.
+// Reads by index. Elements are moved as words of their size. Each task writes its own part of the result.
 #include <algorithm>
 #include <cstring>
 
@@ -11,13 +11,14 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;   // elements worth a thread's while
-constexpr std::int64_t kColumns = 64;    // of a row that one piece gathers
-constexpr std::int64_t kCache = 262144;  // bytes of x that stay near without help
-constexpr std::int64_t kPart = 65536;    // bytes of a long row that are worth a thread's while
-constexpr std::int64_t kBlock = 2048;    // indices that stay in the first cache between a look at them and their use
+constexpr std::int64_t kGrain = 16384;   // the least elements for a thread
+constexpr std::int64_t kColumns = 64;    // the columns of a row that one task gathers
+constexpr std::int64_t kCache = 262144;  // up to so many bytes of x stay in the cache anyway
+constexpr std::int64_t kPart = 65536;    // the least bytes of a long row for a thread
+constexpr std::int64_t kBlock = 2048;    // so few indices stay in the first-level cache between check and use
 
-/// Not inlined: among the loops over rows gcc has no registers left for this one.
+/// z[k] = x[index[k] * stride + k * step]. Not inlined: inside the loops over rows, gcc would have no registers left
+/// for this loop.
 template <class Word>
 [[gnu::noinline]] void gather_run(const Word* x, std::int64_t stride, std::int64_t step, const std::int64_t* index,
                                   Word* z, std::int64_t count) {
@@ -50,8 +51,8 @@ void gather(const Array& x, const Indices& index, const Array& z, int dim) {
   });
 }
 
-/// The same in blocks of columns, for rows so long that the elements of a few of them displace each other in the cache:
-/// x [outer, size, inner] -> z [outer, count, inner].
+/// Gathers x [outer, size, inner] -> z [outer, count, inner] in blocks of columns, for rows so long that a few of them
+/// displace each other in the cache.
 template <class Word>
 void gather_columns(const Slices& slices, const Slices& result, const Word* x, const Indices& index, Word* z, int dim) {
   const std::int64_t inner = slices.inner, blocks = (inner + kColumns - 1) / kColumns;
@@ -70,7 +71,7 @@ void gather_columns(const Slices& slices, const Slices& result, const Word* x, c
                });
 }
 
-/// Does the index cover whole rows of x, which are long?
+/// Returns whether gather_columns() is faster: x is large, and the index covers whole, long rows of it.
 bool worth_columns(const Array& x, const Shape& index, int dim, const Slices& slices) {
   for (int i = 1; i < x.shape.size(); ++i)
     if (i != dim && index[i] != x.shape[i]) return false;
@@ -90,8 +91,8 @@ struct Word16 {
   std::uint64_t halves[2];
 };
 
-/// z's rows [begin, end) of `bytes`, counted over outer * count: row o * count + i is row o * size + index[i] of x, whose
-/// rows are `pace` bytes apart.
+/// Writes rows [begin, end) of z, which has outer * count rows of `bytes` bytes. Row o * count + i of z is row
+/// o * size + index[i] of x, whose rows are `pace` bytes apart.
 using CopyRows = void (*)(const std::byte* x, std::size_t pace, std::size_t bytes, std::int64_t size,
                           const std::int64_t* index, std::int64_t count, std::byte* z, std::int64_t begin,
                           std::int64_t end);
@@ -109,7 +110,7 @@ void copy_rows(const std::byte* x, std::size_t pace, std::size_t bytes, std::int
   }
 }
 
-/// Sizes that are known make a move one instruction.
+/// Moves a row of a size known at compile time, which takes one instruction.
 template <class Word>
 struct MoveWord {
   static void move(const std::byte* from, std::byte* to, std::size_t) { std::memcpy(to, from, sizeof(Word)); }
@@ -129,7 +130,7 @@ CopyRows copy_rows_of(std::size_t bytes) {
   }
 }
 
-/// The same rows where they are so long that threads share each.
+/// Copies all rows of z where they are so long that several threads copy parts of each.
 void copy_long_rows(const std::byte* x, std::size_t pace, std::size_t bytes, const Slices& slices, const Indices& index,
                     std::byte* z) {
   const std::int64_t count = index.count(), all = static_cast<std::int64_t>(bytes), parts = (all + kPart - 1) / kPart;
@@ -143,7 +144,8 @@ void copy_long_rows(const std::byte* x, std::size_t pace, std::size_t bytes, con
   });
 }
 
-/// Rows of what lies in another order, of which so few are wanted that it is not brought into row-major order for them.
+/// Copies slices of an x that is not row-major, one by one. This is for so few indices that a row-major copy of x would
+/// cost more.
 void copy_slices(const Array& x, int dim, const Indices& index, const Array& z) {
   const auto element = static_cast<std::ptrdiff_t>(size_of(x.dtype));
   const int added = z.shape.size() - x.shape.size();
@@ -184,7 +186,7 @@ bool run(const op::Select& op, Call call) {
   const int dim = wrap_dim(op::Select::kName, op.dim, call.in[op::Select::x].rank());
   Array x = read(call.in[op::Select::x]);
   const Slices slices(x.shape, dim);
-  // Rows of one table may lie apart, as those of a narrowed one do.
+  // The rows of a single table may be apart, as in a slice of a wider table.
   Array row = x;
   row.shape = Shape(x.shape.begin() + dim + 1, x.shape.end());
   row.strides = Dims(x.strides.begin() + dim + 1, x.strides.end());
@@ -203,7 +205,8 @@ bool run(const op::Select& op, Call call) {
   const Array z = allocate(call.out[0]);
   const std::size_t element = size_of(x.dtype), bytes = static_cast<std::size_t>(slices.inner) * element;
   const bool long_rows = static_cast<std::int64_t>(bytes) >= 2 * kPart;
-  // The indices of a single table are looked at as they are used, unless each is by several threads.
+  // The indices of a single table are checked block by block just before their use, unless several threads use each of
+  // them.
   const bool single = slices.outer == 1 && z.numel() > 0 && !long_rows;
   if (!single) index.check(op::Select::kName, dim, slices.size);
   if (z.numel() == 0) return true;

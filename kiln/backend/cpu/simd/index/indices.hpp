@@ -1,4 +1,4 @@
-// What the kernels that read and write by index share.
+// Helpers of the kernels that read and write by index.
 #pragma once
 #include <string_view>
 
@@ -7,23 +7,24 @@
 
 namespace kiln::cpu::simd {
 
-/// Negative where the index is not in [0, size): the sign of either number tells, without branches and comparisons.
+/// Returns a negative number if the index is not in [0, size). It takes no branch and no comparison.
 inline std::int64_t outside_of(std::int64_t index, std::int64_t size) {
   return index | wrapping_add(size - 1, wrapping_negate(index));
 }
 
-/// An index operand as int64 in row-major order, in place if that is how it lies.
+/// An index operand as int64 in row-major order. It is read in place if it has that type and layout, and copied
+/// otherwise.
 class Indices {
  public:
   explicit Indices(const Value& index) : Indices(index, index.shape()) {}
-  /// Broadcast to `shape`.
+  /// Broadcasts the index to `shape`.
   Indices(const Value& index, const Shape& shape);
   const std::int64_t* data() const { return data_; }
   std::int64_t count() const { return count_; }
 
-  /// Throws IndexError for the first of [begin, end) that is not in [0, size).
+  /// Throws IndexError for the first of the indices [begin, end) that is not in [0, size).
   void check(std::string_view op, int dim, std::int64_t size, std::int64_t begin, std::int64_t end) const;
-  /// The same for all of them, from several threads.
+  /// Checks all indices, on several threads.
   void check(std::string_view op, int dim, std::int64_t size) const;
 
  private:
@@ -32,7 +33,7 @@ class Indices {
   std::int64_t count_;
 };
 
-/// A tensor cut around a dimension: [outer, size, inner].
+/// The shape of a tensor seen from one dimension: [outer, size, inner].
 struct Slices {
   std::int64_t outer = 1, size, inner = 1;
   Slices(const Shape& x, int dim) : size(x[dim]) {

@@ -1,5 +1,5 @@
-// What a mask says is true: the places, or the elements that stand there. Pieces of the mask are counted first, which says
-// where each of them writes.
+// The indices at which a mask is true, or the elements of a tensor at these indices. The true flags of each piece of
+// the mask are counted first, which tells where each piece writes.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -21,10 +21,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Words = hn::ScalableTag<std::uint32_t>;
 
-// Where a vector's lanes are put together by one instruction; elsewhere tables for that cost more than they save.
+// Whether one instruction compresses the lanes of a vector. Elsewhere the tables that Highway uses cost more than they
+// save.
 inline constexpr bool kCompresses = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3;
 
-/// The next flags, one for each lane, and for each two.
+/// Masks of the next flags, with one lane for each flag, and with two lanes for each flag.
 HWY_INLINE hn::Mask<Words> flags_of(const std::uint8_t* flags) {
   const Words tag;
   const hn::Rebind<std::uint8_t, Words> bytes;
@@ -48,11 +49,12 @@ std::int64_t count_flags(const std::uint8_t* flags, std::int64_t count) {
   return set;
 }
 
-/// Writes what one(i) says of the places i from `i` on whose flags are set, up to `last`.
+/// Writes one(k) to `to` for the indices k from i on whose flags are set, until `last`.
 template <class Word, class One>
 HWY_INLINE void compress_rest(const std::uint8_t* flags, std::int64_t i, std::int64_t count, Word* to, const Word* last,
                               One&& one) {
-  // Every one is written, and counts where its flag is set; at the end that would write over the next piece's.
+  // Without a branch: every one(i) is written, and is overwritten by the next if its flag is not set. Near the end,
+  // this would overwrite results of the next piece.
   while (i < count && last - to >= 8) {
     const std::int64_t stop = std::min(count, i + 8);
     std::uint64_t eight = 1;
@@ -123,7 +125,7 @@ namespace {
 HWY_EXPORT(count_flags);
 HWY_EXPORT(compress_places);
 
-/// The elements of x whose flags are set.
+/// Writes the elements of x whose flags are set.
 template <class Word>
 void compress(const std::uint8_t* flags, const Word* x, std::int64_t count, Word* to, const Word* last);
 #define KILN_COMPRESS(T, name)                                                                     \
@@ -135,8 +137,8 @@ void compress(const std::uint8_t* flags, const Word* x, std::int64_t count, Word
 KILN_EACH_UNSIGNED(KILN_COMPRESS)
 #undef KILN_COMPRESS
 
-/// Calls f(first place, count, where its first goes, where its last ends) for the pieces of a mask. Throws where it has
-/// not `wanted` that are true.
+/// Calls f(first index, count, begin, end) for the pieces of a mask, on several threads, where [begin, end) is the
+/// range of results that a piece writes. Throws ArgumentError if not exactly `wanted` flags are true.
 template <class F>
 void each_piece(std::string_view op, const Array& mask, std::int64_t wanted, F&& f) {
   const std::int64_t piece = limited_grain(65536), total = mask.numel();

@@ -1,6 +1,6 @@
-// Writing by index. Each element of the result is updated by one thread, in the order of the source, so that results are
-// the same bits however the work is cut: across the other dimensions where these give enough pieces, otherwise into
-// ranges of destinations, to which the indices are sorted first.
+// Writes by index. Each element of the result is updated by one thread, in the order of the source, so the bits do not
+// depend on how the work is split. It is split across the other dimensions if these give enough pieces, and otherwise
+// into ranges of destinations, by which the indices are sorted first.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,12 +17,12 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
-constexpr std::int64_t kColumns = 64;   // of a row that one piece updates
-constexpr std::int64_t kWideRow = 16;   // from here on a row is worth a call
-constexpr std::int64_t kFewPieces = 8;  // with fewer, indices are sorted
+constexpr std::int64_t kGrain = 16384;  // the least elements for a thread
+constexpr std::int64_t kColumns = 64;   // the columns of a row that one task updates
+constexpr std::int64_t kWideRow = 16;   // the shortest row that is worth a call
+constexpr std::int64_t kFewPieces = 8;  // indices are sorted if there are fewer pieces
 constexpr std::int64_t kWorthSort = 65536;
-constexpr std::int64_t kCache = std::int64_t{2} << 20;  // bytes of the result that stay near without help
+constexpr std::int64_t kCache = std::int64_t{2} << 20;  // up to so many bytes of the result stay in the cache anyway
 constexpr int kThreadsForSort = 4;
 
 template <class T>
@@ -48,7 +48,7 @@ void visit_update(Update update, F&& f) {
 
 // ---- indices sorted to ranges of destinations ----------------------------------------------------------------------
 
-/// An index and its place in the list.
+/// An index (to) and its position in the list of indices (from).
 struct Entry {
   std::uint32_t to, from;
 };
@@ -57,7 +57,7 @@ class Parted {
  public:
   static bool fits(std::int64_t size, std::int64_t count) { return size < kMost && count < kMost; }
   Parted(const std::int64_t* index, std::int64_t count, std::int64_t size);
-  /// Calls f(to, from) for the entries of each range in their order; ranges are shared out to the threads.
+  /// Calls f(to, from) for the entries of each range, in the order of the list. Each range is visited by one thread.
   template <class F>
   void each(F&& f) const {
     const auto* entries = reinterpret_cast<const Entry*>(memory_.bytes());
@@ -69,7 +69,7 @@ class Parted {
 
  private:
   static constexpr std::int64_t kRanges = 16, kMost = std::int64_t{1} << 32;
-  static constexpr std::int64_t kPiece = 32768;  // of the list, sorted by one thread
+  static constexpr std::int64_t kPiece = 32768;  // the entries that one thread sorts at a time
   Memory memory_;
   std::array<std::int64_t, kRanges + 1> starts_{};
 };
@@ -78,7 +78,8 @@ Parted::Parted(const std::int64_t* index, std::int64_t count, std::int64_t size)
     : memory_(static_cast<std::size_t>(count) * sizeof(Entry)) {
   int shift = 0;
   while ((size - 1) >> shift >= kRanges) ++shift;
-  // How many entries of each piece go to each range, and then where the first of them goes.
+  // places[piece][range] is first the number of entries of a piece in a range, and then the position of the next of
+  // them.
   const std::int64_t size_of_piece = limited_grain(kPiece), pieces = (count + size_of_piece - 1) / size_of_piece;
   std::vector<std::array<std::int64_t, kRanges>> places(static_cast<std::size_t>(pieces));
   parallel_pieces(count, size_of_piece, [&](std::int64_t begin, std::int64_t end) {
@@ -101,8 +102,9 @@ Parted::Parted(const std::int64_t* index, std::int64_t count, std::int64_t size)
   });
 }
 
-/// Is sorting worth while where the other dimensions give so few pieces? It costs about three times what it cuts up, as
-/// long as the result stays in a cache, and nothing beyond. The bits are the same either way.
+/// Returns whether sorting pays, which it can if the other dimensions give only `pieces` pieces. Sorting costs about
+/// three times as much as the updates while the result stays in a cache, and nothing in comparison if it does not. The
+/// bits are the same either way.
 bool worth_sorting(std::int64_t pieces, std::int64_t work, std::int64_t size, std::int64_t count, std::int64_t bytes) {
   return pieces < kFewPieces && work >= limited_grain(kWorthSort) && Parted::fits(size, count) &&
          num_threads() >= (bytes > kCache ? 2 : kThreadsForSort);
@@ -110,8 +112,8 @@ bool worth_sorting(std::int64_t pieces, std::int64_t work, std::int64_t size, st
 
 // ---- one index for each element ------------------------------------------------------------------------------------
 
-/// source and index [outer, count, inner] -> z [outer, size, inner]. Of a source with step 0, for which `inner` is 1, all
-/// elements are the first.
+/// Scatters source and index [outer, count, inner] -> z [outer, size, inner]. If `step` is 0, the source is a single
+/// element for all, and `inner` must be 1.
 template <class T, Update update>
 void scatter(const Slices& z_slices, std::int64_t outer, std::int64_t count, const std::int64_t* index, const T* source,
              std::int64_t step, T* z) {
@@ -151,7 +153,7 @@ void scatter(const Slices& z_slices, std::int64_t outer, std::int64_t count, con
   });
 }
 
-/// Elements that a kernel reads or writes as T: in place, or for halves as floats.
+/// A copy of halves as floats, which `held` keeps alive.
 struct Copy {
   Value held;
   Array array;
@@ -169,7 +171,7 @@ Copy as_floats(const Array& x, const Device& device) {
 
 // ---- one index for each slice --------------------------------------------------------------------------------------
 
-/// source [outer, count, inner] -> z [outer, size, inner].
+/// Updates slices of z [outer, size, inner] with those of source [outer, count, inner].
 template <class T, Update update>
 void select_update(const Slices& slices, std::int64_t count, const std::int64_t* index, const T* source, T* z) {
   const std::int64_t inner = slices.inner, size = slices.size;
@@ -198,7 +200,8 @@ void select_update(const Slices& slices, std::int64_t count, const std::int64_t*
   });
 }
 
-/// Halves: what goes to one place is gathered in float and rounded once, for which the indices are sorted wholly.
+/// select_update() for halves. All updates of one element are computed in float and rounded once, for which the indices
+/// are sorted completely.
 void select_update_halves(const Slices& slices, std::int64_t count, const std::int64_t* index, const Array& source,
                           const Array& z, Update update) {
   constexpr std::int64_t kWidth = 256, kPlaces = 1024;
@@ -243,7 +246,7 @@ bool takes(Update update, DType dtype) {
   return update == Update::Assign || is_float(dtype) || dtype == DType::I64 || dtype == DType::I32;
 }
 
-/// Calls f(TypeTag<T>) with the type to update in; halves are floats by now, unless they are assigned.
+/// Calls f(TypeTag<T>) with the type in which to update. Halves are floats by now, unless they are assigned.
 template <class F>
 void visit_element(Update update, DType dtype, F&& f) {
   if (update == Update::Assign) {
@@ -269,7 +272,7 @@ bool run(const op::Scatter& op, Call call) {
   const Shape &shape = call.in[Scatter::x].shape(), &index_shape = call.in[Scatter::index].shape();
   const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
   if (!takes(op.update, call.in[Scatter::x].dtype())) return false;
-  // A first dimension may be covered in part; the others keep slices whole.
+  // The index may cover a part of dimension 0, but must cover all other dimensions, so that slices are whole.
   for (int i = 0; i < shape.size(); ++i)
     if (i != dim && index_shape[i] != shape[i] && (i > 0 || dim == 0)) return false;
   const Slices slices(shape, dim), covered(index_shape, dim);

@@ -1,4 +1,5 @@
-// Sums of rows that indices name, in single precision: a few vectors of a bag's sum stay in registers while its rows go by.
+// Sums of rows that are selected by bags of indices, in single precision. A few vectors of the sum of a bag stay in
+// registers while all of its rows are read.
 #include <hwy/cache_control.h>
 
 #include <algorithm>
@@ -17,10 +18,11 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::int64_t kAhead = 8;  // rows whose memory is asked for before it is needed
+constexpr std::int64_t kAhead = 8;  // how many rows ahead memory is prefetched
 
-/// Adds columns [at, at + kVectors vectors) of `count` rows to `sums`, again and again while they last; answers where it
-/// ended. So many indices are `left`, those of the next bags among them.
+/// Adds columns of `count` rows to `sums`, kVectors vectors at a time from column `at` on, while whole groups of
+/// vectors remain. Returns the first column that remains. `left` indices may be read for prefetching, including those
+/// of the next bags.
 template <std::size_t kVectors, class D>
 HWY_INLINE std::int64_t add_columns(D tag, const float* x, std::int64_t pace, const std::int64_t* index,
                                     std::int64_t count, std::int64_t left, std::int64_t columns, float* sums,
@@ -46,7 +48,7 @@ HWY_INLINE std::int64_t add_columns(D tag, const float* x, std::int64_t pace, co
 
 void add_rows(const float* x, std::int64_t pace, const std::int64_t* index, std::int64_t count, std::int64_t left,
               std::int64_t columns, float* sums) {
-  constexpr std::int64_t kTogether = 128;  // rows: of many, parts are summed first, so that roundings do not pile up
+  constexpr std::int64_t kTogether = 128;  // so many rows have a sum of their own, which limits rounding errors
   std::fill_n(sums, columns, 0.0f);
   for (; count > 0; index += kTogether, count -= kTogether, left -= kTogether) {
     const std::int64_t some = std::min(count, kTogether);
@@ -68,7 +70,7 @@ HWY_EXPORT(add_rows);
 
 bool run(const op::SelectSum&, Call call) {
   using op::SelectSum;
-  constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
+  constexpr std::int64_t kGrain = 16384;  // the least elements for a thread
   const Array x = read(call.in[SelectSum::x]);
   if (x.dtype != DType::F32 || (x.shape[1] > 1 && x.strides[1] != 1)) return false;
   const Indices index(call.in[SelectSum::index]);

@@ -1,4 +1,4 @@
-// Rows that are updated in place. Loops over integers become vectors by the compiler.
+// Updates rows in place. The compiler vectorises the loops over integers.
 #include "kiln/backend/cpu/simd/index/update.hpp"
 
 #include <algorithm>

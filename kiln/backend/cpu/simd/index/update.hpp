@@ -1,4 +1,4 @@
-// The modes of ops/index/update.hpp as functions of elements and of rows.
+// The update modes of ops/index/update.hpp as functions of elements and of rows.
 #pragma once
 #include <cstdint>
 
@@ -11,12 +11,12 @@ namespace kiln::cpu::simd {
 template <class T>
 using UpdateRow = void (*)(T* z, const T* source, std::int64_t n);
 
-/// The function for the machine at hand. T is float, double, int32 or int64; for Assign also an unsigned integer of any
-/// size.
+/// Returns the function for the instruction set of this machine. T is float, double, int32 or int64; for Assign it may
+/// also be an unsigned integer of any size.
 template <class T>
 UpdateRow<T> update_row(Update update);
 
-/// The new element from the old one and the one written.
+/// Returns the new element for the old one and the one that is written.
 template <Update update, class T>
 T updated(T old, T written) {
   switch (update) {

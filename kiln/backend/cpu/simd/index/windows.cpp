@@ -1,5 +1,5 @@
-// Adding up overlapping windows. The other dimensions are shared out to the threads, and each element is summed in the
-// order of the window.
+// Adds overlapping windows. The other dimensions are split over threads, and the sum of each element is in the order of
+// the windows' elements.
 #include <algorithm>
 
 #include "kiln/backend/cpu/rows.hpp"
@@ -10,8 +10,8 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
-constexpr std::int64_t kSlice = 8192;   // elements that stay in the first cache
+constexpr std::int64_t kGrain = 16384;  // the least elements for a thread
+constexpr std::int64_t kSlice = 8192;   // so few elements stay in the first-level cache
 
 template <class T>
 void fold(const op::Fold& op, const Array& windows, const Array& z) {
@@ -19,13 +19,14 @@ void fold(const op::Fold& op, const Array& windows, const Array& z) {
                [&](std::int64_t begin, std::int64_t end) { std::fill(z.as<T>() + begin, z.as<T>() + end, T{0}); });
   const std::int64_t size = windows.shape.back(), from_step = windows.strides.back();
   const std::int64_t to_step = z.strides[op.dim] * op.dilation;
-  // Element k of all windows, and where it goes.
+  // The layouts of element k of all windows, in `windows` and in z.
   Shape shape = windows.shape;
   Dims from = windows.strides, to = z.strides;
   shape.pop_back();
   from.pop_back();
   to[op.dim] *= op.step;
-  // The other dimensions are shared out, the outermost first, until a slice stays in the first cache for all k.
+  // Split the other dimensions over threads, the outermost first, until a slice stays in the first-level cache for all
+  // k.
   Shape shared;
   Dims from_shared, to_shared;
   for (int dim = op.dim; shape.size() > 1;) {

@@ -1,5 +1,5 @@
-// Weighted sums of scattered elements in single precision. Channels are brought side by side, so that a point reads
-// and writes whole vectors; few channels are left where they are, each a plane for itself.
+// Weighted sums of scattered elements in single precision. Tensors are converted to channels-last, so that a point
+// reads and writes whole vectors of channels. If there are few channels, each stays a separate plane.
 #include "kiln/ops/spatial/blend_ops.hpp"
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;    // products worth a thread's while
-constexpr std::int64_t kFewChannels = 4;  // up to so many are planes
+constexpr std::int64_t kGrain = 16384;    // the least products for a thread
+constexpr std::int64_t kFewChannels = 4;  // up to so many channels stay planes
 
 bool takes(Call call) { return call.out[0].dtype() == DType::F32 && call.out[0].numel() > 0; }
 
 std::int64_t grain(std::int64_t work) { return std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, work)); }
 
-/// Sizes, indices and weights of a blend of x [batch, channels, size] and y [batch, channels, points].
+/// The sizes, indices and weights of a blend from x [batch, channels, size] to y [batch, channels, points].
 struct Blending {
   std::int64_t batch, channels, size, points, taps;
   bool planes;
@@ -39,14 +39,14 @@ struct Blending {
   }
   Blending(const Blending&) = delete;
 
-  /// The strides of x or y.
+  /// Returns the strides in which x or y is read or written.
   Dims order(const Shape& shape) const { return planes ? contiguous_strides(shape) : channels_last_strides(shape); }
-  /// Point `p` of all images.
+  /// Returns the taps of point p, counted over all images.
   PointTaps at(std::int64_t p) const { return {index + p * taps, weight ? weight + p * taps : nullptr, taps, size}; }
   std::int64_t work() const { return channels * taps; }
 };
 
-/// Calls f(index, weight's place) for the taps of point `p` that lie inside.
+/// Calls f(index, position of the weight) for the taps of point p that are inside the image.
 template <class F>
 void each_tap(const Blending& blending, std::int64_t p, F&& f) {
   for (std::int64_t t = p * blending.taps; t < (p + 1) * blending.taps; ++t)
@@ -87,7 +87,7 @@ bool run(const op::BlendTranspose&, Call call) {
   Value held;
   const auto* y = read_in(call.in[Slot::y], b.order(call.in[Slot::y].shape()), held).as<float>();
   auto* x = allocate(call.out[0], b.order(call.out[0].shape())).as<float>();
-  // A thread has some channels of an image, and adds all of its points to them in order.
+  // A task computes some channels of an image: it adds all points to them in order.
   const std::int64_t together = b.planes ? 1 : 32, blocks = (b.channels + together - 1) / together;
   parallel_for(b.batch * blocks, grain(b.points * b.taps * together), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) {

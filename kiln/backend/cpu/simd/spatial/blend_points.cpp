@@ -14,7 +14,8 @@ HWY_INLINE bool inside(const PointTaps& taps, std::int64_t t) {
   return static_cast<std::uint64_t>(taps.index[t]) < static_cast<std::uint64_t>(taps.size);
 }
 
-/// kVectors vectors of D side by side, again and again while they last.
+/// Blends groups of kVectors adjacent vectors of D, from channel c on, while whole groups remain. Returns the first
+/// channel that remains.
 template <int kVectors, class D>
 HWY_INLINE std::int64_t blend_vectors(D tag, const PointTaps& taps, const float* x, std::int64_t channels,
                                       std::int64_t count, float* result, std::int64_t c) {

@@ -17,7 +17,8 @@ using Ints = hn::ScalableTag<std::int32_t>;
 using FloatVector = hn::Vec<Floats>;
 using IntVector = hn::Vec<Ints>;
 
-/// What points read along one axis: the element before them, that after them, and how far they are on their way.
+/// What a vector of points reads along one axis: the element before each point, whether that and the one after it are
+/// inside, and the fraction of the way between them. `slope` is how many elements a point moves with its coordinate.
 struct AxisVectors {
   IntVector before;
   hn::Mask<Ints> has_before, has_after;
@@ -31,7 +32,7 @@ HWY_INLINE AxisVectors along_axis(FloatVector coordinate, const GridAxis& axis) 
   const auto is_number = hn::Eq(place, place);
   const auto low = hn::Set(f, axis.low), high = hn::Set(f, axis.high), half = hn::Set(f, 0.5f);
   const auto raised = hn::IfThenElse(is_number, hn::Max(place, low), low), kept = hn::Min(raised, high);
-  // At an end half of what a coordinate moves by goes on, as with clamp().
+  // At an end of the range, half of the gradient passes, as in the gradient of clamp().
   const auto share = [&](auto beyond, auto at_end) {
     return hn::Add(hn::IfThenElseZero(beyond, half), hn::IfThenElseZero(at_end, half));
   };
@@ -89,7 +90,8 @@ void find_taps(const GridAxis& across, const GridAxis& down, const float* grid, 
   }
 }
 
-/// Calls f(index, weight) with the four of each point, where all lie inside and where any may not.
+/// Calls all(point, indices, weights) for each point whose four taps are inside the image, and some(point, indices,
+/// weights) for the others.
 template <class All, class Some>
 HWY_INLINE void each_point(const GridTaps& taps, std::int64_t count, All&& all, Some&& some) {
   for (std::int64_t p = 0; p < count; ++p) {

@@ -1,5 +1,5 @@
-// Sampling images in two dimensions linearly, in single precision: what a block of points reads is found while the block
-// is in the cache. Images of some channels are read with these side by side; those of few as they are, each a plane.
+// Linear sampling of two-dimensional images in single precision. The taps of a block of points are computed and used
+// while the block is in the cache. Images are read as channels-last, or as separate planes if they have few channels.
 #include <algorithm>
 #include <limits>
 
@@ -13,8 +13,8 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;    // products worth a thread's while
-constexpr std::int64_t kFewChannels = 4;  // up to so many are planes
+constexpr std::int64_t kGrain = 16384;    // the least products for a thread
+constexpr std::int64_t kFewChannels = 4;  // up to so many channels stay planes
 
 GridAxis axis_of(std::int64_t size, const GridSampleOptions& options) {
   const auto extent = static_cast<double>(size);
@@ -24,7 +24,7 @@ GridAxis axis_of(std::int64_t size, const GridSampleOptions& options) {
           static_cast<float>(zeros ? extent + 1 : extent - 1), static_cast<std::int32_t>(size)};
 }
 
-/// An image [batch, channels, height, width] and the grid that reads it.
+/// Images [batch, channels, height, width] and the grid that samples them.
 struct Sampling {
   std::int64_t batch, channels, size, points;
   bool planes;
@@ -49,11 +49,11 @@ struct Sampling {
            image[2] * image[3] < std::numeric_limits<std::int32_t>::max();
   }
 
-  /// The strides of an image, or of what was read.
+  /// Returns the strides in which images, or the samples, are read or written.
   Dims order(const Shape& shape) const { return planes ? contiguous_strides(shape) : channels_last_strides(shape); }
   GridPlanes all_planes() const { return {channels, size}; }
 
-  /// Calls f(first point, count, taps) for the blocks of an image's points, in order.
+  /// Calls f(first point, count, taps) for blocks of the points [begin, end) of an image, in order.
   template <class F>
   void each_block(std::int64_t image, std::int64_t begin, std::int64_t end, F&& f) const {
     GridTaps taps;
@@ -63,7 +63,7 @@ struct Sampling {
       f(p, count, taps);
     }
   }
-  /// The same for all images, f(image, first point, count, taps), in several threads.
+  /// Calls f(image, first point, count, taps) for the blocks of all images, on several threads.
   template <class F>
   void each_block_of_all(F&& f) const {
     const std::int64_t blocks = (points + GridTaps::kMost - 1) / GridTaps::kMost;
@@ -78,7 +78,7 @@ struct Sampling {
       }
     });
   }
-  /// Calls f(point, its taps) for pixels with channels side by side.
+  /// Calls f(point, taps of the point) for each point of a block of a channels-last image.
   template <class F>
   void each_pixel(const GridTaps& taps, std::int64_t count, F&& f) const {
     for (std::int64_t p = 0; p < count; ++p) {
@@ -122,8 +122,8 @@ bool run(const op::GridSampleTranspose& op, Call call) {
   Value held;
   const auto* y = read_in(read, s.order(read.shape()), held).as<float>();
   auto* x = allocate(call.out[0], s.order(image)).as<float>();
-  // A thread has some channels of an image, and adds all of its points to them in order. Few are quicker together, if there
-  // are images enough for all threads.
+  // A task computes some channels of an image: it adds all points to them in order. If there are enough images for all
+  // threads, few channels are faster in one task.
   const std::int64_t together = s.planes && s.batch < num_threads() ? 1 : 32;
   const std::int64_t blocks = (s.channels + together - 1) / together;
   const std::int64_t work = std::max<std::int64_t>(1, s.points * GridTaps::kTaps * std::min(together, s.channels));

@@ -15,13 +15,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Part = ImageMax::Part;
 constexpr float kLeast = -std::numeric_limits<float>::infinity();
 
-/// The greater ones, NaN before any number.
+/// Returns the greater element in each lane, and NaN where the new element is NaN. A NaN so far is kept.
 template <class D>
 HWY_INLINE hn::Vec<D> greatest(D, hn::Vec<D> so_far, hn::Vec<D> element) {
   return hn::IfThenElse(hn::Or(hn::Gt(element, so_far), hn::IsNaN(element)), element, so_far);
 }
 
-/// The greatest elements so far in every lane.
+/// The greatest element so far in every lane.
 template <class D>
 struct BestValue {
   using Index = hn::RebindToSigned<D>;
@@ -32,7 +32,7 @@ struct BestValue {
   HWY_INLINE void store(Found found, std::int64_t at) const { hn::StoreU(value, D(), found.values + at); }
 };
 
-/// The first of them, and its index.
+/// The greatest element so far in every lane, and the index of the first such element.
 template <class D>
 struct Best {
   using Index = hn::RebindToSigned<D>;
@@ -54,7 +54,7 @@ struct Best {
   }
 };
 
-/// The window of one result, and the index of an element in its flattened image.
+/// The window of one result. index() is the index of an element in the flattened image.
 struct Window {
   const ImageMax& pool;
   const Part &z, &y, &x;
@@ -65,7 +65,8 @@ struct Window {
   std::int32_t first() const { return empty() ? 0 : static_cast<std::int32_t>(index(z.begin, y.begin, x.begin)); }
 };
 
-/// The values alone, for up to four vectors of channels at a time.
+/// Computes values without indices, for up to four vectors of channels at a time, from `channel` on. Returns the first
+/// channel that remains.
 template <class D>
 HWY_INLINE std::int64_t greatest_values(D tag, const Window& window, const float* image, float* to,
                                         std::int64_t channel) {
@@ -126,7 +127,7 @@ HWY_INLINE std::int64_t greatest_vectors(D tag, const Window& window, const floa
   return channel;
 }
 
-// A full vector of channels while there are that many, then narrower ones down to a single channel.
+// Full vectors of channels come first, then narrower ones, and single channels last.
 void greatest_last(const ImageMax& pool, const float* image, Found found, std::int64_t begin, std::int64_t end) {
   const auto rows = static_cast<std::int64_t>(pool.parts[1].size());
   for (std::int64_t row = begin; row < end; ++row) {
@@ -144,7 +145,8 @@ void greatest_last(const ImageMax& pool, const float* image, Found found, std::i
   }
 }
 
-/// Results [begin, end) along a row whose windows have the same form, each `stride` elements behind the one before.
+/// Results [begin, end) along a row whose windows have the same size. Each window begins `stride` elements after the
+/// one before.
 struct Run {
   std::int64_t begin = 0, end = 0, stride = 1;
 
@@ -152,7 +154,7 @@ struct Run {
     const auto size = static_cast<std::int64_t>(parts.size());
     const auto part = [&](std::int64_t i) -> const Part& { return parts[static_cast<std::size_t>(i)]; };
     const auto extent = [&](std::int64_t i) { return part(i).end - part(i).begin; };
-    // Windows at the borders are cut: begin with the first of those that are not.
+    // Windows at the borders are smaller: begin with the first whole one.
     while (begin + 1 < size && extent(begin) < extent(begin + 1)) ++begin;
     end = std::min(begin + 1, size);
     if (end < size) stride = part(end).begin - part(begin).begin;
@@ -160,7 +162,7 @@ struct Run {
   }
 };
 
-/// Every `stride`-th element. `more`: elements behind the last one wanted may be read.
+/// Loads every `stride`-th element. If `more`, elements after the last wanted one may be read.
 template <class D>
 HWY_INLINE hn::Vec<D> load_strided(D tag, const float* from, std::int64_t stride, bool more,
                                    hn::Vec<hn::RebindToSigned<D>> offsets) {
@@ -173,8 +175,8 @@ HWY_INLINE hn::Vec<D> load_strided(D tag, const float* from, std::int64_t stride
   return hn::GatherIndex(tag, from, offsets);
 }
 
-/// Results of a run from `x` on, as many as a vector of D holds, again and again while they last; the last vector
-/// reaches back over results that are there already.
+/// Computes the results of a run from x on, a vector of D at a time. The last vector overlaps results that are already
+/// computed, so that it is full. Returns the first result that remains.
 template <template <class> class Best, class D>
 HWY_INLINE std::int64_t greatest_of_run(D tag, const Run& run, const ImageMax& pool, const Part& z, const Part& y,
                                         const float* image, Found found, std::int64_t at, std::int64_t x) {

@@ -1,4 +1,4 @@
-// The greatest elements of the windows of one image, and where they are.
+// The greatest elements of the windows of one image, and their indices.
 #pragma once
 #include "kiln/backend/cpu/simd/spatial/pool_image.hpp"
 
@@ -6,20 +6,21 @@ namespace kiln::cpu::simd {
 
 using ImageMax = ImageWindows<op::MaxPool::Part>;
 
-/// What is found; `indices`, in the flattened image, may be absent. Both lie alike.
+/// The results. `indices` are indices in the flattened image; they may be null. Both arrays have the same layout.
 struct Found {
   float* values;
   std::int64_t* indices;
 };
 
-/// Results [begin, end) of the first two dimensions, counted together; channels lie beside one another.
+/// Computes rows [begin, end) of the results, where the first two dimensions are flattened into rows. Image and result
+/// are channels-last.
 void greatest_channels_last(const ImageMax& pool, const float* image, Found found, std::int64_t begin,
                             std::int64_t end);
-/// Channels that follow one another: how many, and how far apart.
+/// The number of planes, and the distances between them in the image and in the result. Each plane is a channel.
 struct Planes {
   std::int64_t count, image_stride, pooled_stride;
 };
-/// The last dimension of image and result lies without gaps.
+/// Computes the results of planes. The last dimension of image and result must be contiguous.
 void greatest_planes(const ImageMax& pool, Planes planes, const float* image, Found found);
 
 }  // namespace kiln::cpu::simd

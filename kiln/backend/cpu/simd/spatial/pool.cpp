@@ -1,4 +1,4 @@
-// Pooling in single precision, of channels-last images or of planes.
+// Pooling in single precision, of channels-last images or of separate planes.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -14,9 +14,9 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // elements worth a thread's while
+constexpr std::int64_t kGrain = 16384;  // the least elements for a thread
 
-/// The pool of one image of a batch, and the lists that it points into.
+/// The windows of one image of a batch, and the lists to which `pool` points.
 template <class Op>
 struct Geometry {
   using Part = typename Op::Part;
@@ -42,7 +42,7 @@ struct Geometry {
   Geometry(const Geometry&) = delete;
 };
 
-/// The memory order of a result: channels-last where the operand is (images of one element could be either).
+/// The layout of a result: channels-last if the operand is. (Images of one element could be either.)
 struct Layout {
   Dims strides;
   bool channels_last;
@@ -52,7 +52,8 @@ struct Layout {
   }
 };
 
-/// Calls each(n) for the images, or each(n, channel, row) for the planes of a batch, with room for one row.
+/// Call each(n) for the images of a batch, or each(n, channel, row) for its planes, where `row` is scratch memory for
+/// one row. Both run on several threads.
 template <class F>
 void each_image(const Shape& images, F&& each) {
   const std::int64_t work = std::max<std::int64_t>(1, numel(images) / std::max<std::int64_t>(1, images[0]));
@@ -70,10 +71,10 @@ void each_plane(const Shape& images, F&& each) {
   });
 }
 
-/// Elements without gaps in the order of channels-last, of more than one channel.
+/// Returns whether x is dense, channels-last and of more than one channel.
 bool channels_last(const Array& x) { return x.shape[1] > 1 && lies_in(x, channels_last_strides(x.shape)); }
 
-/// Memory of `result`, in order.
+/// Allocates `result`, channels-last if `last`, otherwise row-major.
 Array allocate_like(Value& result, bool last) {
   return last ? allocate(result, channels_last_strides(result.shape())) : allocate(result);
 }
@@ -140,7 +141,7 @@ bool run(const op::MaxPoolGrad& op, Call call) {
     return index;
   };
   if (last) {
-    // A cache line of channels is one thread's, from the first pixel to the last.
+    // A task computes a cache line of channels, from the first pixel to the last.
     constexpr std::int64_t kChannels = 16;
     const std::int64_t blocks = (channels + kChannels - 1) / kChannels;
     parallel_for(shape[0] * blocks, grain(inputs * kChannels), [&](std::int64_t begin, std::int64_t end) {

@@ -13,7 +13,7 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Part = ImagePool::Part;
 
-/// The window of one result.
+/// The elements of the window of one result.
 struct Taps {
   const Part &z, &y, &x;
   const std::array<std::int64_t, 3>& strides;
@@ -32,7 +32,7 @@ HWY_INLINE void each_result(const ImagePool& pool, F&& what) {
                  static_cast<std::int64_t>(k) * pool.pooled_strides[2]);
 }
 
-/// Averages as many channels as a vector of D holds, again and again while they last.
+/// Averages channels, a vector of D at a time, while whole vectors remain. Returns the first channel that remains.
 template <class D>
 HWY_INLINE std::int64_t average_vectors(D tag, const Taps& taps, const float* image, float* pooled,
                                         std::int64_t channel, std::int64_t channels) {
@@ -67,7 +67,7 @@ HWY_INLINE std::int64_t spread_vectors(D tag, const Taps& taps, const float* poo
   return channel;
 }
 
-// A full vector of channels while there are that many, then narrower ones down to a single channel.
+// Full vectors of channels come first, then narrower ones, and single channels last.
 void average_last(const ImagePool& pool, const float* image, float* pooled) {
   each_result(pool, [&](const Taps& taps, std::int64_t at) HWY_ATTR {
     std::int64_t channel = average_vectors(hn::ScalableTag<float>(), taps, image, pooled + at, 0, pool.channels);
@@ -86,7 +86,8 @@ void spread_last(const ImagePool& pool, const float* pooled, float* image) {
   });
 }
 
-// Planes are pooled first down, a whole row at a time, then along the row. The compiler makes the vectors.
+// Planes are pooled in two steps: first the rows of a window are added, a whole row at a time, and then the elements
+// along the row. The compiler vectorises add_row().
 void add_row(const float* HWY_RESTRICT from, float* HWY_RESTRICT to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
 }

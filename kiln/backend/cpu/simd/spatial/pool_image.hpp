@@ -1,4 +1,4 @@
-// Averages over windows of one image, and their adjoint. How windows lie in an image.
+// The windows of an image, averages over them, and the adjoint of these averages.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -8,21 +8,22 @@
 
 namespace kiln::cpu::simd {
 
-/// How one image is pooled. Missing spatial dimensions have size 1.
+/// The windows of one image. Missing spatial dimensions have size 1.
 template <class P>
 struct ImageWindows {
   using Part = P;
-  std::array<std::span<const Part>, 3> parts;  // of each dimension: what its results look at
-  std::array<std::int64_t, 3> sizes;           // of the image
+  std::array<std::span<const Part>, 3> parts;  // for each dimension, the range that each result reads
+  std::array<std::int64_t, 3> sizes;           // the sizes of the image
   std::array<std::int64_t, 3> image_strides, pooled_strides;
   std::int64_t channels;
 };
 using ImagePool = ImageWindows<op::AvgPool::Part>;
 
-/// Channels lie beside one another.
+/// Pool all channels of a channels-last image.
 void average_channels_last(const ImagePool& pool, const float* image, float* pooled);
 void spread_channels_last(const ImagePool& pool, const float* pooled, float* image);
-/// One channel, whose last dimension lies without gaps in the image. `row` has room for one row of it.
+/// Pool one channel. The last dimension of the image must be contiguous. `row` is scratch memory for one row of the
+/// image.
 void average_plane(const ImagePool& pool, const float* image, float* pooled, float* row);
 void spread_plane(const ImagePool& pool, const float* pooled, float* image, float* row);
 

@@ -1,4 +1,4 @@
-// Resizing in single precision, of memory in row-major order or channels-last.
+// Resizes one dimension in single precision, of row-major or channels-last tensors.
 #include "kiln/ops/spatial/resample_ops.hpp"
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;    // elements worth a thread's while
-constexpr std::int64_t kLeastInner = 16;  // neighbours that fill a vector
+constexpr std::int64_t kGrain = 16384;    // the least elements for a thread
+constexpr std::int64_t kLeastInner = 16;  // so many neighbours fill a vector
 
 }  // namespace
 

@@ -12,7 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// kVectors vectors of D side by side, again and again while they last.
+/// Computes groups of kVectors adjacent vectors of D, from element i on, while whole groups remain. Returns the first
+/// element that remains.
 template <int kVectors, class D>
 HWY_INLINE std::int64_t add_vectors(D tag, const WeightedRow& row, const float* x, std::int64_t inner, float* result,
                                     std::int64_t i) {
@@ -58,7 +59,7 @@ HWY_INLINE std::int64_t gather_vectors(D tag, const LineTable& table, const floa
     const float* weights = table.weights.data() + j;
     for (std::int64_t k = 0; k < table.taps; ++k, weights += table.results) {
       const auto weight = hn::LoadU(tag, weights);
-      // A tap in excess must not let an infinite neighbour in.
+      // A padding tap of weight 0 must not read an infinity or a NaN.
       const auto element = hn::IfThenElseZero(hn::Ne(weight, hn::Zero(tag)), hn::GatherIndex(tag, x, index));
       sum = hn::MulAdd(weight, element, sum);
       index = hn::Add(index, step);
@@ -97,7 +98,7 @@ LineTable::LineTable(const op::Resample::Taps& map, std::int64_t size, std::int6
   first.reserve(static_cast<std::size_t>(results));
   weights.assign(static_cast<std::size_t>(results * taps), 0.0f);
   for (const auto& row : map.rows) {
-    const std::int64_t begin = std::min(row.begin, size - taps);  // so that no tap in excess reads beyond the line
+    const std::int64_t begin = std::min(row.begin, size - taps);  // so that no padding tap reads beyond the line
     for (std::int64_t i = 0; i < inner; ++i) {
       const auto j = static_cast<std::int64_t>(first.size());
       first.push_back(static_cast<std::int32_t>(begin * inner + i));
