@@ -15,7 +15,8 @@ LAYERS = [
     ["autodiff", "fusion", "backend", "collective"],
     ["tensor"],
     ["nn"],
-    ["optim", "data", "store", "onnx", "vision"],
+    ["vision"],
+    ["optim", "data", "store", "onnx"],
     ["train"],
     ["rl"],
 ]

@@ -1,0 +1,50 @@
+// Connected components of masks, and what they measure.
+#pragma once
+#include "kiln/vision/pictures.hpp"
+
+namespace kiln::vision {
+
+/// Which pixels touch: those that share an edge, or a corner as well.
+enum class Connectivity : std::uint8_t { Four, Eight };
+
+struct Components {
+  Value labels;  // int64 [batch, 1, height, width]: 0 where the mask is not set, 1, 2, ... in the order of first pixels
+  Value counts;  // int64 [batch]
+};
+/// mask [batch, 1, height, width], set where it is not 0 (Rosenfeld and Pfaltz, "Sequential operations in digital picture
+/// processing", 1966). On a device without a kernel for it, it waits until nothing changes any more.
+Components connected_components(const Value& mask, Connectivity connectivity = Connectivity::Eight);
+
+/// What connected_components is made of where there is no kernel: each pixel takes the least index around it, trees of indices
+/// are hooked together and flattened (Zhang, Azad and Hu, "FastSV: a distributed-memory connected component algorithm with
+/// fast convergence", 2020). int64 labels.
+Value labels_by_ops(const Value& mask, Connectivity connectivity);
+
+struct ComponentStatistics {
+  Value areas;      // int64 [batch, count + 1]: pixels of each label, 0 among them
+  Value boxes;      // int64 [batch, count + 1, 4]: x1, y1, x2, y2; zeros where there is no pixel
+  Value centroids;  // float64 [batch, count + 1, 2]: x, y of the middle; NaN where there is no pixel
+};
+/// labels [batch, 1, height, width], integers from 0 to `count`. Throws IndexError for others.
+ComponentStatistics component_statistics(const Value& labels, std::int64_t count);
+
+struct ComponentTensors {
+  Tensor<4, Int> labels;
+  Tensor<1, Int> counts;
+};
+template <class K>
+ComponentTensors connected_components(const Tensor<4, K>& mask, Connectivity connectivity = Connectivity::Eight) {
+  const Components result = connected_components(mask.value(), connectivity);
+  return {Typed{result.labels}, Typed{result.counts}};
+}
+struct ComponentStatisticsTensors {
+  Tensor<2, Int> areas;
+  Tensor<3, Int> boxes;
+  Tensor<3> centroids;
+};
+inline ComponentStatisticsTensors component_statistics(const Tensor<4, Int>& labels, std::int64_t count) {
+  const ComponentStatistics result = component_statistics(labels.value(), count);
+  return {Typed{result.areas}, Typed{result.boxes}, Typed{result.centroids}};
+}
+
+}  // namespace kiln::vision

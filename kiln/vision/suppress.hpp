@@ -1,0 +1,28 @@
+// The loops of non-maximum suppression on the host.
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace kiln::vision {
+
+/// (x1, y1, x2, y2); no area where it is upside down or NaN.
+template <class T>
+struct BoxOf {
+  T x1, y1, x2, y2;
+
+  T area() const { return x2 > x1 && y2 > y1 ? (x2 - x1) * (y2 - y1) : T(0); }
+  /// The intersection by the union, 0 where either has no area.
+  T overlap(const BoxOf& other) const {
+    const T width = (x2 < other.x2 ? x2 : other.x2) - (x1 > other.x1 ? x1 : other.x1);
+    const T height = (y2 < other.y2 ? y2 : other.y2) - (y1 > other.y1 ? y1 : other.y1);
+    if (!(width > 0 && height > 0)) return T(0);
+    const T a = area(), b = other.area();
+    return a > 0 && b > 0 ? width * height / (a + b - width * height) : T(0);
+  }
+};
+
+/// kept[i] for boxes in the order of their scores, each in a group or, where `groups` is null, all in one.
+template <class T>
+void suppress(std::span<const BoxOf<T>> boxes, const std::int64_t* groups, T overlap, bool* kept);
+
+}  // namespace kiln::vision

@@ -1,0 +1,15 @@
+// All of kiln/vision.
+#pragma once
+#include "kiln/vision/boxes.hpp"
+#include "kiln/vision/colour.hpp"
+#include "kiln/vision/components.hpp"
+#include "kiln/vision/display.hpp"
+#include "kiln/vision/draw.hpp"
+#include "kiln/vision/edges.hpp"
+#include "kiln/vision/filter.hpp"
+#include "kiln/vision/histogram.hpp"
+#include "kiln/vision/morphology.hpp"
+#include "kiln/vision/nms.hpp"
+#include "kiln/vision/roi.hpp"
+#include "kiln/vision/transform2d.hpp"
+#include "kiln/vision/warp.hpp"

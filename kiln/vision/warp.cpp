@@ -1,0 +1,112 @@
+#include "kiln/vision/warp.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "kiln/core/error/called_as.hpp"
+#include "kiln/ops/check.hpp"
+#include "kiln/ops/spatial/resample.hpp"
+#include "kiln/ops/spatial/sample.hpp"
+
+namespace kiln::vision {
+namespace {
+
+constexpr std::int64_t kLongest = 1 << 24;
+
+void require_readable(std::string_view name, const Value& x, std::int64_t height, std::int64_t width) {
+  require_pictures(name, x);
+  require<ArgumentError>(height >= 1 && width >= 1 && height <= kLongest && width <= kLongest, name, ": a picture of ",
+                         height, " x ", width, " pixels; sides are 1 to ", kLongest);
+  require<ShapeError>(x.dim(2) > 0 && x.dim(3) > 0, name, ": pictures ", x.shape(), " have no pixels to read");
+}
+
+/// Positions along a line of x that lie anywhere, as positions of the same in a line with `margin` pixels more on each side, in
+/// grid_sample's units: -1 to 1.
+Value sampled_at(const Value& position, std::int64_t size, std::int64_t margin, Border border) {
+  const bool is_near = border == Border::Constant || border == Border::Replicate;
+  const auto wide = static_cast<double>(size + 2 * margin);
+  const Value inside = is_near ? clamp(position, static_cast<double>(-margin), static_cast<double>(size + margin))
+                               : folded(position, size, border);
+  return (inside + static_cast<double>(margin)) * (2 / wide) - 1;
+}
+
+}  // namespace
+
+Value warp(const Value& x, const Value& matrices, const Warp& options) {
+  constexpr std::string_view name = "warp";
+  const CalledAs named("warp");
+  require_pictures(name, x);
+  const std::int64_t height = options.height ? options.height : x.dim(2);
+  const std::int64_t width = options.width ? options.width : x.dim(3);
+  require_readable(name, x, height, width);
+  require_enumerator(name, "border", static_cast<int>(options.border), static_cast<int>(Border::Wrap));
+  require<ArgumentError>(options.mode == Interpolation::Nearest || options.mode == Interpolation::Linear ||
+                             options.mode == Interpolation::Cubic,
+                         name, ": pictures are warped by the modes Nearest, Linear and Cubic");
+  op::require_float(name, matrices);
+  require<ShapeError>(matrices.rank() == 3 && (matrices.dim(0) == x.dim(0) || matrices.dim(0) == 1) &&
+                          matrices.dim(1) == 3 && matrices.dim(2) == 3,
+                      name, ": matrices are [batch, 3, 3] or [1, 3, 3], got ", matrices.shape(), " for pictures ",
+                      x.shape());
+  const Device device = x.device();
+  const DType dtype = working_type(x.dtype());
+  // Positions are computed in float64, where the whole of a large picture is told apart.
+  const Value theta = cast(matrices, DType::F64);
+  const auto entry = [&](int row, int column) { return reshape(at(at(theta, 1, row), 1, column), {-1, 1, 1}); };
+  const Value across = reshape(arange(0, width, 1, device, DType::F64) + 0.5, {1, 1, width});
+  const Value down = reshape(arange(0, height, 1, device, DType::F64) + 0.5, {1, height, 1});
+  const auto row = [&](int i) { return entry(i, 0) * across + entry(i, 1) * down + entry(i, 2); };
+  const Value w = row(2), depth = where(eq(w, 0.0), 1e-300, w);
+  // Two pixels around are all that a cubic reads of what is constant.
+  constexpr std::int64_t kMargin = 2;
+  const Value grid = stack(Values{sampled_at(row(0) / depth, x.dim(3), kMargin, options.border),
+                                  sampled_at(row(1) / depth, x.dim(2), kMargin, options.border)},
+                           -1);
+  const Value wide = make_border(cast(x, dtype), {kMargin, kMargin, kMargin, kMargin}, options.border, options.value);
+  const Shape shape{x.dim(0), height, width, 2};
+  const Value read =
+      grid_sample(wide, cast(expand(grid, shape), dtype), {.mode = options.mode, .padding = SamplePadding::Border});
+  return rounded_to(read, x.dtype());
+}
+
+Value warp(const Value& x, const Transform2D& transform, const Warp& options) {
+  require_pictures("warp", x);
+  const Transform2D::Matrix inverse = transform.inverse().matrix();
+  const Value matrix = from_data(TensorData::of<double>({1, 3, 3}, std::span<const double>(inverse)), x.device());
+  return warp(x, matrix, options);
+}
+
+Value resize(const Value& x, std::int64_t height, std::int64_t width, const Resize& options) {
+  constexpr std::string_view name = "resize";
+  const CalledAs named("resize");
+  require_readable(name, x, height, width);
+  if (height == x.dim(2) && width == x.dim(3)) return x;
+  const bool chooses = options.mode == Interpolation::Nearest || options.mode == Interpolation::NearestExact;
+  const Value wide = chooses ? x : cast(x, working_type(x.dtype()));
+  return rounded_to(interpolate(wide, {.size = {height, width}, .mode = options.mode, .antialias = options.antialias}),
+                    x.dtype());
+}
+
+Value crop(const Value& x, std::int64_t top, std::int64_t left, std::int64_t height, std::int64_t width) {
+  const CalledAs named("crop");
+  require_pictures("crop", x);
+  return narrow(narrow(x, 2, top, height), 3, left, width);
+}
+
+Value centre_crop(const Value& x, std::int64_t height, std::int64_t width) {
+  require_pictures("centre_crop", x);
+  require<ShapeError>(height >= 0 && width >= 0 && height <= x.dim(2) && width <= x.dim(3), "centre_crop: ", height,
+                      " x ", width, " pixels do not lie in pictures ", x.shape());
+  return crop(x, (x.dim(2) - height) / 2, (x.dim(3) - width) / 2, height, width);
+}
+
+Value flip_across(const Value& x) {
+  require_pictures("flip_across", x);
+  return flip(x, {3});
+}
+Value flip_down(const Value& x) {
+  require_pictures("flip_down", x);
+  return flip(x, {2});
+}
+
+}  // namespace kiln::vision
