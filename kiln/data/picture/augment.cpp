@@ -15,16 +15,29 @@ Picture randomly_mirrored(const Picture& picture, Random& random, double probabi
   return random.uniform() < probability ? mirrored(picture) : picture;
 }
 
+namespace {
+
+/// Where a part of this size lies, which is not larger than the picture.
+CropPart placed(const Picture& picture, std::int64_t height, std::int64_t width, Random& random) {
+  const std::int64_t top = random.below(picture.height - height + 1), left = random.below(picture.width - width + 1);
+  return {top, left, height, width};
+}
+
+Picture taken(const Picture& picture, const CropPart& part) {
+  return crop(picture, part.top, part.left, part.height, part.width);
+}
+
+}  // namespace
+
 Picture random_crop(const Picture& picture, std::int64_t height, std::int64_t width, Random& random) {
   require_sound("random_crop", picture);
   require<ShapeError>(height >= 1 && width >= 1 && height <= picture.height && width <= picture.width,
                       "random_crop: ", height, " x ", width, " pixels do not lie in ", picture.height, " x ",
                       picture.width);
-  const std::int64_t top = random.below(picture.height - height + 1), left = random.below(picture.width - width + 1);
-  return crop(picture, top, left, height, width);
+  return taken(picture, placed(picture, height, width, random));
 }
 
-Picture random_resized_crop(const Picture& picture, const RandomResizedCrop& config, Random& random) {
+CropPart draw_crop(const Picture& picture, const RandomResizedCrop& config, Random& random) {
   require_sound("random_resized_crop", picture);
   require<ArgumentError>(config.least_area > 0 && config.least_area <= config.most_area && config.most_area <= 1,
                          "random_resized_crop: least_area = ", config.least_area, " and most_area = ", config.most_area,
@@ -41,13 +54,17 @@ Picture random_resized_crop(const Picture& picture, const RandomResizedCrop& con
     const double ratio = std::exp(random.uniform(std::log(config.least_ratio), std::log(config.most_ratio)));
     const std::int64_t across = std::lround(std::sqrt(area * ratio)), down = std::lround(std::sqrt(area / ratio));
     if (across >= 1 && down >= 1 && across <= picture.width && down <= picture.height)
-      return resized(random_crop(picture, down, across, random), config.height, config.width);
+      return placed(picture, down, across, random);
   }
   // No part of these proportions fits into so long a picture: takes the middle, with proportions as near as possible.
   const double ratio = std::clamp(width / height, config.least_ratio, config.most_ratio);
   const std::int64_t across = std::clamp<std::int64_t>(std::lround(height * ratio), 1, picture.width);
   const std::int64_t down = std::clamp<std::int64_t>(std::lround(width / ratio), 1, picture.height);
-  return resized(centre_crop(picture, down, across), config.height, config.width);
+  return {(picture.height - down) / 2, (picture.width - across) / 2, down, across};
+}
+
+Picture random_resized_crop(const Picture& picture, const RandomResizedCrop& config, Random& random) {
+  return resized(taken(picture, draw_crop(picture, config, random)), config.height, config.width);
 }
 
 Picture colour_jittered(const Picture& picture, const ColourJitter& config, Random& random) {

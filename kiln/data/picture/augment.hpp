@@ -24,6 +24,11 @@ struct RandomResizedCrop {
   double least_area = 0.08, most_area = 1;          // fractions of the picture's area
   double least_ratio = 0.75, most_ratio = 4.0 / 3;  // width / height of the part
 };
+struct CropPart {
+  std::int64_t top = 0, left = 0, height = 0, width = 0;
+};
+/// The part that random_resized_crop takes. Throws ArgumentError.
+CropPart draw_crop(const Picture& picture, const RandomResizedCrop& config, Random& random);
 /// A part of random area and proportions, resized to a fixed size (Szegedy et al., "Going deeper with convolutions",
 /// 2015). Throws ArgumentError.
 Picture random_resized_crop(const Picture& picture, const RandomResizedCrop& config, Random& random);
