@@ -4,38 +4,27 @@
 #include <cmath>
 #include <numeric>
 
+#include "kiln/tensor/loss.hpp"
+
 namespace kiln::metric {
 namespace {
 
-struct Box {
-  double left, top, right, bottom;
-  double area() const { return (right - left) * (bottom - top); }
-};
-
-double overlap(const Box& a, const Box& b) {
-  const double width = std::min(a.right, b.right) - std::max(a.left, b.left);
-  const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  if (width <= 0 || height <= 0) return 0;
-  return width * height / (a.area() + b.area() - width * height);
+/// Throws for boxes that are no [n, 4] and for labels that are no classes; returns the labels.
+std::vector<std::int64_t> labels_of(std::string_view which, const Tensor<2>& boxes, const Tensor<1, Int>& classes) {
+  require<ShapeError>(boxes.dim(1) == 4 && boxes.dim(0) == classes.dim(0), "mean average precision: ", which, " boxes ",
+                      boxes.shape(), " and labels ", classes.shape(), " must be [n, 4] and [n]");
+  std::vector<std::int64_t> labels = classes.to_vector<std::int64_t>();
+  constexpr std::int64_t kMostClasses = 1 << 24;
+  for (const auto label : labels)
+    require<DataError>(label >= 0 && label < kMostClasses, "mean average precision: label ", label, " is not in 0 to ",
+                       kMostClasses);
+  return labels;
 }
 
-struct Boxes {
-  std::vector<Box> boxes;
-  std::vector<std::int64_t> labels;
-
-  Boxes(std::string_view which, const Tensor<2>& tensor, const Tensor<1, Int>& classes)
-      : labels(classes.to_vector<std::int64_t>()) {
-    require<ShapeError>(tensor.dim(1) == 4 && tensor.dim(0) == classes.dim(0), "mean average precision: ", which,
-                        " boxes ", tensor.shape(), " and labels ", classes.shape(), " must be [n, 4] and [n]");
-    constexpr std::int64_t kMostClasses = 1 << 24;
-    for (const auto label : labels)
-      require<DataError>(label >= 0 && label < kMostClasses, "mean average precision: label ", label,
-                         " is not in 0 to ", kMostClasses);
-    const auto numbers = tensor.to_vector<double>();
-    for (std::size_t i = 0; i < numbers.size(); i += 4)
-      boxes.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]});
-  }
-};
+/// How far each found box overlaps each true one, row by row.
+std::vector<double> overlaps_of(const Tensor<2>& boxes, const Tensor<2>& true_boxes) {
+  return box_iou(boxes.detach().to(DType::F64), true_boxes.detach().to(DType::F64)).to_vector<double>();
+}
 
 }  // namespace
 
@@ -47,7 +36,7 @@ void MeanAveragePrecision::Found::merge(const Found& other) {
 
 void MeanAveragePrecision::update(const Tensor<2>& boxes, const Tensor<1>& scores, const Tensor<1, Int>& labels,
                                   const Tensor<2>& true_boxes, const Tensor<1, Int>& true_labels) {
-  const Boxes said("found", boxes, labels), truth("true", true_boxes, true_labels);
+  const auto said = labels_of("found", boxes, labels), truth = labels_of("true", true_boxes, true_labels);
   require<ShapeError>(scores.dim(0) == boxes.dim(0), "mean average precision: ", boxes.dim(0), " boxes and ",
                       scores.dim(0), " scores");
   const auto sure = scores.to_vector<float>();
@@ -56,26 +45,27 @@ void MeanAveragePrecision::update(const Tensor<2>& boxes, const Tensor<1>& score
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sure[a] > sure[b]; });
 
-  Totals taken;                                           // boxes used per class
-  std::vector<std::int32_t> matched(truth.boxes.size());  // by threshold, as in Found::right
+  const std::vector<double> overlaps = overlaps_of(boxes, true_boxes);
+  Totals taken;                                     // boxes found of each class
+  std::vector<std::int32_t> matched(truth.size());  // by threshold, as in Found::right
   for (const std::size_t i : order) {
-    if (taken.at(said.labels[i]) >= kMost) continue;
-    taken.add(said.labels[i], 1);
+    if (taken.at(said[i]) >= kMost) continue;
+    taken.add(said[i], 1);
     std::int32_t right = 0;
     for (std::size_t t = 0; t < kThresholds.size(); ++t) {
       double best = kThresholds[t];
-      std::size_t match = truth.boxes.size();
-      for (std::size_t j = 0; j < truth.boxes.size(); ++j) {
-        if (truth.labels[j] != said.labels[i] || matched[j] >> t & 1) continue;
-        if (const double shared = overlap(said.boxes[i], truth.boxes[j]); shared >= best) best = shared, match = j;
+      std::size_t match = truth.size();
+      for (std::size_t j = 0; j < truth.size(); ++j) {
+        if (truth[j] != said[i] || matched[j] >> t & 1) continue;
+        if (const double shared = overlaps[i * truth.size() + j]; shared >= best) best = shared, match = j;
       }
-      if (match == truth.boxes.size()) continue;
+      if (match == truth.size()) continue;
       matched[match] |= 1 << t;
       right |= 1 << t;
     }
-    found.merge({{sure[i]}, {static_cast<std::int32_t>(said.labels[i])}, {right}});
+    found.merge({{sure[i]}, {static_cast<std::int32_t>(said[i])}, {right}});
   }
-  for (const auto label : truth.labels) truths.add(label, 1);
+  for (const auto label : truth) truths.add(label, 1);
 }
 
 double MeanAveragePrecision::average(std::size_t threshold) const {
