@@ -11,11 +11,11 @@
 
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
-#include "kiln/data/image_tensors.hpp"
 #include "kiln/data/picture/geometry.hpp"
 #include "kiln/data/png.hpp"
 #include "kiln/kiln.hpp"
 #include "kiln/picture/decode.hpp"
+#include "kiln/vision/display.hpp"
 #include "models/perceptual.hpp"
 #include "models/torchvision.hpp"
 
@@ -100,7 +100,7 @@ void paint(const Run& run) {
     if (step % 25 && step != run.steps) continue;
     print("step {}: perceptual loss {:.4g}, {:.1f} % of the first\n", step, now, 100 * now / first);
     std::fflush(stdout);
-    write_picture(to_pictures(painting.pixels).front(), run.picture);
+    write_picture(vision::pictures_of(painting.pixels).front(), run.picture);
   }
   print("painted: {}\n", run.picture);
 }

@@ -27,14 +27,5 @@ TEST(ImageTensors, BecomeImagesAgain) {
   EXPECT_EQ(images[1].width, 3);
 }
 
-TEST(ImageTensors, BecomePicturesAgain) {
-  const std::vector<float> numbers = {0, 1, 0.2f, 0.4f, 2, -1, 0.6f, 0.8f, 0, 0, 1, 1};
-  const Tensor<4> x = Tensor<4>::of(numbers, {2, 3, 1, 2}, Device::cpu());
-  const auto pictures = to_pictures(x);
-  ASSERT_EQ(pictures.size(), 2u);
-  EXPECT_EQ(pictures[0], (Picture{.pixels = {0, 51, 255, 255, 102, 0}, .height = 1, .width = 2, .channels = 3}));
-  EXPECT_EQ(pictures[1].pixels, (std::vector<std::uint8_t>{153, 0, 255, 204, 0, 255}));
-}
-
 }  // namespace
 }  // namespace kiln
