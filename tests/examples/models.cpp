@@ -57,6 +57,11 @@ TEST_F(ModelExamples, StylizeGoesDownItsLoss) {
   EXPECT_TRUE(has_picture("stylize.png"));
 }
 
+TEST_F(ModelExamples, VisionDrawsWhatItsFunctionsMake) {
+  in_folder(VISION_PROGRAM);
+  EXPECT_TRUE(has_picture("vision.png"));
+}
+
 TEST_F(ModelExamples, SegmentDrawsWhatItSees) {
   const std::string said =
       in_folder(SEGMENT_PROGRAM " --scenes 16 --side 16 --epochs 1 --model.width 4 --model.depth 2");
