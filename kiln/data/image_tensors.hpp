@@ -5,6 +5,7 @@
 
 #include "kiln/data/image.hpp"
 #include "kiln/tensor/tensor.hpp"
+#include "kiln/vision/display.hpp"
 
 namespace kiln {
 
@@ -28,6 +29,10 @@ inline std::vector<Image> to_images(const Tensor<3>& x) {
   for (auto begin = pixels.begin(); static_cast<std::int64_t>(images.size()) < batch; begin += height * width)
     images.push_back({.pixels = {begin, begin + height * width}, .height = height, .width = width});
   return images;
+}
+
+[[deprecated("call vision::pictures_of")]] inline std::vector<Picture> to_pictures(const Tensor<4>& x) {
+  return vision::pictures_of(x);
 }
 
 }  // namespace kiln
