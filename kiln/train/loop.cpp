@@ -89,23 +89,6 @@ void Loop::keep_checkpoints(const std::filesystem::path& directory, const Checkp
   record(checkpoints_.objects());
 }
 
-TrainingRun::Listener Loop::outlived(TrainingRun::Listener log) {
-  const auto missed = missed_.emplace_back(std::make_shared<Missed>());
-  return [this, missed, log = std::move(log)](const Event& event) {
-    if (std::holds_alternative<Begin>(event)) {  // nothing is lost yet
-      *missed = {};
-      return log(event);
-    }
-    try {
-      log(event);
-    } catch (const IoError& error) {
-      if (missed->events++ > 0) return;
-      missed->why = error.message();
-      run_.tell(Note{text(missed->why, "; the training goes on without it")});
-    }
-  };
-}
-
 Ending Loop::fit(const Batches& train, const Batches* valid) {
   try {
     return train_on(train, valid);
@@ -161,9 +144,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) try {
   }
   check_weights();
   if (team_.agree(run_, checkpoints_.lacks(run_))) save(train);
-  for (const auto& missed : missed_)
-    if (missed->events > 0)
-      run_.tell(Note{text("a log lacks ", missed->events, " of the training's events: ", missed->why)});
+  callbacks_.report_missed(run_);
   checkpoints_.finish();
   share();  // state that a rank has learned from its own data alone becomes rank 0's
   const Ending ending{run_.at, run_.reason()};

@@ -9,6 +9,7 @@
 
 #include "kiln/optim/gradients.hpp"
 #include "kiln/optim/schedule/decay.hpp"
+#include "kiln/train/callbacks.hpp"
 #include "kiln/train/checkpoints.hpp"
 #include "kiln/train/facts.hpp"
 #include "kiln/train/steps.hpp"
@@ -38,18 +39,11 @@ class Loop {
   /// result is null. Throws what its check() throws, if it has one.
   template <class Callback>
   std::shared_ptr<Callback> add(Callback callback) {
-    if constexpr (requires { callback.check(); }) callback.check();
-    if (!team_.leads()) return nullptr;
-    auto held = std::make_shared<Callback>(std::move(callback));
-    if constexpr (requires { held->state; }) checkpoints_.objects().add(text("callbacks.", callbacks_++), held->state);
-    if constexpr (requires { held->seen; })
-      checkpoints_.objects().add_optional(std::string(reflect::type_name<Callback>()), held->seen);
-    if constexpr (kListens<Callback>) {
-      TrainingRun::Listener listener = [this, held](const Event& event) { tell(*held, event, run_.control()); };
-      if constexpr (requires { requires Callback::kIsALog; }) listener = outlived(std::move(listener));
-      run_.listen(std::move(listener));
+    if (!team_.leads()) {
+      if constexpr (requires { callback.check(); }) callback.check();
+      return nullptr;
     }
-    return held;
+    return callbacks_.add(run_, checkpoints_.objects(), std::move(callback));
   }
 
  protected:
@@ -75,14 +69,6 @@ class Loop {
   MetricList train_metrics_, valid_metrics_;
 
  private:
-  /// What a log could not write after training had begun.
-  struct Missed {
-    std::string why;
-    std::int64_t events = 0;
-  };
-  /// Wraps a log's listener: when the disk is full, this is reported and does not end the training.
-  TrainingRun::Listener outlived(TrainingRun::Listener log);
-
   // Functions that depend on the types.
   virtual nn::ModuleRef model_ref() = 0;
   virtual std::string optimizer_type() const = 0;
@@ -126,8 +112,7 @@ class Loop {
   void save(const Batches& train);
 
   bool by_hand_;
-  int callbacks_ = 0;  // the number of callbacks that have a state
-  std::vector<std::shared_ptr<Missed>> missed_;
+  Callbacks callbacks_;
   std::function<Rates(const Position&)> rates_;
   Facts facts_;
   GradientsAccumulator gradients_;

@@ -1,0 +1,48 @@
+// The callbacks of a training, whichever loop it is: who they are, what checkpoints keep of them, and logs that cannot be
+// written.
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/train/recorded.hpp"
+#include "kiln/train/run.hpp"
+
+namespace kiln::training {
+
+class Callbacks {
+ public:
+  /// Has the callback listen to the run, as far as its on() takes no model, and its `state` and `seen` recorded. The run and
+  /// the objects have to live as long as this. Throws what the callback's check() does, if it has one.
+  template <class Callback>
+  std::shared_ptr<Callback> add(TrainingRun& run, RecordedObjects& objects, Callback callback) {
+    if constexpr (requires { callback.check(); }) callback.check();
+    auto held = std::make_shared<Callback>(std::move(callback));
+    if constexpr (requires { held->state; }) objects.add(text("callbacks.", with_state_++), held->state);
+    if constexpr (requires { held->seen; })
+      objects.add_optional(std::string(reflect::type_name<Callback>()), held->seen);
+    if constexpr (kListens<Callback>) {
+      TrainingRun::Listener listener = [&run, held](const Event& event) { tell(*held, event, run.control()); };
+      if constexpr (requires { requires Callback::kIsALog; }) listener = outlived(run, std::move(listener));
+      run.listen(std::move(listener));
+    }
+    return held;
+  }
+  /// Notes how many events each log lacks.
+  void report_missed(const TrainingRun& run) const;
+
+ private:
+  /// What a log could not write once the training had begun.
+  struct Missed {
+    std::string why;
+    std::int64_t events = 0;
+  };
+  /// The same log, whose IoError (a full disk) is noted, and ends no training.
+  TrainingRun::Listener outlived(TrainingRun& run, TrainingRun::Listener log);
+
+  int with_state_ = 0;
+  std::vector<std::shared_ptr<Missed>> missed_;
+};
+
+}  // namespace kiln::training
