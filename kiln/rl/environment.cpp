@@ -8,7 +8,7 @@
 namespace kiln::rl {
 namespace {
 
-constexpr std::size_t kOwnNumbers = 4;  // two halves of the seed, the draws, whether an episode is under way
+constexpr std::size_t kOwnNumbers = 4;  // two halves of the seed, the calls, whether an episode is under way
 
 }  // namespace
 
@@ -16,9 +16,19 @@ Environment::Environment(std::string name, Space observations, Space actions)
     : name_(std::move(name)), observations_(std::move(observations)), actions_(std::move(actions)) {}
 
 void Environment::seed(std::uint64_t seed) {
-  draws_ = {seed, 0};
+  seed_ = seed;
+  calls_ = 0;
   running_ = false;
-  seeded();
+  seeded(seed);
+}
+
+void Environment::next_call() {
+  ++calls_;
+  random_.reset();
+}
+Random& Environment::random() {
+  if (!random_) random_.emplace(Key{seed_}.split(calls_));
+  return *random_;
 }
 
 void Environment::require_room(std::span<const float> observation) const {
@@ -26,16 +36,20 @@ void Environment::require_room(std::span<const float> observation) const {
                       observations_.size(), " numbers; there is room for ", observation.size());
 }
 
-void Environment::require_seen(std::span<const float> observation) const {
+void Environment::require_observation(std::span<const float> observation) const {
   for (std::size_t i = 0; i < observation.size(); ++i)
-    require<DataError>(!std::isnan(observation[i]), name_, ": number ", i, " of what it shows is NaN");
+    require<DataError>(std::isfinite(observation[i]), name_, ": number ", i, " of its observation is ", observation[i],
+                       ", and must be finite");
+  require<DataError>(!observations_.is_discrete() || observations_.contains(observation), name_,
+                     ": its observation is ", observation[0], ", and must be ", observations_);
 }
 
 void Environment::reset(std::span<float> observation) {
   require_room(observation);
   running_ = false;
+  next_call();
   begin(observation);
-  require_seen(observation);
+  require_observation(observation);
   running_ = true;
 }
 
@@ -44,9 +58,10 @@ Outcome Environment::step(std::span<const float> action, std::span<float> observ
   require_room(observation);
   if (!actions_.contains(action)) actions_.require(name_ + ": action", action);
   running_ = false;  // should advance() throw
+  next_call();
   const Outcome outcome = advance(action, observation);
-  require<DataError>(!std::isnan(outcome.reward), name_, ": the reward is NaN");
-  require_seen(observation);
+  require<DataError>(std::isfinite(outcome.reward), name_, ": the reward is ", outcome.reward, ", and must be finite");
+  require_observation(observation);
   running_ = !outcome.over();
   return outcome;
 }
@@ -57,8 +72,8 @@ Picture Environment::picture() const {
 }
 
 std::vector<double> Environment::state() const {
-  std::vector<double> state = {static_cast<double>(draws_.seed >> 32), static_cast<double>(draws_.seed & 0xffffffff),
-                               static_cast<double>(draws_.drawn), running_ ? 1.0 : 0.0};
+  std::vector<double> state = {static_cast<double>(seed_ >> 32), static_cast<double>(seed_ & 0xffffffff),
+                               static_cast<double>(calls_), running_ ? 1.0 : 0.0};
   const std::vector<double> own = numbers();
   state.insert(state.end(), own.begin(), own.end());
   return state;
@@ -71,8 +86,8 @@ void Environment::set_state(std::span<const double> state) {
   require<DataError>(state.size() >= kOwnNumbers && whole(state[0], 0x1p32) && whole(state[1], 0x1p32) &&
                          whole(state[2], 0x1p53) && whole(state[3], 2) && take(state.subspan(kOwnNumbers)),
                      name_, ": these ", state.size(), " numbers are no state of it");
-  draws_ = {static_cast<std::uint64_t>(state[0]) << 32 | static_cast<std::uint64_t>(state[1]),
-            static_cast<std::uint64_t>(state[2])};
+  seed_ = static_cast<std::uint64_t>(state[0]) << 32 | static_cast<std::uint64_t>(state[1]);
+  calls_ = static_cast<std::uint64_t>(state[2]);
   running_ = state[3] != 0;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,11 +41,11 @@ class Environment {
 
   /// All randomness from here on follows from this number.
   void seed(std::uint64_t seed);
-  /// Begins an episode and writes what is seen first. Throws ShapeError where `observation` has another size, DataError
-  /// where the environment shows NaN.
+  /// Begins an episode and writes its first observation. Throws ShapeError where `observation` has another size, DataError
+  /// where the environment writes a number that is not finite, or an index that its space does not have.
   void reset(std::span<float> observation);
   /// One step. Throws ArgumentError for an action out of the space, and where no episode is under way; DataError where the
-  /// environment answers with NaN.
+  /// reward is not finite, or the observation as above.
   Outcome step(std::span<const float> action, std::span<float> observation);
 
   /// Is an episode under way?
@@ -60,8 +61,9 @@ class Environment {
 
  protected:
   Environment(std::string name, Space observations, Space actions);
-  /// Where all randomness comes from.
-  Draws& draws() { return draws_; }
+  /// The random numbers of this call of begin() or advance(): a stream of its own, which the seed and the number of calls
+  /// since then decide.
+  Random& random();
 
  private:
   virtual void begin(std::span<float> observation) = 0;
@@ -71,15 +73,17 @@ class Environment {
   /// What changes beside the random numbers; take() puts it back, or answers false for what cannot be.
   virtual std::vector<double> numbers() const;
   virtual bool take(std::span<const double> numbers);
-  /// An environment around another seeds it as well.
-  virtual void seeded() {}
+  /// seed() was called: an environment around another seeds that one, too.
+  virtual void seeded(std::uint64_t) {}
 
+  void next_call();
   void require_room(std::span<const float> observation) const;
-  void require_seen(std::span<const float> observation) const;
+  void require_observation(std::span<const float> observation) const;
 
   std::string name_;
   Space observations_, actions_;
-  Draws draws_;
+  std::uint64_t seed_ = 0, calls_ = 0;  // calls of begin() and advance() since seed()
+  std::optional<Random> random_;        // of the call under way, once it has asked
   bool running_ = false;
 };
 

@@ -25,17 +25,20 @@ class Filmed final : public Wrapper {
   void begin(std::span<float> observation) override {
     inner().reset(observation);
     pictures_.clear();
+    steps_ = 0;
     filming_ = episode_++ % config_.every == 0;
     film();
   }
   Outcome advance(std::span<const float> action, std::span<float> observation) override {
     const Outcome outcome = inner().step(action, observation);
+    ++steps_;
     film();
     if (outcome.over() && filming_) write();
     return outcome;
   }
   void film() {
-    if (filming_ && static_cast<std::int64_t>(pictures_.size()) < config_.most_pictures)
+    if (filming_ && steps_ % config_.steps_per_picture == 0 &&
+        static_cast<std::int64_t>(pictures_.size()) < config_.most_pictures)
       pictures_.push_back(inner().render());
   }
   void write() {
@@ -55,7 +58,7 @@ class Filmed final : public Wrapper {
   }
 
   FilmConfig config_;
-  std::int64_t episode_ = 0;
+  std::int64_t episode_ = 0, steps_ = 0;  // steps of the episode
   bool filming_ = false;
   std::vector<Picture> pictures_;
 };
@@ -67,6 +70,8 @@ void FilmConfig::check() const {
   require<ArgumentError>(every >= 1, "FilmConfig: every = ", every, " must be at least 1");
   require<ArgumentError>(10 <= milliseconds && milliseconds <= 655350 && milliseconds % 10 == 0,
                          "FilmConfig: milliseconds = ", milliseconds, " must be 10 to 655350, a multiple of 10");
+  require<ArgumentError>(steps_per_picture >= 1, "FilmConfig: steps_per_picture = ", steps_per_picture,
+                         " must be at least 1");
   require<ArgumentError>(most_pictures >= 1, "FilmConfig: most_pictures = ", most_pictures, " must be at least 1");
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shortage.hpp"
 
 namespace kiln::rl {
 namespace {
@@ -13,6 +14,11 @@ namespace {
 std::int64_t rounds(std::int64_t steps, std::size_t environments) {
   const auto count = static_cast<std::int64_t>(environments);
   return std::max<std::int64_t>(1, steps / count + (steps % count != 0));
+}
+
+/// NaN for no numbers.
+double mean_of(const std::vector<double>& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
 }
 
 LearnerConfig run_config(const RlConfig& config, std::size_t environments) {
@@ -52,20 +58,16 @@ void EpisodeWindow::add(const Episode& episode) {
   }
 }
 
+double EpisodeWindow::mean_reward() const { return mean_of(rewards); }
+double EpisodeWindow::mean_steps() const { return mean_of(steps); }
+
 std::vector<Reading> EpisodeWindow::readings() const {
-  const auto mean = [](std::string name, const std::vector<double>& numbers) -> Reading {
-    if (numbers.empty()) return {std::move(name), std::numeric_limits<double>::quiet_NaN(), "no episode has ended"};
-    return {std::move(name),
-            std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size())};
-  };
-  return {mean("reward", rewards), mean("episode length", steps)};
+  const std::string problem = rewards.empty() ? "no episode has ended" : "";
+  return {{"reward", mean_reward(), problem}, {"episode length", mean_steps(), problem}};
 }
 
 RlLoop::RlLoop(VectorEnvironment worlds, const RlConfig& config)
-    : run_(run_config(config, worlds.count())),
-      worlds_(std::move(worlds)),
-      config_(config),
-      draws_{Key{config.seed}.split(0).bits, 0} {}
+    : run_(run_config(config, worlds.count())), worlds_(std::move(worlds)), config_(config) {}
 
 void RlLoop::keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume,
                               Json own) {
@@ -74,7 +76,6 @@ void RlLoop::keep_checkpoints(const std::filesystem::path& directory, const Chec
   RecordedObjects& objects = checkpoints_.objects();
   record(objects);
   objects.add("worlds", worlds_state_);
-  objects.add("draws", draws_);
   objects.add("episodes", episodes_);
   objects.add("loss sum", loss_sum_);
   objects.add("last loss", last_loss_);
@@ -94,11 +95,13 @@ std::vector<Reading> RlLoop::train_readings() const {
 
 void RlLoop::step() {
   const std::vector<float> seen(worlds_.observations().begin(), worlds_.observations().end());
-  const std::vector<float> actions = act(worlds_, draws_, true);
+  // Each step has random numbers of its own, so that a checkpoint need not hold how many there were.
+  Random random(Key{config_.seed}.split(static_cast<std::uint64_t>(run_.at.step)));
+  const std::vector<float> actions = act(worlds_, random, true);
   worlds_.step(applied(actions));
   observe(seen, actions);
   for (const Episode& episode : worlds_.ended()) episodes_.add(episode);
-  while (std::optional<Update> update = learn(draws_)) {
+  while (std::optional<Update> update = learn(random)) {
     if (run_.accepts(update->loss)) loss_sum_ += update->loss;
     last_loss_ = update->loss;
     agent_readings_ = std::move(update->readings);
@@ -107,8 +110,16 @@ void RlLoop::step() {
   run_.batch_done(updates_ > 0 ? last_loss_ : std::numeric_limits<double>::quiet_NaN(),
                   static_cast<std::int64_t>(worlds_.count()));
   run_.step_done({rate()});
-  if (config_.episodes && episodes_.count >= *config_.episodes)
-    run_.control().stop(text("all ", *config_.episodes, " episodes are done"));
+  if (!config_.episodes) return;
+  if (episodes_.count >= *config_.episodes) run_.control().stop(text("all ", *config_.episodes, " episodes are done"));
+  if (!config_.steps && !config_.seconds)
+    for (std::size_t i = 0; i < worlds_.count(); ++i) require_ending(worlds_, i);
+}
+
+void RlLoop::require_ending(const VectorEnvironment& worlds, std::size_t i) const {
+  require<DataError>(worlds.open()[i].steps <= config_.longest_episode, "RlLearner: ", worlds.environment(i).name(),
+                     ": an episode does not end within ", config_.longest_episode,
+                     " steps: limited() of kiln/rl/wrappers.hpp ends it, RlConfig::longest_episode waits longer");
 }
 
 void RlLoop::save() {
@@ -116,7 +127,7 @@ void RlLoop::save() {
   checkpoints_.save(run_);
 }
 
-training::Ending RlLoop::fit() {
+training::Ending RlLoop::fit() try {
   const SignalScope signals;
   training::Extras extras;
   MetricList metrics;
@@ -142,31 +153,33 @@ training::Ending RlLoop::fit() {
     if (checkpoints_.due(run_, ended)) save();
   }
   if (checkpoints_.lacks(run_)) save();
+  callbacks_.report_missed(run_);
   checkpoints_.finish();
   const training::Ending ending{run_.at, run_.reason()};
   run_.tell(ending);
   return ending;
-}
+} catch (...) { rethrow_shortage("training"); }
 
 EpisodeWindow RlLoop::evaluate(VectorEnvironment& worlds, std::int64_t episodes) {
   require<ArgumentError>(episodes >= 1, "RlLearner: an evaluation of ", episodes, " episodes: must be at least 1");
+  require<ShapeError>(worlds.environment(0).observations() == worlds_.environment(0).observations() &&
+                          worlds.action_space() == worlds_.action_space(),
+                      "RlLearner: an evaluation in ", worlds.environment(0).name(), " of what learns in ",
+                      worlds_.environment(0).name(), ", which has other spaces");
+  if (worlds_.normalization()) worlds.normalize_as(*worlds_.normalization());
   worlds.reset(config_.seed);
-  Draws draws{Key{config_.seed}.split(1).bits, 0};
+  Random random(Key{config_.seed}.split(std::numeric_limits<std::uint64_t>::max()));  // no step's
   EpisodeWindow found{.size = episodes};
   const auto count = static_cast<std::int64_t>(worlds.count());
   // Who took the first episodes that end would take short ones.
   std::vector<std::int64_t> left(worlds.count());
   for (std::int64_t i = 0; i < count; ++i)
     left[static_cast<std::size_t>(i)] = episodes / count + (i < episodes % count);
-  std::vector<std::int64_t> steps(worlds.count());
   while (found.count < episodes) {
-    worlds.step(applied(act(worlds, draws, false)));
+    worlds.step(applied(act(worlds, random, false)));
     for (std::size_t i = 0; i < worlds.count(); ++i)
-      require<DataError>(left[i] == 0 || ++steps[i] <= config_.longest_episode,
-                         "RlLearner: ", worlds.environment(i).name(), ": an episode of evaluation does not end within ",
-                         config_.longest_episode, " steps: limited() of kiln/rl/wrappers.hpp ends it");
+      if (left[i] > 0) require_ending(worlds, i);
     for (const Episode& episode : worlds.ended()) {
-      steps[episode.environment] = 0;
       if (left[episode.environment] == 0) continue;
       --left[episode.environment];
       found.add(episode);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "kiln/rl/agents/parts.hpp"
+#include "kiln/train/callbacks.hpp"
 #include "kiln/train/checkpoints.hpp"
 #include "kiln/train/run.hpp"
 
@@ -28,10 +29,10 @@ namespace kiln::rl {
 /// what they showed before it; `learn` makes an update if one is due. Its state is all that changes, for checkpoints.
 template <class A>
 concept PolicyLearner = requires(A& agent, const A& same, const Tensor<2>& seen, std::span<const float> numbers,
-                                 const VectorEnvironment& worlds, Draws& draws) {
-  { same.act(same.policy(), seen, draws, true) } -> std::same_as<std::vector<float>>;
+                                 const VectorEnvironment& worlds, Random& random) {
+  { same.act(same.policy(), seen, random, true) } -> std::same_as<std::vector<float>>;
   agent.observe(numbers, numbers, worlds);
-  { agent.learn(draws) } -> std::same_as<std::optional<Update>>;
+  { agent.learn(random) } -> std::same_as<std::optional<Update>>;
   { same.rate() } -> std::convertible_to<double>;
   agent.visit_state([](const std::string&, auto&) {});
 } && Module<std::remove_cvref_t<decltype(std::declval<const A&>().policy())>>;
@@ -43,21 +44,24 @@ struct RlConfig {
   std::optional<double> seconds{};
   std::int64_t evaluate_every = 10'000;  // steps; each time an epoch ends
   std::int64_t evaluation_episodes = 10;
-  std::int64_t longest_episode = 100'000;  // steps of an episode of evaluation, beyond which it counts as endless
+  std::int64_t longest_episode = 100'000;  // steps, beyond which an episode that is waited for counts as endless
   std::int64_t log_every = 1000;           // steps from one look at the training metrics to the next
-  std::uint64_t seed = 0;                  // of all that the agent draws
+  std::uint64_t seed = 0;                  // of all random numbers of the agent
 
   /// Throws ArgumentError for what makes no sense, or would never end.
   void check() const;
 };
 
-/// The last episodes, and what they came to.
+/// The last episodes: their sums of rewards and their steps.
 struct EpisodeWindow {
   std::int64_t size = 100;  // so many of them
   std::vector<double> rewards{}, steps{};
   std::int64_t count = 0;  // of all episodes so far
 
   void add(const Episode& episode);
+  /// The mean of what is in the window; NaN where no episode has ended.
+  double mean_reward() const;
+  double mean_steps() const;
   /// The means "reward" and "episode length"; a problem where no episode has ended.
   std::vector<Reading> readings() const;
 };
@@ -73,42 +77,51 @@ class RlLoop {
   const EpisodeWindow& episodes() const { return episodes_; }
   const VectorEnvironment& worlds() const { return worlds_; }
 
+  /// A callback that takes no policy: see kiln/train/events.hpp. Throws what its check() does, if it has one.
+  template <class Callback>
+  std::shared_ptr<Callback> add(Callback callback) {
+    return callbacks_.add(run_, checkpoints_.objects(), std::move(callback));
+  }
+
  protected:
   RlLoop(VectorEnvironment worlds, const RlConfig& config);
   ~RlLoop() = default;
 
   void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json own);
   training::Ending fit();
-  /// So many whole episodes without exploration, each environment playing its share of them.
+  /// So many whole episodes without exploration, each environment playing its share of them; normalised by the moments of
+  /// the training's environments, where these are normalised.
   EpisodeWindow evaluate(VectorEnvironment& worlds, std::int64_t episodes);
 
   TrainingRun run_;
   VectorEnvironment worlds_;
   std::optional<VectorEnvironment> evaluated_;
-  training::Checkpoints checkpoints_;
 
  private:
   // What the agent's type knows.
-  virtual std::vector<float> act(const VectorEnvironment& worlds, Draws& draws, bool explores) = 0;
+  virtual std::vector<float> act(const VectorEnvironment& worlds, Random& random, bool explores) = 0;
   virtual std::vector<float> applied(std::vector<float> actions) const = 0;
   virtual void observe(std::span<const float> seen, std::span<const float> actions) = 0;
-  virtual std::optional<Update> learn(Draws& draws) = 0;
+  virtual std::optional<Update> learn(Random& random) = 0;
   virtual double rate() const = 0;
   virtual std::int64_t parameters() const = 0;
   virtual std::vector<Device> devices() const = 0;
   virtual void record(RecordedObjects& objects) = 0;
 
   void step();
+  /// Throws DataError for an episode of this environment that does not end.
+  void require_ending(const VectorEnvironment& worlds, std::size_t i) const;
   std::vector<Reading> train_readings() const;
   void save();
 
   RlConfig config_;
-  Draws draws_;
+  training::Callbacks callbacks_;
   EpisodeWindow episodes_;
   std::vector<double> worlds_state_;     // as a checkpoint has it
   double loss_sum_ = 0, last_loss_ = 0;  // of the updates since the last look
   std::int64_t updates_ = 0, last_updates_ = 0;
   std::vector<Reading> agent_readings_;
+  training::Checkpoints checkpoints_;  // last, as its thread reads the rest
 };
 
 template <PolicyLearner A>
@@ -125,12 +138,9 @@ class RlLearner final : public RlLoop {
   RlLearner& add(Callback callback) {
     static_assert(training::kListens<Callback> || training::kListensWith<Callback, Policy>,
                   "a callback has an on(event) for some event of kiln/train/events.hpp");
-    auto held = std::make_shared<Callback>(std::move(callback));
-    if constexpr (requires { held->state; }) checkpoints_.objects().add(text("callbacks.", callbacks_++), held->state);
-    run_.listen([this, held](const training::Event& event) {
-      training::tell(*held, event, run_.control());
-      training::tell_with(*held, event, agent_.policy());
-    });
+    const auto held = RlLoop::add(std::move(callback));
+    if constexpr (training::kListensWith<Callback, Policy>)
+      run_.listen([this, held](const training::Event& event) { training::tell_with(*held, event, agent_.policy()); });
     return *this;
   }
   /// Where evaluations take place; by default there are none.
@@ -162,11 +172,11 @@ class RlLearner final : public RlLoop {
   const A& agent() const { return agent_; }
 
  private:
-  std::vector<float> act(const VectorEnvironment& worlds, Draws& draws, bool explores) override {
+  std::vector<float> act(const VectorEnvironment& worlds, Random& random, bool explores) override {
     if (acting_device_ && !acting_) acting_.emplace(to_device(agent_.policy(), *acting_device_));
     const Policy& policy = acting_ ? *acting_ : agent_.policy();
     const NoGrad pause;
-    return agent_.act(policy, rows_of(worlds.observations(), worlds.count(), device_of(policy)), draws, explores);
+    return agent_.act(policy, rows_of(worlds.observations(), worlds.count(), device_of(policy)), random, explores);
   }
   std::vector<float> applied(std::vector<float> actions) const override {
     if constexpr (requires { agent_.applied(actions); }) return agent_.applied(std::move(actions));
@@ -175,8 +185,8 @@ class RlLearner final : public RlLoop {
   void observe(std::span<const float> seen, std::span<const float> actions) override {
     agent_.observe(seen, actions, worlds_);
   }
-  std::optional<Update> learn(Draws& draws) override {
-    std::optional<Update> update = agent_.learn(draws);
+  std::optional<Update> learn(Random& random) override {
+    std::optional<Update> update = agent_.learn(random);
     if (update) acting_.reset();
     return update;
   }
@@ -188,7 +198,6 @@ class RlLearner final : public RlLoop {
   A agent_;
   std::optional<Device> acting_device_;
   std::optional<Policy> acting_;  // the policy there; made anew after an update
-  int callbacks_ = 0;             // that have a state
 };
 
 }  // namespace kiln::rl

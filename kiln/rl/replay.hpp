@@ -1,4 +1,4 @@
-// What an agent has lived through, to learn from again and again: transitions in a ring, drawn uniformly or by priority.
+// The transitions of an agent, to learn from again and again: a ring buffer, sampled uniformly or by priority.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@ struct ReplayConfig {
   std::int64_t capacity = 100'000;  // transitions; the oldest one makes room
   std::int64_t steps = 1;           // of a transition, whose rewards are summed (Sutton, "TD learning", 1988)
   double discount = 0.99;           // of a reward, for each step that it lies ahead
-  /// How much priorities count (Schaul et al., "Prioritized experience replay", 2016): at 0 all are drawn alike, at 1 in
+  /// How much priorities count (Schaul et al., "Prioritized experience replay", 2016): at 0 all are sampled alike, at 1 in
   /// proportion to their errors.
   double priority = 0;
   double correction = 0.4;  // how far the weights of a sample undo that, 0 to 1
@@ -24,12 +24,12 @@ struct ReplayConfig {
 
 /// Transitions as tensors of float32 with a row for each.
 struct Transitions {
-  TensorData observations, actions;  // [n, numbers of the space]
-  TensorData rewards;                // [n]: the discounted sum over the steps
-  TensorData next_observations;      // what followed the last step
-  TensorData discounts;              // [n]: what the value of next_observations counts; 0 where the episode terminated
-  TensorData weights;                // [n], at most 1: what each counts in a loss; 1 where all are drawn alike
-  std::vector<std::int64_t> places;  // in the buffer, for set_errors()
+  TensorData observations, actions;   // [n, numbers of the space]
+  TensorData rewards;                 // [n]: the discounted sum over the steps
+  TensorData next_observations;       // what followed the last step
+  TensorData discounts;               // [n]: factor of the value of next_observations; 0 where the episode terminated
+  TensorData weights;                 // [n], at most 1: what each counts in a loss; 1 where all are sampled alike
+  std::vector<std::int64_t> indices;  // in the buffer, for set_errors()
 };
 
 /// Numbers, their sum, and where in it a part of the sum lies: all in the logarithm of their count.
@@ -57,11 +57,11 @@ class Replay {
   /// ShapeError for other sizes.
   void add(std::span<const float> observations, std::span<const float> actions, const VectorEnvironment& worlds);
 
-  /// So many, drawn with replacement. Throws ArgumentError while the buffer is empty, or for less than one.
-  Transitions sample(std::int64_t count, Draws& draws);
+  /// So many, sampled with replacement. Throws ArgumentError while the buffer is empty, or for less than one.
+  Transitions sample(std::int64_t count, Random& random);
   /// The errors of a sample, whose magnitudes become priorities; what is new has the highest one so far. Does nothing where
-  /// priorities do not count. Throws ArgumentError for places outside the buffer, or errors that are not finite.
-  void set_errors(std::span<const std::int64_t> places, std::span<const float> errors);
+  /// priorities do not count. Throws ArgumentError for indices outside the buffer, or errors that are not finite.
+  void set_errors(std::span<const std::int64_t> indices, std::span<const float> errors);
 
   std::int64_t size() const { return size_; }
   const ReplayConfig& config() const { return config_; }
@@ -93,14 +93,14 @@ class Replay {
     f(std::string("size"), self.size_);
     f(std::string("next"), self.next_);
   }
-  void require_sound() const;
+  void require_consistent() const;
   void build_tree();
   /// Makes a transition of all the open steps of an environment, and lets go of the oldest one.
   void close_oldest(std::size_t environment, std::span<const float> next, bool terminated);
 
   ReplayConfig config_;
   std::string name_;
-  std::size_t environments_, seen_, acted_;  // numbers of an observation and of an action
+  std::size_t environments_, observation_size_, action_size_;  // numbers of an observation and of an action
   std::vector<float> observations_, actions_, rewards_, nexts_, discounts_;
   std::vector<double> priorities_;  // to the power of config.priority; none where they do not count
   std::vector<float> open_;         // of each environment up to `steps` steps: observation, action, reward

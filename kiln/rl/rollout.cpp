@@ -7,7 +7,7 @@
 namespace kiln::rl {
 
 std::vector<double> generalized_advantages(const ValuedSteps& steps, std::size_t environments, double discount,
-                                           double decay) {
+                                           double lambda) {
   const std::size_t count = steps.rewards.size();
   require<ShapeError>(environments > 0 && count % environments == 0 && steps.values.size() == count &&
                           steps.next_values.size() == count && steps.outcomes.size() == count,
@@ -20,7 +20,7 @@ std::vector<double> generalized_advantages(const ValuedSteps& steps, std::size_t
     double surprise = steps.rewards[i] - steps.values[i];
     if (!outcome.terminated) surprise += discount * steps.next_values[i];
     const bool goes_on = !outcome.over() && i + environments < count;
-    advantages[i] = surprise + (goes_on ? discount * decay * advantages[i + environments] : 0);
+    advantages[i] = surprise + (goes_on ? discount * lambda * advantages[i + environments] : 0);
   }
   return advantages;
 }
@@ -28,20 +28,20 @@ std::vector<double> generalized_advantages(const ValuedSteps& steps, std::size_t
 void RolloutConfig::check() const {
   require<ArgumentError>(steps >= 1, "RolloutConfig: steps = ", steps, " must be at least 1");
   require<ArgumentError>(0 <= discount && discount <= 1, "RolloutConfig: discount = ", discount, " must be 0 to 1");
-  require<ArgumentError>(0 <= decay && decay <= 1, "RolloutConfig: decay = ", decay, " must be 0 to 1");
+  require<ArgumentError>(0 <= lambda && lambda <= 1, "RolloutConfig: lambda = ", lambda, " must be 0 to 1");
 }
 
 Rollout::Rollout(const RolloutConfig& config, const VectorEnvironment& worlds)
     : config_((config.check(), config)),
       name_(worlds.environment(0).name()),
       environments_(worlds.count()),
-      seen_(static_cast<std::size_t>(worlds.observation_space().size())),
-      acted_(static_cast<std::size_t>(worlds.action_space().size())) {}
+      observation_size_(static_cast<std::size_t>(worlds.observation_space().size())),
+      action_size_(static_cast<std::size_t>(worlds.action_space().size())) {}
 
-void Rollout::require_sound() const {
+void Rollout::require_consistent() const {
   const std::size_t rows = environments_ * static_cast<std::size_t>(std::max<std::int64_t>(count_, 0));
-  require<DataError>(0 <= count_ && count_ <= config_.steps && observations_.size() == rows * seen_ &&
-                         actions_.size() == rows * acted_ && finals_.size() == rows * seen_ &&
+  require<DataError>(0 <= count_ && count_ <= config_.steps && observations_.size() == rows * observation_size_ &&
+                         actions_.size() == rows * action_size_ && finals_.size() == rows * observation_size_ &&
                          rewards_.size() == rows && ends_.size() == rows,
                      "Rollout: what was loaded is of another rollout than one of ", config_.steps, " steps of ",
                      environments_, " times ", name_);
@@ -49,13 +49,14 @@ void Rollout::require_sound() const {
 
 void Rollout::add(std::span<const float> observations, std::span<const float> actions,
                   const VectorEnvironment& worlds) {
-  require_sound();
+  require_consistent();
   require<ArgumentError>(!full(), "Rollout: has its ", config_.steps, " steps: take() them first");
-  require<ShapeError>(
-      worlds.count() == environments_ && observations.size() == environments_ * seen_ &&
-          actions.size() == environments_ * acted_ && worlds.final_observations().size() == observations.size(),
-      "Rollout: takes ", environments_, " environments with observations of ", seen_, " and actions of ", acted_,
-      " numbers, got ", worlds.count(), " with ", observations.size(), " and ", actions.size(), " in all");
+  require<ShapeError>(worlds.count() == environments_ && observations.size() == environments_ * observation_size_ &&
+                          actions.size() == environments_ * action_size_ &&
+                          worlds.final_observations().size() == observations.size(),
+                      "Rollout: takes ", environments_, " environments with observations of ", observation_size_,
+                      " and actions of ", action_size_, " numbers, got ", worlds.count(), " with ", observations.size(),
+                      " and ", actions.size(), " in all");
   const auto append = [](std::vector<float>& list, std::span<const float> numbers) {
     list.insert(list.end(), numbers.begin(), numbers.end());
   };
@@ -77,7 +78,7 @@ void Rollout::clear() {
 }
 
 Experience Rollout::take(ValueOf value_of) {
-  require_sound();
+  require_consistent();
   require<ArgumentError>(count_ > 0, "Rollout: is empty: add() something before take()");
   const std::size_t rows = rewards_.size();
   const auto table = [](const std::vector<float>& numbers, std::size_t size) {
@@ -90,11 +91,11 @@ Experience Rollout::take(ValueOf value_of) {
                         " values of ", observations.shape()[0], " states");
     return values;
   };
-  Experience experience{table(observations_, seen_), table(actions_, acted_), {}, {}, {}};
+  Experience experience{table(observations_, observation_size_), table(actions_, action_size_), {}, {}, {}};
   const std::vector<float> values = valued(experience.observations);
 
   // What follows a step is the state of the next one, unless the episode or the rollout ends there.
-  std::vector<float> last_seen;
+  std::vector<float> last_observations;
   std::vector<std::size_t> last_rows;
   std::vector<double> next_values(rows);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -102,12 +103,13 @@ Experience Rollout::take(ValueOf value_of) {
       next_values[i] = values[i + environments_];
     } else if (ends_[i] != 1) {
       last_rows.push_back(i);
-      last_seen.insert(last_seen.end(), finals_.begin() + static_cast<std::ptrdiff_t>(i * seen_),
-                       finals_.begin() + static_cast<std::ptrdiff_t>((i + 1) * seen_));
+      last_observations.insert(last_observations.end(),
+                               finals_.begin() + static_cast<std::ptrdiff_t>(i * observation_size_),
+                               finals_.begin() + static_cast<std::ptrdiff_t>((i + 1) * observation_size_));
     }
   }
   if (!last_rows.empty()) {
-    const std::vector<float> last_values = valued(table(last_seen, seen_));
+    const std::vector<float> last_values = valued(table(last_observations, observation_size_));
     for (std::size_t i = 0; i < last_rows.size(); ++i) next_values[last_rows[i]] = last_values[i];
   }
 
@@ -116,7 +118,7 @@ Experience Rollout::take(ValueOf value_of) {
     outcomes[i] = {.reward = rewards_[i], .terminated = ends_[i] == 1, .truncated = ends_[i] == 2};
   const std::vector<double> own_values(values.begin(), values.end());
   const std::vector<double> advantages = generalized_advantages({rewards_, own_values, next_values, outcomes},
-                                                                environments_, config_.discount, config_.decay);
+                                                                environments_, config_.discount, config_.lambda);
   const auto column = [&](auto&& number) {
     TensorData data(Shape{static_cast<std::int64_t>(rows)}, DType::F32);
     for (std::size_t i = 0; i < rows; ++i) data.as<float>()[i] = static_cast<float>(number(i));

@@ -1,5 +1,5 @@
-// What an agent has just lived through, to learn from once: some steps of several environments, and by how much each
-// action was better than expected.
+// The newest steps of an agent, to learn from once: some of each environment, and by how much each action was better than
+// expected.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -19,17 +19,17 @@ struct ValuedSteps {
   std::span<const double> next_values;  // of the state after it; what an episode that terminated has there is not read
   std::span<const Outcome> outcomes;
 };
-/// A_t = d_t + discount * decay * A_t+1 with d_t = reward + discount * next value - value, [steps, environments]. The sum
+/// A_t = d_t + discount * lambda * A_t+1 with d_t = reward + discount * next value - value, [steps, environments]. The sum
 /// ends with an episode; a truncated one has the value of its last state, a terminated one none (Schulman et al.,
 /// "High-dimensional continuous control using generalized advantage estimation", 2016). Throws ShapeError where the lists
 /// are of different lengths, or those no multiple of `environments`.
 std::vector<double> generalized_advantages(const ValuedSteps& steps, std::size_t environments, double discount,
-                                           double decay);
+                                           double lambda);
 
 struct RolloutConfig {
   std::int64_t steps = 128;  // of each environment
   double discount = 0.99;    // of a reward, for each step that it lies ahead
-  double decay = 0.95;       // of generalised advantages: 0 looks one step ahead, 1 to the end
+  double lambda = 0.95;      // of generalised advantages: 0 looks one step ahead, 1 to the end
 
   /// Throws ArgumentError.
   void check() const;
@@ -80,12 +80,12 @@ class Rollout {
     f(std::string("ends"), self.ends_);
     f(std::string("count"), self.count_);
   }
-  void require_sound() const;
+  void require_consistent() const;
   void clear();
 
   RolloutConfig config_;
   std::string name_;
-  std::size_t environments_, seen_, acted_;
+  std::size_t environments_, observation_size_, action_size_;
   std::int64_t count_ = 0;
   std::vector<float> observations_, actions_, finals_;
   std::vector<double> rewards_;

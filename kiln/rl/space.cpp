@@ -7,15 +7,6 @@
 
 namespace kiln::rl {
 
-double Draws::uniform() {
-  const std::uint32_t high = word();
-  return to_uniform(high, word());
-}
-double Draws::uniform(double low, double high) { return low + (high - low) * uniform(); }
-std::int64_t Draws::below(std::int64_t limit) {
-  return static_cast<std::int64_t>(uniform() * static_cast<double>(limit));
-}
-
 Space Space::discrete(std::int64_t count) {
   kiln::require<ArgumentError>(1 <= count && count <= 1 << 24, "Space::discrete: count = ", count,
                                " must be 1 to 2^24");
@@ -56,16 +47,16 @@ void Space::require(std::string_view who, std::span<const float> point) const {
   if (contains(point)) return;
   if (point.size() != static_cast<std::size_t>(size()))
     fail<ArgumentError>(who, " has ", size(), " numbers, got ", point.size());
-  if (is_discrete()) fail<ArgumentError>(who, " ", point[0], " is none of 0 to ", count_ - 1);
+  if (is_discrete()) fail<ArgumentError>(who, " ", point[0], " is not one of 0 to ", count_ - 1);
   for (std::size_t i = 0; i < point.size(); ++i)
     if (!(low_[i] <= point[i] && point[i] <= high_[i]))
       fail<ArgumentError>(who, ": number ", i, " is ", point[i], ", and must lie between ", low_[i], " and ", high_[i]);
 }
 
-void Space::sample(Draws& draws, std::span<float> point) const {
+void Space::sample(Random& random, std::span<float> point) const {
   KILN_CHECK(point.size() == static_cast<std::size_t>(size()));
   if (is_discrete()) {
-    point[0] = static_cast<float>(draws.below(count_));
+    point[0] = static_cast<float>(random.below(count_));
     return;
   }
   for (std::size_t i = 0; i < point.size(); ++i) {
@@ -73,12 +64,12 @@ void Space::sample(Draws& draws, std::span<float> point) const {
     if (std::isinf(low) && std::isinf(high)) low = -1, high = 1;
     else if (std::isinf(low)) low = high - 2;
     else if (std::isinf(high)) high = low + 2;
-    point[i] = static_cast<float>(draws.uniform(low, high));
+    point[i] = static_cast<float>(random.uniform(low, high));
   }
 }
 
 void append(std::string& out, const Space& space) {
-  if (space.is_discrete()) out += text("one of ", space.count());
+  if (space.is_discrete()) out += text("one of 0 to ", space.count() - 1);
   else out += text("float ", space.shape());
 }
 

@@ -10,17 +10,6 @@
 
 namespace kiln::rl {
 
-/// Random numbers in sequence: a seed, and how many words were drawn. What goes on from the same two draws the same numbers.
-struct Draws {
-  std::uint64_t seed = 0, drawn = 0;
-
-  std::uint32_t word() { return random_word(Key{seed}, drawn++); }
-  double uniform();                         // [0, 1)
-  double uniform(double low, double high);  // [low, high)
-  std::int64_t below(std::int64_t limit);   // [0, limit), limit >= 1
-  friend bool operator==(const Draws&, const Draws&) = default;
-};
-
 /// A set of lists of float numbers. A discrete space has one number, an index from 0 to count - 1; a box has a number for each
 /// element of its shape, each between two bounds, which may be infinite.
 class Space {
@@ -46,8 +35,9 @@ class Space {
   bool contains(std::span<const float> point) const;
   /// Throws ArgumentError, which `who` begins ("CartPole: action"), where the space has no such point.
   void require(std::string_view who, std::span<const float> point) const;
-  /// A point drawn uniformly. A number whose bounds are infinite is drawn from [-1, 1], moved beside the finite one.
-  void sample(Draws& draws, std::span<float> point) const;
+  /// Writes a point that is sampled uniformly. A number with an infinite bound is sampled from an interval of length 2:
+  /// [-1, 1] where both bounds are infinite, else the one beside the finite bound.
+  void sample(Random& random, std::span<float> point) const;
 
   friend bool operator==(const Space&, const Space&) = default;
 
@@ -57,7 +47,7 @@ class Space {
   std::vector<float> low_, high_;
 };
 
-/// "one of 2", "float [4]".
+/// "one of 0 to 1", "float [4]".
 void append(std::string& out, const Space& space);
 
 }  // namespace kiln::rl

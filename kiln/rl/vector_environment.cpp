@@ -17,6 +17,7 @@ VectorEnvironment::VectorEnvironment(const MakeEnvironment& make, std::int64_t c
     require<ArgumentError>(made != nullptr, "VectorEnvironment: environment ", i, " is none");
     require<ShapeError>(i == 0 || (made->observations() == observation_space() && made->actions() == action_space()),
                         "VectorEnvironment: environment ", i, " has other spaces than the first one");
+    if (i == 0) observation_space_ = made->observations();
     environments_.push_back(std::move(made));
   }
   observations_.resize(environments_.size() * static_cast<std::size_t>(observation_space().size()));
@@ -24,6 +25,12 @@ VectorEnvironment::VectorEnvironment(const MakeEnvironment& make, std::int64_t c
   outcomes_.resize(environments_.size());
   open_.resize(environments_.size());
   reset(seed);
+}
+
+const Environment& VectorEnvironment::environment(std::size_t i) const {
+  require<ArgumentError>(i < environments_.size(), "VectorEnvironment: there is no environment ", i, " of ", count(),
+                         count() == 0 ? ": these were moved to somebody else" : "");
+  return *environments_[i];
 }
 
 std::span<float> VectorEnvironment::row(std::vector<float>& rows, std::size_t i) const {
@@ -39,9 +46,33 @@ void VectorEnvironment::reset(std::uint64_t seed) {
     open_[i] = {.environment = i};
     outcomes_[i] = {};
   }
+  if (normalization_) {
+    normalization_->restart();
+    normalize_observations();
+  }
   finals_ = observations_;
   ended_.clear();
   broken_ = false;
+}
+
+void VectorEnvironment::normalize(const NormalizationConfig& config) {
+  require<ArgumentError>(!normalization_, environment(0).name(), ": is normalised already");
+  normalization_.emplace(config, observation_space_, count());
+  observation_space_ = normalization_->normalized(observation_space_);
+  normalize_observations();
+  finals_ = observations_;
+}
+
+void VectorEnvironment::normalize_as(const Normalization& moments) {
+  Normalization own(moments.config(), environment(0).observations(), count());
+  own.take_moments(moments);
+  normalization_ = std::move(own);
+  observation_space_ = normalization_->normalized(environment(0).observations());
+}
+
+void VectorEnvironment::normalize_observations() {
+  normalization_->learn(observations_);
+  normalization_->normalize(std::span(observations_));
 }
 
 void VectorEnvironment::step_one(std::size_t i, std::span<const float> actions) {
@@ -55,9 +86,9 @@ void VectorEnvironment::step_one(std::size_t i, std::span<const float> actions) 
 }
 
 void VectorEnvironment::step(std::span<const float> actions) {
-  require<ArgumentError>(!broken_, environments_[0]->name(), ": an earlier step or reset failed; reset() begins anew");
+  require<ArgumentError>(!broken_, environment(0).name(), ": an earlier step or reset failed; reset() begins anew");
   require<ShapeError>(actions.size() == count() * static_cast<std::size_t>(action_space().size()),
-                      environments_[0]->name(), ": a step of ", count(), " environments takes ",
+                      environment(0).name(), ": a step of ", count(), " environments takes ",
                       count() * static_cast<std::size_t>(action_space().size()), " numbers, got ", actions.size());
   broken_ = true;
   const auto several = [&](std::int64_t begin, std::int64_t end) {
@@ -70,6 +101,11 @@ void VectorEnvironment::step(std::span<const float> actions) {
   const auto all = static_cast<std::int64_t>(count());
   if (in_threads_) parallel_for(all, 1, several);
   else several(0, all);
+  if (normalization_) {
+    normalization_->normalize(std::span(outcomes_));
+    normalize_observations();
+    normalization_->normalize(std::span(finals_));
+  }
   broken_ = false;
   ended_.clear();
   for (std::size_t i = 0; i < count(); ++i)
@@ -86,6 +122,10 @@ std::vector<double> VectorEnvironment::state() const {
     state.push_back(static_cast<double>(open_[i].steps));
   }
   state.insert(state.end(), observations_.begin(), observations_.end());
+  if (normalization_) {
+    const std::vector<double> moments = normalization_->state();
+    state.insert(state.end(), moments.begin(), moments.end());
+  }
   return state;
 }
 
@@ -95,7 +135,7 @@ void VectorEnvironment::set_state(std::span<const double> state) {
   try {
     std::span<const double> rest = state;
     const auto taken = [&](std::size_t size) {
-      require<DataError>(size <= rest.size(), environments_[0]->name(), ": these ", state.size(),
+      require<DataError>(size <= rest.size(), environment(0).name(), ": these ", state.size(),
                          " numbers are no state of ", count(), " environments");
       const std::span<const double> first = rest.first(size);
       rest = rest.subspan(size);
@@ -110,7 +150,12 @@ void VectorEnvironment::set_state(std::span<const double> state) {
       open[i] = {i, episode[0], static_cast<std::int64_t>(episode[1])};
     }
     const std::span<const double> seen = taken(observations_.size());
-    require<DataError>(rest.empty(), environments_[0]->name(), ": the state has ", rest.size(), " numbers too many");
+    if (normalization_) {
+      require<DataError>(normalization_->set_state(rest), environment(0).name(), ": the last ", rest.size(),
+                         " numbers of the state are no moments of its observations and rewards");
+    } else {
+      require<DataError>(rest.empty(), environment(0).name(), ": the state has ", rest.size(), " numbers too many");
+    }
     std::ranges::transform(seen, observations_.begin(), [](double number) { return static_cast<float>(number); });
     open_ = std::move(open);
   } catch (...) {

@@ -6,14 +6,15 @@
 // Where an episode ends, the next one begins in the same step: observations() then has its first observation, and
 // final_observation() the last one of the episode that ended.
 #pragma once
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "kiln/rl/environment.hpp"
+#include "kiln/rl/normalization.hpp"
 
 namespace kiln::rl {
 
-/// An episode that has ended: the sum of its rewards, and its steps.
+/// An episode that has ended: the sum of its rewards, as its environment gave them, and its steps.
 struct Episode {
   std::size_t environment = 0;
   double reward = 0;
@@ -28,8 +29,9 @@ class VectorEnvironment {
   VectorEnvironment(const MakeEnvironment& make, std::int64_t count, std::uint64_t seed, bool in_threads = false);
 
   std::size_t count() const { return environments_.size(); }
-  const Space& observation_space() const { return environments_[0]->observations(); }
-  const Space& action_space() const { return environments_[0]->actions(); }
+  /// What observations() shows.
+  const Space& observation_space() const { return environment(0), observation_space_; }
+  const Space& action_space() const { return environment(0).actions(); }
 
   /// All of them begin anew, with this seed.
   void reset(std::uint64_t seed);
@@ -45,8 +47,20 @@ class VectorEnvironment {
   std::span<const Outcome> outcomes() const { return outcomes_; }
   /// Those that the last step ended, in the order of the environments.
   std::span<const Episode> ended() const { return ended_; }
+  /// The episode under way in each environment, so far.
+  std::span<const Episode> open() const { return open_; }
 
-  const Environment& environment(std::size_t i) const { return *environments_[i]; }
+  /// Has observations and rewards normalised from here on, by the moments of all environments; those of the observations
+  /// that show now are the first. Throws ArgumentError where they are normalised already, and what Normalization does.
+  void normalize(const NormalizationConfig& config);
+  /// Has them normalised by moments of others, which stay as they are: an evaluation of what was trained there. Takes the
+  /// place of an earlier normalisation, from the next reset() or step() on. Throws ShapeError for moments of observations of another size.
+  void normalize_as(const Normalization& moments);
+  /// Null where nothing is normalised.
+  const Normalization* normalization() const { return normalization_ ? &*normalization_ : nullptr; }
+
+  /// Throws ArgumentError where there is none: all are gone from what was moved from.
+  const Environment& environment(std::size_t i) const;
 
   /// All that changes, as numbers: set_state() of as many environments of the kind goes on from there.
   std::vector<double> state() const;
@@ -55,9 +69,12 @@ class VectorEnvironment {
 
  private:
   std::span<float> row(std::vector<float>& rows, std::size_t i) const;
+  void normalize_observations();
   void step_one(std::size_t i, std::span<const float> actions);
 
   std::vector<EnvironmentPtr> environments_;
+  Space observation_space_;
+  std::optional<Normalization> normalization_;
   bool in_threads_;
   bool broken_ = false;
   std::vector<float> observations_, finals_;

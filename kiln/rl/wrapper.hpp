@@ -24,7 +24,7 @@ class Wrapper : public Environment {
     return inner().step(action, observation);
   }
   Picture picture() const final { return inner().render(); }
-  void seeded() final;
+  void seeded(std::uint64_t seed) final { inner_->seed(seed); }
   std::vector<double> numbers() const final;
   bool take(std::span<const double> numbers) final;
 

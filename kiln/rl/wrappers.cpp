@@ -112,6 +112,37 @@ class OneHot final : public Wrapper {
   }
 };
 
+class Normalized final : public Wrapper {
+ public:
+  Normalized(EnvironmentPtr inner, const NormalizationConfig& config)
+      : Normalized(Normalization(config, existing("normalized", inner).observations(), 1), std::move(inner)) {}
+
+ private:
+  Normalized(Normalization normalization, EnvironmentPtr&& inner)
+      : Wrapper("normalized", std::move(inner), normalization.normalized(inner->observations())),
+        normalization_(std::move(normalization)) {}
+
+  void show(std::span<float> observation) {
+    normalization_.learn(observation);
+    normalization_.normalize(observation);
+  }
+  void begin(std::span<float> observation) override {
+    normalization_.restart();
+    inner().reset(observation);
+    show(observation);
+  }
+  Outcome advance(std::span<const float> action, std::span<float> observation) override {
+    Outcome outcome = inner().step(action, observation);
+    normalization_.normalize(std::span(&outcome, 1));
+    show(observation);
+    return outcome;
+  }
+  std::vector<double> own_numbers() const override { return normalization_.state(); }
+  bool take_own(std::span<const double> numbers) override { return normalization_.set_state(numbers); }
+
+  Normalization normalization_;
+};
+
 }  // namespace
 
 Wrapper::Wrapper(std::string_view function, EnvironmentPtr&& inner, Space observations)
@@ -119,8 +150,6 @@ Wrapper::Wrapper(std::string_view function, EnvironmentPtr&& inner, Space observ
       inner_(std::move(inner)) {}
 Wrapper::Wrapper(std::string_view function, EnvironmentPtr&& inner)
     : Wrapper(function, std::move(inner), existing(function, inner).observations()) {}
-
-void Wrapper::seeded() { inner_->seed(draws().seed); }
 
 std::vector<double> Wrapper::numbers() const {
   std::vector<double> numbers = own_numbers();
@@ -146,6 +175,9 @@ EnvironmentPtr limited(EnvironmentPtr environment, std::int64_t steps) {
 }
 EnvironmentPtr stacked(EnvironmentPtr environment, std::int64_t frames) {
   return std::make_unique<Stacked>(std::move(environment), frames);
+}
+EnvironmentPtr normalized(EnvironmentPtr environment, const NormalizationConfig& config) {
+  return std::make_unique<Normalized>(std::move(environment), config);
 }
 EnvironmentPtr one_hot(EnvironmentPtr environment) { return std::make_unique<OneHot>(std::move(environment)); }
 

@@ -84,7 +84,7 @@ DqnConfig small_dqn() {
           .warm_up = 100,
           .steps_per_update = 4,
           .target_every = 40,
-          .explore_steps = 2000};
+          .epsilon_steps = 2000};
 }
 MlpConfig small_net(std::int64_t out) { return {.in = 5, .out = out, .hidden = {32}}; }
 
@@ -95,19 +95,19 @@ TEST(Agents, DqnOfSeveralStepsByPriorityAndDuellingSolvesAChain) {
   DqnConfig config = small_dqn();
   config.replay.steps = 3;
   config.replay.priority = 0.6;
-  config.twice = false;
+  config.double_q = false;
   const Device cpu = device();
   Duelling<Mlp> net{small_net(16).init(cpu), nn::LinearConfig{16, 1}.init(cpu), nn::LinearConfig{16, 2}.init(cpu)};
   expect_solved(Dqn(std::move(net), config, chains(true)), true, 4000);
 }
 TEST(Agents, PpoSolvesAChain) {
   const VectorEnvironment worlds = chains(true);
-  const PpoConfig config{.rollout = {.steps = 32, .discount = 0.9}, .rate = 3e-3, .passes = 6, .entropy = 0.01};
+  const PpoConfig config{.rollout = {.steps = 32, .discount = 0.9}, .rate = 3e-3, .epochs = 6, .entropy = 0.01};
   expect_solved(Ppo(actor_critic(worlds, device(), {.in = 1, .out = 1, .hidden = {32}}), config, worlds), true, 6000);
 }
 TEST(Agents, PpoSolvesAChainByRealNumbers) {
   const VectorEnvironment worlds = chains(false);
-  const PpoConfig config{.rollout = {.steps = 32, .discount = 0.9}, .rate = 3e-3, .passes = 6};
+  const PpoConfig config{.rollout = {.steps = 32, .discount = 0.9}, .rate = 3e-3, .epochs = 6};
   expect_solved(Ppo(actor_critic(worlds, device(), {.in = 1, .out = 1, .hidden = {32}}), config, worlds), false, 6000);
 }
 TEST(Agents, A2cSolvesAChain) {
@@ -125,7 +125,7 @@ ContinuousConfig small_continuous() {
           .batch = 32,
           .warm_up = 300,
           .steps_per_update = 4,
-          .follow = 0.03};
+          .tau = 0.03};
 }
 TEST(Agents, Td3SolvesAChain) {
   const VectorEnvironment worlds = chains(false);
@@ -163,14 +163,19 @@ std::vector<float> numbers_of(const Policy& policy) {
 
 /// 600 steps at once, and 300 that a checkpoint is written of and that another process goes on from: the same bits.
 template <class Make>
-void expect_resumes(const std::string& name, Make make, bool choice) {
+void expect_resumes(const std::string& name, Make make, bool choice, bool normalizes = false) {
+  const auto worlds = [&] {
+    VectorEnvironment all = chains(choice);
+    if (normalizes) all.normalize({});
+    return all;
+  };
   const std::filesystem::path place = std::filesystem::path(testing::TempDir()) / ("kiln_rl_" + name);
   std::filesystem::remove_all(place);
-  RlLearner whole(make(), chains(choice), {.steps = 600, .seed = 3});
+  RlLearner whole(make(), worlds(), {.steps = 600, .seed = 3});
   whole.fit();
-  RlLearner first(make(), chains(choice), {.steps = 300, .seed = 3});
+  RlLearner first(make(), worlds(), {.steps = 300, .seed = 3});
   first.checkpoints(place).fit();
-  RlLearner second(make(), chains(choice), {.steps = 600, .seed = 3});
+  RlLearner second(make(), worlds(), {.steps = 600, .seed = 3});
   second.checkpoints(place).fit();
   EXPECT_EQ(second.position().step, whole.position().step);
   EXPECT_EQ(second.episodes().rewards, whole.episodes().rewards);
@@ -190,6 +195,7 @@ TEST(Agents, GoOnFromCheckpoints) {
     return Ppo(actor_critic(worlds, device(), {.in = 1, .out = 1, .hidden = {8}}), {.rollout = {.steps = 20}}, worlds);
   };
   expect_resumes("ppo", ppo, true);
+  expect_resumes("normalized_ppo", ppo, true, /*normalizes=*/true);
   ContinuousConfig common = small_continuous();
   common.warm_up = 100;
   const auto sac = [&] {
@@ -248,6 +254,73 @@ TEST(RlLearner, EndsAfterEpisodesAndActsOnAnotherDevice) {
   EXPECT_EQ(numbers_of(learner.agent().policy()), numbers_of(other.agent().policy()));
 }
 
+TEST(RlLearner, EvaluatesByTheMomentsOfTheTraining) {
+  VectorEnvironment worlds = chains(true);
+  worlds.normalize({});
+  Dqn agent(small_net(2).init(device()), small_dqn(), worlds);
+  RlLearner learner(std::move(agent), std::move(worlds), {.steps = 4000, .seed = 3});
+  learner.fit();
+  VectorEnvironment fresh = chains(true, 3);
+  const EpisodeWindow found = learner.evaluate(fresh, 3);
+  EXPECT_NEAR(found.mean_reward(), 1, 1e-9);  // as the environment gives it
+  EXPECT_NEAR(found.mean_steps(), 5, 1e-9);
+  EXPECT_EQ(fresh.normalization()->observations(), learner.worlds().normalization()->observations());
+}
+
+TEST(RlLearner, SaysWhatDoesNotEnd) {
+  const auto endless = [] { return std::make_unique<Chain>(true); };
+  const auto left = [&] {  // a policy that stays at the left end
+    Mlp net = small_net(2).init(device());
+    net.layers[1].bias = net.layers[1].bias.with_value(Tensor<1>::of({100, -100}, device()));
+    DqnConfig config = small_dqn();
+    config.epsilon_start = config.epsilon_end = 0;
+    config.warm_up = 2000;
+    return Dqn(std::move(net), config, VectorEnvironment(endless, 1, 1));
+  };
+  RlLearner training(left(), VectorEnvironment(endless, 1, 1), {.episodes = 1, .longest_episode = 50});
+  EXPECT_THAT(said([&] { training.fit(); }),
+              testing::HasSubstr("DataError: RlLearner: Chain: an episode does not end within 50 steps: limited()"));
+  RlLearner evaluating(left(), VectorEnvironment(endless, 1, 1), {.steps = 4, .longest_episode = 50});
+  VectorEnvironment fresh(endless, 1, 1);
+  EXPECT_THAT(said([&] { (void)evaluating.evaluate(fresh, 1); }), testing::HasSubstr("does not end within 50 steps"));
+  RlLearner limited_by_steps(left(), VectorEnvironment(endless, 1, 1),
+                             {.steps = 90, .episodes = 1, .longest_episode = 50});
+  EXPECT_EQ(limited_by_steps.fit().reason, "all 90 steps are done");
+}
+
+/// Acts by a list of numbers, and learns nothing.
+struct Told {
+  Mlp net;
+  std::vector<float> actions;
+
+  const Mlp& policy() const { return net; }
+  std::vector<float> act(const Mlp&, const Tensor<2>&, Random&, bool) const { return actions; }
+  void observe(std::span<const float>, std::span<const float>, const VectorEnvironment&) {}
+  std::optional<Update> learn(Random&) { return std::nullopt; }
+  double rate() const { return 0; }
+  template <class F>
+  void visit_state(F&&) const {}
+};
+
+TEST(RlLearner, SaysWhatAnAgentDoesWrong) {
+  const auto told = [](std::vector<float> actions) {
+    return said([&] {
+      RlLearner learner(Told{small_net(1).init(device()), std::move(actions)}, chains(false, 2), {.steps = 10});
+      learner.fit();
+    });
+  };
+  EXPECT_EQ(told({1, 2}), "nothing");
+  EXPECT_EQ(told({1, 3}), "ArgumentError: Chain: action: number 0 is 3, and must lie between -2 and 2 (environment 1)");
+  EXPECT_THAT(told({NAN, 1}), testing::HasSubstr("Chain: action: number 0 is nan"));
+  EXPECT_EQ(told({1}), "ShapeError: Chain: a step of 2 environments takes 2 numbers, got 1");
+  // An agent of other environments than the learner has.
+  RlLearner learner(Dqn(small_net(2).init(device()), small_dqn(), chains(true, 4)), chains(true, 3), {.steps = 10});
+  EXPECT_THAT(said([&] { learner.fit(); }), testing::HasSubstr("Replay: takes 4 environments"));
+  VectorEnvironment poles([] { return cart_pole(); }, 1, 1);
+  EXPECT_EQ(said([&] { (void)learner.evaluate(poles, 1); }),
+            "ShapeError: RlLearner: an evaluation in CartPole of what learns in Chain, which has other spaces");
+}
+
 TEST(RlLearner, SaysWhatIsWrong) {
   EXPECT_THAT(said([] { RlConfig{}.check(); }), testing::HasSubstr("say how long"));
   EXPECT_THAT(said([] { RlConfig{.steps = 0}.check(); }), testing::HasSubstr("steps = 0"));
@@ -258,7 +331,7 @@ TEST(RlLearner, SaysWhatIsWrong) {
   const Device cpu = device();
   EXPECT_THAT(said([&] { Dqn(small_net(2).init(cpu), small_dqn(), numbers); }), testing::HasSubstr("take Sac or Td3"));
   EXPECT_THAT(said([&] { Sac(small_net(2).init(cpu), twin_critic(choice, cpu), {}, choice); }),
-              testing::HasSubstr("take Dqn, A2c or Ppo"));
+              testing::HasSubstr("take Dqn or Ppo"));
   const auto trained = [](auto agent, bool chosen) {
     return said([&] {
       RlLearner learner(std::move(agent), chains(chosen), {.steps = 600});
@@ -284,14 +357,6 @@ TEST(RlLearner, SaysWhatIsWrong) {
   Mlp broken = small_net(2).init(cpu);
   broken.layers[0].bias = broken.layers[0].bias.with_value(Tensor<1>::full({32}, NAN, cpu));
   EXPECT_THAT(trained(Dqn(std::move(broken), small_dqn(), choice), true), testing::HasSubstr("nan"));
-
-  // A policy that stays at the left end: its evaluation never ends.
-  Mlp left = small_net(2).init(cpu);
-  left.layers[1].bias = left.layers[1].bias.with_value(Tensor<1>::of({100, -100}, cpu));
-  RlLearner learner(Dqn(std::move(left), small_dqn(), choice), chains(true), {.steps = 4, .longest_episode = 50});
-  VectorEnvironment endless([] { return std::make_unique<Chain>(true); }, 1, 1);
-  EXPECT_THAT(said([&] { (void)learner.evaluate(endless, 1); }),
-              testing::HasSubstr("does not end within 50 steps: limited()"));
 }
 
 }  // namespace

@@ -57,8 +57,51 @@ def lake(size, slippery):
     return numpy.array(table)
 
 
+class Tape(gymnasium.Env):
+    """Plays observations, rewards and ends from lists, whatever the action; an episode begins where the last one ended."""
+
+    def __init__(self, observations, rewards, ends):
+        self.observations, self.rewards, self.ends = observations, rewards, ends
+        self.observation_space = gymnasium.spaces.Box(-numpy.inf, numpy.inf, observations.shape[1:], numpy.float64)
+        self.action_space = gymnasium.spaces.Discrete(2)
+        self.at = -1
+
+    def reset(self, *, seed=None, options=None):
+        self.at += 1
+        return self.observations[self.at], {}
+
+    def step(self, action):
+        self.at += 1
+        end = self.ends[self.at]
+        return self.observations[self.at], self.rewards[self.at], end == 1, end == 2, {}
+
+
+def normalized():
+    """Tapes [environments, rows, ...], and what Gymnasium's vectors make of them: of rewards where episodes end, of
+    observations (the first row is that of reset()) where none does, as its wrapper knows no ends within a step."""
+    environments, rows, steps = 3, 90, 40
+    random = numpy.random.default_rng(2)
+    observations = random.normal(size=(environments, rows, 2)) * [1, 30] + [5, -100]
+    rewards = random.normal(size=(environments, rows)) * 4 + 1
+    ends = random.choice(3, size=(environments, rows), p=[0.8, 0.1, 0.1])
+
+    def vector(ends, mode):
+        tapes = [lambda i=i: Tape(observations[i], rewards[i], ends[i]) for i in range(environments)]
+        return gymnasium.vector.SyncVectorEnv(tapes, autoreset_mode=mode)
+
+    action = numpy.zeros(environments, dtype=numpy.int64)
+    paying = gymnasium.wrappers.vector.NormalizeReward(vector(ends, gymnasium.vector.AutoresetMode.SAME_STEP), gamma=0.9)
+    paying.reset()
+    paid = [paying.step(action)[1] for _ in range(steps)]
+    showing = gymnasium.wrappers.vector.NormalizeObservation(vector(ends * 0, gymnasium.vector.AutoresetMode.NEXT_STEP))
+    seen = [showing.reset()[0]] + [showing.step(action)[0] for _ in range(steps)]
+    return {"tape.observations": observations, "tape.rewards": rewards, "tape.ends": ends.astype(numpy.uint8),
+            "normalized.observations": numpy.array(seen, dtype=numpy.float64),
+            "normalized.rewards": numpy.array(paid, dtype=numpy.float64)}
+
+
 def main():
-    figures = {}
+    figures = normalized()
     for ours, name in {"CartPole": "CartPole-v1", "Pendulum": "Pendulum-v1", "MountainCar": "MountainCar-v0",
                        "ContinuousMountainCar": "MountainCarContinuous-v0", "Acrobot": "Acrobot-v1"}.items():
         for part, array in walked(name, EDGES[ours]).items():

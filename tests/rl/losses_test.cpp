@@ -15,9 +15,9 @@ namespace {
 
 const Device kCpu = Device::cpu();
 
-std::vector<double> drawn(std::size_t count, Draws& draws, double low = -2, double high = 2) {
+std::vector<double> sampled(std::size_t count, Random& random, double low = -2, double high = 2) {
   std::vector<double> numbers(count);
-  for (double& number : numbers) number = static_cast<float>(draws.uniform(low, high));
+  for (double& number : numbers) number = static_cast<float>(random.uniform(low, high));
   return numbers;
 }
 Tensor<1> column(const std::vector<double>& numbers) { return Tensor<1>::of(numbers, kCpu).to(DType::F32); }
@@ -32,17 +32,17 @@ void expect_near(const Tensor<1>& found, const std::vector<double>& expected, do
 }
 
 TEST(AgentLosses, DqnTarget) {
-  Draws draws{1, 0};
-  const std::vector<double> rewards = drawn(6, draws), discounts = {0.9, 0, 0.99, 1, 0.5, 0.9};
-  const std::vector<double> online = drawn(18, draws), target = drawn(18, draws);
-  for (const bool twice : {false, true}) {
+  Random random(1);
+  const std::vector<double> rewards = sampled(6, random), discounts = {0.9, 0, 0.99, 1, 0.5, 0.9};
+  const std::vector<double> online = sampled(18, random), target = sampled(18, random);
+  for (const bool double_q : {false, true}) {
     std::vector<double> expected;
     for (std::size_t i = 0; i < 6; ++i) {
-      const double* const asked = (twice ? online : target).data() + 3 * i;
+      const double* const asked = (double_q ? online : target).data() + 3 * i;
       const auto best = static_cast<std::size_t>(std::max_element(asked, asked + 3) - asked);
       expected.push_back(rewards[i] + discounts[i] * target[3 * i + best]);
     }
-    expect_near(dqn_target(column(rewards), column(discounts), table(online, 3), table(target, 3), twice), expected);
+    expect_near(dqn_target(column(rewards), column(discounts), table(online, 3), table(target, 3), double_q), expected);
   }
 }
 
@@ -61,10 +61,10 @@ TEST(AgentLosses, DuellingNetworkAddsAdvantagesAroundTheirMean) {
 }
 
 TEST(AgentLosses, Ppo) {
-  Draws draws{2, 0};
+  Random random(2);
   const std::size_t n = 9;
-  const auto now = drawn(n, draws), old = drawn(n, draws), advantages = drawn(n, draws), values = drawn(n, draws),
-             returns = drawn(n, draws), entropies = drawn(n, draws, 0, 2);
+  const auto now = sampled(n, random), old = sampled(n, random), advantages = sampled(n, random),
+             values = sampled(n, random), returns = sampled(n, random), entropies = sampled(n, random, 0, 2);
   for (const bool normalize : {false, true})
     for (const double clip : {0.2, std::numeric_limits<double>::infinity()}) {
       const PpoConfig config{.clip = clip, .entropy = 0.03, .value = 0.7, .normalize = normalize};
@@ -87,8 +87,8 @@ TEST(AgentLosses, Ppo) {
 }
 
 TEST(AgentLosses, Likelihoods) {
-  Draws draws{3, 0};
-  const std::vector<double> logits = drawn(12, draws, -4, 4);
+  Random random(3);
+  const std::vector<double> logits = sampled(12, random, -4, 4);
   const std::vector<std::int64_t> actions = {0, 2, 1, 2};
   std::vector<double> log_probabilities, entropies;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -105,7 +105,7 @@ TEST(AgentLosses, Likelihoods) {
   expect_near(choice.log_probabilities, log_probabilities);
   expect_near(choice.entropies, entropies);
 
-  const std::vector<double> means = drawn(8, draws), taken = drawn(8, draws), log_deviation = {-0.5, 0.3};
+  const std::vector<double> means = sampled(8, random), taken = sampled(8, random), log_deviation = {-0.5, 0.3};
   log_probabilities.clear(), entropies.clear();
   for (std::size_t i = 0; i < 4; ++i) {
     double log_probability = 0, entropy = 0;
@@ -122,8 +122,8 @@ TEST(AgentLosses, Likelihoods) {
 }
 
 TEST(AgentLosses, SquashedNormal) {
-  Draws draws{4, 0};
-  std::vector<double> said = drawn(12, draws), noise = drawn(6, draws);
+  Random random(4);
+  std::vector<double> said = sampled(12, random), noise = sampled(6, random);
   said[2] = 5, said[3] = -30;  // deviations beyond the bounds: rows are mean, mean, log, log
   std::vector<double> actions, densities;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -144,9 +144,9 @@ TEST(AgentLosses, SquashedNormal) {
 }
 
 TEST(AgentLosses, ContinuousTargetsAndCritics) {
-  Draws draws{5, 0};
-  const auto rewards = drawn(5, draws), next = drawn(5, draws), logs = drawn(5, draws), a = drawn(5, draws),
-             b = drawn(5, draws), weights = drawn(5, draws, 0, 1);
+  Random random(5);
+  const auto rewards = sampled(5, random), next = sampled(5, random), logs = sampled(5, random), a = sampled(5, random),
+             b = sampled(5, random), weights = sampled(5, random, 0, 1);
   const std::vector<double> discounts = {0.9, 0, 0.99, 1, 0.5};
   std::vector<double> td3, sac;
   double loss = 0;
@@ -160,6 +160,39 @@ TEST(AgentLosses, ContinuousTargetsAndCritics) {
   expect_near(
       sac_target(column(rewards), column(discounts), column(next), column(logs), Tensor<0>::full({}, 0.3, kCpu)), sac);
   EXPECT_NEAR(twin_loss({column(a), column(b)}, target, column(weights)).item(), loss, 1e-5 * loss);
+}
+
+TEST(AgentLosses, DqnLossIsHubersByWeights) {
+  Random random(6);
+  const std::vector<double> values = {0, 0.5, 3, -4, 1, -1, 0.25}, target = {0, 0.75, 1, 2, 2, 0.5, 0.5};
+  const std::vector<double> weights = sampled(7, random, 0, 1);
+  double loss = 0;
+  for (std::size_t i = 0; i < 7; ++i) {
+    const double error = std::abs(values[i] - target[i]);
+    loss += weights[i] * (error < 1 ? error * error / 2 : error - 0.5) / 7;
+  }
+  EXPECT_NEAR(dqn_loss(column(values), column(target), column(weights)).item(), loss, 1e-5 * loss);
+}
+
+TEST(AgentLosses, Td3SmoothsItsTarget) {
+  const Td3Config config{.target_noise = 0.5, .target_noise_max = 0.3};
+  const std::vector<double> actions = {-0.9, 0.1, 0.95, 0.5}, noise = {-2, 0.2, 1, 3};
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double added = std::min(std::max(0.5 * noise[i], -0.3), 0.3);
+    expected.push_back(std::min(std::max(actions[i] + added, -1.0), 1.0));
+  }
+  expect_near(td3_next_actions(table(actions, 2), table(noise, 2), config).reshape(4), expected);
+}
+
+TEST(AgentLosses, SacActorAndTemperature) {
+  Random random(7);
+  const auto logs = sampled(6, random), values = sampled(6, random);
+  double actor = 0, mean = 0;
+  for (std::size_t i = 0; i < 6; ++i) actor += (0.3 * logs[i] - values[i]) / 6, mean += (logs[i] - 1.5) / 6;
+  const Tensor<0> temperature = Tensor<0>::full({}, 0.3, kCpu), log_temperature = Tensor<0>::full({}, -0.7, kCpu);
+  EXPECT_NEAR(sac_actor_loss(column(logs), column(values), temperature).item(), actor, 1e-5);
+  EXPECT_NEAR(sac_temperature_loss(log_temperature, column(logs), -1.5).item(), 0.7 * mean, 1e-5);
 }
 
 TEST(AgentLosses, TargetsFollow) {

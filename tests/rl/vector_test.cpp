@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "kiln/rl/environments/environments.hpp"
 #include "kiln/rl/wrappers.hpp"
@@ -70,10 +71,10 @@ TEST(VectorEnvironment, StepsAllAndBeginsEpisodesAnew) {
 TEST(VectorEnvironment, IsTheSameInThreadsAndFromAState) {
   const auto make = [] { return limited(cart_pole(), 30); };
   VectorEnvironment one(make, 5, 3), many(make, 5, 3, /*in_threads=*/true), later(make, 5, 99);
-  Draws draws{4, 0};
+  Random random(4);
   std::vector<float> actions(5);
   for (int step = 0; step < 100; ++step) {
-    for (float& action : actions) one.action_space().sample(draws, {&action, 1});
+    for (float& action : actions) one.action_space().sample(random, {&action, 1});
     one.step(actions);
     many.step(actions);
     EXPECT_THAT(many.observations(), testing::ElementsAreArray(one.observations()));
@@ -119,6 +120,28 @@ TEST(VectorEnvironment, SaysWhichEnvironmentThrew) {
   }
 }
 
+/// Throws what is no error of Kiln's.
+class Foreign final : public Environment {
+ public:
+  Foreign() : Environment("Foreign", Space::box({1}, 0, 1), Space::discrete(2)) {}
+
+ private:
+  void begin(std::span<float> seen) override { seen[0] = 0; }
+  Outcome advance(std::span<const float>, std::span<float>) override { throw std::runtime_error("a foreign library"); }
+};
+
+TEST(VectorEnvironment, PassesOnWhatIsThrownInAThread) {
+  for (const bool in_threads : {false, true}) {
+    VectorEnvironment worlds([] { return std::make_unique<Foreign>(); }, 4, 1, in_threads);
+    EXPECT_THROW(worlds.step(std::vector<float>(4)), std::runtime_error);
+    EXPECT_THAT(said([&] { worlds.step(std::vector<float>(4)); }), testing::HasSubstr("reset() begins anew"));
+    EXPECT_THAT(said([&] { worlds.step(std::vector<float>(4, 7)); }), testing::HasSubstr("reset() begins anew"));
+    worlds.reset(1);
+    EXPECT_EQ(said([&] { worlds.step(std::vector<float>(4, 7)); }),
+              "ArgumentError: Foreign: action 7 is not one of 0 to 1 (environment 0)");
+  }
+}
+
 TEST(VectorEnvironment, SaysWhatIsWrong) {
   const auto make = [] { return counter(3); };
   EXPECT_THAT(said([&] { VectorEnvironment(make, 0, 1); }), testing::HasSubstr("count = 0 must be at least 1"));
@@ -131,6 +154,11 @@ TEST(VectorEnvironment, SaysWhatIsWrong) {
   EXPECT_EQ(said([&] { worlds.step(std::vector<float>(3)); }),
             "ShapeError: Counter: a step of 2 environments takes 2 numbers, got 3");
   worlds.step(std::vector<float>(2));
+  EXPECT_THAT(said([&] { (void)worlds.environment(2); }), testing::HasSubstr("no environment 2 of 2"));
+  const VectorEnvironment taken = std::move(worlds);
+  EXPECT_EQ(taken.action_space(), Space::discrete(2));
+  EXPECT_EQ(said([&] { (void)worlds.action_space(); }),
+            "ArgumentError: VectorEnvironment: there is no environment 0 of 0: these were moved to somebody else");
 }
 
 TEST(Wrappers, LimitTruncatesWhatDoesNotEnd) {
@@ -186,7 +214,8 @@ TEST(Wrappers, FilmIsWrittenWhenAnEpisodeEnds) {
   const std::filesystem::path place = std::filesystem::path(testing::TempDir()) / "kiln_rl_film";
   std::filesystem::remove_all(place);
   const EnvironmentPtr moving = filmed(counter(3), {.directory = place, .every = 2}),
-                       still = filmed(counter(2), {.directory = place / "png", .gif = false});
+                       still = filmed(counter(2), {.directory = place / "png", .gif = false}),
+                       seldom = filmed(counter(5), {.directory = place / "two", .gif = false, .steps_per_picture = 2});
   std::vector<float> seen(1);
   const float action = 0;
   for (int episode = 0; episode < 3; ++episode) {
@@ -194,15 +223,21 @@ TEST(Wrappers, FilmIsWrittenWhenAnEpisodeEnds) {
     still->reset(seen);
     while (!moving->step({&action, 1}, seen).over()) {}
     while (!still->step({&action, 1}, seen).over()) {}
+    seldom->reset(seen);
+    while (!seldom->step({&action, 1}, seen).over()) {}
   }
   EXPECT_TRUE(std::filesystem::exists(place / "episode-0001.gif"));
   EXPECT_FALSE(std::filesystem::exists(place / "episode-0002.gif"));
   EXPECT_TRUE(std::filesystem::exists(place / "episode-0003.gif"));
   EXPECT_TRUE(std::filesystem::exists(place / "png" / "episode-0002" / "0003.png"));  // the start and two steps
   EXPECT_FALSE(std::filesystem::exists(place / "png" / "episode-0002" / "0004.png"));
+  EXPECT_TRUE(std::filesystem::exists(place / "two" / "episode-0003" / "0003.png"));  // the start, steps 2 and 4
+  EXPECT_FALSE(std::filesystem::exists(place / "two" / "episode-0003" / "0004.png"));
   EXPECT_THAT(said([] { (void)filmed(counter(1), {}); }), testing::HasSubstr("directory must be given"));
   EXPECT_THAT(said([&] { (void)filmed(counter(1), {.directory = place, .every = 0}); }),
               testing::HasSubstr("every = 0"));
+  EXPECT_THAT(said([&] { (void)filmed(counter(1), {.directory = place, .steps_per_picture = 0}); }),
+              testing::HasSubstr("steps_per_picture = 0"));
   EXPECT_THAT(said([&] { (void)filmed(counter(1), {.directory = place, .milliseconds = 15}); }),
               testing::HasSubstr("milliseconds = 15"));
 

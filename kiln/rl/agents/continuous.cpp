@@ -12,46 +12,47 @@ void ContinuousConfig::check(std::string_view agent) const {
                          " must be 1 to the buffer's capacity, ", replay.capacity);
   require<ArgumentError>(steps_per_update >= 1, agent, ": steps_per_update = ", steps_per_update,
                          " must be at least 1");
-  require<ArgumentError>(0 < follow && follow <= 1, agent, ": follow = ", follow, " must be above 0 and at most 1");
+  require<ArgumentError>(0 < tau && tau <= 1, agent, ": tau = ", tau, " must be above 0 and at most 1");
 }
 
-Gathered::Gathered(std::string_view agent, const ContinuousConfig& config, const VectorEnvironment& worlds)
+OffPolicyData::OffPolicyData(std::string_view agent, const ContinuousConfig& config, const VectorEnvironment& worlds)
     : config_((config.check(agent), require_box(agent, worlds.action_space()), config)),
       actions_(worlds.action_space()),
       bounds_(actions_),
       replay_(config.replay, worlds) {}
 
-std::vector<float> Gathered::random_actions(std::int64_t count, Draws& draws) const {
+std::vector<float> OffPolicyData::random_actions(std::int64_t count, Random& random) const {
   const auto size = static_cast<std::size_t>(actions_.size());
   std::vector<float> actions(static_cast<std::size_t>(count) * size);
-  for (std::size_t i = 0; i < actions.size(); i += size) actions_.sample(draws, std::span(actions).subspan(i, size));
+  for (std::size_t i = 0; i < actions.size(); i += size) actions_.sample(random, std::span(actions).subspan(i, size));
   return actions;
 }
 
-void Gathered::observe(std::span<const float> seen, std::span<const float> actions, const VectorEnvironment& worlds) {
+void OffPolicyData::observe(std::span<const float> seen, std::span<const float> actions,
+                            const VectorEnvironment& worlds) {
   replay_.add(seen, actions, worlds);
   due_ = warming_up() ? 0 : due_ + static_cast<double>(worlds.count()) / static_cast<double>(config_.steps_per_update);
 }
 
-bool Gathered::take_due() {
+bool OffPolicyData::take_due() {
   if (due_ < 1) return false;
   due_ -= 1;
   return true;
 }
 
-Gathered::Batch Gathered::sample(const Device& device, Draws& draws) {
-  Transitions sample = replay_.sample(config_.batch, draws);
+OffPolicyData::Batch OffPolicyData::sample(const Device& device, Random& random) {
+  Transitions sample = replay_.sample(config_.batch, random);
   return {rows_of(sample.observations, device),
           bounds_.to_unit(rows_of(sample.actions, device)),
           rows_of(sample.next_observations, device),
           column_of(sample.rewards, device),
           column_of(sample.discounts, device),
           column_of(sample.weights, device),
-          std::move(sample.places)};
+          std::move(sample.indices)};
 }
 
-void Gathered::set_errors(const Batch& batch, const Tensor<1>& errors) {
-  if (config_.replay.priority > 0) replay_.set_errors(batch.places, errors.to_vector<float>());
+void OffPolicyData::set_errors(const Batch& batch, const Tensor<1>& errors) {
+  if (config_.replay.priority > 0) replay_.set_errors(batch.indices, errors.to_vector<float>());
 }
 
 Tensor<0> twin_loss(const std::pair<Tensor<1>, Tensor<1>>& values, const Tensor<1>& target, const Tensor<1>& weights) {

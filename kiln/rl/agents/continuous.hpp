@@ -1,5 +1,6 @@
 // What agents whose actions are real numbers share: settings, and how they gather and learn.
 #pragma once
+#include "kiln/nn/module/freeze.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/rl/agents/parts.hpp"
 #include "kiln/rl/replay.hpp"
@@ -10,22 +11,22 @@ struct ContinuousConfig {
   ReplayConfig replay{};
   double rate = 3e-4;                 // of Adam, for all networks
   std::int64_t batch = 256;           // transitions of an update
-  std::int64_t warm_up = 1000;        // transitions before the first update; until then actions are drawn at random
+  std::int64_t warm_up = 1000;        // transitions before the first update; until then actions are random
   std::int64_t steps_per_update = 1;  // steps of an environment from one update to the next
-  double follow = 0.005;              // by how much the target networks go after the others in an update
+  double tau = 0.005;                 // the share by which the target networks move towards the others in an update
 
   /// Throws ArgumentError, in the name of `agent`.
   void check(std::string_view agent) const;
 };
 
-/// Gathers transitions, and says when an update is due.
-class Gathered {
+/// The replay buffer of such an agent, and when an update is due.
+class OffPolicyData {
  public:
-  Gathered(std::string_view agent, const ContinuousConfig& config, const VectorEnvironment& worlds);
+  OffPolicyData(std::string_view agent, const ContinuousConfig& config, const VectorEnvironment& worlds);
 
-  /// Whether actions are still drawn at random.
+  /// Whether actions are still random.
   bool warming_up() const { return replay_.size() < config_.warm_up; }
-  std::vector<float> random_actions(std::int64_t count, Draws& draws) const;
+  std::vector<float> random_actions(std::int64_t count, Random& random) const;
   void observe(std::span<const float> seen, std::span<const float> actions, const VectorEnvironment& worlds);
   /// Takes an update that is due.
   bool take_due();
@@ -34,9 +35,9 @@ class Gathered {
   struct Batch {
     Tensor<2> seen, actions, next;
     Tensor<1> rewards, discounts, weights;
-    std::vector<std::int64_t> places;
+    std::vector<std::int64_t> indices;
   };
-  Batch sample(const Device& device, Draws& draws);
+  Batch sample(const Device& device, Random& random);
   void set_errors(const Batch& batch, const Tensor<1>& errors);
 
   const Bounds& bounds() const { return bounds_; }

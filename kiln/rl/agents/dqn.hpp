@@ -1,6 +1,5 @@
-// Deep Q-learning (Mnih et al., "Human-level control through deep reinforcement learning", 2015), double (van Hasselt,
-// Guez, Silver, 2016) unless one says otherwise; duelling by the network (Duelling<Mlp>), of several steps and by priority by
-// the buffer (ReplayConfig).
+// Deep Q-learning (Mnih et al., "Human-level control through deep reinforcement learning", 2015), by default double (van
+// Hasselt, Guez, Silver, 2016). Duelling<Mlp> makes it duelling; ReplayConfig has n-step returns and priorities.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -8,7 +7,6 @@
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/rl/agents/parts.hpp"
 #include "kiln/rl/replay.hpp"
-#include "kiln/tensor/loss.hpp"
 
 namespace kiln::rl {
 
@@ -19,32 +17,35 @@ struct DqnConfig {
   std::int64_t warm_up = 1000;          // transitions before the first update
   std::int64_t steps_per_update = 4;    // steps of an environment from one update to the next
   std::int64_t target_every = 250;      // updates after which the target network becomes a copy
-  double explore_first = 1;             // the share of actions drawn at random, at the start
-  double explore_last = 0.05;           // and from explore_steps on
-  std::int64_t explore_steps = 10'000;  // steps of an environment
-  double largest_gradient = 10;         // the gradients' norm is clipped to this
-  bool twice = true;                    // the online network chooses the next action, the target network values it
+  double epsilon_start = 1;             // the share of random actions at the start
+  double epsilon_end = 0.05;            // and from epsilon_steps on
+  std::int64_t epsilon_steps = 10'000;  // steps of an environment
+  double max_gradient_norm = 10;        // the gradients' norm is clipped to this
+  bool double_q = true;                 // the online network chooses the next action, the target network values it
 
   /// Throws ArgumentError.
   void check() const;
 };
 
-/// The target of an update: reward + discount * value, where `next_online` and `next_target` [n, actions] are what both
-/// networks say of the next states.
+/// The target of an update: reward + discount * value, where `next_online` and `next_target` [n, actions] are the values that
+/// both networks give of the actions in the next states.
 Tensor<1> dqn_target(const Tensor<1>& rewards, const Tensor<1>& discounts, const Tensor<2>& next_online,
-                     const Tensor<2>& next_target, bool twice);
+                     const Tensor<2>& next_target, bool double_q);
+
+/// The mean of weight * huber(value - target), [n] each, which is quadratic for differences of less than 1.
+Tensor<0> dqn_loss(const Tensor<1>& values, const Tensor<1>& target, const Tensor<1>& weights);
 
 template <Module Q>
 class Dqn {
  public:
-  /// `online` gives a value for each action. Throws ArgumentError for actions that are no choice, and for
-  /// a network of other outputs.
+  /// `online` gives a value for each action. Throws ArgumentError for actions that are not discrete, and
+  /// for a network with another number of outputs.
   Dqn(Q online, const DqnConfig& config, const VectorEnvironment& worlds)
       : config_((config.check(), config)),
         actions_(worlds.action_space()),
         online_(std::move(online)),
         target_(moved_towards(online_, online_, 1)),
-        adam_(AdamConfig{}.init(online_, {.clip = {.global_norm = config.largest_gradient}})),
+        adam_(AdamConfig{}.init(online_, {.clip = {.global_norm = config.max_gradient_norm}})),
         replay_(config.replay, worlds) {
     require_discrete("Dqn", actions_);
     require_fitting("Dqn", online_, worlds, actions_.count(), "values of actions");
@@ -53,10 +54,10 @@ class Dqn {
   const Q& policy() const { return online_; }
 
   /// The best action of each state, or one at random for the share that explores now.
-  std::vector<float> act(const Q& policy, const Tensor<2>& seen, Draws& draws, bool explores) const {
+  std::vector<float> act(const Q& policy, const Tensor<2>& seen, Random& random, bool explores) const {
     std::vector<float> actions = policy.forward(seen).argmax(1).template to_vector<float>();
     for (float& action : actions)
-      if (explores && draws.uniform() < exploration()) actions_.sample(draws, {&action, 1});
+      if (explores && random.uniform() < exploration()) actions_.sample(random, {&action, 1});
     return actions;
   }
 
@@ -66,17 +67,17 @@ class Dqn {
     due_ += static_cast<double>(worlds.count()) / static_cast<double>(config_.steps_per_update);
   }
 
-  std::optional<Update> learn(Draws& draws) {
+  std::optional<Update> learn(Random& random) {
     if (replay_.size() < config_.warm_up) due_ = 0;
     if (due_ < 1) return std::nullopt;
     due_ -= 1;
     const Device device = device_of(online_);
-    const Transitions sample = replay_.sample(config_.batch, draws);
+    const Transitions sample = replay_.sample(config_.batch, random);
     const Tensor<1> target = [&] {
       const NoGrad pause;
       const Tensor<2> next = rows_of(sample.next_observations, device);
       return dqn_target(column_of(sample.rewards, device), column_of(sample.discounts, device), online_.forward(next),
-                        target_.forward(next), config_.twice);
+                        target_.forward(next), config_.double_q);
     }();
     const Tensor<2> seen = rows_of(sample.observations, device);
     const Tensor<1, Int> taken = indices_of(sample.actions, device);
@@ -85,18 +86,18 @@ class Dqn {
     auto [loss, grads] = value_and_grad(online_, [&](const Q& model) {
       const Tensor<1> values = chosen(model.forward(seen), taken);
       errors = (values - target).detach();
-      return (huber_loss<Reduction::None>(values, target, 1.0) * weights).mean();
+      return dqn_loss(values, target, weights);
     });
     online_ = adam_.step(config_.rate, std::move(online_), grads);
-    if (config_.replay.priority > 0) replay_.set_errors(sample.places, errors->template to_vector<float>());
+    if (config_.replay.priority > 0) replay_.set_errors(sample.indices, errors->template to_vector<float>());
     if (++updates_ % config_.target_every == 0) target_ = moved_towards(target_, online_, 1);
     return Update{loss.item(), {{"exploration", exploration()}}};
   }
 
-  /// The share of actions that are drawn at random now.
+  /// The share of random actions now.
   double exploration() const {
-    const double way = std::min(1.0, static_cast<double>(steps_) / static_cast<double>(config_.explore_steps));
-    return config_.explore_first + way * (config_.explore_last - config_.explore_first);
+    const double way = std::min(1.0, static_cast<double>(steps_) / static_cast<double>(config_.epsilon_steps));
+    return config_.epsilon_start + way * (config_.epsilon_end - config_.epsilon_start);
   }
   double rate() const { return config_.rate; }
 

@@ -62,12 +62,12 @@ Tensor<1, Int> indices_of(const TensorData& rows, const Device& device) {
 
 Tensor<1> chosen(const Tensor<2>& x, const Tensor<1, Int>& index) { return x.gather(1, index.unsqueeze(1)).squeeze(1); }
 
-std::vector<float> drawn_by(const Tensor<2>& logits, Draws& draws) {
+std::vector<float> sampled_from(const Tensor<2>& logits, Random& random) {
   const std::vector<float> probabilities = logits.softmax(1).to_vector<float>();
   const auto count = static_cast<std::size_t>(logits.dim(1));
   std::vector<float> actions;
   for (std::size_t row = 0; row * count < probabilities.size(); ++row) {
-    double left = draws.uniform();
+    double left = random.uniform();
     std::size_t action = 0;
     while (action + 1 < count && (left -= static_cast<double>(probabilities[row * count + action])) >= 0) ++action;
     actions.push_back(static_cast<float>(action));
@@ -109,12 +109,9 @@ TwinCritic<Mlp> twin_critic(const VectorEnvironment& worlds, const Device& devic
   return {config.init(device), config.init(device)};
 }
 
-TensorData normal_rows(std::int64_t count, std::int64_t size, Draws& draws) {
+TensorData normal_rows(std::int64_t count, std::int64_t size, Random& random) {
   TensorData data(Shape{count, size}, DType::F32);
-  for (float& number : data.as<float>()) {  // Box, Muller, 1958
-    const double radius = std::sqrt(-2 * std::log(1 - draws.uniform()));
-    number = static_cast<float>(radius * std::cos(2 * std::numbers::pi * draws.uniform()));
-  }
+  for (float& number : data.as<float>()) number = static_cast<float>(random.normal());
   return data;
 }
 
@@ -128,7 +125,7 @@ void require_discrete(std::string_view agent, const Space& actions) {
 }
 void require_box(std::string_view agent, const Space& actions) {
   require<ArgumentError>(!actions.is_discrete(), agent, ": gives actions as real numbers; these are ", actions,
-                         ": take Dqn, A2c or Ppo");
+                         ": take Dqn or Ppo");
   for (const std::vector<float>* const bounds : {&actions.low(), &actions.high()})
     for (const float bound : *bounds)
       require<ArgumentError>(std::isfinite(bound), agent, ": the bounds of actions must be finite");

@@ -73,13 +73,13 @@ Tensor<1, Int> indices_of(const TensorData& rows, const Device& device);
 /// The element of each row that an index names: x [n, k], index [n] -> [n].
 Tensor<1> chosen(const Tensor<2>& x, const Tensor<1, Int>& index);
 
-/// An index drawn by the probabilities of each row of logits [n, k].
-std::vector<float> drawn_by(const Tensor<2>& logits, Draws& draws);
-/// Numbers beyond the bounds of a box become the bound; a choice stays.
+/// An index sampled from the distribution of each row of logits [n, k].
+std::vector<float> sampled_from(const Tensor<2>& logits, Random& random);
+/// Numbers beyond the bounds of a box become the bound; discrete actions stay.
 std::vector<float> bounded(std::vector<float> actions, const Space& space);
 
 /// Standard normal numbers.
-TensorData normal_rows(std::int64_t count, std::int64_t size, Draws& draws);
+TensorData normal_rows(std::int64_t count, std::int64_t size, Random& random);
 
 /// Throws ArgumentError, in the name of `agent`, unless a network gives so many numbers for each row.
 void require_outputs(std::string_view agent, const Tensor<2>& outputs, std::int64_t wanted, std::string_view of_what);
@@ -115,7 +115,7 @@ struct TwinCritic {
     const Tensor<2> both = cat({seen, actions}, 1);
     return {first.forward(both).squeeze(1), second.forward(both).squeeze(1)};
   }
-  Tensor<1> least(const Tensor<2>& seen, const Tensor<2>& actions) const {
+  Tensor<1> min_value(const Tensor<2>& seen, const Tensor<2>& actions) const {
     const auto [a, b] = forward(seen, actions);
     return minimum(a, b);
   }

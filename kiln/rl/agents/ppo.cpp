@@ -10,18 +10,19 @@ namespace kiln::rl {
 void PpoConfig::check() const {
   rollout.check();
   require<ArgumentError>(rate > 0 && std::isfinite(rate), "PpoConfig: rate = ", rate, " must be positive");
-  require<ArgumentError>(passes >= 1, "PpoConfig: passes = ", passes, " must be at least 1");
+  require<ArgumentError>(epochs >= 1, "PpoConfig: epochs = ", epochs, " must be at least 1");
   require<ArgumentError>(batch >= 0, "PpoConfig: batch = ", batch, " must not be negative");
   require<ArgumentError>(clip > 0, "PpoConfig: clip = ", clip, " must be positive");
   require<ArgumentError>(entropy >= 0 && value >= 0 && std::isfinite(entropy) && std::isfinite(value),
                          "PpoConfig: entropy = ", entropy, " and value = ", value, " must not be negative");
-  require<ArgumentError>(largest_gradient > 0, "PpoConfig: largest_gradient = ", largest_gradient, " must be positive");
+  require<ArgumentError>(max_gradient_norm > 0, "PpoConfig: max_gradient_norm = ", max_gradient_norm,
+                         " must be positive");
 }
 
 PpoConfig PpoConfig::a2c() {
-  return {.rollout = {.steps = 5, .decay = 1},
+  return {.rollout = {.steps = 5, .lambda = 1},
           .rate = 7e-4,
-          .passes = 1,
+          .epochs = 1,
           .batch = 0,
           .clip = std::numeric_limits<double>::infinity(),
           .normalize = false};

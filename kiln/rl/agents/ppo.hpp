@@ -1,38 +1,39 @@
-// Proximal policy optimisation (Schulman et al., "Proximal policy optimization algorithms", 2017), and what it is with one
-// pass over the whole rollout and no bound on the ratio: A2C (Mnih et al., "Asynchronous methods for deep reinforcement
-// learning", 2016). For actions that are a choice, and such that are real numbers.
+// Proximal policy optimisation (Schulman et al., "Proximal policy optimization algorithms", 2017), for discrete actions and
+// boxes. With one epoch over the whole rollout and no bound on the ratio it is A2C (Mnih et al., "Asynchronous methods for
+// deep reinforcement learning", 2016): PpoConfig::a2c().
 #pragma once
 #include <utility>
 
+#include "kiln/data/permutation.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/rl/agents/parts.hpp"
 #include "kiln/rl/rollout.hpp"
 
 namespace kiln::rl {
 
-/// What a policy network says of states, and a network that values them. Of real numbers the first gives means, and
-/// `log_deviation` is the logarithm of each one's deviation in all states.
+/// A network that chooses actions, and one that values states. The actor gives logits of discrete actions; of a box it gives
+/// means, and `log_deviation` has the logarithms of the deviations, the same in all states.
 template <Module Net>
 struct ActorCritic {
   Net actor, critic;             // [n, seen] -> [n, actions], [n, 1]
-  nn::Param<1> log_deviation{};  // [numbers of an action], or absent where actions are a choice
+  nn::Param<1> log_deviation{};  // [numbers of an action], or absent where actions are discrete
 
   Tensor<2> forward(const Tensor<2>& seen) const { return actor.forward(seen); }
 };
-/// Networks of `config`'s layers, whatever it says of `in`, `out` and `last_gain`.
+/// Networks with the hidden layers of `config`; `in`, `out` and `last_gain` follow from the environments.
 ActorCritic<Mlp> actor_critic(const VectorEnvironment& worlds, const Device& device,
                               MlpConfig config = {.in = 1, .out = 1});
 
 struct PpoConfig {
   RolloutConfig rollout{};
-  double rate = 3e-4;        // of Adam
-  std::int64_t passes = 10;  // over a rollout
-  std::int64_t batch = 64;   // of a pass; 0: the whole rollout
-  double clip = 0.2;         // how far an action's probability may change, as a share; infinity: as far as it likes
-  double entropy = 0;        // what entropy is worth
-  double value = 0.5;        // what the loss of values counts
-  double largest_gradient = 0.5;
-  bool normalize = true;  // a batch's advantages, to mean 0 and deviation 1
+  double rate = 3e-4;              // of Adam
+  std::int64_t epochs = 10;        // over a rollout
+  std::int64_t batch = 64;         // steps of an update, 0: the whole rollout; a remainder is left out
+  double clip = 0.2;               // how far an action's probability may change, as a share; infinity: without a bound
+  double entropy = 0;              // weight of the policy's entropy
+  double value = 0.5;              // weight of the critic's loss
+  double max_gradient_norm = 0.5;  // the gradients' norm is clipped to this
+  bool normalize = true;           // a batch's advantages, to mean 0 and deviation 1
 
   /// Throws ArgumentError.
   void check() const;
@@ -49,7 +50,7 @@ struct PpoBatch {
 /// new probability by the old one.
 Tensor<0> ppo_loss(const PpoBatch& batch, const PpoConfig& config);
 
-/// Logarithms of the probabilities of actions, and the entropies of what they are drawn from, [n] each.
+/// Logarithms of the probabilities of actions, and the entropies of the distributions, [n] each.
 struct Likelihood {
   Tensor<1> log_probabilities, entropies;
 };
@@ -67,7 +68,7 @@ class Ppo {
       : config_((config.check(), config)),
         actions_(worlds.action_space()),
         policy_(std::move(policy)),
-        adam_(AdamConfig{.epsilon = 1e-5}.init(policy_, {.clip = {.global_norm = config.largest_gradient}})),
+        adam_(AdamConfig{.epsilon = 1e-5}.init(policy_, {.clip = {.global_norm = config.max_gradient_norm}})),
         rollout_(config.rollout, worlds) {
     if (!actions_.is_discrete()) require_box("Ppo", actions_);
     require<ArgumentError>(actions_.is_discrete() || (!policy_.log_deviation.empty() &&
@@ -80,28 +81,28 @@ class Ppo {
 
   const Policy& policy() const { return policy_; }
 
-  /// Drawn, where it explores; else the likeliest one.
-  std::vector<float> act(const Policy& policy, const Tensor<2>& seen, Draws& draws, bool explores) const {
-    const Tensor<2> said = policy.forward(seen);
-    if (actions_.is_discrete()) return explores ? drawn_by(said, draws) : said.argmax(1).template to_vector<float>();
-    std::vector<float> actions = said.template to_vector<float>();
+  /// Sampled from the policy where it explores, else the likeliest action, or the mean.
+  std::vector<float> act(const Policy& policy, const Tensor<2>& seen, Random& random, bool explores) const {
+    const Tensor<2> output = policy.forward(seen);
+    if (actions_.is_discrete())
+      return explores ? sampled_from(output, random) : output.argmax(1).template to_vector<float>();
+    std::vector<float> actions = output.template to_vector<float>();
     if (explores) {
       const std::vector<float> deviations = policy.log_deviation.exp().template to_vector<float>();
-      const TensorData noise = normal_rows(said.dim(0), said.dim(1), draws);
+      const TensorData noise = normal_rows(output.dim(0), output.dim(1), random);
       for (std::size_t i = 0; i < actions.size(); ++i)
         actions[i] += deviations[i % deviations.size()] * noise.as<float>()[i];
     }
     return actions;
   }
-  /// What environments are given of actions: real numbers beyond a bound become the bound. The policy learns of those that
-  /// it drew.
+  /// What environments get of actions: numbers beyond a bound become the bound. The policy learns of those that it sampled.
   std::vector<float> applied(std::vector<float> actions) const { return bounded(std::move(actions), actions_); }
 
   void observe(std::span<const float> seen, std::span<const float> actions, const VectorEnvironment& worlds) {
     rollout_.add(seen, actions, worlds);
   }
 
-  std::optional<Update> learn(Draws& draws) {
+  std::optional<Update> learn(Random& random) {
     if (!rollout_.full()) return std::nullopt;
     const Device device = device_of(policy_);
     const Experience all = rollout_.take([&](const TensorData& seen) {
@@ -117,9 +118,8 @@ class Ppo {
     const std::int64_t count = seen.dim(0), batch = config_.batch > 0 ? std::min(config_.batch, count) : count;
     double loss_sum = 0;
     std::int64_t updates = 0;
-    std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-    for (std::int64_t pass = 0; pass < config_.passes; ++pass) {
-      shuffle(order, draws);
+    for (std::int64_t pass = 0; pass < config_.epochs; ++pass) {
+      const std::vector<std::int64_t> order = permutation(count, Key{random.word()});
       for (std::int64_t first = 0; first + batch <= count; first += batch, ++updates) {
         const Tensor<1, Int> part = Tensor<1, Int>::of(
             std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(batch)), device);
@@ -157,14 +157,9 @@ class Ppo {
     f(std::string("rollout"), self.rollout_);
   }
   Likelihood likelihood(const Policy& policy, const Tensor<2>& seen, const Tensor<2>& actions) const {
-    const Tensor<2> said = policy.actor.forward(seen);
-    return actions_.is_discrete() ? likelihood_of_choice(said, actions.squeeze(1).to_int())
-                                  : likelihood_of_normal(said, policy.log_deviation, actions);
-  }
-  static void shuffle(std::vector<std::int64_t>& order, Draws& draws) {
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-    for (std::size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[static_cast<std::size_t>(draws.below(static_cast<std::int64_t>(i)))]);
+    const Tensor<2> output = policy.actor.forward(seen);
+    return actions_.is_discrete() ? likelihood_of_choice(output, actions.squeeze(1).to_int())
+                                  : likelihood_of_normal(output, policy.log_deviation, actions);
   }
 
   PpoConfig config_;

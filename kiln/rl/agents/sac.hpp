@@ -1,4 +1,4 @@
-// Soft actor-critic with a temperature that finds itself (Haarnoja et al., "Soft actor-critic algorithms and applications",
+// Soft actor-critic with a learned temperature (Haarnoja et al., "Soft actor-critic algorithms and applications",
 // 2018).
 #pragma once
 #include <utility>
@@ -9,8 +9,8 @@ namespace kiln::rl {
 
 struct SacConfig {
   ContinuousConfig common{};
-  std::optional<double> target_entropy{};  // of the policy; minus the numbers of an action where nothing is said
-  double first_temperature = 1;            // what entropy is worth at the start
+  std::optional<double> target_entropy{};  // of the policy; by default minus the numbers of an action
+  double first_temperature = 1;            // weight of the entropy at the start
 
   /// Throws ArgumentError.
   void check() const;
@@ -21,13 +21,20 @@ struct SquashedNormal {
   Tensor<2> actions;
   Tensor<1> log_probabilities;
 };
-/// tanh of normal numbers: of each action's number `said` [n, 2 k] has the mean and, after all of those, the logarithm of
-/// the deviation, held to [-20, 2]; `noise` [n, k] is standard normal.
-SquashedNormal squashed_normal(const Tensor<2>& said, const Tensor<2>& noise);
+/// tanh of normal numbers: `output` [n, 2 k] of a network has the k means of an action and then the k logarithms of the
+/// deviations, which are clamped to [-20, 2]; `noise` [n, k] is standard normal.
+SquashedNormal squashed_normal(const Tensor<2>& output, const Tensor<2>& noise);
 
 /// reward + discount * (value - temperature * log probability), [n] each.
 Tensor<1> sac_target(const Tensor<1>& rewards, const Tensor<1>& discounts, const Tensor<1>& next_values,
                      const Tensor<1>& next_log_probabilities, const Tensor<0>& temperature);
+
+/// The mean of temperature * log probability - value, [n] each: what the actor minimises.
+Tensor<0> sac_actor_loss(const Tensor<1>& log_probabilities, const Tensor<1>& values, const Tensor<0>& temperature);
+/// -logarithm of the temperature * the mean of (log probability + target entropy): its slope raises the temperature while the
+/// policy's entropy is below the target.
+Tensor<0> sac_temperature_loss(const Tensor<0>& log_temperature, const Tensor<1>& log_probabilities,
+                               double target_entropy);
 
 template <Module Actor, Module Critic>
 class Sac {
@@ -36,7 +43,7 @@ class Sac {
   /// actions, and for a network of other outputs.
   Sac(Actor actor, TwinCritic<Critic> critic, const SacConfig& config, const VectorEnvironment& worlds)
       : config_((config.check(), config)),
-        gathered_("Sac", config.common, worlds),
+        data_("Sac", config.common, worlds),
         actor_(std::move(actor)),
         critic_(std::move(critic)),
         target_critic_(moved_towards(critic_, critic_, 1)),
@@ -49,30 +56,32 @@ class Sac {
 
   const Actor& policy() const { return actor_; }
 
-  std::vector<float> act(const Actor& policy, const Tensor<2>& seen, Draws& draws, bool explores) const {
-    if (explores && gathered_.warming_up()) return gathered_.random_actions(seen.dim(0), draws);
-    const auto size = static_cast<std::int64_t>(gathered_.bounds().half.size());
-    const Tensor<2> said = policy.forward(seen);
+  std::vector<float> act(const Actor& policy, const Tensor<2>& seen, Random& random, bool explores) const {
+    if (explores && data_.warming_up()) return data_.random_actions(seen.dim(0), random);
+    const auto size = static_cast<std::int64_t>(data_.bounds().half.size());
+    const Tensor<2> output = policy.forward(seen);
     const Tensor<2> actions =
-        explores ? squashed_normal(said, rows_of(normal_rows(seen.dim(0), size, draws), seen.device())).actions
-                 : said.narrow(1, 0, size).tanh();
-    return gathered_.bounds().from_unit(actions.template to_vector<float>());
+        explores ? squashed_normal(output, rows_of(normal_rows(seen.dim(0), size, random), seen.device())).actions
+                 : output.narrow(1, 0, size).tanh();
+    return data_.bounds().from_unit(actions.template to_vector<float>());
   }
 
   void observe(std::span<const float> seen, std::span<const float> actions, const VectorEnvironment& worlds) {
-    gathered_.observe(seen, actions, worlds);
+    data_.observe(seen, actions, worlds);
   }
 
-  std::optional<Update> learn(Draws& draws) {
-    if (!gathered_.take_due()) return std::nullopt;
+  std::optional<Update> learn(Random& random) {
+    if (!data_.take_due()) return std::nullopt;
     const Device device = device_of(actor_);
-    const Gathered::Batch batch = gathered_.sample(device, draws);
-    const auto drawn = [&] { return rows_of(normal_rows(batch.actions.dim(0), batch.actions.dim(1), draws), device); };
+    const OffPolicyData::Batch batch = data_.sample(device, random);
+    const auto normal = [&] {
+      return rows_of(normal_rows(batch.actions.dim(0), batch.actions.dim(1), random), device);
+    };
     const Tensor<0> temperature = temperature_.logarithm.detach().exp();
     const Tensor<1> target = [&] {
       const NoGrad pause;
-      const SquashedNormal next = squashed_normal(actor_.forward(batch.next), drawn());
-      return sac_target(batch.rewards, batch.discounts, target_critic_.least(batch.next, next.actions),
+      const SquashedNormal next = squashed_normal(actor_.forward(batch.next), normal());
+      return sac_target(batch.rewards, batch.discounts, target_critic_.min_value(batch.next, next.actions),
                         next.log_probabilities, temperature);
     }();
     std::optional<Tensor<1>> errors;
@@ -82,23 +91,24 @@ class Sac {
       return twin_loss(values, target, batch.weights);
     });
     critic_ = critic_adam_.step(config_.common.rate, std::move(critic_), grads);
-    gathered_.set_errors(batch, *errors);
+    data_.set_errors(batch, *errors);
 
-    const Tensor<2> noise = drawn();
+    const Tensor<2> noise = normal();
     std::optional<Tensor<1>> log_probabilities;
-    auto [cost, directions] = value_and_grad(actor_, [&](const Actor& model) {
+    const auto critic = freeze(critic_);  // whose gradients nobody needs here
+    auto [actor_loss, actor_grads] = value_and_grad(actor_, [&](const Actor& model) {
       const SquashedNormal now = squashed_normal(model.forward(batch.seen), noise);
       log_probabilities = now.log_probabilities.detach();
-      return (now.log_probabilities * temperature - critic_.least(batch.seen, now.actions)).mean();
+      return sac_actor_loss(now.log_probabilities, critic.min_value(batch.seen, now.actions), temperature);
     });
-    actor_ = actor_adam_.step(config_.common.rate, std::move(actor_), directions);
+    actor_ = actor_adam_.step(config_.common.rate, std::move(actor_), actor_grads);
 
-    const double wanted = config_.target_entropy.value_or(-static_cast<double>(batch.actions.dim(1)));
-    auto [lack, warmth] = value_and_grad(temperature_, [&](const Temperature& model) {
-      return -(model.logarithm * (*log_probabilities + wanted).mean());
+    const double target_entropy = config_.target_entropy.value_or(-static_cast<double>(batch.actions.dim(1)));
+    auto [temperature_loss, temperature_grads] = value_and_grad(temperature_, [&](const Temperature& model) {
+      return sac_temperature_loss(model.logarithm, *log_probabilities, target_entropy);
     });
-    temperature_ = temperature_adam_.step(config_.common.rate, std::move(temperature_), warmth);
-    target_critic_ = moved_towards(target_critic_, critic_, config_.common.follow);
+    temperature_ = temperature_adam_.step(config_.common.rate, std::move(temperature_), temperature_grads);
+    target_critic_ = moved_towards(target_critic_, critic_, config_.common.tau);
     return Update{loss.item(), {{"temperature", temperature.item()}}};
   }
   double rate() const { return config_.common.rate; }
@@ -119,7 +129,7 @@ class Sac {
   };
   template <class Self, class F>
   static void visit(Self& self, F&& f) {
-    f(std::string("gathered"), self.gathered_);
+    f(std::string("gathered"), self.data_);
     f(std::string("actor"), self.actor_);
     f(std::string("critic"), self.critic_);
     f(std::string("target_critic"), self.target_critic_);
@@ -130,7 +140,7 @@ class Sac {
   }
 
   SacConfig config_;
-  Gathered gathered_;
+  OffPolicyData data_;
   Actor actor_;
   TwinCritic<Critic> critic_, target_critic_;
   Temperature temperature_;

@@ -9,16 +9,19 @@ namespace kiln::rl {
 
 struct Td3Config {
   ContinuousConfig common{.rate = 1e-3};
-  double noise = 0.1;         // deviation of what is added to actions to explore, where they are of [-1, 1]
-  double target_noise = 0.2;  // and to the next action of a target
-  double target_noise_max = 0.5;
+  double noise = 0.1;             // deviation of the noise that explores, added to actions of [-1, 1]
+  double target_noise = 0.2;      // deviation of the noise that is added to the next action of a target
+  double target_noise_max = 0.5;  // the latter noise is clamped to +-target_noise_max
   std::int64_t policy_every = 2;  // updates of the critics from one of the policy to the next
 
   /// Throws ArgumentError.
   void check() const;
 };
 
-/// reward + discount * the lower of both critics' values.
+/// The next actions of a target, of [-1, 1]: those of the target policy with noise, which smooths the target. `noise` is
+/// standard normal, [n, numbers of an action] as `actions`.
+Tensor<2> td3_next_actions(const Tensor<2>& actions, const Tensor<2>& noise, const Td3Config& config);
+/// reward + discount * next value, [n] each; the next value is the lower one of both critics.
 Tensor<1> td3_target(const Tensor<1>& rewards, const Tensor<1>& discounts, const Tensor<1>& next_values);
 
 template <Module Actor, Module Critic>
@@ -28,7 +31,7 @@ class Td3 {
   /// ArgumentError for other actions, and for a network of other outputs.
   Td3(Actor actor, TwinCritic<Critic> critic, const Td3Config& config, const VectorEnvironment& worlds)
       : config_((config.check(), config)),
-        gathered_("Td3", config.common, worlds),
+        data_("Td3", config.common, worlds),
         actor_(std::move(actor)),
         target_actor_(moved_towards(actor_, actor_, 1)),
         critic_(std::move(critic)),
@@ -40,33 +43,31 @@ class Td3 {
 
   const Actor& policy() const { return actor_; }
 
-  std::vector<float> act(const Actor& policy, const Tensor<2>& seen, Draws& draws, bool explores) const {
-    if (explores && gathered_.warming_up()) return gathered_.random_actions(seen.dim(0), draws);
-    const Tensor<2> said = policy.forward(seen);
-    std::vector<float> actions = said.tanh().template to_vector<float>();
+  std::vector<float> act(const Actor& policy, const Tensor<2>& seen, Random& random, bool explores) const {
+    if (explores && data_.warming_up()) return data_.random_actions(seen.dim(0), random);
+    const Tensor<2> output = policy.forward(seen);
+    std::vector<float> actions = output.tanh().template to_vector<float>();
     if (explores) {
-      const TensorData noise = normal_rows(said.dim(0), said.dim(1), draws);
+      const TensorData noise = normal_rows(output.dim(0), output.dim(1), random);
       for (std::size_t i = 0; i < actions.size(); ++i)
         actions[i] = std::clamp(actions[i] + static_cast<float>(config_.noise) * noise.as<float>()[i], -1.0f, 1.0f);
     }
-    return gathered_.bounds().from_unit(std::move(actions));
+    return data_.bounds().from_unit(std::move(actions));
   }
 
   void observe(std::span<const float> seen, std::span<const float> actions, const VectorEnvironment& worlds) {
-    gathered_.observe(seen, actions, worlds);
+    data_.observe(seen, actions, worlds);
   }
 
-  std::optional<Update> learn(Draws& draws) {
-    if (!gathered_.take_due()) return std::nullopt;
+  std::optional<Update> learn(Random& random) {
+    if (!data_.take_due()) return std::nullopt;
     const Device device = device_of(actor_);
-    const Gathered::Batch batch = gathered_.sample(device, draws);
+    const OffPolicyData::Batch batch = data_.sample(device, random);
     const Tensor<1> target = [&] {
       const NoGrad pause;
-      const Tensor<2> noise = rows_of(normal_rows(batch.actions.dim(0), batch.actions.dim(1), draws), device);
-      const Tensor<2> next = (target_actor_.forward(batch.next).tanh() +
-                              (noise * config_.target_noise).clamp(-config_.target_noise_max, config_.target_noise_max))
-                                 .clamp(-1, 1);
-      return td3_target(batch.rewards, batch.discounts, target_critic_.least(batch.next, next));
+      const Tensor<2> noise = rows_of(normal_rows(batch.actions.dim(0), batch.actions.dim(1), random), device);
+      const Tensor<2> next = td3_next_actions(target_actor_.forward(batch.next).tanh(), noise, config_);
+      return td3_target(batch.rewards, batch.discounts, target_critic_.min_value(batch.next, next));
     }();
     std::optional<Tensor<1>> errors;
     auto [loss, grads] = value_and_grad(critic_, [&](const TwinCritic<Critic>& model) {
@@ -75,14 +76,15 @@ class Td3 {
       return twin_loss(values, target, batch.weights);
     });
     critic_ = critic_adam_.step(config_.common.rate, std::move(critic_), grads);
-    gathered_.set_errors(batch, *errors);
+    data_.set_errors(batch, *errors);
     if (++updates_ % config_.policy_every == 0) {
-      auto [cost, directions] = value_and_grad(actor_, [&](const Actor& model) {
-        return -critic_.forward(batch.seen, model.forward(batch.seen).tanh()).first.mean();
+      const auto critic = freeze(critic_);  // whose gradients nobody needs here
+      auto [actor_loss, actor_grads] = value_and_grad(actor_, [&](const Actor& model) {
+        return -critic.forward(batch.seen, model.forward(batch.seen).tanh()).first.mean();
       });
-      actor_ = actor_adam_.step(config_.common.rate, std::move(actor_), directions);
-      target_actor_ = moved_towards(target_actor_, actor_, config_.common.follow);
-      target_critic_ = moved_towards(target_critic_, critic_, config_.common.follow);
+      actor_ = actor_adam_.step(config_.common.rate, std::move(actor_), actor_grads);
+      target_actor_ = moved_towards(target_actor_, actor_, config_.common.tau);
+      target_critic_ = moved_towards(target_critic_, critic_, config_.common.tau);
     }
     return Update{loss.item(), {}};
   }
@@ -101,7 +103,7 @@ class Td3 {
  private:
   template <class Self, class F>
   static void visit(Self& self, F&& f) {
-    f(std::string("gathered"), self.gathered_);
+    f(std::string("gathered"), self.data_);
     f(std::string("actor"), self.actor_);
     f(std::string("target_actor"), self.target_actor_);
     f(std::string("critic"), self.critic_);
@@ -112,7 +114,7 @@ class Td3 {
   }
 
   Td3Config config_;
-  Gathered gathered_;
+  OffPolicyData data_;
   Actor actor_, target_actor_;
   TwinCritic<Critic> critic_, target_critic_;
   Adam actor_adam_, critic_adam_;

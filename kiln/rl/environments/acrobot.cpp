@@ -65,7 +65,7 @@ class Acrobot final : public Environment {
     for (std::size_t i = 0; i < 6; ++i) observation[i] = static_cast<float>(shown[i]);
   }
   void begin(std::span<float> observation) override {
-    for (double& number : at_) number = static_cast<float>(draws().uniform(-0.1, 0.1));
+    for (double& number : at_) number = static_cast<float>(random().uniform(-0.1, 0.1));
     show(observation);
   }
   Outcome advance(std::span<const float> action, std::span<float> observation) override {

@@ -30,7 +30,7 @@ class CartPole final : public Environment {
     for (std::size_t i = 0; i < 4; ++i) observation[i] = static_cast<float>(at_[i]);
   }
   void begin(std::span<float> observation) override {
-    for (double& number : at_) number = draws().uniform(-0.05, 0.05);
+    for (double& number : at_) number = random().uniform(-0.05, 0.05);
     show(observation);
   }
   Outcome advance(std::span<const float> action, std::span<float> observation) override {

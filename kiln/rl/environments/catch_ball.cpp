@@ -18,8 +18,8 @@ class CatchBall final : public Environment {
 
   void drop() {
     row_ = 0;
-    column_ = draws().below(side_);
-    drift_ = draws().below(3) - 1;
+    column_ = random().below(side_);
+    drift_ = random().below(3) - 1;
   }
   void show(std::span<float> observation) const {
     std::fill(observation.begin(), observation.end(), 0.0f);

@@ -95,7 +95,7 @@ class FrozenLake final : public Walk {
     observation[0] = static_cast<float>(at_.row * columns() + at_.column);
   }
   Outcome walked(std::int64_t direction) override {
-    walk(slippery_ ? (direction + draws().below(3) + 3) % 4 : direction);
+    walk(slippery_ ? (direction + random().below(3) + 3) % 4 : direction);
     const char here = letter(at_);
     return {.reward = here == 'G' ? 1.0 : 0.0, .terminated = here == 'G' || here == 'H'};
   }

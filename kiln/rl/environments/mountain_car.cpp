@@ -38,7 +38,7 @@ class MountainCar : public Environment {
     observation[1] = static_cast<float>(velocity_);
   }
   void begin(std::span<float> observation) override {
-    position_ = draws().uniform(-0.6, -0.4);
+    position_ = random().uniform(-0.6, -0.4);
     velocity_ = 0;
     show(observation);
   }

@@ -26,8 +26,8 @@ class Pendulum final : public Environment {
     observation[2] = static_cast<float>(turning_);
   }
   void begin(std::span<float> observation) override {
-    angle_ = draws().uniform(-std::numbers::pi, std::numbers::pi);
-    turning_ = draws().uniform(-1, 1);
+    angle_ = random().uniform(-std::numbers::pi, std::numbers::pi);
+    turning_ = random().uniform(-1, 1);
     show(observation);
   }
   Outcome advance(std::span<const float> action, std::span<float> observation) override {
