@@ -26,14 +26,16 @@ class Filmed final : public Wrapper {
     inner().reset(observation);
     pictures_.clear();
     steps_ = 0;
-    filming_ = episode_++ % config_.every == 0;
+    filming_ = ended_ % config_.every == 0;
     film();
   }
   Outcome advance(std::span<const float> action, std::span<float> observation) override {
     const Outcome outcome = inner().step(action, observation);
     ++steps_;
     film();
-    if (outcome.over() && filming_) write();
+    if (!outcome.over()) return outcome;
+    ++ended_;
+    if (filming_) write();
     return outcome;
   }
   void film() {
@@ -44,7 +46,7 @@ class Filmed final : public Wrapper {
   void write() {
     filming_ = false;
     const std::vector<Picture> pictures = std::exchange(pictures_, {});
-    const std::filesystem::path place = config_.directory / ("episode-" + digits(episode_));
+    const std::filesystem::path place = config_.directory / ("episode-" + digits(ended_));
     const std::filesystem::path folder = config_.gif ? config_.directory : place;
     std::error_code error;
     std::filesystem::create_directories(folder, error);
@@ -58,7 +60,8 @@ class Filmed final : public Wrapper {
   }
 
   FilmConfig config_;
-  std::int64_t episode_ = 0, steps_ = 0;  // steps of the episode
+  std::int64_t ended_ = 0;  // episodes
+  std::int64_t steps_ = 0;  // of the episode under way
   bool filming_ = false;
   std::vector<Picture> pictures_;
 };

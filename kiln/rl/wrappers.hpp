@@ -24,7 +24,7 @@ EnvironmentPtr normalized(EnvironmentPtr environment, const NormalizationConfig&
 
 struct FilmConfig {
   std::filesystem::path directory{};  // made where it is missing
-  std::int64_t every = 1;             // the first episode, and each so many after it
+  std::int64_t every = 1;             // the first episode that ends, and each so many after it
   bool gif = true;                    // episode-0001.gif; else a folder of PNG files, episode-0001/0001.png
   std::int64_t milliseconds = 40;     // of a picture in a GIF: a multiple of 10
   std::int64_t steps_per_picture = 1;
