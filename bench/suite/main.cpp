@@ -1,11 +1,11 @@
 // The program behind `./dev bench`: measures one workload of the suite. bench/suite.py calls it.
 //
 //   bench_suite --list                    the workloads, a line of JSON each
-//   bench_suite [OPTIONS] NAME SECONDS    measures for about so long and prints the samples, in ms
-//   bench_suite [OPTIONS] NAME -          the same for each line of standard input, which says for how long
+//   bench_suite [OPTIONS] NAME SECONDS    measures for about SECONDS and prints the samples, in ms
+//   bench_suite [OPTIONS] NAME -          the same for each line of standard input, which gives the SECONDS
 //     --device=cuda another device than the processor, whose workloads may be larger
 //     --reference   the hand-written loop, or the library called directly, in place of Kiln
-//     --busy        processor time in place of the clock's, for a machine that is busy; with KILN_THREADS=1
+//     --busy        processor time instead of clock time, for a busy machine; with KILN_THREADS=1
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>

@@ -110,7 +110,7 @@ class Segment {
   const std::vector<std::uint64_t>& key() const { return key_; }
 
  private:
-  /// The calls that led to an operation whose data may turn out to be wrong.
+  /// The calls that led to an operation that may fail on its data.
   struct Place {
     std::uint32_t entry;
     const char* function;  // as named by CalledAs

@@ -72,7 +72,7 @@ Value ravel(Inputs parts, DType dtype);
 Value stack(Inputs parts, Dim dim);
 /// Splits x into parts of `size` along `dim`; the last may be smaller.
 Values split(const Value& x, std::int64_t size, Dim dim);
-/// `before` and `after` give the elements to add at either end of each dimension; negative numbers take some away.
+/// `before` and `after` give the elements to add at either end of each dimension; negative numbers remove elements.
 Value pad(const Value& x, const Dims& before, const Dims& after, const Scalar& value = 0.0);
 
 // ---- contractions --------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ Value scatter_add(const Value& x, Dim dim, const Value& index, const Value& sour
 /// Takes slices of `dim`, which is replaced by the dimensions of `index`.
 Value select(const Value& x, Dim dim, const Value& index);
 Value select_add(const Value& x, Dim dim, const Value& index, const Value& source);
-/// [...] of class indices -> [..., classes], 1 where the class is; all 0 where the index is out of range.
+/// [...] of class indices -> [..., classes], 1 at the class; all 0 where the index is out of range.
 Value one_hot(const Value& index, std::int64_t classes, DType dtype = DType::I64);
 
 // ---- creation ------------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ struct FusionTraits {
   std::optional<Streaming> streaming{};
 
   /// Whether the device's kernel takes this float32 operand as halves as well, in the same row-major order under any
-  /// shape; it is then not widened before. Null: no kernel does.
+  /// shape; then the operand is not widened first. Null: no kernel does.
   bool (*widens)(const op::Op& op, std::size_t operand) = nullptr;
 
   /// A product or convolution, or a layer norm where `norms` is set, of at least this many elements, and the

@@ -1,4 +1,4 @@
-// Copying bytes that do not overlap.
+// Copies bytes that do not overlap.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -23,8 +23,8 @@ Value glu(const Value& x, Dim dim = -1);
 
 /// softmax of -x
 Value softmin(const Value& x, Dim dim);
-/// exp(x) / (1 + sum of exp(x)): like softmax beside a score of 0 that is left out, so that a row may add up to less
-/// than 1 (E. Miller, "Attention is off by one", 2023).
+/// exp(x) / (1 + sum of exp(x)): a softmax with one more score, of 0, whose result is left out, so that a row may add
+/// up to less than 1 (E. Miller, "Attention is off by one", 2023).
 Value quiet_softmax(const Value& x, Dim dim);
 
 }  // namespace kiln

@@ -8,7 +8,7 @@
 namespace kiln::cpu::reference {
 namespace {
 
-/// The sizes of a blend: x [batch, channels, size], index and weight [batch, points, taps], y [batch, channels, points].
+/// The sizes of a blend: x [batch, channels, size], index, weight [batch, points, taps], y [batch, channels, points].
 struct Blending {
   std::int64_t batch, channels, size, points, taps;
 

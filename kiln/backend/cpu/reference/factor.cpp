@@ -25,7 +25,7 @@ bool factor_cholesky(const double* a, const Matrix& l) {
   return true;
 }
 
-/// Golub and Van Loan, "Matrix Computations", 5.2.2: r := qᵀ r by reflections of its columns, which q collects.
+/// r := qᵀ r by reflections of its columns, whose product is q (Golub and Van Loan, "Matrix Computations", 5.2.2).
 void factor_qr(const Matrix& q, const Matrix& r) {
   const std::int64_t m = r.rows, n = r.columns;
   for (std::int64_t i = 0; i < m; ++i)
