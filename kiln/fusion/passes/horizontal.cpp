@@ -15,7 +15,7 @@ bool goes_with_others(const op::Op& op) {
   });
 }
 
-/// Whether an operation is a reduction or view that cannot fail, as they stand between small steps and those that wait.
+/// Whether an operation is a reduction or view that cannot fail. Such ops stand between small steps and their readers.
 bool folds_or_views(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
     return (T::kFacts.pattern == Pattern::Reduction || T::kFacts.pattern == Pattern::View) &&
