@@ -2,8 +2,8 @@
 // instruction sets dispatch may choose from. A program that loads the shared library would wait 4 ms while it measures
 // its timers, twice as long as the rest of loading takes.
 //
-// hwy/targets.h declares the functions. If the library is loaded as well, these definitions take precedence over its
-// own.
+// hwy/targets.h declares the functions. If the library is loaded as well, these definitions take precedence over
+// those of the library.
 #include <hwy/targets.h>
 
 // Older versions of Highway do not define these sets.

@@ -51,7 +51,7 @@ HWY_INLINE Mask<T> has_plain_angle(Vector<T> y, Vector<T> x) {
 /// smaller terms.
 template <class T>
 HWY_INLINE Vector<T> plain_angle(Vector<T> y, Vector<T> x) {
-  constexpr T kEighth = kSingle<T> ? T(0.7853981852531433) : T(0.7853981633974483);  // of a turn
+  constexpr T kEighth = kSingle<T> ? T(0.7853981852531433) : T(0.7853981633974483);  // pi / 4, rounded
   constexpr T kEighthRest = kSingle<T> ? T(-2.1855694143368964e-08) : T(3.061616997868383e-17);
   const Vector<T> a = hn::Abs(y.lanes), b = hn::Abs(x.lanes);
   const Mask<T> steep = a > b, left = x < 0;

@@ -211,7 +211,7 @@ HWY_INLINE Vector<float> erfinv(Vector<float> x) {
 inline constexpr double kTrigonometricLimit = 30000;
 template <class T> HWY_INLINE Vector<T> sin(Vector<T> x) {
   const Mask<T> inside = abs(x) < kTrigonometricLimit;
-  const Vector<T> bounded = select(inside, x, Vector<T>(0));                            // as NaN converts to no integer
+  const Vector<T> bounded = select(inside, x, Vector<T>(0));                            // NaN has no integer value
   const Vector<T> y = select(x == 0, x, hn::Sin(hn::ScalableTag<T>(), bounded.lanes));  // keeps -0
   return within(inside, y, [&]() HWY_ATTR { return sin_lanes(x); });
 }
@@ -312,8 +312,8 @@ template <class T> HWY_INLINE Vector<T> asin(Vector<T> x) { return hn::Asin(hn::
 template <class T> HWY_INLINE Vector<T> acos(Vector<T> x) { return hn::Acos(hn::ScalableTag<T>(), x.lanes); }
 template <class T> HWY_INLINE Vector<T> atan(Vector<T> x) { return hn::Atan(hn::ScalableTag<T>(), x.lanes); }
 
-// Functions of two floats are computed in double precision. Those of doubles are computed lane by lane if there is no
-// FMA.
+// Functions of two floats are computed in double precision. Those of doubles are computed lane by lane if the
+// target has no FMA.
 template <class T> HWY_INLINE Vector<T> hypot(Vector<T> x, Vector<T> y) {
   if constexpr (kSingle<T>) {
     const Vector<T> z = in_double([](auto a, auto b) HWY_ATTR { return sqrt(a * a + b * b); }, x, y);

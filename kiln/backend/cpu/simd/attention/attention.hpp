@@ -1,6 +1,6 @@
-// What the forward and backward kernels of attention share. Blocks of scores are stored transposed, with a row for each
-// key and a lane for each query: the maximum and the sum of a query are then computed lane by lane, and the block of
-// queries is the only operand that has to be transposed.
+// Declarations for the kernels of attention, forward and backward. Blocks of scores are stored transposed, with a row
+// for each key and a lane for each query: the maximum and the sum of a query are then computed lane by lane, and the
+// block of queries is the only operand that has to be transposed.
 #pragma once
 #include <algorithm>
 
@@ -139,8 +139,8 @@ struct ScoreBlocks {
 // ---- hidden keys (attention_hidden.cpp) -----------------------------------------------------------------------------
 // A weight of 0 times NaN or infinity is NaN, so a product tile lets values that are not finite reach queries that may
 // not see them. Results that came out as NaN are therefore computed again: the elements that are not finite are
-// replaced by 0 in the product, and are then added only for the queries that see them. All other results have the same
-// bits.
+// replaced by 0 in the product, and are then added only for the queries that see them. All other results
+// have the same bits.
 
 template <class T>
 bool has_nan(const T* x, std::int64_t count);

@@ -16,7 +16,7 @@ namespace {
 using op::FftKind;
 
 constexpr std::int64_t kLongestInBlocks = 4096;  // the longest lines of which a block stays in the cache
-constexpr std::int64_t kWork = 16384;            // the least elements for a thread
+constexpr std::int64_t kWork = 16384;            // the minimum number of elements per thread
 
 /// The layout of the elements of a line, each of which has one or two numbers (`parts`).
 struct Elements {
@@ -98,8 +98,8 @@ class Transform {
   }
 
  private:
-  // A few lines are transformed one after the other, each by all threads. Many lines are transformed by one thread
-  // each.
+  // A few lines are transformed one after the other, each by all threads. Many lines are distributed over the threads,
+  // each of which transforms whole lines.
   void run_lines() const {
     const auto some = [&](std::int64_t begin, std::int64_t end) {
       const FftBuffer<T> first(plan_->capacity() + 1), second(plan_->capacity() + 1);

@@ -1,5 +1,5 @@
-// What a Fourier transform of one length can compute in advance: its factors and its roots of unity. Plans are cached
-// up to a number of bytes.
+// The plan of a Fourier transform of one length: the factors and roots of unity that are computed in advance. Plans are
+// cached up to a number of bytes.
 #pragma once
 #include <cstdint>
 #include <memory>

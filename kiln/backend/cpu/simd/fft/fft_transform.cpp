@@ -40,7 +40,7 @@ Split<T> transform_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
 
 namespace {
 
-constexpr std::int64_t kWork = 16384;  // the least elements for a thread
+constexpr std::int64_t kWork = 16384;  // the minimum number of elements per thread
 
 /// x[i] *= w[i]
 template <class T>

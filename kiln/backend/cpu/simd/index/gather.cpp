@@ -11,10 +11,10 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;   // the least elements for a thread
+constexpr std::int64_t kGrain = 16384;   // the minimum number of elements per thread
 constexpr std::int64_t kColumns = 64;    // the columns of a row that one task gathers
 constexpr std::int64_t kCache = 262144;  // up to so many bytes of x stay in the cache anyway
-constexpr std::int64_t kPart = 65536;    // the least bytes of a long row for a thread
+constexpr std::int64_t kPart = 65536;    // the minimum number of bytes of a long row per thread
 constexpr std::int64_t kBlock = 2048;    // so few indices stay in the first-level cache between check and use
 
 /// z[k] = x[index[k] * stride + k * step]. Not inlined: inside the loops over rows, gcc would have no registers left

@@ -21,8 +21,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Words = hn::ScalableTag<std::uint32_t>;
 
-// Whether one instruction compresses the lanes of a vector. Elsewhere the tables that Highway uses cost more than they
-// save.
+// Whether one instruction compresses the lanes of a vector. Elsewhere the tables that Highway uses cost more than
+// they save.
 inline constexpr bool kCompresses = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3;
 
 /// Masks of the next flags, with one lane for each flag, and with two lanes for each flag.

@@ -17,7 +17,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // the least elements for a thread
+constexpr std::int64_t kGrain = 16384;  // the minimum number of elements per thread
 constexpr std::int64_t kColumns = 64;   // the columns of a row that one task updates
 constexpr std::int64_t kWideRow = 16;   // the shortest row that is worth a call
 constexpr std::int64_t kFewPieces = 8;  // indices are sorted if there are fewer pieces
@@ -78,8 +78,8 @@ Parted::Parted(const std::int64_t* index, std::int64_t count, std::int64_t size)
     : memory_(static_cast<std::size_t>(count) * sizeof(Entry)) {
   int shift = 0;
   while ((size - 1) >> shift >= kRanges) ++shift;
-  // places[piece][range] is first the number of entries of a piece in a range, and then the position of the next of
-  // them.
+  // places[piece][range] is first the number of entries of a piece in a range, and then the position
+  // of the next of them.
   const std::int64_t size_of_piece = limited_grain(kPiece), pieces = (count + size_of_piece - 1) / size_of_piece;
   std::vector<std::array<std::int64_t, kRanges>> places(static_cast<std::size_t>(pieces));
   parallel_pieces(count, size_of_piece, [&](std::int64_t begin, std::int64_t end) {

@@ -70,7 +70,7 @@ HWY_EXPORT(add_rows);
 
 bool run(const op::SelectSum&, Call call) {
   using op::SelectSum;
-  constexpr std::int64_t kGrain = 16384;  // the least elements for a thread
+  constexpr std::int64_t kGrain = 16384;  // the minimum number of elements per thread
   const Array x = read(call.in[SelectSum::x]);
   if (x.dtype != DType::F32 || (x.shape[1] > 1 && x.strides[1] != 1)) return false;
   const Indices index(call.in[SelectSum::index]);

@@ -10,7 +10,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // the least elements for a thread
+constexpr std::int64_t kGrain = 16384;  // the minimum number of elements per thread
 constexpr std::int64_t kSlice = 8192;   // so few elements stay in the first-level cache
 
 template <class T>
@@ -25,8 +25,8 @@ void fold(const op::Fold& op, const Array& windows, const Array& z) {
   shape.pop_back();
   from.pop_back();
   to[op.dim] *= op.step;
-  // Split the other dimensions over threads, the outermost first, until a slice stays in the first-level cache for all
-  // k.
+  // Split the other dimensions over threads, the outermost first, until a slice stays in the first-level cache
+  // for all k.
   Shape shared;
   Dims from_shared, to_shared;
   for (int dim = op.dim; shape.size() > 1;) {

@@ -40,8 +40,8 @@ class Reflections {
   }
 
  private:
-  /// The reflections of a panel, which change the last `height` rows: v [height, width] is column-major, and t [width,
-  /// width] is upper triangular.
+  /// The reflections of a panel, which change the last `height` rows: v [height, width] is column-major, and t, of
+  /// [width, width], is upper triangular.
   struct Panel {
     T *v, *t;
     int64_t height, width;

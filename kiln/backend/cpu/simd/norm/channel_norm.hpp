@@ -1,5 +1,5 @@
-// What batch norm and group norm share. The statistics of pieces that fit the cache, about their own means, are merged
-// in order. This takes one pass over memory and subtracts no large squares.
+// Statistics and kernels for batch norm and group norm. The statistics of pieces that fit the cache, about their own
+// means, are merged in order. This takes one pass over memory and subtracts no large squares.
 #pragma once
 #include <algorithm>
 #include <type_traits>
@@ -47,7 +47,7 @@ struct Moments {
   void merge(const Moments& other);
 };
 
-/// What the rows have in common in the gradient of a layer norm.
+/// The parameters of all rows in the gradient of a layer norm.
 struct LayerRows {
   const float* weight;
   std::int64_t length;  // at most a few thousand
@@ -81,8 +81,8 @@ const NormRows& norm_rows();
 
 // ---- plain (channel_norm.cpp) ---------------------------------------------------------------------------------------
 
-inline constexpr std::int64_t kShortest = 16;   // the least elements of a channel that are worth a call
-inline constexpr std::int64_t kGrain = 8192;    // the least elements for a thread
+inline constexpr std::int64_t kShortest = 16;   // the fewest elements of a channel that are worth a call
+inline constexpr std::int64_t kGrain = 8192;    // the minimum number of elements per thread
 inline constexpr std::int64_t kMostParts = 32;  // the most partial sums of a sum over rows
 
 /// Splits `rows` rows of `length` elements each into at most kMostParts parts.
@@ -102,8 +102,8 @@ Moments moments_of(const float* x, std::int64_t count, bool centred);
 void add_products(const float* g, Coefficients a, const float* x, float mean, std::int64_t count, double* sums);
 
 /// The coefficients of a channel in the gradient of batch norm. They are computed from its sums of g, of g * (x - mean)
-/// and of x - mean, where the last is not 0 because the mean is rounded: dx = weight / deviation * (g - mean(g) - (x -
-/// mean) * mean(g * (x - mean)) / deviation^2)
+/// and of x - mean, where the last is not 0 because the mean is rounded.
+/// dx = weight / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
 ///    = a g + b (x - mean - rest) + c
 struct ChannelGradient {
   float a, b, c, rest, dweight, dbias;

@@ -138,7 +138,7 @@ void layer_gradients(const float* x, const float* g, const LayerRows& s, int64_t
   constexpr int64_t kTogether = 16, kTogetherElements = 1024;
   struct Row {
     float near = 0;       // the mean, rounded
-    double sums[3] = {};  // of weight * g, of weight * g * (x - near), and of x - near
+    double sums[3] = {};  // the sums of weight * g, of weight * g * (x - near), and of x - near
     float left = 0, scale = 0, b = 0, c = 0;
   };
   const int64_t together = std::clamp<int64_t>(kTogetherElements / s.length, 1, kTogether);

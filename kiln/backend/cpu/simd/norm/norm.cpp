@@ -14,7 +14,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 8192;  // the least elements for a thread
+constexpr std::int64_t kGrain = 8192;  // the minimum number of elements per thread
 
 /// Calls some(begin, end) for ranges of rows, on several threads.
 template <class F>

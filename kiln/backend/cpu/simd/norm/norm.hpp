@@ -12,7 +12,7 @@ struct PowerSum {
   float largest, log_sum;
 };
 PowerSum power_sum_of_row(const float* x, std::int64_t count);
-/// What the rows of a layer norm have in common: x becomes (x - mean) / sqrt(variance + epsilon) * weight + bias. If it
+/// The parameters of all rows of a layer norm: x becomes (x - mean) / sqrt(variance + epsilon) * weight + bias. If it
 /// is not centred, the mean counts as 0, also in the variance.
 template <class T>
 struct RowNorm {

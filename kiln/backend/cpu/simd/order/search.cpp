@@ -12,9 +12,9 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 2048;  // the least values for a thread
+constexpr std::int64_t kGrain = 2048;  // the minimum number of values per thread
 constexpr std::int64_t kAbreast = 16;
-constexpr std::int64_t kValuesForParts = 64;  // the least values, for each number of a line, that are worth a table
+constexpr std::int64_t kValuesForParts = 64;  // the fewest values, for each number of a line, that are worth a table
 
 /// Finds how many keys of a sorted line come before each of kAbreast values.
 template <bool right, class T, class KeyAt>

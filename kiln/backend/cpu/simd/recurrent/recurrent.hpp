@@ -1,4 +1,4 @@
-// What the forward and backward kernels of recurrent layers share.
+// Declarations for the kernels of recurrent layers, forward and backward.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -22,7 +22,7 @@ struct Moment {
   RecurrentCell is;
   std::int64_t width, gate, count;
   T clip;           // infinite: none
-  const T* inputs;  // products of the input with its weight, computed before
+  const T* inputs;  // the parts of the gates' arguments that come from the input
   const T* sums;    // products of the state with the weight, one gate after the other
   const T* bias;    // the bias of a GRU's candidate, or null
   const T* before;  // the state before this time step

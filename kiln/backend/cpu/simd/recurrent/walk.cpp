@@ -50,9 +50,9 @@ int64_t kept_bytes() {
 /// The cost of a cache line of a weight in cycles of a core. It was measured on an Emerald Rapids and on a Zen 4, whose
 /// cores multiply half as much per cycle, and whose last-level cache is nearer.
 struct Cycles {
-  double row;      // multiplies the line for one row of the batch
-  double far;      // reads the line from beyond the core's own caches
-  double meeting;  // waits at the end of a time step, for each thread that takes part
+  double row;      // multiplying the line by the numbers of one row of the batch
+  double far;      // reading the line from beyond the core's own caches
+  double meeting;  // waiting at the end of a time step, for each thread that takes part
 };
 Cycles cycles() {
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -15,8 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
-/// Returns the index of the first element that equals `wanted`, or of the first NaN if `wanted` is NaN. There must be
-/// one.
+/// Returns the index of the first element that equals `wanted`, or of the first NaN if `wanted` is NaN.
+/// There must be one.
 template <class T>
 HWY_INLINE std::int64_t find_first(const T* x, std::int64_t count, T wanted) {
   std::int64_t begin = 0;

@@ -187,8 +187,8 @@ struct FoldLine {
     check = accumulates(fold) ? all : (a + b) + (c + d);
     return all;
   }
-  /// Folds kNear numbers of each of eight vectors, from x on, into kWide vectors of lanes; first in N if `near` allows
-  /// it.
+  /// Folds kNear numbers of each of eight vectors, from x on, into kWide vectors of lanes, and first in N if
+  /// `near` allows it.
   template <bool checks = true>
   static HWY_INLINE void take_eight(std::int64_t near, const T* x, Vector<A>* lanes) {
     if (near >= 4 || kSame) {

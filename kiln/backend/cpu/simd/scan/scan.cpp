@@ -1,7 +1,7 @@
-// Scans along one dimension. Several lines are scanned at once: neighbouring ones if the scanned axis is strided, and
-// kStreams ones if it is contiguous. If there are only a few long lines, they are split into pieces of fixed size. Then
-// the totals of pieces are computed first, so that each piece starts from the total of all before it. The split depends
-// on sizes alone.
+// Scans along one dimension. Several lines are scanned at once: neighbouring lines if the scanned axis is strided, and
+// kStreams lines if it is contiguous. If there are only a few long lines, they are split into pieces of fixed size.
+// Then the totals of pieces are computed first, so that each piece starts from the total of all before it. The split
+// depends on sizes alone.
 #include "kiln/ops/reduce/scan_ops.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kWork = 32768;  // the least elements for a thread
+constexpr std::int64_t kWork = 32768;  // the minimum number of elements per thread
 constexpr std::int64_t kStage = 4096;  // the elements that are converted at once
 
 /// The running state of one line.

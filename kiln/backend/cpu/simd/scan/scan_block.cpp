@@ -1,6 +1,6 @@
 // The inner loops of scans, once per target. If the scanned axis is strided, the compiler vectorises plain loops across
-// neighbouring lines. If it is contiguous, eight lines are scanned at a time, so that no addition waits for the one
-// before.
+// neighbouring lines. If it is contiguous, eight lines are scanned at a time, so that no addition waits for
+// the one before it.
 #include "kiln/backend/cpu/simd/scan/scan_block.hpp"
 
 #include <algorithm>
@@ -141,7 +141,7 @@ HWY_INLINE void log_sum_exp_step(Vector<double> x, Vector<double>& largest, Vect
   const Mask<double> above = (x > largest) | is_nan(x);
   const Vector<double> least = exp(-abs(x - largest));
   const Vector<double> next = select(above, scale * least + 1, scale + least);
-  scale = select((!above) & is_inf(largest), scale, next);  // as inf - inf is NaN
+  scale = select((!above) & is_inf(largest), scale, next);  // x - inf may be NaN
   largest = select(above, x, largest);
 }
 template <class C>

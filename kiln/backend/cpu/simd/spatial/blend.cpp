@@ -12,7 +12,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;    // the least products for a thread
+constexpr std::int64_t kGrain = 16384;    // the minimum number of products per thread
 constexpr std::int64_t kFewChannels = 4;  // up to so many channels stay planes
 
 bool takes(Call call) { return call.out[0].dtype() == DType::F32 && call.out[0].numel() > 0; }

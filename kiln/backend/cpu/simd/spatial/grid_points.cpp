@@ -17,8 +17,9 @@ using Ints = hn::ScalableTag<std::int32_t>;
 using FloatVector = hn::Vec<Floats>;
 using IntVector = hn::Vec<Ints>;
 
-/// What a vector of points reads along one axis: the element before each point, whether that and the one after it are
-/// inside, and the fraction of the way between them. `slope` is how many elements a point moves with its coordinate.
+/// The elements that a vector of points reads along one axis: the element before each point, whether that and the one
+/// after it are inside, and the fraction of the way between them. `slope` is how many elements a point moves with its
+/// coordinate.
 struct AxisVectors {
   IntVector before;
   hn::Mask<Ints> has_before, has_after;

@@ -14,7 +14,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // the least elements for a thread
+constexpr std::int64_t kGrain = 16384;  // the minimum number of elements per thread
 
 /// The windows of one image of a batch, and the lists to which `pool` points.
 template <class Op>

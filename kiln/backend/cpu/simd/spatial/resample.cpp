@@ -12,7 +12,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;    // the least elements for a thread
+constexpr std::int64_t kGrain = 16384;    // the minimum number of elements per thread
 constexpr std::int64_t kLeastInner = 16;  // so many neighbours fill a vector
 
 }  // namespace

@@ -83,8 +83,8 @@ HWY_INLINE Hankel hankel(Doubles inverse) {
 
 /// Bessel functions of finite x >= kBesselFar.
 HWY_INLINE Bessel bessel_far(Doubles x) {
-  // plus = sqrt(2) cos(x - pi / 4) and minus = sqrt(2) sin(x - pi / 4), which also give the angle x - 3 pi / 4 of order
-  // 1.
+  // plus = sqrt(2) cos(x - pi / 4) and minus = sqrt(2) sin(x - pi / 4). For order 1 they also give
+  // the functions of x - 3 pi / 4.
   const Doubles sine = sin(x), cosine = cos(x), plus = cosine + sine, minus = sine - cosine;
   const Doubles inverse = 1 / x, scale = 1 / sqrt(x * kPi);
   const Hankel p = hankel<0>(inverse), q = hankel<1>(inverse);
@@ -92,8 +92,8 @@ HWY_INLINE Bessel bessel_far(Doubles x) {
           scale * (p.even * minus + p.odd * plus), scale * (q.odd * minus - q.even * plus)};
 }
 
-/// One of the functions for x >= 0. The method of a range is computed only for vectors with numbers in it. NaN stays
-/// NaN.
+/// One of the functions for x >= 0. The method of a range is computed only for vectors with numbers in
+/// that range. NaN stays NaN.
 template <Doubles Bessel::* kWhich>
 HWY_INLINE Doubles bessel(Doubles x) {
   const Mask<double> far = x >= kBesselFar, middle = (x > kBesselNear) & !far;

@@ -9,7 +9,7 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 2048;  // the least numbers for a thread
+constexpr std::int64_t kGrain = 2048;  // the minimum number of numbers per thread
 
 }  // namespace
 
