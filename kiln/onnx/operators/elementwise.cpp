@@ -1,5 +1,6 @@
 // Arithmetic, element by element.
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/elementwise/numbers.hpp"
 
 namespace kiln::onnx {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kiln/onnx/operators/broadcast.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/elementwise/numbers.hpp"
 
 namespace kiln::onnx {
