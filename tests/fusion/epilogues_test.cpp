@@ -291,13 +291,43 @@ TEST(Epilogues, GiveTheSameBitsAsTheOpsAlone) {
         TensorData copy = data;
         return Value(device.backend().upload(std::move(copy), device));
       };
-      return tanh(linear(on(x), on(w), on(b)) * 0.1).data().to_vector<float>();
+      const Value y =
+          tanh(linear(on(x), on(w), on(b)) * 0.1);  // in a statement of its own, whose end lets go of the product
+      return y.data().to_vector<float>();
     };
     const int before = num_threads();
     const std::vector<float> alone = computed(Device::cpu(), before);
     for (const int threads : {1, 2, 5}) EXPECT_EQ(computed(fused.device, threads), alone) << m << ", " << threads;
     set_num_threads(before);
   }
+}
+
+// Several kernels multiply halves, each adding up in its own order: the same one does with and without an epilogue.
+TEST(Epilogues, GiveTheSameBitsAsTheOpsAloneOfHalves) {
+  const FusedDevice fused;
+  std::mt19937 random(6);
+  std::normal_distribution<float> normal;
+  const auto numbers = [&](const Shape& shape) {
+    TensorData data(shape, DType::F32);
+    for (float& number : data.as<float>()) number = normal(random);
+    return data;
+  };
+  for (const DType dtype : {DType::BF16, DType::F16})
+    for (const auto& [m, n, k] :
+         {std::array<int64_t, 3>{3, 50'000, 300}, {50'000, 3, 300}, {270, 500, 700}, {5000, 30, 300}}) {
+      const TensorData x = numbers({m, k}), w = numbers({k, n});
+      const auto computed = [&](const Device& device) {
+        const auto on = [&](TensorData data) {
+          return cast(Value(device.backend().upload(std::move(data), device)), dtype);
+        };
+        const Value a = on(x), b = on(w);
+        device.flush();
+        const Value y = relu(matmul(a, b) * 0.5);  // in a statement of its own, whose end lets go of the product
+        device.flush();
+        return cast(y, DType::F32).data().to_vector<float>();
+      };
+      EXPECT_EQ(computed(fused.device), computed(Device::cpu())) << text(dtype, " ", m, " x ", n, " x ", k);
+    }
 }
 
 TEST(Epilogues, WriteResultsThatFitIntoNoCache) {
