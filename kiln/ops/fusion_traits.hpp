@@ -76,10 +76,12 @@ struct FusionTraits {
   };
   std::optional<ConvChains> conv_chains{};
 
-  /// Steps that process the same large tensors row by row become one op::RowBlocked. Sizes are in elements: that from
-  /// which a tensor is large, that of a block of rows, and that of a row above which blocks gain nothing.
+  /// Steps that process the same large tensors row by row become one op::RowBlocked.
   struct Blocks {
-    std::int64_t least = 0, block = 0, longest_row = 0;
+    std::int64_t least = 0;        // elements from which on a tensor is large
+    std::int64_t block = 0;        // elements of a block of rows
+    std::int64_t longest_row = 0;  // elements; blocks of longer rows are worth nothing
+    std::int64_t least_blocks = 0;
   };
   std::optional<Blocks> blocks{};
 

@@ -43,7 +43,7 @@ FusionTraits all_passes() {
                                          .reductions = {op::ReduceFn::Sum, op::ReduceFn::Mean},
                                          .reduced_types = {DType::F32}},
           .epilogues = FusionTraits::Epilogues{.types = {DType::F32}},
-          .blocks = FusionTraits::Blocks{.least = 64, .block = 16, .longest_row = 64},
+          .blocks = FusionTraits::Blocks{.least = 64, .block = 16, .longest_row = 64, .least_blocks = 4},
           .horizontal = FusionTraits::Horizontal{.most_each = 64, .most_in_all = 256, .farthest = 64}};
 }
 

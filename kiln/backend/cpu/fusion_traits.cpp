@@ -27,7 +27,7 @@ FusionTraits Cpu::fusion_traits() const {
       .conv_chains = FusionTraits::ConvChains{.least = 1 << 18},
       // Tensors below `least` stay in the cache anyway; several blocks of `block` elements fit into it; above
       // `longest_row` a single row is too long for that.
-      .blocks = FusionTraits::Blocks{.least = 1 << 20, .block = 1 << 16, .longest_row = 1 << 18},
+      .blocks = FusionTraits::Blocks{.least = 1 << 20, .block = 1 << 16, .longest_row = 1 << 18, .least_blocks = 4},
       // Larger steps occupy all cores by themselves, and all operands stay alive until the last part is done.
       .horizontal = FusionTraits::Horizontal{.most_each = 1 << 15, .most_in_all = 1 << 20, .farthest = 512},
   };

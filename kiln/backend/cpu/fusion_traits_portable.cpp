@@ -10,7 +10,7 @@ FusionTraits Cpu::fusion_traits() const {
       .most_ops = 256,
       .most_bytes = std::int64_t{1} << 20,
       .repeats_within = 16,
-      .blocks = FusionTraits::Blocks{.least = 1 << 12, .block = 1 << 10, .longest_row = 1 << 10},
+      .blocks = FusionTraits::Blocks{.least = 1 << 12, .block = 1 << 10, .longest_row = 1 << 10, .least_blocks = 4},
   };
 }
 

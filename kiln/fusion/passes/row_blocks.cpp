@@ -60,7 +60,7 @@ class RowBlocker {
     const std::int64_t length = numel(*large) / rows_;
     if (axis_ + 1 >= rank_ || length > traits_.longest_row) return first + 1;
     block_ = std::max<std::int64_t>(1, traits_.block / length);
-    if (rows_ < 4 * block_) return first + 1;
+    if (rows_ < traits_.least_blocks * block_) return first + 1;
 
     std::vector<std::uint32_t> cached;  // large tensors of which the cache holds a block
     std::size_t end = first, gained = first;

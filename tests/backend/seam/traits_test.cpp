@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/fusion_traits.hpp"
 #include "kiln/ops/planned/sequence.hpp"
@@ -19,6 +20,8 @@ class Wishing final : public Forwarding {
  public:
   explicit Wishing(FusionTraits traits) : Forwarding(plain_cpu()), traits_(std::move(traits)) {}
   FusionTraits fusion_traits() const override { return traits_; }
+  /// Planned ops that are for other devices arrive whole, too.
+  bool has_kernel(const op::Op& op) const override { return is_planned(op) || inner_->has_kernel(op); }
   void run(const op::Op& op, Call call) override {
     ran.push_back(op);
     inner_->run(op, call);
@@ -128,9 +131,15 @@ TEST(Traits, SayFromWhatSizeOnStepsAreJoined) {
     EXPECT_EQ(count<op::Horizontal>(*wished.backend), joins ? 1 : 0);
     EXPECT_EQ(b.data().at(0), 0);
   }
-  for (const bool blocks : {true, false}) {
+  using Blocks = FusionTraits::Blocks;
+  constexpr int kElements = 64 * 32;  // in 16 blocks of 4 rows
+  for (const auto& [wanted, blocks] :
+       {std::pair(Blocks{.least = kElements, .block = 128, .longest_row = 32, .least_blocks = 16}, true),
+        std::pair(Blocks{.least = kElements + 1, .block = 128, .longest_row = 32, .least_blocks = 16}, false),
+        std::pair(Blocks{.least = kElements, .block = 128, .longest_row = 31, .least_blocks = 16}, false),
+        std::pair(Blocks{.least = kElements, .block = 128, .longest_row = 32, .least_blocks = 17}, false)}) {
     FusionTraits traits = of_cpu();
-    traits.blocks = FusionTraits::Blocks{.least = blocks ? 64 * 32 : 64 * 32 + 1, .block = 128, .longest_row = 64};
+    traits.blocks = wanted;
     const Wished wished(traits);
     const Value x = numbers({64, 32}, wished.device);
     wished.device.flush();

@@ -28,7 +28,7 @@ class Census final : public test::Forwarding {
       return fused->program->folds.empty() ? "fused" : "fused with folds";
     if (const auto* epilogue = std::get_if<op::Epilogue>(&op.is))
       return std::holds_alternative<op::Conv>(epilogue->product) ? "epilogue of conv" : "epilogue of matmul";
-    return std::string(op::is_planned(op) ? op::name(op) : "single");
+    return std::string(is_planned(op) ? op::name(op) : "single");
   }
 };
 
