@@ -161,6 +161,17 @@ TEST(Traits, SayHowFarApartStepsAreJoined) {
   }
 }
 
+TEST(Traits, SayHowLongAResultIsKeptForARepeat) {
+  for (const std::size_t within : {1, 2}) {
+    const Wished wished(FusionTraits{.most_ops = 100, .most_bytes = 1 << 20, .repeats_within = within});
+    const Value x = numbers({2, 3}, wished.device);
+    wished.device.flush();
+    const Value once = sum(exp(x)), again = sum(exp(x) * 2);  // with a reduction and a view between the two
+    EXPECT_NEAR(again.data().at(0), 2 * once.data().at(0), 1e-5);
+    EXPECT_EQ(count<op::Unary>(*wished.backend), within == 2 ? 1 : 2);
+  }
+}
+
 FusionTraits of_fused_rows() {
   FusionTraits traits{.most_ops = 100, .most_bytes = 1 << 20};
   traits.rows = FusionTraits::Rows{.reductions = {op::ReduceFn::Max},
