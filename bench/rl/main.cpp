@@ -66,14 +66,8 @@ void train(std::string_view agent, std::uint64_t seed) {
   device.seed(seed);
   if (agent == "dqn") {
     rl::VectorEnvironment worlds(cart_pole, 1, seed);
-    const rl::MlpConfig net{.in = 4, .out = 2, .hidden = {256, 256}, .activation = nn::Relu{}};
-    const rl::DqnConfig config{.rate = 2.3e-3,
-                               .steps_per_update = 2,
-                               .target_every = 128,
-                               .epsilon_end = 0.04,
-                               .epsilon_steps = 8000,
-                               .double_q = false};
-    rl::Dqn dqn(net.init(device), config, worlds);
+    const rl::MlpConfig net{.in = 4, .out = 2, .activation = nn::Relu{}};
+    rl::Dqn dqn(net.init(device), {.replay = {.capacity = 50'000}, .double_q = false}, worlds);
     train(std::move(dqn), cart_pole, std::move(worlds), 50'000, 100, seed);
   } else if (agent == "ppo") {
     rl::VectorEnvironment worlds(cart_pole, 8, seed);

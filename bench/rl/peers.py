@@ -48,9 +48,9 @@ def train(agent, seed):
                                            "sac": ("Pendulum-v1", 1, 10_000, 50)}[agent]
     worlds = make_vec_env(name, environments, seed=seed)
     if agent == "dqn":
-        learner = DQN("MlpPolicy", worlds, learning_rate=2.3e-3, buffer_size=100_000, learning_starts=1000, batch_size=64,
-                      gamma=0.99, train_freq=2, gradient_steps=1, target_update_interval=256, exploration_fraction=0.16,
-                      exploration_final_eps=0.04, max_grad_norm=10, policy_kwargs={"net_arch": [256, 256]}, seed=seed,
+        learner = DQN("MlpPolicy", worlds, learning_rate=1e-3, buffer_size=50_000, learning_starts=1000, batch_size=64,
+                      gamma=0.99, train_freq=4, gradient_steps=1, target_update_interval=1000, exploration_fraction=0.2,
+                      exploration_final_eps=0.05, max_grad_norm=10, policy_kwargs={"net_arch": [64, 64]}, seed=seed,
                       device="cpu")
     elif agent == "ppo":
         learner = PPO("MlpPolicy", worlds, learning_rate=1e-3, n_steps=32, batch_size=256, n_epochs=20, gamma=0.98,

@@ -208,6 +208,16 @@ TEST(Replay, SaysWhatIsWrong) {
   EXPECT_THAT(said([&] { Replay({.correction = 2}, worlds); }), testing::HasSubstr("correction = 2"));
 }
 
+TEST(Rollout, ReadsNoValueAfterATermination) {
+  // One environment; the second step terminates, the third is truncated.
+  const std::vector<double> rewards = {1, 2, 3, 4}, values = {0.5, 1, 2, 3}, next = {1, NAN, 10, 5};
+  const std::vector<Outcome> outcomes = {{}, {.terminated = true}, {.truncated = true}, {}};
+  const std::vector<double> found = generalized_advantages({rewards, values, next, outcomes}, 1, 0.9, 0.5);
+  EXPECT_THAT(found, testing::ElementsAre(testing::DoubleNear(1 + 0.9 * 1 - 0.5 + 0.45 * (2 - 1), 1e-12), 2 - 1,
+                                          testing::DoubleNear(3 + 0.9 * 10 - 2, 1e-12),
+                                          testing::DoubleNear(4 + 0.9 * 5 - 3, 1e-12)));
+}
+
 TEST(Rollout, HasGeneralizedAdvantages) {
   constexpr std::size_t kSteps = 40, kWorlds = 3;
   VectorEnvironment worlds([] { return limited(cart_pole(), 20); }, kWorlds, 5);

@@ -195,6 +195,25 @@ TEST(AgentLosses, SacActorAndTemperature) {
   EXPECT_NEAR(sac_temperature_loss(log_temperature, column(logs), -1.5).item(), 0.7 * mean, 1e-5);
 }
 
+TEST(AgentLosses, TwinCriticsCountByTheLowerOne) {
+  const MlpConfig config{.in = 3, .out = 1, .hidden = {4}};
+  const TwinCritic<Mlp> critic{config.init(kCpu), config.init(kCpu)};
+  const Tensor<2> seen = table({1, -2, 0.5, 3, -1, 0, 2, 1, -3, 2}, 2), actions = table({1, -1, 0.5, 0, -0.5}, 1);
+  const auto [first, second] = critic.forward(seen, actions);
+  const std::vector<double> a = first.to_vector<double>(), b = second.to_vector<double>();
+  std::vector<double> expected;
+  int lower = 0;
+  for (std::size_t i = 0; i < 5; ++i) expected.push_back(std::min(a[i], b[i])), lower += a[i] < b[i];
+  EXPECT_TRUE(0 < lower && lower < 5);
+  expect_near(critic.min_value(seen, actions), expected);
+}
+
+TEST(AgentLosses, ActionsBeyondTheBoundsBecomeThem) {
+  const Space box = Space::box({2}, {-1, 0}, {1, 5});
+  EXPECT_EQ(bounded({-3, -1, 0.5, 7}, box), (std::vector<float>{-1, 0, 0.5, 5}));
+  EXPECT_EQ(bounded({3, 1}, Space::discrete(2)), (std::vector<float>{3, 1}));
+}
+
 TEST(AgentLosses, TargetsFollow) {
   const Device device = kCpu.autodiff();
   const Mlp target = MlpConfig{.in = 3, .out = 2}.init(device), online = MlpConfig{.in = 3, .out = 2}.init(device);

@@ -1,6 +1,7 @@
 // What agents reach in whole trainings, from a seed each: where there is time (./dev test --long), one to a few minutes each.
 #include <gtest/gtest.h>
 
+#include "kiln/nn/spatial/conv.hpp"
 #include "kiln/rl/agents/dqn.hpp"
 #include "kiln/rl/agents/ppo.hpp"
 #include "kiln/rl/agents/sac.hpp"
@@ -64,6 +65,22 @@ TEST_F(Scores, SacSwingsThePendulumUp) {
   EXPECT_GE(score(std::move(agent), std::move(worlds), limited_pendulum, 10'000), -200);
 }
 
+/// Reads the rows of two stacked pictures as pictures.
+struct PictureNet {
+  nn::Conv2d first, second;
+  nn::Linear output;
+
+  Tensor<2> forward(const Tensor<2>& rows) const {
+    const Tensor<4> pictures = rows.reshape(rows.dim(0), 2, 10, 10);
+    return output.forward(second.forward(first.forward(pictures).relu()).relu().flatten<1>());
+  }
+};
+PictureNet picture_net(std::int64_t outputs, double gain, const Device& device) {
+  return {nn::Conv2dConfig{.in = 2, .out = 8, .kernel = {3}, .stride = {2}, .padding = {1}}.init(device),
+          nn::Conv2dConfig{.in = 8, .out = 16, .kernel = {3}, .stride = {2}, .padding = {1}}.init(device),
+          nn::LinearConfig{.in = 16 * 3 * 3, .out = outputs, .initializer = nn::init::Orthogonal{gain}}.init(device)};
+}
+
 TEST_F(Scores, PpoCatchesBallsFromPixels) {
   const auto make = [] { return stacked(catch_ball(), 2); };
   VectorEnvironment worlds(make, 8, kSeed);
@@ -72,7 +89,8 @@ TEST_F(Scores, PpoCatchesBallsFromPixels) {
                          .epochs = 4,
                          .batch = 128,
                          .entropy = 0.001};
-  Ppo agent(actor_critic(worlds, seeded_device()), config, worlds);
+  const Device device = seeded_device();
+  Ppo agent(ActorCritic<PictureNet>{picture_net(3, 0.01, device), picture_net(1, 1, device)}, config, worlds);
   EXPECT_GE(score(std::move(agent), std::move(worlds), make, 300'000),
             4);  // of 5 at most; random actions give about -2
 }
