@@ -2,10 +2,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
-
-#include "kiln/core/config/config.hpp"
-#include "tests/support/figures.hpp"
 
 namespace kiln {
 
@@ -17,11 +15,9 @@ struct MetricFigures {
 };
 
 /// Throws IoError or ConfigError where the file is missing or damaged.
-inline const MetricFigures& metric_figures() {
-  static const auto figures = load_config<MetricFigures>(KILN_SOURCE_DIR "/tests/train/metric_figures.json");
-  return figures;
-}
+const MetricFigures& metric_figures();
 
-inline double value_of(const std::string& name) { return test::entry_of(metric_figures().values, name); }
+/// One of the values. Throws DataError where there is none of that name.
+double value_of(const std::string& name);
 
 }  // namespace kiln
