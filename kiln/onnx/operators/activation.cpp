@@ -1,6 +1,6 @@
 // Activation functions.
-#include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/ops/elementwise/activation.hpp"
+#include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
 
 namespace kiln::onnx {
