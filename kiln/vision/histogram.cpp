@@ -97,11 +97,11 @@ Value otsu_levels(const Value& x, const Bins& bins) {
   const CalledAs named("otsu_levels");
   require_pictures(name, x);
   require_bins(name, bins);
-  const Value counts = cast(histogram(x, bins), DType::F64);
-  const Value places = arange(0, bins.count, 1, x.device(), DType::F64);
-  const Value all = maximum(sum(counts, {-1}, true), 1.0), shares = counts / all;
-  const Value lower = cumsum(shares, -1), moment = cumsum(shares * places, -1),
-              mean = narrow(moment, -1, bins.count - 1, 1);
+  // Sums of whole numbers are exact on every device, so that bins without a pixel are equal to the one before.
+  const Value counts = histogram(x, bins), places = arange(0, bins.count, 1, x.device());
+  const Value pixels = cast(cumsum(counts, -1), DType::F64), sums = cast(cumsum(counts * places, -1), DType::F64);
+  const auto last = [&](const Value& v) { return narrow(v, -1, bins.count - 1, 1); };
+  const Value all = maximum(last(pixels), 1.0), lower = pixels / all, moment = sums / all, mean = last(sums) / all;
   // The variance between the classes for each last bin of the lower one; none where a class is empty.
   const Value product = lower * (1 - lower);
   const Value between = where(gt(product, 1e-7), square(mean * lower - moment) / maximum(product, 1e-7), 0.0);

@@ -139,6 +139,7 @@ TEST(Nms, TakesBoxesThatAreNone) {
   // A score that is no number is never chosen; of equal ones the earlier comes first.
   const Value odd = from_data(TensorData::of<float>({6}, {1, 1, kNan, 2, 1, 3}), test::cpu);
   EXPECT_EQ(ints(nms(boxes, odd)), (Ints{5, 3, 1, 4}));
+  EXPECT_EQ(ints(nms(boxes, odd, {.least_score = 1})), (Ints{5, 3}));
   EXPECT_EQ(nms(zeros({0, 4}, test::cpu), zeros({0}, test::cpu)).shape(), Shape{0});
   EXPECT_EQ(soft_nms(zeros({0, 4}, test::cpu), zeros({0}, test::cpu)).indices.shape(), Shape{0});
 }
