@@ -1,5 +1,6 @@
 // Forms of elementwise operators.
 #include "kiln/onnx/generate/forms/forms.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 
 namespace kiln::onnx::cpp {
 namespace {
