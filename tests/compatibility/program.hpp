@@ -86,7 +86,8 @@ inline DataLoader<Examples> examples() {
 inline Net trained(const std::filesystem::path& directory, std::int64_t epochs) {
   const Net start = net(Device::cpu().autodiff());
   auto data = examples();
-  Learner learner(start, AdamWConfig{.weight_decay = 0.01}.init(start), learn, LearnerConfig{.epochs = epochs, .seed = 3});
+  Learner learner(start, AdamWConfig{.weight_decay = 0.01}.init(start), learn,
+                  LearnerConfig{.epochs = epochs, .seed = 3});
   learner.schedule(CosineConfig{.peak = 0.02, .warmup = 2, .steps = 20});
   learner.average(EmaConfig{.decay = 0.5});
   learner.checkpoints(directory, {.every_steps = 2, .last = 1});
@@ -120,8 +121,8 @@ void each_config(F&& f) {
   f("LayerNorm", nn::LayerNormConfig{.size = 7});
   f("Embedding", nn::EmbeddingConfig{.count = 9, .size = 5});
   f("Lstm", nn::LstmConfig{.in = 3, .hidden = 4, .layers = 2, .bidirectional = true, .clip = 3.0});
-  f("TransformerEncoderLayer",
-    nn::TransformerEncoderLayerConfig{.width = 8, .heads = 2, .norm_first = true, .activation = nn::Relu{}, .window = 5});
+  f("TransformerEncoderLayer", nn::TransformerEncoderLayerConfig{
+                                   .width = 8, .heads = 2, .norm_first = true, .activation = nn::Relu{}, .window = 5});
   f("Adam", AdamConfig{.beta1 = 0.8, .amsgrad = true});
   f("Muon", MuonConfig{.nesterov = false});
   f("Optimizer", OptimizerConfig{.rule = SgdConfig{.momentum = 0.9},

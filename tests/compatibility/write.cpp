@@ -27,9 +27,8 @@ int main(int, char** arguments) {
   const test::Net stepped = step();
 
   const test::Net ready = still(model);
-  const auto graph = capture(
-      [&](const Tensor<4>& x, const Tensor<2>& table) { return test::program(ready, x, table); },
-      test::pictures(device), test::table(device));
+  const auto graph = capture([&](const Tensor<4>& x, const Tensor<2>& table) { return test::program(ready, x, table); },
+                             test::pictures(device), test::table(device));
   save(graph, (folder / "graph.safetensors").string());
 
   TensorFile expected;
