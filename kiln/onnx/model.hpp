@@ -86,8 +86,8 @@ struct LoadOptions {
   /// The first dimension of every input is free, though the file says a size: for files that were made with one example
   /// and whose nodes do not rely on it.
   bool free_batch = false;
-  /// So many times may the bodies of all Loops and Scans run in one run() of the model, the time steps of recurrent layers that
-  /// go step by step included, before it is an error.
+  /// The most iterations of all Loops, Scans and recurrent layers that run step by step, in one run() of the model;
+  /// more are an error.
   std::int64_t most_trips = std::int64_t{1} << 24;
   /// Asked before each node of a run, bodies included, by the thread that runs: true ends it with an ArgumentError. For
   /// Ctrl-C, and for deadlines.

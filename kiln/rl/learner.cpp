@@ -171,7 +171,7 @@ EpisodeWindow RlLoop::evaluate(VectorEnvironment& worlds, std::int64_t episodes)
   Random random(Key{config_.seed}.split(std::numeric_limits<std::uint64_t>::max()));  // no step's
   EpisodeWindow found{.size = episodes};
   const auto count = static_cast<std::int64_t>(worlds.count());
-  // Who took the first episodes that end would take short ones.
+  // The first episodes that end are short ones, so each environment plays a fixed number of them.
   std::vector<std::int64_t> left(worlds.count());
   for (std::int64_t i = 0; i < count; ++i)
     left[static_cast<std::size_t>(i)] = episodes / count + (i < episodes % count);

@@ -89,8 +89,8 @@ class RlLoop {
 
   void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json own);
   training::Ending fit();
-  /// So many whole episodes without exploration, each environment playing its share of them; normalised by the moments of
-  /// the training's environments, where these are normalised.
+  /// Plays this many whole episodes without exploration, divided among the environments. Uses the moments of the
+  /// training environments if these are normalised.
   EpisodeWindow evaluate(VectorEnvironment& worlds, std::int64_t episodes);
 
   TrainingRun run_;
@@ -143,7 +143,7 @@ class RlLearner final : public RlLoop {
       run_.listen([this, held](const training::Event& event) { training::tell_with(*held, event, agent_.policy()); });
     return *this;
   }
-  /// Where evaluations take place; by default there are none.
+  /// Evaluates in these environments; by default there is no evaluation.
   RlLearner& evaluate_in(VectorEnvironment worlds) {
     evaluated_.emplace(std::move(worlds));
     return *this;
@@ -164,7 +164,7 @@ class RlLearner final : public RlLoop {
 
   /// Acts and learns until a limit is reached or somebody asks to stop; may be called again.
   training::Ending fit() { return RlLoop::fit(); }
-  /// So many whole episodes without exploration, in environments that are stepped for that.
+  /// Plays this many whole episodes without exploration in `worlds`.
   EpisodeWindow evaluate(VectorEnvironment& worlds, std::int64_t episodes) {
     return RlLoop::evaluate(worlds, episodes);
   }

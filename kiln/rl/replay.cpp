@@ -169,7 +169,7 @@ Transitions Replay::sample(std::int64_t count, Random& random) {
                      {}};
   sample.indices.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
-    // By priority one of each of `count` equal parts of the sum.
+    // With priorities, the sum of priorities is divided into `count` equal parts, and one transition sampled from each.
     const std::int64_t place = weighted
                                    ? static_cast<std::int64_t>(tree_.find((static_cast<double>(i) + random.uniform()) *
                                                                           (tree_.sum() / static_cast<double>(count))))

@@ -49,15 +49,16 @@ class SumTree {
 
 class Replay {
  public:
-  /// For so many environments with these spaces. All memory is taken at once. Throws ArgumentError, and MemoryError where
-  /// there is not as much.
+  /// Creates a buffer for the number and the spaces of `worlds`, and allocates all memory at once. Throws
+  /// ArgumentError, and MemoryError if there is too little memory.
   Replay(const ReplayConfig& config, const VectorEnvironment& worlds);
 
   /// A step of all environments, that has led to what `worlds` holds now. `observations` are those of before it. Throws
   /// ShapeError for other sizes.
   void add(std::span<const float> observations, std::span<const float> actions, const VectorEnvironment& worlds);
 
-  /// So many, sampled with replacement. Throws ArgumentError while the buffer is empty, or for less than one.
+  /// Samples `count` transitions with replacement. Throws ArgumentError while the buffer is empty, or for a count
+  /// below 1.
   Transitions sample(std::int64_t count, Random& random);
   /// The errors of a sample, whose magnitudes become priorities; what is new has the highest one so far. Does nothing where
   /// priorities do not count. Throws ArgumentError for indices outside the buffer, or errors that are not finite.

@@ -22,9 +22,9 @@ class Space {
   static Space box(const Shape& shape, float low, float high);
 
   bool is_discrete() const { return count_ > 0; }
-  /// Of a discrete space; 0 for a box.
+  /// The number of choices of a discrete space; 0 for a box.
   std::int64_t count() const { return count_; }
-  /// [] of a discrete space.
+  /// The shape of a point; [] for a discrete space.
   const Shape& shape() const { return shape_; }
   /// How many numbers a point of the space has.
   std::int64_t size() const { return numel(shape_); }

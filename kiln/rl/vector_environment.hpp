@@ -45,7 +45,7 @@ class VectorEnvironment {
   /// What each showed at the end of this step; the same as observations() but where an episode has ended.
   std::span<const float> final_observations() const { return finals_; }
   std::span<const Outcome> outcomes() const { return outcomes_; }
-  /// Those that the last step ended, in the order of the environments.
+  /// The episodes that the last step ended, in the order of the environments.
   std::span<const Episode> ended() const { return ended_; }
   /// The episode under way in each environment, so far.
   std::span<const Episode> open() const { return open_; }

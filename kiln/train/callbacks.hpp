@@ -33,12 +33,12 @@ class Callbacks {
   void report_missed(const TrainingRun& run) const;
 
  private:
-  /// What a log could not write once the training had begun.
+  /// The events that a log could not write after training had begun.
   struct Missed {
     std::string why;
     std::int64_t events = 0;
   };
-  /// The same log, whose IoError (a full disk) is noted, and ends no training.
+  /// Wraps a log so that its IoError (a full disk) is reported and does not end the training.
   TrainingRun::Listener outlived(TrainingRun& run, TrainingRun::Listener log);
 
   int with_state_ = 0;

@@ -76,7 +76,7 @@ Value boxes_of_masks(const Value& masks) {
   require<ShapeError>(masks.rank() == 3, name, ": masks are [count, height, width], got ", masks.shape());
   if (masks.numel() == 0) return zeros({masks.dim(0), 4}, masks.device());
   const Value set = masks.dtype() == DType::Bool ? masks : ne(masks.detach(), 0);
-  // Where the first of a list of booleans [count, size] stands, and the place behind the last.
+  // Returns the index of the first true element of each row of booleans [count, size], and the index after the last.
   const auto ends = [&](const Value& any_along) {
     const std::int64_t size = any_along.dim(1);
     const Value places = arange(0, size, 1, masks.device());

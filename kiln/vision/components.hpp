@@ -4,7 +4,7 @@
 
 namespace kiln::vision {
 
-/// Which pixels touch: those that share an edge, or a corner as well.
+/// The neighbours of a pixel: those that share an edge (Four), or an edge or a corner (Eight).
 enum class Connectivity : std::uint8_t { Four, Eight };
 
 struct Components {

@@ -10,9 +10,9 @@
 
 namespace kiln::vision {
 
-/// In which order a tensor has the channels of colours.
+/// The order of a tensor's colour channels.
 enum class ChannelOrder : std::uint8_t { Rgb, Bgr };
-/// Which dimension of a tensor counts the channels.
+/// The position of a tensor's channel dimension.
 enum class ChannelPlace : std::uint8_t {
   First,
   Last

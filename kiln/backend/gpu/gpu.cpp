@@ -351,10 +351,10 @@ FusionTraits Gpu::fusion_traits() const {
   return {
       .most_ops = 4096,
       .most_bytes = std::int64_t{4} << 30,
-      // What comes again as a whole is started as one graph: the less it is cut up, the better.
+      // A list of operations that repeats as a whole is launched as one graph: the less it is split, the better.
       .first_ops = 256,
       .repeats_within = 16,
-      // Rows of fewer elements are folded as quickly by themselves.
+      // Rows of fewer elements are folded as fast by a kernel of their own.
       .groups = FusionTraits::Groups{.most_inputs = 24,
                                      .most_steps = 256,
                                      .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
@@ -370,7 +370,7 @@ FusionTraits Gpu::fusion_traits() const {
       .epilogues =
           FusionTraits::Epilogues{
               .norms = true, .types = {DType::F64, DType::F32, DType::F16, DType::BF16}, .accepts = &family::accepts},
-      // A row is in the registers of a block of threads.
+      // A block of threads keeps a row in its registers.
       .rows = FusionTraits::Rows{.reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
                                                 ReduceFn::Min},
                                  .longest = 1 << 14,
@@ -378,7 +378,7 @@ FusionTraits Gpu::fusion_traits() const {
                                  .most_held = 1 << 15,
                                  .most_steps = 64,
                                  .farthest = 16},
-      // Of any size: an optimizer's step is a kernel or two.
+      // The tensors may have any size, so that an optimizer's step is one or two kernels.
       .horizontal = FusionTraits::Horizontal{
           .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .farthest = 512, .alike = true}};
 }

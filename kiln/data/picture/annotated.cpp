@@ -81,12 +81,12 @@ AnnotatedPicture changed(const AnnotatedPicture& item, const Transform2D& transf
 }
 
 Picture warped(const Picture& picture, const Transform2D& transform, const vision::Warp& options) {
-  // By its name, so that programs that read data alone link no device.
+  // The device is found by its name, so that programs that only read data link none.
   const Device device = Device::parse("cpu");
   return vision::pictures_of(vision::warp(vision::tensor_of({&picture, 1}, device), transform, options))[0];
 }
 
-/// In another size, each pixel the one whose middle is nearest.
+/// Resizes a picture; each pixel is the one with the nearest centre.
 Picture nearest(const Picture& picture, std::int64_t height, std::int64_t width) {
   Picture result = blank(height, width, picture.channels);
   for (std::int64_t y = 0; y < height; ++y)

@@ -17,7 +17,7 @@ Picture randomly_mirrored(const Picture& picture, Random& random, double probabi
 
 namespace {
 
-/// Where a part of this size lies, which is not larger than the picture.
+/// Samples the position of a part of this size, which is not larger than the picture.
 CropPart placed(const Picture& picture, std::int64_t height, std::int64_t width, Random& random) {
   const std::int64_t top = random.below(picture.height - height + 1), left = random.below(picture.width - width + 1);
   return {top, left, height, width};

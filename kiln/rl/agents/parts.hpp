@@ -83,7 +83,8 @@ TensorData normal_rows(std::int64_t count, std::int64_t size, Random& random);
 
 /// Throws ArgumentError, in the name of `agent`, unless a network gives so many numbers for each row.
 void require_outputs(std::string_view agent, const Tensor<2>& outputs, std::int64_t wanted, std::string_view of_what);
-/// The same of a network that is tried with what environments show now. Throws ShapeError where it does not take that.
+/// Tries the network with the current observations. Throws ArgumentError as require_outputs() does, and ShapeError if
+/// the network does not take the observations.
 template <Module Net>
 void require_fitting(std::string_view agent, const Net& net, const VectorEnvironment& worlds, std::int64_t wanted,
                      std::string_view of_what) {

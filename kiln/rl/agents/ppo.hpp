@@ -55,7 +55,7 @@ struct Likelihood {
   Tensor<1> log_probabilities, entropies;
 };
 Likelihood likelihood_of_choice(const Tensor<2>& logits, const Tensor<1, Int>& actions);
-/// Of independent normal numbers.
+/// The actions are samples of independent normal distributions.
 Likelihood likelihood_of_normal(const Tensor<2>& means, const Tensor<1>& log_deviation, const Tensor<2>& actions);
 
 template <Module Net>

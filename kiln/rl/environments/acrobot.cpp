@@ -53,7 +53,7 @@ class Acrobot final : public Environment {
     for (std::size_t i = 0; i < 4; ++i) result[i] += kSeconds / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]);
     return result;
   }
-  /// The same angle in [-pi, pi].
+  /// Returns the angle in [-pi, pi].
   static double wrapped(double angle) {
     while (angle > kPi) angle -= 2 * kPi;
     while (angle < -kPi) angle += 2 * kPi;

@@ -24,7 +24,7 @@ inline constexpr std::int64_t kPendulumSteps = 200;
 /// pushed left (0), not at all (1) or right (2). Shows position and velocity; -1 for each step; ends at 0.5.
 EnvironmentPtr mountain_car();
 inline constexpr std::int64_t kMountainCarSteps = 200;
-/// The same by a force of [-1, 1]: the reward is -0.1 force^2, and 100 at the end, which is at 0.45.
+/// A mountain car that is pushed by a force of [-1, 1]: the reward is -0.1 force^2, and 100 at the goal, at 0.45.
 EnvironmentPtr continuous_mountain_car();
 inline constexpr std::int64_t kContinuousMountainCarSteps = 999;
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kLeftmost = -1.2, kRightmost = 0.6, kFastest = 0.07, kGravity = 0.0025;
 
-/// Both cars; they differ in what pushes them, in their rewards and in where they arrive.
+/// The common part of both cars, which differ in their actions, rewards and goals.
 class MountainCar : public Environment {
  protected:
   MountainCar(std::string name, Space actions, double goal)

@@ -11,7 +11,7 @@ namespace kiln::cpu::amx {
 /// The most places of a kernel whose windows can be gathered.
 inline constexpr std::int64_t kMostGathered = Turn::kMost;
 
-// As ConvKernels has them; there is no bias.
+// These functions compute what ConvKernels describes, without a bias.
 void convolve_gathered(const conv::Geometry& g, const conv::Operand& x, const conv::Operand& weight,
                        const conv::Operand& bias, Value& y, const Epilogue* epilogue);
 void convolve_weight_gathered(const conv::Geometry& g, const conv::Operand& x, const conv::Operand& y, Value& weight);

@@ -35,7 +35,7 @@ bool has_channel_kernels(const ConvCase& c) {
   if (g.groups != g.in || g.out != g.in || g.in < kLeastChannels || g.kernel.size() > 3) return false;
   return c.pass != Pass::Data || !is_in_steps(g);
 }
-/// The same of lines and volumes: oneDNN has kernels of this kind for images.
+/// The convolution has channel kernels and is of lines or volumes; for images oneDNN has kernels of this kind.
 bool has_channel_kernels_of_no_image(const ConvCase& c) { return c.g.kernel.size() != 2 && has_channel_kernels(c); }
 
 /// The images are planes in row-major order, of which a core's caches hold one, with rows that fill vectors.
@@ -118,7 +118,7 @@ bool has_small_windows(const ConvCase& c) {
   const Geometry& g = c.g;
   if (g.groups != 1) return false;
   if (c.pass == Pass::Forward) return 4 * pixels(g) <= g.out || (g.pointwise() && g.out == 1);
-  // Where pixels lie between windows of one, images are all the pieces that oneDNN's kernels can have.
+  // A kernel of one pixel with a stride leaves pixels between its windows: oneDNN then splits the work by images alone.
   if (c.pass == Pass::Data) return g.pointwise() || 2 * pixels(g) <= g.out || (g.few_images() && places(g) == 1);
   constexpr int64_t kMost = 1 << 20;  // numbers in windows, which are to stay in the cache
   return g.pointwise() || numbers_of_windows(g) <= kMost;

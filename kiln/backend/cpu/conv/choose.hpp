@@ -1,4 +1,4 @@
-// Which algorithm computes a convolution or one of its adjoints. All that chooses stands in choose.cpp.
+// Chooses the algorithm of a convolution or of one of its adjoints. All rules are in choose.cpp.
 #pragma once
 #include <string_view>
 
@@ -7,7 +7,7 @@
 
 namespace kiln::cpu::conv {
 
-/// What is asked for: a pass of a convolution, not empty, of that element type, which is x's where bytes are convolved.
+/// A pass of a convolution that is not empty. `dtype` is the element type; for convolutions of bytes it is x's.
 struct ConvCase {
   Pass pass;
   const Geometry& g;
@@ -22,8 +22,8 @@ struct Choice {
   std::string_view reason;
 };
 
-/// Chooses by the sizes, the type and how operands lie, never by the number of threads. What it chooses with and without an
-/// epilogue gives the same bits.
+/// Chooses by the sizes, the type and the layouts of the operands, never by the number of threads. The choices with and
+/// without an epilogue give the same bits.
 Choice choose(const ConvCase& c);
 
 /// Does the algorithm hand the pieces of the result y over to an epilogue? Where it does not, the epilogue's program runs

@@ -24,7 +24,7 @@ FastKernels conv_kernels() {
 namespace conv {
 namespace {
 
-/// By kernels of float32 that write each element of y once.
+/// Computes y by kernels of float32 that write each element once.
 void convolve_in_float32(Algorithm algorithm, const Geometry& g, const Array& x, const Operand& weight,
                          const Array* bias, Value& result, const Epilogue* epilogue) {
   const bool is_finished = epilogue && epilogue->simple() && algorithm != Algorithm::Winograd;

@@ -12,14 +12,14 @@ std::false_type run(const T&, Call) {
   return {};
 }
 
-// False for empty ones, and for those in groups and the largest where oneDNN has nothing.
+// These return false for empty convolutions, and without a kernel of oneDNN's for grouped and very large ones.
 bool run(const op::Conv& op, Call call);
 bool run(const op::ConvTranspose& op, Call call);
 bool run(const op::ConvWeightGrad& op, Call call);
-// A pointwise convolution and the depthwise one after it, of float32.
+// Runs a pointwise convolution and the depthwise one after it, in float32.
 bool run(const op::ConvChain& op, Call call);
 
-/// As FastKernels has it.
+/// The implementation of FastKernels::multiply.
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
 
 }  // namespace kiln::cpu::conv

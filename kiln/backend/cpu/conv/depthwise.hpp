@@ -24,7 +24,7 @@ void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, fl
 /// The sizes of a plane, for kernels of up to two axes.
 PlaneShape plane_shape(Pass pass, const Geometry& g);
 
-/// The same of operands in row-major order, for kernels of up to two axes; their results are row-major too.
+/// These take and return tensors in row-major order, for kernels of up to two axes.
 void depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y);
 void depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x);
 void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, float* weight);

@@ -7,11 +7,11 @@
 
 namespace kiln::cpu::conv {
 
-// All of them of one group, and of float32 or float64; those of one pixel of bfloat16 too, but for the convolution itself.
+// All functions take one group of float32 or float64; the adjoints of kernels of one pixel take bfloat16 too.
 
 /// y from x; bias [out] or null.
 void windows_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y);
-/// The same without bias, of one channel, as a sum of the planes of x, which lie without gaps in row-major order.
+/// Computes y of one channel without bias as a sum of the planes of x, which is contiguous in row-major order.
 void plane_sum(const Geometry& g, const Value& x, const Operand& weight, Value& y);
 /// The adjoint in x.
 void windows_conv_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x);

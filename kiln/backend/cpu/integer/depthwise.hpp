@@ -7,7 +7,8 @@
 
 namespace kiln::cpu::integer {
 
-/// Of short sums, where padding does not reach past the kernel. x in channels-last order; to `epilogue`, or to `result` where that is null.
+/// The sums must be short, and the padding smaller than the kernel. x is in channels-last order. Results go to
+/// `epilogue`, or to `result` if it is null.
 void depthwise(const conv::Geometry& g, const Array& x, std::int32_t zero, const conv::Operand& weight,
                const Value& weight_zero, const Epilogue* epilogue, std::int32_t* result);
 

@@ -1,4 +1,4 @@
-// Which algorithm computes a product of matrices. All that chooses stands in choose.cpp.
+// Chooses the algorithm of a matrix product. All rules are in choose.cpp.
 #pragma once
 #include <string_view>
 
@@ -24,11 +24,11 @@ struct Choice {
   std::string_view reason;
 };
 
-/// By whose kernels it is computed: FewHalves, AmxMatmul, OnednnMatmul, Float32, Int16, ProductTiles and its kin, about
-/// which choose_way() says more, or Reference.
+/// Returns whose kernels compute the product: FewHalves, AmxMatmul, OnednnMatmul, Float32, Int16, ProductTiles (see
+/// choose_way()), or Reference.
 Choice choose(const MatmulCase& c);
 
-/// How ProductTiles and its kin compute it: by the sizes and by how the operands lie.
+/// Returns how our own kernels compute the product, by the sizes and the layouts of the operands.
 simd::ProductWay choose_way(const Product& p);
 
 }  // namespace kiln::cpu::matmul

@@ -11,9 +11,9 @@ std::false_type run(const T&, Call) {
   return {};
 }
 
-/// False for booleans.
+/// Returns false for booleans.
 bool run(const op::Matmul&, Call call);
-/// As FastKernels has it.
+/// The implementation of FastKernels::multiply.
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
 
 }  // namespace kiln::cpu::matmul

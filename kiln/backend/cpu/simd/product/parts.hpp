@@ -11,7 +11,7 @@ namespace kiln::cpu::simd {
 /// What a product costs, in floating-point operations; the 12 stands for the traffic of thin matrices.
 constexpr std::int64_t cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 2 * k * (m + 12) * (n + 12); }
 inline constexpr std::int64_t kWorthAPiece = 1 << 21;  // some 10 us. bench: suite matmul_*
-/// So few rows or columns that a long sum is made in a vector's lanes rather than in one of them.
+/// Up to this many rows or columns, a long sum is spread over all lanes of a vector instead of one.
 inline constexpr std::int64_t kThin = 12;  // bench: sweep matmul, suite gpt2_124M_decode
 inline bool is_thin(std::int64_t lines, std::int64_t k) { return 24 * lines <= k && lines <= kThin; }
 

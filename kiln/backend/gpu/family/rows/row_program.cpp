@@ -1,4 +1,4 @@
-// op::RowFused: steps that fold rows, and those that go through these before, between and after, as one kernel with the row
+// op::RowFused: reductions of rows and the elementwise steps before, between and after them, as one kernel with the row
 // in registers.
 #include <algorithm>
 
