@@ -22,7 +22,7 @@ std::string described(const op::Op& op) {
                 described(*epilogue->program));
   } else if (const op::Sequence* const sequence = op::sequence_of(op)) {
     if (const auto* blocked = std::get_if<op::RowBlocked>(&op.is)) line = text("by ", blocked->blocks->block, " rows:");
-    else line = std::holds_alternative<op::ConvChain>(op.is) ? "line by line:" : "row by row:";
+    else line = "row by row:";
     for (const op::Sequence::Step& step : sequence->steps)
       line += text(&step == sequence->steps.data() ? " " : "; ", described(step.op));
   } else if (const auto* horizontal = std::get_if<op::Horizontal>(&op.is)) {

@@ -40,7 +40,7 @@ void encode(const op::Op& op, std::vector<std::uint64_t>& words) {
       words.push_back(reinterpret_cast<std::uintptr_t>(o.program.get()));
     else if constexpr (std::is_same_v<T, op::RowBlocked>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.blocks.get()));
-    else if constexpr (std::is_same_v<T, op::RowFused> || std::is_same_v<T, op::ConvChain>)
+    else if constexpr (std::is_same_v<T, op::RowFused>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.sequence.get()));
     else if constexpr (std::is_same_v<T, op::Horizontal>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.parts.get()));

@@ -69,13 +69,6 @@ struct FusionTraits {
   };
   std::optional<Epilogues> epilogues{};
 
-  /// A pointwise convolution and the depthwise one that alone reads its result become one op::ConvChain, where that
-  /// result has at least this many elements.
-  struct ConvChains {
-    std::int64_t least = 0;
-  };
-  std::optional<ConvChains> conv_chains{};
-
   /// Steps that process the same large tensors row by row become one op::RowBlocked.
   struct Blocks {
     std::int64_t least = 0;        // elements from which on a tensor is large

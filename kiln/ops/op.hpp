@@ -20,7 +20,6 @@
 #include "kiln/ops/loss/loss_ops.hpp"
 #include "kiln/ops/norm/channel_norm_ops.hpp"
 #include "kiln/ops/norm/norm_ops.hpp"
-#include "kiln/ops/planned/conv_chain.hpp"
 #include "kiln/ops/planned/epilogue.hpp"
 #include "kiln/ops/planned/fused.hpp"
 #include "kiln/ops/planned/horizontal.hpp"
@@ -64,7 +63,7 @@ concept Composite = Primitive<T> && requires(const T op, Inputs in) {
 /// An op that the planner builds from ops that were inferred and recorded one by one.
 template <class T>
 concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std::is_same_v<T, RowBlocked> ||
-                  std::is_same_v<T, RowFused> || std::is_same_v<T, ConvChain> || std::is_same_v<T, Horizontal>;
+                  std::is_same_v<T, RowFused> || std::is_same_v<T, Horizontal>;
 
 template <class T>
 struct Checked {
@@ -111,7 +110,7 @@ struct Op {
                              AllReduce, Broadcast,                          // collective
                              AllGather, ReduceScatter,                      //
                              Custom, Fused, Epilogue,                       // planned
-                             RowBlocked, RowFused, ConvChain, Horizontal>;
+                             RowBlocked, RowFused, Horizontal>;
 
   template <Primitive T>
   Op(T op) : is(std::in_place_type<T>, std::move(op)) {}

@@ -124,13 +124,6 @@ std::vector<Desc> results_of(const op::RowFused& op, Inputs in) {
   return outputs_of(*op.sequence);
 }
 
-std::vector<Desc> results_of(const op::ConvChain& op, Inputs in) {
-  check_steps(
-      op.kName, *op.sequence, in, [&](size_t i) -> const op::Op& { return op.sequence->steps[i].op; },
-      [](const Desc& desc) { return desc; }, [](const op::Sequence::Step&, const Values&, const Desc&) {});
-  return outputs_of(*op.sequence);
-}
-
 std::vector<Desc> results_of(const op::Parts& parts, Inputs in) {
   std::vector<Desc> results;
   for (const op::Parts::Part& part : parts.all) {

@@ -205,22 +205,6 @@ void read_planned(Reader& in, op::RowFused& op) {
   op.sequence = sequence;
 }
 
-void write_planned(Writer& out, const op::ConvChain& op) { write_sequence(out, *op.sequence); }
-
-void read_planned(Reader& in, op::ConvChain& op) {
-  const auto sequence = std::make_shared<op::Sequence>();
-  read_sequence(in, *sequence);
-  const auto is_conv = [](const op::Sequence::Step& step) {
-    const auto* epilogue = std::get_if<op::Epilogue>(&step.op.is);
-    return step.results == 1 && (epilogue ? std::holds_alternative<op::Conv>(epilogue->product)
-                                          : std::holds_alternative<op::Conv>(step.op.is));
-  };
-  if (sequence->steps.size() != 2 || !std::ranges::all_of(sequence->steps, is_conv) ||
-      sequence->outputs != std::vector<std::uint16_t>{1})
-    in.wrong("a chain that is not of two convolutions, of which the second makes the result");
-  op.sequence = sequence;
-}
-
 void write_planned(Writer& out, const op::Horizontal& op) {
   out.whole(op.parts->all.size());
   for (const op::Parts::Part& part : op.parts->all) {

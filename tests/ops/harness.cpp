@@ -445,7 +445,7 @@ Device spying_device(std::function<void(const op::Op&, Call)> note) {
 std::set<std::string> functions_of_the_table() {
   std::set<std::string> names = struct_names(static_cast<const op::Op::Alternatives*>(nullptr));
   for (const char* family : {"unary", "binary", "special", "reduce", "arg_reduce", "scan", "custom", "fused",
-                             "epilogue", "row_blocked", "row_fused", "conv_chain", "horizontal"})
+                             "epilogue", "row_blocked", "row_fused", "horizontal"})
     names.erase(family);
   for (const auto& [fn, name] : reflect::enumerators<op::UnaryFn>()) names.emplace(name);
   for (const auto& [fn, name] : reflect::enumerators<op::BinaryFn>()) names.emplace(name);

@@ -97,7 +97,7 @@ TEST(OpWire, FingerprintsDifferFromOpToOp) {
   std::set<std::uint64_t> seen;
   int count = 0;
   for_each_op([&]<class T>() { seen.insert(fingerprint(T::kName)), ++count; });
-  for (const auto planned : {"custom", "fused", "epilogue", "row_blocked", "row_fused", "conv_chain", "horizontal"})
+  for (const auto planned : {"custom", "fused", "epilogue", "row_blocked", "row_fused", "horizontal"})
     seen.insert(fingerprint(planned)), ++count;
   EXPECT_EQ(std::ssize(seen), count);
   EXPECT_FALSE(seen.contains(table_fingerprint()));

@@ -83,18 +83,6 @@ TEST(PlannedOnTheWire, ProgramsOfRowsArriveWhole) {
   EXPECT_EQ(f(sent.ramp({0, 130}), scale)[0].data().shape(), (Shape{0, 130}));  // and nothing where there are none
 }
 
-TEST(PlannedOnTheWire, ChainsOfConvolutionsArriveWhole) {
-  const Sent sent;
-  const auto f = [](const Value& x, const Value& wide, const Value& deep) {
-    return relu(conv(relu6(conv(x, wide, {})), deep, {}, {.padding = {1, 1}, .groups = 32}));
-  };
-  const Value x = sent.ramp({1, 8, 96, 96}), wide = sent.ramp({32, 8, 1, 1}), deep = sent.ramp({32, 1, 3, 3});
-  const auto plain = [](const Value& value) { return from_data(value.data(), Device::cpu()); };
-  const Value expected = f(plain(x), plain(wide), plain(deep));
-  expect_same(f(x, wide, deep), expected);
-  EXPECT_TRUE(sent.courier->sent.contains("conv_chain"));
-}
-
 TEST(PlannedOnTheWire, SmallOnesGoSideBySide) {
   const Sent sent;
   Values found, expected;
@@ -257,27 +245,6 @@ TEST(PlannedOnTheWire, RowsOfFusedStepsMustBeThere) {
            [](Sequence& s) { s.steps[0].results = 0; }, [](Sequence& s) { s.outputs = {3}; },
            [](Sequence& s) { s.results[1].shape = {2}; }, [](Sequence& s) { s.results[0].dtype = DType::F64; }})
     EXPECT_NE(sequence(damage), "");
-}
-
-TEST(PlannedOnTheWire, ChainsAreOfTwoConvolutions) {
-  using op::Sequence;
-  const auto chain = [](auto&& damage) {
-    auto sequence = std::make_shared<Sequence>();
-    using Operand = Sequence::Operand;
-    for (const Operand x : {Operand{Operand::Input, 0}, Operand{Operand::Result, 0}})
-      sequence->steps.push_back({op::Conv{}, {x, {Operand::Input, 0}, {Operand::Input, 1}}, 1});
-    sequence->results = {{{2, 3, 1}, DType::F32}, {{2, 3, 1}, DType::F32}};
-    sequence->outputs = {1};
-    damage(*sequence);
-    return refusal(op::ConvChain{sequence});
-  };
-  const char* const kNoChain = "a chain that is not of two convolutions, of which the second makes the result";
-  const auto is_no_chain = [&](auto&& damage) { return chain(damage).find(kNoChain) != std::string::npos; };
-  EXPECT_EQ(chain([](Sequence&) {}), "ArgumentError: conv_chain: operand 1 of 1");  // well-formed, for other operands
-  EXPECT_TRUE(is_no_chain([](Sequence& s) { s.outputs = {0}; }));
-  EXPECT_TRUE(is_no_chain([](Sequence& s) { s.outputs = {0, 1}; }));
-  EXPECT_TRUE(is_no_chain([](Sequence& s) { s.steps[0].op = op::Unary{op::UnaryFn::Exp}; }));
-  EXPECT_TRUE(is_no_chain([](Sequence& s) { s.steps.pop_back(), s.results.pop_back(), s.outputs = {0}; }));
 }
 
 TEST(PlannedOnTheWire, NeverHoldOthersWithoutEnd) {

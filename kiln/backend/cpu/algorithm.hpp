@@ -20,7 +20,6 @@ enum class Algorithm : std::uint8_t {
   WeightTiles,       // the same tiles, for the gradient of a weight
   PlaneSum,          // one channel as a sum of the planes of x
   Windows,           // a product of matrices, one of which has the windows of x as rows
-  ConvChain,         // a pointwise convolution and the depthwise one after it, line by line
   OnednnConv,        // oneDNN
   OnednnReorder,     // oneDNN's copies of images into channels-last order
   AmxConv,           // bfloat16 on tiles, or on vectors of pairs, which read windows in place

@@ -23,8 +23,6 @@ FusionTraits Cpu::fusion_traits() const {
       .epilogues =
           FusionTraits::Epilogues{
               .least_product = 1 << 17, .least_conv = 0, .types = {DType::F32, DType::BF16, DType::F16, DType::I32}},
-      // Smaller results stay in a core's own cache.
-      .conv_chains = FusionTraits::ConvChains{.least = 1 << 18},
       // Tensors below `least` stay in the cache anyway; several blocks of `block` elements fit into it; above
       // `longest_row` a single row is too long for that.
       .blocks = FusionTraits::Blocks{.least = 1 << 20, .block = 1 << 16, .longest_row = 1 << 18, .least_blocks = 4},

@@ -15,8 +15,6 @@ Pass unwrap_single_steps;
 /// streaming.cpp: marks the fused steps whose results are too large to stay in the caches until they are read, such as
 /// an optimizer's update of a large model.
 Pass mark_streaming;
-/// conv_chains.cpp: a pointwise convolution and the depthwise one that alone reads its result become one op::ConvChain.
-Pass chain_convs;
 /// row_blocks.cpp: consecutive steps that process the same large tensors row by row become one op::RowBlocked.
 Pass block_rows;
 /// row_fusion.cpp: steps that fold the same rows, and those that process these rows before, between and after them,
@@ -27,7 +25,7 @@ Pass fuse_rows;
 Pass fuse_horizontally;
 
 /// All passes, in the order in which they run.
-inline constexpr Pass* kPasses[] = {join_epilogues, unwrap_single_steps, mark_streaming,   chain_convs,
+inline constexpr Pass* kPasses[] = {join_epilogues, unwrap_single_steps, mark_streaming,
                                     block_rows,     fuse_rows,           fuse_horizontally};
 
 /// Returns the steps that read each value, in order; a step that reads a value twice is listed twice.

@@ -29,10 +29,6 @@ Descs RowFused::infer(Inputs) const { fail<ArgumentError>("row_fused: a plan's o
 void RowFused::vjp(Backward&) const { fail<ArgumentError>("row_fused: a plan's op has no gradient"); }
 Values RowFused::expand(Inputs in) const { return sequence->expand(in); }
 
-Descs ConvChain::infer(Inputs) const { fail<ArgumentError>("conv_chain: a plan's op is not for emit()"); }
-void ConvChain::vjp(Backward&) const { fail<ArgumentError>("conv_chain: a plan's op has no gradient"); }
-Values ConvChain::expand(Inputs in) const { return sequence->expand(in); }
-
 Values Sequence::expand(Inputs in) const {
   Values made;
   for (const Step& step : steps) {
@@ -54,7 +50,7 @@ void RowBlocks::cut() {
 const Sequence* sequence_of(const Op& op) {
   return visit(op, []<class T>(const T& o) -> const Sequence* {
     if constexpr (std::is_same_v<T, RowBlocked>) return &o.blocks->sequence;
-    else if constexpr (std::is_same_v<T, RowFused> || std::is_same_v<T, ConvChain>) return o.sequence.get();
+    else if constexpr (std::is_same_v<T, RowFused>) return o.sequence.get();
     else return nullptr;
   });
 }

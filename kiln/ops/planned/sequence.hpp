@@ -4,7 +4,7 @@
 
 namespace kiln::op {
 
-/// Operations in order, each on operands of the call or on earlier results. op::RowFused and op::ConvChain run one.
+/// Operations in order, each on operands of the call or on earlier results. op::RowFused runs one.
 struct Sequence {
   /// Input i of the call, which may be a number or nothing; or result i, counted through the results of all steps.
   struct Operand {

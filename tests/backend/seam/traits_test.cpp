@@ -103,19 +103,6 @@ TEST(Traits, SayHowLongAGroupMayBe) {
     if (const auto* fused = std::get_if<op::Fused>(&op.is)) { EXPECT_LE(fused->program->inputs.size(), 4u); }
 }
 
-TEST(Traits, SayFromWhatSizeOnConvolutionsAreChained) {
-  for (const bool chains : {true, false}) {
-    FusionTraits traits = of_cpu();
-    traits.conv_chains->least = chains ? 8 * 5 * 5 : 8 * 5 * 5 + 1;
-    const Wished wished(traits);
-    const Value x = numbers({1, 4, 5, 5}, wished.device), wide = numbers({8, 4, 1, 1}, wished.device),
-                deep = numbers({8, 1, 3, 3}, wished.device);
-    const Value y = conv(conv(x, wide, {}), deep, {}, {.groups = 8});
-    EXPECT_EQ(y.data().shape(), Shape({1, 8, 3, 3}));
-    EXPECT_EQ(count<op::ConvChain>(*wished.backend), chains ? 1 : 0);
-  }
-}
-
 TEST(Traits, SayFromWhatSizeOnStepsAreJoined) {
   for (const bool joins : {true, false}) {
     FusionTraits traits = of_cpu();

@@ -255,10 +255,4 @@ bool hands_pieces_over(Algorithm algorithm, const Geometry& g, bool is_simple, c
   }
 }
 
-bool runs_in_chain(const Geometry& pointwise, const Geometry& depthwise, DType dtype) {
-  return !is_left_out(ConvChain) && pointwise.pointwise() && depthwise.kernel.size() == 2 &&
-         choose({Pass::Forward, pointwise, dtype}).algorithm == Tiles &&
-         choose({Pass::Forward, depthwise, dtype}).algorithm == Depthwise;
-}
-
 }  // namespace kiln::cpu::conv

@@ -30,7 +30,4 @@ Choice choose(const ConvCase& c);
 /// afterwards.
 bool hands_pieces_over(Algorithm algorithm, const Geometry& g, bool is_simple, const Value& y);
 
-/// Do a pointwise convolution and the depthwise one after it, both of this type, run line by line?
-bool runs_in_chain(const Geometry& pointwise, const Geometry& depthwise, DType dtype);
-
 }  // namespace kiln::cpu::conv

@@ -1,7 +1,6 @@
 // Convolutions and their adjoints: each goes to the algorithm that choose.hpp says.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
-#include "kiln/ops/planned/conv_chain.hpp"
 #include "kiln/ops/spatial/conv_ops.hpp"
 
 namespace kiln::cpu::conv {
@@ -16,8 +15,6 @@ std::false_type run(const T&, Call) {
 bool run(const op::Conv& op, Call call);
 bool run(const op::ConvTranspose& op, Call call);
 bool run(const op::ConvWeightGrad& op, Call call);
-// Runs a pointwise convolution and the depthwise one after it, in float32.
-bool run(const op::ConvChain& op, Call call);
 
 /// The implementation of FastKernels::multiply.
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);

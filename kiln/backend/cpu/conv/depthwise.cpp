@@ -103,7 +103,6 @@ DepthwiseShape depthwise_shape(const Geometry& g) {
           .held = axes.sizes[1]};
 }
 
-Ref<Memory> depthwise_weight(const Geometry& g, const Operand& weight) { return packed_places(g, weight, false); }
 
 PlaneShape plane_shape(Pass pass, const Geometry& g) { return pass == Pass::Data ? turned_shape(g) : plane_shape(g); }
 

@@ -11,8 +11,6 @@ namespace kiln::cpu::conv {
 
 /// With leading axes of one place where there are fewer than three.
 DepthwiseShape depthwise_shape(const Geometry& g);
-/// The weight as depthwise_row() reads it.
-Ref<Memory> depthwise_weight(const Geometry& g, const Operand& weight);
 
 /// x and y channels-last, weight [channels, 1, kernel...] row-major, bias [channels] or none.
 void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y);
