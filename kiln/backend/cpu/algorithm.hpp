@@ -21,7 +21,6 @@ enum class Algorithm : std::uint8_t {
   PlaneSum,          // one channel as a sum of the planes of x
   Windows,           // a product of matrices, one of which has the windows of x as rows
   OnednnConv,        // oneDNN
-  OnednnReorder,     // oneDNN's copies of images into channels-last order
   AmxConv,           // bfloat16 on tiles, or on vectors of pairs, which read windows in place
   AmxWindows,        // bfloat16 on the same, with windows that are gathered in the order of the weight
   IntegerDepthwise,  // bytes in float32, a kernel for each channel

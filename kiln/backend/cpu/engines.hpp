@@ -4,13 +4,7 @@
 #include "kiln/backend/cpu/epilogue.hpp"
 #include "kiln/ops/backend.hpp"
 
-namespace kiln::strided {
-struct Array;
-}
-
 namespace kiln::cpu {
-
-using strided::Array;
 
 namespace conv {
 enum class Pass : std::int64_t;
@@ -37,8 +31,6 @@ struct OnednnKernels {
   /// Whether oneDNN multiplies matrices of this type as they are, and correctly, with sums over `depth`.
   bool (*has_matmul)(DType, std::int64_t depth);
   void (*matmul)(Call);
-  /// Copies images into another order.
-  void (*reorder)(const Array& from, const Array& to);
 };
 
 /// Kernels for bfloat16, which sum in float32.

@@ -24,7 +24,7 @@ Value run(const Op& op, std::vector<Value> in, bool& taken, Kernels kernels = Ke
   const Descs desc = op.infer(in);
   Value out = tensor(desc[0].shape, desc[0].dtype);
   const Call call{in, {&out, 1}};
-  if (kernels == Kernels::OurOwn) leave_out(algorithms_in("onednn_conv,onednn_matmul,onednn_reorder"));
+  if (kernels == Kernels::OurOwn) leave_out(algorithms_in("onednn_conv,onednn_matmul"));
   taken = conv::run(op, call);
   leave_out({});
   return out;

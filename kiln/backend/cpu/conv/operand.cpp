@@ -1,7 +1,5 @@
 #include "kiln/backend/cpu/conv/operand.hpp"
 
-#include "kiln/backend/cpu/algorithm.hpp"
-#include "kiln/backend/cpu/engines.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 
 namespace kiln::cpu::conv {
@@ -12,8 +10,7 @@ Operand Operand::channels_last(const Value& value) {
   if (strided::same_order(from.shape, from.strides, order)) return {value, from};
   Operand copied{Value(make_ref<Node>(value.node()->desc, value.device())), {}};
   copied.array = allocate(copied.value, order, MemoryUse::Scratch);
-  const bool by_onednn = linked_onednn() && !is_left_out(Algorithm::OnednnReorder);
-  (by_onednn ? linked_onednn()->reorder : copy)(from, copied.array);
+  copy(from, copied.array);
   return copied;
 }
 

@@ -16,20 +16,6 @@ using dnnl::memory;
 
 memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
-/// A copy of elements under other strides.
-struct Reordering {
-  DType dtype;
-  Shape shape;
-  Dims from, to;
-
-  Primitive make() const {
-    const MemoryDesc source(dims_of(shape), type_of(dtype), dims_of(from)),
-        target(dims_of(shape), type_of(dtype), dims_of(to));
-    return Primitive(dnnl::reorder::primitive_desc(engine(), source, engine(), target, attributes()),
-                     {DNNL_ARG_FROM, DNNL_ARG_TO});
-  }
-};
-
 /// How a weight lies, all that oneDNN says of it.
 struct Order {
   static constexpr bool kPlain = true;  // == is oneDNN's own
@@ -83,29 +69,6 @@ struct PackOrder {
 
 memory::data_type type_of(DType dtype) {
   return dtype == DType::BF16 ? memory::data_type::bf16 : memory::data_type::f32;
-}
-
-void reorder(const Array& from, const Array& to) {
-  if (from.dtype != DType::F32 && from.dtype != DType::BF16) return copy(from, to);  // as type_of() knows no others
-  const std::int64_t batch = from.shape[0], image = from.numel() / batch;
-  const std::int64_t some = std::min(batch, divide_up(kWorthAThread / 16, image));
-  const std::int64_t bytes = static_cast<std::int64_t>(size_of(from.dtype));
-  const auto primitive = [&](std::int64_t images) -> Primitive& {
-    Shape shape = from.shape;
-    shape[0] = images;
-    return cached(Reordering{from.dtype, shape, from.strides, to.strides});
-  };
-  {
-    const OneThread one_thread;
-    if (!primitive(some)) return copy(from, to);
-  }
-  parallel_for(batch, some, [&](std::int64_t begin, std::int64_t end) {
-    const OneThread one_thread;
-    Primitive& piece = primitive(end - begin);
-    piece.place(0, from.data + begin * from.strides[0] * bytes);
-    piece.place(1, to.data + begin * to.strides[0] * bytes);
-    piece.execute();
-  });
 }
 
 void reorder_weight(const MemoryDesc& order, const std::byte* from, const MemoryDesc& wanted, std::byte* to) {

@@ -10,9 +10,6 @@ namespace kiln::cpu::onednn {
 
 using conv::Operand;
 
-/// Copies image by image: oneDNN's transposing copy, or the general one where it has none (reversed, broadcast).
-void reorder(const Array& from, const Array& to);
-
 /// A weight from one order into another, by the calling thread.
 void reorder_weight(const MemoryDesc& order, const std::byte* from, const MemoryDesc& wanted, std::byte* to);
 

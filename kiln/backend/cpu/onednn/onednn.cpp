@@ -2,7 +2,6 @@
 
 #include "kiln/backend/cpu/engines.hpp"
 #include "kiln/backend/cpu/onednn/engine.hpp"
-#include "kiln/backend/cpu/onednn/layout.hpp"
 
 namespace kiln::cpu {
 
@@ -12,8 +11,7 @@ const OnednnKernels& onednn_kernels() {
       .conv = {.forward = onednn::convolve, .data = onednn::convolve_data, .weight = onednn::convolve_weight},
       .has_bf16 = onednn::has_bf16,
       .has_matmul = onednn::has_matmul,
-      .matmul = onednn::multiply,
-      .reorder = onednn::reorder};
+      .matmul = onednn::multiply};
   return kKernels;
 }
 
