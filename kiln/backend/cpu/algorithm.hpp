@@ -22,7 +22,6 @@ enum class Algorithm : std::uint8_t {
   Windows,           // a product of matrices, one of which has the windows of x as rows
   OnednnConv,        // oneDNN
   AmxConv,           // bfloat16 on tiles, or on vectors of pairs, which read windows in place
-  AmxWindows,        // bfloat16 on the same, with windows that are gathered in the order of the weight
   IntegerDepthwise,  // bytes in float32, a kernel for each channel
   IntegerConv,       // bytes, as a product of their windows
 

@@ -39,8 +39,6 @@ struct AmxKernels {
   bool (*has_tiles)();        // whether it multiplies tiles as well
   bool (*describes_tiles)();  // whether it reports tiles where oneDNN looks for them
   ConvKernels conv;
-  ConvKernels windows;              // with windows that are gathered beforehand; without bias, and without `data`
-  std::int64_t most_window_places;  // the largest kernel whose windows can be gathered
   /// Whether the pieces of this convolution are wide enough for an epilogue.
   bool (*has_wide_pieces)(const conv::Geometry&);
   /// Returns false, without any effect, where there is an epilogue and the pieces are too narrow for it.

@@ -32,7 +32,7 @@ bool is_ours(const Op& op, Call call) {
   const Algorithm algorithm =
       conv::choose({kPass<Op>, g, call.out[0].dtype(), kPass<Op> == conv::Pass::Forward && call.in.size() > 2})
           .algorithm;
-  return algorithm == Algorithm::AmxConv || algorithm == Algorithm::AmxWindows;
+  return algorithm == Algorithm::AmxConv;
 }
 
 template <class Op>

@@ -2,7 +2,6 @@
 
 #include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/amx/conv.hpp"
-#include "kiln/backend/cpu/amx/gathered.hpp"
 #include "kiln/backend/cpu/amx/matmul.hpp"
 #include "kiln/backend/cpu/engines.hpp"
 #include "kiln/backend/cpu/family.hpp"
@@ -21,8 +20,6 @@ const AmxKernels& amx_engine() {
       .has_tiles = amx::has_tiles,
       .describes_tiles = amx::describes_tiles,
       .conv = {.forward = amx::convolve, .data = amx::convolve_data, .weight = amx::convolve_weight},
-      .windows = {.forward = amx::convolve_gathered, .data = nullptr, .weight = amx::convolve_weight_gathered},
-      .most_window_places = amx::kMostGathered,
       .has_wide_pieces = amx::has_wide_pieces,
       .matmul = amx::multiply};
   return kKernels;

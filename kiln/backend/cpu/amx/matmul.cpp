@@ -12,6 +12,7 @@
 #include "kiln/backend/cpu/amx/pieces.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
+#include "kiln/backend/cpu/product.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::amx {
@@ -160,10 +161,6 @@ void run_pieces(const Product& p, const Value& operand, const Piece& piece, cons
 }
 
 }  // namespace
-
-void multiply(const Product& p, const Value& right, const Epilogue* epilogue) {
-  run_pieces(p, right, cut(p.m, p.n, p.k, numel(p.batch)), epilogue);
-}
 
 bool multiply(Call call, const Epilogue* epilogue) {
   Value copies[2];

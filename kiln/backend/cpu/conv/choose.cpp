@@ -149,12 +149,6 @@ bool fills_tiles_of_pairs(const ConvCase& c) {
   return linked_amx() && c.g.groups == 1 && std::min(c.g.in, c.g.out) >= kLeastChannels && places(c.g) <= kMostPlaces &&
          !is_quicker_in_onednn(c);
 }
-/// There are so few pixels that their windows have fewer numbers than the weight.
-bool has_few_windows_of_pairs(const ConvCase& c) {
-  return fills_tiles_of_pairs(c) && !c.with_bias && places(c.g) > 1 &&
-         places(c.g) <= linked_amx()->most_window_places && 2 * pixels(c.g) <= c.g.out;
-}
-
 /// Our loops of float32 are quicker than oneDNN's of bfloat16, copies and all: for next to no channels, for lines and volumes
 /// with a kernel for each channel, and for the gradient of a weight with few pixels.
 bool is_quicker_in_float32(const ConvCase& c) {
@@ -200,8 +194,6 @@ constexpr Rule kRules[] = {
     {kForward, kBytes, IntegerDepthwise, short_bytes, "float32 is exact, and channels fill vectors"},
     {kForward, kBytes, IntegerConv, always, "windows of bytes are rows of a product"},
 
-    {kForward | kWeight, kBF16, AmxWindows, has_few_windows_of_pairs,
-     "windows are less than the weight, which stays as it lies"},
     {kAny, kBF16, AmxConv, fills_tiles_of_pairs, "the processor multiplies pairs of bfloat16"},
     {kAny, kBF16, Float32, is_quicker_in_float32,
      "loops of float32 are quicker than oneDNN's of bfloat16, copies and all"},
@@ -249,8 +241,7 @@ bool hands_pieces_over(Algorithm algorithm, const Geometry& g, bool is_simple, c
     case Direct: return is_simple || is_worth_finishing(y);
     case Winograd:
     case OnednnConv: return is_worth_finishing(y);
-    case AmxConv:
-    case AmxWindows: return is_worth_finishing(y) && linked_amx()->has_wide_pieces(g);
+    case AmxConv: return is_worth_finishing(y) && linked_amx()->has_wide_pieces(g);
     default: return false;
   }
 }

@@ -64,7 +64,6 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   switch (algorithm) {
     case Algorithm::OnednnConv: linked_onednn()->conv.forward(g, x, weight, bias, y, epilogue); break;
     case Algorithm::AmxConv: linked_amx()->conv.forward(g, x, weight, bias, y, epilogue); break;
-    case Algorithm::AmxWindows: linked_amx()->windows.forward(g, x, weight, bias, y, epilogue); break;
     case Algorithm::Windows: windows_conv(g, x, weight, start, y); break;
     default: convolve_in_float32(algorithm, g, x.array, weight, start, y, epilogue);
   }
@@ -130,7 +129,6 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   switch (algorithm) {
     case Algorithm::OnednnConv: linked_onednn()->conv.weight(g, x, y, weight); break;
     case Algorithm::AmxConv: linked_amx()->conv.weight(g, x, y, weight); break;
-    case Algorithm::AmxWindows: linked_amx()->windows.weight(g, x, y, weight); break;
     case Algorithm::Windows: windows_conv_weight(g, x, y, weight); break;
     case Algorithm::WeightTiles: weight_tiles(g, x.array, y.array, allocate(weight).as<float>()); break;
     case Algorithm::DepthwisePlanes: sum(depthwise_planes_weight); break;
