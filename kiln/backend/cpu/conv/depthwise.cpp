@@ -103,7 +103,6 @@ DepthwiseShape depthwise_shape(const Geometry& g) {
           .held = axes.sizes[1]};
 }
 
-
 PlaneShape plane_shape(Pass pass, const Geometry& g) { return pass == Pass::Data ? turned_shape(g) : plane_shape(g); }
 
 void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y) {
