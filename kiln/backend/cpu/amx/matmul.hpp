@@ -1,6 +1,7 @@
 // Products of bfloat16 matrices on tiles, or vectors.
 #pragma once
 #include "kiln/backend/cpu/epilogue.hpp"
+#include "kiln/ops/backend.hpp"
 
 namespace kiln::cpu::amx {
 
