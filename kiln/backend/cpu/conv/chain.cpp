@@ -1,6 +1,7 @@
-// A pointwise convolution and the depthwise one that alone reads it (op::ConvChain): each thread makes a line of
-// the first when the second wants it, and forgets it when it is done with, so that what lies between them never leaves a
-// near cache. The sums are those of one after the other, whichever lines a thread makes.
+// A pointwise convolution and the depthwise one that alone reads its result (op::ConvChain). Each thread computes a
+// line of the first when the second needs it and drops it when it is done with it, so that the intermediate result
+// never leaves a near cache. The sums are those of running the two one after the other, whichever lines a thread
+// computes.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -20,11 +21,11 @@ namespace {
 
 using std::int64_t;
 
-/// A convolution of a sequence and what is left to do to its result.
+/// A convolution of a sequence, and the epilogue of its result.
 struct Link {
   const op::Conv* conv = nullptr;
   const op::Epilogue* epilogue = nullptr;
-  SpareValues operands{};  // of the step; nothing where the step before makes one
+  SpareValues operands{};  // of the step; empty where the previous step computes one
   Geometry g{};
   std::optional<Finish> finish{};
 
@@ -34,7 +35,8 @@ struct Link {
       operands.push_back(from.from == op::Sequence::Operand::Input ? in[from.index] : Value());
   }
 
-  /// False where it is no convolution, or ends with more than its kernel does to what it stores.
+  /// Returns false if the step is no convolution, or ends with more than its kernel can do to the elements that it
+  /// stores.
   bool settle(const Shape& x, const Desc& y) {
     if (!conv || y.dtype != DType::F32) return false;
     g = Geometry::of(*conv, x, y.shape, Geometry::spatial(operands[op::Conv::Slot::weight].shape()));
@@ -50,7 +52,7 @@ struct Link {
     const std::size_t count = epilogue ? epilogue->operands : operands.size();
     return count > op::Conv::Slot::bias && !operands[op::Conv::Slot::bias].empty();
   }
-  /// Zeros where it has none.
+  /// Zeros if there is no bias.
   std::vector<float> bias() const {
     std::vector<float> result(static_cast<std::size_t>(g.out), 0.0f);
     if (has_bias())
@@ -59,7 +61,7 @@ struct Link {
   }
 };
 
-/// Lines of the first convolution.
+/// Buffers some lines of the first convolution.
 class Lines {
  public:
   Lines(const Link& link, const Array& x)
@@ -72,7 +74,7 @@ class Lines {
 
   int64_t numbers() const { return g_.sizes.back() * g_.out; }
 
-  /// Line `line` of all images', to `y`.
+  /// Writes line `line`, counted over all images, to `y`.
   void make(int64_t line, float* y) const {
     const int64_t pixels = g_.sizes.back();
     const auto* const weight = reinterpret_cast<const float*>(packed_->bytes());
@@ -98,10 +100,10 @@ class Lines {
   const Finish* finish_;
 };
 
-/// Lines of y that a thread makes at a time, without making too many of those between again that another makes as well;
-/// nothing where there are too few.
+/// Returns the number of lines of y that a thread computes at a time, few of whose input lines another thread computes
+/// as well; nothing if there are too few lines.
 std::optional<int64_t> lines_of_band(const Geometry& g) {
-  constexpr int64_t kMostAgain = 8;  // one in so many. bench: ONNX MobileNetV2
+  constexpr int64_t kMostAgain = 8;  // at most one line in so many is computed twice. bench: ONNX MobileNetV2
   const int64_t bands = divide_up(num_threads(), g.batch), lines = divide_up(g.result[0], bands);
   if (bands > 1 && kMostAgain * (g.reach(0) - g.stride[0]) > lines * g.stride[0]) return {};
   return lines;
