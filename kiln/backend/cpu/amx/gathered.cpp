@@ -15,7 +15,7 @@ using std::uint16_t;
 
 namespace {
 
-/// [pixels, in * kernel]; `value` holds the memory.
+/// Returns the windows as a matrix [pixels, in * kernel]; `value` owns the memory.
 struct GatheredWindows {
   Value value;
   int64_t rows, columns;
@@ -69,7 +69,7 @@ void convolve_gathered(const Geometry& g, const conv::Operand& x, const conv::Op
                         .batch = {},
                         .a = {read(windows.value).data, k, 1, {}},
                         .b = {weight.array.data, 1, k, {}},
-                        .c = {to, g.out, 1, {}}};  // by name, or g++ 13 breaks off
+                        .c = {to, g.out, 1, {}}};  // with names, since g++ 13 crashes otherwise
   multiply(product, weight.value, epilogue);
 }
 
@@ -83,7 +83,7 @@ void convolve_weight_gathered(const Geometry& g, const conv::Operand& x, const c
                         .batch = {},
                         .a = {y.array.data, 1, g.out, {}},
                         .b = {read(windows.value).data, n, 1, {}},
-                        .c = {allocate(weight).data, n, 1, {}}};  // by name, or g++ 13 breaks off
+                        .c = {allocate(weight).data, n, 1, {}}};  // with names, since g++ 13 crashes otherwise
   multiply(product, windows.value, nullptr);
 }
 

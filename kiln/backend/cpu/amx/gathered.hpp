@@ -1,5 +1,5 @@
-// Convolutions of bfloat16 of few pixels: their windows are gathered in the order of the weight, which then need not be
-// brought into another.
+// Convolutions of bfloat16 of few pixels: their windows are gathered in the order of the weight, which then needs no
+// reordering.
 #pragma once
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/conv/geometry.hpp"
@@ -8,7 +8,7 @@
 
 namespace kiln::cpu::amx {
 
-/// The most places of a kernel whose windows can be gathered.
+/// The largest kernel, in taps, whose windows can be gathered.
 inline constexpr std::int64_t kMostGathered = Turn::kMost;
 
 // These functions compute what ConvKernels describes, without a bias.

@@ -16,7 +16,7 @@ using dnnl::memory;
 
 memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
-/// A copy of elements under other strides.
+/// A copy of elements with other strides.
 struct Reordering {
   DType dtype;
   Shape shape;
@@ -30,7 +30,7 @@ struct Reordering {
   }
 };
 
-/// How a weight lies, all that oneDNN says of it.
+/// The layout of a weight, which is all that oneDNN says about it.
 struct Order {
   static constexpr bool kPlain = true;  // == is oneDNN's own
   MemoryDesc desc;
@@ -41,7 +41,7 @@ std::uint64_t hash_value(const Order& order) {
   return hash;
 }
 
-/// Brings a weight from one order into another.
+/// Reorders a weight.
 struct Orders {
   Order from, to;
 
@@ -51,7 +51,7 @@ struct Orders {
   }
 };
 
-/// Panels of outputs, if that is what a weight in that order is.
+/// Returns the panels of outputs, if a weight in that order has them.
 std::optional<conv::PackPanels> panels_of(const MemoryDesc& order) {
   const memory::dims sizes = sizes_of(order), strides = strides_of(order);
   const std::vector<InnerBlock> blocks = inner_blocks_of(order);
@@ -66,7 +66,7 @@ std::optional<conv::PackPanels> panels_of(const MemoryDesc& order) {
   return conv::PackPanels{sizes[0], sizes[1], step / sizes[1] / blocks[0].size, blocks[0].size};
 }
 
-/// Packs a weight in the order that a primitive wants: in panels all threads do.
+/// Packs a weight in the order that a primitive needs; panels are packed by all threads.
 struct PackOrder {
   Order plain, wanted;
   bool by_groups;
@@ -86,7 +86,7 @@ memory::data_type type_of(DType dtype) {
 }
 
 void reorder(const Array& from, const Array& to) {
-  if (from.dtype != DType::F32 && from.dtype != DType::BF16) return copy(from, to);  // as type_of() knows no others
+  if (from.dtype != DType::F32 && from.dtype != DType::BF16) return copy(from, to);  // as type_of() supports no others
   const std::int64_t batch = from.shape[0], image = from.numel() / batch;
   const std::int64_t some = std::min(batch, divide_up(kWorthAThread / 16, image));
   const std::int64_t bytes = static_cast<std::int64_t>(size_of(from.dtype));
