@@ -11,8 +11,7 @@ template <class T>
 struct LeftOperand {
   const T* data;
   std::int64_t row, column, tile;
-  bool far =
-      false;  // not in a near cache: the rows of a tile are prefetched, because they are too short for the processor to predict
+  bool far = false;  // not in a near cache: the rows of a tile are prefetched
 };
 
 /// The right operand of a block: element [i, j] is at data[i * row + j * column]; one of the strides is 1.
