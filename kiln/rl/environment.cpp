@@ -8,7 +8,7 @@
 namespace kiln::rl {
 namespace {
 
-constexpr std::size_t kOwnNumbers = 4;  // two halves of the seed, the calls, whether an episode is under way
+constexpr std::size_t kOwnNumbers = 4;  // two halves of the seed, the calls, and whether an episode is running
 
 }  // namespace
 
@@ -57,7 +57,7 @@ Outcome Environment::step(std::span<const float> action, std::span<float> observ
   require<ArgumentError>(running_, name_, ": no episode is under way: call reset() first");
   require_room(observation);
   if (!actions_.contains(action)) actions_.require(name_ + ": action", action);
-  running_ = false;  // should advance() throw
+  running_ = false;  // stays false if advance() throws
   next_call();
   const Outcome outcome = advance(action, observation);
   require<DataError>(std::isfinite(outcome.reward), name_, ": the reward is ", outcome.reward, ", and must be finite");

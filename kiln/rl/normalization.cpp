@@ -88,7 +88,7 @@ void Normalization::normalize(std::span<Outcome> outcomes) {
   require_loaded();
   if (!config_.rewards) return;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    // Gymnasium counts the last reward of an episode that terminates alone.
+    // Gymnasium counts the last reward of an episode only if the episode terminates.
     const double before = outcomes[i].terminated ? 0 : config_.discount * sums_[i];
     sums_[i] = before + outcomes[i].reward;
   }

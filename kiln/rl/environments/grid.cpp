@@ -14,7 +14,7 @@ struct Field {
   friend bool operator==(const Field&, const Field&) = default;
 };
 
-/// Left (0), down (1), right (2), up (3); the edge holds.
+/// Walks left (0), down (1), right (2) or up (3), but not beyond the edge.
 Field beside(Field field, std::int64_t direction, std::int64_t rows, std::int64_t columns) {
   if (direction == 0) field.column = std::max<std::int64_t>(field.column - 1, 0);
   if (direction == 1) field.row = std::min(field.row + 1, rows - 1);
@@ -23,7 +23,7 @@ Field beside(Field field, std::int64_t direction, std::int64_t rows, std::int64_
   return field;
 }
 
-/// A walker on rows of fields, whose letters say what they are.
+/// An agent on rows of fields, whose letters are their kinds.
 class Walk : public Environment {
  protected:
   Walk(std::string name, Space observations, std::vector<std::string> map)
