@@ -34,7 +34,7 @@ LearnerConfig run_config(const RlConfig& config, std::size_t environments) {
 }  // namespace
 
 void RlConfig::check() const {
-  require<ArgumentError>(steps || episodes || seconds, "RlConfig: say how long, by steps, episodes or seconds");
+  require<ArgumentError>(steps || episodes || seconds, "RlConfig: set a limit of steps, episodes or seconds");
   const auto positive = [](std::string_view name, auto number) {
     require<ArgumentError>(number > 0, "RlConfig: ", name, " = ", number, " must be positive");
   };

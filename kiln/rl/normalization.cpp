@@ -8,8 +8,7 @@
 namespace kiln::rl {
 
 void NormalizationConfig::check() const {
-  require<ArgumentError>(observations || rewards,
-                         "NormalizationConfig: neither observations nor rewards are to change");
+  require<ArgumentError>(observations || rewards, "NormalizationConfig: neither observations nor rewards would change");
   require<ArgumentError>(0 <= discount && discount <= 1, "NormalizationConfig: discount = ", discount,
                          " must be 0 to 1");
   require<ArgumentError>(epsilon > 0 && std::isfinite(epsilon), "NormalizationConfig: epsilon = ", epsilon,

@@ -201,7 +201,7 @@ void Replay::set_errors(std::span<const std::int64_t> indices, std::span<const f
   require<ArgumentError>(indices.size() == errors.size(), "Replay: ", errors.size(), " errors of ", indices.size(),
                          " transitions");
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    require<ArgumentError>(0 <= indices[i] && indices[i] < size_, "Replay: place ", indices[i], " of a buffer of ",
+    require<ArgumentError>(0 <= indices[i] && indices[i] < size_, "Replay: index ", indices[i], " of a buffer of ",
                            size_);
     require<ArgumentError>(std::isfinite(errors[i]), "Replay: the error of transition ", i, " is ", errors[i]);
   }

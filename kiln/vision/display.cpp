@@ -42,7 +42,7 @@ Value bytes_of(Value y, DType dtype, const Display& options) {
   } else {
     require<ArgumentError>(std::isfinite(low.scalar().to<double>()) && std::isfinite(high.scalar().to<double>()) &&
                                low.scalar().to<double>() < high.scalar().to<double>(),
-                           "pictures_of: the range from ", low, " to ", high, " must rise and be finite");
+                           "pictures_of: the range from ", low, " to ", high, " must be in order and finite");
   }
   const Value range = high - low;
   const Value scaled = (y - low) / (options.spread ? where(gt(range, 0), range, 1.0) : range) * 255.0;

@@ -112,7 +112,7 @@ Value canny(const Value& x, const Canny& options) {
   require<ArgumentError>(options.size == 3 || options.size == 5, name, ": the size ", options.size,
                          " is neither 3 nor 5");
   require<ArgumentError>(options.low >= 0 && options.low <= options.high && std::isfinite(options.high), name,
-                         ": low = ", options.low, " and high = ", options.high, " must not fall, from 0 on");
+                         ": low = ", options.low, " and high = ", options.high, " must be in order, from 0 on");
   if (x.numel() == 0) return cast(x, DType::Bool);
   const Value exact = is_integer(x.dtype()) ? cast(x, DType::F64) : cast(x, working_type(x.dtype()));
   const Derivative slope{.size = options.size, .border = Border::Replicate};

@@ -14,7 +14,7 @@ void require_bins(std::string_view name, const Bins& bins) {
   require<ArgumentError>(bins.count >= 1 && bins.count <= 1 << 24, name, ": ", bins.count,
                          " bins; there are 1 to 2^24");
   require<ArgumentError>(std::isfinite(bins.low) && std::isfinite(bins.high) && bins.low < bins.high, name,
-                         ": bins from ", bins.low, " to ", bins.high, " must rise and be finite");
+                         ": bins from ", bins.low, " to ", bins.high, " must be in order and finite");
 }
 
 }  // namespace

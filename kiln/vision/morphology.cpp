@@ -137,7 +137,7 @@ class Operation {
     require<ShapeError>(x.rank() == 4, name, ": pictures are [batch, channels, height, width], got ", x.shape());
     require<ArgumentError>(options.iterations >= 0 && options.iterations <= 1000, name, ": ", options.iterations,
                            " iterations; there are 0 to 1000");
-    require<ArgumentError>(!options.value || !std::isnan(*options.value), name, ": the border's value is NaN");
+    require<ArgumentError>(!options.value || !std::isnan(*options.value), name, ": the value of the border is NaN");
     x_ = dtype_ == DType::Bool ? cast(x, DType::U8) : x;
   }
 

@@ -91,7 +91,7 @@ Transform2D Transform2D::inverse() const {
   double size = 0;  // the magnitude of the terms of the determinant
   for (std::size_t i = 0; i < 3; ++i) size += std::abs(matrix_[i] * other[3 * i]);
   require<ArgumentError>(std::isfinite(determinant) && std::abs(determinant) > 1e-14 * size,
-                         "inverse: the map puts the plane on a line: its determinant is ", determinant);
+                         "inverse: the map takes the plane to a line: its determinant is ", determinant);
   for (double& number : other) number /= determinant;
   return Transform2D(other);
 }

@@ -271,7 +271,7 @@ TEST(PlannedOnTheWire, ChainsAreOfTwoConvolutions) {
     damage(*sequence);
     return refusal(op::ConvChain{sequence});
   };
-  const char* const kNoChain = "a chain that is not of two convolutions, of which the second makes the result";
+  const char* const kNoChain = "a chain must be two convolutions, and the second must give the result";
   const auto is_no_chain = [&](auto&& damage) { return chain(damage).find(kNoChain) != std::string::npos; };
   EXPECT_EQ(chain([](Sequence&) {}), "ArgumentError: conv_chain: operand 1 of 1");  // well-formed, for other operands
   EXPECT_TRUE(is_no_chain([](Sequence& s) { s.outputs = {0}; }));

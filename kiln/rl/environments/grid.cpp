@@ -134,7 +134,7 @@ EnvironmentPtr frozen_lake(const std::vector<std::string>& map, bool slippery) {
     require<ArgumentError>(!row.empty() && row.size() == map[0].size(),
                            "frozen_lake: the map's rows must be of one length");
     require<ArgumentError>(row.find_first_not_of("SFHG") == std::string::npos, "frozen_lake: the row \"", row,
-                           "\" of the map has letters beside S, F, H and G");
+                           "\" of the map has letters other than S, F, H and G");
     found[0] += static_cast<std::size_t>(std::count(row.begin(), row.end(), 'S'));
     found[1] += static_cast<std::size_t>(std::count(row.begin(), row.end(), 'G'));
   }
