@@ -21,7 +21,7 @@ Rename rename_of(const std::string& rule) {
 DType dtype_of_name(const std::string& wanted) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (name(static_cast<DType>(i)) == wanted) return static_cast<DType>(i);
-  fail<ArgumentError>("--floats '", shown(wanted), "' is no element type");
+  fail<ArgumentError>("--floats '", shown(wanted), "' is not an element type");
 }
 
 void write(const TensorSource& source, const ConvertOptions& options) {

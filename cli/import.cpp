@@ -85,7 +85,7 @@ void refuse_changed(const Plan& plan) {
   for (const auto& [path, source] : plan.weights)
     if (fs::exists(path) && !holds(path, source)) add(path);
   require<ArgumentError>(changed.empty(),
-                         "import: what is there is not what would be written, so that changes would be "
+                         "import: what exists is not what would be written, so that changes would be "
                          "lost: ",
                          changed, "; --force overwrites it, -o names another directory");
 }

@@ -127,7 +127,7 @@ std::optional<std::string> value_of(const TrainedRun& run, const std::string& ke
 bool holds(const TrainedRun& run, const std::string& condition) {
   const std::size_t at = condition.find_first_of("=<>!");
   require<ArgumentError>(at != std::string::npos && at > 0, "runs: '", shown(condition),
-                         "' is no condition, such as valid/accuracy>0.9 or optimizer.beta1=0.8");
+                         "' is not a condition, such as valid/accuracy>0.9 or optimizer.beta1=0.8");
   std::size_t end = at;
   while (end < condition.size() && std::string_view("=<>!").find(condition[end]) != std::string_view::npos) ++end;
   const std::string sign = condition.substr(at, end - at), wanted = condition.substr(end);
@@ -138,7 +138,7 @@ bool holds(const TrainedRun& run, const std::string& condition) {
   if (sign == "!=") return !holds(run, condition.substr(0, at) + '=' + wanted);
   const auto a = number_in(*value), b = number_in(wanted);
   require<ArgumentError>(b && (sign == "<" || sign == ">" || sign == "<=" || sign == ">="), "runs: '", shown(condition),
-                         "' compares with what is no number");
+                         "' compares with something that is not a number");
   if (!a) return false;
   return sign == "<" ? *a < *b : sign == ">" ? *a > *b : sign == "<=" ? *a <= *b : *a >= *b;
 }
@@ -164,7 +164,8 @@ std::vector<TrainedRun> runs_in(const fs::path& root) {
   std::vector<TrainedRun> found;
   for (const fs::path& directory : is_run(root) ? std::vector{root} : directories_in(root))
     if (is_run(directory)) found.push_back(read_run(directory, directory.filename().string()));
-  require<DataError>(!found.empty(), shown(root.string()), ": holds no run, whose directory has an experiment.log");
+  require<DataError>(!found.empty(), shown(root.string()),
+                     ": has no run; the directory of a run has an experiment.log");
   return found;
 }
 

@@ -83,11 +83,11 @@ constexpr std::string_view kHarmless[] = {"_attn_implementation",
 constexpr RefusedKey kRefused[] = {
     {"quantization_config",
      "codes of quantised weights in this layout are not read; take the weights in full, or GGUF"},
-    {"is_encoder_decoder", "models of an encoder and a decoder are not built"},
-    {"tie_encoder_decoder", "models of an encoder and a decoder are not built"},
+    {"is_encoder_decoder", "models of an encoder and a decoder are not supported"},
+    {"tie_encoder_decoder", "models of an encoder and a decoder are not supported"},
     {"add_cross_attention", "attention to another sequence is not built into this model"},
     {"cross_attention_hidden_size", "attention to another sequence is not built into this model"},
-    {"pruned_heads", "heads that were taken out are not built; take weights that have all heads"}};
+    {"pruned_heads", "heads that were taken out are not supported; take weights that have all heads"}};
 
 bool is_set(const Json& value) {
   if (std::holds_alternative<std::nullptr_t>(value.is)) return false;

@@ -25,7 +25,7 @@ VisionTransformer VisionTransformerConfig::init(const Device& device) const {
   size("width", width);
   size("classes", classes);
   require<ArgumentError>(image % patch == 0, "VisionTransformerConfig: an image of ", image, " x ", image,
-                         " is not cut into whole patches of ", patch, " x ", patch);
+                         " cannot be divided into patches of ", patch, " x ", patch);
   const std::int64_t count = (image / patch) * (image / patch);
   const auto fresh = [&](const nn::Initializer& initializer, const Shape& shape) {
     return nn::Param<3>(nn::initialize(initializer, shape, {}, device));

@@ -56,7 +56,7 @@ Guest Door::next(const std::vector<int>& missing, const Deadline& deadline) {
       odd_ = text("; rank ", guest.hello.rank, " of ", guest.hello.size, " came where rank ", missing.front(), " of ",
                   launch_.size, " was expected: another launch has the same port, or two processes the same rank");
     }
-    require<IoError>(!deadline.is_over(), "ranks: rank ", missing.front(), " has not come to port ",
+    require<IoError>(!deadline.is_over(), "ranks: rank ", missing.front(), " has not connected to port ",
                      ntohs(place().port), " in time", odd_);
     std::vector<pollfd> waits = {{listening_.get(), POLLIN, 0}};
     int milliseconds = deadline.milliseconds();

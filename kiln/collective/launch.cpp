@@ -18,7 +18,7 @@ int number_of(const char* name, int otherwise) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   require<IoError>(error == std::errc() && end == text.data() + text.size(), "ranks: ", name, " says ", shown(text),
-                   ", which is no number");
+                   ", which is not a number");
   return number;
 }
 

@@ -71,8 +71,8 @@ Socket connected(const Place& place, int rank, const Deadline& deadline) {
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0) return socket;
     char words[INET_ADDRSTRLEN] = {};
     ::inet_ntop(AF_INET, &name.sin_addr, words, sizeof words);
-    require<IoError>(!deadline.is_over(), "ranks: rank ", rank, " is not to be reached at ", words, ':',
-                     ntohs(place.port), ": ", std::strerror(errno));
+    require<IoError>(!deadline.is_over(), "ranks: rank ", rank, " cannot be reached at ", words, ':', ntohs(place.port),
+                     ": ", std::strerror(errno));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
@@ -101,7 +101,7 @@ void require_connections(const Launch& launch) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   require<IoError>(static_cast<rlim_t>(launch.size) + std::min(kOthers, limit.rlim_cur / 2) <= limit.rlim_cur,
                    "ranks: a launch of ", launch.size, " needs as many connections a process, which may have ",
-                   limit.rlim_cur, " files open: is that the number that was meant? ulimit -n says how many");
+                   limit.rlim_cur, " files open: check the number of ranks; ulimit -n shows the limit");
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ Mesh::Mesh(const Launch& launch, double timeout) {
       };
       greet(0);
       require<IoError>(receive_all(to(0).socket, places.data(), table, deadline),
-                       "ranks: rank 0 has gone, or waits for others too long");
+                       "ranks: rank 0 has ended, or waited for others too long");
       for (int other = 1; other < launch.rank; ++other) {
         Place place = places[static_cast<std::size_t>(other)];
         if (is_loopback(place.address)) place.address = first.address;  // the rank is on rank 0's machine

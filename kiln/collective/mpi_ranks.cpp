@@ -179,7 +179,7 @@ class MpiRank final : public Communicator {
     if (other.heard[0] == kTells) {
       ended_ = std::atoi(other.heard + 1);
       lost_ = true;
-      other.left = text("rank ", *ended_, " did not come");
+      other.left = text("rank ", *ended_, " did not arrive");
     }
     return true;
   }
@@ -192,7 +192,7 @@ class MpiRank final : public Communicator {
       const auto reason = listener(rank).left;
       if (!reason) return;
       if (ended_) fail_of_end(what, *ended_);
-      go(text("it was in ", what, ", to which rank ", rank, " did not come"));
+      go(text("it was in ", what, ", to which rank ", rank, " did not arrive"));
       collective::fail_of_leaving(what, rank, *reason);
     };
     for (const int rank : missing) throw_if_left(rank);
@@ -206,7 +206,7 @@ class MpiRank final : public Communicator {
       });
       if (missing.empty()) return;
       if (patience.wait()) continue;
-      go(text("it was in ", what, ", to which rank ", missing[0], " came too late"));
+      go(text("it was in ", what, ", to which rank ", missing[0], " arrived too late"));
       collective::fail_of_waiting(what, missing[0], timeout_);
     }
   }
@@ -215,7 +215,7 @@ class MpiRank final : public Communicator {
   /// machines.
   [[noreturn]] void fail_of_end(std::string_view what, int rank) {
     lost_ = true;  // its transfers will never end
-    go(text("it was in ", what, ", to which rank ", rank, " did not come"), text(kTells, rank));
+    go(text("it was in ", what, ", to which rank ", rank, " did not arrive"), text(kTells, rank));
     collective::fail_of_leaving(what, rank, collective::kWithoutAWord);
   }
 

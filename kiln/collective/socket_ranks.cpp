@@ -81,7 +81,7 @@ class SocketRank final : public Communicator {
       case Waited::All: return;
       case Waited::Gone: fail_of(what, other, left_[at(other)].value_or(std::string(collective::kWithoutAWord)));
       case Waited::Late:
-        go(text("it was in ", what, ", to which rank ", other, " came too late"));
+        go(text("it was in ", what, ", to which rank ", other, " arrived too late"));
         collective::fail_of_waiting(what, other, timeout_);
     }
   }
@@ -101,7 +101,7 @@ class SocketRank final : public Communicator {
     for (int other = 0; other < size(); ++other) {
       if (other == rank()) continue;
       const std::size_t length = length_of(heads[at(other)]);
-      require<IoError>(length <= kLongest, what, ": rank ", other, " says what no rank says");
+      require<IoError>(length <= kLongest, what, ": rank ", other, " has sent something that no rank sends");
       words[at(other)].resize(length);
       transfers.push_back({other, {}, {std::as_writable_bytes(std::span(words[at(other)]))}});
     }
@@ -144,7 +144,7 @@ class SocketRank final : public Communicator {
   }
   [[noreturn]] void fail_of(std::string_view what, int other, const std::string& reason) {
     left_[at(other)] = reason;
-    go(text("it was in ", what, ", to which rank ", other, " did not come"));
+    go(text("it was in ", what, ", to which rank ", other, " did not arrive"));
     collective::fail_of_leaving(what, other, reason);
   }
 

@@ -36,7 +36,7 @@ class ThreadRank final : public Communicator {
  public:
   ThreadRank(std::shared_ptr<Meeting> meeting, int rank, int size)
       : Communicator(rank, size), meeting_(std::move(meeting)) {}
-  ~ThreadRank() override { go("its thread let go of the communicator"); }
+  ~ThreadRank() override { go("its thread released the communicator"); }
 
   void exchange(std::string_view what, const Pieces& pieces, const Places& places) override {
     std::unique_lock lock(meeting_->mutex);
@@ -101,7 +101,8 @@ class ThreadRank final : public Communicator {
     if (!in_time) find_missing(false);
     if (missing < 0) return;
     const std::optional<std::string> reason = seat(missing).left;
-    own().left = text("it was in ", what, ", to which rank ", missing, reason ? " did not come" : " came too late");
+    own().left =
+        text("it was in ", what, ", to which rank ", missing, reason ? " did not arrive" : " arrived too late");
     meeting_->changed.notify_all();
     lock.unlock();
     if (reason) collective::fail_of_leaving(what, missing, *reason);

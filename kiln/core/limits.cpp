@@ -29,7 +29,7 @@ FloatLimits finfo(DType dtype) {
     case DType::F32: return binary(32, 24, 127);
     case DType::F16: return binary(16, 11, 15);
     case DType::BF16: return binary(16, 8, 127);
-    default: fail<DTypeError>("finfo: ", dtype, " is no float type");
+    default: fail<DTypeError>("finfo: ", dtype, " is not a float type");
   }
 }
 
@@ -43,7 +43,7 @@ IntLimits iinfo(DType dtype) {
     case DType::U32: return limits_of<std::uint32_t>();
     case DType::U16: return limits_of<std::uint16_t>();
     case DType::U8: return limits_of<std::uint8_t>();
-    default: fail<DTypeError>("iinfo: ", dtype, " is no integer type");
+    default: fail<DTypeError>("iinfo: ", dtype, " is not an integer type");
   }
 }
 

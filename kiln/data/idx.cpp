@@ -74,7 +74,7 @@ IdxArray read_idx(std::span<const std::byte> file, std::string_view name, std::i
   require<DataError>(got == array.values.size(), name, ": the IDX header claims shape ", array.shape, ", but only ",
                      got, " of ", count, " bytes follow");
   std::array<std::byte, 1> beyond;
-  require<DataError>(contents.read(beyond) == 0, name, ": bytes follow behind the ", count,
+  require<DataError>(contents.read(beyond) == 0, name, ": bytes follow after the ", count,
                      " that the IDX header claims");
   return array;
 } catch (...) { rethrow_shortage(name); }

@@ -15,8 +15,7 @@ LoaderConfig checked(const LoaderConfig& config) {
                          config.workers, ", it must be 0 to ", kMaxWorkers);
   require<ArgumentError>(config.prefetch >= 1 && config.prefetch <= kMaxWorkers, "data loader: prefetch is ",
                          config.prefetch, ", it must be 1 to ", kMaxWorkers);
-  require<ArgumentError>(!config.shuffle || !config.sampler,
-                         "data loader: a sampler says the order, or shuffle, not both");
+  require<ArgumentError>(!config.shuffle || !config.sampler, "data loader: give a sampler or shuffle, not both");
   return config;
 }
 

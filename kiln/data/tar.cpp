@@ -65,11 +65,11 @@ std::vector<TarEntry> read_tar(const FileBytes& archive) try {
   std::vector<TarEntry> entries;
   std::string long_name;
   for (std::size_t at = 0; at < all.size();) {
-    require<DataError>(all.size() - at >= kBlock, archive.name, ": is no tar file, or cut off: ", all.size() - at,
+    require<DataError>(all.size() - at >= kBlock, archive.name, ": is not a tar file, or cut off: ", all.size() - at,
                        " bytes are left where a header should be");
     const std::string_view header = all.substr(at, kBlock);
     if (header.find_first_not_of('\0') == std::string_view::npos) break;  // the end of an archive
-    require<DataError>(checksum_holds(header), archive.name, ": is no tar file, or damaged: the header at byte ", at,
+    require<DataError>(checksum_holds(header), archive.name, ": is not a tar file, or damaged: the header at byte ", at,
                        " has a wrong checksum");
     std::uint64_t size = 0;
     require<DataError>(read_number(header.substr(124, 12), size) && size <= all.size() - at - kBlock, archive.name,

@@ -33,8 +33,7 @@ class Builder {
     const Versions versions = versions_of(model_.opset_import);
     for (const FunctionProto& function : model_.functions) {
       const bool fresh = functions_.emplace(key(function.domain, function.name, function.overload), &function).second;
-      if (!fresh)
-        wrong("function '", shown(function.name), "' of domain '", shown(function.domain), "' is there twice");
+      if (!fresh) wrong("function '", shown(function.name), "' of domain '", shown(function.domain), "' occurs twice");
     }
     Graph graph = graph_of(model_.graph, versions, nullptr, nullptr);
     return graph;
@@ -104,7 +103,7 @@ class Builder {
     for (const ValueInfoProto& output : proto.output) {
       const int value = output.name.empty() ? kAbsent : resolve(scope, output.name);
       if (value == kAbsent)
-        wrong("nothing makes the output '", shown(output.name), "' of graph '", shown(proto.name), "'");
+        wrong("no node computes the output '", shown(output.name), "' of graph '", shown(proto.name), "'");
       graph.outputs.push_back(value);
       ValueInfo& info = graph.values[static_cast<std::size_t>(value)];
       if (info.type.kind == TypeProto::Kind::None) info.type = output.type;
@@ -132,7 +131,7 @@ class Builder {
     for (const std::string& output : function.output) {
       const int value = resolve(scope, output);
       if (value == kAbsent)
-        wrong("nothing makes the output '", shown(output), "' of function '", shown(function.name), "'");
+        wrong("no node computes the output '", shown(output), "' of function '", shown(function.name), "'");
       graph->outputs.push_back(value);
     }
     calls_.pop_back();
@@ -145,7 +144,7 @@ class Builder {
     if (name.empty()) wrong("a value of graph '", shown(scope.graph->name), "' has no name");
     const int value = scope.graph->add_value(name, type);
     if (!scope.names.emplace(name, value).second)
-      wrong("the value '", shown(name), "' of graph '", shown(scope.graph->name), "' is made twice");
+      wrong("the value '", shown(name), "' of graph '", shown(scope.graph->name), "' is computed twice");
     for (const Scope* outer = scope.outer; outer; outer = outer->outer)
       if (outer->names.count(name))
         wrong("the value '", shown(name), "' of graph '", shown(scope.graph->name),
@@ -159,7 +158,7 @@ class Builder {
         input != scope.names.end() && std::count(scope.graph->inputs.begin(), scope.graph->inputs.end(), input->second);
     const int value = is_input ? input->second : define(scope, name, {});
     if (!scope.graph->constants.emplace(value, std::move(datum)).second)
-      wrong("the initializer '", shown(name), "' is there twice");
+      wrong("the initializer '", shown(name), "' occurs twice");
   }
 
   // The number of a name; of one that an outer graph has, that of its capture. kAbsent where no graph has it.
@@ -192,7 +191,7 @@ class Builder {
         if (value == kAbsent && !input.empty()) {
           std::vector<std::string_view> known;
           for (const auto& [name, number] : scope.names) known.push_back(name);
-          wrong(described(node), ", reads '", shown(input), "', which nothing makes", did_you_mean(input, known));
+          wrong(described(node), ", reads '", shown(input), "', which no node computes", did_you_mean(input, known));
         }
         node.inputs.push_back(value);
       }
@@ -202,13 +201,14 @@ class Builder {
           made = attribute_of(attribute, versions, &scope, bindings);
         } else {
           if (!bindings)
-            wrong(described(node), ": attribute '", shown(attribute.name), "' is that of a function, and this is none");
+            wrong(described(node), ": attribute '", shown(attribute.name),
+                  "' belongs to a function, but this is not inside one");
           const auto bound = bindings->find(attribute.ref_attr_name);
           if (bound == bindings->end()) continue;  // left out by the caller, and so here
           made = bound->second;
         }
         if (!node.attributes.emplace(attribute.name, std::move(made)).second)
-          wrong(described(node), ": attribute '", shown(attribute.name), "' is there twice");
+          wrong(described(node), ": attribute '", shown(attribute.name), "' occurs twice");
       }
       find_operator(node, proto, versions);
       for (const std::string& output : proto.output) {
@@ -271,7 +271,7 @@ class Builder {
                          : proto.type == Type::Graph        ? !proto.graphs.empty()
                          : proto.type == Type::Type         ? !proto.types.empty()
                                                             : true;
-    if (!has_one) wrong("the attribute '", shown(proto.name), "' does not hold what its type says");
+    if (!has_one) wrong("the attribute '", shown(proto.name), "' does not have a value of its type");
     return attribute;
   }
 

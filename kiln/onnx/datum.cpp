@@ -61,23 +61,23 @@ Datum Datum::map(Map entries) {
 }
 
 const Value& Datum::value() const {
-  require<DTypeError>(is_tensor(), "a tensor is needed where there is ", *this);
+  require<DTypeError>(is_tensor(), "expected a tensor, got ", *this);
   return value_;
 }
 const std::vector<Datum>& Datum::items() const {
-  require<DTypeError>(kind_ == Kind::Sequence, "a sequence is needed where there is ", *this);
+  require<DTypeError>(kind_ == Kind::Sequence, "expected a sequence, got ", *this);
   return *items_;
 }
 const Datum::Map& Datum::entries() const {
-  require<DTypeError>(kind_ == Kind::Map, "a map is needed where there is ", *this);
+  require<DTypeError>(kind_ == Kind::Map, "expected a map, got ", *this);
   return *map_;
 }
 const Datum* Datum::held() const {
-  require<DTypeError>(kind_ == Kind::Optional, "an optional is needed where there is ", *this);
+  require<DTypeError>(kind_ == Kind::Optional, "expected an optional, got ", *this);
   return items_->empty() ? nullptr : &items_->front();
 }
 Strings Datum::strings() const {
-  require<DTypeError>(is_string(), "a tensor of strings is needed where there is ", *this);
+  require<DTypeError>(is_string(), "expected a tensor of strings, got ", *this);
   const TensorData numbers = value_.data();
   Strings out;
   for (const std::int64_t number : numbers.as<std::int64_t>())

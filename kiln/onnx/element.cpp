@@ -196,7 +196,8 @@ TensorData unpack(Element element, const Shape& shape, std::span<const std::byte
                   const std::shared_ptr<const void>& owner) {
   const std::int64_t count = numel(shape);
   const int bits = bits_of(element);
-  require<DataError>(bits > 0, what, " has elements of type ", name(element), ", which Kiln does not hold as numbers");
+  require<DataError>(bits > 0, what, " has elements of type ", name(element),
+                     ", which Kiln does not support as numbers");
   std::int64_t total = 0;
   require<DataError>(!__builtin_mul_overflow(count, bits, &total), what, " has the shape ", shape,
                      ", which is too large");

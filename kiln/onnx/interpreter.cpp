@@ -84,7 +84,7 @@ Element Call::element(std::string_view name, Element otherwise) const {
   return static_cast<Element>(i(name, static_cast<std::int64_t>(otherwise)));
 }
 void Call::count_trips(std::int64_t count) const {
-  check(!context.describes || count <= context.trips, "the model makes more steps than are looked at to describe it");
+  check(!context.describes || count <= context.trips, "the model runs more steps than a description can follow");
   check(
       count <= context.trips,
       "the loops of this run have made as many trips as LoadOptions::most_trips allows; does the condition ever become "
@@ -103,7 +103,7 @@ void run_node(const Node& node, const Graph& graph, Frame& frame, const RunConte
   const CalledAs unnamed(nullptr);
   require<ArgumentError>(!context.stop || !context.stop(), "the run was stopped");
   if (context.describes)
-    require<ArgumentError>(context.trips-- > 0, "the model makes more steps than are looked at to describe it");
+    require<ArgumentError>(context.trips-- > 0, "the model runs more steps than a description can follow");
   std::vector<Datum> in;
   in.reserve(node.inputs.size());
   for (const int input : node.inputs) in.push_back(input == kAbsent ? Datum() : frame[static_cast<std::size_t>(input)]);
@@ -114,7 +114,7 @@ void run_node(const Node& node, const Graph& graph, Frame& frame, const RunConte
   } else {
     if (context.describes)
       for (const Datum& each : in)
-        require<ArgumentError>(!each.is_string(), node.op, " works on strings, which are not made to describe a model");
+        require<ArgumentError>(!each.is_string(), node.op, " works on strings, which a description does not compute");
     Call call{node, graph, frame, context, std::move(in)};
     out = node.row->run(call).list;
   }

@@ -33,8 +33,8 @@ std::vector<std::size_t> order_of(const std::vector<NodeProto>& nodes, FunctionR
   for (std::size_t n = 0; n < nodes.size(); ++n)
     for (const std::string& output : nodes[n].output)
       if (!output.empty() && !makers.emplace(output, n).second)
-        wrong("the value '", shown(output), "' is made twice: by nodes '", shown(nodes[makers[output]].name), "' and '",
-              shown(nodes[n].name), "'");
+        wrong("the value '", shown(output), "' is computed twice: by nodes '", shown(nodes[makers[output]].name),
+              "' and '", shown(nodes[n].name), "'");
   std::vector<std::vector<std::size_t>> readers(nodes.size());
   std::vector<std::size_t> missing(nodes.size());
   bool sorted = true;
@@ -67,7 +67,7 @@ std::vector<std::size_t> order_of(const std::vector<NodeProto>& nodes, FunctionR
   for (std::size_t n = 0; n < nodes.size(); ++n)
     if (missing[n])
       wrong("node '", shown(nodes[n].name), "', operator ", shown(nodes[n].op_type),
-            ", needs what is made of its own result: the graph '", shown(graph), "' has a cycle");
+            ", depends on its own result: the graph '", shown(graph), "' has a cycle");
   return order;
 }
 

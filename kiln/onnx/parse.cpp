@@ -124,7 +124,7 @@ ModelProto parse_model(Bytes bytes, const std::string& file) {
     has_graph = has_graph || reader.field() == 7;
     fields(field, model);
   }
-  require<DataError>(has_graph, shown(file), ": holds no graph, so it is no ONNX model");
+  require<DataError>(has_graph, shown(file), ": has no graph, so it is not an ONNX model");
   return model;
 }
 TensorProto parse_tensor(Bytes bytes, const std::string& file) { return parsed<TensorProto>(bytes, file); }

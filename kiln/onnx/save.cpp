@@ -67,7 +67,7 @@ const SaveRow* find_save_row(const op::Op& op) {
 void save(FunctionRef<Values(const Values&)> function, const Values& examples, const std::string& path,
           const SaveOptions& options) try {
   require<ArgumentError>(options.opset >= 17 && options.opset <= kNewestOpset, "onnx::save: operator set ",
-                         options.opset, " is none of 17 to ", kNewestOpset);
+                         options.opset, " is not one of 17 to ", kNewestOpset);
   const NoGrad pause;
   const Symbols symbols(options.free, examples);
   std::vector<Program> captures;
@@ -77,7 +77,7 @@ void save(FunctionRef<Values(const Values&)> function, const Values& examples, c
           return refusal(program, line, options.opset).empty();
         }));
   const std::size_t results = captures.front().outputs.size();
-  require<ArgumentError>(results > 0, "onnx::save: the function gives nothing");
+  require<ArgumentError>(results > 0, "onnx::save: the function returns nothing");
   require<ArgumentError>(options.inputs.size() <= examples.size() && options.outputs.size() <= results,
                          "onnx::save: there are more names than the ", examples.size(), " inputs and ", results,
                          " outputs");

@@ -43,7 +43,7 @@ Shape example_shape(const ValueInfo& input, const Sizes& sizes) {
   const TypeProto& type = input.type;
   require<ArgumentError>(type.kind == TypeProto::Kind::Tensor && type.shape && is_known(type.element) &&
                              type.element != Element::String && !is_narrow(type.element),
-                         "input '", shown(input.name), "' must be given: its type says no shape of numbers");
+                         "input '", shown(input.name), "' must be given: its type has no shape of numbers");
   Shape shape;
   for (const DimProto& dim : *type.shape) {
     const auto given = sizes.find(dim.param.empty() ? text(input.name, '[', shape.size(), ']') : dim.param);

@@ -20,7 +20,7 @@ std::int64_t number_of(const std::string& digits, const std::string& where) {
   std::int64_t number = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   require<DataError>(error == std::errc() && end == digits.data() + digits.size() && number >= 0, where,
-                     " has external data with an offset or a length '", shown(digits), "', which is no size");
+                     " has external data with an offset or a length '", shown(digits), "', which is not a size");
   return number;
 }
 
@@ -70,7 +70,7 @@ FileBytes TensorReader::external(const TensorProto& tensor) {
   auto all = std::ranges::find(mapped_, name, &FileBytes::name);
   if (all == mapped_.end()) {
     require<IoError>(!fs::exists(path, error) || fs::is_regular_file(path, error), "cannot read ", shown(name),
-                     ": it is no file");
+                     ": it is not a file");
     mapped_.push_back(map_file(name));
     all = mapped_.end() - 1;
   }
@@ -87,7 +87,7 @@ TensorData TensorReader::read(const TensorProto& tensor) {
   const std::string where = what(file_, tensor);
   const Shape size = shape(tensor);
   require<DataError>(is_known(tensor.element) && tensor.element != Element::String, where, " has the type ",
-                     name(tensor.element), ", which Kiln does not have as numbers");
+                     name(tensor.element), ", which Kiln does not support as numbers");
   if (tensor.external || tensor.raw_data) {
     const FileBytes source = tensor.external ? external(tensor) : source_;
     const Bytes part = tensor.external ? source.bytes : *tensor.raw_data;

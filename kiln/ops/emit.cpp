@@ -25,7 +25,7 @@ const Device& common_device(const op::Op& op, Inputs in) {
       fail<DeviceError>(spoken_name(op), ": ", *device, " and ", other, "; move one with to_device()");
     }
   }
-  if (!device) fail<ArgumentError>(spoken_name(op), ": needs a tensor operand, got plain numbers alone");
+  if (!device) fail<ArgumentError>(spoken_name(op), ": needs a tensor operand, got only plain numbers");
   return *device;
 }
 

@@ -103,7 +103,7 @@ void mix_inks(Picture& picture) {
 
 Picture decode_jpeg(std::span<const std::byte> file, std::string_view name, const DecodeConfig& config) {
   require<DataError>(config.channels != Channels::Numbers, name,
-                     ": is a JPEG file, which keeps no numbers of pixels, only colours that are nearly theirs");
+                     ": is a JPEG file, whose compression changes the numbers of pixels");
   Decoder decoder;
   decoder.state.err = jpeg_std_error(&decoder.errors);
   decoder.errors.error_exit = on_error;

@@ -109,9 +109,9 @@ Picture numbers_of(const Picture& kept, std::size_t channels, std::size_t bytes,
   for (std::uint8_t& number : numbers.pixels) {
     for (std::size_t c = 1; c < channels; ++c)
       require<DataError>(std::memcmp(pixel, pixel + c * bytes, bytes) == 0, name,
-                         ": its pixels have colours where a number each is asked for");
+                         ": its pixels have colours, not one number each");
     require<DataError>(bytes == 1 || pixel[0] == 0, name, ": holds the number ", pixel[0] * 256 + pixel[bytes - 1],
-                       ", and numbers of pixels go to 255 here");
+                       ", but numbers of pixels are at most 255");
     number = pixel[bytes - 1];
     pixel += channels * bytes;
   }

@@ -8,7 +8,7 @@
 namespace kiln::rl {
 namespace {
 
-constexpr std::size_t kOwnNumbers = 4;  // two halves of the seed, the calls, whether an episode is under way
+constexpr std::size_t kOwnNumbers = 4;  // two halves of the seed, the calls, and whether an episode is running
 
 }  // namespace
 
@@ -54,10 +54,10 @@ void Environment::reset(std::span<float> observation) {
 }
 
 Outcome Environment::step(std::span<const float> action, std::span<float> observation) {
-  require<ArgumentError>(running_, name_, ": no episode is under way: call reset() first");
+  require<ArgumentError>(running_, name_, ": no episode is running: call reset() first");
   require_room(observation);
   if (!actions_.contains(action)) actions_.require(name_ + ": action", action);
-  running_ = false;  // should advance() throw
+  running_ = false;  // stays false if advance() throws
   next_call();
   const Outcome outcome = advance(action, observation);
   require<DataError>(std::isfinite(outcome.reward), name_, ": the reward is ", outcome.reward, ", and must be finite");
@@ -85,14 +85,14 @@ void Environment::set_state(std::span<const double> state) {
   };
   require<DataError>(state.size() >= kOwnNumbers && whole(state[0], 0x1p32) && whole(state[1], 0x1p32) &&
                          whole(state[2], 0x1p53) && whole(state[3], 2) && take(state.subspan(kOwnNumbers)),
-                     name_, ": these ", state.size(), " numbers are no state of it");
+                     name_, ": these ", state.size(), " numbers are not a state of it");
   seed_ = static_cast<std::uint64_t>(state[0]) << 32 | static_cast<std::uint64_t>(state[1]);
   calls_ = static_cast<std::uint64_t>(state[2]);
   running_ = state[3] != 0;
 }
 
 std::vector<double> Environment::numbers() const {
-  fail<ArgumentError>(name_, " does not say its state: an environment that is to be saved has numbers() and take()");
+  fail<ArgumentError>(name_, " does not define its state: an environment that is saved must have numbers() and take()");
 }
 bool Environment::take(std::span<const double>) { return false; }
 

@@ -1,4 +1,4 @@
-// An environment: a world that an agent sees as numbers and acts upon, step by step, in episodes.
+// An environment: an agent observes it as numbers and acts on it, step by step, in episodes.
 //
 //   const auto world = rl::cart_pole();
 //   std::vector<float> seen(4);
@@ -6,8 +6,8 @@
 //   world->reset(seen);
 //   while (!world->step(action, seen).over()) ...
 //
-// A user's own derives from Environment and says begin() and advance(); `reset` and `step` check what goes in and out, so
-// that no environment has to.
+// A user's environment derives from Environment and defines begin() and advance(). `reset` and `step` check arguments
+// and results, so that environments need not do it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -21,8 +21,8 @@
 
 namespace kiln::rl {
 
-/// What a step came to. An episode that `terminated` has no future, and its last state no value; one that was `truncated`
-/// (a limit of steps) would have gone on.
+/// The result of a step. An episode that `terminated` has no future: its last state has no value. One that was
+/// `truncated` by a limit of steps could have continued.
 struct Outcome {
   double reward = 0;
   bool terminated = false, truncated = false;
@@ -39,41 +39,42 @@ class Environment {
   const Space& observations() const { return observations_; }
   const Space& actions() const { return actions_; }
 
-  /// All randomness from here on follows from this number.
+  /// Sets the seed of all random numbers from here on.
   void seed(std::uint64_t seed);
-  /// Begins an episode and writes its first observation. Throws ShapeError where `observation` has another size, DataError
-  /// where the environment writes a number that is not finite, or an index that its space does not have.
+  /// Begins an episode and writes its first observation. Throws ShapeError if `observation` has another size, and
+  /// DataError if the environment writes a number that is not finite, or an index that its space does not have.
   void reset(std::span<float> observation);
-  /// One step. Throws ArgumentError for an action out of the space, and where no episode is under way; DataError where the
-  /// reward is not finite, or the observation as above.
+  /// Takes one step. Throws ArgumentError for an action outside the space, and if no episode is running; DataError if
+  /// the reward is not finite, or for an observation that reset() would refuse.
   Outcome step(std::span<const float> action, std::span<float> observation);
 
-  /// Is an episode under way?
+  /// Whether an episode is running.
   bool running() const { return running_; }
-  /// What a person would see now. Throws ArgumentError where the environment has no picture.
+  /// Returns a picture of the current state for people. Throws ArgumentError if the environment has no picture.
   Picture render() const;
 
-  /// All that changes, as numbers, from which an environment of the same kind goes on as this one would. Throws
-  /// ArgumentError where the environment does not say it.
+  /// Returns the complete state as numbers, from which an environment of the same kind continues in the same way.
+  /// Throws ArgumentError if the environment does not define its state.
   std::vector<double> state() const;
-  /// Throws DataError for what is no state of such an environment, and then nothing has changed.
+  /// Restores such a state. Throws DataError, and changes nothing, for numbers that are no state of such an
+  /// environment.
   void set_state(std::span<const double> state);
 
  protected:
   Environment(std::string name, Space observations, Space actions);
-  /// The random numbers of this call of begin() or advance(): a stream of its own, which the seed and the number of calls
-  /// since then decide.
+  /// Returns the random numbers of this call of begin() or advance(): each call has its own stream, which depends on
+  /// the seed and on the number of calls since seed().
   Random& random();
 
  private:
   virtual void begin(std::span<float> observation) = 0;
-  /// `action` is in the space, and an episode is under way.
+  /// `action` is in the space, and an episode is running.
   virtual Outcome advance(std::span<const float> action, std::span<float> observation) = 0;
   virtual Picture picture() const;
-  /// What changes beside the random numbers; take() puts it back, or answers false for what cannot be.
+  /// Returns the state without the random numbers. take() restores it, or returns false for an invalid state.
   virtual std::vector<double> numbers() const;
   virtual bool take(std::span<const double> numbers);
-  /// seed() was called: an environment around another seeds that one, too.
+  /// Called by seed(): a wrapper seeds its inner environment here.
   virtual void seeded(std::uint64_t) {}
 
   void next_call();
@@ -83,12 +84,12 @@ class Environment {
   std::string name_;
   Space observations_, actions_;
   std::uint64_t seed_ = 0, calls_ = 0;  // calls of begin() and advance() since seed()
-  std::optional<Random> random_;        // of the call under way, once it has asked
+  std::optional<Random> random_;        // of the running call, once it was requested
   bool running_ = false;
 };
 
 using EnvironmentPtr = std::unique_ptr<Environment>;
-/// Makes environments of one kind, as many as are asked for.
+/// Creates environments of one kind, as many as are needed.
 using MakeEnvironment = std::function<EnvironmentPtr()>;
 
 }  // namespace kiln::rl

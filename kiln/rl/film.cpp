@@ -10,7 +10,7 @@
 namespace kiln::rl {
 namespace {
 
-/// 7 of 4 digits: "0007".
+/// Returns the number padded to so many digits: 7 with 4 digits is "0007".
 std::string digits(std::int64_t number) {
   std::string digits = std::to_string(number);
   if (digits.size() < 4) digits.insert(0, 4 - digits.size(), '0');
@@ -60,8 +60,8 @@ class Filmed final : public Wrapper {
   }
 
   FilmConfig config_;
-  std::int64_t ended_ = 0;  // episodes
-  std::int64_t steps_ = 0;  // of the episode under way
+  std::int64_t ended_ = 0;  // ended episodes
+  std::int64_t steps_ = 0;  // steps of the running episode
   bool filming_ = false;
   std::vector<Picture> pictures_;
 };

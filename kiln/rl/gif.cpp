@@ -17,7 +17,7 @@ Rgb colour_of(const Picture& picture, std::int64_t pixel) {
   return picture.channels == 1 ? Rgb{at[0], at[0], at[0]} : Rgb{at[0], at[1], at[2]};
 }
 
-/// The number of each colour in the table.
+/// The index of each colour in the table.
 class Palette {
  public:
   explicit Palette(std::span<const Picture> pictures) {
@@ -31,7 +31,7 @@ class Palette {
     const auto step = [](int byte) { return (byte + 25) / 51; };
     return static_cast<std::uint8_t>(36 * step(colour[0]) + 6 * step(colour[1]) + step(colour[2]));
   }
-  /// 256 colours; black where there are fewer.
+  /// Writes 256 colours, padded with black.
   std::vector<Rgb> table() const {
     std::vector<Rgb> table(kMost);
     for (const auto& [colour, number] : numbers_)
@@ -65,7 +65,7 @@ class Bytes {
   std::vector<std::byte> bytes_;
 };
 
-/// Codes of 9 to 12 bits in blocks of up to 255 bytes.
+/// Writes codes of 9 to 12 bits in blocks of up to 255 bytes.
 class Codes {
  public:
   explicit Codes(Bytes& out) : out_(out) {}
@@ -97,7 +97,7 @@ class Codes {
   int count_ = 0;
 };
 
-/// The compression that GIF names, Lempel-Ziv-Welch: a code for each run that was seen before.
+/// Compresses by GIF's method, Lempel-Ziv-Welch: one code for each run that occurred before.
 void compress(std::span<const std::uint8_t> pixels, Bytes& out) {
   constexpr int kClear = 256, kEnd = 257, kCodes = 4096;
   out.byte(8);
@@ -129,7 +129,7 @@ void compress(std::span<const std::uint8_t> pixels, Bytes& out) {
     run = pixel;
   }
   codes.put(run, bits);
-  if (next == 1 << bits && bits < 12) ++bits;  // as whoever reads has one more code now
+  if (next == 1 << bits && bits < 12) ++bits;  // a reader has one more code now
   codes.put(kEnd, bits);
   codes.end();
 }
@@ -158,7 +158,7 @@ std::vector<std::byte> encode_gif(std::span<const Picture> pictures, std::int64_
   out.number(0);
   for (const Rgb& colour : palette.table())
     for (const std::uint8_t channel : colour) out.byte(channel);
-  out.text("!\xff\x0bNETSCAPE2.0\x03\x01");  // again and again
+  out.text("!\xff\x0bNETSCAPE2.0\x03\x01");  // repeats forever
   out.number(0);
   out.byte(0);
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(first.height * first.width));

@@ -10,13 +10,13 @@
 namespace kiln::rl {
 namespace {
 
-/// Steps of all environments at once that make at least so many steps of one.
+/// Returns how many steps of all environments make at least so many steps in all.
 std::int64_t rounds(std::int64_t steps, std::size_t environments) {
   const auto count = static_cast<std::int64_t>(environments);
   return std::max<std::int64_t>(1, steps / count + (steps % count != 0));
 }
 
-/// NaN for no numbers.
+/// Returns NaN for no numbers.
 double mean_of(const std::vector<double>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
 }
@@ -34,7 +34,7 @@ LearnerConfig run_config(const RlConfig& config, std::size_t environments) {
 }  // namespace
 
 void RlConfig::check() const {
-  require<ArgumentError>(steps || episodes || seconds, "RlConfig: say how long, by steps, episodes or seconds");
+  require<ArgumentError>(steps || episodes || seconds, "RlConfig: set a limit of steps, episodes or seconds");
   const auto positive = [](std::string_view name, auto number) {
     require<ArgumentError>(number > 0, "RlConfig: ", name, " = ", number, " must be positive");
   };
@@ -71,7 +71,7 @@ RlLoop::RlLoop(VectorEnvironment worlds, const RlConfig& config)
 
 void RlLoop::keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume,
                               Json own) {
-  worlds_state_ = worlds_.state();  // who cannot be saved says so now
+  worlds_state_ = worlds_.state();  // throws now if the state cannot be saved
   checkpoints_.keep(directory, rules, resume, run_.configuration(std::move(own)));
   RecordedObjects& objects = checkpoints_.objects();
   record(objects);
@@ -95,7 +95,7 @@ std::vector<Reading> RlLoop::train_readings() const {
 
 void RlLoop::step() {
   const std::vector<float> seen(worlds_.observations().begin(), worlds_.observations().end());
-  // Each step has random numbers of its own, so that a checkpoint need not hold how many there were.
+  // Each step has its own random numbers, so that a checkpoint need not store how many were used.
   Random random(Key{config_.seed}.split(static_cast<std::uint64_t>(run_.at.step)));
   const std::vector<float> actions = act(worlds_, random, true);
   worlds_.step(applied(actions));

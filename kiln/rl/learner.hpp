@@ -1,4 +1,4 @@
-// The loop of reinforcement learning: an agent acts in environments, gathers what comes of it, and learns.
+// The loop of reinforcement learning: an agent acts in environments, collects the results, and learns.
 //
 //   rl::VectorEnvironment worlds([] { return rl::limited(rl::cart_pole(), rl::kCartPoleSteps); }, 8, /*seed=*/1);
 //   rl::Dqn agent(rl::MlpConfig{.in = 4, .out = 2}.init(device.autodiff()), {}, worlds);
@@ -6,9 +6,9 @@
 //   learner.add(ProgressLines{}).fit();
 //   save(learner.agent().policy(), "cart_pole.safetensors");
 //
-// Callbacks, logs, dashboards and checkpoints are those of a Learner (kiln/train). A step of the training is one step of all
-// environments; an epoch goes from one evaluation to the next. An agent is any type that is a PolicyLearner: Dqn, Ppo, Td3,
-// Sac, or one's own.
+// Callbacks, logs, dashboards and checkpoints are those of a Learner (kiln/train). A step of training is one step of
+// all environments; an epoch lasts from one evaluation to the next. An agent is any PolicyLearner: Dqn, Ppo, Td3, Sac,
+// or a user's own.
 #pragma once
 #include <concepts>
 #include <filesystem>
@@ -24,9 +24,9 @@
 
 namespace kiln::rl {
 
-/// What learns a policy. `policy()` is the model that acts, by which `act` chooses the actions of [n, numbers] states: row
-/// after row, with what randomness helps to learn if it explores. `observe` is told of each step of the environments, with
-/// what they showed before it; `learn` makes an update if one is due. Its state is all that changes, for checkpoints.
+/// A type that learns a policy. `policy()` is the model that acts; `act` chooses the actions of [n, numbers] states by
+/// it, row by row, with random numbers if it explores. `observe` receives each step of the environments, with the
+/// observations before it; `learn` makes an update if one is due. The state is complete, for checkpoints.
 template <class A>
 concept PolicyLearner = requires(A& agent, const A& same, const Tensor<2>& seen, std::span<const float> numbers,
                                  const VectorEnvironment& worlds, Random& random) {
@@ -37,36 +37,36 @@ concept PolicyLearner = requires(A& agent, const A& same, const Tensor<2>& seen,
   agent.visit_state([](const std::string&, auto&) {});
 } && Module<std::remove_cvref_t<decltype(std::declval<const A&>().policy())>>;
 
-/// How long, and how often to look. A training goes on to the first of the limits.
+/// The length of training, and the intervals of measurements. Training ends at the first of the limits.
 struct RlConfig {
   std::optional<std::int64_t> steps{};     // of all environments together
   std::optional<std::int64_t> episodes{};  // of all environments together
   std::optional<double> seconds{};
-  std::int64_t evaluate_every = 10'000;  // steps; each time an epoch ends
+  std::int64_t evaluate_every = 10'000;  // steps; an epoch ends at each evaluation
   std::int64_t evaluation_episodes = 10;
-  std::int64_t longest_episode = 100'000;  // steps, beyond which an episode that is waited for counts as endless
-  std::int64_t log_every = 1000;           // steps from one look at the training metrics to the next
-  std::uint64_t seed = 0;                  // of all random numbers of the agent
+  std::int64_t longest_episode = 100'000;  // steps after which an awaited episode counts as endless
+  std::int64_t log_every = 1000;           // steps between readings of the training metrics
+  std::uint64_t seed = 0;                  // the seed of all random numbers of the agent
 
-  /// Throws ArgumentError for what makes no sense, or would never end.
+  /// Throws ArgumentError for invalid values, and if training would never end.
   void check() const;
 };
 
-/// The last episodes: their sums of rewards and their steps.
+/// The sums of rewards and the steps of the last episodes.
 struct EpisodeWindow {
-  std::int64_t size = 100;  // so many of them
+  std::int64_t size = 100;  // the number of these episodes
   std::vector<double> rewards{}, steps{};
-  std::int64_t count = 0;  // of all episodes so far
+  std::int64_t count = 0;  // the number of all episodes so far
 
   void add(const Episode& episode);
-  /// The mean of what is in the window; NaN where no episode has ended.
+  /// Returns the mean over the window; NaN if no episode has ended.
   double mean_reward() const;
   double mean_steps() const;
-  /// The means "reward" and "episode length"; a problem where no episode has ended.
+  /// Returns the means "reward" and "episode length", with a problem if no episode has ended.
   std::vector<Reading> readings() const;
 };
 
-/// An RlLearner but for the type of its agent, so that it is compiled once.
+/// The part of RlLearner that does not depend on the agent's type, so that it is compiled once.
 class RlLoop {
  public:
   RlLoop(const RlLoop&) = delete;
@@ -77,7 +77,7 @@ class RlLoop {
   const EpisodeWindow& episodes() const { return episodes_; }
   const VectorEnvironment& worlds() const { return worlds_; }
 
-  /// A callback that takes no policy: see kiln/train/events.hpp. Throws what its check() does, if it has one.
+  /// Adds a callback that takes no policy: see kiln/train/events.hpp. Throws what its check() throws, if it has one.
   template <class Callback>
   std::shared_ptr<Callback> add(Callback callback) {
     return callbacks_.add(run_, checkpoints_.objects(), std::move(callback));
@@ -89,8 +89,8 @@ class RlLoop {
 
   void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json own);
   training::Ending fit();
-  /// Plays this many whole episodes without exploration, divided among the environments. Uses the moments of the
-  /// training environments if these are normalised.
+  /// Plays this many whole episodes without exploration, divided among the environments. Uses the normalisation of the
+  /// training environments if they are normalised.
   EpisodeWindow evaluate(VectorEnvironment& worlds, std::int64_t episodes);
 
   TrainingRun run_;
@@ -98,7 +98,7 @@ class RlLoop {
   std::optional<VectorEnvironment> evaluated_;
 
  private:
-  // What the agent's type knows.
+  // The functions below depend on the agent's type.
   virtual std::vector<float> act(const VectorEnvironment& worlds, Random& random, bool explores) = 0;
   virtual std::vector<float> applied(std::vector<float> actions) const = 0;
   virtual void observe(std::span<const float> seen, std::span<const float> actions) = 0;
@@ -117,11 +117,11 @@ class RlLoop {
   RlConfig config_;
   training::Callbacks callbacks_;
   EpisodeWindow episodes_;
-  std::vector<double> worlds_state_;     // as a checkpoint has it
-  double loss_sum_ = 0, last_loss_ = 0;  // of the updates since the last look
+  std::vector<double> worlds_state_;     // the state of a checkpoint
+  double loss_sum_ = 0, last_loss_ = 0;  // of the updates since the last reading
   std::int64_t updates_ = 0, last_updates_ = 0;
   std::vector<Reading> agent_readings_;
-  training::Checkpoints checkpoints_;  // last, as its thread reads the rest
+  training::Checkpoints checkpoints_;  // declared last, since its thread reads the other members
 };
 
 template <PolicyLearner A>
@@ -129,11 +129,11 @@ class RlLearner final : public RlLoop {
  public:
   using Policy = std::remove_cvref_t<decltype(std::declval<const A&>().policy())>;
 
-  /// Throws ArgumentError for a configuration without meaning.
+  /// Throws ArgumentError for an invalid configuration.
   RlLearner(A agent, VectorEnvironment worlds, const RlConfig& config)
       : RlLoop(std::move(worlds), config), agent_(std::move(agent)) {}
 
-  /// A callback: see kiln/train/events.hpp.
+  /// Adds a callback: see kiln/train/events.hpp.
   template <class Callback>
   RlLearner& add(Callback callback) {
     static_assert(training::kListens<Callback> || training::kListensWith<Callback, Policy>,
@@ -143,26 +143,26 @@ class RlLearner final : public RlLoop {
       run_.listen([this, held](const training::Event& event) { training::tell_with(*held, event, agent_.policy()); });
     return *this;
   }
-  /// Evaluates in these environments; by default there is no evaluation.
+  /// Evaluates in these environments. Without this call there is no evaluation.
   RlLearner& evaluate_in(VectorEnvironment worlds) {
     evaluated_.emplace(std::move(worlds));
     return *this;
   }
-  /// Actions are chosen on another device than the one that learns, by a copy of the policy.
+  /// Chooses actions on another device than the one that learns, with a copy of the policy.
   RlLearner& act_on(const Device& device) {
     acting_device_ = device;
     return *this;
   }
-  /// Has the training saved to `directory` by these rules, and when it ends, with environments and buffers; fit() goes on
-  /// where the newest checkpoint there was, to the same bits, or, unless `resume`, begins anew. Throws ArgumentError where
-  /// an environment does not say its state.
+  /// Saves the training to `directory` by these rules and at its end, including environments and buffers. fit()
+  /// continues from the newest checkpoint there with the same bits, or begins anew unless `resume`. Throws
+  /// ArgumentError if an environment does not define its state.
   RlLearner& checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules = {}, bool resume = true,
                          Json configuration = {}) {
     keep_checkpoints(directory, rules, resume, std::move(configuration));
     return *this;
   }
 
-  /// Acts and learns until a limit is reached or somebody asks to stop; may be called again.
+  /// Acts and learns until a limit is reached or a stop is requested. It may be called again.
   training::Ending fit() { return RlLoop::fit(); }
   /// Plays this many whole episodes without exploration in `worlds`.
   EpisodeWindow evaluate(VectorEnvironment& worlds, std::int64_t episodes) {
@@ -197,7 +197,7 @@ class RlLearner final : public RlLoop {
 
   A agent_;
   std::optional<Device> acting_device_;
-  std::optional<Policy> acting_;  // the policy there; made anew after an update
+  std::optional<Policy> acting_;  // the policy there; copied again after an update
 };
 
 }  // namespace kiln::rl

@@ -8,8 +8,7 @@
 namespace kiln::rl {
 
 void NormalizationConfig::check() const {
-  require<ArgumentError>(observations || rewards,
-                         "NormalizationConfig: neither observations nor rewards are to change");
+  require<ArgumentError>(observations || rewards, "NormalizationConfig: neither observations nor rewards would change");
   require<ArgumentError>(0 <= discount && discount <= 1, "NormalizationConfig: discount = ", discount,
                          " must be 0 to 1");
   require<ArgumentError>(epsilon > 0 && std::isfinite(epsilon), "NormalizationConfig: epsilon = ", epsilon,
@@ -88,7 +87,7 @@ void Normalization::normalize(std::span<Outcome> outcomes) {
   require_loaded();
   if (!config_.rewards) return;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    // Gymnasium counts the last reward of an episode that terminates alone.
+    // Gymnasium counts the last reward of an episode only if the episode terminates.
     const double before = outcomes[i].terminated ? 0 : config_.discount * sums_[i];
     sums_[i] = before + outcomes[i].reward;
   }

@@ -1,5 +1,5 @@
-// Observations and rewards divided by how widely they have varied so far, as Gymnasium's NormalizeObservation and
-// NormalizeReward for vectors of environments do it.
+// Observations and rewards divided by their deviations so far, like Gymnasium's NormalizeObservation and
+// NormalizeReward for vectors of environments.
 //
 //   rl::VectorEnvironment worlds(make, 8, /*seed=*/1);
 //   worlds.normalize({});                             // the moments are those of all eight
@@ -15,45 +15,45 @@
 namespace kiln::rl {
 
 struct NormalizationConfig {
-  bool observations = true;  // each number to mean 0 and variance 1
-  bool rewards = true;       // divided by the deviation of the discounted sum of rewards so far
-  double discount = 0.99;    // of that sum
+  bool observations = true;  // scale each number to mean 0 and variance 1
+  bool rewards = true;       // divide by the deviation of the discounted sum of rewards so far
+  double discount = 0.99;    // the discount of that sum
   double epsilon = 1e-8;     // added to variances
-  double limit = 10;         // a normalised number beyond +-limit becomes the limit; infinity: none does
+  double limit = 10;         // normalised numbers are clamped to +-limit; infinity: not clamped
 
   /// Throws ArgumentError.
   void check() const;
 };
 
-/// The mean and the variance of each column of rows that come little by little (Chan, Golub, LeVeque, "Updating formulae and
-/// a pairwise algorithm for computing sample variances", 1979). They begin with mean 0 and variance 1, which count as 1e-4
-/// rows.
+/// The mean and the variance of each column of rows that arrive over time (Chan, Golub, LeVeque, "Updating formulae and
+/// a pairwise algorithm for computing sample variances", 1979). They begin with mean 0 and variance 1, with the weight
+/// of 1e-4 rows.
 struct RunningMoments {
   double count = 1e-4;
   std::vector<double> mean{}, variance{};
 
   explicit RunningMoments(std::size_t columns = 0) : mean(columns), variance(columns, 1.0) {}
-  /// rows: [n, columns].
+  /// Adds rows [n, columns].
   void update(std::span<const double> rows);
   friend bool operator==(const RunningMoments&, const RunningMoments&) = default;
 };
 
-/// The moments of several environments, and what they do to observations and rewards.
+/// The moments of several environments, and the normalisation by them.
 class Normalization {
  public:
-  /// Throws ArgumentError, and ShapeError for a discrete space of observations, which one_hot() makes a box of.
+  /// Throws ArgumentError; and ShapeError for a discrete space of observations, which one_hot() converts to a box.
   Normalization(const NormalizationConfig& config, const Space& observations, std::size_t environments);
 
   const NormalizationConfig& config() const { return config_; }
   const RunningMoments& observations() const { return observations_; }
   const RunningMoments& returns() const { return returns_; }
-  /// Takes over the moments of another one, which stay as they are from here on: for evaluation. Throws ShapeError where
-  /// they are of observations of another size.
+  /// Uses a copy of another object's moments, which no longer change: for evaluation. Throws ShapeError if they belong
+  /// to observations of another size.
   void take_moments(const Normalization& other);
-  /// The space of the observations that normalize() gives.
+  /// Returns the space of normalised observations.
   Space normalized(const Space& space) const;
 
-  /// Episodes begin in all environments.
+  /// Called when episodes begin in all environments.
   void restart();
   /// Adds rows of observations to the moments, unless these are frozen.
   void learn(std::span<const float> rows);
@@ -62,13 +62,13 @@ class Normalization {
   /// Normalises the rewards of a step of all environments in place, after they were added to the moments.
   void normalize(std::span<Outcome> outcomes);
 
-  /// All that changes, as numbers.
+  /// Returns the complete state as numbers.
   std::vector<double> state() const;
-  /// Answers false for what is no state of such a normalisation, and then nothing has changed.
+  /// Restores a state. Returns false, and changes nothing, for numbers that are no such state.
   bool set_state(std::span<const double> state);
 
-  /// Calls f(name, part) for what a record holds. What a record has of observations of another size is refused when it is
-  /// used: DataError.
+  /// Calls f(name, part) for each part of the record. If a record belongs to observations of another size, its first
+  /// use throws DataError.
   template <class F>
   void visit_state(F&& f) {
     visit(*this, f);
@@ -88,7 +88,7 @@ class Normalization {
     f(std::string("return_mean"), self.returns_.mean);
     f(std::string("return_variance"), self.returns_.variance);
   }
-  /// Calls f(number) for all that changes.
+  /// Calls f(number) for each number of the state.
   template <class F>
   void each_number(F f) {
     for (RunningMoments* const moments : {&observations_, &returns_}) {
@@ -103,7 +103,7 @@ class Normalization {
   NormalizationConfig config_;
   std::size_t columns_;  // numbers of an observation
   RunningMoments observations_, returns_;
-  std::vector<double> sums_;  // of each environment's episode: the discounted rewards so far
+  std::vector<double> sums_;  // the discounted rewards so far of each environment's episode
   bool frozen_ = false;
 };
 

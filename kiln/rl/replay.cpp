@@ -11,7 +11,7 @@
 namespace kiln::rl {
 namespace {
 
-constexpr double kErrorOffset = 1e-6;  // added to an error, so that a transition without one is sampled again, too
+constexpr double kErrorOffset = 1e-6;  // added to an error, so that a transition without an error can be sampled again
 
 TensorData rows(std::size_t count, std::size_t size) {
   return {Shape{static_cast<std::int64_t>(count), static_cast<std::int64_t>(size)}, DType::F32};
@@ -44,7 +44,7 @@ std::size_t SumTree::find(double part) const {
   std::size_t node = 1;
   while (node < leaves_) {
     node *= 2;
-    // To the right where the part lies there; never into an empty half, whatever rounding says.
+    // It goes to the right if the part lies there, but never into an empty half, whatever the rounding.
     if ((part >= sums_[node] && sums_[node + 1] > 0) || sums_[node] == 0) {
       part -= sums_[node];
       ++node;
@@ -169,7 +169,8 @@ Transitions Replay::sample(std::int64_t count, Random& random) {
                      {}};
   sample.indices.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
-    // With priorities, the sum of priorities is divided into `count` equal parts, and one transition sampled from each.
+    // With priorities, the sum of priorities is divided into `count` equal parts, and one transition is sampled from
+    // each.
     const std::int64_t place = weighted
                                    ? static_cast<std::int64_t>(tree_.find((static_cast<double>(i) + random.uniform()) *
                                                                           (tree_.sum() / static_cast<double>(count))))
@@ -183,7 +184,7 @@ Transitions Replay::sample(std::int64_t count, Random& random) {
     copy(rewards_, sample.rewards, 1);
     copy(nexts_, sample.next_observations, observation_size_);
     copy(discounts_, sample.discounts, 1);
-    // (size * probability)^-correction
+    // The weight is (size * probability)^-correction.
     const double probability = weighted ? tree_.at(at) / tree_.sum() * static_cast<double>(size_) : 1;
     sample.weights.as<float>()[i] = static_cast<float>(std::pow(probability, -config_.correction));
     sample.indices.push_back(place);
@@ -200,7 +201,7 @@ void Replay::set_errors(std::span<const std::int64_t> indices, std::span<const f
   require<ArgumentError>(indices.size() == errors.size(), "Replay: ", errors.size(), " errors of ", indices.size(),
                          " transitions");
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    require<ArgumentError>(0 <= indices[i] && indices[i] < size_, "Replay: place ", indices[i], " of a buffer of ",
+    require<ArgumentError>(0 <= indices[i] && indices[i] < size_, "Replay: index ", indices[i], " of a buffer of ",
                            size_);
     require<ArgumentError>(std::isfinite(errors[i]), "Replay: the error of transition ", i, " is ", errors[i]);
   }

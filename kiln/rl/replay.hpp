@@ -1,4 +1,4 @@
-// The transitions of an agent, to learn from again and again: a ring buffer, sampled uniformly or by priority.
+// The transitions of an agent for repeated learning: a ring buffer, sampled uniformly or by priority.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,36 +10,36 @@
 namespace kiln::rl {
 
 struct ReplayConfig {
-  std::int64_t capacity = 100'000;  // transitions; the oldest one makes room
-  std::int64_t steps = 1;           // of a transition, whose rewards are summed (Sutton, "TD learning", 1988)
-  double discount = 0.99;           // of a reward, for each step that it lies ahead
-  /// How much priorities count (Schaul et al., "Prioritized experience replay", 2016): at 0 all are sampled alike, at 1 in
-  /// proportion to their errors.
+  std::int64_t capacity = 100'000;  // transitions; a new one replaces the oldest
+  std::int64_t steps = 1;           // steps per transition, whose rewards are summed (Sutton, "TD learning", 1988)
+  double discount = 0.99;           // the discount of a reward per step
+  /// The exponent of priorities (Schaul et al., "Prioritized experience replay", 2016): with 0 all transitions have the
+  /// same probability, with 1 it is proportional to their errors.
   double priority = 0;
-  double correction = 0.4;  // how far the weights of a sample undo that, 0 to 1
+  double correction = 0.4;  // how far the weights of a sample correct the probabilities, 0 to 1
 
   /// Throws ArgumentError.
   void check() const;
 };
 
-/// Transitions as tensors of float32 with a row for each.
+/// Transitions as tensors of float32, one row each.
 struct Transitions {
   TensorData observations, actions;   // [n, numbers of the space]
-  TensorData rewards;                 // [n]: the discounted sum over the steps
-  TensorData next_observations;       // what followed the last step
-  TensorData discounts;               // [n]: factor of the value of next_observations; 0 where the episode terminated
-  TensorData weights;                 // [n], at most 1: what each counts in a loss; 1 where all are sampled alike
+  TensorData rewards;                 // [n]: the discounted sums over the steps
+  TensorData next_observations;       // the observations after the last step
+  TensorData discounts;               // [n]: factors of the value of next_observations; 0 if the episode terminated
+  TensorData weights;                 // [n], at most 1: weights in a loss; 1 for uniform probabilities
   std::vector<std::int64_t> indices;  // in the buffer, for set_errors()
 };
 
-/// Numbers, their sum, and where in it a part of the sum lies: all in the logarithm of their count.
+/// Numbers and their sum. A position in the sum is found in a time that grows with the logarithm of their count.
 class SumTree {
  public:
   explicit SumTree(std::size_t count);
   void set(std::size_t i, double number);
   double at(std::size_t i) const { return sums_[leaves_ + i]; }
   double sum() const { return sums_[1]; }
-  /// The first number whose sum with those before it is above `part`; the last one above 0 for a part of the whole sum.
+  /// Returns the first number for which the sum up to it exceeds `part`; for the whole sum, the last number above 0.
   std::size_t find(double part) const;
 
  private:
@@ -53,26 +53,27 @@ class Replay {
   /// ArgumentError, and MemoryError if there is too little memory.
   Replay(const ReplayConfig& config, const VectorEnvironment& worlds);
 
-  /// A step of all environments, that has led to what `worlds` holds now. `observations` are those of before it. Throws
+  /// Adds a step of all environments, after which `worlds` is now. `observations` are those before the step. Throws
   /// ShapeError for other sizes.
   void add(std::span<const float> observations, std::span<const float> actions, const VectorEnvironment& worlds);
 
   /// Samples `count` transitions with replacement. Throws ArgumentError while the buffer is empty, or for a count
   /// below 1.
   Transitions sample(std::int64_t count, Random& random);
-  /// The errors of a sample, whose magnitudes become priorities; what is new has the highest one so far. Does nothing where
-  /// priorities do not count. Throws ArgumentError for indices outside the buffer, or errors that are not finite.
+  /// Sets the errors of a sample, whose magnitudes become priorities; new transitions have the highest priority so far.
+  /// Does nothing without priorities. Throws ArgumentError for indices outside the buffer, or errors that are not
+  /// finite.
   void set_errors(std::span<const std::int64_t> indices, std::span<const float> errors);
 
   std::int64_t size() const { return size_; }
   const ReplayConfig& config() const { return config_; }
 
-  /// Calls f(name, part) for what a record of the buffer holds. What a record has of a buffer of another size is refused by
-  /// the next add() or sample(): DataError.
+  /// Calls f(name, part) for each part of the buffer's record. If a record belongs to a buffer of another size, the
+  /// next add() or sample() throws DataError.
   template <class F>
   void visit_state(F&& f) {
     visit(*this, f);
-    tree_is_built_ = false;  // as priorities may be others now
+    tree_is_built_ = false;  // since priorities may have changed
   }
   template <class F>
   void visit_state(F&& f) const {
@@ -96,15 +97,15 @@ class Replay {
   }
   void require_consistent() const;
   void build_tree();
-  /// Makes a transition of all the open steps of an environment, and lets go of the oldest one.
+  /// Makes a transition of all the open steps of an environment, and removes the oldest step.
   void close_oldest(std::size_t environment, std::span<const float> next, bool terminated);
 
   ReplayConfig config_;
   std::string name_;
   std::size_t environments_, observation_size_, action_size_;  // numbers of an observation and of an action
   std::vector<float> observations_, actions_, rewards_, nexts_, discounts_;
-  std::vector<double> priorities_;  // to the power of config.priority; none where they do not count
-  std::vector<float> open_;         // of each environment up to `steps` steps: observation, action, reward
+  std::vector<double> priorities_;  // to the power of config.priority; empty without priorities
+  std::vector<float> open_;         // up to `steps` steps of each environment: observation, action, reward
   std::vector<std::int64_t> open_counts_;
   double highest_ = 1;
   std::int64_t size_ = 0, next_ = 0;

@@ -94,7 +94,7 @@ Experience Rollout::take(ValueOf value_of) {
   Experience experience{table(observations_, observation_size_), table(actions_, action_size_), {}, {}, {}};
   const std::vector<float> values = valued(experience.observations);
 
-  // What follows a step is the state of the next one, unless the episode or the rollout ends there.
+  // The value after a step is that of the next state, unless the episode or the rollout ends there.
   std::vector<float> last_observations;
   std::vector<std::size_t> last_rows;
   std::vector<double> next_values(rows);

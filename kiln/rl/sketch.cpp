@@ -11,7 +11,7 @@ Sketch::Sketch(double width, double height, double pixels_a_unit, Colour ground)
   fill(ground, [](double, double) { return -1.0; });
 }
 
-/// `distance` of a point from the shape's edge in units, negative inside; a pixel on the edge is mixed.
+/// `distance` is that of a point from the shape's edge in units, negative inside; a pixel on the edge is blended.
 template <class Distance>
 void Sketch::fill(Colour colour, Distance distance) {
   const std::uint8_t ink[] = {colour.red, colour.green, colour.blue};

@@ -1,4 +1,4 @@
-// Draws simple shapes into a colour picture, with soft edges: what environments show to people.
+// Draws simple shapes with smooth edges into a colour picture, for the pictures of environments.
 #pragma once
 #include <cstdint>
 
@@ -12,7 +12,8 @@ struct Colour {
 inline constexpr Colour kWhite{255, 255, 255}, kBlack{0, 0, 0}, kGrey{150, 150, 150}, kBlue{90, 120, 190},
     kGold{202, 152, 101}, kRed{190, 60, 60}, kGreen{60, 150, 80}, kIce{200, 225, 240};
 
-/// A plane of `width` x `height` units whose origin lies at the bottom left, y upwards, drawn with so many pixels a unit.
+/// A plane of `width` x `height` units with the origin at the bottom left and y upwards, drawn at this scale in pixels
+/// per unit.
 class Sketch {
  public:
   struct At {
@@ -20,10 +21,10 @@ class Sketch {
   };
   Sketch(double width, double height, double pixels_a_unit, Colour ground = kWhite);
 
-  /// A line with round ends, `thickness` units wide.
+  /// Draws a line with round ends, `thickness` units wide.
   void line(At from, At to, double thickness, Colour colour);
   void disc(At centre, double radius, Colour colour);
-  /// An upright box by two opposite corners.
+  /// Draws an upright box, given by two opposite corners.
   void box(At from, At to, Colour colour);
 
   Picture picture() && { return std::move(picture_); }

@@ -24,7 +24,7 @@ Space Space::box(const Shape& shape, std::vector<float> low, std::vector<float> 
                             high.size(), " upper ones");
   for (std::size_t i = 0; i < size; ++i)
     kiln::require<ArgumentError>(low[i] <= high[i], "Space::box: number ", i, " lies between ", low[i], " and ",
-                                 high[i], ", which is nowhere");
+                                 high[i], ", which are not in order");
   space.low_ = std::move(low);
   space.high_ = std::move(high);
   return space;

@@ -29,7 +29,7 @@ VectorEnvironment::VectorEnvironment(const MakeEnvironment& make, std::int64_t c
 
 const Environment& VectorEnvironment::environment(std::size_t i) const {
   require<ArgumentError>(i < environments_.size(), "VectorEnvironment: there is no environment ", i, " of ", count(),
-                         count() == 0 ? ": these were moved to somebody else" : "");
+                         count() == 0 ? ": they were moved to another object" : "");
   return *environments_[i];
 }
 
@@ -136,7 +136,7 @@ void VectorEnvironment::set_state(std::span<const double> state) {
     std::span<const double> rest = state;
     const auto taken = [&](std::size_t size) {
       require<DataError>(size <= rest.size(), environment(0).name(), ": these ", state.size(),
-                         " numbers are no state of ", count(), " environments");
+                         " numbers are not a state of ", count(), " environments");
       const std::span<const double> first = rest.first(size);
       rest = rest.subspan(size);
       return first;
@@ -152,7 +152,7 @@ void VectorEnvironment::set_state(std::span<const double> state) {
     const std::span<const double> seen = taken(observations_.size());
     if (normalization_) {
       require<DataError>(normalization_->set_state(rest), environment(0).name(), ": the last ", rest.size(),
-                         " numbers of the state are no moments of its observations and rewards");
+                         " numbers of the state are not moments of its observations and rewards");
     } else {
       require<DataError>(rest.empty(), environment(0).name(), ": the state has ", rest.size(), " numbers too many");
     }

@@ -1,4 +1,4 @@
-// What environments around another share.
+// The base class of environments that wrap another one.
 #pragma once
 #include "kiln/rl/environment.hpp"
 
@@ -6,8 +6,8 @@ namespace kiln::rl {
 
 class Wrapper : public Environment {
  protected:
-  /// Throws ArgumentError where there is no environment.
-  /// By reference, so that `observations` may be made of it.
+  /// Throws ArgumentError for a null environment.
+  /// It is passed by reference, so that `observations` may be made of it.
   Wrapper(std::string_view function, EnvironmentPtr&& inner, Space observations);
   Wrapper(std::string_view function, EnvironmentPtr&& inner);
 
@@ -15,7 +15,7 @@ class Wrapper : public Environment {
   const Environment& inner() const { return *inner_; }
 
  private:
-  /// A wrapper's own numbers, beside those of the environment in it.
+  /// The wrapper's own numbers, in addition to those of the inner environment.
   virtual std::vector<double> own_numbers() const { return {}; }
   virtual bool take_own(std::span<const double> numbers) { return numbers.empty(); }
 

@@ -39,7 +39,7 @@ Slots slots_of(std::string_view rule) {
       {"AdaDelta", kAdaDelta}, {"Adafactor", kAdafactor}};
   for (const auto& [name, slots] : kRules)
     if (name == rule) return slots;
-  fail<ArgumentError>("PyTorch has no optimizer of the rule ", rule, ", whose state would be known here");
+  fail<ArgumentError>("PyTorch has no optimizer of the rule ", rule, ", whose state is known here");
 }
 
 constexpr std::string_view kState = "state.";
@@ -112,9 +112,9 @@ class Reader {
       if (!path.starts_with(kState)) continue;
       const std::optional<StateEntry> entry = entry_of(path);
       const Slot* const slot = entry ? find(entry->slot, {}) : nullptr;
-      require<LoadError>(slot, file_, ": '", shown(path), "' is nothing that this rule keeps of a parameter");
+      require<LoadError>(slot, file_, ": '", shown(path), "' is not a state of this rule");
       require<LoadError>(entry->param < params_.size(), file_, ": '", shown(path),
-                         "' is of one parameter more than the ", params_.size(), " that there are");
+                         "' belongs to a parameter beyond the ", params_.size(), " of the optimizer");
       f(*entry, slot->number, tensor);
     }
   }

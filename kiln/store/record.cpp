@@ -52,8 +52,8 @@ std::string misfit(const TensorSource& record, const RecordPart& part, Found fir
     if (!same)
       problem =
           text("tensors '", shown(first->first), "' and '", shown(name),
-               "' differ, where the module has one parameter in both places (LoadOptions::rename and ::except put "
-               "one aside)");
+               "' differ, where the module has one parameter in both places (LoadOptions::rename and ::except can "
+               "leave one out)");
   });
   return problem;
 }
@@ -165,7 +165,7 @@ void require_known_version(const Metadata& metadata, std::string_view file) {
   int version = 0;
   const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), version);
   require<LoadError>(error == std::errc() && end == said.data() + said.size() && version >= 1, file,
-                     ": the version of an optimizer's record is a number from 1 on, not '", shown(said), "'");
+                     ": the version of an optimizer's record must be a number of 1 or more, not '", shown(said), "'");
   require<LoadError>(version <= kLatestOptimizerVersion, file, ": an optimizer's record of version ", version,
                      ", which a later Kiln wrote; this one reads up to version ", kLatestOptimizerVersion);
 }

@@ -133,7 +133,7 @@ Json checkpoint_configuration(const std::string& file) try {
 void Checkpointer::restore(RecordedObjects& objects, const std::string& file) const try {
   TensorSource record = open_tensors(file);
   const auto version = record.metadata.find(std::string(kVersionKey));
-  require<DataError>(version != record.metadata.end(), file, " is no checkpoint of a training");
+  require<DataError>(version != record.metadata.end(), file, " is not a checkpoint of a training");
   require<DataError>(version->second == kVersion, file, " is a checkpoint of version ", version->second,
                      "; this program reads version ", kVersion,
                      ": take its model alone, by load() with .under = \"model\"");

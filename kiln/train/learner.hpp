@@ -188,7 +188,7 @@ class Learner final : public training::Loop {
   void measure(const training::Batches& valid) override {
     if constexpr (kByHand)
       require<ArgumentError>(static_cast<bool>(valid_step_),
-                             "training: a step that is written by hand does not say how "
+                             "training: a step that is written by hand does not define how "
                              "to validate: give valid_step()");
     M measured = result();
     team_.share_buffers(measured);

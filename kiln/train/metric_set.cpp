@@ -15,7 +15,7 @@ template const MetricType& metric_type<metric::R2>();
 template const MetricType& metric_type<metric::RootMeanSquaredError>();
 
 void MetricList::add(Entry entry) {
-  require<ArgumentError>(entry.name != "loss", "training: the metric 'loss' is there already");
+  require<ArgumentError>(entry.name != "loss", "training: the metric 'loss' exists already");
   for (const Entry& other : entries_)
     require<ArgumentError>(other.name != entry.name, "training: there are two metrics called '", entry.name, '\'');
   entries_.push_back(std::move(entry));

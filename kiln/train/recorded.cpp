@@ -39,7 +39,7 @@ void restore_by(const Visit& visit, const TensorSource& record, std::string_view
 
 void RecordedObjects::add(Part part) {
   for (const Part& other : parts_)
-    require<ArgumentError>(part.path != other.path, "training: there are two things called '", part.path, '\'');
+    require<ArgumentError>(part.path != other.path, "training: there are two objects called '", part.path, '\'');
   parts_.push_back(std::move(part));
 }
 

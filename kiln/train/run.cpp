@@ -10,7 +10,7 @@
 namespace kiln {
 
 void LearnerConfig::check() const {
-  require<ArgumentError>(epochs || steps || seconds, "training: say how long, by epochs, steps or seconds");
+  require<ArgumentError>(epochs || steps || seconds, "training: set a limit of epochs, steps or seconds");
   const auto positive = [](std::string_view name, const auto& value) {
     training::require_positive("training", name, value);
   };
@@ -54,7 +54,7 @@ void TrainingRun::begin(std::int64_t batches, std::int64_t parameters, std::vect
                         std::vector<training::Measured> measured) {
   expect(batches);
   require<DataError>(at.batch <= batches, "training: the checkpoint is at batch ", at.batch, " of an epoch of ",
-                     batches, ": the training data, or the size of a batch, are not what they were");
+                     batches, ": the training data, or the size of a batch, have changed");
   reason_.clear();
   at.batch -= std::exchange(pending_, 0);  // batches of a step that an error ended
   loss_ = 0;

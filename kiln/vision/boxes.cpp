@@ -14,7 +14,7 @@ void require_boxes(std::string_view name, const Value& boxes) {
   require<ShapeError>(boxes.rank() >= 1 && boxes.dim(-1) == 4, name, ": boxes are [..., 4], got ", boxes.shape());
 }
 
-/// The four numbers of each box.
+/// The four coordinates of each box.
 struct Four {
   Value a, b, c, d;
   explicit Four(const Value& boxes)
@@ -76,7 +76,8 @@ Value boxes_of_masks(const Value& masks) {
   require<ShapeError>(masks.rank() == 3, name, ": masks are [count, height, width], got ", masks.shape());
   if (masks.numel() == 0) return zeros({masks.dim(0), 4}, masks.device());
   const Value set = masks.dtype() == DType::Bool ? masks : ne(masks.detach(), 0);
-  // Returns the index of the first true element of each row of booleans [count, size], and the index after the last.
+  // Returns the index of the first true element of each row of booleans [count, size], and the index after the last
+  // one.
   const auto ends = [&](const Value& any_along) {
     const std::int64_t size = any_along.dim(1);
     const Value places = arange(0, size, 1, masks.device());

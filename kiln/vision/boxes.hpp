@@ -1,4 +1,4 @@
-// Boxes [..., 4] of floats. How far they overlap (IoU, GIoU, DIoU, CIoU) says box_iou of kiln/tensor/loss.hpp.
+// Boxes [..., 4] of floats. box_iou in kiln/tensor/loss.hpp measures how far they overlap (IoU, GIoU, DIoU, CIoU).
 #pragma once
 #include <span>
 #include <vector>
@@ -8,40 +8,42 @@
 namespace kiln::vision {
 
 enum class BoxFormat : std::uint8_t {
-  Corners,     // x1, y1, x2, y2: what all other functions take
-  CornerSize,  // x1, y1, width, height: COCO's
-  CentreSize,  // the middle's x and y, width, height: YOLO's
+  Corners,     // x1, y1, x2, y2: the format that all other functions take
+  CornerSize,  // x1, y1, width, height: COCO's format
+  CentreSize,  // x and y of the centre, width, height: YOLO's format
 };
-/// [..., 4] -> [..., 4]
+/// Converts boxes [..., 4] from one format to another: [..., 4].
 Value convert_boxes(const Value& boxes, BoxFormat from, BoxFormat to);
-/// [..., 4] -> [...]; 0 for boxes that are upside down.
+/// Returns the areas of boxes [..., 4]: [...]. The area of a box that is upside down is 0.
 Value box_area(const Value& boxes);
-/// Boxes cut off where a picture of this size ends.
+/// Returns the boxes cut off at the edges of a picture of this size.
 Value clip_boxes(const Value& boxes, std::int64_t height, std::int64_t width);
-/// [..., 4] -> booleans [...]: are both sides at least so long?
+/// Returns booleans [...] for boxes [..., 4]: whether both sides have at least this length.
 Value are_boxes_large(const Value& boxes, double least_side);
-/// The smallest boxes around masks [count, height, width], whose pixels are not 0: float32 [count, 4]; zeros for a mask without
-/// pixels.
+/// Returns the smallest boxes around the pixels of masks [count, height, width] that are not 0: float32 [count, 4]. A
+/// mask without such pixels has a box of zeros.
 Value boxes_of_masks(const Value& masks);
 
-/// Boxes of all sizes and proportions around the middle of each cell of feature maps (Ren et al., "Faster R-CNN", 2015).
+/// Anchors: boxes of all these sizes and proportions around the centre of each cell of a feature map (Ren et al.,
+/// "Faster R-CNN", 2015).
 struct Anchors {
-  std::vector<double> sizes = {32};               // roots of areas, in pixels
+  std::vector<double> sizes = {32};               // square roots of areas, in pixels
   std::vector<double> proportions = {0.5, 1, 2};  // height / width
 };
-/// The boxes of a map of rows x columns cells, each stride_down x stride_across pixels: float32 [rows * columns * proportions *
-/// sizes, 4], sizes changing fastest, then proportions. Throws ArgumentError.
+/// Returns the anchors of a map of rows x columns cells, each stride_down x stride_across pixels: float32 [rows *
+/// columns * proportions * sizes, 4]. Sizes change fastest, then proportions. Throws ArgumentError.
 Value anchors(const Anchors& options, std::int64_t rows, std::int64_t columns, double stride_down, double stride_across,
               const Device& device);
 
-/// Boxes as differences from anchors: weights times (dx / width, dy / height, log(width / width), log(height / height)).
+/// Codes describe boxes as differences from anchors: weights times (dx / width, dy / height, log(width / width),
+/// log(height / height)).
 struct BoxCoding {
   double x = 1, y = 1, width = 1, height = 1;  // weights, positive
-  double most_growth = 62.5;                   // a decoded side is at most so many times its anchor's
+  double most_growth = 62.5;                   // the largest ratio of a decoded side to its anchor's
 };
-/// boxes, anchors [..., 4] -> [..., 4]. Both have sides longer than 0.
+/// Encodes boxes relative to anchors, both [..., 4]: [..., 4]. The sides of both must be longer than 0.
 Value encode_boxes(const Value& boxes, const Value& anchors, const BoxCoding& coding = {});
-/// codes, anchors [..., 4] -> boxes [..., 4]: what encode_boxes made these codes of.
+/// Decodes codes relative to anchors, both [..., 4], into boxes [..., 4]: the inverse of encode_boxes.
 Value decode_boxes(const Value& codes, const Value& anchors, const BoxCoding& coding = {});
 
 template <int D>

@@ -1,4 +1,4 @@
-// Three channels of a picture, one by one: what conversions of colours are written with.
+// The three channels of a picture as separate values, for conversions of colours.
 #pragma once
 #include <array>
 
@@ -12,7 +12,7 @@ struct Three {
   explicit Three(const Value& x) : a(narrow(x, 1, 0, 1)), b(narrow(x, 1, 1, 1)), c(narrow(x, 1, 2, 1)) {}
   Three(Value a, Value b, Value c) : a(std::move(a)), b(std::move(b)), c(std::move(c)) {}
   Value joined() const { return cat(Values{a, b, c}, 1); }
-  /// Each times a number.
+  /// Returns each channel times a number.
   Three scaled(const std::array<double, 3>& factors) const { return {a * factors[0], b * factors[1], c * factors[2]}; }
 };
 
@@ -23,8 +23,8 @@ inline void require_colours(std::string_view name, const Value& x) {
                       x.dtype());
 }
 
-/// convert(channels) of floats as they are; of bytes in float32, multiplied by `before` first, and by `after` in the end, when
-/// they become bytes again.
+/// Returns convert(channels). Floats are passed as they are. Bytes are passed as float32 times `before`; the result is
+/// multiplied by `after` and becomes bytes again.
 template <class F>
 Value converted(const Value& x, F convert, const std::array<double, 3>& before, const std::array<double, 3>& after) {
   const bool bytes = x.dtype() == DType::U8;

@@ -1,4 +1,4 @@
-// Grey, hue and luma; colour_lab.cpp has L*a*b*.
+// Conversions to grey, hue and luma. Those to L*a*b* are in colour_lab.cpp.
 #include "kiln/vision/colour.hpp"
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace kiln::vision {
 namespace {
 
-/// A sum of products of int32 with weights in steps of 2^-bits, rounded to the nearest.
+/// Returns the sum of products of int32 with weights in steps of 2^-bits, rounded to the nearest.
 Value fixed_sum(const Values& channels, std::initializer_list<int> weights, int bits) {
   Value sum;
   std::size_t i = 0;
@@ -20,7 +20,7 @@ Value fixed_sum(const Values& channels, std::initializer_list<int> weights, int 
   return shift_right(sum + (1 << (bits - 1)), bits);
 }
 
-/// int32 as bytes.
+/// Clamps int32 to bytes.
 Value bytes_of(const Value& x) { return cast(clamp(x, 0, 255), DType::U8); }
 
 struct Extremes {
@@ -31,7 +31,7 @@ struct Extremes {
         range(largest - smallest) {}
 };
 
-/// Hue in degrees from 0 to 360; 0 where the channels are equal.
+/// Returns the hue in degrees from 0 to 360; 0 where the channels are equal.
 Value hue_of(const Three& x, const Extremes& ends) {
   const Value sixth = 60 / where(eq(ends.range, 0), 1.0, ends.range);
   const Value hue = where(eq(ends.largest, x.a), (x.b - x.c) * sixth,
@@ -39,7 +39,7 @@ Value hue_of(const Three& x, const Extremes& ends) {
   return where(lt(hue, 0), hue + 360, hue);
 }
 
-/// x / y, 0 where y is 0.
+/// Returns x / y, and 0 where y is 0.
 Value share(const Value& x, const Value& y) {
   const Value none = eq(y, 0);
   return where(none, 0.0, x / where(none, 1.0, y));
@@ -47,7 +47,8 @@ Value share(const Value& x, const Value& y) {
 
 constexpr std::array<double, 3> kHueFromBytes = {2, 1.0 / 255, 1.0 / 255}, kHueToBytes = {0.5, 255, 255};
 
-/// How much of a colour of this hue is in the channel whose own hue is 60 (`n` + 1) degrees or so: a trapezoid of 0 to 1.
+/// Returns how much a colour of this hue has of the channel whose own hue is about 60 (`n` + 1) degrees: a trapezoid
+/// from 0 to 1.
 Value trapezoid(const Value& hue, double n) {
   const Value place = remainder(hue * (1.0 / 60) + n, 6);
   return clamp(minimum(place, 4 - place), 0.0, 1.0);
@@ -76,9 +77,9 @@ Value grey_to_rgb(const Value& x) {
 
 namespace {
 
-/// Bytes by tables of quotients in steps of 2^-12, as OpenCV computes them.
+/// Converts bytes by tables of quotients in steps of 2^-12, as OpenCV does.
 Value bytes_to_hsv(const Value& x) {
-  std::vector<std::int32_t> of_255(256), of_30(256);  // what a difference is multiplied by
+  std::vector<std::int32_t> of_255(256), of_30(256);  // the factors of a difference
   for (int i = 1; i < 256; ++i) {
     of_255[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(std::lround(255.0 * 4096 / i));
     of_30[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(std::lround(30.0 * 4096 / i));

@@ -1,30 +1,31 @@
-// Colours of pictures [batch, 3, height, width], red, green and blue first, to other colour spaces and back. Floats are
-// differentiable and are taken as they come, which is 0 to 1; bytes are 0 to 255, with OpenCV's ranges and, where it says so,
-// its results to the bit. Other integers have no colours: DTypeError.
+// Converts pictures [batch, 3, height, width], whose channels are red, green and blue, to other colour spaces and back.
+// Conversions of floats, from 0 to 1, are differentiable and do not clamp. Bytes, from 0 to 255, have OpenCV's ranges
+// and, where a comment says so, its results to the bit. Other integers have no colours: DTypeError.
 #pragma once
 #include "kiln/vision/pictures.hpp"
 
 namespace kiln::vision {
 
-/// One channel: 0.299 red + 0.587 green + 0.114 blue (ITU-R BT.601). Bytes to the bit.
+/// Returns one channel: 0.299 red + 0.587 green + 0.114 blue (ITU-R BT.601). Bytes are OpenCV's to the bit.
 Value rgb_to_grey(const Value& x);
-/// The grey three times; of any element type.
+/// Returns three channels that all are the grey one; of any element type.
 Value grey_to_rgb(const Value& x);
 
-/// Hue, saturation, value (Smith, "Color gamut transform pairs", 1978). Hue is 0 to 360 degrees, 0 to 180 of bytes, whose
-/// saturation and value are 0 to 255. Bytes to the bit; back within 1.
+/// Hue, saturation, value (Smith, "Color gamut transform pairs", 1978). Hue is 0 to 360 degrees; in bytes it is 0 to
+/// 180, and saturation and value are 0 to 255. Bytes are OpenCV's to the bit; the way back differs by at most 1.
 Value rgb_to_hsv(const Value& x);
 Value hsv_to_rgb(const Value& x);
-/// Hue, lightness, saturation: likewise, bytes within 1.
+/// Hue, lightness, saturation in these ranges. Bytes differ from OpenCV's by at most 1.
 Value rgb_to_hls(const Value& x);
 Value hls_to_rgb(const Value& x);
 
-/// Luma and the differences of blue and red from it (ITU-R BT.601, full range), with 0.5 or 128 for no difference. OpenCV's order is
-/// luma, red, blue. Bytes to the bit.
+/// Luma and the differences of blue and red from it (ITU-R BT.601, full range); 0.5 or 128 stands for no difference.
+/// OpenCV's order is luma, red, blue. Bytes are OpenCV's to the bit.
 Value rgb_to_ycbcr(const Value& x);
 Value ycbcr_to_rgb(const Value& x);
 
-/// CIE 1976 L*a*b* of sRGB (IEC 61966-2-1) at white D65: L 0 to 100; of bytes L 0 to 255, and a and b with 128 added. Bytes within 1.
+/// CIE 1976 L*a*b* of sRGB (IEC 61966-2-1) at white D65: L is 0 to 100. In bytes, L is 0 to 255 and 128 is added to a
+/// and b. Bytes differ from OpenCV's by at most 1.
 Value rgb_to_lab(const Value& x);
 Value lab_to_rgb(const Value& x);
 

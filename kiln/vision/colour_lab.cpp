@@ -1,4 +1,5 @@
-// L*a*b* of sRGB. CIE 15:2004, with the exact fractions of the curve's ends; matrix and white of sRGB.
+// L*a*b* of sRGB by CIE 15:2004, with exact fractions at the ends of the curve's parts, and sRGB's matrix and white
+// point.
 #include <cmath>
 
 #include "kiln/core/error/called_as.hpp"
@@ -8,7 +9,7 @@
 namespace kiln::vision {
 namespace {
 
-// Rows give X, Y, Z of red, green, blue, of which white is (kWhiteX, 1, kWhiteZ).
+// The rows give X, Y, Z of red, green and blue; white is (kWhiteX, 1, kWhiteZ).
 constexpr double kXyz[3][3] = {
     {0.412453, 0.357580, 0.180423}, {0.212671, 0.715160, 0.072169}, {0.019334, 0.119193, 0.950227}};
 constexpr double kRgb[3][3] = {
@@ -21,7 +22,8 @@ Three times(const double (&matrix)[3][3], const Three& x) {
   return {row(matrix[0]), row(matrix[1]), row(matrix[2])};
 }
 
-/// Powers of numbers above `lowest` alone, so that no gradient is infinite where another formula holds.
+/// Returns powers of numbers clamped from below to `lowest`, so that no gradient is infinite where another formula
+/// applies.
 Value power(const Value& x, double lowest, double exponent) { return pow(maximum(x, lowest), exponent); }
 
 Value linear_of(const Value& x) {

@@ -14,7 +14,7 @@
 namespace kiln::vision {
 namespace {
 
-/// Sets of pixels as trees; each root is the first pixel of its set.
+/// Disjoint sets of pixels as trees; each root is the first pixel of its set.
 class Trees {
  public:
   explicit Trees(std::size_t pixels) : parents_(pixels) {}
@@ -35,7 +35,7 @@ class Trees {
   std::vector<std::int64_t> parents_;
 };
 
-/// Labels of one picture: joins each pixel with those before it that touch it, then numbers the roots.
+/// Labels the components of one picture: joins each pixel with the earlier ones that touch it, then numbers the roots.
 void label_picture(const bool* mask, std::int64_t height, std::int64_t width, bool corners, std::int64_t* labels) {
   Trees trees(static_cast<std::size_t>(height * width));
   for (std::int64_t y = 0, i = 0; y < height; ++y)
@@ -85,7 +85,8 @@ struct LabelComponents {
 Value labels_by_ops(const Value& mask, Connectivity connectivity) {
   const std::int64_t batch = mask.dim(0), height = mask.dim(2), width = mask.dim(3), pixels = height * width;
   const Device device = mask.device();
-  // [batch, pixels + 1]: the least index known of each pixel's component; `pixels`, also at the end, stands for none.
+  // [batch, pixels + 1]: the least known index of each pixel's component. The value `pixels`, which the last element
+  // has too, stands for none.
   const Value own = arange(0, pixels + 1, 1, device);
   const Value set = kiln::pad(reshape(mask, {batch, pixels}), {0, 0}, {0, 1}, false);
   Value least = where(set, own, pixels);

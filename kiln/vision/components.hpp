@@ -1,31 +1,33 @@
-// Connected components of masks, and what they measure.
+// Connected components of masks, and measurements of them.
 #pragma once
 #include "kiln/vision/pictures.hpp"
 
 namespace kiln::vision {
 
-/// The neighbours of a pixel: those that share an edge (Four), or an edge or a corner (Eight).
+/// The neighbours of a pixel: those that share an edge with it (Four), or an edge or a corner (Eight).
 enum class Connectivity : std::uint8_t { Four, Eight };
 
 struct Components {
   Value labels;  // int64 [batch, 1, height, width]: 0 where the mask is not set, 1, 2, ... in the order of first pixels
   Value counts;  // int64 [batch]
 };
-/// mask [batch, 1, height, width], set where it is not 0 (Rosenfeld and Pfaltz, "Sequential operations in digital picture
-/// processing", 1966). On a device without a kernel for it, it waits until nothing changes any more.
+/// Labels the components of mask [batch, 1, height, width], which is set where it is not 0 (Rosenfeld and Pfaltz,
+/// "Sequential operations in digital picture processing", 1966). On a device without a kernel for it, the call waits
+/// for the device until no label changes any more.
 Components connected_components(const Value& mask, Connectivity connectivity = Connectivity::Eight);
 
-/// What connected_components is made of where there is no kernel: each pixel takes the least index around it, trees of indices
-/// are hooked together and flattened (Zhang, Azad and Hu, "FastSV: a distributed-memory connected component algorithm with
-/// fast convergence", 2020). int64 labels.
+/// The composition of connected_components for devices without a kernel: each pixel takes the least index around it,
+/// and trees of indices are hooked together and flattened (Zhang, Azad and Hu, "FastSV: a distributed-memory connected
+/// component algorithm with fast convergence", 2020). Returns int64 labels.
 Value labels_by_ops(const Value& mask, Connectivity connectivity);
 
 struct ComponentStatistics {
-  Value areas;      // int64 [batch, count + 1]: pixels of each label, 0 among them
-  Value boxes;      // int64 [batch, count + 1, 4]: x1, y1, x2, y2; zeros where there is no pixel
-  Value centroids;  // float64 [batch, count + 1, 2]: x, y of the middle; NaN where there is no pixel
+  Value areas;      // int64 [batch, count + 1]: the number of pixels of each label, 0 included
+  Value boxes;      // int64 [batch, count + 1, 4]: x1, y1, x2, y2; zeros for a label without pixels
+  Value centroids;  // float64 [batch, count + 1, 2]: x, y of the centroid; NaN for a label without pixels
 };
-/// labels [batch, 1, height, width], integers from 0 to `count`. Throws IndexError for others.
+/// Measures components by labels [batch, 1, height, width], integers from 0 to `count`. Throws IndexError for other
+/// labels.
 ComponentStatistics component_statistics(const Value& labels, std::int64_t count);
 
 struct ComponentTensors {

@@ -11,14 +11,14 @@
 namespace kiln::vision {
 namespace {
 
-/// One number for all channels or one for each, as [1, channels, 1, 1].
+/// Returns one number for all channels, or one for each, as [1, channels, 1, 1].
 Value along_channels(const std::vector<double>& numbers, const Value& x, std::string_view what) {
   require<ArgumentError>(numbers.size() == 1 || std::ssize(numbers) == x.dim(1), "pictures_of: ", numbers.size(), " ",
                          what, " for ", x.dim(1), " channels");
   return cast(from_data(TensorData::of<double>({1, std::ssize(numbers), 1, 1}, numbers), x.device()), x.dtype());
 }
 
-/// [batch, channels, height, width] in a type that numbers are computed in.
+/// Returns x as [batch, channels, height, width] in an element type for arithmetic.
 Value as_batch(const Value& x, ChannelPlace place) {
   op::require_tensor("pictures_of", x);
   require<ShapeError>(x.rank() >= 2 && x.rank() <= 4, "pictures_of: pictures are of rank 2 to 4, got ", x.shape());
@@ -28,7 +28,7 @@ Value as_batch(const Value& x, ChannelPlace place) {
   return place == ChannelPlace::Last ? permute(y, {0, 3, 1, 2}) : y;
 }
 
-/// Numbers as bytes.
+/// Converts numbers to bytes.
 Value bytes_of(Value y, DType dtype, const Display& options) {
   y = cast(y, is_float(dtype) ? working_type(dtype) : DType::F64);
   if (!options.deviation.empty()) y = y * along_channels(options.deviation, y, "deviations");
@@ -42,7 +42,7 @@ Value bytes_of(Value y, DType dtype, const Display& options) {
   } else {
     require<ArgumentError>(std::isfinite(low.scalar().to<double>()) && std::isfinite(high.scalar().to<double>()) &&
                                low.scalar().to<double>() < high.scalar().to<double>(),
-                           "pictures_of: the range from ", low, " to ", high, " must rise and be finite");
+                           "pictures_of: the range from ", low, " to ", high, " must be in order and finite");
   }
   const Value range = high - low;
   const Value scaled = (y - low) / (options.spread ? where(gt(range, 0), range, 1.0) : range) * 255.0;
@@ -64,7 +64,7 @@ std::vector<Picture> pictures_of(const Value& x, const Display& options) {
   y = bytes_of(y, x.dtype(), options);
   const bool coloured = y.dim(1) == 3;
   if (coloured && options.order == ChannelOrder::Bgr) y = flip(y, {1});
-  // Channels that are no colours stand side by side.
+  // Channels that are not colours are shown side by side.
   if (!coloured) y = reshape(permute(y, {0, 2, 1, 3}), {y.dim(0), 1, y.dim(2), y.dim(1) * y.dim(3)});
   const std::int64_t channels = y.dim(1), height = y.dim(2), width = y.dim(3);
   const std::vector<std::uint8_t> bytes = permute(y, {0, 2, 3, 1}).data().to_vector<std::uint8_t>();

@@ -18,14 +18,15 @@ void require_scale(std::string_view name, std::string_view what, double number) 
   require<ArgumentError>(number >= 1 && number <= 1000, name, ": ", what, " = ", number, " is not from 1 to 1000");
 }
 
-/// The bytes of a colour in a picture's channels.
+/// Returns a colour as the bytes of a picture's channels.
 std::array<std::uint8_t, 3> bytes_of(const Picture& picture, const Colour& colour) {
   if (picture.channels == 3) return {colour.red, colour.green, colour.blue};
   const int grey = (9798 * colour.red + 19235 * colour.green + 3735 * colour.blue + (1 << 14)) >> 15;
   return {static_cast<std::uint8_t>(grey), 0, 0};
 }
 
-/// The pixels from `begin` to `end` whose middles lie between two positions of a line of `size`; none where one is NaN.
+/// Returns the pixels, from `begin` to `end`, whose centres lie between two positions of a line of `size` pixels; none
+/// where a position is NaN.
 struct Pixels {
   std::int64_t begin = 0, end = 0;
 };
@@ -41,7 +42,7 @@ struct Extent {
   double x1, y1, x2, y2;
 };
 
-/// The pixels within an extent whose middles (x, y) `contains` is true of become `colour`.
+/// Fills the pixels within an extent for whose centres (x, y) `contains` returns true.
 template <class Contains>
 void fill(Picture& picture, const Extent& around, const Colour& colour, Contains contains) {
   const auto bytes = bytes_of(picture, colour);
@@ -76,7 +77,7 @@ void draw_disc(Picture& picture, const Position& middle, double radius, const Co
 }  // namespace
 
 Colour colour_of(std::int64_t number) {
-  // Twenty colours of two brightnesses, the hues of neighbours far apart.
+  // These are twenty colours in two brightnesses; the hues of neighbours are far apart.
   constexpr std::int64_t kColours = 20;
   const std::int64_t place = (number % kColours + kColours) % kColours;
   const double hue = static_cast<double>(place * 7 % kColours) / kColours * 6, value = place % 2 == 0 ? 255 : 190;
@@ -108,7 +109,7 @@ Picture draw_boxes(Picture picture, std::span<const DrawnBox> boxes, const DrawB
     fill_rectangle(picture, box.x1, box.y1, left, box.y2, colour);
     fill_rectangle(picture, right, box.y1, box.x2, box.y2, colour);
     if (box.label.empty()) continue;
-    // The label stands on a ground of the box's colour, in black or white, whichever differs more from it.
+    // The label is black or white, whichever contrasts more, on a background of the box's colour.
     const TextSize size = text_size(box.label, options.scale);
     const auto width = static_cast<double>(size.width + 2 * options.scale), height = static_cast<double>(size.height);
     const double top = box.y1 >= height ? box.y1 - height : box.y1;
@@ -165,7 +166,7 @@ namespace {
 
 constexpr std::int64_t kLine = 12;  // pixels from a line to the next
 
-/// What the font has of a text.
+/// Returns the part of a text that the font can show.
 std::string printable(std::string_view text) {
   constexpr std::size_t kMost = 1 << 16;
   require<ArgumentError>(text.size() <= kMost, "draw_text: a text of ", text.size(), " bytes; it has at most ", kMost);

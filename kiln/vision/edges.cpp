@@ -19,7 +19,8 @@ void require_derivative(std::string_view name, const Derivative& options) {
   require<ArgumentError>(std::isfinite(options.scale), name, ": the scale ", options.scale, " is not finite");
 }
 
-/// `size` weights of a derivative of this order: binomial smoothing, and as many differences of neighbours.
+/// Returns the `size` weights of a derivative of this order: binomial smoothing, and one difference of neighbours for
+/// each order.
 Weights sobel_weights(std::int64_t size, int order) {
   if (size == 1 && order > 0) size = 3;
   Weights weights = {1};
@@ -41,7 +42,7 @@ Value derivative(const Value& x, const Weights& down, Weights across, const Deri
                           {.border = options.border, .value = options.value});
 }
 
-/// What a derivative of pictures of `dtype` is given as: their own type for floats.
+/// Returns the element type of derivatives of pictures of `dtype`: floats keep theirs.
 Value given_as(const Value& y, DType dtype) { return is_float(dtype) ? cast(y, dtype) : y; }
 
 }  // namespace
@@ -82,14 +83,14 @@ Value laplacian(const Value& x, const Derivative& options) {
 
 namespace {
 
-/// Is the gradient there the longest across the edge? `length` is [batch, 1, height, width].
+/// Whether the gradient of each pixel is the longest across the edge. `length` is [batch, 1, height, width].
 Value is_ridge(const Value& across, const Value& down, const Value& length) {
   const std::int64_t height = length.dim(2), width = length.dim(3);
   const Value wide = make_border(length, {1, 1, 1, 1}, Border::Constant, 0.0);
   const auto beside = [&](std::int64_t row, std::int64_t column) {
     return narrow(narrow(wide, 2, 1 + row, height), 3, 1 + column, width);
   };
-  // tan(22.5 degrees) in steps of 2^-15, and that of 67.5 degrees, which is larger by 2.
+  // This is tan(22.5 degrees) in steps of 2^-15; tan(67.5 degrees) is larger by 2.
   constexpr double kTangent = 13573.0 / 32768;
   const Value x = abs(across), y = abs(down);
   const Value flat = lt(y, x * kTangent), steep = gt(y, x * (kTangent + 2));
@@ -111,7 +112,7 @@ Value canny(const Value& x, const Canny& options) {
   require<ArgumentError>(options.size == 3 || options.size == 5, name, ": the size ", options.size,
                          " is neither 3 nor 5");
   require<ArgumentError>(options.low >= 0 && options.low <= options.high && std::isfinite(options.high), name,
-                         ": low = ", options.low, " and high = ", options.high, " must not fall, from 0 on");
+                         ": low = ", options.low, " and high = ", options.high, " must be in order, from 0 on");
   if (x.numel() == 0) return cast(x, DType::Bool);
   const Value exact = is_integer(x.dtype()) ? cast(x, DType::F64) : cast(x, working_type(x.dtype()));
   const Derivative slope{.size = options.size, .border = Border::Replicate};

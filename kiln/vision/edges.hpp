@@ -1,33 +1,36 @@
-// Derivatives of pictures [batch, channels, height, width], each channel by itself, and the edges that they show.
+// Derivatives of pictures [batch, channels, height, width], channel by channel, and edge detection.
 #pragma once
 #include "kiln/vision/pictures.hpp"
 
 namespace kiln::vision {
 
-/// Which derivative, and over how many pixels.
+/// Chooses a derivative and the number of pixels that it covers.
 struct Derivative {
-  int across = 1, down = 0;  // how often in each direction; together 1 or 2
+  int across = 1, down = 0;  // the order in each direction; the sum is 1 or 2
   std::int64_t size = 3;     // 1 (without smoothing), 3, 5 or 7
   double scale = 1;
   Border border = Border::Reflect101;
-  double value = 0;  // of a constant border
+  double value = 0;  // the value of a constant border
 };
-/// Derivatives smoothed by binomial weights. Of integers floats: float32, float64 for more than 16 bits, whose numbers are exact.
+/// Returns derivatives smoothed by binomial weights (Sobel). Integers give floats: float32, and float64 for more than
+/// 16 bits, in which the numbers are exact.
 Value sobel(const Value& x, const Derivative& options = {});
-/// The first derivative over 3 x 3 pixels whose direction is most accurate, weights 3, 10, 3 (Scharr, "Optimal operators in
-/// digital image processing", 2000). `across` and `down` are 1 and 0, or 0 and 1; `size` is not asked.
+/// Returns the first derivative over 3 x 3 pixels whose direction is most accurate, with the weights 3, 10, 3 (Scharr,
+/// "Optimal operators in digital image processing", 2000). `across` and `down` must be 1 and 0, or 0 and 1; `size` is
+/// ignored.
 Value scharr(const Value& x, const Derivative& options = {});
-/// The sum of the second derivatives; `size` 1 has weights 1, -4, 1. `across` and `down` are not asked.
+/// Returns the sum of the second derivatives; `size` 1 has the weights 1, -4, 1. `across` and `down` are ignored.
 Value laplacian(const Value& x, const Derivative& options = {.across = 2, .size = 1});
 
 struct Canny {
-  double low = 50, high = 100;  // of the gradient's length
-  std::int64_t size = 3;        // of the derivatives: 3 or 5
-  bool squares = false;         // the length is the root of the sum of squares, and not the sum of magnitudes
+  double low = 50, high = 100;  // thresholds of the gradient's length
+  std::int64_t size = 3;        // the size of the derivatives: 3 or 5
+  bool squares = false;         // the length is the root of the sum of squares instead of the sum of magnitudes
 };
-/// x [batch, 1, height, width] -> booleans of its shape: where the gradient is longer than `low` and the longest across the
-/// edge, and the edge somewhere longer than `high` (Canny, "A computational approach to edge detection", 1986). Directions are
-/// told apart as in OpenCV, to the bit of bytes. Waits for the device.
+/// Detects edges in x [batch, 1, height, width]: booleans of its shape. A pixel is on an edge where its gradient is
+/// longer than `low` and the longest one across the edge, and the edge has a pixel somewhere whose gradient is longer
+/// than `high` (Canny, "A computational approach to edge detection", 1986). Directions are distinguished as in OpenCV,
+/// for bytes to the bit. Waits for the device.
 Value canny(const Value& x, const Canny& options = {});
 
 template <class K>

@@ -21,7 +21,7 @@ void require_numbers(std::string_view name, std::span<const double> weights) {
     require<ArgumentError>(std::isfinite(weight), name, ": the weight ", weight, " is not finite");
 }
 
-/// x in the type that it is computed in, with as much around it as a kernel of rows x columns reads.
+/// Returns x in the element type of the computation, padded by as many pixels as a kernel of rows x columns reads.
 Value prepared(const Value& x, std::int64_t rows, std::int64_t columns, Border border, double value) {
   const Margins around{rows / 2, (rows - 1) / 2, columns / 2, (columns - 1) / 2};
   return make_border(cast(x, working_type(x.dtype())), around, border, value);
@@ -88,8 +88,8 @@ std::vector<double> gaussian_kernel(std::int64_t size, double sigma) {
 
 namespace {
 
-/// The weights as multiples of 1 / 256 with a sum of 1: what rounding leaves over goes on to the next weight, from the ends to
-/// the middle.
+/// Rounds the weights to multiples of 1 / 256 with a sum of 1: the rounding error of each weight is carried over to the
+/// next one, from the ends to the middle.
 std::vector<double> in_256ths(std::vector<double> weights) {
   const std::size_t middle = weights.size() / 2;
   double left_over = 0, sum = 0;
@@ -103,8 +103,8 @@ std::vector<double> in_256ths(std::vector<double> weights) {
   return weights;
 }
 
-/// The kernel along one axis. OpenCV's rules: three deviations to either side of bytes, four of others; a deviation of
-/// 0.3 (size / 2 - 1) + 0.8.
+/// Returns the kernel along one axis, by OpenCV's rules: the size covers three deviations to either side for bytes, and
+/// four for other types; the deviation is 0.3 (size / 2 - 1) + 0.8.
 std::vector<double> gaussian_along(std::int64_t size, double sigma, DType dtype) {
   constexpr std::string_view name = "gaussian_blur";
   require<ArgumentError>(sigma >= 0 && sigma <= 1e4, name, ": sigma ", sigma, " is not from 0 to 10,000");
@@ -127,7 +127,7 @@ Value gaussian_blur(const Value& x, const GaussianBlur& options) {
   if (x.numel() == 0) return x;
   const Value wide = prepared(x, std::ssize(down), std::ssize(across), options.border, options.value);
   const Value y = correlated(correlated(wide, 3, across), 2, down);
-  // Both passes are exact in float32 for bytes, and OpenCV rounds a half up.
+  // Both passes are exact in float32 for bytes; OpenCV rounds halves up.
   return x.dtype() == DType::U8 ? cast(floor(y + 0.5), DType::U8) : rounded_to(y, x.dtype());
 }
 

@@ -1,7 +1,7 @@
-// Filters of pictures [batch, channels, height, width], each channel by itself. Sizes of kernels are [rows, columns]; where a
-// size is even, the pixel that a kernel stands on is the one behind its middle. Results have the shape and element type of x:
-// integers are rounded to the nearest, halves to even, and saturate. All but median_blur are correlations, which do not turn
-// the kernel.
+// Filters of pictures [batch, channels, height, width], channel by channel. Sizes of kernels are [rows, columns]; a
+// kernel of an even size is anchored at the pixel after its middle. Results have the shape and element type of x:
+// integers are rounded to the nearest, halves to even, and saturate. All but median_blur are correlations, which do not
+// flip the kernel.
 #pragma once
 #include <span>
 
@@ -11,37 +11,40 @@ namespace kiln::vision {
 
 struct Filter {
   Border border = Border::Reflect101;
-  double value = 0;  // of a constant border
-  double delta = 0;  // what is added to each result
+  double value = 0;  // the value of a constant border
+  double delta = 0;  // added to each result
 };
 
-/// kernel [rows, columns]: result[y][x] = sum of kernel[i][j] x[y + i - rows / 2][x + j - columns / 2]. Differentiable in both.
+/// Correlates x with kernel [rows, columns]: result[y][x] = sum of kernel[i][j] x[y + i - rows / 2][x + j - columns /
+/// 2]. Differentiable in both.
 Value filter2d(const Value& x, const Value& kernel, const Filter& options = {});
-/// A correlation with the kernel `down` (a column) times `across` (a row), in two passes.
+/// Correlates x with the kernel `down` (a column) times `across` (a row), in two passes.
 Value separable_filter(const Value& x, std::span<const double> down, std::span<const double> across,
                        const Filter& options = {});
-/// The mean of the rows x columns pixels around each.
+/// Returns the mean of the rows x columns pixels around each pixel.
 Value box_blur(const Value& x, std::int64_t rows, std::int64_t columns, const Filter& options = {});
 
-/// A deviation of 0 is derived from the size, and a size of 0 from the deviation, both as OpenCV does.
+/// A deviation of 0 is derived from the size, and a size of 0 from the deviation, as in OpenCV.
 struct GaussianBlur {
   std::int64_t rows = 0, columns = 0;  // odd
   double sigma_down = 0, sigma_across = 0;
   Border border = Border::Reflect101;
   double value = 0;
 };
-/// The weights of bytes are multiples of 1 / 256, so that results are OpenCV's to the bit.
+/// Smooths with a Gaussian kernel. For bytes its weights are multiples of 1 / 256, so that results are OpenCV's to the
+/// bit.
 Value gaussian_blur(const Value& x, const GaussianBlur& options);
-/// exp(-d^2 / (2 sigma^2)) at `size` distances from the middle, with a sum of 1. Throws ArgumentError.
+/// Returns exp(-d^2 / (2 sigma^2)) at `size` distances from the centre, scaled to a sum of 1. Throws ArgumentError.
 std::vector<double> gaussian_kernel(std::int64_t size, double sigma);
 
-/// The median of size x size pixels, where the outermost pixel goes on beyond the edge. `size` is odd and at most 63.
-/// Sizes up to 9 are a network of minima and maxima, whose gradient goes to the median.
+/// Returns the median of the size x size pixels around each; the outermost pixels are repeated beyond the edges. `size`
+/// is odd and at most 63. Sizes up to 9 are computed by a network of minima and maxima, whose gradient goes to the
+/// median.
 Value median_blur(const Value& x, std::int64_t size);
 
-/// A mean of the pixels within `radius`, in which pixels of other colours count less (Tomasi and Manduchi, "Bilateral filtering
-/// for gray and color images", 1998): exp(-distance^2 / (2 sigma_space^2)) exp(-difference^2 / (2 sigma_colour^2)), where the
-/// difference is the sum of those of the channels.
+/// Averages the pixels within `radius`, weighted by their distance and by the difference of their colours (Tomasi and
+/// Manduchi, "Bilateral filtering for gray and color images", 1998): exp(-distance^2 / (2 sigma_space^2))
+/// exp(-difference^2 / (2 sigma_colour^2)). The difference is summed over the channels.
 struct BilateralBlur {
   std::int64_t radius = 2;  // at most 64
   double sigma_colour = 0.1, sigma_space = 2;

@@ -18,7 +18,7 @@ std::vector<Quad> quads_of(const std::string& text) {
   };
   constexpr std::size_t kMostQuads = 24;  // of a character
   std::vector<Corner> corners(4 * kMostQuads * (text.size() + 1));
-  std::string copy = text;  // the font's function takes texts that it could write to
+  std::string copy = text;  // the library's function takes a mutable text
   const int count = stb_easy_font_print(0, 0, copy.data(), nullptr, corners.data(),
                                         static_cast<int>(corners.size() * sizeof(Corner)));
   std::vector<Quad> quads;

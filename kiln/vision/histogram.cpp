@@ -14,7 +14,7 @@ void require_bins(std::string_view name, const Bins& bins) {
   require<ArgumentError>(bins.count >= 1 && bins.count <= 1 << 24, name, ": ", bins.count,
                          " bins; there are 1 to 2^24");
   require<ArgumentError>(std::isfinite(bins.low) && std::isfinite(bins.high) && bins.low < bins.high, name,
-                         ": bins from ", bins.low, " to ", bins.high, " must rise and be finite");
+                         ": bins from ", bins.low, " to ", bins.high, " must be in order and finite");
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ Value histogram(const Value& x, const Bins& bins) {
   if (x.numel() == 0) return zeros({x.dim(0), x.dim(1), bins.count}, device, DType::I64);
   const Value wide = cast(reshape(x.detach(), {lines, x.dim(2) * x.dim(3)}), working_type(x.dtype()));
   const Value place = floor((wide - bins.low) * (static_cast<double>(bins.count) / (bins.high - bins.low)));
-  // What lies outside is counted in a bin behind the last, which is cut off.
+  // Values outside are counted in an additional bin at the end, which is cut off.
   const Value inside = logical_and(ge(wide, bins.low), lt(wide, bins.high));
   const Value bin = cast(
       where(inside, minimum(place, static_cast<double>(bins.count - 1)), static_cast<double>(bins.count)), DType::I64);
@@ -46,7 +46,7 @@ Value equalized(const Value& x) {
   if (x.numel() == 0) return x;
   const std::int64_t pixels = x.dim(2) * x.dim(3);
   const Value counts = histogram(x), sums = cumsum(counts, -1);
-  // The pixels of the least value become 0, and do not count.
+  // The pixels of the least value become 0 and do not count.
   const Value first = min(where(eq(sums, 0), pixels, sums), {-1}, true);
   const Value others = pixels - first;
   const Value scale = 255.0 / cast(maximum(others, 1), DType::F32);
@@ -71,7 +71,7 @@ Value threshold(const Value& x, const Value& level, const Threshold& options) {
                         level.shape(), " must be [batch, channels] of pictures ", x.shape());
     limit = reshape(level.detach(), {x.dim(0), x.dim(1), 1, 1});
   }
-  // Compared in a type that holds both; an integer is above a level where it is above the level rounded down.
+  // The comparison is in a type that holds both. An integer is above a level if it is above the level rounded down.
   const DType wide = is_float(x.dtype()) ? x.dtype() : DType::F64;
   const Value above = gt(cast(x, wide), limit.is_scalar() ? limit : cast(limit, wide));
   const auto as_x = [&](const Value& number) {
@@ -97,12 +97,13 @@ Value otsu_levels(const Value& x, const Bins& bins) {
   const CalledAs named("otsu_levels");
   require_pictures(name, x);
   require_bins(name, bins);
-  // Sums of whole numbers are exact on every device, so that bins without a pixel are equal to the one before.
+  // Sums of whole numbers are exact on every device, so that a bin without pixels has the same sum as the one before
+  // it.
   const Value counts = histogram(x, bins), places = arange(0, bins.count, 1, x.device());
   const Value pixels = cast(cumsum(counts, -1), DType::F64), sums = cast(cumsum(counts * places, -1), DType::F64);
   const auto last = [&](const Value& v) { return narrow(v, -1, bins.count - 1, 1); };
   const Value all = maximum(last(pixels), 1.0), lower = pixels / all, moment = sums / all, mean = last(sums) / all;
-  // The variance between the classes for each last bin of the lower one; none where a class is empty.
+  // The variance between the classes for each last bin of the lower class; none where a class is empty.
   const Value product = lower * (1 - lower);
   const Value between = where(gt(product, 1e-7), square(mean * lower - moment) / maximum(product, 1e-7), 0.0);
   return cast(argmax(between, -1), DType::F64) * ((bins.high - bins.low) / static_cast<double>(bins.count)) +

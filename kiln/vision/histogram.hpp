@@ -1,18 +1,19 @@
-// How often values occur in pictures [batch, channels, height, width], each channel by itself, and what is done by that.
+// Histograms of pictures [batch, channels, height, width], channel by channel, and functions that are based on them.
 #pragma once
 #include "kiln/vision/pictures.hpp"
 
 namespace kiln::vision {
 
-/// Bins of equal width from `low` to `high`, which is not counted. What lies outside, and NaN, is left out.
+/// Bins of equal width from `low` to `high`, exclusive. Values outside, and NaN, are not counted.
 struct Bins {
   std::int64_t count = 256;
   double low = 0, high = 256;
 };
-/// int64 [batch, channels, bins]
+/// Counts the values of each bin: int64 [batch, channels, bins].
 Value histogram(const Value& x, const Bins& bins = {});
 
-/// Bytes so that all values are about equally frequent, as OpenCV does to the bit. A picture of one value stays.
+/// Equalises the histogram of bytes, so that all values are about equally frequent; OpenCV's result to the bit. A
+/// picture with a single value stays as it is.
 Value equalized(const Value& x);
 
 enum class ThresholdKind : std::uint8_t {
@@ -26,13 +27,13 @@ struct Threshold {
   ThresholdKind kind = ThresholdKind::Binary;
   double value = 255;
 };
-/// x against a level: a number, or a tensor [batch, channels]. The result has the element type of x: levels of integers are
-/// rounded down, and values rounded and brought into the type's range.
+/// Compares x with a level, which is a number or a tensor [batch, channels]. The result has the element type of x: for
+/// integers, levels are rounded down, and values are rounded and clamped to the type's range.
 Value threshold(const Value& x, const Value& level, const Threshold& options = {});
 
-/// [batch, channels]: the level that splits a channel's values best in two classes, by the variance between them (Otsu, "A
-/// threshold selection method from gray-level histograms", 1979): float64, the lower end of the last bin of the lower class, as OpenCV has
-/// it for bytes. 0 where nothing falls into the bins. Of floats from 0 to 1: {.high = 1}.
+/// Returns the level that best splits a channel's values into two classes, by the variance between them (Otsu, "A
+/// threshold selection method from gray-level histograms", 1979): float64 [batch, channels], the lower end of the last
+/// bin of the lower class, as in OpenCV. It is 0 where all bins are empty. Floats from 0 to 1 need {.high = 1}.
 Value otsu_levels(const Value& x, const Bins& bins = {});
 
 template <class K>

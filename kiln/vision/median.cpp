@@ -1,4 +1,4 @@
-// The median of a window: a sorting network of which only what leads to the middle is left.
+// The median of a window by a sorting network, reduced to the exchanges that lead to the middle element.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,11 +12,11 @@ namespace {
 
 struct Exchange {
   int low, high;                             // wires: the smaller element goes to `low`
-  bool needs_low = true, needs_high = true;  // does anybody read what is left there?
+  bool needs_low = true, needs_high = true;  // whether a later exchange, or the result, reads it
 };
 
-/// Batcher's odd-even merge sort (Batcher, "Sorting networks and their applications", 1968) of `count` wires, in the
-/// iterative form for any count of Knuth, "The art of computer programming" 3, 5.2.2, algorithm M.
+/// Returns Batcher's odd-even merge sort (Batcher, "Sorting networks and their applications", 1968) of `count` wires,
+/// in the iterative form for any count of Knuth, "The art of computer programming" 3, 5.2.2, algorithm M.
 std::vector<Exchange> sorting_network(int count) {
   std::vector<Exchange> network;
   int power = 1;
@@ -35,7 +35,7 @@ std::vector<Exchange> sorting_network(int count) {
   return network;
 }
 
-/// The exchanges on whose results wire `wanted` depends, and which of each's results.
+/// Returns the exchanges on which wire `wanted` depends, and which result of each is needed.
 std::vector<Exchange> leading_to(int wanted, int count) {
   std::vector<Exchange> network = sorting_network(count), kept;
   std::vector<bool> needed(static_cast<std::size_t>(count));

@@ -19,7 +19,7 @@ void require_sizes(std::string_view name, std::int64_t rows, std::int64_t column
                          rows, " x ", columns, " cells; it has 1 to ", kMostCells);
 }
 
-/// Cells for which counts(row, column) is true.
+/// Returns an element of the cells for which counts(row, column) is true.
 template <class F>
 StructuringElement element_of(std::string_view name, std::int64_t rows, std::int64_t columns, F counts) {
   require_sizes(name, rows, columns);
@@ -54,7 +54,7 @@ StructuringElement ellipse(std::int64_t rows, std::int64_t columns) {
 
 namespace {
 
-/// A run of cells of one row that count.
+/// Consecutive marked cells of one row.
 struct Run {
   std::int64_t row, begin, length;
 };
@@ -73,14 +73,14 @@ std::vector<Run> runs_of(const StructuringElement& element) {
   return runs;
 }
 
-/// The smallest or the largest number of a type: what changes no maximum or minimum.
+/// Returns the number of a type that changes no maximum, or no minimum.
 Scalar end_of(DType dtype, bool largest) {
   if (is_float(dtype))
     return largest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
   return visit_dtype(dtype, [&]<class T>(TypeTag<T>) -> Scalar {
     if constexpr (std::is_integral_v<T>)
       return largest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
-    else return 0.0;  // floats do not come here
+    else return 0.0;  // floats are handled above
   });
 }
 
@@ -128,7 +128,7 @@ class Element {
   std::vector<Run> runs_;
 };
 
-/// One morphology: its checks, and the type it runs in.
+/// The arguments of one operation: their checks, and the element type of the computation.
 class Operation {
  public:
   Operation(const char* name, const Value& x, const StructuringElement& element, const Morphology& options)
@@ -137,7 +137,7 @@ class Operation {
     require<ShapeError>(x.rank() == 4, name, ": pictures are [batch, channels, height, width], got ", x.shape());
     require<ArgumentError>(options.iterations >= 0 && options.iterations <= 1000, name, ": ", options.iterations,
                            " iterations; there are 0 to 1000");
-    require<ArgumentError>(!options.value || !std::isnan(*options.value), name, ": the border's value is NaN");
+    require<ArgumentError>(!options.value || !std::isnan(*options.value), name, ": the value of the border is NaN");
     x_ = dtype_ == DType::Bool ? cast(x, DType::U8) : x;
   }
 

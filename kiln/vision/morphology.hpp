@@ -1,5 +1,6 @@
-// Morphology of pictures [batch, channels, height, width] of any element type, booleans among them (Serra, "Image analysis and
-// mathematical morphology", 1982). Results have the shape and type of x. Gradients go to the pixels that were chosen.
+// Morphology of pictures [batch, channels, height, width] of any element type, including booleans (Serra, "Image
+// analysis and mathematical morphology", 1982). Results have the shape and type of x. Gradients go to the selected
+// pixels.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,13 +9,14 @@
 
 namespace kiln::vision {
 
-/// The neighbours that count: rows x columns cells, and the cell that stands on the pixel itself.
+/// A structuring element: rows x columns cells that mark neighbours, and the cell that is placed on the pixel itself.
 struct StructuringElement {
   std::int64_t rows = 3, columns = 3;
-  std::vector<std::uint8_t> cells;     // rows * columns of them, row after row, not 0 where the cell counts
-  std::int64_t row = -1, column = -1;  // the pixel's own cell; -1: the middle, behind it where a size is even
+  std::vector<std::uint8_t> cells;     // rows * columns cells, row by row; a cell that is not 0 marks a neighbour
+  std::int64_t row = -1, column = -1;  // the pixel's own cell; -1: the middle, or the cell after it if a size is even
 };
-/// All cells; the middle row and column; an ellipse that fills the sizes. Throw ArgumentError for sizes that are not positive.
+/// Return elements with all cells, with the middle row and column, and with an ellipse that fills the sizes. They throw
+/// ArgumentError for sizes that are not positive.
 StructuringElement rectangle(std::int64_t rows, std::int64_t columns);
 StructuringElement cross(std::int64_t rows, std::int64_t columns);
 StructuringElement ellipse(std::int64_t rows, std::int64_t columns);
@@ -22,17 +24,19 @@ StructuringElement ellipse(std::int64_t rows, std::int64_t columns);
 struct Morphology {
   int iterations = 1;  // 0 to 1000
   Border border = Border::Constant;
-  std::optional<double> value{};  // of a constant border; none: what lies outside does not count
+  std::optional<double> value{};  // the value of a constant border; none: the outside is ignored
 };
 
-/// The least and the largest of the neighbours. As in OpenCV the element is not turned, for neither of them.
+/// Return the smallest and the largest neighbour. As in OpenCV, neither flips the element.
 Value erode(const Value& x, const StructuringElement& element, const Morphology& options = {});
 Value dilate(const Value& x, const StructuringElement& element, const Morphology& options = {});
-/// Eroded, then dilated, which takes away what the element does not fit into; and the other way, which fills gaps.
+/// Opening erodes, then dilates, which removes what is smaller than the element. Closing dilates, then erodes, which
+/// fills gaps.
 Value morphological_open(const Value& x, const StructuringElement& element, const Morphology& options = {});
 Value morphological_close(const Value& x, const StructuringElement& element, const Morphology& options = {});
-/// Dilated less eroded: outlines. x less opened: small bright things. Closed less x: small dark things. Unsigned integers
-/// end at 0; of booleans it is what the first has and the second lacks.
+/// The gradient is dilated minus eroded: outlines. The top hat is x minus opened: small bright details. The black hat
+/// is closed minus x: small dark details. Differences of unsigned integers saturate at 0; for booleans they are what
+/// the first has and the second lacks.
 Value morphological_gradient(const Value& x, const StructuringElement& element, const Morphology& options = {});
 Value top_hat(const Value& x, const StructuringElement& element, const Morphology& options = {});
 Value black_hat(const Value& x, const StructuringElement& element, const Morphology& options = {});

@@ -16,7 +16,7 @@
 namespace kiln::vision {
 namespace {
 
-/// Calls f(boxes) with a call's first operand, float32 or float64 [count, 4], in its type.
+/// Calls f(boxes) with the first operand of a call, float32 or float64 [count, 4], in its type.
 template <class F>
 void with_boxes(const Value& operand, F f) {
   Value held;
@@ -32,7 +32,7 @@ void with_boxes(const Value& operand, F f) {
   else as(TypeTag<float>{});
 }
 
-/// Boxes in the order of their scores, groups [count] or none -> booleans [count].
+/// Takes boxes sorted by their scores, and groups [count] or none. Returns booleans [count].
 struct Suppress {
   double overlap = 0.5;
 
@@ -52,7 +52,7 @@ struct Suppress {
   }
 };
 
-/// In float32 at least.
+/// Returns x in float32 or a wider type.
 Value wide(const Value& x) { return cast(x.detach(), working_type(x.dtype())); }
 
 void require_scored(std::string_view name, const Value& boxes, const Value& scores) {
@@ -69,7 +69,7 @@ Value kept_by_ops(const Value& boxes, const Value& groups, double overlap) {
   const std::int64_t count = boxes.dim(0);
   const Device device = boxes.device();
   const auto group = [&](std::int64_t first, std::int64_t size) { return narrow(groups, 0, first, size); };
-  // [a, b]: does the first suppress the second, by what they overlap?
+  // [a, b]: whether the first box suppresses the second, by their overlap.
   const auto suppresses = [&](std::int64_t first, std::int64_t size, std::int64_t from, std::int64_t others) {
     const Value over = gt(box_iou(narrow(boxes, 0, first, size), narrow(boxes, 0, from, others)), overlap);
     if (groups.empty()) return over;
@@ -81,8 +81,8 @@ Value kept_by_ops(const Value& boxes, const Value& groups, double overlap) {
     const Value places = arange(0, size, 1, device);
     const Value within =
         logical_and(suppresses(first, size, first, size), lt(unsqueeze(places, 1), unsqueeze(places, 0)));
-    // Which boxes of the block stay is the fixed point of: a box stays unless one that stays suppresses it. Each round
-    // settles one box more at least.
+    // A box of the block is kept unless a kept one suppresses it: the answer is the fixed point of this rule. Each
+    // round decides at least one further box.
     const Value before = narrow(kept, 0, first, size);
     Value now = before;
     for (;;) {

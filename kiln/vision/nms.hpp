@@ -1,6 +1,6 @@
-// Non-maximum suppression: of boxes that overlap the one with the best score. Boxes are [count, 4] of (x1, y1, x2, y2). One
-// that is upside down, has no area or is NaN overlaps nothing: it suppresses none and stays. A score that is NaN is
-// never chosen.
+// Non-maximum suppression keeps the box with the best score among those that overlap. Boxes are [count, 4] of (x1, y1,
+// x2, y2). A box that is upside down, has no area or is NaN overlaps nothing: it suppresses no other box and is kept. A
+// box whose score is NaN is never selected.
 #pragma once
 #include <limits>
 #include <optional>
@@ -10,38 +10,39 @@
 namespace kiln::vision {
 
 struct NmsOptions {
-  double overlap = 0.5;  // boxes go whose intersection by union with a better one is larger
-  double least_score = -std::numeric_limits<double>::infinity();  // boxes go whose score is not larger
-  std::optional<std::int64_t> most{};                             // how many stay at most
+  double overlap = 0.5;  // a box is removed if its intersection over union with a better one is larger
+  double least_score = -std::numeric_limits<double>::infinity();  // a box is removed unless its score is larger
+  std::optional<std::int64_t> most{};                             // the largest number of boxes to keep
 };
-/// boxes [count, 4], scores [count] -> int64 [kept]: indices of those that stay, the best first, and of equal scores the
-/// earlier first. With groups [count], integers that name a box's class or picture, boxes suppress those of their own group
-/// alone. Waits for the device.
+/// Returns the indices of the kept boxes for boxes [count, 4] and scores [count]: int64 [kept]. The best box comes
+/// first; among equal scores, the earlier one does. With groups [count], integers that name each box's class or
+/// picture, boxes suppress only boxes of their own group. Waits for the device.
 Value nms(const Value& boxes, const Value& scores, const NmsOptions& options = {});
 Value nms(const Value& boxes, const Value& scores, const Value& groups, const NmsOptions& options = {});
 
 struct SoftNms {
   enum class Decay : std::uint8_t {
-    Linear,    // a score times 1 - overlap, where that is larger than `overlap`
-    Gaussian,  // a score times exp(-overlap^2 / sigma)
+    Linear,    // multiplies a score by 1 - overlap, where the overlap is larger than `overlap`
+    Gaussian,  // multiplies a score by exp(-overlap^2 / sigma)
   };
   Decay decay = Decay::Gaussian;
   double overlap = 0.3, sigma = 0.5;
-  double least_score = 0.001;  // boxes go whose score has fallen to that
-  std::int64_t most = 1000;    // how many are chosen at most
+  double least_score = 0.001;  // a box is removed when its score has fallen to this
+  std::int64_t most = 1000;    // the largest number of boxes to select
 };
 struct Scored {
   Value indices;  // int64 [kept]
-  Value scores;   // [kept]: what the scores have fallen to
+  Value scores;   // [kept]: the reduced scores
 };
-/// Scores of boxes that overlap a better one fall, rather than that the boxes go (Bodla et al., "Soft-NMS: improving object
-/// detection with one line of code", 2017). Each time the best box is chosen that is left. Waits for the device.
+/// Reduces the scores of boxes that overlap a better one, instead of removing them (Bodla et al., "Soft-NMS: improving
+/// object detection with one line of code", 2017). Each step selects the best remaining box. Waits for the device.
 Scored soft_nms(const Value& boxes, const Value& scores, const SoftNms& options = {});
 
-/// What nms is made of where there is no kernel: which of boxes [count, 4] in the order of their scores, with groups [count] or
-/// none, stay. Blocks of boxes are compared with all that follow.
+/// The composition of nms for devices without a kernel. Returns which of boxes [count, 4], sorted by their scores, are
+/// kept, with groups [count] or none. Each block of boxes is compared with all that follow.
 Value kept_by_ops(const Value& boxes, const Value& groups, double overlap);
-/// What soft_nms is made of there: [most] indices, -1 where no more are chosen, and [most] scores.
+/// The composition of soft_nms for such devices: returns [most] indices, -1 after the last selected box, and [most]
+/// scores.
 Scored soft_kept_by_ops(const Value& boxes, const Value& scores, const SoftNms& options);
 
 inline Tensor<1, Int> nms(const Tensor<2>& boxes, const Tensor<1>& scores, const NmsOptions& options = {}) {

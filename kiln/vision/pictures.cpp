@@ -47,7 +47,7 @@ Value folded(const Value& x, std::int64_t size, Border border) {
     }
     case Border::Reflect101: {
       if (size == 1) return clamp(x, 0, last);
-      // The mirrors are the centres of the outermost pixels, half a pixel from the edges.
+      // The centres of reflection are the centres of the outermost pixels, half a pixel from the edges.
       const Value from_centre = whole ? x : x - 0.5;
       const Value there = remainder(from_centre, 2 * size - 2);
       const Value inside = minimum(there, 2 * size - 2 - there);
@@ -61,7 +61,7 @@ Value folded(const Value& x, std::int64_t size, Border border) {
 
 namespace {
 
-/// x with pixels added along one dimension, by views where the border needs each pixel once at most.
+/// Returns x with pixels added along one dimension; as views where the border needs each pixel at most once.
 Value extended(const Value& x, int dim, std::int64_t before, std::int64_t after, Border border) {
   const std::int64_t size = x.dim(dim), most = std::max(before, after);
   if (most == 0) return x;

@@ -9,12 +9,12 @@
 namespace kiln::vision {
 namespace {
 
-/// The elements of each part along one axis: [count, parts, most], and which of these there are.
+/// The elements of each part along one axis, [count, parts, most], and which of them are valid.
 struct PartElements {
   Value index, exists;
 };
 
-/// first, last [count]: the elements of boxes, of which each of `parts` parts has about as many.
+/// Divides the elements first to last [count] of boxes into `parts` parts of about equal size.
 PartElements elements_of(const Value& first, const Value& last, std::int64_t parts, std::int64_t size) {
   const Device device = first.device();
   const Value length = unsqueeze(maximum(last - first + 1, 1.0), 1), begin = unsqueeze(first, 1);
@@ -47,14 +47,15 @@ Value roi_pool(const Value& x, const Value& boxes, const RoiPool& options) {
   if (count == 0) return zeros({0, channels, rows, columns}, x.device(), x.dtype());
   const Value numbers = cast(boxes.detach(), DType::F64);
   const auto corner = [&](int column, std::int64_t size) {
-    // Half an element goes up, as in the publication's program; what is far outside stays near enough to be counted.
+    // Half an element is rounded up, as in the paper's program; coordinates far outside are clamped to a range that can
+    // be counted.
     const double reach = 2 * static_cast<double>(size);
     return clamp(floor(at(numbers, 1, column) * options.spatial_scale + 0.5), -reach, reach);
   };
   const PartElements down = elements_of(corner(2, height), corner(4, height), rows, height);
   const PartElements across = elements_of(corner(1, width), corner(3, width), columns, width);
   const std::int64_t tall = down.index.dim(2), wide = across.index.dim(2);
-  // [count, rows, tall, columns, wide]: where in all pictures each element of each part lies.
+  // [count, rows, tall, columns, wide]: the index, in all pictures, of each element of each part.
   const auto of_rows = [&](const Value& v) { return reshape(v, {count, rows, tall, 1, 1}); };
   const auto of_columns = [&](const Value& v) { return reshape(v, {count, 1, 1, columns, wide}); };
   const Value first =

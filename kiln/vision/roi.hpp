@@ -1,4 +1,4 @@
-// Parts of feature maps, in one size. The means of samples (Mask R-CNN) are roi_align of kiln/tensor/sample.hpp.
+// Pools parts of feature maps to one size. roi_align of kiln/tensor/sample.hpp averages samples instead (Mask R-CNN).
 #pragma once
 #include "kiln/vision/pictures.hpp"
 
@@ -6,11 +6,12 @@ namespace kiln::vision {
 
 struct RoiPool {
   Spatial size{};            // [rows, columns] of each result
-  double spatial_scale = 1;  // from the boxes' units to elements of x
+  double spatial_scale = 1;  // converts the boxes' units to elements of x
 };
-/// x [batch, channels, height, width], boxes [count, 5] of (image, x1, y1, x2, y2) -> [count, channels, rows, columns]: the
-/// largest element of each part of a box, whose corners are rounded to elements that belong to it; 0 for a part outside of x
-/// (Girshick, "Fast R-CNN", 2015). Gradients go to these elements. Throws IndexError for an image that is not there. Waits.
+/// Pools x [batch, channels, height, width] over boxes [count, 5] of (image, x1, y1, x2, y2): [count, channels, rows,
+/// columns]. Each result is the largest element of one part of a box, whose corners are rounded to elements that belong
+/// to it; a part outside of x gives 0 (Girshick, "Fast R-CNN", 2015). Gradients go to these elements. Throws IndexError
+/// for an image that does not exist. Waits for the device.
 Value roi_pool(const Value& x, const Value& boxes, const RoiPool& options);
 
 inline Tensor<4> roi_pool(const Tensor<4>& x, const Tensor<2>& boxes, const RoiPool& options) {

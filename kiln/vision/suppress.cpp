@@ -8,13 +8,13 @@
 namespace kiln::vision {
 namespace {
 
-/// Boxes that stay, by the cells of a grid that they touch: a box need be compared only with those in cells of its own. A box
-/// that touches many cells is compared with all, and all with it.
+/// The kept boxes by the cells of a grid that they touch: a box is compared only with those in its own cells. A box
+/// that touches many cells is compared with all boxes, and all boxes with it.
 template <class T>
 class Grid {
  public:
   explicit Grid(std::span<const BoxOf<T>> boxes) : boxes_(boxes) {
-    // Cells as long as a typical side.
+    // Cells have the length of a typical side.
     std::vector<T> sides;
     for (const BoxOf<T>& box : boxes)
       if (box.area() > 0) sides.push_back(std::max(box.x2 - box.x1, box.y2 - box.y1));
@@ -34,7 +34,7 @@ class Grid {
     for (std::int64_t y = cells.top; y <= cells.bottom; ++y)
       for (std::int64_t x = cells.left; x <= cells.right; ++x) lists_[key(x, y)].push_back(i);
   }
-  /// Is `test` true of a box that was added and may overlap box i?
+  /// Whether `test` is true of an added box that may overlap box i.
   template <class Test>
   bool any(std::size_t i, Test test) const {
     if (std::ranges::any_of(large_, test)) return true;
@@ -60,7 +60,7 @@ class Grid {
     };
     return {cell(box.x1), cell(box.y1), cell(box.x2), cell(box.y2)};
   }
-  /// Cells that share a key share a list, which costs comparisons and changes nothing.
+  /// Cells with the same key share a list, which costs comparisons but does not change the result.
   static std::uint64_t key(std::int64_t x, std::int64_t y) {
     return static_cast<std::uint64_t>(x) << 32 ^ (static_cast<std::uint64_t>(y) & 0xffffffff);
   }

@@ -23,8 +23,8 @@ Matrix cofactors_transposed(const Matrix& m) {
           m[3] * m[7] - m[4] * m[6], m[1] * m[6] - m[0] * m[7], m[0] * m[4] - m[1] * m[3]};
 }
 
-/// The map that takes the corners (0, 0), (1, 0), (1, 1), (0, 1) to these (Heckbert, "Fundamentals of texture mapping and image
-/// warping", 1989).
+/// Returns the map that takes the corners (0, 0), (1, 0), (1, 1), (0, 1) to these (Heckbert, "Fundamentals of texture
+/// mapping and image warping", 1989).
 Transform2D from_unit_square(const std::array<Position, 4>& p) {
   const double dx = p[0].x - p[1].x + p[2].x - p[3].x, dy = p[0].y - p[1].y + p[2].y - p[3].y;
   const double ax = p[1].x - p[2].x, bx = p[3].x - p[2].x, ay = p[1].y - p[2].y, by = p[3].y - p[2].y;
@@ -88,10 +88,10 @@ Transform2D Transform2D::operator*(const Transform2D& first) const {
 Transform2D Transform2D::inverse() const {
   Matrix other = cofactors_transposed(matrix_);
   const double determinant = matrix_[0] * other[0] + matrix_[1] * other[3] + matrix_[2] * other[6];
-  double size = 0;  // of the terms that the determinant is the sum of
+  double size = 0;  // the magnitude of the terms of the determinant
   for (std::size_t i = 0; i < 3; ++i) size += std::abs(matrix_[i] * other[3 * i]);
   require<ArgumentError>(std::isfinite(determinant) && std::abs(determinant) > 1e-14 * size,
-                         "inverse: the map puts the plane on a line: its determinant is ", determinant);
+                         "inverse: the map takes the plane to a line: its determinant is ", determinant);
   for (double& number : other) number /= determinant;
   return Transform2D(other);
 }
@@ -104,7 +104,7 @@ Position Transform2D::operator()(const Position& p) const {
 
 namespace {
 
-/// Where (x, y) go, each of any shape.
+/// Returns the images of positions (x, y), each a value of any shape.
 std::pair<Value, Value> moved(const Matrix& m, const Value& x, const Value& y) {
   const auto row = [&](std::size_t i) { return x * m[i] + y * m[i + 1] + m[i + 2]; };
   if (m[6] == 0 && m[7] == 0 && m[8] == 1) return {row(0), row(3)};

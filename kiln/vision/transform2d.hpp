@@ -1,9 +1,10 @@
-// Projective maps of the plane, as values: where the points of a picture go. They move pictures (warp.hpp), boxes and keypoints
-// alike, and compose.
+// Projective maps of the plane as values. They move pictures (warp.hpp), boxes and keypoints in the same way, and can
+// be composed.
 //
 //   const auto t = Transform2D::mirrored_across(width) * Transform2D::rotation(15, {width / 2, height / 2});
 //
-// turns about the middle first, then mirrors. Positions are those of pictures.hpp: y runs down, the first pixel covers 0 to 1.
+// rotates about the centre first, then mirrors. Positions are those of pictures.hpp: y points down, and the first pixel
+// covers 0 to 1.
 #pragma once
 #include <array>
 #include <span>
@@ -19,38 +20,38 @@ struct Position {
 
 class Transform2D {
  public:
-  using Matrix = std::array<double, 9>;  // row after row; a position is the column (x, y, 1)
+  using Matrix = std::array<double, 9>;  // row by row; a position is the column vector (x, y, 1)
 
-  /// Nothing moves.
+  /// The identity.
   Transform2D() : matrix_{1, 0, 0, 0, 1, 0, 0, 0, 1} {}
   /// Throws ArgumentError for a matrix that is not finite.
   explicit Transform2D(const Matrix& matrix);
 
   static Transform2D translation(double x, double y);
   static Transform2D scaling(double x, double y, const Position& about = {});
-  /// Counter-clockwise, as one sees it.
+  /// A counter-clockwise rotation, as the picture is seen.
   static Transform2D rotation(double degrees, const Position& about = {});
-  /// x += across * y, y += down * x, from `about`.
+  /// A shear: x += across * y and y += down * x, relative to `about`.
   static Transform2D shear(double across, double down, const Position& about = {});
-  /// The map that takes four corners to four others. Throws ArgumentError where three of either lie on a line.
+  /// The map that takes four corners to four others. Throws ArgumentError if three corners of either are collinear.
   static Transform2D perspective(const std::array<Position, 4>& from, const std::array<Position, 4>& to);
-  /// Left becomes right in a picture of this width; top becomes bottom in one of this height.
+  /// Mirrors left and right in a picture of this width, or top and bottom in one of this height.
   static Transform2D mirrored_across(double width) { return Transform2D({-1, 0, width, 0, 1, 0, 0, 0, 1}); }
   static Transform2D mirrored_down(double height) { return Transform2D({1, 0, 0, 0, -1, height, 0, 0, 1}); }
-  /// A matrix that counts positions from the middle of the first pixel, as OpenCV's do.
+  /// Takes a matrix whose positions count from the centre of the first pixel, as OpenCV's do.
   static Transform2D from_centres(const Matrix& matrix);
 
-  /// First `first`, then this.
+  /// Returns the map that applies `first` first, then this one.
   Transform2D operator*(const Transform2D& first) const;
-  /// Throws ArgumentError where there is none.
+  /// Returns the inverse. Throws ArgumentError if there is none.
   Transform2D inverse() const;
   const Matrix& matrix() const { return matrix_; }
 
-  /// Where a position goes; infinitely far, or NaN, on the horizon.
+  /// Returns the image of a position; it is infinitely far, or NaN, on the horizon.
   Position operator()(const Position& position) const;
-  /// [..., 2] of floats -> the same shape.
+  /// Maps positions [..., 2] of floats: the same shape.
   Value points(const Value& positions) const;
-  /// [..., 4] -> the smallest boxes around where the corners of boxes go.
+  /// Maps boxes [..., 4] to the smallest boxes around the images of their corners.
   Value boxes(const Value& boxes) const;
 
  private:

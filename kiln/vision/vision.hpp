@@ -1,4 +1,4 @@
-// All of kiln/vision.
+// Includes all of kiln/vision.
 #pragma once
 #include "kiln/vision/boxes.hpp"
 #include "kiln/vision/colour.hpp"

@@ -20,8 +20,8 @@ void require_readable(std::string_view name, const Value& x, std::int64_t height
   require<ShapeError>(x.dim(2) > 0 && x.dim(3) > 0, name, ": pictures ", x.shape(), " have no pixels to read");
 }
 
-/// Positions along a line of x that lie anywhere, as positions of the same in a line with `margin` pixels more on each side, in
-/// grid_sample's units: -1 to 1.
+/// Converts positions along a line of x to grid_sample's units, -1 to 1, in a line that has `margin` more pixels on
+/// each side.
 Value sampled_at(const Value& position, std::int64_t size, std::int64_t margin, Border border) {
   const bool is_near = border == Border::Constant || border == Border::Replicate;
   const auto wide = static_cast<double>(size + 2 * margin);
@@ -50,14 +50,14 @@ Value warp(const Value& x, const Value& matrices, const Warp& options) {
                       x.shape());
   const Device device = x.device();
   const DType dtype = working_type(x.dtype());
-  // Positions are computed in float64, where the whole of a large picture is told apart.
+  // Positions are computed in float64, which is accurate enough for every pixel of a large picture.
   const Value theta = cast(matrices, DType::F64);
   const auto entry = [&](int row, int column) { return reshape(at(at(theta, 1, row), 1, column), {-1, 1, 1}); };
   const Value across = reshape(arange(0, width, 1, device, DType::F64) + 0.5, {1, 1, width});
   const Value down = reshape(arange(0, height, 1, device, DType::F64) + 0.5, {1, height, 1});
   const auto row = [&](int i) { return entry(i, 0) * across + entry(i, 1) * down + entry(i, 2); };
   const Value w = row(2), depth = where(eq(w, 0.0), 1e-300, w);
-  // Two pixels around are all that a cubic reads of what is constant.
+  // A cubic reads at most two pixels of a constant border on each side.
   constexpr std::int64_t kMargin = 2;
   const Value grid = stack(Values{sampled_at(row(0) / depth, x.dim(3), kMargin, options.border),
                                   sampled_at(row(1) / depth, x.dim(2), kMargin, options.border)},

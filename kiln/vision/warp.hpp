@@ -1,5 +1,5 @@
-// Pictures [batch, channels, height, width] at other places and in other sizes. Results have the element type of x: integers
-// are interpolated as floats and rounded.
+// Moves and resizes pictures [batch, channels, height, width]. Results have the element type of x: integers are
+// interpolated as floats and rounded.
 #pragma once
 #include "kiln/ops/spatial/interpolation.hpp"
 #include "kiln/vision/pictures.hpp"
@@ -8,29 +8,29 @@
 namespace kiln::vision {
 
 struct Warp {
-  std::int64_t height = 0, width = 0;          // of the result; 0: those of x
+  std::int64_t height = 0, width = 0;          // the size of the result; 0: that of x
   Interpolation mode = Interpolation::Linear;  // Nearest, Linear or Cubic
   Border border = Border::Constant;
-  double value = 0;  // of a constant border
+  double value = 0;  // the value of a constant border
 };
-/// What `transform` makes of x: each pixel is read where the inverse map puts its middle.
+/// Applies `transform` to x: each pixel of the result is read where the inverse map puts its centre.
 Value warp(const Value& x, const Transform2D& transform, const Warp& options = {});
-/// A warp by matrices [batch, 3, 3] of floats, or [1, 3, 3], that take positions in the result to positions in x: the inverse.
-/// It is differentiable in both.
+/// Warps x by matrices [batch, 3, 3] of floats, or [1, 3, 3], that map positions in the result to positions in x: the
+/// inverse of the transform. It is differentiable in both.
 Value warp(const Value& x, const Value& matrices, const Warp& options = {});
 
 struct Resize {
-  Interpolation mode = Interpolation::Linear;  // Area: means of what each new pixel covers, in parts
-  bool antialias = false;                      // where a picture shrinks, as Pillow does
+  Interpolation mode = Interpolation::Linear;  // Area: each pixel is the mean of those that it covers, in fractions
+  bool antialias = false;                      // smooth where a picture shrinks, as Pillow does
 };
 Value resize(const Value& x, std::int64_t height, std::int64_t width, const Resize& options = {});
 
-/// A part of the pictures. Throws IndexError where it does not lie in them.
+/// Returns a part of the pictures. Throws IndexError unless it lies in them.
 Value crop(const Value& x, std::int64_t top, std::int64_t left, std::int64_t height, std::int64_t width);
-/// The middle.
+/// Returns the central part.
 Value centre_crop(const Value& x, std::int64_t height, std::int64_t width);
-Value flip_across(const Value& x);  // left becomes right
-Value flip_down(const Value& x);    // top becomes bottom
+Value flip_across(const Value& x);  // mirrors left and right
+Value flip_down(const Value& x);    // mirrors top and bottom
 
 template <class K>
 Tensor<4, K> warp(const Tensor<4, K>& x, const Transform2D& transform, const Warp& options = {}) {

@@ -1,5 +1,5 @@
-// Windows that slide along one dimension of a picture: sums, minima and maxima of what each holds, by views of the whole. The
-// result is shorter by the window's size less 1.
+// Sliding windows along one dimension of a picture: sums, minima and maxima of their elements, computed from views of
+// the whole picture. The result is shorter by the window's size minus 1.
 #pragma once
 #include <span>
 
@@ -7,11 +7,11 @@
 
 namespace kiln::vision {
 
-/// sum of weights[i] x[p + i], of floats. Throws ShapeError where the dimension is shorter than the window.
+/// Returns the sum of weights[i] x[p + i], for floats. Throws ShapeError if the dimension is shorter than the window.
 Value correlated(const Value& x, int dim, std::span<const double> weights);
-/// The sum of `size` elements, in about log2(size) passes.
+/// Returns the sum of `size` elements, in about log2(size) passes.
 Value window_sums(const Value& x, int dim, std::int64_t size);
-/// The largest or smallest of `size` elements, in about log2(size) passes.
+/// Returns the largest or the smallest of `size` elements, in about log2(size) passes.
 Value window_maxima(const Value& x, int dim, std::int64_t size);
 Value window_minima(const Value& x, int dim, std::int64_t size);
 

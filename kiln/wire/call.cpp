@@ -61,7 +61,7 @@ void check_steps(std::string_view name, const op::Sequence& sequence, Inputs in,
     std::vector<Desc> results;
     for (size_t i = made.size(); i < made.size() + step.results; ++i) results.push_back(expected(sequence.results[i]));
     require<ShapeError>(!results.empty() && wire::results_of(op_of(s), own) == results, name, ": ", op::title(op_of(s)),
-                        " does not make what was said");
+                        " does not give the declared results");
     check(step, own, results[0]);
     for (const Desc& desc : results) made.push_back(imagined(desc, {}));
   }
@@ -192,7 +192,7 @@ CallOf read_call(Reader& in, FunctionRef<const Desc*(std::int64_t)> known, const
   for (size_t count = in.length(in.left(), "results"); count > 0; --count) call.out.push_back(read_desc(in));
   if (results_of(call.op, operands) != call.out)
     in.wrong(op::title(call.op),
-             " does not make of its operands what was written: another version wrote it, or it is "
+             " does not give the written results for its operands: another version wrote it, or it is "
              "damaged");
   return call;
 }

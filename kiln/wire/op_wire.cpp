@@ -32,9 +32,9 @@ std::string schema_of() {
 template <class T>
 op::Op read_as(Reader& in) {
   if constexpr (std::is_same_v<T, op::Custom>) {
-    in.wrong("an operation of the user's own without its name");
+    in.wrong("a user's own operation without its name");
   } else if constexpr (op::Planned<T>) {
-    if (!in.limits().planned) in.wrong("'", T::kName, "' is for the device that planned it alone");
+    if (!in.limits().planned) in.wrong("'", T::kName, "' is only for the device that planned it");
     T op{};
     read_planned(in, op);
     return op;
@@ -126,7 +126,7 @@ void write_header(Writer& out) {
 
 std::uint64_t read_header(Reader& in) {
   if (in.left() < kMagic.size() || !std::ranges::equal(in.bytes(kMagic.size()), std::as_bytes(std::span(kMagic))))
-    in.wrong("it does not begin as a program of Kiln does");
+    in.wrong("it does not begin like a program of Kiln");
   if (const std::uint64_t version = in.whole(); version != kVersion)
     in.wrong("it is written in version ", version, " of the format, this version of Kiln reads version ", kVersion,
              ": read it with the version that wrote it");

@@ -125,7 +125,7 @@ void read_sequence(Reader& in, op::Sequence& sequence) {
     made += step.results;
     sequence.steps.push_back(std::move(step));
   }
-  if (made == 0) in.wrong("a sequence that makes nothing");
+  if (made == 0) in.wrong("a sequence without results");
   if (made != sequence.results.size()) in.wrong(made, " of ", sequence.results.size(), " results are made");
   sequence.outputs = read_outputs(in, made);
 }
@@ -183,7 +183,7 @@ void read_planned(Reader& in, op::RowBlocked& op) {
   };
   if (!std::ranges::all_of(sequence.results, has_rows) || blocks->block < 1 || blocks->block > blocks->rows)
     in.wrong("results that blocks of ", blocks->block, " of ", blocks->rows, " rows along dimension ", axis,
-             " do not make");
+             " do not give");
   for (const op::Sequence::Step& step : sequence.steps)
     if (const auto* fused = std::get_if<op::Fused>(&step.op.is); fused && axis >= fused->program->shape.size())
       in.wrong("a step of shape ", fused->program->shape, " has no rows along dimension ", axis);

@@ -11,7 +11,7 @@ void Reader::finish() const {
 }
 
 std::uint8_t Reader::byte() {
-  if (left() == 0) wrong("it ends here, in the middle");
+  if (left() == 0) wrong("it ends here, too early");
   return static_cast<std::uint8_t>(bytes_[at_++]);
 }
 
@@ -31,7 +31,7 @@ std::uint64_t Reader::whole() {
     value |= bits << shift;
     if (next & 0x80) continue;
     // Each number has a single encoding, so that bytes are equal exactly where values are.
-    if (next == 0 && shift > 0) wrong("a number with digits in vain");
+    if (next == 0 && shift > 0) wrong("a number with superfluous digits");
     return value;
   }
 }

@@ -145,7 +145,7 @@ LlamaConfig llama_config(const std::string& file) {
 
 LoadReport load_llama(CausalLm& model, const std::string& file, FloatPolicy floats) {
   const bool is_gguf = open_tensors(file).format == kGguf;
-  require<LoadError>(is_gguf == turns_neighbours(model), file, ": the model's rotary encoding turns ",
+  require<LoadError>(is_gguf == turns_neighbours(model), file, ": the model's rotary encoding rotates ",
                      is_gguf ? "halves, and GGUF has queries and keys in the order of neighbours"
                              : "neighbours, and only GGUF has queries and keys in that order");
   return load(

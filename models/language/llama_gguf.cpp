@@ -72,7 +72,7 @@ std::vector<double> factors_of(const TensorSource& gguf, const std::string& name
   const auto tensor = gguf.tensors.find(name);
   if (tensor == gguf.tensors.end()) return {};
   require<ConfigError>(tensor->second.shape == Shape{count}, file, ": '", name, "' is ", tensor->second.shape,
-                       ", and must have a number for each of ", count, " pairs that are turned");
+                       ", and must have a number for each of ", count, " pairs that are rotated");
   const TensorData numbers = tensor->second.read().to(DType::F64);
   const std::span<const double> all = numbers.as<double>();
   for (const double factor : all)
@@ -99,17 +99,17 @@ nn::RotaryScaling scaling_of(Keys& said, const TensorSource& gguf, std::int64_t 
   require<ConfigError>(
       mixed == 1 && logarithm == 0, file,
       ": 'llama.rope.scaling.yarn_ext_factor' other than 1, and 'yarn_log_multiplier' other than 0, are "
-      "not built");
+      "not supported");
   require<ConfigError>(attention == 1 || kind == "yarn" || kind == "longrope", file,
                        ": 'llama.rope.scaling.attn_factor' is ", attention, " with a scaling of the kind '",
-                       shown(kind), "', where it is not built");
+                       shown(kind), "', where it is not supported");
 
   std::vector<double> factors = factors_of(gguf, "rope_freqs.weight", pairs, file);
   const std::vector<double> far = factors_of(gguf, "rope_factors_long.weight", pairs, file),
                             near = factors_of(gguf, "rope_factors_short.weight", pairs, file);
   require<ConfigError>(factors.empty() || kind == "none" || kind == "linear", file,
                        ": has both 'rope_freqs.weight' and a scaling of the kind '", shown(kind),
-                       "', of which one alone is built");
+                       "', of which only one is supported");
   require<ConfigError>((!far.empty() && !near.empty()) == (kind == "longrope"), file,
                        ": a scaling of the kind 'longrope' goes with 'rope_factors_long.weight' and "
                        "'rope_factors_short.weight', and no other does");
@@ -153,9 +153,9 @@ LlamaConfig llama_config_of(const TensorSource& gguf, const std::string& file) {
                        ", and must be that of keys, ", head);
   if (const auto window = said.number<std::int64_t>("attention.sliding_window", 0); window != 0) config.window = window;
   said.only("attention.causal", "true", "attention that is not causal is not built into a language model");
-  said.only("expert_count", "0", "mixtures of experts are not built");
-  said.only("expert_used_count", "0", "mixtures of experts are not built");
-  said.only("use_parallel_residual", "false", "branches beside each other are not built into a Llama");
+  said.only("expert_count", "0", "mixtures of experts are not supported");
+  said.only("expert_used_count", "0", "mixtures of experts are not supported");
+  said.only("use_parallel_residual", "false", "branches beside each other are not supported into a Llama");
   said.only("tensor_data_layout", "Meta AI original pth", "no other layout is known");
   config.rotary.base = said.number<double>("rope.freq_base", 10000.0);
   config.rotary.pairs = RotaryPairs::Neighbours;
@@ -164,7 +164,7 @@ LlamaConfig llama_config_of(const TensorSource& gguf, const std::string& file) {
       config.rotary.base > 1 && config.rotary.width > 0 && config.rotary.width <= head && config.rotary.width % 2 == 0,
       file, ": 'llama.rope.dimension_count' is ", config.rotary.width, " of heads of ", head,
       ", and 'llama.rope.freq_base' ", config.rotary.base,
-      ": an even part of a head must be turned, by a base above 1");
+      ": an even part of a head must be rotated, by a base above 1");
   config.rotary.scaling = scaling_of(said, gguf, config.rotary.width / 2, config.context, file);
   said.refuse_others();
   return config;

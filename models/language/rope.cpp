@@ -93,7 +93,7 @@ Rope rope_of(const RopeKeys& said, std::int64_t head_width, std::int64_t length,
   rope.encoding.width = static_cast<std::int64_t>(static_cast<double>(head_width) * part);
   require<ConfigError>(part > 0 && part <= 1 && rope.encoding.width > 0 && rope.encoding.width % 2 == 0, file,
                        ": 'partial_rotary_factor' is ", part, ", and of heads of ", head_width,
-                       " an even number of elements must be turned");
+                       " an even number of elements must be rotated");
   rope.encoding.scaling = Reader{own, name, file, static_cast<double>(length), static_cast<double>(original)}.scaling();
   if (const auto* const dynamic = std::get_if<nn::scaling::DynamicNtk>(&rope.encoding.scaling)) {
     rope.context = static_cast<std::int64_t>(static_cast<double>(length) * std::max(dynamic->factor, 1.0));
@@ -105,7 +105,7 @@ Rope rope_of(const RopeKeys& said, std::int64_t head_width, std::int64_t length,
                              std::ssize(**factors) == rope.encoding.width / 2,
                          file, ": '", name, factors == &own.short_factor ? ".short_factor" : ".long_factor", "' has ",
                          *factors ? std::ssize(**factors) : 0, " numbers, and ", rope.encoding.width / 2,
-                         " pairs of a head are turned");
+                         " pairs of a head are rotated");
   return rope;
 }
 

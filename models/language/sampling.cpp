@@ -24,7 +24,7 @@ void Sampling::check() const {
 void Generation::check() const {
   sampling.check();
   require<ArgumentError>(tokens >= 0 && tokens <= std::numeric_limits<std::int32_t>::max(), "Generation: ", tokens,
-                         " tokens cannot be made");
+                         " tokens cannot be generated");
 }
 
 Tensor<2> keep_top_k(const Tensor<2>& logits, std::int64_t k) {
@@ -54,7 +54,7 @@ Tensor<1, Int> sample(const Tensor<2>& logits, const Sampling& sampling, RandomK
 std::vector<std::vector<std::int64_t>> detail::generate(const Tensor<2, Int>& prompt, const Generation& how,
                                                         FunctionRef<Tensor<2>(const Tensor<2, Int>&)> next) {
   require<ArgumentError>(prompt.dim(0) > 0 && prompt.dim(1) > 0, "generate: a prompt of shape ", prompt.shape(),
-                         " has no tokens to go on from");
+                         " has no tokens to continue");
   Generator keys(how.seed);
   std::vector<std::vector<std::int64_t>> texts(static_cast<std::size_t>(prompt.dim(0)));
   std::vector<bool> ended(texts.size(), false);

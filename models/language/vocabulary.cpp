@@ -23,8 +23,8 @@ std::vector<std::int64_t> Characters::encode(std::string_view text) const {
   std::vector<std::int64_t> ids;
   for (const char c : text) {
     const auto place = std::ranges::lower_bound(letters_, c);
-    require<DataError>(place != letters_.end() && *place == c, "the letter '", shown(std::string_view(&c, 1)),
-                       "' is none of the ", letters_.size(), " that the model knows");
+    require<DataError>(place != letters_.end() && *place == c, "the character '", shown(std::string_view(&c, 1)),
+                       "' is not one of the ", letters_.size(), " that the model has");
     ids.push_back(place - letters_.begin());
   }
   return ids;
@@ -33,7 +33,7 @@ std::vector<std::int64_t> Characters::encode(std::string_view text) const {
 std::string Characters::decode(std::span<const std::int64_t> ids) const {
   std::string text;
   for (const std::int64_t id : ids) {
-    require<IndexError>(id >= 0 && id < size(), "token ", id, " is none of ", size(), " letters");
+    require<IndexError>(id >= 0 && id < size(), "token ", id, " is not one of ", size(), " letters");
     text += letters_[static_cast<std::size_t>(id)];
   }
   return text;

@@ -292,7 +292,7 @@ TEST(Cli, OverwritesNoCodeThatHasBeenChanged) {
     write_file_atomically(path, before + "// mine");
     std::filesystem::remove(to + "/line.hpp");
     EXPECT_EQ(kiln_says(command).error,
-              "kiln: import: what is there is not what would be written, so that changes would be lost: " + path +
+              "kiln: import: what exists is not what would be written, so that changes would be lost: " + path +
                   "; --force overwrites it, -o names another directory\n");
     EXPECT_EQ(read_text_file(path), before + "// mine");
     EXPECT_FALSE(std::filesystem::exists(to + "/line.hpp")) << "nothing is written where something is refused";
@@ -447,10 +447,11 @@ TEST(Cli, ListsRuns) {
     EXPECT_TRUE(coloured.ends_with("\x1b[31m━ a\x1b[0m  \x1b[34m━ b\x1b[0m\n")) << coloured;
     EXPECT_NE(coloured.find("\x1b[31m⠁"), coloured.find("\x1b[34m"));
   }
-  EXPECT_NE(complaint({"runs", directory, "--where", "rate"}).find("runs: 'rate' is no condition"), std::string::npos);
-  EXPECT_NE(complaint({"runs", directory, "--where", "rate<x"}).find("compares with what is no number"),
+  EXPECT_NE(complaint({"runs", directory, "--where", "rate"}).find("runs: 'rate' is not a condition"),
             std::string::npos);
-  EXPECT_NE(complaint({"runs", (root / "notes").string()}).find("holds no run"), std::string::npos);
+  EXPECT_NE(complaint({"runs", directory, "--where", "rate<x"}).find("compares with something that is not a number"),
+            std::string::npos);
+  EXPECT_NE(complaint({"runs", (root / "notes").string()}).find("has no run"), std::string::npos);
   EXPECT_NE(complaint({"runs", (root / "none").string()}).find("cannot read"), std::string::npos);
   fs::remove_all(root);
 }

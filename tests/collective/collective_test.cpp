@@ -230,12 +230,12 @@ TEST(Collectives, TellOfDifferentCalls) {
       ": all ranks make the same calls, on tensors of the same shapes and types, in the same order";
   EXPECT_EQ(
       sentences[0],
-      "ArgumentError: all_reduce (sum) of float32 [2]: rank 1 has come to another call, all_reduce (sum) of float32 "
+      "ArgumentError: all_reduce (sum) of float32 [2]: rank 1 has reached another call, all_reduce (sum) of float32 "
       "[3]" +
           rest);
   EXPECT_EQ(
       sentences[1],
-      "ArgumentError: all_reduce (sum) of float32 [3]: rank 0 has come to another call, all_reduce (sum) of float32 "
+      "ArgumentError: all_reduce (sum) of float32 [3]: rank 0 has reached another call, all_reduce (sum) of float32 "
       "[2]" +
           rest);
 }
@@ -253,7 +253,7 @@ TEST(Collectives, TellOfRanksThatLeaveOrDoNotCome) {
             }),
             "DataError: the disk of rank 2 is gone");
   EXPECT_TRUE(waiting == "IoError: barrier: rank 2 has left: DataError: the disk of rank 2 is gone" ||
-              waiting == "IoError: barrier: rank 1 has left: it was in barrier, to which rank 2 did not come")
+              waiting == "IoError: barrier: rank 1 has left: it was in barrier, to which rank 2 did not arrive")
       << waiting;
 
   const auto began = std::chrono::steady_clock::now();
@@ -266,7 +266,7 @@ TEST(Collectives, TellOfRanksThatLeaveOrDoNotCome) {
             told.set_value();
           },
           {.timeout = 0.2});
-  EXPECT_EQ(late, "IoError: barrier: rank 1 has not come within 0.2 s");
+  EXPECT_EQ(late, "IoError: barrier: rank 1 has not arrived within 0.2 s");
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
 }
 
@@ -288,7 +288,7 @@ TEST(Collectives, SayWhatTheyDoNotTake) {
   EXPECT_EQ(sentence_of([&] { return reduce_scatter(x, two[0]); }),
             "ShapeError: reduce_scatter: 2 ranks do not divide dimension 0 of [3]");
   EXPECT_EQ(sentence_of([] { return Communicator::find("all_reduce", 1 << 30); }),
-            "ArgumentError: all_reduce: this process has no communicator 1073741824, or has it no longer");
+            "ArgumentError: all_reduce: this process has no communicator 1073741824, or no longer has it");
   EXPECT_EQ(sentence_of([] { return thread_ranks(2, {.timeout = 0}); }),
             "ArgumentError: communicator: a timeout of 0 s, it must be positive");
   EXPECT_EQ(sentence_of([&] {

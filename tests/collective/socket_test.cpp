@@ -83,7 +83,7 @@ TEST(SocketRanks, SayWhoHasLeftAndWhy) {
 
   const auto other =
       each(2, [](const Ranks& ranks) { exchange_all(ranks, static_cast<std::size_t>(5 + ranks->rank())); });
-  EXPECT_EQ(other[0].find("pieces of 5: rank 1 has come to another call, pieces of 6"), 0u) << other[0];
+  EXPECT_EQ(other[0].find("pieces of 5: rank 1 has reached another call, pieces of 6"), 0u) << other[0];
 
   const auto late = each(
       2,
@@ -92,9 +92,9 @@ TEST(SocketRanks, SayWhoHasLeftAndWhy) {
         exchange_all(ranks, 5);
       },
       0.2);
-  EXPECT_EQ(late[0].find("pieces of 5: rank 1 has not come within 0.2"), 0u) << late[0];
+  EXPECT_EQ(late[0].find("pieces of 5: rank 1 has not arrived within 0.2"), 0u) << late[0];
   // It said that it came before it went.
-  EXPECT_EQ(late[1].find("pieces of 5: rank 0 has left: it was in pieces of 5, to which rank 1 came too late"), 0u)
+  EXPECT_EQ(late[1].find("pieces of 5: rank 0 has left: it was in pieces of 5, to which rank 1 arrived too late"), 0u)
       << late[1];
 }
 
@@ -191,7 +191,7 @@ TEST(SocketRanks, AreThoseOfOneLaunch) {
   EXPECT_THROW(Mesh(larger, 1), IoError);
   first.join();
   EXPECT_EQ(said,
-            text("ranks: rank 1 has not come to port ", launch.port,
+            text("ranks: rank 1 has not connected to port ", launch.port,
                  " in time; rank 1 of 3 came where rank 1 of 2 was expected: another launch has the same port, or "
                  "two processes the same rank"));
 }

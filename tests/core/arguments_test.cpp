@@ -101,7 +101,7 @@ TEST(Arguments, SayWhatIsWrong) {
       error_of({"--data=x", "--schedule=Cosin"}),
       "ConfigError: command line: 'schedule' must be one of \"Constant\", \"Cosine\", got \"Cosin\" (did you mean "
       "'Cosine'?)");
-  EXPECT_EQ(error_of({"data"}), "ConfigError: command line: 'data' is no option: they are like --key=value");
+  EXPECT_EQ(error_of({"data"}), "ConfigError: command line: 'data' is not an option: options are written --key=value");
   EXPECT_EQ(error_of({"--epochs"}), "ConfigError: command line: '--epochs' has no value");
   EXPECT_EQ(error_of({"--no-epochs"}),
             "ConfigError: command line: unknown option '--no-epochs' (did you mean 'epochs'?)");

@@ -298,7 +298,7 @@ TEST(Json, HostileTextIsAConfigError) {
                                   deep + std::string(100000, ']')})
     EXPECT_THROW(parse_json(text, "x"), ConfigError) << text.substr(0, 30);
   EXPECT_EQ(error_of<Adam>(deep), "ConfigError: gpt.json: nested deeper than 64 levels");
-  EXPECT_EQ(error_of<Adam>(R"({"lr": 1, "lr": 2})"), "ConfigError: gpt.json: key 'lr' stands there twice");
+  EXPECT_EQ(error_of<Adam>(R"({"lr": 1, "lr": 2})"), "ConfigError: gpt.json: key 'lr' occurs twice");
   EXPECT_LT(error_of<Adam>("[" + std::string(100000, 'x')).size(), 300u);
   EXPECT_NO_THROW(parse_json(std::string(64, '[') + std::string(64, ']'), "x"));
 }

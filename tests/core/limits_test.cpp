@@ -45,8 +45,8 @@ TEST(Limits, OfIntegers) {
 }
 
 TEST(Limits, SayWhatIsWrong) {
-  EXPECT_EQ(sentence_of([] { return finfo(DType::I32); }), "DTypeError: finfo: int32 is no float type");
-  EXPECT_EQ(sentence_of([] { return iinfo(DType::Bool); }), "DTypeError: iinfo: bool is no integer type");
+  EXPECT_EQ(sentence_of([] { return finfo(DType::I32); }), "DTypeError: finfo: int32 is not a float type");
+  EXPECT_EQ(sentence_of([] { return iinfo(DType::Bool); }), "DTypeError: iinfo: bool is not an integer type");
 }
 
 }  // namespace

@@ -128,19 +128,19 @@ TEST(Regex, SaysWhatIsWrong) {
     } catch (const Error& error) { return error.what(); }
     return "nothing";
   };
-  EXPECT_EQ(sentence("a(b"), "ArgumentError: the pattern 'a(b' has a ( that is not closed at letter 4");
-  EXPECT_EQ(sentence("a)"), "ArgumentError: the pattern 'a)' has a ) that closes nothing at letter 2");
-  EXPECT_EQ(sentence("*a"), "ArgumentError: the pattern '*a' has nothing to repeat at letter 1");
-  EXPECT_EQ(sentence("[a"), "ArgumentError: the pattern '[a' has a [ that is not closed at letter 3");
-  EXPECT_EQ(sentence("[b-a]"), "ArgumentError: the pattern '[b-a]' has a range that ends before it begins at letter 5");
+  EXPECT_EQ(sentence("a(b"), "ArgumentError: the pattern 'a(b' has a ( that is not closed at character 4");
+  EXPECT_EQ(sentence("a)"), "ArgumentError: the pattern 'a)' has a ) that closes nothing at character 2");
+  EXPECT_EQ(sentence("*a"), "ArgumentError: the pattern '*a' has nothing to repeat at character 1");
+  EXPECT_EQ(sentence("[a"), "ArgumentError: the pattern '[a' has a [ that is not closed at character 3");
+  EXPECT_EQ(sentence("[b-a]"),
+            "ArgumentError: the pattern '[b-a]' has a range that ends before it begins at character 5");
   EXPECT_EQ(sentence("a{3,1}"),
-            "ArgumentError: the pattern 'a{3,1}' has a repetition that is not like {2}, {2,} or {2,5} at letter 7");
-  EXPECT_EQ(sentence("(?=a)"),
-            "ArgumentError: the pattern '(?=a)' has a group of a kind that there is none of at letter 3");
-  EXPECT_EQ(sentence("\\b"), "ArgumentError: the pattern '\\b' has an escape that there is none of, \\b, at letter 2");
-  EXPECT_EQ(sentence("a\\"), "ArgumentError: the pattern 'a\\' has a \\ and nothing behind it at letter 3");
-  EXPECT_NE(sentence(std::string(1000, '(')).find("more than 100 groups in each other"), std::string::npos);
-  EXPECT_NE(sentence("((a{1000}){1000}){1000}").find("more repetitions than can be told apart"), std::string::npos);
+            "ArgumentError: the pattern 'a{3,1}' has a repetition that is not like {2}, {2,} or {2,5} at character 7");
+  EXPECT_EQ(sentence("(?=a)"), "ArgumentError: the pattern '(?=a)' has an unknown kind of group at character 3");
+  EXPECT_EQ(sentence("\\b"), "ArgumentError: the pattern '\\b' has an unknown escape, \\b, at character 2");
+  EXPECT_EQ(sentence("a\\"), "ArgumentError: the pattern 'a\\' has a \\ at the end at character 3");
+  EXPECT_NE(sentence(std::string(1000, '(')).find("more than 100 nested groups"), std::string::npos);
+  EXPECT_NE(sentence("((a{1000}){1000}){1000}").find("too many repetitions"), std::string::npos);
 }
 
 }  // namespace

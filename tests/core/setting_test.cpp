@@ -54,7 +54,7 @@ TEST(Settings, SayWhatIsWrong) {
             "ConfigError: kiln.toml, line 2: there is no setting 'thraeds' (did you mean 'threads'?)");
   EXPECT_EQ(said("threads 8"), "ConfigError: kiln.toml, line 1: a setting is written name = value, got 'threads 8'");
   EXPECT_EQ(said("[fusion]"), "ConfigError: kiln.toml, line 1: a setting is written name = value, got '[fusion]'");
-  EXPECT_EQ(said("threads = 8\nthreads = 9"), "ConfigError: kiln.toml, line 2: 'threads' stands there twice");
+  EXPECT_EQ(said("threads = 8\nthreads = 9"), "ConfigError: kiln.toml, line 2: 'threads' occurs twice");
   EXPECT_EQ(said("device = cpu"),
             "ConfigError: kiln.toml, line 1: a value is \"a string\", a whole number, true or false, got 'cpu'");
   EXPECT_EQ(said("device ="),
@@ -77,12 +77,11 @@ TEST(Settings, OfAProjectNameNothingThatIsOpenedExecutedOrWritten) {
     EXPECT_EQ(said(std::string(name) + " = './anything'"), "") << name;
   for (const char* right : {"cache = 0", "profile = true", "profile = false"}) EXPECT_EQ(said(right), "") << right;
   EXPECT_EQ(said("threads = 2\nnvrtc = \"./libx.so\""),
-            "ConfigError: kiln.toml, line 2: 'nvrtc' names a library that is opened, which a file in the folder that a "
-            "program is started in may not do: let the environment's KILN_NVRTC say it, or your own "
-            "~/.config/kiln/kiln.toml");
+            "ConfigError: kiln.toml, line 2: 'nvrtc' names a library that is opened, which a file in the working "
+            "directory may not do: set the environment's KILN_NVRTC, or write it in your own ~/.config/kiln/kiln.toml");
   for (const char* wrong : {"nvrtc = 'libnvrtc.so'", "nvrtc = '/usr/lib/libnvrtc.so'", "nvrtc = 1", "cache = '/tmp/x'",
                             "cache = 'x'", "profile = '/home/me/.bashrc'", "profile = 'x.json'"})
-    EXPECT_NE(said(wrong).find("in the folder that a program is started in may not do"), std::string::npos) << wrong;
+    EXPECT_NE(said(wrong).find("a file in the working directory may not do"), std::string::npos) << wrong;
 }
 
 TEST(Settings, OfAUserNameLibrariesAndCodeFromTheRootOn) {
@@ -92,12 +91,11 @@ TEST(Settings, OfAUserNameLibrariesAndCodeFromTheRootOn) {
   for (const char* right : {"nvrtc = '/opt/cuda/libnvrtc.so.12'", "nvrtc = 'libnvrtc.so.12'", "cache = '/fast/kernels'",
                             "cache = 0", "profile = 'trace.json'"})
     EXPECT_EQ(said(right), "") << right;
-  EXPECT_EQ(
-      said("nvrtc = './libx.so'"),
-      "ConfigError: kiln.toml, line 1: 'nvrtc' names a library that is opened: write its path from the root on, got "
-      "'./libx.so'");
+  EXPECT_EQ(said("nvrtc = './libx.so'"),
+            "ConfigError: kiln.toml, line 1: 'nvrtc' names a library that is opened: write its absolute path, got "
+            "'./libx.so'");
   for (const char* wrong : {"nvrtc = 'cuda/libnvrtc.so'", "nvrtc = '../libx.so'", "cache = 'kernels'", "cache = ''"})
-    EXPECT_NE(said(wrong).find("write its path from the root on"), std::string::npos) << wrong;
+    EXPECT_NE(said(wrong).find("write its absolute path"), std::string::npos) << wrong;
 }
 
 /// In a process of its own, which has read no file yet.
@@ -163,8 +161,9 @@ TEST(Settings, NameTopicsThatAreLogged) {
   ::setenv("KILN_LOG", "fusion", 1);
   EXPECT_FALSE(is_logged("autodiff"));
   ::setenv("KILN_LOG", "fusoin", 1);
-  EXPECT_EQ(sentence_of([] { return is_logged("fusion"); }),
-            "ArgumentError: KILN_LOG must be of autodiff, cuda, fusion and gpu, with commas between, got 'fusoin'");
+  EXPECT_EQ(
+      sentence_of([] { return is_logged("fusion"); }),
+      "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion and gpu, separated by commas, got 'fusoin'");
   ::unsetenv("KILN_LOG");
   EXPECT_FALSE(is_logged("fusion"));
 }

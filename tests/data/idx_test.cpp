@@ -57,7 +57,7 @@ TEST(Idx, RefusesAFileCutOffAnywhere) {
 }
 
 TEST(Idx, RefusesBytesBehindTheEnd) {
-  const char* sentence = "digits.idx: bytes follow behind the 6 that the IDX header claims";
+  const char* sentence = "digits.idx: bytes follow after the 6 that the IDX header claims";
   EXPECT_EQ(refusal(idx_file({2, 3}, counting(7))), sentence);
   EXPECT_EQ(refusal(gzipped(idx_file({2, 3}, counting(7)))), sentence);
 }
@@ -76,7 +76,7 @@ TEST(Idx, InflatesNoMoreOfAGzipBombThanItsHeaderClaims) {
   // A hundred megabytes of zeros behind an honest header of four bytes.
   Bytes bomb = idx_file({4}, {1, 2, 3, 4});
   bomb.resize(bomb.size() + 100'000'000);
-  EXPECT_EQ(refusal(gzipped(bomb)), "digits.idx: bytes follow behind the 4 that the IDX header claims");
+  EXPECT_EQ(refusal(gzipped(bomb)), "digits.idx: bytes follow after the 4 that the IDX header claims");
 }
 
 TEST(Gzip, ReadsMembersInARowAsOne) {

@@ -121,7 +121,7 @@ TEST(Sampler, IsNotBelieved) {
                    }});
   EXPECT_EQ(raised<ArgumentError>([&] { empty.begin(); }), "data loader: a batch cannot be the items 2 to 2 of 3");
   EXPECT_EQ(raised<ArgumentError>([] { DataLoader(numbers(3), copied, {.shuffle = true, .sampler = in_order()}); }),
-            "data loader: a sampler says the order, or shuffle, not both");
+            "data loader: give a sampler or shuffle, not both");
 }
 
 }  // namespace

@@ -78,9 +78,9 @@ TEST(Tar, RefusesDamage) {
   const auto refused = [](const std::string& archive) {
     return raised<DataError>([&] { read_tar(archive_of(archive)); });
   };
-  EXPECT_EQ(refused("short"), "t.tar: is no tar file, or cut off: 5 bytes are left where a header should be");
+  EXPECT_EQ(refused("short"), "t.tar: is not a tar file, or cut off: 5 bytes are left where a header should be");
   EXPECT_EQ(refused(std::string(600, 'x')),
-            "t.tar: is no tar file, or damaged: the header at byte 0 has a wrong checksum");
+            "t.tar: is not a tar file, or damaged: the header at byte 0 has a wrong checksum");
   EXPECT_EQ(refused(sound.substr(0, 514)), "t.tar: is damaged or cut off: the file at byte 0 does not end in it");
   int read = 0, rejected = 0;
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) {

@@ -73,7 +73,7 @@ TEST(CausalLm, SaysWhatDoesNotFit) {
             "13 tokens do not fit the model's context of 12");
   EXPECT_THAT(raised<ArgumentError>([&] { generate(model, ids(0), {.tokens = 3}); }), HasSubstr("no tokens"));
   EXPECT_EQ(raised<ArgumentError>([&] { generate(model, ids(1), {.tokens = -3}); }),
-            "Generation: -3 tokens cannot be made");
+            "Generation: -3 tokens cannot be generated");
   EXPECT_THAT(raised<IndexError>([&] { model.forward(batch_of({1, 19}, 1)).to_vector(); }), HasSubstr("19"));
   EXPECT_THAT(raised<IndexError>([&] { generate(model, batch_of({-1}, 1), {.tokens = 2}); }), HasSubstr("-1"));
 }

@@ -78,7 +78,7 @@ TEST(Models, SayWhatConfigsMeanNothing) {
   EXPECT_EQ(sentence_of([] { return MobileNetV2Config{.width = 0}.init(cpu); }),
             "ArgumentError: MobileNetV2Config: width = 0 must lie between 0 and 64");
   EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.image = 30}.init(cpu); }),
-            "ArgumentError: VisionTransformerConfig: an image of 30 x 30 is not cut into whole patches of 16 x 16");
+            "ArgumentError: VisionTransformerConfig: an image of 30 x 30 cannot be divided into patches of 16 x 16");
   EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.heads = 7}.init(cpu); }),
             "ArgumentError: MultiHeadAttentionConfig: 7 heads do not divide a width of 768");
   EXPECT_EQ(sentence_of([] { return VisionTransformerConfig{.image = std::int64_t{1} << 40}.init(cpu); }),

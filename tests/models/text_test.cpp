@@ -16,8 +16,10 @@ TEST(Characters, AreNumberedInTheirOrder) {
   EXPECT_EQ(letters.size(), 7);  // " abdenr"
   EXPECT_THAT(letters.encode("bad "), ElementsAre(2, 1, 3, 0));
   EXPECT_EQ(letters.decode(letters.encode("a brand")), "a brand");
-  EXPECT_EQ(raised<DataError>([&] { letters.encode("bz"); }), "the letter 'z' is none of the 7 that the model knows");
-  EXPECT_EQ(raised<IndexError>([&] { letters.decode(std::vector<std::int64_t>{7}); }), "token 7 is none of 7 letters");
+  EXPECT_EQ(raised<DataError>([&] { letters.encode("bz"); }),
+            "the character 'z' is not one of the 7 that the model has");
+  EXPECT_EQ(raised<IndexError>([&] { letters.decode(std::vector<std::int64_t>{7}); }),
+            "token 7 is not one of 7 letters");
 }
 
 TEST(Vocabulary, HasTheFrequentWordsFirst) {

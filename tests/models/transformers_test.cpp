@@ -270,8 +270,8 @@ TEST(Published, RefusesMetadataOfGgufThatIsNotKnownOrNotBuilt) {
   EXPECT_THAT(refused("llama.rope.scaling.type", "longrope"), HasSubstr("'rope_factors_long.weight'"));
   EXPECT_THAT(refused("llama.rope.scaling.factor", "-1"), HasSubstr("must be positive, got -1"));
   EXPECT_THAT(refused("llama.rope.scaling.factor", "nan"), HasSubstr("must be a number, got nan"));
-  EXPECT_THAT(refused("llama.rope.scaling.attn_factor", "2"), HasSubstr("where it is not built"));
-  EXPECT_THAT(refused("llama.rope.scaling.yarn_ext_factor", "0.5"), HasSubstr("not built"));
+  EXPECT_THAT(refused("llama.rope.scaling.attn_factor", "2"), HasSubstr("where it is not supported"));
+  EXPECT_THAT(refused("llama.rope.scaling.yarn_ext_factor", "0.5"), HasSubstr("not supported"));
   EXPECT_THAT(refused("llama.rope.dimension_count", "14"), HasSubstr("is 14 of heads of 12"));
 }
 

@@ -205,17 +205,17 @@ TEST(MultiHeadAttention, TakesBackFromARingAsFarAsItRemembers) {
     expect_near(m.forward(x.narrow(1, i, 1), cache), doubles(whole.narrow(1, i, 1)));
   EXPECT_EQ(
       sentence_of([&] { cache.truncate(60); }),
-      "ArgumentError: truncate: to 60 of 110 moments: the next looks back on those from 57 on, and those before 62 "
+      "ArgumentError: truncate: to 60 of 110 time steps: the next looks back on those from 57 on, and those before 62 "
       "were written over");
   EXPECT_EQ(cache.length(), 110);
   EXPECT_EQ(sentence_of([&] { return m.forward(sequence(1, 91), cache); }),
-            "ShapeError: append: 91 more do not fit: 110 of 200 are taken");
+            "ShapeError: append: 91 more do not fit: 110 of 200 are used");
   MultiHeadAttention other = m;
   other.window.reset();
   EXPECT_EQ(
       sentence_of([&] { return other.forward(sequence(1, 1), cache); }),
-      "ArgumentError: MultiHeadAttention: the cache's ring holds 3 moments before the next, fewer than the module "
-      "looks back on; make it with cache()");
+      "ArgumentError: MultiHeadAttention: the cache's ring holds 3 time steps before the next, fewer than the module "
+      "looks back on; create it with cache()");
 }
 
 TEST(MultiHeadAttention, TurnsCachedKeysAnewAsTheSequenceGrows) {
@@ -354,10 +354,10 @@ TEST(MultiHeadAttention, SaysWhatIsWrong) {
   nn::KvCache cache = m.cache(1, 4);
   m.forward(sequence(1, 3), cache);
   EXPECT_EQ(sentence_of([&] { return m.forward(sequence(1, 2), cache); }),
-            "ShapeError: append: 2 more do not fit: 3 of 4 are taken");
+            "ShapeError: append: 2 more do not fit: 3 of 4 are used");
   EXPECT_EQ(sentence_of([&] { return m.forward(sequence(2, 1), cache); }),
             "ShapeError: append: [2, 2, 1, 4] does not fit a cache of [1, 2, 4, 4] that grows along dimension 2");
-  EXPECT_EQ(sentence_of([&] { cache.truncate(5); }), "ArgumentError: truncate: 5 of 3 moments");
+  EXPECT_EQ(sentence_of([&] { cache.truncate(5); }), "ArgumentError: truncate: 5 of 3 time steps");
   EXPECT_EQ(
       sentence_of([&] { return m.forward(sequence(1, 2), {.padding = Tensor<2, Bool>::of({{true}}, cpu)}); }),
       "ShapeError: MultiHeadAttention: padding [1, 1] must be [batch, keys] = [1, 2], keys of the cache among them");

@@ -148,7 +148,7 @@ TEST(ConvLstm, DividesSizesByItsStrideAndTakesOtherDimensions) {
 TEST(ConvLstm, SaysWhatDoesNotFit) {
   const nn::ConvLstm2d made = layer();
   EXPECT_EQ(sentence_of([&] { made.forward(Tensor<5>::zeros({2, 0, kIn, 4, 5}, Device::cpu())); }),
-            "ShapeError: ConvLstm: x [2, 0, 2, 4, 5] has no moments");
+            "ShapeError: ConvLstm: x [2, 0, 2, 4, 5] has no time steps");
   EXPECT_EQ(
       sentence_of([&] { made.forward(pictures(), {Tensor<4>::zeros({1, kHidden, 4, 5}, Device::cpu()), {}}); }),
       "ShapeError: ConvLstm: a state of shape [1, 3, 4, 5] does not fit x [2, 3, 2, 4, 5], it should be [2, 3, 4, "

@@ -122,7 +122,7 @@ TEST(Parts, AreNamedOnce) {
   std::map<std::string, nn::Linear> model;
   model.emplace("a.b", linear(1, 1));
   EXPECT_EQ(sentence_of([&] { return num_params(model); }),
-            "ArgumentError: a module's part cannot be named 'a.b': names stand in dotted paths, each once");
+            "ArgumentError: a module's part cannot be named 'a.b': names are parts of dotted paths, each once");
 }
 
 TEST(Parts, OfCollectionsArePrinted) {

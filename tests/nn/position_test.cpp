@@ -141,9 +141,9 @@ TEST(RotaryScaling, GrowsWithTheSequence) {
   for (std::size_t position = 0; position < 10; ++position) expect_row(rotary.forward(x), position, position);
   for (std::size_t row = 0; row < 3; ++row) expect_row(rotary.forward(x.narrow(2, 7, 3), 7), row, row + 7);
   expect_row(rotary.forward(x.narrow(2, 1, 1), 1, 10), 0, 1);
-  EXPECT_EQ(
-      sentence_of([&] { return rotary.forward(x, Tensor<2, Int>::of({{0}}, cpu)); }),
-      "ArgumentError: RotaryEncoding: positions do not say how long a sequence is, as DynamicNtk and LongRope need");
+  EXPECT_EQ(sentence_of([&] { return rotary.forward(x, Tensor<2, Int>::of({{0}}, cpu)); }),
+            "ArgumentError: RotaryEncoding: positions do not give the length of a sequence, which DynamicNtk and "
+            "LongRope need");
   EXPECT_EQ(sentence_of([&] { return rotary.forward(x, -1); }),
             "ShapeError: RotaryEncoding: positions begin at 0, got -1");
   EXPECT_EQ(

@@ -344,7 +344,7 @@ TEST(PadSequences, PutsZerosBehindTheShorter) {
   EXPECT_EQ(values.shape(), (Shape{3, 3, 2}));
   const std::vector<float> expected = sines_of<2>({1, 2}, .5, 1).to_vector(), found = values.to_vector();
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(found[i], i < 2 ? expected[i] : 0) << i;
-  EXPECT_EQ(error_of([] { nn::pad_sequences({}); }), "ArgumentError: pad_sequences: there are none");
+  EXPECT_EQ(error_of([] { nn::pad_sequences({}); }), "ArgumentError: pad_sequences: no sequences were given");
   EXPECT_EQ(error_of([] { nn::pad_sequences({sines_of<2>({1, 2}), sines_of<2>({1, 3})}); }),
             "ShapeError: pad_sequences: [1, 3] and [1, 2] differ in width");
 }

@@ -150,7 +150,7 @@ TEST(Pad, ContinuesBothEnds) {
   EXPECT_EQ(y.to_vector(), (std::vector<std::int64_t>{7, 7, 1, 1, 7, 7}));
   EXPECT_EQ(nn::Pad3d{.before = {1}}.forward(sines_of<5>({1, 1, 1, 1, 1})).shape(), (Shape{1, 1, 3, 3, 3}));
   EXPECT_EQ(sentence_of([&] { return nn::Pad1d{.before = {1}, .mode = PadMode::Edge, .value = 1}.forward(x); }),
-            "ArgumentError: Pad1d: a value of 1 goes with PadMode::Constant alone");
+            "ArgumentError: Pad1d: a value of 1 requires PadMode::Constant");
 }
 
 TEST(Interpolate, ResizesBySizeOrScale) {
@@ -201,12 +201,12 @@ TEST(DeformConv2d, ReadsWhereItsOffsetsSay) {
 TEST(SpatialModules, SayWhatIsWrong) {
   EXPECT_EQ(
       sentence_of([] { nn::Conv1dConfig{.in = 1, .out = 1, .kernel = {2}, .padding = {1}, .same = true}.init(cpu); }),
-      "ArgumentError: Conv1dConfig: with same = true there is no other padding");
+      "ArgumentError: Conv1dConfig: same = true excludes other padding");
   EXPECT_EQ(sentence_of([] { nn::Conv1dConfig{.in = 1, .out = 1, .kernel = {2}, .padding_after = {-1}}.init(cpu); }),
             "ArgumentError: Conv1dConfig: padding [-1] must not be negative");
   const auto x = sines_of<3>({1, 1, 4});
   EXPECT_EQ(sentence_of([&] { return nn::MaxPool1d{.kernel = {2}, .padding = {1}, .same = true}.forward(x); }),
-            "ArgumentError: MaxPool1d: with same = true there is no other padding");
+            "ArgumentError: MaxPool1d: same = true excludes other padding");
   EXPECT_EQ(sentence_of([&] { return nn::MaxPool1d{.kernel = {2}, .stride = {0}, .same = true}.forward(x); }),
             "ArgumentError: MaxPool1d: stride [0] must be positive");
   EXPECT_EQ(sentence_of([&] { return nn::Pad2d{.before = {1, 2, 3}}.forward(sines_of<4>({1, 1, 2, 2})); }),

@@ -209,7 +209,7 @@ TEST(Transformer, SaysWhatIsWrong) {
   const auto m = nn::TransformerEncoderConfig{.layer = {.width = 8}, .layers = 2}.init(cpu);
   nn::TransformerCache none;
   EXPECT_EQ(sentence_of([&] { return m.forward(sequence(1, 1), none); }),
-            "ArgumentError: a transformer of 2 layers was given a cache of 0: make it with cache()");
+            "ArgumentError: a transformer of 2 layers was given a cache of 0: create it with cache()");
 }
 
 TEST(MixtureOfExperts, AsksTheBestFewForEachToken) {
@@ -256,7 +256,7 @@ TEST(MixtureOfExperts, HasRightGradients) {
     return weighted(output) + balance;
   });
   EXPECT_EQ(sentence_of([] { nn::MixtureOfExpertsConfig{.expert = {.width = 3}, .experts = 2, .asked = 3}.init(cpu); }),
-            "ArgumentError: MixtureOfExpertsConfig: 3 of 2 experts cannot be asked");
+            "ArgumentError: MixtureOfExpertsConfig: 3 of 2 experts cannot be selected");
 }
 
 }  // namespace

@@ -269,7 +269,7 @@ TEST(Generate, NamesAllNodesThatHaveNoCpp) {
     generated(bytes);
     FAIL() << "nothing was thrown";
   } catch (const LoadError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("there is no C++ for these nodes: node 'Gradient_node'"));
+    EXPECT_THAT(error.what(), HasSubstr("these nodes cannot be written as C++: node 'Gradient_node'"));
   }
 }
 

@@ -30,7 +30,7 @@ TEST(Hostile, ACycleIsNamed) {
   const std::string bytes = model(
       graph({{node("Add", {"x", "b"}, {"a"}), node("Relu", {"a"}, {"b"}), node("Neg", {"b"}, {"y"})}, {}, kX, kY}));
   EXPECT_EQ(refusal(bytes),
-            "LoadError: m.onnx: node 'Add_node', operator Add, needs what is made of its own result: the graph 'main' "
+            "LoadError: m.onnx: node 'Add_node', operator Add, depends on its own result: the graph 'main' "
             "has a cycle");
 }
 
@@ -42,17 +42,18 @@ TEST(Hostile, NodesThatStandInAnyOrderRun) {
 }
 
 TEST(Hostile, WhatNothingMakesIsNamedWithTheNearestName) {
-  EXPECT_EQ(refusal(model(graph({{node("Relu", {"xs"}, {"y"})}, {}, {value("xx", {"2"})}, kY}))),
-            "LoadError: m.onnx: node 'Relu_node', operator Relu, reads 'xs', which nothing makes (did you mean 'xx'?)");
+  EXPECT_EQ(
+      refusal(model(graph({{node("Relu", {"xs"}, {"y"})}, {}, {value("xx", {"2"})}, kY}))),
+      "LoadError: m.onnx: node 'Relu_node', operator Relu, reads 'xs', which no node computes (did you mean 'xx'?)");
   EXPECT_EQ(refusal(model(graph({{node("Relu", {"x"}, {"z"})}, {}, kX, kY}))),
-            "LoadError: m.onnx: nothing makes the output 'y' of graph 'main'");
+            "LoadError: m.onnx: no node computes the output 'y' of graph 'main'");
 }
 
 TEST(Hostile, ANameIsGivenOnce) {
   EXPECT_EQ(refusal(model(graph({{node("Relu", {"x"}, {"y"}), node("Neg", {"x"}, {"y"})}, {}, kX, kY}))),
-            "LoadError: m.onnx: the value 'y' is made twice: by nodes 'Relu_node' and 'Neg_node'");
+            "LoadError: m.onnx: the value 'y' is computed twice: by nodes 'Relu_node' and 'Neg_node'");
   EXPECT_EQ(refusal(model(graph({{node("Relu", {"x"}, {"x"})}, {}, kX, kX}))),
-            "LoadError: m.onnx: the value 'x' of graph 'main' is made twice");
+            "LoadError: m.onnx: the value 'x' of graph 'main' is computed twice");
 }
 
 TEST(Hostile, AllUnknownOperatorsAreListedWithTheirNodes) {
@@ -359,12 +360,12 @@ TEST(Hostile, DescribingAFileMakesNothing) {
     return summary.why_no_flops;
   };
   const MemoryStatistics before = cpu.memory();
-  EXPECT_EQ(why(doubled(60)).find("StringConcat works on strings, which are not made to describe a model"), 0U);
+  EXPECT_EQ(why(doubled(60)).find("StringConcat works on strings, which a description does not compute"), 0U);
   const std::string endless = model(graph({{counting_loop("most")},
                                            {tensor("most", {}, std::vector<std::int64_t>{std::int64_t{1} << 60})},
                                            {},
                                            {value("y", {"n"}, Element::Int64)}}));
-  EXPECT_NE(why(endless).find("the model makes more steps than are looked at to describe it"), std::string::npos);
+  EXPECT_NE(why(endless).find("the model runs more steps than a description can follow"), std::string::npos);
   const TemporaryFile file("m.onnx");
   write_text(
       file.path,
@@ -441,7 +442,7 @@ TEST(External, OffsetsAndLengthsAreThoseOfTheFile) {
   const auto with = [&](std::string_view offset, std::string_view length) {
     return refusal(adds(external("weights.bin", offset, length)), file.directory);
   };
-  EXPECT_NE(with("-8", "8").find("which is no size"), std::string::npos);
+  EXPECT_NE(with("-8", "8").find("which is not a size"), std::string::npos);
   EXPECT_NE(with("12", "8").find("takes 8 bytes from byte 12 of 'weights.bin', which has 16"), std::string::npos);
   EXPECT_NE(with("17", "0").find("begins at byte 17"), std::string::npos);
   EXPECT_NE(with("0", "9223372036854775807").find("takes 9223372036854775807 bytes"), std::string::npos);

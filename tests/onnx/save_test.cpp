@@ -195,7 +195,7 @@ TEST(Save, WhatHasNoFormIsToldAllAtOnce) {
   const std::string error = error_of(
       [](const Values& in) { return Values{dropout(erfinv(in[0]), 0.5), shift_left(cast(in[0], DType::I32), 1)}; },
       {x});
-  EXPECT_NE(error.find("onnx::save: these operations have no form in ONNX"), std::string::npos) << error;
+  EXPECT_NE(error.find("onnx::save: these operations have no equivalent in ONNX"), std::string::npos) << error;
   for (const char* part :
        {"dropout: its numbers are random", "erfinv", "shift_left: ONNX shifts unsigned integers alone"})
     EXPECT_NE(error.find(part), std::string::npos) << error;
@@ -204,15 +204,15 @@ TEST(Save, WhatHasNoFormIsToldAllAtOnce) {
 TEST(Save, OptionsThatDoNotFitAreRefused) {
   const auto twice = [](const Values& in) { return Values{in[0] * 2}; };
   const Value x = ones({2, 3}, cpu);
-  EXPECT_NE(error_of(twice, {x}, {.opset = 16}).find("operator set 16 is none of 17 to"), std::string::npos);
+  EXPECT_NE(error_of(twice, {x}, {.opset = 16}).find("operator set 16 is not one of 17 to"), std::string::npos);
   EXPECT_NE(error_of(twice, {x}, {.free = {{"n", 1, 0}}}).find("dimension of input 1, but there are 1"),
             std::string::npos);
   EXPECT_NE(error_of(twice, {x}, {.free = {{"n", 0, 0}, {"n", 0, 1}}}).find("'n' is 2 in one place, and 3"),
             std::string::npos);
   EXPECT_NE(error_of(twice, {x}, {.inputs = {"a", "b"}}).find("more names than the 1 inputs"), std::string::npos);
-  EXPECT_NE(error_of(twice, {x}, {.inputs = {"a"}, .outputs = {"a"}}).find("'a' of output 0 is there twice"),
+  EXPECT_NE(error_of(twice, {x}, {.inputs = {"a"}, .outputs = {"a"}}).find("'a' of output 0 occurs twice"),
             std::string::npos);
-  EXPECT_NE(error_of([](const Values&) { return Values{}; }, {x}).find("the function gives nothing"),
+  EXPECT_NE(error_of([](const Values&) { return Values{}; }, {x}).find("the function returns nothing"),
             std::string::npos);
   EXPECT_NE(error_of(twice, {x}, {.outputs = {""}}).find("'' of output 0 is empty"), std::string::npos);
   EXPECT_NE(error_of(
@@ -224,7 +224,7 @@ TEST(Save, OptionsThatDoNotFitAreRefused) {
             std::string::npos);
   EXPECT_NE(error_of([](const Values& in) { return in[0].dim(0) > 2 ? Values{in[0] * 2} : Values{exp(in[0])}; }, {x},
                      {.free = {{"n", 0, 0}}})
-                .find("with other sizes of the free dimensions the function does other operations"),
+                .find("with other sizes of the free dimensions the function runs other operations"),
             std::string::npos);
 }
 

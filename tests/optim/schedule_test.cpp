@@ -252,7 +252,7 @@ TEST(Schedules, SayWhatIsWrong) {
   EXPECT_EQ(said(ComposedConfig{}), "ArgumentError: ComposedConfig: there are no parts");
   EXPECT_EQ(sentence_of([] { ReduceOnPlateauConfig{.factor = 1}.init(); }),
             "ArgumentError: ReduceOnPlateauConfig: factor = 1 must lie in [0, 1)");
-  EXPECT_EQ(sentence_of([] { plot(ConstantConfig{}, 0); }), "ArgumentError: plot: 0 steps in 72 x 12 letters");
+  EXPECT_EQ(sentence_of([] { plot(ConstantConfig{}, 0); }), "ArgumentError: plot: 0 steps in 72 x 12 characters");
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ TEST(Environments, SayWhatIsWrong) {
   std::vector<float> seen(4);
   float action = 0;
   const auto step = [&] { world->step({&action, 1}, seen); };
-  EXPECT_EQ(said(step), "ArgumentError: CartPole: no episode is under way: call reset() first");
+  EXPECT_EQ(said(step), "ArgumentError: CartPole: no episode is running: call reset() first");
   world->reset(seen);
   action = 2;
   EXPECT_EQ(said(step), "ArgumentError: CartPole: action 2 is not one of 0 to 1");
@@ -274,7 +274,7 @@ TEST(Environments, SayWhatIsWrong) {
   EXPECT_TRUE(world->running());
   action = 1;
   while (!world->step({&action, 1}, seen).over()) {}
-  EXPECT_EQ(said(step), "ArgumentError: CartPole: no episode is under way: call reset() first");
+  EXPECT_EQ(said(step), "ArgumentError: CartPole: no episode is running: call reset() first");
 
   const EnvironmentPtr swing = pendulum();
   std::vector<float> three(3);
@@ -300,10 +300,10 @@ TEST(Environments, SayWhatIsWrong) {
   odd.what = "start";
   EXPECT_EQ(said([&] { odd.reset(two); }), "DataError: Odd: number 0 of its observation is inf, and must be finite");
   EXPECT_THAT(said([&] { (void)odd.render(); }), testing::HasSubstr("Odd has no picture"));
-  EXPECT_THAT(said([&] { (void)odd.state(); }), testing::HasSubstr("Odd does not say its state"));
+  EXPECT_THAT(said([&] { (void)odd.state(); }), testing::HasSubstr("Odd does not define its state"));
 
   EXPECT_THAT(said([] { (void)frozen_lake({"SF", "F"}); }), testing::HasSubstr("rows must be of one length"));
-  EXPECT_THAT(said([] { (void)frozen_lake({"SFX"}); }), testing::HasSubstr("letters beside S, F, H and G"));
+  EXPECT_THAT(said([] { (void)frozen_lake({"SFX"}); }), testing::HasSubstr("letters other than S, F, H and G"));
   EXPECT_THAT(said([] { (void)frozen_lake({"SS", "FG"}); }), testing::HasSubstr("2 starts and 1 goals"));
   EXPECT_THAT(said([] { (void)frozen_lake({}); }), testing::HasSubstr("0 starts and 0 goals"));
   EXPECT_THAT(said([] { (void)grid_world(1); }), testing::HasSubstr("side = 1 must be"));
@@ -328,7 +328,7 @@ TEST(Spaces, SayWhatTheyContain) {
   }
   EXPECT_THAT(said([] { (void)Space::discrete(0); }), testing::HasSubstr("count = 0 must be 1 to 2^24"));
   EXPECT_THAT(said([] { (void)Space::box({2}, {0, 1}, {1, 0}); }), testing::HasSubstr("number 1 lies between 1 and 0"));
-  EXPECT_THAT(said([] { (void)Space::box({2}, {0, NAN}, {1, 1}); }), testing::HasSubstr("which is nowhere"));
+  EXPECT_THAT(said([] { (void)Space::box({2}, {0, NAN}, {1, 1}); }), testing::HasSubstr("which are not in order"));
   EXPECT_THAT(said([] { (void)Space::box({2}, {0}, {1, 1}); }), testing::HasSubstr("got 1 lower and 2 upper"));
   EXPECT_THAT(said([] { (void)Space::box({0}, 0, 1); }), testing::HasSubstr("at least one"));
 }

@@ -145,7 +145,7 @@ TEST(RlLearner, SaysWhatAnAgentDoesWrong) {
 }
 
 TEST(RlLearner, SaysWhatIsWrong) {
-  EXPECT_THAT(said([] { RlConfig{}.check(); }), testing::HasSubstr("say how long"));
+  EXPECT_THAT(said([] { RlConfig{}.check(); }), testing::HasSubstr("set a limit"));
   EXPECT_THAT(said([] { RlConfig{.steps = 0}.check(); }), testing::HasSubstr("steps = 0"));
   EXPECT_THAT(said([] { RlConfig{.seconds = NAN}.check(); }), testing::HasSubstr("seconds = nan"));
   EXPECT_THAT(said([] { RlConfig{.steps = 1, .log_every = 0}.check(); }), testing::HasSubstr("log_every = 0"));

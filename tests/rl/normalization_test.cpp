@@ -169,7 +169,7 @@ TEST(Normalization, GoesOnFromAState) {
   wrong[wrong.size() - 4] = -1;  // the variance of returns
   const std::vector<double> before = two.state();
   EXPECT_THAT(said([&] { two.set_state(wrong); }),
-              testing::HasSubstr("are no moments of its observations and rewards"));
+              testing::HasSubstr("are not moments of its observations and rewards"));
   wrong.pop_back();
   EXPECT_THAT(said([&] { two.set_state(wrong); }), testing::HasSubstr("DataError"));
   EXPECT_EQ(two.state(), before);

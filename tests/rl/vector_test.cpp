@@ -158,7 +158,7 @@ TEST(VectorEnvironment, SaysWhatIsWrong) {
   const VectorEnvironment taken = std::move(worlds);
   EXPECT_EQ(taken.action_space(), Space::discrete(2));
   EXPECT_EQ(said([&] { (void)worlds.action_space(); }),
-            "ArgumentError: VectorEnvironment: there is no environment 0 of 0: these were moved to somebody else");
+            "ArgumentError: VectorEnvironment: there is no environment 0 of 0: they were moved to another object");
 }
 
 TEST(Wrappers, LimitTruncatesWhatDoesNotEnd) {

@@ -113,7 +113,7 @@ TEST(Load, OneTensorMayBeSeveralOfTheModels) {
   EXPECT_EQ(refusal({"w", {"a", "b", "c"}}),
             file.path + ": tensor 'qk.w' of shape [2, 4] is not 3 equal parts along dimension 0");
   EXPECT_EQ(refusal({"w", {}}), file.path + ": tensor 'qk.w' of shape [2, 4] is not 0 equal parts along dimension 0");
-  EXPECT_EQ(refusal({"w", {"same", "same"}}), "rename: 'qk.w' and another tensor come to be 'qk.same'");
+  EXPECT_EQ(refusal({"w", {"same", "same"}}), "rename: 'qk.w' and another tensor would both be 'qk.same'");
   EXPECT_NE(refusal({"(", {"a"}}).find("the pattern"), std::string::npos);
   EXPECT_NE(refusal({"w", {"a", "b"}, 2}).find("dimension 2"), std::string::npos);
 }

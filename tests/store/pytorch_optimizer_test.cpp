@@ -61,7 +61,7 @@ TEST(PytorchOptimizer, SaysWhatDoesNotFit) {
   const Model model = make_model();
   Sgd sgd = SgdConfig{.momentum = 0.9}.init(model);
   const std::string error = error_of([&] { load_pytorch_optimizer(sgd, model, file.path, {.under = "optimizer"}); });
-  EXPECT_NE(error.find("'state.0.exp_avg' is nothing that this rule keeps"), std::string::npos) << error;
+  EXPECT_NE(error.find("'state.0.exp_avg' is not a state of this rule"), std::string::npos) << error;
 
   const std::vector<std::string> params = {"w"};
   const auto refused = [&](const char* name, std::vector<std::string_view> rules = {"AdamW"}) {
@@ -70,11 +70,11 @@ TEST(PytorchOptimizer, SaysWhatDoesNotFit) {
     return error_of([&] { from_pytorch_optimizer(state, params, {}, {.rules = rules, .state = {}}, "c.pt"); });
   };
   EXPECT_EQ(refused("state.1.exp_avg"),
-            "LoadError: c.pt: 'state.1.exp_avg' is of one parameter more than the 1 that there are");
+            "LoadError: c.pt: 'state.1.exp_avg' belongs to a parameter beyond the 1 of the optimizer");
   for (const char* name : {"state.0.square_avg", "state.x.exp_avg", "state.0", "state.-1.step", "state.0exp_avg"})
-    EXPECT_EQ(refused(name), text("LoadError: c.pt: '", name, "' is nothing that this rule keeps of a parameter"));
+    EXPECT_EQ(refused(name), text("LoadError: c.pt: '", name, "' is not a state of this rule"));
   EXPECT_EQ(refused("state.0.step", {"Lion"}),
-            "ArgumentError: PyTorch has no optimizer of the rule Lion, whose state would be known here");
+            "ArgumentError: PyTorch has no optimizer of the rule Lion, whose state is known here");
   EXPECT_NE(error_of([&] {
               load_pytorch_optimizer(sgd, model, file.path, {.under = "optimizer", .close_gaps = true});
             }).find("close_gaps counts names"),

@@ -175,8 +175,9 @@ TEST(Record, AnOptimizersHasAVersionOfItsOwn) {
       "m.safetensors: an optimizer's record of version 2, which a later Kiln wrote; this one reads up to version 1");
   for (const char* damaged : {"", "0", "-1", "1x", "99999999999999999999"}) {
     record.metadata["optimizer_version"] = damaged;
-    EXPECT_EQ(load_error(record, optimizer),
-              text("m.safetensors: the version of an optimizer's record is a number from 1 on, not '", damaged, "'"));
+    EXPECT_EQ(
+        load_error(record, optimizer),
+        text("m.safetensors: the version of an optimizer's record must be a number of 1 or more, not '", damaged, "'"));
   }
   record.metadata.erase("optimizer_version");  // from before there was one
   EXPECT_EQ(load_error(record, optimizer), "no error");

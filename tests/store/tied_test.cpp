@@ -33,7 +33,7 @@ TEST(TiedParameters, AreReadByTheNameOfAnyOfTheirPlaces) {
   EXPECT_EQ(error_of([&] { loaded(differ); }),
             text("LoadError: ", file.path,
                  ": tensors 'first' and 'second' differ, where the module has one parameter in both places "
-                 "(LoadOptions::rename and ::except put one aside)"));
+                 "(LoadOptions::rename and ::except can leave one out)"));
   EXPECT_EQ(loaded(differ, {.rename = {{"^second$", "aside"}}, .except = "aside"}), numbers);
   EXPECT_EQ(loaded(differ, {.rename = {{"^first$", "aside"}}, .except = "aside"}), (std::vector<float>{1, 3}));
   EXPECT_EQ(loaded(differ, {.allow_mismatched = true}), (std::vector<float>{0, 0}));

@@ -93,7 +93,7 @@ TEST(RandomTensor, AWeightedChoiceOfSeveral) {
   EXPECT_EQ(chosen[0], 2);
   EXPECT_NE(chosen[1], chosen[2]);
   EXPECT_EQ(sentence_of([&] { return multinomial(weights * 0 + arange(5, best()), 5); }),
-            "ArgumentError: multinomial: cannot draw 5 times without replacement from a row of 4 weights");
+            "ArgumentError: multinomial: cannot sample 5 times without replacement from a row of 4 weights");
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST(BadInput, WeightsThatAreNoNumbers) {
 
 TEST(BadInput, AConfigurationWithoutMeaning) {
   EXPECT_EQ(sentence_of([] { return line_learner({}).position().step; }),
-            "ArgumentError: training: say how long, by epochs, steps or seconds");
+            "ArgumentError: training: set a limit of epochs, steps or seconds");
   EXPECT_EQ(sentence_of([] { return line_learner({.epochs = 1, .accumulate = 0}).position().step; }),
             "ArgumentError: training: accumulate is 0, it must be positive");
   auto none = loader(0, {});

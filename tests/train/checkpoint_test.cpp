@@ -253,7 +253,7 @@ TEST(Checkpoints, SayWhatIsWrongWithThem) {
   counted.all.add("other", other);
   EXPECT_EQ(restored(same), text("LoadError: ", file, ": value 'other' is missing"));
   save_record(counted.number, file);
-  EXPECT_EQ(restored(same), text("DataError: ", file, " is no checkpoint of a training"));
+  EXPECT_EQ(restored(same), text("DataError: ", file, " is not a checkpoint of a training"));
   save_record(counted.number, file, {.metadata = {{"kiln.training", "2"}}});
   EXPECT_EQ(restored(same), text("DataError: ", file,
                                  " is a checkpoint of version 2; this program reads version 1: take "
@@ -271,7 +271,7 @@ TEST(Checkpoints, SayWhatIsWrongWithThem) {
               counted.all.add("number", other);
               return 0;
             }),
-            "ArgumentError: training: there are two things called 'number'");
+            "ArgumentError: training: there are two objects called 'number'");
 }
 
 TEST(Checkpoints, OutliveAFullDisk) {

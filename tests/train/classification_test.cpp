@@ -211,7 +211,7 @@ TEST(Classification, WrongDataGetSentences) {
               auroc.update(Tensor<1>::of({0.0f / 0.0f}, cpu), targets({1}));
               return 0;
             }),
-            "DataError: auroc: a score is no number");
+            "DataError: auroc: a score is not a number");
   metric::CalibrationError calibration;
   EXPECT_EQ(sentence_of([&] {
               calibration.update(scores * 3, targets({0, 1}));

@@ -33,12 +33,11 @@ TEST(GpuSensors, SayNothingOfOtherDevices) {
   metric::DeviceUse use;
   EXPECT_EQ(sentence_of([&] { return use.value(); }), "ArgumentError: device use: nothing was measured");
   use.look(Device::cpu());
-  EXPECT_EQ(sentence_of([&] { return use.value(); }),
-            "ArgumentError: device use: this machine has no sensor that tells it");
+  EXPECT_EQ(sentence_of([&] { return use.value(); }), "ArgumentError: device use: this machine has no sensor for it");
   metric::DeviceTemperature temperature;
   temperature.look(Device::cpu());
   EXPECT_EQ(sentence_of([&] { return temperature.value(); }),
-            "ArgumentError: device temperature: this machine has no sensor that tells it");
+            "ArgumentError: device temperature: this machine has no sensor for it");
   Gauge gauge({Device::cpu()});
   EXPECT_TRUE(gauge.look());
   EXPECT_EQ(gauge.line().find("cpu "), 0u);

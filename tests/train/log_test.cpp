@@ -111,7 +111,7 @@ TEST(Logs, LeaveADirectoryAloneThatIsNoTrainings) {
   const Json config = parse_json(R"({"width": 3})", "test");
   EXPECT_EQ(sentence_of([&] { return run(RunDirectory(path, config), 0, 2), 0; }),
             "ConfigError: " + (path / "config.json").string() +
-                " is there already, and of no training that was logged here: choose another directory");
+                " exists already, and no training was logged here: choose another directory");
   EXPECT_EQ(read_text_file((path / "config.json").string()), "mine");
   EXPECT_FALSE(fs::exists(path / "experiment.log"));
   EXPECT_FALSE(fs::exists(path / "valid"));

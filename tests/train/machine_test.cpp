@@ -71,8 +71,7 @@ TEST_F(Machine, IsMeasuredWhileItWorks) {
   EXPECT_EQ(sentence_of([] { metric::CpuUse{}.value(); }), "ArgumentError: cpu use: nothing was measured");
   metric::CpuTemperature none;
   none.last.take(begin);
-  EXPECT_EQ(sentence_of([&] { none.value(); }),
-            "ArgumentError: cpu temperature: this machine has no sensor that tells it");
+  EXPECT_EQ(sentence_of([&] { none.value(); }), "ArgumentError: cpu temperature: this machine has no sensor for it");
 }
 
 TEST_F(Machine, ADevicesMemoryIsWhatItHolds) {

@@ -125,7 +125,7 @@ TEST_F(Processes, StopTogether) {
 TEST_F(Processes, TellOfRanksThatLeaveOrDoNotCome) {
   const Said different = launch(2, "differ");
   EXPECT_TRUE(
-      different.has("ArgumentError: all_reduce (sum) of float32 [1]: rank 1 has come to another call, all_reduce "
+      different.has("ArgumentError: all_reduce (sum) of float32 [1]: rank 1 has reached another call, all_reduce "
                     "(sum) of float32 [2]"))
       << different;
   EXPECT_NE(different.status, 0);
@@ -136,7 +136,7 @@ TEST_F(Processes, TellOfRanksThatLeaveOrDoNotCome) {
     EXPECT_LT(said.seconds, 55);  // less than the time that ranks wait for others
   }
   const Said late = launch(2, "late");
-  EXPECT_TRUE(late.has("said: IoError: barrier: rank 1 has not come within 1 s")) << late;
+  EXPECT_TRUE(late.has("said: IoError: barrier: rank 1 has not arrived within 1 s")) << late;
   EXPECT_LT(late.seconds, 55);
 }
 
@@ -145,8 +145,8 @@ TEST_F(Processes, EndWithOneThatIsKilled) {
   // live, and tell it beside that.
   for (const std::string word : {"kill", "exit", "kill busy"}) {
     const Said said = launch(3, word);
-    EXPECT_TRUE(said.has("rank 1 has left: it was killed, or ended without a word")) << said;
-    EXPECT_TRUE(said.has("started again, a training goes on from its last checkpoint")) << said;
+    EXPECT_TRUE(said.has("rank 1 has left: it was killed, or ended without a message")) << said;
+    EXPECT_TRUE(said.has("started again, training continues from its last checkpoint")) << said;
     EXPECT_FALSE(said.has("rank 0 has left") || said.has("rank 2 has left")) << said;
     EXPECT_NE(said.status, 0) << said;
     EXPECT_NE(said.status, 124) << "they hung";
@@ -213,16 +213,16 @@ TEST(Launched, StopTogetherAndEndWithOneThatGoes) {
   EXPECT_EQ(stopped.status, 0) << stopped;
   for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(stopped.has(text("rank ", rank, ": interrupted at step 4")));
   const Said different = start(2, "differ", variables(2));
-  EXPECT_TRUE(different.has("rank 1 has come to another call, all_reduce (sum) of float32 [2]")) << different;
+  EXPECT_TRUE(different.has("rank 1 has reached another call, all_reduce (sum) of float32 [2]")) << different;
   const Said late = start(2, "late", variables(2));
-  EXPECT_TRUE(late.has("said: IoError: barrier: rank 1 has not come within 1 s")) << late;
+  EXPECT_TRUE(late.has("said: IoError: barrier: rank 1 has not arrived within 1 s")) << late;
   for (const std::string word : {"throw", "end"}) {
     const Said said = start(2, word, variables(2));
     EXPECT_TRUE(said.has("said: IoError: barrier: rank 1 has left: its program has ended")) << said;
   }
   for (const std::string word : {"kill", "exit"}) {
     const Said said = start(3, word, variables(3));
-    EXPECT_TRUE(said.has("rank 1 has left: it was killed, or ended without a word")) << said;
+    EXPECT_TRUE(said.has("rank 1 has left: it was killed, or ended without a message")) << said;
     EXPECT_LT(said.seconds, 55);
   }
 }
@@ -233,12 +233,12 @@ TEST(Launched, SayWhoDoesNotCome) {  // for which they wait ten seconds: all at 
   auto losing = begun(1, "RANK=1 WORLD_SIZE=2 MASTER_PORT=1");
   auto doubled = begun(2, text("RANK=0 WORLD_SIZE=2 MASTER_PORT=20999 MASTER_ADDR=", own_loopback()));
   const Said alone = waiting.get(), lost = losing.get(), twice = doubled.get();
-  EXPECT_TRUE(alone.has("said: IoError: ranks: rank 1 has not come to port ")) << alone;
-  EXPECT_TRUE(lost.has("said: IoError: ranks: rank 0 is not to be reached at 127.0.0.1:1: Connection refused")) << lost;
+  EXPECT_TRUE(alone.has("said: IoError: ranks: rank 1 has not connected to port ")) << alone;
+  EXPECT_TRUE(lost.has("said: IoError: ranks: rank 0 cannot be reached at 127.0.0.1:1: Connection refused")) << lost;
   EXPECT_TRUE(twice.has("said: IoError: ranks: cannot wait at port ")) << twice;
   const Said unknown = start(1, "late", "RANK=2 WORLD_SIZE=2"), nonsense = start(1, "late", "RANK=x WORLD_SIZE=2");
   EXPECT_TRUE(unknown.has("said: IoError: ranks: the launcher says rank 2 of 2")) << unknown;
-  EXPECT_TRUE(nonsense.has("said: IoError: ranks: RANK says x, which is no number")) << nonsense;
+  EXPECT_TRUE(nonsense.has("said: IoError: ranks: RANK says x, which is not a number")) << nonsense;
 }
 
 TEST(Launched, AreOneWithoutALauncher) {

@@ -36,11 +36,11 @@ TEST(Metrics, OfSearchesAreScikitLearns) {
   metric::Ndcg ndcg;
   EXPECT_EQ(sentence_of([&] { return ndcg.value(); }), "ArgumentError: ndcg: nothing was measured");
   EXPECT_EQ(sentence_of([&] { return ndcg.update(of({1, 2}), of({1})), 0; }),
-            "ShapeError: ndcg: scores [1, 2] and what they are worth [1, 1] differ");
+            "ShapeError: ndcg: scores [1, 2] and relevances [1, 1] differ");
   EXPECT_EQ(sentence_of([&] { return ndcg.update(of({1, 2}), of({1, -1})), 0; }),
             "DataError: ndcg: something is worth -1");
   EXPECT_EQ(sentence_of([&] { return ndcg.update(of({1, NAN}), of({1, 1})), 0; }),
-            "DataError: ndcg: a score is no number");
+            "DataError: ndcg: a score is not a number");
   metric::Ndcg none{.k = 0};
   EXPECT_EQ(sentence_of([&] { return none.update(of({1}), of({1})), 0; }),
             "ArgumentError: ndcg: k is 0, it must be at least 1");

@@ -140,7 +140,7 @@ TEST(Display, PutsPicturesIntoAGrid) {
 TEST(Display, SaysWhatIsWrong) {
   const Value x = stored_value("floats");
   EXPECT_EQ(sentence_of([&] { return pictures_of(x, {.low = 1, .high = 1}); }),
-            "ArgumentError: pictures_of: the range from 1 to 1 must rise and be finite");
+            "ArgumentError: pictures_of: the range from 1 to 1 must be in order and finite");
   EXPECT_EQ(sentence_of([&] { return pictures_of(x, {.mean = {1, 2}}); }),
             "ArgumentError: pictures_of: 2 means for 3 channels");
   EXPECT_EQ(sentence_of([&] { return pictures_of(zeros({1, 3, 0, 2}, test::cpu)); }),

@@ -59,7 +59,7 @@ TEST(Edges, SayWhatIsWrong) {
   const Value x = stored_value("bytes");
   EXPECT_EQ(sentence_of([&] { return canny(x); }), "ShapeError: canny: needs 1 channel, got pictures [2, 3, 13, 17]");
   EXPECT_EQ(sentence_of([&] { return canny(narrow(x, 1, 0, 1), {.low = 5, .high = 2}); }),
-            "ArgumentError: canny: low = 5 and high = 2 must not fall, from 0 on");
+            "ArgumentError: canny: low = 5 and high = 2 must be in order, from 0 on");
   EXPECT_EQ(sentence_of([&] { return sobel(x, {.across = 2, .down = 1}); }),
             "ArgumentError: sobel: derivatives of order 2 across and 1 down; together 1 or 2 are possible");
   EXPECT_EQ(sentence_of([&] { return sobel(x, {.size = 4}); }),

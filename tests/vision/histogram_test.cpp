@@ -68,7 +68,7 @@ TEST(Histogram, SaysWhatIsWrong) {
   EXPECT_EQ(sentence_of([&] { return histogram(x, {.count = 0}); }),
             "ArgumentError: histogram: 0 bins; there are 1 to 2^24");
   EXPECT_EQ(sentence_of([&] { return histogram(x, {.low = 1, .high = 1}); }),
-            "ArgumentError: histogram: bins from 1 to 1 must rise and be finite");
+            "ArgumentError: histogram: bins from 1 to 1 must be in order and finite");
   EXPECT_EQ(sentence_of([&] { return equalized(x); }), "DTypeError: equalized: needs uint8, got float32");
   EXPECT_EQ(sentence_of([&] { return threshold(x, zeros({3}, test::cpu)); }),
             "ShapeError: threshold: levels [3] must be [batch, channels] of pictures [2, 3, 13, 17]");

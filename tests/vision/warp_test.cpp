@@ -37,7 +37,7 @@ TEST(Transform2D, Composes) {
   const Position p = all({3, -4});
   expect_position(all.inverse()(p), 3, -4);
   EXPECT_EQ(sentence_of([] { return Transform2D::scaling(1, 0).inverse(); }),
-            "ArgumentError: inverse: the map puts the plane on a line: its determinant is 0");
+            "ArgumentError: inverse: the map takes the plane to a line: its determinant is 0");
   EXPECT_EQ(sentence_of([] { return Transform2D::translation(1.0 / 0.0, 0); }),
             "ArgumentError: Transform2D: inf in the matrix is not finite");
 }

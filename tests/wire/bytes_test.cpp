@@ -94,9 +94,9 @@ TEST(WireBytes, SpellNamesOnceInAllMessages) {
 
 TEST(WireBytes, WhatDoesNotFitIsASentence) {
   const auto whole = [](Reader& in) { in.whole(); };
-  EXPECT_EQ(refusal({}, whole), "DataError: a.kiln: byte 0 of the program: it ends here, in the middle");
-  EXPECT_EQ(refusal({0x80}, whole), "DataError: a.kiln: byte 1 of the program: it ends here, in the middle");
-  EXPECT_EQ(refusal({0x80, 0}, whole), "DataError: a.kiln: byte 2 of the program: a number with digits in vain");
+  EXPECT_EQ(refusal({}, whole), "DataError: a.kiln: byte 0 of the program: it ends here, too early");
+  EXPECT_EQ(refusal({0x80}, whole), "DataError: a.kiln: byte 1 of the program: it ends here, too early");
+  EXPECT_EQ(refusal({0x80, 0}, whole), "DataError: a.kiln: byte 2 of the program: a number with superfluous digits");
   EXPECT_EQ(refusal({255, 255, 255, 255, 255, 255, 255, 255, 255, 2}, whole),
             "DataError: a.kiln: byte 10 of the program: a number over 2^64 - 1");
   EXPECT_EQ(refusal({255, 255, 255, 255, 255, 255, 255, 255, 255, 129, 1}, whole),

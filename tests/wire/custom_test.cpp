@@ -68,7 +68,7 @@ TEST(CustomWire, RefusesWhatNobodyRegistered) {
       "DataError: a.kiln: byte 53 of the program: the operation 'test.shift' has other fields in this program than "
       "in the one that wrote it");
   EXPECT_EQ(sentence_of([&] { wire::read_op(in); }),
-            "DataError: a.kiln: byte 69 of the program: an operation of the user's own without its name");
+            "DataError: a.kiln: byte 69 of the program: a user's own operation without its name");
 }
 
 TEST(CustomWire, NamesAreOneTypesAlone) {

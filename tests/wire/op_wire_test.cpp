@@ -122,7 +122,7 @@ TEST(OpWire, RefusesWhatAnotherVersionWrote) {
       "DataError: a.kiln: byte 28 of the program: this version of Kiln knows no BinaryFn 'frobnicate': another one "
       "wrote it, or it is damaged");
   EXPECT_EQ(refusal([](Writer& out) { out.op("fused", fingerprint("fused")); }),
-            "DataError: a.kiln: byte 15 of the program: 'fused' is for the device that planned it alone");
+            "DataError: a.kiln: byte 15 of the program: 'fused' is only for the device that planned it");
 }
 
 // A table of other ops is no reason to refuse those that are the same.
@@ -151,7 +151,7 @@ TEST(OpWire, HeadersSayWhichTableWroteThem) {
               Reader in("a.kiln", bytes);
               read_header(in);
             }),
-            "DataError: a.kiln: byte 4 of the program: it does not begin as a program of Kiln does");
+            "DataError: a.kiln: byte 4 of the program: it does not begin like a program of Kiln");
 }
 
 TEST(OpWire, RefusesTensorsThatCannotBe) {

@@ -64,7 +64,7 @@ AlgorithmSet algorithms_in(std::string_view list) {
     const std::string_view word = list.substr(0, list.find(','));
     const Name* const found = std::ranges::find(kNames, word, &Name::name);
     require<ArgumentError>(found != std::end(kNames),
-                           "KILN_WITHOUT names algorithms, with commas between: there is no '", shown(word), "', only ",
+                           "KILN_WITHOUT lists algorithms, separated by commas: there is no '", shown(word), "', only ",
                            all_names());
     set.set(static_cast<std::size_t>(found->algorithm));
     list.remove_prefix(std::min(word.size() + 1, list.size()));

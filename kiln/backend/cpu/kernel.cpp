@@ -25,7 +25,7 @@ std::string reason(std::int64_t bytes) {
   const std::string what = purpose.desc ? text("a tensor ", purpose.desc->dtype, " ", purpose.desc->shape) : "a kernel";
   const auto wanted = static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX));
   fail<MemoryError>("cpu: ", what, " needs ", bytes, " bytes (", text_of_bytes(wanted),
-                    "), for which there is no room: ", reason(wanted), "; ", memory_report());
+                    "), which cannot be allocated: ", reason(wanted), "; ", memory_report());
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ Json read_arguments(int argc, const char* const* argv, const std::vector<Option>
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (!argument.starts_with("--") || argument.size() == 2)
-      fail<ConfigError>("command line: '", shown(argument), "' is no option: they are like --key=value");
+      fail<ConfigError>("command line: '", shown(argument), "' is not an option: options are written --key=value");
     const std::size_t equals = argument.find('=');
     std::string_view path = argument.substr(2, equals == argument.npos ? equals : equals - 2);
     const Option* option = find(options, path);

@@ -130,7 +130,7 @@ class JsonTree : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override { return open({Json::List()}); }
   bool end_array() override { return close(); }
   bool key(std::string& letters) override {
-    if (!levels_.back().keys.insert(letters).second) return stop(text("key '", letters, "' stands there twice"));
+    if (!levels_.back().keys.insert(letters).second) return stop(text("key '", letters, "' occurs twice"));
     key_ = std::move(letters);
     return true;
   }

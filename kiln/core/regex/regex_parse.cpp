@@ -34,7 +34,7 @@ class Parser {
  private:
   template <class... Parts>
   [[noreturn]] void wrong(const Parts&... parts) const {
-    fail<ArgumentError>("the pattern '", shown(pattern_), "' has ", parts..., " at letter ", at_ + 1);
+    fail<ArgumentError>("the pattern '", shown(pattern_), "' has ", parts..., " at character ", at_ + 1);
   }
   bool ends() const { return at_ == pattern_.size(); }
   bool next_is(char letter) const { return !ends() && pattern_[at_] == letter; }
@@ -45,7 +45,7 @@ class Parser {
   }
 
   Steps alternatives() {
-    if (++depth_ > kMostNested) wrong("more than ", kMostNested, " groups in each other");
+    if (++depth_ > kMostNested) wrong("more than ", kMostNested, " nested groups");
     Steps steps = sequence();
     while (take('|')) {
       const Steps other = sequence();
@@ -132,7 +132,7 @@ class Parser {
   Steps group() {
     bool counted = true;
     if (take('?')) {
-      if (!take(':')) wrong("a group of a kind that there is none of");
+      if (!take(':')) wrong("an unknown kind of group");
       counted = false;
     }
     const auto place = static_cast<std::int32_t>(2 * groups_);
@@ -146,7 +146,7 @@ class Parser {
   }
 
   Letters escaped() {
-    if (ends()) wrong("a \\ and nothing behind it");
+    if (ends()) wrong("a \\ at the end");
     const char letter = pattern_[at_++];
     const Letters digits = range('0', '9'), word = digits | range('a', 'z') | range('A', 'Z') | range('_', '_');
     const Letters space = range('\t', '\r') | range(' ', ' ');
@@ -164,7 +164,7 @@ class Parser {
     const Letters itself = range(static_cast<unsigned char>(letter), static_cast<unsigned char>(letter));
     if ((word & itself).any()) {
       --at_;
-      wrong("an escape that there is none of, \\", shown(std::string(1, letter)), ",");
+      wrong("an unknown escape, \\", shown(std::string(1, letter)), ",");
     }
     return itself;
   }
@@ -196,7 +196,7 @@ class Parser {
   }
 
   void append(Steps& steps, const Steps& more) const {
-    if (steps.size() + more.size() > kMostSteps) wrong("more repetitions than can be told apart");
+    if (steps.size() + more.size() > kMostSteps) wrong("too many repetitions");
     steps.insert(steps.end(), more.begin(), more.end());
   }
 

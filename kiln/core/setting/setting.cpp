@@ -58,7 +58,7 @@ class Line {
     }
     const std::string value = value_of(trimmed(text.substr(sign + 1), kBlank));
     check_right(*row, value);
-    check(settings.emplace(name, value).second, "'", name, "' stands there twice");
+    check(settings.emplace(name, value).second, "'", name, "' occurs twice");
   }
 
  private:
@@ -72,11 +72,11 @@ class Line {
                                   : row.means == Means::Library ? "a library that is opened"
                                                                 : "a folder of code that is executed";
     check(whose_ == SettingsOf::User, "'", row.name, "' names ", what,
-          ", which a file in the folder that a program is started in may not do: let the environment's ", variable,
-          " say it, or your own ~/.config/kiln/kiln.toml");
+          ", which a file in the working directory may not do: set the environment's ", variable,
+          ", or write it in your own ~/.config/kiln/kiln.toml");
     check(row.means == Means::Trace || value.starts_with('/') ||
               (row.means == Means::Library && value.find('/') == value.npos),
-          "'", row.name, "' names ", what, ": write its path from the root on, got '", shown(value), "'");
+          "'", row.name, "' names ", what, ": write its absolute path, got '", shown(value), "'");
   }
   std::string value_of(std::string_view text) const {
     if (!text.empty() && (text.front() == '"' || text.front() == '\'')) {
@@ -86,7 +86,7 @@ class Line {
       const std::string_view inside = text.substr(1, end - 1);
       check(text.front() == '\'' || inside.find('\\') == inside.npos,
             "write a string with a backslash in '...': ", shown(text));
-      check(inside.find('\0') == inside.npos, "a string holds a byte of 0");
+      check(inside.find('\0') == inside.npos, "a string has a zero byte");
       return std::string(inside);
     }
     const std::string_view word = text.substr(0, text.find_first_of(" \t#"));

@@ -7,9 +7,9 @@
 namespace kiln {
 
 std::vector<std::int64_t> draw(std::int64_t items, std::int64_t count, bool replacement, Key key) {
-  require<ArgumentError>(count >= 0, "sampled: ", count, " items cannot be drawn");
+  require<ArgumentError>(count >= 0, "sampled: ", count, " items cannot be sampled");
   require<ArgumentError>(replacement ? items > 0 || count == 0 : count <= items, "sampled: ", count,
-                         " items cannot be drawn from ", items, replacement ? "" : " without replacement");
+                         " items cannot be sampled from ", items, replacement ? "" : " without replacement");
   if (!replacement) {
     std::vector<std::int64_t> order = permutation(items, key);
     order.resize(static_cast<std::size_t>(count));
@@ -22,7 +22,7 @@ std::vector<std::int64_t> draw(std::int64_t items, std::int64_t count, bool repl
 }
 
 std::vector<std::int64_t> draw_weighted(std::span<const double> weights, std::int64_t count, Key key) {
-  require<ArgumentError>(count >= 0, "weighted: ", count, " items cannot be drawn");
+  require<ArgumentError>(count >= 0, "weighted: ", count, " items cannot be sampled");
   for (std::size_t i = 0; i < weights.size(); ++i)
     require<ArgumentError>(std::isfinite(weights[i]) && weights[i] >= 0, "weighted: weight ", i, " is ", weights[i],
                            ", it must be 0 or more");

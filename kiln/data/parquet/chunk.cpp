@@ -68,7 +68,7 @@ class Reader {
       const auto body = bytes.take(static_cast<std::uint64_t>(header.packed));
       constexpr std::int64_t kText = sizeof(std::string_view), kNumber = 8, kLevels = 2;
       spend(header.size + header.values * ((column.kind() == Kind::Bytes ? kText : kNumber) + kLevels));
-      if (header.checksum && *header.checksum != checksum_of(body)) refuse(name_, "a page has another checksum");
+      if (header.checksum && *header.checksum != checksum_of(body)) refuse(name_, "the checksum of a page differs");
       if (header.type == kDictionary) dictionary(header, body);
       else if (header.type == kData || header.type == kData2) data(header, body);
       else if (header.type != kIndex) refuse(name_, "a page of type ", header.type);
@@ -132,7 +132,7 @@ class Reader {
       const auto bytes = kept(unpacked(body, static_cast<std::size_t>(header.size), place_.codec, name_));
       Bytes in(bytes, name_, "a page");
       if (most_repetition + most_definition > 0 && header.level_encoding != static_cast<int>(Encoding::Runs))
-        fail<DataError>(name_, ": has levels of encoding ", header.level_encoding, ", which are not read");
+        fail<DataError>(name_, ": has levels of encoding ", header.level_encoding, ", which are not supported");
       if (most_repetition) repetitions = levels(in.take(in.number<std::uint32_t>()), most_repetition, header.values);
       if (most_definition) definitions = levels(in.take(in.number<std::uint32_t>()), most_definition, header.values);
       values = in.rest();
@@ -179,7 +179,7 @@ class Reader {
   /// element in the innermost list.
   bool open_lists(std::size_t repetition, std::uint8_t definition) {
     auto& lists = chunk_.lists;
-    if (repetition > open_) refuse(name_, "a list goes on before it begins");
+    if (repetition > open_) refuse(name_, "a list continues before it begins");
     for (open_ = repetition; open_ < lists.size(); ++open_) {
       lists[open_].begins.push_back(items(open_));
       lists[open_].levels.push_back(definition);

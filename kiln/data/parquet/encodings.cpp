@@ -49,7 +49,7 @@ std::vector<std::string_view> read_delta_texts(Bytes& in, std::int64_t count, st
   std::uint64_t size = 0, before = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto shared = static_cast<std::uint64_t>(common[i]);
-    if (common[i] < 0 || shared > before) refuse(in.file(), "a text begins as one that is shorter");
+    if (common[i] < 0 || shared > before) refuse(in.file(), "a text shares more with the one before than that has");
     before = shared + texts[i].size();
     size += before;
     if (size > most)

@@ -110,7 +110,7 @@ class Schema {
       way.meaning = Meaning::Decimal;
       way.scale = e.scale;
       if (e.scale < 0 || e.scale > kMostScale)
-        way.problem = text("decimals with ", e.scale, " digits behind the point are not read");
+        way.problem = text("decimals with ", e.scale, " digits after the point are not supported");
     }
     columns_.push_back(std::move(way));
   }
@@ -138,8 +138,9 @@ ChunkPlace read_chunk(Thrift& in, const FileBytes& file) {
       });
     }
   });
-  require<DataError>(!elsewhere, file.name, ": is a Parquet file whose data lie in other files, which are not read");
-  if (!described) refuse(file.name, "it does not say where its data are");
+  require<DataError>(!elsewhere, file.name,
+                     ": is a Parquet file whose data lie in other files, which are not supported");
+  if (!described) refuse(file.name, "it does not state where its data are stored");
   if (chunk.values == 0) return chunk;
   const std::int64_t begin = dictionary > 0 && dictionary < data ? dictionary : data;
   const auto all = static_cast<std::int64_t>(file.bytes.size());
@@ -170,7 +171,7 @@ Thrift description_of(const FileBytes& file) {
   const std::size_t size = file.bytes.size();
   require<DataError>(size >= 12 && is_at(file.bytes, 0, kMark), file.name, ": is no Parquet file");
   require<DataError>(!is_at(file.bytes, size - 4, kEncrypted), file.name,
-                     ": is an encrypted Parquet file, which is not read");
+                     ": is an encrypted Parquet file, which is not supported");
   if (!is_at(file.bytes, size - 4, kMark)) refuse(file.name, "it is cut off");
   const auto length = Bytes(file.bytes.subspan(size - 8), file.name, "it").number<std::uint32_t>();
   if (length > size - 12) refuse(file.name, "its description of ", length, " bytes is not in it");

@@ -67,7 +67,7 @@ double decimal(std::string_view bytes, std::int32_t scale, std::string_view file
 }
 
 void require_width(std::string_view bytes, std::size_t width, std::string_view file) {
-  if (bytes.size() != width) refuse(file, "a value of ", bytes.size(), " bytes where there should be ", width);
+  if (bytes.size() != width) refuse(file, "a value of ", bytes.size(), " bytes instead of ", width);
 }
 
 double half(std::string_view bytes, std::string_view file) {

@@ -207,10 +207,10 @@ std::vector<std::string> files_of(const std::filesystem::path& directory, std::s
   require<DataError>(!found.empty(), directory.string(), ": has no Parquet files of '", shown(split), "'");
   if (folders.size() > 1)
     fail<DataError>(directory.string(), ": has Parquet files of '", shown(split), "' in ", folders.begin()->string(),
-                    " and in ", folders.rbegin()->string(), ": which of these?");
+                    " and in ", folders.rbegin()->string(), ": select one of them");
   const std::int64_t count = count_in(found.begin()->stem().string());
   require<DataError>(count == 0 || count == std::ssize(found), folders.begin()->string(), ": has ", found.size(),
-                     " Parquet files of '", shown(split), "', and they say that there are ", count);
+                     " Parquet files of '", shown(split), "', and their names say that there are ", count);
   std::vector<std::string> paths;
   for (const fs::path& path : found) paths.push_back(path.string());
   return paths;

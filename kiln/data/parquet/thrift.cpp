@@ -13,7 +13,7 @@ constexpr int kDepth = 64;
 }  // namespace
 
 void Thrift::wants(bool right, std::string_view what) const {
-  if (!right) refuse(bytes_.file(), "its description has something of type ", type_, " where there should be ", what);
+  if (!right) refuse(bytes_.file(), "its description has a value of type ", type_, " instead of ", what);
 }
 
 void Thrift::structure(FunctionRef<void(int number)> field) {
@@ -41,7 +41,7 @@ std::int64_t Thrift::whole() {
 
 std::int32_t Thrift::whole32() {
   const std::int64_t value = whole();
-  if (!std::in_range<std::int32_t>(value)) refuse(bytes_.file(), "its description says ", value, " in 32 bits");
+  if (!std::in_range<std::int32_t>(value)) refuse(bytes_.file(), "its description has ", value, " in 32 bits");
   return static_cast<std::int32_t>(value);
 }
 
@@ -100,7 +100,7 @@ void Thrift::skip() {
       }
       break;
     case kStruct: structure([](int) {}); break;
-    default: refuse(bytes_.file(), "its description has something of type ", type_);
+    default: refuse(bytes_.file(), "its description has a value of type ", type_);
   }
   --depth_;
   taken_ = true;

@@ -21,7 +21,7 @@ void repeat(std::span<std::byte> out, std::size_t& done, std::size_t back, std::
 
 /// https://github.com/google/snappy/blob/main/format_description.txt
 void unpack_snappy(Bytes in, std::span<std::byte> out) {
-  if (in.varint() != out.size()) refuse(in.file(), "a page has another size than it says");
+  if (in.varint() != out.size()) refuse(in.file(), "a page has another size than its header states");
   std::size_t done = 0;
   const auto little = [&](int bytes) {
     std::size_t value = 0;
@@ -34,17 +34,18 @@ void unpack_snappy(Bytes in, std::span<std::byte> out) {
       std::size_t length = (tag >> 2) + 1;
       if (length > 60) length = little(static_cast<int>(length) - 60) + 1;
       const auto literal = in.take(length);
-      if (length > out.size() - done) refuse(in.file(), "a page is longer than it says");
+      if (length > out.size() - done) refuse(in.file(), "a page is longer than its header states");
       std::memcpy(out.data() + done, literal.data(), length);
       done += length;
       continue;
     }
     const std::size_t length = kind == 1 ? 4 + (tag >> 2 & 7) : 1 + (tag >> 2);
     const std::size_t back = kind == 1 ? (std::size_t{tag} >> 5 << 8) + in.byte() : little(kind == 2 ? 2 : 4);
-    if (back == 0 || back > done || length > out.size() - done) refuse(in.file(), "a page repeats what is not there");
+    if (back == 0 || back > done || length > out.size() - done)
+      refuse(in.file(), "a page refers to bytes before its beginning");
     repeat(out, done, back, length);
   }
-  if (done != out.size()) refuse(in.file(), "a page is shorter than it says");
+  if (done != out.size()) refuse(in.file(), "a page is shorter than its header states");
 }
 
 /// A block: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md
@@ -59,15 +60,16 @@ void unpack_lz4(Bytes in, std::span<std::byte> out) {
   while (true) {
     const unsigned token = in.byte();
     const auto literal = in.take(length_of(token >> 4));
-    if (literal.size() > out.size() - done) refuse(in.file(), "a page is longer than it says");
+    if (literal.size() > out.size() - done) refuse(in.file(), "a page is longer than its header states");
     std::ranges::copy(literal, out.data() + done);
     done += literal.size();
     if (in.rest().empty()) break;  // the last sequence is a literal only
     const std::size_t back = in.number<std::uint16_t>(), length = length_of(token & 15) + 4;
-    if (back == 0 || back > done || length > out.size() - done) refuse(in.file(), "a page repeats what is not there");
+    if (back == 0 || back > done || length > out.size() - done)
+      refuse(in.file(), "a page refers to bytes before its beginning");
     repeat(out, done, back, length);
   }
-  if (done != out.size()) refuse(in.file(), "a page is shorter than it says");
+  if (done != out.size()) refuse(in.file(), "a page is shorter than its header states");
 }
 
 std::uint32_t big_endian(Bytes& in) {
@@ -114,7 +116,7 @@ void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out, st
   require<IoError>(decompress && is_error, file,
                    ": is compressed by zstd, and this machine has no libzstd (Debian: libzstd1)");
   const std::size_t size = decompress(out.data(), out.size(), packed.data(), packed.size());
-  if (is_error(size) || size != out.size()) refuse(file, "a page is no zstd of ", out.size(), " bytes");
+  if (is_error(size) || size != out.size()) refuse(file, "a page is not zstd of ", out.size(), " bytes");
 }
 
 void unpack_brotli(std::span<const std::byte> packed, std::span<std::byte> out, std::string_view file) {
@@ -125,14 +127,14 @@ void unpack_brotli(std::span<const std::byte> packed, std::span<std::byte> out, 
                    ": is compressed by Brotli, and this machine has no libbrotli (Debian: libbrotli1)");
   std::size_t size = out.size();
   if (decompress(packed.size(), packed.data(), &size, out.data()) != 1 || size != out.size())
-    refuse(file, "a page is no Brotli of ", out.size(), " bytes");
+    refuse(file, "a page is not Brotli of ", out.size(), " bytes");
 }
 
 }  // namespace
 
 Page unpacked(std::span<const std::byte> packed, std::size_t size, int codec, std::string_view file) {
   if (codec == kPlain) {
-    if (packed.size() != size) refuse(file, "a page of ", packed.size(), " bytes says that it has ", size);
+    if (packed.size() != size) refuse(file, "a page of ", packed.size(), " bytes should have ", size);
     return {packed};
   }
   if (size == 0 && packed.empty()) return {};
@@ -148,10 +150,9 @@ Page unpacked(std::span<const std::byte> packed, std::size_t size, int codec, st
     case kBrotli: break;
     default:
       fail<DataError>(file, ": is compressed by ", codec == kLzo ? "LZO" : text("something of number ", codec),
-                      ", which is not read: snappy, gzip, zstd, LZ4 and Brotli are");
+                      ", which is not supported: snappy, gzip, zstd, LZ4 and Brotli are");
   }
-  if (most && size / most > packed.size() + 16)
-    refuse(file, "a page of ", packed.size(), " bytes says that it has ", size);
+  if (most && size / most > packed.size() + 16) refuse(file, "a page of ", packed.size(), " bytes should have ", size);
   Page page{.bytes = {}, .own = std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(size, 1))};
   const std::span<std::byte> out(page.own.get(), size);
   page.bytes = out;
@@ -163,7 +164,7 @@ Page unpacked(std::span<const std::byte> packed, std::size_t size, int codec, st
     case kZstd: unpack_zstd(packed, out, file); break;
     case kBrotli: unpack_brotli(packed, out, file); break;
     default:
-      if (GzipReader(packed, file).read(out) != size) refuse(file, "a page is shorter than it says");
+      if (GzipReader(packed, file).read(out) != size) refuse(file, "a page is shorter than its header states");
   }
   return page;
 }

@@ -40,7 +40,7 @@ Values ValueReader::read(Bytes in, std::int32_t encoding, std::int64_t count, st
       values.bytes = read_delta_texts(in, count, most_, made.own);
       for (const std::string_view bytes : values.bytes)
         if (column_.width > 0 && std::ssize(bytes) != column_.width)
-          refuse(file_, "a value of ", bytes.size(), " bytes where there should be ", column_.width);
+          refuse(file_, "a value of ", bytes.size(), " bytes instead of ", column_.width);
       pages.push_back(std::move(made));
       return understood(std::move(values), column_, file_);
     }
@@ -48,7 +48,7 @@ Values ValueReader::read(Bytes in, std::int32_t encoding, std::int64_t count, st
       if (kind == Kind::Flags || column_.stored == Stored::ByteArray || column_.stored == Stored::Int96) break;
       return understood(split_streams(in, count, pages), column_, file_);
   }
-  fail<DataError>(file_, ": column '", shown(column_.name), "': is of encoding ", encoding, ", which is not read");
+  fail<DataError>(file_, ": column '", shown(column_.name), "': is of encoding ", encoding, ", which is not supported");
 }
 
 /// 32-bit integers are extended with or without sign.

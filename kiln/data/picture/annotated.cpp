@@ -151,7 +151,7 @@ Transform2D draw_affine(std::int64_t height, std::int64_t width, const RandomAff
                          " must be finite and not negative");
   require<ArgumentError>(config.least_scale > 0 && config.least_scale <= config.most_scale && config.most_scale <= 1e6,
                          "random_affine: least_scale = ", config.least_scale, " and most_scale = ", config.most_scale,
-                         " must rise, above 0 and up to 10^6");
+                         " must be in order, above 0 and at most 10^6");
   require<ArgumentError>(config.shear < 1, "random_affine: shear = ", config.shear, " must be below 1");
   const auto drawn = [&](double most) { return random.uniform(-most, most); };
   const Position middle{static_cast<double>(width) / 2, static_cast<double>(height) / 2};

@@ -41,10 +41,10 @@ CropPart draw_crop(const Picture& picture, const RandomResizedCrop& config, Rand
   require_sound("random_resized_crop", picture);
   require<ArgumentError>(config.least_area > 0 && config.least_area <= config.most_area && config.most_area <= 1,
                          "random_resized_crop: least_area = ", config.least_area, " and most_area = ", config.most_area,
-                         " must rise, above 0 and up to 1");
+                         " must be in order, above 0 and at most 1");
   require<ArgumentError>(config.least_ratio > 0 && config.least_ratio <= config.most_ratio && config.most_ratio < 1e6,
                          "random_resized_crop: least_ratio = ", config.least_ratio,
-                         " and most_ratio = ", config.most_ratio, " must rise, above 0");
+                         " and most_ratio = ", config.most_ratio, " must be in order, above 0");
   require<ArgumentError>(config.height >= 1 && config.width >= 1, "random_resized_crop: height = ", config.height,
                          " and width = ", config.width, " must be positive");
   const auto height = static_cast<double>(picture.height), width = static_cast<double>(picture.width);

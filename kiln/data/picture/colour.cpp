@@ -99,7 +99,7 @@ Picture with_sharpness(const Picture& picture, double factor) {
 
 Picture with_hue(const Picture& picture, double turn) {
   require_colours("with_hue", picture);
-  require<ArgumentError>(turn >= -0.5 && turn <= 0.5, "with_hue: the turn ", turn, " must lie between -0.5 and 0.5");
+  require<ArgumentError>(turn >= -0.5 && turn <= 0.5, "with_hue: the shift ", turn, " must lie between -0.5 and 0.5");
   if (picture.channels == 1) return picture;
   Picture result = picture;
   for (std::size_t i = 0; i < result.pixels.size(); i += 3) {

@@ -50,7 +50,7 @@ DatasetPtr<MaskedPicture> masked_pictures(const fs::path& pictures, const fs::pa
 
 DatasetPtr<TaggedPicture> tagged_pictures(const std::string& table, const DecodeConfig& config) try {
   auto file = std::make_shared<const CsvFile>(table);
-  require<DataError>(file->width() >= 2, file->name(), ": has no column for a label behind that of the files");
+  require<DataError>(file->width() >= 2, file->name(), ": has no column for labels after that of the files");
   const fs::path directory = fs::path(table).parent_path();
   std::vector<std::int64_t> all(static_cast<std::size_t>(file->size()));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);

@@ -70,7 +70,7 @@ std::string inflated(const fs::path& archive) {
 void write_entry(const TarEntry& entry, const fs::path& directory, const fs::path& archive) {
   const fs::path name = fs::path(entry.name).lexically_normal();
   require<DataError>(!name.empty() && name.is_relative() && *name.begin() != "..", archive.string(), ": has a file '",
-                     shown(entry.name), "' that would lie outside");
+                     shown(entry.name), "' that would be outside of the directory");
   std::error_code problem;
   fs::create_directories((directory / name).parent_path(), problem);
   std::ofstream out(directory / name, std::ios::binary);

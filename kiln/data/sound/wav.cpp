@@ -53,11 +53,11 @@ Layout layout_of(std::span<const std::byte> chunk, Order order, std::string_view
     layout.tag = usual ? field(24, 4) : kExtensible;
   }
   require<DataError>(layout.tag == kPcm || layout.tag == kFloat, name, ": is a WAV file of format ", layout.tag,
-                     ", which is not read: PCM (1) and floats (3) are");
+                     ", which is not supported: PCM (1) and floats (3) are");
   const bool known =
       layout.tag == kPcm ? layout.bits >= 1 && layout.bits <= 32 : layout.bits == 32 || layout.bits == 64;
   require<DataError>(known, name, ": is a WAV file of ", layout.tag == kPcm ? "whole numbers" : "floats", " of ",
-                     layout.bits, " bits, which are not read");
+                     layout.bits, " bits, which are not supported");
   require<DataError>(layout.channels > 0 && layout.rate > 0, name, ": is a damaged WAV file of ", layout.channels,
                      " channels and ", layout.rate, " frames a second");
   const std::uint64_t held = (layout.bits + 7) / 8;
@@ -173,7 +173,7 @@ std::vector<std::byte> encode_wav(const Sound& sound, WavFormat format) try {
   const std::uint64_t frame = channels * bytes;
   require<ArgumentError>(frame <= 0xffff && frame * rate <= 0xffffffff && sound.samples.size() < (0xffffff00 / bytes),
                          "write_wav: ", sound.samples.size(), " samples of ", channels, " channels, ", rate,
-                         " frames a second, are more than a WAV file can say");
+                         " frames a second, are more than a WAV file can hold");
   const std::uint64_t size = sound.samples.size() * bytes, padding = size % 2;
   std::vector<std::byte> file;
   file.reserve(44 + size + padding);

@@ -52,7 +52,7 @@ class LineCursor final : public Cursor<std::string> {
     begin_ = end_ = 0;
     ::gzrewind(file_.get());
     for (at_ = 0; at_ < at;) {  // gzseek() would seek beyond the end of a file that has been truncated
-      require<DataError>(fill(), path_, ": ends at byte ", at_, ", before the place ", at, " that was saved of it");
+      require<DataError>(fill(), path_, ": ends at byte ", at_, ", before the place ", at, " that was saved");
       begin_ = std::min(end_, static_cast<std::ptrdiff_t>(at - at_));
       at_ += begin_;
     }

@@ -117,8 +117,8 @@ class ShufflingCursor final : public Cursor<T> {
     wire::read_field(in, drawn_);
     wire::read_field(in, ended_);
     wire::read_field(in, buffer_);
-    require<DataError>(buffer_.size() <= size_, in.source(), ": was saved of another stream: it holds ", buffer_.size(),
-                       " items to be shuffled, more than ", size_);
+    require<DataError>(buffer_.size() <= size_, in.source(), ": was saved from another stream: it holds ",
+                       buffer_.size(), " items to be shuffled, more than ", size_);
     from_->restore(in);
   }
 

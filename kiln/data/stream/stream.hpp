@@ -79,13 +79,13 @@ class Stream {
 inline void save_stage(wire::Writer& out, std::string_view stage) { out.text(stage); }
 inline void restore_stage(wire::Reader& in, std::string_view stage) {
   const std::string_view saved = in.text(64);
-  require<DataError>(saved == stage, in.source(), ": was saved of another stream: of '", shown(saved), "', not of '",
-                     stage, "'");
+  require<DataError>(saved == stage, in.source(), ": was saved from another stream: from '", shown(saved),
+                     "', not from '", stage, "'");
 }
 /// A saved number, from `least` to `most`. Throws DataError.
 inline std::int64_t restore_count(wire::Reader& in, std::string_view what, std::int64_t least, std::int64_t most) {
   const std::int64_t value = in.integer();
-  require<DataError>(value >= least && value <= most, in.source(), ": was saved of another stream: ", what, " is ",
+  require<DataError>(value >= least && value <= most, in.source(), ": was saved from another stream: ", what, " is ",
                      value, ", not ", least, " to ", most);
   return value;
 }

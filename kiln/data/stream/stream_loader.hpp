@@ -102,7 +102,8 @@ class StreamReading {
         return batch;
       }
       if (!config_.batches) return std::nullopt;
-      require<DataError>(first > 0, "stream loader: the stream has not one batch of ", config_.batch_size, " items");
+      require<DataError>(first > 0, "stream loader: the stream has fewer items than one batch of ", config_.batch_size,
+                         " items");
       at_.items = 0;
       ++at_.pass;
       cursor_ = stream_.open(key().split(1));
@@ -155,7 +156,7 @@ class StreamLoader {
   /// without computing items, once for each epoch. Throws ArgumentError if the stream is endless.
   std::int64_t size() const {
     if (config_.batches) return *config_.batches;
-    require<ArgumentError>(!endless_, "stream loader: the stream has no end: say how many `batches` are an epoch");
+    require<ArgumentError>(!endless_, "stream loader: the stream has no end: set the number of `batches` of an epoch");
     if (!counted_ || counted_->first != epoch_) counted_.emplace(epoch_, count_(epoch_));
     return counted_->second;
   }

@@ -36,7 +36,7 @@ Scanned scan_record(std::string_view text, std::size_t at, char delimiter, std::
     std::string_view rest = text.substr(at, end - at);
     if (rest.ends_with('\r') && (end == text.size() || text[end] == '\n')) rest.remove_suffix(1);
     if (quoted && !rest.empty())
-      return scanned.problem = kiln::text("field ", scanned.fields, " has '", shown(rest), "' behind its quotes"),
+      return scanned.problem = kiln::text("field ", scanned.fields, " has '", shown(rest), "' after its quotes"),
              scanned;
     if (field) field->append(rest);
     at = std::min(end + 1, text.size());

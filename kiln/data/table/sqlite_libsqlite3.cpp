@@ -156,7 +156,7 @@ struct OpenTable final : SqliteTable::Source {
     const std::int64_t row = rows[static_cast<std::size_t>(index)];
     library().bind_int64(connection.row.get(), 1, row);
     if (!step(name, connection.database.get(), connection.row.get()))
-      fail<DataError>(name, ": row ", row, " is no longer there");
+      fail<DataError>(name, ": row ", row, " no longer exists");
     std::vector<SqliteCell> cells;
     for (int i = 0; i < static_cast<int>(columns.size()); ++i) cells.push_back(cell_of(connection.row.get(), i));
     library().reset(connection.row.get());
@@ -201,7 +201,7 @@ std::shared_ptr<const SqliteTable::Source> open_sqlite(const std::string& path, 
   while (step(source->name, database.get(), rows.get())) {
     const std::int64_t row = sqlite.column_int64(rows.get(), 0);
     require<DataError>(source->rows.empty() || row > source->rows.back(), source->name, ": is damaged: row ", row,
-                       " comes behind row ", source->rows.empty() ? 0 : source->rows.back());
+                       " comes after row ", source->rows.empty() ? 0 : source->rows.back());
     source->rows.push_back(row);
   }
   Statement row = prepared(source->name, database.get(), source->query);

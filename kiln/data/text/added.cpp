@@ -39,7 +39,7 @@ std::vector<AddedToken> read_added(const View& json) {
                                                     .normalized = token["normalized"].flag_or(!special)});
     if (one.text.empty()) token.refuse("is an empty token");
     if (one.text.size() > kLongestAdded)
-      token.refuse("is a token of ", one.text.size(), " bytes, more than the ", kLongestAdded, " that are looked for");
+      token.refuse("is a token of ", one.text.size(), " bytes, more than the ", kLongestAdded, " that are supported");
   }
   return added;
 }
@@ -49,10 +49,10 @@ AddedTokens::AddedTokens(const View& json, const std::vector<AddedToken>& tokens
   for (const AddedToken& token : tokens) {
     if (token.normalized != normalized) continue;
     const std::string text = normalized ? normalize(token.text, Growth(token.text.size())) : token.text;
-    if (text.empty()) json.refuse("has the token '", shown(token.text), "', of which the normalizer leaves nothing");
+    if (text.empty()) json.refuse("has the token '", shown(token.text), "', which the normalizer reduces to nothing");
     if (text.size() > kLongestAdded)
-      json.refuse("has the token '", shown(token.text), "', of which the normalizer makes ", text.size(),
-                  " bytes, more than the ", kLongestAdded, " that are looked for");
+      json.refuse("has the token '", shown(token.text), "', which the normalizer extends to ", text.size(),
+                  " bytes, more than the ", kLongestAdded, " that are supported");
     std::uint32_t node = 0;
     for (const char byte : text) {
       const auto [next, is_new] = nodes_.try_emplace(behind(node, byte), static_cast<std::uint32_t>(ends_.size()));

@@ -183,7 +183,7 @@ Join read_decoder(const View& json) {
   const std::string type = json.type();
   for (const Decoder& decoder : kDecoders)
     if (type == decoder.type) return decoder.read(json);
-  json.refuse("is a decoder '", shown(type), "', which is not known here");
+  json.refuse("is a decoder '", shown(type), "', which is not supported");
 }
 
 }  // namespace kiln::tokens

@@ -34,7 +34,7 @@ void read_template(const View& json, Frame& frame) {
     piece.only({"Sequence", "SpecialToken"});
     if (const View text = piece["Sequence"]; !text.is_null()) {
       text.only({"id", "type_id"});
-      if (text.need("id").text() != "A") text.refuse("is the second of two texts, where there is one");
+      if (text.need("id").text() != "A") text.refuse("is the second of two texts, but there is only one");
       ++texts;
       continue;
     }
@@ -67,7 +67,7 @@ void read_post_processor(const View& json, Frame& frame) {
   } else if (type == "TemplateProcessing") {
     read_template(json, frame);
   } else {
-    json.refuse("is a post-processor '", shown(type), "', which is not known here");
+    json.refuse("is a post-processor '", shown(type), "', which is not supported");
   }
 }
 
@@ -78,14 +78,15 @@ Truncation read_truncation(const View& json, std::int64_t around) {
     json["strategy"].refuse(
         "cuts the second of two texts alone, and here a text stands alone; LongestFirst and OnlyFirst are known");
   if (strategy != "LongestFirst" && strategy != "OnlyFirst")
-    json["strategy"].refuse("is '", shown(strategy), "', which is not known here");
+    json["strategy"].refuse("is '", shown(strategy), "', which is not supported");
   const Truncation result{json.need("max_length").number(), side_of(json["direction"])};
   const std::int64_t stride = json["stride"].is_null() ? 0 : json["stride"].number();
   if (result.most < around)
-    json.refuse("leaves room for ", result.most, " tokens, and ", around, " stand around each text");
+    json.refuse("allows ", result.most, " tokens, and ", around, " special ones are added to each text");
   // The truncated parts are dropped here, so the stride between them has no effect.
   if (result.most > around && stride >= result.most - around)
-    json.refuse("has a stride of ", stride, ", no less than the ", result.most - around, " tokens that are kept");
+    json.refuse("has a stride of ", stride, ", which must be less than the ", result.most - around,
+                " tokens that are kept");
   return result;
 }
 
@@ -95,7 +96,7 @@ Padding read_padding(const View& json) {
   const View strategy = json.need("strategy");
   if (const auto* const name = std::get_if<std::string>(&strategy.json->is)) {
     // A single text is the longest of its batch.
-    if (*name != "BatchLongest") strategy.refuse("is '", shown(*name), "', which is not known here");
+    if (*name != "BatchLongest") strategy.refuse("is '", shown(*name), "', which is not supported");
   } else {
     strategy.only({"Fixed"});
     result.least = strategy.need("Fixed").number();
@@ -103,7 +104,7 @@ Padding read_padding(const View& json) {
   if (const View multiple = json["pad_to_multiple_of"]; !multiple.is_null()) result.multiple = multiple.number();
   if (std::max(result.least, result.multiple) > kMostTokens)
     json.refuse("asks for ", std::max(result.least, result.multiple), " tokens, more than the ", kMostTokens,
-                " that are made");
+                " that are supported");
   return result;
 }
 

@@ -21,7 +21,7 @@ TokenIds read_vocabulary(const View& json) {
 void require_short(const View& json, std::string_view token) {
   constexpr std::size_t kLongest = 4096;
   if (token.size() > kLongest)
-    json.refuse("has a token of ", token.size(), " bytes, more than the ", kLongest, " that are looked for");
+    json.refuse("has a token of ", token.size(), " bytes, more than the ", kLongest, " that are supported");
 }
 
 std::optional<std::int64_t> id_of(const TokenIds& ids, const View& name) {
@@ -53,7 +53,7 @@ BytePairs read_byte_pairs(const View& json) {
   if (const View dropout = json["dropout"]; !dropout.is_null()) {
     const auto* const whole = std::get_if<std::int64_t>(&dropout.json->is);
     if ((whole ? static_cast<double>(*whole) : dropout.as<double>("a number")) != 0)
-      dropout.refuse("leaves merges out at random, which is not known here; a tokenizer in use has null");
+      dropout.refuse("leaves merges out at random, which is not supported; a tokenizer in use has null");
   }
   BytePairs model;
   model.prefix = json["continuing_subword_prefix"].text_or("");
@@ -70,7 +70,7 @@ BytePairs read_byte_pairs(const View& json) {
     const auto left = model.ids.find(a), right = model.ids.find(b),
                joined = model.ids.find(text(a, without_prefix(b, model.prefix)));
     if (left == model.ids.end() || right == model.ids.end() || joined == model.ids.end())
-      merge.refuse("joins '", shown(a), "' and '", shown(b), "', which are no tokens, or their join is none");
+      merge.refuse("joins '", shown(a), "' and '", shown(b), "', of which one is not a token, or the result is not");
     model.add_merge(left->second, right->second, joined->second);
   }
   return model;
@@ -125,7 +125,7 @@ Model read_model(const View& json) {
     if (unknown != model.ids.end()) model.unknown = unknown->second;
     return model;
   }
-  json.refuse("is a model '", shown(type), "', which is not known here; BPE, Unigram, WordPiece and WordLevel are");
+  json.refuse("is a model '", shown(type), "', which is not supported; BPE, Unigram, WordPiece and WordLevel are");
 }
 
 }  // namespace kiln::tokens

@@ -121,7 +121,7 @@ Rewrite read_normalizer(const View& json) {
     return [from = Pattern::read(json), to = json.need("content").text()](
                const std::string& text, const Growth& growth) { return replaced(text, from, to, growth); };
   }
-  json.refuse("is a normalizer '", shown(type), "', which is not known here");
+  json.refuse("is a normalizer '", shown(type), "', which is not supported");
 }
 
 }  // namespace kiln::tokens

@@ -197,9 +197,9 @@ Split read_pre_tokenizer(const View& json) {
   }
   if (type == "UnicodeScripts")
     json.refuse(
-        "cuts where scripts change, which is not known here; cut by Metaspace or by a pattern of \\p{Han} and the "
+        "cuts where scripts change, which is not supported; cut by Metaspace or by a pattern of \\p{Han} and the "
         "like");
-  json.refuse("is a pre-tokenizer '", shown(type), "', which is not known here");
+  json.refuse("is a pre-tokenizer '", shown(type), "', which is not supported");
 }
 
 }  // namespace kiln::tokens

@@ -43,7 +43,7 @@ Stage sequence(const View& json, std::string_view member, Read read) {
   std::vector<Stage> stages;
   const View list = json.need(member);
   if (list.list().size() > kMost)
-    list.refuse("has ", list.list().size(), " stages, more than the ", kMost, " that are run");
+    list.refuse("has ", list.list().size(), " stages, more than the ", kMost, " that are supported");
   for (std::size_t i = 0; i < list.list().size(); ++i) stages.push_back(read(list.element(i)));
   return [stages = std::move(stages)](auto value, const Growth& growth) {
     for (const auto& stage : stages) value = stage(std::move(value), growth);
@@ -57,7 +57,7 @@ enum class Prepend { Always, First, Never };
 inline Prepend prepend_scheme(const View& json) {
   const View scheme = json["prepend_scheme"], older = json["add_prefix_space"];
   if (scheme.is_null()) return older.flag_or(true) ? Prepend::Always : Prepend::Never;
-  if (!older.flag_or(true) && scheme.text() != "never") older.refuse("is false, and 'prepend_scheme' says otherwise");
+  if (!older.flag_or(true) && scheme.text() != "never") older.refuse("is false, which contradicts 'prepend_scheme'");
   if (scheme.text() == "always") return Prepend::Always;
   if (scheme.text() == "first") return Prepend::First;
   if (scheme.text() == "never") return Prepend::Never;

@@ -72,7 +72,7 @@ Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) try {
   }
   for (const auto* const side : {&parts->frame.before, &parts->frame.behind})
     for (const std::int64_t id : *side)
-      if (id >= std::ssize(parts->texts)) root.refuse("puts the id ", id, " around texts, which is no token");
+      if (id >= std::ssize(parts->texts)) root.refuse("puts the id ", id, " around texts, which is not a token");
   return Tokenizer(std::move(parts));
 } catch (...) { rethrow_shortage(source); }
 

@@ -85,8 +85,8 @@ void Unigram::append_unknown(std::string_view letters, std::vector<std::int64_t>
       if (const auto known = ids.find(byte_token(byte)); known != ids.end()) bytes.push_back(known->second);
     if (bytes.size() == letters.size()) return void(tokens.insert(tokens.end(), bytes.begin(), bytes.end()));
   }
-  require<DataError>(unknown.has_value(), "tokenizer: no token has the letters '", shown(letters),
-                     "', and none stands for what is unknown");
+  require<DataError>(unknown.has_value(), "tokenizer: no token has the characters '", shown(letters),
+                     "', and there is no unknown token");
   tokens.push_back(*unknown);
 }
 

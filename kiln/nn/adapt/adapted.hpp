@@ -32,7 +32,7 @@ struct Adapted {
   }
   void add_adapter(const std::string& name, Adapter adapter) {
     require<ArgumentError>(name.find('.') == name.npos, "an adapter cannot be named '", shown(name),
-                           "': names stand in dotted paths");
+                           "': names are parts of dotted paths");
     adapters.add(name, std::move(adapter));
   }
 

@@ -58,7 +58,7 @@ Adapter quantized(const std::vector<PlacedParam>& params, const Selector& weight
   const NoGrad pause;
   return adapter_of("quantize", params, weights, [](const PlacedParam& param) -> WeightPart {
     require<ArgumentError>(param.places.size() == 1, "quantize: '", param.places[0].path, "' is '",
-                           param.places.back().path, "' as well: a weight in several places stays as it is");
+                           param.places.back().path, "' as well: a weight in several places cannot be quantized");
     const Value matrix = as_matrix(param.value.detach());
     const Value scale = max(abs(matrix), {1}) / 127.0;
     const Value safe = where(eq(scale, 0), ones_like(scale), scale);  // an output whose weights are all 0

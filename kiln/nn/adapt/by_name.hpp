@@ -23,7 +23,7 @@ class ByName {
   /// Throws ArgumentError for a name that is taken or empty.
   T& add(const std::string& name, T part) {
     require<ArgumentError>(!name.empty() && !find(name), "'", shown(name),
-                           "' cannot be added: ", name.empty() ? "it is no name" : "there is one already");
+                           "' cannot be added: ", name.empty() ? "it is empty" : "there is one already");
     return entries_.emplace_back(name, std::move(part)).second;
   }
   /// Throws ArgumentError if there is none of that name.

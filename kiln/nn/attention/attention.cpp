@@ -90,7 +90,7 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& given, KvCache& cache, co
   if (cache.keys.memory.empty()) return attend(q, turned(k, start), v, options, window);
   require<ArgumentError>(!cache.keys.is_ring() || (window && *window <= cache.reach.value_or(0) + 1),
                          "MultiHeadAttention: the cache's ring holds ", cache.reach.value_or(0),
-                         " moments before the next, fewer than the module looks back on; make it with cache()");
+                         " time steps before the next, fewer than the module looks back on; create it with cache()");
   const bool turned_late = rotary && rotary->growth;
   const Tensor<4> new_keys(turned_late ? k : turned(k, start)), new_values(v);
   const bool told = alibi || !options.padding.empty() || options.mask || options.bias;
@@ -128,7 +128,7 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const Tensor<3>& conte
 KvCache MultiHeadAttention::cache(std::int64_t batch, std::int64_t capacity) const {
   const std::int64_t kv_heads = kv_heads_of(*this);
   require<ArgumentError>(batch > 0 && capacity > 0, "MultiHeadAttention: a cache for a batch of ", batch, " and ",
-                         capacity, " moments");
+                         capacity, " time steps");
   const std::int64_t stride = TensorCache<4>::kStride;
   const bool ring = window && *window < capacity - stride;  // its spare places are for drafts, see truncate()
   const auto made = [&](const Param<2>& weight) {

@@ -21,7 +21,7 @@ void require_room(const Value& memory, int dim, std::int64_t length, std::int64_
   require<ShapeError>(x.shape() == expected, "append: ", x.shape(), " does not fit a cache of ", memory.shape(),
                       " that grows along dimension ", dim);
   require<ShapeError>(count <= capacity - length, "append: ", count, " more do not fit: ", length, " of ", capacity,
-                      " are taken");
+                      " are used");
 }
 
 /// The places of time steps in a ring: [count]
@@ -62,10 +62,11 @@ void KvCache::reorder(const Tensor<1, Int>& beams) {
 }
 
 void KvCache::truncate(std::int64_t length) {
-  require<ArgumentError>(length >= 0 && length <= keys.length, "truncate: ", length, " of ", keys.length, " moments");
+  require<ArgumentError>(length >= 0 && length <= keys.length, "truncate: ", length, " of ", keys.length,
+                         " time steps");
   const std::int64_t from = reach ? std::max<std::int64_t>(length - *reach, 0) : 0;
   require<ArgumentError>(from >= keys.first, "truncate: to ", length, " of ", keys.length,
-                         " moments: the next looks back on those from ", from, " on, and those before ", keys.first,
+                         " time steps: the next looks back on those from ", from, " on, and those before ", keys.first,
                          " were written over");
   keys.length = values.length = length;
 }

@@ -66,7 +66,8 @@ struct TensorCache {
   Tensor<D> all() const { return last(length - first); }
   /// The last `count` time steps. Throws ArgumentError if there are not as many.
   Tensor<D> last(std::int64_t count) const {
-    require<ArgumentError>(count >= 0 && count <= length - first, "last: ", count, " of ", length - first, " moments");
+    require<ArgumentError>(count >= 0 && count <= length - first, "last: ", count, " of ", length - first,
+                           " time steps");
     return Tensor<D>(last_of(memory.value(), dim, length, count));
   }
   /// Only without a ring: all(), and memory behind it up to a multiple of kStride or the capacity, so that the shape

@@ -159,7 +159,7 @@ Value RotaryEncoding::apply(const Value& x, std::int64_t start, std::int64_t len
 
 Tensor<4> RotaryEncoding::forward(const Tensor<4>& x, const Tensor<2, Int>& positions) const {
   require<ArgumentError>(
-      !growth, "RotaryEncoding: positions do not say how long a sequence is, as DynamicNtk and LongRope need");
+      !growth, "RotaryEncoding: positions do not give the length of a sequence, which DynamicNtk and LongRope need");
   const auto at = [&](const Tensor<2>& of) { return unsqueeze(select(of.value(), 0, positions.value()), 1); };
   return Typed{turned(x.value(), {at(cosine), at(sine)})};
 }

@@ -154,7 +154,7 @@ void for_each_child(M& module, F&& f) {
       const auto [place, fresh] = sorted.emplace(key_name(key), &entry);
       const std::string& name = place->first;
       require<ArgumentError>(fresh && !name.empty() && name.find('.') == name.npos, "a module's part cannot be named '",
-                             name, "': names stand in dotted paths, each once");
+                             name, "': names are parts of dotted paths, each once");
     }
     for (const auto& [name, entry] : sorted) f(std::string_view(name), *entry);
   } else if constexpr (reflect::ListLike<T>) {

@@ -9,7 +9,7 @@ ConvLstmPass conv_lstm(const Value& x, FunctionRef<Value(const Value&)> of_input
                        FunctionRef<Value(const Value&)> of_hidden, Value hidden, Value cell) {
   const Shape& given = x.shape();
   const std::int64_t batch = given[0], time = given[1];
-  require<ShapeError>(time > 0, "ConvLstm: x ", given, " has no moments");
+  require<ShapeError>(time > 0, "ConvLstm: x ", given, " has no time steps");
   Shape pictures{batch * time};
   for (int i = 2; i < given.size(); ++i) pictures.push_back(given[i]);
   const Value all = of_input(reshape(x, pictures));  // computes all time steps at once

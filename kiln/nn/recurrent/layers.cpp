@@ -69,7 +69,7 @@ RecurrentLayer init_layer(RecurrentKind kind, const RecurrentSizes& sizes, const
 }
 
 PaddedSequences pad_sequences(const std::vector<Tensor<2>>& sequences) {
-  require<ArgumentError>(!sequences.empty(), "pad_sequences: there are none");
+  require<ArgumentError>(!sequences.empty(), "pad_sequences: no sequences were given");
   std::int64_t longest = 0;
   for (const Tensor<2>& sequence : sequences) longest = std::max(longest, sequence.value().dim(0));
   Values padded;

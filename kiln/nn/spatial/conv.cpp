@@ -86,7 +86,7 @@ Conv<N> ConvConfig<N>::init(const Device& device) const {
   const std::string layer = text(Conv<N>::kName, "Config");
   const ConvOptions options = complete(layer, *this, N);
   require<ArgumentError>(!same || (padding.empty() && padding_after.empty()), layer,
-                         ": with same = true there is no other padding");
+                         ": same = true excludes other padding");
   auto result = filled<Conv<N>>(*this, options, weight_shape(layer, out, in / groups, kernel, N), device);
   result.same = same;
   result.padding_mode = padding_mode;

@@ -16,7 +16,7 @@ PoolOptions complete(std::string_view layer, const Value& x, const PoolOptions& 
   fill("dilation", result.dilation, 1);
   if (!same) return result;
   require<ArgumentError>(options.padding.empty() && options.padding_after.empty(), layer,
-                         ": with same = true there is no other padding");
+                         ": same = true excludes other padding");
   const Spatial stride = result.stride.empty() ? result.kernel : result.stride;
   for (const auto step : stride) require<ArgumentError>(step > 0, layer, ": stride ", stride, " must be positive");
   const Border border =

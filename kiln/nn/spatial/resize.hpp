@@ -22,7 +22,7 @@ struct Pad {
   template <class K>
   Tensor<N + 2, K> forward(const Tensor<N + 2, K>& x) const {
     require<ArgumentError>(value == 0 || mode == PadMode::Constant, kName, ": a value of ", value,
-                           " goes with PadMode::Constant alone");
+                           " requires PadMode::Constant");
     const Spatial first = per_dimension(kName, "before", before, N, 0);
     const Border border{first, after.empty() ? first : per_dimension(kName, "after", after, N, 0)};
     return Typed{with_border(x.value(), border, mode, value)};

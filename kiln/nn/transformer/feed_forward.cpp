@@ -39,7 +39,7 @@ Value MixtureOfExperts::rows(const Value& x) {
 MixtureResult MixtureOfExperts::mix(const Tensor<2>& x) const {
   const auto count = static_cast<std::int64_t>(experts.size());
   require<ArgumentError>(asked > 0 && asked <= count, "MixtureOfExperts: ", asked, " of ", count,
-                         " experts cannot be asked");
+                         " experts cannot be selected");
   require_of<ShapeError>({&router.weight.value()}, router.weight.dim(0) == count, "MixtureOfExperts: the router knows ",
                          router.weight.dim(0), " experts, and there are ", count);
   const Value shares = softmax(through(router, x.value()), -1);  // [tokens, experts]
@@ -61,7 +61,7 @@ MixtureResult MixtureOfExperts::mix(const Tensor<2>& x) const {
 
 MixtureOfExperts MixtureOfExpertsConfig::init(const Device& device) const {
   require<ArgumentError>(asked > 0 && asked <= experts, "MixtureOfExpertsConfig: ", asked, " of ", experts,
-                         " experts cannot be asked");
+                         " experts cannot be selected");
   require<ArgumentError>(expert.width > 0, "MixtureOfExpertsConfig: the experts' width = ", expert.width,
                          " must be positive");
   MixtureOfExperts module;

@@ -20,7 +20,7 @@ Tensor<3> normed(const std::optional<SequenceNorm>& norm, const Tensor<3>& x) { 
 template <class Stack>
 void require_cache(const Stack& stack, const std::vector<KvCache>& caches) {
   require<ArgumentError>(caches.size() == stack.blocks.size(), "a transformer of ", stack.blocks.size(),
-                         " layers was given a cache of ", caches.size(), ": make it with cache()");
+                         " layers was given a cache of ", caches.size(), ": create it with cache()");
 }
 
 template <class Stack>

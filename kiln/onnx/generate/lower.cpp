@@ -175,7 +175,7 @@ Program Lowering::run() {
   if (!wrong_.empty()) {
     std::string list;
     for (const std::string& line : wrong_) list += (list.empty() ? "" : "; ") + line;
-    fail<LoadError>(shown(file_), ": there is no C++ for these nodes: ", list);
+    fail<LoadError>(shown(file_), ": these nodes cannot be written as C++: ", list);
   }
   drop_unread();
   settle_paths();

@@ -11,7 +11,7 @@ namespace {
 // The index of the element at each position of a line of `size` elements that is padded at both ends.
 Value continued(const Call& c, std::int64_t size, std::int64_t before, std::int64_t after, const std::string& mode) {
   const std::int64_t end = add_sizes("Pad", size, after);
-  c.check(size > 0 || add_sizes("Pad", end, before) <= 0, "nothing continues a dimension of size 0");
+  c.check(size > 0 || add_sizes("Pad", end, before) <= 0, "a dimension of size 0 cannot be continued");
   c.check(before > std::numeric_limits<std::int64_t>::min() && end >= -before, "pads of ", before, " and ", after,
           " take away more than ", size, " elements");
   const Value place = arange(-before, end, 1, c.device());

@@ -60,7 +60,7 @@ Results squeeze_dims(Call& c) {
   Shape shape;
   for (int d = 0; d < x.rank(); ++d) {
     const bool drop = axes.empty() ? x.dim(d) == 1 : gone[static_cast<std::size_t>(d)];
-    c.check(!drop || x.dim(d) == 1, "dimension ", d, " of ", x.shape(), " has not the size 1");
+    c.check(!drop || x.dim(d) == 1, "dimension ", d, " of ", x.shape(), " does not have the size 1");
     if (!drop) shape.push_back(x.dim(d));
   }
   return c.like(0, reshape(x, shape));
@@ -74,7 +74,7 @@ Results unsqueeze_dims(Call& c) {
   std::vector<bool> fresh(static_cast<std::size_t>(rank));
   for (const std::int64_t axis : axes) {
     const auto place = static_cast<std::size_t>(c.dim(axis, rank));
-    c.check(!fresh[place], "axis ", axis, " is there twice");
+    c.check(!fresh[place], "axis ", axis, " occurs twice");
     fresh[place] = true;
   }
   Shape shape;

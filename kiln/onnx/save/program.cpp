@@ -21,7 +21,7 @@ Value example_of(const Desc& desc, const Device& device) {
 Values expansion_of(const op::Op& op, Inputs in) {
   return op::visit(op, [&]<class T>(const T& o) -> Values {
     if constexpr (op::Composite<T>) return o.expand(in);
-    else fail<ArgumentError>(T::kName, " is made of no other operations");
+    else fail<ArgumentError>(T::kName, " is not composed of other operations");
   });
 }
 
@@ -144,7 +144,7 @@ Symbols::Symbols(const std::vector<FreeDim>& dims, const Values& examples) : dim
     const std::int64_t size = std::max<std::int64_t>(shape[dim.dim], 2);
     const int known = number_of(dim.name);
     if (known < 0) {
-      require<ArgumentError>(names_.size() < 16, "onnx::save: more than 16 dimensions are to be free");
+      require<ArgumentError>(names_.size() < 16, "onnx::save: at most 16 dimensions may be free");
       names_.push_back(dim.name);
       sizes_.push_back(size);
     } else {

@@ -55,7 +55,7 @@ Writing::Writing(std::vector<Program> captures, const Symbols& symbols, const Sa
     const std::string usual = i ? text("input_", i) : "input";
     std::string name = i < options.inputs.size() ? options.inputs[i] : usual;
     require<ArgumentError>(!name.empty() && taken_.insert(name).second, "onnx::save: the name '", shown(name),
-                           "' of input ", i, name.empty() ? " is empty" : " is there twice");
+                           "' of input ", i, name.empty() ? " is empty" : " occurs twice");
     names_[static_cast<std::int32_t>(i)] = name;
     graph_.input.push_back(info_of({.id = static_cast<std::int32_t>(i)}, name));
   }
@@ -77,7 +77,7 @@ void Writing::check_same_structure() const {
       for (std::size_t k = 0; same && k < a.in.size(); ++k) same = a.in[k].id == b.in[k].id;
     }
     require<ArgumentError>(same,
-                           "onnx::save: with other sizes of the free dimensions the function does other "
+                           "onnx::save: with other sizes of the free dimensions the function runs other "
                            "operations; leave them fixed");
   }
 }
@@ -153,7 +153,7 @@ void Writing::name_outputs() {
     const bool named = i < options_.outputs.size();
     const std::string wanted = named ? options_.outputs[i] : fresh(i ? text("output_", i) : "output");
     require<ArgumentError>(!wanted.empty() && outputs.insert(wanted).second, "onnx::save: the name '", shown(wanted),
-                           "' of output ", i, wanted.empty() ? " is empty" : " is there twice");
+                           "' of output ", i, wanted.empty() ? " is empty" : " occurs twice");
     const std::string inner = name_of(program().outputs[i].id);
     if (made.count(inner) && !renamed.count(inner)) {
       renamed[inner] = wanted;
@@ -200,7 +200,7 @@ ModelProto Writing::finish() {
     for (const auto& [op, reasons] : complaints_)
       for (const std::string& reason : reasons)
         list += text(list.empty() ? "" : "; ", op, reason.empty() ? "" : ": ", reason);
-    fail<ArgumentError>("onnx::save: these operations have no form in ONNX: ", list);
+    fail<ArgumentError>("onnx::save: these operations have no equivalent in ONNX: ", list);
   }
   remove_unread();
   ModelProto model;

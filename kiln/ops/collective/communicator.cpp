@@ -56,7 +56,7 @@ Ranks Communicator::find(std::string_view op, std::int64_t number) {
     return found == known().communicators.end() ? nullptr : found->second->weak_from_this().lock();
   }();
   require<ArgumentError>(communicator != nullptr, op, ": this process has no communicator ", number,
-                         ", or has it no longer");
+                         ", or no longer has it");
   return communicator;
 }
 
@@ -72,7 +72,7 @@ void CommunicatorConfig::check() const {
 namespace collective {
 
 void fail_of_difference(std::string_view here, int rank, std::string_view there) {
-  fail<ArgumentError>(here, ": rank ", rank, " has come to another call, ", shown(there),
+  fail<ArgumentError>(here, ": rank ", rank, " has reached another call, ", shown(there),
                       ": all ranks make the same calls, on tensors of the same shapes and types, in the same order");
 }
 std::string words_of_leaving(int rank, std::string_view reason) {
@@ -82,7 +82,7 @@ void fail_of_leaving(std::string_view here, int rank, std::string_view reason) {
   fail<IoError>(here, ": ", words_of_leaving(rank, reason));
 }
 void fail_of_waiting(std::string_view here, int rank, double seconds) {
-  fail<IoError>(here, ": rank ", rank, " has not come within ", seconds, " s");
+  fail<IoError>(here, ": rank ", rank, " has not arrived within ", seconds, " s");
 }
 
 }  // namespace collective

@@ -62,9 +62,10 @@ namespace collective {
 
 /// The reason given for a rank that disappeared without a message.
 inline constexpr std::string_view kWithoutAWord =
-    "it was killed, or ended without a word (a machine without memory kills, which dmesg tells). All ranks end; "
+    "it was killed, or ended without a message (a machine that runs out of memory kills programs, see dmesg). All "
+    "ranks end; "
     "started "
-    "again, a training goes on from its last checkpoint";
+    "again, training continues from its last checkpoint";
 
 /// For transports: the errors about another rank that made a different call, left, or is late.
 [[noreturn]] void fail_of_difference(std::string_view here, int rank, std::string_view there);

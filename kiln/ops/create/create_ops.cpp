@@ -63,7 +63,7 @@ Descs Random::infer(Inputs in) const {
                         " has no weights");
     rows.pop_back();
     wanted.pop_back();
-    require<ShapeError>(rows == wanted, "categorical: weights ", in[a].shape(), " give no draws of ", shape);
+    require<ShapeError>(rows == wanted, "categorical: weights ", in[a].shape(), " give no samples of ", shape);
   } else {
     for (const Value& parameter : {in[a], in[b]}) {
       if (!takes_tensors(distribution)) require_number(kName, parameter);

@@ -36,7 +36,7 @@ Value draw(Distribution distribution, std::string_view name, const Value& a, con
 }
 
 void require_untracked(std::string_view name, const Value& parameter) {
-  require<AutodiffError>(!parameter.tracked(), name, ": a draw has no gradient for ", parameter, "; detach() it");
+  require<AutodiffError>(!parameter.tracked(), name, ": a sample has no gradient for ", parameter, "; detach() it");
 }
 
 void require_positive(std::string_view name, std::string_view parameter, double number) {
@@ -127,7 +127,7 @@ Value categorical(const Value& weights, RandomKey key) {
 }
 Value multinomial(const Value& weights, std::int64_t count, bool replacement, RandomKey key) {
   require_weights("multinomial", weights);
-  require<ArgumentError>(count >= 0, "multinomial: cannot draw ", count, " times");
+  require<ArgumentError>(count >= 0, "multinomial: cannot sample ", count, " times");
   const Value w = is_float(weights.dtype()) ? untracked(weights) : cast(weights, DType::F64);
   Shape shape = w.shape();
   shape.back() = count;
@@ -139,7 +139,7 @@ Value multinomial(const Value& weights, std::int64_t count, bool replacement, Ra
     require<ArgumentError>(all(logical_and(ge(w, 0), is_finite(w))).item() != 0,
                            "multinomial: weights must be finite and not negative");
     const auto most = static_cast<std::int64_t>(min(sum(gt(w, 0), {-1})).item());
-    require<ArgumentError>(count <= most, "multinomial: cannot draw ", count,
+    require<ArgumentError>(count <= most, "multinomial: cannot sample ", count,
                            " times without replacement from a row of ", most, " weights");
   }
   const Value clocks = exponential(w.shape(), 1, w.device(), DType::F64, key) / cast(w, DType::F64);

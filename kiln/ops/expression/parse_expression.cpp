@@ -100,7 +100,7 @@ class ExpressionParser {
       const auto* found = std::find_if(std::begin(kBindings), std::end(kBindings),
                                        [&](const Binding& b) { return text_.is_at(b.symbol); });
       if (found == std::end(kBindings) || found->strength < strength) return left;
-      if (text_.is_at("&&") || text_.is_at("||")) text_.wrong("write '&' and '|' for truths");
+      if (text_.is_at("&&") || text_.is_at("||")) text_.wrong("write '&' and '|' for booleans");
       text_.take(found->symbol);
       const std::uint16_t right = binary(found->strength + 1);
       left = operation(found->op, {left, right});

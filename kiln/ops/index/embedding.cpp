@@ -30,7 +30,7 @@ Value factors(const Value& weight, const Value& indices, const EmbeddingBagOptio
               const Value& entry_weights) {
   Value result;
   if (entry_weights) {
-    require<ArgumentError>(options.mode == BagMode::Sum, "embedding_bag: entry weights go with mode Sum alone");
+    require<ArgumentError>(options.mode == BagMode::Sum, "embedding_bag: entry weights require mode Sum");
     op::require_float("embedding_bag", entry_weights);
     require<ShapeError>(entry_weights.shape() == indices.shape(), "embedding_bag: entry weights ",
                         entry_weights.shape(), " must have the shape of indices ", indices.shape());

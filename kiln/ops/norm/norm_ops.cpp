@@ -98,8 +98,8 @@ Value log_softmax(const Value& x, Dim dim) {
 }
 Value layer_norm(const Value& x, const Value& weight, const Value& bias, double epsilon) {
   const CalledAs named("layer_norm");
-  require<ArgumentError>(
-      weight || bias, "layer_norm: without weight and bias, layer_norm(x, dims) says how many dimensions it is over");
+  require<ArgumentError>(weight || bias,
+                         "layer_norm: without weight and bias, call layer_norm(x, dims) with the number of dimensions");
   return emit(op::LayerNorm{}, {x, weight ? weight : ones_like(bias), bias ? bias : zeros_like(weight), epsilon});
 }
 

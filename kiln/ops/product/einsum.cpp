@@ -39,7 +39,7 @@ class Parser {
       else if (letter >= 'a' && letter <= 'z') labels.push_back(26 + letter - 'a');
       else {
         require<ArgumentError>(text.substr(i, 3) == "..." && text.find('.', i + 3) == text.npos, "einsum: '",
-                               expression_, "': '", letter, "' is no label");
+                               expression_, "': '", letter, "' is not a label");
         for (int k = 0; k < ellipsis; ++k) labels.push_back(kLabels - ellipsis + k);
         i += 2;
       }

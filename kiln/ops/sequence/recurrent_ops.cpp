@@ -20,7 +20,7 @@ struct Sizes {
 void require_cell(std::string_view name, const RecurrentCell& cell) {
   require<ArgumentError>(cell.kind <= RecurrentKind::Gru && cell.gate <= GateActivation::Identity &&
                              cell.candidate <= GateActivation::Identity && cell.output <= GateActivation::Identity,
-                         name, ": the cell names a kind or an activation that there is none of");
+                         name, ": the cell has an unknown kind or activation");
   require<ArgumentError>(cell.kind == RecurrentKind::Gru || !cell.reset_after, name, ": only a GRU resets after");
 }
 

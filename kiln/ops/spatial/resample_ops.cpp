@@ -175,7 +175,7 @@ Descs Resample::infer(Inputs in) const {
   require<ArgumentError>(from > 0 && to > 0, "resample: cannot resize dimension ", at, " of ", in[0], " from ", from,
                          " to ", to, " elements");
   const double reached = step * static_cast<double>(std::max(from, to));  // as a position; these are exact up to 2^53
-  require<ArgumentError>(step >= 0 && reached <= 0x1p53, "resample: the step ", step, " is no distance");
+  require<ArgumentError>(step >= 0 && reached <= 0x1p53, "resample: the step ", step, " is not a distance");
   require<ShapeError>(in[0].shape()[at] == (transposed ? to : from), "resample: dimension ", at, " of ", in[0],
                       " does not have ", transposed ? to : from, " elements");
   Shape shape = in[0].shape();

@@ -125,7 +125,7 @@ void require_grid(std::string_view name, const Value& image, const Spatial& size
 void require_read(std::string_view name, const Value& y, const Value& grid) {
   require_tensor(name, y);
   require<ShapeError>(y.rank() == grid.rank() && y.dim(0) == grid.dim(0) && sizes_of(y) == places_of(grid), name, ": ",
-                      y, " does not have the places of grid ", grid.shape());
+                      y, " does not have the points of grid ", grid.shape());
 }
 
 }  // namespace

@@ -75,8 +75,8 @@ Value margin(const Value& x, int dim, std::int64_t count, PadMode mode, bool at_
       return expand(narrow(x, dim, at_end ? size - 1 : 0, 1), shape);
     }
     case PadMode::Circular:
-      require<ArgumentError>(count <= size, "pad: cannot go round ", count, " elements of the ", size, " of dimension ",
-                             dim);
+      require<ArgumentError>(count <= size, "pad: cannot wrap around ", count, " elements of the ", size,
+                             " of dimension ", dim);
       return narrow(x, dim, at_end ? 0 : size - count, count);
     case PadMode::Constant: break;
   }

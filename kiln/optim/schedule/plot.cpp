@@ -7,7 +7,7 @@ namespace kiln {
 
 std::string plot(const AnySchedule& schedule, std::int64_t steps, const PlotOptions& options) {
   require<ArgumentError>(steps > 0 && options.width > 0 && options.height > 0, "plot: ", steps, " steps in ",
-                         options.width, " x ", options.height, " letters");
+                         options.width, " x ", options.height, " characters");
   schedule.check();
   struct Column {
     double least, most;

@@ -1,4 +1,5 @@
-// What agents whose actions are real numbers share: settings, and how they gather and learn.
+// The common parts of agents whose actions are real numbers: their settings, and how they collect transitions and
+// learn.
 #pragma once
 #include "kiln/nn/module/freeze.hpp"
 #include "kiln/optim/rules/adam.hpp"
@@ -9,17 +10,17 @@ namespace kiln::rl {
 
 struct ContinuousConfig {
   ReplayConfig replay{};
-  double rate = 3e-4;                 // of Adam, for all networks
-  std::int64_t batch = 256;           // transitions of an update
+  double rate = 3e-4;                 // the learning rate of Adam, for all networks
+  std::int64_t batch = 256;           // transitions per update
   std::int64_t warm_up = 1000;        // transitions before the first update; until then actions are random
   std::int64_t steps_per_update = 1;  // steps of an environment from one update to the next
-  double tau = 0.005;                 // the share by which the target networks move towards the others in an update
+  double tau = 0.005;                 // how far the target networks move towards the others in an update, as a fraction
 
-  /// Throws ArgumentError, in the name of `agent`.
+  /// Throws ArgumentError in the name of `agent`.
   void check(std::string_view agent) const;
 };
 
-/// The replay buffer of such an agent, and when an update is due.
+/// The replay buffer of such an agent, and the schedule of its updates.
 class OffPolicyData {
  public:
   OffPolicyData(std::string_view agent, const ContinuousConfig& config, const VectorEnvironment& worlds);
@@ -28,10 +29,10 @@ class OffPolicyData {
   bool warming_up() const { return replay_.size() < config_.warm_up; }
   std::vector<float> random_actions(std::int64_t count, Random& random) const;
   void observe(std::span<const float> seen, std::span<const float> actions, const VectorEnvironment& worlds);
-  /// Takes an update that is due.
+  /// Consumes one update that is due.
   bool take_due();
 
-  /// A sample on a device; actions are of [-1, 1].
+  /// Samples transitions on a device; actions are scaled to [-1, 1].
   struct Batch {
     Tensor<2> seen, actions, next;
     Tensor<1> rewards, discounts, weights;
@@ -59,10 +60,10 @@ class OffPolicyData {
   Space actions_;
   Bounds bounds_;
   Replay replay_;
-  double due_ = 0;  // updates
+  double due_ = 0;  // updates that are due
 };
 
-/// The loss of both critics against one target, [n] each: half the mean square of each, weighted.
+/// Returns the loss of both critics for one target, [n] each: half the weighted mean square of each difference.
 Tensor<0> twin_loss(const std::pair<Tensor<1>, Tensor<1>>& values, const Tensor<1>& target, const Tensor<1>& weights);
 
 }  // namespace kiln::rl

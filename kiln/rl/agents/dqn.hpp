@@ -12,34 +12,34 @@ namespace kiln::rl {
 
 struct DqnConfig {
   ReplayConfig replay{};
-  double rate = 1e-3;                   // of Adam
-  std::int64_t batch = 64;              // transitions of an update
+  double rate = 1e-3;                   // the learning rate of Adam
+  std::int64_t batch = 64;              // transitions per update
   std::int64_t warm_up = 1000;          // transitions before the first update
   std::int64_t steps_per_update = 4;    // steps of an environment from one update to the next
   std::int64_t target_every = 250;      // updates after which the target network becomes a copy
-  double epsilon_start = 1;             // the share of random actions at the start
-  double epsilon_end = 0.05;            // and from epsilon_steps on
+  double epsilon_start = 1;             // the fraction of random actions at the start
+  double epsilon_end = 0.05;            // the fraction from epsilon_steps on
   std::int64_t epsilon_steps = 10'000;  // steps of an environment
   double max_gradient_norm = 10;        // the gradients' norm is clipped to this
-  bool double_q = true;                 // the online network chooses the next action, the target network values it
+  bool double_q = true;  // the online network selects the next action, and the target network estimates its value
 
   /// Throws ArgumentError.
   void check() const;
 };
 
-/// The target of an update: reward + discount * value, where `next_online` and `next_target` [n, actions] are the values that
-/// both networks give of the actions in the next states.
+/// Returns the target of an update: reward + discount * value. `next_online` and `next_target` [n, actions] are both
+/// networks' values of the actions in the next states.
 Tensor<1> dqn_target(const Tensor<1>& rewards, const Tensor<1>& discounts, const Tensor<2>& next_online,
                      const Tensor<2>& next_target, bool double_q);
 
-/// The mean of weight * huber(value - target), [n] each, which is quadratic for differences of less than 1.
+/// Returns the mean of weight * huber(value - target), [n] each. It is quadratic for differences of less than 1.
 Tensor<0> dqn_loss(const Tensor<1>& values, const Tensor<1>& target, const Tensor<1>& weights);
 
 template <Module Q>
 class Dqn {
  public:
-  /// `online` gives a value for each action. Throws ArgumentError for actions that are not discrete, and
-  /// for a network with another number of outputs.
+  /// `online` returns a value for each action. Throws ArgumentError for actions that are not discrete, and for a
+  /// network with another number of outputs.
   Dqn(Q online, const DqnConfig& config, const VectorEnvironment& worlds)
       : config_((config.check(), config)),
         actions_(worlds.action_space()),
@@ -53,7 +53,7 @@ class Dqn {
 
   const Q& policy() const { return online_; }
 
-  /// The best action of each state, or one at random for the share that explores now.
+  /// Returns the best action of each state, or a random one with the current exploration probability.
   std::vector<float> act(const Q& policy, const Tensor<2>& seen, Random& random, bool explores) const {
     std::vector<float> actions = policy.forward(seen).argmax(1).template to_vector<float>();
     for (float& action : actions)
@@ -94,14 +94,14 @@ class Dqn {
     return Update{loss.item(), {{"exploration", exploration()}}};
   }
 
-  /// The share of random actions now.
+  /// Returns the current fraction of random actions.
   double exploration() const {
     const double way = std::min(1.0, static_cast<double>(steps_) / static_cast<double>(config_.epsilon_steps));
     return config_.epsilon_start + way * (config_.epsilon_end - config_.epsilon_start);
   }
   double rate() const { return config_.rate; }
 
-  /// Calls f(name, part) for what a record of the agent holds.
+  /// Calls f(name, part) for each part of the agent's record.
   template <class F>
   void visit_state(F&& f) {
     visit(*this, f);
@@ -129,7 +129,7 @@ class Dqn {
   Adam adam_;
   Replay replay_;
   std::int64_t steps_ = 0, updates_ = 0;
-  double due_ = 0;  // updates
+  double due_ = 0;  // updates that are due
 };
 
 }  // namespace kiln::rl

@@ -1,4 +1,4 @@
-// What agents share: a plain network, networks that follow others, rows of numbers as tensors.
+// The common parts of agents: a plain network, target networks, and rows of numbers as tensors.
 #pragma once
 #include <cmath>
 #include <optional>
@@ -30,15 +30,15 @@ struct MlpConfig {
   std::int64_t in, out;
   std::vector<std::int64_t> hidden = {64, 64};
   nn::ActivationConfig activation = nn::Tanh{};
-  /// Weights of the layers are orthogonal, times sqrt(2); those of the last one times this: small ones make the first
-  /// actions alike (Andrychowicz et al., "What matters in on-policy reinforcement learning?", 2021).
+  /// The weights of the layers are orthogonal, times sqrt(2), and those of the last layer times this: with small ones
+  /// all first actions are alike (Andrychowicz et al., "What matters in on-policy reinforcement learning?", 2021).
   double last_gain = 1;
 
-  /// Throws ArgumentError where a size is below 1.
+  /// Throws ArgumentError for a size below 1.
   Mlp init(const Device& device) const;
 };
 
-/// V(x) + A(x) - mean A(x) from what a network sees in x (Wang et al., "Dueling network architectures", 2016).
+/// Computes V(x) + A(x) - mean A(x) from the features of x (Wang et al., "Dueling network architectures", 2016).
 template <Module Body>
 struct Duelling {
   Body body;  // [n, in] -> [n, features]
@@ -50,11 +50,11 @@ struct Duelling {
   }
 };
 
-/// The device that a model lies on. Throws ArgumentError where it has no parameters.
+/// Returns the device of a model. Throws ArgumentError if it has no parameters.
 Device device_of(const nn::ModuleView& model);
 
-/// Each parameter and buffer of `target` nearer to that of `online` by this share of the difference: 1 makes a copy.
-/// Records no gradients.
+/// Moves each parameter and buffer of `target` towards that of `online` by this fraction of the difference: 1 makes a
+/// copy. Records no gradients.
 ParamValues moved_towards(const nn::ModuleView& target, const nn::ModuleView& online, double share);
 template <Module M>
 M moved_towards(M target, const M& online, double share) {
@@ -62,56 +62,56 @@ M moved_towards(M target, const M& online, double share) {
   return with_values(std::move(target), values);
 }
 
-/// What environments show, as rows on a device.
+/// Returns the environments' observations as rows on a device.
 Tensor<2> rows_of(std::span<const float> observations, std::size_t environments, const Device& device);
 inline Tensor<2> rows_of(const TensorData& rows, const Device& device) { return Tensor<2>::from_data(rows, device); }
 inline Tensor<1> column_of(const TensorData& column, const Device& device) {
   return Tensor<1>::from_data(column, device);
 }
-/// Rows of one number as indices [n].
+/// Returns rows of one number as indices [n].
 Tensor<1, Int> indices_of(const TensorData& rows, const Device& device);
-/// The element of each row that an index names: x [n, k], index [n] -> [n].
+/// Returns the element of each row that an index names: x [n, k], index [n] -> [n].
 Tensor<1> chosen(const Tensor<2>& x, const Tensor<1, Int>& index);
 
-/// An index sampled from the distribution of each row of logits [n, k].
+/// Returns an index sampled from the distribution of each row of logits [n, k].
 std::vector<float> sampled_from(const Tensor<2>& logits, Random& random);
-/// Numbers beyond the bounds of a box become the bound; discrete actions stay.
+/// Clamps numbers to the bounds of a box; discrete actions stay as they are.
 std::vector<float> bounded(std::vector<float> actions, const Space& space);
 
-/// Standard normal numbers.
+/// Returns standard normal numbers.
 TensorData normal_rows(std::int64_t count, std::int64_t size, Random& random);
 
-/// Throws ArgumentError, in the name of `agent`, unless a network gives so many numbers for each row.
+/// Throws ArgumentError in the name of `agent` unless a network returns so many numbers for each row.
 void require_outputs(std::string_view agent, const Tensor<2>& outputs, std::int64_t wanted, std::string_view of_what);
-/// Tries the network with the current observations. Throws ArgumentError as require_outputs() does, and ShapeError if
-/// the network does not take the observations.
+/// Tests the network with the current observations. Throws ArgumentError like require_outputs(), and ShapeError if the
+/// network does not accept the observations.
 template <Module Net>
 void require_fitting(std::string_view agent, const Net& net, const VectorEnvironment& worlds, std::int64_t wanted,
                      std::string_view of_what) {
   const NoGrad pause;
   require_outputs(agent, net.forward(rows_of(worlds.observations(), worlds.count(), device_of(net))), wanted, of_what);
 }
-/// Throws ArgumentError, in the name of `agent`, for actions of the other kind.
+/// Throws ArgumentError in the name of `agent` for actions of the other kind.
 void require_discrete(std::string_view agent, const Space& actions);
 void require_box(std::string_view agent, const Space& actions);
 
-/// A box's actions as numbers from -1 to 1, which networks give and take, and back.
+/// Scales a box's actions to numbers from -1 to 1, as networks use them, and back.
 struct Bounds {
   std::vector<float> centre, half;
 
   explicit Bounds(const Space& box);
   Tensor<2> to_unit(const Tensor<2>& actions) const;
-  /// [n * size] numbers from -1 to 1.
+  /// Returns [n * size] numbers from -1 to 1.
   std::vector<float> from_unit(std::vector<float> numbers) const;
 };
 
-/// Two networks that value what is done in a state, of which the lower one counts (Fujimoto et al., "Addressing function
-/// approximation error in actor-critic methods", 2018).
+/// Two networks that estimate the value of an action in a state; the lower one is used (Fujimoto et al., "Addressing
+/// function approximation error in actor-critic methods", 2018).
 template <Module Net>
 struct TwinCritic {
   Net first, second;  // [n, seen + acted] -> [n, 1]
 
-  /// [n] each; actions are of [-1, 1].
+  /// Returns both values, [n] each; actions are scaled to [-1, 1].
   std::pair<Tensor<1>, Tensor<1>> forward(const Tensor<2>& seen, const Tensor<2>& actions) const {
     const Tensor<2> both = cat({seen, actions}, 1);
     return {first.forward(both).squeeze(1), second.forward(both).squeeze(1)};
@@ -124,7 +124,7 @@ struct TwinCritic {
 TwinCritic<Mlp> twin_critic(const VectorEnvironment& worlds, const Device& device,
                             const std::vector<std::int64_t>& hidden = {256, 256});
 
-/// What one update of a model was: its loss, and whatever else it measured.
+/// The result of one update of a model: its loss, and other measurements.
 struct Update {
   double loss = 0;
   std::vector<Reading> readings{};

@@ -11,46 +11,47 @@
 
 namespace kiln::rl {
 
-/// A network that chooses actions, and one that values states. The actor gives logits of discrete actions; of a box it gives
-/// means, and `log_deviation` has the logarithms of the deviations, the same in all states.
+/// A network that chooses actions, and one that estimates the values of states. The actor returns logits of discrete
+/// actions. For a box it returns means, and `log_deviation` has the logarithms of the deviations, which are the same in
+/// all states.
 template <Module Net>
 struct ActorCritic {
   Net actor, critic;             // [n, seen] -> [n, actions], [n, 1]
-  nn::Param<1> log_deviation{};  // [numbers of an action], or absent where actions are discrete
+  nn::Param<1> log_deviation{};  // [numbers of an action], or absent for discrete actions
 
   Tensor<2> forward(const Tensor<2>& seen) const { return actor.forward(seen); }
 };
-/// Networks with the hidden layers of `config`; `in`, `out` and `last_gain` follow from the environments.
+/// Creates networks with the hidden layers of `config`; the environments determine `in`, `out` and `last_gain`.
 ActorCritic<Mlp> actor_critic(const VectorEnvironment& worlds, const Device& device,
                               MlpConfig config = {.in = 1, .out = 1});
 
 struct PpoConfig {
   RolloutConfig rollout{};
-  double rate = 3e-4;              // of Adam
-  std::int64_t epochs = 10;        // over a rollout
-  std::int64_t batch = 64;         // steps of an update, 0: the whole rollout; a remainder is left out
-  double clip = 0.2;               // how far an action's probability may change, as a share; infinity: without a bound
+  double rate = 3e-4;              // the learning rate of Adam
+  std::int64_t epochs = 10;        // passes over a rollout
+  std::int64_t batch = 64;         // steps per update, 0: the whole rollout; a remainder is left out
+  double clip = 0.2;               // the largest relative change of an action's probability; infinity: no bound
   double entropy = 0;              // weight of the policy's entropy
   double value = 0.5;              // weight of the critic's loss
   double max_gradient_norm = 0.5;  // the gradients' norm is clipped to this
-  bool normalize = true;           // a batch's advantages, to mean 0 and deviation 1
+  bool normalize = true;           // scale a batch's advantages to mean 0 and deviation 1
 
   /// Throws ArgumentError.
   void check() const;
 
-  /// A2C with its usual settings.
+  /// Returns A2C with its usual settings.
   static PpoConfig a2c();
 };
 
-/// [n] each, of a batch.
+/// The data of a batch, [n] each.
 struct PpoBatch {
   Tensor<1> log_probabilities, old_log_probabilities, advantages, values, returns, entropies;
 };
-/// -min(r A, clamp(r, 1 - clip, 1 + clip) A) + value * (value - return)^2 - entropy * entropy, the mean of each; r is the
-/// new probability by the old one.
+/// Returns the mean of -min(r A, clamp(r, 1 - clip, 1 + clip) A) + value * (value - return)^2 - entropy * entropy,
+/// where r is the ratio of the new probability to the old one.
 Tensor<0> ppo_loss(const PpoBatch& batch, const PpoConfig& config);
 
-/// Logarithms of the probabilities of actions, and the entropies of the distributions, [n] each.
+/// The logarithms of the probabilities of actions, and the entropies of the distributions, [n] each.
 struct Likelihood {
   Tensor<1> log_probabilities, entropies;
 };
@@ -63,7 +64,7 @@ class Ppo {
  public:
   using Policy = ActorCritic<Net>;
 
-  /// Throws ArgumentError for networks of other outputs than the actions take.
+  /// Throws ArgumentError for networks whose outputs do not fit the actions.
   Ppo(Policy policy, const PpoConfig& config, const VectorEnvironment& worlds)
       : config_((config.check(), config)),
         actions_(worlds.action_space()),
@@ -81,7 +82,7 @@ class Ppo {
 
   const Policy& policy() const { return policy_; }
 
-  /// Sampled from the policy where it explores, else the likeliest action, or the mean.
+  /// Returns a sample of the policy if it explores, otherwise the most likely action, or the mean.
   std::vector<float> act(const Policy& policy, const Tensor<2>& seen, Random& random, bool explores) const {
     const Tensor<2> output = policy.forward(seen);
     if (actions_.is_discrete())
@@ -95,7 +96,7 @@ class Ppo {
     }
     return actions;
   }
-  /// What environments get of actions: numbers beyond a bound become the bound. The policy learns of those that it sampled.
+  /// Returns the actions for the environments, clamped to the bounds. The policy learns from the sampled actions.
   std::vector<float> applied(std::vector<float> actions) const { return bounded(std::move(actions), actions_); }
 
   void observe(std::span<const float> seen, std::span<const float> actions, const VectorEnvironment& worlds) {
@@ -139,7 +140,7 @@ class Ppo {
   }
   double rate() const { return config_.rate; }
 
-  /// Calls f(name, part) for what a record of the agent holds.
+  /// Calls f(name, part) for each part of the agent's record.
   template <class F>
   void visit_state(F&& f) {
     visit(*this, f);

@@ -9,38 +9,38 @@ namespace kiln::rl {
 
 struct SacConfig {
   ContinuousConfig common{};
-  std::optional<double> target_entropy{};  // of the policy; by default minus the numbers of an action
-  double first_temperature = 1;            // weight of the entropy at the start
+  std::optional<double> target_entropy{};  // the policy's target entropy; by default minus the numbers of an action
+  double first_temperature = 1;            // the weight of the entropy at the start
 
   /// Throws ArgumentError.
   void check() const;
 };
 
-/// Actions of [-1, 1], and the logarithms of their densities, [n].
+/// Actions in [-1, 1], and the logarithms of their densities, [n].
 struct SquashedNormal {
   Tensor<2> actions;
   Tensor<1> log_probabilities;
 };
-/// tanh of normal numbers: `output` [n, 2 k] of a network has the k means of an action and then the k logarithms of the
-/// deviations, which are clamped to [-20, 2]; `noise` [n, k] is standard normal.
+/// Returns tanh of normal numbers: `output` [n, 2 k] of a network has the k means of an action, then the k logarithms
+/// of the deviations, which are clamped to [-20, 2]; `noise` [n, k] is standard normal.
 SquashedNormal squashed_normal(const Tensor<2>& output, const Tensor<2>& noise);
 
-/// reward + discount * (value - temperature * log probability), [n] each.
+/// Returns reward + discount * (value - temperature * log probability), [n] each.
 Tensor<1> sac_target(const Tensor<1>& rewards, const Tensor<1>& discounts, const Tensor<1>& next_values,
                      const Tensor<1>& next_log_probabilities, const Tensor<0>& temperature);
 
-/// The mean of temperature * log probability - value, [n] each: what the actor minimises.
+/// Returns the mean of temperature * log probability - value, [n] each: the actor's loss.
 Tensor<0> sac_actor_loss(const Tensor<1>& log_probabilities, const Tensor<1>& values, const Tensor<0>& temperature);
-/// -logarithm of the temperature * the mean of (log probability + target entropy): its slope raises the temperature while the
-/// policy's entropy is below the target.
+/// Returns -logarithm of the temperature * the mean of (log probability + target entropy): its gradient raises the
+/// temperature while the policy's entropy is below the target.
 Tensor<0> sac_temperature_loss(const Tensor<0>& log_temperature, const Tensor<1>& log_probabilities,
                                double target_entropy);
 
 template <Module Actor, Module Critic>
 class Sac {
  public:
-  /// The actor gives two numbers for each of an action: see squashed_normal(). Throws ArgumentError for other
-  /// actions, and for a network of other outputs.
+  /// The actor returns two numbers for each number of an action: see squashed_normal(). Throws ArgumentError for
+  /// discrete actions, and for a network with another number of outputs.
   Sac(Actor actor, TwinCritic<Critic> critic, const SacConfig& config, const VectorEnvironment& worlds)
       : config_((config.check(), config)),
         data_("Sac", config.common, worlds),
@@ -95,7 +95,7 @@ class Sac {
 
     const Tensor<2> noise = normal();
     std::optional<Tensor<1>> log_probabilities;
-    const auto critic = freeze(critic_);  // whose gradients nobody needs here
+    const auto critic = freeze(critic_);  // its gradients are not needed here
     auto [actor_loss, actor_grads] = value_and_grad(actor_, [&](const Actor& model) {
       const SquashedNormal now = squashed_normal(model.forward(batch.seen), noise);
       log_probabilities = now.log_probabilities.detach();
@@ -113,7 +113,7 @@ class Sac {
   }
   double rate() const { return config_.common.rate; }
 
-  /// Calls f(name, part) for what a record of the agent holds.
+  /// Calls f(name, part) for each part of the agent's record.
   template <class F>
   void visit_state(F&& f) {
     visit(*this, f);

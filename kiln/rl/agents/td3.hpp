@@ -9,26 +9,26 @@ namespace kiln::rl {
 
 struct Td3Config {
   ContinuousConfig common{.rate = 1e-3};
-  double noise = 0.1;             // deviation of the noise that explores, added to actions of [-1, 1]
-  double target_noise = 0.2;      // deviation of the noise that is added to the next action of a target
-  double target_noise_max = 0.5;  // the latter noise is clamped to +-target_noise_max
-  std::int64_t policy_every = 2;  // updates of the critics from one of the policy to the next
+  double noise = 0.1;             // the deviation of the exploration noise, which is added to actions in [-1, 1]
+  double target_noise = 0.2;      // the deviation of the noise that is added to the next action of a target
+  double target_noise_max = 0.5;  // the target noise is clamped to +-target_noise_max
+  std::int64_t policy_every = 2;  // updates of the critics per update of the policy
 
   /// Throws ArgumentError.
   void check() const;
 };
 
-/// The next actions of a target, of [-1, 1]: those of the target policy with noise, which smooths the target. `noise` is
-/// standard normal, [n, numbers of an action] as `actions`.
+/// Returns the next actions of a target, in [-1, 1]: those of the target policy with noise, which smooths the target.
+/// `noise` is standard normal, [n, numbers of an action] like `actions`.
 Tensor<2> td3_next_actions(const Tensor<2>& actions, const Tensor<2>& noise, const Td3Config& config);
-/// reward + discount * next value, [n] each; the next value is the lower one of both critics.
+/// Returns reward + discount * next value, [n] each; the next value is the lower one of both critics.
 Tensor<1> td3_target(const Tensor<1>& rewards, const Tensor<1>& discounts, const Tensor<1>& next_values);
 
 template <Module Actor, Module Critic>
 class Td3 {
  public:
-  /// The actor gives a number for each of an action, which tanh brings to [-1, 1] and so to the bounds of actions. Throws
-  /// ArgumentError for other actions, and for a network of other outputs.
+  /// The actor returns one number for each number of an action; tanh maps it to [-1, 1], which is then scaled to the
+  /// bounds of actions. Throws ArgumentError for discrete actions, and for a network with another number of outputs.
   Td3(Actor actor, TwinCritic<Critic> critic, const Td3Config& config, const VectorEnvironment& worlds)
       : config_((config.check(), config)),
         data_("Td3", config.common, worlds),
@@ -78,7 +78,7 @@ class Td3 {
     critic_ = critic_adam_.step(config_.common.rate, std::move(critic_), grads);
     data_.set_errors(batch, *errors);
     if (++updates_ % config_.policy_every == 0) {
-      const auto critic = freeze(critic_);  // whose gradients nobody needs here
+      const auto critic = freeze(critic_);  // its gradients are not needed here
       auto [actor_loss, actor_grads] = value_and_grad(actor_, [&](const Actor& model) {
         return -critic.forward(batch.seen, model.forward(batch.seen).tanh()).first.mean();
       });
@@ -90,7 +90,7 @@ class Td3 {
   }
   double rate() const { return config_.common.rate; }
 
-  /// Calls f(name, part) for what a record of the agent holds.
+  /// Calls f(name, part) for each part of the agent's record.
   template <class F>
   void visit_state(F&& f) {
     visit(*this, f);

@@ -40,7 +40,7 @@ class Acrobot final : public Environment {
                           (kMass * kCentre * kCentre + kInertia - d2 * d2 / d1);
     return {turning1, turning2, -(d2 * second + phi1) / d1, second};
   }
-  /// One step of the classical Runge-Kutta method.
+  /// Takes one step of the classical Runge-Kutta method.
   static State moved(const State& at, double torque) {
     const auto along = [&](const State& slope, double seconds) {
       State result = at;

@@ -19,7 +19,7 @@ class CartPole final : public Environment {
   static constexpr double kHalfLength = 0.5, kForce = 10, kSeconds = 0.02;
   static constexpr double kFarthest = 2.4, kSteepest = 12 * 2 * std::numbers::pi / 360;
 
-  /// Twice what ends an episode, so that its last state can be seen.
+  /// Twice the limits that end an episode, so that its last state is inside the space.
   static Space seen() {
     const float endless = std::numeric_limits<float>::infinity();
     const auto far = static_cast<float>(2 * kFarthest), steep = static_cast<float>(2 * kSteepest);

@@ -14,7 +14,7 @@ struct Field {
   friend bool operator==(const Field&, const Field&) = default;
 };
 
-/// Left (0), down (1), right (2), up (3); the edge holds.
+/// Walks left (0), down (1), right (2) or up (3), but not beyond the edge.
 Field beside(Field field, std::int64_t direction, std::int64_t rows, std::int64_t columns) {
   if (direction == 0) field.column = std::max<std::int64_t>(field.column - 1, 0);
   if (direction == 1) field.row = std::min(field.row + 1, rows - 1);
@@ -23,7 +23,7 @@ Field beside(Field field, std::int64_t direction, std::int64_t rows, std::int64_
   return field;
 }
 
-/// A walker on rows of fields, whose letters say what they are.
+/// An agent on rows of fields, whose letters are their kinds.
 class Walk : public Environment {
  protected:
   Walk(std::string name, Space observations, std::vector<std::string> map)
@@ -134,7 +134,7 @@ EnvironmentPtr frozen_lake(const std::vector<std::string>& map, bool slippery) {
     require<ArgumentError>(!row.empty() && row.size() == map[0].size(),
                            "frozen_lake: the map's rows must be of one length");
     require<ArgumentError>(row.find_first_not_of("SFHG") == std::string::npos, "frozen_lake: the row \"", row,
-                           "\" of the map has letters beside S, F, H and G");
+                           "\" of the map has letters other than S, F, H and G");
     found[0] += static_cast<std::size_t>(std::count(row.begin(), row.end(), 'S'));
     found[1] += static_cast<std::size_t>(std::count(row.begin(), row.end(), 'G'));
   }

@@ -13,7 +13,7 @@ namespace {
 
 void put(TensorSource& onto, std::string name, const std::string& before, const StoredTensor& tensor) {
   const auto [place, fresh] = onto.tensors.emplace(std::move(name), tensor);
-  require<ArgumentError>(fresh, "rename: '", shown(before), "' and another tensor come to be '", shown(place->first),
+  require<ArgumentError>(fresh, "rename: '", shown(before), "' and another tensor would both be '", shown(place->first),
                          "'");
 }
 
@@ -149,7 +149,7 @@ TensorSource laid_out(const TensorSource& source, const Layout& layout) {
   const int rank = layout.order.size();
   for (int i = 0; i < rank; ++i)
     require<ArgumentError>(std::count(layout.order.begin(), layout.order.end(), i) == 1, "layout of '",
-                           shown(layout.glob), "': ", layout.order, " is no order of ", rank, " dimensions");
+                           shown(layout.glob), "': ", layout.order, " is not an order of ", rank, " dimensions");
   const Regex glob = Regex::glob(layout.glob);
   TensorSource result = source;
   for (auto& [name, tensor] : result.tensors) {

@@ -17,7 +17,7 @@ void require_inflation(std::string_view what, std::uint64_t size, std::uint64_t 
     const std::string_view said = wish;
     const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), most);
     require<ArgumentError>(error == std::errc() && end == said.data() + said.size() && most > 0, "KILN_INFLATION: '",
-                           shown(said), "' is no whole number from 1 on");
+                           shown(said), "' is not a whole number of 1 or more");
   }
   require<DataError>(size / most <= from, what, ": ", from, " bytes stand for ", size, ", more than the ", most,
                      " times that are allowed (KILN_INFLATION=", size / std::max<std::uint64_t>(from, 1) + 1,

@@ -68,7 +68,7 @@ Entry read_entry(ByteReader& in, const FileBytes& file) {
   const std::int64_t count =
       checked_bytes(file.name, entry.name, entry.shape, DType::F64) / static_cast<std::int64_t>(sizeof(double));
   if (block > 1 && (entry.shape.empty() || entry.shape.back() % block))
-    in.wrong("tensor '", shown(entry.name), "': rows of shape ", entry.shape, " are no whole blocks of ", block);
+    in.wrong("tensor '", shown(entry.name), "': rows of shape ", entry.shape, " are not whole blocks of ", block);
   entry.bytes = static_cast<std::uint64_t>(count / block * entry.encoding->bytes);
   return entry;
 }
@@ -80,7 +80,7 @@ void check_places(std::vector<const Entry*> entries, std::uint64_t size, std::st
   for (const Entry* entry : entries) {
     require<DataError>(entry->begin <= size && entry->bytes <= size - entry->begin, file, ": tensor '",
                        shown(entry->name), "': ", entry->bytes, " bytes from ", entry->begin,
-                       " on do not lie within the file's ", size, " bytes of data");
+                       " on are not within the file's ", size, " bytes of data");
     require<DataError>(entry->bytes == 0 || entry->begin >= covered, file, ": tensor '", shown(entry->name),
                        "' overlaps another");
     covered = std::max(covered, entry->begin + entry->bytes);
@@ -125,7 +125,7 @@ TensorSource open_gguf(const FileBytes& file) {
   for (std::uint64_t i = 0; i < values; ++i) {
     std::string key(in.text(in.number<std::uint64_t>())), value;
     append_value(value, in, static_cast<Type>(in.number<std::uint32_t>()), 0);
-    if (!source.metadata.emplace(key, std::move(value)).second) in.wrong("'", shown(key), "' stands there twice");
+    if (!source.metadata.emplace(key, std::move(value)).second) in.wrong("'", shown(key), "' occurs twice");
   }
   std::uint64_t alignment = kDefaultAlignment;
   if (const auto said = source.metadata.find(std::string(kAlignmentKey)); said != source.metadata.end())
@@ -143,7 +143,7 @@ TensorSource open_gguf(const FileBytes& file) {
   check_places(std::move(places), in.left(), file.name);
   for (const Entry& entry : entries) {
     const bool fresh = source.tensors.emplace(entry.name, stored_as(entry, file, begin)).second;
-    require<DataError>(fresh, file.name, ": tensor '", shown(entry.name), "' stands there twice");
+    require<DataError>(fresh, file.name, ": tensor '", shown(entry.name), "' occurs twice");
   }
   return source;
 }

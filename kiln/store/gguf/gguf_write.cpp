@@ -85,7 +85,7 @@ TensorData encoded(const std::string& name, const TensorData& data, const gguf::
 
 TensorSource quantised_for_gguf(const TensorSource& source, std::string_view encoding) {
   require<ArgumentError>(gguf::find_written(encoding) != nullptr, "quantised_for_gguf: '", shown(encoding),
-                         "' is none of q8_0 and q4_0, which Kiln writes");
+                         "' is not q8_0 or q4_0, which Kiln writes");
   TensorSource result = source;
   for (auto& [name, tensor] : result.tensors)
     if (tensor.shape.size() >= 2 && is_float(tensor.dtype)) tensor.encoding = encoding;

@@ -49,7 +49,7 @@ TensorSource tensors_of(const pickle::Value& root, const FileBytes& file, std::s
   TensorSource source;
   const auto put = [&](const std::string& name, StoredTensor stored) {
     const bool fresh = source.tensors.emplace(name, std::move(stored)).second;
-    require<DataError>(fresh, file.name, ": tensor '", shown(name), "' stands there twice");
+    require<DataError>(fresh, file.name, ": tensor '", shown(name), "' occurs twice");
   };
   const auto leave_out = [&](const std::string& name, std::string_view type, const Shape& shape) {
     source.left_out.emplace(name, text("is of type '", shown(type), "' and shape ", shape, ": Kiln has no such type"));

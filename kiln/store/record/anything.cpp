@@ -134,7 +134,7 @@ void RecordTaker::value(const std::string& path, const void* value, const ValueA
 void write_record_of(const TensorSource& record, const std::string& path, const RecordOptions& options) try {
   for (const auto& [key, value] : options.metadata)
     require<ArgumentError>(!key.starts_with(kValue), "save_record: the metadata '", shown(key),
-                           "' would be taken for a value of the object");
+                           "' would be read as a value of the object");
   TensorSource source = record;
   if (options.floats) {
     source = with_floats(filtered(record, [&](const std::string& name) { return options.floats_of.matches(name); }),

@@ -41,7 +41,7 @@ Directory read_directory(const FileBytes& file) {
   ByteReader in(file, "directory", size - kFooter - static_cast<std::size_t>(length));
   const std::string_view json = in.text(length);
   require<DataError>(crc32_of(std::as_bytes(std::span(json))) == crc, file.name,
-                     ": damaged: the checksum of its directory is another");
+                     ": damaged: the checksum of its directory differs");
   try {
     return from_json<Directory>(json, file.name);
   } catch (const ConfigError& error) { fail<DataError>(error.message()); }
@@ -54,7 +54,7 @@ StoredTensor stored_in(const FileBytes& file, const Directory::Tensor& entry) {
           .encoding = entry.deflated ? "deflate" : "",
           .stored_bytes = static_cast<std::int64_t>(entry.bytes),
           .read = [entry, bytes, owner = file.owner, what = text(file.name, ": tensor '", shown(entry.name), "'")] {
-            require<DataError>(crc32_of(bytes) == entry.crc, what, ": damaged: its checksum is another");
+            require<DataError>(crc32_of(bytes) == entry.crc, what, ": damaged: its checksum differs");
             if (!entry.deflated) return TensorData::lent(entry.shape, entry.dtype, bytes, owner);
             const auto size = static_cast<std::uint64_t>(numel(entry.shape)) * size_of(entry.dtype);
             return TensorData(entry.shape, entry.dtype, inflate(bytes, size, what));
@@ -95,7 +95,7 @@ TensorSource open_record(const FileBytes& file) {
   for (const Directory::Tensor& entry : directory.tensors) {
     check_entry(file, entry);
     const bool fresh = source.tensors.emplace(entry.name, stored_in(file, entry)).second;
-    require<DataError>(fresh, file.name, ": tensor '", shown(entry.name), "' stands there twice");
+    require<DataError>(fresh, file.name, ": tensor '", shown(entry.name), "' occurs twice");
   }
   check_overlap(file, directory.tensors);
   return source;

@@ -99,12 +99,12 @@ Header read_header(std::string_view text, std::string_view file) {
   json.each('{', '}', [&] {
     std::string name = json.key();
     if (name != kMetadataKey) return header.entries.push_back(read_entry(json, std::move(name)));
-    if (has_metadata) json.wrong("'", kMetadataKey, "' stands there twice");
+    if (has_metadata) json.wrong("'", kMetadataKey, "' occurs twice");
     has_metadata = true;
     json.each('{', '}', [&] {
       std::string key = json.key();
       const auto [place, fresh] = header.metadata.emplace(std::move(key), json.string());
-      if (!fresh) json.wrong("metadata '", shown(place->first), "' stands there twice");
+      if (!fresh) json.wrong("metadata '", shown(place->first), "' occurs twice");
     });
   });
   json.finish();
@@ -113,7 +113,7 @@ Header read_header(std::string_view text, std::string_view file) {
 
 void check_extent(const Entry& entry, std::int64_t data_size, std::string_view file) {
   require<DataError>(entry.begin <= entry.end && entry.end <= data_size, file, ": tensor '", shown(entry.name),
-                     "': bytes ", entry.begin, " to ", entry.end, " do not lie within the file's ", data_size,
+                     "': bytes ", entry.begin, " to ", entry.end, " are not within the file's ", data_size,
                      " bytes of data");
   std::int64_t expected = checked_bytes(file, entry.name, entry.shape, entry.other ? DType::F64 : entry.dtype);
   if (entry.other) {
@@ -201,7 +201,7 @@ TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_vi
                              .emplace(entry.name, text("is of type ", entry.other->name, " and shape ", entry.shape,
                                                        ": Kiln has no such type"))
                              .second;
-      require<DataError>(fresh, file, ": tensor '", shown(entry.name), "' stands there twice");
+      require<DataError>(fresh, file, ": tensor '", shown(entry.name), "' occurs twice");
       continue;
     }
     const auto part =
@@ -209,7 +209,7 @@ TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_vi
     if (entry.dtype == DType::Bool) check_booleans(entry, part, file);
     const bool fresh = view.tensors.emplace(entry.name, TensorView{entry.shape, entry.dtype, part}).second &&
                        !view.left_out.contains(entry.name);
-    require<DataError>(fresh, file, ": tensor '", shown(entry.name), "' stands there twice");
+    require<DataError>(fresh, file, ": tensor '", shown(entry.name), "' occurs twice");
   }
   return view;
 }

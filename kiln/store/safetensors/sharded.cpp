@@ -53,7 +53,7 @@ TensorSource open_sharded(const FileBytes& index) try {
   for (const auto& [name, file] : read_index(index)) {
     require<DataError>(!file.empty() && file != ".." && file.find('/') == file.npos && file.find('\0') == file.npos,
                        index_path, ": tensor '", shown(name), "' lies in '", shown(file),
-                       "', which is no file beside the index");
+                       "', which is not a file beside the index");
     auto shard = shards.find(file);
     if (shard == shards.end()) shard = shards.emplace(file, open_tensors(map_file((folder / file).string()))).first;
     const auto tensor = shard->second.tensors.find(name);

@@ -45,7 +45,7 @@ Directory find_directory(const FileBytes& file) {
   if (locator.number<std::uint32_t>() != kLocator64) return directory;
   locator.number<std::uint32_t>();
   const auto place = locator.number<std::uint64_t>();
-  if (place > file.bytes.size()) locator.wrong("the directory lies behind the end of the file");
+  if (place > file.bytes.size()) locator.wrong("the directory lies after the end of the file");
   ByteReader large(file, "zip directory", static_cast<std::size_t>(place));
   if (large.number<std::uint32_t>() != kEnd64) large.wrong("no directory here");
   large.take(8 + 2 + 2 + 4 + 4 + 8);
@@ -62,7 +62,7 @@ void read_zip64(ByteReader& in, std::span<const std::byte> extra, std::initializ
   while (fields.left() >= 4) {
     const auto id = fields.number<std::uint16_t>();
     const auto size = fields.number<std::uint16_t>();
-    if (size > fields.left()) in.wrong("an extra field is longer than what there is");
+    if (size > fields.left()) in.wrong("an extra field is longer than the rest");
     if (id != kZip64Extra) {
       fields.take(size);
       continue;
@@ -98,7 +98,7 @@ std::pair<std::string, ZipEntry> read_entry(ByteReader& in, const FileBytes& fil
   if (method != kStored && method != kDeflated)
     in.wrong("entry '", shown(name), "' is compressed by method ", method, "; Kiln reads stored and deflated ones");
   entry.deflated = method == kDeflated;
-  if (local > file.bytes.size()) in.wrong("entry '", shown(name), "' lies behind the end of the file");
+  if (local > file.bytes.size()) in.wrong("entry '", shown(name), "' lies after the end of the file");
   ByteReader header(file, "zip entry", static_cast<std::size_t>(local));
   if (header.number<std::uint32_t>() != kLocal) header.wrong("entry '", shown(name), "' does not begin here");
   header.take(22);
@@ -140,7 +140,7 @@ std::map<std::string, ZipEntry> read_zip(const FileBytes& file) {
   ByteReader in(file, "zip directory", static_cast<std::size_t>(directory.begin));
   for (std::uint64_t i = 0; i < directory.entries; ++i) {
     auto [place, fresh] = entries.insert(read_entry(in, file));
-    if (!fresh) in.wrong("entry '", shown(place->first), "' stands there twice");
+    if (!fresh) in.wrong("entry '", shown(place->first), "' occurs twice");
   }
   check_overlap(entries, file);
   return entries;
@@ -155,7 +155,7 @@ FileBytes zip_contents(const FileBytes& file, const std::string& name, const Zip
     contents.owner = inflated;
   }
   if (entry.deflated || checked)
-    require<DataError>(crc32_of(contents.bytes) == entry.crc, contents.name, ": damaged: its checksum is another");
+    require<DataError>(crc32_of(contents.bytes) == entry.crc, contents.name, ": damaged: its checksum differs");
   return contents;
 }
 

@@ -99,7 +99,7 @@ void RunDirectory::on(const training::Begin& begin) {
   if (fs::exists(sentences, error)) take_back(begin.at);
   else
     require<ConfigError>(!configured || !fs::exists(config, error), config.string(),
-                         " is there already, and of no training that was logged here: choose another directory");
+                         " exists already, and no training was logged here: choose another directory");
   say(begin.at.step > 0 ? text("goes on after step ", begin.at.step)
                         : text("begins: ", begin.parameters, " parameters, ", begin.batches, " batches an epoch"));
   if (configured) write_file_atomically(config.string(), write_json(configuration_));

@@ -40,7 +40,8 @@ void MeanAveragePrecision::update(const Tensor<2>& boxes, const Tensor<1>& score
   require<ShapeError>(scores.dim(0) == boxes.dim(0), "mean average precision: ", boxes.dim(0), " boxes and ",
                       scores.dim(0), " scores");
   const auto sure = scores.to_vector<float>();
-  for (const float score : sure) require<DataError>(!std::isnan(score), "mean average precision: a score is no number");
+  for (const float score : sure)
+    require<DataError>(!std::isnan(score), "mean average precision: a score is not a number");
   std::vector<std::size_t> order(sure.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sure[a] > sure[b]; });

@@ -62,7 +62,7 @@ double FrechetDistance::value() const {
   require<ArgumentError>(made.count >= 2 && real.count >= 2,
                          "frechet distance: one point does not vary; there must be two of each kind");
   require<ShapeError>(made.means.size() == real.means.size(), "frechet distance: ", made.means.size(), " features of ",
-                      "what was made and ", real.means.size(), " of what is real");
+                      "generated and ", real.means.size(), " of real images");
   const NoGrad pause;
   double apart = 0;
   for (std::size_t i = 0; i < made.means.size(); ++i) apart += std::pow(made.means[i] - real.means[i], 2);

@@ -43,7 +43,7 @@ void add_reading(Total& sum, Total& looks, Look& last, Reading reading) {
 
 /// Throws ArgumentError if readings were tried and none was available.
 void require_told(std::string_view name, double looks, const Look& last) {
-  require<ArgumentError>(looks > 0 || last.process == 0, name, ": this machine has no sensor that tells it");
+  require<ArgumentError>(looks > 0 || last.process == 0, name, ": this machine has no sensor for it");
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ void RankedScores::add(std::string_view name, const Value& new_scores, const Val
   for (const auto label : checked_targets(name, targets, batch.exclusive ? batch.columns : 2, std::nullopt))
     batch.labels.push_back(static_cast<std::int32_t>(label));
   batch.scores = new_scores.data().to_vector<float>();
-  for (const float score : batch.scores) require<DataError>(!std::isnan(score), name, ": a score is no number");
+  for (const float score : batch.scores) require<DataError>(!std::isnan(score), name, ": a score is not a number");
   require<ShapeError>(columns == 0 || (columns == batch.columns && exclusive == batch.exclusive), name, ": scores of ",
                       batch.columns, " classes after scores of ", columns);
   merge(batch);

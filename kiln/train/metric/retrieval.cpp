@@ -14,10 +14,10 @@ struct Query {
 /// Calls use(query) for each row.
 template <class Use>
 void for_each_query(std::string_view name, const Value& scores, const Value& gains, Use use) {
-  require<ShapeError>(scores.shape() == gains.shape(), name, ": scores ", scores.shape(), " and what they are worth ",
+  require<ShapeError>(scores.shape() == gains.shape(), name, ": scores ", scores.shape(), " and relevances ",
                       gains.shape(), " differ");
   const auto all = scores.data().to_vector<double>(), worth = gains.data().to_vector<double>();
-  for (const double score : all) require<DataError>(!std::isnan(score), name, ": a score is no number");
+  for (const double score : all) require<DataError>(!std::isnan(score), name, ": a score is not a number");
   for (const double gain : worth)
     require<DataError>(gain >= 0 && std::isfinite(gain), name, ": something is worth ", gain);
   const auto columns = static_cast<std::ptrdiff_t>(scores.dim(1));

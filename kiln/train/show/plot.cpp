@@ -165,7 +165,7 @@ void Histories::take(const Flat& flat) {
   for (std::size_t i = 0; i < size; ++i) {
     Series& s = all.emplace_back(Series{flat.splits[i], flat.metrics[i]});
     const std::size_t left = flat.steps.size() - at, count = static_cast<std::size_t>(flat.counts[i]);
-    require<DataError>(flat.every[i] >= 1 && flat.seen[i] >= 0 && count <= left, "curves: a length that there is not");
+    require<DataError>(flat.every[i] >= 1 && flat.seen[i] >= 0 && count <= left, "curves: an unknown length");
     s.every = flat.every[i];
     s.seen = flat.seen[i];
     s.last = flat.last[i];

@@ -119,7 +119,8 @@ TEST_P(MemoryLimit, SaysWhatLeavesTooLittleRoom) {
     return "nothing";
   };
   const Limit limit(10 * kMiB);
-  EXPECT_NE(said({3, 1024, 1024}).find("there is no room: it is 2 MiB more than the limit leaves; "), std::string::npos)
+  EXPECT_NE(said({3, 1024, 1024}).find("cannot be allocated: it is 2 MiB more than the limit leaves; "),
+            std::string::npos)
       << said({3, 1024, 1024});
   EXPECT_EQ(said({2, 1024, 1024}), "nothing");
 }

@@ -93,7 +93,7 @@ TEST(Chosen, DrawWithAndWithoutReplacement) {
   const Items again = listed(sampled(numbers(50), 2000, 1, true));
   EXPECT_EQ(std::set<int>(again.begin(), again.end()).size(), 50u);
   EXPECT_EQ(raised<ArgumentError>([] { sampled(numbers(5), 6, 1); }),
-            "sampled: 6 items cannot be drawn from 5 without replacement");
+            "sampled: 6 items cannot be sampled from 5 without replacement");
   EXPECT_THROW(sampled(numbers(0), 1, 1, true), ArgumentError);
   EXPECT_THROW(sampled(numbers(5), -1, 1), ArgumentError);
 }

@@ -113,7 +113,7 @@ TEST(Parquet, HasTheFilesOfASplit) {
   directory.write("data/test.parquet", bytes);
   const std::string place = (directory.path() / "data").string();
   EXPECT_EQ(raised<DataError>([&] { parquet_split<Row>(directory.path(), "train"); }),
-            place + ": has 1 Parquet files of 'train', and they say that there are 2");
+            place + ": has 1 Parquet files of 'train', and their names say that there are 2");
   directory.write("data/train-00001-of-00002.parquet", read_text_file(stored("zstd")));
   const auto train = parquet_split<Row>(directory.path(), "train");
   ASSERT_EQ(train->size(), 2 * kRows);
@@ -126,7 +126,7 @@ TEST(Parquet, HasTheFilesOfASplit) {
   EXPECT_EQ(parquet_split<Row>(directory.path() / "other", "test")->size(), kRows);
   EXPECT_EQ(raised<DataError>([&] { parquet_split<Row>(directory.path(), "test"); }),
             directory.path().string() + ": has Parquet files of 'test' in " + place + " and in " +
-                (directory.path() / "other" / "test").string() + ": which of these?");
+                (directory.path() / "other" / "test").string() + ": select one of them");
 }
 
 struct NoText {

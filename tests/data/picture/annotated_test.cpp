@@ -146,8 +146,9 @@ TEST(Annotated, SaysWhatIsWrong) {
   Random random(Key{1});
   EXPECT_EQ(sentence_of([&] { return mirrored(item, {.mirrored_keypoints = {{0, 4}}}); }),
             "IndexError: mirrored: keypoints 0 and 4 change places, of 1");
-  EXPECT_EQ(sentence_of([&] { return random_affine(item, {.least_scale = 0}, random); }),
-            "ArgumentError: random_affine: least_scale = 0 and most_scale = 1 must rise, above 0 and up to 10^6");
+  EXPECT_EQ(
+      sentence_of([&] { return random_affine(item, {.least_scale = 0}, random); }),
+      "ArgumentError: random_affine: least_scale = 0 and most_scale = 1 must be in order, above 0 and at most 10^6");
   EXPECT_EQ(sentence_of([&] { return moved(item, {}, 40, 60, {.least_visible = 2}); }),
             "ArgumentError: moved: least_visible = 2 is not from 0 to 1");
   EXPECT_EQ(sentence_of([&] { return cropped(item, {0, 0, 41, 3}, 5, 5); }),

@@ -97,10 +97,9 @@ TEST(Decode, SaysWhichNumbersPixelsDoNotHave) {
   const auto refused = [](std::span<const std::uint8_t> file) {
     return raised<DataError>([&] { decoded(file, {.channels = Channels::Numbers}); });
   };
-  EXPECT_EQ(refused(test::pillow("png")), "x: its pixels have colours where a number each is asked for");
-  EXPECT_EQ(refused(test::pillow("png_16")), "x: holds the number 4660, and numbers of pixels go to 255 here");
-  EXPECT_EQ(refused(test::pillow("jpeg")),
-            "x: is a JPEG file, which keeps no numbers of pixels, only colours that are nearly theirs");
+  EXPECT_EQ(refused(test::pillow("png")), "x: its pixels have colours, not one number each");
+  EXPECT_EQ(refused(test::pillow("png_16")), "x: holds the number 4660, but numbers of pixels are at most 255");
+  EXPECT_EQ(refused(test::pillow("jpeg")), "x: is a JPEG file, whose compression changes the numbers of pixels");
 }
 
 TEST(Decode, SaysWhatIsWrong) {
@@ -221,7 +220,7 @@ TEST(PictureFolder, ReadsMasksTagsAndBoxes) {
   EXPECT_EQ(masked->get(0).mask.pixels, list(test::pillow("palette_numbers")));
   directory.write("masks/a.png", png);
   EXPECT_EQ(raised<DataError>([&] { masked->get(0); }),
-            directory.file("masks/a.png") + ": its pixels have colours where a number each is asked for");
+            directory.file("masks/a.png") + ": its pixels have colours, not one number each");
   directory.write("masks/a.png", text_of(test::pillow("mask")));
   EXPECT_NE(raised<DataError>([&] { masked->get(0); }).find("is 1 x 2 pixels, its picture 2 x 3"), std::string::npos);
 

@@ -109,10 +109,13 @@ TEST_F(PublishedTest, WhatIsWrongLeavesNothingUnpacked) {
   }
   for (const auto& [contents, sentence] :
        {std::pair(std::string("no archive"), path + ": is no .tar.gz file"),
-        std::pair(zipped(tar_of({{"../outside", "x"}})), path + ": has a file '../outside' that would lie outside"),
-        std::pair(zipped(tar_of({{"/tmp/outside", "x"}})), path + ": has a file '/tmp/outside' that would lie outside"),
+        std::pair(zipped(tar_of({{"../outside", "x"}})),
+                  path + ": has a file '../outside' that would be outside of the directory"),
+        std::pair(zipped(tar_of({{"/tmp/outside", "x"}})),
+                  path + ": has a file '/tmp/outside' that would be outside of the directory"),
         std::pair(zipped(tar_of({})), path + ": holds no files"),
-        std::pair(zipped("x"), path + ".tar: is no tar file, or cut off: 1 bytes are left where a header should be")}) {
+        std::pair(zipped("x"),
+                  path + ".tar: is not a tar file, or cut off: 1 bytes are left where a header should be")}) {
     HttpServer server([&](const Request& request) { return served(request, contents); });
     EXPECT_EQ(refused(contents, row(server, contents, false)), sentence);
     EXPECT_FALSE(std::filesystem::exists(directory / "unpacked"));

@@ -108,7 +108,7 @@ TEST(Wav, ReadsExtensibleFormatsAndSkipsWhatItDoesNotKnow) {
   file.insert(file.end(), plain.begin() + 36, plain.end());
   EXPECT_EQ(decoded(file).samples, decoded(plain).samples);
   EXPECT_EQ(raised<DataError>([&] { decoded(with(file, 12 + 12 + 8 + 38, 0, 1)); }),
-            "t.wav: is a WAV file of format 65534, which is not read: PCM (1) and floats (3) are");
+            "t.wav: is a WAV file of format 65534, which is not supported: PCM (1) and floats (3) are");
   // From a pipe, whose writer did not know the length.
   EXPECT_EQ(decoded(with(plain, 40, 0xffffffff, 4)).samples, decoded(plain).samples);
 }
@@ -173,9 +173,10 @@ TEST(Wav, SaysWhatIsWrong) {
   EXPECT_EQ(refused(Bytes(sound.begin(), sound.begin() + 36)), "is a damaged WAV file, or cut off: it has no data");
   EXPECT_EQ(refused(Bytes(sound.begin(), sound.end() - 1)),
             "is a damaged WAV file, or cut off: a part of 12 bytes begins at byte 36 of 55");
-  EXPECT_EQ(refused(with(sound, 20, 7, 2)), "is a WAV file of format 7, which is not read: PCM (1) and floats (3) are");
-  EXPECT_EQ(refused(with(sound, 34, 33, 2)), "is a WAV file of whole numbers of 33 bits, which are not read");
-  EXPECT_EQ(refused(with(sound, 34, 0, 2)), "is a WAV file of whole numbers of 0 bits, which are not read");
+  EXPECT_EQ(refused(with(sound, 20, 7, 2)),
+            "is a WAV file of format 7, which is not supported: PCM (1) and floats (3) are");
+  EXPECT_EQ(refused(with(sound, 34, 33, 2)), "is a WAV file of whole numbers of 33 bits, which are not supported");
+  EXPECT_EQ(refused(with(sound, 34, 0, 2)), "is a WAV file of whole numbers of 0 bits, which are not supported");
   EXPECT_EQ(refused(with(with(sound, 22, 0, 2), 32, 0, 2)),
             "is a damaged WAV file of 0 channels and 8000 frames a second");
   EXPECT_EQ(refused(with(sound, 32, 3, 2)),

@@ -80,7 +80,8 @@ TEST(StreamLoader, CutsPassesIntoEpochsOfANumberOfBatches) {
   StreamLoader whole(stream_of(numbers(7)), plain, {.batch_size = 3, .drop_last = true, .batches = 3});
   EXPECT_EQ(epoch_of(whole), (Batches{{0, 1, 2}, {3, 4, 5}, {0, 1, 2}}));
   StreamLoader small(stream_of(numbers(2)), plain, {.batch_size = 3, .drop_last = true, .batches = 3});
-  EXPECT_EQ(raised<DataError>([&] { epoch_of(small); }), "stream loader: the stream has not one batch of 3 items");
+  EXPECT_EQ(raised<DataError>([&] { epoch_of(small); }),
+            "stream loader: the stream has less than one batch of 3 items");
 }
 
 TEST(StreamLoader, GoesOnFromEveryBatch) {
@@ -163,7 +164,7 @@ TEST(StreamLoader, SaysWhatMakesNoSense) {
   EXPECT_EQ(raised<ArgumentError>([&] { StreamLoader(stream, plain, {.batches = 0}); }),
             "stream loader: batches 0 and save_every 100 must be at least 1");
   EXPECT_EQ(raised<ArgumentError>([&] { StreamLoader(repeated(stream), plain).size(); }),
-            "stream loader: the stream has no end: say how many `batches` are an epoch");
+            "stream loader: the stream has no end: set the number of `batches` of an epoch");
   StreamLoader loader(stream, plain);
   EXPECT_EQ(raised<ArgumentError>([&] { loader.set_epoch(0, -1); }),
             "stream loader: epoch 0 from batch -1 on does not exist");

@@ -143,17 +143,17 @@ TEST(Stream, RefusesPlacesOfOtherStreams) {
     return raised<DataError>([&] { restore(*stream.open({1}), state); });
   };
   EXPECT_EQ(refused(streamed(3), state_of(shuffled(streamed(3), 2))),
-            "state: was saved of another stream: of 'shuffled', not of 'data set'");
+            "state: was saved from another stream: from 'shuffled', not from 'data set'");
   const auto end = streamed(7).open({1});
   rest_of(*end);
   EXPECT_EQ(refused(streamed(3), saved(*end)),
-            "state: was saved of another stream: the item of a data set is 7, not 0 to 3");
+            "state: was saved from another stream: the item of a data set is 7, not 0 to 3");
   const auto full = shuffled(streamed(9), 8).open({1});
   rest_of(*full, 1);
   EXPECT_EQ(refused(shuffled(streamed(9), 4), saved(*full)),
-            "state: was saved of another stream: it holds 7 items to be shuffled, more than 4");
+            "state: was saved from another stream: it holds 7 items to be shuffled, more than 4");
   EXPECT_EQ(refused(interleaved<int>({streamed(1)}), state_of(interleaved<int>({streamed(1), streamed(1)}))),
-            "state: was saved of another stream: the number of streams that were opened is 2, not 0 to 1");
+            "state: was saved from another stream: the number of streams that were opened is 2, not 0 to 1");
 }
 
 TEST(Stream, ReadsOrRefusesDamagedPlaces) {
@@ -218,7 +218,7 @@ TEST(Lines, SayWhatIsWrongWithTheirFile) {
   const auto state = saved(*cursor);
   directory.write("lines.txt", "one\n");
   EXPECT_EQ(raised<DataError>([&] { restore(*stream_of_lines(lines).open({1}), state); }),
-            lines + ": ends at byte 4, before the place 100005 that was saved of it");
+            lines + ": ends at byte 4, before the place 100005 that was saved");
 }
 
 }  // namespace

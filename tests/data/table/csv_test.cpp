@@ -58,7 +58,7 @@ TEST(Csv, SaysWhereAFileIsDamaged) {
   EXPECT_EQ(open("a,b\n1,2\n3\n"), "t.csv:3: has 1 fields, the first record has 2");
   EXPECT_EQ(open("a,b\n\"x\ny\",2\n3,4,5\n"), "t.csv:4: has 3 fields, the first record has 2");
   EXPECT_EQ(open("a,b\n1,\"2\n3,4\n"), "t.csv:2: has a quote that does not end");
-  EXPECT_EQ(open("a,b\n1,\"2\"3\n"), "t.csv:2: field 2 has '3' behind its quotes");
+  EXPECT_EQ(open("a,b\n1,\"2\"3\n"), "t.csv:2: field 2 has '3' after its quotes");
   EXPECT_EQ(open("a,a\n1,2\n"), "t.csv: two columns are named 'a'");
   EXPECT_EQ(open(""), "t.csv: holds no header with the names of its columns");
   // Each name is looked up once, not compared with all others.

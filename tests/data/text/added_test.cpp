@@ -107,7 +107,7 @@ TEST(Frame, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(refused(R"("truncation": {"max_length": 3, "side": 1})"),
               HasSubstr("'truncation.side' is not known here"));
   EXPECT_THAT(refused(R"("padding": {"strategy": {"Fixed": 20000000}})"), HasSubstr("asks for 20000000 tokens"));
-  EXPECT_THAT(refused(R"("padding": {"strategy": "Whole"})"), HasSubstr("is 'Whole', which is not known here"));
+  EXPECT_THAT(refused(R"("padding": {"strategy": "Whole"})"), HasSubstr("is 'Whole', which is not supported"));
   EXPECT_THAT(refused(R"("padding": {"strategy": "BatchLongest", "color": 1})"),
               HasSubstr("'padding.color' is not known"));
   EXPECT_THAT(refused(R"("extra": {})"), HasSubstr("'extra' is not known here"));
@@ -166,7 +166,8 @@ TEST(Tokenizer, MakesNoMoreOfATextThanItNeeds) {
   for (const int count : {30, 256})
     EXPECT_EQ(raised<DataError>([&] { return normalised(count).encode(std::string(100'000, 'a')); }),
               "tokenizer: its stages make more than 64 bytes for each of a text's 100000, which no tokenizer needs");
-  EXPECT_THAT(raised<DataError>([&] { normalised(257); }), HasSubstr("has 257 stages, more than the 256 that are run"));
+  EXPECT_THAT(raised<DataError>([&] { normalised(257); }),
+              HasSubstr("has 257 stages, more than the 256 that are supported"));
   const Tokenizer letters =
       from_text(text(R"({"model": {"type": "WordLevel", "vocab": {"u": 0}, "unk_token": "u"}, "pre_tokenizer":
       {"type": "Sequence", "pretokenizers": [)",
@@ -196,7 +197,7 @@ TEST(Tokenizer, TakesNoLongerForLongWordsOfWordPieces) {
                 from_text(text(R"({"model": {"type": "WordPiece", "unk_token": "u", "vocab": {"u": 0, ")",
                                std::string(5000, 'a'), R"(": 1}}})"));
               }),
-              HasSubstr("has a token of 5000 bytes, more than the 4096 that are looked for"));
+              HasSubstr("has a token of 5000 bytes, more than the 4096 that are supported"));
 }
 
 }  // namespace

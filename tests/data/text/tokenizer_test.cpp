@@ -62,7 +62,7 @@ TEST(Tokenizer, ReadsTheFilesOfGpt2AndBert) {
   directory.write("merges.txt", "a x\n");
   EXPECT_EQ(raised<DataError>([&] { Tokenizer::gpt2(vocabulary, merges); }),
             vocabulary + " and " + merges +
-                ": 'model.merges[0]' joins 'a' and 'x', which are no tokens, or their join is none");
+                ": 'model.merges[0]' joins 'a' and 'x', of which one is not a token, or the result is not");
 
   const std::string words = directory.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nwor\n##ld\n!\n");
   const Tokenizer bert = Tokenizer::bert(words);
@@ -144,7 +144,7 @@ TEST(Tokenizer, SaysWhatItDoesNotKnow) {
   EXPECT_EQ(refused("[]"), "t.json: the file must be an object, got a list");
   EXPECT_EQ(refused("{}"), "t.json: the file has no 'model'");
   EXPECT_EQ(refused(R"({"model": {"type": "Bigram"}})"),
-            "t.json: 'model' is a model 'Bigram', which is not known here; BPE, Unigram, WordPiece and WordLevel are");
+            "t.json: 'model' is a model 'Bigram', which is not supported; BPE, Unigram, WordPiece and WordLevel are");
   EXPECT_EQ(refused(R"({"model": {"vocab": {"a": -1}, "merges": []}})"),
             "t.json: 'model.vocab.a' must be 0 to 2147483647, got -1");
   EXPECT_EQ(refused(R"({"model": {"vocab": {"a": 0, "b": 0}, "merges": []}})").substr(0, 37),
@@ -154,14 +154,13 @@ TEST(Tokenizer, SaysWhatItDoesNotKnow) {
   EXPECT_EQ(refused(R"({"model": {"vocab": {"a": 0}, "merges": ["aa"]}})"),
             "t.json: 'model.merges[0]' must be two tokens, got 'aa'");
   EXPECT_EQ(refused(R"({"model": {"vocab": {"a": 0}, "merges": []}, "normalizer": {"type": "NFX"}})"),
-            "t.json: 'normalizer' is a normalizer 'NFX', which is not known here");
+            "t.json: 'normalizer' is a normalizer 'NFX', which is not supported");
   EXPECT_EQ(
       refused(R"({"model": {"vocab": {}, "merges": []}, "pre_tokenizer": {"type": "UnicodeScripts"}})"),
-      "t.json: 'pre_tokenizer' cuts where scripts change, which is not known here; cut by Metaspace or by a pattern "
+      "t.json: 'pre_tokenizer' cuts where scripts change, which is not supported; cut by Metaspace or by a pattern "
       "of \\p{Han} and the like");
-  EXPECT_EQ(
-      refused(R"({"model": {"vocab": {}, "merges": [], "dropout": 0.1}})"),
-      "t.json: 'model.dropout' leaves merges out at random, which is not known here; a tokenizer in use has null");
+  EXPECT_EQ(refused(R"({"model": {"vocab": {}, "merges": [], "dropout": 0.1}})"),
+            "t.json: 'model.dropout' leaves merges out at random, which is not supported; a tokenizer in use has null");
   EXPECT_EQ(refused(R"({"model": {"type": "WordPiece", "vocab": {"a": 0}, "unk_token": "u"}})"),
             "t.json: 'model.unk_token' is 'u', which is no token");
   EXPECT_EQ(raised<ArgumentError>(

@@ -95,7 +95,7 @@ TEST(Unigram, TakesTheLikeliestTokens) {
   EXPECT_EQ(encoded("abcc"), (Ids{1, 6, 5}));
   EXPECT_TRUE(encoded("").empty());
   EXPECT_EQ(raised<DataError>([&] { encoded("axyb"); }),
-            "tokenizer: no token has the letters 'xy', and none stands for what is unknown");
+            "tokenizer: no token has the characters 'xy', and there is no unknown token");
   model.unknown = 0;
   EXPECT_EQ(encoded("axyb"), (Ids{1, 0, 2}));  // two letters, one unknown
   EXPECT_EQ(encoded("xay"), (Ids{0, 1, 0}));

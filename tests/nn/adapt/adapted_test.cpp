@@ -270,7 +270,7 @@ TEST(Adapted, SaysWhatIsWrong) {
   EXPECT_EQ(sentence("a", {.weights = "hidden.bias"}),
             "ArgumentError: LoraConfig: 'hidden.bias' selects no weight [out, ...] of floats");
   EXPECT_EQ(sentence("a", {.rank = 0}), "ArgumentError: LoraConfig: rank = 0 must be positive");
-  EXPECT_EQ(sentence("a.b", {}), "ArgumentError: an adapter cannot be named 'a.b': names stand in dotted paths");
+  EXPECT_EQ(sentence("a.b", {}), "ArgumentError: an adapter cannot be named 'a.b': names are parts of dotted paths");
   model.add("task", LoraConfig{});
   EXPECT_EQ(sentence("task", {}), "ArgumentError: 'task' cannot be added: there is one already");
   EXPECT_EQ(sentence_of([&] { model.remove("tsk"); }), "ArgumentError: there is no 'tsk' (did you mean 'task'?)");

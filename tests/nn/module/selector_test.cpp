@@ -139,7 +139,7 @@ TEST(Selector, SaysWhatIsWrongWithJson) {
   EXPECT_EQ(sentence(R"({"all": ["a", {"type": 3}]})"),
             "ConfigError: run.json: 'freeze.all[1].type' must be a string, got 3");
   EXPECT_EQ(sentence(R"({"regex": "a("})"),
-            "ConfigError: run.json: 'freeze': the pattern 'a(' has a ( that is not closed at letter 3");
+            "ConfigError: run.json: 'freeze': the pattern 'a(' has a ( that is not closed at character 3");
   EXPECT_EQ(sentence(R"({"rank": [2]})"), "ConfigError: run.json: 'freeze.rank' must have 2 elements, got 1");
   EXPECT_EQ(sentence(R"({"rank": [2, 1]})"), "ConfigError: run.json: 'freeze': Selector: ranks from 2 to 1");
   EXPECT_EQ(sentence(R"("")"),

@@ -96,7 +96,7 @@ const WrongCall kIndexCalls[] = {
     {"ArgumentError: block_diag: needs at least one matrix", [] { block_diag({}); }},
     {"ArgumentError: pad: cannot reflect 3 elements of the 3 of dimension 0",
      [] { pad(floats({3}), {3}, {0}, PadMode::Reflect); }},
-    {"ArgumentError: pad: cannot go round 4 elements of the 3 of dimension 0",
+    {"ArgumentError: pad: cannot wrap around 4 elements of the 3 of dimension 0",
      [] { pad(floats({3}), {0}, {4}, PadMode::Circular); }},
     {"ArgumentError: pad: dimension 0 of float32 [0] has no edge", [] { pad(floats({0}), {1}, {0}, PadMode::Edge); }},
     {"ArgumentError: pad: by 0 and -4 elements nothing is left of the 3 of dimension 0",

@@ -124,7 +124,7 @@ const WrongCall kLayerCalls[] = {
      [] { embedding(floats({3, 2}), integers({2}, 3)); }},
     {"ShapeError: embedding_bag: indices must be [bags, entries], or come with offsets, got [2]",
      [] { embedding_bag(floats({3, 2}), integers({2})); }},
-    {"ArgumentError: embedding_bag: entry weights go with mode Sum alone",
+    {"ArgumentError: embedding_bag: entry weights require mode Sum",
      [] { embedding_bag(floats({3, 2}), integers({2, 2}), {.mode = BagMode::Max}, floats({2, 2})); }},
     {"ShapeError: embedding_bag: entry weights [2] must have the shape of indices [2, 2]",
      [] { embedding_bag(floats({3, 2}), integers({2, 2}), {}, floats({2})); }},

@@ -102,13 +102,13 @@ const WrongCall kLinalgCalls[] = {
      [] { return einsum("ij,jk", {floats({2, 3}), floats({2, 2})}); }},
     {"ShapeError: einsum: 'ii' takes the diagonal of dimensions 0 and 1 of operand 0, which is float32 [2, 3]",
      [] { return einsum("ii", {floats({2, 3})}); }},
-    {"ArgumentError: einsum: 'i1': '1' is no label", [] { return einsum("i1", {floats({2, 3})}); }},
-    {"ArgumentError: einsum: 'i.j': '.' is no label", [] { return einsum("i.j", {floats({2, 3})}); }},
-    {"ArgumentError: einsum: '...i...': '.' is no label", [] { return einsum("...i...", {floats({2, 3})}); }},
+    {"ArgumentError: einsum: 'i1': '1' is not a label", [] { return einsum("i1", {floats({2, 3})}); }},
+    {"ArgumentError: einsum: 'i.j': '.' is not a label", [] { return einsum("i.j", {floats({2, 3})}); }},
+    {"ArgumentError: einsum: '...i...': '.' is not a label", [] { return einsum("...i...", {floats({2, 3})}); }},
     {"ArgumentError: einsum: 'i->j': the result has a label that no operand has",
      [] { return einsum("i->j", {floats({2})}); }},
     {"ArgumentError: einsum: 'i->ii': the result has a label twice", [] { return einsum("i->ii", {floats({2})}); }},
-    {"ArgumentError: einsum: 'i->i->i': '-' is no label", [] { return einsum("i->i->i", {floats({2})}); }},
+    {"ArgumentError: einsum: 'i->i->i': '-' is not a label", [] { return einsum("i->i->i", {floats({2})}); }},
 };
 
 TEST(LinalgErrors, AreSentences) { expect_sentences(kLinalgCalls); }

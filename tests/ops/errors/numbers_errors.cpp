@@ -73,9 +73,9 @@ const WrongCall kNumbersCalls[] = {
     {"ArgumentError: beta: the parameter must be positive, got -1", [] { beta({2}, 1, -1, cpu()); }},
     {"ArgumentError: poisson: the rate must not be negative, got -1", [] { poisson({2}, -1, cpu()); }},
     {"ArgumentError: poisson: the rate must not be negative, got nan", [] { poisson({2}, kNan, cpu()); }},
-    {"AutodiffError: gamma: a draw has no gradient for float32 [2]; detach() it",
+    {"AutodiffError: gamma: a sample has no gradient for float32 [2]; detach() it",
      [] { gamma(ones({2}, cpu().autodiff()).require_grad()); }},
-    {"AutodiffError: beta: a draw has no gradient for float32 [2]; detach() it",
+    {"AutodiffError: beta: a sample has no gradient for float32 [2]; detach() it",
      [] { beta(1.0, ones({2}, cpu().autodiff()).require_grad()); }},
     {"ArgumentError: randint: the range from 3 to 3 is empty", [] { randint({2}, 3, 3, cpu()); }},
     {"ArgumentError: randint: uint8 does not hold 256", [] { randint({2}, 0, 257, cpu(), DType::U8); }},
@@ -90,9 +90,9 @@ const WrongCall kNumbersCalls[] = {
     {"ArgumentError: categorical: weight 0 of row 0 is nan", [] { categorical(list({kNan, 2})); }},
     {"ArgumentError: categorical: weight 1 of row 0 is inf", [] { categorical(list({1, kInf})); }},
     {"ArgumentError: categorical: the weights of row 0 add up to 0", [] { categorical(list({0, 0})); }},
-    {"ArgumentError: multinomial: cannot draw -1 times", [] { multinomial(floats({2}), -1); }},
+    {"ArgumentError: multinomial: cannot sample -1 times", [] { multinomial(floats({2}), -1); }},
     {"ArgumentError: multinomial: weights must be finite and not negative", [] { multinomial(list({1, -1, 1}), 1); }},
-    {"ArgumentError: multinomial: cannot draw 2 times without replacement from a row of 1 weights",
+    {"ArgumentError: multinomial: cannot sample 2 times without replacement from a row of 1 weights",
      [] { multinomial(reshape(list({1, 2, 3, 0}), {2, 2}), 2); }},
 };
 

@@ -101,7 +101,7 @@ const WrongCall kSpatialCalls[] = {
      [] { grid_sample(floats({1, 1, 0, 4}), floats({1, 2, 2, 2})); }},
     {"ArgumentError: grid_sample: takes Nearest, Linear, and in two dimensions Cubic",
      [] { grid_sample(floats({1, 1, 2, 2, 2}), floats({1, 1, 1, 1, 3}), {.mode = Interpolation::Cubic}); }},
-    {"ShapeError: grid_sample_transpose: float32 [1, 1, 2, 3] does not have the places of grid [1, 2, 2, 2]",
+    {"ShapeError: grid_sample_transpose: float32 [1, 1, 2, 3] does not have the points of grid [1, 2, 2, 2]",
      [] { emit(op::GridSampleTranspose{{}, {4, 4}}, {floats({1, 1, 2, 3}), floats({1, 2, 2, 2})}); }},
     {"ShapeError: grid_sample_transpose: sizes [4, 0] must be positive",
      [] { emit(op::GridSampleTranspose{{}, {4, 0}}, {floats({1, 1, 2, 2}), floats({1, 2, 2, 2})}); }},

@@ -55,7 +55,7 @@ TEST(ExpressionParser, SaysWhatItDoesNotUnderstand) {
   EXPECT_EQ(sentence("x + w"), "expression 'x + w': a number stands beside a word at character 6");
   EXPECT_EQ(sentence("b + b"), "expression 'b + b': '+' takes no truths at character 6");
   EXPECT_EQ(sentence("0.5f * x"), "expression '0.5f * x': a constant has a suffix at character 4");
-  EXPECT_EQ(sentence("b && b"), "expression 'b && b': write '&' and '|' for truths at character 3");
+  EXPECT_EQ(sentence("b && b"), "expression 'b && b': write '&' and '|' for booleans at character 3");
   EXPECT_EQ(sentence(""), "expression '': expected a value at character 1");
 }
 

@@ -114,8 +114,8 @@ TEST(Sharded, AnIndexNamesFilesBesideIt) {
   const TemporaryFile file("model.safetensors.index.json");
   for (const char* name : {"../secret", "/etc/passwd", "", ".."}) {
     write_text(file.path, text(R"({"metadata": {}, "weight_map": {"w": ")", name, "\"}}"));
-    EXPECT_EQ(error_of([&] { open_tensors(file.path); }),
-              text("DataError: ", file.path, ": tensor 'w' lies in '", name, "', which is no file beside the index"));
+    EXPECT_EQ(error_of([&] { open_tensors(file.path); }), text("DataError: ", file.path, ": tensor 'w' lies in '", name,
+                                                               "', which is not a file beside the index"));
   }
   for (const char* broken : {"", "{", "[]", R"({"weight_map": 3})", R"({"weight_map": {"w": 3}})"}) {
     write_text(file.path, broken);
@@ -134,7 +134,7 @@ TEST(Record, IsCheckedTensorByTensor) {
   };
   EXPECT_EQ(at("conv1.bias"), "no error");
   bytes[64] ^= std::byte{1};  // the first tensor
-  EXPECT_EQ(at("conv1.bias"), "DataError: r.kiln: tensor 'conv1.bias': damaged: its checksum is another");
+  EXPECT_EQ(at("conv1.bias"), "DataError: r.kiln: tensor 'conv1.bias': damaged: its checksum differs");
   EXPECT_EQ(at("conv1.weight"), "no error");
   bytes[bytes.size() - 12] = std::byte{9};  // the version
   EXPECT_EQ(at("conv1.weight"),
@@ -318,7 +318,7 @@ TEST(Edit, RenamesByRulesInTheirOrder) {
             (std::vector<std::string>{"first.bias", "first.weight", "small", "steps", "wide"}));
   const std::vector<Rename> clash = {{"steps|wide", "small"}};
   EXPECT_EQ(error_of([&] { renamed(sample(), clash); }),
-            "ArgumentError: rename: 'steps' and another tensor come to be 'small'");
+            "ArgumentError: rename: 'steps' and another tensor would both be 'small'");
   const std::vector<Rename> broken = {{"(", ""}};
   EXPECT_TRUE(error_of([&] { renamed(sample(), broken); }).starts_with("ArgumentError: the pattern '(' has"));
   TensorSource norm;

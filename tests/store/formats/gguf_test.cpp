@@ -45,15 +45,16 @@ TEST(Gguf, KeysAreMetadataAndArraysLists) {
 TEST(Gguf, RefusesWhatDoesNotFitTogether) {
   const std::string data(64, '\0');
   EXPECT_EQ(refused({{"w", {40}, 2, 0}}, data).substr(0, 31), "DataError: m.gguf: header, byte");
-  EXPECT_NE(refused({{"w", {40}, 2, 0}}, data).find("rows of shape [40] are no whole blocks of 32"), std::string::npos);
+  EXPECT_NE(refused({{"w", {40}, 2, 0}}, data).find("rows of shape [40] are not whole blocks of 32"),
+            std::string::npos);
   EXPECT_NE(refused({{"w", {4}, 99, 0}}, data).find("has the type 99, which Kiln does not read"), std::string::npos);
   EXPECT_EQ(refused({{"w", {16}, 0, 32}}, data),
-            "DataError: m.gguf: tensor 'w': 64 bytes from 32 on do not lie within the file's 64 bytes of data");
+            "DataError: m.gguf: tensor 'w': 64 bytes from 32 on are not within the file's 64 bytes of data");
   EXPECT_EQ(refused({{"v", {8}, 0, 0}, {"w", {8}, 0, 16}}, data), "DataError: m.gguf: tensor 'w' overlaps another");
   EXPECT_EQ(refused({{"w", {std::int64_t{1} << 62, 4}, 0, 0}}, data),
             "DataError: m.gguf: tensor 'w': shape [4, 4611686018427387904] is over 2^63 - 1 bytes");
   EXPECT_NE(refused({{"w", {-1}, 0, 0}}, data).find("has a negative size"), std::string::npos);
-  EXPECT_EQ(refused({{"w", {4}, 0, 0}, {"w", {4}, 0, 32}}, data), "DataError: m.gguf: tensor 'w' stands there twice");
+  EXPECT_EQ(refused({{"w", {4}, 0, 0}, {"w", {4}, 0, 32}}, data), "DataError: m.gguf: tensor 'w' occurs twice");
   EXPECT_NE(refused({}, data, 12).find("'general.alignment' is 12, no multiple of 8"), std::string::npos);
 }
 
@@ -102,7 +103,7 @@ TEST(Gguf, QuantisesAsGgmlDoes) {
     EXPECT_EQ(written(read, write_gguf), bytes) << "what was quantised stays as it is";
   }
   EXPECT_EQ(error_of([&] { quantised_for_gguf(source, "q4_k"); }),
-            "ArgumentError: quantised_for_gguf: 'q4_k' is none of q8_0 and q4_0, which Kiln writes");
+            "ArgumentError: quantised_for_gguf: 'q4_k' is not q8_0 or q4_0, which Kiln writes");
   numbers[5] = NAN;
   source.tensors.at("w") = stored(TensorData::of<float>({2, 32}, std::span<const float>(numbers)));
   EXPECT_EQ(error_of([&] { written(quantised_for_gguf(source, "q8_0"), write_gguf); }),

@@ -120,7 +120,7 @@ TEST(Memory, WhatStandsForFarMoreThanItIsIsRefusedUnlessItIsAllowed) {
   ASSERT_EQ(::setenv("KILN_INFLATION", "1000", 1), 0);
   EXPECT_EQ(refused(), "no error");
   ASSERT_EQ(::setenv("KILN_INFLATION", "much", 1), 0);
-  EXPECT_EQ(refused(), "ArgumentError: KILN_INFLATION: 'much' is no whole number from 1 on");
+  EXPECT_EQ(refused(), "ArgumentError: KILN_INFLATION: 'much' is not a whole number of 1 or more");
   ASSERT_EQ(::unsetenv("KILN_INFLATION"), 0);
 }
 

@@ -145,8 +145,8 @@ TEST(Safetensors, NamesWhatIsWrongWithTheHeader) {
       {"{\"a\":{\"shape\":[1,]}}", "header, byte 17: expected a whole number"},
       {"{\"a\":{\"shape\":[9223372036854775808]}}", "header, byte 34: the number begun at byte 15 is over 2^63 - 1"},
       {"{\"a\":{\"shape\":[1,1,1,1,1,1,1,1,1]}}", "header, byte 31: tensor 'a' has more than 8 dimensions"},
-      {"{\"__metadata__\":{\"k\":\"\",\"k\":\"\"}}", "header, byte 30: metadata 'k' stands there twice"},
-      {"{\"__metadata__\":{},\"__metadata__\":{}}", "header, byte 34: '__metadata__' stands there twice"},
+      {"{\"__metadata__\":{\"k\":\"\",\"k\":\"\"}}", "header, byte 30: metadata 'k' occurs twice"},
+      {"{\"__metadata__\":{},\"__metadata__\":{}}", "header, byte 34: '__metadata__' occurs twice"},
   };
   for (const WrongHeader& each : wrong)
     EXPECT_EQ(error_of(file_of(each.header)), std::string("m.safetensors: ") + each.sentence) << each.header;
@@ -171,7 +171,7 @@ TEST(Safetensors, LeavesOutElementTypesThatKilnHasNot) {
             "m.safetensors: tensor 'a': F8_E5M2 [2] takes 2 bytes, its offsets span 3");
   EXPECT_EQ(
       error_of(file_of(text("{", entry("a", "F8_E5M2", "1", "0,1"), ",", entry("a", "U8", "1", "1,2"), "}"), "12")),
-      "m.safetensors: tensor 'a' stands there twice");
+      "m.safetensors: tensor 'a' occurs twice");
 }
 
 TEST(Safetensors, NamesTheTensorWhoseBytesDoNotFit) {
@@ -179,9 +179,9 @@ TEST(Safetensors, NamesTheTensorWhoseBytesDoNotFit) {
     return error_of(file_of(text("{", entries, "}"), data)).substr(std::strlen("m.safetensors: "));
   };
   EXPECT_EQ(error(entry("a", "F32", "1", "4,0"), "1234"),
-            "tensor 'a': bytes 4 to 0 do not lie within the file's 4 bytes of data");
+            "tensor 'a': bytes 4 to 0 are not within the file's 4 bytes of data");
   EXPECT_EQ(error(entry("a", "F32", "2", "0,8"), "1234"),
-            "tensor 'a': bytes 0 to 8 do not lie within the file's 4 bytes of data");
+            "tensor 'a': bytes 0 to 8 are not within the file's 4 bytes of data");
   EXPECT_EQ(error(entry("a", "F32", "3", "0,4"), "1234"), "tensor 'a': float32 [3] takes 12 bytes, its offsets span 4");
   EXPECT_EQ(error(entry("a", "F32", "4294967296,4294967296", "0,4"), "1234"),
             "tensor 'a': shape [4294967296, 4294967296] is over 2^63 - 1 bytes");
@@ -192,8 +192,7 @@ TEST(Safetensors, NamesTheTensorWhoseBytesDoNotFit) {
   EXPECT_EQ(error(entry("a", "U8", "1", "0,1") + "," + entry("b", "U8", "1", "2,3"), "123"),
             "1 bytes before tensor 'b' belong to no tensor");
   EXPECT_EQ(error(entry("a", "U8", "1", "0,1"), "123"), "2 bytes after the last tensor belong to none");
-  EXPECT_EQ(error(entry("a", "U8", "1", "0,1") + "," + entry("a", "U8", "1", "1,2"), "12"),
-            "tensor 'a' stands there twice");
+  EXPECT_EQ(error(entry("a", "U8", "1", "0,1") + "," + entry("a", "U8", "1", "1,2"), "12"), "tensor 'a' occurs twice");
   EXPECT_EQ(error(entry("a", "BOOL", "1", "0,1"), "2"), "tensor 'a': a boolean that is neither 0 nor 1");
 }
 

@@ -1,6 +1,6 @@
-// Attention of bfloat16 on tiles, forward, as simd/attention has it for float32: scores of a block lie transposed, a
-// row for each key, and so do the sums. Keys and values are packed as left operands beforehand, by all threads; scores
-// become shares in float32 and are rounded once, for the second product.
+// Forward attention of bfloat16 on tiles, in the manner of simd/attention for float32: the scores of a block are
+// transposed, with a row for each key, and so are the sums. All threads pack keys and values as left operands
+// beforehand. Scores become softmax weights in float32 and are rounded once, for the second product.
 #include "kiln/backend/cpu/simd/attention/attention.hpp"
 
 #include <algorithm>
@@ -23,11 +23,11 @@ using simd::AttentionShape, simd::Interval, simd::kBlockOfQueries;
 using std::int64_t;
 using std::uint16_t;
 
-constexpr int64_t kKeys = 128;  // of a block, which is whole tiles. bench: suite sdpa_*
+constexpr int64_t kKeys = 128;  // keys of a block: whole tiles. bench: suite sdpa_*
 
 bool is_finite(uint16_t x) { return (x & 0x7f80) != 0x7f80; }
 
-/// [batch, heads, time, width], whose rows have no gaps.
+/// An operand [batch, heads, time, width] whose rows are contiguous.
 struct Heads {
   Value held;
   const uint16_t* data;
@@ -92,8 +92,9 @@ class Forward {
       pack_left({first + i, 1, row}, std::min(kBlock, shape_.value_width - i), shape_.keys,
                 values + packed_size(i, shape_.keys));
   }
-  /// Notes which keys have values that are not finite, and gives all with 0 in their place; nothing where there are none, or
-  /// every query sees every key. A share of 0 times such a one is NaN: they are added for whom they are visible.
+  /// Records which keys have values that are not finite, and returns the values with 0 in their place; nothing if all
+  /// are finite, or every query sees every key. A softmax weight of 0 times such a value would be NaN: they are added
+  /// only for the queries that see them.
   std::vector<uint16_t> finite_values(int64_t head) const {
     std::vector<int64_t>& found = not_finite_[static_cast<std::size_t>(head)];
     const auto row = [&](int64_t key) {
@@ -107,7 +108,7 @@ class Forward {
       for (const uint16_t value : row(key)) values.push_back(is_finite(value) ? value : uint16_t{0});
     return values;
   }
-  /// What finite_values() left out of a block of keys.
+  /// Adds the values that finite_values() left out of a block of keys.
   void add_not_finite(int64_t kv_head_of_all, Interval queries, Interval keys, const float* shares, float* sums) const {
     for (const int64_t key : not_finite_[static_cast<std::size_t>(kv_head_of_all)]) {
       if (key < keys.begin || key >= keys.end) continue;
@@ -122,7 +123,7 @@ class Forward {
     }
   }
 
-  /// All that queries of one head see.
+  /// Computes the queries of one head over the keys that they see.
   void run_block(int64_t head_of_all, Interval queries) const {
     const int64_t b = head_of_all / shape_.heads, h = head_of_all % shape_.heads, count = queries.size();
     const int64_t width = round_up(shape_.width, kPairs), wide = round_up(shape_.value_width, kBlock);
@@ -184,7 +185,7 @@ class Forward {
   float* log_sums_;
   int64_t keys_size_, values_size_;
   Memory packed_;
-  mutable std::vector<std::vector<int64_t>> not_finite_;  // keys, by head
+  mutable std::vector<std::vector<int64_t>> not_finite_;  // the keys of each head
 };
 
 }  // namespace

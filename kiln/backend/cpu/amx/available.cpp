@@ -1,5 +1,5 @@
-// Is there AMX? Asked of the processor and of the system, never of oneDNN: some virtual machines hide the leaf of CPUID
-// that describes tiles, but multiply them all the same.
+// Whether the processor and the system support AMX. oneDNN is not asked: some virtual machines hide the leaf of CPUID
+// that describes tiles, but can multiply them.
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,14 +17,14 @@ constexpr bool has_all(unsigned bits, std::initializer_list<int> wanted) {
   return true;
 }
 
-/// The instructions that vectors.cpp and pack.cpp are compiled with. (Intel's manual, volume 2, CPUID, leaf 7.)
+/// The instructions that vectors.cpp and pack.cpp are compiled for. (Intel's manual, volume 2, CPUID, leaf 7.)
 bool processor_has_vectors() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr int kAvx512f = 16, kAvx512bw = 30, kAvx512vl = 31, kAvx512Bf16 = 5;
   if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || !has_all(ebx, {kAvx512f, kAvx512bw, kAvx512vl})) return false;
   return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && has_all(eax, {kAvx512Bf16});
 }
-/// Those of tiles.cpp.
+/// The instructions that tiles.cpp is compiled for.
 bool processor_has_tiles() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr int kAmxBf16 = 22, kAmxTile = 24;
@@ -35,7 +35,7 @@ bool processor_has_tiles() {
 constexpr std::initializer_list<int> kVectorState = {1, 2, 5, 6, 7};  // SSE, AVX, the three parts of AVX-512
 constexpr std::initializer_list<int> kTileState = {17, 18};
 
-/// Does the system keep these when it switches threads?
+/// Whether the system saves these parts when it switches threads.
 bool system_saves(std::initializer_list<int> state) {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr int kOsXsave = 27;
@@ -45,14 +45,14 @@ bool system_saves(std::initializer_list<int> state) {
   return has_all(low, state);
 }
 
-/// Linux wants to be asked for the memory that a thread's tiles need, once for all threads.
-/// (Linux's Documentation/arch/x86/xstate.rst)
+/// Linux must be asked for the memory that a thread's tiles need, once for all threads. (Linux's
+/// Documentation/arch/x86/xstate.rst)
 bool system_permits_tiles() {
   constexpr long kArchReqXcompPerm = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
 }
 
-/// The instructions of integer/tiles_amx.cpp.
+/// The instructions that integer/tiles_amx.cpp is compiled for.
 bool processor_has_bytes() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr int kAmxTile = 24, kAmxInt8 = 25;

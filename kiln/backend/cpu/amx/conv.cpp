@@ -1,6 +1,6 @@
-// Convolutions of bfloat16 and their adjoints in x on tiles: products whose left operand's rows are the windows of
-// pixels. Nothing is gathered beforehand; a piece packs the windows of its rows straight from the image, some terms at
-// a time.
+// Convolutions of bfloat16 and their adjoints in x on tiles: products whose left operand has the windows of pixels as
+// rows. No windows are gathered beforehand; a piece packs the windows of its rows directly from the image, some terms
+// at a time.
 #include "kiln/backend/cpu/amx/conv.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using conv::Geometry, conv::Operand, conv::Pass;
 using std::int64_t;
 using std::uint16_t;
 
-/// The sets of windows of a pass.
+/// Returns the sets of windows of a pass.
 std::vector<WindowSet> windows_of(const Geometry& g, Pass pass) {
   if (pass == Pass::Forward) return {forward_windows(g)};
   std::vector<WindowSet> sets;
@@ -29,9 +29,9 @@ std::vector<WindowSet> windows_of(const Geometry& g, Pass pass) {
   return sets;
 }
 
-/// Packs a weight [out, in, kernel...] as the right operands of the sets of windows, one behind the other: their
-/// columns are the channels that are made, their rows those that are read, for one place of the kernel after the other,
-/// each with zeros up to whole tiles.
+/// Packs a weight [out, in, kernel...] as the right operands of the sets of windows, one after the other. Their columns
+/// are the channels that are computed. Their rows are the channels that are read, for one tap of the kernel after the
+/// other, each padded with zeros to whole tiles.
 struct PackWindowWeight {
   Geometry g;
   Pass pass;
@@ -53,7 +53,7 @@ struct PackWindowWeight {
     const auto* const weight = reinterpret_cast<const uint16_t*>(from);
     const std::vector<WindowSet> sets = windows_of(g, pass);
     const int64_t kernel = Geometry::product(g.kernel);
-    // Some channels of y at a time, since those lie together: they are columns, or rows.
+    // Some channels of y are packed at a time, since they are contiguous: they are columns, or rows.
     parallel_for(divide_up(g.out, kBlock), 1, [&](int64_t begin, int64_t end) {
       const Memory memory(kernel == 1 ? 0 : static_cast<std::size_t>(kernel * kBlock * g.in) * sizeof(uint16_t));
       auto* const aside = reinterpret_cast<uint16_t*>(memory.bytes());
@@ -69,7 +69,7 @@ struct PackWindowWeight {
         for (const WindowSet& set : sets) {
           for (std::size_t i = 0; i < set.kernel.size(); ++i) {
             const uint16_t* const matrix = data + set.kernel[i] * count * g.in;
-            const auto place = static_cast<int64_t>(i) * round_up(read(), kPairs);  // the row that it begins at
+            const auto place = static_cast<int64_t>(i) * round_up(read(), kPairs);  // the first row of the tap
             if (!adjoint())
               pack_right({matrix, g.in, 1}, count, g.in, of_set + first * depth(set) + place * round_up(count, kTile));
             for (int64_t j = 0; adjoint() && j < g.in; j += kBlock) {
@@ -85,7 +85,7 @@ struct PackWindowWeight {
   }
 
  private:
-  /// [count, kernel] becomes [kernel, count], lines `step` apart.
+  /// Transposes [count, kernel] to [kernel, count], with lines `step` apart.
   void turn_over(const Turn& turn, const uint16_t* from, int64_t count, uint16_t* to, int64_t step) const {
     const int64_t kernel = Geometry::product(g.kernel), whole = kernel <= Turn::kMost ? count / kBlock * kBlock : 0;
     for (int64_t i = 0; i < whole; i += kBlock) turn.over(from + i * kernel, to + i, step);
@@ -93,7 +93,7 @@ struct PackWindowWeight {
   }
 };
 
-/// What all pieces of a set of windows know.
+/// The data that all pieces of a set of windows share.
 class Windowed {
  public:
   Windowed(const PackWindowWeight& packer, const WindowSet& windows, const Array& from, const uint16_t* weight,
@@ -173,7 +173,7 @@ class Windowed {
           {row * columns_ + column, rows, columns, columns_, reinterpret_cast<const std::byte*>(aside), columns});
   }
 
-  /// What the sums of blocks of columns from `first` on begin with.
+  /// Returns the start values of the sums, for blocks of columns from `first` on.
   void start(int64_t first, int64_t down, float* sums) const {
     for (int64_t i = 0; i < down * kSums; ++i) {
       const int64_t column = first + i / (kTile * kTile) % 2 * kTile + i % kTile;
@@ -189,7 +189,7 @@ class Windowed {
   std::vector<uint16_t> zeros_;
 };
 
-/// All of a pass.
+/// The data of a whole pass.
 void make(const Geometry& g, Pass pass, const Array& from, const Operand& weight, const float* bias, uint16_t* result,
           const Epilogue* epilogue) {
   const PackWindowWeight packer{g, pass};

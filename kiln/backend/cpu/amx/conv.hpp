@@ -1,4 +1,4 @@
-// Convolutions of bfloat16 on tiles, as ConvKernels has them (engines.hpp).
+// Convolutions of bfloat16 on tiles, for ConvKernels (engines.hpp).
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/conv/operand.hpp"
@@ -8,7 +8,7 @@ namespace kiln::cpu::amx {
 
 using conv::Geometry, conv::Operand;
 
-/// Are the pieces of the convolution wide enough to be finished run by run?
+/// Whether the pieces of the convolution are wide enough for an epilogue that runs row by row.
 bool has_wide_pieces(const Geometry& g);
 
 void convolve(const Geometry& g, const Operand& x, const Operand& weight, const Operand& bias, Value& y,

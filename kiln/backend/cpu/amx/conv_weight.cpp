@@ -1,5 +1,5 @@
-// The adjoint of convolutions in the weight on tiles: for each place of the kernel the product of y's channels and of
-// those of the pixels of x that go with them, with the pixels as terms of the sums.
+// The adjoint of convolutions in the weight on tiles: for each tap of the kernel, the product of y's channels and the
+// channels of the pixels of x under it, with the pixels as terms of the sums.
 #include <algorithm>
 
 #include "kiln/backend/cpu/amx/conv.hpp"
@@ -16,8 +16,8 @@ using conv::Geometry, conv::Operand, conv::Pass;
 using std::int64_t;
 using std::uint16_t;
 
-/// How the work is cut, by the sizes alone: channels of y and of x that a piece has, with all places of the kernel, and
-/// pixels that a part of its sums has.
+/// How the work is divided, by the sizes alone: the channels of y and of x of a piece, with all taps of the kernel, and
+/// the pixels of each part of the sums.
 struct Cut {
   int64_t rows, columns, down, across, pixels, parts;
 
@@ -33,7 +33,7 @@ struct Cut {
     while (pieces() < wanted && columns > 2 * kBlock) halve(columns);
     while (pieces() < wanted && rows > 2 * kBlock) halve(rows);
     down = divide_up(g.out, rows), across = divide_up(g.in, columns);
-    // Then pixels are shared out, and what is made of each part is added up.
+    // Pixels are divided, too, and the sums of the parts are added.
     constexpr int64_t kFewestPixels = 8 * kDepth;
     parts = std::clamp<int64_t>(divide_up(wanted, pieces()), 1, std::max<int64_t>(1, all / kFewestPixels));
     pixels = round_up(divide_up(all, parts), kDepth);
@@ -89,7 +89,7 @@ class WeightSums {
   int64_t rows_of(int64_t piece) const { return std::min(cut_.rows, g_.out - row_of(piece)); }
   int64_t columns_of(int64_t piece) const { return std::min(cut_.columns, g_.in - column_of(piece)); }
   int64_t left_size() const { return packed_size(round_up(cut_.rows, kBlock), kDepth); }
-  /// That a piece needs besides its sums: packed operands, or its part of the weight.
+  /// Returns how many numbers a piece needs besides its sums: for packed operands, or for its part of the weight.
   int64_t numbers() const {
     return std::max(left_size() + packed_size(round_up(cut_.columns, kBlock), kDepth),
                     places_ * cut_.rows * cut_.columns);
@@ -108,7 +108,7 @@ class WeightSums {
     const Tiles tiles;
     for (int64_t k = first; k < last; k += kDepth) {
       const int64_t depth = std::min(kDepth, last - k), padded = round_up(depth, kPairs);
-      // Along memory: some pixels of all channels, then the next.
+      // Reads along memory: some pixels of all channels, then the next ones.
       for (int64_t l = 0; l < depth; l += kPairs)
         for (int64_t i = 0; i < rows; i += kBlock)
           pack_left({y_ + (k + l) * g_.out + row + i, 1, g_.out}, std::min(kBlock, rows - i),

@@ -1,9 +1,9 @@
-// Products of bfloat16 matrices on tiles, or vectors.
+// Products of bfloat16 matrices on tiles or vectors.
 //
-// The result is cut into pieces, each a product on one thread that takes kDepth of the sums' terms at a time: packed for
-// tiles, those of some 256 rows fit into the second-level cache, and the two operands of one block of 32 x 32 results
-// into the first. The right operand is packed beforehand, by all threads, where several pieces want the same part of it;
-// while the blocks of one panel of it are made, the next is fetched.
+// The result is divided into pieces, each a product on one thread that processes kDepth of the sums' terms at a time.
+// Packed for tiles, the terms of some 256 rows fit into the second-level cache, and the two operands of one block of 32
+// x 32 results fit into the first-level cache. All threads pack the right operand beforehand if several pieces read the
+// same part of it. While the blocks of one panel of it are computed, the next panel is prefetched.
 #include "kiln/backend/cpu/amx/matmul.hpp"
 
 #include <algorithm>
@@ -27,12 +27,13 @@ Lines rows_of(const Product& p, int64_t index, int64_t row, int64_t k) {
   const Matrices& a = p.a;
   return {numbers_of(a) + a.offset(p.batch, index) + row * a.row + k * a.column, a.row, a.column};
 }
-/// Of the matrix that begins `offset` elements behind the first.
+/// Returns the lines of the matrix that begins `offset` elements after the first one.
 Lines columns_of(const Matrices& b, int64_t offset, int64_t column, int64_t k) {
   return {numbers_of(b) + offset + k * b.row + column * b.column, b.column, b.row};
 }
 
-/// Packs `count` lines, blocks of kBlock one behind the other. Reads along memory: lines that lie across it together.
+/// Packs `count` lines, one block of kBlock after the other. It reads along memory: lines that cross it are packed
+/// together.
 template <void (*Pack)(const Lines&, int64_t, int64_t, uint16_t*)>
 void pack_blocks(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
   const int64_t step = lines.along == 1 ? depth : kPairs;
@@ -44,16 +45,15 @@ void pack_blocks(const Lines& lines, int64_t count, int64_t depth, uint16_t* pac
     }
 }
 
-/// Packs right operands k x n as pieces want them: for each matrix, for each kDepth of its rows, its blocks of
-/// columns.
+/// Packs right operands k x n as pieces read them: for each matrix, for each kDepth of its rows, its blocks of columns.
 struct PackRight {
   int64_t n, k, row, column;  // strides in elements
-  Shape batch;                // without what the operand repeats
+  Shape batch;                // without dimensions along which the operand repeats
   Dims steps;
 
   int64_t matrix_size() const { return packed_size(n, k); }
   std::size_t bytes() const { return static_cast<std::size_t>(numel(batch) * matrix_size()) * sizeof(uint16_t); }
-  /// Where a block of columns from row `at` on lies.
+  /// Returns where a block of columns begins, from row `at` on.
   int64_t place(int64_t matrix, int64_t first, int64_t at) const {
     return matrix * matrix_size() + at * round_up(n, kTile) + first * round_up(std::min(kDepth, k - at), kPairs);
   }
@@ -76,7 +76,8 @@ struct PackRight {
 /// The right operands, packed by all threads before the pieces begin.
 class PackedRight {
  public:
-  /// Of `operand`, which keeps them from the second time on. Without `always` there may be none before.
+  /// Packs `operand`, which caches the result from the second time on. Without `always` the result may be empty before
+  /// that.
   PackedRight(const Product& p, const Value& operand, bool always)
       : batch_(p.batch), packer_{p.n, p.k, p.b.row, p.b.column, p.batch, p.b.batch} {
     for (int i = 0; i < batch_.size(); ++i)
@@ -101,14 +102,14 @@ class PackedRight {
   Ref<Memory> block_;
 };
 
-/// Rows [row, row + rows) and columns likewise of product `index`; for `epilogue`, if there is one.
+/// Computes rows [row, row + rows), and columns in the same way, of product `index`, for `epilogue` if there is one.
 void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilogue, int64_t index, int64_t row,
                int64_t rows, int64_t column, int64_t columns) {
   const int64_t deepest = std::min(kDepth, p.k), across = divide_up(columns, kBlock), down = divide_up(rows, kBlock);
   const int64_t left_size = packed_size(round_up(rows, kBlock), deepest);
   const int64_t right_size = right ? 0 : packed_size(round_up(columns, kBlock), deepest);
-  const int64_t result_size = epilogue ? round_up(rows * columns, kPairs) : 0;  // the sums lie on a line of the cache
-  const bool at_once = p.k <= kDepth;                                           // then one block has sums at a time
+  const int64_t result_size = epilogue ? round_up(rows * columns, kPairs) : 0;  // the sums begin at a cache line
+  const bool at_once = p.k <= kDepth;                                           // one block has sums at a time
   const auto [left, sums] = scratch(left_size + right_size + result_size, (at_once ? 1 : across * down) * kSums);
   uint16_t* const own_right = left + left_size;
   uint16_t* const result =
@@ -126,7 +127,7 @@ void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilo
     for (int64_t j = 0; j < across; ++j)
       for (int64_t i = 0; i < down; ++i) {
         const int64_t rows_left = rows - i * kBlock, columns_left = columns - j * kBlock;
-        Ahead ahead;  // this block's share of the next panel
+        Ahead ahead;  // the part of the next panel that this block prefetches
         if (j + 1 < across) ahead = {columns_packed + (j + 1) * step + i * step / down, step / down};
         float* const block = sums + (at_once ? 0 : (j * down + i) * kSums);
         if (k + depth < p.k)
@@ -147,7 +148,7 @@ void run_pieces(const Product& p, const Value& operand, const Piece& piece, cons
   const bool is_repeated = std::find(p.b.batch.begin(), p.b.batch.end(), 0) != p.b.batch.end();
   const PackedRight right(p, operand, down > 1 || is_repeated);
 
-  // Many small products make a piece together.
+  // Many small products form one piece.
   const int64_t together = std::clamp<int64_t>(kWorthAPiece / cost(piece.rows, piece.columns, p.k), 1, 64);
   parallel_for(matrices * down * across, together, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {

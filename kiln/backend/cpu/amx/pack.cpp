@@ -1,6 +1,6 @@
-// The orders of tiles, and what is done to sums. Compiled for processors with AVX512-BF16 alone (CMakeLists.txt). It must
-// contain no function that another file might define too, or programs could end up with this one on processors that lack
-// it: nothing of the standard library is included.
+// Packs operands in the order of tiles, and transforms sums. It is compiled for processors with AVX512-BF16 only
+// (CMakeLists.txt). It must not contain a function that another file might define too, or programs could use this one
+// on processors without these instructions; therefore it includes nothing of the standard library.
 #include "kiln/backend/cpu/amx/block.hpp"
 #include "kiln/backend/cpu/amx/registers.hpp"
 
@@ -10,17 +10,17 @@ namespace {
 using std::int64_t;
 using std::uint16_t;
 
-/// The 8 numbers at `data` and at three places further on.
+/// Loads 8 numbers at `data` and at three further places.
 inline __m512i load_four(const uint16_t* data, int64_t step) {
   const auto at = [&](int64_t i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(data + i * step)); };
   const __m512i two = _mm512_inserti32x4(_mm512_castsi128_si512(at(0)), at(1), 1);
   return _mm512_inserti32x4(_mm512_inserti32x4(two, at(2), 2), at(3), 3);
 }
 
-/// 16 lines of 16 pairs become 16 lines of 16: line i of the result has pair i of each.
+/// Transposes 16 lines of 16 pairs: line i of the result has pair i of each.
 inline void transpose(const uint16_t* data, int64_t line, uint16_t* to) {
 #pragma GCC unroll 4
-  for (int q = 0; q < 4; ++q) {  // pairs 4q to 4q + 3; in the 128 bits number p those of lines 4p to 4p + 3
+  for (int q = 0; q < 4; ++q) {  // pairs 4q to 4q + 3; number p of the 128 bits has those of lines 4p to 4p + 3
     const uint16_t* const from = data + 8 * q;
     const __m512i line0 = load_four(from, 4 * line), line1 = load_four(from + line, 4 * line),
                   line2 = load_four(from + 2 * line, 4 * line), line3 = load_four(from + 3 * line, 4 * line);
@@ -34,7 +34,7 @@ inline void transpose(const uint16_t* data, int64_t line, uint16_t* to) {
   }
 }
 
-/// Up to 16 lines of up to 32 numbers, which lie side by side from at(i) on: a tile with a line in each row.
+/// Packs up to 16 lines of up to 32 numbers, which are contiguous from at(i) on: a tile with a line in each row.
 template <class At>
 inline void copy(At at, int64_t count, int64_t depth, uint16_t* to) {
   const __mmask32 some = first(depth);
@@ -43,8 +43,8 @@ inline void copy(At at, int64_t count, int64_t depth, uint16_t* to) {
     _mm512_store_si512(to + i * kPairs, i < count ? _mm512_maskz_loadu_epi16(some, at(i)) : _mm512_setzero_si512());
 }
 
-/// The same of lines that lie side by side: a tile with numbers 2i and 2i + 1 of every line in row i. Number j of all
-/// lines lies at at(j).
+/// Packs lines that lie side by side: row i of the tile has numbers 2i and 2i + 1 of every line. Number j of all lines
+/// begins at at(j).
 template <class At>
 inline void interleave(At at, int64_t count, int64_t depth, uint16_t* to) {
   const auto some = static_cast<__mmask16>(first(count));
@@ -56,10 +56,10 @@ inline void interleave(At at, int64_t count, int64_t depth, uint16_t* to) {
     _mm512_store_si512(to + i * kPairs, _mm512_or_si512(row(2 * i), _mm512_slli_epi32(row(2 * i + 1), 16)));
 }
 
-/// The two tiles of 32 whole lines at once.
+/// Packs the two tiles of 32 whole lines at once.
 template <class At>
 inline void interleave_block(At at, uint16_t* to) {
-  // The lower halves of each 128 bits are to be the first 16 lines.
+  // The lower halves of each 128 bits are the first 16 lines.
   const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
   const auto row = [&](int64_t j) { return _mm512_permutexvar_epi64(order, _mm512_loadu_si512(at(j))); };
 #pragma GCC unroll 16
@@ -70,7 +70,8 @@ inline void interleave_block(At at, uint16_t* to) {
   }
 }
 
-/// A row after the other, as memory is read best; they are too short for the processor to guess which one follows.
+/// Packs one row after the other, which is the fastest way to read memory. Rows are too short for the processor to
+/// predict the next one.
 void copy_rows(const Lines& rows, int64_t count, int64_t depth, uint16_t* packed) {
   constexpr int64_t kNumbersAhead = 768;  // bench: suite matmul_*_bf16
   const int64_t ahead = (kNumbersAhead / depth + 1) * rows.line, lines = count > kTile ? kBlock : kTile;
@@ -118,7 +119,7 @@ void pack(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
     }
 }
 
-/// 16 pairs of numbers of two rows, rounded.
+/// Rounds 16 pairs of numbers of two rows.
 inline __m512i pairs_of(__m512 even, __m512 odd) {
   const __m512i halves = bits_of(_mm512_cvtne2ps_pbh(odd, even));
   const __m512i low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(halves)),
@@ -129,7 +130,7 @@ inline __m512i pairs_of(__m512 even, __m512 odd) {
 template <class At>
 inline void store_rows(const float* sums, int64_t rows, int64_t columns, At at) {
   const __mmask32 some = first(columns);
-  const float* right = columns > kTile ? sums + kTile * kTile : sums;  // of a narrow block there is no right half
+  const float* right = columns > kTile ? sums + kTile * kTile : sums;  // a narrow block has no right half
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t from = (i / kTile * 2 * kTile + i % kTile) * kTile;
     const __m512bh row = _mm512_cvtne2ps_pbh(_mm512_load_ps(right + from), _mm512_load_ps(sums + from));
@@ -165,7 +166,7 @@ Turn::Turn(int64_t places) : places_(places), over_{}, back_{} {
   for (int64_t v = 0; v < places; ++v)
     for (int64_t l = 0; l < kBlock; ++l) {
       const int64_t lies = l * places + v,
-                    goes = v * kBlock + l;  // in lines, of number v of line l and of number l of v
+                    goes = v * kBlock + l;  // the index, in lines, of number v of line l and of number l of v
       over_.at[v][l] = static_cast<uint16_t>(lies % kBlock);
       over_.of[v][lies / kBlock] |= std::uint32_t{1} << l;
       back_.at[v][l] = static_cast<uint16_t>(goes / places);

@@ -1,4 +1,4 @@
-// What the files share that are compiled for processors with AVX512-BF16 alone. Each has its own copies of these.
+// Helpers of the files that are compiled for processors with AVX512-BF16 only. Each file has its own copies.
 #pragma once
 #include <immintrin.h>
 
@@ -9,7 +9,7 @@
 namespace kiln::cpu::amx {
 namespace {
 
-/// The first `count` of 32.
+/// The mask of the first `count` of 32 lanes.
 [[maybe_unused]] inline __mmask32 first(std::int64_t count) {
   return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
 }

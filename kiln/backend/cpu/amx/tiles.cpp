@@ -1,5 +1,5 @@
-// Blocks on Intel's tiles. Compiled for processors with AMX alone (CMakeLists.txt), so as pack.cpp it includes nothing of
-// the standard library.
+// Blocks on Intel's tiles. It is compiled for processors with AMX only (CMakeLists.txt), so like pack.cpp it includes
+// nothing of the standard library.
 #include <immintrin.h>
 
 #include "kiln/backend/cpu/amx/block.hpp"
@@ -10,7 +10,8 @@ namespace {
 using std::int64_t;
 using std::uint16_t;
 
-/// Eight tiles of 16 rows of 64 bytes. Static, since g++ does not see that the instruction reads all of it.
+/// The configuration of eight tiles of 16 rows of 64 bytes. It is static, since g++ does not know that the instruction
+/// reads all of it.
 struct alignas(64) Layout {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   uint16_t bytes_of_a_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -23,7 +24,7 @@ template <int Rows, int Columns>
 void multiply_tiles(const uint16_t* left, const uint16_t* right, int64_t depth, bool add, float* sums, Places at) {
   constexpr int64_t kRow = 64;  // bytes
   const int64_t row = at.row * 4;
-  asm volatile("" ::: "memory");  // g++ does not see that the loads below read memory
+  asm volatile("" ::: "memory");  // g++ does not know that the loads below read memory
   if (add) {
     _tile_loadd(0, sums, row);
     if constexpr (Columns > 1) _tile_loadd(1, sums + at.right, row);

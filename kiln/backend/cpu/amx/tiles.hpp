@@ -1,10 +1,10 @@
-// The inner loops of bfloat16 products on Intel's tiles (AMX): how 32 x 32 numbers of a result are made, and the orders
-// in which tiles want to find their operands. On a processor with vectors alone these loops are made of vectors, which
-// like the same orders.
+// The inner loops of bfloat16 products on Intel's tiles (AMX): they compute blocks of 32 x 32 results, and pack
+// operands in the order that tiles need. On processors with AVX512-BF16 but without tiles, these loops use vectors,
+// which read the same orders.
 //
-// A tile holds 16 rows of 64 bytes, and the processor adds to 16 x 16 sums in float32 the products of a left tile, 16
-// rows of 32 numbers, and a right tile, 32 numbers of 16 columns in pairs: its row i has numbers 2i and 2i + 1 of each
-// column. (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.)
+// A tile has 16 rows of 64 bytes. The processor adds to 16 x 16 sums in float32 the products of a left tile, 16 rows of
+// 32 numbers, and a right tile, 32 numbers of 16 columns in pairs: its row i has numbers 2i and 2i + 1 of each column.
+// (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.)
 #pragma once
 #include <cstdint>
 
@@ -14,42 +14,42 @@ inline constexpr std::int64_t kTile = 16;   // lines of a tile: rows of a left o
 inline constexpr std::int64_t kPairs = 32;  // numbers of each line
 inline constexpr std::int64_t kBlock = 32;  // rows and columns of a block of results: 2 x 2 tiles
 
-/// Lines of an operand in memory: the rows of a left one, the columns of a right one. Number j of line i lies
-/// i * line + j * along elements behind `data`; one of the two is 1.
+/// Lines of an operand in memory: the rows of a left one, the columns of a right one. Number j of line i is i * line +
+/// j * along elements after `data`; one of the two strides is 1.
 struct Lines {
   const std::uint16_t* data;
   std::int64_t line, along;
 };
 
-/// Numbers that up to kBlock lines take when they are packed.
+/// Returns how many numbers up to kBlock packed lines have.
 constexpr std::int64_t packed_size(std::int64_t lines, std::int64_t depth) {
   return (lines + kTile - 1) / kTile * kTile * ((depth + kPairs - 1) / kPairs * kPairs);
 }
-/// Brings up to kBlock lines of `depth` numbers into the order of tiles, with zeros where a tile is not full.
+/// Packs up to kBlock lines of `depth` numbers in the order of tiles, with zeros where a tile is not full.
 void pack_left(const Lines& rows, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
 void pack_right(const Lines& columns, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
 
-/// The same of up to kBlock rows that begin anywhere: number j of row i lies at rows[i][first + j].
+/// Packs up to kBlock rows that begin anywhere: number j of row i is at rows[i][first + j].
 void gather_left(const std::uint16_t* const* rows, std::int64_t first, std::int64_t count, std::int64_t depth,
                  std::uint16_t* packed);
-/// And of up to kBlock columns whose numbers lie side by side: number j of column i lies at numbers[j][first + i].
+/// Packs up to kBlock columns whose numbers are side by side: number j of column i is at numbers[j][first + i].
 void gather_right(const std::uint16_t* const* numbers, std::int64_t first, std::int64_t count, std::int64_t depth,
                   std::uint16_t* packed);
 
-/// Turns kBlock lines of `places` numbers each, one behind the other, over and back: number t of line i is the same as
-/// number i of line t.
+/// Transposes kBlock consecutive lines of `places` numbers each, and back: number t of line i becomes number i of line
+/// t.
 class Turn {
  public:
   static constexpr std::int64_t kMost = 16;
 
   explicit Turn(std::int64_t places);
-  /// Line t goes to to[t * step].
+  /// Writes line t to to[t * step].
   void over(const std::uint16_t* lines, std::uint16_t* to, std::int64_t step) const;
-  /// Line t comes from from[t * step].
+  /// Reads line t from from[t * step].
   void back(const std::uint16_t* from, std::int64_t step, std::uint16_t* lines) const;
 
  private:
-  /// Number l of vector v of a result is number at[v][l] of the vector s of which bit l of of[v][s] is set.
+  /// Number l of vector v of a result is number at[v][l] of the vector s for which bit l of of[v][s] is set.
   struct Moves {
     alignas(64) std::uint16_t at[kMost][kBlock];
     std::uint32_t of[kMost][kMost];
@@ -64,7 +64,7 @@ class Turn {
   Moves over_, back_;
 };
 
-/// While one lives, the calling thread's tiles are set up for the products below.
+/// While an object exists, the calling thread's tiles are configured for the products below.
 class Tiles {
  public:
   Tiles();
@@ -75,36 +75,36 @@ class Tiles {
 
 /// A block of float32 sums, tile by tile.
 inline constexpr std::int64_t kSums = kBlock * kBlock;
-/// So many numbers that are wanted soon, to be fetched meanwhile.
+/// Numbers to prefetch during a block, because they are needed soon.
 struct Ahead {
   const std::uint16_t* numbers = nullptr;
   std::int64_t count = 0;
 };
-/// Sums of a block of rows x columns over `depth` products: stored over those in `sums`, or added to them.
+/// Computes the sums of a block of rows x columns over `depth` products, and stores them in `sums` or adds them to it.
 void multiply(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
               std::int64_t depth, bool add, float* sums, Ahead ahead = {});
-/// The same with sums in rows `step` apart, in memory for whole tiles.
+/// Does so with sums in rows `step` apart, in memory for whole tiles.
 void multiply_rows(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
                    std::int64_t depth, bool add, float* sums, std::int64_t step);
-/// The same of sums that are complete then: they go to `to`, as by store(), and those in `sums` are lost.
+/// Does so for sums that are then complete: they go to `to`, as by store(), and those in `sums` become invalid.
 void multiply_and_store(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
                         std::int64_t depth, bool add, float* sums, std::uint16_t* to, std::int64_t step,
                         Ahead ahead = {});
-/// The sums rounded to bfloat16; rows of the result lie `step` apart.
+/// Stores the sums, rounded to bfloat16; rows of the result are `step` apart.
 void store(const float* sums, std::int64_t rows, std::int64_t columns, std::uint16_t* to, std::int64_t step);
-/// The same where row i of the result begins at to[i][first].
+/// Stores them so that row i of the result begins at to[i][first].
 void scatter(const float* sums, std::int64_t rows, std::int64_t columns, std::uint16_t* const* to, std::int64_t first);
 
-// Rows of float32 `step` apart, of which vectors of 16 columns are taken; what lies behind the last column does not
-// matter.
+// These functions process rows of float32 `step` apart, by vectors of 16 columns. Numbers after the last column may
+// have any value.
 
-/// Rows [0, depth) of up to kBlock columns become a right operand, rounded.
+/// Packs rows [0, depth) of up to kBlock columns as a right operand, rounded.
 void round_right(const float* rows, std::int64_t step, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
-/// x *= factor
+/// Computes x *= factor.
 void scale(float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, float factor);
-/// Column j of x times factors[j].
+/// Multiplies column j of x by factors[j].
 void scale_columns(float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, const float* factors);
-/// Columns of x become rows of bfloat16: to[j * to_step + i] = x[i * step + j] * factors[j].
+/// Stores columns of x as rows of bfloat16: to[j * to_step + i] = x[i * step + j] * factors[j].
 void store_turned(const float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, const float* factors,
                   std::uint16_t* to, std::int64_t to_step);
 

@@ -1,6 +1,6 @@
-// Blocks on vectors, from operands in the order of tiles. A row of a right tile is what the instruction takes, pairs of 16
-// columns, and of a left tile it takes one pair for all of them. Compiled for processors with AVX512-BF16 alone
-// (CMakeLists.txt), so as pack.cpp it includes nothing of the standard library.
+// Blocks on vectors, from operands in the order of tiles. The instruction takes a row of a right tile, pairs of 16
+// columns, and broadcasts one pair of a left tile. It is compiled for processors with AVX512-BF16 only
+// (CMakeLists.txt), so like pack.cpp it includes nothing of the standard library.
 #include "kiln/backend/cpu/amx/block.hpp"
 #include "kiln/backend/cpu/amx/registers.hpp"
 
@@ -10,8 +10,8 @@ namespace {
 using std::int64_t;
 using std::uint16_t;
 
-/// Rows whose sums are made at once, half a tile's: beside each other in two tiles they are 16 sums, more than keep the
-/// instruction busy, which answers after six cycles.
+/// The rows whose sums are computed at once: half a tile's. In two adjacent tiles these are 16 sums, more than enough
+/// to hide the instruction's latency of six cycles.
 constexpr int64_t kRows = 8;
 
 inline __m512bh row_at(const uint16_t* numbers) { return numbers_in(_mm512_loadu_si512(numbers)); }
@@ -23,18 +23,18 @@ inline __m512bh pair_at(const uint16_t* numbers) {
 
 constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/// Where some rows of a block find what they need.
+/// The operands of some rows of a block.
 struct Strip {
   const uint16_t *left, *right;
-  int64_t left_step, depth;  // from one of the left tiles to the next along the sums; terms
+  int64_t left_step, depth;  // the distance of left tiles along the sums; terms
   bool add;
   float* sums;
   Places at;
-  uint16_t* to;  // where sums go rounded, or null
+  uint16_t* to;  // destination of rounded sums, or null
   int64_t step;
   __mmask32 columns;
   const uint16_t* ahead;
-  int64_t lines_ahead;  // to be fetched with each left tile
+  int64_t lines_ahead;  // lines to prefetch with each left tile
 };
 
 template <int Rows, int Columns>
@@ -48,7 +48,7 @@ inline void store_rounded(const Strip& strip, const __m512 (&sums)[Rows][Columns
 
 template <int Rows, int Columns>
 void make_strip(const Strip& call) {
-  const Strip strip = call;  // its own, which no store changes
+  const Strip strip = call;  // a local copy, which no store can change
   __m512 sums[Rows][Columns];
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i)
@@ -56,7 +56,7 @@ void make_strip(const Strip& call) {
     for (int j = 0; j < Columns; ++j)
       sums[i][j] =
           strip.add ? _mm512_loadu_ps(strip.sums + i * strip.at.row + j * strip.at.right) : _mm512_setzero_ps();
-  if (strip.to && strip.depth > kPairs)  // shorter sums are complete before a line is there
+  if (strip.to && strip.depth > kPairs)  // shorter sums are complete before a line arrives
     for (int i = 0; i < Rows; ++i) {
       _mm_prefetch(strip.to + i * strip.step, _MM_HINT_T0);
       _mm_prefetch(strip.to + i * strip.step + kBlock - 1, _MM_HINT_T0);
@@ -97,7 +97,7 @@ constexpr MakeStrip kStrips[kRows] = {make_strip<1, Columns>, make_strip<2, Colu
 void multiply_on_vectors(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t columns, int64_t depth,
                          bool add, float* sums, Places at, Rounded rounded, Ahead ahead) {
   const MakeStrip* const strips = columns > kTile ? kStrips<2> : kStrips<1>;
-  const int64_t tiles = (depth + kPairs - 1) / kPairs;  // one behind the other
+  const int64_t tiles = (depth + kPairs - 1) / kPairs;  // consecutive tiles
   const int64_t fetches = least((rows + kRows - 1) / kRows, kBlock / kRows) * tiles;
   Strip strip{.left = left,
               .right = right,

@@ -10,7 +10,7 @@ using Triple = conv::ThreeAxes::List;
 struct Axes : conv::ThreeAxes {
   using ThreeAxes::ThreeAxes;
 
-  /// Calls f(place in the kernel, its number).
+  /// Calls f(element of the kernel, its index).
   template <class F>
   void each_place(F&& f) const {
     int64_t number = 0;
@@ -18,7 +18,7 @@ struct Axes : conv::ThreeAxes {
       for (int64_t b = 0; b < kernel[1]; ++b)
         for (int64_t c = 0; c < kernel[2]; ++c) f(Triple{a, b, c}, number++);
   }
-  /// How many of the first pixels of x along an axis begin a set of the adjoint.
+  /// Returns how many of the first pixels of x along an axis begin a set of the adjoint.
   int64_t starts(std::size_t axis) const { return std::min(stride[axis], sizes[axis]); }
 };
 

@@ -19,26 +19,26 @@ using enum Algorithm;
 
 int64_t places(const Geometry& g) { return Geometry::product(g.kernel); }
 int64_t pixels(const Geometry& g) { return g.batch * Geometry::product(g.result); }
-/// Numbers in the windows of all pixels.
+/// Returns how many numbers the windows of all pixels have.
 int64_t numbers_of_windows(const Geometry& g) { return pixels(g) * g.in * places(g); }
 
 bool is_in_steps(const Geometry& g) {
   return std::ranges::any_of(g.stride, [](int64_t step) { return step != 1; });
 }
 
-// Each condition says what an algorithm can compute and where it is quicker than those that follow it in the table.
+// Each condition states what an algorithm can compute, and where it is faster than those after it in the table.
 
-/// Each channel has a kernel of its own, and there are enough channels to fill vectors.
+/// Each channel has its own kernel (depthwise), and there are enough channels to fill vectors.
 bool has_channel_kernels(const ConvCase& c) {
   constexpr int64_t kLeastChannels = 8;
   const Geometry& g = c.g;
   if (g.groups != g.in || g.out != g.in || g.in < kLeastChannels || g.kernel.size() > 3) return false;
   return c.pass != Pass::Data || !is_in_steps(g);
 }
-/// The convolution has channel kernels and is of lines or volumes; for images oneDNN has kernels of this kind.
+/// It is depthwise, of lines or volumes; for images oneDNN has depthwise kernels.
 bool has_channel_kernels_of_no_image(const ConvCase& c) { return c.g.kernel.size() != 2 && has_channel_kernels(c); }
 
-/// The images are planes in row-major order, of which a core's caches hold one, with rows that fill vectors.
+/// The images are planes in row-major order that fit into a core's caches, with rows that fill vectors.
 bool has_channel_kernels_in_planes(const ConvCase& c) {
   // bench: sweep conv2d_depthwise, conv1d_depthwise
   constexpr int64_t kLeastColumns = 8, kMostRoom = 1 << 18;  // numbers
@@ -64,7 +64,8 @@ bool has_few_channels(const ConvCase& c) {
          places(g) * g.in * padded_channels(g.out) <= kMostWeights;
 }
 
-/// The kernel is 3 x 3 and makes no steps; channels are enough for the transforms of x to pay, tiles for those of the weight.
+/// The kernel is 3 x 3 with stride 1. There are enough channels for the transforms of x to pay, and enough tiles for
+/// those of the weight.
 bool has_many_tiles_of_3x3(const ConvCase& c) {
   // bench: suite resnet50_*, sweep conv2d
   constexpr int64_t kLeastChannels = 32, kLeastTiles = 32, kUnit = 16;
@@ -76,23 +77,23 @@ bool has_many_tiles_of_3x3(const ConvCase& c) {
          c.g.batch * divide_up(made[0], 2) * divide_up(made[1], 2) >= kLeastTiles;
 }
 
-/// Few pixels meet many weights, sums are short, or one panel holds all channels of y.
+/// There are few pixels and many weights, the sums are short, or one panel holds all channels of y.
 bool fits_product_tiles(const ConvCase& c) {
   const Geometry& g = c.g;
   if (g.groups != 1 || g.in < 16 || g.out == 1) return false;
-  // Tiles store short sums once and for all, and read x once where there is one panel.
+  // Tiles store short sums only once, and read x only once if there is one panel.
   if (g.pointwise() && (g.in <= kShortSum || g.out <= simd::product_tiles<float>().panel)) return true;
-  // oneDNN is quicker with more pixels, and tiles are too low for shorter lines. In smaller products of matrices oneDNN's
-  // pieces are lines of a few pixels. bench: suite resnet50_infer_b1_*, sweep conv2d_1x1
+  // oneDNN is faster for more pixels, and tiles are not tall enough for shorter lines. For smaller matrix products,
+  // oneDNN's pieces are lines of a few pixels. bench: suite resnet50_infer_b1_*, sweep conv2d_1x1
   constexpr int64_t kFewPixels = 256, kSmall = 1 << 17;
   if (2 * pixels(g) <= g.out) return g.pointwise() || g.result.back() >= 4;
   return g.pointwise() && g.out <= g.in && pixels(g) <= kFewPixels && pixels(g) * g.out < kSmall;
 }
 
-/// The weight has so many blocks of channels that these are shared out to threads better than images are.
+/// The weight has so many blocks of channels that the threads share them more evenly than images.
 bool has_many_blocks_of_channels(const ConvCase& c) {
   // bench: suite resnet50_train_*, sweep conv2d backward
-  constexpr int64_t kFewPixels = 128;  // for which the weight's own bytes decide
+  constexpr int64_t kFewPixels = 128;  // below this, the weight's own size decides
   constexpr int64_t kEnoughBlocks = 12;
   const auto& tiles = simd::product_tiles<float>();
   const Geometry& g = c.g;
@@ -101,26 +102,26 @@ bool has_many_blocks_of_channels(const ConvCase& c) {
          blocks >= std::min(pieces(g.batch * g.cost()), kEnoughBlocks);
 }
 
-/// y has one channel, a sum of the planes of x, which lie without gaps.
+/// y has one channel: a sum of the planes of x, which are contiguous.
 bool is_sum_of_planes(const ConvCase& c) {
   return c.g.pointwise() && c.g.out == 1 && c.image && !c.with_bias && !c.with_epilogue &&
          strided::read(*c.image).contiguous();
 }
 
-/// The windows can be gathered in memory all at once.
+/// All windows can be gathered in memory at once.
 bool has_windows(const ConvCase& c) {
   constexpr int64_t kMost = 1 << 27;  // numbers
   return c.g.pointwise() || (c.g.groups == 1 && numbers_of_windows(c.g) <= kMost);
 }
-/// A product of the windows is quicker than oneDNN, which needs longer to bring many weights into its own order than to compute
+/// A matrix product of the windows is faster than oneDNN, which takes longer to reorder many weights than to compute
 /// few pixels. bench: suite resnet50_infer_b1_*, sweep conv2d, conv2d_1x1
 bool has_small_windows(const ConvCase& c) {
   const Geometry& g = c.g;
   if (g.groups != 1) return false;
   if (c.pass == Pass::Forward) return 4 * pixels(g) <= g.out || (g.pointwise() && g.out == 1);
-  // A kernel of one pixel with a stride leaves pixels between its windows: oneDNN then splits the work by images alone.
+  // A kernel of one pixel with a stride skips pixels between its windows: oneDNN then divides the work by images only.
   if (c.pass == Pass::Data) return g.pointwise() || 2 * pixels(g) <= g.out || (g.few_images() && places(g) == 1);
-  constexpr int64_t kMost = 1 << 20;  // numbers in windows, which are to stay in the cache
+  constexpr int64_t kMost = 1 << 20;  // numbers in windows, which should stay in the cache
   return g.pointwise() || numbers_of_windows(g) <= kMost;
 }
 
@@ -128,11 +129,12 @@ bool onednn_computes(const ConvCase& c) {
   return linked_onednn() && linked_onednn()->has_conv(c.pass, c.g, c.dtype, c.with_bias);
 }
 
-/// It is a product of bfloat16 matrices as they lie.
+/// It is a product of bfloat16 matrices without any copy.
 bool is_product_of_bf16(const ConvCase& c) { return c.g.pointwise() && linked_onednn() && linked_onednn()->has_bf16(); }
 
-/// oneDNN's bfloat16, which packs no windows, is quicker than ours: on tiles for few channels and many pixels; on vectors always,
-/// but for the gradient of a weight with many channels and several places.
+/// oneDNN's bfloat16 kernels, which pack no windows, are faster than ours. On tiles this holds for few channels and
+/// many pixels. On vectors it always holds, except for the gradient of a weight with many channels and a kernel of
+/// several pixels.
 bool is_quicker_in_onednn(const ConvCase& c) {
   // bench: suite resnet50_train_*_bf16, sweep conv2d bf16
   constexpr int64_t kFewChannels = 64, kManyPixels = 1024, kFewForVectors = 32;
@@ -149,8 +151,8 @@ bool fills_tiles_of_pairs(const ConvCase& c) {
   return linked_amx() && c.g.groups == 1 && std::min(c.g.in, c.g.out) >= kLeastChannels && places(c.g) <= kMostPlaces &&
          !is_quicker_in_onednn(c);
 }
-/// Our loops of float32 are quicker than oneDNN's of bfloat16, copies and all: for next to no channels, for lines and volumes
-/// with a kernel for each channel, and for the gradient of a weight with few pixels.
+/// Our float32 loops, including the conversions, are faster than oneDNN's bfloat16: for very few channels, for
+/// depthwise lines and volumes, and for the gradient of a weight with few pixels.
 bool is_quicker_in_float32(const ConvCase& c) {
   constexpr int64_t kNextToNone = 8;  // bench: suite mnist_guide_*, sweep conv1d_depthwise bf16
   if (!is_left_out(Direct) && c.g.in < kNextToNone && has_few_channels(c)) return true;
@@ -163,7 +165,7 @@ bool is_computed_in_float32(const ConvCase& c) {
 }
 
 bool short_bytes(const ConvCase& c) {
-  constexpr int64_t kExact = (1 << 24) / (255 * 255);  // float32 holds sums of so many products
+  constexpr int64_t kExact = (1 << 24) / (255 * 255);  // float32 holds sums of so many products exactly
   return has_channel_kernels(c) && places(c.g) <= kExact && c.g.has_rows();
 }
 
@@ -182,7 +184,7 @@ Types type_of(DType dtype) {
   }
 }
 
-/// The first rule counts whose pass, type and condition fit, and whose algorithm is not left out.
+/// The first rule wins whose pass, type and condition match, and whose algorithm is not disabled.
 struct Rule {
   Passes passes;
   unsigned types;
@@ -217,7 +219,7 @@ constexpr Rule kRules[] = {
     {kAny, kBF16 | kF16, Float32, is_computed_in_float32, "nothing else computes this half type"},
     {kAny, kAll, Reference, always, "nothing else computes it"}};
 
-/// The result is too large to stay in the caches by itself. bench: suite resnet50_infer_b1_*
+/// The result alone is too large to stay in the caches. bench: suite resnet50_infer_b1_*
 bool is_worth_finishing(const Value& y) {
   constexpr int64_t kLeastBytes = 1 << 18;
   return y.numel() * static_cast<int64_t>(size_of(y.dtype())) >= kLeastBytes;

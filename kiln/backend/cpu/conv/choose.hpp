@@ -7,14 +7,15 @@
 
 namespace kiln::cpu::conv {
 
-/// A pass of a convolution that is not empty. `dtype` is the element type; for convolutions of bytes it is x's.
+/// A pass of a convolution with at least one element. `dtype` is the element type; for convolutions of bytes it is that
+/// of x.
 struct ConvCase {
   Pass pass;
   const Geometry& g;
   DType dtype;
   bool with_bias = false;
-  bool with_epilogue = false;    // pieces of the result are wanted
-  const Value* image = nullptr;  // x, or y of the adjoint in x: for how it lies; null: in channels-last order
+  bool with_epilogue = false;    // an epilogue consumes the result piece by piece
+  const Value* image = nullptr;  // x, or y for the adjoint in x: its memory layout; null: channels-last
 };
 
 struct Choice {
@@ -22,11 +23,11 @@ struct Choice {
   std::string_view reason;
 };
 
-/// Chooses by the sizes, the type and the layouts of the operands, never by the number of threads. The choices with and
-/// without an epilogue give the same bits.
+/// Chooses by the sizes, the element type and the layouts of the operands, never by the number of threads. The choices
+/// with and without an epilogue give the same bits.
 Choice choose(const ConvCase& c);
 
-/// Does the algorithm hand the pieces of the result y over to an epilogue? Where it does not, the epilogue's program runs
+/// Whether the algorithm passes the result y to an epilogue piece by piece. If it does not, the epilogue's program runs
 /// afterwards.
 bool hands_pieces_over(Algorithm algorithm, const Geometry& g, bool is_simple, const Value& y);
 

@@ -24,7 +24,7 @@ FastKernels conv_kernels() {
 namespace conv {
 namespace {
 
-/// Computes y by kernels of float32 that write each element once.
+/// Computes y by float32 kernels that write each element once.
 void convolve_in_float32(Algorithm algorithm, const Geometry& g, const Array& x, const Operand& weight,
                          const Array* bias, Value& result, const Epilogue* epilogue) {
   const bool is_finished = epilogue && epilogue->simple() && algorithm != Algorithm::Winograd;
@@ -39,8 +39,8 @@ void convolve_in_float32(Algorithm algorithm, const Geometry& g, const Array& x,
   }
 }
 
-/// The convolution, its pieces given to `epilogue` where there is one; false then too where it has no pieces that could
-/// be.
+/// Computes the convolution, and passes its pieces to `epilogue` if there is one. Returns false if there is one, but
+/// the algorithm has no pieces.
 bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   using Slot = op::Conv::Slot;
   const Geometry g = Geometry::of(op, call);

@@ -1,22 +1,22 @@
-// Convolutions and their adjoints: each goes to the algorithm that choose.hpp says.
+// Convolutions and their adjoints. Each call goes to the algorithm that choose.hpp selects.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
 #include "kiln/ops/spatial/conv_ops.hpp"
 
 namespace kiln::cpu::conv {
 
-/// Every op without an overload below. Its type says at compile time that there is no kernel.
+/// This template stands for every op without an overload below. Its type says at compile time that there is no kernel.
 template <class T>
 std::false_type run(const T&, Call) {
   return {};
 }
 
-// These return false for empty convolutions, and without a kernel of oneDNN's for grouped and very large ones.
+// These return false for empty convolutions, and, without a kernel of oneDNN, for grouped and very large ones.
 bool run(const op::Conv& op, Call call);
 bool run(const op::ConvTranspose& op, Call call);
 bool run(const op::ConvWeightGrad& op, Call call);
 
-/// The implementation of FastKernels::multiply.
+/// Implements FastKernels::multiply.
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
 
 }  // namespace kiln::cpu::conv

@@ -13,8 +13,8 @@ namespace {
 
 using std::int64_t;
 
-/// Packs a weight [channels, 1, kernel...] of float32 as [kernel..., channels], with the kernel turned round for the
-/// adjoint in x.
+/// Packs a weight [channels, 1, kernel...] of float32 as [kernel..., channels]. For the adjoint in x the kernel is
+/// flipped.
 struct PackPlaces {
   int64_t channels, places;
   bool turned;
@@ -40,14 +40,14 @@ void convolve(const Geometry& g, const Array& x, const Operand& plain, bool turn
   const DepthwiseShape shape = depthwise_shape(g);
   const int64_t x_image = Geometry::product(g.sizes) * g.in, rows = shape.result[0] * shape.result[1];
   const int64_t row_numbers = shape.result[2] * g.in;
-  // As each number is read for one product alone, they take so many times as long as those of other convolutions.
+  // Each number is read for a single product, so a product takes so many times as long as in other convolutions.
   constexpr int64_t kSlower = 4;  // bench: sweep conv2d_depthwise, ONNX MobileNetV2
   const int64_t wanted = pieces(kSlower * g.batch * g.cost());
   parallel_for(g.batch * rows, divide_up(g.batch * rows, wanted), [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t image = begin / rows, first = begin % rows, last = std::min(rows, first + end - begin);
       y.piece(begin * row_numbers, (last - first) * row_numbers, [&](std::byte* to) {
-        // Where the image would begin.
+        // This would be the start of the image.
         auto* const target = reinterpret_cast<float*>(to) - first * row_numbers;
         for (int64_t row = first; row < last; ++row)
           depthwise_row(shape, x.as<float>() + image * x_image, weight, bias ? bias : none.data(), target, y.finish(),
@@ -65,7 +65,7 @@ PlaneShape plane_shape(const Geometry& g) {
   };
   return {axes == 2 ? axis(0) : PlaneShape::Axis{1, 1, 1, 1, 0, 1}, axis(axes - 1)};
 }
-/// Of the adjoint in x: of y, whose elements lie as far apart as the strides, with the kernel turned round.
+/// Computes the adjoint in x: a convolution of y, whose elements are spread by the strides, with the flipped kernel.
 PlaneShape turned_shape(const Geometry& g) {
   PlaneShape shape = plane_shape(g);
   for (PlaneShape::Axis* const axis : {&shape.down, &shape.across}) {

@@ -26,7 +26,7 @@ using std::int64_t;
 using Tag = Vector<float>::Tag;
 using V = hn::Vec<Tag>;
 
-/// What one vector of channels has: those behind the last are zeros, and are not written.
+/// One vector of channels. Lanes after the last channel are zeros and are not stored.
 struct Channels {
   explicit Channels(int64_t count) : all(count >= static_cast<int64_t>(hn::Lanes(Tag()))) {
     some = hn::FirstN(Tag(), static_cast<std::size_t>(std::max<int64_t>(0, count)));
@@ -42,9 +42,9 @@ struct Channels {
   hn::Mask<Tag> some;
 };
 
-/// Places [begin, end) of the kernel along an axis that see something of x from place `at` of y.
+/// The taps [begin, end) of the kernel along an axis that overlap x for element `at` of y.
 struct Places {
-  int64_t begin, end, first;  // `first`: where x is under place 0
+  int64_t begin, end, first;  // `first`: the element of x under tap 0
   Places(const DepthwiseShape& s, std::size_t axis, int64_t at) : first(at * s.stride[axis] - s.padding[axis]) {
     begin = first >= 0 ? 0 : (-first + s.dilation[axis] - 1) / s.dilation[axis];
     const int64_t left = s.sizes[axis] - first;
@@ -52,7 +52,7 @@ struct Places {
   }
 };
 
-/// A row of the kernel that sees something of x: where that row of x begins, and the weight's.
+/// A row of the kernel that overlaps x: the start of that row of x, and of the weight's row.
 struct KernelRow {
   int64_t x, weight;
 };
@@ -68,14 +68,14 @@ std::vector<KernelRow> kernel_rows(const DepthwiseShape& s, int64_t z, int64_t r
   return result;
 }
 
-/// Rows of x to fetch.
+/// The rows of x to prefetch.
 struct Ahead {
   const float* x;
   int64_t rows;
 };
-/// Those that the row of y after this one is the first to see.
+/// Returns the rows that the next row of y is the first to read.
 Ahead rows_ahead(const DepthwiseShape& s, const float* x, int64_t z, int64_t row) {
-  constexpr int64_t kNear = 1 << 17;  // numbers of an image that the second-level cache still has
+  constexpr int64_t kNear = 1 << 17;  // numbers of an image that are still in the second-level cache
   const int64_t plane = z * s.stride[0] - s.padding[0],
                 first = row * s.stride[1] - s.padding[1] + (s.kernel[1] - 1) * s.dilation[1] + 1,
                 last = std::min(s.sizes[1], first + s.stride[1]);
@@ -85,8 +85,8 @@ Ahead rows_ahead(const DepthwiseShape& s, const float* x, int64_t z, int64_t row
   return {x + (plane * s.sizes[1] + first) * s.sizes[2] * s.channels, last - first};
 }
 
-/// A row of a kernel of so many columns that goes on by one of x from pixel to pixel, over pixels that see all of it: what
-/// lies in column J of x is read once, for each of the sums P that see it.
+/// A kernel row of so many columns, stride 1 and dilation 1, over pixels that see the whole kernel row: column J of x
+/// is read once, for each of the sums P that use it.
 template <std::size_t Columns>
 struct KernelLine {
   template <std::size_t J, std::size_t P>
@@ -103,7 +103,7 @@ struct KernelLine {
     const V factors[] = {channels.load(weight + static_cast<int64_t>(K) * step)...};
     (add_column<J>(channels.load(x + static_cast<int64_t>(J) * step), factors, sums, p), ...);
   }
-  /// Of pixels, and of columns of the kernel, `step` numbers apart.
+  /// Loads numbers of pixels, and of columns of the kernel, `step` apart.
   template <std::size_t... P>
   static HWY_INLINE void run(const Channels& channels, const float* x, const float* weight, int64_t step, V* sums,
                              std::index_sequence<P...> p) {
@@ -112,8 +112,8 @@ struct KernelLine {
   }
 };
 
-/// Pixels of y side by side from `column` on, of which all see the same places [begin, end) of the kernel's columns; where
-/// `Columns` is not 0, all of a KernelLine.
+/// Computes neighbouring pixels of y from `column` on that see the same taps [begin, end) of the kernel's columns. If
+/// `Columns` is not 0, they see all taps of a KernelLine.
 template <std::size_t Columns, std::size_t... P>
 HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
                        const Finish* finish, std::span<const KernelRow> rows, const Ahead& ahead, int64_t column,
@@ -137,7 +137,8 @@ HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* wei
         ((sum[P] = hn::MulAdd(w, channels.load(from + static_cast<int64_t>(P) * step), sum[P])), ...);
       }
     }
-    // What the next row of y is the first to see of x: it may lie in a far cache, and in too many streams to be foreseen.
+    // Prefetches what the next row of y is the first to read of x: it may be in a far cache, and in too many streams
+    // for the processor to predict.
     (hwy::Prefetch(y + static_cast<int64_t>(P + sizeof...(P)) * s.channels + c), ...);
     for (int64_t i = 0; i < ahead.rows; ++i)
       for (int64_t pixel = 0; pixel < static_cast<int64_t>(sizeof...(P)) * s.stride[2]; ++pixel)
@@ -161,7 +162,7 @@ void some_pixels(const DepthwiseShape& s, const float* x, const float* weight, c
                   std::make_index_sequence<Count + 1>());
 }
 constexpr std::size_t kMostPixels = 8;
-/// By how many they are, less one.
+/// Dispatches by the number of pixels minus 1.
 using PixelsByCount = std::array<Pixels, kMostPixels>;
 template <std::size_t Columns, std::size_t... I>
 constexpr PixelsByCount pixels_by_count(std::index_sequence<I...>) {
@@ -170,7 +171,8 @@ constexpr PixelsByCount pixels_by_count(std::index_sequence<I...>) {
 template <std::size_t Columns>
 constexpr PixelsByCount kPixels = pixels_by_count<Columns>(std::make_index_sequence<kMostPixels>());
 
-/// For pixels that see all of the kernel. With a stride of 2 pixels share too little for a line of its own to be quicker.
+/// Computes pixels that see the whole kernel. With a stride of 2, pixels share too little for a separate line kernel to
+/// be faster.
 const PixelsByCount& whole_pixels(const DepthwiseShape& s) {
   return s.kernel[2] == 3 && s.stride[2] == 1 && s.dilation[2] == 1 ? kPixels<3> : kPixels<0>;
 }
@@ -181,7 +183,7 @@ void row_of(const DepthwiseShape& s, const float* x, const float* weight, const 
   const std::vector<KernelRow> rows = kernel_rows(s, z, row);
   y += (z * s.result[1] + row) * s.result[2] * s.channels;
   const Ahead ahead = rows_ahead(s, x, z, row);
-  // Columns [left, right) see all of the kernel.
+  // Columns [left, right) see the whole kernel.
   const auto sees_all = [&](int64_t column) {
     const Places places(s, 2, column);
     return places.begin == 0 && places.end == s.kernel[2];
@@ -205,7 +207,7 @@ void row_of(const DepthwiseShape& s, const float* x, const float* weight, const 
 }
 
 void weight_row_of(const DepthwiseShape& s, const float* x, const float* y, float* sums, int64_t z, int64_t row) {
-  constexpr int64_t kNear = 4096;  // numbers of y that stay in the nearest cache while all places use them
+  constexpr int64_t kNear = 4096;  // numbers of y that stay in the first-level cache while all taps use them
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(Tag())), some = std::max<int64_t>(8, kNear / s.channels);
   const int64_t step = s.stride[2] * s.channels;
   const std::vector<KernelRow> rows = kernel_rows(s, z, row);
@@ -216,7 +218,7 @@ void weight_row_of(const DepthwiseShape& s, const float* x, const float* y, floa
       const Channels channels(s.channels - c);
       for (const KernelRow& row_of_kernel : rows)
         for (int64_t k = 0; k < s.kernel[2]; ++k) {
-          const int64_t shift = s.padding[2] - k * s.dilation[2];  // column * stride - shift lies in x
+          const int64_t shift = s.padding[2] - k * s.dilation[2];  // column * stride - shift is a column of x
           const int64_t first = shift <= 0 ? 0 : (shift + s.stride[2] - 1) / s.stride[2];
           const int64_t last = s.sizes[2] - 1 + shift;
           const int64_t end = last < 0 ? 0 : std::min(stop, last / s.stride[2] + 1);

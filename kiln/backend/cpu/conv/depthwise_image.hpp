@@ -11,14 +11,15 @@ struct DepthwiseShape {
   using Axes = std::array<std::int64_t, 3>;
   std::int64_t channels;
   Axes sizes, result, kernel, stride, padding, dilation;
-  std::int64_t held;  // rows of x that there are at a time, row i in place i % held; all, but in a chain
+  std::int64_t held;  // the rows of x in memory; row i is in slot i % held. All rows, except in a chain
 };
 
-/// Row (z, row) of y [result..., channels]; x [sizes..., channels], weight [kernel..., channels], bias [channels];
-/// `finish` is what is left to do to y, or null.
+/// Computes row (z, row) of y [result..., channels] from x [sizes..., channels], weight [kernel..., channels] and bias
+/// [channels]. `finish` is the epilogue, or null.
 void depthwise_row(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
                    const Finish* finish, std::int64_t z, std::int64_t row);
-/// Adds what row (z, row) of y [result..., channels] has of the gradient of the weight to sums [kernel..., channels].
+/// Adds the contribution of row (z, row) of y [result..., channels] to the weight's gradient, sums [kernel...,
+/// channels].
 void depthwise_weight_row(const DepthwiseShape& s, const float* x, const float* y, float* sums, std::int64_t z,
                           std::int64_t row);
 

@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 using D = hn::CappedTag<float, 16>;
 
-/// What lies `stride` apart in x, from column `phase` of its padded rows on, side by side.
+/// Gathers the elements of x that are `stride` apart, from column `phase` of its padded rows on.
 void spread_row(const PlaneShape::Axis& axis, const float* x, int64_t phase, float* to, int64_t line) {
   if (axis.spacing > 1) {
     const int64_t first = axis.padding >= 0 ? 0 : (-axis.padding + axis.spacing - 1) / axis.spacing;
@@ -42,7 +42,7 @@ void spread_row(const PlaneShape::Axis& axis, const float* x, int64_t phase, flo
       hn::LoadInterleaved2(d, from + 2 * i, even, odd);
       hn::StoreU(even, d, to + i);
     }
-    // The last vector ends with the last element, behind which nothing may be read.
+    // The last vector ends at the last element, after which nothing may be read.
     if (i > first && i < end) {
       i = end - lanes;
       hn::LoadInterleaved2(d, from + 2 * i - 1, even, odd);
@@ -53,7 +53,7 @@ void spread_row(const PlaneShape::Axis& axis, const float* x, int64_t phase, flo
   for (; i < end; ++i) to[i] = from[i * axis.stride];
 }
 
-/// So many vectors of a row, of which the last may be cut off.
+/// The vectors of a row; the last may be partial.
 template <std::size_t... V>
 HWY_INLINE void some_columns(const PlaneShape& s, const float* room, const float* weight, int64_t first, int64_t last,
                              float* y, int64_t columns, std::index_sequence<V...>) {
@@ -81,7 +81,7 @@ void spread(const PlaneShape& s, const float* x, float* room) {
       spread_row(s.across, x + i * s.across.size, phase, room + i * s.down.spacing * row + phase * line, line);
 }
 
-/// Rows [first, last) of the kernel lie on x where it makes row `i` of y; the first of them on row `top` of x.
+/// Rows [first, last) of the kernel overlap x for row `i` of y; the first of them is on row `top` of x.
 struct Under {
   int64_t first, last, top;
   Under(const PlaneShape::Axis& down, int64_t i) {
@@ -113,7 +113,7 @@ void plane(const PlaneShape& s, const float* x, const float* weight, float* room
   }
 }
 
-/// The sum of products of `count` numbers, added to `sums` in turn.
+/// Adds the sum of products of `count` numbers to `sums`, in alternation.
 HWY_INLINE void add_products(const float* a, const float* b, int64_t count, hn::Vec<D> (&sums)[2]) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -123,7 +123,7 @@ HWY_INLINE void add_products(const float* a, const float* b, int64_t count, hn::
     sums[1] = hn::MulAdd(hn::LoadU(d, a + j + lanes), hn::LoadU(d, b + j + lanes), sums[1]);
   }
   for (; j < count; j += lanes) {
-    // Both are masked: what is not asked for may be infinite.
+    // Both are masked, since the other lanes may be infinite.
     const auto mask = hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, count - j)));
     sums[0] = hn::MulAdd(hn::MaskedLoad(mask, d, a + j), hn::MaskedLoad(mask, d, b + j), sums[0]);
   }

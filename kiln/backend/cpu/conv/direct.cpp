@@ -12,7 +12,7 @@ namespace {
 
 using std::int64_t;
 
-/// The images of x with columns of zeros where the kernel reaches over the edges; in place where it does not.
+/// The images of x, with columns of zeros if the kernel reaches beyond the edges; otherwise in place.
 class Images {
  public:
   Images(const Geometry& g, const Array& x)
@@ -30,7 +30,7 @@ class Images {
     }
   }
   int64_t row() const { return padded_; }
-  /// Valid until the next.
+  /// The result is valid until the next call.
   const float* image(int64_t i) {
     const float* from = x_.as<float>() + i * rows_ * row_;
     if (!copy_) return from;
@@ -66,7 +66,7 @@ struct DirectWeight {
   Spatial kernel;
 
   std::size_t size() const { return static_cast<std::size_t>(Geometry::product(kernel) * in * padded_channels(out)); }
-  /// Calls f(plain, packed) for every number: its place in [out, in, rows, columns] and in that order.
+  /// Calls f(plain, packed) for every number: its index in [out, in, rows, columns] and in the packed order.
   template <class F>
   void each(F&& f) const {
     const int64_t padded = padded_channels(out), taps = Geometry::product(kernel);
@@ -77,8 +77,8 @@ struct DirectWeight {
   }
 };
 
-/// Packs it from the weight [out, in, rows, columns] of float32 of the convolution itself or of that whose adjoint in x
-/// it is: [in, out, rows, columns] to this one, with the kernel turned round.
+/// Packs the weight [out, in, rows, columns] of float32 for the convolution itself. For the adjoint in x it packs that
+/// convolution's weight [in, out, rows, columns] with the kernel flipped.
 struct PackDirect {
   DirectWeight weight;
   bool adjoint;
@@ -100,7 +100,7 @@ void convolve(const Geometry& g, const Array& x, const Memory& packed, const flo
   std::vector<float> start(static_cast<std::size_t>(padded_channels(g.out)), 0.0f);
   if (bias) std::copy_n(bias, g.out, start.begin());
   const auto* const weight = reinterpret_cast<const float*>(packed.bytes());
-  // Few images are cut into rows.
+  // A few images are divided into rows.
   const int64_t line = g.result[1] * g.out, all = g.batch * g.result[0] * line;
   const int64_t wanted =
       std::max(pieces(g.batch * g.cost()),

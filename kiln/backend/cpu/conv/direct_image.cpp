@@ -18,23 +18,23 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 
-// The sums below live in registers: 32 of them with AVX-512, else 16.
+// The sums below are kept in registers: 32 with AVX-512, otherwise 16.
 constexpr int kMostPixels = 14;  // bench: suite mnist_guide_*
 constexpr int kMostTaps = HWY_MAX_BYTES >= 64 ? 24 : 12;
 constexpr int kMostTapsOfThreeRows = kMostTaps / 3;
 
-/// Rows [begin, end) of y whose kernel row `k` lies inside x.
+/// The rows [begin, end) of y for which kernel row `k` is inside x.
 struct RowRange {
   int64_t begin, end;
 };
 RowRange rows_of(const DirectShape& s, int64_t k) {
-  const int64_t shift = s.row_padding - k * s.row_dilation;  // row * stride - shift lies in [0, x_rows)
+  const int64_t shift = s.row_padding - k * s.row_dilation;  // row * stride - shift is in [0, x_rows)
   const int64_t begin = shift <= 0 ? 0 : (shift + s.row_stride - 1) / s.row_stride;
   const int64_t last = s.x_rows - 1 + shift;
   return {begin, last < 0 ? 0 : std::min(s.rows, last / s.row_stride + 1)};
 }
 
-/// Within [low, high]; NaN stays NaN, as x86 has the second of both where one is none.
+/// Clamps to [low, high]. NaN stays NaN, because x86's min and max return the second operand if either is NaN.
 template <class V>
 HWY_INLINE V within(V x, V low, V high) {
   if constexpr (HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
@@ -86,7 +86,7 @@ constexpr std::array<ForwardPixels<D>, sizeof...(I)> forward_table(std::index_se
   return {&forward_block<D, I>...};
 }
 
-/// Channels [begin, end) of y.
+/// Computes channels [begin, end) of y.
 template <class D>
 void forward(D d, const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
              const Finish* finish, int64_t begin, int64_t end) {
@@ -101,14 +101,14 @@ void forward(D d, const DirectShape& s, const float* x, const float* weight, con
     const float* x_row = x + (top + first * s.row_dilation) * s.x_row;
     for (int64_t channel = begin; channel < end; channel += lanes)
       for (int64_t next = 0; next < s.columns; next += pixels) {
-        const int64_t column = std::min(next, s.columns - pixels);  // the last block overlaps the one before it
+        const int64_t column = std::min(next, s.columns - pixels);  // the last block overlaps the previous one
         block(d, s, x_row + column * s.step, weight + channel, bias + channel,
               y + (row * s.columns + column) * s.out + channel, finish, first, last, end - channel);
       }
   }
 }
 
-/// Sums of `Rows` kernel rows (from row k on) and T taps each over rows [range) of y.
+/// Adds `Rows` kernel rows, from row k on, with T taps each, to the sums over rows [range) of y.
 template <int Rows, class D, std::size_t... I>
 HWY_INLINE void weight_taps(D d, const DirectShape& s, const float* x, const float* y, float* sums, int64_t k,
                             RowRange range, int64_t lanes, std::index_sequence<I...>) {
@@ -168,7 +168,7 @@ void weight(D d, const DirectShape& s, const float* x, const float* y, float* su
       }
       kThreeRows[static_cast<std::size_t>(s.taps - 1)](d, s, x, y + channel, sums + k * s.taps * s.out_padded + channel,
                                                        k, common, s.out - channel);
-      for (int64_t i = 0; i < 3; ++i, ++k) {  // what only some of the three rows have
+      for (int64_t i = 0; i < 3; ++i, ++k) {  // the rows of y that only some of the three kernel rows reach
         one(k, {rows_of(s, k).begin, common.begin});
         one(k, {common.end, rows_of(s, k).end});
       }

@@ -1,4 +1,5 @@
-// The sizes of a convolution, from the side of the convolution itself whichever of its two adjoints is asked for.
+// The sizes of a convolution. They always describe the convolution itself, also when one of its two adjoints is
+// computed.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,7 +10,7 @@
 
 namespace kiln::cpu::conv {
 
-/// The convolution, its adjoint in x, its adjoint in the weight.
+/// The passes: the convolution, its adjoint in x, and its adjoint in the weight.
 enum class Pass : std::int64_t { Forward, Data, Weight };
 
 /// x [batch, in, sizes...], weight [out, in / groups, kernel...], y [batch, out, result...]
@@ -44,7 +45,7 @@ struct Geometry {
     return of(op.conv, call.in[Slot::x].shape(), call.in[Slot::y].shape(), op.kernel);
   }
 
-  /// [first, second, sizes...] -> sizes
+  /// Returns the sizes of a tensor [first, second, sizes...].
   static Spatial spatial(const Shape& shape) { return Spatial(shape.begin() + 2, shape.end()); }
 
   static std::int64_t product(const Spatial& list) {
@@ -53,26 +54,26 @@ struct Geometry {
     return result;
   }
   bool empty() const { return batch * in * out * product(sizes) * product(result) == 0; }
-  /// Floating-point operations for one image.
+  /// Returns the floating-point operations for one image.
   std::int64_t cost() const { return 2 * product(result) * product(kernel) * (in / groups) * out; }
-  /// Elements of x along `axis` that one element of y needs.
+  /// Returns how many elements of x along `axis` one element of y needs.
   std::int64_t reach(int axis) const { return dilation[axis] * (kernel[axis] - 1) + 1; }
 
-  /// 1 x 1, stride 1, no padding, one group: a matrix product of pixels and channels.
+  /// Whether it is 1 x 1 with stride 1, no padding and one group: a matrix product of pixels and channels.
   bool pointwise() const {
     for (int i = 0; i < kernel.size(); ++i)
       if (kernel[i] != 1 || stride[i] != 1 || padding[i] != 0 || padding_after[i] != 0) return false;
     return groups == 1;
   }
 
-  /// All lines of an image: pixels along the last axis.
+  /// Returns the number of lines of an image: pixels along the last axis.
   static std::int64_t lines(const Spatial& sizes) { return product(sizes) / sizes.back(); }
-  /// Which line of an image of x lies under line `place` of the kernel for line `line` of an image of y; -1: padding.
+  /// Returns the line of an image of x under line `place` of the kernel for line `line` of an image of y; -1: padding.
   std::int64_t line_under(std::int64_t line, std::int64_t place) const { return under(sizes.size() - 1, line, place); }
-  /// The same of pixels.
+  /// Does the same for pixels.
   std::int64_t pixel_under(std::int64_t pixel, std::int64_t place) const { return under(sizes.size(), pixel, place); }
 
-  /// The convolution that is the adjoint in x: of y, with the kernel turned round. The stride must be 1.
+  /// Returns the convolution of y, with the kernel flipped, that equals the adjoint in x. The stride must be 1.
   Geometry turned() const {
     Geometry result = *this;
     std::swap(result.in, result.out);
@@ -84,19 +85,19 @@ struct Geometry {
     return result;
   }
 
-  /// The part of it for some of the images.
+  /// Returns the geometry for some of the images.
   Geometry images(std::int64_t count) const {
     Geometry part = *this;
     part.batch = count;
     return part;
   }
-  /// So few that they alone do not keep the cores busy.
+  /// Whether there are so few images that they alone do not keep the cores busy.
   bool few_images() const { return batch < 4; }
-  /// Does each row of y (the first axis) see some of x? Then rows() has its parts.
+  /// Whether each row of y (the first axis) overlaps x. Then rows() may be called.
   bool has_rows() const { return padding[0] < reach(0) && padding_after[0] < reach(0); }
-  /// First row of x (the first axis) under row `row` of y, where that is not padding.
+  /// Returns the first row of x (the first axis) under row `row` of y that is not padding.
   std::int64_t first_row(std::int64_t row) const { return std::max<std::int64_t>(0, row * stride[0] - padding[0]); }
-  /// The part of it for rows [begin, end) of y of one image. Where has_rows().
+  /// Returns the geometry for rows [begin, end) of y of one image. Requires has_rows().
   Geometry rows(std::int64_t begin, std::int64_t end) const {
     Geometry part = images(1);
     const std::int64_t from = begin * stride[0] - padding[0], to = (end - 1) * stride[0] - padding[0] + reach(0);
@@ -107,16 +108,16 @@ struct Geometry {
     return part;
   }
 
-  /// The rows [begin, end) of y (the first axis) that rows [first, last) of x are made from by the adjoint.
+  /// Returns the rows [begin, end) of y (the first axis) that the adjoint reads for rows [first, last) of x.
   struct Rows {
     std::int64_t begin, end;
   };
   Rows rows_over(std::int64_t first, std::int64_t last) const {
-    const std::int64_t from = first + padding[0] - reach(0) + 1;  // the first place whose window reaches so far
+    const std::int64_t from = first + padding[0] - reach(0) + 1;  // the first row whose window reaches `first`
     const std::int64_t begin = from <= 0 ? 0 : (from + stride[0] - 1) / stride[0];
     return {begin, std::min(result[0], (last - 1 + padding[0]) / stride[0] + 1)};
   }
-  /// The part of it for rows [first, last) of x of one image. The stride must not exceed reach(0).
+  /// Returns the geometry for rows [first, last) of x of one image. The stride must not exceed reach(0).
   Geometry rows_of_x(std::int64_t first, std::int64_t last) const {
     Geometry part = images(1);
     const auto [begin, end] = rows_over(first, last);
@@ -127,7 +128,8 @@ struct Geometry {
     return part;
   }
 
-  /// Along the first `axes` axes: what of x lies under place `place` of the kernel for place `at` of y; -1: padding.
+  /// Returns the element of x, along the first `axes` axes, under tap `place` of the kernel for element `at` of y; -1:
+  /// padding.
   std::int64_t under(int axes, std::int64_t at, std::int64_t place) const {
     std::int64_t found = 0, step = 1;
     for (int axis = axes - 1; axis >= 0; --axis) {
@@ -143,7 +145,7 @@ struct Geometry {
   }
 };
 
-/// The sizes of a convolution along three axes. Those that it lacks come first, and have one element.
+/// Returns the sizes of a convolution along three axes. Missing axes come first and have size 1.
 struct ThreeAxes {
   using List = std::array<std::int64_t, 3>;
   List sizes, kernel, result, stride, padding, dilation;

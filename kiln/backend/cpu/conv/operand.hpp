@@ -1,13 +1,12 @@
-// Operands in channels-last order: [batch, channels, sizes...] with the channels of one pixel side by side.
-// Convolutions are fastest on it, and elementwise ops keep it, so a network reorders its input once and nothing in
-// between.
+// Operands in channels-last order: [batch, channels, sizes...] with the channels of one pixel contiguous. Convolutions
+// are fastest in this order, and elementwise ops keep it, so a network reorders its input once, and nothing after that.
 #pragma once
 #include "kiln/backend/cpu/channels_last.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
 
 namespace kiln::cpu::conv {
 
-/// A convolution's operand with the copy of it, if there had to be one.
+/// An operand of a convolution, together with its copy if one was needed.
 struct Operand {
   Value value;
   Array array;

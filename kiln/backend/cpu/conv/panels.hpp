@@ -1,4 +1,4 @@
-// The order in which the tiles of products read a convolution's weight.
+// The order in which the tiles of matrix products read a convolution's weight.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace kiln::cpu::conv {
 
-/// Packs a weight [out, in, kernel] of float32 in panels of channels: for each, the rows that a window is multiplied
-/// with.
+/// Packs a weight [out, in, kernel] of float32 in panels of channels; each panel has one row for each number of a
+/// window.
 struct PackPanels {
   std::int64_t out, in, kernel, panel;
 
@@ -17,7 +17,7 @@ struct PackPanels {
   std::size_t bytes() const { return static_cast<std::size_t>(count() * size()) * sizeof(float); }
 
   void pack(const std::byte* from, std::byte* to) const;
-  /// Panel `index` alone.
+  /// Packs panel `index` only.
   void pack(const float* from, std::int64_t index, float* to) const;
 };
 

@@ -1,14 +1,15 @@
-// Where the pieces of a convolution's result go.
+// The destination of the pieces of a convolution's result.
 #pragma once
 #include "kiln/backend/cpu/conv/operand.hpp"
 #include "kiln/backend/cpu/epilogue.hpp"
 
 namespace kiln::cpu::conv {
 
-/// To the result's memory; or each, while it is in a cache, to what finishes it, and the result gets no memory.
+/// Pieces go to the result's memory. With an epilogue each goes to it, while it is in a cache, and the result gets no
+/// memory.
 class ConvResult {
  public:
-  /// `in_registers`: the kernel does what finish() says, of elements that it stores.
+  /// `in_registers`: the kernel applies finish() to the elements before it stores them.
   ConvResult(Value& y, const Epilogue* epilogue, bool in_registers = false)
       : element_(static_cast<std::int64_t>(size_of(y.dtype()))),
         finish_(epilogue && in_registers ? epilogue->simple() : nullptr),
@@ -17,15 +18,15 @@ class ConvResult {
               : epilogue ? nullptr
                          : allocate(y, channels_last_strides(y.shape())).data) {}
 
-  /// What is left to do to elements before they are stored; or null.
+  /// Returns the epilogue to apply before elements are stored; or null.
   const Finish* finish() const { return finish_; }
-  /// The memory of all elements, where they are not made in pieces.
+  /// Returns the memory of all elements, if they are not computed in pieces.
   float* all() const { return reinterpret_cast<float*>(data_); }
 
-  /// Is each piece finished by itself, with all of its elements?
+  /// Whether each piece is consumed separately, with all of its elements.
   bool in_pieces() const { return epilogue_ != nullptr; }
 
-  /// Has make(memory) write elements [first, first + count), in channels-last order. From any thread.
+  /// Calls make(memory) to write elements [first, first + count), in channels-last order. Any thread may call it.
   template <class F>
   void piece(std::int64_t first, std::int64_t count, F&& make) const {
     if (!epilogue_) return make(data_ + first * element_);

@@ -15,17 +15,18 @@ namespace {
 using std::int64_t;
 using Tiles = simd::ProductTiles<float>;
 
-/// Numbers of a window that are taken at a time, and pixels of a piece, whose windows stay in the second-level cache.
+/// The numbers of a window that are processed at a time, and the pixels of a piece, whose windows stay in the
+/// second-level cache.
 constexpr int64_t kMostDepth = 768, kMostPixels = 240;  // bench: suite resnet50_infer_b1_*, sweep conv2d_1x1
 
-/// How x and y lie in lines of pixels. Where every pixel is a window of its own, lines have nothing to do with images.
+/// The layout of x and y in lines of pixels. If every pixel is a separate window, lines may cross images.
 struct Lines {
   int64_t columns;     // pixels in a line of y
   int64_t count;       // lines of y
   int64_t in_image;    // lines of y in an image
   int64_t x_in_image;  // lines of x in an image
-  int64_t x_line;      // numbers from a line of x to the next, with the zeros at its ends
-  int64_t x_pixel;     // numbers from the window of a pixel to that of the next
+  int64_t x_line;      // numbers from a line of x to the next, including the zeros at its ends
+  int64_t x_pixel;     // numbers from the window of a pixel to the next pixel's
   int64_t last;        // pixels in the last line of y
 
   explicit Lines(const Geometry& g) {
@@ -50,7 +51,7 @@ struct Lines {
   int64_t pixels(int64_t line) const { return line + 1 == count ? last : columns; }
 };
 
-/// Some numbers that lie side by side in a window, and the rows of a packed weight that belong to them.
+/// Contiguous numbers of a window, and the rows of a packed weight that belong to them.
 struct Block {
   int64_t kernel_line, from, depth, row;
 };
@@ -72,7 +73,7 @@ std::vector<Block> blocks_of(const Geometry& g) {
   return blocks;
 }
 
-/// x, with zeros before and after its lines where windows reach over their ends.
+/// x, with zeros before and after its lines if windows reach over their ends.
 class Images {
  public:
   Images(const Geometry& g, const Lines& lines, const Array& x) : data_(x.as<float>()) {
@@ -98,8 +99,8 @@ class Images {
   const float* data_;
 };
 
-/// The panels of a weight. Kept where it is used again, or packed at once where several pieces read each; otherwise each
-/// piece of the work packs the panel that it reads.
+/// The panels of a weight. They are cached if the weight is used again, or packed at once if several pieces read each;
+/// otherwise each piece of the work packs the panel that it reads.
 class Panels {
  public:
   Panels(const PackPanels& packer, const Operand& weight, bool shared)
@@ -107,7 +108,7 @@ class Panels {
         packer_(packer),
         packed_(shared ? packed(weight.value, packer_) : kept(weight.value, packer_)) {}
 
-  /// Panel `index`, in place or packed into `aside`, which has room for one.
+  /// Returns panel `index`, in place or packed into `aside`, which has space for one.
   const float* get(int64_t index, Ref<Memory>& aside) const {
     const int64_t size = packer_.size();
     if (packed_) return reinterpret_cast<const float*>(packed_->bytes()) + index * size;
@@ -123,7 +124,7 @@ class Panels {
   Ref<Memory> packed_;
 };
 
-/// How the work is cut: lines and panels of a piece. Depends on the sizes alone.
+/// The lines and panels of a piece. They depend on the sizes alone.
 struct Cut {
   int64_t lines, panels;
   int64_t down, across;  // pieces
@@ -131,7 +132,7 @@ struct Cut {
   Cut(const Geometry& g, const Lines& all, int64_t count) {
     const int64_t wanted = pieces(g.batch * g.cost()),
                   most = std::clamp<int64_t>(kMostPixels / all.columns, 1, all.count);
-    // All lines that a panel can have, unless there are too few panels to keep the cores busy.
+    // A piece has all lines of a panel, unless there are too few panels to keep the cores busy.
     lines = divide_up(all.count, std::max(divide_up(all.count, most), std::min(all.count, wanted / count)));
     down = divide_up(all.count, lines);
     panels = divide_up(count, std::min(count, divide_up(wanted, down)));
@@ -139,7 +140,7 @@ struct Cut {
   }
 };
 
-/// What all pieces know.
+/// The data that all pieces share.
 class Convolution {
  public:
   Convolution(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y)
@@ -164,7 +165,7 @@ class Convolution {
   }
 
  private:
-  /// Lines [begin, end) of panel `panel`: is it the `first` that reads these?
+  /// Computes lines [begin, end) of panel `panel`; `first`: whether this panel is the first to read them.
   void run(int64_t begin, int64_t end, int64_t panel, bool first, Ref<Memory>& aside) const {
     const float* const weight = panels_.get(panel, aside);
     const int64_t channel = panel * tiles_.panel, channels = std::min(tiles_.panel, out_ - channel);
@@ -174,7 +175,7 @@ class Convolution {
       const auto& [kernel_line, from, depth, row] = blocks_[static_cast<std::size_t>(i)];
       for (int64_t line = begin; line < end; ++line) {
         const int64_t* const under = under_.data() + line % lines_.in_image * count;
-        // Where the kernel sees nothing but padding, its first block stands for all with a sum of nothing.
+        // If the kernel sees nothing but padding, its first block stands for all, with an empty sum.
         const int64_t first = std::find_if(under, under + count, [](int64_t at) { return at >= 0; }) - under;
         const bool begins = i == first || (i == 0 && first == count);
         if (under[i] < 0 && !begins) continue;
@@ -208,7 +209,7 @@ class Convolution {
   Images images_;
   Panels panels_;
   std::vector<Block> blocks_;
-  std::vector<int64_t> under_;  // of each line of an image of y, for each block
+  std::vector<int64_t> under_;  // for each line of an image of y, the line of x under each block
   int64_t out_;
   const float* bias_;
   float* y_;

@@ -12,7 +12,7 @@ namespace {
 
 using std::int64_t;
 
-/// Adds `count` arrays that lie one behind the other, the first one first.
+/// Adds `count` consecutive arrays, starting with the first one.
 template <class T>
 void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
   constexpr int64_t kBlock = 1024;
@@ -28,7 +28,8 @@ void add_up(const float* parts, int64_t count, int64_t numel, T* result) {
   });
 }
 
-/// So many parts that their weights together stay within the cache, and that these are not most of the work.
+/// Chooses the number of parts so that their weights together stay in the cache, and adding them is not most of the
+/// work.
 int64_t most_parts(const Geometry& g) {
   constexpr int64_t kMostBytes = 16 << 20, kLeastOperations = 768;  // for each number of a weight
   const int64_t numbers = g.out * (g.in / g.groups) * Geometry::product(g.kernel), least = kLeastOperations * numbers;
@@ -41,7 +42,7 @@ int64_t most_parts(const Geometry& g) {
 WeightParts::WeightParts(const Geometry& g, bool by_rows) : g_(g), rows_(g.result[0]), slabs_(1) {
   const int64_t wanted = most_parts(g);
   images_ = limited_grain(divide_up(g.batch, wanted));
-  // A part of an image costs its kernel some of its speed, and those of volumes most of it.
+  // A kernel loses some speed on a part of an image, and most of it for volumes.
   by_rows &= images_ == 1 && g.few_images() && g.kernel.size() <= 2 && g.has_rows();
   if (!by_rows) return;
   rows_ = limited_grain(divide_up(rows_, divide_up(wanted, g.batch)));

@@ -15,17 +15,18 @@ namespace {
 using simd::ProductRun;
 using std::int64_t;
 
-/// Pixels of y that are taken at a time: what a tile reads of them and of x stays in the first-level cache, or near it.
+/// The pixels of y that are processed at a time: what a tile reads of them and of x stays in or near the first-level
+/// cache.
 constexpr int64_t kMostPixels = 512;  // bench: suite resnet50_train_*, sweep conv2d backward
 
-/// Some lines of an image of y, or all of those of some images, and for each place of the kernel its runs in them, image by
-/// image: from the first of these lines, and from the first of the images of x.
+/// Some lines of an image of y, or all lines of some images; and for each tap of the kernel its runs in them, image by
+/// image. Offsets count from the first of these lines, and from the first of the images of x.
 struct Band {
   int64_t first, pixels;
   std::vector<std::vector<ProductRun>> places;
 };
 
-/// The pixels of a line of y that see some of x under place `column` of a line of the kernel.
+/// Returns the pixels of a line of y that overlap x under tap `column` of a line of the kernel.
 struct Columns {
   int64_t begin, end;
   Columns(const Geometry& g, int64_t column) {
@@ -36,7 +37,7 @@ struct Columns {
   }
 };
 
-/// So many images that bands are of whole ones, if they are small.
+/// Returns the number of images of a band; bands have whole images if these are small.
 int64_t images_of_band(const Geometry& g) {
   return std::clamp<int64_t>(kMostPixels / Geometry::product(g.result), 1, g.batch);
 }
@@ -66,27 +67,27 @@ std::vector<Band> bands_of(const Geometry& g, int64_t images) {
   return bands;
 }
 
-/// Channels of y and of x that a piece has.
+/// The channels of y and of x of a piece.
 struct Piece {
   int64_t out, in;
 };
 
-/// What so many channels of y cost, in halves of one: a tile of fewer rows takes more than their share of its time, and all
-/// read x.
+/// Returns the cost of so many channels of y, in halves of a channel: a tile of fewer rows takes more than its share of
+/// the time, and every tile reads x.
 int64_t cost_of(int64_t out, const simd::ProductTiles<float>& tiles) {
   constexpr int64_t kReading = 12;  // bench: suite resnet50_train_*
   return out == 0 ? 0 : out + round_up(out, tiles.rows) + kReading;
 }
 
-/// With which the threads are done soonest. A weight's sum is the same however they are cut.
+/// Chooses the pieces with which the threads finish soonest. The sum is the same for any division.
 Piece cut(const Geometry& g, const simd::ProductTiles<float>& tiles) {
   Piece best{};
   int64_t least = std::numeric_limits<int64_t>::max();
   const auto consider = [&](int64_t out, int64_t in) {
-    constexpr int64_t kPacking = 64;  // what a channel of y costs besides its sums, in channels of x
+    constexpr int64_t kPacking = 64;  // the cost of packing a channel of y, in channels of x
     const int64_t own = in * Geometry::product(g.kernel) + kPacking, whole = g.out / out,
                   down = whole * cost_of(out, tiles) + cost_of(g.out % out, tiles);
-    // Shared out evenly, and half of a piece for a thread that is last.
+    // Assumes an even distribution, plus half of a piece for the thread that finishes last.
     const int64_t time = (2 * down * divide_up(g.in, in) + cost_of(out, tiles) * (num_threads() - 1)) * own;
     if (time < least) least = time, best = {out, in};
   };
@@ -108,14 +109,14 @@ class WeightGradient {
         images_(images_of_band(g)),
         bands_(bands_of(g, images_)) {}
 
-  /// Numbers that a piece puts aside.
+  /// Returns how many numbers of scratch memory a piece needs.
   int64_t room(const Piece& piece) const {
     int64_t pixels = 0;
     for (const Band& band : bands_) pixels = std::max(pixels, images_ * band.pixels);
     return places_ * piece.out * piece.in + round_up(piece.out, tiles_.rows) * pixels;
   }
 
-  /// The sums of channels [o, o + piece.out) of y and [i, i + piece.in) of x.
+  /// Computes the sums of channels [o, o + piece.out) of y and [i, i + piece.in) of x.
   void run(int64_t o, int64_t i, const Piece& piece, float* aside) const {
     const int64_t rows = simd::rows_of_tile(piece.out, tiles_.rows), size = piece.out * piece.in;
     float* const left = aside + places_ * size;

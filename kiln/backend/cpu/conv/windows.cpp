@@ -12,13 +12,13 @@ namespace {
 
 using std::int64_t;
 
-/// Elements as a matrix, in place.
+/// Returns elements as a matrix, without a copy.
 Value matrix(const Operand& operand, const Shape& shape, const Dims& strides) {
   Value view(make_ref<Node>(kiln::Desc{shape, operand.array.dtype}, operand.value.device()));
   alias(view, operand.value, strides, operand.value.node()->offset);
   return view;
 }
-/// [pixels, channels]
+/// Returns the pixels as a matrix [pixels, channels].
 Value pixels_of(const Operand& image, int64_t channels) {
   return matrix(image, {image.array.numel() / channels, channels}, {channels, 1});
 }
@@ -29,7 +29,7 @@ Value transposed(const Value& matrix) {
   return view;
 }
 
-/// A new matrix.
+/// Returns a new matrix.
 Value blank(const Shape& shape, const Value& like) {
   return Value(make_ref<Node>(kiln::Desc{shape, like.dtype()}, like.device()));
 }
@@ -41,7 +41,7 @@ Value multiplied(const Value& a, const Value& b, const Shape& shape) {
   return product;
 }
 Value multiplied(const Value& a, const Value& b) { return multiplied(a, b, {a.dim(0), b.dim(1)}); }
-/// a b, its memory given to `result` under `strides`.
+/// Multiplies a and b, and gives the product's memory to `result` with `strides`.
 void give_product(const Value& a, const Value& b, Value& result, const Dims& strides) {
   alias(result, multiplied(a, b), strides, 0);
 }
@@ -53,11 +53,11 @@ void visit(DType dtype, F&& f) {
   else f(TypeTag<float>{});
 }
 
-/// The windows of x that the pixels of y see, a row for each.
+/// The windows of x, one row for each pixel of y.
 class Windows {
  public:
-  /// In a row either all places of the kernel for the first channel come first, as in a weight, or all channels for the
-  /// first place, which is quicker to read.
+  /// A row has either all taps of the first channel first, as in a weight, or all channels of the first tap, which is
+  /// faster to read.
   enum Order { AsWeights, AsPixels };
 
   Windows(const Geometry& g, Order order)
@@ -90,12 +90,12 @@ class Windows {
       });
     });
   }
-  /// Adds each window up where it came from.
+  /// Adds each window to the elements that it came from.
   template <class T>
   void scatter(const T* windows, T* x) const {
     parallel_for(batch_ * area_, 32,
                  [&](int64_t begin, int64_t end) { std::fill(x + begin * channels_, x + end * channels_, T{0}); });
-    const int64_t together = kernel_ == 1 ? 1 : pixels_;  // those of larger kernels meet others of their image
+    const int64_t together = kernel_ == 1 ? 1 : pixels_;  // windows of larger kernels overlap others of their image
     parallel_for(rows() / together, std::max<int64_t>(1, 8 / together), [&](int64_t begin, int64_t end) {
       each_place(begin * together, end * together, [&](int64_t to, int64_t from) {
         if (to < 0) return;
@@ -105,7 +105,7 @@ class Windows {
   }
 
  private:
-  /// Calls f with where the channels of a pixel begin in x, or -1, and where in the windows.
+  /// Calls f with the offset of a pixel's channels in x, or -1, and in the windows.
   template <class F>
   void each_place(int64_t begin, int64_t end, F&& f) const {
     for (int64_t row = begin; row < end; ++row)
@@ -116,7 +116,7 @@ class Windows {
   }
 
   int64_t batch_, channels_, area_, pixels_, kernel_, channel_step_, place_step_;
-  std::vector<int64_t> places_;  // of each pixel of y, of each place in the kernel
+  std::vector<int64_t> places_;  // for each pixel of y, the offset under each tap of the kernel
 };
 
 int64_t pixels(const Geometry& g) { return g.batch * Geometry::product(g.result); }
@@ -129,7 +129,7 @@ Value windows_of(const Geometry& g, const Operand& x, Windows::Order order) {
   visit(made.dtype, [&]<class T>(TypeTag<T>) { windows.gather(x.array.as<const T>(), made.as<T>()); });
   return rows;
 }
-/// [out, in * kernel]
+/// Returns the weight as a matrix [out, in * kernel].
 Value rows_of(const Geometry& g, const Operand& weight) {
   const int64_t width = g.in * Geometry::product(g.kernel);
   return matrix(weight, {g.out, width}, {width, 1});
@@ -166,7 +166,7 @@ void windows_conv_data(const Geometry& g, const Operand& y, const Operand& weigh
 
 void windows_conv_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight) {
   const Value channels = transposed(pixels_of(y, g.out));
-  // What is out of order is put right where there is less of it.
+  // Reorders the smaller of the two.
   if (g.pointwise() || pixels(g) <= g.out)
     return give_product(channels, windows_of(g, x, Windows::AsWeights), weight, contiguous_strides(weight.shape()));
   const Value product = multiplied(channels, windows_of(g, x, Windows::AsPixels));

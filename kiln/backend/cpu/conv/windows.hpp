@@ -1,21 +1,21 @@
-// Convolutions as matrix products. A kernel of one pixel is a product of pixels and channels as they lie. Where there are
-// few pixels for many weights, what oneDNN spends on bringing the weights into its own order outweighs the work itself:
-// there the windows are gathered, and the weights are used as they lie.
+// Convolutions as matrix products. A kernel of one pixel is a product of pixels and channels without any copy. For few
+// pixels and many weights, oneDNN takes longer to reorder the weights than to multiply: there the windows are gathered,
+// and the weights are read as they are.
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/conv/operand.hpp"
 
 namespace kiln::cpu::conv {
 
-// All functions take one group of float32 or float64; the adjoints of kernels of one pixel take bfloat16 too.
+// All functions take one group of float32 or float64. The adjoints of kernels of one pixel take bfloat16 too.
 
-/// y from x; bias [out] or null.
+/// Computes y from x; bias [out] or null.
 void windows_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y);
 /// Computes y of one channel without bias as a sum of the planes of x, which is contiguous in row-major order.
 void plane_sum(const Geometry& g, const Value& x, const Operand& weight, Value& y);
-/// The adjoint in x.
+/// Computes the adjoint in x.
 void windows_conv_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x);
-/// The adjoint in the weight.
+/// Computes the adjoint in the weight.
 void windows_conv_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight);
 
 }  // namespace kiln::cpu::conv

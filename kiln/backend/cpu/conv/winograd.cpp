@@ -17,8 +17,8 @@ using std::int64_t;
 
 constexpr int64_t kPlaces = kWinogradPlaces, kTaps = 9, kUnit = 16;  // channels of the transforms
 
-/// Packs a weight [out, in, 3, 3] of float32 in panels of channels: for each panel and place, a row for each channel of x.
-/// Turned: one [in, out, 3, 3], with the kernel turned round.
+/// Packs a weight [out, in, 3, 3] of float32 in panels of channels: for each panel and transformed element, a row for
+/// each channel of x. `turned`: the weight is [in, out, 3, 3], and the kernel is flipped.
 struct PackWinograd {
   int64_t out, in, panel;
   bool turned;
@@ -39,7 +39,7 @@ struct PackWinograd {
   }
 
  private:
-  /// kUnit channels of x.
+  /// Transforms kUnit channels of x.
   void pack(const float* from, int64_t index, int64_t channel, float* aside, float* to) const {
     const int64_t first = index * panel, lanes = std::min(panel, out - first), taps = kTaps * panel;
     const auto& tiles = simd::product_tiles<float>();
@@ -54,21 +54,20 @@ struct PackWinograd {
   }
 };
 
-/// How the work is cut: rows of tiles and panels of a piece. Depends on the sizes alone.
+/// The rows of tiles and panels of a piece. They depend on the sizes alone.
 struct Cut {
   int64_t across, down, in_all;  // tiles of a row, rows of an image, rows of all images
   int64_t rows, panels;
 
   Cut(const Geometry& g, int64_t all_panels, bool whole_rows)
       : across(divide_up(g.result[1], 2)), down(divide_up(g.result[0], 2)), in_all(g.batch * down) {
-    // What the tiles of a piece see of x stays in the second-level cache, and there are enough of them for a panel of the
-    // weight to be worth fetching.
+    // The part of x that the tiles of a piece read stays in the second-level cache, and there are enough tiles for a
+    // panel of the weight to be worth reading.
     constexpr int64_t kMostNumbers = 80 * 1024, kFewestTiles = 32;  // bench: suite resnet50_*, sweep conv2d
     const int64_t tiles = std::max(kMostNumbers / (kPlaces * g.in), kFewestTiles);
     const int64_t most = std::max<int64_t>(1, tiles / across), least = divide_up(in_all, most),
                   wanted = pieces(g.batch * g.cost() * 4 / 9);
-    // A piece fetches its panels, and brings what it sees of x into the other basis, which takes as long as fetching some
-    // times as much.
+    // A piece reads its panels and transforms its part of x, which takes some times as long as reading it.
     constexpr int64_t kTransform = 3;  // bench: suite resnet50_*
     int64_t least_time = std::numeric_limits<int64_t>::max();
     for (int64_t parts = 1; parts <= (whole_rows ? 1 : all_panels); ++parts) {
@@ -82,7 +81,7 @@ struct Cut {
   }
 };
 
-/// What all pieces know.
+/// The data that all pieces share.
 class Convolution {
  public:
   Convolution(const Geometry& g, const Array& x, const Operand& weight, bool turned, const float* bias)
@@ -96,7 +95,7 @@ class Convolution {
   }
   int64_t panels() const { return packer_.count(); }
 
-  /// Rows of tiles [begin, end) and panels [first, last), to y, which begins with the first row.
+  /// Computes rows of tiles [begin, end) and panels [first, last) of y, which begins with the first row.
   void run(const Cut& cut, int64_t begin, int64_t end, int64_t first, int64_t last, float* y) const {
     const auto& tiles = simd::product_tiles<float>();
     const int64_t count = (end - begin) * cut.across, step = count * g_.in;
@@ -124,7 +123,7 @@ class Convolution {
       }
     }
   }
-  /// The line of y, of all images, that a row of tiles begins at.
+  /// Returns the line of y, counted over all images, at which a row of tiles begins.
   int64_t first_line(const Cut& cut, int64_t row) const { return row / cut.down * g_.result[0] + row % cut.down * 2; }
 
  private:

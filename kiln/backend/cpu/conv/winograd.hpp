@@ -1,14 +1,15 @@
-// Convolutions of 3 x 3 by Winograd's F(2 x 2, 3 x 3), which takes 2.25 times fewer multiplications: of one group without steps,
-// with multiples of 16 channels.
+// Convolutions of 3 x 3 by Winograd's F(2 x 2, 3 x 3), which needs 2.25 times fewer multiplications: one group, stride
+// 1, and multiples of 16 channels.
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/conv/result.hpp"
 
 namespace kiln::cpu::conv {
 
-/// y, in channels-last order like x; bias [out] or null. Pieces of y are whole rows where `y` wants them one by one.
+/// Computes y, in channels-last order like x; bias [out] or null. Pieces of y are whole rows if `y` takes them one by
+/// one.
 void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y);
-/// The adjoint in x.
+/// Computes the adjoint in x.
 void winograd_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x);
 
 }  // namespace kiln::cpu::conv

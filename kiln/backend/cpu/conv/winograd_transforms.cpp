@@ -18,7 +18,7 @@ using std::int64_t;
 using Tag = hn::CappedTag<float, 16>;
 using Numbers = hn::Vec<Tag>;
 
-/// Four numbers in the other basis: B^T x.
+/// Transforms four numbers of x: B^T x.
 struct Four {
   Numbers a, b, c, d;
 };
@@ -59,7 +59,7 @@ void input(const float* image, int64_t rows, int64_t columns, int64_t channels, 
   }
 }
 
-/// Two results of four numbers in it: A^T x.
+/// Transforms four products to two results: A^T x.
 struct Two {
   Numbers a, b;
 };
@@ -91,7 +91,7 @@ void output(const float* from, int64_t step, int64_t channels, int64_t tiles, co
   }
 }
 
-/// Three numbers of a weight in it: G x.
+/// Transforms three numbers of a weight: G x.
 HWY_INLINE Four widened(Numbers a, Numbers b, Numbers c) {
   const Numbers half = hn::Set(Tag(), 0.5f), ends = hn::Mul(hn::Add(a, c), half), middle = hn::Mul(b, half);
   return {a, hn::Add(ends, middle), hn::Sub(ends, middle), c};

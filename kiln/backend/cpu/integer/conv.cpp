@@ -1,4 +1,4 @@
-// op::ConvInteger as products: a row of the left operand is the window of a pixel, channels side by side.
+// op::ConvInteger as products: a row of the left operand is the window of a pixel, with its channels side by side.
 #include <algorithm>
 #include <cstring>
 
@@ -17,7 +17,7 @@ using conv::Geometry;
 using conv::Operand;
 using std::int64_t;
 
-/// Matrix i has the windows of all pixels, of group i's channels.
+/// The rows of the left operands: matrix i has the windows of all pixels, for the channels of group i.
 class WindowRows final : public LeftRows {
  public:
   WindowRows(const Geometry& g, const Array& x, bool is_signed, std::int32_t zero)
@@ -54,7 +54,7 @@ class WindowRows final : public LeftRows {
  private:
   using List = conv::ThreeAxes::List;
 
-  /// Of a pixel of the result.
+  /// The position of a pixel of the result.
   struct Place {
     int64_t image, plane, row, column;
   };

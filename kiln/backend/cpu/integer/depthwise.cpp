@@ -18,7 +18,7 @@ using conv::DepthwiseShape;
 using conv::Geometry;
 using std::int64_t;
 
-/// Packs a weight [channels, 1, kernel...] as float32 [kernel..., channels], less its zero point.
+/// Packs a weight [channels, 1, kernel...] as float32 [kernel..., channels], minus its zero point.
 struct PackPlaces {
   int64_t channels, places;
   std::int32_t zero;
@@ -34,7 +34,7 @@ struct PackPlaces {
   }
 };
 
-/// The packed weight; kept where all channels have one zero point, as nearly all weights do.
+/// Returns the packed weight. It is cached if all channels have one zero point, as nearly all weights do.
 Ref<Memory> packed_weight(const Geometry& g, const conv::Operand& weight, const Value& zero) {
   const bool is_signed = weight.array.dtype == DType::I8;
   const int64_t places = Geometry::product(g.kernel);
@@ -59,7 +59,7 @@ void depthwise(const Geometry& g, const Array& x, std::int32_t zero, const conv:
   const auto* const factors = reinterpret_cast<const float*>(block->bytes());
   const std::vector<float> none(static_cast<std::size_t>(g.in), 0.0f);
   const bool is_signed = x.dtype == DType::I8;
-  // Rows along the first axis, with what the others have.
+  // These are rows along the first axis, including all of the other axes.
   const int64_t rows = g.result[0], row_numbers = Geometry::product(g.result) / rows * g.in,
                 x_row = Geometry::product(g.sizes) / g.sizes[0] * g.in;
   constexpr int64_t kSome = 1 << 15;  // numbers of a piece, which stay in the second-level cache as floats

@@ -1,5 +1,5 @@
-// Convolutions of 8-bit integers with one filter for each channel: as those of float32, which are exact where the sums stay
-// below 2^24, some rows at a time.
+// Depthwise convolutions of 8-bit integers. They are computed in float32, some rows at a time, which is exact while the
+// sums are below 2^24.
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/conv/operand.hpp"
@@ -7,8 +7,8 @@
 
 namespace kiln::cpu::integer {
 
-/// The sums must be short, and the padding smaller than the kernel. x is in channels-last order. Results go to
-/// `epilogue`, or to `result` if it is null.
+/// Requires short sums, and padding smaller than the kernel. x is in channels-last order. Results go to `epilogue`, or
+/// to `result` if it is null.
 void depthwise(const conv::Geometry& g, const Array& x, std::int32_t zero, const conv::Operand& weight,
                const Value& weight_zero, const Epilogue* epilogue, std::int32_t* result);
 

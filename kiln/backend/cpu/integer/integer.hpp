@@ -1,4 +1,4 @@
-// Kernels for products and convolutions of 8-bit integers, which are exact: the same bits whatever the processor has.
+// Kernels for products and convolutions of 8-bit integers. They are exact: all processors give the same bits.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
@@ -6,19 +6,19 @@
 
 namespace kiln::cpu::integer {
 
-/// Every op without an overload below. Its type says at compile time that there is no kernel.
+/// This template stands for every op without an overload below. Its type says at compile time that there is no kernel.
 template <class T>
 std::false_type run(const T&, Call) {
   return {};
 }
 
-/// False where a zero point is neither one number nor one for each column or channel of the right operand.
+/// Returns false if a zero point is neither one number nor one for each column or channel of the right operand.
 bool run(const op::MatmulInteger&, Call call);
 bool run(const op::ConvInteger&, Call call);
-/// As FastKernels has it.
+/// Implements a member of FastKernels.
 bool multiply(const op::Epilogue&, Call call, const Epilogue&);
 
-/// The convolution, its pieces given to `epilogue` where there is one.
+/// Computes the convolution, and passes its pieces to `epilogue` if there is one.
 bool convolve(const op::ConvInteger&, Call call, const Epilogue* epilogue);
 
 }  // namespace kiln::cpu::integer

@@ -1,4 +1,4 @@
-// Tiles whose files are compiled for processors that have their instructions alone.
+// Tiles whose source files are compiled only for processors with their instructions.
 #pragma once
 #include "kiln/backend/cpu/integer/tiles.hpp"
 

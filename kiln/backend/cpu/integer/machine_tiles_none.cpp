@@ -1,4 +1,4 @@
-// For compilers and processors that have no tiles of their own.
+// For compilers and processors without special tiles.
 #include "kiln/backend/cpu/integer/tiles.hpp"
 
 namespace kiln::cpu::integer {

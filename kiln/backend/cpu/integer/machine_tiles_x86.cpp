@@ -1,4 +1,4 @@
-// Which of the tiles for some x86-64 processors the one at hand can run.
+// Selects those of the x86-64 tiles that this processor can run.
 #include <vector>
 
 #include "kiln/backend/cpu/algorithm.hpp"

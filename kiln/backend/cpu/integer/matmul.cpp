@@ -1,4 +1,4 @@
-// op::MatmulInteger: matrices as strided memory has them.
+// op::MatmulInteger: its matrices as they are in strided memory.
 #include <algorithm>
 
 #include "kiln/backend/cpu/integer/integer.hpp"
@@ -43,7 +43,7 @@ class MatrixRows final : public LeftRows {
 
 Value zero_of(Call call, std::size_t slot) { return call.in.size() > slot ? call.in[slot] : Value(); }
 
-/// One number, or one for each of the last of the dimensions.
+/// Whether a zero point is one number, or one for each element of the last dimension.
 bool is_by_column(const Value& zero, int64_t n) {
   return zero.empty() || zero.numel() == 1 || (zero.numel() == n && zero.dim(-1) == n);
 }

@@ -5,12 +5,12 @@
 
 namespace kiln::cpu::integer {
 
-/// Packs matrices of taps * inner rows, which are the terms of sums, and n columns. Element (tap, i) of a column lies
-/// tap * tap_step + i * inner_step bytes behind its first; unsigned ones are packed less 128.
+/// Packs matrices of taps * inner rows, which are the terms of the sums, and n columns. Element (tap, i) of a column is
+/// tap * tap_step + i * inner_step bytes after its first; 128 is subtracted from unsigned elements.
 struct PackPanels {
   std::int64_t n, taps, inner, column_step, tap_step, inner_step;
   bool is_unsigned;
-  Shape batch;  // without what the operand repeats
+  Shape batch;  // without dimensions along which the operand repeats
   Dims steps;
 
   std::int64_t depth() const { return (taps * inner + kDepth - 1) / kDepth * kDepth; }
@@ -22,7 +22,7 @@ struct PackPanels {
   std::size_t bytes() const { return static_cast<std::size_t>(numel(batch) * matrix_size()); }
   void pack(const std::byte* from, std::byte* to) const;
 
-  /// The panels of a matrix, and behind them the sums of its columns, as they were packed.
+  /// The panels of a matrix, followed by the sums of its columns, as packed.
   static const std::int8_t* panels_of(const std::byte* matrix) { return reinterpret_cast<const std::int8_t*>(matrix); }
   const std::int32_t* sums_of(const std::byte* matrix) const {
     return reinterpret_cast<const std::int32_t*>(matrix + panels() * panel_size());

@@ -11,11 +11,11 @@ namespace {
 
 using std::int64_t;
 
-/// Bytes of panels that a piece goes through for each block of its rows, and sums of a piece: both stay in the
+/// The bytes of panels that a piece reads for each block of its rows, and the sums of a piece: both stay in the
 /// second-level cache.
 constexpr int64_t kMostPanelBytes = 512 << 10, kMostSums = 1 << 16, kMostRows = 256, kLeastRows = 32;
 
-/// Rows and columns of a piece; the columns are whole panels.
+/// The rows and columns of a piece; the columns are whole panels.
 struct Piece {
   int64_t rows, columns;
 };
@@ -41,7 +41,7 @@ void run_piece(const Product& p, const Tiles& tiles, const Epilogue* epilogue, s
                int64_t row, int64_t rows, int64_t column, int64_t columns) {
   const int64_t depth = round_up(p.k, tiles.depth), whole_rows = round_up(rows, tiles.rows),
                 whole_columns = round_up(columns, kPanel), step = round_up(p.k, kDepth);
-  // Rows that are not a power of two apart do not share the cache's places.
+  // Rows whose distance is no power of two do not compete for the same cache sets.
   const int64_t sum_row = whole_columns + kPanel;
   const std::uint8_t* left = p.left->in_place(index, row);
   int64_t left_step = p.left->step();
@@ -79,7 +79,7 @@ void run_piece(const Product& p, const Tiles& tiles, const Epilogue* epilogue, s
   }
   const int64_t first = index * p.matrix_step + row * p.row_step + column;
   if (!epilogue) return correct(sums, sum_row, rows, columns, correction, result + first, p.row_step);
-  // Without gaps, so that rows which are whole are finished as one.
+  // Rows are contiguous, so that the epilogue can process whole rows as one run.
   correct(sums, sum_row, rows, columns, correction, finished, columns);
   epilogue->finish({first, rows, columns, p.row_step, reinterpret_cast<const std::byte*>(finished), columns});
 }

@@ -1,4 +1,4 @@
-// Products of 8-bit integers, cut into pieces for all threads: what matrices and convolutions have in common.
+// Products of 8-bit integers, divided into pieces for all threads: the common part of matrices and convolutions.
 #pragma once
 #include <vector>
 
@@ -7,37 +7,37 @@
 
 namespace kiln::cpu::integer {
 
-/// The rows of left operands, bytes; signed ones become unsigned by 128 more.
+/// The rows of left operands in bytes. Signed bytes become unsigned by adding 128.
 class LeftRows {
  public:
   virtual ~LeftRows() = default;
-  /// Where rows from `row` of matrix `index` on lie, step() apart; null where they have to be copied.
+  /// Returns the rows from `row` of matrix `index` on, step() apart; null if they have to be copied.
   virtual const std::uint8_t* in_place(std::int64_t index, std::int64_t row) const = 0;
   virtual std::int64_t step() const = 0;
-  /// Rows [row, row + count), unsigned, `step` bytes apart.
+  /// Copies rows [row, row + count), as unsigned bytes, `step` bytes apart.
   virtual void copy(std::int64_t index, std::int64_t row, std::int64_t count, std::uint8_t* to,
                     std::int64_t step) const = 0;
 };
 
 /// Matrices of results m x n, each element a sum of k terms (a - a_zero) (b - b_zero). Element (i, j) of matrix x is
-/// element x * matrix_step + i * row_step + j of the whole.
+/// element x * matrix_step + i * row_step + j of the whole result.
 struct Product {
   std::int64_t matrices, m, n, k, matrix_step, row_step;
   const LeftRows* left;
-  std::int32_t a_zero;               // of unsigned left operands
-  const PackPanels* packer;          // of the right ones
-  const std::byte* right;            // packed
-  std::vector<std::int64_t> rights;  // which of these each matrix has; empty: its own
-  /// Of signed right operands: for each column, of each matrix where there are so many; or none.
+  std::int32_t a_zero;               // the zero point of unsigned left operands
+  const PackPanels* packer;          // packs the right operands
+  const std::byte* right;            // the packed right operands
+  std::vector<std::int64_t> rights;  // which of these each matrix multiplies; empty: its own
+  /// The zero points of signed right operands, for each column, and of each matrix if there are so many; or none.
   std::vector<std::int32_t> b_zeros;
 };
 
-/// To `result`, or to `epilogue` where there is one.
+/// Computes them into `result`, or passes them to `epilogue` if there is one.
 void multiply(const Product& product, const Tiles& tiles, const Epilogue* epilogue, std::int32_t* result);
 
-/// The zero point that an operand has, one number; 0 where there is none.
+/// Returns the zero point of an operand as one number; 0 if there is none.
 std::int32_t number_of(const Value& zero);
-/// The zero points, one or `count`, less a number; as many as that, or none where all come to 0.
+/// Returns the zero points, one or `count`, minus a number: as many values, or none if all are 0.
 std::vector<std::int32_t> zeros_of(const Value& zero, std::int32_t less, std::int64_t count);
 
 }  // namespace kiln::cpu::integer

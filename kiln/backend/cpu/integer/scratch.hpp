@@ -1,4 +1,4 @@
-// Memory of one thread for one piece of work.
+// The scratch memory of one thread for one piece of work.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace kiln::cpu::integer {
 
-/// Blocks that go with it; nothing is written there before.
+/// Blocks of scratch memory; their contents are undefined at first.
 class Scratch {
  public:
   template <class T>

@@ -26,7 +26,7 @@ using Shorts = hn::Repartition<std::int16_t, Words>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(Words()));
 constexpr std::size_t kMostRows = HWY_MAX_BYTES >= 64 ? 8 : 4, kMostVectors = 2;
 
-/// Even and odd bytes are multiplied as numbers of 16 bits, whose products are added in pairs. I counts the sums, V the
+/// Multiplies even and odd bytes as numbers of 16 bits, whose products are added in pairs. I counts the sums, V the
 /// vectors of a row.
 template <std::size_t Rows, std::size_t... I, std::size_t... V>
 HWY_INLINE void tile(const Block& block, int64_t column, std::index_sequence<I...>, std::index_sequence<V...>) {
@@ -107,7 +107,7 @@ void multiply(const std::uint8_t* left, int64_t step, int64_t count, const std::
             std::make_index_sequence<kMostRows>());
 }
 
-// The compiler makes vector code of these for the target at hand. Unsigned numbers wrap around.
+// The compiler vectorises these functions for the current target. Unsigned numbers wrap around.
 void correct_each(const std::int32_t* sums, int64_t row, int64_t rows, int64_t columns, const Correction& correction,
                   std::int32_t* to, int64_t to_row) {
   const auto word = [](std::int32_t x) { return static_cast<std::uint32_t>(x); };

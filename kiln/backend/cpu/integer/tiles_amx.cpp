@@ -1,5 +1,5 @@
-// Compiled for processors with AMX alone (CMakeLists.txt): as amx/tiles.cpp, it includes nothing of the standard library.
-// The left operand is read where it lies, 16 rows of 64 bytes at a time.
+// Compiled for processors with AMX only (CMakeLists.txt): like amx/tiles.cpp, it includes nothing of the standard
+// library. The left operand is read in place, 16 rows of 64 bytes at a time.
 #include <immintrin.h>
 
 #include "kiln/backend/cpu/integer/machine_tiles.hpp"
@@ -11,7 +11,7 @@ using std::int64_t;
 
 constexpr int64_t kRows = 16, kTileBytes = 1024;
 
-/// Static, since g++ does not see that the instruction reads all of it.
+/// It is static, since g++ does not know that the instruction reads all of it.
 struct alignas(64) Layout {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t bytes_of_a_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -23,7 +23,7 @@ constexpr Layout kLayout;
 template <int Rows, int Panels>
 inline void tile(const std::uint8_t* left, int64_t step, const std::int8_t* right, int64_t panel_step, int64_t depth,
                  std::int32_t* sums, int64_t row) {
-  asm volatile("" ::: "memory");  // g++ does not see that the loads below read memory
+  asm volatile("" ::: "memory");  // g++ does not know that the loads below read memory
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);

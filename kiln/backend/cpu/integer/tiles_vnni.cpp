@@ -1,4 +1,5 @@
-// Compiled for processors with VNNI alone (CMakeLists.txt): as amx/tiles.cpp, it includes nothing of the standard library.
+// Compiled for processors with VNNI only (CMakeLists.txt): like amx/tiles.cpp, it includes nothing of the standard
+// library.
 #include <immintrin.h>
 
 #include "kiln/backend/cpu/integer/machine_tiles.hpp"
@@ -38,7 +39,7 @@ inline void tile(const Block& block) {
     for (int j = 0; j < Panels; ++j) _mm512_storeu_si512(block.sums + i * block.row + j * kPanel, sums[i][j]);
 }
 
-/// As many sums as registers hold: few rows with many panels, which are then read side by side.
+/// Computes as many sums as registers hold: few rows times many panels, which are read side by side.
 template <int Rows>
 void rows_of(Block block, int64_t panels) {
   constexpr int kTogether = Rows <= 2 ? 8 : Rows <= 4 ? 4 : 2;

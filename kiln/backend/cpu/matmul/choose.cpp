@@ -23,7 +23,7 @@ bool onednn_multiplies(const MatmulCase& c) {
   return is_half(c.dtype) && linked_onednn() && linked_onednn()->has_matmul(c.dtype, c.k);
 }
 
-/// Does packing both operands for vectors of pairs take longer than oneDNN takes?
+/// Packing both operands for vectors of pairs takes longer than oneDNN takes in all.
 bool is_packed_in_vain(const MatmulCase& c) {
   // bench: suite matmul_*_bf16, sweep matmul bf16
   constexpr int64_t kBlock = 32, kLong = 256, kSmall = 4096;
@@ -36,7 +36,7 @@ bool multiplies_pairs(const MatmulCase& c) {
   return linked_amx()->has_tiles() || !has_other || !is_packed_in_vain(c);
 }
 
-/// The first rule that fits counts.
+/// The first matching rule wins.
 struct Rule {
   Algorithm algorithm;
   bool (*fits)(const MatmulCase&);
@@ -53,12 +53,13 @@ constexpr Rule kRules[] = {
     {Algorithm::ProductTiles, [](const MatmulCase& c) { return c.dtype != DType::Bool; }, "vectors multiply the type"},
     {Algorithm::Reference, [](const MatmulCase&) { return true; }, "nothing else knows the type"}};
 
-/// Does it pay to compute the transposed product?
+/// Whether computing the transposed product is faster.
 bool is_transposed(const Product& p) {
   using simd::is_thin, simd::kThin;
   if (p.m <= p.n ? is_thin(p.m, p.k) : is_thin(p.n, p.k)) return p.n < p.m;
   if (p.b.by_rows()) return !p.a.by_rows() && p.n <= kThin && p.n < p.m;
-  // Each piece turns over its part of the right operand; or, of the transposed product, the left one and the result.
+  // Each piece transposes its part of the right operand. For the transposed product it transposes the left one and the
+  // result.
   return p.a.by_rows() ? 4 * p.m * (p.n + p.k) < p.n * p.k : p.m * p.n < (p.m + p.n) * p.k;
 }
 

@@ -7,7 +7,8 @@
 
 namespace kiln::cpu::matmul {
 
-/// A product c [..., m, n] = a [..., m, k] b [..., k, n], not empty, whose operands and result have one element type.
+/// A product c [..., m, n] = a [..., m, k] b [..., k, n] with at least one element. The operands and the result have
+/// one element type.
 struct MatmulCase {
   DType dtype;
   std::int64_t m, n, k;
@@ -24,7 +25,7 @@ struct Choice {
   std::string_view reason;
 };
 
-/// Returns whose kernels compute the product: FewHalves, AmxMatmul, OnednnMatmul, Float32, Int16, ProductTiles (see
+/// Returns the algorithm of the product: FewHalves, AmxMatmul, OnednnMatmul, Float32, Int16, ProductTiles (see
 /// choose_way()), or Reference.
 Choice choose(const MatmulCase& c);
 

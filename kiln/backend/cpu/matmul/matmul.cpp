@@ -27,7 +27,8 @@ bool in_int16(Call call) {
 
 bool is_empty(const Value& a, const Value& result) { return numel(result.shape()) == 0 || a.dim(-1) == 0; }
 
-/// The product, its pieces given to `epilogue` where there is one. False then too where no pieces are worth that.
+/// Computes the product, and passes its pieces to `epilogue` if there is one. Returns false if there is one, but no
+/// pieces are large enough for it.
 bool multiply(Call call, const Epilogue* epilogue) {
   const Value &a = call.in[0], &b = call.in[1];
   for (const Value* const operand : {&a, &b})

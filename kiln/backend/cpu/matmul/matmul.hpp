@@ -1,11 +1,11 @@
-// Products of matrices: each goes to the algorithm that choose.hpp says.
+// Matrix products. Each call goes to the algorithm that choose.hpp selects.
 #pragma once
 #include "kiln/backend/cpu/fast.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
 
 namespace kiln::cpu::matmul {
 
-/// Every op without an overload below. Its type says at compile time that there is no kernel.
+/// This template stands for every op without an overload below. Its type says at compile time that there is no kernel.
 template <class T>
 std::false_type run(const T&, Call) {
   return {};
@@ -13,7 +13,7 @@ std::false_type run(const T&, Call) {
 
 /// Returns false for booleans.
 bool run(const op::Matmul&, Call call);
-/// The implementation of FastKernels::multiply.
+/// Implements FastKernels::multiply.
 bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue);
 
 }  // namespace kiln::cpu::matmul

@@ -1,4 +1,4 @@
-// Convolution and its two adjoints. The images of a batch, or the rows of an image, are shared out to the threads.
+// Convolution and its two adjoints. The images of a batch, or the rows of an image, are distributed over the threads.
 #include <algorithm>
 #include <vector>
 
@@ -18,12 +18,12 @@ using std::int64_t;
 
 using conv::Pass;
 
-/// Where image `i` begins, its row `row` of the first axis.
+/// Returns the start of image `i`, at its row `row` of the first axis.
 std::byte* at(const Array& array, int64_t i, int64_t row = 0) {
   return array.data + (i * array.strides[0] + row * array.strides[2]) * static_cast<int64_t>(size_of(array.dtype));
 }
 
-/// Are `rows` rows of x at a time, and then the rest, each made from some rows of y? They are where no rows lie between
+/// Whether x can be computed in slabs of `rows` rows, each from some rows of y. This requires that no rows lie between
 /// the windows.
 bool rows_make_sense(const Geometry& whole, int64_t rows) {
   if (whole.stride[0] > whole.reach(0)) return false;
@@ -34,10 +34,10 @@ bool rows_make_sense(const Geometry& whole, int64_t rows) {
   return true;
 }
 
-/// How images, or rows of one, are given to the pieces of a call: rows of y, or of x where its adjoint is made.
+/// How images, or rows of an image, are divided into pieces: rows of y, or rows of x for its adjoint.
 struct Cut {
   Geometry whole;
-  int64_t images, rows, slabs;  // images of a piece, or the rows of a slab of one, and the slabs of one
+  int64_t images, rows, slabs;  // images of a piece, or the rows of a slab and the slabs of an image
   bool by_rows, of_x;
 
   static Cut forward(const Geometry& g) {
@@ -61,7 +61,7 @@ struct Cut {
     if (!by_rows) return whole.images(std::min(images, whole.batch - image(piece)));
     return of_x ? whole.rows_of_x(row(piece), last_row(piece)) : whole.rows(row(piece), last_row(piece));
   }
-  /// The geometries of all pieces: slabs at the edges of an image have their own, and the last images.
+  /// The geometries of all pieces: slabs at the edges of an image have their own, and so do the last images.
   std::vector<Geometry> kinds() const {
     std::vector<Geometry> kinds;
     for (int64_t piece = 0; piece < slabs; ++piece) kinds.push_back(part(piece));
@@ -72,8 +72,8 @@ struct Cut {
 
 using PrimitiveOf = FunctionRef<Primitive&(const Geometry& part)>;
 
-/// The weight in the order, or orders, that they want. Packed by all threads: if the first piece did so, the others would
-/// fall asleep over it.
+/// The weight in the order, or orders, that the pieces need. All threads pack it: if the first piece packed it, the
+/// other threads would fall asleep meanwhile.
 PackedWeight packed_weight(const Operand& plain, const std::vector<Geometry>& kinds, PrimitiveOf primitive_of) {
   PackedWeight weight(plain, kinds[0].groups);
   const OneThread one_thread;

@@ -13,8 +13,8 @@ constexpr auto kForward = dnnl::prop_kind::forward_training;
 
 memory::dims dims_of(const Spatial& list) { return {list.begin(), list.end()}; }
 
-/// Nothing where oneDNN's kernel for the case is known to be wrong. Its next best is not asked: for such cases nobody
-/// runs that, and some of them crash.
+/// Returns nothing if oneDNN's kernel for the case is known to be wrong. Its next best kernel is not used: it is
+/// untested for such cases, and sometimes crashes.
 template <class Descriptor>
 Primitive right_or_none(const Descriptor& descriptor, Pass pass, const Geometry& g, DType dtype,
                         std::initializer_list<int> roles) {
@@ -22,7 +22,7 @@ Primitive right_or_none(const Descriptor& descriptor, Pass pass, const Geometry&
   return Primitive(descriptor, roles);
 }
 
-/// What oneDNN builds its descriptors from.
+/// The arguments of oneDNN's descriptors.
 struct Parts {
   MemoryDesc x, y, bias;
   memory::dims weight, stride, dilation, before, after;
@@ -38,7 +38,7 @@ struct Parts {
         after(dims_of(g.padding_after)) {
     weight.insert(weight.end(), g.kernel.begin(), g.kernel.end());
     if (g.groups > 1) weight.insert(weight.begin(), g.groups);
-    for (auto& axis : dilation) --axis;  // oneDNN counts the elements between
+    for (auto& axis : dilation) --axis;  // oneDNN counts the elements in between
   }
 
   MemoryDesc any_weight(DType dtype) const { return MemoryDesc(weight, type_of(dtype), memory::format_tag::any); }

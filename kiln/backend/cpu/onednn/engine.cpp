@@ -5,7 +5,7 @@
 #include <cpuid.h>
 #endif
 
-extern "C" {  // of libgomp, which oneDNN links; no header of it is needed, and clang brings another omp.h
+extern "C" {  // libgomp, which oneDNN links; none of its headers is needed, and clang finds another omp.h
 void omp_set_num_threads(int threads);
 int omp_get_max_threads();
 }
@@ -14,8 +14,8 @@ namespace kiln::cpu::onednn {
 namespace {
 
 #if defined(__x86_64__)
-/// Some virtual machines advertise AMX and hide the leaf that describes its tiles. oneDNN configures tiles from
-/// that leaf, and the first bf16 product dies of an illegal instruction.
+/// Some virtual machines report AMX but hide the leaf that describes its tiles. oneDNN configures tiles from that leaf,
+/// and its first bf16 product ends the program with an illegal instruction.
 bool advertises_amx_without_tiles() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
@@ -28,7 +28,7 @@ bool advertises_amx_without_tiles() {
 bool advertises_amx_without_tiles() { return false; }
 #endif
 
-/// Must come before anything else of oneDNN.
+/// Must be called before any other function of oneDNN.
 bool choose_instruction_set() {
   if (!std::getenv("ONEDNN_MAX_CPU_ISA") && !std::getenv("DNNL_MAX_CPU_ISA") && advertises_amx_without_tiles())
     dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);

@@ -1,4 +1,4 @@
-// oneDNN inside our thread pool: every call of it runs on the thread that makes it, work is cut by us.
+// oneDNN inside our thread pool: each of its calls runs on the calling thread, and we divide the work.
 #pragma once
 #include <dnnl.hpp>
 
@@ -6,8 +6,8 @@
 
 namespace kiln::cpu::onednn {
 
-/// While one lives, oneDNN uses the calling thread alone: its OpenMP runtime would start threads of its own, and
-/// two sets of spinning threads cost each other hundreds of microseconds. Every call of oneDNN lies in the scope of one.
+/// While an object exists, oneDNN uses only the calling thread: its OpenMP runtime would start its own threads, and two
+/// sets of spinning threads cost each other hundreds of microseconds. Every call of oneDNN must be in the scope of one.
 class OneThread {
  public:
   OneThread();
@@ -20,10 +20,10 @@ class OneThread {
 };
 
 const dnnl::engine& engine();
-/// The calling thread's own.
+/// The calling thread's own stream.
 const dnnl::stream& stream();
 
-/// oneDNN has more than a reference loop for bfloat16 on this processor.
+/// Whether oneDNN has more than a reference loop for bfloat16 on this processor.
 bool has_bf16();
 
 }  // namespace kiln::cpu::onednn

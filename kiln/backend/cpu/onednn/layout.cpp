@@ -16,7 +16,7 @@ using dnnl::memory;
 
 memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
-/// How a weight lies, all that oneDNN says of it.
+/// The layout of a weight, which is all that oneDNN says about it.
 struct Order {
   static constexpr bool kPlain = true;  // == is oneDNN's own
   MemoryDesc desc;
@@ -27,7 +27,7 @@ std::uint64_t hash_value(const Order& order) {
   return hash;
 }
 
-/// Brings a weight from one order into another.
+/// Reorders a weight.
 struct Orders {
   Order from, to;
 
@@ -37,7 +37,7 @@ struct Orders {
   }
 };
 
-/// Panels of outputs, if that is what a weight in that order is.
+/// Returns the panels of outputs, if a weight in that order has them.
 std::optional<conv::PackPanels> panels_of(const MemoryDesc& order) {
   const memory::dims sizes = sizes_of(order), strides = strides_of(order);
   const std::vector<InnerBlock> blocks = inner_blocks_of(order);
@@ -52,7 +52,7 @@ std::optional<conv::PackPanels> panels_of(const MemoryDesc& order) {
   return conv::PackPanels{sizes[0], sizes[1], step / sizes[1] / blocks[0].size, blocks[0].size};
 }
 
-/// Packs a weight in the order that a primitive wants: in panels all threads do.
+/// Packs a weight in the order that a primitive needs; panels are packed by all threads.
 struct PackOrder {
   Order plain, wanted;
   bool by_groups;

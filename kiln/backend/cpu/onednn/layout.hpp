@@ -10,24 +10,24 @@ namespace kiln::cpu::onednn {
 
 using conv::Operand;
 
-/// A weight from one order into another, by the calling thread.
+/// Reorders a weight on the calling thread.
 void reorder_weight(const MemoryDesc& order, const std::byte* from, const MemoryDesc& wanted, std::byte* to);
 
-/// [batch, channels, sizes...] in channels-last order.
+/// Describes [batch, channels, sizes...] in channels-last order.
 MemoryDesc channels_last(DType dtype, std::int64_t batch, std::int64_t channels, const Spatial& sizes);
 
-/// Weight [out, in / groups, kernel...] as it lies, under the shape that oneDNN has for it.
+/// Describes a weight [out, in / groups, kernel...] in its current layout, with the shape that oneDNN expects.
 MemoryDesc plain_weight(const Array& weight, std::int64_t groups);
 
 dnnl::memory::data_type type_of(DType dtype);
 
-/// A weight [out, in / groups, kernel...] during a call, in the orders that the primitives of its pieces want.
+/// A weight [out, in / groups, kernel...] during a call, in the orders that the primitives of its pieces need.
 class PackedWeight {
  public:
   PackedWeight(Operand weight, std::int64_t groups);
-  /// Packs it in that order, by all threads. Not from pieces.
+  /// Packs it in that order, with all threads. Must not be called from pieces.
   void pack(const MemoryDesc& order);
-  /// In an order that it was packed in. From any thread.
+  /// Returns it in an order in which it has been packed. Any thread may call it.
   const std::byte* in(const MemoryDesc& order) const;
 
  private:

@@ -1,4 +1,4 @@
-// Products of bfloat16 matrices. The result is cut into pieces, each a product on one thread.
+// Products of bfloat16 matrices. The result is divided into pieces, each a product on one thread.
 #include <algorithm>
 #include <utility>
 
@@ -14,19 +14,19 @@ namespace {
 
 using std::int64_t;
 
-/// How a product is cut: so many matrices of the innermost batch dimension, or so large a tile of one.
+/// A piece of a product: so many matrices of the innermost batch dimension, or a tile of one matrix.
 struct Piece {
   int64_t batch = 1, m = 0, n = 0;
 };
 
-/// What a product costs, in floating-point operations; the 4 stands for the traffic of thin matrices.
+/// Returns the cost of a product in floating-point operations; the 4 stands for the memory traffic of thin matrices.
 int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 4) * (n + 4); }
 
-/// So few rows that a transposed b is best read once, column by column, where more want it packed.
+/// With at most so many rows, a transposed b is best read once, column by column; more rows need it packed.
 constexpr int64_t kThin = 8;  // bench: suite matmul_*_bf16, gpt2_124M_decode_bf16
 
-/// Depends on the sizes alone. Tiles of 128 rows are as quick as the whole, and 32 rows pay for packing a transposed b
-/// again. A transposed a is packed again for each tile of columns. bench: suite matmul_*_bf16, matmul_conv
+/// Depends on the sizes alone. Tiles of 128 rows are as fast as the whole, and from 32 rows on it pays to pack a
+/// transposed b again. A transposed a is packed again for each tile of columns. bench: suite matmul_*_bf16, matmul_conv
 Piece cut(const Product& p) {
   Piece piece{1, p.m, p.n};
   const int64_t one = cost(p.m, p.n, p.k), inner = p.batch.empty() ? 1 : p.batch.back();
@@ -45,7 +45,7 @@ Piece cut(const Product& p) {
     if (p.m < kThin) halve(piece.n, 96, 32);
     halve(piece.m, 32, 8);
   } else {
-    // Both operands are packed again for each tile: the squarer it is, the less.
+    // Both operands are packed again for each tile: the closer it is to a square, the less is packed.
     while (left > 1 && std::max(piece.m, piece.n) >= 512) {
       if (piece.m >= piece.n) piece.m = round_up(divide_up(piece.m, 2), 8);
       else piece.n = round_up(divide_up(piece.n, 2), 32);
@@ -56,12 +56,13 @@ Piece cut(const Product& p) {
     halve(piece.m, 32, 8);
     if (p.a.by_rows()) halve(piece.n, 96, 32);
   }
-  while (!p.a.by_rows() && p.m % piece.m == 1) piece.m += 8;  // the last would be a row that run() does without
+  while (!p.a.by_rows() && p.m % piece.m == 1)
+    piece.m += 8;  // avoids a last piece of a single row, which run() treats differently
   return piece;
 }
 
-/// One operand of a product as it lies: strides in elements. The step to the next matrix is 0 where there is none, or
-/// where all products share this one.
+/// One operand of a product as it is in memory: strides in elements. The step to the next matrix is 0 if there is none,
+/// or if all products share this one.
 struct Side {
   int64_t row, column, step;
 
@@ -89,10 +90,10 @@ Primitive& product_primitive(const Product& p, int64_t batch, int64_t m, int64_t
   return cached(Products{batch, m, n, p.k, side(p.a), side(p.b), side(p.c)});
 }
 
-/// `batch` products of m x n, part of the whole ones, from where a, b and c point to.
+/// Computes `batch` products of m x n, which are parts of the whole ones, from the given starts of a, b and c.
 void multiply(const Product& p, std::byte* a, std::byte* b, std::byte* c, int64_t batch, int64_t m, int64_t n) {
   Primitive& primitive = product_primitive(p, batch, m, n);
-  if (!primitive && batch > 1) {  // batch steps that overlap in memory
+  if (!primitive && batch > 1) {  // batch steps overlap in memory
     const auto step = [&](const Matrices& x) { return x.batch.back() * static_cast<int64_t>(size_of(p.dtype)); };
     for (int64_t i = 0; i < batch; ++i) multiply(p, a + i * step(p.a), b + i * step(p.b), c + i * step(p.c), 1, m, n);
     return;
@@ -137,7 +138,7 @@ bool has_matmul(DType dtype, int64_t depth) {
 void multiply(Call call) {
   Value held;
   Value operands[] = {call.in[0], call.in[1]};
-  // Of bfloat16 and without AMX, oneDNN 3.7 reads a single row as if there were nothing between its numbers.
+  // Without AMX, oneDNN 3.7 reads a single bfloat16 row as if its numbers were contiguous.
   if (operands[0].dim(-2) == 1 && read(operands[0]).strides.back() != 1) {
     read_contiguous(operands[0], held);
     if (held) operands[0] = held;

@@ -13,12 +13,12 @@ using std::int64_t;
 bool everything_is_trusted = false;
 const bool kIs3 = dnnl_version()->major >= 3;
 
-/// How far the last window of an axis reaches beyond x; oneDNN goes by this, whatever the padding.
+/// Returns how far the last window of an axis reaches beyond x; oneDNN uses this number, whatever the padding.
 int64_t overhang(const Geometry& g, int axis) {
   return (g.result[axis] - 1) * g.stride[axis] + g.reach(axis) - g.padding[axis] - g.sizes[axis];
 }
 
-/// Is there an element of y along the axis whose window sticks out of x on both sides?
+/// Whether the window of an element of y along the axis extends beyond x on both sides.
 bool wider_than_x(const Geometry& g, int axis) {
   for (int64_t i = 0; i < g.result[axis]; ++i) {
     const int64_t from = i * g.stride[axis] - g.padding[axis];
@@ -27,7 +27,7 @@ bool wider_than_x(const Geometry& g, int axis) {
   return false;
 }
 
-/// Does every window along the axis stick out of x?
+/// Whether every window along the axis extends beyond x.
 bool no_window_inside(const Geometry& g, int axis) {
   for (int64_t i = 0; i < g.result[axis]; ++i) {
     const int64_t from = i * g.stride[axis] - g.padding[axis];
@@ -36,12 +36,12 @@ bool no_window_inside(const Geometry& g, int axis) {
   return true;
 }
 
-/// Does a window along the axis lie in the padding alone, behind x?
+/// Whether a window along the axis has only padding, after the end of x.
 bool has_window_behind(const Geometry& g, int axis) { return overhang(g, axis) >= g.reach(axis); }
 
 int last_axis(const Geometry& g) { return g.sizes.size() - 1; }
 
-/// Kernels whose names begin with `kernel` are wrong in that pass where `applies`.
+/// Kernels whose names begin with `kernel` are wrong in that pass if `applies` returns true.
 struct Mistake {
   std::string_view kernel;
   Pass pass;
@@ -58,7 +58,7 @@ bool dilated(const Geometry& g) {
 bool dilated_before_last(const Geometry& g) {
   return std::any_of(g.dilation.begin(), g.dilation.end() - 1, [](int64_t d) { return d > 1; });
 }
-/// Does `f(axis)` hold for one of the first `count` axes?
+/// Whether `f(axis)` is true for one of the first `count` axes.
 template <class F>
 bool some_axis(int count, F&& f) {
   for (int axis = 0; axis < count; ++axis)

@@ -1,4 +1,4 @@
-// Kernels of oneDNN, for convolutions and products of bfloat16, as OnednnKernels has them (engines.hpp).
+// Kernels of oneDNN for convolutions and products of bfloat16, for OnednnKernels (engines.hpp).
 #pragma once
 #include "kiln/backend/cpu/conv/geometry.hpp"
 #include "kiln/backend/cpu/conv/operand.hpp"
@@ -8,7 +8,7 @@ namespace kiln::cpu::onednn {
 
 using conv::Geometry, conv::Operand;
 
-// float32, and bfloat16 where the processor has it.
+// These functions compute float32, and bfloat16 if the processor has it.
 bool has_conv(conv::Pass pass, const Geometry& g, DType dtype, bool with_bias);
 void convolve(const Geometry& g, const Operand& x, const Operand& weight, const Operand& bias, Value& y,
               const Epilogue* epilogue);
@@ -16,7 +16,7 @@ void convolve_data(const Geometry& g, const Operand& y, const Operand& weight, V
 void convolve_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight);
 
 bool has_matmul(DType dtype, std::int64_t depth);
-/// c = a b of bfloat16; the call is one of op::Matmul.
+/// Computes c = a b of bfloat16; the call is one of op::Matmul.
 void multiply(Call call);
 
 }  // namespace kiln::cpu::onednn

@@ -80,7 +80,7 @@ Primitive& detail::cached(const Signature& recipe, FunctionRef<Primitive()> make
     try {
       made = make();
     } catch (const dnnl::error&) {
-      // Not a case of oneDNN's: remembered as an empty primitive.
+      // oneDNN does not support this case: an empty primitive records that.
     }
     if (slots.size() >= kMostPrimitives)
       slots.erase(std::min_element(slots.begin(), slots.end(),

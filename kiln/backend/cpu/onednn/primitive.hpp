@@ -1,5 +1,5 @@
-// Primitives, made once per shape and thread. To make one costs oneDNN 5 us where it still has the machine code, up
-// to 5 ms where it has not; to find one here costs some 50 ns.
+// A cache of primitives by shape and thread. Creating one takes oneDNN 5 us if it still has the machine code, and up to
+// 5 ms if not; finding one here takes some 50 ns.
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -16,44 +16,43 @@
 
 namespace kiln::cpu::onednn {
 
-/// A primitive and the memories that it runs on. Belongs to one thread.
+/// A primitive and the memories that it runs on. It belongs to one thread.
 class Primitive {
  public:
-  /// oneDNN has none for the case.
+  /// An empty primitive: oneDNN does not support the case.
   Primitive() = default;
-  /// `roles` are those of the operands (DNNL_ARG_SRC, ...), in the order that place() counts them in. The
-  /// descriptor must have been made by describe().
+  /// `roles` are the operands' roles (DNNL_ARG_SRC, ...), in the order of place()'s indices. The descriptor must come
+  /// from describe().
   Primitive(const dnnl::primitive_desc_base& descriptor, std::initializer_list<int> roles);
 
-  /// False where there is none, or only oneDNN's own reference loop.
+  /// Returns false if there is none, or only oneDNN's own reference loop.
   explicit operator bool() const { return fast_; }
-  /// What oneDNN calls the kernel, "jit:avx512_core"; nothing where there is none.
+  /// Returns oneDNN's name of the kernel, "jit:avx512_core"; nothing if there is none.
   const std::string& implementation() const { return implementation_; }
 
-  /// How the operand at `position` lies in memory.
+  /// Returns the memory layout of the operand at `position`.
   MemoryDesc desc(std::size_t position) const { return memories_[position].get_desc(); }
-  /// Where it lies.
+  /// Sets the address of that operand.
   void place(std::size_t position, const void* data);
   void execute();
   std::size_t scratchpad_bytes() const { return scratchpad_bytes_; }
 
  private:
   dnnl::primitive primitive_;
-  std::vector<dnnl::memory> memories_;  // of the operands and, last, of the scratchpad
+  std::vector<dnnl::memory> memories_;  // of the operands, and last of the scratchpad
   std::vector<dnnl_exec_arg_t> arguments_;
   std::size_t scratchpad_bytes_ = 0;
   std::string implementation_;
   bool fast_ = false;
 };
 
-/// The calling thread's working memory, at least so large. A primitive leaves its own in it, and finds there what the
-/// one before left.
+/// Returns the calling thread's scratch memory of at least this size. Its contents are those of the previous primitive.
 std::byte* scratchpad(std::size_t bytes);
 
-/// What every descriptor is made with: working memory comes from us, and a thread reuses its own.
+/// Returns the attributes of every descriptor: we provide the scratch memory, and a thread reuses its own.
 const dnnl::primitive_attr& attributes();
 
-/// A plain struct whose make() builds a primitive from its own fields, which with its type are the primitive's name.
+/// A plain struct whose make() builds a primitive from its fields. The fields and the type are the primitive's key.
 template <class R>
 concept Recipe = Plain<R> && requires(const R& recipe) {
   { recipe.make() } -> std::same_as<Primitive>;
@@ -63,14 +62,14 @@ namespace detail {
 Primitive& cached(const Signature& recipe, FunctionRef<Primitive()> make);
 }
 
-/// This thread's primitive of that recipe, made where it has none. A dnnl::error in make() means that oneDNN cannot do
-/// the case. Valid until two later calls; the least recently used of kMostPrimitives gives way.
+/// Returns this thread's primitive for that recipe, created if it has none. A dnnl::error in make() means that oneDNN
+/// does not support the case. Valid until two calls later; the least recently used of kMostPrimitives is removed.
 template <Recipe R>
 Primitive& cached(const R& recipe) {
   return detail::cached(Signature(recipe), [&] { return recipe.make(); });
 }
 inline constexpr std::size_t kMostPrimitives = 512;
-/// How many this thread holds.
+/// Returns how many primitives this thread has.
 std::size_t cached_primitives();
 
 }  // namespace kiln::cpu::onednn

@@ -1,4 +1,4 @@
-// What oneDNN's versions 2 and 3 call differently.
+// Differences of names between oneDNN's versions 2 and 3.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@ namespace kiln::cpu::onednn {
 
 using MemoryDesc = dnnl::memory::desc;
 
-/// So many elements along an axis that an order has together; the last block is innermost in memory.
+/// So many elements along an axis are grouped into a block; the last block is innermost in memory.
 struct InnerBlock {
   std::int64_t size;
   std::int64_t axis;
@@ -17,12 +17,12 @@ struct InnerBlock {
 
 #if DNNL_VERSION_MAJOR >= 3
 
-/// The descriptor of a primitive of type P.
+/// Returns the descriptor of a primitive of type P.
 template <class P, class... Args>
 typename P::primitive_desc describe(const dnnl::primitive_attr& attributes, const Args&... args) {
   return {engine(), args..., attributes};
 }
-/// That of a gradient, for which oneDNN wants to know the forward pass.
+/// Returns the descriptor of a gradient, for which oneDNN needs the forward pass.
 template <class P, class Forward, class... Args>
 typename P::primitive_desc describe_gradient(const Forward& forward, const dnnl::primitive_attr& attributes,
                                              const Args&... args) {

@@ -71,7 +71,7 @@ class Translation {
   /// Translates the rest of a group after "(".
   std::string group_of_any_kind(int depth, bool any_case) {
     if (!take("?")) {
-      if (take("*")) refuse("begins a group by '(*', which is not known here");
+      if (take("*")) refuse("begins a group with '(*', which is not supported");
       return group("(?:", depth, any_case);
     }
     if (take("#")) {
@@ -93,7 +93,7 @@ class Translation {
       if (option == '-') on = false;
       else if (option == 'i') (on ? set : unset) += 'i', any_case = on;
       else if (option == 'm') (on ? set : unset) += 's';
-      else refuse("has the option '", shown(in_.substr(at_ - 1, 1)), "', which is not known here");
+      else refuse("has the option '", shown(in_.substr(at_ - 1, 1)), "', which is not supported");
     }
     const std::string opening = text("(?", set, unset.empty() ? "" : "-", unset, ':');
     if (take(":")) return group(opening, depth, any_case);
@@ -117,7 +117,7 @@ class Translation {
     for (int many = 0; !done(); ++many) {
       const bool interval = in_[at_] == '{' && is_interval();
       if (!interval && in_[at_] != '*' && in_[at_] != '+' && in_[at_] != '?') return;
-      if (many > 0) refuse("repeats what is repeated, which is not known here");
+      if (many > 0) refuse("repeats a repetition, which is not supported");
       std::string how;
       if (interval) {
         const std::size_t end = in_.find('}', at_);
@@ -125,8 +125,8 @@ class Translation {
         if (how.starts_with("{,")) how.insert(1, 1, '0');
         at_ = end + 1;
         if (how.find(',') == std::string::npos && !done() && in_[at_] == '?')
-          refuse("has '?' behind a number of times, which is not known here");
-        if (!done() && in_[at_] == '+') refuse("has '+' behind a number of times, which is not known here");
+          refuse("has '?' after a number of repetitions, which is not supported");
+        if (!done() && in_[at_] == '+') refuse("has '+' after a number of repetitions, which is not supported");
       } else {
         how = in_[at_++];
       }
@@ -195,13 +195,13 @@ class Translation {
       default: break;
     }
     if ((kind >= '0' && kind <= '9') || (kind >= 'A' && kind <= 'Z') || (kind >= 'a' && kind <= 'z'))
-      refuse("has '\\", static_cast<char>(kind), "', which is not known here");
+      refuse("has '\\", static_cast<char>(kind), "', which is not supported");
     return one(kind);
   }
   static Set one(char32_t point) { return {.ranges = literal(point), .point = point}; }
 
   char32_t in_ascii(char32_t point) const {
-    if (point >= 0x80) refuse("names bytes beyond 7f, which are no letters");
+    if (point >= 0x80) refuse("names bytes above 7f, which are not characters");
     return point;
   }
   char32_t number(int least, int most, char end = 0) {
@@ -215,7 +215,7 @@ class Translation {
     }
     if (digits < least || (end && !take(std::string_view(&end, 1))) || value > 0x10ffff ||
         (value >= 0xd800 && value < 0xe000))
-      refuse("has a number of a letter that is none");
+      refuse("has a number that is not a character");
     return value;
   }
 
@@ -235,13 +235,13 @@ class Translation {
       if (c != ' ' && c != '_' && c != '-') plain += static_cast<char>(c >= 'A' && c <= 'Z' ? c | 32 : c);
     if (const auto category = category_letters(plain)) {
       if (any_case && plain.size() == 2 && plain[0] == 'l' && plain != "lm" && plain != "lo")
-        refuse("asks for \\p{", shown(name), "} and takes capital and small letters alike, which is not known here");
+        refuse("asks for \\p{", shown(name), "} and ignores case, which is not supported");
       return *category;
     }
     if (const auto known = named_letters(plain)) return *known;
     const bool letters = std::ranges::all_of(plain, [](char c) { return c >= 'a' && c <= 'z'; });
     if (!letters || plain.size() < 3 || std::ranges::count(kNotScripts, plain))
-      refuse("asks for \\p{", shown(name), "}, which is not known here");
+      refuse("asks for \\p{", shown(name), "}, which is not supported");
     return text("\\p{sc:", plain, '}');  // a script; PCRE2 reports an unknown name
   }
   /// POSIX classes in which PCRE2 and Oniguruma differ.
@@ -276,7 +276,7 @@ class Translation {
         const std::string_view name = in_.substr(at_, end - at_);
         at_ = end + 2;
         const auto known = named_letters(name);
-        if (!known) refuse("asks for [:", shown(name), ":], which is not known here");
+        if (!known) refuse("asks for [:", shown(name), ":], which is not supported");
         if (without) add_other(text("[^", *known, ']'));
         else ranges += *known;
         continue;

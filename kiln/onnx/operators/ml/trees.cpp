@@ -144,7 +144,7 @@ Forest forest_of(const Call& c, const std::string& votes, std::int64_t targets) 
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> places;
   for (std::size_t i = 0; i < n; ++i)
     c.check(places.emplace(std::pair(tree[i], number[i]), static_cast<std::int64_t>(i)).second, "node ", number[i],
-            " of tree ", tree[i], " is there twice");
+            " of tree ", tree[i], " occurs twice");
   const auto place = [&](std::int64_t t, std::int64_t i) {
     const auto found = places.find({t, i});
     c.check(found != places.end(), "tree ", t, " has no node ", i);

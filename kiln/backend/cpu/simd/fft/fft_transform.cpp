@@ -16,7 +16,7 @@ template <class T>
 FftBuffer<T>::FftBuffer(std::int64_t count) : half_((count + 15) / 16 * 16) {
   const auto bytes = 2 * static_cast<std::size_t>(half_) * sizeof(T);
   memory_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
-  require<MemoryError>(memory_ != nullptr, "fft: needs ", bytes, " bytes, which the system does not give");
+  require<MemoryError>(memory_ != nullptr, "fft: needs ", bytes, " bytes, which the system cannot provide");
 }
 template <class T>
 void FftBuffer<T>::Free::operator()(T* memory) const {

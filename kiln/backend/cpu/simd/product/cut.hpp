@@ -1,4 +1,4 @@
-// How a product of matrices is cut into pieces, and what a piece does with its operands.
+// How a matrix product is divided into pieces, and what a piece does with its operands.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -9,42 +9,43 @@
 
 namespace kiln::cpu::simd {
 
-/// Terms that a piece takes at a time, and its rows and columns: they share 2 MiB of second-level cache with what the piece
-/// makes. bench: suite matmul_*, sweep matmul
+/// The terms that a piece processes at a time, and its rows and columns: together with its result they fit into 2 MiB
+/// of second-level cache. bench: suite matmul_*, sweep matmul
 inline constexpr std::int64_t kMostDepth = 512, kMostRows = 240, kMostColumns = 512;
 
-/// Is a left operand packed whose rows lie across? Not where few tiles read it. Of FewRows neither this nor the next.
+/// Whether a left operand with strided rows is packed. It is not if few tiles read it. FewRows uses neither this nor
+/// moves_left().
 template <class T>
 bool packs_left(const Product& p) {
   return p.a.column != 1 && p.m > 1 && p.n > 2 * product_tiles<T>().panel;
 }
 
-/// Do the rows of a tile lie in the same sets of the first-level cache, which cannot hold that many of one set? Then they
-/// are moved further apart, where enough tiles read them.
+/// Whether the rows of a tile map to the same sets of the first-level cache, which cannot hold so many of one set. Then
+/// they are copied to greater distances, if enough tiles read them.
 template <class T>
 bool moves_left(const Product& p) {
-  constexpr std::int64_t kSetsRepeat = 4096, kFew = 6;  // bytes; rows that a set holds beside what passes through
+  constexpr std::int64_t kSetsRepeat = 4096, kFew = 6;  // bytes; rows that a set holds besides streaming data
   return p.a.column == 1 && p.a.row * static_cast<std::int64_t>(sizeof(T)) % kSetsRepeat == 0 && p.m > kFew &&
          p.n > 2 * product_tiles<T>().panel;
 }
 
-/// Rows and columns of a piece.
+/// The rows and columns of a piece.
 struct Piece {
   std::int64_t rows, columns;
 };
 
-/// What a piece costs besides its sums, in rows and columns: to bring its part of an operand where tiles find it, and to
-/// read what other pieces read too.
+/// Returns the cost of a piece, in terms of its rows and columns: its sums, bringing its part of an operand into the
+/// order of tiles, and reading what other pieces read too.
 inline std::int64_t piece_cost(const Product& p, bool packs, std::int64_t rows, std::int64_t columns) {
   const std::int64_t per_column = p.b.by_rows() ? 10 : 16, per_row = packs ? 56 : 12;
   return p.k * (rows + per_column) * (columns + per_row);
 }
 
-/// Pieces with which as many threads as there are will be done soonest: that may depend on their number, since a sum is
-/// made in the order of its terms, however the others are cut. A piece packs its part of the left operand for all its
-/// columns, and its part of the right one for all its rows: it should have many of those that share what has to be
-/// brought into another order. None is smaller than `least`, unless the product is. `in_order`: the right operand is read
-/// once, as it lies (FewRows); then pieces have all rows, and columns that are long runs of memory.
+/// Chooses the pieces with which the available threads finish soonest. This may depend on the number of threads, since
+/// a sum is computed in the order of its terms for any division. A piece packs its part of the left operand for all its
+/// columns, and its part of the right one for all its rows: it should have many of those that share packed data. No
+/// piece is smaller than `least`, unless the product is. `in_order`: the right operand is read once, in place
+/// (FewRows); then pieces have all rows, and columns that are long runs of memory.
 template <class T>
 Piece cut(const Product& p, bool in_order, const Piece& least) {
   const std::int64_t matrices = numel(p.batch), all = cost(p.m, p.n, p.k) * matrices, panel = product_tiles<T>().panel;
@@ -53,11 +54,12 @@ Piece cut(const Product& p, bool in_order, const Piece& least) {
   const auto piece_of = [&](std::int64_t down, std::int64_t across) {
     return Piece{divide_up(p.m, down), round_up(divide_up(p.n, across), panel)};
   };
-  const std::int64_t worth = all / kWorthAPiece;  // so many pieces at most
+  const std::int64_t worth = all / kWorthAPiece;  // the largest useful number of pieces
   Piece best = piece_of(least_down, least_across);
   if (threads == 1 || worth <= 1) return best;
   if (in_order || is_thin(p.m, p.k)) {
-    // Where nothing is packed and read again, all cores may help to read; a row's sums are not to depend on its neighbours.
+    // If nothing is packed or read twice, all cores may share the reading; a row's sums must not depend on its
+    // neighbours.
     const std::int64_t narrowest = p.b.by_rows() ? 128 : 8, beside = matrices * least_down;
     const std::int64_t wanted =
         in_order ? round_up(beside * least_across, std::min(worth, threads)) : std::min(worth, std::int64_t{64});
@@ -70,7 +72,7 @@ Piece cut(const Product& p, bool in_order, const Piece& least) {
   const auto consider = [&](std::int64_t down, std::int64_t across) {
     const Piece piece = piece_of(down, across);
     const std::int64_t count = matrices * divide_up(p.m, piece.rows) * divide_up(p.n, piece.columns);
-    // A quarter of a piece more, for a thread that other work has held up.
+    // A quarter of a piece is added, for a thread that other work delays.
     const std::int64_t time = (4 * divide_up(count, threads) + 1) * piece_cost(p, packs, piece.rows, piece.columns);
     if (time < least_time) least_time = time, best = piece;
   };

@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace {
 
-/// Rows x Lines sums, each in the lanes of a vector.
+/// Computes Rows x Lines sums, each in the lanes of a vector.
 template <class T, std::size_t Lines, std::size_t... I>
 HWY_INLINE void dots(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t c_column,
                      int64_t k, Indices<I...>) {
@@ -37,8 +37,8 @@ HWY_INLINE void dots(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c,
    ...);
 }
 
-/// What comes 1024 bytes later in a line is fetched ahead: some processors read twice as much by it, from one line and the
-/// next as from one long one. bench: suite gpt2_124M_decode, sweep matmul
+/// Prefetches what is 1024 bytes ahead in a line: this doubles the bandwidth of some processors, when they read several
+/// lines as well as one long line. bench: suite gpt2_124M_decode, sweep matmul
 template <class T, std::size_t... L>
 HWY_INLINE void fetch_ahead(const T* b, int64_t b_row, Indices<L...>) {
   constexpr int64_t kAhead = 1024 / static_cast<int64_t>(sizeof(T)), kStep = 4 * kWidth<T>;
@@ -46,7 +46,7 @@ HWY_INLINE void fetch_ahead(const T* b, int64_t b_row, Indices<L...>) {
     (hwy::Prefetch(b + static_cast<int64_t>(L) * b_row + kAhead + i), ...);
 }
 
-/// A sum for each line of b, in the lanes of four vectors, whose order does not depend on how many lines there are.
+/// Computes a sum for each line of b in the lanes of four vectors. Its order does not depend on the number of lines.
 template <class T, std::size_t... L>
 HWY_INLINE void dot_lines(const T* a, const T* b, int64_t b_row, T* c, int64_t c_column, int64_t k, Indices<L...>) {
   constexpr int64_t kStep = 4 * kWidth<T>;
@@ -80,7 +80,7 @@ void dot_rows(const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_
               int64_t k, bool near) {
   int64_t j = 0;
   if constexpr (Rows == 1) {
-    // What lies in the caches is read twice as fast from several lines, and what does not from one. bench: sweep matmul
+    // Data in the caches is read twice as fast from several lines, and other data from one line. bench: sweep matmul
     constexpr int64_t kTogether = HWY_MAX_BYTES >= 64 ? 4 : 2;
     for (; near && j + kTogether <= n; j += kTogether)
       dot_lines(a, b + j * b_row, b_row, c + j * c_column, c_column, k, UpTo<static_cast<std::size_t>(kTogether)>());

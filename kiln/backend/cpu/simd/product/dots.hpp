@@ -1,16 +1,16 @@
-// Products whose sums run along the lines of both operands: each is made in a vector's lanes.
+// Products whose sums run along the lines of both operands: each sum is computed in the lanes of a vector.
 #pragma once
 #include <cstdint>
 
 namespace kiln::cpu::simd {
 
-/// c[i * c_row + j * c_column] = the sum over l < k of a[i * a_row + l] * b[j * b_row + l], for i < m and j < n: for few
-/// rows of a. `near`: all of b is in some cache, as long as it is used again and again.
+/// Computes c[i * c_row + j * c_column] = the sum over l < k of a[i * a_row + l] * b[j * b_row + l], for i < m and j <
+/// n, for few rows of a. `near`: all of b is in some cache, when it is used repeatedly.
 template <class T>
 using Dots = void (*)(const T* a, std::int64_t a_row, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
                       std::int64_t c_column, std::int64_t m, std::int64_t n, std::int64_t k, bool near);
 
-/// For the machine at hand; T is float, double, or int16, int32 or int64, whose sums wrap around.
+/// The kernels for this processor. T is float, double, or int16, int32 or int64, whose sums wrap around.
 template <class T> Dots<T> dots();
 
 }  // namespace kiln::cpu::simd

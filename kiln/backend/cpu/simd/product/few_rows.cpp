@@ -19,10 +19,10 @@ namespace {
 
 using std::int64_t;
 
-// The matrix goes by in blocks of so many columns, whose sums stay in the first-level cache, and some rows of it at a
-// time, while the next ones are fetched. One after the other they keep more of memory's lanes busy than columns of tiles,
-// of which each row lies in another page: up to 2.5 times as many bytes a second, and with eight rows a third more than with
-// four. bench: suite gpt2_124M_decode, sweep linear
+// The matrix is processed in blocks of so many columns, whose sums stay in the first-level cache, and some rows at a
+// time, while the next rows are prefetched. Consecutive rows use more of the memory bandwidth than columns of tiles,
+// whose rows are in different pages: up to 2.5 times as many bytes per second, and with eight rows a third more than
+// with four. bench: suite gpt2_124M_decode, sweep linear
 constexpr int64_t kColumns = 1024;
 constexpr std::size_t kTerms = 8;
 
@@ -40,7 +40,7 @@ HWY_INLINE Sums<T> load(const T* from) {
 template <std::size_t N>
 using UpTo = std::make_index_sequence<N>;
 
-/// A vector of columns of what add_terms adds: I counts the factors, row by row of each term.
+/// Adds one vector of columns in add_terms: I counts the factors, row by row of each term.
 template <class T, std::size_t... R, std::size_t... P, std::size_t... I>
 HWY_INLINE void add_vector(const Sums<T>* factors, const T* from, int64_t step, SumOf<T>* to, int64_t to_step,
                            std::index_sequence<R...>, std::index_sequence<P...>, std::index_sequence<I...>) {
@@ -51,7 +51,7 @@ HWY_INLINE void add_vector(const Sums<T>* factors, const T* from, int64_t step, 
   (store(sums[R], to + static_cast<int64_t>(R) * to_step), ...);
 }
 
-/// c [Rows, columns] += a [Rows, Terms] b [Terms, columns], R counting the rows and P the terms.
+/// Adds c [Rows, columns] += a [Rows, Terms] b [Terms, columns]; R counts the rows and P the terms.
 template <class T, std::size_t... R, std::size_t... P, std::size_t... I>
 HWY_INLINE void add_terms(const SumOf<T>* a, int64_t a_row, int64_t a_column, const T* b, int64_t b_row, int64_t ahead,
                           int64_t columns, SumOf<T>* c, int64_t c_row, std::index_sequence<R...> rows,
@@ -78,11 +78,11 @@ void multiply_rows(const SumOf<T>* a, int64_t a_row, int64_t a_column, const T* 
                    SumOf<T>* c, int64_t c_row) {
   const UpTo<Rows> rows;
   constexpr auto kStep = static_cast<int64_t>(kTerms), kRows = static_cast<int64_t>(Rows);
-  // Rows of c may lie so far apart that they meet in one set of the cache.
+  // Rows of c may be so far apart that they share one set of the cache.
   constexpr int64_t kApart = kColumns + 64 / static_cast<int64_t>(sizeof(SumOf<T>));
   alignas(64) SumOf<T> sums[Rows * static_cast<std::size_t>(kApart)];
-  // What no core's own cache holds is fetched ahead, into the second one: rows often meet in a few sets of the first.
-  // A single row is done with them so soon that this pays later.
+  // Data that no core's own cache holds is prefetched into the second-level cache: rows often share a few sets of the
+  // first-level cache. A single row uses them so soon that this pays only at larger sizes.
   constexpr int64_t kFar = Rows == 1 ? 4 << 20 : 2 << 20;  // bench: sweep linear
   const int64_t ahead = k * b_row * static_cast<int64_t>(sizeof(T)) > kFar ? kStep * b_row : 0;
   for (int64_t j = 0; j < n; j += kColumns) {

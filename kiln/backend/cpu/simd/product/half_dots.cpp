@@ -20,7 +20,7 @@ using std::int64_t;
 
 constexpr auto kWidth = static_cast<int64_t>(kLanes<float>);
 
-/// The first `count` of a vector; zeros take the place of the others.
+/// Returns the first `count` numbers of a vector, with zeros instead of the others.
 template <class H>
 HWY_INLINE Lanes load_some(const H* from, int64_t count) {
   if (count == kWidth) return load_half(from);
@@ -35,12 +35,12 @@ HWY_INLINE Lanes load_some(const float* from, int64_t count) {
   return Lanes::load(lanes);
 }
 
-/// The distance of prefetches, in numbers: some processors read three times as fast with them, others as fast as without.
-/// bench: suite gpt2_124M_decode_bf16
+/// The distance of prefetches, in numbers: some processors read three times as fast with them, and others as fast as
+/// without. bench: suite gpt2_124M_decode_bf16
 constexpr int64_t kAhead = 512;
 
-/// Adds the products of `count` numbers of a line with those of each vector, V counting the vectors. gcc keeps sums in
-/// registers only where no loop or lambda names them.
+/// Adds the products of `count` numbers of a line with those of each vector; V counts the vectors. gcc keeps the sums
+/// in registers only if no loop or lambda names them.
 template <class H, std::size_t... V>
 HWY_INLINE void add_products(const H* line, const float* vectors, int64_t k, int64_t count, Lanes* sums,
                              std::index_sequence<V...>) {
@@ -48,7 +48,7 @@ HWY_INLINE void add_products(const H* line, const float* vectors, int64_t k, int
   ((sums[V] = fma(numbers, load_some(vectors + static_cast<int64_t>(V) * k, count), sums[V])), ...);
 }
 
-/// Sums in two vectors in turn, so that additions do not wait for each other.
+/// Sums alternate between two vectors, so that additions do not wait for each other.
 template <class H, std::size_t... V>
 void dot_of(const H* matrix, int64_t step, int64_t lines, int64_t k, const float* vectors, float* results,
             std::index_sequence<V...> each) {

@@ -1,4 +1,4 @@
-// Few vectors by a matrix of halves, which are added up in float32 as they are read.
+// A few vectors times a matrix of halves, with sums in float32.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -18,7 +18,7 @@ template <class H>
 void multiply_few(Product p) {
   if (p.m > p.n) p = turned(p);
   const HalfDots<H> dots = half_dots<H>();
-  // Of c^T = b^T a^T or c = a b the left operand holds the vectors, as float32 one behind the other.
+  // The left operand of c^T = b^T a^T, or of c = a b, has the vectors; they are copied as consecutive rows of float32.
   const int64_t count = p.m, lines = p.n, k = p.k;
   std::vector<float> vectors(static_cast<std::size_t>(count * k));
   for (int64_t v = 0; v < count; ++v)

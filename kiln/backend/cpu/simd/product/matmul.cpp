@@ -1,11 +1,11 @@
-// Products of matrices of float32, float64 and integers of 16 bits and more. Signs make no difference to what a wrapping sum
-// of products is.
+// Products of matrices of float32, float64 and integers of 16 bits and more. A wrapping sum of products is the same for
+// signed and unsigned integers.
 //
-// The result is cut into pieces, each a product on one thread. A piece takes some hundred of the sums' terms at a time:
-// its part of the left operand then lies in the second-level cache, and a panel of the right one in the first, while
-// tiles of sums are made from them (product_tiles.hpp). Operands are read where they lie. A panel is packed as its first
-// tile goes through it, or before where its columns have to be turned over, and a left operand that lies across the
-// loops for a block of terms at a time, or whose rows get in each other's way in a cache.
+// The result is divided into pieces, each a product on one thread. A piece processes some hundred of the sums' terms at
+// a time: its part of the left operand then stays in the second-level cache, and a panel of the right one in the
+// first-level cache, while tiles of sums are computed from them (product_tiles.hpp). Operands are read in place where
+// possible. A panel is packed while its first tile reads it, or before if its columns must be transposed. A left
+// operand with strided rows, or with rows that share cache sets, is packed for a block of terms at a time.
 #include "kiln/backend/cpu/simd/product/matmul.hpp"
 
 #include <algorithm>
@@ -22,12 +22,13 @@ namespace {
 
 using std::int64_t;
 
-/// The most terms where one tile has all rows: what is fetched ahead for its neighbour stays in the second-level cache.
+/// The most terms if one tile has all rows: what is prefetched for its neighbour stays in the second-level cache.
 constexpr int64_t kMostDepthOfTile = 1024;  // bench: sweep linear
 
-/// A matrix that the caches of one core hold, if they hold little else: one among many of a model comes from memory each time.
+/// A matrix of at most so many bytes stays in the caches of one core if little else is used: one among many of a model
+/// comes from memory each time.
 constexpr int64_t kNearBytes = 1 << 20;  // bench: suite gpt2_124M_decode
-/// And one that they hold beside what else a product needs.
+/// A matrix of at most so many bytes stays there together with the other data of a product.
 constexpr int64_t kInACore = 1 << 19;  // bench: suite matmul_*
 
 template <class T>
@@ -35,7 +36,7 @@ const T* numbers_of(const Matrices& x, const Shape& batch, int64_t index) {
   return reinterpret_cast<const T*>(x.data) + x.offset(batch, index);
 }
 
-/// What a thread's pieces put aside, one after the other.
+/// The scratch memory of a thread's pieces, allocated in sequence.
 class Aside {
  public:
   template <class T>
@@ -49,11 +50,11 @@ class Aside {
   Ref<Memory> memory_;
 };
 
-/// Makes pieces tile by tile.
+/// Computes pieces tile by tile.
 template <class T>
 class Tiled {
  public:
-  /// With an epilogue, or what one does to the elements that are stored.
+  /// `epilogue` consumes the pieces, or `finish` says what to do with the elements that are stored.
   Tiled(const Product& p, bool in_order, const Epilogue* epilogue, const Finish* finish)
       : p_(p),
         epilogue_(epilogue),
@@ -117,7 +118,7 @@ class Tiled {
   }
 
  private:
-  /// What is left to do to a block of the result that begins in that column.
+  /// Returns the epilogue of a block of the result that begins in that column.
   ProductTail<T> tail(const T* block, int64_t column) const {
     if constexpr (std::is_same_v<T, float>) {
       if (finish_) {
@@ -135,13 +136,14 @@ class Tiled {
 
   const Product& p_;
   const Epilogue* const epilogue_;  // or null
-  const Finish* const finish_;      // likewise
+  const Finish* const finish_;      // or null
   const ProductTiles<T>& tiles_ = product_tiles<T>();
   const bool in_order_, packs_, moves_, is_far_ = p_.m * p_.k * static_cast<int64_t>(sizeof(T)) > kInACore;
-  int64_t depth_, apart_;  // terms of a block, and from one row that was moved to the next: lines in an odd number
+  int64_t depth_,
+      apart_;  // terms of a block, and the distance of rows that were copied apart: an odd number of cache lines
 };
 
-/// Makes pieces of few rows, sum by sum.
+/// Computes pieces of few rows, sum by sum.
 template <class T>
 struct Dotted {
   const Product& p;
@@ -184,7 +186,7 @@ bool multiply(Product p, ProductWay way, const Epilogue* epilogue) {
   if (turns) p = turned(p);
   const Finish* const finish = epilogue && !turns && !is_dotted && !in_order ? epilogue->simple() : nullptr;
   if (finish) p.c.data = reinterpret_cast<std::byte*>(finish->to), epilogue = nullptr;
-  // What is finished run by run needs runs that are worth it.
+  // An epilogue that runs row by row needs rows of a minimum length.
   Piece least{product_tiles<T>().rows, 2 * product_tiles<T>().panel};
   if (epilogue) (turns ? least.rows : least.columns) = kWorthFinishing;
   const Piece piece = cut<T>(p, in_order, least);

@@ -1,4 +1,4 @@
-// The executors of products of matrices on vectors. matmul/choose.hpp says which of them computes a product.
+// The executors of matrix products on vectors. matmul/choose.hpp selects one of them for each product.
 #pragma once
 #include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/epilogue.hpp"
@@ -6,21 +6,22 @@
 
 namespace kiln::cpu::simd {
 
-/// How a product is made: as Dots, FewRows or ProductTiles, of itself or, if `transposed`, of c^T = b^T a^T.
+/// How a product is computed: by Dots, FewRows or ProductTiles, directly or, if `transposed`, as c^T = b^T a^T.
 struct ProductWay {
   bool transposed;
   Algorithm algorithm;
 };
 
-/// Computes a product, not empty, of float32, float64 or integers of 16 bits and more. Pieces go to `epilogue` where there
-/// is one; false where they are not worth that, and nothing has happened then.
+/// Computes a product with at least one element, of float32, float64 or integers of 16 bits and more. Pieces go to
+/// `epilogue` if there is one. Returns false, without any effect, if the pieces are too small for it.
 bool multiply_matrices(const Product& p, ProductWay way, const Epilogue* epilogue);
 
 /// The most rows, or columns, of a product that multiply_few_halves computes.
 inline constexpr std::int64_t kMostFewHalves = 4;  // bench: suite gpt2_124M_decode_bf16
-/// Does the machine at hand convert halves of this type in registers?
+/// Whether this processor converts halves of this type in registers.
 bool multiply_converts(DType half);
-/// Computes a product, not empty, of matrices of halves without a batch, with up to kMostFewHalves rows or columns.
+/// Computes a product with at least one element, of matrices of halves without a batch, with up to kMostFewHalves rows
+/// or columns.
 void multiply_few_halves(Product p);
 
 }  // namespace kiln::cpu::simd

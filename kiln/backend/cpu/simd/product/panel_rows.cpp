@@ -16,12 +16,12 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace {
 
-/// Rows of a tile that reads panels side by side, whose columns may begin in the middle of one: so it reads fewer numbers
-/// for as many sums.
+/// The rows of a tile that reads panels side by side. Its columns may begin in the middle of a panel, so that it reads
+/// fewer numbers for as many sums.
 constexpr std::size_t kMostRowsAcross = kMostSums >= 24 ? 8 : 6;  // bench: suite lstm_train
 
-/// Sums of `Rows` rows, I counting the vectors of a row, from vector `First` of b's panel on: so many that none waits for
-/// another's, and that what is read of the panels, from a farther cache, has time to come.
+/// Computes the sums of `Rows` rows, from vector `First` of b's panel on; I counts the vectors of a row. There are so
+/// many sums that none waits for another one, and that data of the panels has time to arrive from a farther cache.
 template <class T, std::size_t Rows, std::size_t First, std::size_t... I, std::size_t... S>
 HWY_INLINE void rows_by_panels(const T* a, int64_t a_row, const T* b, int64_t step, T* c, int64_t c_row, int64_t k,
                                bool add, Indices<I...>, Indices<S...>) {
@@ -43,7 +43,7 @@ HWY_INLINE void rows_by_panels(const T* a, int64_t a_row, const T* b, int64_t st
   (store(sums[S], result(S)), ...);
 }
 
-/// Of `tiles` tiles of `Rows` rows, which take turns with what they read of the panels.
+/// Computes `tiles` tiles of `Rows` rows, which alternate in reading the panels.
 template <class T, std::size_t Rows>
 void some_rows(const T* a, int64_t a_row, int64_t tiles, const T* b, int64_t step, int64_t panels, T* c, int64_t c_row,
                int64_t k, bool add) {

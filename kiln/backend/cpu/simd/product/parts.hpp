@@ -1,4 +1,4 @@
-// What the kernels of products share: what they cost, which are thin, and how they are turned over.
+// Helpers of the kernels of products: the cost of a product, thin products, and transposed ones.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -8,21 +8,21 @@
 
 namespace kiln::cpu::simd {
 
-/// What a product costs, in floating-point operations; the 12 stands for the traffic of thin matrices.
+/// Returns the cost of a product in floating-point operations; the 12 stands for the memory traffic of thin matrices.
 constexpr std::int64_t cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 2 * k * (m + 12) * (n + 12); }
 inline constexpr std::int64_t kWorthAPiece = 1 << 21;  // some 10 us. bench: suite matmul_*
-/// Up to this many rows or columns, a long sum is spread over all lanes of a vector instead of one.
+/// With at most this many rows or columns, a long sum is spread over all lanes of a vector instead of one.
 inline constexpr std::int64_t kThin = 12;  // bench: sweep matmul, suite gpt2_124M_decode
 inline bool is_thin(std::int64_t lines, std::int64_t k) { return 24 * lines <= k && lines <= kThin; }
 
-/// Columns of a piece that reads its matrix row by row, as it lies.
+/// The columns of a piece that reads its matrix row by row, in place.
 inline constexpr std::int64_t kMostInOrder = 1024;  // bench: suite gpt2_124M_decode
 
 inline Matrices transposed(Matrices x) {
   std::swap(x.row, x.column);
   return x;
 }
-/// c^T = b^T a^T
+/// Returns the product c^T = b^T a^T.
 inline Product turned(Product p) {
   std::swap(p.m, p.n);
   std::swap(p.a, p.b);

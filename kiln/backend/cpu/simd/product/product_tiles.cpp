@@ -33,12 +33,12 @@ struct TileCall {
   int64_t c_row;
   std::span<const ProductRun> runs;
   bool add;
-  int64_t last;  // numbers of the last vector, where it is not whole
+  int64_t last;  // the numbers of the last vector, if it is partial
   const T *b_ahead, *c_ahead;
   int64_t b_ahead_row, c_ahead_row;
-  int64_t chunk;    // terms after which a row of either is fetched
-  int64_t a_ahead;  // from the rows of a to those of the next tile, which are fetched too; or 0
-  T* aside;         // where to keep the rows of b as a panel
+  int64_t chunk;    // the terms after which a row of each operand is prefetched
+  int64_t a_ahead;  // the distance from the rows of a to those of the next tile, which are prefetched too; or 0
+  T* aside;         // where to store the rows of b as a panel
   ProductTail<T> tail;
 };
 
@@ -47,7 +47,7 @@ constexpr auto kLine = static_cast<int64_t>(64 / sizeof(T));
 
 enum class Columns { Whole, Kept, Partial };
 
-/// Vector `V` of as many in a row: of a partial tile, the last has `count` numbers.
+/// Vector `V` of a row of vectors. In a partial tile the last vector has `count` numbers.
 template <class T, std::size_t Vectors, Columns Kind, std::size_t V>
 HWY_INLINE Vector<T> load_vector(const T* from, int64_t count) {
   if constexpr (Kind == Columns::Partial && V + 1 == Vectors) return load_first(from, count);
@@ -59,7 +59,7 @@ HWY_INLINE void store_vector(Vector<T> x, T* to, int64_t count) {
   else store(x, to);
 }
 
-/// What a tail makes of sums.
+/// Applies a tail to sums.
 template <class T, std::size_t Vectors, Columns Kind, std::size_t... I>
 HWY_INLINE void apply_tail(const ProductTail<T>& tail, Vector<T>* sums, int64_t last, Indices<I...>) {
   constexpr auto column = [](std::size_t i) { return static_cast<int64_t>(i % Vectors) * kWidth<T>; };
@@ -110,7 +110,7 @@ HWY_INLINE void tile(const TileCall<T>& call, Indices<I...>, Indices<R...>, Indi
         (hwy::Prefetch(line[R / 3] + static_cast<int64_t>(R % 3) * a_row + call.a_ahead), ...);
       for (int64_t p = std::min(chunk, left); p > 0; --p, b += b_row) {
         const Vector<T> row[] = {load_vector<T, Vectors, Kind, V>(b + static_cast<int64_t>(V) * kWidth<T>, last)...};
-        if constexpr (Vectors > kVectors && kRows > 1)  // what the tile beside this one reads
+        if constexpr (Vectors > kVectors && kRows > 1)  // prefetches what the next tile reads
           (hwy::Prefetch(b + static_cast<int64_t>(Vectors + V) * kWidth<T>), ...);
         if constexpr (Kind == Columns::Kept) {
           hwy::Prefetch(b + kRowsAhead * b_row);
@@ -137,7 +137,7 @@ void run_tile(const TileCall<T>& call) {
   tile<T, Vectors, Kind>(call, UpTo<Rows * Vectors>(), UpTo<Rows>(), UpTo<(Rows + 2) / 3>(), UpTo<Vectors>());
 }
 
-/// Of as many rows.
+/// Dispatches by the number of rows.
 template <class T>
 struct Tiles {
   Tile<T> wide, panel, kept, part_of_panel, part_of_vector;
@@ -181,7 +181,7 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
     const bool fetches = scattered && left >= 2 * kPanel<T>;
     call.b_ahead = fetches ? call.b + kPanel<T> : c.data;
     call.b_ahead_row = fetches ? b.row : 0;
-    // Each tile fetches the rows of its successor's sums, and all of a panel's together the next panel.
+    // Each tile prefetches the rows of the next tile's sums, and all tiles of a panel together prefetch the next panel.
     call.chunk = std::clamp<int64_t>(fetches ? std::min(k, m) / rows : k / rows, 1, kLine<T>);
     const int64_t steps_ahead = divide_up(k, call.chunk);
     const auto next = [&](Tile<T> tile) {

@@ -1,4 +1,4 @@
-// The operands of products in the order that tiles read them in. Included once per target.
+// Packs the operands of products in the order in which tiles read them. Included once per target.
 #if defined(KILN_SIMD_TILE_PACKING_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_TILE_PACKING_HPP
 #undef KILN_SIMD_TILE_PACKING_HPP
@@ -19,8 +19,8 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace {
 
-/// Columns that are packed for one tile after the other: their lines are still in the first-level cache, and those that
-/// are fetched meanwhile fit in beside them, even where columns lie a multiple of 4096 bytes apart.
+/// Columns that are packed for one tile after the other: their lines stay in the first-level cache, together with the
+/// lines that are prefetched meanwhile, even if the distance of columns is a multiple of 4096 bytes.
 constexpr int64_t kColumnsAtOnce = 4;
 template <class T>
 void pack_left(const T* from, int64_t column, int64_t m, int64_t k, T* to) {
@@ -39,7 +39,7 @@ void pack_left(const T* from, int64_t column, int64_t m, int64_t k, T* to) {
   }
 }
 
-// Transposing in registers: squares of 16 bytes a side, as many side by side as a vector holds.
+// Transposition in registers: squares with sides of 16 bytes, as many side by side as a vector holds.
 #if HWY_TARGET == HWY_SCALAR || defined(__SANITIZE_THREAD__)  // with which g++ 12 cannot compile the broadcasts below
 template <class T>
 constexpr int64_t kSide = std::numeric_limits<int64_t>::max();  // no matrix has squares
@@ -49,7 +49,7 @@ HWY_INLINE void turn_squares(const T*, int64_t, T*, int64_t) {}
 template <class T>
 constexpr int64_t kSide = 16 / sizeof(T);
 
-/// J counts the numbers of a side, B the squares but the first.
+/// J counts the numbers of a side, B the squares after the first.
 template <class T, std::size_t... J, std::size_t... B>
 HWY_INLINE void turn_squares(const T* from, int64_t step, T* to, int64_t to_step, Indices<J...>, Indices<B...>) {
   const typename Vector<T>::Tag tag;
@@ -62,7 +62,8 @@ HWY_INLINE void turn_squares(const T* from, int64_t step, T* to, int64_t to_step
      ...);
     return result;
   };
-  // A number's line and its place there, as one number: each round turns the bits of that number by one.
+  // The line of a number and its position in the line are the digits of one index: each round rotates the bits of that
+  // index by one.
   const auto round = [=](const Numbers(&x)[side], std::size_t j) HWY_ATTR {
     return j % 2 == 0 ? hn::InterleaveLower(tag, x[j / 2], x[j / 2 + half])
                       : hn::InterleaveUpper(tag, x[j / 2], x[j / 2 + half]);
@@ -88,7 +89,7 @@ void turn(const T* from, int64_t step, T* to, int64_t to_step, int64_t m, int64_
     Transposer<T>::run(from, step, to, to_step, m, n);
   } else {
     if (m < kWidth<T> || n < kSide<T>) return Transposer<T>::run(from, step, to, to_step, m, n);
-    // Where the last lines or columns do not fill a square, some before them are turned again.
+    // If the last lines or columns do not fill a square, some lines or columns before them are transposed again.
     for (int64_t i = 0; i < m; i += kWidth<T>)
       for (int64_t j = 0; j < n; j += kSide<T>) {
         const int64_t line = std::min(i, m - kWidth<T>), column = std::min(j, n - kSide<T>);

@@ -1,4 +1,5 @@
-// What the kernels of products are made of: how many sums, in how many vectors, and parts of vectors. Included once per target.
+// Constants and parts of the kernels of products: how many sums in how many vectors, and partial vectors. Included once
+// per target.
 #if defined(KILN_SIMD_TILE_PARTS_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_TILE_PARTS_HPP
 #undef KILN_SIMD_TILE_PARTS_HPP
@@ -26,19 +27,20 @@ using UpTo = std::make_index_sequence<N>;
 template <class T>
 constexpr auto kWidth = static_cast<int64_t>(kLanes<T>);
 
-// Sums live in registers, of which AVX-512 has 32 and most others 16.
+// Sums are kept in registers: AVX-512 has 32, and most other targets have 16.
 constexpr std::size_t kMostSums = HWY_MAX_BYTES >= 64 ? 24 : 12;
 constexpr std::size_t kVectors = 2;
 template <class T>
 constexpr int64_t kPanel = static_cast<int64_t>(kVectors) * kWidth<T>;
-/// The most rows of a tile. Each number of them is code of its own, for every target: whole numbers, which are multiplied
-/// seldom, make do with few.
+/// The most rows of a tile. Each number of rows is separate code for every target; integers, which are multiplied
+/// seldom, have fewer.
 template <class T>
 constexpr std::size_t kTileRows = std::is_integral_v<T> ? 4 : kMostSums / kVectors;
-/// Vectors of a tile with few rows: neighbours in memory are read together.
+/// The vectors of a row in a tile with few rows: neighbours in memory are read together.
 constexpr std::size_t wide(std::size_t rows) { return std::min<std::size_t>(kMostSums / rows, 8); }
 
-// The first `count` numbers of a vector; no others are touched. Zeros take the place of what is not loaded.
+// Loads or stores the first `count` numbers of a vector; no others are accessed. Zeros replace numbers that are not
+// loaded.
 template <class T>
 constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= (sizeof(T) < 4 ? 64 : 32);
 template <class T>
@@ -66,7 +68,7 @@ HWY_INLINE void store_first(Vector<T> x, T* to, int64_t count) {
   }
 }
 
-/// How far ahead rows of b are fetched: they come from a farther cache than what follows them.
+/// The distance, in rows, at which rows of b are prefetched: they come from a farther cache than other data.
 constexpr int64_t kRowsAhead = 24;  // bench: suite matmul_*, lstm_train
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
