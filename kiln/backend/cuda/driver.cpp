@@ -5,7 +5,7 @@
 
 #include "kiln/backend/cuda/attentions.hpp"
 #include "kiln/backend/cuda/convolutions.hpp"
-#include "kiln/backend/gpu/kernel/print.hpp"
+#include "kiln/backend/gpu/kernel/print/print.hpp"
 #include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cuda {
@@ -46,7 +46,7 @@ Driver::Driver(int index)
       groups_(stream_) {}
 
 Ref<gpu::Code> Driver::compile(const gpu::Kernel& kernel) {
-  const gpu::KernelText text = gpu::print(kernel, expr::kCuda);
+  const gpu::KernelText text = gpu::print(kernel, gpu::kCudaTarget);
   return load({kernel.name, text.function, kernel.threads, text.shared_bytes, kernel.words(), kernel.together},
               text.text);
 }

@@ -1,5 +1,5 @@
 // An NVIDIA GPU as a Driver: everything but collectives of ranks runs in one stream. Kernels are compiled by NVRTC from
-// the text that gpu/kernel/print.hpp writes; products use cuBLASLt, convolutions and attention cuDNN.
+// the text that gpu/kernel/print/print.hpp writes; products use cuBLASLt, convolutions and attention cuDNN.
 #pragma once
 #include "kiln/backend/cuda/compiler.hpp"
 #include "kiln/backend/cuda/download.hpp"

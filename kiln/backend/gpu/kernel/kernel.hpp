@@ -1,4 +1,4 @@
-// Kernel: a program for a GPU, as data. A Builder (builder.hpp) makes one; print.hpp writes it in a device's language,
+// Kernel: a program for a GPU, as data. A Builder (builder.hpp) makes one; print/ writes it in a device's language,
 // and interpret.hpp runs it on the host, so that its meaning can be tested without a GPU.
 #pragma once
 #include <algorithm>
