@@ -92,6 +92,9 @@ template <class Number, class Buffer> int each_parameter(const Kernel& kernel, N
   return numbers;
 }
 
+/// The vectors of four words of a uniform block.
+int vectors_of(const Parameter& parameter) { return (parameter.uniform + 3) / 4; }
+
 KernelText glsl(const Kernel& kernel, Body& body) {
   require_no_tables(kernel, body.target());
   const std::string statements = body.print();
@@ -118,9 +121,13 @@ KernelText glsl(const Kernel& kernel, Body& body) {
       },
       [&](std::size_t i, int index) {
         const Parameter& parameter = kernel.parameters[i];
-        out += text("layout(std430, set = 0, binding = ", index, ") ",
-                    parameter.kind == Parameter::Kind::Input ? "readonly " : "", "buffer B", i, " { ",
-                    body.stored(parameter.dtype), " p", i, "[]; };\n");
+        if (parameter.uniform)
+          out += text("layout(std140, set = 0, binding = ", index, ") uniform U", i, " { uvec4 p", i, "[",
+                      vectors_of(parameter), "]; };\n");
+        else
+          out += text("layout(std430, set = 0, binding = ", index, ") ",
+                      parameter.kind == Parameter::Kind::Input ? "readonly " : "", "buffer B", i, " { ",
+                      body.stored(parameter.dtype), " p", i, "[]; };\n");
       });
   if (count) out += text("layout(push_constant) uniform Numbers { uvec2 kiln_numbers[", count, "]; };\n");
   for (std::size_t i = 0; i < kernel.shared.size(); ++i)
@@ -144,8 +151,12 @@ KernelText wgsl(const Kernel& kernel, Body& body) {
       },
       [&](std::size_t i, int index) {
         // Tensors may share the memory of one binding, and a dispatch may not read and write one in two ways.
-        out += text("@group(0) @binding(", index, ") var<storage, read_write> p", i, ": array<",
-                    array_of(kernel.parameters[i].dtype, body.updates(static_cast<std::uint16_t>(i))), ">;\n");
+        const std::string binding = text("@group(0) @binding(", index, ") var<");
+        if (const Parameter& parameter = kernel.parameters[i]; parameter.uniform)
+          out += text(binding, "uniform> p", i, ": array<vec4<u32>, ", vectors_of(parameter), ">;\n");
+        else
+          out += text(binding, "storage, read_write> p", i, ": array<",
+                      array_of(kernel.parameters[i].dtype, body.updates(static_cast<std::uint16_t>(i))), ">;\n");
       });
   for (std::size_t i = 0; i < kernel.shared.size(); ++i)
     out += text("var<workgroup> m", i, ": array<",
@@ -178,7 +189,8 @@ KernelText metal(const Kernel& kernel, Body& body) {
             ";\n");
       },
       [&](std::size_t i, int index) {
-        parameters += text("device ", body.pointer(kernel.parameters[i]), " p", i, " [[buffer(", index, ")]], ");
+        parameters += text(kernel.parameters[i].uniform ? "constant " : "device ", body.pointer(kernel.parameters[i]),
+                           " p", i, " [[buffer(", index, ")]], ");
         ++buffers;
       });
   if (count) parameters += text("constant ulong* kiln_numbers [[buffer(", buffers, ")]], ");

@@ -15,9 +15,9 @@ struct Target {
   std::string_view shuffle;  // $0: the value, $1: the lane of this thread's 32; empty: none
   // The bits of a float32 as uint32 and back, of a float64 as int64 and back; empty: the type is missing.
   std::string_view bits_of_f32, f32_of_bits, bits_of_f64, f64_of_bits;
-  // Atomic updates of the element $0 with $1, in the order of Update: Add, Maximum, Minimum, Or, Exchange,
-  // CompareAndSwap (expects $2); empty: none. $t is the element's type, $s its address space.
-  std::string_view updates[6];
+  // Atomic updates of the element $0 with $1, in the order of Update: Add, Maximum, Minimum, And, Or,
+  // Exchange, CompareAndSwap (expects $2); empty: none. $t is the element's type, $s its address space.
+  std::string_view updates[7];
   std::string_view unrolled, rolled;  // before a loop
   std::string_view single;            // the end of the names of C's functions on float32
   std::string_view precise;           // before the type of a float, so that each operation is rounded

@@ -108,6 +108,8 @@ std::string Body::element(const Instruction& in, const std::string& index) const
     const std::string at = text("m", in.place, "[", index, "]");
     return is(Syntax::Wgsl) && in.kind == Kind::Shared && updates_shared(in.place) ? text("atomicLoad(&", at, ")") : at;
   }
+  if (!(in.place & Kernel::kChosen) && kernel_.parameters[in.place].uniform && !is(Syntax::Cpp))
+    return text(buffer(in.place), "[", index, " / 4][", index, " % 4]");  // vectors, as uniform blocks have them
   const std::string at = text(buffer(in.place), "[", index, "]");
   return is(Syntax::Wgsl) && in.kind == Kind::Load && updates(in.place) ? text("atomicLoad(&", at, ")") : at;
 }
