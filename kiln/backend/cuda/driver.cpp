@@ -19,12 +19,13 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
   // Code and the libraries' own memory take some of the device's memory later.
   const std::size_t kept_free = std::min(free / 16, std::size_t{1} << 30);
   const int multiprocessors = stream.attribute(kMultiprocessorCount);
-  return {.multiprocessors = multiprocessors,
-          .memory = static_cast<std::int64_t>(free - kept_free),
-          .shared_memory = stream.attribute(kMaxSharedMemoryPerBlockOptin),
+  return {.shared_memory = stream.attribute(kMaxSharedMemoryPerBlockOptin),
+          .fragments = stream.attribute(kComputeCapabilityMajor) >= 8 ? std::span(gpu::kHalfFragments)
+                                                                      : std::span<const gpu::Fragment>(),
           // One block per multiprocessor always fits.
           .together = stream.attribute(kCooperativeLaunch) ? multiprocessors : 0,
-          .fragments = stream.attribute(kComputeCapabilityMajor) >= 8,
+          .multiprocessors = multiprocessors,
+          .memory = static_cast<std::int64_t>(free - kept_free),
           .tf32 = is_set("KILN_TF32", false),
           .takes_cuda = true,
           .few_channels = 16,

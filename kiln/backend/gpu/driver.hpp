@@ -4,6 +4,7 @@
 #include <span>
 
 #include "kiln/backend/gpu/attention.hpp"
+#include "kiln/backend/gpu/capabilities.hpp"
 #include "kiln/backend/gpu/convolution.hpp"
 #include "kiln/backend/gpu/cuda_text.hpp"
 #include "kiln/backend/gpu/kernel/kernel.hpp"
@@ -32,18 +33,6 @@ class Transfer : public RefCounted {
   virtual void wait(std::byte* to) = 0;
   /// Calls `then` when ready, from any thread.
   virtual void notify(Wakeup then) = 0;
-};
-
-struct Capabilities {
-  int multiprocessors = 1;
-  std::int64_t memory = 0;                // bytes that programs may hold
-  std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
-  std::int64_t together = 0;              // blocks of any kernel that may wait for each other (Builder::meet); 0: none
-  bool fragments = false;                 // does it have tensor cores (Builder::multiply_fragments)?
-  bool tf32 = false;                      // does its library use tf32 for float32?
-  bool takes_cuda = false;                // does it accept kernels written in CUDA C++?
-  std::int64_t few_channels = 0;          // with fewer channels, its library is no faster than our convolutions
-  std::int64_t least_attention = 0;       // multiplications; with fewer, calling its library does not pay
 };
 
 /// Work runs in the order in which any thread submits it, and no call waits unless it says so; only collectives of

@@ -156,7 +156,7 @@ class Simulated final : public Driver {
   }
 
   const Capabilities capabilities_{
-      .multiprocessors = 4, .memory = std::int64_t{4} << 30, .together = 4, .fragments = true};
+      .fragments = kHalfFragments, .together = 4, .multiprocessors = 4, .memory = std::int64_t{4} << 30};
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::size_t> live_;  // allocated memory: bytes by address
   std::deque<UnderWay> under_way_;

@@ -233,7 +233,7 @@ Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::in
 }
 
 bool multiplies_fragments(const Gpu& gpu, DType dtype) {
-  return gpu.driver().capabilities().fragments && (dtype == DType::F16 || dtype == DType::BF16);
+  return gpu.driver().capabilities().multiplies(dtype);
 }
 
 Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
