@@ -291,7 +291,7 @@ Ref<Code> Gpu::compile(const CudaText& kernel) const {
   require<DeviceError>(takes_cuda(), name(), " takes no CUDA C++, and kernel ", kernel.name, " is that alone");
   require<DeviceError>(kernel.parameters <= kMostArguments, "kernel ", kernel.name, " has ", kernel.parameters,
                        " parameters, at most ", kMostArguments, " can be given");
-  return driver().compile(kernel);
+  return driver().cuda()->compile(kernel);
 }
 
 Value Gpu::check_cell() {

@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "kiln/backend/gpu/cuda_text.hpp"
 #include "kiln/backend/gpu/kernel/builder.hpp"
 #include "kiln/backend/gpu/meetings.hpp"
 #include "kiln/backend/gpu/memory.hpp"
@@ -61,7 +62,7 @@ class Gpu final : public LeafBackend {
 
   // ---- for families, and for custom kernels (custom.hpp) ----
   Driver& driver() const { return pool_->driver(); }
-  bool takes_cuda() const { return driver().capabilities().takes_cuda; }
+  bool takes_cuda() const { return driver().cuda() != nullptr; }
   /// Allocates memory for a result in row-major order, unless it has some in that order already.
   Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
   /// Allocates in the order of `strides`, which must cover the result without gaps or overlap.

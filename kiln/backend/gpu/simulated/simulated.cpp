@@ -35,7 +35,7 @@ class Arrived final : public Transfer {
   const std::vector<std::byte> bytes_;
 };
 
-class Simulated final : public Driver {
+class Simulated final : public Driver, Collectives {
  public:
   std::string name() const override { return "simulated"; }
   const Capabilities& capabilities() const override { return capabilities_; }
@@ -91,6 +91,7 @@ class Simulated final : public Driver {
   }
   void synchronize() override {}
 
+  Collectives* collectives() override { return this; }
   bool meets(Communicator&) override { return true; }
   std::uint64_t meet(Communicator& among, const Meeting& meeting) override {
     using Kind = Meeting::Kind;
