@@ -24,6 +24,7 @@ std::string_view function_of(Update update) {
     case Update::Add: return "atomicAdd";
     case Update::Maximum: return "atomicMax";
     case Update::Minimum: return "atomicMin";
+    case Update::And: return "atomicAnd";
     case Update::Or: return "atomicOr";
     case Update::Exchange: return "atomicExch";
     case Update::CompareAndSwap: return "atomicCAS";
