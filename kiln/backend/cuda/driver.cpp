@@ -25,11 +25,7 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
           // One block per multiprocessor always fits.
           .together = stream.attribute(kCooperativeLaunch) ? multiprocessors : 0,
           .multiprocessors = multiprocessors,
-          .memory = static_cast<std::int64_t>(free - kept_free),
-          .tf32 = is_set("KILN_TF32", false),
-          .takes_cuda = true,
-          .few_channels = 16,
-          .least_attention = std::int64_t{1} << 28};
+          .memory = static_cast<std::int64_t>(free - kept_free)};
 }
 
 }  // namespace
@@ -37,6 +33,7 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
 Driver::Driver(int index)
     : stream_(make_ref<Stream>(index)),
       capabilities_(capabilities_of(*stream_)),
+      worth_{.tf32 = is_set("KILN_TF32", false), .few_channels = 16, .least_attention = std::int64_t{1} << 28},
       compiler_(stream_->architecture()),
       memory_(stream_, [this](FunctionRef<void()> f) { queue_.flush_and(f); }),
       uploads_(stream_),

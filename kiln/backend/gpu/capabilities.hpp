@@ -82,12 +82,6 @@ struct Capabilities {
   int multiprocessors = 1;
   std::int64_t memory = 0;  // bytes that programs may hold
 
-  // ---- its libraries ----
-  bool tf32 = false;                 // does its library use tf32 for float32?
-  bool takes_cuda = false;           // does it accept kernels written in CUDA C++?
-  std::int64_t few_channels = 0;     // with fewer channels, its library is no faster than our convolutions
-  std::int64_t least_attention = 0;  // multiplications; with fewer, calling its library does not pay
-
   /// Do shuffles work among each `threads` threads of a block that follow each other? A device that always has a
   /// multiple of so many lanes passes values among parts of them.
   constexpr bool shuffles_among(int threads) const { return lanes.least >= threads && lanes.least % threads == 0; }

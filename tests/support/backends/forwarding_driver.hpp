@@ -5,7 +5,8 @@
 
 namespace kiln::test {
 
-class ForwardingDriver : public gpu::Driver {
+/// Its library declines what a test does not override.
+class ForwardingDriver : public gpu::Driver, public gpu::Library, public gpu::Collectives {
  public:
   std::string name() const override { return inner_->name(); }
   const gpu::Capabilities& capabilities() const override { return inner_->capabilities(); }
@@ -23,9 +24,13 @@ class ForwardingDriver : public gpu::Driver {
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override { inner_->copy(to, from, bytes); }
   void clear(std::byte* start, std::size_t bytes) override { inner_->clear(start, bytes); }
   void synchronize() override { inner_->synchronize(); }
-  bool meets(Communicator& among) override { return inner_->meets(among); }
-  std::uint64_t meet(Communicator& among, const gpu::Meeting& meeting) override { return inner_->meet(among, meeting); }
-  void await(std::uint64_t meeting) override { inner_->await(meeting); }
+  gpu::Collectives* collectives() override { return this; }
+  bool meets(Communicator& among) override { return inner_->collectives()->meets(among); }
+  std::uint64_t meet(Communicator& among, const gpu::Meeting& meeting) override {
+    return inner_->collectives()->meet(among, meeting);
+  }
+  void await(std::uint64_t meeting) override { inner_->collectives()->await(meeting); }
+  gpu::Library* library() override { return this; }
 
  private:
   const Ref<gpu::Driver> inner_ = gpu::make_simulated();
