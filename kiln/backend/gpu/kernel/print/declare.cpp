@@ -140,8 +140,9 @@ KernelText wgsl(const Kernel& kernel, Body& body) {
   require_no_tables(kernel, body.target());
   const std::string statements = body.print();
   std::string out = std::string(body.target().dialect->preamble) + body.library();
+  // In shared memory an element of fewer bytes has a word of its own.
   const auto array_of = [&](DType dtype, bool updated) {
-    require<DTypeError>(size_of(dtype) == 4, kernel.name, ": WGSL has no elements of type ", dtype, " in memory");
+    require<DTypeError>(size_of(dtype) <= 4, kernel.name, ": WGSL has no elements of ", dtype);
     return updated ? text("atomic<", body.stored(dtype), ">") : std::string(body.stored(dtype));
   };
   each_parameter(
@@ -150,13 +151,16 @@ KernelText wgsl(const Kernel& kernel, Body& body) {
         fail<ArgumentError>(kernel.name, ": WGSL has no numbers as parameters, but a uniform block of them");
       },
       [&](std::size_t i, int index) {
-        // Tensors may share the memory of one binding, and a dispatch may not read and write one in two ways.
+        const Parameter& parameter = kernel.parameters[i];
         const std::string binding = text("@group(0) @binding(", index, ") var<");
-        if (const Parameter& parameter = kernel.parameters[i]; parameter.uniform)
+        if (parameter.uniform) {
           out += text(binding, "uniform> p", i, ": array<vec4<u32>, ", vectors_of(parameter), ">;\n");
-        else
-          out += text(binding, "storage, read_write> p", i, ": array<",
-                      array_of(kernel.parameters[i].dtype, body.updates(static_cast<std::uint16_t>(i))), ">;\n");
+          return;
+        }
+        require<DTypeError>(size_of(parameter.dtype) >= 4, kernel.name, ": WGSL has no buffers of ", parameter.dtype);
+        // Tensors may share the memory of one binding, and a dispatch may not read and write one in two ways.
+        out += text(binding, "storage, read_write> p", i, ": array<",
+                    array_of(parameter.dtype, body.updates(static_cast<std::uint16_t>(i))), ">;\n");
       });
   for (std::size_t i = 0; i < kernel.shared.size(); ++i)
     out += text("var<workgroup> m", i, ": array<",
