@@ -8,6 +8,8 @@ namespace kiln::test {
 /// Its library declines what a test does not override.
 class ForwardingDriver : public gpu::Driver, public gpu::Library, public gpu::Collectives {
  public:
+  explicit ForwardingDriver(Ref<gpu::Driver> inner = gpu::make_simulated()) : inner_(std::move(inner)) {}
+
   std::string name() const override { return inner_->name(); }
   const gpu::Capabilities& capabilities() const override { return inner_->capabilities(); }
   BlockSource& memory() override { return inner_->memory(); }
@@ -33,7 +35,7 @@ class ForwardingDriver : public gpu::Driver, public gpu::Library, public gpu::Co
   gpu::Library* library() override { return this; }
 
  private:
-  const Ref<gpu::Driver> inner_ = gpu::make_simulated();
+  const Ref<gpu::Driver> inner_;
 };
 
 }  // namespace kiln::test

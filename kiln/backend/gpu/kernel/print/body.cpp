@@ -28,6 +28,11 @@ std::vector<std::string> Body::names(const std::vector<Id>& ids) const {
 std::string Body::buffer(std::uint16_t place) {
   return place & Kernel::kChosen ? text("c", place - Kernel::kChosen) : text("p", place);
 }
+/// Arrays of GLSL take 32 bits; a binding has no more elements.
+std::string Body::index(Id id, Id more) const {
+  const bool wide = is(Syntax::Glsl) && size_of(type_of(id)) == 8;
+  return text(wide ? cast(name(id), DType::I32) : name(id), more ? text(" + ", more) : "");
+}
 std::string_view Body::stored(DType dtype) const { return expr::stored_type(*target_.dialect, dtype); }
 std::string Body::pack(DType dtype, std::size_t width) const {
   return text("KilnPack<", stored(dtype), ", ", width, ">");
@@ -72,7 +77,7 @@ void Body::let_several(const Statement& statement, const std::string& indent) {
   const std::string at = name(in.operands[0]);
   if (!target_.has_pointers) {
     for (Id i = 0; i < in.width; ++i)
-      define(statement.first + i, expr::loaded(printer_, element(in, i ? text(at, " + ", i) : at), dtype), indent);
+      define(statement.first + i, expr::loaded(printer_, element(in, index(in.operands[0], i)), dtype), indent);
     return;
   }
   const std::string packed = pack(dtype, in.width);
@@ -113,7 +118,7 @@ void Body::store(const Statement& statement, const std::string& indent) {
   }
   const bool atomic = is(Syntax::Wgsl) && (shared ? updates_shared(place) : updates(place));
   for (std::size_t i = 1; i < in.size(); ++i) {
-    const std::string to = text(array, "[", at, i > 1 ? text(" + ", i - 1) : "", "]"),
+    const std::string to = text(array, "[", index(in[0], static_cast<Id>(i - 1)), "]"),
                       element = expr::stored(printer_, name(in[i]), dtype);
     out_ += atomic ? text(indent, "atomicStore(&", to, ", ", element, ");\n") : text(indent, to, " = ", element, ";\n");
   }

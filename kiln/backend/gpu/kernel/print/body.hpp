@@ -38,6 +38,8 @@ class Body {
   static std::string name(Id id);
   std::vector<std::string> names(const std::vector<Id>& ids) const;
   static std::string buffer(std::uint16_t place);
+  /// An index of an array; `more` is added to it.
+  std::string index(Id id, Id more = 0) const;
   std::string pack(DType dtype, std::size_t width) const;
   [[noreturn]] void lacks(std::string_view what) const;
 

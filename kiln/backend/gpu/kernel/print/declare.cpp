@@ -145,14 +145,21 @@ KernelText wgsl(const Kernel& kernel, Body& body) {
     require<DTypeError>(size_of(dtype) <= 4, kernel.name, ": WGSL has no elements of ", dtype);
     return updated ? text("atomic<", body.stored(dtype), ">") : std::string(body.stored(dtype));
   };
-  each_parameter(
+  std::string numbers;
+  int buffers = 0;
+  const int count = each_parameter(
       kernel,
-      [&](std::size_t, int) {
-        fail<ArgumentError>(kernel.name, ": WGSL has no numbers as parameters, but a uniform block of them");
+      [&](std::size_t i, int index) {
+        const DType dtype = kernel.parameters[i].dtype;
+        require<DTypeError>(size_of(dtype) <= 4, kernel.name, ": WGSL has no numbers of ", dtype);
+        const std::string word = text("kiln_numbers[", index / 2, index % 2 ? "].z" : "].x");
+        numbers += text("  let p", i, ": ", body.type(dtype), " = ",
+                        is_float(dtype) ? "bitcast<f32>" : body.type(dtype), "(", word, ");\n");
       },
       [&](std::size_t i, int index) {
         const Parameter& parameter = kernel.parameters[i];
         const std::string binding = text("@group(0) @binding(", index, ") var<");
+        buffers = index + 1;
         if (parameter.uniform) {
           out += text(binding, "uniform> p", i, ": array<vec4<u32>, ", vectors_of(parameter), ">;\n");
           return;
@@ -162,6 +169,9 @@ KernelText wgsl(const Kernel& kernel, Body& body) {
         out += text(binding, "storage, read_write> p", i, ": array<",
                     array_of(parameter.dtype, body.updates(static_cast<std::uint16_t>(i))), ">;\n");
       });
+  if (count)
+    out +=
+        text("@group(0) @binding(", buffers, ") var<uniform> kiln_numbers: array<vec4<u32>, ", (count + 1) / 2, ">;\n");
   for (std::size_t i = 0; i < kernel.shared.size(); ++i)
     out += text("var<workgroup> m", i, ": array<",
                 array_of(kernel.shared[i].dtype, body.updates_shared(static_cast<std::uint16_t>(i))), ", ",
@@ -174,7 +184,7 @@ KernelText wgsl(const Kernel& kernel, Body& body) {
     out += local.count == 1 ? text("  var l", i, ": ", body.type(local.dtype), ";\n")
                             : text("  var l", i, ": array<", body.type(local.dtype), ", ", local.count, ">;\n");
   }
-  return {text(out, statements, "}\n"), function_of(kernel), offsets_of(kernel).back()};
+  return {text(out, numbers, statements, "}\n"), function_of(kernel), offsets_of(kernel).back()};
 }
 
 KernelText metal(const Kernel& kernel, Body& body) {

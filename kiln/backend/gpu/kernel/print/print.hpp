@@ -16,8 +16,9 @@ struct KernelText {
 /// - CUDA, HIP: each parameter by itself, pointers and numbers.
 /// - GLSL: buffer i of the kernel, numbers not counted, is storage buffer i of set 0. Number i, buffers not counted, is
 ///   words 2 i and 2 i + 1 of the push constants.
-/// - WGSL: buffers in the same way, in group 0. There are no numbers, but a uniform block takes the place of a buffer.
+/// - WGSL: buffers in the same way, in group 0. The numbers, 8 bytes each, are one uniform buffer after the last.
 /// - MSL: buffers in the same way; the numbers, 8 bytes each, are one constant buffer after the last.
+/// A uniform block that lowering made is in the place of a buffer, and is bound as a uniform.
 KernelText print(const Kernel& kernel, const Target& target);
 
 }  // namespace kiln::gpu

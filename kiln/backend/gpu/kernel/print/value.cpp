@@ -123,7 +123,7 @@ std::string Body::update(const Instruction& in) const {
                       dtype);
   const std::string_view form = target_.updates[static_cast<std::size_t>(in.update)];
   if (form.empty()) lacks("such an update of memory");
-  std::string at = element(in, name(in.operands[0]));
+  std::string at = element(in, index(in.operands[0]));
   DType word = dtype;
   if (target_.has_pointers && ((is_float(dtype) && exchanges) || (dtype == DType::I64 && !compares)))
     word = size_of(dtype) == 8 ? DType::U64 : DType::U32;
@@ -149,7 +149,7 @@ std::string Body::shuffled(const Instruction& in) const {
 }
 
 std::string Body::local(std::uint16_t place, Id index) const {
-  return kernel_.locals[place].count == 1 ? text("l", place) : text("l", place, "[", name(index), "]");
+  return kernel_.locals[place].count == 1 ? text("l", place) : text("l", place, "[", this->index(index), "]");
 }
 
 std::string Body::value(const Instruction& in) {
@@ -173,13 +173,16 @@ std::string Body::value(const Instruction& in) {
       if (!target_.has_pointers) lacks("tables");
       return text("p", in.place, ".at[", first(), "]");
     case Kind::Narrow: return expr::narrowed(printer_, first(), in.element);
-    case Kind::Load: return expr::loaded(printer_, element(in, first()), kernel_.parameter(in.place).dtype);
-    case Kind::Shared: return expr::loaded(printer_, element(in, first()), kernel_.shared[in.place].dtype);
+    case Kind::Load:
+      return expr::loaded(printer_, element(in, index(in.operands[0])), kernel_.parameter(in.place).dtype);
+    case Kind::Shared:
+      return expr::loaded(printer_, element(in, index(in.operands[0])), kernel_.shared[in.place].dtype);
     case Kind::SharedPair:
       if (is(Syntax::Cpp))
         return text("*(", target_.has_pointers ? "const unsigned int" : "threadgroup const uint", "*)&",
-                    element(in, first()));
-      return text("uint(", element(in, first()), ") | (uint(", element(in, first() + " + 1"), ") << 16)");
+                    element(in, index(in.operands[0])));
+      return text("uint(", element(in, index(in.operands[0])), ") | (uint(", element(in, index(in.operands[0], 1)),
+                  ") << 16)");
     case Kind::Fragments: break;
     case Kind::Local: return local(in.place, in.operands[0]);
     case Kind::Shuffle: return shuffled(in);
