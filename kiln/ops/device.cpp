@@ -48,6 +48,27 @@ std::vector<Entry>& registry() {
   return entries;
 }
 
+struct KindOf {
+  std::string name;
+  DeviceKind (*of)(int index);
+};
+std::vector<KindOf>& kinds() {
+  static std::vector<KindOf> all;
+  return all;
+}
+DeviceKind kind_of(const Entry& entry, int index) {
+  for (const KindOf& kind : kinds())
+    if (kind.name == entry.name) return kind.of(index);
+  return DeviceKind::Other;
+}
+
+/// What is thrown for a name that no device has.
+[[noreturn]] void fail_unknown(std::string_view name) {
+  std::string known;
+  for (const std::string& each : device_names()) known += (known.empty() ? "" : ", ") + each;
+  fail<DeviceError>("no device '", shown(name), "'; there are: ", known);
+}
+
 std::array<Ref<Backend> (*)(Ref<Backend>), 4> decorations{};  // innermost first
 
 }  // namespace
@@ -79,9 +100,7 @@ Device Device::parse(std::string_view name) {
   for (const Entry& entry : registry())
     if (const std::optional<int> index = entry.index_of(name))
       return entry.count ? entry.make_one(*index) : entry.make();
-  std::string known;
-  for (const std::string& each : device_names()) known += (known.empty() ? "" : ", ") + each;
-  fail<DeviceError>("no device '", shown(name), "'; there are: ", known);
+  fail_unknown(name);
 }
 
 Device Device::cuda(int index) { return parse(index ? text("cuda:", index) : "cuda"); }
@@ -109,6 +128,28 @@ std::vector<Device> devices() {
   std::vector<Device> found;
   for (const std::string& name : device_names()) found.push_back(Device::parse(name));
   return found;
+}
+
+void register_kind(std::string_view name, DeviceKind (*kind)(int index)) {
+  kinds().push_back({std::string(name), kind});
+}
+
+DeviceKind kind_of_device(std::string_view name) {
+  for (const Entry& entry : registry())
+    if (const std::optional<int> index = entry.index_of(name)) return kind_of(entry, *index);
+  fail_unknown(name);
+}
+
+std::vector<Device> devices(DeviceKind kind) {
+  std::vector<Device> found;
+  for (const std::string& name : device_names())
+    if (kind_of_device(name) == kind) found.push_back(Device::parse(name));
+  return found;
+}
+
+std::string_view name(DeviceKind kind) {
+  static constexpr std::string_view kNames[] = {"cpu", "integrated", "discrete", "virtual", "other"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 void Device::seed(std::uint64_t seed) const { backend().seed(seed); }

@@ -55,6 +55,18 @@ TEST(Devices, AreNamedTheFastestFirst) {
   EXPECT_EQ(devices()[static_cast<std::size_t>(cpu - names.begin())], Device::cpu());
 }
 
+TEST(Devices, AreOfAKind) {
+  EXPECT_EQ(kind_of_device("cpu"), DeviceKind::Cpu);
+  EXPECT_EQ(name(DeviceKind::Integrated), "integrated");
+  const std::vector<Device> processors = devices(DeviceKind::Cpu);
+  ASSERT_EQ(processors.size(), 2u);
+  EXPECT_EQ(processors[0], Device::cpu());
+  EXPECT_EQ(processors[1].name(), "reference");
+  EXPECT_TRUE(devices(DeviceKind::Virtual).empty());
+  EXPECT_EQ(sentence_of([] { return kind_of_device("abacus") == DeviceKind::Cpu; }),
+            sentence_of([] { return Device::parse("abacus"); }));
+}
+
 TEST(Environment, IsToldWhatItMaySay) {
   {
     const Variable variable("KILN_FUSION", "off");

@@ -1,4 +1,5 @@
 // The devices "cpu" and "reference", one of each per program.
+#include "kiln/ops/devices.hpp"
 #include "kiln/backend/cpu/cpu.hpp"
 
 /// Every program links this symbol by name (CMakeLists.txt), and with it this file; wasm-ld drops what is not "used".
@@ -31,6 +32,7 @@ std::vector<cpu::FastKernels> linked_families() {
 [[gnu::constructor(200)]] void register_devices() {
   register_device("cpu", 1, &Device::cpu);
   register_device("reference", 0, &reference_device);
+  for (const char* const name : {"cpu", "reference"}) register_kind(name, [](int) { return DeviceKind::Cpu; });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "kiln/backend/cuda/driver.hpp"
 #include "kiln/backend/cuda/nvrtc.hpp"
 #include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/ops/devices.hpp"
 
 /// Referenced by name from every program (CMakeLists.txt), so that the linker keeps this file.
 extern "C" const char kiln_cuda_devices[];
@@ -50,8 +51,21 @@ int count() {
   return counted;
 }
 
+DeviceKind kind(int index) {
+  const DriverApi& api = driver_api();
+  DeviceNumber number{};
+  int integrated = 0;
+  const bool known = api.device_get(&number, index) == kSuccess &&
+                     api.device_get_attribute(&integrated, kIntegrated, number) == kSuccess;
+  require<DeviceError>(known, "no device 'cuda:", index, "': the CUDA driver does not know it");
+  return integrated ? DeviceKind::Integrated : DeviceKind::Discrete;
+}
+
 // Runs before constructors of global objects, which may look up devices by name.
-[[gnu::constructor(200)]] void register_cuda() { register_devices("cuda", 2, &device, &count); }
+[[gnu::constructor(200)]] void register_cuda() {
+  register_devices("cuda", 2, &device, &count);
+  register_kind("cuda", &kind);
+}
 
 }  // namespace
 }  // namespace kiln::cuda

@@ -5,7 +5,7 @@
 
 #include "kiln/backend/cuda/attentions.hpp"
 #include "kiln/backend/cuda/convolutions.hpp"
-#include "kiln/backend/gpu/kernel/print.hpp"
+#include "kiln/backend/gpu/kernel/print/print.hpp"
 #include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cuda {
@@ -19,16 +19,13 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
   // Code and the libraries' own memory take some of the device's memory later.
   const std::size_t kept_free = std::min(free / 16, std::size_t{1} << 30);
   const int multiprocessors = stream.attribute(kMultiprocessorCount);
-  return {.multiprocessors = multiprocessors,
-          .memory = static_cast<std::int64_t>(free - kept_free),
-          .shared_memory = stream.attribute(kMaxSharedMemoryPerBlockOptin),
+  return {.shared_memory = stream.attribute(kMaxSharedMemoryPerBlockOptin),
+          .fragments = stream.attribute(kComputeCapabilityMajor) >= 8 ? std::span(gpu::kHalfFragments)
+                                                                      : std::span<const gpu::Fragment>(),
           // One block per multiprocessor always fits.
           .together = stream.attribute(kCooperativeLaunch) ? multiprocessors : 0,
-          .fragments = stream.attribute(kComputeCapabilityMajor) >= 8,
-          .tf32 = is_set("KILN_TF32", false),
-          .takes_cuda = true,
-          .few_channels = 16,
-          .least_attention = std::int64_t{1} << 28};
+          .multiprocessors = multiprocessors,
+          .memory = static_cast<std::int64_t>(free - kept_free)};
 }
 
 }  // namespace
@@ -36,6 +33,7 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
 Driver::Driver(int index)
     : stream_(make_ref<Stream>(index)),
       capabilities_(capabilities_of(*stream_)),
+      worth_{.tf32 = is_set("KILN_TF32", false), .few_channels = 16, .least_attention = std::int64_t{1} << 28},
       compiler_(stream_->architecture()),
       memory_(stream_, [this](FunctionRef<void()> f) { queue_.flush_and(f); }),
       uploads_(stream_),
@@ -46,7 +44,7 @@ Driver::Driver(int index)
       groups_(stream_) {}
 
 Ref<gpu::Code> Driver::compile(const gpu::Kernel& kernel) {
-  const gpu::KernelText text = gpu::print(kernel, expr::kCuda);
+  const gpu::KernelText text = gpu::print(kernel, gpu::kCudaTarget);
   return load({kernel.name, text.function, kernel.threads, text.shared_bytes, kernel.words(), kernel.together},
               text.text);
 }

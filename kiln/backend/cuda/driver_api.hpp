@@ -25,8 +25,8 @@ using Result = int;
 inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 
 // CUdevice_attribute
-inline constexpr int kMultiprocessorCount = 16, kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76,
-                     kCooperativeLaunch = 95, kMaxSharedMemoryPerBlockOptin = 97;
+inline constexpr int kMultiprocessorCount = 16, kIntegrated = 18, kComputeCapabilityMajor = 75,
+                     kComputeCapabilityMinor = 76, kCooperativeLaunch = 95, kMaxSharedMemoryPerBlockOptin = 97;
 // CUfunction_attribute
 inline constexpr int kFunctionMaxDynamicSharedBytes = 8;
 // Flags

@@ -3,20 +3,16 @@
 #pragma once
 #include <span>
 
-#include "kiln/backend/gpu/attention.hpp"
-#include "kiln/backend/gpu/convolution.hpp"
-#include "kiln/backend/gpu/cuda_text.hpp"
+#include "kiln/backend/gpu/capabilities.hpp"
+#include "kiln/backend/gpu/collectives.hpp"
 #include "kiln/backend/gpu/kernel/kernel.hpp"
-#include "kiln/backend/gpu/meeting.hpp"
-#include "kiln/backend/gpu/product.hpp"
+#include "kiln/backend/gpu/library.hpp"
 #include "kiln/backend/memory/block_source.hpp"
 #include "kiln/ops/backend.hpp"
 
-namespace kiln {
-class Communicator;
-}
-
 namespace kiln::gpu {
+
+struct CudaText;
 
 /// The most arguments that a kernel takes: 4 KiB.
 inline constexpr std::size_t kMostArguments = 512;
@@ -34,20 +30,15 @@ class Transfer : public RefCounted {
   virtual void notify(Wakeup then) = 0;
 };
 
-struct Capabilities {
-  int multiprocessors = 1;
-  std::int64_t memory = 0;                // bytes that programs may hold
-  std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
-  std::int64_t together = 0;              // blocks of any kernel that may wait for each other (Builder::meet); 0: none
-  bool fragments = false;                 // does it have tensor cores (Builder::multiply_fragments)?
-  bool tf32 = false;                      // does its library use tf32 for float32?
-  bool takes_cuda = false;                // does it accept kernels written in CUDA C++?
-  std::int64_t few_channels = 0;          // with fewer channels, its library is no faster than our convolutions
-  std::int64_t least_attention = 0;       // multiplications; with fewer, calling its library does not pay
+/// Compiles kernels that users wrote in CUDA C++, for devices that accept it.
+class CudaCompiler {
+ public:
+  virtual ~CudaCompiler() = default;
+  virtual Ref<Code> compile(const CudaText& kernel) = 0;
 };
 
 /// Work runs in the order in which any thread submits it, and no call waits unless it says so; only collectives of
-/// ranks run alongside it. Addresses are the device's; the host never reads them.
+/// ranks (collectives()) run alongside it. Addresses are the device's; the host never reads them.
 class Driver : public RefCounted {
  public:
   virtual std::string name() const = 0;  // "cuda", "cuda:1"
@@ -59,8 +50,6 @@ class Driver : public RefCounted {
 
   /// Throws DeviceError with the kernel's name, the compiler's message and the source text.
   virtual Ref<Code> compile(const Kernel& kernel) = 0;
-  /// Compiles CUDA C++; returns null where the device does not accept it (Capabilities::takes_cuda).
-  virtual Ref<Code> compile(const CudaText&) { return nullptr; }
   /// Arguments are 8 bytes each, in the order of the kernel's parameters: addresses, or numbers in the low bytes. With
   /// no blocks nothing is launched.
   virtual void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) = 0;
@@ -74,24 +63,10 @@ class Driver : public RefCounted {
   virtual void flush() {}
   virtual void synchronize() = 0;
 
-  /// Multiplies by the device's library. Returns false, with nothing done, where it has none or that does not know the
-  /// product.
-  virtual bool multiply(const Product&) { return false; }
-  /// Convolves by the device's library, or returns false like multiply(). Every tensor has at least one element.
-  virtual bool convolve(const Convolution&) { return false; }
-  /// Computes attention by the device's library, or returns false: the results may then hold anything.
-  virtual bool attend(const Attention&) { return false; }
-  /// Can these ranks run collectives by a library of the device? All ranks ask and get the same answer; then all call
-  /// meet() in the same order, after they have told each other what they are going to do.
-  virtual bool meets(Communicator&) { return false; }
-  /// Starts a collective once all work submitted before is done and the previous collective has ended. Work submitted
-  /// later does not wait for it, and must leave its memory alone until await(). Returns the increasing number by which
-  /// await() identifies it; 0 means that it runs in order with all other work.
-  virtual std::uint64_t meet(Communicator&, const Meeting&) { return 0; }
-  /// Work submitted from here on runs after that collective and those before it.
-  virtual void await(std::uint64_t /*meeting*/) {}
-  /// The bytes of workspace with which that attention is fastest.
-  virtual std::int64_t attention_room(const Attention&) { return 0; }
+  // ---- what only some devices have; null otherwise ----
+  virtual Library* library() { return nullptr; }
+  virtual Collectives* collectives() { return nullptr; }
+  virtual CudaCompiler* cuda() { return nullptr; }
 };
 
 }  // namespace kiln::gpu

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "kiln/backend/gpu/custom.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
@@ -65,13 +66,13 @@ void add_open(std::vector<Ref<DataCheck>>& checks, const Memory& memory) {
     if (!check->passed() && std::ranges::find(checks, check) == checks.end()) checks.push_back(check);
 }
 
-/// Reports once per operation.
-void tell_of_host(const op::Op& op) {
+/// Reports once per operation and reason.
+void tell_once(const op::Op& op, std::string_view reason) {
   static std::mutex mutex;
   static std::set<std::string> told;
   const std::lock_guard lock(mutex);
-  if (!told.insert(op::title(op)).second) return;
-  std::fprintf(stderr, "kiln: gpu: %s has no kernel and runs on the host\n", op::title(op).c_str());
+  const std::string sentence = text(op::title(op), ": ", reason);
+  if (told.insert(sentence).second) std::fprintf(stderr, "kiln: gpu: %s\n", sentence.c_str());
 }
 
 /// The GPU whose custom operation this thread is running, or null.
@@ -143,13 +144,54 @@ std::vector<Ref<DataCheck>> Gpu::doubts(Inputs operands) const {
   return checks;
 }
 
+namespace {
+
+/// Where results lie before a family runs: what it has begun is undone if the device refuses one of its kernels.
+class Results {
+ public:
+  explicit Results(std::span<Value> values) : values_(values) {
+    if (std::ranges::any_of(values, [](const Value& value) { return static_cast<bool>(value.node()->storage); }))
+      for (const Value& value : values)
+        before_.push_back({value.node()->storage, value.node()->strides, value.node()->offset});
+  }
+  void restore() const {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      Node& node = *values_[i].node();
+      if (before_.empty()) node.storage = nullptr;
+      else std::tie(node.storage, node.strides, node.offset) = before_[i];
+    }
+  }
+
+ private:
+  std::span<Value> values_;
+  std::vector<std::tuple<Ref<Storage>, Dims, std::int64_t>> before_;  // empty where none had storage
+};
+
+}  // namespace
+
+/// Runs the op by its kernels. Returns false, with nothing done, if there are none for these operands. Where the device
+/// cannot compute with the operands' types, the whole op runs on the host.
+template <class T>
+bool Gpu::run_family(const op::Op& op, const T& attributes, Call call) {
+  const Results results(call.out);
+  try {
+    return family::run(*this, attributes, call);
+  } catch (const Refused& refused) {
+    results.restore();
+    if (is_logged("gpu")) tell_once(op, refused.message());
+    if (refused.reason() == Refusal::Reason::Limit) return false;
+    run_on_host(op, call);
+    return true;
+  }
+}
+
 void Gpu::run_kernel(const op::Op& op, Call call) {
   op::visit(op, [&]<class T>(const T& o) {
     if constexpr (std::is_same_v<T, op::Custom>) {
       if (!run_custom(*this, *o.op, call)) run_expansion(*this, op, call);
     } else {
       if constexpr (HasFamily<T>)
-        if (family::run(*this, o, call)) return;
+        if (run_family(op, o, call)) return;
       if constexpr (op::Composite<T>) run_expansion(*this, op, call);
       else run_on_host(op, call);
     }
@@ -163,7 +205,7 @@ bool Gpu::has_kernel(const op::Op& op) const {
 
 // Runs on the plain CPU backend, without its decorators: the thread's scopes belong to the program, not to this call.
 void Gpu::run_on_host(const op::Op& op, Call call) {
-  if (is_logged("gpu")) tell_of_host(op);
+  if (is_logged("gpu")) tell_once(op, "runs on the host");
   Ref<Backend> core;
   Device::cpu().backend().with_core([&](Ref<Backend> found) { return core = std::move(found); });
   const Device host(core);
@@ -287,16 +329,24 @@ void Gpu::launch(const Code& code, std::int64_t blocks, std::span<const Argument
   driver().launch(code, blocks, {&arguments.data()->bits, arguments.size()});
 }
 
-Ref<Code> Gpu::compile(const CudaText& kernel) const {
+/// The one place where kernels meet the device: they are checked against its capabilities, and compiled.
+std::shared_ptr<const Gpu::Compiled> Gpu::compile(const Kernel& kernel) const {
+  std::optional<Refusal> refusal = refusal_of(kernel, driver().capabilities(), name());
+  Ref<Code> code;
+  if (!refusal) code = driver().compile(kernel);
+  return std::make_shared<const Compiled>(Compiled{std::move(code), std::move(refusal)});
+}
+
+std::shared_ptr<const Gpu::Compiled> Gpu::compile(const CudaText& kernel) const {
   require<DeviceError>(takes_cuda(), name(), " takes no CUDA C++, and kernel ", kernel.name, " is that alone");
   require<DeviceError>(kernel.parameters <= kMostArguments, "kernel ", kernel.name, " has ", kernel.parameters,
                        " parameters, at most ", kMostArguments, " can be given");
-  return driver().compile(kernel);
+  return std::make_shared<const Compiled>(Compiled{driver().cuda()->compile(kernel), std::nullopt});
 }
 
 Value Gpu::check_cell() {
-  Value cell = scratch({Shape{1}, DType::I64});
-  driver().clear(read(cell).data, sizeof(std::int64_t));
+  Value cell = scratch({Shape{1}, driver().capabilities().updates.has(DType::I64) ? DType::I64 : DType::U32});
+  driver().clear(read(cell).data, size_of(cell.dtype()));
   return cell;
 }
 
@@ -348,18 +398,24 @@ void Gpu::settle_checks(bool all) {
 
 FusionTraits Gpu::fusion_traits() const {
   using op::ReduceFn;
-  return {
+  const Capabilities& has = driver().capabilities();
+  // The inputs of a group leave buffers for its results.
+  const auto inputs = static_cast<std::size_t>(std::clamp(has.most_buffers - 2, 4, 24));
+  std::vector<DType> floats;
+  for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16})
+    if (has.computes.has(expr::computed_in(dtype))) floats.push_back(dtype);
+  FusionTraits traits{
       .most_ops = 4096,
       .most_bytes = std::int64_t{4} << 30,
       // A list of operations that repeats as a whole is launched as one graph: the less it is split, the better.
       .first_ops = 256,
       .repeats_within = 16,
       // Rows of fewer elements are folded as fast by a kernel of their own.
-      .groups = FusionTraits::Groups{.most_inputs = 24,
+      .groups = FusionTraits::Groups{.most_inputs = inputs,
                                      .most_steps = 256,
                                      .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
                                                     ReduceFn::Min},
-                                     .reduced_types = {DType::F64, DType::F32, DType::F16, DType::BF16},
+                                     .reduced_types = floats,
                                      .least_reduced = 8,
                                      .contracts = true},
       .widens =
@@ -367,20 +423,20 @@ FusionTraits Gpu::fusion_traits() const {
             return std::holds_alternative<op::Ravel>(op.is) ||
                    (std::holds_alternative<op::GroupNormGrad>(op.is) && operand == op::GroupNormGrad::grad);
           },
-      .epilogues =
-          FusionTraits::Epilogues{
-              .norms = true, .types = {DType::F64, DType::F32, DType::F16, DType::BF16}, .accepts = &family::accepts},
+      .epilogues = FusionTraits::Epilogues{.norms = true, .types = floats, .accepts = &family::accepts},
       // A block of threads keeps a row in its registers.
-      .rows = FusionTraits::Rows{.reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
-                                                ReduceFn::Min},
-                                 .longest = 1 << 14,
-                                 .longest_unfolded = 4096,
-                                 .most_held = 1 << 15,
-                                 .most_steps = 64,
-                                 .farthest = 16},
-      // The tensors may have any size, so that an optimizer's step is one or two kernels.
-      .horizontal = FusionTraits::Horizontal{
-          .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .farthest = 512, .alike = true}};
+      .rows = FusionTraits::Rows{
+          .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max, ReduceFn::Min},
+          .longest = 1 << 14,
+          .longest_unfolded = 4096,
+          .most_held = 1 << 15,
+          .most_steps = 64,
+          .farthest = 16}};
+  // The tensors may have any size, so that an optimizer's step is one or two kernels, whose blocks choose among buffers.
+  if (has.addressing == Addressing::Addresses)
+    traits.horizontal = FusionTraits::Horizontal{
+        .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .farthest = 512, .alike = true};
+  return traits;
 }
 
 }  // namespace kiln::gpu

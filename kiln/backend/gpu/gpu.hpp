@@ -5,7 +5,9 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "kiln/backend/gpu/cuda_text.hpp"
 #include "kiln/backend/gpu/kernel/builder.hpp"
+#include "kiln/backend/gpu/kernel/refusal.hpp"
 #include "kiln/backend/gpu/meetings.hpp"
 #include "kiln/backend/gpu/memory.hpp"
 #include "kiln/core/reflect/signature.hpp"
@@ -61,7 +63,7 @@ class Gpu final : public LeafBackend {
 
   // ---- for families, and for custom kernels (custom.hpp) ----
   Driver& driver() const { return pool_->driver(); }
-  bool takes_cuda() const { return driver().capabilities().takes_cuda; }
+  bool takes_cuda() const { return driver().cuda() != nullptr; }
   /// Allocates memory for a result in row-major order, unless it has some in that order already.
   Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
   /// Allocates in the order of `strides`, which must cover the result without gaps or overlap.
@@ -89,14 +91,14 @@ class Gpu final : public LeafBackend {
     launch(*find(source), blocks, arguments);
   }
   void launch(const Code& code, std::int64_t blocks, std::span<const Argument> arguments);
+  /// Throws Refused for a kernel that the device's capabilities exclude; run() then looks for another way.
   template <KernelSource T>
   Ref<Code> find(const T& source) {
-    return made<Ref<Code>>(source,
-                           [&] { return std::make_shared<const Ref<Code>>(driver().compile(source.kernel())); });
+    return usable(made<Compiled>(source, [&] { return compile(source.kernel()); }));
   }
   template <TextSource T>
   Ref<Code> find(const T& source) {
-    return made<Ref<Code>>(source, [&] { return std::make_shared<const Ref<Code>>(compile(source.text())); });
+    return usable(made<Compiled>(source, [&] { return compile(source.text()); }));
   }
   /// Returns the cached std::shared_ptr<const T> that make() returned for `key`, a plain struct whose type is used for
   /// nothing else; calls make() on first use. If two threads are first, one result is kept.
@@ -111,16 +113,29 @@ class Gpu final : public LeafBackend {
   /// depend on, except for views and for op::Horizontal, each part of which waits for its own.
   Meetings& meetings() { return meetings_; }
 
-  /// Returns a cell, initially 0, in which a kernel stores a number if its data are wrong. check() is called once the
+  /// Returns a cell, initially 0, in which a kernel stores a number if its data are wrong: an int64, or a uint32 on
+  /// devices that update no 64-bit integers; kernels are built for its type. check() is called once the
   /// kernel is launched: the results of the call then depend on the cell, and `tell` turns its number into the error.
   Value check_cell();
   void check(const Value& cell, Call call, std::function<std::exception_ptr(std::int64_t)> tell);
 
  private:
   void run_kernel(const op::Op& op, Call call);
+  template <class T>
+  bool run_family(const op::Op& op, const T& attributes, Call call);
   void run_on_host(const op::Op& op, Call call);
   Value copied(const Array& array);
-  Ref<Code> compile(const CudaText& kernel) const;
+  /// What became of a kernel: code, or the reason why the device cannot run it, which is found once.
+  struct Compiled {
+    Ref<Code> code;
+    std::optional<Refusal> refusal;
+  };
+  std::shared_ptr<const Compiled> compile(const Kernel& kernel) const;
+  std::shared_ptr<const Compiled> compile(const CudaText& kernel) const;
+  static const Ref<Code>& usable(const Compiled& compiled) {
+    if (compiled.refusal) throw Refused(*compiled.refusal);
+    return compiled.code;
+  }
   const void* find_made(const Signature& signature) const;
   const void* keep_made(const Signature& signature, std::shared_ptr<const void> value);
   std::vector<Ref<DataCheck>> doubts(Inputs operands) const;

@@ -18,7 +18,7 @@ std::uint64_t last_of(Inputs values) {
 }  // namespace
 
 void Meetings::begin(Communicator& among, const Meeting& meeting, const Value& x, const Value& result) {
-  const std::uint64_t number = driver_.meet(among, meeting);
+  const std::uint64_t number = driver_.collectives()->meet(among, meeting);
   if (number == 0) return;
   static_cast<Memory&>(*result.node()->storage).filled_by(number);
   std::uint64_t too_many = 0;
@@ -47,7 +47,7 @@ void Meetings::await(std::uint64_t number) {
   std::deque<UnderWay> ended;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   if (under_way_.empty() || under_way_.front().number > number) return;
-  driver_.await(number);
+  driver_.collectives()->await(number);
   for (; !under_way_.empty() && under_way_.front().number <= number; under_way_.pop_front())
     ended.push_back(std::move(under_way_.front()));
 }

@@ -33,7 +33,8 @@ void DataCheck::start() {
 void DataCheck::start_locked() {
   if (cell_.empty()) return;
   const Array array = read(cell_);
-  transfer_ = static_cast<Memory&>(*cell_.node()->storage).pool().driver().download(array.data, sizeof(std::int64_t));
+  narrow_ = array.dtype == DType::U32;
+  transfer_ = static_cast<Memory&>(*cell_.node()->storage).pool().driver().download(array.data, size_of(array.dtype));
   cell_ = {};
 }
 
@@ -48,6 +49,8 @@ Ref<Failure> DataCheck::failure() {
   if (transfer_) {
     std::int64_t found = 0;
     transfer_->wait(reinterpret_cast<std::byte*>(&found));
+    // A place that was reported (family/checks.hpp) has its first bit set.
+    if (narrow_ && found >> 31) found |= std::int64_t{0x7fffffff} << 32;
     transfer_ = nullptr;
     for (const Ref<DataCheck>& check : std::exchange(before_, {})) failure_ = joined(failure_, check->failure());
     if (found && !failure_) failure_ = make_ref<Failure>(tell_(found));

@@ -57,6 +57,7 @@ class DataCheck : public RefCounted {
   std::function<std::exception_ptr(std::int64_t)> tell_;  // released, with its captures, once the result is known
   std::vector<Ref<DataCheck>> before_;                    // released once the result is known
   Value cell_;                                            // until the transfer starts
+  bool narrow_ = false;                                   // is the cell a uint32?
   Ref<Transfer> transfer_;                                // until the bytes have arrived
   std::atomic<bool> passed_{false};
   Ref<Failure> failure_;

@@ -166,6 +166,35 @@ constexpr Native kWgslNatives[] = {
     {"round", kF32, "round($0)"},
 };
 
+constexpr Native kMetalNatives[] = {
+    {"to_number", kF32, "(float)($0)"},
+    {"to_number", kI32, "(int)($0)"},
+    {"to_number", kU32, "(uint)($0)"},
+    {"to_number", kI64, "(long)($0)"},
+    {"to_number", kU64, "(ulong)($0)"},
+    {"to_word", kAllNumbers, "(uint)($0)"},
+    {"lowest", kI32, "(-2147483647 - 1)"},
+    {"lowest", kI64, "(-9223372036854775807l - 1)"},
+    {"lowest", kU64, "0ul"},
+    {"highest", kI32, "2147483647"},
+    {"highest", kI64, "9223372036854775807l"},
+    {"highest", kU64, "18446744073709551615ul"},
+    {"width", kI32, "32"},
+    {"width", kI64, "64l"},
+    {"width", kU64, "64ul"},
+    {"infinity", kF32, "as_type<float>(0x7f800000u)"},
+    {"nan", kF32, "as_type<float>(0x7fc00000u)"},
+    {"lowest", kF32, "as_type<float>(0xff800000u)"},
+    {"highest", kF32, "as_type<float>(0x7f800000u)"},
+    {"bits", kF32, "as_type<uint>($0)"},
+    {"from_bits", kF32, "as_type<float>($0)"},
+    {"round", kF32, "rint($0)"},
+    {"multiply_high", kAllNumbers, "mulhi($0, $1)"},
+};
+
+constexpr std::array<std::string_view, 6> kTypesOfC{"double", "float",       "long long", "unsigned long long",
+                                                    "int",    "unsigned int"};
+
 constexpr std::string_view kHostPreamble =
     "#include <math.h>\n#define KILN_DEVICE [[maybe_unused]] static inline\n"
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n";
@@ -186,16 +215,40 @@ constexpr std::string_view kHipPreamble =
 constexpr std::string_view kGlslPreamble =
     "#version 450\n#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
     "#extension GL_EXT_shader_16bit_storage : require\n#extension GL_EXT_shader_8bit_storage : require\n";
+constexpr std::string_view kMetalPreamble =
+    "#include <metal_stdlib>\nusing namespace metal;\n#define KILN_DEVICE static inline\n"
+    "struct KilnWords {\n  uint x, y, z, w;\n};\n";
 constexpr std::string_view kWgslPreamble = "var<private> kiln_infinity: u32 = 0x7f800000u;\n";
 
 }  // namespace
 
-const Dialect kCpp{Dialect::Syntax::Cpp, "C++", kAllNumbers, {kCppNatives, kHostNatives, {}}, kHostPreamble};
-const Dialect kCuda{Dialect::Syntax::Cpp, "CUDA", kAllNumbers, {kCppNatives, kCudaNatives, kCudaHalves}, kCudaPreamble};
-const Dialect kHip{Dialect::Syntax::Cpp, "HIP", kAllNumbers, {kCppNatives, kCudaNatives, {}}, kHipPreamble};
-const Dialect kGlsl{Dialect::Syntax::Glsl, "GLSL", kAllNumbers, {kShaderNatives, kGlslNatives, {}}, kGlslPreamble};
-const Dialect kWgsl{
-    Dialect::Syntax::Wgsl, "WGSL", kF32 | kI32 | kU32, {kShaderNatives, kWgslNatives, {}}, kWgslPreamble};
+const Dialect kCpp{Dialect::Syntax::Cpp, "C++",     kAllNumbers, {kCppNatives, kHostNatives, {}},
+                   kHostPreamble,        kTypesOfC, "ll"};
+const Dialect kCuda{Dialect::Syntax::Cpp, "CUDA",    kAllNumbers, {kCppNatives, kCudaNatives, kCudaHalves},
+                    kCudaPreamble,        kTypesOfC, "ll"};
+const Dialect kHip{Dialect::Syntax::Cpp, "HIP",     kAllNumbers, {kCppNatives, kCudaNatives, {}},
+                   kHipPreamble,         kTypesOfC, "ll"};
+const Dialect kGlsl{Dialect::Syntax::Glsl,
+                    "GLSL",
+                    kAllNumbers,
+                    {kShaderNatives, kGlslNatives, {}},
+                    kGlslPreamble,
+                    {"double", "float", "int64_t", "uint64_t", "int", "uint"},
+                    "l"};
+const Dialect kWgsl{Dialect::Syntax::Wgsl,
+                    "WGSL",
+                    kF32 | kI32 | kU32,
+                    {kShaderNatives, kWgslNatives, {}},
+                    kWgslPreamble,
+                    {"f64", "f32", "i64", "u64", "i32", "u32"},
+                    ""};
+const Dialect kMetal{Dialect::Syntax::Cpp,
+                     "MSL",
+                     kF32 | kI32 | kU32 | kI64 | kU64,
+                     {kShaderNatives, kMetalNatives, {}},
+                     kMetalPreamble,
+                     {"double", "float", "long", "ulong", "int", "uint"},
+                     "l"};
 
 const Native* Dialect::native(const Function& function, DType dtype) const {
   for (const std::span<const Native> table : natives)
@@ -206,13 +259,7 @@ const Native* Dialect::native(const Function& function, DType dtype) const {
 
 std::string_view Dialect::type(DType dtype) const {
   constexpr DType kOrder[] = {DType::F64, DType::F32, DType::I64, DType::U64, DType::I32, DType::U32};
-  constexpr std::string_view kNames[][6] = {
-      {"double", "float", "long long", "unsigned long long", "int", "unsigned int"},
-      {"double", "float", "int64_t", "uint64_t", "int", "uint"},
-      {"f64", "f32", "i64", "u64", "i32", "u32"},
-  };
-  const auto* place = std::find(std::begin(kOrder), std::end(kOrder), computed_in(dtype));
-  return kNames[static_cast<std::size_t>(syntax)][place - kOrder];
+  return types[static_cast<std::size_t>(std::ranges::find(kOrder, computed_in(dtype)) - kOrder)];
 }
 std::string_view Dialect::word() const { return type(DType::U32); }
 

@@ -20,7 +20,9 @@ struct Dialect {
   std::string_view name;  // "GLSL"
   Numbers numbers;        // the types it can compute in
   std::array<std::span<const Native>, 3> natives;
-  std::string_view preamble;  // stands before everything else
+  std::string_view preamble;              // stands before everything else
+  std::array<std::string_view, 6> types;  // float64, float32, int64, uint64, int32, uint32
+  std::string_view wide;                  // the end of literals of 64-bit integers
 
   const Native* native(const Function& function, DType dtype) const;
   bool has(const Function& function, DType dtype) const { return native(function, dtype) != nullptr; }
@@ -34,6 +36,8 @@ extern const Dialect kCpp, kCuda, kHip;
 extern const Dialect kGlsl;
 /// WGSL as WebGPU has it, without extensions: float32 and 32-bit integers.
 extern const Dialect kWgsl;
+/// Metal's C++, without float64.
+extern const Dialect kMetal;
 
 /// Whether the dialect can compute the tree with numbers of `dtype`: it has the type, and each function or the
 /// functions of the library's definition.

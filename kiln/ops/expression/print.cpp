@@ -48,8 +48,8 @@ std::string Printer::literal(std::string_view digits, DType dtype) const {
     case DType::F32: return out + "f";
     case DType::I32: return dialect_.syntax == Syntax::Wgsl ? out + "i" : out;
     case DType::U32: return out + "u";
-    case DType::I64: return out + (dialect_.syntax == Syntax::Glsl ? "l" : "ll");
-    default: return out + (dialect_.syntax == Syntax::Glsl ? "ul" : "ull");
+    case DType::I64: return out.append(dialect_.wide);
+    default: return out.append("u").append(dialect_.wide);
   }
 }
 

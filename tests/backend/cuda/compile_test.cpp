@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "kiln/backend/gpu/kernel/print.hpp"
+#include "kiln/backend/gpu/kernel/print/print.hpp"
 #include "tests/backend/cuda/machine.hpp"
 #include "tests/support/sentence.hpp"
 
@@ -43,7 +43,7 @@ TEST(CudaCompile, MakesMachineCodeOfKernels) {
   if (fake_state()) GTEST_SKIP() << "a compiler that does nothing";
   for (const DType dtype :
        {DType::F64, DType::F32, DType::F16, DType::BF16, DType::I64, DType::I32, DType::I16, DType::U8, DType::Bool}) {
-    const gpu::KernelText text = gpu::print(busy_kernel(dtype), expr::kCuda);
+    const gpu::KernelText text = gpu::print(busy_kernel(dtype), gpu::kCudaTarget);
     const std::vector<std::byte> code = Nvrtc::get().compile("busy", text.text, kOptions);
     EXPECT_EQ(code[0], std::byte{0x7f}) << "not an ELF file";
     EXPECT_TRUE(contains(code, "ELF")) << name(dtype);
@@ -66,7 +66,7 @@ TEST(CudaCompile, KeepsCodeOnTheDisk) {
   KILN_NEEDS_COMPILER();
   std::string folder = (std::filesystem::temp_directory_path() / "kiln_compile_XXXXXX").string();
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::string text = gpu::print(scale_kernel(), expr::kCuda).text;
+  const std::string text = gpu::print(scale_kernel(), gpu::kCudaTarget).text;
   const auto code = [&](const char* architecture) {
     return Compiler(architecture, CodeCache(std::filesystem::path(folder))).code("scale", text);
   };

@@ -78,8 +78,8 @@ void expect_pairs(const char* what, F f, G meaning, bool (*makes_sense)(T, T) = 
 
 template <class T>
 class ArithmeticOf : public testing::Test {};
-using Types = testing::Types<double, float, std::int64_t, std::uint64_t, std::int32_t, std::uint32_t>;
-TYPED_TEST_SUITE(ArithmeticOf, Types);
+using Computed = testing::Types<double, float, std::int64_t, std::uint64_t, std::int32_t, std::uint32_t>;
+TYPED_TEST_SUITE(ArithmeticOf, Computed);
 
 TYPED_TEST(ArithmeticOf, NumbersIsThatOfCpp) {
   using T = TypeParam;

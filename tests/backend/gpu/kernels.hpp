@@ -8,6 +8,8 @@
 
 #include "kiln/backend/gpu/kernel/builder.hpp"
 #include "kiln/backend/gpu/kernel/interpret.hpp"
+#include "kiln/core/error/error.hpp"
+#include "tests/backend/gpu/lowered.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln::gpu {
@@ -26,6 +28,68 @@ struct Given {
   }
 };
 
+/// Copies of the memory that a kernel is given, with other bytes around them that it must leave alone.
+class Surrounded {
+ public:
+  /// `apart` bytes stand before each piece of memory.
+  Surrounded(const std::vector<Given>& given, std::size_t apart) : apart_(apart) {
+    for (const Given& each : given) {
+      const std::size_t bytes = each.extent.begin == 0 ? 0 : each.extent.end - each.extent.begin;
+      std::vector<std::uint64_t>& copy = copies_.emplace_back((apart + bytes + 15) / 16 * 2, 0x5a5a5a5a5a5a5a5a);
+      if (bytes) std::memcpy(memory(copy), reinterpret_cast<const void*>(each.bits), bytes);
+      arguments.push_back(bytes ? reinterpret_cast<std::uintptr_t>(memory(copy)) : each.bits);
+    }
+  }
+  Extent extent_of(std::uint64_t address) const {
+    for (const std::vector<std::uint64_t>& each : copies_)
+      if (const auto begin = reinterpret_cast<std::uintptr_t>(each.data()), end = begin + 8 * each.size();
+          address >= begin && address < end)
+        return {begin, end};
+    return {address, address};
+  }
+  friend bool operator==(const Surrounded& a, const Surrounded& b) { return a.copies_ == b.copies_; }
+
+  std::vector<std::uint64_t> arguments;
+
+ private:
+  std::byte* memory(std::vector<std::uint64_t>& copy) const { return reinterpret_cast<std::byte*>(copy.data()) + apart_; }
+  const std::size_t apart_;
+  std::vector<std::vector<std::uint64_t>> copies_;
+};
+
+inline std::size_t widest_access(const Kernel& kernel, const Statements& statements) {
+  std::size_t widest = 1;
+  for (const Statement& each : statements) {
+    if (each.instruction.kind == Instruction::Kind::Load) widest = std::max<std::size_t>(widest, each.instruction.width);
+    if (each.kind == Statement::Kind::Store) widest = std::max(widest, each.operands.size() - 1);
+    for (const Statements* const part : {&each.head, &each.body, &each.otherwise})
+      widest = std::max(widest, widest_access(kernel, *part));
+  }
+  return widest;
+}
+
+/// What a rule of lowering makes of the kernel does the same, bit for bit, unless the rule says that it cannot.
+inline void expect_same_lowered(const Kernel& kernel, std::int64_t blocks, const std::vector<Given>& given,
+                                const LoweringRule& rule, std::vector<std::string>* refused = nullptr) {
+  Kernel made;
+  try {
+    made = rule.apply(kernel);
+  } catch (const DeviceError& error) {
+    if (refused) refused->push_back(error.what());
+    return;
+  }
+  // Elements that are not accessed several at a time may begin anywhere.
+  std::size_t apart = 32;
+  if (widest_access(kernel, kernel.body) == 1)
+    for (const Parameter& each : kernel.parameters)
+      if (each.kind != Parameter::Kind::Number) apart = std::max(apart, 32 + size_of(each.dtype));
+  Surrounded plain(given, apart), lowered(given, apart);
+  interpret_lowered(kernel, blocks, plain.arguments, [&](std::uint64_t at) { return plain.extent_of(at); });
+  interpret_lowered(made, blocks, lowered.arguments, [&](std::uint64_t at) { return lowered.extent_of(at); });
+  EXPECT_TRUE(plain == lowered) << "kernel " << kernel.name << " computes something else with the rule " << rule.name;
+}
+
+/// Runs the kernel, and what each rule of lowering makes of it.
 inline void run(const Kernel& kernel, std::int64_t blocks, const std::vector<Given>& given) {
   std::vector<std::uint64_t> arguments;
   std::vector<Extent> extents;
@@ -33,7 +97,18 @@ inline void run(const Kernel& kernel, std::int64_t blocks, const std::vector<Giv
     arguments.push_back(each.bits);
     extents.push_back(each.extent);
   }
+  const Surrounded before(given, 0);
+  const auto lower = [&](const std::vector<Given>& again) {
+    for (const LoweringRule& rule : kLoweringRules) expect_same_lowered(kernel, blocks, again, rule);
+  };
+  std::vector<Given> again = given;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].extent.begin == 0) continue;
+    again[i].extent = {before.arguments[i], before.arguments[i] + (given[i].extent.end - given[i].extent.begin)};
+    again[i].bits = before.arguments[i];
+  }
   interpret(kernel, blocks, arguments, extents);
+  lower(again);
 }
 
 /// What is said of a kernel that `write` builds and one block of it, of 64 threads, does to 64 numbers.

@@ -1,5 +1,5 @@
 // Kernels as text: stored, so that a change shows what it changes, and taken by NVIDIA's compiler where there is one.
-#include "kiln/backend/gpu/kernel/print.hpp"
+#include "kiln/backend/gpu/kernel/print/print.hpp"
 
 #include "kiln/backend/cuda/nvrtc.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
@@ -120,8 +120,8 @@ std::vector<std::pair<std::string, Kernel>> all() {
 
 TEST(PrintedKernels, AreStored) {
   if (!expr::kOrderIsThatOfStoredTexts) GTEST_SKIP() << expr::kOtherOrder;
-  for (const auto& [name, kernel] : all()) expr::expect_stored("cuda_" + name, print(kernel, expr::kCuda).text);
-  expr::expect_stored("hip_busy.txt", print(busy(), expr::kHip).text);
+  for (const auto& [name, kernel] : all()) expr::expect_stored("cuda_" + name, print(kernel, kCudaTarget).text);
+  expr::expect_stored("hip_busy.txt", print(busy(), kHipTarget).text);
 }
 
 TEST(PrintedKernels, AreTakenByTheCompiler) {
@@ -130,19 +130,59 @@ TEST(PrintedKernels, AreTakenByTheCompiler) {
   } catch (const Error& error) { GTEST_SKIP() << error.what(); }
   constexpr const char* kOptions[] = {"--gpu-architecture=sm_90"};
   for (const auto& [name, kernel] : all())
-    EXPECT_FALSE(cuda::Nvrtc::get().compile(kernel.name, print(kernel, expr::kCuda).text, kOptions).empty()) << name;
+    EXPECT_FALSE(cuda::Nvrtc::get().compile(kernel.name, print(kernel, kCudaTarget).text, kOptions).empty()) << name;
   for (const DType from :
        {DType::F64, DType::F32, DType::F16, DType::BF16, DType::I64, DType::I16, DType::U32, DType::Bool})
     for (const DType to : {DType::F64, DType::F16, DType::BF16, DType::U64, DType::I32, DType::U8, DType::Bool}) {
       const Kernel kernel = converting(from, to, 2);
-      EXPECT_FALSE(cuda::Nvrtc::get().compile(kernel.name, print(kernel, expr::kCuda).text, kOptions).empty())
+      EXPECT_FALSE(cuda::Nvrtc::get().compile(kernel.name, print(kernel, kCudaTarget).text, kOptions).empty())
           << kiln::name(from) << " to " << kiln::name(to);
     }
 }
 
-TEST(PrintedKernels, AreForLanguagesOfGpusAlone) {
-  EXPECT_EQ(sentence_of([] { return print(busy(), expr::kGlsl); }),
-            "ArgumentError: busy: kernels are not printed as GLSL");
+std::string complaints_of(const Target& target, const std::string& text) {
+  if (&target == &kGlslTarget) return expr::complaints_of_glslang(text);
+  if (&target == &kMetalTarget) return expr::complaints_of_metal(text, KILN_METAL);
+  return expr::complaints_of_wgsl(text);
+}
+void expect_accepted(const Target& target, const Kernel& kernel) {
+  const std::string text = print(kernel, target).text, complaints = complaints_of(target, text);
+  if (complaints == expr::kNoValidator) GTEST_SKIP() << "no compiler of " << target.name() << ": see validate.hpp";
+  EXPECT_EQ(complaints, "") << text;
+}
+
+TEST(PrintedKernels, AreTakenByTheCompilerOfGlsl) {
+  for (const DType type : {DType::F32, DType::F16, DType::BF16}) expect_accepted(kGlslTarget, folding(type));
+  for (const DType from : {DType::F64, DType::F32, DType::F16, DType::I64, DType::I8, DType::U32, DType::Bool})
+    for (const DType to : {DType::F32, DType::BF16, DType::U64, DType::I32, DType::U8, DType::Bool})
+      expect_accepted(kGlslTarget, converting(from, to, 2));
+}
+
+TEST(PrintedKernels, AreMetal) {
+  for (const DType type : {DType::F32, DType::F16, DType::BF16}) expect_accepted(kMetalTarget, folding(type));
+  for (const DType from : {DType::F32, DType::F16, DType::I64, DType::U32, DType::Bool})
+    for (const DType to : {DType::F32, DType::BF16, DType::U64, DType::I16, DType::Bool})
+      expect_accepted(kMetalTarget, converting(from, to, 2));
+  EXPECT_NE(expr::complaints_of_metal("#include <metal_stdlib>\nkernel void f() { metal::exp(); }", KILN_METAL), "");
+}
+
+TEST(PrintedKernels, AreStoredInOtherLanguages) {
+  if (!expr::kOrderIsThatOfStoredTexts) GTEST_SKIP() << expr::kOtherOrder;
+  expr::expect_stored("glsl_fold_f16.txt", print(folding(DType::F16), kGlslTarget).text);
+  expr::expect_stored("msl_fold_f16.txt", print(folding(DType::F16), kMetalTarget).text);
+}
+
+TEST(PrintedKernels, SayWhatALanguageLacks) {
+  const auto refusal = [](const Kernel& kernel, const Target& target) {
+    return sentence_of([&] { return print(kernel, target); });
+  };
+  EXPECT_EQ(refusal(busy(), kGlslTarget), "ArgumentError: busy: GLSL has no updates of float64");
+  EXPECT_EQ(refusal(choosing(), kGlslTarget), "ArgumentError: choosing: GLSL has no tables");
+  EXPECT_EQ(refusal(meeting(), kGlslTarget), "ArgumentError: meeting: GLSL has no blocks that wait for each other");
+  EXPECT_EQ(refusal(fragments(DType::F16), kMetalTarget), "ArgumentError: fragments: MSL has no products of fragments");
+  EXPECT_EQ(refusal(fragments(DType::F16), kHipTarget), "ArgumentError: fragments: HIP has no products of fragments");
+  EXPECT_EQ(refusal(folding(DType::F32), kWgslTarget), "ArgumentError: fold: WGSL has no shuffles");
+  EXPECT_EQ(refusal(converting(DType::F64, DType::F32, 1), kMetalTarget).substr(0, 10), "DTypeError");
 }
 
 }  // namespace

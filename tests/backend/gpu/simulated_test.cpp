@@ -80,7 +80,7 @@ TEST(Simulated, RefusesMoreSharedMemoryThanThereIs) {
   x.store(k.thread(), all[k.thread()].as(DType::I32));
   const Kernel kernel = k.finish();
   EXPECT_EQ(sentence_of([&] { return make_simulated()->compile(kernel); }),
-            "DeviceError: kernel large: needs 80000 bytes of shared memory, and there are 49152");
+            "DeviceError: simulated: kernel large: needs 80000 bytes of shared memory, the device has 49152");
 }
 
 TEST(Simulated, IsADeviceThatNobodyGetsUnasked) {

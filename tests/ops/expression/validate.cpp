@@ -44,6 +44,11 @@ std::string complaints_of_wgsl(const std::string& text) {
   return is_installed("naga") ? run("naga", ".wgsl", text) : kNoValidator;
 }
 
+std::string complaints_of_metal(const std::string& text, const std::string& declarations) {
+  if (!is_installed("c++")) return kNoValidator;
+  return run("c++ -std=c++17 -fsyntax-only -x c++ -isystem " + declarations, ".metal", text);
+}
+
 void expect_stored(const std::string& name, const std::string& text, bool grows) {
   const std::string path = std::string(KILN_STORED) + "/" + name;
   if (std::getenv("KILN_STORE_TEXT")) std::ofstream(path) << text;

@@ -9,6 +9,8 @@ namespace kiln::expr {
 /// naga; validate_wgsl.mjs is such a command for Node and npm's package webgpu.
 std::string complaints_of_glslang(const std::string& text);
 std::string complaints_of_wgsl(const std::string& text);
+/// MSL: a C++ compiler, with declarations of Metal's library in a folder. Apple's own compiler is not asked.
+std::string complaints_of_metal(const std::string& text, const std::string& declarations);
 inline constexpr const char* kNoValidator = "no validator";
 
 /// Expects the lines of the file of that name in stored/, in their order; a text that grows with the table of rows may

@@ -9,6 +9,7 @@
 #include "kiln/fusion/fusion.hpp"
 #include "tests/support/backends/few_kernels.hpp"
 #include "tests/support/backends/late_reads.hpp"
+#include "tests/support/backends/lowered.hpp"
 #include "tests/support/backends/queued.hpp"
 
 namespace kiln::test {
@@ -17,6 +18,7 @@ namespace {
 Ref<Backend> backend_named(const std::string& name) {
   if (name == "few") return make_ref<FewKernels>(plain_cpu());
   if (name == "late") return make_ref<LateReads>(plain_cpu());
+  if (name.starts_with("lowered:")) return lowered_simulated(name.substr(8));
   if (name == "queued") return make_ref<Queued>(plain_cpu());
   return Device::parse(name).handle();
 }

@@ -11,7 +11,8 @@ namespace kiln::test {
 /// The processor itself, without decorators.
 Ref<Backend> plain_cpu();
 
-/// "few", "late" or "queued": a backend of this folder over the processor. "fused few": the same behind a Fusion.
+/// "few", "late" or "queued": a backend of this folder over the processor. "lowered:pairs": a simulated GPU whose
+/// kernels are lowered by that rule. "fused few": the same behind a Fusion.
 /// "profiled few" and "verified few": that inside a Profile or a Verify. "plain simulated": a device without its
 /// decorators. Any other name: the device of that name.
 Device device_named(const std::string& name);

@@ -12,12 +12,12 @@ namespace {
 /// One block per row. Errors are reported as places: 2 * i for a wrong weight i, and 2 * i + 1 for a wrong sum of the
 /// row that ends with weight i.
 struct RunningSumsKernel {
-  DType weights;
+  DType weights, report_as;
   static constexpr int kEach = 4;
 
   Kernel kernel() const {
     Builder k("running_sums", kThreads);
-    const Buffer from = k.input(weights), sums = k.output(DType::F64), cell = k.both(DType::I64);
+    const Buffer from = k.input(weights), sums = k.output(DType::F64), cell = k.both(report_as);
     const Expr classes = k.number(DType::I64);
     const Expr row = k.block().as(DType::I64) * classes;
     const Expr zero = k.literal(DType::F64, 0), infinity = k.call("infinity", DType::F64, {});
@@ -105,7 +105,8 @@ bool draw_classes(Gpu& gpu, const op::Random& op, Call call) {
   const std::int64_t classes = weights.shape.back(), draws = op.shape.back();
   if (weights.numel() == 0) return true;
   const Value cell = gpu.check_cell(), sums = gpu.scratch({weights.shape, DType::F64});
-  gpu.launch(RunningSumsKernel{weights.dtype}, weights.numel() / classes, {weights, read(sums), read(cell), classes});
+  gpu.launch(RunningSumsKernel{weights.dtype, cell.dtype()}, weights.numel() / classes,
+             {weights, read(sums), read(cell), classes});
   check_weights(gpu, cell, call, classes);
   if (z.numel() == 0) return true;
   std::vector<Argument> arguments{weights, read(sums), z, z.numel(), draws, classes};

@@ -10,9 +10,12 @@ namespace kiln::gpu::family {
 
 inline constexpr std::int64_t kPastAll = std::numeric_limits<std::int64_t>::max();
 
-/// Reports in the cell (Gpu::check_cell) that the element at `place`, an int64, is wrong; the first place is kept.
+/// Reports in the cell (Gpu::check_cell) that the element at `place`, an int64, is wrong; the first place is kept. A
+/// cell of uint32 takes places below 2^31.
 inline void report(const Buffer& cell, const Expr& place) {
-  cell.update(Update::Maximum, place.builder().literal(DType::I32, 0), kPastAll - place);
+  const Expr first = place.builder().literal(DType::I32, 0);
+  if (cell.dtype() == DType::I64) cell.update(Update::Maximum, first, kPastAll - place);
+  else cell.update(Update::Maximum, first, !place.as(DType::U32));
 }
 /// The reported place, from a cell that is not 0.
 inline std::int64_t reported(std::int64_t found) { return kPastAll - found; }

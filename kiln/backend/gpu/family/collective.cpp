@@ -15,7 +15,8 @@ using op::ReduceFn;
 template <class Op>
 Ranks joined(Gpu& gpu, const Op& op) {
   const Ranks among = Communicator::find(Op::kName, op.among);
-  return gpu.driver().meets(*among) ? among : nullptr;
+  Collectives* const collectives = gpu.driver().collectives();
+  return collectives && collectives->meets(*among) ? among : nullptr;
 }
 
 /// Ranks first exchange which collective they call, so that different calls are an error rather than a deadlock of the

@@ -37,13 +37,17 @@ struct TransposeKernel {
   DType word, index;
   int others;  // further dimensions
   int read_width, write_width;
+  int side;  // lines and columns of a tile
 
-  static constexpr int tile(std::size_t element) { return element == 8 ? 32 : 64; }
+  /// Padding, so that lines of the tile begin in different banks of shared memory.
+  static int pitch_of(int side, std::size_t element) { return side + std::max(1, 4 / static_cast<int>(element)); }
+  static int side_of(const Gpu& gpu, std::size_t element) {
+    const auto bytes = static_cast<std::int64_t>(element);
+    return element == 8 || 64 * pitch_of(64, element) * bytes > gpu.driver().capabilities().shared_memory ? 32 : 64;
+  }
 
   Kernel kernel() const {
-    const int side = tile(size_of(word));
-    // Padding, so that lines of the tile begin in different banks of shared memory.
-    const int pitch = side + std::max(1, 4 / static_cast<int>(size_of(word)));
+    const int pitch = pitch_of(side, size_of(word));
     Builder k("transpose", kThreads);
     const Buffer from = k.input(word), to = k.output(word);
     const Expr lines = k.number(index), columns = k.number(index);  // lines and columns of `from`
@@ -118,7 +122,7 @@ bool transpose(Gpu& gpu, const Loop& loop, const Array& from, const Array& to) {
   if (loop.sizes[across] < kLeast || loop.sizes[down] < kLeast) return false;
 
   const std::size_t element = size_of(from.dtype);
-  const std::int64_t side = TransposeKernel::tile(element);
+  const int side = TransposeKernel::side_of(gpu, element);
   Loop others;
   others.strides.resize(2);
   for (int dim = 0; dim < down; ++dim) {
@@ -128,9 +132,12 @@ bool transpose(Gpu& gpu, const Loop& loop, const Array& from, const Array& to) {
   }
   const std::int64_t tiles_down = blocks_for(loop.sizes[down], side),
                      tiles_across = blocks_for(loop.sizes[across], side);
-  const TransposeKernel kernel{word_of(element), index_type(loop), others.sizes.size(),
+  const TransposeKernel kernel{word_of(element),
+                               index_type(loop),
+                               others.sizes.size(),
                                width_along(across, loop, loop.strides[0], from.data, element),
-                               width_along(down, loop, loop.strides[1], to.data, element)};
+                               width_along(down, loop, loop.strides[1], to.data, element),
+                               side};
   std::vector<Argument> arguments{
       from,       to,          loop.sizes[down], loop.sizes[across], loop.strides[0][down], loop.strides[1][across],
       tiles_down, tiles_across};

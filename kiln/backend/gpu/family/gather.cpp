@@ -11,12 +11,12 @@ namespace {
 
 /// Item i of the result is the item of x at the same place, except along one dimension, where the index says which.
 struct PickKernel {
-  DType word, indices, index;
+  DType word, indices, index, report_as;
   int rank, width;  // an item is `width` words
 
   Kernel kernel() const {
     Builder k("pick", kThreads);
-    const Buffer x = k.input(word), which = k.input(indices), z = k.output(word), cell = k.both(DType::I64);
+    const Buffer x = k.input(word), which = k.input(indices), z = k.output(word), cell = k.both(report_as);
     const Expr count = k.number(index), size = k.number(DType::I64), stride = k.number(DType::I64);
     const Places places(k, index, rank, 3);
     const Expr i = k.place(index);
@@ -33,11 +33,11 @@ struct PickKernel {
 
 /// Checks indices when the result has no elements.
 struct LookKernel {
-  DType indices;
+  DType indices, report_as;
 
   Kernel kernel() const {
     Builder k("look", kThreads);
-    const Buffer which = k.input(indices), cell = k.both(DType::I64);
+    const Buffer which = k.input(indices), cell = k.both(report_as);
     const Expr count = k.number(DType::I64), size = k.number(DType::I64);
     const Expr i = k.place(DType::I64);
     k.when(i < count, [&] {
@@ -60,7 +60,8 @@ void pick(Gpu& gpu, Call call, std::string_view op, int dim, const Dims& x_strid
   if (z.numel() == 0) {
     if (indices.numel() == 0) return;
     const Array all = gpu.read_contiguous(call.in[op::Gather::index], held);
-    gpu.launch(LookKernel{all.dtype}, blocks_for(all.numel(), kThreads), {all, read(cell), all.numel(), size});
+    gpu.launch(LookKernel{all.dtype, cell.dtype()}, blocks_for(all.numel(), kThreads),
+               {all, read(cell), all.numel(), size});
     return check_indices(gpu, cell, call, call.in[op::Gather::index], op, dim, size);
   }
   const Dims strides[] = {x_strides, index_strides, z.strides};
@@ -78,8 +79,9 @@ void pick(Gpu& gpu, Call call, std::string_view op, int dim, const Dims& x_strid
   const std::int64_t items = numel(loop.sizes);
   std::vector<Argument> arguments{x, indices, z, read(cell), items, size, x.strides[dim] / each};
   Places::append(arguments, loop);
-  gpu.launch(PickKernel{word_of(word), indices.dtype, index, loop.sizes.size(), static_cast<int>(bytes / word)},
-             blocks_for(items, kThreads), arguments);
+  gpu.launch(
+      PickKernel{word_of(word), indices.dtype, index, cell.dtype(), loop.sizes.size(), static_cast<int>(bytes / word)},
+      blocks_for(items, kThreads), arguments);
   check_indices(gpu, cell, call, call.in[op::Gather::index], op, dim, size, each, inner);
 }
 

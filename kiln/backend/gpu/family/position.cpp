@@ -1,4 +1,6 @@
 // Indices as data: RavelIndex, Nonzero; and Within, which checks data.
+#include <cmath>
+
 #include "kiln/backend/gpu/family/checks.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
@@ -9,7 +11,7 @@ namespace {
 
 struct RavelKernel {
   std::vector<DType> indices;
-  DType index;
+  DType index, report_as;
   int rank;
 
   Kernel kernel() const {
@@ -17,7 +19,7 @@ struct RavelKernel {
     std::vector<Buffer> buffers;
     std::vector<Expr> sizes;
     for (const DType dtype : indices) buffers.push_back(k.input(dtype));
-    const Buffer z = k.output(DType::I64), cell = k.both(DType::I64);
+    const Buffer z = k.output(DType::I64), cell = k.both(report_as);
     for (std::size_t i = 0; i < indices.size(); ++i) sizes.push_back(k.number(DType::I64));
     const Expr count = k.number(index);
     const Places places(k, index, rank, static_cast<int>(indices.size()));
@@ -70,10 +72,12 @@ struct CountTrueKernel {
 };
 
 struct NonzeroKernel {
+  DType report_as;
+
   Kernel kernel() const {
     Builder k("nonzero", kThreads);
     const Buffer flags = k.input(DType::Bool), starts = k.input(DType::I32), total = k.input(DType::I32),
-                 z = k.output(DType::I64), cell = k.both(DType::I64);
+                 z = k.output(DType::I64), cell = k.both(report_as);
     const Expr count = k.number(DType::I64), wanted = k.number(DType::I64);
     const Expr first = (k.place(DType::I64)) * kEach;
     const std::vector<Expr> all = flags_of(k, flags, first, count);
@@ -85,30 +89,40 @@ struct NonzeroKernel {
       });
     k.when((k.block() == 0) & (k.thread() == 0), [&] {
       const Expr found = total[k.literal(DType::I32, 0)].as(DType::I64);
-      k.when(found != wanted, [&] { cell.store(k.literal(DType::I32, 0), found + 1); });
+      k.when(found != wanted, [&] { cell.store(k.literal(DType::I32, 0), (found + 1).as(report_as)); });
     });
     return k.finish();
   }
 };
 
 struct WithinKernel {
-  DType dtype, index;
+  DType dtype, index, report_as;
   int rank;
+
+  /// The type in which elements are compared with the bounds.
+  DType compared() const { return is_float(dtype) && expr::computed_in(dtype) == DType::F32 ? DType::F32 : DType::F64; }
 
   Kernel kernel() const {
     Builder k("within", kThreads);
-    const Buffer x = k.input(dtype), z = k.output(dtype), cell = k.both(DType::I64);
-    const Expr count = k.number(index), low = k.number(DType::F64), high = k.number(DType::F64);
+    const Buffer x = k.input(dtype), z = k.output(dtype), cell = k.both(report_as);
+    const Expr count = k.number(index), low = k.number(compared()), high = k.number(compared());
     const Places places(k, index, rank, 1);
     const Expr i = k.place(index);
     k.when(i < count, [&] {
-      const Expr element = x[places.of(i)[0]], number = element.as(DType::F64);
+      const Expr element = x[places.of(i)[0]], number = element.as(compared());
       k.when((number < low) | (number > high), [&] { report(cell, i.as(DType::I64)); });
       z.store(i, element);
     });
     return k.finish();
   }
 };
+
+/// The nearest float32 in the direction of `towards`, or the number itself.
+double rounded(double number, float towards) {
+  const auto near = static_cast<float>(number);
+  const bool beyond = towards > 0 ? near >= number : near <= number;
+  return beyond || std::isnan(number) ? near : std::nextafter(near, towards);
+}
 
 }  // namespace
 
@@ -130,6 +144,7 @@ bool run(Gpu& gpu, const op::RavelIndex& op, Call call) {
   kernel.index = index_type(loop);
   kernel.rank = loop.sizes.size();
   const Value cell = gpu.check_cell();
+  kernel.report_as = cell.dtype();
   arguments.insert(arguments.end(), {z, read(cell)});
   for (const std::int64_t size : op.shape) arguments.emplace_back(size);
   arguments.emplace_back(z.numel());
@@ -155,7 +170,7 @@ bool run(Gpu& gpu, const op::Nonzero& op, Call call) {
               cell = gpu.check_cell();
   gpu.launch(CountTrueKernel{}, tiles, {x, read(counts), x.numel()});
   exclusive_sums(gpu, read(counts), read(total));
-  gpu.launch(NonzeroKernel{}, tiles, {x, read(counts), read(total), z, read(cell), x.numel(), op.count});
+  gpu.launch(NonzeroKernel{cell.dtype()}, tiles, {x, read(counts), read(total), z, read(cell), x.numel(), op.count});
   gpu.check(cell, call, [function = CalledAs::function(), count = op.count](std::int64_t found) {
     const std::int64_t there = found - 1;
     return wrong<ArgumentError>(function, there > count ? text("nonzero: more than ", count, " elements are true")
@@ -170,10 +185,17 @@ bool run(Gpu& gpu, const op::Within& op, Call call) {
   const Dims strides[] = {x.strides};
   const Loop loop = merged(x.shape, strides);
   const Value cell = gpu.check_cell();
-  std::vector<Argument> arguments{
-      x, z, read(cell), z.numel(), Argument(Scalar(op.low), DType::F64), Argument(Scalar(op.high), DType::F64)};
+  const WithinKernel kernel{x.dtype, index_type(loop), cell.dtype(), loop.sizes.size()};
+  // A float32 is below a bound just where it is below the next float32 above the bound.
+  const bool narrow = kernel.compared() == DType::F32;
+  std::vector<Argument> arguments{x,
+                                  z,
+                                  read(cell),
+                                  z.numel(),
+                                  Argument(Scalar(narrow ? rounded(op.low, INFINITY) : op.low), kernel.compared()),
+                                  Argument(Scalar(narrow ? rounded(op.high, -INFINITY) : op.high), kernel.compared())};
   Places::append(arguments, loop);
-  gpu.launch(WithinKernel{x.dtype, index_type(loop), loop.sizes.size()}, blocks_for(z.numel(), kThreads), arguments);
+  gpu.launch(kernel, blocks_for(z.numel(), kThreads), arguments);
   gpu.check(
       cell, call,
       [quoted = Quoted(call.in[0]), function = CalledAs::function(), low = op.low, high = op.high](std::int64_t found) {

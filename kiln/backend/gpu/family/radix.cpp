@@ -11,15 +11,22 @@ constexpr int kDigits = 256, kDigitBits = 8;
 static_assert(kThreads == kDigits, "each has a digit");
 constexpr int kWarps = kThreads / kLanes;
 
-/// Keys per thread.
-int rounds_of(DType key) { return key == DType::U64 ? 8 : 16; }
-int tile_of(DType key) { return kThreads * rounds_of(key); }
+/// Keys per thread: as many as leave room for the counts in shared memory.
+int rounds_of(const Gpu& gpu, DType key) {
+  const std::int64_t counts = (kWarps + 2) * kDigits * std::int64_t{4},
+                     room = gpu.driver().capabilities().shared_memory;
+  const auto each = static_cast<std::int64_t>(size_of(key) + sizeof(std::int32_t));
+  int rounds = key == DType::U64 ? 8 : 16;
+  while (rounds > 1 && kThreads * rounds * each + counts > room) rounds /= 2;
+  return rounds;
+}
 
 Expr digit_of(const Expr& key, const Expr& shift) { return (key >> shift).as(DType::I32) & (kDigits - 1); }
 
 /// Counts in order [line, digit, tile].
 struct CountDigitsKernel {
   DType key;
+  int rounds;
 
   Kernel kernel() const {
     Builder k("count_digits", kThreads);
@@ -29,8 +36,8 @@ struct CountDigitsKernel {
     const Expr block = k.block().as(DType::I64), line = block / tiles, tile = block % tiles;
     found.store(k.thread(), k.literal(DType::I32, 0));
     k.barrier();
-    for (int round = 0; round < rounds_of(key); ++round) {
-      const Expr place = tile * tile_of(key) + (k.thread() + round * kThreads).as(DType::I64);
+    for (int round = 0; round < rounds; ++round) {
+      const Expr place = tile * (kThreads * rounds) + (k.thread() + round * kThreads).as(DType::I64);
       k.when(place < length, [&] {
         found.update(Update::Add, digit_of(keys[line * length + place], shift), k.literal(DType::I32, 1));
       });
@@ -43,10 +50,11 @@ struct CountDigitsKernel {
 
 struct MoveByDigitKernel {
   DType key;
+  int rounds;
   bool with_places;  // otherwise a key's place is where it is
 
   Kernel kernel() const {
-    const int rounds = rounds_of(key), size = tile_of(key);
+    const int size = kThreads * rounds;
     Builder k("move_by_digit", kThreads);
     const Buffer keys = k.input(key), places = with_places ? k.input(DType::I32) : Buffer();
     const Buffer counts = k.input(DType::I32), totals = k.input(DType::I32);
@@ -125,20 +133,23 @@ struct MoveByDigitKernel {
 
 Sorted radix_sort(Gpu& gpu, const Value& keys, int bits) {
   const Array shown = read(keys);
-  const std::int64_t lines = shown.shape[0], length = shown.shape[1], tiles = blocks_for(length, tile_of(shown.dtype));
+  const std::int64_t lines = shown.shape[0], length = shown.shape[1];
+  const int rounds = rounds_of(gpu, shown.dtype);
+  const std::int64_t tiles = blocks_for(length, kThreads * rounds);
   const Value counts = gpu.scratch({{lines * kDigits, tiles}, DType::I32}),
               totals = gpu.scratch({{lines * kDigits}, DType::I32});
   Sorted from{keys, {}}, spare{};
   for (int shift = 0; shift < bits; shift += kDigitBits) {
     if (!spare.keys) spare.keys = gpu.scratch(keys.node()->desc);
     if (!spare.places) spare.places = gpu.scratch({shown.shape, DType::I32});
-    gpu.launch(CountDigitsKernel{shown.dtype}, lines * tiles, {read(from.keys), read(counts), length, tiles, shift});
+    gpu.launch(CountDigitsKernel{shown.dtype, rounds}, lines * tiles,
+               {read(from.keys), read(counts), length, tiles, shift});
     exclusive_sums(gpu, read(counts), read(totals));
     std::vector<Argument> arguments{read(from.keys)};
     if (from.places) arguments.emplace_back(read(from.places));
     arguments.insert(arguments.end(),
                      {read(counts), read(totals), read(spare.keys), read(spare.places), length, tiles, shift});
-    gpu.launch(MoveByDigitKernel{shown.dtype, static_cast<bool>(from.places)}, lines * tiles, arguments);
+    gpu.launch(MoveByDigitKernel{shown.dtype, rounds, static_cast<bool>(from.places)}, lines * tiles, arguments);
     // The caller's keys are not overwritten.
     const Sorted next = spare;
     spare = shift == 0 ? Sorted{} : from;

@@ -1,6 +1,7 @@
 // Random samples: each element is a function of the key and of its index, so a thread generates the words that it
 // needs.
 #include <algorithm>
+#include <cmath>
 
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
@@ -27,8 +28,7 @@ struct DrawKernel {
   DType dtype, index;
 
   DType computed() const {
-    const bool wide = dtype == DType::F64 || distribution == Distribution::Bernoulli;
-    return wide ? DType::F64 : DType::F32;
+    return dtype == DType::F64 && distribution != Distribution::Bernoulli ? DType::F64 : DType::F32;
   }
   int words_each() const { return dtype == DType::F64 && distribution != Distribution::Bernoulli ? 2 : 1; }
   /// Elements per thread: those of four words, or of 16 bytes.
@@ -74,9 +74,16 @@ struct SampleKernel {
   bool a_number, b_number;
   int rank;
 
+  /// Bernoulli's numbers are multiples of 2^-24: float32 compares them with probabilities that are no wider.
+  DType type() const {
+    if (distribution == Distribution::Integer) return DType::U64;
+    const auto narrow = [](DType each) { return is_float(each) && expr::computed_in(each) == DType::F32; };
+    const bool compares = distribution == Distribution::Bernoulli && !a_number && std::ranges::all_of(tensors, narrow);
+    return compares ? DType::F32 : DType::F64;
+  }
   Kernel kernel() const {
     Builder k("sample", kThreads);
-    const DType computed = distribution == Distribution::Integer ? DType::U64 : DType::F64;
+    const DType computed = type();
     std::vector<Buffer> buffers;
     for (const DType each : tensors) buffers.push_back(k.input(each));
     const Expr a = a_number ? k.number(computed) : Expr(), b = b_number ? k.number(computed) : Expr();
@@ -91,7 +98,7 @@ struct SampleKernel {
       const auto operand = [&](const Expr& number) {
         if (number) return number;
         const std::size_t which = next++;
-        return buffers[which][at[which]].as(DType::F64);
+        return buffers[which][at[which]].as(computed == DType::F32 ? DType::F32 : DType::F64);
       };
       const Expr x = operand(a), y = operand(b);
       if (distribution == Distribution::Bernoulli) {
@@ -99,7 +106,7 @@ struct SampleKernel {
         const Expr word =
             select(i % 4 < 2, select(i % 2 == 0, words[0], words[1]), select(i % 2 == 0, words[2], words[3]));
         const Expr in[] = {x, y, word, word, word, word, k.truth(false)};
-        to.store(i, k.convert(k.tree(*expr::draw(distribution), DType::F64, in), DType::F64, dtype));
+        to.store(i, k.convert(k.tree(*expr::draw(distribution), computed, in), computed, dtype));
         return;
       }
       const Expr in[] = {x, y, low_half(i), high_half(k, i), key.low, key.high};
@@ -113,24 +120,33 @@ struct SampleKernel {
 
 bool has_tensor(Call call) { return call.in[op::Random::a].node() || call.in[op::Random::b].node(); }
 
+/// Bernoulli's numbers are multiples of 2^-24, below a probability just where they are below its next such multiple, which
+/// is a float32.
+Scalar next_step(double probability) {
+  constexpr double kSteps = 1 << 24;
+  return Scalar(std::isnan(probability) ? probability : std::ceil(std::clamp(probability, 0.0, 2.0) * kSteps) / kSteps);
+}
+
 void draw(Gpu& gpu, const op::Random& op, Call call, const Array& z) {
   const DrawKernel kernel{op.distribution, z.dtype, index_type(z.numel())};
   std::vector<Argument> arguments{z, z.numel()};
   KeyWords::append(arguments, call.in[op::Random::key]);
-  arguments.emplace_back(call.in[op::Random::a].scalar(), kernel.computed());
+  const Scalar& a = call.in[op::Random::a].scalar();
+  arguments.emplace_back(op.distribution == Distribution::Bernoulli ? next_step(a.to<double>()) : a, kernel.computed());
   arguments.emplace_back(call.in[op::Random::b].scalar(), kernel.computed());
   gpu.launch(kernel, blocks_for(z.numel(), std::int64_t{kThreads} * kernel.width()), arguments);
 }
 
 void sample(Gpu& gpu, const op::Random& op, Call call, const Array& z) {
   SampleKernel kernel{op.distribution, z.dtype, {}, {}, false, false, 0};
-  std::vector<Argument> arguments, numbers;
+  std::vector<Argument> arguments;
+  std::vector<const Scalar*> plain;
   std::vector<Dims> strides;
   for (const int slot : {op::Random::a, op::Random::b}) {
     const Value& operand = call.in[static_cast<std::size_t>(slot)];
     (slot == op::Random::a ? kernel.a_number : kernel.b_number) = !operand.node();
     if (!operand.node()) {
-      numbers.emplace_back(operand.scalar(), op.distribution == Distribution::Integer ? DType::I64 : DType::F64);
+      plain.push_back(&operand.scalar());
       continue;
     }
     const Array array = read(operand);
@@ -142,7 +158,8 @@ void sample(Gpu& gpu, const op::Random& op, Call call, const Array& z) {
   kernel.index =
       std::max(index_type(loop), index_type(z.numel()), [](DType a, DType b) { return size_of(a) < size_of(b); });
   kernel.rank = loop.sizes.size();
-  arguments.insert(arguments.end(), numbers.begin(), numbers.end());
+  for (const Scalar* const number : plain)
+    arguments.emplace_back(*number, op.distribution == Distribution::Integer ? DType::I64 : kernel.type());
   arguments.emplace_back(z);
   arguments.emplace_back(z.numel());
   KeyWords::append(arguments, call.in[op::Random::key]);

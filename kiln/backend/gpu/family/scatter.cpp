@@ -19,12 +19,12 @@ struct Writes {
 
 /// The destination of each item of the source; `places` if the index is wrong, which is reported.
 struct DestinationKernel {
-  DType indices, key, index;
+  DType indices, key, index, report_as;
   int rank;
 
   Kernel kernel() const {
     Builder k("destinations", kThreads);
-    const Buffer which = k.input(indices), keys = k.output(key), cell = k.both(DType::I64);
+    const Buffer which = k.input(indices), keys = k.output(key), cell = k.both(report_as);
     const Expr count = k.number(index), size = k.number(DType::I64), stride = k.number(DType::I64);
     const Expr none = k.number(key);
     const Places places(k, index, rank, 2);
@@ -206,7 +206,7 @@ bool run_update(Gpu& gpu, const Op& op, Call call, int dim, const Writes& writes
   const Loop loop = merged(indices.shape, strides);
   std::vector<Argument> arguments{indices, read(keys), read(cell), writes.count, size, stride, writes.places};
   Places::append(arguments, loop);
-  gpu.launch(DestinationKernel{indices.dtype, writes.key(), index_type(loop), loop.sizes.size()},
+  gpu.launch(DestinationKernel{indices.dtype, writes.key(), index_type(loop), cell.dtype(), loop.sizes.size()},
              blocks_for(writes.count, kThreads), arguments);
   check_indices(gpu, cell, call, call.in[Op::index], op.spoken(), dim, size);
   if (z.numel() == 0) return true;

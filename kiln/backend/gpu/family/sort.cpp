@@ -79,8 +79,9 @@ struct TileSortKernel {
   bool from_pairs, to_pairs;  // keys and places, or elements
   bool with_places;           // pairs come with places; otherwise a pair's place is where it is
   int size;                   // number of elements of a tile: a power of two
+  int most_threads;
 
-  int threads() const { return std::clamp(size / 2, kLanes, 512); }
+  int threads() const { return std::clamp(size / 2, kLanes, most_threads); }
 
   Kernel kernel() const {
     Builder k("sort", threads());
@@ -162,8 +163,11 @@ struct KeysKernel {
   }
 };
 
-int tile_of(std::int64_t length, DType key) {
-  const auto wanted = static_cast<std::uint64_t>(std::min(length, longest_tile(key)));
+/// The threads of a block that sorts a large tile.
+int most_threads(const Gpu& gpu) { return std::min(512, gpu.driver().capabilities().most_threads); }
+
+int tile_of(const Gpu& gpu, std::int64_t length, DType key) {
+  const auto wanted = static_cast<std::uint64_t>(std::min(length, longest_tile(gpu, key)));
   return static_cast<int>(std::max<std::uint64_t>(std::bit_ceil(wanted), 2));
 }
 
@@ -174,7 +178,7 @@ void tournament(Gpu& gpu, const Array& x, DType key, bool descending, std::int64
   std::int64_t length = x.shape[1];
   Value keys, places;
   for (bool first = true;; first = false) {
-    const int size = tile_of(length, key);
+    const int size = tile_of(gpu, length, key);
     const std::int64_t tiles = blocks_for(length, size);
     const bool last = tiles == 1;
     std::vector<Argument> arguments;
@@ -185,7 +189,8 @@ void tournament(Gpu& gpu, const Array& x, DType key, bool descending, std::int64
                 next_places = last ? Value() : gpu.scratch({{lines, tiles * count}, DType::I32});
     arguments.insert(arguments.end(), {last ? values : read(next_keys), last ? indices : read(next_places), length,
                                        tiles, count, x.shape[1]});
-    gpu.launch(TileSortKernel{x.dtype, key, descending, !first, !last, true, size}, lines * tiles, arguments);
+    gpu.launch(TileSortKernel{x.dtype, key, descending, !first, !last, true, size, most_threads(gpu)}, lines * tiles,
+               arguments);
     if (last) return;
     keys = next_keys;
     places = next_places;
@@ -195,7 +200,12 @@ void tournament(Gpu& gpu, const Array& x, DType key, bool descending, std::int64
 
 }  // namespace
 
-std::int64_t longest_tile(DType key) { return is_wide(key) ? 2048 : 4096; }
+std::int64_t longest_tile(const Gpu& gpu, DType key) {
+  const std::int64_t room = gpu.driver().capabilities().shared_memory, each = is_wide(key) ? 12 : 8;
+  std::int64_t longest = is_wide(key) ? 2048 : 4096;
+  while (longest * each > room) longest /= 2;
+  return longest;
+}
 
 KeyType key_type(DType dtype) {
   switch (dtype) {
@@ -236,10 +246,10 @@ Expr key_of(Builder& k, const Expr& element, DType dtype, bool descending) {
 
 Sorted sort_keys(Gpu& gpu, const Value& keys, int bits) {
   const Array from = read(keys);
-  if (from.shape[1] > longest_tile(from.dtype)) return radix_sort(gpu, keys, bits);
+  if (from.shape[1] > longest_tile(gpu, from.dtype)) return radix_sort(gpu, keys, bits);
   const Sorted sorted{gpu.scratch(keys.node()->desc), gpu.scratch({from.shape, DType::I32})};
-  const int size = tile_of(from.shape[1], from.dtype);
-  gpu.launch(TileSortKernel{from.dtype, from.dtype, false, true, true, false, size}, from.shape[0],
+  const int size = tile_of(gpu, from.shape[1], from.dtype);
+  gpu.launch(TileSortKernel{from.dtype, from.dtype, false, true, true, false, size, most_threads(gpu)}, from.shape[0],
              {from, read(sorted.keys), read(sorted.places), from.shape[1], 1, from.shape[1], from.shape[1]});
   return sorted;
 }
@@ -248,7 +258,7 @@ void sort_lines(Gpu& gpu, const Array& x, bool descending, std::int64_t count, c
                 const Array& indices) {
   const std::int64_t lines = x.shape[0], length = x.shape[1];
   const KeyType key = key_type(x.dtype);
-  const std::int64_t tile = longest_tile(key.dtype);
+  const std::int64_t tile = longest_tile(gpu, key.dtype);
   if (length <= tile || count <= tile / 4) return tournament(gpu, x, key.dtype, descending, count, values, indices);
   const Value keys = gpu.scratch({x.shape, key.dtype});
   gpu.launch(KeysKernel{x.dtype, descending}, blocks_for(x.numel(), 256), {x, read(keys), x.numel()});

@@ -16,7 +16,7 @@ KeyType key_type(DType dtype);
 Expr key_of(Builder& k, const Expr& element, DType dtype, bool descending);
 
 /// The longest line that one block sorts in its shared memory.
-std::int64_t longest_tile(DType key);
+std::int64_t longest_tile(const Gpu& gpu, DType key);
 /// The most elements of a line.
 inline constexpr std::int64_t kLongestLine = (std::int64_t{1} << 31) - 1;
 

@@ -21,6 +21,9 @@
 namespace kiln::gpu {
 
 class Builder;
+namespace lower {
+class Rewrite;
+}
 
 /// A value of the kernel that is being built. Binary operators take two of one type; a plain number is converted to
 /// that type.
@@ -271,6 +274,7 @@ class Builder {
   Kernel finish();
 
  private:
+  friend class lower::Rewrite;
   friend class Buffer;
   friend class Table;
   friend class Numbers;

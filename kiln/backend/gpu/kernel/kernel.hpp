@@ -1,4 +1,4 @@
-// Kernel: a program for a GPU, as data. A Builder (builder.hpp) makes one; print.hpp writes it in a device's language,
+// Kernel: a program for a GPU, as data. A Builder (builder.hpp) makes one; print/ writes it in a device's language,
 // and interpret.hpp runs it on the host, so that its meaning can be tested without a GPU.
 #pragma once
 #include <algorithm>
@@ -38,7 +38,7 @@ enum class Arithmetic : std::uint8_t {
 constexpr bool compares(Arithmetic op) { return op >= Arithmetic::Less; }
 
 /// Atomic updates of an element of memory.
-enum class Update : std::uint8_t { Add, Maximum, Minimum, Or, Exchange, CompareAndSwap };
+enum class Update : std::uint8_t { Add, Maximum, Minimum, And, Or, Exchange, CompareAndSwap };
 
 /// What a value is.
 struct Instruction {
@@ -112,8 +112,25 @@ struct Statement {
 struct Parameter {
   enum class Kind : std::uint8_t { Number, Input, Output, Both } kind;
   DType dtype;              // elements of a buffer, or the type that a number is passed in
-  std::uint16_t count = 0;  // for a table: its number of entries, one of which is selected at run time
+  std::uint16_t count = 0;    // for a table: its number of entries, one of which is selected at run time
+  std::uint16_t uniform = 0;  // for an Input of uint32 that is the same for all threads and passed by value: its words
   std::size_t words() const { return std::max<std::size_t>(count, 1); }  // arguments
+};
+
+/// Where an argument of a lowered kernel (lower/lower.hpp) comes from.
+struct Origin {
+  enum class Kind : std::uint8_t {
+    Argument,  // argument `of` of the kernel that was lowered
+    Base,      // the aligned address before the one in argument `of`, which the device can bind
+    Offset,    // how many elements of `size` bytes the address in argument `of` lies behind its Base; an int32
+    Blocks,    // the number of blocks of the launch
+    Uniform,   // the words that Kernel::uniform describes
+  };
+  Kind kind = Kind::Argument;
+  std::uint16_t of = 0;
+  std::uint16_t size = 1;   // bytes of an element
+  std::uint16_t words = 2;  // of 4 bytes, the lower one first, that it takes in a uniform block
+  friend bool operator==(const Origin&, const Origin&) = default;
 };
 
 struct Kernel {
@@ -131,6 +148,8 @@ struct Kernel {
   std::vector<Array> shared{}, locals{};
   std::vector<DType> values{};  // types, by Id
   Statements body{};
+  // By argument, where a lowered kernel has others than the kernel that it was; and what its uniform block holds.
+  std::vector<Origin> origins{}, uniform{};
 
   static constexpr std::uint16_t kChosen = 0x8000;
   /// The parameter that declares the buffer at `place`.

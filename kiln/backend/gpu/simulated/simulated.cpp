@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "kiln/backend/gpu/kernel/interpret.hpp"
+#include "kiln/backend/gpu/kernel/refusal.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/ops/collective/host.hpp"
 
@@ -15,10 +16,11 @@ namespace {
 constexpr int kNobodyWrote = 0xff;
 
 struct Interpreted final : Code {
-  explicit Interpreted(const Kernel& kernel) : interpreter(kernel), together(kernel.together) {
+  explicit Interpreted(const Kernel& kernel) : name(kernel.name), interpreter(kernel), together(kernel.together) {
     for (const Parameter& parameter : kernel.parameters)
       are_addresses.insert(are_addresses.end(), parameter.words(), parameter.kind != Parameter::Kind::Number);
   }
+  const std::string name;
   const Interpreter interpreter;
   const bool together;              // its blocks wait for each other
   std::vector<bool> are_addresses;  // by argument
@@ -35,10 +37,11 @@ class Arrived final : public Transfer {
   const std::vector<std::byte> bytes_;
 };
 
-class Simulated final : public Driver {
+class Simulated final : public Driver, Collectives {
  public:
-  std::string name() const override { return "simulated"; }
-  const Capabilities& capabilities() const override { return capabilities_; }
+  explicit Simulated(const Profile& profile) : profile_(profile) {}
+  std::string name() const override { return std::string(profile_.name); }
+  const Capabilities& capabilities() const override { return profile_.has; }
   BlockSource& memory() override { return system_pages(); }
 
   void acquired(std::byte* start, std::size_t bytes) override {
@@ -55,11 +58,7 @@ class Simulated final : public Driver {
   }
 
   Ref<Code> compile(const Kernel& kernel) override {
-    std::int64_t bytes = 0;
-    for (const Kernel::Array& array : kernel.shared)
-      bytes += array.count * static_cast<std::int64_t>(size_of(array.dtype));
-    require<DeviceError>(bytes <= capabilities_.shared_memory, "kernel ", kernel.name, ": needs ", bytes,
-                         " bytes of shared memory, and there are ", capabilities_.shared_memory);
+    if (const std::optional<Refusal> refusal = refusal_of(kernel, capabilities(), name())) throw Refused(*refusal);
     return make_ref<Interpreted>(kernel);
   }
   void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override {
@@ -67,8 +66,7 @@ class Simulated final : public Driver {
     std::vector<Extent> extents(arguments.size());
     for (std::size_t i = 0; i < std::min(arguments.size(), interpreted.are_addresses.size()); ++i)
       if (interpreted.are_addresses[i]) extents[i] = extent_of(arguments[i]);
-    require<DeviceError>(!interpreted.together || blocks <= capabilities_.together, name(), ": ", blocks,
-                         " blocks cannot wait for each other, at most ", capabilities_.together);
+    demand_launch(interpreted, blocks, arguments, extents);
     interpreted.interpreter.run(blocks, arguments, extents);
   }
 
@@ -91,6 +89,7 @@ class Simulated final : public Driver {
   }
   void synchronize() override {}
 
+  Collectives* collectives() override { return this; }
   bool meets(Communicator&) override { return true; }
   std::uint64_t meet(Communicator& among, const Meeting& meeting) override {
     using Kind = Meeting::Kind;
@@ -149,14 +148,31 @@ class Simulated final : public Driver {
     const auto& [start, bytes] = *--next;
     return at <= start + bytes ? Extent{start, start + bytes} : Extent{at, at};
   }
+  /// What only a launch decides: the grid, and the buffers that are bound.
+  void demand_launch(const Interpreted& code, std::int64_t blocks, std::span<const std::uint64_t> arguments,
+                     std::span<const Extent> extents) const {
+    const Capabilities& has = profile_.has;
+    require<DeviceError>(!code.together || blocks <= has.together, name(), ": ", blocks,
+                         " blocks cannot wait for each other, at most ", has.together);
+    // Drivers fold a long line of blocks into two directions.
+    require<DeviceError>(blocks <= has.most_blocks[0] || blocks / has.most_blocks[0] < has.most_blocks[1], name(),
+                         ": kernel ", code.name, ": a launch of ", blocks, " blocks, the grid has ", has.most_blocks[0],
+                         " by ", has.most_blocks[1]);
+    if (has.addressing == Addressing::Addresses) return;
+    for (std::size_t i = 0; i < std::min(arguments.size(), code.are_addresses.size()); ++i) {
+      const std::uint64_t bytes = code.are_addresses[i] ? extents[i].end - arguments[i] : 0;
+      require<DeviceError>(bytes <= static_cast<std::uint64_t>(has.binding_bytes), name(), ": kernel ", code.name,
+                           ": parameter ", i, " is a buffer of ", bytes, " bytes, the device binds ",
+                           has.binding_bytes);
+    }
+  }
   void demand(std::string_view what, const std::byte* start, std::size_t bytes) const {
     const Extent extent = extent_of(address(start));
     require<DeviceError>(bytes <= extent.end - address(start), name(), ": ", what, " of ", bytes, " bytes where ",
                          extent.end - address(start), " are somebody's");
   }
 
-  const Capabilities capabilities_{
-      .multiprocessors = 4, .memory = std::int64_t{4} << 30, .together = 4, .fragments = true};
+  const Profile profile_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::size_t> live_;  // allocated memory: bytes by address
   std::deque<UnderWay> under_way_;
@@ -165,6 +181,6 @@ class Simulated final : public Driver {
 
 }  // namespace
 
-Ref<Driver> make_simulated() { return make_ref<Simulated>(); }
+Ref<Driver> make_simulated(const Profile& profile) { return make_ref<Simulated>(profile); }
 
 }  // namespace kiln::gpu

@@ -12,7 +12,7 @@ using Kind = gpu::Attention::Kind;
 
 class WithLibrary final : public ForwardingDriver {
  public:
-  const gpu::Capabilities& capabilities() const override { return capabilities_; }
+  Worth worth() const override { return {.least_attention = 1000}; }
   bool attend(const gpu::Attention& attention) override {
     asked.push_back(attention);
     if (declines) return false;
@@ -21,13 +21,6 @@ class WithLibrary final : public ForwardingDriver {
   }
   inline static std::vector<gpu::Attention> asked;
   inline static bool declines = false;
-
- private:
-  const gpu::Capabilities capabilities_ = [this] {
-    gpu::Capabilities made = ForwardingDriver::capabilities();
-    made.least_attention = 1000;
-    return made;
-  }();
 };
 
 const Device& with_library() {

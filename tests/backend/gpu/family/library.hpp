@@ -1,33 +1,4 @@
 // The simulated GPU, to which a test adds a library.
 #pragma once
 #include "tests/backend/gpu/family/device.hpp"
-
-namespace kiln::test {
-
-class ForwardingDriver : public gpu::Driver {
- public:
-  std::string name() const override { return inner_->name(); }
-  const gpu::Capabilities& capabilities() const override { return inner_->capabilities(); }
-  BlockSource& memory() override { return inner_->memory(); }
-  void acquired(std::byte* start, std::size_t bytes) override { inner_->acquired(start, bytes); }
-  void released(std::byte* start, std::size_t bytes) override { inner_->released(start, bytes); }
-  Ref<gpu::Code> compile(const gpu::Kernel& kernel) override { return inner_->compile(kernel); }
-  void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override {
-    inner_->launch(code, blocks, arguments);
-  }
-  void upload(std::byte* to, std::span<const std::byte> from) override { inner_->upload(to, from); }
-  Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override {
-    return inner_->download(from, bytes);
-  }
-  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override { inner_->copy(to, from, bytes); }
-  void clear(std::byte* start, std::size_t bytes) override { inner_->clear(start, bytes); }
-  void synchronize() override { inner_->synchronize(); }
-  bool meets(Communicator& among) override { return inner_->meets(among); }
-  std::uint64_t meet(Communicator& among, const gpu::Meeting& meeting) override { return inner_->meet(among, meeting); }
-  void await(std::uint64_t meeting) override { inner_->await(meeting); }
-
- private:
-  const Ref<gpu::Driver> inner_ = gpu::make_simulated();
-};
-
-}  // namespace kiln::test
+#include "tests/support/backends/forwarding_driver.hpp"

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "kiln/backend/gpu/kernel/print.hpp"
+#include "kiln/backend/gpu/kernel/print/print.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "tests/backend/gpu/family/library.hpp"
 
@@ -15,7 +15,7 @@ class WatchedDriver final : public ForwardingDriver {
   Ref<gpu::Code> compile(const gpu::Kernel& kernel) override {
     Ref<gpu::Code> code = ForwardingDriver::compile(kernel);
     names_[code.get()] = kernel.name;
-    texts[kernel.name] = gpu::print(kernel, expr::kCuda).text;
+    texts[kernel.name] = gpu::print(kernel, gpu::kCudaTarget).text;
     return code;
   }
   void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override {

@@ -28,6 +28,8 @@ std::optional<Product::Matrix> matrix(const std::byte* data, std::int64_t rows, 
 // Libraries take batches of matrices at one distance; further batch dimensions are loops of calls here.
 bool multiply_by_library(Gpu& gpu, const Matrices& p) {
   constexpr std::int64_t kMostCalls = 64;
+  Library* const library = gpu.driver().library();
+  if (!library) return false;
   const int rank = p.batch.sizes.size();
   const Shape outer(p.batch.sizes.begin(), p.batch.sizes.end() - (rank ? 1 : 0));
   const std::int64_t batch = rank ? p.batch.sizes.back() : 1, calls = numel(outer);
@@ -58,7 +60,7 @@ bool multiply_by_library(Gpu& gpu, const Matrices& p) {
                           .bias = p.bias,
                           .function = p.function};
     // If the library knows the first product, it knows all.
-    if (!gpu.driver().multiply(product)) {
+    if (!library->multiply(product)) {
       KILN_CHECK(call == 0);
       return false;
     }

@@ -232,11 +232,12 @@ Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::in
   return {along_depth, width_at(factor.data, dtype, places)};
 }
 
-bool multiplies_fragments(const Gpu& gpu, DType dtype) {
-  return gpu.driver().capabilities().fragments && (dtype == DType::F16 || dtype == DType::BF16);
-}
+bool multiplies_fragments(const Gpu& gpu, DType dtype) { return gpu.driver().capabilities().multiplies(dtype); }
 
-Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
+namespace {
+
+/// The tile for a device with enough shared memory.
+Tile wanted_tile(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
   if (multiplies_fragments(gpu, dtype)) {
     const std::int64_t large = batch * blocks_for(m, 128) * blocks_for(n, 128);
     if (m > 64 && n > 64 && large >= gpu.driver().capabilities().multiprocessors) return {128, 128, 32, 8, 8, true};
@@ -253,6 +254,26 @@ Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::i
     return {128, 128, 16, 8, 8};
   if (m <= 32 || n <= 32) return {32, 32, 32, 2, 2};
   return {64, 64, 16, 4, 4};
+}
+
+}  // namespace
+
+Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
+  Tile tile = wanted_tile(gpu, dtype, m, n, batch);
+  // Less depth first; then fewer sums for each thread.
+  while (!tile.fragments && tile.shared_bytes(dtype) > gpu.driver().capabilities().shared_memory) {
+    const bool tall = tile.rows > tile.columns;
+    int& own = tall ? tile.own_rows : tile.own_columns;
+    if (tile.depth > 16) {
+      tile.depth /= 2;
+    } else if (own > 1) {
+      (tall ? tile.rows : tile.columns) /= 2;
+      own /= 2;
+    } else {
+      break;
+    }
+  }
+  return tile;
 }
 
 Shares shares_of(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least) {

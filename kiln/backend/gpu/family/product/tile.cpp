@@ -28,6 +28,13 @@ Expr own_column(Builder& k, const Tile& tile) {
 
 }  // namespace
 
+std::int64_t Tile::shared_bytes(DType dtype) const {
+  const auto bytes = static_cast<std::int64_t>(size_of(fragments ? dtype : expr::computed_in(dtype)));
+  const std::int64_t elements = fragments ? std::int64_t{rows + columns} * (depth + kWholePadding)
+                                          : std::int64_t{depth} * (rows + columns + 2 * kPadding);
+  return 2 * elements * bytes;
+}
+
 Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start, const Expr& first, const Expr& lines,
                  const Expr& line_stride, const Expr& depth_stride) {
   return {.buffer = buffer,

@@ -20,6 +20,8 @@ struct Tile {
   int row_threads() const { return fragments ? 4 : columns / own_columns; }
   /// How many adjacent sums a thread holds, in either direction.
   int row_group() const { return own_rows < 4 ? own_rows : 4; }
+  /// The bytes of shared memory in which tiles of both factors lie.
+  std::int64_t shared_bytes(DType dtype) const;
   int column_group() const { return fragments ? 2 : own_columns < 4 ? own_columns : 4; }
 };
 

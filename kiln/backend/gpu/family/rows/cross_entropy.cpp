@@ -7,7 +7,7 @@ namespace kiln::gpu::family {
 namespace {
 
 struct CrossEntropyKernel {
-  DType dtype, result, target;
+  DType dtype, result, target, report_as;
   FoldShape shape{};
 
   DType type() const { return expr::computed_in(dtype); }
@@ -17,7 +17,7 @@ struct CrossEntropyKernel {
     Folder folder(k, shape, std::array{dtype}, {}, state());
     const Buffer logits = k.input(dtype), targets = k.input(target), losses = k.output(result);
     const Buffer largest = k.output(type()), log_sum = k.output(type());
-    const Buffer cell = k.both(DType::I64);
+    const Buffer cell = k.both(report_as);
     const Expr classes = k.number(DType::I64), row_stride = k.number(DType::I64), class_stride = k.number(DType::I64);
     folder.run(
         power_sum(k, type()), [](const Exprs& loaded) { return loaded; },
@@ -54,7 +54,7 @@ bool run(Gpu& gpu, const op::CrossEntropy&, Call call) {
   largest.strides.push_back(1);
   const Value cell = gpu.check_cell();
   const std::int64_t classes = logits.shape[1];
-  const CrossEntropyKernel kernel{logits.dtype, losses.dtype, targets.dtype};
+  const CrossEntropyKernel kernel{logits.dtype, losses.dtype, targets.dtype, cell.dtype()};
   fold(gpu, kernel, {.shape = logits.shape, .dims = {1}, .inputs = {{logits}}, .result = largest}, kernel.state(),
        {logits, targets, losses, largest, log_sum, read(cell), classes, logits.strides[0], logits.strides[1]});
   gpu.check(cell, call,

@@ -23,6 +23,11 @@ struct FusedFoldKernel {
       reductions.push_back({fns[i], program.program->steps[folded[i]].dtype});
     return reductions;
   }
+  /// The type in which the number of folded elements is passed.
+  DType counted() const {
+    const std::vector<DType> states = accumulators(all());
+    return std::ranges::all_of(states, [](DType each) { return each == DType::F32; }) ? DType::F32 : DType::F64;
+  }
   Kernel kernel() const {
     const Program& p = *program.program;
     const std::vector<Reduction> reduced = all();
@@ -34,7 +39,7 @@ struct FusedFoldKernel {
     std::vector<Buffer> results;
     for (std::size_t i = 0; i < fns.size(); ++i)
       results.push_back(k.output(expr::result_type(p, {folded[i], fns[i], {}})));
-    const Expr count = k.number(DType::F64);
+    const Expr count = k.number(counted());
     folder.run(
         reductions(k, reduced),
         [&](const Exprs& loaded) {
@@ -85,7 +90,7 @@ void run_folds(Gpu& gpu, const Program& program, Call call) {
       folds.result = array;
     }
   }
-  results.emplace_back(Scalar(count), DType::F64);
+  results.emplace_back(Scalar(count), kernel->counted());
   fold(gpu, *kernel, folds, accumulators(kernel->all()), results);
 }
 

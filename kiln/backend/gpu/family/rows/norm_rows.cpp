@@ -145,7 +145,7 @@ Channels channels_of(const Groups& groups, const Operand& operand) {
   return operand.number ? Channels::None : groups.inner == 1 ? Channels::Elements : Channels::Vectors;
 }
 /// No vector crosses channels.
-std::optional<RowShape> shape_of(const Groups& groups, std::vector<Array> arrays,
+std::optional<RowShape> shape_of(const Gpu& gpu, const Groups& groups, std::vector<Array> arrays,
                                  std::initializer_list<Operand> by_channel, int held) {
   std::int64_t line = groups.length();
   for (const Operand& each : by_channel) {
@@ -153,14 +153,14 @@ std::optional<RowShape> shape_of(const Groups& groups, std::vector<Array> arrays
     if (groups.inner == 1) arrays.push_back(each.array);
     else line = groups.inner;
   }
-  return RowShape::of(groups.rows(), groups.length(), arrays, held, line);
+  return RowShape::of(gpu, groups.rows(), groups.length(), arrays, held, line);
 }
 
 }  // namespace
 
 bool norm_rows(Gpu& gpu, const Groups& groups, const Array& x, const Operand& weight, const Operand& bias,
                const Array& y, bool in_place) {
-  const auto shape = shape_of(groups, {x, y}, {weight, bias}, 1);
+  const auto shape = shape_of(gpu, groups, {x, y}, {weight, bias}, 1);
   if (!shape) return false;
   gpu.launch(NormRows{x.dtype, y.dtype, groups.centred, in_place, channels_of(groups, weight),
                       channels_of(groups, bias), *shape},
@@ -172,7 +172,7 @@ bool norm_rows(Gpu& gpu, const Groups& groups, const Array& x, const Operand& we
 
 bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Array& x, const Operand& weight,
                         const Array& dx, const Moments& moments) {
-  const auto shape = shape_of(groups, {g, x, dx}, {weight}, 2);
+  const auto shape = shape_of(gpu, groups, {g, x, dx}, {weight}, 2);
   if (!shape) return false;
   gpu.launch(NormGradientRows{g.dtype, x.dtype, groups.centred, false, channels_of(groups, weight), *shape},
              shape->blocks(groups.rows()),
@@ -185,7 +185,7 @@ std::optional<NormGradientParts> norm_gradient_parts(Gpu& gpu, const Groups& gro
                                                      const Operand& weight, const Array& dx) {
   // Threads that a multiprocessor should have, and rows per team, so that its sums cost little.
   constexpr std::int64_t kThreads = 1024, kLeastRows = 4;
-  const auto shape = shape_of(groups, {g, x, dx}, {weight}, 4);
+  const auto shape = shape_of(gpu, groups, {g, x, dx}, {weight}, 4);
   if (!shape || groups.groups > 1 || groups.inner > 1) return std::nullopt;
   const std::int64_t blocks = gpu.driver().capabilities().multiprocessors * (kThreads / shape->threads());
   const std::int64_t teams = blocks * shape->teams();

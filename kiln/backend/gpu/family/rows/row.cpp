@@ -5,25 +5,27 @@
 
 namespace kiln::gpu::family {
 
-std::optional<RowShape> RowShape::of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays, int held,
-                                     std::int64_t line) {
+std::optional<RowShape> RowShape::of(const Gpu& gpu, std::int64_t rows, std::int64_t length,
+                                     std::span<const Array> arrays, int held, std::int64_t line) {
   // How many elements a thread can hold, and how many loads are worth having in flight.
   constexpr int kElements = 32, kVectors = 16;
   // An array with fewer elements than the rows have is a channel operand, indexed by place in the row.
   std::vector<Dims> strides;
   for (const Array& array : arrays) strides.push_back({array.numel() < rows * length ? 0 : line, 1});
   const int width = width_of({Shape{rows * length / line, line}, strides}, arrays);
-  return of(rows, length, width, std::max(1, std::min(kVectors, kElements / width) / held));
+  return of(gpu, rows, length, width, std::max(1, std::min(kVectors, kElements / width) / held));
 }
 
-std::optional<RowShape> RowShape::of(std::int64_t rows, std::int64_t length, int width, std::int64_t most) {
+std::optional<RowShape> RowShape::of(const Gpu& gpu, std::int64_t rows, std::int64_t length, int width,
+                                     std::int64_t most) {
+  const int most_lanes = std::min(512, gpu.driver().capabilities().most_threads);
   const DType index = index_type({Shape{rows, length}, {Dims{length, 1}}});
   RowShape shape{.index = index, .lanes = kLanes, .vectors = 1, .width = width, .full = false};
   const std::int64_t vectors = length / shape.width;
   if (vectors <= kLanes) {
     shape.lanes = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(vectors, 1))));
   } else {
-    while (shape.lanes * most < vectors && shape.lanes < 512)
+    while (shape.lanes * most < vectors && shape.lanes < most_lanes)
       shape.lanes = shape.lanes == kLanes ? 128 : shape.lanes * 2;
     if (shape.lanes * most < vectors) return std::nullopt;
     shape.vectors = static_cast<int>((vectors + shape.lanes - 1) / shape.lanes);

@@ -19,13 +19,15 @@ struct RowShape {
   std::int64_t blocks(std::int64_t rows) const { return blocks_for(rows, teams()); }
   /// The shape for rows of `length` elements, all contiguous; none if they are too long. `held` such rows are in
   /// registers at a time. No vector crosses lines of `line` elements, into which a row may be divided.
-  static std::optional<RowShape> of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays, int held,
-                                    std::int64_t line);
-  static std::optional<RowShape> of(std::int64_t rows, std::int64_t length, std::span<const Array> arrays) {
-    return of(rows, length, arrays, 1, length);
+  static std::optional<RowShape> of(const Gpu& gpu, std::int64_t rows, std::int64_t length,
+                                    std::span<const Array> arrays, int held, std::int64_t line);
+  static std::optional<RowShape> of(const Gpu& gpu, std::int64_t rows, std::int64_t length,
+                                    std::span<const Array> arrays) {
+    return of(gpu, rows, length, arrays, 1, length);
   }
   /// The shape for vectors of `width` elements, of which a thread can hold `most`.
-  static std::optional<RowShape> of(std::int64_t rows, std::int64_t length, int width, std::int64_t most);
+  static std::optional<RowShape> of(const Gpu& gpu, std::int64_t rows, std::int64_t length, int width,
+                                    std::int64_t most);
 };
 
 /// A thread's part of its row. A thread past the last row repeats the last row; places past a row's end repeat its last

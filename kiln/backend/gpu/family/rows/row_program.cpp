@@ -120,7 +120,7 @@ class RowBody {
     const Exprs states = row_->fold(reductions(k_, step.reductions), lists);
     for (std::size_t i = 0; i < states.size(); ++i) {
       const Reduction& reduction = step.reductions[i];
-      const Expr count = row_->length().as(DType::F64).as(states[i].type());
+      const Expr count = row_->length().as(states[i].type());
       const Expr result = finished(k_, reduction, states[i], count, reduction.dtype);
       all_.push_back({k_.narrow(result, reduction.dtype)});
     }
@@ -254,7 +254,7 @@ bool run(Gpu& gpu, const op::RowFused& op, Call call) {
   while (width > 1 && !fits(width)) width /= 2;
   const std::int64_t room = std::min(kMostOfOne, (kMostOfAll + known->held - 1) / known->held),
                      most = (room + width - 1) / width;
-  const std::optional<RowShape> shape = RowShape::of(form.rows, form.length, width, most);
+  const std::optional<RowShape> shape = RowShape::of(gpu, form.rows, form.length, width, most);
   if (!shape) return false;
   kernel.shape = *shape;
   for (std::size_t i = 0; i < rows.size(); ++i)

@@ -88,7 +88,7 @@ bool run(Gpu& gpu, const op::Softmax& op, Call call) {
   if (ends_with(x, op.dim)) {
     const bool in_place = gpu.take_memory(call.out[0], order, call, 0);
     const Array y = gpu.allocate(call.out[0]);
-    if (const auto shape = RowShape::of(rows, length, std::array{x, y})) {
+    if (const auto shape = RowShape::of(gpu, rows, length, std::array{x, y})) {
       gpu.launch(SoftmaxRows{x.dtype, op.log, in_place, *shape}, shape->blocks(rows), {x, y, rows, length});
       return true;
     }

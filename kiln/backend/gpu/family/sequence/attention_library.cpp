@@ -19,12 +19,13 @@ gpu::Attention asked_by(const Call& call, bool causal, std::int64_t window) {
           .v = tensor(v)};
 }
 
-bool is_known(const Gpu& gpu, const Call& call) {
+bool is_known(const Library* library, const Call& call) {
   using Op = op::Attention;
+  if (!library) return false;
   for (const Op::Slot slot : {Op::mask, Op::bias, Op::softcap})
     if (!call.in[slot].empty()) return false;
   const Shape &q = call.in[Op::q].shape(), &v = call.in[Op::v].shape();
-  const auto most = static_cast<double>(gpu.driver().capabilities().least_attention);
+  const auto most = static_cast<double>(library->worth().least_attention);
   return static_cast<double>(numel(q)) * static_cast<double>(v[2]) +
              static_cast<double>(q[0] * q[1] * q[2]) * static_cast<double>(v[2] * v[3]) >=
          most;
@@ -33,17 +34,19 @@ bool is_known(const Gpu& gpu, const Call& call) {
 }  // namespace
 
 bool attend(Gpu& gpu, const op::Attention& op, const Call& call, const Array& out, const Array& log_sum) {
-  if (!is_known(gpu, call) || out.numel() == 0 || call.in[op::Attention::k].numel() == 0) return false;
+  Library* const library = gpu.driver().library();
+  if (!is_known(library, call) || out.numel() == 0 || call.in[op::Attention::k].numel() == 0) return false;
   gpu::Attention asked = asked_by(call, op.causal, op.window);
   asked.out = tensor(out);
   asked.log_sum = log_sum.data;
-  return gpu.driver().attend(asked);
+  return library->attend(asked);
 }
 
 bool attend(Gpu& gpu, const op::AttentionGrad& op, const Call& call, const Array& log_sum,
             std::span<const Array> made) {
   using Op = op::AttentionGrad;
-  if (!is_known(gpu, call) || call.in[Op::out].empty() || call.in[Op::out].numel() == 0 || made[1].numel() == 0)
+  Library* const library = gpu.driver().library();
+  if (!is_known(library, call) || call.in[Op::out].empty() || call.in[Op::out].numel() == 0 || made[1].numel() == 0)
     return false;
   gpu::Attention asked = asked_by(call, op.causal, op.window);
   asked.kind = gpu::Attention::Kind::Gradient;
@@ -54,14 +57,14 @@ bool attend(Gpu& gpu, const op::AttentionGrad& op, const Call& call, const Array
   asked.k_grad = tensor(made[1]);
   asked.v_grad = tensor(made[2]);
   Value held;
-  if (const std::int64_t room = gpu.driver().attention_room(asked)) {
+  if (const std::int64_t room = library->attention_room(asked)) {
     try {
       held = gpu.scratch({Shape{room}, DType::U8});
       asked.room = read(held).data;
       asked.room_bytes = room;
     } catch (const MemoryError&) {}  // it is slower without
   }
-  return gpu.driver().attend(asked);
+  return library->attend(asked);
 }
 
 }  // namespace kiln::gpu::family

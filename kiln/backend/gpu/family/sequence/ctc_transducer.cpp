@@ -15,14 +15,14 @@ constexpr DType kSums = DType::F64, kIndex = DType::I64;
 /// Helpers of both kernels.
 class Lattice {
  public:
-  Lattice(Builder& k, DType dtype, DType times, DType sizes, std::int64_t least_size)
+  Lattice(Builder& k, DType dtype, DType times, DType sizes, DType report_as, std::int64_t least_size)
       : never(k.literal(kSums, -std::numeric_limits<double>::infinity())),
         k_(k),
         dtype_(dtype),
         times_(k.input(times)),
         sizes_(k.input(sizes)),
         loss_(k.output(dtype)),
-        cell_(k.both(DType::I64)),
+        cell_(k.both(report_as)),
         least_size_(least_size) {}
 
   /// Reads the sequence's frames and states or labels. Returns false if a length is wrong; then it is reported.
@@ -78,11 +78,11 @@ class Lattice {
 };
 
 struct CtcKernel {
-  DType dtype, times, sizes;
+  DType dtype, times, sizes, report_as;
 
   Kernel kernel() const {
     Builder k("ctc", kThreads);
-    Lattice x(k, dtype, times, sizes, 1);
+    Lattice x(k, dtype, times, sizes, report_as, 1);
     const Buffer scores = k.input(dtype), skips = k.input(DType::Bool), occupancy = k.output(dtype);
     const Buffer alpha = k.both(kSums), to = k.both(kSums);  // [batch, time, width], [batch, 2, width]
     const Expr batch = k.number(kIndex), most = k.number(kIndex), width = k.number(kIndex);
@@ -133,11 +133,11 @@ struct CtcKernel {
 
 /// Nodes of a diagonal, where frame + labels is constant, depend only on those of the previous diagonal.
 struct RnntKernel {
-  DType dtype, times, sizes;
+  DType dtype, times, sizes, report_as;
 
   Kernel kernel() const {
     Builder k("rnnt", kThreads);
-    Lattice x(k, dtype, times, sizes, 0);
+    Lattice x(k, dtype, times, sizes, report_as, 0);
     const Buffer blanks = k.input(dtype), labels = k.input(dtype);
     const Buffer blank_share = k.output(dtype), label_share = k.output(dtype);
     const Buffer alpha = k.both(kSums), beta = k.both(kSums);  // [batch, time, width]
@@ -218,7 +218,7 @@ bool run(Gpu& gpu, const op::Ctc&, Call call) {
   const Array loss = gpu.allocate(call.out[Op::loss]), occupancy = cleared(gpu, call.out[Op::occupancy]);
   const Value cell = gpu.check_cell();
   const Value alpha = gpu.scratch({{batch, time, width}, kSums}), to = gpu.scratch({{batch, 2, width}, kSums});
-  gpu.launch(CtcKernel{scores.dtype, times.dtype, sizes.dtype}, batch,
+  gpu.launch(CtcKernel{scores.dtype, times.dtype, sizes.dtype, cell.dtype()}, batch,
              {times, sizes, loss, read(cell), scores, skips, occupancy, read(alpha), read(to), batch, time, width});
   check_lengths(gpu, cell, call, "ctc", "states", time, 1, width);
   return true;
@@ -235,7 +235,7 @@ bool run(Gpu& gpu, const op::Rnnt&, Call call) {
   const Value cell = gpu.check_cell();
   const Desc lattice{{batch, time, width}, kSums};
   const Value alpha = gpu.scratch(lattice), beta = gpu.scratch(lattice);
-  gpu.launch(RnntKernel{blanks.dtype, times.dtype, sizes.dtype}, batch,
+  gpu.launch(RnntKernel{blanks.dtype, times.dtype, sizes.dtype, cell.dtype()}, batch,
              {times, sizes, loss, read(cell), blanks, labels, blank_share, label_share, read(alpha), read(beta), batch,
               time, width});
   check_lengths(gpu, cell, call, "rnnt", "labels", time, 0, width - 1);

@@ -115,8 +115,9 @@ bool is_channels_last(const Array& x) { return x.shape[1] > 1 && x.strides[1] ==
 /// Tensor cores take neighbouring channels; a library would convert images of another order to this one for each call,
 /// and back.
 bool prefers_channels_last(const Gpu& gpu, const Array& x) {
+  Library* const library = gpu.driver().library();
   const bool by_tensor_cores =
-      multiplies_fragments(gpu, x.dtype) || (x.dtype == DType::F32 && gpu.driver().capabilities().tf32);
+      multiplies_fragments(gpu, x.dtype) || (x.dtype == DType::F32 && library && library->worth().tf32);
   return by_tensor_cores && x.shape.size() > 3 && x.shape[1] > 1;
 }
 
@@ -204,7 +205,9 @@ void add_bias(Gpu& gpu, const Array& y, const std::byte* bias) {
 /// Calls the library, which needs dense tensors that all have the same order.
 bool convolve_by_library(Gpu& gpu, const Convolution& conv, const Spatial& padding_after) {
   using Kind = gpu::Convolution::Kind;
-  const std::int64_t few = gpu.driver().capabilities().few_channels;
+  Library* const library = gpu.driver().library();
+  if (!library) return false;
+  const std::int64_t few = library->worth().few_channels;
   if (!multiplies_fragments(gpu, conv.x.dtype) && std::min(conv.in(), conv.out()) < few) return false;
   gpu::Convolution asked{.kind = conv.result == Convolved::Y   ? Kind::Forward
                                  : conv.result == Convolved::X ? Kind::DataGradient
@@ -219,7 +222,7 @@ bool convolve_by_library(Gpu& gpu, const Convolution& conv, const Spatial& paddi
     return array.numel() > 0 && strided::same_order(array.shape, array.strides, tensor.strides);
   };
   if (!lies(conv.x, asked.x) || !lies(conv.weight, asked.weight) || !lies(conv.y, asked.y)) return false;
-  if (!gpu.driver().convolve(asked)) return false;
+  if (!library->convolve(asked)) return false;
   if (conv.bias) add_bias(gpu, conv.y, conv.bias);
   return true;
 }

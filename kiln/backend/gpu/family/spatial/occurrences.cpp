@@ -11,13 +11,13 @@ constexpr int kLongest = 32;
 
 /// Links each index before earlier ones, in whatever order the threads run. Nodes count from 1; 0 is the end.
 struct LinkKernel {
-  DType indices, index;
+  DType indices, index, report_as;
   bool checked;
 
   Kernel kernel() const {
     Builder k("link_occurrences", kThreads);
     const Buffer from = k.input(indices), heads = k.both(DType::I32), next = k.output(DType::I32);
-    const Buffer cell = checked ? k.both(DType::I64) : Buffer();
+    const Buffer cell = checked ? k.both(report_as) : Buffer();
     const Expr all = k.number(index), count = k.number(index), places = k.number(index), beside = k.number(index);
     const Expr i = k.place(index);
     k.when(i < all, [&] {
@@ -50,7 +50,8 @@ Occurrences find_occurrences(Gpu& gpu, const Array& indices, const IndexLines& l
   std::vector<Argument> arguments{indices, heads, next};
   if (cell) arguments.emplace_back(read(cell));
   for (const std::int64_t number : {all, all / lines.count, lines.places, lines.beside}) arguments.emplace_back(number);
-  gpu.launch(LinkKernel{indices.dtype, index, static_cast<bool>(cell)}, blocks_for(all, kThreads), arguments);
+  gpu.launch(LinkKernel{indices.dtype, index, cell ? cell.dtype() : DType::I64, static_cast<bool>(cell)},
+             blocks_for(all, kThreads), arguments);
   return found;
 }
 

@@ -35,6 +35,7 @@ T updated(Update update, T old, T value, T expected) {
     case Update::Add: return arithmetic<T>(Arithmetic::Add, old, value);
     case Update::Maximum: return arithmetic<T>(Arithmetic::Maximum, old, value);
     case Update::Minimum: return arithmetic<T>(Arithmetic::Minimum, old, value);
+    case Update::And: return arithmetic<T>(Arithmetic::And, old, value);
     case Update::Or: return arithmetic<T>(Arithmetic::Or, old, value);
     case Update::Exchange: return value;
     case Update::CompareAndSwap: return std::memcmp(&old, &expected, sizeof(T)) == 0 ? value : old;
@@ -52,6 +53,7 @@ Run visit_update(DType dtype, Update update, F f) {
         case Update::Add: return f(like, std::integral_constant<Update, Update::Add>{});
         case Update::Maximum: return f(like, std::integral_constant<Update, Update::Maximum>{});
         case Update::Minimum: return f(like, std::integral_constant<Update, Update::Minimum>{});
+        case Update::And: return f(like, std::integral_constant<Update, Update::And>{});
         case Update::Or: return f(like, std::integral_constant<Update, Update::Or>{});
         case Update::Exchange: return f(like, std::integral_constant<Update, Update::Exchange>{});
         case Update::CompareAndSwap: return f(like, std::integral_constant<Update, Update::CompareAndSwap>{});

@@ -1,0 +1,83 @@
+// The statements of a kernel in the language of a target. What stands around them is declare.cpp's.
+#pragma once
+#include <span>
+
+#include "kiln/backend/gpu/kernel/kernel.hpp"
+#include "kiln/backend/gpu/kernel/print/targets.hpp"
+#include "kiln/ops/expression/print.hpp"
+
+namespace kiln::gpu {
+
+class Body {
+ public:
+  Body(const Kernel& kernel, const Target& target);
+
+  /// The statements; afterwards library() has the functions that they call.
+  std::string print();
+  const std::string& library() const { return printer_.library(); }
+
+  const Kernel& kernel() const { return kernel_; }
+  const Target& target() const { return target_; }
+  bool is(expr::Dialect::Syntax syntax) const { return target_.dialect->syntax == syntax; }
+
+  std::string_view type(DType dtype) const { return dtype == DType::Bool ? "bool" : target_.dialect->type(dtype); }
+  /// The type of elements in memory.
+  std::string_view stored(DType dtype) const;
+  std::string pointer(const Parameter& parameter) const;
+  /// Is anything in the buffer, or shared array, updated atomically? WGSL declares such arrays otherwise.
+  bool updates(std::uint16_t buffer) const { return has_update(kernel_.body, Instruction::Kind::Update, buffer); }
+  bool updates_shared(std::uint16_t array) const {
+    return has_update(kernel_.body, Instruction::Kind::UpdateShared, array);
+  }
+
+ private:
+  using Kind = Instruction::Kind;
+
+  static bool has_update(const Statements& list, Kind kind, std::uint16_t place);
+  DType type_of(Id id) const { return kernel_.values[id]; }
+  static std::string name(Id id);
+  std::vector<std::string> names(const std::vector<Id>& ids) const;
+  static std::string buffer(std::uint16_t place);
+  /// An index of an array; `more` is added to it.
+  std::string index(Id id, Id more = 0) const;
+  std::string pack(DType dtype, std::size_t width) const;
+  [[noreturn]] void lacks(std::string_view what) const;
+
+  // value.cpp
+  std::string value(const Instruction& in);
+  std::string literal(DType dtype, std::uint64_t bits) const;
+  std::string compute(const Instruction& in) const;
+  std::string cast(const std::string& x, DType to) const;
+  std::string bits(const std::string& x, DType from, DType to) const;
+  std::string update(const Instruction& in) const;
+  std::string shuffled(const Instruction& in) const;
+  /// The element at an index of a buffer or a shared array, as stored.
+  std::string element(const Instruction& in, const std::string& index) const;
+  std::string local(std::uint16_t place, Id index) const;
+
+  // body.cpp
+  void statements(const Statements& list, const std::string& indent);
+  void block(const Statements& list, const std::string& indent);
+  void let(const Statement& statement, const std::string& indent);
+  void let_several(const Statement& statement, const std::string& indent);
+  void fragments(const Statement& statement, const std::string& indent);
+  void define(Id id, const std::string& value, const std::string& indent);
+  void store(const Statement& statement, const std::string& indent);
+  void choose(const Statement& statement, const std::string& indent);
+  void branch(const Statement& statement, const std::string& indent);
+  void loop(const Statement& statement, const std::string& indent);
+  void loop_while(const Statement& statement, const std::string& indent);
+  void arrive(const std::string& cell, const std::string& indent);
+  void await(const std::string& cell, const std::string& count, const std::string& indent);
+
+  const Kernel& kernel_;
+  const Target& target_;
+  expr::Printer printer_;
+  std::string out_;
+};
+
+/// `form` with $0, $1, ... replaced, and $t and $s by the last two.
+std::string filled(std::string_view form, std::span<const std::string> operands, std::string_view t = {},
+                   std::string_view s = {});
+
+}  // namespace kiln::gpu

@@ -1,0 +1,234 @@
+// What stands around the statements of a kernel: functions, parameters, shared memory, the entry point.
+#include <algorithm>
+
+#include "kiln/backend/gpu/kernel/print/body.hpp"
+#include "kiln/backend/gpu/kernel/print/print.hpp"
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::gpu {
+namespace {
+
+using Syntax = expr::Dialect::Syntax;
+
+/// Where each shared array begins, aligned to 16 bytes, and their total.
+std::vector<std::int64_t> offsets_of(const Kernel& kernel) {
+  std::vector<std::int64_t> offsets;
+  std::int64_t at = 0;
+  for (const Kernel::Array& array : kernel.shared) {
+    at = (at + 15) / 16 * 16;
+    offsets.push_back(at);
+    at += array.count * static_cast<std::int64_t>(size_of(array.dtype));
+  }
+  offsets.push_back(at);
+  return offsets;
+}
+
+std::string function_of(const Kernel& kernel) { return "kiln_" + kernel.name; }
+
+// ---- CUDA and HIP ----
+
+std::string parameters_of_cuda(const Kernel& kernel, const Body& body) {
+  std::string out;
+  // A buffer that is both read and written may alias the memory of another parameter.
+  const bool alone =
+      std::ranges::none_of(kernel.parameters, [](const Parameter& each) { return each.kind == Parameter::Kind::Both; });
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
+    const Parameter& parameter = kernel.parameters[i];
+    if (i) out += ", ";
+    const bool number = parameter.kind == Parameter::Kind::Number;
+    if (parameter.count)
+      // Without __grid_constant__ the compiler may copy a table into each thread's own memory.
+      out += text("const ", body.target().dialect == &expr::kHip ? "" : "__grid_constant__ ", "KilnTable<",
+                  number ? std::string(body.type(parameter.dtype)) : body.pointer(parameter), ", ", parameter.count,
+                  "> p", i);
+    else if (number) out += text(body.type(parameter.dtype), " p", i);
+    else out += text(body.pointer(parameter), " ", alone ? "__restrict__ " : "", "p", i);
+  }
+  return out;
+}
+
+std::string locals_of_c(const Kernel& kernel, const Body& body) {
+  std::string out;
+  for (std::size_t i = 0; i < kernel.locals.size(); ++i) {
+    const Kernel::Array& local = kernel.locals[i];
+    out += text("  ", body.type(local.dtype), " l", i, local.count == 1 ? "" : text("[", local.count, "]"), ";\n");
+  }
+  return out;
+}
+
+KernelText cuda(const Kernel& kernel, Body& body) {
+  const std::string statements = body.print();
+  std::string out = std::string(body.target().dialect->preamble) + body.library();
+  // Several elements that are loaded or stored at once.
+  out += "template <class T, int N> struct alignas(sizeof(T) * N) KilnPack { T at[N]; };\n";
+  if (std::ranges::any_of(kernel.parameters, [](const Parameter& each) { return each.count > 0; }))
+    out += "template <class T, int N> struct KilnTable { T at[N]; };\n";
+  out += text("extern \"C\" __global__ void __launch_bounds__(", kernel.threads,
+              kernel.least_blocks ? text(", ", kernel.least_blocks) : "", ") ", function_of(kernel), "(",
+              parameters_of_cuda(kernel, body), ") {\n");
+  const std::vector<std::int64_t> offsets = offsets_of(kernel);
+  if (offsets.back()) out += "  extern __shared__ __align__(16) unsigned char shared[];\n";
+  for (std::size_t i = 0; i < kernel.shared.size(); ++i) {
+    const std::string_view type = body.stored(kernel.shared[i].dtype);
+    out += text("  ", type, "* const m", i, " = (", type, "*)(shared + ", offsets[i], ");\n");
+  }
+  return {out + locals_of_c(kernel, body) + statements + "}\n", function_of(kernel), offsets.back()};
+}
+
+// ---- languages whose kernels get buffers as bindings ----
+
+void require_no_tables(const Kernel& kernel, const Target& target) {
+  require<ArgumentError>(std::ranges::none_of(kernel.parameters, [](const Parameter& each) { return each.count > 0; }),
+                         kernel.name, ": ", target.name(), " has no tables");
+}
+
+/// Calls `number(i, index)` for each parameter that is a number, and `buffer(i, index)` for each other; indices count each
+/// kind by itself. Returns how many numbers there are.
+template <class Number, class Buffer> int each_parameter(const Kernel& kernel, Number&& number, Buffer&& buffer) {
+  int numbers = 0, buffers = 0;
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i)
+    if (kernel.parameters[i].kind == Parameter::Kind::Number) number(i, numbers++);
+    else buffer(i, buffers++);
+  return numbers;
+}
+
+/// The vectors of four words of a uniform block.
+int vectors_of(const Parameter& parameter) { return (parameter.uniform + 3) / 4; }
+
+KernelText glsl(const Kernel& kernel, Body& body) {
+  require_no_tables(kernel, body.target());
+  const std::string statements = body.print();
+  std::string out(body.target().dialect->preamble), numbers;
+  out +=
+      "#extension GL_EXT_control_flow_attributes : require\n#extension GL_KHR_shader_subgroup_shuffle : enable\n"
+      "#extension GL_EXT_shader_atomic_int64 : enable\n";
+  out += body.library();
+  out += text("layout(local_size_x = ", kernel.threads, ") in;\n");
+  const int count = each_parameter(
+      kernel,
+      [&](std::size_t i, int index) {
+        const DType dtype = kernel.parameters[i].dtype;
+        const std::string words = text("kiln_numbers[", index, "]"), low = words + ".x";
+        std::string value;
+        switch (expr::computed_in(dtype)) {
+          case DType::F64: value = text("packDouble2x32(", words, ")"); break;
+          case DType::F32: value = text("uintBitsToFloat(", low, ")"); break;
+          case DType::I64: value = text("int64_t(packUint2x32(", words, "))"); break;
+          case DType::U64: value = text("packUint2x32(", words, ")"); break;
+          default: value = text(body.type(dtype), "(", low, ")");
+        }
+        numbers += text("  ", body.type(dtype), " p", i, " = ", value, ";\n");
+      },
+      [&](std::size_t i, int index) {
+        const Parameter& parameter = kernel.parameters[i];
+        if (parameter.uniform)
+          out += text("layout(std140, set = 0, binding = ", index, ") uniform U", i, " { uvec4 p", i, "[",
+                      vectors_of(parameter), "]; };\n");
+        else
+          out += text("layout(std430, set = 0, binding = ", index, ") ",
+                      parameter.kind == Parameter::Kind::Input ? "readonly " : "", "buffer B", i, " { ",
+                      body.stored(parameter.dtype), " p", i, "[]; };\n");
+      });
+  if (count) out += text("layout(push_constant) uniform Numbers { uvec2 kiln_numbers[", count, "]; };\n");
+  for (std::size_t i = 0; i < kernel.shared.size(); ++i)
+    out += text("shared ", body.stored(kernel.shared[i].dtype), " m", i, "[", kernel.shared[i].count, "];\n");
+  return {text(out, "void main() {\n", numbers, locals_of_c(kernel, body), statements, "}\n"), "main",
+          offsets_of(kernel).back()};
+}
+
+KernelText wgsl(const Kernel& kernel, Body& body) {
+  require_no_tables(kernel, body.target());
+  const std::string statements = body.print();
+  std::string out = std::string(body.target().dialect->preamble) + body.library();
+  // In shared memory an element of fewer bytes has a word of its own.
+  const auto array_of = [&](DType dtype, bool updated) {
+    require<DTypeError>(size_of(dtype) <= 4, kernel.name, ": WGSL has no elements of ", dtype);
+    return updated ? text("atomic<", body.stored(dtype), ">") : std::string(body.stored(dtype));
+  };
+  std::string numbers;
+  int buffers = 0;
+  const int count = each_parameter(
+      kernel,
+      [&](std::size_t i, int index) {
+        const DType dtype = kernel.parameters[i].dtype;
+        require<DTypeError>(size_of(dtype) <= 4, kernel.name, ": WGSL has no numbers of ", dtype);
+        const std::string word = text("kiln_numbers[", index / 2, index % 2 ? "].z" : "].x");
+        numbers += text("  let p", i, ": ", body.type(dtype), " = ",
+                        is_float(dtype) ? "bitcast<f32>" : body.type(dtype), "(", word, ");\n");
+      },
+      [&](std::size_t i, int index) {
+        const Parameter& parameter = kernel.parameters[i];
+        const std::string binding = text("@group(0) @binding(", index, ") var<");
+        buffers = index + 1;
+        if (parameter.uniform) {
+          out += text(binding, "uniform> p", i, ": array<vec4<u32>, ", vectors_of(parameter), ">;\n");
+          return;
+        }
+        require<DTypeError>(size_of(parameter.dtype) >= 4, kernel.name, ": WGSL has no buffers of ", parameter.dtype);
+        // Tensors may share the memory of one binding, and a dispatch may not read and write one in two ways.
+        out += text(binding, "storage, read_write> p", i, ": array<",
+                    array_of(parameter.dtype, body.updates(static_cast<std::uint16_t>(i))), ">;\n");
+      });
+  if (count)
+    out +=
+        text("@group(0) @binding(", buffers, ") var<uniform> kiln_numbers: array<vec4<u32>, ", (count + 1) / 2, ">;\n");
+  for (std::size_t i = 0; i < kernel.shared.size(); ++i)
+    out += text("var<workgroup> m", i, ": array<",
+                array_of(kernel.shared[i].dtype, body.updates_shared(static_cast<std::uint16_t>(i))), ", ",
+                kernel.shared[i].count, ">;\n");
+  out += text("@compute @workgroup_size(", kernel.threads, ")\nfn ", function_of(kernel),
+              "(@builtin(local_invocation_id) kiln_thread: vec3<u32>, @builtin(workgroup_id) kiln_block: vec3<u32>, "
+              "@builtin(num_workgroups) kiln_blocks: vec3<u32>) {\n");
+  for (std::size_t i = 0; i < kernel.locals.size(); ++i) {
+    const Kernel::Array& local = kernel.locals[i];
+    out += local.count == 1 ? text("  var l", i, ": ", body.type(local.dtype), ";\n")
+                            : text("  var l", i, ": array<", body.type(local.dtype), ", ", local.count, ">;\n");
+  }
+  return {text(out, numbers, statements, "}\n"), function_of(kernel), offsets_of(kernel).back()};
+}
+
+KernelText metal(const Kernel& kernel, Body& body) {
+  require_no_tables(kernel, body.target());
+  const std::string statements = body.print();
+  std::string out = std::string(body.target().dialect->preamble) + body.library(), parameters, numbers;
+  int buffers = 0;
+  const int count = each_parameter(
+      kernel,
+      [&](std::size_t i, int index) {
+        const DType dtype = kernel.parameters[i].dtype;
+        const std::string word = text("kiln_numbers[", index, "]");
+        numbers += text(
+            "  const ", body.type(dtype), " p", i, " = ",
+            dtype == DType::F32 ? text("as_type<float>((uint)", word, ")") : text("(", body.type(dtype), ")", word),
+            ";\n");
+      },
+      [&](std::size_t i, int index) {
+        parameters += text(kernel.parameters[i].uniform ? "constant " : "device ", body.pointer(kernel.parameters[i]),
+                           " p", i, " [[buffer(", index, ")]], ");
+        ++buffers;
+      });
+  if (count) parameters += text("constant ulong* kiln_numbers [[buffer(", buffers, ")]], ");
+  out +=
+      text("kernel void ", function_of(kernel), "(", parameters,
+           "uint3 kiln_thread [[thread_position_in_threadgroup]], uint3 kiln_block [[threadgroup_position_in_grid]], "
+           "uint3 kiln_blocks [[threadgroups_per_grid]]) {\n");
+  for (std::size_t i = 0; i < kernel.shared.size(); ++i)
+    out += text("  threadgroup ", body.stored(kernel.shared[i].dtype), " m", i, "[", kernel.shared[i].count, "];\n");
+  return {text(out, numbers, locals_of_c(kernel, body), statements, "}\n"), function_of(kernel),
+          offsets_of(kernel).back()};
+}
+
+}  // namespace
+
+KernelText print(const Kernel& kernel, const Target& target) {
+  Body body(kernel, target);
+  if (target.has_pointers) return cuda(kernel, body);
+  switch (target.dialect->syntax) {
+    case Syntax::Glsl: return glsl(kernel, body);
+    case Syntax::Wgsl: return wgsl(kernel, body);
+    case Syntax::Cpp: break;
+  }
+  return metal(kernel, body);
+}
+
+}  // namespace kiln::gpu

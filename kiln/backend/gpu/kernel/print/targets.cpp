@@ -1,0 +1,112 @@
+#include "kiln/backend/gpu/kernel/print/targets.hpp"
+
+namespace kiln::gpu {
+namespace {
+
+// Blocks beyond the limit of one direction continue in the second (lower/grid.cpp).
+constexpr std::string_view kGlslBlock = "int(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x)",
+                           kGlslBlocks = "int(gl_NumWorkGroups.y * gl_NumWorkGroups.x)",
+                           kWgslBlock = "i32(kiln_block.y * kiln_blocks.x + kiln_block.x)",
+                           kWgslBlocks = "i32(kiln_blocks.y * kiln_blocks.x)",
+                           kMetalBlock = "(int)(kiln_block.y * kiln_blocks.x + kiln_block.x)",
+                           kMetalBlocks = "(int)(kiln_blocks.y * kiln_blocks.x)";
+
+}  // namespace
+
+const Target kCudaTarget{
+    .dialect = &expr::kCuda,
+    .thread = "(int)threadIdx.x",
+    .block = "(int)blockIdx.x",
+    .blocks = "(int)gridDim.x",
+    .barrier = "__syncthreads();",
+    .fence = "__threadfence();",
+    .shuffle = "__shfl_sync(0xffffffffu, $0, $1)",
+    .bits_of_f32 = "__float_as_uint($0)",
+    .f32_of_bits = "__uint_as_float($0)",
+    .bits_of_f64 = "__double_as_longlong($0)",
+    .f64_of_bits = "__longlong_as_double($0)",
+    .updates = {"atomicAdd(&$0, $1)", "atomicMax(&$0, $1)", "atomicMin(&$0, $1)", "atomicAnd(&$0, $1)",
+                "atomicOr(&$0, $1)", "atomicExch(&$0, $1)", "atomicCAS(&$0, $2, $1)"},
+    .unrolled = "#pragma unroll",
+    .rolled = "#pragma unroll 1",
+    .single = "f",
+    .precise = "",
+    .has_pointers = true,
+};
+
+const Target kHipTarget = [] {
+  Target target = kCudaTarget;
+  target.dialect = &expr::kHip;
+  target.shuffle = "__shfl($0, $1, 32)";
+  return target;
+}();
+
+const Target kGlslTarget{
+    .dialect = &expr::kGlsl,
+    .thread = "int(gl_LocalInvocationID.x)",
+    .block = kGlslBlock,
+    .blocks = kGlslBlocks,
+    .barrier = "memoryBarrier(); barrier();",
+    .fence = "memoryBarrier();",
+    .shuffle = "subgroupShuffle($0, (gl_SubgroupInvocationID & ~31u) | uint($1))",
+    .bits_of_f32 = "floatBitsToUint($0)",
+    .f32_of_bits = "uintBitsToFloat($0)",
+    .bits_of_f64 = "packInt2x32(ivec2(unpackDouble2x32($0)))",
+    .f64_of_bits = "packDouble2x32(uvec2(unpackInt2x32($0)))",
+    .updates = {"atomicAdd($0, $1)", "atomicMax($0, $1)", "atomicMin($0, $1)", "atomicAnd($0, $1)", "atomicOr($0, $1)",
+                "atomicExchange($0, $1)", "atomicCompSwap($0, $2, $1)"},
+    .unrolled = "[[unroll]]",
+    .rolled = "[[dont_unroll]]",
+    .single = "",
+    .precise = "precise ",
+    .has_pointers = false,
+};
+
+// Its comparing exchange may fail for no reason, which is another operation than ours.
+const Target kWgslTarget{
+    .dialect = &expr::kWgsl,
+    .thread = "i32(kiln_thread.x)",
+    .block = kWgslBlock,
+    .blocks = kWgslBlocks,
+    .barrier = "workgroupBarrier(); storageBarrier();",
+    .fence = "",
+    .shuffle = "",
+    .bits_of_f32 = "bitcast<u32>($0)",
+    .f32_of_bits = "bitcast<f32>($0)",
+    .bits_of_f64 = "",
+    .f64_of_bits = "",
+    .updates = {"atomicAdd(&$0, $1)", "atomicMax(&$0, $1)", "atomicMin(&$0, $1)", "atomicAnd(&$0, $1)",
+                "atomicOr(&$0, $1)", "atomicExchange(&$0, $1)", ""},
+    .unrolled = "",
+    .rolled = "",
+    .single = "",
+    .precise = "",
+    .has_pointers = false,
+};
+
+const Target kMetalTarget{
+    .dialect = &expr::kMetal,
+    .thread = "(int)kiln_thread.x",
+    .block = kMetalBlock,
+    .blocks = kMetalBlocks,
+    .barrier = "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);",
+    .fence = "",
+    .shuffle = "simd_shuffle($0, (ushort)($1))",
+    .bits_of_f32 = "as_type<uint>($0)",
+    .f32_of_bits = "as_type<float>($0)",
+    .bits_of_f64 = "",
+    .f64_of_bits = "",
+    .updates = {"atomic_fetch_add_explicit(($s atomic_$t*)&$0, $1, memory_order_relaxed)",
+                "atomic_fetch_max_explicit(($s atomic_$t*)&$0, $1, memory_order_relaxed)",
+                "atomic_fetch_min_explicit(($s atomic_$t*)&$0, $1, memory_order_relaxed)",
+                "atomic_fetch_and_explicit(($s atomic_$t*)&$0, $1, memory_order_relaxed)",
+                "atomic_fetch_or_explicit(($s atomic_$t*)&$0, $1, memory_order_relaxed)",
+                "atomic_exchange_explicit(($s atomic_$t*)&$0, $1, memory_order_relaxed)", ""},
+    .unrolled = "#pragma unroll",
+    .rolled = "#pragma nounroll",
+    .single = "",
+    .precise = "",
+    .has_pointers = false,
+};
+
+}  // namespace kiln::gpu

@@ -1,0 +1,30 @@
+// Library: products, convolutions and attention by a library of the device, which is asked before our own kernels.
+#pragma once
+#include "kiln/backend/gpu/attention.hpp"
+#include "kiln/backend/gpu/convolution.hpp"
+#include "kiln/backend/gpu/product.hpp"
+
+namespace kiln::gpu {
+
+/// Each function returns false, with nothing done, where the library does not know what it is asked for.
+class Library {
+ public:
+  /// How the library compares with our kernels.
+  struct Worth {
+    bool tf32 = false;                 // it multiplies float32 by matrix units, rounded to tf32
+    std::int64_t few_channels = 0;     // with fewer channels, it is no faster than our convolutions
+    std::int64_t least_attention = 0;  // multiplications; with fewer, calling it does not pay
+  };
+
+  virtual ~Library() = default;
+  virtual Worth worth() const { return {}; }
+  virtual bool multiply(const Product&) { return false; }
+  /// Every tensor has at least one element.
+  virtual bool convolve(const Convolution&) { return false; }
+  /// Where it returns false, the results may hold anything.
+  virtual bool attend(const Attention&) { return false; }
+  /// The bytes of workspace with which that attention is fastest.
+  virtual std::int64_t attention_room(const Attention&) { return 0; }
+};
+
+}  // namespace kiln::gpu
