@@ -10,6 +10,7 @@
 
 #include "kiln/backend/gpu/custom.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
+#include "kiln/backend/gpu/kernel/lower/lower.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/expand.hpp"
@@ -329,11 +330,17 @@ void Gpu::launch(const Code& code, std::int64_t blocks, std::span<const Argument
   driver().launch(code, blocks, {&arguments.data()->bits, arguments.size()});
 }
 
-/// The one place where kernels meet the device: they are checked against its capabilities, and compiled.
+/// The one place where kernels meet the device: they are lowered, checked against its capabilities, and compiled.
 std::shared_ptr<const Gpu::Compiled> Gpu::compile(const Kernel& kernel) const {
-  std::optional<Refusal> refusal = refusal_of(kernel, driver().capabilities(), name());
+  const Capabilities& has = driver().capabilities();
+  std::optional<Refusal> refusal;
   Ref<Code> code;
-  if (!refusal) code = driver().compile(kernel);
+  Kernel made;
+  try {
+    made = lowered(kernel, has);
+    refusal = refusal_of(made, has, name());
+  } catch (const DeviceError& error) { refusal = Refusal{Refusal::Reason::Limit, text(name(), ": ", error.message())}; }
+  if (!refusal) code = driver().compile(made);
   return std::make_shared<const Compiled>(Compiled{std::move(code), std::move(refusal)});
 }
 

@@ -60,7 +60,10 @@ class LoweringDriver final : public ForwardingDriver {
     const Ref<LoweredCode> made = make_ref<LoweredCode>();
     try {
       made->kernel = rule_.apply(kernel);
-      made->code = ForwardingDriver::compile(made->kernel);
+      gpu::Kernel plain = made->kernel;  // whose arguments are made here
+      plain.origins.clear();
+      plain.uniform.clear();
+      made->code = ForwardingDriver::compile(plain);
       const std::lock_guard lock(account().mutex);
       ++account().lowered;
     } catch (const DeviceError& error) {

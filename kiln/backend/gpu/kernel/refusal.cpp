@@ -61,7 +61,9 @@ class Check {
     for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
       const Parameter& parameter = kernel_.parameters[i];
       const auto words = static_cast<std::int64_t>(parameter.words());
-      if (parameter.kind == Parameter::Kind::Number) {
+      if (parameter.uniform) {
+        bytes += std::int64_t{parameter.uniform} * 4;
+      } else if (parameter.kind == Parameter::Kind::Number) {
         bytes += words * static_cast<std::int64_t>(size_of(parameter.dtype));
         type(text("parameter ", i), "is a number of", parameter.dtype, device_.numbers, "takes");
       } else {

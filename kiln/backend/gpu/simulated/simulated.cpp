@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "kiln/backend/gpu/kernel/interpret.hpp"
+#include "kiln/backend/gpu/kernel/lower/lower.hpp"
 #include "kiln/backend/gpu/kernel/refusal.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/ops/collective/host.hpp"
@@ -16,13 +17,12 @@ namespace {
 constexpr int kNobodyWrote = 0xff;
 
 struct Interpreted final : Code {
-  explicit Interpreted(const Kernel& kernel) : name(kernel.name), interpreter(kernel), together(kernel.together) {
-    for (const Parameter& parameter : kernel.parameters)
+  explicit Interpreted(const Kernel& of) : kernel(of), interpreter(of) {
+    for (const Parameter& parameter : of.parameters)
       are_addresses.insert(are_addresses.end(), parameter.words(), parameter.kind != Parameter::Kind::Number);
   }
-  const std::string name;
+  const Kernel kernel;
   const Interpreter interpreter;
-  const bool together;              // its blocks wait for each other
   std::vector<bool> are_addresses;  // by argument
 };
 
@@ -62,12 +62,12 @@ class Simulated final : public Driver, Collectives {
     return make_ref<Interpreted>(kernel);
   }
   void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override {
-    const auto& interpreted = static_cast<const Interpreted&>(code);
-    std::vector<Extent> extents(arguments.size());
-    for (std::size_t i = 0; i < std::min(arguments.size(), interpreted.are_addresses.size()); ++i)
-      if (interpreted.are_addresses[i]) extents[i] = extent_of(arguments[i]);
-    demand_launch(interpreted, blocks, arguments, extents);
-    interpreted.interpreter.run(blocks, arguments, extents);
+    const auto& made = static_cast<const Interpreted&>(code);
+    LoweredArguments given =
+        lowered_arguments(made.kernel, blocks, arguments, [this](std::uint64_t at) { return bound_at(at); });
+    const std::vector<Extent> extents = extents_of(made, given, arguments);
+    demand_launch(made, blocks, given.arguments, extents);
+    made.interpreter.run(blocks, given.arguments, extents);
   }
 
   void upload(std::byte* to, std::span<const std::byte> from) override {
@@ -148,21 +148,44 @@ class Simulated final : public Driver, Collectives {
     const auto& [start, bytes] = *--next;
     return at <= start + bytes ? Extent{start, start + bytes} : Extent{at, at};
   }
+  /// The last address up to that one where a binding may begin; packed elements are parts of whole words.
+  std::uint64_t bound_at(std::uint64_t at) const {
+    const auto step = static_cast<std::uint64_t>(std::max<std::int64_t>(profile_.has.binding_alignment, 4));
+    return at / step * step;
+  }
+  /// What a kernel may touch, by argument. Sets the argument that is a uniform block.
+  std::vector<Extent> extents_of(const Interpreted& code, LoweredArguments& given,
+                                 std::span<const std::uint64_t> arguments) const {
+    const std::vector<Origin>& origins = code.kernel.origins;
+    std::vector<Extent> extents(given.arguments.size());
+    for (std::size_t i = 0; i < std::min(extents.size(), code.are_addresses.size()); ++i) {
+      if (!code.are_addresses[i]) continue;
+      if (!origins.empty() && origins[i].kind == Origin::Kind::Uniform) {
+        given.arguments[i] = reinterpret_cast<std::uintptr_t>(given.uniform.data());
+        extents[i] = {given.arguments[i], given.arguments[i] + given.uniform.size() * sizeof(std::uint32_t)};
+        continue;
+      }
+      extents[i] = extent_of(origins.empty() ? arguments[i] : arguments[origins[i].of]);
+      // The pool hands out whole words.
+      if (!origins.empty()) extents[i].end = (extents[i].end + 3) / 4 * 4;
+    }
+    return extents;
+  }
   /// What only a launch decides: the grid, and the buffers that are bound.
   void demand_launch(const Interpreted& code, std::int64_t blocks, std::span<const std::uint64_t> arguments,
                      std::span<const Extent> extents) const {
     const Capabilities& has = profile_.has;
-    require<DeviceError>(!code.together || blocks <= has.together, name(), ": ", blocks,
+    require<DeviceError>(!code.kernel.together || blocks <= has.together, name(), ": ", blocks,
                          " blocks cannot wait for each other, at most ", has.together);
     // Drivers fold a long line of blocks into two directions.
     require<DeviceError>(blocks <= has.most_blocks[0] || blocks / has.most_blocks[0] < has.most_blocks[1], name(),
-                         ": kernel ", code.name, ": a launch of ", blocks, " blocks, the grid has ", has.most_blocks[0],
-                         " by ", has.most_blocks[1]);
+                         ": kernel ", code.kernel.name, ": a launch of ", blocks, " blocks, the grid has ",
+                         has.most_blocks[0], " by ", has.most_blocks[1]);
     if (has.addressing == Addressing::Addresses) return;
     for (std::size_t i = 0; i < std::min(arguments.size(), code.are_addresses.size()); ++i) {
       const std::uint64_t bytes = code.are_addresses[i] ? extents[i].end - arguments[i] : 0;
-      require<DeviceError>(bytes <= static_cast<std::uint64_t>(has.binding_bytes), name(), ": kernel ", code.name,
-                           ": parameter ", i, " is a buffer of ", bytes, " bytes, the device binds ",
+      require<DeviceError>(bytes <= static_cast<std::uint64_t>(has.binding_bytes), name(), ": kernel ",
+                           code.kernel.name, ": parameter ", i, " is a buffer of ", bytes, " bytes, the device binds ",
                            has.binding_bytes);
     }
   }

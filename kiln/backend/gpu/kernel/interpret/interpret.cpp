@@ -11,9 +11,11 @@ namespace {
 /// Elements at `address` within [begin, end), in elements of `size` bytes; none if the address is outside.
 View view_of(std::uint64_t address, const Extent& extent, std::size_t size) {
   View view{.data = reinterpret_cast<std::byte*>(address)};
-  if (address < extent.begin || address > extent.end) return view;
+  if (address > extent.end) return view;
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 2;
-  view.first = -static_cast<std::int64_t>(std::min((address - extent.begin) / size, kMost));
+  // A binding may begin before the memory that may be touched.
+  if (address < extent.begin) view.first = static_cast<std::int64_t>((extent.begin - address + size - 1) / size);
+  else view.first = -static_cast<std::int64_t>(std::min((address - extent.begin) / size, kMost));
   view.last = static_cast<std::int64_t>(std::min((extent.end - address) / size, kMost));
   return view;
 }
