@@ -1,6 +1,7 @@
 // A small training that is the same however many ranks share it: what tests of threads and of processes compare.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Together {
   LearnerConfig config{.epochs = 3, .log_every = 3, .seed = 7};
   std::filesystem::path checkpoints{};  // none where it is empty
   bool stream = false;                  // each rank has a shard of a stream, and reads it by threads
+  Sharding sharding = Sharding::None;
 };
 
 /// Always the same weights.
@@ -56,6 +58,8 @@ struct Trained {
 Trained train_together(const Together& options, const Ranks& ranks, const Device& device);
 
 std::vector<float> weights_of(const Net& net);
+/// All that the newest checkpoint of a directory has except the time and its run, by name.
+std::map<std::string, std::string> contents(const std::filesystem::path& directory);
 /// A text that tells whether weights are the same bits.
 std::string bits_of(const std::vector<float>& weights);
 
