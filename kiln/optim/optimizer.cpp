@@ -33,9 +33,9 @@ OptimizerState::OptimizerState(AnyRule rule, OptimizerOptions options)
   clip_.check();
 }
 
-std::size_t OptimizerState::group_for(const NamedParam& param) const {
+std::size_t OptimizerState::group_for(const std::string& path) const {
   for (std::size_t i = 1; i < groups_.size(); ++i)
-    if (groups_[i].params.matches(param.path)) return i;
+    if (groups_[i].params.matches(path)) return i;
   return 0;
 }
 
@@ -94,7 +94,7 @@ OptimizerState::Changes OptimizerState::changes(const Rates& rates, const std::v
     if (grad == grads.by_path.end()) continue;
     require_gradient(name, param, grad->second);
     const auto known = group_of_.find(param.path);
-    groups[param.path] = known != group_of_.end() ? known->second : group_for(param);
+    groups[param.path] = known != group_of_.end() ? known->second : group_for(param.path);
     values[param.path] = param.value.detach();
     taken.by_path.insert(grads.by_path.extract(grad));
   }
@@ -179,7 +179,9 @@ bool OptimizerState::averages() const {
 }
 
 bool OptimizerState::needs_whole(const std::string& path) const {
-  return !rule_of(path).elementwise() || clip_.norm || clip_.adaptive;
+  const auto known = group_of_.find(path);
+  const std::size_t group = known != group_of_.end() ? known->second : group_for(path);
+  return !groups_[group].rule.elementwise() || clip_.norm || clip_.adaptive;
 }
 
 void OptimizerState::keep(const ParamParts& parts, const Ranks& among, const Value& zero) {

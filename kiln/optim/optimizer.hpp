@@ -126,7 +126,7 @@ class OptimizerState {
   void apply(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads);
 
   /// The group of a parameter that is new in the model, by its name alone.
-  std::size_t group_for(const NamedParam& param) const;
+  std::size_t group_for(const std::string& path) const;
   const AnyRule& rule_of(const std::string& path) const { return groups_[group_of_.at(path)].rule; }
   ParamState fresh(const NamedParam& param, std::size_t group) const;
 

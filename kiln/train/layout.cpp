@@ -122,8 +122,10 @@ Layout Layout::sharded(const nn::ModuleView& model, int ranks, FunctionRef<bool(
 }
 
 std::optional<ParamPart> Layout::part(const Bucket& bucket, const Param& param, int slice) const {
+  const std::int64_t count = numel(param.shape);
+  if (count == 0) return slice == 0 ? std::optional(ParamPart{}) : std::nullopt;
   const std::int64_t begin = std::max(param.place, slice * bucket.width),
-                     end = std::min(param.place + numel(param.shape), (slice + 1) * bucket.width);
+                     end = std::min(param.place + count, (slice + 1) * bucket.width);
   if (begin >= end) return std::nullopt;
   return ParamPart{begin - param.place, end - begin};
 }
@@ -155,6 +157,7 @@ Value Layout::joined_slice(const Bucket& bucket, int slice, DType dtype,
   for (std::size_t i = bucket.begin; i < bucket.end; ++i) {
     const auto own = part(bucket, params[i], slice);
     if (!own) continue;
+    if (own->count == 0) continue;
     pad(parts, at, params[i].place + own->begin, params[i], dtype);
     parts.push_back(value(i, *own));
     at += own->count;
@@ -166,11 +169,13 @@ Value Layout::joined_slice(const Bucket& bucket, int slice, DType dtype,
 
 Value Layout::taken(const Value& bucket, std::size_t param) const {
   const Shape& shape = params[param].shape;
-  return reshape(narrow(bucket, 0, params[param].place, numel(shape)), shape);
+  const std::int64_t count = numel(shape);
+  return reshape(narrow(bucket, 0, count > 0 ? params[param].place : 0, count), shape);
 }
 
 Value Layout::taken(const Value& slice, const Bucket& bucket, std::size_t param, const ParamPart& part) const {
-  const Value own = narrow(slice, 0, (params[param].place + part.begin) % bucket.width, part.count);
+  const std::int64_t begin = part.count > 0 ? (params[param].place + part.begin) % bucket.width : 0;
+  const Value own = narrow(slice, 0, begin, part.count);
   return part.count == numel(params[param].shape) ? reshape(own, params[param].shape) : own;
 }
 

@@ -46,7 +46,8 @@ struct Layout {
   /// true lies in one slice, and those of a bucket are spread over the slices by their sizes.
   static Layout sharded(const nn::ModuleView& model, int ranks, FunctionRef<bool(const std::string& path)> needs_whole);
 
-  /// The elements of a parameter of this bucket that lie in a slice; none if there are none.
+  /// The elements of a parameter of this bucket that lie in a slice; none if there are none. A parameter without elements
+  /// belongs to the first slice.
   std::optional<ParamPart> part(const Bucket& bucket, const Param& param, int slice) const;
   ParamParts parts(int slice) const;
 

@@ -36,7 +36,12 @@ Shards::Shards(Ranks among, OptimizerState& state, const nn::ModuleView& model)
   const NoGrad pause;
   layout_ = std::make_shared<const Layout>(
       Layout::sharded(model, among_->size(), [&](const std::string& path) { return state_.needs_whole(path); }));
-  state_.keep(layout_->parts(among_->rank()), among_, zero_for(*layout_));
+  ParamParts parts = layout_->parts(among_->rank());
+  // States of parameters that were frozen after the optimizer was created stay with rank 0, for checkpoints.
+  visit_params(model, [&](const std::string& path, const nn::AnyLeaf& param) {
+    if (param.is_frozen() && among_->rank() == 0) parts.emplace(path, ParamPart{0, param.numel()});
+  });
+  state_.keep(parts, among_, zero_for(*layout_));
 }
 
 std::vector<NamedParam> Shards::parts(const nn::ModuleView& model) const {
@@ -87,11 +92,12 @@ void Shards::gather(const nn::ModuleRef& model, const std::map<std::string, Valu
 std::map<std::string, ParamState> Shards::gathered_states() const {
   const auto descriptions = described_states(*among_, state_.states());
   std::map<std::string, ParamState> whole;
+  if (among_->rank() == 0) whole = state_.states();  // what no other rank has a part of stays
   for (const Layout::Param& param : layout_->params) {
     const auto state = state_.states().find(param.path);
     const ParamState* const own = state != state_.states().end() ? &state->second : nullptr;
     if (auto joined = joined_state(*among_, param.path, param.shape, own, descriptions))
-      whole.emplace(param.path, std::move(*joined));
+      whole[param.path] = std::move(*joined);
   }
   return whole;
 }

@@ -1,6 +1,7 @@
 // Ranks that share an optimizer's state train to the bits of ranks that each have all of it.
 #include "kiln/train/shards.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/optim/lbfgs.hpp"
 #include "kiln/optim/rules/all.hpp"
+#include "kiln/train/buckets.hpp"
 #include "tests/support/sentence.hpp"
 #include "tests/train/fresh_directory.hpp"
 #include "tests/train/together.hpp"
@@ -356,6 +358,27 @@ TEST(Sharding, TakesLessMemory) {
   EXPECT_NEAR(static_cast<double>(whole) / kBytes, 16, 0.5);
   EXPECT_NEAR(static_cast<double>(state) / kBytes, 4 + 2 + 4, 0.5);
   EXPECT_NEAR(static_cast<double>(gradients) / kBytes, 4 + 2 + 1, 0.5);
+}
+
+// The fake libraries of GPUs (tests/backend/cuda) are a driver whose kernels do nothing, and NCCL.
+TEST(Sharding, MeetsByNccl) {
+  void* const library = ::dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  const auto calls = library ? reinterpret_cast<int (*)()>(::dlsym(library, "kiln_fake_nccl_calls")) : nullptr;
+  if (!calls) GTEST_SKIP() << "there is no NCCL that counts";
+  const Limit limit(1);
+  const int before = calls();
+  on_each({Device::cuda(0).autodiff(), Device::cuda(1).autodiff()}, [](const Ranks& ranks, const Device& device) {
+    Layers model = layers(device, 8);
+    AnyOptimizer adam(AdamConfig{}, model);
+    training::Shards shards(ranks, adam.untyped(), model);
+    training::Buckets buckets(ranks, Combine::Mean, shards.layout());
+    visit_params(model, [&](const std::string& path, const nn::AnyLeaf& param) {
+      buckets.add(path, zeros_like(param.value().detach()));
+    });
+    shards.step({0.1}, model, buckets.finish());
+    device.sync();
+  });
+  EXPECT_EQ(calls() - before, 2 * 4);  // each of four parameters is reduced, and gathered
 }
 
 TEST(Sharding, RefusesWhatHasNoParts) {
