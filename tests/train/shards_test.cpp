@@ -27,18 +27,6 @@ namespace {
 
 using training::Layout;
 
-/// Small buckets for as long as it lives.
-struct Limit {
-  explicit Limit(std::int64_t bytes) { training::limit_buckets(bytes); }
-  ~Limit() { training::limit_buckets(0); }
-};
-
-std::vector<Device> processors(int count) {
-  std::vector<Device> all;
-  for (int i = 0; i < count; ++i) all.push_back(another(Device::cpu()).autodiff());
-  return all;
-}
-
 struct Layers {
   nn::Linear first, second;
   Tensor<2> forward(const Tensor<2>& x) const { return second.forward(first.forward(x).tanh()); }
@@ -63,10 +51,9 @@ struct Case {
 
 /// What one rank ends with.
 struct Result {
-  std::vector<double> losses{};      // of rank 0
-  std::vector<float> weights{};      // for inference
-  std::int64_t state = 0;            // elements
-  std::vector<std::string> paths{};  // of parameters of which it has a state
+  std::vector<double> losses{};  // of rank 0
+  std::vector<float> weights{};  // for inference
+  std::int64_t state = 0;        // elements
 };
 
 struct Losses {
@@ -74,7 +61,7 @@ struct Losses {
   void on(const training::Step& step) { all->push_back(step.loss); }
 };
 
-Result train(const Case& given, const Ranks& ranks, const Device& device) {
+Result trained(const Case& given, const Ranks& ranks, const Device& device) {
   const auto fit = [device](const Layers& m, const Examples& batch) {
     const auto count = static_cast<std::int64_t>(batch.y.size());
     const auto x = Tensor<2>::of(batch.x, {count, 2}, device.inner());
@@ -96,7 +83,6 @@ Result train(const Case& given, const Ranks& ranks, const Device& device) {
     result.weights.insert(result.weights.end(), numbers.begin(), numbers.end());
   });
   for (const auto& [path, state] : learner.optimizer().states()) {
-    result.paths.push_back(path);
     for (const Value& slot : state.slots) result.state += slot.empty() ? 0 : slot.numel();
     if (state.master) result.state += state.master.numel();
   }
@@ -107,7 +93,7 @@ std::vector<Result> train_on(const std::vector<Device>& devices, const Case& giv
   std::vector<Result> all(devices.size());
   on_each(devices,
           [&](const Ranks& rank, const Device& device) {
-            all[static_cast<std::size_t>(rank->rank())] = train(given, rank, device);
+            all[static_cast<std::size_t>(rank->rank())] = trained(given, rank, device);
           },
           {.timeout = 60});
   return all;
@@ -255,7 +241,7 @@ void expect_to_go_on(Case given, const std::vector<int>& numbers, FunctionRef<st
 
 TEST(Sharding, GoesOnWithAnotherNumberOfRanks) {
   for (const AnyRule& rule : {AnyRule(AdamWConfig{}), AnyRule(LambConfig{})})
-    expect_to_go_on({.rule = rule}, {4, 2, 1, 4}, processors);
+    expect_to_go_on({.rule = rule}, {4, 2, 1, 4}, [](int count) { return processors(count); });
 }
 
 TEST(Sharding, GoesOnWithAnotherNumberOfTheMachinesGpus) {
@@ -381,6 +367,15 @@ TEST(Sharding, MeetsByNccl) {
   EXPECT_EQ(calls() - before, 2 * 4);  // each of four parameters is reduced, and gathered
 }
 
+/// An optimizer that is none of Kiln's.
+struct Own {
+  double rate = 0;
+  Layers step(double, Layers m, const GradientsParams&) { return m; }
+  Layers step(const Rates&, Layers m, const GradientsParams&) { return m; }
+  template <class V>
+  void visit_state(V&&) const {}
+};
+
 TEST(Sharding, RefusesWhatHasNoParts) {
   const Device device = processors(1)[0];
   const Ranks ranks = alone();
@@ -393,19 +388,13 @@ TEST(Sharding, RefusesWhatHasNoParts) {
       }),
       "ArgumentError: training: ranks can share the state of an optimizer only where the Learner takes its steps, "
       "and this step is by hand");
-  struct Own {
-    Layers step(double, Layers m, const GradientsParams&) { return m; }
-    Layers step(const Rates&, Layers m, const GradientsParams&) { return m; }
-    template <class V>
-    void visit_state(V&&) const {}
-  };
   EXPECT_EQ(sentence_of([&] { return Learner(model, Own{}, step, {.steps = 1}, ranks, Sharding::State).position(); }),
             "ArgumentError: training: ranks can share the state of an Optimizer, and this one is of another type");
   std::vector<std::string> said(2);
   on_each(processors(2), [&](const Ranks& rank, const Device& own) {
     said[std::size_t(rank->rank())] = sentence_of([&] {
       Case given{.sharding = rank->rank() ? Sharding::State : Sharding::None};
-      return train(given, rank, own).state;
+      return trained(given, rank, own).state;
     });
   });
   EXPECT_EQ(

@@ -67,6 +67,12 @@ RegressionOutput FitExamples::operator()(const Net& net, const Examples& batch) 
   return {(predictions - y).square().mean(), predictions, y};
 }
 
+std::vector<Device> processors(int count) {
+  std::vector<Device> all;
+  for (int i = 0; i < count; ++i) all.push_back(another(Device::cpu()).autodiff());
+  return all;
+}
+
 Net net(const Together& options) {
   const Device device = another(Device::cpu()).autodiff();
   device.seed(3);

@@ -43,6 +43,14 @@ struct Together {
   Sharding sharding = Sharding::None;
 };
 
+/// Small buckets for as long as it lives.
+struct Limit {
+  explicit Limit(std::int64_t bytes) { training::limit_buckets(bytes); }
+  ~Limit() { training::limit_buckets(0); }
+};
+
+/// So many processors, each for a rank.
+std::vector<Device> processors(int count);
 /// Always the same weights.
 Net net(const Together& options);
 NetLearner net_learner(const Together& options, const Ranks& ranks, const Device& device);
