@@ -1,8 +1,10 @@
 #include "kiln/optim/clip.hpp"
 
 #include <limits>
+#include <optional>
 #include <utility>
 
+#include "kiln/ops/collective/collective.hpp"
 #include "kiln/ops/linalg/length.hpp"
 #include "kiln/ops/reduce/statistics.hpp"
 
@@ -26,6 +28,13 @@ Length length_of(const GradientsParams& grads) {
   return kiln::length_of(*total);
 }
 
+Length length_among(const GradientsParams& grads, const Ranks& among, const Value& zero) {
+  SquareSums own{zero, zero, zero};
+  for (const auto& [path, grad] : grads.by_path) own = own + sums_of(grad, zero.dtype());
+  const Value all = all_reduce(ravel(Values{own.plain, own.lowered, own.raised}, zero.dtype()), among);
+  return kiln::length_of(SquareSums{at(all, 0, 0), at(all, 0, 1), at(all, 0, 2)});
+}
+
 /// Returns grad times `share`, where `length` is the norm of this gradient or of several. If the norm overflows its
 /// type though no element does, it is computed with a scale; if an element is NaN or infinite, all become NaN.
 Value scaled(const Value& grad, const Length& length, const Value& share, const Value& most) {
@@ -35,6 +44,12 @@ Value scaled(const Value& grad, const Length& length, const Value& share, const 
   const Value rest = minimum(most / length.lowered, 1 / length.factor);
   const Value second = where(fits, share, where(is_finite(length.lowered), rest, nan));
   return grad * cast(first, grad.dtype()) * cast(second, grad.dtype());
+}
+
+GradientsParams scaled(GradientsParams grads, const Length& length, double limit) {
+  const Value share = minimum(limit / (length.value + kNotZero), 1.0);
+  for (auto& [path, grad] : grads.by_path) grad = scaled(grad, length, share, limit);
+  return grads;
 }
 
 void require_limit(std::string_view function, double limit) {
@@ -59,9 +74,13 @@ GradientsParams clip_by_global_norm(GradientsParams grads, double limit) {
   require_limit("clip_by_global_norm", limit);
   if (grads.by_path.empty()) return grads;
   const Length length = length_of(grads);
-  const Value share = minimum(limit / (length.value + kNotZero), 1.0);
-  for (auto& [path, grad] : grads.by_path) grad = scaled(grad, length, share, limit);
-  return grads;
+  return scaled(std::move(grads), length, limit);
+}
+
+GradientsParams clip_by_global_norm(GradientsParams grads, double limit, const Ranks& among, const Value& zero) {
+  require_limit("clip_by_global_norm", limit);
+  const Length length = length_among(grads, among, zero);
+  return scaled(std::move(grads), length, limit);
 }
 
 GradientsParams clip_by_norm(GradientsParams grads, double limit) {

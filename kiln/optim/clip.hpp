@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "kiln/nn/gradients.hpp"
+#include "kiln/ops/collective/communicator.hpp"
 
 namespace kiln {
 
@@ -14,6 +15,10 @@ Tensor<0> global_norm(const GradientsParams& grads);
 /// not wait for the device. If an element is infinite or NaN, all become NaN; finite ones are scaled even if their norm
 /// overflows. Throws ArgumentError for a limit that is not positive.
 GradientsParams clip_by_global_norm(GradientsParams grads, double limit);
+
+/// clip_by_global_norm() if each of several ranks has some of the gradients, or none: the norm is that of all. All ranks
+/// call it. `zero` is a number on the device on which they meet, of the type in which the norm is computed.
+GradientsParams clip_by_global_norm(GradientsParams grads, double limit, const Ranks& among, const Value& zero);
 
 /// Scales each gradient down by itself, so that its own norm is at most `limit`; infinities and NaN as in
 /// clip_by_global_norm().

@@ -33,9 +33,9 @@ OptimizerState::OptimizerState(AnyRule rule, OptimizerOptions options)
   clip_.check();
 }
 
-std::size_t OptimizerState::group_for(const NamedParam& param) const {
+std::size_t OptimizerState::group_for(const std::string& path) const {
   for (std::size_t i = 1; i < groups_.size(); ++i)
-    if (groups_[i].params.matches(param.path)) return i;
+    if (groups_[i].params.matches(path)) return i;
   return 0;
 }
 
@@ -73,10 +73,16 @@ Rates OptimizerState::rates(double rate) const {
   return all;
 }
 
-OptimizerState::Changes OptimizerState::changes(const Rates& rates, const nn::ModuleRef& model,
+GradientsParams OptimizerState::clipped(GradientsParams grads, const std::map<std::string, Value>& params) const {
+  if (!among_ || !clip_.global_norm) return clip_.clipped(std::move(grads), params);
+  ClipOptions own = clip_;  // what needs no other rank
+  own.global_norm.reset();
+  return clip_by_global_norm(own.clipped(std::move(grads), params), *clip_.global_norm, among_, zero_);
+}
+
+OptimizerState::Changes OptimizerState::changes(const Rates& rates, const std::vector<NamedParam>& params,
                                                 GradientsParams grads) const {
   const std::string_view name = groups_[0].rule.name();
-  const std::vector<NamedParam> params = trained_params(name, model);
   require<ArgumentError>(rates.size() == groups_.size(), name, ": ", rates.size(), " rates for ", groups_.size(),
                          " groups, the optimizer's own among them");
   for (std::size_t i = 0; i < rates.size(); ++i) require_rate(groups_[i].rule.name(), rates[i]);
@@ -88,13 +94,13 @@ OptimizerState::Changes OptimizerState::changes(const Rates& rates, const nn::Mo
     if (grad == grads.by_path.end()) continue;
     require_gradient(name, param, grad->second);
     const auto known = group_of_.find(param.path);
-    groups[param.path] = known != group_of_.end() ? known->second : group_for(param);
+    groups[param.path] = known != group_of_.end() ? known->second : group_for(param.path);
     values[param.path] = param.value.detach();
     taken.by_path.insert(grads.by_path.extract(grad));
   }
 
   const NoGrad pause;
-  taken = clip_.clipped(std::move(taken), values);
+  taken = clipped(std::move(taken), values);
   Values gradients;
   for (const auto& [path, grad] : taken.by_path) gradients.push_back(grad);
   run_pending(gradients);  // errors of gradients occur here, before anything has changed
@@ -118,7 +124,7 @@ OptimizerState::Changes OptimizerState::changes(const Rates& rates, const nn::Mo
     std::ranges::copy_if(state.slots, std::back_inserter(computed), [](const Value& slot) { return !slot.empty(); });
     if (state.master) computed.push_back(state.master);
   }
-  return {nn::ParamChanges(model, updates), std::move(states), std::move(groups), std::move(computed)};
+  return {std::move(updates), std::move(states), std::move(groups), std::move(computed)};
 }
 
 void OptimizerState::step(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads) try {
@@ -129,24 +135,68 @@ void OptimizerState::step(double rate, const nn::ModuleRef& model, const Gradien
   apply(rates(rate), model, grads);
 } catch (...) { rethrow_shortage(groups_[0].rule.name()); }
 
-void OptimizerState::apply(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads) {
-  Values computed;
-  {
-    Changes made = changes(rates, model, grads);
-    // From here to the end of the block nothing allocates.
-    made.params.put();
-    for (auto& [path, state] : made.states)
-      if (const auto known = states_.find(path); known != states_.end()) known->second = std::move(state);
-    states_.merge(made.states);
-    group_of_.merge(made.groups);
-    computed.swap(made.computed);
-  }
+void OptimizerState::put(Changes& changes) {
+  for (auto& [path, state] : changes.states)
+    if (const auto known = states_.find(path); known != states_.end()) known->second = std::move(state);
+  states_.merge(changes.states);
+  group_of_.merge(changes.groups);
+}
+
+void OptimizerState::compute(const Values& values) const {
   const auto say_when = [&](ErrorKind, std::string& sentence) {
     sentence += text(", while ", groups_[0].rule.name(), " was writing a step over the last: go on from a checkpoint");
   };
   const ErrorContext context(say_when);
   // A step ends here: the device may start while the next batch is prepared.
-  telling_shortage(groups_[0].rule.name(), [&] { run_pending(computed); });
+  telling_shortage(groups_[0].rule.name(), [&] { run_pending(values); });
+}
+
+void OptimizerState::apply(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads) {
+  Values computed;
+  {
+    Changes made = changes(rates, trained_params(groups_[0].rule.name(), model), grads);
+    const nn::ParamChanges params(model, made.params);
+    // From here to the end of the block nothing allocates.
+    params.put();
+    put(made);
+    computed.swap(made.computed);
+  }
+  compute(computed);
+}
+
+std::map<std::string, Value> OptimizerState::step_parts(const Rates& rates, const std::vector<NamedParam>& parts,
+                                                        const GradientsParams& grads) try {
+  Changes made = changes(rates, parts, grads);
+  put(made);
+  const Values computed = std::move(made.computed);
+  std::map<std::string, Value> params = std::move(made.params);
+  compute(computed);
+  return params;
+} catch (...) { rethrow_shortage(groups_[0].rule.name()); }
+
+bool OptimizerState::averages() const {
+  return std::ranges::any_of(groups_, [](const ParamGroup& group) { return group.rule.averages(); });
+}
+
+bool OptimizerState::needs_whole(const std::string& path) const {
+  const auto known = group_of_.find(path);
+  const std::size_t group = known != group_of_.end() ? known->second : group_for(path);
+  return !groups_[group].rule.elementwise() || clip_.norm || clip_.adaptive;
+}
+
+void OptimizerState::keep(const ParamParts& parts, const Ranks& among, const Value& zero) {
+  std::map<std::string, ParamState> kept;
+  for (auto& [path, state] : states_) {
+    const auto part = parts.find(path);
+    if (part == parts.end()) continue;
+    ParamState& own = kept[path] = std::move(state);
+    if (!rule_of(path).elementwise()) continue;  // its part is all of the parameter
+    for (Value& slot : own.slots) slot = copied_part(slot, part->second);
+    own.master = copied_part(own.master, part->second);
+  }
+  states_ = std::move(kept);
+  among_ = among;
+  zero_ = zero;
 }
 
 Value OptimizerState::averaged(const NamedParam& param) const {

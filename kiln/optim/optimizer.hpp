@@ -19,6 +19,7 @@
 #include "kiln/nn/module/selector.hpp"
 #include "kiln/optim/clip.hpp"
 #include "kiln/optim/number.hpp"
+#include "kiln/optim/part.hpp"
 #include "kiln/optim/rule.hpp"
 
 namespace kiln {
@@ -62,6 +63,25 @@ class OptimizerState {
   /// `rate` times the rate of each group.
   Rates rates(double rate) const;
   void put_averages(const nn::ModuleRef& model) const;
+  /// A parameter for inference: the value that averaged() of its rule gives.
+  Value averaged(const NamedParam& param) const;
+  /// Does a rule have an averaged()?
+  bool averages() const;
+
+  /// Must a parameter be updated as a whole, because its rule or the clipping looks at more than single elements?
+  bool needs_whole(const std::string& path) const;
+  /// From now on this is one of several ranks, and has the state of these parts of parameters alone. `zero` is a number
+  /// on the device on which the ranks meet, of the type of the gradients' norm.
+  void keep(const ParamParts& parts, const Ranks& among, const Value& zero);
+  /// step() of this rank's parts, of which `grads` has the gradients. All ranks call it. Returns the new parts, and
+  /// changes no model.
+  std::map<std::string, Value> step_parts(const Rates& rates, const std::vector<NamedParam>& parts,
+                                          const GradientsParams& grads);
+  /// Replaces all states, and returns the previous ones.
+  std::map<std::string, ParamState> exchange_states(std::map<std::string, ParamState> states) {
+    return std::exchange(states_, std::move(states));
+  }
+
   void move_to(const Device& device);
   void remove(const std::string& path) { states_.erase(path); }
 
@@ -93,24 +113,29 @@ class OptimizerState {
 
   /// Everything that a step changes, created before anything changes.
   struct Changes {
-    nn::ParamChanges params;
+    std::map<std::string, Value> params;
     std::map<std::string, ParamState> states;
     std::map<std::string, std::size_t> groups;  // of the parameters that have a gradient
     Values computed;                            // the new values and states, for the device to compute
   };
-  Changes changes(const Rates& rates, const nn::ModuleRef& model, GradientsParams grads) const;
+  Changes changes(const Rates& rates, const std::vector<NamedParam>& params, GradientsParams grads) const;
+  GradientsParams clipped(GradientsParams grads, const std::map<std::string, Value>& params) const;
+  /// Changes the state; allocates nothing.
+  void put(Changes& changes);
+  void compute(const Values& values) const;
   void apply(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads);
 
   /// The group of a parameter that is new in the model, by its name alone.
-  std::size_t group_for(const NamedParam& param) const;
+  std::size_t group_for(const std::string& path) const;
   const AnyRule& rule_of(const std::string& path) const { return groups_[group_of_.at(path)].rule; }
   ParamState fresh(const NamedParam& param, std::size_t group) const;
-  Value averaged(const NamedParam& param) const;
 
   std::vector<ParamGroup> groups_;
   ClipOptions clip_;
   std::map<std::string, ParamState> states_;
   std::map<std::string, std::size_t> group_of_;  // the group of each parameter that ever had a state
+  Ranks among_;                                  // null unless ranks share the state
+  Value zero_;
 };
 
 /// Throws AutodiffError if no parameter of the model can be trained.
@@ -169,6 +194,7 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
   const std::vector<ParamGroup>& groups() const { return state_.groups(); }
   const ClipOptions& clip() const { return state_.clip(); }
   const std::map<std::string, ParamState>& states() const { return state_.states(); }
+  OptimizerState& untyped() { return state_; }
 
   /// Calls f(name, part) for the parts of a record of the optimizer: the state's tensors, as Value& with names such as
   /// "conv1.weight.first_moment" and, for the master of a half type, "conv1.weight.master"; numbers as Value& of rank

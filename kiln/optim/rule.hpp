@@ -32,6 +32,9 @@ struct ParamState {
 ///                                                       // throws ArgumentError for a parameter that does not fit
 ///   static constexpr std::string_view kNumbers[];       // names of numbers in the state, initially 0
 ///   Value averaged(const Value& param, const ParamState& state) const;  // the parameter for inference
+///   bool elementwise() const;  // true if slots have the parameter's shape or are empty, and an element of the results
+///                              // depends on the same element of the operands alone: then ranks that shard an
+///                              // optimizer's state may each update a part of a parameter; by default false
 template <class R>
 concept UpdateRule = requires(const R& rule, const Value& value, double rate, ParamState& state) {
   { R::kName } -> std::convertible_to<std::string_view>;
@@ -55,6 +58,9 @@ class AnyRule {
   }
   Value averaged(const Value& param, const ParamState& state) const { return held_->averaged(param, state); }
   void check() const { held_->check(); }
+  bool elementwise() const { return held_->elementwise(); }
+  /// Does averaged() differ from the parameter?
+  bool averages() const { return held_->averages(); }
 
   /// Null if it is another rule.
   template <UpdateRule R>
@@ -75,6 +81,8 @@ class AnyRule {
     virtual Value update(const Value& param, const Value& grad, double rate, ParamState& state) const = 0;
     virtual Value averaged(const Value& param, const ParamState& state) const = 0;
     virtual void check() const = 0;
+    virtual bool elementwise() const = 0;
+    virtual bool averages() const = 0;
   };
   template <class R>
   struct Holder final : Held {
@@ -98,6 +106,13 @@ class AnyRule {
       else return param;
     }
     void check() const override { rule.check(); }
+    bool elementwise() const override {
+      if constexpr (requires { rule.elementwise(); }) return rule.elementwise();
+      else return false;
+    }
+    bool averages() const override {
+      return requires(const Value& param, const ParamState& state) { rule.averaged(param, state); };
+    }
     R rule;
   };
   static Values zeros_for(const Value& param, std::size_t count);

@@ -40,19 +40,24 @@ Tensor<0> GradientScaler::scale(const Tensor<0>& loss) const { return Typed{cast
 
 GradientsParams GradientScaler::unscale(GradientsParams grads) {
   if (grads.by_path.empty()) return grads;
+  if (!unscale(grads, [](bool finite) { return finite; })) return {};
+  return grads;
+}
+
+bool GradientScaler::unscale(GradientsParams& grads, FunctionRef<bool(bool here)> everywhere) {
   const NoGrad pause;
   const double share = 1 / scale();
   for (auto& [path, grad] : grads.by_path) grad = cast(grad, promote(grad.dtype(), DType::F32)) * share;
-  if (!all_finite(grads)) {
+  if (!everywhere(all_finite(grads))) {
     exponent_ = std::max(exponent_ - 1, kLeast);
     steps_ = 0;
-    return {};
+    return false;
   }
   if (++steps_ == config_.interval) {
     exponent_ = std::min(exponent_ + 1, kMost);
     steps_ = 0;
   }
-  return grads;
+  return true;
 }
 
 }  // namespace kiln

@@ -1,5 +1,6 @@
 // Loss scaling for gradients in float16.
 #pragma once
+#include "kiln/core/function_ref.hpp"
 #include "kiln/nn/gradients.hpp"
 
 namespace kiln {
@@ -37,6 +38,9 @@ class [[nodiscard("a scaler scales a loss by scale(), and gradients back by unsc
   /// model and optimizer unchanged. Updates the scale, unless there were no gradients, which say nothing about
   /// overflows. Waits for the device.
   GradientsParams unscale(GradientsParams grads);
+  /// unscale() if each of several ranks has some of the gradients, or none: `everywhere` tells whether something is true
+  /// on all ranks. Returns whether all gradients are finite on all ranks.
+  bool unscale(GradientsParams& grads, FunctionRef<bool(bool here)> everywhere);
 
   const GradientScalerConfig& config() const { return config_; }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,51 +10,49 @@
 #include "kiln/nn/gradients.hpp"
 #include "kiln/ops/collective/communicator.hpp"
 #include "kiln/ops/index/index.hpp"
+#include "kiln/train/layout.hpp"
 
 namespace kiln::training {
 
-/// The buckets of one step. Gradients are sent in buckets of some megabytes, from the last parameter to the first, as
-/// backward() reaches them. The assignment to buckets depends on the model alone, and a bucket starts after those
-/// before it, so that all ranks make the same calls, whichever parameters took part on each.
+/// The buckets of one step. Gradients are sent as backward() reaches them, and a bucket starts after those before it, so
+/// that all ranks make the same calls, whichever parameters took part on each.
 class Buckets {
  public:
-  /// Are gradients of half types sent and returned as halves, or in float32?
-  enum class Halves { AsTheyAre, InFloat32 };
+  using Halves = training::Halves;
 
-  Buckets(Ranks among, Combine how, const nn::ModuleView& model, Halves halves);
+  /// `how` is Sum or Mean. All ranks receive all sums, or with a slice for each rank the sums of their slices.
+  Buckets(Ranks among, Combine how, std::shared_ptr<const Layout> layout);
+  Buckets(Ranks among, Combine how, const nn::ModuleView& model, Halves halves)
+      : Buckets(std::move(among), how, std::make_shared<const Layout>(Layout::whole(model, halves))) {}
   /// Adds this rank's gradient of a parameter, once for each that took part here: starts the buckets that are complete
-  /// by it. Does nothing for a parameter that is not trained.
+  /// by it. Does nothing for a parameter that is not trained. Throws ArgumentError if it has been trained since slices
+  /// were given to ranks only.
   void add(std::string_view path, const Value& grad);
   /// Starts the remaining buckets, with zeros for parameters that took no part here.
   void start_rest();
   /// Starts the remaining buckets if start_rest() was not called, and returns the gradients of all ranks, without
-  /// parameters that took part nowhere. Called once.
+  /// parameters that took part nowhere; with a slice for each rank, those of this rank's parts. Called once.
   GradientsParams finish();
 
  private:
   struct Param {
-    std::string path;
-    Desc desc;  // describes the tensor that is sent
-    Device device;
     bool here = false;  // did it take part on this rank?
     Value grad{};       // until its bucket starts
   };
   struct Bucket {
-    std::size_t begin, end, missing;  // its parameters; how many of their gradients are missing
-    Value total{};                    // set when it starts
+    std::size_t missing;  // how many gradients of its parameters
+    Value total{};        // set when it starts
   };
-  void start(Bucket& bucket);
+  bool sharded() const { return layout_->slices > 1; }
+  void start(std::size_t bucket);
 
   const Ranks among_;
   const Combine how_;
+  const std::shared_ptr<const Layout> layout_;
   std::vector<Param> params_;
-  std::map<std::string_view, std::size_t> places_;  // indices in params_, which does not change
+  std::map<std::string_view, std::size_t> places_;  // indices in params_
   std::vector<Bucket> buckets_;
   std::size_t started_ = 0;
 };
-
-/// For tests and measurements: from now on no bucket of several parameters has more bytes; 0: the default. Must not be
-/// called while buckets are running, and must be the same on all ranks.
-void limit_buckets(std::int64_t most_bytes);
 
 }  // namespace kiln::training

@@ -22,7 +22,7 @@
 // its own data (sharded(), kiln/data/sampler.hpp), as a single one would on all data: the gradient of a step is that of
 // the ranks' batches together, metrics cover all data, and requests to stop are agreed on. All ranks create the same
 // Learner and call the same functions; rank 0's weights and checkpoints are used, and only it has callbacks and writes
-// files.
+// files. With Sharding::State or Sharding::Gradients after the ranks, each has only its part of the optimizer's state.
 #pragma once
 #include <optional>
 #include <string>
@@ -38,6 +38,7 @@ template <Module M, class O, class F>
 class Learner final : public training::Loop {
   using Signature = training::SignatureOf<F>;
   static constexpr bool kByHand = Signature::kByHand;
+  static constexpr bool kHasParts = requires(O& optimizer) { optimizer.untyped(); };
 
  public:
   using Batch = typename Signature::Batch;
@@ -46,10 +47,11 @@ class Learner final : public training::Loop {
   /// Throws ArgumentError for an invalid configuration.
   Learner(M model, O optimizer, F step, const LearnerConfig& config)
       : Loop(config, kByHand), model_(std::move(model)), optimizer_(std::move(optimizer)), step_(std::move(step)) {}
-  /// One of several ranks. fit() throws ConfigError if their Learners differ, and IoError if a rank has left.
-  Learner(M model, O optimizer, F step, const LearnerConfig& config, Ranks ranks)
+  /// One of several ranks, which may share the optimizer's state. fit() throws ConfigError if their Learners differ, and
+  /// IoError if a rank has left. Throws ArgumentError if the optimizer's state cannot be shared.
+  Learner(M model, O optimizer, F step, const LearnerConfig& config, Ranks ranks, Sharding sharding = Sharding::None)
       : Learner(std::move(model), std::move(optimizer), std::move(step), config) {
-    train_with(std::move(ranks));
+    train_with(std::move(ranks), sharding, kHasParts);
   }
 
   /// Throws ArgumentError for a rate that is not positive.
@@ -153,13 +155,20 @@ class Learner final : public training::Loop {
   }
 
   const M& model() const { return model_; }
-  /// The model for inference: the average, if there is one, in Mode::Valid.
+  /// The model for inference: the average, if there is one, in Mode::Valid. If ranks share the state of an optimizer that
+  /// averages (ScheduleFreeAdamW), all ranks call it together.
   [[nodiscard("result() changes nothing: it returns a model")]] M result() const { return still(averaged()); }
+  /// After fit(), if ranks share its state, it has this rank's part.
   const O& optimizer() const { return optimizer_; }
 
  private:
   M averaged() const {
     if (extras_.average) return extras_.average->apply(model_);
+    if (shards_) {
+      M model = model_;
+      shards_->put_averages(model);
+      return model;
+    }
     if constexpr (requires { optimizer_.averaged(model_); }) return optimizer_.averaged(model_);
     else return model_;
   }
@@ -167,9 +176,11 @@ class Learner final : public training::Loop {
   nn::ModuleRef model_ref() override { return model_; }
   std::string optimizer_type() const override { return std::string(reflect::type_name<O>()); }
   Json optimizer_facts() const override { return training::optimizer_fact(optimizer_); }
-  void record(RecordedObjects& objects) override {
-    objects.add("model", model_);
-    objects.add("optimizer", optimizer_);
+  void record_model(RecordedObjects& objects) override { objects.add("model", model_); }
+  void record_optimizer(RecordedObjects& objects) override { objects.add("optimizer", optimizer_); }
+  OptimizerState* optimizer_state() override {
+    if constexpr (kHasParts) return &optimizer_.untyped();
+    else return nullptr;
   }
   training::Outcome call_step(void* batch, bool owned, const StepContext& context) override {
     if constexpr (kByHand) return training::call_step(step_, batch, owned, model_, optimizer_, context);

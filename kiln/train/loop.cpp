@@ -52,6 +52,13 @@ Loop::Loop(const LearnerConfig& config, bool by_hand) : run_(config), by_hand_(b
   set_rate(1e-3);
 }
 
+void Loop::train_with(Ranks ranks, Sharding sharding, bool has_parts) {
+  require<ArgumentError>(sharding == Sharding::None || (has_parts && !by_hand_), "training: ranks can share the state ",
+                         by_hand_ ? "of an optimizer only where the Learner takes its steps, and this step is by hand"
+                                  : "of an Optimizer, and this one is of another type");
+  team_ = Team(std::move(ranks), sharding);
+}
+
 void Loop::require_rate(double rate) {
   require<ArgumentError>(std::isfinite(rate) && rate > 0, "training: the rate is ", rate,
                          ", it must be positive and finite; freeze() leaves parameters as they are");
@@ -86,7 +93,8 @@ void Loop::keep_checkpoints(const std::filesystem::path& directory, const Checkp
                             Json configuration) {
   if (!team_.leads()) return;
   checkpoints_.keep(directory, rules, resume, run_.configuration(std::move(configuration)));
-  record(checkpoints_.objects());
+  record_model(checkpoints_.objects());
+  record_optimizer(checkpoints_.objects());
 }
 
 Ending Loop::fit(const Batches& train, const Batches* valid) {
@@ -101,11 +109,12 @@ Ending Loop::fit(const Batches& train, const Batches* valid) {
   }
 }
 
-// With several ranks: gives rank 0's state of all that is trained to the others.
+// With several ranks: gives rank 0's state of all that is trained to the others. What ranks have a part of stays theirs.
 void Loop::share() {
   if (!team_.several()) return;
   RecordedObjects all;
-  record(all);
+  record_model(all);
+  if (!shards_) record_optimizer(all);
   Checkpoints::add_state(all, run_, extras_);
   team_.share(all);
 }
@@ -120,6 +129,7 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) try {
   know("data", train.description && !team_.several() ? train.description() : Json{});
   checkpoints_.open(run_, extras_, train_metrics_, facts_);
   share();
+  if (team_.sharding() != Sharding::None && !shards_) shards_ = team_.shard(*optimizer_state(), model_ref());
   if (train.restore) train.restore(team_.own_place(extras_.places, *extras_.stream));
   gradients_ = {};
   gathered_items_ = gathered_batches_ = 0;
@@ -195,7 +205,8 @@ Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepCo
   if (!batch) part = team_.part(0);
   // Ranks combine the gradients of a step while its last batch is computed. Where that batch may still be left out of
   // an accumulated step, they wait until this is known.
-  const bool within = team_.several() && run_.completes_step() && !(accumulates && skips);
+  const bool each = combines_each();
+  const bool within = each || (team_.several() && run_.completes_step() && !(accumulates && skips));
   std::optional<Buckets> buckets;
   GradientsParams grads;
   if (within) buckets.emplace(combined_within(batch, loss, part));
@@ -204,14 +215,15 @@ Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepCo
   if (result.accepted) {
     if (skips) forget();
     if (within) grads = buckets->finish();
-    else if (accumulates && result.outcome.output) gradients_.add(scaled(grads, part.mean_items));
+    if (each) gradients_.add(std::exchange(grads, {}));
+    else if (!within && accumulates && result.outcome.output) gradients_.add(scaled(grads, part.mean_items));
     gathered_items_ += result.total.items;
     ++gathered_batches_;
   } else {
     grads = {};
     go_back();
   }
-  if (run_.completes_step()) update_with(std::move(grads), within, context.rates);
+  if (run_.completes_step()) update_with(std::move(grads), within && !each, context.rates);
   return result;
 }
 
@@ -227,14 +239,20 @@ Loop::BatchResult Loop::added_up(Outcome outcome) {
 void Loop::update_with(GradientsParams grads, bool combined, const Rates& rates) {
   const std::int64_t items = std::exchange(gathered_items_, 0), batches = std::exchange(gathered_batches_, 0);
   if (run_.config().accumulate > 1) {
-    if (!combined && batches > 0)
-      grads = team_.combined(earlier_gradients(), Combine::Sum, model_ref(), Buckets::Halves::InFloat32);
+    if (!combined && batches > 0) {
+      grads = earlier_gradients();
+      if (!combines_each())
+        grads = team_.combined(std::move(grads), Combine::Sum, model_ref(), Buckets::Halves::InFloat32);
+    }
     // The gradients of the mean over a step are those of its batches, weighted by their numbers of items.
     grads = scaled(std::move(grads), 1.0 / static_cast<double>(std::max<std::int64_t>(items, 1)));
   }
-  if (grads.by_path.empty()) return;
-  if (extras_.scaler) grads = extras_.scaler->unscale(std::move(grads));
-  update(rates, grads);
+  // A rank whose parts of parameters have no gradients takes part in the step nevertheless.
+  if (shards_ ? batches == 0 : grads.by_path.empty()) return;
+  const auto everywhere = [&](bool here) { return shards_ ? team_.everywhere(here) : here; };
+  if (extras_.scaler && !extras_.scaler->unscale(grads, everywhere)) grads = {};
+  else if (shards_) shards_->step(rates, model_ref(), grads);
+  else update(rates, grads);
   if (extras_.average) extras_.average->update(model_ref());
 }
 
@@ -243,7 +261,7 @@ GradientsParams Loop::earlier_gradients() { return gradients_.count() > 0 ? grad
 Buckets Loop::combined_within(const void* batch, FunctionRef<Value()> loss, const Team::Part& part) {
   const bool accumulates = run_.config().accumulate > 1;
   Buckets all = team_.buckets(accumulates ? Combine::Sum : Combine::Mean, model_ref(), Buckets::Halves::InFloat32);
-  GradientsParams earlier = earlier_gradients();
+  GradientsParams earlier = combines_each() ? GradientsParams{} : earlier_gradients();
   const auto add = [&](const std::string& path, Value grad) {
     if (accumulates) {
       const NoGrad pause;
@@ -289,7 +307,8 @@ void Loop::save(const Batches& train) {
     extras_.stream = train.place();
     extras_.places = team_.places(*extras_.stream);
   }
-  checkpoints_.save(run_);
+  if (shards_) shards_->with_whole_state([&] { checkpoints_.save(run_); });
+  else checkpoints_.save(run_);
 }
 
 }  // namespace kiln::training

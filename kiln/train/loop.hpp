@@ -52,7 +52,8 @@ class Loop {
   Loop(const LearnerConfig& config, bool by_hand);
   ~Loop() = default;
 
-  void train_with(Ranks ranks) { team_ = Team(std::move(ranks)); }
+  /// Throws ArgumentError if ranks would share the state of an optimizer that has no parts.
+  void train_with(Ranks ranks, Sharding sharding, bool has_parts);
   static void require_rate(double rate);
   void set_rate(double rate);
   void set_rates(std::function<Rates(const Position&)> rates) { rates_ = std::move(rates); }
@@ -67,14 +68,17 @@ class Loop {
   Team team_;
   Extras extras_;
   MetricList train_metrics_, valid_metrics_;
+  std::unique_ptr<Shards> shards_;  // if ranks share the optimizer's state, from the first fit() on
 
  private:
   // Functions that depend on the types.
   virtual nn::ModuleRef model_ref() = 0;
   virtual std::string optimizer_type() const = 0;
   virtual Json optimizer_facts() const = 0;
-  /// Adds the model and the optimizer.
-  virtual void record(RecordedObjects& objects) = 0;
+  virtual void record_model(RecordedObjects& objects) = 0;
+  virtual void record_optimizer(RecordedObjects& objects) = 0;
+  /// Null for an optimizer whose state has no parts.
+  virtual OptimizerState* optimizer_state() = 0;
   /// Calls the step with the current model. A step that is written by hand updates the model.
   virtual Outcome call_step(void* batch, bool owned, const StepContext& context) = 0;
   virtual void update(const Rates& rates, const GradientsParams& grads) = 0;
@@ -103,6 +107,8 @@ class Loop {
   void update_with(GradientsParams grads, bool combined, const Rates& rates);
   /// Returns the gradients of this step's batches so far, and drops them.
   GradientsParams earlier_gradients();
+  /// Are the gradients of each batch combined, and only parts of them kept until the step?
+  bool combines_each() const { return run_.config().accumulate > 1 && team_.sharding() == Sharding::Gradients; }
   /// Starts to combine the gradients of a step over all ranks. `loss` gives the loss of its last batch; `batch` is null
   /// on a rank that has none.
   Buckets combined_within(const void* batch, FunctionRef<Value()> loss, const Team::Part& part);

@@ -51,8 +51,14 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-Team::Team(Ranks ranks) : ranks_(std::move(ranks)) {
+Team::Team(Ranks ranks, Sharding sharding) : ranks_(std::move(ranks)), sharding_(sharding) {
   require<ArgumentError>(ranks_ != nullptr, "training: no communicator was given");
+}
+
+std::unique_ptr<Shards> Team::shard(OptimizerState& state, const nn::ModuleView& model) {
+  auto shards = std::make_unique<Shards>(ranks_, state, model);
+  slices_ = shards->layout();
+  return shards;
 }
 
 void Team::require_same(const nn::ModuleView& model, std::string_view optimizer, const LearnerConfig& config,
@@ -62,7 +68,8 @@ void Team::require_same(const nn::ModuleView& model, std::string_view optimizer,
   visit_tensors(model, [&](const std::string& path, const Value& value) {
     own += text("the tensor ", path, ", ", value.dtype(), ' ', value.shape(), '\n');
   });
-  own += text("the optimizer ", optimizer, '\n', write_json(to_json(config)), '\n');
+  own += text("the optimizer ", optimizer, '\n', "the sharding ", reflect::enumerator_name(sharding_), '\n',
+              write_json(to_json(config)), '\n');
   for (const MetricList* const list : metrics) {
     own += list ? "measures\n" : "no validation\n";
     for (const std::string& name : list ? list->names() : std::vector<std::string>())

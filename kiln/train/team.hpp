@@ -1,6 +1,7 @@
 // Training on several ranks: what they exchange, so that together they do what a single one would with all data. With a
 // single rank this costs nothing.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,18 +11,23 @@
 #include "kiln/train/buckets.hpp"
 #include "kiln/train/metric_set.hpp"
 #include "kiln/train/run.hpp"
+#include "kiln/train/shards.hpp"
 
 namespace kiln::training {
 
 class Team {
  public:
   /// Throws ArgumentError without ranks.
-  explicit Team(Ranks ranks = alone());
+  explicit Team(Ranks ranks = alone(), Sharding sharding = Sharding::None);
 
   bool several() const { return ranks_->size() > 1; }
   /// Rank 0 writes checkpoints, and has all callbacks.
   bool leads() const { return ranks_->rank() == 0; }
   int rank() const { return ranks_->rank(); }
+  /// None for a single rank.
+  Sharding sharding() const { return several() ? sharding_ : Sharding::None; }
+  /// This rank's part of the optimizer's state; from now on buckets() have the slices of these parts.
+  std::unique_ptr<Shards> shard(OptimizerState& state, const nn::ModuleView& model);
 
   /// Throws ConfigError on all ranks if their training differs, with the first difference between two. `metrics` are
   /// those of training and of validation, null if there are none.
@@ -36,6 +42,8 @@ class Team {
 
   /// The largest number of all ranks.
   std::int64_t most(std::int64_t number) const;
+  /// Is something true on all ranks?
+  bool everywhere(bool here) const { return most(here ? 0 : 1) == 0; }
   /// The mean number of items per rank, and the weight of this rank's mean relative to it: the loss is multiplied by it
   /// before it is differentiated, since gradients may go through other ranks.
   struct Part {
@@ -51,10 +59,11 @@ class Team {
 
   /// For the gradients of this step, which all ranks combine.
   Buckets buckets(Combine how, const nn::ModuleView& model, Buckets::Halves halves) const {
+    if (slices_) return {ranks_, how, slices_};
     return {ranks_, how, model, halves};
   }
-  /// The gradients of all ranks. A parameter that took part nowhere is left out; if it took part elsewhere, this rank
-  /// has zeros.
+  /// The gradients of all ranks, or this rank's parts of them after shard(). A parameter that took part nowhere is left
+  /// out; if it took part elsewhere, this rank has zeros.
   GradientsParams combined(GradientsParams grads, Combine how, const nn::ModuleView& model,
                            Buckets::Halves halves) const;
   /// The gradient of the whole batch: the mean over ranks, each weighted by its items.
@@ -91,6 +100,8 @@ class Team {
                                         FunctionRef<Value()> loss) const;
 
   Ranks ranks_;
+  Sharding sharding_;
+  std::shared_ptr<const Layout> slices_;  // null unless ranks share an optimizer's state
 };
 
 }  // namespace kiln::training

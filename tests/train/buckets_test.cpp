@@ -23,18 +23,6 @@ namespace {
 using training::Buckets;
 using training::Team;
 
-/// Small buckets for as long as it lives.
-struct Limit {
-  explicit Limit(std::int64_t bytes) { training::limit_buckets(bytes); }
-  ~Limit() { training::limit_buckets(0); }
-};
-
-std::vector<Device> processors(int count) {
-  std::vector<Device> all;
-  for (int i = 0; i < count; ++i) all.push_back(another(Device::cpu()).autodiff());
-  return all;
-}
-
 /// A rank that notes what it comes to.
 class Noting final : public Communicator {
  public:

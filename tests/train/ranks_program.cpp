@@ -26,11 +26,11 @@ struct AtStep {
 };
 
 /// A training of which rank 1 does something in its fourth step.
-training::Ending train_and(const Ranks& ranks, const Device& device, void (*act)()) {
+training::Ending train_and(const Ranks& ranks, const Device& device, void (*act)(), Sharding sharding = {}) {
   const Together options;
   Net model = train(nn::sync_batch_norm(to_device(net(options), device), ranks));
   Learner learner(model, SgdConfig{}.init(model), AtStep{ranks->rank() == 1 ? 3 : 1000000, act, {device.inner()}, 0},
-                  {.epochs = 100}, ranks);
+                  {.epochs = 100}, ranks, sharding);
   auto data = examples(options, ranks, true);
   return learner.fit(data);
 }
@@ -40,10 +40,15 @@ void say(const std::string& text) {
   std::fflush(stdout);
 }
 
-int run(const std::string& what, const std::string& argument) {
+Sharding sharding_of(const std::string& word) {
+  return word == "state" ? Sharding::State : word == "gradients" ? Sharding::Gradients : Sharding::None;
+}
+
+int run(const std::string& what, const std::string& argument, const std::string& sharding) {
   const Ranks ranks = launched_ranks({.timeout = what == "late" ? 1.0 : 60.0});
-  const Device device = Device::cpu().autodiff();
   const int rank = ranks->rank(), size = ranks->size();
+  const char* const kind = std::getenv("KILN_TEST_RANKS_ON");  // "cuda": each rank has its own GPU
+  const Device device = (kind ? Device::parse(text(kind, ':', rank)) : Device::cpu()).autodiff();
   const auto own = [&](const std::string& text) { say(kiln::text("rank ", rank, ": ", text)); };
   if (what == "collectives") {
     std::vector<float> mine;
@@ -64,7 +69,8 @@ int run(const std::string& what, const std::string& argument) {
     barrier(ranks);
   } else if (what == "train") {
     Together options{.dropout = 0};
-    options.checkpoints = argument;
+    if (argument != "-") options.checkpoints = argument;
+    options.sharding = sharding_of(sharding);
     const Trained trained = train_together(options, ranks, device);
     own(text("step ", trained.ending.at.step, ", weights ", bits_of(trained.weights)));
   } else if (what == "differ") {
@@ -80,7 +86,7 @@ int run(const std::string& what, const std::string& argument) {
   } else if (what == "kill") {
     if (argument == "busy" && rank != 1) std::this_thread::sleep_for(std::chrono::seconds(30));
     if (argument == "busy") ::kill(::getpid(), SIGKILL);
-    train_and(ranks, device, [] { ::kill(::getpid(), SIGKILL); });
+    train_and(ranks, device, [] { ::kill(::getpid(), SIGKILL); }, sharding_of(argument));
   } else if (what == "exit") {
     train_and(ranks, device, [] { ::_exit(0); });
   } else if (what == "stop") {
@@ -95,7 +101,8 @@ int run(const std::string& what, const std::string& argument) {
 
 int main(int, char** arguments) {
   try {
-    return kiln::test::run(arguments[1], arguments[2] ? arguments[2] : "");
+    const char* const second = arguments[2];
+    return kiln::test::run(arguments[1], second ? second : "", second && arguments[3] ? arguments[3] : "");
   } catch (const std::exception& error) {
     std::printf("said: %s\n", error.what());
     return 1;

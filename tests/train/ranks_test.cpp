@@ -93,13 +93,15 @@ TEST_F(Processes, TrainAsOneDoesWithTheWholeBatch) {
       threads[static_cast<std::size_t>(rank->rank())] = train_together({}, rank, device);
     });
     for (std::size_t i = 0; i < one.weights.size(); ++i) EXPECT_NEAR(threads[0].weights[i], one.weights[i], 1e-5);
-    const Said said = launch(ranks, "train");
+    const Said said = launch(ranks, "train"), sharded = launch(ranks, "train - state");
     EXPECT_EQ(said.status, 0) << said;
-    // The same bits as of threads, which together_test.cpp compares with one rank.
-    for (int rank = 0; rank < ranks; ++rank)
-      EXPECT_TRUE(
-          said.has(text("rank ", rank, ": step ", one.ending.at.step, ", weights ", bits_of(threads[0].weights))))
-          << said;
+    EXPECT_EQ(sharded.status, 0) << sharded;
+    // The same bits as of threads, which together_test.cpp compares with one rank; also if ranks share the state.
+    for (const auto* const each : {&said, &sharded})
+      for (int rank = 0; rank < ranks; ++rank)
+        EXPECT_TRUE(
+            each->has(text("rank ", rank, ": step ", one.ending.at.step, ", weights ", bits_of(threads[0].weights))))
+            << *each;
   }
 }
 
@@ -143,7 +145,7 @@ TEST_F(Processes, TellOfRanksThatLeaveOrDoNotCome) {
 TEST_F(Processes, EndWithOneThatIsKilled) {
   // "kill" and "exit" while the others wait for it; "kill busy" while they are busy themselves for longer than mpirun lets them
   // live, and tell it beside that.
-  for (const std::string word : {"kill", "exit", "kill busy"}) {
+  for (const std::string word : {"kill", "exit", "kill busy", "kill gradients"}) {
     const Said said = launch(3, word);
     EXPECT_TRUE(said.has("rank 1 has left: it was killed, or ended without a message")) << said;
     EXPECT_TRUE(said.has("started again, training continues from its last checkpoint")) << said;
@@ -201,8 +203,10 @@ TEST(Launched, TrainToTheBitsOfThreads) {
       "SLURM_PROCID=\\$rank SLURM_STEP_NUM_TASKS=3 SLURM_STEP_NODELIST=localhost "
       "SLURM_STEP_ID=1 SLURM_JOB_ID=",
       ::getpid());
-  for (const std::string& said_by : {variables(3), slurm}) {
-    const Said said = start(3, "train", said_by);
+  for (const auto& [words, said_by] : {std::pair<std::string, std::string>("train", variables(3)),
+                                       {"train", slurm},
+                                       {"train - gradients", variables(3)}}) {
+    const Said said = start(3, words, said_by);
     EXPECT_EQ(said.status, 0) << said;
     for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(said.has(text("rank ", rank, ": ", expected))) << said;
   }
@@ -220,7 +224,7 @@ TEST(Launched, StopTogetherAndEndWithOneThatGoes) {
     const Said said = start(2, word, variables(2));
     EXPECT_TRUE(said.has("said: IoError: barrier: rank 1 has left: its program has ended")) << said;
   }
-  for (const std::string word : {"kill", "exit"}) {
+  for (const std::string word : {"kill", "exit", "kill gradients"}) {
     const Said said = start(3, word, variables(3));
     EXPECT_TRUE(said.has("rank 1 has left: it was killed, or ended without a message")) << said;
     EXPECT_LT(said.seconds, 55);

@@ -8,6 +8,8 @@
 #include "kiln/data/stream/sources.hpp"
 #include "kiln/data/stream/steps.hpp"
 #include "kiln/data/stream/stream_loader.hpp"
+#include "kiln/store/record/record_file.hpp"
+#include "kiln/train/checkpointer.hpp"
 #include "kiln/train/early_stopping.hpp"
 #include "tests/train/metric_data.hpp"
 
@@ -65,6 +67,12 @@ RegressionOutput FitExamples::operator()(const Net& net, const Examples& batch) 
   return {(predictions - y).square().mean(), predictions, y};
 }
 
+std::vector<Device> processors(int count) {
+  std::vector<Device> all;
+  for (int i = 0; i < count; ++i) all.push_back(another(Device::cpu()).autodiff());
+  return all;
+}
+
 Net net(const Together& options) {
   const Device device = another(Device::cpu()).autodiff();
   device.seed(3);
@@ -77,7 +85,8 @@ Net net(const Together& options) {
 NetLearner net_learner(const Together& options, const Ranks& ranks, const Device& device) {
   Net model = train(nn::sync_batch_norm(to_device(net(options), device), ranks));
   auto optimizer = SgdConfig{.momentum = 0.9}.init(model);
-  return NetLearner(std::move(model), std::move(optimizer), FitExamples{device.inner()}, options.config, ranks);
+  return NetLearner(std::move(model), std::move(optimizer), FitExamples{device.inner()}, options.config, ranks,
+                    options.sharding);
 }
 
 DataLoader<Examples> examples(const Together& options, const Ranks& ranks, bool shuffled) {
@@ -106,6 +115,18 @@ std::vector<float> weights_of(const Net& net) {
     const auto numbers = value.data().to_vector<float>();
     all.insert(all.end(), numbers.begin(), numbers.end());
   });
+  return all;
+}
+
+std::map<std::string, std::string> contents(const std::filesystem::path& directory) {
+  const TensorSource record = open_tensors(latest_checkpoint(directory));
+  std::map<std::string, std::string> all = record.metadata;
+  all.erase("value.at.seconds");
+  all.erase("checkpoint");
+  for (const auto& [name, tensor] : record.tensors) {
+    const TensorData data = tensor.read();
+    all[name] = std::string(reinterpret_cast<const char*>(data.bytes().data()), data.bytes().size());
+  }
   return all;
 }
 

@@ -1,6 +1,7 @@
 // A small training that is the same however many ranks share it: what tests of threads and of processes compare.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,17 @@ struct Together {
   LearnerConfig config{.epochs = 3, .log_every = 3, .seed = 7};
   std::filesystem::path checkpoints{};  // none where it is empty
   bool stream = false;                  // each rank has a shard of a stream, and reads it by threads
+  Sharding sharding = Sharding::None;
 };
 
+/// Small buckets for as long as it lives.
+struct Limit {
+  explicit Limit(std::int64_t bytes) { training::limit_buckets(bytes); }
+  ~Limit() { training::limit_buckets(0); }
+};
+
+/// So many processors, each for a rank.
+std::vector<Device> processors(int count);
 /// Always the same weights.
 Net net(const Together& options);
 NetLearner net_learner(const Together& options, const Ranks& ranks, const Device& device);
@@ -56,6 +66,8 @@ struct Trained {
 Trained train_together(const Together& options, const Ranks& ranks, const Device& device);
 
 std::vector<float> weights_of(const Net& net);
+/// All that the newest checkpoint of a directory has except the time and its run, by name.
+std::map<std::string, std::string> contents(const std::filesystem::path& directory);
 /// A text that tells whether weights are the same bits.
 std::string bits_of(const std::vector<float>& weights);
 

@@ -6,12 +6,10 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <string_view>
 
 #include "kiln/collective/thread_ranks.hpp"
-#include "kiln/store/record/record_file.hpp"
 #include "kiln/train/evaluator.hpp"
 #include "tests/support/sentence.hpp"
 #include "tests/train/fresh_directory.hpp"
@@ -82,10 +80,13 @@ TEST_P(Teams, TrainOnGpusAsOneProcessorDoes) {
   Together options;
   options.config.epochs = 2;
   const Trained one = train_alone(options);
-  const auto all = train_on(GetParam(), options, "simulated");
-  expect_close(all[0].weights, one.weights, 1e-5);
-  expect_same(all[0].evaluations, one.evaluations);
-  for (const Trained& each : all) EXPECT_EQ(bits_of(each.weights), bits_of(all[0].weights));
+  for (const Sharding sharding : {Sharding::None, Sharding::Gradients}) {
+    options.sharding = sharding;
+    const auto all = train_on(GetParam(), options, "simulated");
+    expect_close(all[0].weights, one.weights, 1e-5);
+    expect_same(all[0].evaluations, one.evaluations);
+    for (const Trained& each : all) EXPECT_EQ(bits_of(each.weights), bits_of(all[0].weights));
+  }
 }
 
 TEST_P(Teams, TrainOnTheMachinesGpusAsOneProcessorDoes) {
@@ -94,11 +95,17 @@ TEST_P(Teams, TrainOnTheMachinesGpusAsOneProcessorDoes) {
   } catch (const DeviceError& error) { GTEST_SKIP() << error.what(); }
   Together options;
   options.config.epochs = 2;
-  const Trained one = train_alone(options);
-  const auto all = train_on(GetParam(), options, "cuda");
-  expect_close(all[0].weights, one.weights, 1e-4);
-  expect_same(all[0].evaluations, one.evaluations);
-  for (const Trained& each : all) EXPECT_EQ(bits_of(each.weights), bits_of(all[0].weights));
+  for (const std::int64_t accumulate : {1, 2})
+    for (const Sharding sharding : {Sharding::None, Sharding::State, Sharding::Gradients}) {
+      options.config.accumulate = accumulate;
+      options.sharding = Sharding::None;
+      const Trained one = train_alone(options);
+      options.sharding = sharding;
+      const auto all = train_on(GetParam(), options, "cuda");
+      expect_close(all[0].weights, one.weights, 1e-4);
+      expect_same(all[0].evaluations, one.evaluations);
+      for (const Trained& each : all) EXPECT_EQ(bits_of(each.weights), bits_of(all[0].weights));
+    }
 }
 
 TEST_P(Teams, GiveTheSameBitsEachTime) {
@@ -155,19 +162,6 @@ TEST(Team, TakesStepsByHandWithTheGradientsOfAll) {
   const auto one = train_by_hand(alone(), devices(1)[0]);
   on_each(devices(2),
           [&](const Ranks& ranks, const Device& device) { expect_close(train_by_hand(ranks, device), one, 1e-6); });
-}
-
-/// All that the newest checkpoint holds but the time, and by which run.
-std::map<std::string, std::string> contents(const std::filesystem::path& directory) {
-  const TensorSource record = open_tensors(latest_checkpoint(directory));
-  std::map<std::string, std::string> all = record.metadata;
-  all.erase("value.at.seconds");
-  all.erase("checkpoint");
-  for (const auto& [name, tensor] : record.tensors) {
-    const TensorData data = tensor.read();
-    all[name] = std::string(reinterpret_cast<const char*>(data.bytes().data()), data.bytes().size());
-  }
-  return all;
 }
 
 TEST(Team, GoesOnFromACheckpointToTheSameBits) {

@@ -15,6 +15,7 @@ struct AdaDeltaConfig {
   }
 
   std::span<const std::string_view> slot_names() const;
+  bool elementwise() const { return true; }
   Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
   void check() const;
 };

@@ -17,6 +17,7 @@ struct AdaGradConfig {
   }
 
   std::span<const std::string_view> slot_names() const;
+  bool elementwise() const { return true; }
   Values fresh_slots(const Value& param) const;
   Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
   void check() const;

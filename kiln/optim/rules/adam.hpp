@@ -18,6 +18,7 @@ struct AdamConfig {
   }
 
   std::span<const std::string_view> slot_names() const;
+  bool elementwise() const { return true; }
   Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
   void check() const;
 };
@@ -41,6 +42,7 @@ struct AdamWConfig {
   }
 
   std::span<const std::string_view> slot_names() const;
+  bool elementwise() const { return !cautious; }  // which counts elements of the whole parameter
   Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
   void check() const;
 };

@@ -18,6 +18,7 @@ struct RmsPropConfig {
   }
 
   std::span<const std::string_view> slot_names() const;
+  bool elementwise() const { return true; }
   Values fresh_slots(const Value& param) const;
   Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
   void check() const;

@@ -21,6 +21,7 @@ struct ScheduleFreeAdamWConfig {
   }
 
   std::span<const std::string_view> slot_names() const;
+  bool elementwise() const { return true; }
   Value averaged(const Value& param, const ParamState& state) const;
   Value update(const Value& param, const Value& grad, double rate, ParamState& state) const;
   void check() const;
