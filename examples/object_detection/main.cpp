@@ -1,7 +1,7 @@
 // YOLOX learns where things are on pictures, and what they are. It says COCO's mean average precision of pictures that
 // were held out, and draws what it finds on them.
 //
-//   object_detection [--data FOLDER] [--annotations instances.json] [--model nano] [--weights yolox_nano.pth]
+//   object_detection [--data FOLDER] [--annotations instances.json] [--model nano [--weights yolox_nano.pth]]
 //                    [--run DIRECTORY] [--plain] [--web PORT] ...; --help lists all
 //
 // The folder holds pictures, and a file that says what is on them, in the form of COCO's instances.json. Without --data,
@@ -28,8 +28,9 @@ using models::Yolox;
 struct Run {
   std::optional<std::string> data;  // a folder of pictures
   std::string annotations = "instances.json";
-  std::string model = "nano";          // of YOLOX
-  std::optional<std::string> weights;  // to begin with
+  std::optional<std::string> model;  // nano, tiny, s, m, l or x; without, a smaller one, as `network` says
+  models::YoloxConfig network = {.classes = 0, .width = 0.25, .momentum = 0.1};  // classes: those of the data
+  std::optional<std::string> weights;                                            // to begin with
   std::optional<std::string> run;  // a directory for logs and checkpoints, in which a training that was stopped goes on
   bool plain = false;              // lines in place of the dashboard
   std::optional<std::uint16_t> web;  // a port: the dashboard as a page for a browser; 0: any port that is free
@@ -59,8 +60,8 @@ Json kept(Run run) {
 }
 
 Yolox begin(const Run& run, std::int64_t classes, const Device& device) {
-  models::YoloxConfig config = models::yolox(run.model, classes);
-  if (!run.weights) config.momentum = 0.1;  // so that the statistics of norms follow a training of a few hundred steps
+  models::YoloxConfig config = run.model ? models::yolox(*run.model) : run.network;
+  config.classes = classes;
   Yolox model = config.init(device);
   if (run.weights) models::load_yolox(model, *run.weights, {.except = "heads.*.classes.*"});
   return train(std::move(model));

@@ -26,12 +26,11 @@ Loaders load(const std::string& folder, const Options& options) {
   const auto [known, unseen] = split(items, {all->size() - count, count}, options.seed);
   print("{} pictures of {} classes\n", all->size(), all->classes().size());
 
-  // What is learned from is mirrored, scaled and shifted at random, anew in each epoch; what is held out is not.
+  // What is learned from is cut and mirrored at random, anew in each epoch; what is held out is not.
   const auto same = [side](const AnnotatedPicture& item, Random&) { return models::letterboxed(item, side, side); };
   const auto vary = [side](const AnnotatedPicture& item, Random& random) {
-    const AnnotatedPicture seen = randomly_mirrored(models::letterboxed(item, side, side), random);
-    const RandomAffine change{.least_scale = 0.8, .most_scale = 1.25, .shift_across = 0.1, .shift_down = 0.1};
-    return random_affine(seen, change, random, {.fill = 114, .least_visible = 0.3});
+    const RandomResizedCrop cut{.height = side, .width = side, .least_area = 0.5};
+    return randomly_mirrored(random_resized_crop(item, cut, random, {.least_visible = 0.3}), random);
   };
   return {all->classes(), unseen,
           DataLoader(known, changing<AnnotatedPicture>(vary, YoloxBatcher{.least_side = 2}),

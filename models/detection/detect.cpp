@@ -51,6 +51,7 @@ std::vector<Detections> detections(const YoloxOutput& output, const DetectOption
 
 AnnotatedPicture letterboxed(const AnnotatedPicture& item, std::int64_t height, std::int64_t width) {
   require_sound("letterboxed", item.picture);
+  if (item.picture.height == height && item.picture.width == width) return item;
   const double scale = scale_of(item.picture, height, width);
   return moved(item, vision::Transform2D::scaling(scale, scale), height, width, {.fill = kGrey, .least_visible = 0});
 }

@@ -87,6 +87,7 @@ Tensor<3> Yolox::Head::forward(const Tensor<4>& x) const {
 
 YoloxOutput Yolox::forward(const Tensor<4>& images) const {
   require_images("Yolox", images, backbone.stem.conv.weight.dim(1) / 4);
+  require<ShapeError>(images.dim(0) > 0, "Yolox: a batch needs at least one image, got ", images);
   require<ShapeError>(images.dim(2) % kLargestStride == 0 && images.dim(3) % kLargestStride == 0,
                       "Yolox: height and width of ", images, " must be multiples of ", kLargestStride,
                       "; letterboxed() brings pictures to such a size");

@@ -50,7 +50,7 @@ void expect_as_in_pytorch(const YoloxConfig& config, const Figures& right) {
   YoloxLosses losses;
   step(model, [&](const Yolox& m) {
     losses = YoloxLoss{.distance_weight = 1}.forward(m.forward(images), kTruth);
-    return losses.loss;
+    return losses.loss * 0.01;  // a whole step would lead to numbers beyond comparison
   });
   expect_figures({losses.loss.item(), losses.boxes.item(), losses.objectness.item(), losses.classes.item(),
                   losses.distances.item()},
