@@ -19,6 +19,7 @@ import torch
 from torch.nn import functional as F
 
 import torch_models as models
+import torch_yolox
 
 FEWEST, MOST = 3, 2000  # samples of a burst
 # Known before there are workloads, whose sizes depend on it.
@@ -259,6 +260,30 @@ trained("lstm_train", functools.partial(models.SequenceClassifier, *sequences[0]
         lambda: labelled(*sequences[1], classes=10))
 workload("mnist_guide_infer_b1")(functools.partial(inference, models.Guide, (1, 1, 28, 28)))
 workload("resnet50_infer_b1_224px_f32")(functools.partial(inference, models.resnet50, (1, 3, 224, 224)))
+
+
+def detection(pictures, pixels, compiled):
+    """The boxes are those of bench/suite/detection.cpp."""
+    side = torch.tensor([0.1 + 0.03 * j for j in range(8)])
+    corner = torch.tensor([[j % 4 / 4, j // 4 / 2] for j in range(8)])
+    boxes = torch.cat([corner, corner + side[:, None]], 1) * pixels
+    truth = [(boxes, (i + torch.arange(8)) % 80) for i in range(pictures)]
+    model = torch_yolox.Yolox(*torch_yolox.SIZES["nano"]).to(memory_format=LAYOUT)
+    seen = (random(pictures, 3, pixels, pixels) * 60 + 120).to(memory_format=LAYOUT)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=GPU or None, capturable=GPU)
+    called = torch.compile(model) if compiled else model
+
+    def step():
+        loss = torch_yolox.losses(called(seen), pixels, pixels, truth)[0]
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+pictures, pixels = (64, 416) if GPU else (8, 256)
+workload(f"yolox_nano_train_b{pictures}_{pixels}px", compiles=True)(functools.partial(detection, pictures, pixels))
 
 
 # ---- decoding with a static cache: 32 tokens after a prompt of 32

@@ -65,7 +65,7 @@ std::vector<Workload> all_workloads() {
   std::vector<Workload> all;
   for (const auto& family :
        {matmul_workloads, elementwise_workloads, reduce_workloads, everyday_workloads, overhead_workloads,
-        attention_workloads, model_workloads, decode_workloads, optimizer_workloads})
+        attention_workloads, model_workloads, detection_workloads, decode_workloads, optimizer_workloads})
     for (Workload& workload : family()) all.push_back(std::move(workload));
   return all;
 }

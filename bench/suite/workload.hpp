@@ -52,6 +52,7 @@ std::vector<Workload> everyday_workloads();
 std::vector<Workload> overhead_workloads();
 std::vector<Workload> attention_workloads();
 std::vector<Workload> model_workloads();
+std::vector<Workload> detection_workloads();
 std::vector<Workload> decode_workloads();
 std::vector<Workload> optimizer_workloads();
 

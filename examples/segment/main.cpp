@@ -1,92 +1,102 @@
-// A U-Net learns which pixels of noisy pictures belong to discs, and which to triangles; how well its regions and the
-// true ones overlap, and a picture: scenes, truth and what it sees.
+// A U-Net learns which pixels of pictures belong to what: it says how well its regions and the true ones overlap on
+// pictures that were held out, and draws some, the truth, and what it sees.
 //
-//   segment [--epochs N] [--model.width N] [--picture FILE.png] ...; --help lists all
-#include <algorithm>
-#include <cstdio>
+//   segment [--data FOLDER] [--annotations instances.json] [--model.width N] [--run DIRECTORY] [--plain] [--web PORT] ...;
+//   --help lists all
+//
+// The folder holds pictures, and a file with the outlines of what is on them, in the form of COCO's instances.json.
+// Without --data, discs, squares and triangles are drawn into such a folder, "shapes-400-64", which is used again.
+#include <filesystem>
+#include <optional>
+#include <string>
 
-#include "examples/segment/scene.hpp"
+#include "examples/object_detection/shapes.hpp"
+#include "examples/segment/pictures.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
-#include "kiln/data/image_tensors.hpp"
-#include "kiln/data/png.hpp"
 #include "kiln/kiln.hpp"
-#include "models/unet.hpp"
+#include "kiln/train/train.hpp"
+#include "models/segmentation.hpp"
 
 namespace {
 
 using namespace kiln;
 using models::UNet;
-using segment::Scenes;
 
 struct Run {
-  models::UNetConfig model = {.classes = segment::kClasses, .width = 8, .depth = 3};
-  std::int64_t scenes = 1600, side = 64;
-  std::int64_t epochs = 8, batch = 8;
+  std::optional<std::string> data;  // a folder of pictures
+  std::string annotations = "instances.json";
+  models::UNetConfig model = {.channels = 3, .classes = 0, .width = 8, .depth = 3};  // classes: those of the data
+  std::optional<std::string> run;  // a directory for logs and checkpoints, in which a training that was stopped goes on
+  bool plain = false;              // lines in place of the dashboard
+  std::optional<std::uint16_t> web;  // a port: the dashboard as a page for a browser; 0: any port that is free
+  std::int64_t pictures = 400;       // that are drawn without --data
+  std::int64_t side = 64;            // pixels of the square that pictures are brought to
+  std::int64_t epochs = 15, batch = 8;
+  int workers = 1;
   double rate = 3e-3;
   std::uint64_t seed = 1;
   std::string picture = "segment.png";
 
   void check() const {
-    require<ArgumentError>(batch > 0 && batch <= scenes, "batches of ", batch, " cannot be made of ", scenes,
-                           " scenes");
+    const std::int64_t step = std::int64_t{1} << std::clamp<std::int64_t>(model.depth, 0, 10);
+    require<ArgumentError>(side > 0 && side <= 2048 && side % step == 0, "--side ", side, " must be a multiple of ",
+                           step, ", up to 2048");
   }
 };
 
-Tensor<3, Int> segmented(const UNet& model, const Tensor<4>& images) {
-  const NoGrad pause;
-  return valid(model).forward(images).argmax(1);
+/// What decides the weights. How far to go, and who looks on, may change where a training goes on.
+Json kept(Run run) {
+  run.run.reset();
+  run.plain = false;
+  run.web.reset();
+  run.epochs = 0;
+  run.workers = 0;
+  run.picture.clear();
+  return to_json(run);
 }
 
-/// The mean over the classes of how many pixels are of a class in both, by how many in either.
-double mean_overlap(const Tensor<3, Int>& found, const Tensor<3, Int>& right) {
-  double total = 0;
-  for (std::int64_t kind = 0; kind < segment::kClasses; ++kind) {
-    const auto a = found.eq(kind), b = right.eq(kind);
-    const double both = a.logical_and(b).to_int().sum().item<double>();
-    total += both / a.logical_or(b).to_int().sum().item<double>();
-  }
-  return total / segment::kClasses;
-}
+struct Segmented {
+  Tensor<0> loss;
+  Tensor<4> scores;        // [batch, classes, height, width]
+  Tensor<3, Int> targets;  // [batch, height, width]
+  std::int64_t items() const { return targets.dim(0); }
+};
 
-/// Rows of eight: scenes, the true classes, and those that were found.
-void draw(const Scenes& scenes, const Tensor<3, Int>& found, const std::string& path) {
-  const auto first = [](const auto& x) { return x.narrow(0, 0, 8); };
-  const double shade = 1.0 / (segment::kClasses - 1);
-  const Tensor<3> rows =
-      cat({first(scenes.images).squeeze(1), first(scenes.classes).to_float() * shade, first(found).to_float() * shade});
-  write_png(grid_of(to_images(rows), 8, 2), path);
-}
-
-void learn(const Run& run) {
+void learn(Run run) {
   (void)FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
+  auto loaders = pictures::load(run.data ? *run.data : shapes::draw(run.pictures, run.side),
+                                {run.annotations, run.side, run.batch, run.workers, run.seed});
   const Device device = Device::best().autodiff();
   device.seed(run.seed);
-  const Scenes train = segment::scenes(run.scenes, run.side, run.seed, device);
-  const Scenes test = segment::scenes(200, run.side, run.seed + 1, device);
-  UNet model = run.model.init(device);
-  AdamW adam = AdamWConfig{}.init(model);
-  const std::int64_t steps = run.scenes / run.batch;
-  const std::int64_t all_steps = run.epochs * steps, warmup = std::min<std::int64_t>(20, all_steps / 10);
-  auto schedule = CosineConfig{.peak = run.rate, .warmup = warmup, .steps = all_steps}.init();
-  for (std::int64_t epoch = 1; epoch <= run.epochs; ++epoch) {
-    const Tensor<1, Int> order = randperm(run.scenes, device);
-    double total = 0;
-    for (std::int64_t step = 0; step < steps; ++step) {
-      const Tensor<1, Int> places = order.narrow(0, step * run.batch, run.batch);
-      const Tensor<4> images = train.images.select(0, places);
-      const Tensor<3, Int> classes = train.classes.select(0, places);
-      auto [loss, grads] =
-          value_and_grad(model, [&](const UNet& m) { return cross_entropy(m.forward(images), classes); });
-      model = adam.step(schedule.next(), std::move(model), grads);
-      total += loss.item<double>();
-    }
-    print("epoch {}: cross entropy {:.4f}, mean overlap with the truth of new scenes {:.4f}\n", epoch,
-          total / static_cast<double>(steps), mean_overlap(segmented(model, test.images), test.classes));
-    std::fflush(stdout);
+  run.model.classes = std::ssize(loaders.classes);
+  UNet model = train(run.model.init(device));
+  const auto step = [device](const UNet& m, MaskedBatch batch) -> Segmented {
+    const auto images = Tensor<4>::from_data(std::move(batch.images), device);
+    const auto classes = Tensor<3, Int>::from_data(std::move(batch.classes), device);
+    const Tensor<4> scores = m.forward(images);
+    return {models::SegmentationLoss{}.forward(scores, classes), scores, classes};
+  };
+  AdamW optimizer = AdamWConfig{}.init(model);
+  Learner learner(std::move(model), std::move(optimizer), step, {.epochs = run.epochs, .seed = run.seed});
+  const std::int64_t steps = run.epochs * loaders.train.size(), warmup = std::min<std::int64_t>(20, steps / 10);
+  learner.schedule(CosineConfig{.peak = run.rate, .warmup = warmup, .steps = steps});
+  const metric::Iou overlap{.options = {.ignore = CocoMasks::kCrowd}};
+  learner.valid_metric(overlap).train_metric(metric::ItemsPerSecond{});
+  watch(learner, {run.plain, run.web});
+  if (run.run) {
+    const std::filesystem::path directory = *run.run;
+    learner.add(RunDirectory(directory, to_json(run)));
+    learner.checkpoints(directory / "checkpoint",
+                        {.last = 1, .best = 1, .metric = "iou", .rising = true, .exact = false}, true, kept(run));
   }
-  draw(test, segmented(model, test.images), run.picture);
-  print("drawn: {}\n", run.picture);
+  learner.fit(loaders.train, loaders.valid);
+
+  Evaluator evaluator(learner.result(), step);
+  const auto found = evaluator.metric(overlap).measure("held out", loaders.valid);
+  print("mean overlap with the truth {:.4f} on {} pictures that were held out\n", found.find("iou")->value,
+        loaders.held_out->size());
+  pictures::draw_seen(learner.result(), loaders, run.side, run.picture);
 }
 
 }  // namespace

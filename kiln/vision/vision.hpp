@@ -10,6 +10,7 @@
 #include "kiln/vision/histogram.hpp"
 #include "kiln/vision/morphology.hpp"
 #include "kiln/vision/nms.hpp"
+#include "kiln/vision/polygon.hpp"
 #include "kiln/vision/roi.hpp"
 #include "kiln/vision/transform2d.hpp"
 #include "kiln/vision/warp.hpp"

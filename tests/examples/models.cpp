@@ -63,10 +63,33 @@ TEST_F(ModelExamples, VisionDrawsWhatItsFunctionsMake) {
 }
 
 TEST_F(ModelExamples, SegmentDrawsWhatItSees) {
-  const std::string said =
-      in_folder(SEGMENT_PROGRAM " --scenes 16 --side 16 --epochs 1 --model.width 4 --model.depth 2");
-  EXPECT_GE(number_after(said, "mean overlap with the truth of new scenes "), 0);
+  const auto said = [&](const std::string& more) {
+    return in_folder(text(SEGMENT_PROGRAM " --plain --pictures 20 --side 32 --epochs 2 --batch 8 --model.width 4 "
+                                          "--model.depth 2 ",
+                          more));
+  };
+  const std::string drawn = said("--run run"), read = said("--workers 0 --data shapes-20-32");
+  EXPECT_NE(drawn.find("20 pictures of 3 classes and the background"), std::string::npos) << drawn;
+  const double overlap = number_after(drawn, "mean overlap with the truth ");
+  EXPECT_GE(overlap, 0);
+  EXPECT_EQ(number_after(read, "mean overlap with the truth "), overlap);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "run/valid/epoch-2/iou.log"));
   EXPECT_TRUE(has_picture("segment.png"));
+}
+
+TEST_F(ModelExamples, ObjectDetectionDrawsWhatItFinds) {
+  const auto said = [&](const std::string& more) {
+    return in_folder(text(OBJECT_DETECTION_PROGRAM " --plain --pictures 20 --side 32 --epochs 2 --batch 8 ", more));
+  };
+  const std::string drawn = said("--run run"), read = said("--workers 0 --data shapes-20-32");
+  EXPECT_NE(drawn.find("20 pictures of 3 classes\n"), std::string::npos) << drawn;
+  const double precision = number_after(drawn, "mean average precision ");
+  EXPECT_GE(precision, 0);
+  EXPECT_EQ(number_after(read, "mean average precision "), precision);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "run/valid/epoch-2/map.log"));
+  EXPECT_TRUE(has_picture("object_detection.png"));
+  const std::string wrong = in_folder(text("(", OBJECT_DETECTION_PROGRAM, " --side 100) 2>&1; test $? -eq 1"));
+  EXPECT_NE(wrong.find("ArgumentError: --side 100 must be a multiple of 32, up to 2048"), std::string::npos) << wrong;
 }
 
 TEST_F(ModelExamples, ShakespeareWritesBeyondItsContext) {

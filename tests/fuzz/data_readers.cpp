@@ -6,6 +6,7 @@
 #include "kiln/data/idx.hpp"
 #include "kiln/data/picture/cifar.hpp"
 #include "kiln/data/picture/folder.hpp"
+#include "kiln/data/picture/masked.hpp"
 #include "kiln/data/png.hpp"
 #include "kiln/data/sound/wav.hpp"
 #include "kiln/data/table/lines.hpp"
@@ -182,6 +183,18 @@ void read_coco(std::span<const std::byte> file) {
   expect(pictures.size() < 100, "there are more pictures than the file has letters for");
 }
 
+constexpr std::string_view kCocoMasks = R"({"images": [{"id": 1, "file_name": "a.png"}],
+  "categories": [{"id": 7, "name": "cat"}, {"id": 3, "name": "dog"}], "annotations": [
+  {"image_id": 1, "category_id": 7, "segmentation": [[0, 0.5, 1, 1, 3, 2], [1, 1, 2, 1, 2, 2, 1, 2]]},
+  {"image_id": 1, "category_id": 3, "segmentation": {"size": [5, 7], "counts": [4, 1, 30]}, "iscrowd": 1},
+  {"image_id": 1, "category_id": 3, "segmentation": {"size": [5, 7], "counts": "4162L000004"}}]})";
+void read_coco_masks(std::span<const std::byte> file) {
+  const std::string path = on_disk("coco_masks.json", file);
+  const std::filesystem::path directory = "/nowhere";
+  const CocoMasks masks = door([&] { return CocoMasks(directory, path); });
+  expect(masks.size() < 100, "there are more pictures than the file has letters for");
+}
+
 Files tokenizers() {
   Files files;
   for (const char* name :
@@ -246,6 +259,11 @@ const Reader kReaders[] = {
     {.name = "coco",
      .sound = [] { return Files{contents_of(kCoco)}; },
      .read = read_coco,
+     .change = change_json,
+     .text = true},
+    {.name = "coco_masks",
+     .sound = [] { return Files{contents_of(kCocoMasks)}; },
+     .read = read_coco_masks,
      .change = change_json,
      .text = true},
     {.name = "tokenizer", .sound = tokenizers, .read = read_tokenizer, .change = change_json, .text = true},
