@@ -43,9 +43,6 @@ enum class Algorithm : std::uint8_t {
   MappedSum,         // sums of squares, and sums that skip NaN, read from the operand in place
   SimpleFinish,      // the steps after a product are applied to its sums in registers
   ShortRows,         // operands of a binary function in short rows, without gathering many of them first
-  FoldDense,         // columns of which four vectors hold a whole number, in strips of rows
-  FoldFew,           // few columns, as many vectors at a time as there are columns
-  FoldShortLines,    // short lines, several at a time
   BatchNormFewRows,  // a chunk has some channels, from their statistics to their results
   AmxAttention,      // bfloat16 on tiles, or on vectors of pairs
 };

@@ -40,8 +40,9 @@ HWY_INLINE void arg_fold_rows(const T* HWY_RESTRICT x, std::int64_t rows, std::i
                               T* HWY_RESTRICT best, std::int32_t* HWY_RESTRICT places) {
   if (columns == 1 && stride == 1) {
     constexpr Fold fold = largest ? Fold::Max : Fold::Min;
+    static const FoldKernel& kernel = fold_kernel(dtype_of<T>, fold);
     T extreme = fold_start<T, fold>();
-    fold_rows<T, fold>(x, rows, 1, 1, &extreme);
+    kernel.lines(x, 1, 0, rows, &extreme);
     *best = extreme;
     *places = static_cast<std::int32_t>(find_first(x, rows, extreme));
     return;

@@ -1,10 +1,10 @@
+// Folds of floats and doubles, the row reductions of fused programs (FoldLanes), and the choice of kernels.
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "kiln/backend/cpu/simd/reduce/fold_exports.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold_lanes.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,17 +12,14 @@
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
-#include "kiln/backend/cpu/simd/reduce/fold_matrix.hpp"
+#include "kiln/backend/cpu/simd/reduce/fold_columns.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
-#define KILN_FOLD(name, T, fold)           \
-  KILN_FOLD_BY(fold_matrix, name, T, fold) \
-  KILN_FOLD_BY(fold_each_line, lines_##name, T, fold)
-KILN_FLOAT_FOLDS(float, float)
-KILN_FLOAT_FOLDS(double, double)
-#undef KILN_FOLD
+const FoldKernel* float_kernel(DType dtype, Fold fold) {
+  return dtype == DType::F64 ? fold_kernel_of<double>(fold) : fold_kernel_of<float>(fold);
+}
 
 void divide(double divisor, double* sums, std::int64_t count) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<double>);
@@ -41,19 +38,12 @@ void divide(double divisor, double* sums, std::int64_t count) {
 template <class T, Fold fold>
 struct FoldOfRun {
   using Line = FoldLine<T, fold>;
-  using A = FoldType<T, fold>;
   static_assert(Line::kBlock * sizeof(T) <= sizeof(FoldLanes::rest) && Line::kWidth <= 16);
 
   static void take(FoldLanes& run, const void* numbers, std::int64_t count) {
     const auto* x = static_cast<const T*>(numbers);
     run.left -= count;
     auto& lanes = run.lanes<T, fold>();
-    if (run.in_order) {
-      auto so_far = static_cast<A>(run.so_far);
-      fold_narrow<T, fold>(x, count, 1, 1, &so_far);
-      run.so_far = so_far;
-      return;
-    }
     T* const rest = run.waiting_numbers<T>();
     if (run.waiting > 0) {
       const std::int64_t more = std::min(count, Line::kBlock - run.waiting);
@@ -67,11 +57,9 @@ struct FoldOfRun {
     std::copy_n(x + taken, run.waiting, rest);
   }
   static double total(FoldLanes& run) {
-    const auto so_far = static_cast<A>(run.so_far);
-    if (run.in_order) return so_far;
-    return Line::finish(run.waiting_numbers<T>(), run.waiting, run.lanes<T, fold>().data(), run.near, so_far);
+    return Line::finish(run.waiting_numbers<T>(), run.waiting, run.lanes<T, fold>().data(), run.near);
   }
-  static constexpr FoldLanes::Functions kFunctions{.least = Line::kLeast, .take = take, .total = total};
+  static constexpr FoldLanes::Functions kFunctions{.take = take, .total = total};
 };
 
 template <class T>
@@ -90,26 +78,25 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_FOLD(name, T, fold)             \
-  KILN_EXPORT_FOLD(fold_rows, name, T, fold) \
-  KILN_EXPORT_FOLD(fold_lines, lines_##name, T, fold)
-KILN_FLOAT_FOLDS(float, float)
-KILN_FLOAT_FOLDS(double, double)
-#undef KILN_FOLD
+HWY_EXPORT(float_kernel);
+const FoldKernel& float_fold_kernel(DType dtype, Fold fold) { return *HWY_DYNAMIC_DISPATCH(float_kernel)(dtype, fold); }
+
+const FoldKernel& fold_kernel(DType dtype, Fold fold) {
+  if (!is_float(dtype)) return integer_fold_kernel(dtype, fold);
+  return size_of(dtype) == 2 ? half_fold_kernel(dtype, fold) : float_fold_kernel(dtype, fold);
+}
 
 HWY_EXPORT(divide);
 void divide_by(double divisor, double* sums, std::int64_t count) { HWY_DYNAMIC_DISPATCH(divide)(divisor, sums, count); }
 
 HWY_EXPORT(functions_of);
 void FoldLanes::start(op::ReduceFn fn, DType dtype, std::int64_t count) {
-  visit_fold(fn, [&]<Fold fold>() {
-    functions = HWY_DYNAMIC_DISPATCH(functions_of)(fold, dtype == DType::F64);
-    so_far = fold_start<float, fold>();
-    if (dtype == DType::F64) lanes<double, fold>().fill(fold_start<double, fold>());
-    else lanes<float, fold>().fill(fold_start<float, fold>());
-  });
+  const Fold fold = fold_of(fn);
+  functions = HWY_DYNAMIC_DISPATCH(functions_of)(fold, dtype == DType::F64);
+  const FoldKernel& kernel = float_fold_kernel(dtype, fold);
+  if (kernel.folded == DType::F64) kernel.start(sums.data(), std::ssize(sums));
+  else kernel.start(extremes.data(), std::ssize(extremes));
   left = count;
-  in_order = count < functions->least;
   near = near_terms(count);
   waiting = 0;
 }
@@ -121,7 +108,7 @@ static void put_together(FoldLanes& run, const void* x, std::int64_t count) {
   run.gathered += bytes;
 }
 template <class T>
-static constexpr FoldLanes::Functions kGathering{.least = 0, .take = put_together<T>, .total = nullptr};
+static constexpr FoldLanes::Functions kGathering{.take = put_together<T>, .total = nullptr};
 
 void FoldLanes::gather(DType dtype, std::byte* to) {
   functions = dtype == DType::F64 ? &kGathering<double> : &kGathering<float>;

@@ -1,18 +1,29 @@
-// The inner loops of every reduction: fold_rows() for column reductions, where the reduced axis is strided and
-// neighbouring results are contiguous, and fold_lines() for row reductions, where the reduced axis is contiguous. The
-// reduction of one contiguous line is fold_rows() with one column and a stride of 1.
+// The folds of a reduction, and the kernels that compute them for one element type: of columns, where the reduced axis
+// is strided and neighbouring results are contiguous, and of lines, where the reduced axis is contiguous.
 #pragma once
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
 #include "kiln/core/convert.hpp"
+#include "kiln/ops/reduce/reduce_ops.hpp"
 
 namespace kiln::cpu::simd {
 
 /// Squares is the sum of squares. Numbers is the sum of the elements that are not NaN.
 enum class Fold : std::uint8_t { Sum, Prod, Max, Min, Squares, Numbers };
 constexpr bool accumulates(Fold fold) { return fold != Fold::Max && fold != Fold::Min; }
+/// Returns the fold of a reduction. A mean is a sum until it is divided, and booleans are bytes.
+constexpr Fold fold_of(op::ReduceFn fn) {
+  switch (fn) {
+    case op::ReduceFn::Prod: return Fold::Prod;
+    case op::ReduceFn::Any:
+    case op::ReduceFn::Max: return Fold::Max;
+    case op::ReduceFn::All:
+    case op::ReduceFn::Min: return Fold::Min;
+    default: return Fold::Sum;
+  }
+}
 /// Returns how partial results are folded.
 constexpr Fold joined(Fold fold) { return fold == Fold::Squares || fold == Fold::Numbers ? Fold::Sum : fold; }
 
@@ -27,12 +38,7 @@ using FoldType = std::conditional_t<accumulates(fold), std::conditional_t<std::i
 
 /// Returns the most floats that are added in float at a time in a sum of `count` terms. The more terms a sum has, the
 /// less each rounding matters.
-constexpr std::int64_t near_terms(std::int64_t count) {
-  return count >= 256 ? 8 : count >= 64 ? 4 : count >= 16 ? 2 : 1;
-}
-
-/// The number of elements that one partial result covers.
-inline constexpr std::int64_t kFoldedPiece = 65536;
+constexpr std::int64_t near_terms(std::int64_t count) { return count >= 256 ? 8 : count >= 64 ? 4 : 1; }
 
 template <class T, Fold fold>
 constexpr FoldType<T, fold> fold_start() {
@@ -42,15 +48,26 @@ constexpr FoldType<T, fold> fold_start() {
   return Limits::has_infinity ? Limits::infinity() : Limits::max();
 }
 
-/// Column reduction: results[j] = results[j] (+) x[r * stride + j] for all r < rows and j < columns, where (+) is
-/// `fold`. T is any element type but bool, which is folded as uint8. Squares and Numbers are for floats only. Their
-/// bits are those that Sum gives for the squares, rounded to T, and for x with zeros in the place of NaN.
-template <class T, Fold fold>
-void fold_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, FoldType<T, fold>* results);
-/// Row reduction: results[i] = results[i] (+) x[i * stride + k] for all i < lines and k < count. The bits are those
-/// that fold_rows gives for each line as a column.
-template <class T, Fold fold>
-void fold_lines(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count, FoldType<T, fold>* results);
+/// The kernels for one fold, written (+), of elements of one type T. Results are of the FoldType.
+struct FoldKernel {
+  DType folded;  // the FoldType
+  /// Fills results with the neutral element.
+  void (*start)(void* results, std::int64_t count);
+  /// results[j] = results[j] (+) x[r * stride + j] for all r < rows and j < columns.
+  void (*columns)(const void* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, void* results);
+  /// results[i] = results[i] (+) x[i * stride + k] for all i < lines and k < count. The bits are those that `columns`
+  /// gives for each line as one column.
+  void (*lines)(const void* x, std::int64_t lines, std::int64_t stride, std::int64_t count, void* results);
+};
+/// Returns the kernels for the instruction set of this machine. Booleans are folded as bytes. Squares and Numbers are
+/// for floats and halves only: their bits are those that Sum gives for the squares, rounded to T, and for x with zeros
+/// in the place of NaN.
+const FoldKernel& fold_kernel(DType dtype, Fold fold);
+
+/// The kernels for the types of one source.
+const FoldKernel& float_fold_kernel(DType dtype, Fold fold);
+const FoldKernel& half_fold_kernel(DType dtype, Fold fold);
+const FoldKernel& integer_fold_kernel(DType dtype, Fold fold);
 
 /// Divides `count` sums by `divisor`, which makes them means.
 void divide_by(double divisor, double* sums, std::int64_t count);

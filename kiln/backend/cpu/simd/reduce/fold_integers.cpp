@@ -1,9 +1,7 @@
 // Folds of integers, in plain loops that the compiler vectorises, once per target.
 #include <algorithm>
 
-#include "kiln/backend/cpu/simd/each_type.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold.hpp"
-#include "kiln/backend/cpu/simd/reduce/fold_exports.hpp"
 #include "kiln/core/wrapping.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -24,37 +22,54 @@ HWY_INLINE A join(A a, A b) {
 }
 
 template <class T, Fold fold>
-HWY_INLINE FoldType<T, fold> fold_line(const T* x, std::int64_t count, FoldType<T, fold> so_far) {
-  if constexpr (fold == Fold::Sum && sizeof(T) <= 2) {
-    // Sums of 32 bits fill a vector with more lanes. kSafe narrow terms cannot overflow them.
-    constexpr std::int64_t kSafe = 32768;
-    using Narrow = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
-    for (; count > 0; count -= kSafe, x += kSafe) {
-      Narrow sum = 0;
-      for (std::int64_t i = 0; i < std::min(count, kSafe); ++i) sum += x[i];
-      so_far = join<fold>(so_far, static_cast<FoldType<T, fold>>(sum));
-    }
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) so_far = join<fold>(so_far, static_cast<FoldType<T, fold>>(x[i]));
-  }
-  return so_far;
-}
-
-template <class T, Fold fold>
-void fold_integers(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t stride, std::int64_t columns,
-                   FoldType<T, fold>* HWY_RESTRICT results) {
+struct FoldIntegers {
   using A = FoldType<T, fold>;
-  if (columns == 1 && stride == 1) {
-    *results = fold_line<T, fold>(x, rows, *results);
-    return;
-  }
-  for (std::int64_t row = 0; row < rows; ++row, x += stride)
-    for (std::int64_t i = 0; i < columns; ++i) results[i] = join<fold>(results[i], static_cast<A>(x[i]));
-}
 
-#define KILN_FOLD(...) KILN_FOLD_BY(fold_integers, __VA_ARGS__)
-KILN_EACH_INTEGER(KILN_FOLDS)
-#undef KILN_FOLD
+  static void start(void* results, std::int64_t count) {
+    std::fill_n(static_cast<A*>(results), count, fold_start<T, fold>());
+  }
+  static A line(const T* x, std::int64_t count, A so_far) {
+    if constexpr (fold == Fold::Sum && sizeof(T) <= 2) {
+      // Sums of 32 bits fill a vector with more lanes. kSafe narrow terms cannot overflow them.
+      constexpr std::int64_t kSafe = 32768;
+      using Narrow = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+      for (; count > 0; count -= kSafe, x += kSafe) {
+        Narrow sum = 0;
+        for (std::int64_t i = 0; i < std::min(count, kSafe); ++i) sum += x[i];
+        so_far = join<fold>(so_far, static_cast<A>(sum));
+      }
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) so_far = join<fold>(so_far, static_cast<A>(x[i]));
+    }
+    return so_far;
+  }
+  static void columns(const void* numbers, std::int64_t rows, std::int64_t stride, std::int64_t columns, void* so_far) {
+    if (columns == 1 && stride == 1) return lines(numbers, 1, 0, rows, so_far);
+    const T* HWY_RESTRICT x = static_cast<const T*>(numbers);
+    A* HWY_RESTRICT const results = static_cast<A*>(so_far);
+    for (std::int64_t row = 0; row < rows; ++row, x += stride)
+      for (std::int64_t i = 0; i < columns; ++i) results[i] = join<fold>(results[i], static_cast<A>(x[i]));
+  }
+  static void lines(const void* numbers, std::int64_t lines, std::int64_t stride, std::int64_t count, void* so_far) {
+    auto* const results = static_cast<A*>(so_far);
+    for (std::int64_t i = 0; i < lines; ++i)
+      results[i] = line(static_cast<const T*>(numbers) + i * stride, count, results[i]);
+  }
+  static constexpr FoldKernel kKernel{dtype_of<A>, start, columns, lines};
+};
+
+const FoldKernel* integer_kernel(DType dtype, Fold fold) {
+  return visit_dtype(dtype, [&]<class T>(TypeTag<T>) -> const FoldKernel* {
+    using Number = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+    if constexpr (std::is_integral_v<Number>) {
+      if (fold == Fold::Sum) return &FoldIntegers<Number, Fold::Sum>::kKernel;
+      if (fold == Fold::Prod) return &FoldIntegers<Number, Fold::Prod>::kKernel;
+      return fold == Fold::Max ? &FoldIntegers<Number, Fold::Max>::kKernel : &FoldIntegers<Number, Fold::Min>::kKernel;
+    } else {
+      return nullptr;
+    }
+  });
+}
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -62,17 +77,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_FOLD(...) KILN_EXPORT_FOLD(fold_rows, __VA_ARGS__)
-KILN_EACH_INTEGER(KILN_FOLDS)
-#undef KILN_FOLD
-#define KILN_FOLD(name, T, fold)                                                                           \
-  template <>                                                                                              \
-  void fold_lines<T, fold>(const T* x, std::int64_t lines, std::int64_t stride, std::int64_t count,        \
-                           FoldType<T, fold>* results) {                                                   \
-    for (std::int64_t i = 0; i < lines; ++i) fold_rows<T, fold>(x + i * stride, count, 1, 1, results + i); \
-  }
-KILN_EACH_INTEGER(KILN_FOLDS)
-#undef KILN_FOLD
+HWY_EXPORT(integer_kernel);
+const FoldKernel& integer_fold_kernel(DType dtype, Fold fold) {
+  return *HWY_DYNAMIC_DISPATCH(integer_kernel)(dtype, fold);
+}
 
 }  // namespace kiln::cpu::simd
 #endif

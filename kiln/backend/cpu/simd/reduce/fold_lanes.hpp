@@ -10,20 +10,11 @@
 
 namespace kiln::cpu::simd {
 
-/// Calls f<fold>() with the fold of a fused program's reduction.
-template <class F>
-void visit_fold(op::ReduceFn fn, F&& f) {
-  if (fn == op::ReduceFn::Max) f.template operator()<Fold::Max>();
-  else if (fn == op::ReduceFn::Min) f.template operator()<Fold::Min>();
-  else f.template operator()<Fold::Sum>();
-}
-
-/// The state of folding one run of numbers. However the run is split, the total has the same bits as fold_rows gives
-/// for the whole run as one column.
+/// The state of folding one run of numbers. However the run is split, the total has the same bits as a FoldKernel gives
+/// for the whole run as one line.
 struct FoldLanes {
   /// The functions for one reduction and the instruction set of this machine.
   struct Functions {
-    std::int64_t least;  // shorter runs are folded one number after the other
     void (*take)(FoldLanes&, const void*, std::int64_t);
     double (*total)(FoldLanes&);
   };
@@ -52,8 +43,6 @@ struct FoldLanes {
   static constexpr std::int64_t kGathers = -1;  // the value of `waiting` in a run begun by gather()
 
   const Functions* functions;
-  bool in_order;  // numbers are folded into so_far one after the other
-  double so_far;
   std::int64_t near;       // near_terms() of the run
   std::int64_t left;       // how many numbers are still to come
   std::int64_t waiting;    // how many numbers are in `rest`, which do not fill a block yet

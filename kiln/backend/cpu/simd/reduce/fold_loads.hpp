@@ -68,34 +68,47 @@ template <class A, class T>
 HWY_INLINE Vector<A> load_as(const T* from) {
   return load_folded<Fold::Sum, A>(from);
 }
-/// Loads the first `count` lanes, with zeros in the others, and returns the numbers to fold for them.
-template <class A, Fold fold = Fold::Sum, class T>
+/// Returns the numbers to fold for `lanes` of T. Lanes that `there` leaves out, whose memory is not read, are the neutral
+/// element `start`.
+template <class A, Fold fold, class T, class M>
+HWY_INLINE Vector<A> load_some(const T* from, M there) {
+  const hn::Rebind<Stored<T>, hn::ScalableTag<A>> narrow;
+  const T start = static_cast<T>(fold_start<T, fold>());
+  return folded_as<fold, A, T>(
+      hn::IfThenElse(there, hn::MaskedLoad(there, narrow, stored(from)), hn::Set(narrow, *stored(&start))));
+}
+/// Loads the first `count` lanes, and returns the numbers to fold for them; the other lanes are neutral.
+template <class A, Fold fold, class T>
 HWY_INLINE Vector<A> load_first_as(const T* from, std::int64_t count) {
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
+  if (count >= lanes) return load_folded<fold, A>(from);
   if constexpr (kHasMasks<T>) {
     const hn::Rebind<Stored<T>, hn::ScalableTag<A>> narrow;
-    const auto first = hn::FirstN(narrow, static_cast<std::size_t>(count));
-    return folded_as<fold, A, T>(hn::MaskedLoad(first, narrow, stored(from)));
+    return load_some<A, fold>(from, hn::FirstN(narrow, static_cast<std::size_t>(std::max<std::int64_t>(count, 0))));
   } else {
-    T lanes[kLanes<A>] = {};
-    std::copy_n(from, count, lanes);
-    return load_folded<fold, A>(lanes);
+    T numbers[lanes];
+    std::fill_n(numbers, lanes, static_cast<T>(fold_start<T, fold>()));
+    if (count > 0) std::copy_n(from, count, numbers);
+    return load_folded<fold, A>(numbers);
   }
 }
-/// Loads as many T as Number<T> has lanes. The first `missing` lanes are `start`, and their memory is not read.
-template <class T>
-HWY_INLINE auto load_behind(const T* from, std::int64_t missing, T start) {
-  const hn::Rebind<Stored<T>, hn::ScalableTag<Number<T>>> tag;
+/// Loads all lanes but the first `missing`, and returns the numbers to fold for them; the others are neutral.
+template <class A, Fold fold, class T>
+HWY_INLINE Vector<A> load_behind_as(const T* from, std::int64_t missing) {
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
+  if (missing <= 0) return load_folded<fold, A>(from);
+  if (missing >= lanes) return fold_start<T, fold>();
   if constexpr (kHasMasks<T>) {
-    const auto there = hn::Not(hn::FirstN(tag, static_cast<std::size_t>(missing)));
-    return hn::IfThenElse(there, hn::MaskedLoad(there, tag, stored(from)), hn::Set(tag, *stored(&start)));
+    const hn::Rebind<Stored<T>, hn::ScalableTag<A>> narrow;
+    return load_some<A, fold>(from, hn::Not(hn::FirstN(narrow, static_cast<std::size_t>(missing))));
   } else {
-    constexpr auto lanes = static_cast<std::int64_t>(kLanes<Number<T>>);
-    Stored<T> numbers[lanes];
-    std::fill_n(numbers, missing, *stored(&start));
-    std::copy(stored(from) + missing, stored(from) + lanes, numbers + missing);
-    return hn::LoadU(tag, numbers);
+    T numbers[lanes];
+    std::fill_n(numbers, missing, static_cast<T>(fold_start<T, fold>()));
+    std::copy(from + missing, from + lanes, numbers + missing);
+    return load_folded<fold, A>(numbers);
   }
 }
+
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

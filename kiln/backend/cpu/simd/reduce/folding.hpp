@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold_lanes.hpp"
+#include "kiln/backend/cpu/simd/reduce/plan.hpp"
 #include "kiln/core/convert.hpp"
 #include "kiln/core/grain.hpp"
 #include "kiln/ops/planned/fused.hpp"
@@ -55,7 +57,8 @@ class Folding {
           for (std::size_t i = 0; i < folds_.size(); ++i)
             lanes[i].gather(types_[i], reinterpret_cast<std::byte*>(&numbers[i * kGathered]));
           compute(row * length_, (row + rows) * length_, lanes.data(), nullptr);
-          for (std::size_t i = 0; i < folds_.size(); ++i) fold_gathered(i, row, rows, &numbers[i * kGathered]);
+          for (std::size_t i = 0; i < folds_.size(); ++i)
+            fold_rows(i, kernel_of(i), row, rows, length_, &numbers[i * kGathered]);
         }
         return;
       }
@@ -73,7 +76,7 @@ class Folding {
   SpareVector<Array> results{};  // the results of the reductions, in order
 
  private:
-  static constexpr std::int64_t kShortRow = 128, kGathered = 2048, kTotals = 512;
+  static constexpr std::int64_t kShortRow = 128, kGathered = 2048;
 
   std::int64_t items_of(std::int64_t grain) const {
     return std::max<std::int64_t>(1, grain / std::min(length_, piece_));
@@ -90,40 +93,23 @@ class Folding {
   }
   void put_pieces_together() {
     for (std::size_t i = 0; i < folds_.size() && pieces_ > 1; ++i)
-      visit_fold(folds_[i].fn, [&]<Fold fold>() {
-        for (std::int64_t row = 0; row < rows_; ++row) {
-          const double* const pieces = &place(row, i);
-          double total = types_[i] == DType::F64 ? all_pieces<FoldType<double, fold>, fold>(pieces)
-                                                 : all_pieces<FoldType<float, fold>, fold>(pieces);
-          store(i, row, 1, &total);
-        }
-      });
-  }
-  template <class A, Fold fold>
-  A all_pieces(const double* totals) const {
-    const std::vector<A> pieces(totals, totals + pieces_);
-    auto total = fold_start<A, fold>();
-    fold_rows<A, fold>(pieces.data(), pieces_, 1, 1, &total);
-    return total;
+      for (std::int64_t row = 0; row < rows_; ++row) {
+        const FoldKernel& kernel = kernel_of(i);
+        std::vector<double> pieces(static_cast<std::size_t>(pieces_));  // of the kernel's FoldType
+        convert(DType::F64, &place(row, i), kernel.folded, pieces.data(), pieces_);
+        fold_rows(i, fold_kernel(kernel.folded, fold_of(folds_[i].fn)), row, 1, pieces_, pieces.data());
+      }
   }
 
-  /// Computes reduction i of some short rows, whose numbers have been copied together.
-  void fold_gathered(std::size_t i, std::int64_t row, std::int64_t rows, const void* numbers) {
-    visit_fold(folds_[i].fn, [&]<Fold fold>() {
-      const auto fold_all = [&]<class T>(const T* x) {
-        FoldType<T, fold> totals[kTotals];
-        double wide[kTotals];
-        for (std::int64_t at = 0; at < rows; at += kTotals) {
-          const std::int64_t some = std::min(kTotals, rows - at);
-          std::fill_n(totals, some, fold_start<T, fold>());
-          fold_lines<T, fold>(x + at * length_, some, length_, length_, totals);
-          std::copy_n(totals, some, wide);
-          store(i, row + at, some, wide);
-        }
-      };
-      if (types_[i] == DType::F64) fold_all(static_cast<const double*>(numbers));
-      else fold_all(static_cast<const float*>(numbers));
-    });
+  const FoldKernel& kernel_of(std::size_t i) const { return fold_kernel(types_[i], fold_of(folds_[i].fn)); }
+  /// Computes some results of reduction i from rows of `length` numbers, which follow one another.
+  void fold_rows(std::size_t i, const FoldKernel& kernel, std::int64_t row, std::int64_t rows, std::int64_t length,
+                 const void* numbers) {
+    double folded[kGathered], totals[kGathered];
+    kernel.start(folded, rows);
+    kernel.lines(numbers, rows, length, length, folded);
+    convert(kernel.folded, folded, DType::F64, totals, rows);
+    store(i, row, rows, totals);
   }
 
   /// Stores the results of reduction i from the totals of some rows. Divides `totals` in place for means.
@@ -137,7 +123,7 @@ class Folding {
 
   const SpareVector<op::Program::Fold>& folds_;
   SpareVector<DType> types_{};  // the type of the numbers that each reduction folds
-  std::int64_t piece_ = limited_grain(kFoldedPiece), rows_, length_, pieces_;
+  std::int64_t piece_ = limited_grain(ReducePlan::kPiece), rows_, length_, pieces_;
   SpareVector<double> totals_{};  // [rows, reductions, pieces]; empty if rows have one piece
 };
 
