@@ -2,6 +2,8 @@
 // of operands and result per second. `./dev bench elementwise --benchmark_filter=dropout`. The suite has large ones.
 #include <benchmark/benchmark.h>
 
+#include <string>
+
 #include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
@@ -93,6 +95,44 @@ void log_softmax_rows(benchmark::State& state) {
   measure(state, 2 * x.numel(), [&] { return log_softmax(x, 1); });
 }
 
+/// What one call costs, by function, element type and size: `single/add/float32/1000`.
+void register_single_ops() {
+  using op::BinaryFn, op::UnaryFn;
+  using Function = Value (*)(const Value& x, const Value& y, const Value& flags);
+  struct Row {
+    const char* name;
+    bool takes_integers;
+    Function function;
+  };
+  static constexpr Row kRows[] = {
+      {"add", true, [](auto& x, auto& y, auto&) { return emit(op::Binary{BinaryFn::Add}, {x, y}); }},
+      {"mul_number", true, [](auto& x, auto&, auto&) { return emit(op::Binary{BinaryFn::Mul}, {x, Value(3)}); }},
+      {"div_number", false, [](auto& x, auto&, auto&) { return emit(op::Binary{BinaryFn::Div}, {x, Value(3)}); }},
+      {"maximum", true, [](auto& x, auto& y, auto&) { return emit(op::Binary{BinaryFn::Maximum}, {x, y}); }},
+      {"less", true, [](auto& x, auto& y, auto&) { return emit(op::Binary{BinaryFn::Less}, {x, y}); }},
+      {"exp", false, [](auto& x, auto&, auto&) { return emit(op::Unary{UnaryFn::Exp}, {x}); }},
+      {"relu", true, [](auto& x, auto&, auto&) { return emit(op::Unary{UnaryFn::Relu}, {x}); }},
+      {"to_float64", true, [](auto& x, auto&, auto&) { return emit(op::Cast{DType::F64}, {x}); }},
+      {"to_int8", true, [](auto& x, auto&, auto&) { return emit(op::Cast{DType::I8}, {x}); }},
+      {"where", true, [](auto& x, auto& y, auto& flags) { return emit(op::Where{}, {flags, x, y}); }},
+  };
+  for (const Row& row : kRows)
+    for (const DType dtype :
+         {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I64, DType::I32, DType::I16, DType::U8, DType::U32})
+      for (const std::int64_t size : {16, 1000, 100000}) {
+        if (is_integer(dtype) && !row.takes_integers) continue;
+        const std::string name = "single/" + std::string(row.name) + "/" + std::string(kiln::name(dtype)) + "/";
+        benchmark::RegisterBenchmark((name + std::to_string(size)).c_str(), [=](benchmark::State& state) {
+          const auto some = [=] {
+            return cast(emit(op::Binary{op::BinaryFn::Mul}, {random_tensor({size}), Value(100.0)}), dtype);
+          };
+          const Value x = some(), y = some();
+          const Value flags = cast(x, DType::Bool);
+          measure(state, size, [&] { return row.function(x, y, flags); });
+        });
+      }
+}
+
 BENCHMARK(add)->Arg(10)->Arg(1000)->Arg(1 << 16)->Arg(1 << 20);
 BENCHMARK(add_channel_bias);
 BENCHMARK(add_row);
@@ -111,4 +151,9 @@ BENCHMARK(log_softmax_rows);
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int count, char** words) {
+  register_single_ops();
+  benchmark::Initialize(&count, words);
+  if (benchmark::ReportUnrecognizedArguments(count, words)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+}

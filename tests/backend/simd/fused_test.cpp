@@ -156,6 +156,36 @@ TEST(SimdFused, KeepsWhatManyStepsWaitFor) {
   });
 }
 
+/// What single ops give in these types is of the same executor: the reference has a second opinion.
+TEST(SimdFused, GivesWhatTheReferenceGivesInTypesOfTiles) {
+  for_each_target([] {
+    for (const DType dtype : {DType::F64, DType::F16, DType::BF16, DType::I64, DType::I32, DType::I16, DType::I8,
+                              DType::U32, DType::U16, DType::U8})
+      for (const std::int64_t columns : {5, 130, 999, 2500}) {
+        SCOPED_TRACE(text(dtype, " [3, ", columns, "]"));
+        const Shape shape{3, columns};
+        const auto some = [&](const Shape& own, std::uint64_t seed) {
+          std::vector<double> contents = random_numbers(numel(own), is_float(dtype) ? -9 : 0, 100, seed);
+          return tensor(dtype, own, rounded(dtype, contents));
+        };
+        Writer writer(shape, StepsBy::Reference);
+        const auto binary = [&](BinaryFn fn, int x, int y) { return writer.step(op::Binary{fn}, {x, y}); };
+        const auto number = [&](double value) { return writer.input(Value(value), dtype); };
+        const int x = writer.input(some(shape, 1)), row = writer.input(some({columns}, 2));
+        const int column = writer.input(some({3, 1}, 3)), spread = writer.input(every(2, some({3, 2 * columns}, 4)));
+        const int sum = binary(BinaryFn::Add, x, row), product = binary(BinaryFn::Mul, sum, number(3));
+        const int larger = binary(BinaryFn::Maximum, product, column);
+        const int flags = binary(BinaryFn::Less, larger, spread);
+        const int chosen = writer.step(op::Where{}, {flags, larger, number(2)});
+        const int squares = writer.step(op::Unary{UnaryFn::Square}, {chosen});
+        const int whole = writer.step(op::Cast{DType::I64}, {squares});
+        const int wide = writer.step(op::Cast{DType::F64}, {binary(BinaryFn::Sub, squares, spread)});
+        for (const int output : {sum, flags, chosen, whole, wide}) writer.output(output);
+        writer.expect_same_bits();
+      }
+  });
+}
+
 TEST(SimdFused, RoundsHalvesWhereTheyAreStoredOrCast) {
   for_each_target([] {
     for (const DType half : {DType::F16, DType::BF16}) {

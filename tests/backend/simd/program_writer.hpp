@@ -1,4 +1,4 @@
-// Writes programs whose steps run alone as well.
+// Writes programs whose steps run alone as well: by the kernels for single ops, or by those of the reference.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -7,10 +7,13 @@
 #include <variant>
 #include <vector>
 
+#include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/ops/op.hpp"
 #include "tests/backend/simd/harness.hpp"
 
 namespace kiln::cpu::simd {
+
+enum class StepsBy : std::uint8_t { Kernels, Reference };
 
 /// A program on its way: every value is there as an operand of the program, and as what the step alone made.
 class Writer {
@@ -18,7 +21,7 @@ class Writer {
   using Steps = std::variant<op::Unary, op::Binary, op::Where, op::Cast>;
 
  public:
-  explicit Writer(const Shape& shape) { program_->shape = shape; }
+  explicit Writer(const Shape& shape, StepsBy alone = StepsBy::Kernels) : alone_(alone) { program_->shape = shape; }
 
   int input(const Value& value, DType dtype) {
     program_->inputs.push_back(dtype);
@@ -34,7 +37,7 @@ class Writer {
       step.in[i] = at(operands[i]).operand;
       in.push_back(at(operands[i]).alone);
     }
-    const Value alone = std::visit([&](const auto& o) { return run_op(o, in); }, op);
+    const Value alone = std::visit([&](const auto& o) { return run_alone(o, in); }, op);
     step.dtype = alone.dtype();
     program_->steps.push_back(step);
     return add({Program::Operand::Result, static_cast<std::uint16_t>(program_->steps.size() - 1)}, alone, step.dtype);
@@ -105,6 +108,13 @@ class Writer {
     Value alone;
     DType dtype;
   };
+  template <class Op>
+  Value run_alone(const Op& op, const std::vector<Value>& in) const {
+    if (alone_ == StepsBy::Kernels) return run_op(op, in);
+    std::vector<Value> out{Value(make_ref<Node>(op.infer(in)[0], Device{}))};
+    reference::run(op, Call{in, out});
+    return out[0];
+  }
   const Known& at(int value) const { return values_[static_cast<std::size_t>(value)]; }
   int add(Program::Operand operand, const Value& alone, DType dtype) {
     values_.push_back({operand, alone, dtype});
@@ -120,6 +130,7 @@ class Writer {
     return lines;
   }
 
+  const StepsBy alone_;
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
   std::vector<Value> in_;
   std::vector<Known> values_;

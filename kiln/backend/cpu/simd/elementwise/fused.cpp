@@ -18,18 +18,13 @@
 namespace kiln::cpu::simd {
 namespace {
 
-bool computes_costly(const op::Program::Step& step) {
-  if (const auto* unary = std::get_if<op::Unary>(&step.op)) return is_costly(op::expression(unary->fn));
-  if (const auto* binary = std::get_if<op::Binary>(&step.op)) return is_costly(op::expression(binary->fn));
-  return false;
-}
-
-/// Elements that are worth a thread's while.
 std::int64_t grain_of(const op::Program& program) {
-  std::int64_t cost = 2, widest = 1;
-  for (const op::Program::Step& step : program.steps) cost += computes_costly(step) ? 16 : 1;
-  for (const DType input : program.inputs) widest = std::max(widest, static_cast<std::int64_t>(size_of(input)));
-  return std::clamp<std::int64_t>(262144 / (cost * widest) / kBlock, 2, kBytesWorthAThread / widest / kBlock) * kBlock;
+  std::int64_t cost = 0;
+  std::size_t widest = 1;
+  for (const op::Program::Step& step : program.steps)
+    cost += std::visit([](const auto& op) { return cost_of(op); }, step.op);
+  for (const DType input : program.inputs) widest = std::max(widest, size_of(input));
+  return simd::grain_of(cost, widest);
 }
 
 /// The last step that reads each input.
@@ -107,6 +102,11 @@ struct Unfolded {
   std::vector<std::size_t> folded;
 };
 
+FusedCall call_of(const op::Program& program, Inputs in, const Dims& order) {
+  return {
+      .in = in, .inputs = program.inputs, .whole = {.shape = program.shape, .strides = order}, .folds = program.folds};
+}
+
 /// Gives the first results of a call, which are outputs of the program, their memory.
 void allocate_outputs(const Prepared& prepared, const op::Program& program, std::size_t count, FusedCall& fused,
                       Call call) {
@@ -129,7 +129,7 @@ bool fold_in_parts(const op::Fused& op, Call call) {
   const Prepared& prepared = steps->made<Prepared>();
   const std::optional<Dims> order = strided::result_order(*steps, program.shape, call.in);
   if (!prepared.runs() || !order) return false;
-  FusedCall fused{.program = *steps, .in = call.in, .whole = {.shape = program.shape, .strides = *order}};
+  FusedCall fused = call_of(*steps, call.in, *order);
   AllOrNone memory(call.out);
   allocate_outputs(prepared, *steps, outputs, fused, call);
   const op::Program::Fold& fold = program.folds[0];
@@ -167,7 +167,7 @@ class ChainEpilogue final : public Epilogue {
       : chain_(chain),
         dtype_(op.result.dtype),
         in_(op.inputs(call.in, Value())),
-        call_{.program = *op.program, .in = in_, .whole = {.shape = op.program->shape, .strides = order_of(op)}} {
+        call_(call_of(*op.program, in_, order_of(op))) {
     for (Value& out : call.out) call_.results.push_back({allocate(out, call_.whole.strides)});
     call_.streams = fills_caches(moved_bytes(in_, call.out, op.program->shape));
     operands_ = ChainProgram::operands_of(call_);
@@ -219,7 +219,7 @@ bool run(const op::Fused& op, Call call) {
   // Sums are taken in the order of memory: here, and of what lies there afterwards.
   const std::optional<Dims> order = strided::result_order(program, program.shape, call.in);
   if (!order) return false;
-  FusedCall fused{.program = program, .in = call.in, .whole = {.shape = program.shape, .strides = *order}};
+  FusedCall fused = call_of(program, call.in, *order);
   std::optional<Folding> folding;
   if (!program.folds.empty()) {
     // What folds lies across memory, as the pixels of a convolution's result do.

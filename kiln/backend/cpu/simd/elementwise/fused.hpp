@@ -3,8 +3,11 @@
 // the same bits, and the reductions at a program's end (folding.hpp) fold in the same order. Half types are computed in
 // single precision and rounded after each step, as they are when each is stored.
 #pragma once
+#include <algorithm>
+#include <span>
 #include <vector>
 
+#include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/elementwise/operand.hpp"
 #include "kiln/backend/cpu/simd/reduce/folding.hpp"
 #include "kiln/backend/cpu/simd/reduce/reduce.hpp"
@@ -22,6 +25,19 @@ struct Scratch {
     return bytes.data() + (kVectorBytes - address % kVectorBytes) % kVectorBytes;
   }
 };
+
+/// What an element takes of a step, as a multiple of what a few instructions do.
+inline constexpr std::int64_t kCostly = 16;
+std::int64_t cost_of(const op::Unary& op);
+std::int64_t cost_of(const op::Binary& op);
+inline std::int64_t cost_of(const op::Where&) { return 1; }
+inline std::int64_t cost_of(const op::Cast&) { return 1; }
+/// Elements that are worth a thread's while, whose steps cost so much together and of which the widest has so many bytes.
+inline std::int64_t grain_of(std::int64_t cost, std::size_t widest) {
+  const auto size = static_cast<std::int64_t>(widest);
+  return std::clamp<std::int64_t>(262144 / ((2 + cost) * size) / kBlock, 2, kBytesWorthAThread / size / kBlock) *
+         kBlock;
+}
 
 /// Where a program's output goes, and whether operands lie there. One without memory goes where each piece says.
 struct FusedResult {
@@ -72,9 +88,10 @@ struct FusedReduction {
 
 /// What a program is run on and what it fills.
 struct FusedCall {
-  const op::Program& program;
   Inputs in;
-  Array whole;                         // shape and order of the results; no memory
+  std::span<const DType> inputs;  // the type that each operand is read as
+  Array whole;                    // shape and order of the results; no memory
+  std::span<const op::Program::Fold> folds{};
   SpareVector<FusedResult> results{};  // the program's outputs
   Folding* folding = nullptr;          // what folds at its end, if anything does; or
   const FusedReduction* reduction = nullptr;

@@ -216,7 +216,7 @@ class ChainWorker {
         any_in_place_(std::ranges::any_of(call.results, &FusedResult::in_place)) {
     static thread_local Scratch scratch;
     static thread_local std::vector<Place> places;
-    const std::size_t inputs = call.in.size(), results = call.results.size(), folds = call.program.folds.size();
+    const std::size_t inputs = call.in.size(), results = call.results.size(), folds = call.folds.size();
     const std::size_t count = 1 + inputs + results + folds + chain.slots_;
     const std::size_t tensor_bytes = operands.size() * sizeof(Tensor);
     std::byte* const memory = scratch.of(tensor_bytes + (1 + count) * block_bytes());
@@ -247,7 +247,7 @@ class ChainWorker {
   void operator()(std::int64_t begin, std::int64_t end, FoldLanes* lanes, std::byte* made) {
     made_ = made;
     made_from_ = begin;
-    lanes_ = {lanes, call_.program.folds.size()};
+    lanes_ = {lanes, call_.folds.size()};
     for (std::size_t i = 0; i < lanes_.size(); ++i)
       places_[results_ + call_.results.size() + i].data = reinterpret_cast<std::byte*>(&lanes_[i]);
     while (begin < end) begin += run(begin, end - begin);
@@ -286,7 +286,7 @@ class ChainWorker {
     places_[place].uniform = true;
     places_[place].inverted = inverse.has_value();
     if (chain_.divisors_[input]) places_[place].reciprocal = Reciprocal(number.to<float>());
-    if (call_.program.inputs[input] == DType::Bool) fill_block(place, number.to<bool>() ? 1 : 0);
+    if (call_.inputs[input] == DType::Bool) fill_block(place, number.to<bool>() ? 1 : 0);
     else fill_block(place, inverse ? static_cast<float>(*inverse) : number.to<float>());
   }
 

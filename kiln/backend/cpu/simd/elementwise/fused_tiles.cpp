@@ -1,124 +1,134 @@
 #include "kiln/backend/cpu/simd/elementwise/fused_tiles.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <optional>
+#include <utility>
 
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/select.hpp"
+#include "kiln/backend/cpu/simd/elementwise/stream.hpp"
+#include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
 
 namespace kiln::cpu::simd {
 namespace {
-
-using Operand_ = op::Program::Operand;
-using Instruction = TileProgram::Instruction;
-
-/// The element type that values of `dtype` have within a tile; Bool and U8 are both bytes.
-DType tile_type(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16 ? DType::F32 : dtype; }
 
 template <class T>
 Run<T> as(const Tile& tile) {
   return {static_cast<const T*>(tile.data), tile.step};
 }
 
-template <class T>
-Instruction unary_instruction(op::UnaryFn fn) {
-  const UnaryBlock<T> function = unary_block<T>(fn);
-  if (!function) return {};
-  return {.call =
-              [](const Instruction& self, const Tile* in, void* out, std::int64_t n) {
-                const Run<T> x = as<T>(in[self.in[0]]);
-                reinterpret_cast<UnaryBlock<T>>(self.function)(x.data, x.step, out, static_cast<std::size_t>(n));
-              },
-          .function = reinterpret_cast<void (*)()>(function)};
+/// Writes n elements of `size` bytes that are all like the first.
+void repeat_first(void* elements, std::size_t size, std::int64_t n) {
+  auto* const bytes = static_cast<std::byte*>(elements);
+  const std::size_t all = static_cast<std::size_t>(n) * size;
+  for (std::size_t done = size; done < all; done *= 2) std::memcpy(bytes + done, bytes, std::min(done, all - done));
 }
 
-template <class T>
-Instruction binary_instruction(op::BinaryFn fn) {
-  const BinaryBlock<T> function = binary_block<T>(fn);
-  if (!function) return {};
-  Instruction result{.call =
-                         [](const Instruction& self, const Tile* in, void* out, std::int64_t n) {
-                           const Run<T> x = as<T>(in[self.in[0]]), y = as<T>(in[self.in[1]]);
-                           reinterpret_cast<BinaryBlock<T>>(self.function)(x.data, x.step, y.data, y.step, out,
-                                                                           static_cast<std::size_t>(n));
-                         },
-                     .function = reinterpret_cast<void (*)()>(function)};
-  if (fn == op::BinaryFn::Div) result.multiply = reinterpret_cast<void (*)()>(binary_block<T>(op::BinaryFn::Mul));
-  return result;
-}
-
-template <class Word>
-Instruction where_instruction() {
-  return {.call = [](const Instruction& self, const Tile* in, void* out, std::int64_t n) {
-    select_block(as<std::uint8_t>(in[self.in[0]]), as<Word>(in[self.in[1]]), as<Word>(in[self.in[2]]),
-                 static_cast<Word*>(out), n);
-  }};
-}
-
-/// What a type that is not computed in keeps of a tile. `target` is where it is stored besides, or null.
-void round_tile(DType dtype, void* tile, std::byte* target, std::int64_t n) {
-  std::uint16_t halves[kBlock];
-  void* const stored = target ? static_cast<void*>(target) : halves;
-  convert(tile_type(dtype), tile, dtype, stored, n);
-  convert(dtype, stored, tile_type(dtype), tile, n);
-}
-
-// A constant's run holds one vector; what it becomes is written out for the whole tile.
-void convert_tile(const Instruction& self, const Tile* in, void* out, std::int64_t n) {
-  const Tile& x = in[self.in[0]];
-  std::uint16_t halves[kBlock];
-  const bool rounds = tile_type(self.to) != self.to;  // at once: by way of float32, float64 would be rounded twice
-  auto* const to = rounds ? reinterpret_cast<std::byte*>(halves) : static_cast<std::byte*>(out);
-  const auto step = static_cast<std::int64_t>(size_of(self.to));
-  if (x.step == 0)
-    for (std::int64_t i = 0; i < n; ++i) convert(self.from, x.data, self.to, to + i * step, 1);
-  else convert(self.from, x.data, self.to, to, n);
-  if (rounds) convert(self.to, to, tile_type(self.to), out, n);
-}
-
-/// Calls f with the type that elements of `dtype` are computed in; gives an Instruction that cannot run for the others.
+/// Calls f with the type that elements of `dtype` are computed in, and its name; gives a step that cannot run where there is
+/// none.
 template <class F>
-Instruction visit_tile_type(DType dtype, F&& f) {
-  switch (tile_type(dtype)) {
-    case DType::F64: return f(TypeTag<double>{});
-    case DType::F32: return f(TypeTag<float>{});
-    case DType::I64: return f(TypeTag<std::int64_t>{});
-    case DType::I32: return f(TypeTag<std::int32_t>{});
-    case DType::I8: return f(TypeTag<std::int8_t>{});
+TileStep visit_computed(DType dtype, bool in_halves, F&& f) {
+  switch (dtype) {
+    case DType::F64: return f(TypeTag<double>{}, dtype);
+    case DType::F32: return f(TypeTag<float>{}, dtype);
+    case DType::F16:
+      if (in_halves) return f(TypeTag<F16>{}, dtype);
+      return f(TypeTag<float>{}, DType::F32);
+    case DType::BF16:
+      if (in_halves) return f(TypeTag<BF16>{}, dtype);
+      return f(TypeTag<float>{}, DType::F32);
+    case DType::I64: return f(TypeTag<std::int64_t>{}, dtype);
+    case DType::I32: return f(TypeTag<std::int32_t>{}, dtype);
+    case DType::I16: return f(TypeTag<std::int16_t>{}, dtype);
+    case DType::U16: return f(TypeTag<std::uint16_t>{}, dtype);
+    // What they wrap around to are the low bits of the wider result.
+    case DType::U32: return f(TypeTag<std::int64_t>{}, DType::I64);
+    case DType::I8: return f(TypeTag<std::int8_t>{}, dtype);
     case DType::U8:
-    case DType::Bool: return f(TypeTag<std::uint8_t>{});
+    case DType::Bool: return f(TypeTag<std::uint8_t>{}, dtype);
     default: return {};
   }
 }
 
-struct Compiler {
-  const op::Program& program;
+template <class Block>
+TileStep step_of(Block function, TileStep::Call call, std::uint8_t arity, DType computed, DType out) {
+  TileStep step;
+  if (!function) return step;
+  step.call = call;
+  step.function = reinterpret_cast<void (*)()>(function);
+  step.reads = {computed, computed, computed};
+  step.makes = out == DType::Bool ? out : computed;
+  step.stored = out;
+  step.arity = arity;
+  return step;
+}
 
-  DType type_of(Operand_ operand) const {
-    return operand.from == Operand_::Input ? program.inputs[operand.index] : program.steps[operand.index].dtype;
+template <class T>
+void call_unary(const TileStep& step, const Tile* operands, void* out, std::int64_t n) {
+  const Run<T> x = as<T>(operands[0]);
+  reinterpret_cast<UnaryBlock<T>>(step.function)(x.data, x.step, out, static_cast<std::size_t>(n));
+}
+template <class T>
+void call_binary(const TileStep& step, const Tile* operands, void* out, std::int64_t n) {
+  const Run<T> x = as<T>(operands[0]), y = as<T>(operands[1]);
+  const auto function = reinterpret_cast<BinaryBlock<T>>(operands[1].inverted ? step.multiply : step.function);
+  function(x.data, x.step, y.data, y.step, out, static_cast<std::size_t>(n));
+}
+template <class Word>
+void call_where(const TileStep&, const Tile* operands, void* out, std::int64_t n) {
+  select_block(as<std::uint8_t>(operands[op::Where::condition]), as<Word>(operands[op::Where::x]),
+               as<Word>(operands[op::Where::y]), static_cast<Word*>(out), n);
+}
+void call_cast(const TileStep& step, const Tile* operands, void* out, std::int64_t n) {
+  convert(step.reads[0], operands[0].data, step.stored, out, operands[0].step ? n : 1);
+  if (!operands[0].step) repeat_first(out, size_of(step.stored), n);
+}
+
+}  // namespace
+
+TileStep tile_step(const op::Unary& op, std::span<const DType> in, DType out, bool in_halves) {
+  return visit_computed(in[0], in_halves, [&]<class T>(TypeTag<T>, DType computed) {
+    return step_of(unary_block<T>(op.fn), call_unary<T>, 1, computed, out);
+  });
+}
+
+TileStep tile_step(const op::Binary& op, std::span<const DType> in, DType out, bool in_halves) {
+  return visit_computed(in[0], in_halves, [&]<class T>(TypeTag<T>, DType computed) {
+    TileStep step = step_of(binary_block<T>(op.fn), call_binary<T>, 2, computed, out);
+    if (op.fn == op::BinaryFn::Div) step.multiply = reinterpret_cast<void (*)()>(binary_block<T>(op::BinaryFn::Mul));
+    return step;
+  });
+}
+
+TileStep tile_step(const op::Where&, std::span<const DType>, DType out) {
+  TileStep step;
+  switch (size_of(out)) {
+    case 1: step.call = call_where<std::uint8_t>; break;
+    case 2: step.call = call_where<std::uint16_t>; break;
+    case 4: step.call = call_where<std::uint32_t>; break;
+    case 8: step.call = call_where<std::uint64_t>; break;
   }
-  Instruction operator()(const op::Program::Step& step, const op::Unary& op) const {
-    return visit_tile_type(type_of(step.in[0]), [&]<class T>(TypeTag<T>) { return unary_instruction<T>(op.fn); });
-  }
-  Instruction operator()(const op::Program::Step& step, const op::Binary& op) const {
-    return visit_tile_type(type_of(step.in[0]), [&]<class T>(TypeTag<T>) { return binary_instruction<T>(op.fn); });
-  }
-  Instruction operator()(const op::Program::Step& step, const op::Where&) const {
-    switch (size_of(tile_type(step.dtype))) {
-      case 1: return where_instruction<std::uint8_t>();
-      case 2: return where_instruction<std::uint16_t>();
-      case 4: return where_instruction<std::uint32_t>();
-      case 8: return where_instruction<std::uint64_t>();
-    }
-    return {};
-  }
-  Instruction operator()(const op::Program::Step& step, const op::Cast& op) const {
-    Instruction cast{.call = convert_tile};
-    cast.from = tile_type(type_of(step.in[0]));
-    cast.to = op.to;
-    return cast;
-  }
-};
+  step.reads = {DType::Bool, out, out};
+  step.makes = step.stored = out;
+  step.arity = 3;
+  return step;
+}
+
+TileStep tile_step(const op::Cast&, std::span<const DType> in, DType out) {
+  TileStep step;
+  step.call = call_cast;
+  step.reads = {in[0], in[0], in[0]};
+  step.makes = step.stored = out;
+  return step;
+}
+
+namespace {
+
+using From = op::Program::Operand;
 
 constexpr std::size_t kSlotBytes = kBlock * 8;
 constexpr std::size_t kFeedBytes = (sizeof(Feed<std::uint64_t>) + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
@@ -164,129 +174,176 @@ class Source {
   };
 };
 
-/// A vector of one number.
-struct alignas(kVectorBytes) Constant {
-  std::byte bytes[kVectorBytes];
-  Constant(const Scalar& number, DType dtype) {
-    const std::size_t size = size_of(dtype);
-    for (std::size_t at = 0; at < sizeof(bytes); at += size) store(number, dtype, bytes + at);
+bool is_direct(const TileStep& step, const FusedCall& call) {
+  for (std::size_t k = 0; k < step.arity; ++k)
+    if (const Value& value = call.in[step.in[k]]; !value.is_scalar() && value.dtype() != step.reads[k]) return false;
+  return step.makes == step.stored;
+}
+
+/// What one thread needs to run the steps.
+class TileWorker {
+ public:
+  TileWorker(std::span<const TileStep> steps, int slots, const FusedCall& call, std::span<const Operand> tensors)
+      : steps_(steps),
+        call_(call),
+        most_(steps.size() == 1 && call.folds.empty() && !call.streams && is_direct(steps[0], call)
+                  ? std::numeric_limits<std::int64_t>::max()
+                  : kBlock) {
+    static thread_local Scratch scratch;
+    const std::size_t inputs = call.in.size(), values = inputs + steps.size();
+    const std::size_t blocks = most_ == kBlock ? static_cast<std::size_t>(slots) + kOwnBlocks : 0;
+    std::byte* memory = scratch.of(tensors.size() * (kFeedBytes + sizeof(Source)) + blocks * kSlotBytes +
+                                   inputs * kVectorBytes + values * (sizeof(Tile) + sizeof(DType)));
+    const auto take = [&](std::size_t bytes) { return std::exchange(memory, memory + bytes); };
+    std::byte* const feeds = take(tensors.size() * kFeedBytes);
+    own_ = take(blocks * kSlotBytes);
+    slots_ = own_ + kOwnBlocks * kSlotBytes;
+    numbers_ = take(inputs * kVectorBytes);
+    tiles_ = reinterpret_cast<Tile*>(take(values * sizeof(Tile)));
+    sources_ = {reinterpret_cast<Source*>(take(tensors.size() * sizeof(Source))), tensors.size()};
+    types_ = reinterpret_cast<DType*>(take(values * sizeof(DType)));
+
+    std::copy(call.inputs.begin(), call.inputs.end(), types_);
+    for (std::size_t i = 0; i < steps.size(); ++i) types_[inputs + i] = steps[i].stored;
+    for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
+      if (call.in[i].is_scalar()) continue;
+      new (&sources_[tensor]) Source(tensors[tensor], i, size_of(types_[i]), feeds + tensor * kFeedBytes);
+      ++tensor;
+    }
+    for (const TileStep& step : steps)
+      for (std::size_t k = 0; k < step.arity; ++k)
+        if (step.in[k] < inputs && call.in[step.in[k]].is_scalar()) set_number(step, k);
   }
+
+  /// Elements [begin, end), of which each fold gets what it folds into lanes of its own, and an output without memory goes to
+  /// `made`.
+  void operator()(std::int64_t begin, std::int64_t end, FoldLanes* lanes, std::byte* made) {
+    for (std::int64_t at = begin; at < end;) {
+      std::int64_t count = std::min(end - at, most_);
+      for (Source& source : sources_) count = source.limit(at, count);
+      for (Source& source : sources_) tiles_[source.input] = source.read(at, count);
+      for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const TileStep& step = steps_[i];
+        const FusedResult* const result =
+            step.output < 0 ? nullptr : &call_.results[static_cast<std::size_t>(step.output)];
+        void* const out = run(step, result, at, at - begin, count, made);
+        tiles_[call_.in.size() + i] = {out, 1};
+        for (std::size_t fold = 0; fold < call_.folds.size(); ++fold)
+          if (call_.folds[fold].step == i) lanes[fold].take(out, count);
+      }
+      at += count;
+    }
+    if (call_.streams) finish_streaming();
+  }
+
+ private:
+  static constexpr std::size_t kOwnBlocks = 5;  // three operands, what a step makes, and that in the type of its result
+
+  std::byte* own(std::size_t block) const { return own_ + block * kSlotBytes; }
+
+  /// The planner gives every use of a number an input of its own, so that a divisor can be inverted in its place, and a number
+  /// beside halves that are computed in float32 is none.
+  void set_number(const TileStep& step, std::size_t k) {
+    const std::size_t input = step.in[k];
+    const Scalar& number = call_.in[input].scalar();
+    const std::optional<double> inverse = step.multiply && k == 1 ? exact_inverse(number) : std::nullopt;
+    std::byte* const place = numbers_ + input * kVectorBytes;
+    if (is_half(types_[input])) types_[input] = step.reads[k];
+    const std::size_t size = size_of(types_[input]);
+    store(inverse ? Scalar(*inverse) : number, types_[input], place);
+    repeat_first(place, size, kVectorBytes / static_cast<std::int64_t>(size));
+    tiles_[input] = {place, 0, inverse.has_value()};
+  }
+
+  /// Operand k in the type that the step reads.
+  Tile converted(const TileStep& step, std::size_t k, std::int64_t count) const {
+    Tile tile = tiles_[step.in[k]];
+    const DType from = types_[step.in[k]], to = step.reads[k];
+    if (from == to) return tile;
+    convert(from, tile.data, to, own(k), tile.step ? count : 1);
+    if (!tile.step) repeat_first(own(k), size_of(to), kVectorBytes / static_cast<std::int64_t>(size_of(to)));
+    tile.data = own(k);
+    return tile;
+  }
+
+  /// Runs a step on elements [at, at + count), `done` after those that `made` begins with; gives where its result lies.
+  void* run(const TileStep& step, const FusedResult* result, std::int64_t at, std::int64_t done, std::int64_t count,
+            std::byte* made) const {
+    const auto size = static_cast<std::int64_t>(size_of(step.stored));
+    std::byte* const first = !result ? nullptr : result->array.data ? result->array.data + at * size : made;
+    std::byte* const target = !first || result->array.data ? first : first + done * size;
+    const bool streams = target && call_.streams && result->array.data && !result->in_place;
+    void* const kept = target && !streams ? target : step.slot < 0 ? own(4) : slots_ + step.slot * kSlotBytes;
+    void* const out = step.makes == step.stored ? kept : own(3);
+    Tile operands[3];
+    for (std::size_t k = 0; k < step.arity; ++k) operands[k] = converted(step, k, count);
+    step.call(step, operands, out, count);
+    if (out != kept) convert(step.makes, out, step.stored, kept, count);
+    if (streams) stream(kept, target, count * size);
+    return kept;
+  }
+
+  const std::span<const TileStep> steps_;
+  const FusedCall& call_;
+  const std::int64_t most_;  // elements at a time
+  std::byte *own_, *slots_, *numbers_;
+  Tile* tiles_;
+  std::span<Source> sources_;
+  DType* types_;  // of the tiles
 };
 
 }  // namespace
 
+void run_tiles(std::span<const TileStep> steps, int slots, const FusedCall& call, std::int64_t grain) {
+  SpareVector<Operand> tensors;
+  tensors.reserve(call.in.size());
+  for (const Value& value : call.in)
+    if (!value.is_scalar()) tensors.emplace_back(value, call.whole, value.dtype());
+  call.each_piece(grain, [&] { return TileWorker(steps, slots, call, tensors); });
+}
+
 TileProgram::TileProgram(const op::Program& program) {
-  const std::size_t inputs = program.inputs.size();
+  const auto type_of = [&](From operand) {
+    return operand.from == From::Input ? program.inputs[operand.index] : program.steps[operand.index].dtype;
+  };
   std::vector<int> last_use(program.steps.size(), -1);
   for (std::size_t i = 0; i < program.steps.size(); ++i)
     for (int k = 0; k < op::arity(program.steps[i].op); ++k)
-      if (const Operand_ from = program.steps[i].in[static_cast<std::size_t>(k)]; from.from == Operand_::Result)
+      if (const From from = program.steps[i].in[static_cast<std::size_t>(k)]; from.from == From::Result)
         last_use[from.index] = static_cast<int>(i);
 
   std::vector<int> free_slots;
   std::vector<bool> released(program.steps.size());
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const op::Program::Step& step = program.steps[i];
-    Instruction instruction = std::visit([&](const auto& op) { return Compiler{program}(step, op); }, step.op);
-    if (!instruction.call) return;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(op::arity(step.op)); ++k)
-      instruction.in[k] =
-          static_cast<std::uint16_t>(step.in[k].index + (step.in[k].from == Operand_::Input ? 0 : inputs));
-    instruction.stored = step.dtype;
+    const op::Program::Step& from = program.steps[i];
+    const auto arity = static_cast<std::size_t>(op::arity(from.op));
+    std::array<DType, 3> types{};
+    for (std::size_t k = 0; k < arity; ++k) types[k] = type_of(from.in[k]);
+    TileStep step = std::visit([&](const auto& op) { return tile_step(op, types, from.dtype); }, from.op);
+    if (!step.call) return;
+    for (std::size_t k = 0; k < arity; ++k)
+      step.in[k] = static_cast<std::uint16_t>(
+          from.in[k].index + (from.in[k].from == From::Input ? std::size_t{0} : program.inputs.size()));
     const auto output = std::find(program.outputs.begin(), program.outputs.end(), i);
-    if (output != program.outputs.end()) instruction.output = static_cast<int>(output - program.outputs.begin());
-    if (instruction.output < 0 || tile_type(step.dtype) != step.dtype) {
+    step.output = output == program.outputs.end() ? -1 : static_cast<int>(output - program.outputs.begin());
+    if (step.output < 0 || last_use[i] >= 0) {
       if (free_slots.empty()) free_slots.push_back(slots_++);
-      instruction.slot = free_slots.back();
+      step.slot = free_slots.back();
       free_slots.pop_back();
     }
-    instructions_.push_back(instruction);
+    steps_.push_back(step);
     // Only now: a step's result must not take the place of its own operands.
     const auto release = [&](std::size_t earlier) {
-      if (last_use[earlier] <= static_cast<int>(i) && instructions_[earlier].slot >= 0 && !released[earlier]) {
-        free_slots.push_back(instructions_[earlier].slot);
+      if (last_use[earlier] <= static_cast<int>(i) && steps_[earlier].slot >= 0 && !released[earlier]) {
+        free_slots.push_back(steps_[earlier].slot);
         released[earlier] = true;
       }
     };
     release(i);
-    for (int k = 0; k < op::arity(step.op); ++k)
-      if (const Operand_ from = step.in[static_cast<std::size_t>(k)]; from.from == Operand_::Result)
-        release(from.index);
+    for (std::size_t k = 0; k < arity; ++k)
+      if (from.in[k].from == From::Result) release(from.in[k].index);
   }
   runs_ = true;
-}
-
-// The planner gives every use of a number an input of its own, so that a divisor can be inverted in its place.
-std::vector<TileProgram::Instruction> TileProgram::without_divisions(
-    const FusedCall& call, std::vector<std::optional<double>>& inverses) const {
-  std::vector<Instruction> changed;
-  for (std::size_t i = 0; i < instructions_.size(); ++i) {
-    const Instruction& instruction = instructions_[i];
-    const std::size_t divisor = instruction.in[1];
-    if (!instruction.multiply || divisor >= call.in.size() || !call.in[divisor].is_scalar()) continue;
-    inverses[divisor] = exact_inverse(call.in[divisor].scalar());
-    if (!inverses[divisor]) continue;
-    if (changed.empty()) changed = instructions_;
-    changed[i].function = instruction.multiply;
-  }
-  return changed;
-}
-
-void TileProgram::run(const FusedCall& call, std::int64_t grain) const {
-  const op::Program& program = call.program;
-  std::vector<std::optional<double>> inverses(call.in.size());
-  const std::vector<Instruction> changed = without_divisions(call, inverses);
-  const std::vector<Instruction>* const instructions = changed.empty() ? &instructions_ : &changed;
-
-  // The tiles of all inputs and steps; those of numbers stay as they are.
-  std::vector<Tile> first_tiles(call.in.size() + program.steps.size());
-  std::vector<Constant> numbers;
-  std::vector<Operand> tensors;
-  std::vector<std::size_t> inputs;  // which input each tensor is
-  numbers.reserve(call.in.size());
-  for (std::size_t i = 0; i < call.in.size(); ++i) {
-    const DType dtype = tile_type(program.inputs[i]);
-    if (call.in[i].is_scalar()) {
-      first_tiles[i] = {numbers.emplace_back(inverses[i] ? Scalar(*inverses[i]) : call.in[i].scalar(), dtype).bytes, 0};
-    } else {
-      tensors.emplace_back(call.in[i], call.whole, dtype);
-      inputs.push_back(i);
-    }
-  }
-
-  call.each_piece(grain, [&] {
-    static thread_local Scratch scratch;
-    std::byte* place = scratch.of(tensors.size() * kFeedBytes + static_cast<std::size_t>(slots_) * kSlotBytes);
-    std::vector<Source> sources;
-    sources.reserve(tensors.size());
-    for (std::size_t i = 0; i < tensors.size(); ++i, place += kFeedBytes)
-      sources.emplace_back(tensors[i], inputs[i], size_of(tile_type(program.inputs[inputs[i]])), place);
-    return [&, place, sources = std::move(sources), tiles = first_tiles](std::int64_t begin, std::int64_t end,
-                                                                         FoldLanes* lanes, std::byte* results) mutable {
-      for (std::int64_t at = begin; at < end;) {
-        std::int64_t count = std::min(end - at, kBlock);
-        for (Source& source : sources) count = source.limit(at, count);
-        for (Source& source : sources) tiles[source.input] = source.read(at, count);
-        Tile* made = tiles.data() + call.in.size();
-        for (std::size_t i = 0; i < instructions->size(); ++i) {
-          const Instruction& instruction = (*instructions)[i];
-          const Array* result =
-              instruction.output < 0 ? nullptr : &call.results[static_cast<std::size_t>(instruction.output)].array;
-          std::byte* const first = !result ? nullptr : result->data ? result->data : results;
-          std::byte* const target =
-              first ? first + (result->data ? at : at - begin) * static_cast<std::int64_t>(size_of(result->dtype))
-                    : nullptr;
-          void* out = instruction.slot < 0 ? target : place + static_cast<std::size_t>(instruction.slot) * kSlotBytes;
-          instruction.call(instruction, tiles.data(), out, count);
-          *made++ = {out, 1};
-          if (tile_type(instruction.stored) != instruction.stored) round_tile(instruction.stored, out, target, count);
-          for (std::size_t fold = 0; fold < program.folds.size(); ++fold)
-            if (program.folds[fold].step == i) lanes[fold].take(out, count);
-        }
-        at += count;
-      }
-    };
-  });
 }
 
 }  // namespace kiln::cpu::simd

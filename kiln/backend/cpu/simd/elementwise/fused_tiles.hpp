@@ -1,7 +1,9 @@
-// Programs tile by tile: what lies between inputs and outputs stays in L1.
+// Programs tile by tile: each step is one call of its row's function, and what lies between the steps stays in L1. A tile
+// holds elements as memory would. A single step needs no tiles: where its function takes the elements as they lie, it goes
+// through all that a thread has at once.
 #pragma once
 #include <array>
-#include <optional>
+#include <span>
 
 #include "kiln/backend/cpu/simd/elementwise/fused.hpp"
 
@@ -11,34 +13,43 @@ namespace kiln::cpu::simd {
 struct Tile {
   const void* data;
   std::size_t step;
+  bool inverted = false;  // it holds one by a divisor
 };
+
+/// A step that is ready to run: `call` knows which type `function` has.
+struct TileStep {
+  using Call = void (*)(const TileStep&, const Tile* operands, void* out, std::int64_t n);
+  Call call = nullptr;  // null where the step cannot run
+  void (*function)() = nullptr;
+  void (*multiply)() = nullptr;              // of a division: the function for an inverted divisor
+  std::array<DType, 3> reads{};              // what operands of other types are converted to first
+  DType makes = DType::F32;                  // what `call` gives, which is converted to
+  DType stored = DType::F32;                 // the type of the step's result
+  std::array<std::uint16_t, 3> in{0, 1, 2};  // tiles: the inputs, then the steps
+  std::uint8_t arity = 1;
+  int slot = -1;   // scratch tile for the result; -1: it goes straight to output `output`
+  int output = 0;  // the result of the call that this step is, or -1
+};
+
+/// Steps with operands and results of these types. A number has the type of the tensors beside it. Halves are computed in
+/// float32; a function of a few instructions may take them as they are, `in_halves`, if numbers beside them are halves too.
+TileStep tile_step(const op::Unary& op, std::span<const DType> in, DType out, bool in_halves = false);
+TileStep tile_step(const op::Binary& op, std::span<const DType> in, DType out, bool in_halves = false);
+TileStep tile_step(const op::Where& op, std::span<const DType> in, DType out);
+TileStep tile_step(const op::Cast& op, std::span<const DType> in, DType out);
+
+/// Runs steps, of which `slots` tiles hold results that later steps read.
+void run_tiles(std::span<const TileStep> steps, int slots, const FusedCall& call, std::int64_t grain);
 
 /// A program in element types that there are vector functions of.
 class TileProgram {
  public:
   explicit TileProgram(const op::Program& program);
   bool runs() const { return runs_; }
-  void run(const FusedCall& call, std::int64_t grain) const;
-
-  /// One step, ready to run: `call` knows which type `function` has.
-  struct Instruction {
-    using Call = void (*)(const Instruction&, const Tile* in, void* out, std::int64_t n);
-    Call call = nullptr;
-    void (*function)() = nullptr;
-    DType from = DType::F32, to = DType::F32;  // of a cast
-    std::array<std::uint16_t, 3> in{};         // tiles: the inputs, then the steps
-    int slot = -1;                             // scratch tile for the result; -1: straight into output `output`
-    int output = -1;                           // the result of the call that this step is, or -1
-    DType stored = DType::F32;                 // of the result; one that is computed in another type is rounded to it
-    void (*multiply)() = nullptr;  // of a division: the function to take if the divisor has an exact inverse
-  };
+  void run(const FusedCall& call, std::int64_t grain) const { run_tiles(steps_, slots_, call, grain); }
 
  private:
-  /// The instructions with products in place of divisions by numbers of the call that have an exact inverse, which `inverses`
-  /// then has, by input; empty where there are none.
-  std::vector<Instruction> without_divisions(const FusedCall& call, std::vector<std::optional<double>>& inverses) const;
-
-  std::vector<Instruction> instructions_;
+  std::vector<TileStep> steps_;
   int slots_ = 0;
   bool runs_ = false;
 };
