@@ -29,7 +29,7 @@ struct Training {
 };
 
 Sample training(std::int64_t pictures, std::int64_t pixels) {
-  const auto state = std::make_shared<Training>(Training{nn::train(models::yolox("nano").init(device().autodiff()))});
+  const auto state = std::make_shared<Training>(Training{train(models::yolox("nano").init(device().autodiff()))});
   const Tensor<4> images = randn({pictures, 3, pixels, pixels}, device()) * 60 + 120;
   return timed(device(), [=, boxes = boxes_of(pictures, pixels)] {
     auto [loss, grads] = value_and_grad(state->model, [&](const models::Yolox& m) {
