@@ -3,7 +3,10 @@
 
 #include "bench/suite/workload.hpp"
 #include "kiln/nn/gradients.hpp"
+#include "kiln/nn/module.hpp"
 #include "kiln/optim/optim.hpp"
+#include "kiln/tensor/arithmetic.hpp"
+#include "kiln/tensor/create.hpp"
 #include "models/detection/yolox_loss.hpp"
 
 namespace bench {
