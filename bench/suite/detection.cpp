@@ -3,7 +3,10 @@
 
 #include "bench/suite/workload.hpp"
 #include "kiln/nn/gradients.hpp"
+#include "kiln/nn/module.hpp"
 #include "kiln/optim/optim.hpp"
+#include "kiln/tensor/arithmetic.hpp"
+#include "kiln/tensor/create.hpp"
 #include "models/detection/yolox_loss.hpp"
 
 namespace bench {
@@ -29,7 +32,7 @@ struct Training {
 };
 
 Sample training(std::int64_t pictures, std::int64_t pixels) {
-  const auto state = std::make_shared<Training>(Training{nn::train(models::yolox("nano").init(device().autodiff()))});
+  const auto state = std::make_shared<Training>(Training{train(models::yolox("nano").init(device().autodiff()))});
   const Tensor<4> images = randn({pictures, 3, pixels, pixels}, device()) * 60 + 120;
   return timed(device(), [=, boxes = boxes_of(pictures, pixels)] {
     auto [loss, grads] = value_and_grad(state->model, [&](const models::Yolox& m) {

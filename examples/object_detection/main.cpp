@@ -36,9 +36,9 @@ struct Run {
   std::optional<std::uint16_t> web;  // a port: the dashboard as a page for a browser; 0: any port that is free
   std::int64_t pictures = 400;       // that are drawn without --data
   std::int64_t side = 96;            // pixels of the square that pictures are brought into
-  std::int64_t epochs = 12, batch = 16;
+  std::int64_t epochs = 10, batch = 8;
   int workers = 1;
-  double rate = 4e-3;
+  double rate = 3e-3;
   std::uint64_t seed = 1;
   std::string picture = "object_detection.png";
 

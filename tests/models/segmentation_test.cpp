@@ -116,7 +116,6 @@ TEST(UNet, LearnsSomePicturesByHeart) {
   }
   metric::Iou overlap;
   overlap.update(valid(model).forward(images.detach()).detach(), classes);
-  printf("IOU %g\n", overlap.value());
   EXPECT_GT(overlap.value(), 0.9);
 
   // A picture of another size, which the model does not take as it is: three of those beside each other, cut off.

@@ -17,7 +17,7 @@ namespace kiln {
 /// as a list or as a string. Later objects lie in front. A pixel is in a polygon if its middle is.
 class CocoMasks final : public Dataset<MaskedPicture> {
  public:
-  /// Of pixels that belong to a crowd, whose objects are not told apart: a number for losses and metrics to ignore.
+  /// Marks pixels of a crowd, whose objects are not told apart, so that losses and metrics can ignore them.
   static constexpr std::uint8_t kCrowd = 255;
 
   /// Throws DataError if the file has another format, more than 254 categories, or refers to an image or category that it
