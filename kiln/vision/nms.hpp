@@ -13,6 +13,7 @@ struct NmsOptions {
   double overlap = 0.5;  // boxes go whose intersection by union with a better one is larger
   double least_score = -std::numeric_limits<double>::infinity();  // boxes go whose score is not larger
   std::optional<std::int64_t> most{};                             // how many stay at most
+  std::optional<std::int64_t> most_of_group{};                    // how many of each group stay at most
 };
 /// boxes [count, 4], scores [count] -> int64 [kept]: indices of those that stay, the best first, and of equal scores the
 /// earlier first. With groups [count], integers that name a box's class or picture, boxes suppress those of their own group
