@@ -2,9 +2,20 @@
 // differentiable and are taken as they come, which is 0 to 1; bytes are 0 to 255, with OpenCV's ranges and, where it says so,
 // its results to the bit. Other integers have no colours: DTypeError.
 #pragma once
+#include <span>
+
 #include "kiln/vision/pictures.hpp"
 
 namespace kiln::vision {
+
+/// x [batch, channels, height, width] -> [batch, made, height, width]: each channel that is made is a sum of the channels of x
+/// times weights, and a number. `weights` are made rows of channels + 1 numbers, the number last. Integers are rounded.
+/// Differentiable. Throws ArgumentError for weights that are no such rows.
+Value mix_channels(const Value& x, std::span<const double> weights);
+template <class K>
+Tensor<4, K> mix_channels(const Tensor<4, K>& x, std::span<const double> weights) {
+  return Typed{mix_channels(x.value(), weights)};
+}
 
 /// One channel: 0.299 red + 0.587 green + 0.114 blue (ITU-R BT.601). Bytes to the bit.
 Value rgb_to_grey(const Value& x);
