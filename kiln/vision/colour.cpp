@@ -23,6 +23,10 @@ Value fixed_sum(const Values& channels, std::initializer_list<int> weights, int 
 /// Clamps int32 to bytes.
 Value bytes_of(const Value& x) { return cast(clamp(x, 0, 255), DType::U8); }
 
+/// Luma of red, green and blue.
+constexpr double kRed = 0.299, kGreen = 0.587, kBlue = 0.114;
+constexpr double kLuma[] = {kRed, kGreen, kBlue, 0};
+
 struct Extremes {
   Value largest, smallest, range;
   explicit Extremes(const Three& x)
@@ -64,8 +68,7 @@ Value rgb_to_grey(const Value& x) {
     const Three wide(cast(x, DType::I32));
     return bytes_of(fixed_sum({wide.a, wide.b, wide.c}, {9798, 19235, 3735}, 15));
   }
-  const Three wide(cast(x, working_type(x.dtype())));
-  return cast(wide.a * 0.299 + wide.b * 0.587 + wide.c * 0.114, x.dtype());
+  return mix_channels(x, kLuma);
 }
 
 Value grey_to_rgb(const Value& x) {
@@ -164,13 +167,21 @@ Value rgb_to_ycbcr(const Value& x) {
     const Value blue = fixed_sum({rgb.c - luma}, {9241}, 14) + 128, red = fixed_sum({rgb.a - luma}, {11682}, 14) + 128;
     return bytes_of(Three(luma, blue, red).joined());
   }
-  return converted(
-      x,
-      [](const Three& rgb) {
-        const Value luma = rgb.a * 0.299 + rgb.b * 0.587 + rgb.c * 0.114;
-        return Three(luma, (rgb.c - luma) * 0.564 + 0.5, (rgb.a - luma) * 0.713 + 0.5);
-      },
-      kFromBytes, kToBytes);
+  // How much a difference from luma counts, which is 0.5 where there is none.
+  constexpr double kOfBlue = 0.564, kOfRed = 0.713;
+  constexpr double kWeights[] = {kRed,
+                                 kGreen,
+                                 kBlue,
+                                 0,  //
+                                 -kRed * kOfBlue,
+                                 -kGreen * kOfBlue,
+                                 (1 - kBlue) * kOfBlue,
+                                 0.5,  //
+                                 (1 - kRed) * kOfRed,
+                                 -kGreen * kOfRed,
+                                 -kBlue * kOfRed,
+                                 0.5};
+  return mix_channels(x, kWeights);
 }
 
 Value ycbcr_to_rgb(const Value& x) {
@@ -183,13 +194,10 @@ Value ycbcr_to_rgb(const Value& x) {
                           wide.a + fixed_sum({blue}, {29049}, 14))
                         .joined());
   }
-  return converted(
-      x,
-      [](const Three& y) {
-        const Value blue = y.b - 0.5, red = y.c - 0.5;
-        return Three(y.a + red * 1.403, y.a - red * 0.714 - blue * 0.344, y.a + blue * 1.773);
-      },
-      kFromBytes, kToBytes);
+  constexpr double kWeights[] = {1, 0,      1.403,  -0.5 * 1.403,           //
+                                 1, -0.344, -0.714, 0.5 * (0.344 + 0.714),  //
+                                 1, 1.773,  0,      -0.5 * 1.773};
+  return mix_channels(x, kWeights);
 }
 
 }  // namespace kiln::vision

@@ -2,9 +2,20 @@
 // Conversions of floats, from 0 to 1, are differentiable and do not clamp. Bytes, from 0 to 255, have OpenCV's ranges
 // and, where a comment says so, its results to the bit. Other integers have no colours: DTypeError.
 #pragma once
+#include <span>
+
 #include "kiln/vision/pictures.hpp"
 
 namespace kiln::vision {
+
+/// Mixes channels: x [batch, channels, height, width] -> [batch, made, height, width]. Each channel that is made is a
+/// weighted sum of the channels of x plus a number. `weights` has a row of channels + 1 numbers for each, the number
+/// last. Integers are rounded. Differentiable. Throws ArgumentError for weights that are no such rows.
+Value mix_channels(const Value& x, std::span<const double> weights);
+template <class K>
+Tensor<4, K> mix_channels(const Tensor<4, K>& x, std::span<const double> weights) {
+  return Typed{mix_channels(x.value(), weights)};
+}
 
 /// Returns one channel: 0.299 red + 0.587 green + 0.114 blue (ITU-R BT.601). Bytes are OpenCV's to the bit.
 Value rgb_to_grey(const Value& x);

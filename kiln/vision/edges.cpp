@@ -7,6 +7,7 @@
 #include "kiln/ops/index/index.hpp"
 #include "kiln/vision/components.hpp"
 #include "kiln/vision/filter.hpp"
+#include "kiln/vision/lines/stencil.hpp"
 
 namespace kiln::vision {
 namespace {
@@ -77,8 +78,22 @@ Value laplacian(const Value& x, const Derivative& options) {
   const CalledAs named("laplacian");
   require_pictures(name, x);
   require_derivative(name, options);
+  // Both second derivatives in one window.
   const Weights second = sobel_weights(options.size, 2), smooth = sobel_weights(options.size, 0);
-  return given_as(derivative(x, smooth, second, options) + derivative(x, second, smooth, options), x.dtype());
+  const std::int64_t size = std::ssize(second), before = (size - std::ssize(smooth)) / 2;
+  Window window{.row = -(size / 2), .column = -(size / 2), .rows = size, .columns = size};
+  const auto smoothed = [&](std::int64_t i) {
+    const std::int64_t at = i - before;
+    return at < 0 || at >= std::ssize(smooth) ? 0.0 : smooth[static_cast<std::size_t>(at)];
+  };
+  for (std::int64_t row = 0; row < size; ++row)
+    for (std::int64_t column = 0; column < size; ++column)
+      window.weights.push_back((smoothed(row) * second[static_cast<std::size_t>(column)] +
+                                second[static_cast<std::size_t>(row)] * smoothed(column)) *
+                               options.scale);
+  return given_as(run_stencil(cast(x, working_type(x.dtype())),
+                              {.steps = {{.windows = {window}}}, .border = options.border}, options.value),
+                  x.dtype());
 }
 
 namespace {
@@ -114,7 +129,9 @@ Value canny(const Value& x, const Canny& options) {
   require<ArgumentError>(options.low >= 0 && options.low <= options.high && std::isfinite(options.high), name,
                          ": low = ", options.low, " and high = ", options.high, " must be in order, from 0 on");
   if (x.numel() == 0) return cast(x, DType::Bool);
-  const Value exact = is_integer(x.dtype()) ? cast(x, DType::F64) : cast(x, working_type(x.dtype()));
+  // All that is compared are whole numbers times 2^-15, which float32 holds for derivatives of bytes over 3 pixels.
+  const bool is_small = x.dtype() == DType::U8 && options.size == 3;
+  const Value exact = cast(x, is_integer(x.dtype()) && !is_small ? DType::F64 : working_type(x.dtype()));
   const Derivative slope{.size = options.size, .border = Border::Replicate};
   Derivative other = slope;
   std::swap(other.across, other.down);

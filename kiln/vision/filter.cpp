@@ -2,9 +2,12 @@
 
 #include <cmath>
 
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/ops/check.hpp"
-#include "kiln/vision/windows.hpp"
+#include "kiln/tensor/custom.hpp"
+#include "kiln/vision/lines/stencil.hpp"
+#include "kiln/vision/lines/stencil_rows.hpp"
 
 namespace kiln::vision {
 namespace {
@@ -27,6 +30,52 @@ Value prepared(const Value& x, std::int64_t rows, std::int64_t columns, Border b
   return make_border(cast(x, working_type(x.dtype())), around, border, value);
 }
 
+/// x in the type that it is computed in.
+Value widened(const Value& x) { return cast(x, working_type(x.dtype())); }
+
+/// The window of a kernel of rows x columns weights around a pixel.
+Window window_of(std::int64_t rows, std::int64_t columns, std::vector<double> weights = {}) {
+  return {
+      .row = -(rows / 2), .column = -(columns / 2), .rows = rows, .columns = columns, .weights = std::move(weights)};
+}
+
+/// Steps of a kernel `down` times `across`.
+Stencil separable(std::span<const double> down, std::span<const double> across, Border border) {
+  Window columns = window_of(std::ssize(down), 1, {down.begin(), down.end()});
+  columns.step = 0;
+  return {.steps = {{.windows = {window_of(1, std::ssize(across), {across.begin(), across.end()})}},
+                    {.windows = {columns}}},
+          .border = border};
+}
+
+/// x [planes, 1, height, width] float32, kernel [rows, columns] -> the shape of x. The kernel is known when it runs.
+struct Correlate {
+  Border border;
+  double value;
+
+  std::string name() const { return "filter2d"; }
+  Desc infer(Inputs in) const { return like(in[0]); }
+  Value expand(Inputs in) const {
+    const std::int64_t rows = in[1].dim(0), columns = in[1].dim(1);
+    const Value wide = make_border(in[0], {rows / 2, (rows - 1) / 2, columns / 2, (columns - 1) / 2}, border, value);
+    return conv(wide, reshape(cast(in[1], wide.dtype()), {1, 1, rows, columns}), {});
+  }
+  bool run(std::string_view backend, Call call) const {
+    constexpr std::int64_t kMostDirect = 128;  // weights, above which a convolution's algorithms are faster
+    const Shape &shape = call.out[0].shape(), &kernel = call.in[1].shape();
+    if (backend != "cpu" || shape.empty() || call.out[0].dtype() != DType::F32 || numel(kernel) > kMostDirect)
+      return false;
+    Value held, held_kernel;
+    const float* x = cpu::read_contiguous(call.in[0], held).as<const float>();
+    const float* weights = cpu::read_contiguous(call.in[1], held_kernel).as<const float>();
+    const Stencil stencil{.steps = {{.windows = {window_of(kernel[0], kernel[1], {weights, weights + numel(kernel)})}}},
+                          .border = border};
+    run_stencil_rows(stencil, static_cast<float>(value), x, {shape[0], shape[2], shape[3]},
+                     cpu::allocate(call.out[0]).as<float>());
+    return true;
+  }
+};
+
 }  // namespace
 
 Value filter2d(const Value& x, const Value& kernel, const Filter& options) {
@@ -38,10 +87,11 @@ Value filter2d(const Value& x, const Value& kernel, const Filter& options) {
   const std::int64_t rows = kernel.dim(0), columns = kernel.dim(1);
   require_size(name, rows, columns);
   if (x.numel() == 0) return x;
-  const Value wide = prepared(x, rows, columns, options.border, options.value);
-  const Value alone = reshape(wide, {x.dim(0) * x.dim(1), 1, wide.dim(2), wide.dim(3)});
-  const Value y = conv(alone, reshape(cast(kernel, wide.dtype()), {1, 1, rows, columns}), {});
-  return rounded_to(reshape(y, x.shape()) + options.delta, x.dtype());
+  require_enumerator(name, "border", static_cast<int>(options.border), static_cast<int>(Border::Wrap));
+  const Value alone = reshape(widened(x), {x.dim(0) * x.dim(1), 1, x.dim(2), x.dim(3)});
+  const Value y = custom_all(Correlate{options.border, options.value}, alone, cast(kernel, alone.dtype()))[0];
+  const Value shaped = reshape(y, x.shape());
+  return rounded_to(options.delta == 0 ? shaped : shaped + options.delta, x.dtype());
 }
 
 Value separable_filter(const Value& x, std::span<const double> down, std::span<const double> across,
@@ -54,9 +104,9 @@ Value separable_filter(const Value& x, std::span<const double> down, std::span<c
   require_numbers(name, down);
   require_numbers(name, across);
   if (x.numel() == 0) return x;
-  const Value wide = prepared(x, rows, columns, options.border, options.value);
-  const Value y = correlated(correlated(wide, 3, across), 2, down);
-  return rounded_to(options.delta == 0 ? y : y + options.delta, x.dtype());
+  Stencil stencil = separable(down, across, options.border);
+  stencil.steps.back().delta = options.delta;
+  return rounded_to(run_stencil(widened(x), stencil, options.value), x.dtype());
 }
 
 Value box_blur(const Value& x, std::int64_t rows, std::int64_t columns, const Filter& options) {
@@ -65,9 +115,12 @@ Value box_blur(const Value& x, std::int64_t rows, std::int64_t columns, const Fi
   require_pictures(name, x);
   require_size(name, rows, columns);
   if (x.numel() == 0) return x;
-  const Value wide = prepared(x, rows, columns, options.border, options.value);
-  const Value sums = window_sums(window_sums(wide, 3, columns), 2, rows);
-  return rounded_to(sums * (1 / (static_cast<double>(rows) * static_cast<double>(columns))) + options.delta, x.dtype());
+  Stencil stencil{.border = options.border};
+  const std::int64_t lines = add_line_fold(stencil, -1, Fold::Sum, {columns, -(columns / 2), false});
+  add_line_fold(stencil, lines, Fold::Sum, {rows, -(rows / 2), true});
+  stencil.steps.back().scale = 1 / (static_cast<double>(rows) * static_cast<double>(columns));
+  stencil.steps.back().delta = options.delta;
+  return rounded_to(run_stencil(widened(x), stencil, options.value), x.dtype());
 }
 
 // ---- Gaussian ------------------------------------------------------------------------------------------------------
@@ -125,8 +178,7 @@ Value gaussian_blur(const Value& x, const GaussianBlur& options) {
   const auto down = gaussian_along(options.rows, options.sigma_down, x.dtype());
   const auto across = gaussian_along(options.columns, options.sigma_across, x.dtype());
   if (x.numel() == 0) return x;
-  const Value wide = prepared(x, std::ssize(down), std::ssize(across), options.border, options.value);
-  const Value y = correlated(correlated(wide, 3, across), 2, down);
+  const Value y = run_stencil(widened(x), separable(down, across, options.border), options.value);
   // Both passes are exact in float32 for bytes; OpenCV rounds halves up.
   return x.dtype() == DType::U8 ? cast(floor(y + 0.5), DType::U8) : rounded_to(y, x.dtype());
 }

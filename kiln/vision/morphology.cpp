@@ -7,7 +7,7 @@
 
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/ops/check.hpp"
-#include "kiln/vision/windows.hpp"
+#include "kiln/vision/lines/stencil.hpp"
 
 namespace kiln::vision {
 namespace {
@@ -84,8 +84,6 @@ Scalar end_of(DType dtype, bool largest) {
   });
 }
 
-enum class Extreme { Least, Largest };
-
 class Element {
  public:
   Element(std::string_view name, StructuringElement element) : element_(std::move(element)) {
@@ -103,24 +101,24 @@ class Element {
     require<ArgumentError>(!runs_.empty(), name, ": no cell of the structuring element counts");
   }
 
-  Value extremes(const Value& x, Extreme which, const Morphology& options) const {
-    const Margins around{element_.row, element_.rows - 1 - element_.row, element_.column,
-                         element_.columns - 1 - element_.column};
-    const Scalar outside = options.value ? Scalar(*options.value) : end_of(x.dtype(), which == Extreme::Least);
-    const Value wide = make_border(x, around, options.border, outside);
-    const auto slide = which == Extreme::Least ? window_minima : window_maxima;
+  Value extremes(const Value& x, Fold fold, const Morphology& options) const {
+    const Scalar outside = options.value ? Scalar(*options.value) : end_of(x.dtype(), fold == Fold::Least);
+    Stencil stencil{.border = options.border};
     if (std::ssize(runs_) == element_.rows &&
-        std::ranges::all_of(runs_, [&](const Run& run) { return run.length == element_.columns; }))
-      return slide(slide(wide, 3, element_.columns), 2, element_.rows);
-    std::map<std::int64_t, Value> windows;  // by length
-    Value result;
-    for (const Run& run : runs_) {
-      Value& window = windows[run.length];
-      if (!window) window = slide(wide, 3, run.length);
-      const Value part = narrow(narrow(window, 2, run.row, x.dim(2)), 3, run.begin, x.dim(3));
-      result = !result ? part : which == Extreme::Least ? minimum(result, part) : maximum(result, part);
+        std::ranges::all_of(runs_, [&](const Run& run) { return run.length == element_.columns; })) {
+      const std::int64_t lines = add_line_fold(stencil, -1, fold, {element_.columns, -element_.column, false});
+      add_line_fold(stencil, lines, fold, {element_.rows, -element_.row, true});
+      return run_stencil(x, stencil, outside);
     }
-    return result;
+    std::map<std::int64_t, std::int64_t> steps = {{1, -1}};  // by the length of their runs
+    Step last{.fold = fold};
+    for (const Run& run : runs_) {
+      if (!steps.count(run.length)) steps[run.length] = add_line_fold(stencil, -1, fold, {run.length, 0, false});
+      last.windows.push_back(
+          {.step = steps[run.length], .row = run.row - element_.row, .column = run.begin - element_.column});
+    }
+    stencil.steps.push_back(std::move(last));
+    return run_stencil(x, stencil, outside);
   }
 
  private:
@@ -142,8 +140,8 @@ class Operation {
   }
 
   const Value& x() const { return x_; }
-  Value least(const Value& x) const { return repeated(x, Extreme::Least); }
-  Value largest(const Value& x) const { return repeated(x, Extreme::Largest); }
+  Value least(const Value& x) const { return repeated(x, Fold::Least); }
+  Value largest(const Value& x) const { return repeated(x, Fold::Largest); }
   Value less(const Value& a, const Value& b) const {
     const bool ends_at_zero = dtype_ == DType::U8 || dtype_ == DType::U16 || dtype_ == DType::U32 ||
                               dtype_ == DType::U64 || dtype_ == DType::Bool;
@@ -152,9 +150,9 @@ class Operation {
   Value done(const Value& y) const { return dtype_ == DType::Bool ? cast(y, DType::Bool) : y; }
 
  private:
-  Value repeated(Value x, Extreme which) const {
+  Value repeated(Value x, Fold fold) const {
     if (x.numel() == 0) return x;
-    for (int i = 0; i < options_.iterations; ++i) x = element_.extremes(x, which, options_);
+    for (int i = 0; i < options_.iterations; ++i) x = element_.extremes(x, fold, options_);
     return x;
   }
 

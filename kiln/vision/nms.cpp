@@ -102,6 +102,13 @@ Value kept_by_ops(const Value& boxes, const Value& groups, double overlap) {
 
 namespace {
 
+/// groups [count] -> booleans [count]: is an element among the first `most` of its group?
+Value among_first(const Value& groups, std::int64_t most) {
+  const Value by_group = argsort(groups, 0), sorted = select(groups, 0, by_group);
+  const Value rank = arange(0, groups.dim(0), 1, groups.device()) - searchsorted(sorted, sorted);
+  return gather(lt(rank, most), 0, argsort(by_group, 0));
+}
+
 Value chosen(const Value& boxes, const Value& scores, const Value& groups, const NmsOptions& options) {
   constexpr std::string_view name = "nms";
   const CalledAs named("nms");
@@ -109,8 +116,8 @@ Value chosen(const Value& boxes, const Value& scores, const Value& groups, const
   require<ArgumentError>(options.overlap >= 0 && options.overlap <= 1, name, ": overlap = ", options.overlap,
                          " is not from 0 to 1");
   require<ArgumentError>(!std::isnan(options.least_score), name, ": least_score is NaN");
-  require<ArgumentError>(!options.most || *options.most >= 0, name, ": most = ", options.most.value_or(0),
-                         " must not be negative");
+  for (const auto& [what, most] : {std::pair("most", options.most), std::pair("most_of_group", options.most_of_group)})
+    require<ArgumentError>(!most || *most >= 0, name, ": ", what, " = ", most.value_or(0), " must not be negative");
   if (groups) {
     op::require_index(name, groups);
     require<ShapeError>(groups.shape() == scores.shape(), name, ": groups ", groups.shape(), " and scores ",
@@ -123,7 +130,10 @@ Value chosen(const Value& boxes, const Value& scores, const Value& groups, const
   const Value kinds = groups ? select(cast(groups, DType::I64), 0, order) : Value();
   const Value kept =
       custom(make_ref<const UserOpFace<Suppress>>(Suppress{options.overlap}), Values{of_order, kinds})[0];
-  const Value indices = mask_select(order, kept);
+  Value indices = mask_select(order, kept);
+  if (options.most_of_group && kinds)
+    indices = mask_select(indices, among_first(mask_select(kinds, kept), *options.most_of_group));
+  else if (options.most_of_group) indices = narrow(indices, 0, 0, std::min(*options.most_of_group, indices.dim(0)));
   return options.most && *options.most < indices.dim(0) ? narrow(indices, 0, 0, *options.most) : indices;
 }
 

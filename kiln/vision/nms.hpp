@@ -13,6 +13,7 @@ struct NmsOptions {
   double overlap = 0.5;  // a box is removed if its intersection over union with a better one is larger
   double least_score = -std::numeric_limits<double>::infinity();  // a box is removed unless its score is larger
   std::optional<std::int64_t> most{};                             // the largest number of boxes to keep
+  std::optional<std::int64_t> most_of_group{};                    // the largest number to keep of each group
 };
 /// Returns the indices of the kept boxes for boxes [count, 4] and scores [count]: int64 [kept]. The best box comes
 /// first; among equal scores, the earlier one does. With groups [count], integers that name each box's class or

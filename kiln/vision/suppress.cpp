@@ -8,8 +8,8 @@
 namespace kiln::vision {
 namespace {
 
-/// The kept boxes by the cells of a grid that they touch: a box is compared only with those in its own cells. A box
-/// that touches many cells is compared with all boxes, and all boxes with it.
+/// The kept boxes by group and by the cells of a grid that they touch: a box is compared only with those of its group in
+/// its own cells. A box that touches many cells is compared with all of its group, and all of them with it.
 template <class T>
 class Grid {
  public:
@@ -24,25 +24,28 @@ class Grid {
     if (std::isfinite(*middle)) cell_ = *middle;
   }
 
-  void add(std::size_t i) {
+  void add(std::size_t i, std::int64_t group) {
     const Cells cells = cells_of(boxes_[i]);
+    Members& members = groups_[group];
     if (cells.count() > kMostCells) {
-      large_.push_back(i);
+      members.large.push_back(i);
       return;
     }
-    small_.push_back(i);
+    members.small.push_back(i);
     for (std::int64_t y = cells.top; y <= cells.bottom; ++y)
-      for (std::int64_t x = cells.left; x <= cells.right; ++x) lists_[key(x, y)].push_back(i);
+      for (std::int64_t x = cells.left; x <= cells.right; ++x) lists_[{x, y, group}].push_back(i);
   }
-  /// Whether `test` is true of an added box that may overlap box i.
+  /// Whether `test` is true of an added box of the group that may overlap box i.
   template <class Test>
-  bool any(std::size_t i, Test test) const {
-    if (std::ranges::any_of(large_, test)) return true;
+  bool any(std::size_t i, std::int64_t group, Test test) const {
+    const auto members = groups_.find(group);
+    if (members == groups_.end()) return false;
+    if (std::ranges::any_of(members->second.large, test)) return true;
     const Cells cells = cells_of(boxes_[i]);
-    if (cells.count() > kMostCells) return std::ranges::any_of(small_, test);
+    if (cells.count() > kMostCells) return std::ranges::any_of(members->second.small, test);
     for (std::int64_t y = cells.top; y <= cells.bottom; ++y)
       for (std::int64_t x = cells.left; x <= cells.right; ++x)
-        if (const auto found = lists_.find(key(x, y));
+        if (const auto found = lists_.find({x, y, group});
             found != lists_.end() && std::ranges::any_of(found->second, test))
           return true;
     return false;
@@ -60,15 +63,26 @@ class Grid {
     };
     return {cell(box.x1), cell(box.y1), cell(box.x2), cell(box.y2)};
   }
-  /// Cells with the same key share a list, which costs comparisons but does not change the result.
-  static std::uint64_t key(std::int64_t x, std::int64_t y) {
-    return static_cast<std::uint64_t>(x) << 32 ^ (static_cast<std::uint64_t>(y) & 0xffffffff);
-  }
+  struct Cell {
+    std::int64_t x, y, group;
+    bool operator==(const Cell&) const = default;
+  };
+  struct HashOfCell {
+    std::size_t operator()(const Cell& cell) const {
+      std::uint64_t hash = 0;
+      for (const std::int64_t part : {cell.x, cell.y, cell.group})
+        hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15 + (hash >> 29);
+      return hash ^ hash >> 32;
+    }
+  };
+  struct Members {
+    std::vector<std::size_t> small, large;
+  };
 
   std::span<const BoxOf<T>> boxes_;
   T cell_ = 1;
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> lists_;
-  std::vector<std::size_t> small_, large_;
+  std::unordered_map<Cell, std::vector<std::size_t>, HashOfCell> lists_;
+  std::unordered_map<std::int64_t, Members> groups_;
 };
 
 }  // namespace
@@ -79,10 +93,9 @@ void suppress(std::span<const BoxOf<T>> boxes, const std::int64_t* groups, T ove
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     kept[i] = true;
     if (!(boxes[i].area() > 0)) continue;
-    kept[i] = !grid.any(i, [&](std::size_t better) {
-      return (!groups || groups[better] == groups[i]) && boxes[i].overlap(boxes[better]) > overlap;
-    });
-    if (kept[i]) grid.add(i);
+    const std::int64_t group = groups ? groups[i] : 0;
+    kept[i] = !grid.any(i, group, [&](std::size_t better) { return boxes[i].overlap(boxes[better]) > overlap; });
+    if (kept[i]) grid.add(i, group);
   }
 }
 

@@ -144,6 +144,18 @@ TEST(Nms, TakesBoxesThatAreNone) {
   EXPECT_EQ(soft_nms(zeros({0, 4}, test::cpu), zeros({0}, test::cpu)).indices.shape(), Shape{0});
 }
 
+TEST(Nms, KeepsSomeOfEachGroup) {
+  // Ten boxes of three groups that overlap nothing, the best last.
+  const Value place = arange(0, 10, 1, test::cpu, DType::F32) * 5, zero = zeros({10}, test::cpu);
+  const Value boxes = stack(Values{place, zero, place + 4, zero + 4}, -1), scores = place;
+  const Value groups = from_data(TensorData::of<std::int64_t>({10}, {7, 7, -1, 7, 7, 0, -1, 7, -1, 0}), test::cpu);
+  EXPECT_EQ(ints(nms(boxes, scores, groups, {.most_of_group = 2})), (Ints{9, 8, 7, 6, 5, 4}));
+  EXPECT_EQ(ints(nms(boxes, scores, groups, {.most = 3, .most_of_group = 1})), (Ints{9, 8, 7}));
+  EXPECT_EQ(ints(nms(boxes, scores, groups, {.most_of_group = 0})), Ints{});
+  EXPECT_EQ(ints(nms(boxes, scores, {.most_of_group = 2})), (Ints{9, 8}));
+  EXPECT_EQ(ints(nms(boxes, scores, groups, {.most_of_group = 90})).size(), 10u);
+}
+
 TEST(Nms, TakesAMillionBoxesAtOnce) {
   // A lattice of a thousand times a thousand, each half over its right neighbour: every second one stays.
   const Value place = arange(0, 1'000'000, 1, test::cpu);
@@ -160,6 +172,8 @@ TEST(Nms, SaysWhatIsWrong) {
             "ArgumentError: nms: overlap = 1.5 is not from 0 to 1");
   EXPECT_EQ(sentence_of([&] { return nms(boxes, scores, zeros({2}, test::cpu, DType::I64)); }),
             "ShapeError: nms: groups [2] and scores [3] differ");
+  EXPECT_EQ(sentence_of([&] { return nms(boxes, scores, {.most_of_group = -1}); }),
+            "ArgumentError: nms: most_of_group = -1 must not be negative");
   EXPECT_EQ(sentence_of([&] { return soft_nms(boxes, scores, {.most = 0}); }),
             "ArgumentError: soft_nms: most = 0 must be positive");
   EXPECT_EQ(
@@ -180,14 +194,13 @@ std::vector<double> pooled(const TensorData& x, const TensorData& boxes, std::in
     for (std::int64_t c = 0; c < channels; ++c)
       for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t j = 0; j < columns; ++j) {
-          const auto corner = [&](int n) { return std::floor(boxes.at(k * 5 + n) * scale + 0.5); };
+          const auto corner = [&](int n) { return std::round(boxes.at(k * 5 + n) * scale); };
           const auto range = [&](double first, double last, std::int64_t part, std::int64_t parts, std::int64_t size) {
-            const double share = std::max(last - first + 1, 1.0) / static_cast<double>(parts);
-            const auto place = [&](double at) {
-              return static_cast<std::int64_t>(std::clamp(at + first, 0.0, static_cast<double>(size)));
+            const auto length = static_cast<std::int64_t>(std::max(last - first + 1, 1.0));
+            const auto place = [&](std::int64_t at) {
+              return std::clamp<std::int64_t>(at + static_cast<std::int64_t>(first), 0, size);
             };
-            return std::pair(place(std::floor(static_cast<double>(part) * share)),
-                             place(std::ceil(static_cast<double>(part + 1) * share)));
+            return std::pair(place(part * length / parts), place(((part + 1) * length + parts - 1) / parts));
           };
           const auto [top, bottom] = range(corner(2), corner(4), i, rows, height);
           const auto [left, right] = range(corner(1), corner(3), j, columns, width);
@@ -211,10 +224,27 @@ TEST(RoiPool, TakesTheLargest) {
     EXPECT_EQ(result.shape(), (Shape{6, 3, 3, 2}));
     EXPECT_EQ(result.data().to_vector<double>(), pooled(x, boxes, 3, 2, scale)) << scale;
   }
+  // Parts of one element each, of which no rounding may lose one, and a box that reaches far out.
+  const TensorData wide = numbers_of({1, 1, 1, 49}, -1, 1);
+  const TensorData long_boxes = TensorData::of<double>({2, 5}, {0, 0, 0, 48, 0, 0, -1000, 0, 30, 0});
+  EXPECT_EQ(roi_pool(from_data(wide, test::cpu), from_data(long_boxes, test::cpu), {.size = {1, 49}})
+                .data()
+                .to_vector<double>(),
+            pooled(wide, long_boxes, 1, 49, 1));
   expect_gradients(numbers_of({1, 1, 4, 5}), [](const Value& v) {
     const Value box = from_data(TensorData::of<double>({1, 5}, {0, 0, 1, 4, 3}), test::cpu);
     return roi_pool(v, box, {.size = {2, 2}});
   });
+}
+
+TEST(RoiPool, TakesBoxesThatAreNone) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+  // Upside down: the element of its first corner. NaN: none. Without end: all.
+  const TensorData boxes = TensorData::of<double>(
+      {4, 5}, {0, 3, 2, 1, 1, 0, kNan, 0, 3, 3, 0, 0, 0, 3, kNan, 0, -kInfinity, -1, kInfinity, 9});
+  const Value x = reshape(arange(1, 17, 1, test::cpu, DType::F64), {1, 1, 4, 4});
+  EXPECT_EQ(roi_pool(x, from_data(boxes, test::cpu), {.size = {1, 1}}).data().to_vector<double>(),
+            (std::vector<double>{12, 0, 0, 16}));
 }
 
 TEST(RoiPool, SaysWhatIsWrong) {

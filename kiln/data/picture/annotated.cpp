@@ -80,20 +80,21 @@ AnnotatedPicture changed(const AnnotatedPicture& item, const Transform2D& transf
   return result;
 }
 
-Picture warped(const Picture& picture, const Transform2D& transform, const vision::Warp& options) {
+/// What a function of pictures as tensors makes of one.
+template <class F>
+Picture by_tensor(const Picture& picture, F function) {
   // The device is found by its name, so that programs that only read data link none.
-  const Device device = Device::parse("cpu");
-  return vision::pictures_of(vision::warp(vision::tensor_of({&picture, 1}, device), transform, options))[0];
+  return vision::pictures_of(function(vision::tensor_of({&picture, 1}, Device::parse("cpu"))))[0];
+}
+
+Picture warped(const Picture& picture, const Transform2D& transform, const vision::Warp& options) {
+  return by_tensor(picture, [&](const Value& x) { return vision::warp(x, transform, options); });
 }
 
 /// Resizes a picture; each pixel is the one with the nearest centre.
 Picture nearest(const Picture& picture, std::int64_t height, std::int64_t width) {
-  Picture result = blank(height, width, picture.channels);
-  for (std::int64_t y = 0; y < height; ++y)
-    for (std::int64_t x = 0; x < width; ++x)
-      std::copy_n(picture.at((2 * y + 1) * picture.height / (2 * height), (2 * x + 1) * picture.width / (2 * width)),
-                  picture.channels, result.at(y, x));
-  return result;
+  return by_tensor(
+      picture, [&](const Value& x) { return vision::resize(x, height, width, {.mode = Interpolation::NearestExact}); });
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+// Bytes that lie pixel by pixel, as files give them. Loaders change them in many threads, without a device, and round as Pillow
+// does and kiln/vision does not: so these loops stand beside it.
 #include "kiln/data/picture/geometry.hpp"
 
 #include <algorithm>

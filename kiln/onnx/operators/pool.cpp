@@ -170,59 +170,14 @@ Results max_unpool_of(Call& c) {
   return pad(filled, before, after);
 }
 
-// The greatest elements of about equal parts of boxes (image, x1, y1, x2, y2), on the host.
-Results max_roi_pool(Call& c) {
-  const TensorData x = cast(c[0], DType::F64).data(), rois = cast(c[1], DType::F64).data();
-  const Ints size = c.ints("pooled_shape");
-  const double scale = c.f("spatial_scale", 1);
-  c.check(size.size() == 2 && x.shape().size() == 4 && rois.shape().size() == 2 && rois.shape()[1] == 5 &&
-              size[0] > 0 && size[1] > 0 && size[0] <= 1 << 12 && size[1] <= 1 << 12,
-          "x ", x.shape(), ", boxes ", rois.shape());
-  const std::int64_t images = x.shape()[0], channels = x.shape()[1], h = x.shape()[2], w = x.shape()[3];
-  const std::int64_t count = rois.shape()[0];
-  TensorData out({count, channels, size[0], size[1]}, DType::F64);
-  const auto in = x.as<double>(), boxes = rois.as<double>();
-  std::size_t at = 0;
-  for (std::int64_t r = 0; r < count; ++r) {
-    const double* const box = boxes.data() + r * 5;
-    c.check(std::all_of(box, box + 5, [](double edge) { return std::isfinite(edge); }) && std::isfinite(scale), "box ",
-            r, " has an edge that is no number");
-    const auto edge = [&](int i) {
-      return static_cast<std::int64_t>(std::round(std::clamp(box[i] * scale, -1e9, 1e9)));
-    };
-    c.check(box[0] >= 0 && box[0] < static_cast<double>(images), "box ", r, " is of image ", box[0], " of ", images);
-    const auto image = static_cast<std::int64_t>(box[0]);
-    const std::int64_t x1 = edge(1), y1 = edge(2);
-    const std::int64_t width = std::max<std::int64_t>(edge(3) - x1 + 1, 1),
-                       height = std::max<std::int64_t>(edge(4) - y1 + 1, 1);
-    for (std::int64_t channel = 0; channel < channels; ++channel)
-      for (std::int64_t i = 0; i < size[0]; ++i)
-        for (std::int64_t j = 0; j < size[1]; ++j) {
-          const auto low = [](std::int64_t part, std::int64_t length, std::int64_t parts) {
-            return part * length / parts;
-          };
-          const auto high = [](std::int64_t part, std::int64_t length, std::int64_t parts) {
-            return ((part + 1) * length + parts - 1) / parts;
-          };
-          const std::int64_t top = std::clamp<std::int64_t>(y1 + low(i, height, size[0]), 0, h);
-          const std::int64_t bottom = std::clamp<std::int64_t>(y1 + high(i, height, size[0]), 0, h);
-          const std::int64_t left = std::clamp<std::int64_t>(x1 + low(j, width, size[1]), 0, w);
-          const std::int64_t right = std::clamp<std::int64_t>(x1 + high(j, width, size[1]), 0, w);
-          double most = top < bottom && left < right ? -std::numeric_limits<double>::infinity() : 0;
-          for (std::int64_t y = top; y < bottom; ++y)
-            for (std::int64_t column = left; column < right; ++column)
-              most = std::max(most, in[static_cast<std::size_t>(((image * channels + channel) * h + y) * w + column)]);
-          out.as<double>()[at++] = most;
-        }
-  }
-  return cast(from_data(std::move(out), c.device()), c[0].dtype());
-}
-
 constexpr OperatorRow kPoolRows[] = {
-    {"AveragePool", 1, average_pool}, {"GlobalAveragePool", 1, global_average},
-    {"GlobalLpPool", 1, global_lp},   {"GlobalMaxPool", 1, global_max},
-    {"LpPool", 1, lp_pool_of},        {"MaxPool", 1, max_pool_of},
-    {"MaxRoiPool", 1, max_roi_pool},  {"MaxUnpool", 9, max_unpool_of, {.folds = false}},
+    {"AveragePool", 1, average_pool},
+    {"GlobalAveragePool", 1, global_average},
+    {"GlobalLpPool", 1, global_lp},
+    {"GlobalMaxPool", 1, global_max},
+    {"LpPool", 1, lp_pool_of},
+    {"MaxPool", 1, max_pool_of},
+    {"MaxUnpool", 9, max_unpool_of, {.folds = false}},
 };
 
 }  // namespace
