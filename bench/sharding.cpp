@@ -103,6 +103,7 @@ Measured trained(const Options& options, int ranks, std::int64_t batch, Sharding
     learner.rate(1e-4).add(Watch{measured, device});
     learner.fit(data);
   });
+  require<DataError>(measured->rounds.size() > 1, "bench_sharding: the training was ended before a round was measured");
   return *measured;
 }
 

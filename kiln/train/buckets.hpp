@@ -10,7 +10,7 @@
 #include "kiln/nn/gradients.hpp"
 #include "kiln/ops/collective/communicator.hpp"
 #include "kiln/ops/index/index.hpp"
-#include "kiln/train/layout.hpp"
+#include "kiln/train/ranks/layout.hpp"
 
 namespace kiln::training {
 

@@ -10,8 +10,8 @@
 #include "kiln/ops/collective/communicator.hpp"
 #include "kiln/train/buckets.hpp"
 #include "kiln/train/metric_set.hpp"
+#include "kiln/train/ranks/shards.hpp"
 #include "kiln/train/run.hpp"
-#include "kiln/train/shards.hpp"
 
 namespace kiln::training {
 

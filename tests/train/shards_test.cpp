@@ -1,5 +1,5 @@
 // Ranks that share an optimizer's state train to the bits of ranks that each have all of it.
-#include "kiln/train/shards.hpp"
+#include "kiln/train/ranks/shards.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

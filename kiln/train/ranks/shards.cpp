@@ -1,4 +1,4 @@
-#include "kiln/train/shards.hpp"
+#include "kiln/train/ranks/shards.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/read.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
-#include "kiln/train/state_parts.hpp"
+#include "kiln/train/ranks/state_parts.hpp"
 
 namespace kiln::training {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "kiln/ops/collective/communicator.hpp"
 #include "kiln/optim/optimizer.hpp"
-#include "kiln/train/layout.hpp"
+#include "kiln/train/ranks/layout.hpp"
 
 namespace kiln {
 

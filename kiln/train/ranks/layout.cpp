@@ -1,4 +1,4 @@
-#include "kiln/train/layout.hpp"
+#include "kiln/train/ranks/layout.hpp"
 
 #include <algorithm>
 #include <atomic>

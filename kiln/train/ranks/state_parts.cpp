@@ -1,4 +1,4 @@
-#include "kiln/train/state_parts.hpp"
+#include "kiln/train/ranks/state_parts.hpp"
 
 #include <utility>
 
