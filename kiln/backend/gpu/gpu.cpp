@@ -339,7 +339,11 @@ std::shared_ptr<const Gpu::Compiled> Gpu::compile(const Kernel& kernel) const {
   try {
     made = lowered(kernel, has);
     refusal = refusal_of(made, has, name());
-  } catch (const DeviceError& error) { refusal = Refusal{Refusal::Reason::Limit, text(name(), ": ", error.message())}; }
+  } catch (const DeviceError& error) {
+    const bool wide = std::ranges::find(kernel.values, DType::F64) != kernel.values.end();
+    refusal = Refusal{wide && !has.computes.has(DType::F64) ? Refusal::Reason::Type : Refusal::Reason::Limit,
+                      text(name(), ": ", error.message())};
+  }
   if (!refusal) code = driver().compile(made);
   return std::make_shared<const Compiled>(Compiled{std::move(code), std::move(refusal)});
 }

@@ -42,8 +42,10 @@ struct TransposeKernel {
   /// Padding, so that lines of the tile begin in different banks of shared memory.
   static int pitch_of(int side, std::size_t element) { return side + std::max(1, 4 / static_cast<int>(element)); }
   static int side_of(const Gpu& gpu, std::size_t element) {
-    const auto bytes = static_cast<std::int64_t>(element);
-    return element == 8 || 64 * pitch_of(64, element) * bytes > gpu.driver().capabilities().shared_memory ? 32 : 64;
+    const Capabilities& has = gpu.driver().capabilities();
+    // Short elements that shared memory does not hold have words of their own there.
+    const std::size_t bytes = has.shares.has(word_of(element)) ? element : std::max<std::size_t>(element, 4);
+    return element == 8 || 64 * pitch_of(64, element) * static_cast<std::int64_t>(bytes) > has.shared_memory ? 32 : 64;
   }
 
   Kernel kernel() const {

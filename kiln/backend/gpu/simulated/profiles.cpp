@@ -46,7 +46,7 @@ constexpr Capabilities metal() {
           .shares = kNoDouble,
           .updates = {DType::I32, DType::U32},
           .updates_shared = {DType::I32, DType::U32},
-          .numbers = kNoDouble,
+          .numbers = kComputed - Types{DType::F64},
           .shared_memory = 32 << 10,
           .addressing = Addressing::Bindings,
           .most_buffers = 31,
