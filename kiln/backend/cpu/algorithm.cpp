@@ -16,7 +16,6 @@ struct Name {
 constexpr Name kNames[] = {{"amx_attention", Algorithm::AmxAttention},
                            {"amx_conv", Algorithm::AmxConv},
                            {"amx_matmul", Algorithm::AmxMatmul},
-                           {"batch_norm_few_rows", Algorithm::BatchNormFewRows},
                            {"chains", Algorithm::Chains},
                            {"clamp", Algorithm::Clamp},
                            {"depthwise", Algorithm::Depthwise},

@@ -38,13 +38,12 @@ enum class Algorithm : std::uint8_t {
   IntegerVectors,  // bytes on the vectors of any processor
 
   // Programs of elementwise steps, reductions and norms
-  Chains,            // values stay in registers from step to step; else a tile of elements goes through all steps
-  Clamp,             // a maximum and a minimum in one pass over any type
-  MappedSum,         // sums of squares, and sums that skip NaN, read from the operand in place
-  SimpleFinish,      // the steps after a product are applied to its sums in registers
-  ShortRows,         // operands of a binary function in short rows, without gathering many of them first
-  BatchNormFewRows,  // a chunk has some channels, from their statistics to their results
-  AmxAttention,      // bfloat16 on tiles, or on vectors of pairs
+  Chains,        // values stay in registers from step to step; else a tile of elements goes through all steps
+  Clamp,         // a maximum and a minimum in one pass over any type
+  MappedSum,     // sums of squares, and sums that skip NaN, read from the operand in place
+  SimpleFinish,  // the steps after a product are applied to its sums in registers
+  ShortRows,     // operands of a binary function in short rows, without gathering many of them first
+  AmxAttention,  // bfloat16 on tiles, or on vectors of pairs
 };
 
 using AlgorithmSet = std::bitset<64>;

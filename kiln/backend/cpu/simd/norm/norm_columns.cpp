@@ -1,119 +1,147 @@
+// The statistics of columns are column reductions. Threads compute those of some rows; then these are merged in order,
+// and threads compute the results of some rows.
 #include "kiln/backend/cpu/simd/norm/norm_columns.hpp"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/norm/norm_columns.cpp"
-#include "kiln/backend/cpu/simd/targets.hpp"
-#include <hwy/foreach_target.h>
+#include <cmath>
 
-#include "kiln/backend/cpu/simd/norm/each_number.hpp"
+#include "kiln/backend/cpu/pieces.hpp"
+#include "kiln/backend/cpu/simd/norm/column_kernels.hpp"
 
-HWY_BEFORE_NAMESPACE();
-namespace kiln::cpu::simd::HWY_NAMESPACE {
+namespace kiln::cpu::simd {
 namespace {
 
-/// Four adjacent vectors, so that several cache lines of each row are read together.
-struct Four {
-  V a, b, c, d;
-  Four(float number) : a(number), b(number), c(number), d(number) {}
-  HWY_INLINE Four(V a, V b, V c, V d) : a(a), b(b), c(c), d(d) {}
-  static HWY_INLINE Four load(const float* from) {
-    return {V::load(from), V::load(from + kWidth), V::load(from + 2 * kWidth), V::load(from + 3 * kWidth)};
+using std::int64_t;
+
+/// Calls f(ColumnBlock) for rows [begin, end) of columns [first, last), at most `rows` rows at a time.
+template <class F>
+void each_block(const NormPlan& plan, int64_t begin, int64_t end, int64_t first, int64_t last, int64_t rows, F&& f) {
+  for (int64_t column = first; column < last; column += kMostColumns)
+    for (int64_t row = begin; row < end; row += rows)
+      f(ColumnBlock{row, std::min(rows, end - row), column, std::min(kMostColumns, last - column), plan.rows});
+}
+
+/// Calls gather(statistics, block) until the statistics of all channels are complete, finish(statistics, block) for
+/// them, and then apply(block) for all rows.
+template <class Statistics, class Gather, class Finish, class Apply>
+void in_three_steps(const NormPlan& plan, Gather&& gather, Finish&& finish, Apply&& apply) {
+  const int64_t rows = plan.runs, channels = plan.rows, blocks = divide_up(channels, kMostColumns);
+  const NormParts parts(rows, std::min(channels, NormParts::kGrain / kRowsOfBlock));
+  std::vector<Statistics> partial(static_cast<std::size_t>(parts.count() * blocks));
+  const auto of = [&](int64_t part, int64_t column) -> Statistics& {
+    return partial[static_cast<std::size_t>(part * blocks + column / kMostColumns)];
+  };
+  parts.each([&](int64_t part, int64_t begin, int64_t end) {
+    each_block(plan, begin, end, 0, channels, kRowsOfBlock,
+               [&](const ColumnBlock& block) { gather(of(part, block.first), block); });
+  });
+  parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
+    each_block(plan, 0, rows, begin * kMostColumns, std::min(channels, end * kMostColumns), rows,
+               [&](const ColumnBlock& block) {
+                 Statistics& all = of(0, block.first);
+                 for (int64_t part = 1; part < parts.count(); ++part) all.merge(of(part, block.first), block.count);
+                 finish(all, block);
+               });
+  });
+  parallel_for(rows, divide_up(NormParts::kGrain, channels),
+               [&](int64_t begin, int64_t end) { each_block(plan, begin, end, 0, channels, end - begin, apply); });
+}
+
+/// The moments of some columns. They are sums of distances from `near`, the means of the first block, so that no large
+/// squares are subtracted.
+struct ColumnMoments {
+  double count = 0;
+  double near[kMostColumns], sums[kMostColumns], squares[kMostColumns];
+
+  void add(const float* x, const ColumnBlock& block) {
+    float means[kMostColumns], rests[kMostColumns], own[kMostColumns];
+    column_kernels().moments(x, block, means, rests, own);
+    if (count == 0)
+      for (int64_t i = 0; i < block.count; ++i)
+        near[i] = static_cast<double>(means[i]) + rests[i], sums[i] = squares[i] = 0;
+    const auto rows = static_cast<double>(block.rows);
+    for (int64_t i = 0; i < block.count; ++i) {
+      const double distance = static_cast<double>(means[i]) + rests[i] - near[i];
+      sums[i] += rows * distance;
+      squares[i] += rows * distance * distance + own[i];
+    }
+    count += rows;
   }
-  friend HWY_INLINE Four operator+(Four x, Four y) { return {x.a + y.a, x.b + y.b, x.c + y.c, x.d + y.d}; }
-  friend HWY_INLINE Four operator-(Four x, Four y) { return {x.a - y.a, x.b - y.b, x.c - y.c, x.d - y.d}; }
-  friend HWY_INLINE Four operator*(Four x, Four y) { return {x.a * y.a, x.b * y.b, x.c * y.c, x.d * y.d}; }
-  friend HWY_INLINE Four operator/(Four x, Four y) { return {x.a / y.a, x.b / y.b, x.c / y.c, x.d / y.d}; }
-  friend HWY_INLINE Four fma(Four x, Four y, Four z) {
-    return {fma(x.a, y.a, z.a), fma(x.b, y.b, z.b), fma(x.c, y.c, z.c), fma(x.d, y.d, z.d)};
+  void merge(const ColumnMoments& other, int64_t columns) {
+    for (int64_t i = 0; i < columns; ++i) {
+      const double distance = other.near[i] - near[i];
+      sums[i] += other.sums[i] + other.count * distance;
+      squares[i] += other.squares[i] + distance * (2 * other.sums[i] + other.count * distance);
+    }
+    count += other.count;
+  }
+  double mean(int64_t i) const { return near[i] + sums[i] / count; }
+  double variance(int64_t i) const { return std::max(0.0, squares[i] - sums[i] * sums[i] / count) / count; }
+};
+
+/// The sums of g, of g * (x - mean) and of x - mean for some columns.
+struct ColumnProducts {
+  double sums[3 * kMostColumns] = {};
+
+  void add(const float* g, const float* x, const ColumnBlock& block, const float* means) {
+    float own[3 * kMostColumns] = {};
+    column_kernels().products(g, x, block, means, own);
+    for (int64_t i = 0; i < 3 * kMostColumns; ++i) sums[i] += own[i];
+  }
+  void merge(const ColumnProducts& other, int64_t) {
+    for (int64_t i = 0; i < 3 * kMostColumns; ++i) sums[i] += other.sums[i];
   }
 };
-HWY_INLINE void store(Four x, float* to) {
-  store(x.a, to), store(x.b, to + kWidth), store(x.c, to + 2 * kWidth), store(x.d, to + 3 * kWidth);
-}
-
-/// Calls step(i, X) for all columns: four vectors at a time, then one vector, then one number.
-template <class F>
-HWY_INLINE void each_column(int64_t count, F&& step) {
-  int64_t i = 0;
-  for (; i + 4 * kWidth <= count; i += 4 * kWidth) step(i, Four(0));
-  for (; i + kWidth <= count; i += kWidth) step(i, V(0));
-  for (; i < count; ++i) step(i, One(0));
-}
-
-/// Returns the sum of f(row), in two independent sums, as each addition waits for the one before it.
-template <class X, class F>
-HWY_INLINE X over_rows(int64_t rows, F&& f) {
-  X even = 0, odd = 0;
-  int64_t row = 0;
-  for (; row + 2 <= rows; row += 2) even = even + f(row), odd = odd + f(row + 1);
-  if (row < rows) even = even + f(row);
-  return even + odd;
-}
-
-void moments(const float* x, const Columns& columns, float* means, float* rests, float* squares) {
-  const auto size = static_cast<float>(columns.rows);
-  each_column(columns.count, [&]<class X>(int64_t i, X) HWY_ATTR {
-    const auto number = [&](int64_t row) HWY_ATTR { return X::load(x + row * columns.step + i); };
-    const X mean = over_rows<X>(columns.rows, number) / X(size);
-    const X rest = over_rows<X>(columns.rows, [&](int64_t row) HWY_ATTR { return number(row) - mean; }) / X(size);
-    store(mean, means + i);
-    store(rest, rests + i);
-    store(over_rows<X>(columns.rows,
-                       [&](int64_t row) HWY_ATTR {
-                         const X distance = number(row) - mean - rest;
-                         return distance * distance;
-                       }),
-          squares + i);
-  });
-}
-
-void affine(const float* x, const Columns& columns, const ColumnMeans& mean, const float* a, const float* c, float* z) {
-  each_column(columns.count, [&]<class X>(int64_t i, X) HWY_ATTR {
-    const X number = X::load(mean.number + i), rest = X::load(mean.rest + i), factor = X::load(a + i),
-            term = X::load(c + i);
-    for (int64_t row = 0; row < columns.rows; ++row)
-      store(fma(X::load(x + row * columns.step + i) - number - rest, factor, term), z + row * columns.step + i);
-  });
-}
-
-void products(const float* g, const float* x, const Columns& columns, const float* mean, float* sums, float* products,
-              float* distances) {
-  each_column(columns.count, [&]<class X>(int64_t i, X) HWY_ATTR {
-    const X middle = X::load(mean + i);
-    const auto slope = [&](int64_t row) HWY_ATTR { return X::load(g + row * columns.step + i); };
-    const auto distance = [&](int64_t row) HWY_ATTR { return X::load(x + row * columns.step + i) - middle; };
-    store(over_rows<X>(columns.rows, slope), sums + i);
-    store(over_rows<X>(columns.rows, [&](int64_t row) HWY_ATTR { return slope(row) * distance(row); }), products + i);
-    store(over_rows<X>(columns.rows, distance), distances + i);
-  });
-}
-
-void combine(const float* g, const float* x, const Columns& columns, const ColumnMeans& mean, const float* a,
-             const float* b, const float* c, float* z) {
-  each_column(columns.count, [&]<class X>(int64_t i, X) HWY_ATTR {
-    const X number = X::load(mean.number + i), rest = X::load(mean.rest + i), slope = X::load(a + i),
-            factor = X::load(b + i), term = X::load(c + i);
-    for (int64_t row = 0; row < columns.rows; ++row) {
-      const int64_t at = row * columns.step + i;
-      store(fma(slope, X::load(g + at), fma(factor, X::load(x + at) - number - rest, term)), z + at);
-    }
-  });
-}
-
-const NormColumns* columns() {
-  static constexpr NormColumns kColumns{moments, affine, products, combine};
-  return &kColumns;
-}
 
 }  // namespace
-}  // namespace kiln::cpu::simd::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-namespace kiln::cpu::simd {
+void normalise_columns(const NormPlan& plan, const float* x, const float* weight, const float* bias, float* z,
+                       float* means, float* variances) {
+  std::vector<float> rests(static_cast<std::size_t>(plan.rows)), scales = rests;
+  const ColumnTerms terms{means, rests.data(), nullptr, scales.data(), bias};
+  in_three_steps<ColumnMoments>(
+      plan, [&](ColumnMoments& moments, const ColumnBlock& block) { moments.add(x, block); },
+      [&](const ColumnMoments& moments, const ColumnBlock& block) {
+        for (int64_t i = 0; i < block.count; ++i) {
+          const int64_t channel = block.first + i;
+          const auto c = static_cast<std::size_t>(channel);
+          const double variance = moments.variance(i), mean = moments.mean(i);
+          means[channel] = static_cast<float>(mean);
+          variances[channel] = static_cast<float>(variance);
+          rests[c] = static_cast<float>(mean - means[channel]);
+          scales[c] = weight[channel] * static_cast<float>(1 / std::sqrt(variance + plan.epsilon));
+        }
+      },
+      [&](const ColumnBlock& block) { column_kernels().combine(nullptr, x, block, terms, z); });
+}
 
-HWY_EXPORT(columns);
-const NormColumns& norm_columns() { return *HWY_DYNAMIC_DISPATCH(columns)(); }
+// dx = weight / deviation * (g - mean(g) - (x - mean) * mean(g * (x - mean)) / deviation^2)
+//    = a g + b (x - mean - rest) + c, where `rest` is what rounding the mean left.
+void norm_gradient_columns(const NormPlan& plan, const ColumnGradient& call) {
+  const auto count = static_cast<double>(plan.count());
+  std::vector<float> rests(static_cast<std::size_t>(plan.rows)), a = rests, b = rests, c = rests;
+  const ColumnTerms terms{call.means, rests.data(), a.data(), b.data(), c.data()};
+  in_three_steps<ColumnProducts>(
+      plan,
+      [&](ColumnProducts& products, const ColumnBlock& block) {
+        products.add(call.g, call.x, block, call.means + block.first);
+      },
+      [&](const ColumnProducts& products, const ColumnBlock& block) {
+        for (int64_t i = 0; i < block.count; ++i) {
+          const int64_t channel = block.first + i;
+          const auto k = static_cast<std::size_t>(channel);
+          const double g = products.sums[i], rest = products.sums[2 * kMostColumns + i] / count;
+          const double product = products.sums[kMostColumns + i] - rest * g;
+          const double inverse = 1 / std::sqrt(call.variances[channel] + plan.epsilon);
+          const double slope = call.weight[channel] * inverse;
+          rests[k] = static_cast<float>(rest);
+          a[k] = static_cast<float>(slope);
+          b[k] = static_cast<float>(-slope * inverse * inverse * product / count);
+          c[k] = static_cast<float>(-slope * g / count);
+          call.dweight[channel] = static_cast<float>(product * inverse);
+          call.dbias[channel] = static_cast<float>(g);
+        }
+      },
+      [&](const ColumnBlock& block) { column_kernels().combine(call.g, call.x, block, terms, call.dx); });
+}
 
 }  // namespace kiln::cpu::simd
-#endif

@@ -1,37 +1,18 @@
-// The column reductions and elementwise steps of batch norm for contiguous channels. They work on some columns of rows
-// that are `step` numbers apart.
+// Batch norm in single precision of columns: the channels of [rows, channels] are contiguous.
 #pragma once
-#include <cstdint>
+#include "kiln/backend/cpu/simd/norm/norm_plan.hpp"
 
 namespace kiln::cpu::simd {
 
-/// The layout of columns: `rows` rows, `step` numbers apart, of which `count` adjacent columns are used.
-struct Columns {
-  std::int64_t step, rows, count;
-};
+/// Computes z, and the mean and variance of each channel.
+void normalise_columns(const NormPlan& plan, const float* x, const float* weight, const float* bias, float* z,
+                       float* means, float* variances);
 
-/// The mean of each column as the sum of two floats. The rounding error of a single float may be larger than the
-/// deviations of the numbers.
-struct ColumnMeans {
-  const float *number, *rest;
+/// The operands of the gradient and its results. g is the gradient of z.
+struct ColumnGradient {
+  const float *x, *g, *weight, *means, *variances;
+  float *dx, *dweight, *dbias;
 };
-
-struct NormColumns {
-  /// Computes the means, and the sums of squared distances to them, of at most a few hundred rows.
-  void (*moments)(const float* x, const Columns& columns, float* means, float* rests, float* squares);
-  /// z = (x - mean) * a + c
-  void (*affine)(const float* x, const Columns& columns, const ColumnMeans& mean, const float* a, const float* c,
-                 float* z);
-  /// Computes the sums of g, of g * (x - mean) and of x - mean, of at most a few hundred rows.
-  void (*products)(const float* g, const float* x, const Columns& columns, const float* mean, float* sums,
-                   float* products, float* distances);
-  /// z = a * g + b * (x - mean) + c
-  void (*combine)(const float* g, const float* x, const Columns& columns, const ColumnMeans& mean, const float* a,
-                  const float* b, const float* c, float* z);
-};
-
-/// Returns the functions for the instruction set of this machine. If columns are split over calls at multiples of 16,
-/// the bits of a result do not depend on the split.
-const NormColumns& norm_columns();
+void norm_gradient_columns(const NormPlan& plan, const ColumnGradient& call);
 
 }  // namespace kiln::cpu::simd

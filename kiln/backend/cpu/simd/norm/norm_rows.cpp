@@ -1,207 +1,238 @@
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include "kiln/backend/cpu/simd/norm/norm_rows.hpp"
 
-#include "kiln/backend/cpu/simd/norm/norm.hpp"
+#include <cmath>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/norm/norm_rows.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
 
-#include "kiln/backend/cpu/simd/reduce/fold_line.hpp"
-#include "kiln/backend/cpu/simd/vector_math.hpp"
+#include "kiln/backend/cpu/simd/norm/norm_vectors.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
-using V = Vector<float>;
-constexpr auto kWidth = static_cast<std::int64_t>(kLanes<float>);
-
-/// Loads the last, incomplete vector of a row; missing lanes are `fill`.
+/// Computes the moments of `rows` rows of `count` contiguous numbers, row after row, each step for all of them.
 template <class T>
-HWY_INLINE Vector<T> load_last(const T* x, std::int64_t count, T fill) {
-  if constexpr (kHasMasks<T>) {
-    const hn::ScalableTag<T> tag;
-    const auto there = hn::FirstN(tag, static_cast<std::size_t>(count));
-    return hn::IfThenElse(there, hn::MaskedLoad(there, tag, x), hn::Set(tag, fill));
-  } else {
-    T lanes[kLanes<T>];
-    std::fill(std::copy_n(x, count, lanes), lanes + kLanes<T>, fill);
-    return Vector<T>::load(lanes);
-  }
-}
-template <class T>
-HWY_INLINE void store_last(Vector<T> v, T* z, std::int64_t count) {
-  if constexpr (kHasMasks<T>) {
-    const hn::ScalableTag<T> tag;
-    hn::BlendedStore(v.lanes, hn::FirstN(tag, static_cast<std::size_t>(count)), tag, z);
-  } else {
-    T lanes[kLanes<T>];
-    store(v, lanes);
-    std::copy_n(lanes, count, z);
-  }
-}
-template <class T>
-HWY_INLINE T sum_of(Vector<T> v) {
-  const hn::ScalableTag<T> tag;
-  return hn::GetLane(hn::SumOfLanes(tag, v.lanes));
-}
-
-/// The largest number of a row, or NaN if the row has one.
-HWY_INLINE float row_max(const float* x, std::int64_t count) {
-  V best = -kInfinity<float>;
-  std::int64_t i = 0;
-  for (; i + kWidth <= count; i += kWidth) best = max(best, V::load(x + i));
-  if (i < count) best = max(best, load_last(x + i, count - i, -kInfinity<float>));
-  if (any(is_nan(best))) return std::numeric_limits<float>::quiet_NaN();
-  return hn::GetLane(hn::MaxOfLanes(V::Tag(), best.lanes));
-}
-
-/// Returns sum(exp(x - shift)), and stores the terms if z is not null.
-HWY_INLINE float exp_sum(const float* x, float shift, float* z, std::int64_t count) {
-  V sum = 0;
-  std::int64_t i = 0;
-  for (; i + kWidth <= count; i += kWidth) {
-    const V term = exp(V::load(x + i) - shift);
-    if (z) store(term, z + i);
-    sum = sum + term;
-  }
-  if (i < count) {
-    const V term = exp(load_last(x + i, count - i, -kInfinity<float>) - shift);
-    if (z) store_last(term, z + i, count - i);
-    sum = sum + term;
-  }
-  return sum_of(sum);
-}
-
-PowerSum power_sum_of(const float* x, std::int64_t count) {
-  const float best = row_max(x, count);
-  return {best, std::log(exp_sum(x, best, nullptr, count))};
-}
-
-// The most rows, and elements, for which each step is done before the next one, so that no row waits for its own sums.
-constexpr std::int64_t kTogether = 16, kTogetherElements = 4096;
-/// Calls f(offset of the first row, number of rows) for such groups of rows.
-template <class F>
-HWY_INLINE void together(std::int64_t rows, std::int64_t count, F&& f) {
-  const std::int64_t most =
-      std::clamp<std::int64_t>(kTogetherElements / std::max<std::int64_t>(count, 1), 1, kTogether);
-  for (std::int64_t row = 0; row < rows; row += most) f(row * count, std::min(most, rows - row));
-}
-
-void softmax_of(const float* x, float* z, std::int64_t rows, std::int64_t count, bool log) {
-  together(rows, count, [&](std::int64_t first, std::int64_t some) HWY_ATTR {
-    float best[kTogether], sums[kTogether];
-    for (std::int64_t k = 0; k < some; ++k) best[k] = row_max(x + first + k * count, count);
-    for (std::int64_t k = 0; k < some; ++k) {
-      const std::int64_t at = first + k * count;
-      sums[k] = exp_sum(x + at, best[k], log ? nullptr : z + at, count);
-    }
-    for (std::int64_t k = 0; k < some; ++k) sums[k] = log ? std::log(sums[k]) : 1 / sums[k];
-    for (std::int64_t k = 0; k < some; ++k) {
-      const float* const from = (log ? x : z) + first + k * count;
-      float* const to = z + first + k * count;
-      const V shift = best[k], sum = sums[k];
-      const auto result = [&](V term) HWY_ATTR { return log ? term - shift - sum : term * sum; };
-      std::int64_t i = 0;
-      for (; i + kWidth <= count; i += kWidth) store(result(V::load(from + i)), to + i);
-      if (i < count) store_last(result(load_last<float>(from + i, count - i, 0)), to + i, count - i);
-    }
-  });
-}
-
-/// Applies sum = add(i, sum), from 0 on, to all vectors that begin at i < whole, in four independent sums. Returns
-/// their total.
-template <class T, class F>
-HWY_INLINE Vector<T> add_vectors(std::int64_t whole, F&& add) {
-  constexpr auto lanes = static_cast<std::int64_t>(kLanes<T>);
-  Vector<T> a = 0, b = 0, c = 0, d = 0;
-  std::int64_t i = 0;
-  for (; i + 4 * lanes <= whole; i += 4 * lanes) {
-    a = add(i, a);
-    b = add(i + lanes, b);
-    c = add(i + 2 * lanes, c);
-    d = add(i + 3 * lanes, d);
-  }
-  for (; i < whole; i += lanes) a = add(i, a);
-  return (a + b) + (c + d);
-}
-
-/// Computes layer norm of at most kTogether rows. Returns the statistics of the first row.
-template <class T>
-HWY_INLINE RowStatistics layer_norm_in(const T* x, const RowNorm<T>& norm, T* z, std::int64_t rows,
-                                       std::int64_t count) {
-  using Numbers = Vector<T>;
-  constexpr auto lanes = static_cast<std::int64_t>(kLanes<T>);
-  const std::int64_t whole = count - count % lanes, rest = count - whole;
-  T means[kTogether] = {}, lefts[kTogether] = {}, variances[kTogether], scales[kTogether];
-  if (norm.centred) {
-    for (std::int64_t k = 0; k < rows; ++k) {
+HWY_INLINE void moments_of(const T* x, int64_t rows, int64_t count, bool centred, Moments* moments) {
+  T near[kTogether] = {}, rest[kTogether] = {};
+  const auto size = static_cast<T>(count);
+  if (centred) {
+    for (int64_t k = 0; k < rows; ++k) {
       const T* const row = x + k * count;
-      Numbers sum = add_vectors<T>(
-          whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR { return so_far + Numbers::load(row + i); });
-      if (rest) sum = sum + load_last<T>(row + whole, rest, 0);
-      means[k] = sum_of(sum) / static_cast<T>(count);
+      near[k] = sum_over<T>(count, [&](int64_t i, auto at) HWY_ATTR { return at.load(row + i); }) / size;
     }
-    // The mean is rounded. Its rounding error may be larger than the deviations of x: subtract the mean of the
-    // distances to it as well.
-    for (std::int64_t k = 0; k < rows; ++k) {
-      const T *const row = x + k * count, mean = means[k];
-      Numbers distances = add_vectors<T>(
-          whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR { return so_far + (Numbers::load(row + i) - mean); });
-      if (rest) distances = distances + (load_last(row + whole, rest, mean) - mean);
-      lefts[k] = sum_of(distances) / static_cast<T>(count);
+    // The mean is rounded: the mean of the distances to it is subtracted as well.
+    for (int64_t k = 0; k < rows; ++k) {
+      const T *const row = x + k * count, mean = near[k];
+      rest[k] = sum_over<T>(count, [&](int64_t i, auto at) HWY_ATTR { return at.load(row + i) - mean; }) / size;
     }
   }
-  for (std::int64_t k = 0; k < rows; ++k) {
-    const T *const row = x + k * count, mean = means[k], left = lefts[k];
-    const Numbers squares = add_vectors<T>(whole, [&](std::int64_t i, Numbers so_far) HWY_ATTR {
-      const Numbers centred = Numbers::load(row + i) - mean - left;
-      return fma(centred, centred, so_far);
+  for (int64_t k = 0; k < rows; ++k) {
+    const T *const row = x + k * count, mean = near[k], left = rest[k];
+    const T squares = sum_over<T>(count, [&](int64_t i, auto at) HWY_ATTR {
+      const Vector<T> distance = at.load(row + i) - mean - left;
+      return distance * distance;
     });
-    T total = sum_of(squares);
-    for (std::int64_t i = whole; i < count; ++i) {
-      const T centred = row[i] - mean - left;
-      total += centred * centred;
-    }
-    variances[k] = total / static_cast<T>(count);
+    moments[k] = {static_cast<double>(count), near[k], rest[k], squares};
   }
-  for (std::int64_t k = 0; k < rows; ++k) scales[k] = 1 / std::sqrt(variances[k] + norm.epsilon);
-  for (std::int64_t k = 0; k < rows; ++k) {
-    const T *const row = x + k * count, mean = means[k], left = lefts[k];
-    T* const to = z + k * count;
-    const Numbers scale = scales[k];
-    const auto affine = [&](std::int64_t begin, std::int64_t end, auto&& weight, auto&& bias) HWY_ATTR {
-      std::int64_t i = begin;
-      for (; i + lanes <= end; i += lanes)
-        store(fma((Numbers::load(row + i) - mean - left) * scale, weight(i, lanes), bias(i, lanes)), to + i);
-      if (i == end) return;
-      const Numbers normal = (load_last(row + i, end - i, mean) - mean - left) * scale;
-      store_last(fma(normal, weight(i, end - i), bias(i, end - i)), to + i, end - i);
-    };
-    if (norm.together == 1) {
-      const auto numbers = [=](const T* all) HWY_ATTR {
-        return [=](std::int64_t i, std::int64_t some)
-                   HWY_ATTR { return some == lanes ? Numbers::load(all + i) : load_last<T>(all + i, some, 0); };
-      };
-      affine(0, count, numbers(norm.weight), numbers(norm.bias));
-    } else {
-      const auto number = [](T same)
-                              HWY_ATTR { return [=](std::int64_t, std::int64_t) HWY_ATTR { return Numbers(same); }; };
-      for (std::int64_t i = 0; i < count; i += norm.together)
-        affine(i, i + norm.together, number(norm.weight[i / norm.together]), number(norm.bias[i / norm.together]));
-    }
-  }
-  return {static_cast<double>(means[0]) + lefts[0], variances[0]};
 }
-void layer_norm_floats(const float* x, const RowNorm<float>& norm, float* z, std::int64_t rows, std::int64_t count) {
-  together(rows, count, [&](std::int64_t first, std::int64_t some) HWY_ATTR {
-    layer_norm_in(x + first, norm, z + first, some, count);
+
+/// Calls f(offset, count) for the pieces of a row, whose float sums are exact enough.
+template <class F>
+HWY_INLINE void each_piece(const NormPlan& plan, F&& f) {
+  for (int64_t run = 0; run < plan.runs; ++run)
+    for (int64_t i = 0; i < plan.length; i += kNormPiece)
+      f(run * plan.apart + i, std::min(kNormPiece, plan.length - i));
+}
+/// Computes the moments of `rows` rows. They are short, or one.
+template <class T>
+HWY_INLINE void moments_of_rows(const NormPlan& plan, const T* x, int64_t rows, Moments* moments) {
+  if (plan.runs == 1 && plan.length <= kNormPiece) return moments_of(x, rows, plan.length, plan.centred, moments);
+  *moments = {};
+  each_piece(plan, [&](int64_t at, int64_t count) HWY_ATTR {
+    Moments piece;
+    moments_of(x + at, 1, count, plan.centred, &piece);
+    moments->merge(piece);
   });
 }
-RowStatistics layer_norm_doubles(const double* x, const RowNorm<double>& norm, double* z, std::int64_t count) {
-  return layer_norm_in(x, norm, z, 1, count);
+/// Calls f(row, count) for rows [begin, end): some rows at a time if they are short.
+template <class F>
+HWY_INLINE void some_rows(const NormPlan& plan, int64_t elements, int64_t begin, int64_t end, F&& f) {
+  together(end - begin, plan.runs == 1 ? plan.length : elements, elements,
+           [&](int64_t row, int64_t count) HWY_ATTR { f(begin + row, count); });
+}
+
+/// A mean in two numbers of T.
+template <class T>
+struct Mean {
+  explicit Mean(const Moments& m)
+      : near(static_cast<T>(std::is_same_v<T, double> ? m.near : m.mean())),
+        rest(static_cast<T>(std::is_same_v<T, double> ? m.rest : m.mean() - near)) {}
+  T near, rest;
+};
+
+/// z = (x - mean) * scale * weight + bias for one row, from its first element and its first weight on.
+template <class T>
+HWY_INLINE void affine_row(const NormPlan& plan, const NormForward<T>& from, const Mean<T>& mean, T scale) {
+  for (int64_t run = 0; run < plan.runs; ++run) {
+    const T* const x = from.x + run * plan.apart;
+    T* const z = from.z + run * plan.apart;
+    const auto affine = [&](int64_t begin, int64_t count, auto&& weight, auto&& bias) HWY_ATTR {
+      each<T>(count, [&](int64_t i, auto at) HWY_ATTR {
+        const Vector<T> normal = (at.load(x + begin + i) - mean.near - mean.rest) * scale;
+        at.store(fma(normal, weight(i, at), bias(i, at)), z + begin + i);
+      });
+    };
+    if (plan.inner == 1) {
+      affine(
+          0, plan.length, [&](int64_t i, auto at) HWY_ATTR { return at.load(from.weight + i); },
+          [&](int64_t i, auto at) HWY_ATTR { return at.load(from.bias + i); });
+    } else {
+      for (int64_t c = 0; c < plan.weights(); ++c) {
+        const Vector<T> weight = from.weight[c], bias = from.bias[c];
+        affine(
+            c * plan.inner, plan.inner, [&](int64_t, auto) HWY_ATTR { return weight; },
+            [&](int64_t, auto) HWY_ATTR { return bias; });
+      }
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void normalise(const NormPlan& plan, const NormForward<T>& call, int64_t begin, int64_t end) {
+  some_rows(plan, kTogetherElements, begin, end, [&](int64_t row, int64_t count) HWY_ATTR {
+    const int64_t first = (row - begin) * plan.length;
+    Moments moments[kTogether];
+    T scales[kTogether];
+    moments_of_rows(plan, call.x + first, count, moments);
+    for (int64_t k = 0; k < count; ++k)
+      scales[k] = 1 / std::sqrt(static_cast<T>(moments[k].variance()) + static_cast<T>(plan.epsilon));
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t at = first + k * plan.length, weight = (row + k) % plan.kinds * plan.weights();
+      affine_row<T>(plan, {call.x + at, call.weight + weight, call.bias + weight, call.z + at}, Mean<T>(moments[k]),
+                    scales[k]);
+    }
+    if (call.moments) std::copy_n(moments, count, call.moments + row - begin);
+  });
+}
+void normalise_floats(const NormPlan& plan, const NormForward<float>& call, int64_t begin, int64_t end) {
+  normalise(plan, call, begin, end);
+}
+void normalise_doubles(const NormPlan& plan, const NormForward<double>& call, int64_t begin, int64_t end) {
+  normalise(plan, call, begin, end);
+}
+
+using V = Vector<float>;
+
+/// Adds the sums of slope, of slope * (x - mean) and of x - mean, where slope is g * weight(i, at).
+template <class Weight>
+HWY_INLINE void add_products(const float* g, const float* x, float mean, int64_t count, Weight&& weight, double* sums) {
+  constexpr auto lanes = static_cast<int64_t>(kLanes<float>);
+  struct Sums {
+    V slopes, products, distances;
+    HWY_INLINE void add(V slope, V distance) {
+      slopes = slopes + slope, products = products + slope * distance, distances = distances + distance;
+    }
+  } even{V(0), V(0), V(0)}, odd = even;
+  const auto add = [&](Sums& to, int64_t i, auto at)
+                       HWY_ATTR { to.add(at.load(g + i) * weight(i, at), at.keep(at.load(x + i) - V(mean))); };
+  int64_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) add(even, i, Whole()), add(odd, i + lanes, Whole());
+  for (; i + lanes <= count; i += lanes) add(even, i, Whole());
+  if (i < count) add(odd, i, First{count - i});
+  sums[0] += sum_of(even.slopes + odd.slopes);
+  sums[1] += sum_of(even.products + odd.products);
+  sums[2] += sum_of(even.distances + odd.distances);
+}
+
+/// One row of a gradient: dx = scale * (weight * g + b * (x - near - rest) + c), which is
+/// (weight * g - mean(weight * g) - (x - mean) * mean(weight * g * (x - mean)) / deviation^2) / deviation.
+struct GradientRow {
+  float near = 0, rest = 0, scale = 0, b = 0, c = 0;
+  double inverse = 0;   // 1 / deviation
+  double sums[2] = {};  // of weight * g, and of weight * g * (x - mean)
+};
+
+/// Computes a row's sums. Where weights are shared, adds its gradients of them as well.
+HWY_INLINE void sum_row(const NormPlan& plan, const NormBackward& call, GradientRow& row) {
+  if (plan.inner == 1) {
+    double sums[3] = {};
+    each_piece(plan, [&](int64_t at, int64_t count) HWY_ATTR {
+      const float* const weight = call.weight + at;
+      add_products(
+          call.g + at, call.x + at, row.near, count,
+          [&](int64_t i, auto part) HWY_ATTR { return part.load(weight + i); }, sums);
+    });
+    row.sums[0] = sums[0], row.sums[1] = sums[1] - static_cast<double>(row.rest) * sums[0];
+    return;
+  }
+  NormPlan channel = plan;
+  channel.length = plan.inner;
+  for (int64_t c = 0; c < plan.weights(); ++c) {
+    double sums[3] = {};
+    each_piece(channel, [&](int64_t piece, int64_t count) HWY_ATTR {
+      const int64_t at = c * plan.inner + piece;
+      add_products(call.g + at, call.x + at, row.near, count, [](int64_t, auto) HWY_ATTR { return V(1); }, sums);
+    });
+    if (call.means) row.rest = static_cast<float>(sums[2] / static_cast<double>(plan.count()));
+    const double product = sums[1] - static_cast<double>(row.rest) * sums[0], weight = call.weight[c];
+    row.sums[0] += weight * sums[0], row.sums[1] += weight * product;
+    call.dbias[c] += static_cast<float>(sums[0]);
+    call.dweight[c] += static_cast<float>(product * row.inverse);
+  }
+}
+/// Writes dx for a row. Where each element has its own weight, adds the row's gradients of them as well.
+HWY_INLINE void write_row(const NormPlan& plan, const NormBackward& call, const GradientRow& row) {
+  const V near = row.near, rest = row.rest, scale = row.scale, b = row.b, c = row.c;
+  if (plan.inner == 1) {
+    each<float>(plan.length, [&](int64_t i, auto at) HWY_ATTR {
+      const V slope = at.load(call.g + i), distance = at.load(call.x + i) - near - rest;
+      at.store(scale * fma(at.load(call.weight + i), slope, fma(b, distance, c)), call.dx + i);
+      at.store(at.load(call.dbias + i) + slope, call.dbias + i);
+      at.store(fma(slope * distance, scale, at.load(call.dweight + i)), call.dweight + i);
+    });
+    return;
+  }
+  for (int64_t run = 0; run < plan.runs; ++run)
+    for (int64_t k = 0; k < plan.weights(); ++k) {
+      const int64_t first = run * plan.apart + k * plan.inner;
+      const V weight = call.weight[k];
+      each<float>(plan.inner, [&](int64_t i, auto at) HWY_ATTR {
+        const V slope = at.load(call.g + first + i), distance = at.load(call.x + first + i) - near - rest;
+        at.store(scale * fma(weight, slope, fma(b, distance, c)), call.dx + first + i);
+      });
+    }
+}
+
+void gradient_rows(const NormPlan& plan, const NormBackward& call, int64_t begin, int64_t end) {
+  constexpr int64_t kElements = 1024;
+  const auto size = static_cast<double>(plan.count());
+  some_rows(plan, kElements, begin, end, [&](int64_t first, int64_t count) HWY_ATTR {
+    GradientRow rows[kTogether];
+    const auto of_row = [&](int64_t k) {
+      const int64_t at = (first + k) * plan.length, weight = (first + k) % plan.kinds * plan.weights();
+      return NormBackward{call.x + at,           call.g + at,         call.weight + weight, call.dx + at,
+                          call.dweight + weight, call.dbias + weight, call.means,           call.variances};
+    };
+    Moments moments[kTogether];
+    if (!call.means) moments_of_rows(plan, call.x + first * plan.length, count, moments);
+    for (int64_t k = 0; k < count; ++k) {
+      const Mean<float> mean(moments[k]);
+      rows[k].near = call.means ? call.means[first + k] : mean.near;
+      rows[k].rest = call.means ? 0 : mean.rest;
+      const double variance = call.means ? call.variances[first + k] : moments[k].variance();
+      rows[k].inverse = 1 / std::sqrt(variance + plan.epsilon);
+    }
+    for (int64_t k = 0; k < count; ++k) sum_row(plan, of_row(k), rows[k]);
+    for (int64_t k = 0; k < count; ++k) {
+      GradientRow& row = rows[k];
+      row.scale = static_cast<float>(row.inverse);
+      row.b = static_cast<float>(-row.inverse * row.inverse * row.sums[1] / size);
+      row.c = plan.centred ? static_cast<float>(-row.sums[0] / size) : 0.0f;
+    }
+    for (int64_t k = 0; k < count; ++k) write_row(plan, of_row(k), rows[k]);
+  });
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
@@ -210,19 +241,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-HWY_EXPORT(softmax_of);
-HWY_EXPORT(power_sum_of);
-HWY_EXPORT(layer_norm_floats);
-HWY_EXPORT(layer_norm_doubles);
-void softmax_rows(const float* x, float* z, std::int64_t rows, std::int64_t count, bool log) {
-  HWY_DYNAMIC_DISPATCH(softmax_of)(x, z, rows, count, log);
+HWY_EXPORT(normalise_floats);
+HWY_EXPORT(normalise_doubles);
+HWY_EXPORT(gradient_rows);
+void normalise_rows(const NormPlan& plan, const NormForward<float>& call, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(normalise_floats)(plan, call, begin, end);
 }
-PowerSum power_sum_of_row(const float* x, std::int64_t count) { return HWY_DYNAMIC_DISPATCH(power_sum_of)(x, count); }
-void layer_norm_rows(const float* x, const RowNorm<float>& norm, float* z, std::int64_t rows, std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(layer_norm_floats)(x, norm, z, rows, count);
+void normalise_rows(const NormPlan& plan, const NormForward<double>& call, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(normalise_doubles)(plan, call, begin, end);
 }
-RowStatistics layer_norm_row(const double* x, const RowNorm<double>& norm, double* z, std::int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(layer_norm_doubles)(x, norm, z, count);
+void norm_gradient_rows(const NormPlan& plan, const NormBackward& call, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(gradient_rows)(plan, call, begin, end);
 }
 
 }  // namespace kiln::cpu::simd

@@ -57,6 +57,7 @@ struct FoldOfRun {
     std::copy_n(x + taken, run.waiting, rest);
   }
   static double total(FoldLanes& run) {
+    if (run.count < Line::kLeast) return Line::whole(run.waiting_numbers<T>(), run.count, fold_start<T, fold>());
     return Line::finish(run.waiting_numbers<T>(), run.waiting, run.lanes<T, fold>().data(), run.near);
   }
   static constexpr FoldLanes::Functions kFunctions{.take = take, .total = total};
@@ -96,7 +97,7 @@ void FoldLanes::start(op::ReduceFn fn, DType dtype, std::int64_t count) {
   const FoldKernel& kernel = float_fold_kernel(dtype, fold);
   if (kernel.folded == DType::F64) kernel.start(sums.data(), std::ssize(sums));
   else kernel.start(extremes.data(), std::ssize(extremes));
-  left = count;
+  this->count = left = count;
   near = near_terms(count);
   waiting = 0;
 }

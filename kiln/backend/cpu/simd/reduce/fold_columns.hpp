@@ -12,6 +12,7 @@
 
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/reduce/fold_line.hpp"
+#include "kiln/backend/cpu/transpose.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
@@ -32,7 +33,7 @@ struct FoldColumns : FoldVectors<T, fold> {
 
   const T* x;
   std::int64_t rows, stride;
-  std::int64_t near;  // near_terms() of each sum; four rows are folded in N first if it is 4 or more
+  bool by_four;  // whether four rows are folded in N before they are added
 
   /// Folds a strip of at most `vectors` vectors of N, whose results stay in registers while all rows are read. If the
   /// strip is not `full`, it has only the first `columns`.
@@ -55,7 +56,7 @@ struct FoldColumns : FoldVectors<T, fold> {
         for (std::int64_t i = 0; i < kSums; ++i) sums[i] = step<fold>(sums[i], load.template operator()<A>(from, i));
     };
     const T *const first = x + row * stride + column, *from = first;
-    const std::int64_t last = near >= 4 || kSame ? count % 4 : count;
+    const std::int64_t last = by_four ? count % 4 : count;
     load_results();
     for (; from < first + (count - last) * stride; from += 4 * stride)
       for (std::int64_t i = 0; i < vectors; ++i) {
@@ -105,10 +106,10 @@ struct FoldColumns : FoldVectors<T, fold> {
     if (whole < 8) return fold_all(columns, results);
     A partial[kWidth * 4 * kWidth];
     std::fill_n(partial, wide, fold_start<T, fold>());
-    FoldColumns{{}, x, whole, wide, near}.fold_all(wide, partial);
+    FoldColumns{{}, x, whole, wide, by_four}.fold_all(wide, partial);
     for (std::int64_t i = 0; i < wide; i += columns)
       for (std::int64_t j = 0; j < columns; ++j) results[j] = step<fold>(results[j], partial[i + j]);
-    FoldColumns{{}, x + whole * wide, rows - whole * together, columns, 1}.fold_all(columns, results);
+    FoldColumns{{}, x + whole * wide, rows - whole * together, columns, false}.fold_all(columns, results);
   }
 };
 
@@ -118,30 +119,40 @@ void start(void* results, std::int64_t count) {
   std::fill_n(static_cast<FoldType<T, fold>*>(results), count, fold_start<T, fold>());
 }
 template <class T, Fold fold>
+void fold_lines(const void* numbers, std::int64_t lines, std::int64_t stride, std::int64_t count, void* so_far) {
+  using Columns = FoldColumns<T, fold>;
+  using Line = FoldLine<T, fold>;
+  constexpr std::int64_t kTogether = Columns::kWidth;
+  const auto* x = static_cast<const T*>(numbers);
+  auto* results = static_cast<FoldType<T, fold>*>(so_far);
+  if constexpr (!is_half<T>)  // these take longer to transpose
+    if (count < Line::kLeast) {
+      // Short lines are transposed and folded as columns, so that no addition waits for the one before it.
+      alignas(64) T turned[Line::kLeast * kTogether];
+      for (; lines >= kTogether; lines -= kTogether, x += kTogether * stride, results += kTogether) {
+        Transposer<T>::run(x, stride, turned, kTogether, kTogether, count);
+        Columns{{}, turned, count, kTogether, false}.template fold_strip<1, true>(0, count, 0, kTogether, results);
+      }
+    }
+  for (std::int64_t i = 0; i < lines; ++i) results[i] = Line::whole(x + i * stride, count, results[i]);
+}
+template <class T, Fold fold>
 void fold_columns(const void* numbers, std::int64_t rows, std::int64_t stride, std::int64_t columns, void* so_far) {
   using Columns = FoldColumns<T, fold>;
   const auto* const x = static_cast<const T*>(numbers);
   auto* const results = static_cast<FoldType<T, fold>*>(so_far);
   if (columns > 1) {
-    const Columns all{{}, x, rows, stride, near_terms(rows)};
+    const Columns all{{}, x, rows, stride, Columns::kSame || near_terms(rows) >= 4};
     if (stride == columns && columns < 4 * Columns::kWidth && columns % Columns::kWidth != 0)
       all.fold_dense(columns, results);
     else all.fold_all(columns, results);
   } else if (stride == 1) {
-    *results = step<fold>(*results, FoldLine<T, fold>::whole(x, rows));
+    fold_lines<T, fold>(x, 1, 0, rows, results);
   } else {
     for (std::int64_t i = 0; i < rows; ++i)
       *results = step<fold>(*results, number_as<fold, FoldType<T, fold>>(x[i * stride]));
   }
 }
-template <class T, Fold fold>
-void fold_lines(const void* numbers, std::int64_t lines, std::int64_t stride, std::int64_t count, void* so_far) {
-  const auto* const x = static_cast<const T*>(numbers);
-  auto* const results = static_cast<FoldType<T, fold>*>(so_far);
-  for (std::int64_t i = 0; i < lines; ++i)
-    results[i] = step<fold>(results[i], FoldLine<T, fold>::whole(x + i * stride, count));
-}
-
 template <class T, Fold fold>
 inline constexpr FoldKernel kFoldKernel{dtype_of<FoldType<T, fold>>, start<T, fold>, fold_columns<T, fold>,
                                         fold_lines<T, fold>};

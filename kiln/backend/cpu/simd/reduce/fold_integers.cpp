@@ -43,12 +43,14 @@ struct FoldIntegers {
     }
     return so_far;
   }
-  static void columns(const void* numbers, std::int64_t rows, std::int64_t stride, std::int64_t columns, void* so_far) {
-    if (columns == 1 && stride == 1) return lines(numbers, 1, 0, rows, so_far);
-    const T* HWY_RESTRICT x = static_cast<const T*>(numbers);
-    A* HWY_RESTRICT const results = static_cast<A*>(so_far);
+  static HWY_NOINLINE void fold_rows(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t stride,
+                                     std::int64_t columns, A* HWY_RESTRICT results) {
     for (std::int64_t row = 0; row < rows; ++row, x += stride)
       for (std::int64_t i = 0; i < columns; ++i) results[i] = join<fold>(results[i], static_cast<A>(x[i]));
+  }
+  static void columns(const void* numbers, std::int64_t rows, std::int64_t stride, std::int64_t columns, void* so_far) {
+    if (columns == 1 && stride == 1) lines(numbers, 1, 0, rows, so_far);
+    else fold_rows(static_cast<const T*>(numbers), rows, stride, columns, static_cast<A*>(so_far));
   }
   static void lines(const void* numbers, std::int64_t lines, std::int64_t stride, std::int64_t count, void* so_far) {
     auto* const results = static_cast<A*>(so_far);

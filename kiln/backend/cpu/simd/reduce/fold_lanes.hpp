@@ -43,6 +43,7 @@ struct FoldLanes {
   static constexpr std::int64_t kGathers = -1;  // the value of `waiting` in a run begun by gather()
 
   const Functions* functions;
+  std::int64_t count;      // how many numbers the run has
   std::int64_t near;       // near_terms() of the run
   std::int64_t left;       // how many numbers are still to come
   std::int64_t waiting;    // how many numbers are in `rest`, which do not fill a block yet

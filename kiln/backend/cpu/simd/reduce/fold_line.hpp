@@ -78,6 +78,8 @@ struct FoldLine : FoldVectors<T, fold> {
   using typename Vectors::A, typename Vectors::N;
   using Vectors::kParts, Vectors::kSame, Vectors::kVector, Vectors::kWidth;
   static constexpr std::int64_t kBlock = 8 * kWidth;
+  /// Shorter lines are folded one element after the other, several lines at a time.
+  static constexpr std::int64_t kLeast = 2 * kWidth;
 
   /// Folds a block into kWidth lanes. `near` is near_terms() of the whole line.
   static HWY_INLINE void take_block(const T* x, A* lanes, std::int64_t near) {
@@ -109,17 +111,30 @@ struct FoldLine : FoldVectors<T, fold> {
     if (count > 0) fold_block<false>(x, count, near, sums);
     return total(sums);
   }
-  /// Folds a whole line at once, to the same bits as take() and finish().
-  static HWY_INLINE A whole(const T* x, std::int64_t count) {
-    Vector<A> sums[kParts];
-    for (Vector<A>& part : sums) part = Vector<A>(fold_start<T, fold>());
-    const std::int64_t near = near_terms(count);
-    for (; count >= kBlock; count -= kBlock, x += kBlock) fold_block<true>(x, kBlock, near, sums);
-    if (count > 0) fold_block<false>(x, count, near, sums);
-    return total(sums);
+  /// Folds a whole line at once into `so_far`. The bits of a line of kLeast elements or more are those of take() and
+  /// finish().
+  static HWY_INLINE A whole(const T* x, std::int64_t count, A so_far) {
+    if (count < kLeast) {
+      for (std::int64_t i = 0; i < count; ++i) so_far = step<fold>(so_far, number_as<fold, A>(x[i]));
+      return so_far;
+    }
+    if constexpr (kSame) return step<fold>(so_far, whole_line<true>(x, count));
+    // An overflow in N makes the total infinite or NaN: then the line is folded again, with checks.
+    const A total = whole_line<false>(x, count);
+    return step<fold>(so_far, total - total == 0 ? total : checked_line(x, count));
   }
 
  private:
+  static HWY_NOINLINE A checked_line(const T* x, std::int64_t count) { return whole_line<true>(x, count); }
+  template <bool checks>
+  static HWY_INLINE A whole_line(const T* x, std::int64_t count) {
+    Vector<A> sums[kParts];
+    for (Vector<A>& part : sums) part = Vector<A>(fold_start<T, fold>());
+    const std::int64_t near = near_terms(count);
+    for (; count >= kBlock; count -= kBlock, x += kBlock) fold_block<true, checks>(x, kBlock, near, sums);
+    if (count > 0) fold_block<false, checks>(x, count, near, sums);
+    return total(sums);
+  }
   static HWY_INLINE void load_lanes(const A* lanes, Vector<A>* sums) {
     for (std::int64_t i = 0; i < kParts; ++i) sums[i] = Vector<A>::load(lanes + i * kVector);
   }
@@ -145,24 +160,27 @@ struct FoldLine : FoldVectors<T, fold> {
       return step<fold>(left, in_pairs<first + half, half>(missing, load));
     }
   }
-  /// Folds the last `count` elements of a block, which begin at x: all of them if it is `full`.
-  template <bool full>
+  /// Folds the last `count` elements of a block, which begin at x: all of them if it is `full`. Sums in N that overflow
+  /// are replaced by exact ones if it `checks`.
+  template <bool full, bool checks = true>
   static HWY_INLINE void fold_block(const T* x, std::int64_t count, std::int64_t near, Vector<A>* sums) {
     const std::int64_t missing = full ? 0 : 8 - (count + kWidth - 1) / kWidth;
-    const T* const block = x - (kBlock - count);
+    const T *const block = x - (kBlock - count), *first = block + missing * kWidth;
+    alignas(64) Stored<T> kept[full ? 1 : kWidth];  // the first vector, if its first lanes are not in memory
+    if (!full && first < x) {
+      copy_behind<N>(first, x - first, static_cast<T>(fold_start<T, fold>()), kept);
+      first = reinterpret_cast<const T*>(kept);
+    }
     const auto loads = [&]<class X>(std::int64_t part) HWY_ATTR {
-      return [=](std::int64_t k) HWY_ATTR {
-        const std::int64_t at = k * kWidth + part;
-        if constexpr (full) return load_folded<fold, X>(block + at);
-        else return load_behind_as<X, fold>(block + at, kBlock - count - at);
-      };
+      return [=](std::int64_t k)
+                 HWY_ATTR { return load_folded<fold, X>((!full && k == missing ? first : block + k * kWidth) + part); };
     };
     if constexpr (!kSame)
       if (near >= 4) {
         const auto load = loads.template operator()<N>(0);
         const Vector<N> low = missing < 4 ? in_pairs<0, 4>(missing, load) : Vector<N>(0);
         const Vector<N> high = in_pairs<4, 4>(missing, load), all = low + high;
-        if (Vectors::is_finite(all)) {
+        if (!checks || Vectors::is_finite(all)) {
           if (near == 8) return Vectors::add(all, sums);
           Vector<A> both[kParts];
           for (Vector<A>& part : both) part = Vector<A>(0);

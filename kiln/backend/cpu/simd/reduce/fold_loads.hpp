@@ -68,44 +68,32 @@ template <class A, class T>
 HWY_INLINE Vector<A> load_as(const T* from) {
   return load_folded<Fold::Sum, A>(from);
 }
-/// Returns the numbers to fold for `lanes` of T. Lanes that `there` leaves out, whose memory is not read, are the neutral
-/// element `start`.
-template <class A, Fold fold, class T, class M>
-HWY_INLINE Vector<A> load_some(const T* from, M there) {
-  const hn::Rebind<Stored<T>, hn::ScalableTag<A>> narrow;
-  const T start = static_cast<T>(fold_start<T, fold>());
-  return folded_as<fold, A, T>(
-      hn::IfThenElse(there, hn::MaskedLoad(there, narrow, stored(from)), hn::Set(narrow, *stored(&start))));
-}
-/// Loads the first `count` lanes, and returns the numbers to fold for them; the other lanes are neutral.
+/// Loads the first `count` lanes, and returns the numbers to fold for them; the other lanes are 0 and not in memory.
 template <class A, Fold fold, class T>
 HWY_INLINE Vector<A> load_first_as(const T* from, std::int64_t count) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
   if (count >= lanes) return load_folded<fold, A>(from);
   if constexpr (kHasMasks<T>) {
     const hn::Rebind<Stored<T>, hn::ScalableTag<A>> narrow;
-    return load_some<A, fold>(from, hn::FirstN(narrow, static_cast<std::size_t>(std::max<std::int64_t>(count, 0))));
+    const auto first = hn::FirstN(narrow, static_cast<std::size_t>(std::max<std::int64_t>(count, 0)));
+    return folded_as<fold, A, T>(hn::MaskedLoad(first, narrow, stored(from)));
   } else {
-    T numbers[lanes];
-    std::fill_n(numbers, lanes, static_cast<T>(fold_start<T, fold>()));
+    T numbers[lanes] = {};
     if (count > 0) std::copy_n(from, count, numbers);
     return load_folded<fold, A>(numbers);
   }
 }
-/// Loads all lanes but the first `missing`, and returns the numbers to fold for them; the others are neutral.
-template <class A, Fold fold, class T>
-HWY_INLINE Vector<A> load_behind_as(const T* from, std::int64_t missing) {
-  constexpr auto lanes = static_cast<std::int64_t>(kLanes<A>);
-  if (missing <= 0) return load_folded<fold, A>(from);
-  if (missing >= lanes) return fold_start<T, fold>();
+/// Copies as many T as N has lanes. The first `missing` lanes become `start`, and their memory is not read.
+template <class N, class T>
+HWY_INLINE void copy_behind(const T* from, std::int64_t missing, T start, Stored<T>* to) {
   if constexpr (kHasMasks<T>) {
-    const hn::Rebind<Stored<T>, hn::ScalableTag<A>> narrow;
-    return load_some<A, fold>(from, hn::Not(hn::FirstN(narrow, static_cast<std::size_t>(missing))));
+    const hn::Rebind<Stored<T>, hn::ScalableTag<N>> tag;
+    const auto there = hn::Not(hn::FirstN(tag, static_cast<std::size_t>(missing)));
+    const auto numbers = hn::MaskedLoad(there, tag, stored(from));
+    hn::StoreU(hn::IfThenElse(there, numbers, hn::Set(tag, *stored(&start))), tag, to);
   } else {
-    T numbers[lanes];
-    std::fill_n(numbers, missing, static_cast<T>(fold_start<T, fold>()));
-    std::copy(from + missing, from + lanes, numbers + missing);
-    return load_folded<fold, A>(numbers);
+    std::fill_n(to, missing, *stored(&start));
+    std::copy(stored(from) + missing, stored(from) + kLanes<N>, to + missing);
   }
 }
 
