@@ -276,8 +276,8 @@ TEST(Adapted, SaysWhatIsWrong) {
   EXPECT_EQ(sentence_of([&] { model.remove("tsk"); }), "ArgumentError: there is no 'tsk' (did you mean 'task'?)");
   EXPECT_EQ(
       sentence_of([&] { adapted(make_tied()).quantize("codes", "embedding"); }),
-      "ArgumentError: quantize: 'embedding.weight' is 'output.weight' as well: a weight in several places stays as "
-      "it is");
+      "ArgumentError: quantize: 'embedding.weight' is 'output.weight' as well: a weight in several places cannot "
+      "be quantized");
 }
 
 }  // namespace
