@@ -102,7 +102,8 @@ class StreamReading {
         return batch;
       }
       if (!config_.batches) return std::nullopt;
-      require<DataError>(first > 0, "stream loader: the stream has less than one batch of ", config_.batch_size, " items");
+      require<DataError>(first > 0, "stream loader: the stream has less than one batch of ", config_.batch_size,
+                         " items");
       at_.items = 0;
       ++at_.pass;
       cursor_ = stream_.open(key().split(1));
