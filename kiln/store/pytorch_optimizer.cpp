@@ -39,7 +39,7 @@ Slots slots_of(std::string_view rule) {
       {"AdaDelta", kAdaDelta}, {"Adafactor", kAdafactor}};
   for (const auto& [name, slots] : kRules)
     if (name == rule) return slots;
-  fail<ArgumentError>("PyTorch has no optimizer of the rule ", rule, ", whose state is known here");
+  fail<ArgumentError>("no optimizer of PyTorch is known for the rule ", rule);
 }
 
 constexpr std::string_view kState = "state.";

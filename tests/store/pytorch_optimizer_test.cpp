@@ -73,8 +73,7 @@ TEST(PytorchOptimizer, SaysWhatDoesNotFit) {
             "LoadError: c.pt: 'state.1.exp_avg' belongs to a parameter beyond the 1 of the optimizer");
   for (const char* name : {"state.0.square_avg", "state.x.exp_avg", "state.0", "state.-1.step", "state.0exp_avg"})
     EXPECT_EQ(refused(name), text("LoadError: c.pt: '", name, "' is not a state of this rule"));
-  EXPECT_EQ(refused("state.0.step", {"Lion"}),
-            "ArgumentError: PyTorch has no optimizer of the rule Lion, whose state is known here");
+  EXPECT_EQ(refused("state.0.step", {"Lion"}), "ArgumentError: no optimizer of PyTorch is known for the rule Lion");
   EXPECT_NE(error_of([&] {
               load_pytorch_optimizer(sgd, model, file.path, {.under = "optimizer", .close_gaps = true});
             }).find("close_gaps counts names"),

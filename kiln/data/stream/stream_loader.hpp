@@ -102,7 +102,7 @@ class StreamReading {
         return batch;
       }
       if (!config_.batches) return std::nullopt;
-      require<DataError>(first > 0, "stream loader: the stream has fewer items than one batch of ", config_.batch_size,
+      require<DataError>(first > 0, "stream loader: the stream has less than one batch of ", config_.batch_size,
                          " items");
       at_.items = 0;
       ++at_.pass;

@@ -274,10 +274,9 @@ TEST(Adapted, SaysWhatIsWrong) {
   model.add("task", LoraConfig{});
   EXPECT_EQ(sentence("task", {}), "ArgumentError: 'task' cannot be added: there is one already");
   EXPECT_EQ(sentence_of([&] { model.remove("tsk"); }), "ArgumentError: there is no 'tsk' (did you mean 'task'?)");
-  EXPECT_EQ(
-      sentence_of([&] { adapted(make_tied()).quantize("codes", "embedding"); }),
-      "ArgumentError: quantize: 'embedding.weight' is 'output.weight' as well: a weight in several places stays as "
-      "it is");
+  EXPECT_EQ(sentence_of([&] { adapted(make_tied()).quantize("codes", "embedding"); }),
+            "ArgumentError: quantize: 'embedding.weight' is 'output.weight' as well: a weight in several places cannot "
+            "be quantized");
 }
 
 }  // namespace
