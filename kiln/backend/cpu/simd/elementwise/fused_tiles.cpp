@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <optional>
 #include <utility>
@@ -21,11 +20,19 @@ Run<T> as(const Tile& tile) {
   return {static_cast<const T*>(tile.data), tile.step};
 }
 
+template <class Word>
+void repeat_word(void* elements, std::int64_t n) {
+  auto* const words = static_cast<Word*>(elements);
+  std::fill_n(words, n, *words);
+}
 /// Writes n elements of `size` bytes that are all like the first.
 void repeat_first(void* elements, std::size_t size, std::int64_t n) {
-  auto* const bytes = static_cast<std::byte*>(elements);
-  const std::size_t all = static_cast<std::size_t>(n) * size;
-  for (std::size_t done = size; done < all; done *= 2) std::memcpy(bytes + done, bytes, std::min(done, all - done));
+  switch (size) {
+    case 1: return repeat_word<std::uint8_t>(elements, n);
+    case 2: return repeat_word<std::uint16_t>(elements, n);
+    case 4: return repeat_word<std::uint32_t>(elements, n);
+    default: return repeat_word<std::uint64_t>(elements, n);
+  }
 }
 
 /// Calls f with the type that elements of `dtype` are computed in, and its name; gives a step that cannot run where there is
@@ -68,24 +75,24 @@ TileStep step_of(Block function, TileStep::Call call, std::uint8_t arity, DType 
 }
 
 template <class T>
-void call_unary(const TileStep& step, const Tile* operands, void* out, std::int64_t n) {
-  const Run<T> x = as<T>(operands[0]);
+void call_unary(const TileStep& step, const Tile* const* operands, void* out, std::int64_t n) {
+  const Run<T> x = as<T>(*operands[0]);
   reinterpret_cast<UnaryBlock<T>>(step.function)(x.data, x.step, out, static_cast<std::size_t>(n));
 }
 template <class T>
-void call_binary(const TileStep& step, const Tile* operands, void* out, std::int64_t n) {
-  const Run<T> x = as<T>(operands[0]), y = as<T>(operands[1]);
-  const auto function = reinterpret_cast<BinaryBlock<T>>(operands[1].inverted ? step.multiply : step.function);
+void call_binary(const TileStep& step, const Tile* const* operands, void* out, std::int64_t n) {
+  const Run<T> x = as<T>(*operands[0]), y = as<T>(*operands[1]);
+  const auto function = reinterpret_cast<BinaryBlock<T>>(operands[1]->inverted ? step.multiply : step.function);
   function(x.data, x.step, y.data, y.step, out, static_cast<std::size_t>(n));
 }
 template <class Word>
-void call_where(const TileStep&, const Tile* operands, void* out, std::int64_t n) {
-  select_block(as<std::uint8_t>(operands[op::Where::condition]), as<Word>(operands[op::Where::x]),
-               as<Word>(operands[op::Where::y]), static_cast<Word*>(out), n);
+void call_where(const TileStep&, const Tile* const* operands, void* out, std::int64_t n) {
+  select_block(as<std::uint8_t>(*operands[op::Where::condition]), as<Word>(*operands[op::Where::x]),
+               as<Word>(*operands[op::Where::y]), static_cast<Word*>(out), n);
 }
-void call_cast(const TileStep& step, const Tile* operands, void* out, std::int64_t n) {
-  convert(step.reads[0], operands[0].data, step.stored, out, operands[0].step ? n : 1);
-  if (!operands[0].step) repeat_first(out, size_of(step.stored), n);
+void call_cast(const TileStep& step, const Tile* const* operands, void* out, std::int64_t n) {
+  convert(step.reads[0], operands[0]->data, step.stored, out, operands[0]->step ? n : 1);
+  if (!operands[0]->step) repeat_first(out, size_of(step.stored), n);
 }
 
 }  // namespace
@@ -143,13 +150,12 @@ class Source {
     visit([&](const auto* feed) { count = feed->limit(at, count); });
     return count;
   }
-  Tile read(std::int64_t at, std::int64_t count) {
-    Tile tile{};
+  void read(std::int64_t at, std::int64_t count, Tile& tile) {
     visit([&](auto* feed) {
       const auto run = feed->read(at, count);
-      tile = {run.data, run.step};
+      tile.data = run.data;
+      tile.step = run.step;
     });
-    return tile;
   }
 
   const std::size_t input;
@@ -174,24 +180,25 @@ class Source {
   };
 };
 
-bool is_direct(const TileStep& step, const FusedCall& call) {
+/// Does the only step take all elements as they lie, and give those of its result?
+bool is_direct(std::span<const TileStep> steps, const FusedCall& call) {
+  const TileStep& step = steps[0];
+  if (steps.size() > 1 || !call.folds.empty() || call.streams || step.makes != step.stored ||
+      !call.results[0].array.data)
+    return false;
   for (std::size_t k = 0; k < step.arity; ++k)
-    if (const Value& value = call.in[step.in[k]]; !value.is_scalar() && value.dtype() != step.reads[k]) return false;
-  return step.makes == step.stored;
+    if (step.in[k] != k || (!call.in[k].is_scalar() && call.inputs[k] != step.reads[k])) return false;
+  return true;
 }
 
 /// What one thread needs to run the steps.
 class TileWorker {
  public:
   TileWorker(std::span<const TileStep> steps, int slots, const FusedCall& call, std::span<const Operand> tensors)
-      : steps_(steps),
-        call_(call),
-        most_(steps.size() == 1 && call.folds.empty() && !call.streams && is_direct(steps[0], call)
-                  ? std::numeric_limits<std::int64_t>::max()
-                  : kBlock) {
+      : steps_(steps), call_(call), is_direct_(is_direct(steps, call)) {
     static thread_local Scratch scratch;
     const std::size_t inputs = call.in.size(), values = inputs + steps.size();
-    const std::size_t blocks = most_ == kBlock ? static_cast<std::size_t>(slots) + kOwnBlocks : 0;
+    const std::size_t blocks = is_direct_ ? 0 : static_cast<std::size_t>(slots) + kOwnBlocks;
     std::byte* memory = scratch.of(tensors.size() * (kFeedBytes + sizeof(Source)) + blocks * kSlotBytes +
                                    inputs * kVectorBytes + values * (sizeof(Tile) + sizeof(DType)));
     const auto take = [&](std::size_t bytes) { return std::exchange(memory, memory + bytes); };
@@ -205,6 +212,7 @@ class TileWorker {
 
     std::copy(call.inputs.begin(), call.inputs.end(), types_);
     for (std::size_t i = 0; i < steps.size(); ++i) types_[inputs + i] = steps[i].stored;
+    for (std::size_t i = 0; i < values; ++i) new (&tiles_[i]) Tile;
     for (std::size_t i = 0, tensor = 0; i < inputs; ++i) {
       if (call.in[i].is_scalar()) continue;
       new (&sources_[tensor]) Source(tensors[tensor], i, size_of(types_[i]), feeds + tensor * kFeedBytes);
@@ -218,16 +226,15 @@ class TileWorker {
   /// Elements [begin, end), of which each fold gets what it folds into lanes of its own, and an output without memory goes to
   /// `made`.
   void operator()(std::int64_t begin, std::int64_t end, FoldLanes* lanes, std::byte* made) {
+    if (is_direct_) return run_directly(begin, end);
     for (std::int64_t at = begin; at < end;) {
-      std::int64_t count = std::min(end - at, most_);
-      for (Source& source : sources_) count = source.limit(at, count);
-      for (Source& source : sources_) tiles_[source.input] = source.read(at, count);
+      const std::int64_t count = read(at, std::min(end - at, kBlock));
       for (std::size_t i = 0; i < steps_.size(); ++i) {
         const TileStep& step = steps_[i];
         const FusedResult* const result =
             step.output < 0 ? nullptr : &call_.results[static_cast<std::size_t>(step.output)];
         void* const out = run(step, result, at, at - begin, count, made);
-        tiles_[call_.in.size() + i] = {out, 1};
+        tiles_[call_.in.size() + i].data = out;
         for (std::size_t fold = 0; fold < call_.folds.size(); ++fold)
           if (call_.folds[fold].step == i) lanes[fold].take(out, count);
       }
@@ -238,6 +245,24 @@ class TileWorker {
 
  private:
   static constexpr std::size_t kOwnBlocks = 5;  // three operands, what a step makes, and that in the type of its result
+
+  /// As many elements from `at` on as all operands have in one run, at most `count`; gives their number.
+  std::int64_t read(std::int64_t at, std::int64_t count) {
+    for (Source& source : sources_) count = source.limit(at, count);
+    for (Source& source : sources_) source.read(at, count, tiles_[source.input]);
+    return count;
+  }
+
+  void run_directly(std::int64_t begin, std::int64_t end) {
+    const Array& result = call_.results[0].array;
+    const auto size = static_cast<std::int64_t>(size_of(result.dtype));
+    const Tile* const operands[] = {tiles_, tiles_ + 1, tiles_ + 2};
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t count = read(at, end - at);
+      steps_[0].call(steps_[0], operands, result.data + at * size, count);
+      at += count;
+    }
+  }
 
   std::byte* own(std::size_t block) const { return own_ + block * kSlotBytes; }
 
@@ -255,15 +280,16 @@ class TileWorker {
     tiles_[input] = {place, 0, inverse.has_value()};
   }
 
-  /// Operand k in the type that the step reads.
-  Tile converted(const TileStep& step, std::size_t k, std::int64_t count) const {
-    Tile tile = tiles_[step.in[k]];
+  /// Operand k in the type that the step reads; `converted` has it where another type lies in the tile.
+  const Tile* operand(const TileStep& step, std::size_t k, std::int64_t count, Tile& converted) const {
+    const Tile& tile = tiles_[step.in[k]];
     const DType from = types_[step.in[k]], to = step.reads[k];
-    if (from == to) return tile;
+    if (from == to) return &tile;
     convert(from, tile.data, to, own(k), tile.step ? count : 1);
     if (!tile.step) repeat_first(own(k), size_of(to), kVectorBytes / static_cast<std::int64_t>(size_of(to)));
-    tile.data = own(k);
-    return tile;
+    converted.data = own(k);
+    converted.step = tile.step;
+    return &converted;
   }
 
   /// Runs a step on elements [at, at + count), `done` after those that `made` begins with; gives where its result lies.
@@ -275,8 +301,9 @@ class TileWorker {
     const bool streams = target && call_.streams && result->array.data && !result->in_place;
     void* const kept = target && !streams ? target : step.slot < 0 ? own(4) : slots_ + step.slot * kSlotBytes;
     void* const out = step.makes == step.stored ? kept : own(3);
-    Tile operands[3];
-    for (std::size_t k = 0; k < step.arity; ++k) operands[k] = converted(step, k, count);
+    Tile converted[3];
+    const Tile* operands[3];
+    for (std::size_t k = 0; k < step.arity; ++k) operands[k] = operand(step, k, count, converted[k]);
     step.call(step, operands, out, count);
     if (out != kept) convert(step.makes, out, step.stored, kept, count);
     if (streams) stream(kept, target, count * size);
@@ -285,7 +312,7 @@ class TileWorker {
 
   const std::span<const TileStep> steps_;
   const FusedCall& call_;
-  const std::int64_t most_;  // elements at a time
+  const bool is_direct_;
   std::byte *own_, *slots_, *numbers_;
   Tile* tiles_;
   std::span<Source> sources_;
