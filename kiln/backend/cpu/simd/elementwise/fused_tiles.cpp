@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/select.hpp"
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
@@ -180,14 +181,81 @@ class Source {
   };
 };
 
+/// Fills a vector with a number that is operand k of a step; gives its type. The planner gives every use of a number an
+/// input of its own, so that a divisor can be inverted in its place, and a number beside halves that are computed in float32
+/// is none.
+DType set_number(const TileStep& step, std::size_t k, const Scalar& number, DType dtype, std::byte* vector,
+                 Tile& tile) {
+  const std::optional<double> inverse = step.multiply && k == 1 ? exact_inverse(number) : std::nullopt;
+  if (is_half(dtype)) dtype = step.reads[k];
+  if (inverse) store(Scalar(*inverse), dtype, vector);
+  else store(number, dtype, vector);
+  repeat_first(vector, size_of(dtype), kVectorBytes / static_cast<std::int64_t>(size_of(dtype)));
+  tile.data = vector;
+  tile.step = 0;
+  tile.inverted = inverse.has_value();
+  return dtype;
+}
+
 /// Does the only step take all elements as they lie, and give those of its result?
 bool is_direct(std::span<const TileStep> steps, const FusedCall& call) {
   const TileStep& step = steps[0];
-  if (steps.size() > 1 || !call.folds.empty() || call.streams || step.makes != step.stored ||
-      !call.results[0].array.data)
-    return false;
+  if (steps.size() > 1 || call.folding || call.reduction || call.streams || step.makes != step.stored) return false;
   for (std::size_t k = 0; k < step.arity; ++k)
     if (step.in[k] != k || (!call.in[k].is_scalar() && call.inputs[k] != step.reads[k])) return false;
+  return true;
+}
+
+/// Runs a step that is_direct(), on runs as long as all operands have them.
+void run_directly(const TileStep& step, const FusedCall& call, std::span<const Operand> tensors, std::int64_t grain) {
+  const Array& result = call.results[0].array;
+  const auto size = static_cast<std::int64_t>(size_of(result.dtype));
+  parallel_for(result.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
+    alignas(kVectorBytes) std::byte memory[3 * kFeedBytes];
+    std::optional<Source> sources[3];
+    Tile tiles[3];
+    const Tile* const operands[] = {tiles, tiles + 1, tiles + 2};
+    for (std::size_t k = 0, tensor = 0; k < step.arity; ++k) {
+      std::byte* const place = memory + k * kFeedBytes;
+      if (call.in[k].is_scalar()) set_number(step, k, call.in[k].scalar(), call.inputs[k], place, tiles[k]);
+      else sources[k].emplace(tensors[tensor++], k, size_of(step.reads[k]), place);
+    }
+    for (std::int64_t at = begin; at < end;) {
+      std::int64_t count = end - at;
+      for (std::optional<Source>& source : sources)
+        if (source) count = source->limit(at, count);
+      for (std::optional<Source>& source : sources)
+        if (source) source->read(at, count, tiles[source->input]);
+      step.call(step, operands, result.data + at * size, count);
+      at += count;
+    }
+  });
+}
+
+/// Runs a step that is_direct() on short rows that the result and two operands have side by side, as those of a slice are: a
+/// call for each takes less than bringing many of them together. False where they are not like that.
+bool run_short_rows(const TileStep& step, const FusedCall& call, std::span<const Operand> tensors, std::int64_t grain) {
+  constexpr std::int64_t kShortest = 12, kLongest = 256;
+  const auto is_gathered = [](const Operand& operand) { return operand.access() == Operand::Access::Gathered; };
+  if (tensors.size() != 2 || step.arity != 2 || std::ranges::none_of(tensors, is_gathered)) return false;
+  if (is_left_out(Algorithm::ShortRows)) return false;
+  const Array& result = call.results[0].array;
+  const Array x = broadcast_to(read(call.in[0]), result.shape), y = broadcast_to(read(call.in[1]), result.shape);
+  const Rows<3> rows(result.shape, {result.strides, x.strides, y.strides});
+  const std::int64_t length = rows.length();
+  if (rows.count() < 2 || length < kShortest || length >= kLongest) return false;
+  if (rows.steps() != std::array<std::int64_t, 3>{1, 1, 1}) return false;
+  const auto size = static_cast<std::int64_t>(size_of(result.dtype));
+  const auto read_size = static_cast<std::int64_t>(size_of(step.reads[0]));
+  parallel_for(rows.count(), std::max<std::int64_t>(1, grain / length), [&](std::int64_t begin, std::int64_t end) {
+    Tile tiles[2];
+    const Tile* const operands[] = {tiles, tiles + 1};
+    rows.each(begin, end, [&](const auto& offsets) {
+      tiles[0].data = x.data + offsets[1] * read_size;
+      tiles[1].data = y.data + offsets[2] * read_size;
+      step.call(step, operands, result.data + offsets[0] * size, length);
+    });
+  });
   return true;
 }
 
@@ -195,17 +263,17 @@ bool is_direct(std::span<const TileStep> steps, const FusedCall& call) {
 class TileWorker {
  public:
   TileWorker(std::span<const TileStep> steps, int slots, const FusedCall& call, std::span<const Operand> tensors)
-      : steps_(steps), call_(call), is_direct_(is_direct(steps, call)) {
+      : steps_(steps), call_(call) {
     static thread_local Scratch scratch;
     const std::size_t inputs = call.in.size(), values = inputs + steps.size();
-    const std::size_t blocks = is_direct_ ? 0 : static_cast<std::size_t>(slots) + kOwnBlocks;
+    const std::size_t blocks = static_cast<std::size_t>(slots) + kOwnBlocks;
     std::byte* memory = scratch.of(tensors.size() * (kFeedBytes + sizeof(Source)) + blocks * kSlotBytes +
                                    inputs * kVectorBytes + values * (sizeof(Tile) + sizeof(DType)));
     const auto take = [&](std::size_t bytes) { return std::exchange(memory, memory + bytes); };
     std::byte* const feeds = take(tensors.size() * kFeedBytes);
     own_ = take(blocks * kSlotBytes);
     slots_ = own_ + kOwnBlocks * kSlotBytes;
-    numbers_ = take(inputs * kVectorBytes);
+    std::byte* const numbers = take(inputs * kVectorBytes);
     tiles_ = reinterpret_cast<Tile*>(take(values * sizeof(Tile)));
     sources_ = {reinterpret_cast<Source*>(take(tensors.size() * sizeof(Source))), tensors.size()};
     types_ = reinterpret_cast<DType*>(take(values * sizeof(DType)));
@@ -220,15 +288,17 @@ class TileWorker {
     }
     for (const TileStep& step : steps)
       for (std::size_t k = 0; k < step.arity; ++k)
-        if (step.in[k] < inputs && call.in[step.in[k]].is_scalar()) set_number(step, k);
+        if (const std::size_t i = step.in[k]; i < inputs && call.in[i].is_scalar())
+          types_[i] = set_number(step, k, call.in[i].scalar(), types_[i], numbers + i * kVectorBytes, tiles_[i]);
   }
 
   /// Elements [begin, end), of which each fold gets what it folds into lanes of its own, and an output without memory goes to
   /// `made`.
   void operator()(std::int64_t begin, std::int64_t end, FoldLanes* lanes, std::byte* made) {
-    if (is_direct_) return run_directly(begin, end);
     for (std::int64_t at = begin; at < end;) {
-      const std::int64_t count = read(at, std::min(end - at, kBlock));
+      std::int64_t count = std::min(end - at, kBlock);
+      for (Source& source : sources_) count = source.limit(at, count);
+      for (Source& source : sources_) source.read(at, count, tiles_[source.input]);
       for (std::size_t i = 0; i < steps_.size(); ++i) {
         const TileStep& step = steps_[i];
         const FusedResult* const result =
@@ -246,39 +316,7 @@ class TileWorker {
  private:
   static constexpr std::size_t kOwnBlocks = 5;  // three operands, what a step makes, and that in the type of its result
 
-  /// As many elements from `at` on as all operands have in one run, at most `count`; gives their number.
-  std::int64_t read(std::int64_t at, std::int64_t count) {
-    for (Source& source : sources_) count = source.limit(at, count);
-    for (Source& source : sources_) source.read(at, count, tiles_[source.input]);
-    return count;
-  }
-
-  void run_directly(std::int64_t begin, std::int64_t end) {
-    const Array& result = call_.results[0].array;
-    const auto size = static_cast<std::int64_t>(size_of(result.dtype));
-    const Tile* const operands[] = {tiles_, tiles_ + 1, tiles_ + 2};
-    for (std::int64_t at = begin; at < end;) {
-      const std::int64_t count = read(at, end - at);
-      steps_[0].call(steps_[0], operands, result.data + at * size, count);
-      at += count;
-    }
-  }
-
   std::byte* own(std::size_t block) const { return own_ + block * kSlotBytes; }
-
-  /// The planner gives every use of a number an input of its own, so that a divisor can be inverted in its place, and a number
-  /// beside halves that are computed in float32 is none.
-  void set_number(const TileStep& step, std::size_t k) {
-    const std::size_t input = step.in[k];
-    const Scalar& number = call_.in[input].scalar();
-    const std::optional<double> inverse = step.multiply && k == 1 ? exact_inverse(number) : std::nullopt;
-    std::byte* const place = numbers_ + input * kVectorBytes;
-    if (is_half(types_[input])) types_[input] = step.reads[k];
-    const std::size_t size = size_of(types_[input]);
-    store(inverse ? Scalar(*inverse) : number, types_[input], place);
-    repeat_first(place, size, kVectorBytes / static_cast<std::int64_t>(size));
-    tiles_[input] = {place, 0, inverse.has_value()};
-  }
 
   /// Operand k in the type that the step reads; `converted` has it where another type lies in the tile.
   const Tile* operand(const TileStep& step, std::size_t k, std::int64_t count, Tile& converted) const {
@@ -312,8 +350,7 @@ class TileWorker {
 
   const std::span<const TileStep> steps_;
   const FusedCall& call_;
-  const bool is_direct_;
-  std::byte *own_, *slots_, *numbers_;
+  std::byte *own_, *slots_;
   Tile* tiles_;
   std::span<Source> sources_;
   DType* types_;  // of the tiles
@@ -326,6 +363,10 @@ void run_tiles(std::span<const TileStep> steps, int slots, const FusedCall& call
   tensors.reserve(call.in.size());
   for (const Value& value : call.in)
     if (!value.is_scalar()) tensors.emplace_back(value, call.whole, value.dtype());
+  if (is_direct(steps, call)) {
+    if (!run_short_rows(steps[0], call, tensors, grain)) run_directly(steps[0], call, tensors, grain);
+    return;
+  }
   call.each_piece(grain, [&] { return TileWorker(steps, slots, call, tensors); });
 }
 
