@@ -45,6 +45,12 @@ void add_row(benchmark::State& state) {
   const Value x = random_tensor({64, 512}), y = random_tensor({512});
   measure(state, 2 * x.numel(), [&] { return x + y; });
 }
+void add_slices(benchmark::State& state) {
+  const std::int64_t columns = state.range(0), rows = (1 << 16) / columns;
+  const Value x = narrow(random_tensor({rows, columns + 5}), 1, 0, columns);
+  const Value y = narrow(random_tensor({rows, 2 * columns}), 1, 0, columns);
+  measure(state, 3 * x.numel(), [&] { return x + y; });
+}
 void relu(benchmark::State& state) {
   const Value x = random_images({64, 16, 24, 24});
   measure(state, 2 * x.numel(), [&] { return emit(op::Unary{op::UnaryFn::Relu}, {x}); });
@@ -136,6 +142,7 @@ void register_single_ops() {
 BENCHMARK(add)->Arg(10)->Arg(1000)->Arg(1 << 16)->Arg(1 << 20);
 BENCHMARK(add_channel_bias);
 BENCHMARK(add_row);
+BENCHMARK(add_slices)->Arg(16)->Arg(64)->Arg(200);
 BENCHMARK(relu);
 BENCHMARK(gelu)->Arg(1000)->Arg(1 << 20);
 BENCHMARK(dropout);

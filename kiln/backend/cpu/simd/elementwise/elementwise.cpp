@@ -34,12 +34,15 @@ void run_alone(const Op& op, const TileStep& step, std::span<const DType> types,
   bool in_place = false;
   if constexpr (std::is_same_v<Op, op::Unary> || std::is_same_v<Op, op::Binary>)
     for (std::size_t i = 0; i < call.in.size() && !in_place; ++i) in_place = take_memory(result, order, call, i);
-  const Array array = allocate(result, order);
-  const std::int64_t bytes = array.numel() * static_cast<std::int64_t>(size_of(array.dtype));
-  FusedCall alone{.in = call.in, .inputs = types, .whole = {.shape = array.shape, .strides = order}};
-  alone.results.push_back({array, in_place});
-  alone.streams = !in_place && bytes >= kStreamedBytes;  // what was read from there is in the caches
-  std::size_t widest = size_of(array.dtype);
+  const FusedResult made{allocate(result, order), in_place};
+  const auto bytes = made.array.numel() * static_cast<std::int64_t>(size_of(made.array.dtype));
+  const FusedCall alone{.in = call.in,
+                        .inputs = types,
+                        .whole = made.array,
+                        .results = {&made, 1},
+                        // What was read from there is in the caches.
+                        .streams = !in_place && bytes >= kStreamedBytes};
+  std::size_t widest = size_of(made.array.dtype);
   for (const DType type : types) widest = std::max(widest, size_of(type));
   run_tiles({&step, 1}, 0, alone, grain_of(cost_of(op), widest));
 }

@@ -102,18 +102,17 @@ struct Unfolded {
   std::vector<std::size_t> folded;
 };
 
-FusedCall call_of(const op::Program& program, Inputs in, const Dims& order) {
-  return {
-      .in = in, .inputs = program.inputs, .whole = {.shape = program.shape, .strides = order}, .folds = program.folds};
-}
+using Results = SpareVector<FusedResult>;
 
 /// Gives the first results of a call, which are outputs of the program, their memory.
-void allocate_outputs(const Prepared& prepared, const op::Program& program, std::size_t count, FusedCall& fused,
-                      Call call) {
+Results allocate_outputs(const Prepared& prepared, const op::Program& program, std::size_t count, const Dims& order,
+                         Call call) {
+  Results results;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool in_place = prepared.chain.runs() && take_operand(prepared, program, fused.whole.strides, call, i);
-    fused.results.push_back({allocate(call.out[i], fused.whole.strides), in_place});
+    const bool in_place = prepared.chain.runs() && take_operand(prepared, program, order, call, i);
+    results.push_back({allocate(call.out[i], order), in_place});
   }
+  return results;
 }
 void run_prepared(const Prepared& prepared, const FusedCall& fused) {
   if (prepared.chain.runs()) prepared.chain.run(fused, prepared.grain);
@@ -129,12 +128,13 @@ bool fold_in_parts(const op::Fused& op, Call call) {
   const Prepared& prepared = steps->made<Prepared>();
   const std::optional<Dims> order = strided::result_order(*steps, program.shape, call.in);
   if (!prepared.runs() || !order) return false;
-  FusedCall fused = call_of(*steps, call.in, *order);
+  const Array whole{.data = nullptr, .shape = program.shape, .strides = *order};
   AllOrNone memory(call.out);
-  allocate_outputs(prepared, *steps, outputs, fused, call);
+  Results results = allocate_outputs(prepared, *steps, outputs, *order, call);
   const op::Program::Fold& fold = program.folds[0];
   const FusedReduction reduction{{fold.fn, fold.dims}, steps->steps[fold.step].dtype, call.out[outputs]};
-  fused.results.push_back({{.data = nullptr, .dtype = reduction.dtype, .shape = program.shape, .strides = *order}});
+  results.push_back({{.data = nullptr, .dtype = reduction.dtype, .shape = program.shape, .strides = *order}});
+  FusedCall fused{.in = call.in, .inputs = steps->inputs, .whole = whole, .results = results};
   fused.reduction = &reduction;
   const std::int64_t bytes = moved_bytes(call.in, call.out.first(outputs), program.shape);
   fused.streams = op.streams || fills_caches(bytes);
@@ -167,8 +167,9 @@ class ChainEpilogue final : public Epilogue {
       : chain_(chain),
         dtype_(op.result.dtype),
         in_(op.inputs(call.in, Value())),
-        call_(call_of(*op.program, in_, order_of(op))) {
-    for (Value& out : call.out) call_.results.push_back({allocate(out, call_.whole.strides)});
+        whole_{.data = nullptr, .shape = op.program->shape, .strides = order_of(op)},
+        results_(allocated(call.out, whole_.strides)),
+        call_{.in = in_, .inputs = op.program->inputs, .whole = whole_, .results = results_} {
     call_.streams = fills_caches(moved_bytes(in_, call.out, op.program->shape));
     operands_ = ChainProgram::operands_of(call_);
     if (dtype_ == DType::F32 && op.program->outputs.size() == 1 && !is_left_out(Algorithm::SimpleFinish))
@@ -182,9 +183,17 @@ class ChainEpilogue final : public Epilogue {
   const Finish* simple() const override { return simple_ ? &*simple_ : nullptr; }
 
  private:
+  static Results allocated(std::span<Value> out, const Dims& order) {
+    Results results;
+    for (Value& value : out) results.push_back({allocate(value, order)});
+    return results;
+  }
+
   const ChainProgram& chain_;
   const DType dtype_;     // of the product
   const SpareValues in_;  // of the program; the product is missing
+  const Array whole_;
+  const Results results_;
   FusedCall call_;
   SpareVector<Operand> operands_;
   std::optional<Finish> simple_;
@@ -219,18 +228,20 @@ bool run(const op::Fused& op, Call call) {
   // Sums are taken in the order of memory: here, and of what lies there afterwards.
   const std::optional<Dims> order = strided::result_order(program, program.shape, call.in);
   if (!order) return false;
-  FusedCall fused = call_of(program, call.in, *order);
+  const Array whole{.data = nullptr, .shape = program.shape, .strides = *order};
   std::optional<Folding> folding;
   if (!program.folds.empty()) {
     // What folds lies across memory, as the pixels of a convolution's result do.
-    if (!fused.whole.contiguous()) return fold_in_parts(op, call) || fold_afterwards(program, call);
-    fused.folding = &folding.emplace(program);
+    if (!whole.contiguous()) return fold_in_parts(op, call) || fold_afterwards(program, call);
+    folding.emplace(program);
   }
   AllOrNone memory(call.out);
-  allocate_outputs(prepared, program, program.outputs.size(), fused, call);
+  const Results results = allocate_outputs(prepared, program, program.outputs.size(), *order, call);
   for (Value& out : call.out.subspan(program.outputs.size())) folding->results.push_back(allocate(out));
   memory.succeed();
   const std::int64_t bytes = moved_bytes(call.in, call.out.first(program.outputs.size()), program.shape);
+  FusedCall fused{.in = call.in, .inputs = program.inputs, .whole = whole, .folds = program.folds, .results = results};
+  if (folding) fused.folding = &*folding;
   fused.streams = op.streams || fills_caches(bytes);
   fused.fetches = is_far(bytes);
   run_prepared(prepared, fused);

@@ -1,9 +1,28 @@
-// Programs of elementwise steps: as a chain, whose values stay in registers (fused_chain.hpp), or else tile by tile
-// (fused_tiles.hpp). Each step is the function of its row that the op alone would run, so that fused and unfused give
-// the same bits, and the reductions at a program's end (folding.hpp) fold in the same order. Half types are computed in
-// single precision and rounded after each step, as they are when each is stored.
+// Programs of elementwise steps, and single elementwise ops, which are programs of one step. Two executors run them:
+//
+//   chains (fused_chain.hpp)  Values stay in registers from step to step. Programs in float32, halves and booleans, which are
+//                             all computed in float32; integers of up to four bytes may become float32 first, and float32
+//                             may become bytes at the end. A product's epilogue is always a chain.
+//   tiles (fused_tiles.hpp)   A step is one call of its row's function for a tile, and what lies between steps is in L1. All
+//                             other programs, and a single op of any type: it has nothing to keep in registers, and its
+//                             function goes through memory once.
+//
+//   element type               functions of tiles
+//   float64, float32           unary.cpp, binary.cpp: vectors
+//   float16, bfloat16          halves.cpp, for a single op of a few instructions; otherwise those of float32, on converted
+//                              tiles, rounded after each step
+//   int64 to int8, uint16, uint8, bool   integer.cpp: loops that the compiler makes vectors of
+//   uint32                     those of int64, on converted tiles
+//   uint64                     none: the reference runs it
+//   op::Where, op::Cast        select.cpp and convert.cpp, for elements of any type
+//
+// Each step is the function of its row, so that fused and unfused give the same bits, and the reductions at a program's end
+// (folding.hpp) fold in the same order as when they run alone. Three programs have a kernel of their own: a maximum and a
+// minimum with numbers (clamp.hpp), sums of squares and of what is no NaN (mapped_sum.hpp), and epilogues that a product's
+// kernel computes itself (simple_finish.hpp).
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <span>
 #include <vector>
 
@@ -34,8 +53,8 @@ inline std::int64_t cost_of(const op::Where&) { return 1; }
 inline std::int64_t cost_of(const op::Cast&) { return 1; }
 /// Elements that are worth a thread's while, whose steps cost so much together and of which the widest has so many bytes.
 inline std::int64_t grain_of(std::int64_t cost, std::size_t widest) {
-  const auto size = static_cast<std::int64_t>(widest);
-  return std::clamp<std::int64_t>(262144 / ((2 + cost) * size) / kBlock, 2, kBytesWorthAThread / size / kBlock) *
+  const int shift = std::countr_zero(widest);
+  return std::clamp<std::int64_t>(262144 / (2 + cost) >> shift, 2 * kBlock, kBytesWorthAThread >> shift) / kBlock *
          kBlock;
 }
 
@@ -92,8 +111,8 @@ struct FusedCall {
   std::span<const DType> inputs;  // the type that each operand is read as
   Array whole;                    // shape and order of the results; no memory
   std::span<const op::Program::Fold> folds{};
-  SpareVector<FusedResult> results{};  // the program's outputs
-  Folding* folding = nullptr;          // what folds at its end, if anything does; or
+  std::span<const FusedResult> results{};  // the program's outputs
+  Folding* folding = nullptr;              // what folds at its end, if anything does; or
   const FusedReduction* reduction = nullptr;
   bool streams = false;  // results go past the caches, unless they lie where operands do
   bool fetches = false;  // operands come from beyond the nearest caches

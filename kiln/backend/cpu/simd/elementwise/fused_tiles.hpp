@@ -11,14 +11,14 @@ namespace kiln::cpu::simd {
 
 /// A run of a tile; `step` 0 is a constant, of which `data` holds a vector.
 struct Tile {
-  const void* data;
-  std::size_t step;
+  const void* data = nullptr;
+  std::size_t step = 1;
   bool inverted = false;  // it holds one by a divisor
 };
 
 /// A step that is ready to run: `call` knows which type `function` has.
 struct TileStep {
-  using Call = void (*)(const TileStep&, const Tile* operands, void* out, std::int64_t n);
+  using Call = void (*)(const TileStep&, const Tile* const* operands, void* out, std::int64_t n);
   Call call = nullptr;  // null where the step cannot run
   void (*function)() = nullptr;
   void (*multiply)() = nullptr;              // of a division: the function for an inverted divisor
