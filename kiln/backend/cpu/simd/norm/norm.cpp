@@ -62,7 +62,7 @@ BatchPlan batch_plan(const Array& x, double epsilon) {
            .epsilon = epsilon},
           contiguous_strides(x.shape)};
 }
-/// Returns an operand in the order of `strides`: in place if it has them, otherwise as a copy, which `held` keeps alive.
+/// Returns an operand in the order of `strides`: in place if it has them, otherwise copied; `held` keeps the copy.
 Array in_order(const Value& value, const Dims& strides, Value& held) {
   const Array array = read(value);
   if (lies_in(array, strides)) return array;

@@ -4,8 +4,8 @@
 
 namespace kiln::cpu::simd {
 
-/// z = (x - mean) / sqrt(variance + epsilon) * weight + bias for rows [begin, end), of which x and z point to the first.
-/// They may be the same memory. The rows' moments are stored unless `moments` is null. T is float or double.
+/// z = (x - mean) / sqrt(variance + epsilon) * weight + bias for rows [begin, end), of which x and z point to the
+/// first. They may be the same memory. The rows' moments are stored unless `moments` is null. T is float or double.
 template <class T>
 struct NormForward {
   const T *x, *weight, *bias;

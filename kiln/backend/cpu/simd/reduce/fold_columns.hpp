@@ -1,5 +1,5 @@
-// Column reductions of a matrix, whose rows are folded into one, and the kernels of floats, doubles or halves, which are
-// read as floats. Included once per target.
+// Column reductions of a matrix, whose rows are folded into one, and the kernels of floats, doubles or halves, which
+// are read as floats. Included once per target.
 #if defined(KILN_SIMD_FOLD_COLUMNS_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_FOLD_COLUMNS_HPP
 #undef KILN_SIMD_FOLD_COLUMNS_HPP
@@ -84,8 +84,8 @@ struct FoldColumns : FoldVectors<T, fold> {
     }
   }
 
-  /// Folds `columns` columns, in strips of four vectors, of one, and of what is left. Rows that are a page or more apart
-  /// are folded a few at a time, as processors prefetch from few pages at once.
+  /// Folds `columns` columns, in strips of four vectors, of one, and of what is left. Rows that are a page or more
+  /// apart are folded a few at a time, as processors prefetch from few pages at once.
   void fold_all(std::int64_t columns, A* results) const {
     constexpr std::int64_t kPage = 4096 / sizeof(T), kFew = 16;
     const std::int64_t most = stride < kPage ? rows : kFew;

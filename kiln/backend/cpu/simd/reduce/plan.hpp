@@ -38,8 +38,8 @@ struct ReducePlan {
   std::int64_t groups_per_row() const { return divide_up(kept.length(), group); }
 };
 
-/// Plans the reduction of x, of any strides, over the dimensions `dims` to z, which has size 1 there. The pieces depend on
-/// sizes and strides alone, so that results have the same bits for any number of threads.
+/// Plans the reduction of x, of any strides, over the dimensions `dims` to z, which has size 1 there. The pieces depend
+/// on sizes and strides alone, so that results have the same bits for any number of threads.
 inline ReducePlan plan_reduction(const Shape& shape, const Dims& x_strides, const Dims& z_strides, const Dims& dims) {
   Shape kept_shape = shape, folded_shape = Shape::filled(shape.size(), 1);
   for (const auto dim : dims) {
