@@ -14,7 +14,6 @@
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/expand.hpp"
-#include "kiln/ops/fusion_traits.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 
@@ -405,49 +404,6 @@ void Gpu::settle_checks(bool all) {
     asked_.pop_front();
     untold_.note(check->failure(), check->asker());
   }
-}
-
-FusionTraits Gpu::fusion_traits() const {
-  using op::ReduceFn;
-  const Capabilities& has = driver().capabilities();
-  // The inputs of a group leave buffers for its results.
-  const auto inputs = static_cast<std::size_t>(std::clamp(has.most_buffers - 2, 4, 24));
-  std::vector<DType> floats;
-  for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16})
-    if (has.computes.has(expr::computed_in(dtype))) floats.push_back(dtype);
-  FusionTraits traits{
-      .most_ops = 4096,
-      .most_bytes = std::int64_t{4} << 30,
-      // A list of operations that repeats as a whole is launched as one graph: the less it is split, the better.
-      .first_ops = 256,
-      .repeats_within = 16,
-      // Rows of fewer elements are folded as fast by a kernel of their own.
-      .groups = FusionTraits::Groups{.most_inputs = inputs,
-                                     .most_steps = 256,
-                                     .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
-                                                    ReduceFn::Min},
-                                     .reduced_types = floats,
-                                     .least_reduced = 8,
-                                     .contracts = true},
-      .widens =
-          [](const op::Op& op, std::size_t operand) {
-            return std::holds_alternative<op::Ravel>(op.is) ||
-                   (std::holds_alternative<op::GroupNormGrad>(op.is) && operand == op::GroupNormGrad::grad);
-          },
-      .epilogues = FusionTraits::Epilogues{.norms = true, .types = floats, .accepts = &family::accepts},
-      // A block of threads keeps a row in its registers.
-      .rows = FusionTraits::Rows{
-          .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max, ReduceFn::Min},
-          .longest = 1 << 14,
-          .longest_unfolded = 4096,
-          .most_held = 1 << 15,
-          .most_steps = 64,
-          .farthest = 16}};
-  // The tensors may have any size, so that an optimizer's step is one or two kernels, whose blocks choose among buffers.
-  if (has.addressing == Addressing::Addresses)
-    traits.horizontal = FusionTraits::Horizontal{
-        .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .farthest = 512, .alike = true};
-  return traits;
 }
 
 }  // namespace kiln::gpu
