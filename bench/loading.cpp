@@ -1,5 +1,5 @@
-// From files to models: how long load() takes, and how long until each element has been read. bench/peers/torch_loading.py
-// writes the files, and runs this beside PyTorch.
+// From files to models: how long load() takes, and how long until each element has been read.
+// bench/peers/torch_loading.py writes the files, and runs this beside PyTorch.
 //
 //   bench_loading --file MODEL.safetensors [--matrices N] [--side N] [--rounds N]; --help lists all
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
-#include "kiln/nn/module/undrawn.hpp"
+#include "kiln/nn/module/uninitialized.hpp"
 #include "kiln/store/save.hpp"
 
 namespace {
@@ -39,9 +39,9 @@ double milliseconds() {
 void measure(const Run& run) {
   const Device device = Device::cpu();
   for (std::int64_t round = 0; round < run.rounds; ++round) {
-    Model model = undrawn(ModelConfig{run.matrices, run.side}, device);
+    Model model = uninitialized(ModelConfig{run.matrices, run.side}, device);
     const double start = milliseconds();
-    load(model, run.file, {.look_at = 0});
+    load(model, run.file, {.check_elements = 0});
     const double loaded = milliseconds();
     double total = 0;
     for (const nn::Linear& layer : model.layers) total += layer.weight.sum().item<double>();

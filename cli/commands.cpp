@@ -15,7 +15,7 @@ namespace kiln::cli {
 namespace {
 
 /// The result of a command: text and an exit status. Commands that take long print as they go.
-struct Outcome {
+struct CommandResult {
   Print print;
   std::string out = {};
   int status = 0;
@@ -23,7 +23,7 @@ struct Outcome {
 
 struct Command {
   std::string_view name, summary;
-  void (*add)(CLI::App& app, Outcome& outcome);  // adds its options, and what it does with them
+  void (*add)(CLI::App& app, CommandResult& result);  // adds its options, and what it does with them
 };
 
 /// Adds options to an App and calls `act` with them after parsing. The App owns the options.
@@ -34,7 +34,7 @@ void on(CLI::App& app, Add add, Do act) {
   app.callback([options, act] { act(*options); });
 }
 
-void add_inspect(CLI::App& app, Outcome& outcome) {
+void add_inspect(CLI::App& app, CommandResult& result) {
   on<InspectOptions>(
       app,
       [&](InspectOptions& o) {
@@ -44,10 +44,10 @@ void add_inspect(CLI::App& app, Outcome& outcome) {
         app.add_option("--only", o.only, "a selector of names: 'blocks.*.weight', '{\"regex\": \"...\"}'");
         app.add_flag("--quick", o.quick, "no statistics, for which all tensors are read");
       },
-      [&](const InspectOptions& o) { outcome.out = inspect(o); });
+      [&](const InspectOptions& o) { result.out = inspect(o); });
 }
 
-void add_convert(CLI::App& app, Outcome& outcome) {
+void add_convert(CLI::App& app, CommandResult& result) {
   on<ConvertOptions>(
       app,
       [&](ConvertOptions& o) {
@@ -67,10 +67,10 @@ void add_convert(CLI::App& app, Outcome& outcome) {
                        "several safetensors files of at most so many bytes, and their index; 0: one file")
             ->capture_default_str();
       },
-      [&](const ConvertOptions& o) { outcome.out = convert(o); });
+      [&](const ConvertOptions& o) { result.out = convert(o); });
 }
 
-void add_diff(CLI::App& app, Outcome& outcome) {
+void add_diff(CLI::App& app, CommandResult& result) {
   on<DiffOptions>(
       app,
       [&](DiffOptions& o) {
@@ -82,12 +82,12 @@ void add_diff(CLI::App& app, Outcome& outcome) {
       },
       [&](const DiffOptions& o) {
         const Difference difference = compare(o);
-        outcome.out = difference.text;
-        outcome.status = difference.same ? 0 : 1;
+        result.out = difference.text;
+        result.status = difference.same ? 0 : 1;
       });
 }
 
-void add_plot_schedule(CLI::App& app, Outcome& outcome) {
+void add_plot_schedule(CLI::App& app, CommandResult& result) {
   on<PlotScheduleOptions>(
       app,
       [&](PlotScheduleOptions& o) {
@@ -96,10 +96,10 @@ void add_plot_schedule(CLI::App& app, Outcome& outcome) {
         app.add_option("--width", o.width, "letters")->capture_default_str();
         app.add_option("--height", o.height, "lines")->capture_default_str();
       },
-      [&](const PlotScheduleOptions& o) { outcome.out = plot_schedule(o); });
+      [&](const PlotScheduleOptions& o) { result.out = plot_schedule(o); });
 }
 
-void add_onnx(CLI::App& app, Outcome& outcome) {
+void add_onnx(CLI::App& app, CommandResult& result) {
   CLI::App* const test = app.add_subcommand("test", "run directories of the ONNX standard's tests");
   on<OnnxTestOptions>(
       *test,
@@ -113,21 +113,21 @@ void add_onnx(CLI::App& app, Outcome& outcome) {
                          "where Kiln is installed, for --generated; by default where this program is");
         test->add_option("--work", o.work, "where --generated builds and leaves its files; else a temporary folder");
       },
-      [&](const OnnxTestOptions& o) { outcome.status = test_onnx(o, outcome.print) ? 0 : 1; });
+      [&](const OnnxTestOptions& o) { result.status = test_onnx(o, result.print) ? 0 : 1; });
   on<OnnxOptions>(
       app,
       [&](OnnxOptions& o) {
         app.add_option("file", o.file, "an .onnx file");
         app.add_option("--size", o.sizes, "'name=number': a free size, 1 where left out; FLOPs depend on them");
       },
-      [test, &outcome](const OnnxOptions& o) {
+      [test, &result](const OnnxOptions& o) {
         if (test->parsed()) return;
         if (o.file.empty()) throw CLI::RequiredError("file");
-        outcome.out = describe_onnx(o);
+        result.out = describe_onnx(o);
       });
 }
 
-void add_import(CLI::App& app, Outcome& outcome) {
+void add_import(CLI::App& app, CommandResult& result) {
   on<ImportOptions>(
       app,
       [&](ImportOptions& o) {
@@ -139,10 +139,10 @@ void add_import(CLI::App& app, Outcome& outcome) {
         app.add_flag("--force", o.force, "overwrite files that have been changed since they were written");
         app.add_flag("--untried", o.untried, "write code though the model throws on the test data, as the code will");
       },
-      [&](const ImportOptions& o) { outcome.out = import_onnx(o); });
+      [&](const ImportOptions& o) { result.out = import_onnx(o); });
 }
 
-void add_run(CLI::App& app, Outcome& outcome) {
+void add_run(CLI::App& app, CommandResult& result) {
   on<RunOptions>(
       app,
       [&](RunOptions& o) {
@@ -161,12 +161,12 @@ void add_run(CLI::App& app, Outcome& outcome) {
       },
       [&](const RunOptions& o) {
         const Difference difference = run_onnx(o);
-        outcome.out = difference.text;
-        outcome.status = difference.same ? 0 : 1;
+        result.out = difference.text;
+        result.status = difference.same ? 0 : 1;
       });
 }
 
-void add_runs(CLI::App& app, Outcome& outcome) {
+void add_runs(CLI::App& app, CommandResult& result) {
   on<RunsOptions>(
       app,
       [&](RunsOptions& o) {
@@ -179,10 +179,10 @@ void add_runs(CLI::App& app, Outcome& outcome) {
         app.add_option("--height", o.height, "lines")->check(CLI::Range(3, 1000))->capture_default_str();
         app.add_flag("--colours,--colors", o.colours, "a colour for each run");
       },
-      [&](const RunsOptions& o) { outcome.out = runs(o); });
+      [&](const RunsOptions& o) { result.out = runs(o); });
 }
 
-void add_completion(CLI::App& app, Outcome& outcome);
+void add_completion(CLI::App& app, CommandResult& result);
 
 constexpr Command kCommands[] = {
     {"inspect", "list a file's tensors, their types, shapes, sizes and statistics, and its metadata", add_inspect},
@@ -197,11 +197,11 @@ constexpr Command kCommands[] = {
 };
 
 /// Adds all commands of the table to an App.
-void add_commands(CLI::App& app, Outcome& outcome) {
+void add_commands(CLI::App& app, CommandResult& result) {
   app.require_subcommand(1);
   app.set_version_flag("--version", KILN_VERSION);
   for (const Command& command : kCommands)
-    command.add(*app.add_subcommand(std::string(command.name), std::string(command.summary)), outcome);
+    command.add(*app.add_subcommand(std::string(command.name), std::string(command.summary)), result);
 }
 
 /// Returns the error for a first word that is not a command. Returns an empty string if it is a command or an option.
@@ -218,13 +218,13 @@ std::string problem_of(std::span<const std::string> arguments) {
               "; the commands are ", all, '\n');
 }
 
-std::vector<Completed> completed() {
-  Outcome ignored{{}};
+std::vector<CompletionEntry> completed() {
+  CommandResult ignored{{}};
   CLI::App app;
   add_commands(app, ignored);
-  std::vector<Completed> list;
+  std::vector<CompletionEntry> list;
   for (const CLI::App* command : app.get_subcommands({})) {
-    Completed entry{command->get_name(), command->get_description(), {}, {}};
+    CompletionEntry entry{command->get_name(), command->get_description(), {}, {}};
     for (const CLI::Option* option : command->get_options())
       for (const std::string& name : option->get_lnames()) entry.options.push_back("--" + name);
     for (const CLI::App* inner : command->get_subcommands({})) entry.words.push_back(inner->get_name());
@@ -233,10 +233,10 @@ std::vector<Completed> completed() {
   return list;
 }
 
-void add_completion(CLI::App& app, Outcome& outcome) {
+void add_completion(CLI::App& app, CommandResult& result) {
   on<std::string>(
       app, [&](std::string& shell) { app.add_option("shell", shell, "bash, zsh or fish")->required(); },
-      [&](const std::string& shell) { outcome.out = completion(shell, completed()); });
+      [&](const std::string& shell) { result.out = completion(shell, completed()); });
 }
 
 }  // namespace
@@ -247,10 +247,10 @@ int run(std::span<const std::string> arguments, const Print& out, const Print& e
     error(problem);
     return kWrongInput;
   }
-  Outcome outcome{out};
+  CommandResult result{out};
   CLI::App app("kiln: files of tensors, and learning rates", "kiln");
   try {
-    add_commands(app, outcome);
+    add_commands(app, result);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& wrong) {
     std::ostringstream said, complained;
@@ -265,8 +265,8 @@ int run(std::span<const std::string> arguments, const Print& out, const Print& e
     error(text("kiln: ", escaped(wrong.what()), '\n'));
     return kWrongInput;
   }
-  out(outcome.out);
-  return outcome.status;
+  out(result.out);
+  return result.status;
 } catch (const std::bad_alloc&) {  // there may be no memory for its message either
   error("kiln: the system gives no more memory\n");
   return 2;

@@ -100,13 +100,13 @@ struct RunsOptions {
 std::string runs(const RunsOptions& options);
 
 /// A command as a shell's completion sees it.
-struct Completed {
+struct CompletionEntry {
   std::string name, summary;
   std::vector<std::string> options;  // "--only"
   std::vector<std::string> words;    // words that may follow it: "test"
 };
 /// Returns the completion script for bash, zsh or fish. Throws ArgumentError for other shells.
-std::string completion(const std::string& shell, std::span<const Completed> commands);
+std::string completion(const std::string& shell, std::span<const CompletionEntry> commands);
 
 /// Runs the program, which prints to `out` and `error`. Returns the exit status: 1 if `diff`, `run --compare` or a test
 /// finds a difference, 2 for wrong input.

@@ -11,9 +11,9 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-std::string for_bash(std::span<const Completed> commands) {
+std::string for_bash(std::span<const CompletionEntry> commands) {
   std::string names, cases;
-  for (const Completed& command : commands) {
+  for (const CompletionEntry& command : commands) {
     names += (names.empty() ? "" : " ") + command.name;
     cases += text("    ", command.name, ") words='", joined(command.words), command.words.empty() ? "" : " ",
                   joined(command.options), "' ;;\n");
@@ -36,7 +36,7 @@ std::string for_bash(std::span<const Completed> commands) {
       "complete -o filenames -F _kiln kiln\n");
 }
 
-std::string for_fish(std::span<const Completed> commands) {
+std::string for_fish(std::span<const CompletionEntry> commands) {
   std::string out;
   for (const auto& [name, summary, options, words] : commands) {
     std::string quoted;
@@ -52,7 +52,7 @@ std::string for_fish(std::span<const Completed> commands) {
 
 }  // namespace
 
-std::string completion(const std::string& shell, std::span<const Completed> commands) {
+std::string completion(const std::string& shell, std::span<const CompletionEntry> commands) {
   if (shell == "bash") return for_bash(commands);
   if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + for_bash(commands);
   if (shell == "fish") return for_fish(commands);

@@ -66,7 +66,7 @@ struct Plan {
 };
 
 // Returns whether the existing file has the contents that would be written.
-bool holds(const std::string& path, const TensorSource& source) {
+bool has_contents(const std::string& path, const TensorSource& source) {
   const FileBytes file = map_file(path);
   std::span<const std::byte> left = file.bytes;
   bool same = true;
@@ -77,13 +77,13 @@ bool holds(const std::string& path, const TensorSource& source) {
   return same && left.empty();
 }
 
-void refuse_changed(const Plan& plan) {
+void require_unchanged(const Plan& plan) {
   std::string changed;
   const auto add = [&](const std::string& path) { changed += text(changed.empty() ? "" : ", ", shown(path)); };
   for (const auto& [path, contents] : plan.files)
     if (fs::exists(path) && read_text_file(path) != contents) add(path);
   for (const auto& [path, source] : plan.weights)
-    if (fs::exists(path) && !holds(path, source)) add(path);
+    if (fs::exists(path) && !has_contents(path, source)) add(path);
   require<ArgumentError>(changed.empty(),
                          "import: what exists is not what would be written, so that changes would be "
                          "lost: ",
@@ -145,7 +145,7 @@ std::string import_onnx(const ImportOptions& options) {
   const fs::path to = options.directory.empty() ? fs::path(code.name) : fs::path(options.directory);
   Plan plan = planned(code, to);
   const std::string about_data = plan_data(sets, code, to, plan);
-  if (!options.force) refuse_changed(plan);
+  if (!options.force) require_unchanged(plan);
   plan.write();
   std::string said;
   for (const auto& [name, contents] : code.files) said += text(shown((to / name).string()), '\n');

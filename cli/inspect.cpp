@@ -27,13 +27,13 @@ Row row_of(const std::string& name, const StoredTensor& tensor, bool quick) {
 /// Lists the checkpoints of a training in a directory, or in that of a run. Returns an empty string if there are none.
 std::string checkpoints_in(const fs::path& directory) {
   for (const fs::path& place : {directory, directory / "checkpoint"}) {
-    const training::CheckpointFolder folder = training::look_into(place);
-    if (folder.whole.empty()) continue;
+    const training::CheckpointFolder folder = training::scan(place);
+    if (folder.complete.empty()) continue;
     std::vector<Row> rows = {{"checkpoint", "step", "seconds", "stored"}};
     const bool measured =
-        std::ranges::any_of(folder.whole, [](const auto& found) { return found.kept.value.has_value(); });
-    if (measured) rows[0].push_back(escaped(folder.whole.back().stamp.measured));
-    for (const training::FoundCheckpoint& found : folder.whole) {
+        std::ranges::any_of(folder.complete, [](const auto& found) { return found.kept.value.has_value(); });
+    if (measured) rows[0].push_back(escaped(folder.complete.back().stamp.measured));
+    for (const training::FoundCheckpoint& found : folder.complete) {
       std::error_code ignored;
       const auto bytes = static_cast<std::int64_t>(fs::file_size(place / found.kept.file, ignored));
       Row& row = rows.emplace_back(
@@ -41,7 +41,7 @@ std::string checkpoints_in(const fs::path& directory) {
       if (measured) row.push_back(found.kept.value ? short_number(*found.kept.value) : "");
     }
     std::string out = text(escaped(place.string()), ": checkpoints of a training; name one of them, as ",
-                           escaped((place / folder.whole.back().kept.file).string()), '\n', table(rows));
+                           escaped((place / folder.complete.back().kept.file).string()), '\n', table(rows));
     for (const std::string& note : folder.notes) out += note + '\n';
     return out;
   }

@@ -15,11 +15,11 @@ namespace kiln::cli {
 namespace {
 
 /// A parsed "name=value". If there is no name, it is that of `places` at this position.
-struct Named {
+struct NamedFile {
   std::string name, value;
 };
-Named named(const std::string& words, std::size_t place, const std::vector<onnx::ValueInfo>& places,
-            std::string_view what) {
+NamedFile named(const std::string& words, std::size_t place, const std::vector<onnx::ValueInfo>& places,
+                std::string_view what) {
   for (const onnx::ValueInfo& each : places)
     if (words.size() > each.name.size() && words.starts_with(each.name) && words[each.name.size()] == '=')
       return {each.name, words.substr(each.name.size() + 1)};

@@ -124,7 +124,7 @@ std::optional<std::string> value_of(const TrainedRun& run, const std::string& ke
 }
 
 /// Parses conditions such as "valid/accuracy>0.9" and "optimizer.beta1=0.8".
-bool holds(const TrainedRun& run, const std::string& condition) {
+bool matches_condition(const TrainedRun& run, const std::string& condition) {
   const std::size_t at = condition.find_first_of("=<>!");
   require<ArgumentError>(at != std::string::npos && at > 0, "runs: '", shown(condition),
                          "' is not a condition, such as valid/accuracy>0.9 or optimizer.beta1=0.8");
@@ -135,7 +135,7 @@ bool holds(const TrainedRun& run, const std::string& condition) {
   if (!value) return false;
   if (sign == "=" || sign == "==")
     return *value == wanted || (number_in(*value) && number_in(*value) == number_in(wanted));
-  if (sign == "!=") return !holds(run, condition.substr(0, at) + '=' + wanted);
+  if (sign == "!=") return !matches_condition(run, condition.substr(0, at) + '=' + wanted);
   const auto a = number_in(*value), b = number_in(wanted);
   require<ArgumentError>(b && (sign == "<" || sign == ">" || sign == "<=" || sign == ">="), "runs: '", shown(condition),
                          "' compares with something that is not a number");
@@ -227,7 +227,7 @@ std::string runs(const RunsOptions& options) {
                            did_you_mean(metric, names), all.empty() ? "; none has any" : "; there are " + all);
   };
   for (const std::string& condition : options.where)
-    std::erase_if(found, [&](const auto& run) { return !holds(run, condition); });
+    std::erase_if(found, [&](const auto& run) { return !matches_condition(run, condition); });
   if (found.empty()) return "no run fulfils these conditions\n";
   if (!options.metrics.empty()) metrics = {options.metrics.begin(), options.metrics.end()};
   for (const std::string& metric : options.metrics) require_metric(metric);

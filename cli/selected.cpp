@@ -27,7 +27,7 @@ TensorSource selected(const TensorSource& source, std::span<const std::string> o
     names.push_back(name);
     any = any || wanted.matches(name);
   }
-  if (!any && !only.empty()) nn::require_none_meant("--only", wanted, "the file's tensors", names);
+  if (!any && !only.empty()) nn::throw_selects_none("--only", wanted, "the file's tensors", names);
   return filtered(source, [&](const std::string& name) { return wanted.matches(name) && !unwanted.matches(name); });
 }
 

@@ -50,8 +50,8 @@ std::vector<double> cosine_schedule(std::int64_t steps) {
   return kept;
 }
 
-Tensor<4> Denoiser::Block::forward(const Tensor<4>& x, const Tensor<2>& about) const {
-  const Tensor<4> shift = context.forward(about.silu()).unsqueeze(2, 3);
+Tensor<4> Denoiser::Block::forward(const Tensor<4>& x, const Tensor<2>& condition) const {
+  const Tensor<4> shift = context.forward(condition.silu()).unsqueeze(2, 3);
   const Tensor<4> inner = conv1.forward(norm1.forward(x).silu()) + shift;
   return conv2.forward(norm2.forward(inner).silu()) + (shortcut ? shortcut->forward(x) : x);
 }
@@ -61,16 +61,16 @@ Tensor<4> Denoiser::forward(const Tensor<4>& x, const Tensor<1, Int>& steps, con
   const std::int64_t multiple = std::int64_t{1} << shrink.size();
   require<ShapeError>(x.dim(2) % multiple == 0 && x.dim(3) % multiple == 0, "Denoiser: height and width of ", x,
                       " must be multiples of ", multiple, ", as they are halved ", shrink.size(), " times");
-  const Tensor<2> about = step2.forward(step1.forward(waves.select(0, steps)).silu()) + classes.forward(labels);
-  std::vector<Tensor<4>> sides;  // the outputs of `down`, at each size
+  const Tensor<2> condition = step2.forward(step1.forward(waves.select(0, steps)).silu()) + classes.forward(labels);
+  std::vector<Tensor<4>> skips;  // the outputs of `down`, at each size
   Tensor<4> y = stem.forward(x);
   for (std::size_t i = 0; i < down.size(); ++i) {
-    y = down[i].forward(i == 0 ? y : shrink[i - 1].forward(y), about);
-    sides.push_back(y);
+    y = down[i].forward(i == 0 ? y : shrink[i - 1].forward(y), condition);
+    skips.push_back(y);
   }
-  y = middle.forward(y, about);
+  y = middle.forward(y, condition);
   for (std::size_t i = up.size(); i-- > 0;) {
-    y = up[i].forward(cat({y, sides[i]}, 1), about);
+    y = up[i].forward(cat({y, skips[i]}, 1), condition);
     if (i > 0) y = grow[i - 1].forward(y);
   }
   return head.forward(norm.forward(y).silu());
@@ -121,7 +121,7 @@ Denoiser DenoiserConfig::init(const Device& device) const {
 }
 
 Tensor<4> denoised(const Tensor<4>& noise, const std::vector<double>& kept, const NoiseAt& predict,
-                   const DrawOptions& options) {
+                   const SamplingOptions& options) {
   const auto all = static_cast<std::int64_t>(kept.size());
   require<ArgumentError>(options.steps > 0 && options.steps <= all, "denoised: ", options.steps,
                          " steps of a schedule that has ", all);
@@ -141,7 +141,7 @@ Tensor<4> denoised(const Tensor<4>& noise, const std::vector<double>& kept, cons
 }
 
 Tensor<4> denoised(const Denoiser& model, const Tensor<4>& noise, const Tensor<1, Int>& labels,
-                   const DrawOptions& options) {
+                   const SamplingOptions& options) {
   const auto predict = [&](const Tensor<4>& x, std::int64_t step) {
     const Tensor<1, Int> steps = full_like(labels, step);
     const Tensor<4> told = model.forward(x, steps, labels);

@@ -30,7 +30,7 @@ struct Denoiser {
     std::optional<nn::Conv2d> shortcut;  // if the number of channels changes
 
     /// x [batch, in, height, width], about [batch, 4 * the first width] -> [batch, out, height, width]
-    Tensor<4> forward(const Tensor<4>& x, const Tensor<2>& about) const;
+    Tensor<4> forward(const Tensor<4>& x, const Tensor<2>& condition) const;
   };
 
   nn::Linear step1, step2;
@@ -68,12 +68,14 @@ struct DenoiserConfig {
   Denoiser init(const Device& device) const;
 };
 
-struct DrawOptions {
+struct SamplingOptions {
   std::int64_t steps = 50;  // number of the schedule's steps that are used, at equal distances
   // Weight of the difference between the predictions for the class and for any class (Ho, Salimans, 2022).
   double guidance = 0;
   bool clamp = true;  // clamps the image that each step predicts to [-1, 1]
 };
+
+using DrawOptions [[deprecated("models::DrawOptions is now SamplingOptions")]] = SamplingOptions;
 
 /// Predicts the noise in x at a step.
 using NoiseAt = std::function<Tensor<4>(const Tensor<4>& x, std::int64_t step)>;
@@ -82,9 +84,9 @@ using NoiseAt = std::function<Tensor<4>(const Tensor<4>& x, std::int64_t step)>;
 /// "Denoising diffusion implicit models", 2021). Throws ArgumentError for less than 1 step, or more than the schedule
 /// has.
 Tensor<4> denoised(const Tensor<4>& noise, const std::vector<double>& kept, const NoiseAt& predict,
-                   const DrawOptions& options = {});
+                   const SamplingOptions& options = {});
 /// Denoises with a model: noise [batch, channels, height, width], labels [batch] -> images of numbers from -1 to 1.
 Tensor<4> denoised(const Denoiser& model, const Tensor<4>& noise, const Tensor<1, Int>& labels,
-                   const DrawOptions& options = {});
+                   const SamplingOptions& options = {});
 
 }  // namespace kiln::models

@@ -31,9 +31,9 @@ Value by_channel(const std::vector<double>& numbers, const Value& images) {
 }
 
 /// The features of images up to the last stage that one of the layers needs.
-class Seen {
+class LossFeatures {
  public:
-  Seen(const PerceptualLoss& loss, const Tensor<4>& images, std::initializer_list<const Layers*> asked) {
+  LossFeatures(const PerceptualLoss& loss, const Tensor<4>& images, std::initializer_list<const Layers*> asked) {
     std::int64_t stages = 0;
     for (const Layers* layers : asked)
       for (const PerceptualLayer& layer : *layers) stages = std::max(stages, layer.stage);
@@ -62,11 +62,11 @@ Value look(const PerceptualLoss& loss, const Tensor<4>& x, const Tensor<4>& cont
   require<ShapeError>(!x.empty() && !content.empty() && !style.empty(), "PerceptualLoss: needs images");
   for (const Tensor<4>* images : {&x, &content, &style})
     require_images("PerceptualLoss", *images, static_cast<std::int64_t>(loss.mean.size()));
-  const Seen own(loss, x, {&loss.content, &loss.style});
+  const LossFeatures own(loss, x, {&loss.content, &loss.style});
   const bool one = &content == &style;
-  const Seen shown(loss, content,
-                   one ? std::initializer_list{&loss.content, &loss.style} : std::initializer_list{&loss.content});
-  const Seen painted = one ? shown : Seen(loss, style, {&loss.style});
+  const LossFeatures shown(
+      loss, content, one ? std::initializer_list{&loss.content, &loss.style} : std::initializer_list{&loss.content});
+  const LossFeatures painted = one ? shown : LossFeatures(loss, style, {&loss.style});
   Value total;
   const auto add = [&](const Value& each, double weight) { total = total ? total + each * weight : each * weight; };
   for (const PerceptualLayer& layer : loss.content) add(each_squared(own.at(layer), shown.at(layer)), layer.weight);

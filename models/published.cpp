@@ -80,7 +80,7 @@ constexpr std::string_view kHarmless[] = {"_attn_implementation",
                                           "use_return_dict",
                                           "xla_device"};
 
-constexpr RefusedKey kRefused[] = {
+constexpr UnsupportedKey kRefused[] = {
     {"quantization_config",
      "codes of quantised weights in this layout are not read; take the weights in full, or GGUF"},
     {"is_encoder_decoder", "models of an encoder and a decoder are not supported"},
@@ -97,22 +97,21 @@ bool is_set(const Json& value) {
   return true;
 }
 
-void refuse_if_set(const PublishedConfig& config, const std::string& key, const Json& value,
-                   const RefusedKey& refused) {
+void refuse_if_set(const HfConfig& config, const std::string& key, const Json& value, const UnsupportedKey& refused) {
   require<ConfigError>(!is_set(value), config.file, ": '", shown(key), "' is ", describe(value), ", and ", refused.why);
 }
 
 }  // namespace
 
-bool PublishedConfig::has(std::string_view key) const {
+bool HfConfig::has(std::string_view key) const {
   return std::ranges::count(keys, key, &Json::Object::value_type::first);
 }
 
-PublishedConfig open_published(const std::string& file, std::initializer_list<std::string_view> types) {
+HfConfig open_hf_config(const std::string& file, std::initializer_list<std::string_view> types) {
   Json json = parse_json(read_text_file(file), file);
   auto* const object = std::get_if<Json::Object>(&json.is);
   require<ConfigError>(object, file, ": must be an object, got ", describe(json));
-  PublishedConfig config{.file = file, .keys = std::move(*object), .type = std::string(*types.begin())};
+  HfConfig config{.file = file, .keys = std::move(*object), .type = std::string(*types.begin())};
   for (const auto& [key, value] : config.keys) {
     if (key != "model_type") continue;
     const auto* const said = std::get_if<std::string>(&value.is);
@@ -127,11 +126,11 @@ PublishedConfig open_published(const std::string& file, std::initializer_list<st
   return config;
 }
 
-Json known_keys(const PublishedConfig& config, std::span<const std::string_view> known, const OtherKeys& others) {
+Json known_keys(const HfConfig& config, std::span<const std::string_view> known, const OtherKeys& others) {
   Json::Object kept;
   for (const auto& [key, value] : config.keys) {
-    const auto refused = [&](std::span<const RefusedKey> list) {
-      const auto found = std::ranges::find(list, std::string_view(key), &RefusedKey::key);
+    const auto refused = [&](std::span<const UnsupportedKey> list) {
+      const auto found = std::ranges::find(list, std::string_view(key), &UnsupportedKey::key);
       if (found == list.end()) return false;
       refuse_if_set(config, key, value, *found);
       return true;

@@ -21,13 +21,13 @@ Tensor<4> UNet::forward(const Tensor<4>& images) const {
   const std::int64_t step = std::int64_t{1} << up.size();
   require<ShapeError>(images.dim(2) % step == 0 && images.dim(3) % step == 0, "UNet: height and width of ", images,
                       " must be multiples of ", step, ", as they are halved ", up.size(), " times");
-  std::vector<Tensor<4>> sides;  // the outputs of `down`, at each size
+  std::vector<Tensor<4>> skips;  // the outputs of `down`, at each size
   Tensor<4> x = down[0].forward(images);
   for (std::size_t i = 0; i < up.size(); ++i) {
-    sides.push_back(x);
+    skips.push_back(x);
     x = down[i + 1].forward(max_pool(x, {.kernel = {2, 2}, .stride = {2, 2}}));
   }
-  for (std::size_t i = up.size(); i-- > 0;) x = merge[i].forward(cat({sides[i], up[i].forward(x)}, 1));
+  for (std::size_t i = up.size(); i-- > 0;) x = merge[i].forward(cat({skips[i], up[i].forward(x)}, 1));
   return head.forward(x);
 }
 

@@ -29,7 +29,7 @@ PRIMITIVE = [
 /// The two halves of the last dimension, an element of each in turn; `back` undoes that.
 struct Riffle {
   static constexpr std::string_view kName = "riffle";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   bool back;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
@@ -127,7 +127,7 @@ void InverseTimeConfig::check() const {
     ("tests/optim/schedule_test.cpp", '{"noam", NoamConfig', """\
       {"inverse_time", InverseTimeConfig{.initial = 0.5, .decay = 0.25}, [](int64_t t) { return 2 / (4 + double(t)); }},
 """),
-    ("tests/optim/doors_test.cpp", "expect_schedule_checked(NoamConfig", """\
+    ("tests/optim/config_checks_test.cpp", "expect_schedule_checked(NoamConfig", """\
   expect_schedule_checked(InverseTimeConfig{.initial = 0.1, .decay = 0.1});
 """),
     ("docs/optimizers.md", "| `NoamConfig` |", """\

@@ -28,7 +28,7 @@ struct Run {
   std::int64_t epochs = 10, batch = 64;
   double rate = 2e-3;
   double untold = 0.1;  // the share of images whose class the model is not told
-  models::DrawOptions draw = {.guidance = 1};
+  models::SamplingOptions draw = {.guidance = 1};
   std::uint64_t seed = 1;
   std::string picture = "diffusion.png";
 

@@ -82,7 +82,7 @@ class Pass {
   }
 
   void pull_back(Pending& at) {
-    if (at.record->again) return run_again(at);
+    if (at.record->recompute) return run_again(at);
     if (const auto* slice = std::get_if<op::Slice>(&at.record->op->is))
       return add_slice(at.record->in[0], *slice, std::move(at.grads[0]));
     Backward backward = rematerialisations_.backward(at.record, std::move(at.grads));
@@ -101,7 +101,7 @@ class Pass {
 
   // The records of the results are newer than any other, so the traversal continues with them.
   void run_again(const Pending& at) {
-    const Values results = at.record->again->run();
+    const Values results = at.record->recompute->run();
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (finality_) finality_->reach(results[i]);
       add(results[i], at.grads[i]);
@@ -157,7 +157,7 @@ class WalkLog {
   void visit(const Record& record) {
     if (!wanted_) return;
     ++(record.is_leaf() ? leaves_ : operations_);
-    text_ += text("  ", record.op ? op::spoken_name(*record.op) : record.is_leaf() ? "leaf" : "checkpoint");
+    text_ += text("  ", record.op ? op::function_name(*record.op) : record.is_leaf() ? "leaf" : "checkpoint");
     for (std::size_t i = 0; i < record.results.size(); ++i)
       text_ += text(i ? ", " : ": ", record.results[i].dtype, ' ', record.results[i].shape);
     text_ += '\n';

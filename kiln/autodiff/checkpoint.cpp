@@ -5,7 +5,7 @@
 namespace kiln {
 namespace {
 
-class Rerun final : public Again {
+class Rerun final : public Recompute {
  public:
   explicit Rerun(std::function<Values()> function)
       : function_(std::move(function)), autocast_(autocast_dtype()), checkpointing_(checkpointing()) {}

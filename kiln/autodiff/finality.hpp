@@ -25,7 +25,7 @@ class Finality {
     while (!open.empty()) {
       const Record& record = *open.back();
       open.pop_back();
-      if (record.again || meets_ranks(record)) holding_.insert(record.order);
+      if (record.recompute || meets_ranks(record)) holding_.insert(record.order);
       for (const Value& in : record.in) {
         if (!in.tracked()) continue;
         const Record& from = *in.tape();
@@ -55,7 +55,7 @@ class Finality {
   /// Whether the gradient of the record needs a collective.
   static bool meets_ranks(const Record& record) {
     return record.op &&
-           op::visit(*record.op, []<class T>(const T&) { return T::kFacts.may_fail == MayFail::WithRanks; });
+           op::visit(*record.op, []<class T>(const T&) { return T::kTraits.may_fail == MayFail::WithRanks; });
   }
   void add(const Record& leaf, const Record& record) {
     const auto [known, fresh] = earliest_.try_emplace(leaf.order, record.order);

@@ -18,27 +18,27 @@
 #include <thread>
 #include <utility>
 
-#include "kiln/collective/door.hpp"
+#include "kiln/collective/rank_listener.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln {
 namespace {
 
-using collective::Deadline, collective::Door, collective::Guest, collective::Hello, collective::Place,
-    collective::Socket, collective::place_by;
+using collective::Deadline, collective::RankListener, collective::IdentifiedRank, collective::Hello,
+    collective::Address, collective::Socket, collective::address_by;
 
 bool is_loopback(std::uint32_t address) { return ntohl(address) >> 24 == 127; }
 
-sockaddr_in name_of(const Place& place) {
+sockaddr_in name_of(const Address& address) {
   sockaddr_in name{};
   name.sin_family = AF_INET;
-  name.sin_addr.s_addr = place.address;
-  name.sin_port = place.port;
+  name.sin_addr.s_addr = address.address;
+  name.sin_port = address.port;
   return name;
 }
 
-Place resolved(const Launch& launch) {
+Address resolved(const Launch& launch) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
@@ -52,27 +52,27 @@ Place resolved(const Launch& launch) {
 
 Socket made() { return Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
-Socket listening(const Place& place) {
+Socket listening(const Address& address) {
   Socket socket = made();
   const int yes = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  const sockaddr_in name = name_of(place);
+  const sockaddr_in name = name_of(address);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
       ::listen(socket.get(), SOMAXCONN) != 0)
-    fail<IoError>("ranks: cannot wait at port ", ntohs(place.port), ": ", std::strerror(errno));
+    fail<IoError>("ranks: cannot wait at port ", ntohs(address.port), ": ", std::strerror(errno));
   return socket;
 }
 
 /// Connects; tries again until the other side listens.
-Socket connected(const Place& place, int rank, const Deadline& deadline) {
-  const sockaddr_in name = name_of(place);
+Socket connected(const Address& address, int rank, const Deadline& deadline) {
+  const sockaddr_in name = name_of(address);
   for (;;) {
     Socket socket = made();
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0) return socket;
     char words[INET_ADDRSTRLEN] = {};
     ::inet_ntop(AF_INET, &name.sin_addr, words, sizeof words);
-    require<IoError>(!deadline.is_over(), "ranks: rank ", rank, " cannot be reached at ", words, ':', ntohs(place.port),
-                     ": ", std::strerror(errno));
+    require<IoError>(!deadline.is_over(), "ranks: rank ", rank, " cannot be reached at ", words, ':',
+                     ntohs(address.port), ": ", std::strerror(errno));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
@@ -110,48 +110,48 @@ Mesh::Mesh(const Launch& launch, double timeout) {
   require_connections(launch);
   connections_.resize(static_cast<std::size_t>(launch.size));
   const Deadline deadline(timeout);
-  const Place first = resolved(launch);
-  std::vector<Place> places(connections_.size());
+  const Address first = resolved(launch);
+  std::vector<Address> addresses(connections_.size());
   std::vector<int> missing;  // the ranks that connect with this one
   for (int other = launch.rank + 1; other < launch.size; ++other) missing.push_back(other);
-  const auto take = [&](Door& door) {
-    Guest guest = door.next(missing, deadline);
-    std::erase(missing, guest.hello.rank);
-    places[static_cast<std::size_t>(guest.hello.rank)] = {place_by(::getpeername, guest.socket.get()).address,
-                                                          guest.hello.port};
-    to(guest.hello.rank).socket = guest.socket.release();
+  const auto take = [&](RankListener& listener) {
+    IdentifiedRank identified = listener.next(missing, deadline);
+    std::erase(missing, identified.hello.rank);
+    addresses[static_cast<std::size_t>(identified.hello.rank)] = {
+        address_by(::getpeername, identified.socket.get()).address, identified.hello.port};
+    to(identified.hello.rank).socket = identified.socket.release();
   };
   try {
-    const std::size_t table = places.size() * sizeof(Place);
+    const std::size_t table = addresses.size() * sizeof(Address);
     // A host name may resolve to a loopback address on its own machine alone, so rank 0 listens at all addresses unless
     // told otherwise.
     const bool here = launch.address == "localhost" || launch.address.starts_with("127.");
     const std::uint32_t reached_at = here ? first.address : htonl(INADDR_ANY);
     if (launch.rank == 0) {
-      Door door(listening({reached_at, first.port}), launch);
-      while (!missing.empty()) take(door);
+      RankListener listener(listening({reached_at, first.port}), launch);
+      while (!missing.empty()) take(listener);
       for (int other = 1; other < launch.size; ++other)
-        require<IoError>(send_all(to(other).socket, places.data(), table), "ranks: rank ", other, " has gone");
+        require<IoError>(send_all(to(other).socket, addresses.data(), table), "ranks: rank ", other, " has gone");
     } else {
       to(0).socket = connected(first, 0, deadline).release();
-      Door door(listening({reached_at, 0}), launch);
+      RankListener listener(listening({reached_at, 0}), launch);
       Hello hello;
       hello.rank = launch.rank;
       hello.size = launch.size;
-      hello.port = door.place().port;
+      hello.port = listener.address().port;
       const auto greet = [&](int other) {
         require<IoError>(send_all(to(other).socket, &hello, sizeof hello), "ranks: rank ", other, " has gone");
       };
       greet(0);
-      require<IoError>(receive_all(to(0).socket, places.data(), table, deadline),
+      require<IoError>(receive_all(to(0).socket, addresses.data(), table, deadline),
                        "ranks: rank 0 has ended, or waited for others too long");
       for (int other = 1; other < launch.rank; ++other) {
-        Place place = places[static_cast<std::size_t>(other)];
-        if (is_loopback(place.address)) place.address = first.address;  // the rank is on rank 0's machine
-        to(other).socket = connected(place, other, deadline).release();
+        Address address = addresses[static_cast<std::size_t>(other)];
+        if (is_loopback(address.address)) address.address = first.address;  // the rank is on rank 0's machine
+        to(other).socket = connected(address, other, deadline).release();
         greet(other);
       }
-      while (!missing.empty()) take(door);
+      while (!missing.empty()) take(listener);
     }
   } catch (...) {
     close_all();

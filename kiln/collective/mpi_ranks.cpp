@@ -23,10 +23,10 @@ namespace kiln {
 namespace {
 
 constexpr int kWordTag = 1, kPieceTag = 2;
-constexpr std::size_t kLongest = 1000;               // of a message between ranks
+constexpr std::size_t kMaxMessage = 1000;            // of a message between ranks
 constexpr std::size_t kPart = std::size_t{1} << 30;  // MPI counts bytes in int
-constexpr char kComes = 'c', kLeaves = 'l';          // the first letter of a message
-constexpr char kTells = 't';                         // leaves because another rank has ended without a message
+constexpr char kEnters = 'c', kLeaves = 'l';         // the first letter of a message
+constexpr char kReports = 't';                       // leaves because another rank has ended without a message
 
 void checked(int code, std::string_view what) {
   if (code == MPI_SUCCESS) return;
@@ -39,9 +39,9 @@ void checked(int code, std::string_view what) {
 using Clock = std::chrono::steady_clock;
 
 /// Polls until a deadline: quickly at first, then with pauses that leave the CPU to others.
-class Patience {
+class Backoff {
  public:
-  explicit Patience(double seconds)
+  explicit Backoff(double seconds)
       : began_(Clock::now()),
         end_(began_ + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e9)))) {}
   /// Returns false when the time is over.
@@ -61,11 +61,11 @@ class Patience {
 
 // Ranks send each other a message before each exchange, and a last one when they leave.
 struct Sent {
-  std::string word;
+  std::string message;
   MPI_Request request = MPI_REQUEST_NULL;
 };
-struct Listener {
-  char heard[kLongest + 1];
+struct Peer {
+  char heard[kMaxMessage + 1];
   MPI_Request request = MPI_REQUEST_NULL;
   std::optional<std::string> left;
 };
@@ -76,42 +76,42 @@ class MpiRank final : public Communicator {
       : Communicator(rank, static_cast<int>(processes.size())),
         all_(all),
         timeout_(timeout),
-        listeners_(processes.size()),
-        watch_(rank, processes, [this](int other) { tell_of(other); }) {}
+        peers_(processes.size()),
+        watch_(rank, processes, [this](int other) { report_end(other); }) {}
 
   void exchange(std::string_view what, const Pieces& pieces, const Places& places) override {
     const std::lock_guard lock(mutex_);
     if (gone_) fail<IoError>(what, ": this rank has left: ", *gone_);
-    what = what.substr(0, kLongest - 1);
-    say(text(kComes, what));
-    hear(what);
+    what = what.substr(0, kMaxMessage - 1);
+    send(text(kEnters, what));
+    receive(what);
     for_others([&](int rank) {
-      const std::string_view there(listener(rank).heard + 1);
-      if (there != what) collective::fail_of_difference(what, rank, there);
+      const std::string_view there(peer(rank).heard + 1);
+      if (there != what) collective::fail_different_call(what, rank, there);
     });
     carry(what, pieces, places);
   }
 
   void leave(std::string_view reason) override {
     const std::lock_guard lock(mutex_);
-    go(reason);
+    leave_with(reason);
   }
   std::optional<std::string> missing() override {
     const int ended = watch_.first_ended();
     if (ended < 0) return std::nullopt;
-    return collective::words_of_leaving(ended, collective::kWithoutAWord);
+    return collective::leaving_text(ended, collective::kNoMessage);
   }
 
   /// Leaves, and returns true when all other ranks have left as well: then nothing is being sent, and MPI can be
   /// finalised.
   bool part(std::string_view reason) {
     const std::lock_guard lock(mutex_);
-    go(reason);
-    const Patience patience(timeout_);
+    leave_with(reason);
+    const Backoff patience(timeout_);
     do {
       bool all = true;
       for_others([&](int rank) {
-        Listener& other = listener(rank);
+        Peer& other = peer(rank);
         const bool ended = watch_.has_ended(rank);
         while (!other.left && heard(rank)) {}
         all = all && other.left;
@@ -126,22 +126,23 @@ class MpiRank final : public Communicator {
   }
 
  private:
-  Listener& listener(int rank) { return listeners_[static_cast<std::size_t>(rank)]; }
+  Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
   template <class F>
   void for_others(F f) {
     for (int other = 0; other < size(); ++other)
       if (other != rank()) f(other);
   }
 
-  void say(const std::string& word) {
+  void send(const std::string& message) {
     sent_.remove_if([](Sent& sent) {
       int done = 0;
       MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
       return done != 0;
     });
     for_others([&](int rank) {
-      Sent& sent = sent_.emplace_back(Sent{word});
-      checked(MPI_Isend(sent.word.data(), static_cast<int>(word.size()), MPI_BYTE, rank, kWordTag, all_, &sent.request),
+      Sent& sent = sent_.emplace_back(Sent{message});
+      checked(MPI_Isend(sent.message.data(), static_cast<int>(message.size()), MPI_BYTE, rank, kWordTag, all_,
+                        &sent.request),
               "mpi");
     });
   }
@@ -149,26 +150,26 @@ class MpiRank final : public Communicator {
   /// Runs on the watch's thread, as a training step may take longer than the launcher lets this process live after
   /// another one has ended. Prints once on each machine. Does nothing once this rank leaves: processes end normally
   /// after all ranks have left.
-  void tell_of(int ended) {
+  void report_end(int ended) {
     if (leaves_) return;
     for (int other = 0; other < rank(); ++other)
       if (watch_.watches(other) && !watch_.has_ended(other)) return;
-    std::fprintf(stderr, "kiln: %s\n", collective::words_of_leaving(ended, collective::kWithoutAWord).c_str());
+    std::fprintf(stderr, "kiln: %s\n", collective::leaving_text(ended, collective::kNoMessage).c_str());
   }
 
-  void go(std::string_view reason) { go(reason, text(kLeaves, reason.substr(0, kLongest - 1))); }
-  void go(std::string_view reason, const std::string& word) {
+  void leave_with(std::string_view reason) { leave_with(reason, text(kLeaves, reason.substr(0, kMaxMessage - 1))); }
+  void leave_with(std::string_view reason, const std::string& message) {
     if (gone_) return;
     leaves_ = true;
     gone_ = reason;
-    say(word);
+    send(message);
   }
 
   /// Whether a message of that rank has arrived.
   bool heard(int rank) {
-    Listener& other = listener(rank);
+    Peer& other = peer(rank);
     if (other.request == MPI_REQUEST_NULL)
-      checked(MPI_Irecv(other.heard, kLongest, MPI_BYTE, rank, kWordTag, all_, &other.request), "mpi");
+      checked(MPI_Irecv(other.heard, kMaxMessage, MPI_BYTE, rank, kWordTag, all_, &other.request), "mpi");
     int done = 0, length = 0;
     MPI_Status status;
     checked(MPI_Test(&other.request, &done, &status), "mpi");
@@ -176,7 +177,7 @@ class MpiRank final : public Communicator {
     MPI_Get_count(&status, MPI_BYTE, &length);
     other.heard[length] = 0;
     if (other.heard[0] == kLeaves) other.left = other.heard + 1;
-    if (other.heard[0] == kTells) {
+    if (other.heard[0] == kReports) {
       ended_ = std::atoi(other.heard + 1);
       lost_ = true;
       other.left = text("rank ", *ended_, " did not arrive");
@@ -185,18 +186,18 @@ class MpiRank final : public Communicator {
   }
 
   /// Waits for one message of each other rank.
-  void hear(std::string_view what) {
+  void receive(std::string_view what) {
     std::vector<int> missing;
     for_others([&](int rank) { missing.push_back(rank); });
     const auto throw_if_left = [&](int rank) {
-      const auto reason = listener(rank).left;
+      const auto reason = peer(rank).left;
       if (!reason) return;
       if (ended_) fail_of_end(what, *ended_);
-      go(text("it was in ", what, ", to which rank ", rank, " did not arrive"));
-      collective::fail_of_leaving(what, rank, *reason);
+      leave_with(text("it was in ", what, ", to which rank ", rank, " did not arrive"));
+      collective::fail_left(what, rank, *reason);
     };
     for (const int rank : missing) throw_if_left(rank);
-    const Patience patience(timeout_);
+    const Backoff patience(timeout_);
     while (true) {
       std::erase_if(missing, [&](int rank) {
         const bool ended = watch_.has_ended(rank), came = heard(rank);
@@ -206,8 +207,8 @@ class MpiRank final : public Communicator {
       });
       if (missing.empty()) return;
       if (patience.wait()) continue;
-      go(text("it was in ", what, ", to which rank ", missing[0], " arrived too late"));
-      collective::fail_of_waiting(what, missing[0], timeout_);
+      leave_with(text("it was in ", what, ", to which rank ", missing[0], " arrived too late"));
+      collective::fail_timeout(what, missing[0], timeout_);
     }
   }
 
@@ -215,8 +216,8 @@ class MpiRank final : public Communicator {
   /// machines.
   [[noreturn]] void fail_of_end(std::string_view what, int rank) {
     lost_ = true;  // its transfers will never end
-    go(text("it was in ", what, ", to which rank ", rank, " did not arrive"), text(kTells, rank));
-    collective::fail_of_leaving(what, rank, collective::kWithoutAWord);
+    leave_with(text("it was in ", what, ", to which rank ", rank, " did not arrive"), text(kReports, rank));
+    collective::fail_left(what, rank, collective::kNoMessage);
   }
 
   void carry(std::string_view what, const Pieces& pieces, const Places& places) {
@@ -240,7 +241,7 @@ class MpiRank final : public Communicator {
     KILN_CHECK(own.size() == place.size());
     if (!own.empty()) std::memcpy(place.data(), own.data(), own.size());
 
-    const Patience patience(timeout_);
+    const Backoff patience(timeout_);
     int done = 0;
     while (true) {
       const bool ended = watch_.first_ended() >= 0;  // read before testing for data that it may have sent
@@ -249,7 +250,7 @@ class MpiRank final : public Communicator {
       if (ended) fail_of_end(what, watch_.first_ended());
       if (patience.wait()) continue;
       lost_ = true;  // MPI still writes to buffers that are abandoned
-      go(text("it was in ", what, ", whose data did not arrive"));
+      leave_with(text("it was in ", what, ", whose data did not arrive"));
       fail<IoError>(what, ": the data of the other ranks have not arrived within ", timeout_, " s");
     }
   }
@@ -257,7 +258,7 @@ class MpiRank final : public Communicator {
   const MPI_Comm all_;
   const double timeout_;
   std::mutex mutex_;
-  std::vector<Listener> listeners_;
+  std::vector<Peer> peers_;
   std::list<Sent> sent_;  // messages that may not have arrived yet
   std::optional<std::string> gone_;
   std::optional<int> ended_;  // a rank that ended without a message, as another rank reports

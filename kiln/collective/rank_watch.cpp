@@ -32,8 +32,8 @@ RankProcess RankProcess::own() {
   return own;
 }
 
-RankWatch::RankWatch(int own, const std::vector<RankProcess>& processes, std::function<void(int rank)> tell)
-    : watched_(processes.size()), ended_(processes.size()), tell_(std::move(tell)) {
+RankWatch::RankWatch(int own, const std::vector<RankProcess>& processes, std::function<void(int rank)> report)
+    : watched_(processes.size()), ended_(processes.size()), report_(std::move(report)) {
   const char* const here = processes[static_cast<std::size_t>(own)].place;
   std::vector<std::pair<int, int>> watched;
   for (int rank = 0; rank < static_cast<int>(processes.size()); ++rank) {
@@ -69,7 +69,7 @@ void RankWatch::run(std::vector<std::pair<int, int>> watched) {
       if (first_ < 0) first_ = first = rank;
       ended_[static_cast<std::size_t>(rank)] = true;
     }
-    if (first >= 0) tell_(first);
+    if (first >= 0) report_(first);
   }
   for (const auto& [rank, descriptor] : watched) ::close(descriptor);
 }

@@ -20,10 +20,10 @@ struct RankProcess {
 
 class RankWatch {
  public:
-  /// Watches the processes of the ranks that are on this machine. Calls `tell(rank)` on a thread of its own when the
+  /// Watches the processes of the ranks that are on this machine. Calls `report(rank)` on a thread of its own when the
   /// first of them has ended, which may be the cause of later ends. (Needs Linux 5.3 or later; otherwise no process is
   /// watched.)
-  RankWatch(int own, const std::vector<RankProcess>& processes, std::function<void(int rank)> tell);
+  RankWatch(int own, const std::vector<RankProcess>& processes, std::function<void(int rank)> report);
   ~RankWatch() { stop(); }
   RankWatch(const RankWatch&) = delete;
   RankWatch& operator=(const RankWatch&) = delete;
@@ -32,7 +32,7 @@ class RankWatch {
   bool has_ended(int rank) const { return ended_[static_cast<std::size_t>(rank)]; }
   /// The first rank that has ended; -1 where all are alive.
   int first_ended() const { return first_; }
-  /// Ends the watching; `tell` is not called any more.
+  /// Ends the watching; `report` is not called any more.
   void stop();
 
  private:
@@ -41,7 +41,7 @@ class RankWatch {
   std::vector<bool> watched_;
   std::vector<std::atomic<bool>> ended_;
   std::atomic<int> first_ = -1;
-  std::function<void(int rank)> tell_;
+  std::function<void(int rank)> report_;
   int wake_ = -1;
   std::thread thread_;
 };

@@ -17,21 +17,21 @@ namespace {
 // A rank sends all others a message before each exchange, and a last one when it leaves: a letter, the length, and the
 // call's text or the reason for leaving. Data begin with a letter as well, since a rank may leave when others have
 // started to send.
-constexpr char kComes = 'c', kLeaves = 'l', kBrings = 'b';
-constexpr std::size_t kLongest = 1000, kHead = 5;
+constexpr char kEnters = 'c', kLeaves = 'l', kBrings = 'b';
+constexpr std::size_t kMaxMessage = 1000, kHead = 5;
 constexpr double kStart = 10;  // seconds: programs do not start at the same time
 
-std::string frame(char kind, std::string_view word) {
-  const auto length = static_cast<std::uint32_t>(word.size());
+std::string frame(char kind, std::string_view message) {
+  const auto length = static_cast<std::uint32_t>(message.size());
   std::string bytes(kHead, kind);
   std::memcpy(bytes.data() + 1, &length, sizeof length);
-  return bytes += word;
+  return bytes += message;
 }
 
 std::size_t length_of(const std::array<char, kHead>& head) {
   std::uint32_t length = 0;
   std::memcpy(&length, head.data() + 1, sizeof length);
-  return std::min<std::size_t>(length, kLongest + 1);
+  return std::min<std::size_t>(length, kMaxMessage + 1);
 }
 
 class SocketRank final : public Communicator {
@@ -41,37 +41,37 @@ class SocketRank final : public Communicator {
         timeout_(timeout),
         mesh_(launch, std::max(timeout, kStart)),
         left_(static_cast<std::size_t>(launch.size)) {}
-  ~SocketRank() override { go("its program has ended"); }
+  ~SocketRank() override { leave_with("its program has ended"); }
 
   void exchange(std::string_view what, const Pieces& pieces, const Places& places) override {
     const std::lock_guard lock(mutex_);
     if (gone_) fail<IoError>(what, ": this rank has left: ", *gone_);
-    what = what.substr(0, kLongest);
+    what = what.substr(0, kMaxMessage);
     meet(what);
     carry(what, pieces, places);
   }
   void leave(std::string_view reason) override {
     const std::lock_guard lock(mutex_);
-    go(reason);
+    leave_with(reason);
   }
   std::optional<std::string> missing() override {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return std::nullopt;  // a running exchange reports it itself
     for (int other = 0; other < size(); ++other)
       if (other != rank() && (left_[at(other)] || mesh_.has_ended(other)))
-        return collective::words_of_leaving(other, left_[at(other)].value_or("it sends nothing any more"));
+        return collective::leaving_text(other, left_[at(other)].value_or("it sends nothing any more"));
     return std::nullopt;
   }
 
  private:
   std::size_t at(int rank) const { return static_cast<std::size_t>(rank); }
 
-  void go(std::string_view reason) {
+  void leave_with(std::string_view reason) {
     if (gone_) return;
     gone_ = reason;
-    const std::string word = frame(kLeaves, reason.substr(0, kLongest));
+    const std::string message = frame(kLeaves, reason.substr(0, kMaxMessage));
     for (int other = 0; other < size(); ++other)
-      if (other != rank()) mesh_.send_last(other, word);
+      if (other != rank()) mesh_.send_last(other, message);
   }
 
   /// Throws where transfers failed, and tells the other ranks.
@@ -79,29 +79,29 @@ class SocketRank final : public Communicator {
     const int other = waited.rank;
     switch (waited.end) {
       case Waited::All: return;
-      case Waited::Gone: fail_of(what, other, left_[at(other)].value_or(std::string(collective::kWithoutAWord)));
+      case Waited::Gone: fail_of(what, other, left_[at(other)].value_or(std::string(collective::kNoMessage)));
       case Waited::Late:
-        go(text("it was in ", what, ", to which rank ", other, " arrived too late"));
-        collective::fail_of_waiting(what, other, timeout_);
+        leave_with(text("it was in ", what, ", to which rank ", other, " arrived too late"));
+        collective::fail_timeout(what, other, timeout_);
     }
   }
 
   /// Sends the text of this rank's call to all other ranks, and receives and compares theirs.
   void meet(std::string_view what) {
-    const std::string word = frame(kComes, what);
+    const std::string message = frame(kEnters, what);
     std::vector<std::array<char, kHead>> heads(at(size()));
     std::vector<std::string> words(at(size()));
     std::vector<Transfer> transfers;
     for (int other = 0; other < size(); ++other) {
       if (other == rank()) continue;
       transfers.push_back(
-          {other, {std::as_bytes(std::span(word))}, {std::as_writable_bytes(std::span(heads[at(other)]))}});
+          {other, {std::as_bytes(std::span(message))}, {std::as_writable_bytes(std::span(heads[at(other)]))}});
     }
     require_all(what, mesh_.carry(std::exchange(transfers, {}), timeout_));
     for (int other = 0; other < size(); ++other) {
       if (other == rank()) continue;
       const std::size_t length = length_of(heads[at(other)]);
-      require<IoError>(length <= kLongest, what, ": rank ", other, " has sent something that no rank sends");
+      require<IoError>(length <= kMaxMessage, what, ": rank ", other, " has sent something that no rank sends");
       words[at(other)].resize(length);
       transfers.push_back({other, {}, {std::as_writable_bytes(std::span(words[at(other)]))}});
     }
@@ -109,7 +109,7 @@ class SocketRank final : public Communicator {
     for (int other = 0; other < size(); ++other)
       if (other != rank() && heads[at(other)][0] == kLeaves) fail_of(what, other, words[at(other)]);
     for (int other = 0; other < size(); ++other)
-      if (other != rank() && words[at(other)] != what) collective::fail_of_difference(what, other, words[at(other)]);
+      if (other != rank() && words[at(other)] != what) collective::fail_different_call(what, other, words[at(other)]);
   }
 
   void carry(std::string_view what, const Pieces& pieces, const Places& places) {
@@ -144,8 +144,8 @@ class SocketRank final : public Communicator {
   }
   [[noreturn]] void fail_of(std::string_view what, int other, const std::string& reason) {
     left_[at(other)] = reason;
-    go(text("it was in ", what, ", to which rank ", other, " did not arrive"));
-    collective::fail_of_leaving(what, other, reason);
+    leave_with(text("it was in ", what, ", to which rank ", other, " did not arrive"));
+    collective::fail_left(what, other, reason);
   }
 
   const double timeout_;

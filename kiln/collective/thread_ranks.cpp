@@ -17,99 +17,99 @@ namespace {
 
 /// The shared state of a group of threads. Each rank arrives twice at an exchange: with its pieces, and when it has
 /// read the others'.
-struct Meeting {
-  struct Seat {
+struct ThreadGroup {
+  struct RankState {
     std::int64_t steps = 0;  // how often the rank has arrived
     std::string what;
     const Communicator::Pieces* pieces = nullptr;
     std::optional<std::string> left;
   };
-  Meeting(int size, double seconds) : timeout(seconds), seats(static_cast<std::size_t>(size)) {}
+  ThreadGroup(int size, double seconds) : timeout(seconds), states(static_cast<std::size_t>(size)) {}
 
   const double timeout;
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<Seat> seats;
+  std::vector<RankState> states;
 };
 
 class ThreadRank final : public Communicator {
  public:
-  ThreadRank(std::shared_ptr<Meeting> meeting, int rank, int size)
-      : Communicator(rank, size), meeting_(std::move(meeting)) {}
-  ~ThreadRank() override { go("its thread released the communicator"); }
+  ThreadRank(std::shared_ptr<ThreadGroup> group, int rank, int size)
+      : Communicator(rank, size), group_(std::move(group)) {}
+  ~ThreadRank() override { leave_with("its thread released the communicator"); }
 
   void exchange(std::string_view what, const Pieces& pieces, const Places& places) override {
-    std::unique_lock lock(meeting_->mutex);
+    std::unique_lock lock(group_->mutex);
     own().what = what;
     own().pieces = &pieces;
-    come(lock, what);
+    arrive(lock, what);
     int other = -1;
     std::string there;
     for (int rank = 0; rank < size() && other < 0; ++rank)
-      if (seat(rank).what != what) {
+      if (state_of(rank).what != what) {
         other = rank;
-        there = seat(rank).what;
+        there = state_of(rank).what;
       }
     if (other < 0) {
       lock.unlock();
       for (int rank = 0; rank < size(); ++rank) {
         const auto place = places[static_cast<std::size_t>(rank)];
-        const auto piece = (*seat(rank).pieces)[static_cast<std::size_t>(this->rank())];
+        const auto piece = (*state_of(rank).pieces)[static_cast<std::size_t>(this->rank())];
         KILN_CHECK(piece.size() == place.size());
         if (!piece.empty()) std::memcpy(place.data(), piece.data(), piece.size());
       }
       lock.lock();
     }
-    come(lock, what);
+    arrive(lock, what);
     lock.unlock();
-    if (other >= 0) collective::fail_of_difference(what, other, there);
+    if (other >= 0) collective::fail_different_call(what, other, there);
   }
 
-  void leave(std::string_view reason) override { go(reason); }
+  void leave(std::string_view reason) override { leave_with(reason); }
   std::optional<std::string> missing() override {
-    const std::lock_guard lock(meeting_->mutex);
+    const std::lock_guard lock(group_->mutex);
     for (int other = 0; other < size(); ++other)
-      if (other != rank() && seat(other).left) return collective::words_of_leaving(other, *seat(other).left);
+      if (other != rank() && state_of(other).left) return collective::leaving_text(other, *state_of(other).left);
     return std::nullopt;
   }
 
  private:
-  Meeting::Seat& seat(int rank) { return meeting_->seats[static_cast<std::size_t>(rank)]; }
-  Meeting::Seat& own() { return seat(rank()); }
+  ThreadGroup::RankState& state_of(int rank) { return group_->states[static_cast<std::size_t>(rank)]; }
+  ThreadGroup::RankState& own() { return state_of(rank()); }
 
-  void go(std::string_view reason) {
-    const std::lock_guard lock(meeting_->mutex);
+  void leave_with(std::string_view reason) {
+    const std::lock_guard lock(group_->mutex);
     if (!own().left) own().left = reason;
-    meeting_->changed.notify_all();
+    group_->changed.notify_all();
   }
 
   /// Waits until all ranks have arrived as often as this one. On a timeout this rank leaves, as the others cannot go on
   /// without it.
-  void come(std::unique_lock<std::mutex>& lock, std::string_view what) {
+  void arrive(std::unique_lock<std::mutex>& lock, std::string_view what) {
     using Seconds = std::chrono::duration<double>;
     const std::int64_t steps = ++own().steps;
-    meeting_->changed.notify_all();
+    group_->changed.notify_all();
     int missing = -1;
     const auto find_missing = [&](bool gone) {
       for (missing = size() - 1; missing >= 0; --missing)
-        if (seat(missing).steps < steps && (!gone || seat(missing).left)) return true;
+        if (state_of(missing).steps < steps && (!gone || state_of(missing).left)) return true;
       return false;
     };
-    const bool in_time = meeting_->changed.wait_for(
-        lock, Seconds(meeting_->timeout), [&] { return own().left || find_missing(true) || !find_missing(false); });
+    const bool in_time = group_->changed.wait_for(
+        lock, Seconds(group_->timeout), [&] { return own().left || find_missing(true) || !find_missing(false); });
     if (own().left) fail<IoError>(what, ": this rank has left: ", *own().left);
     if (!in_time) find_missing(false);
     if (missing < 0) return;
-    const std::optional<std::string> reason = seat(missing).left;
+    const std::optional<std::string> reason = state_of(missing).left;
     own().left =
         text("it was in ", what, ", to which rank ", missing, reason ? " did not arrive" : " arrived too late");
-    meeting_->changed.notify_all();
+    group_->changed.notify_all();
     lock.unlock();
-    if (reason) collective::fail_of_leaving(what, missing, *reason);
-    collective::fail_of_waiting(what, missing, meeting_->timeout);
+    if (reason) collective::fail_left(what, missing, *reason);
+    collective::fail_timeout(what, missing, group_->timeout);
   }
 
-  const std::shared_ptr<Meeting> meeting_;
+  const std::shared_ptr<ThreadGroup> group_;
 };
 
 }  // namespace
@@ -117,9 +117,9 @@ class ThreadRank final : public Communicator {
 std::vector<Ranks> thread_ranks(int size, const CommunicatorConfig& config) {
   config.check();
   require<ArgumentError>(size >= 1, "thread_ranks: ", size, " ranks, there must be at least 1");
-  const auto meeting = std::make_shared<Meeting>(size, config.timeout);
+  const auto group = std::make_shared<ThreadGroup>(size, config.timeout);
   std::vector<Ranks> ranks;
-  for (int rank = 0; rank < size; ++rank) ranks.push_back(std::make_shared<ThreadRank>(meeting, rank, size));
+  for (int rank = 0; rank < size; ++rank) ranks.push_back(std::make_shared<ThreadRank>(group, rank, size));
   return ranks;
 }
 

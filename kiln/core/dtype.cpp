@@ -5,12 +5,12 @@
 namespace kiln {
 namespace {
 
-struct Row {
+struct DTypeInfo {
   std::string_view name;
   std::size_t bytes;
   Kind kind;
 };
-constexpr std::array<Row, kDTypeCount> kRows = {{
+constexpr std::array<DTypeInfo, kDTypeCount> kRows = {{
     {"float64", 8, Kind::Float},
     {"float32", 4, Kind::Float},
     {"float16", 2, Kind::Float},
@@ -25,7 +25,7 @@ constexpr std::array<Row, kDTypeCount> kRows = {{
     {"uint8", 1, Kind::Int},
     {"bool", 1, Kind::Bool},
 }};
-const Row& row(DType dtype) { return kRows[static_cast<std::size_t>(dtype)]; }
+const DTypeInfo& row(DType dtype) { return kRows[static_cast<std::size_t>(dtype)]; }
 
 // The smallest type that holds both: float16 with bfloat16 gives float32, an integer with a float gives the float's
 // type, a signed with an unsigned type gives a signed type that holds both; int64 with uint64 gives int64. These are

@@ -7,7 +7,7 @@ namespace kiln {
 
 /// A parallel_for whose chunks have `grain` elements even when a test limits them, for a body that depends on chunk
 /// boundaries; its caller applies limited_grain().
-void parallel_pieces(std::int64_t count, std::int64_t grain, PieceBody body);
+void parallel_chunks(std::int64_t count, std::int64_t grain, ChunkBody body);
 /// Returns `grain`, a multiple of `unit`, limited to the number of units that a test allows.
 std::int64_t limited_grain(std::int64_t grain, std::int64_t unit = 1);
 
@@ -15,6 +15,6 @@ std::int64_t limited_grain(std::int64_t grain, std::int64_t unit = 1);
 /// of a program (unless KILN_GRAIN in the environment sets one). Must not be called while parallel work is running.
 void limit_grain(std::int64_t most);
 /// For tests: the number of parallel_for calls so far that had more than one chunk, however many threads took part.
-std::int64_t cut_regions();
+std::int64_t parallel_region_count();
 
 }  // namespace kiln

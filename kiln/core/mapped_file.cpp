@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/file.hpp"
 
 namespace kiln {
@@ -24,7 +24,7 @@ FileBytes map_file(const std::string& path) try {
   // read_file() reports why a file cannot be read at all.
   const auto read = std::make_shared<const std::vector<std::byte>>(read_file(path));
   return {*read, path, read, false};
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 void forget_pages(const FileBytes& file, std::span<const std::byte> part) {
   if (!file.mapped) return;

@@ -15,13 +15,14 @@ class Memo {
   Memo(const Memo&) = delete;
   Memo& operator=(const Memo&) = delete;
   ~Memo() {
-    for (const Entry* entry = first_.load(std::memory_order_relaxed); entry;) delete std::exchange(entry, entry->next);
+    for (const CachedResult* entry = first_.load(std::memory_order_relaxed); entry;)
+      delete std::exchange(entry, entry->next);
   }
 
   /// The T of `maker`: make() is called at the first request. Where two threads are first, one result is kept.
   template <class T, class Make>
   const T& get(std::uint64_t maker, Make&& make) const {
-    const Entry* first = first_.load(std::memory_order_acquire);
+    const CachedResult* first = first_.load(std::memory_order_acquire);
     if (const T* const known = find<T>(first, maker)) return *known;
     auto fresh = std::make_unique<Holder<T>>(maker, make);
     for (;;) {
@@ -33,29 +34,29 @@ class Memo {
   }
 
  private:
-  struct Entry {
-    Entry(const void* type, std::uint64_t maker) : type(type), maker(maker) {}
-    virtual ~Entry() = default;
+  struct CachedResult {
+    CachedResult(const void* type, std::uint64_t maker) : type(type), maker(maker) {}
+    virtual ~CachedResult() = default;
     const void* const type;
     const std::uint64_t maker;
-    const Entry* next = nullptr;
+    const CachedResult* next = nullptr;
   };
   template <class T>
-  struct Holder final : Entry {
+  struct Holder final : CachedResult {
     template <class Make>
-    Holder(std::uint64_t maker, Make& make) : Entry(&kName, maker), value(make()) {}
+    Holder(std::uint64_t maker, Make& make) : CachedResult(&kName, maker), value(make()) {}
     static inline char kName = 0;  // its address identifies the type
     const T value;
   };
   template <class T>
-  static const T* find(const Entry* entry, std::uint64_t maker) {
+  static const T* find(const CachedResult* entry, std::uint64_t maker) {
     for (; entry; entry = entry->next)
       if (entry->type == &Holder<T>::kName && entry->maker == maker)
         return &static_cast<const Holder<T>*>(entry)->value;
     return nullptr;
   }
 
-  mutable std::atomic<const Entry*> first_{nullptr};
+  mutable std::atomic<const CachedResult*> first_{nullptr};
 };
 
 }  // namespace kiln

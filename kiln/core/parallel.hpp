@@ -7,17 +7,17 @@
 
 namespace kiln {
 
-using PieceBody = FunctionRef<void(std::int64_t begin, std::int64_t end)>;
+using ChunkBody = FunctionRef<void(std::int64_t begin, std::int64_t end)>;
 
 /// Calls body(begin, end) over [0, count) in chunks of `grain` (the last may be shorter), from several threads. The
 /// chunks depend on count and grain alone. The caller runs them all where there is only one, inside another
 /// parallel_for, and while another thread's parallel_for is running (see Threads). Choose a grain worth at least 5 us
 /// of work. An exception reaches the caller; of several, the one of the first chunk. Throws ArgumentError for a grain
 /// below 1.
-void parallel_for(std::int64_t count, std::int64_t grain, PieceBody body);
+void parallel_for(std::int64_t count, std::int64_t grain, ChunkBody body);
 
 /// Calls body for the same chunks in order, on the calling thread.
-void serial_for(std::int64_t count, std::int64_t grain, PieceBody body);
+void serial_for(std::int64_t count, std::int64_t grain, ChunkBody body);
 
 /// The number of threads that parallel_for uses, the caller included: that of the innermost Threads object, or else
 /// that of the process. The process starts with KILN_THREADS (ArgumentError unless a number from 1 to 1024), or with
@@ -37,17 +37,17 @@ class Threads {
  public:
   explicit Threads(int threads);
   ~Threads() {
-    if (crew_) dismiss(crew_);
+    if (state_) destroy(state_);
   }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
-  struct Crew;
+  struct State;
 
  private:
-  static void dismiss(Crew* crew);
+  static void destroy(State* state);
 
-  Crew* crew_ = nullptr;
+  State* state_ = nullptr;
 };
 
 }  // namespace kiln

@@ -46,8 +46,8 @@ inline double to_uniform(std::uint32_t high, std::uint32_t low) {
 /// Decides which elements of a tensor are dropped: element i where 16 bits of the stream, bits 16 * (i % 2) and up of
 /// word i / 2, are below `threshold`. The drop probability is thereby the nearest multiple of 1 / 65536, and `scale`,
 /// the factor of kept elements, makes the expectation exact for that multiple.
-struct Drops {
-  explicit Drops(double probability)
+struct DropoutThreshold {
+  explicit DropoutThreshold(double probability)
       : threshold(!(probability <= 1) ? 65536  // NaN too: nothing is kept
                   : probability <= 0  ? 0
                                       : static_cast<std::uint32_t>(std::lround(probability * 65536))),

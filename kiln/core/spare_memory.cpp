@@ -34,7 +34,7 @@ Spares& spares_of(std::size_t bytes) { return all_spares[(bytes - 1) / kStep]; }
 
 }  // namespace
 
-void* take_spare(std::size_t bytes) {
+void* cached_allocate(std::size_t bytes) {
   if (bytes == 0 || bytes > kLargest) return ::operator new(bytes);
   Spares& spares = spares_of(bytes);
   if (!spares.first) return ::operator new((bytes + kStep - 1) / kStep * kStep);
@@ -42,7 +42,7 @@ void* take_spare(std::size_t bytes) {
   return std::exchange(spares.first, spares.first->next);
 }
 
-void give_spare(void* memory, std::size_t bytes) noexcept {
+void cached_free(void* memory, std::size_t bytes) noexcept {
   if (bytes == 0 || bytes > kLargest) return ::operator delete(memory);
   Spares& spares = spares_of(bytes);
   if (spares.count >= kMost) return ::operator delete(memory);

@@ -6,9 +6,9 @@
 
 namespace kiln {
 
-void* take_spare(std::size_t bytes);
+void* cached_allocate(std::size_t bytes);
 /// Returns a block; `bytes` must be the number that it was taken with.
-void give_spare(void* memory, std::size_t bytes) noexcept;
+void cached_free(void* memory, std::size_t bytes) noexcept;
 
 /// For containers whose blocks are small.
 template <class T>
@@ -17,8 +17,8 @@ struct SpareAllocator {
   SpareAllocator() = default;
   template <class U>
   SpareAllocator(const SpareAllocator<U>&) {}
-  T* allocate(std::size_t count) { return static_cast<T*>(take_spare(count * sizeof(T))); }
-  void deallocate(T* memory, std::size_t count) noexcept { give_spare(memory, count * sizeof(T)); }
+  T* allocate(std::size_t count) { return static_cast<T*>(cached_allocate(count * sizeof(T))); }
+  void deallocate(T* memory, std::size_t count) noexcept { cached_free(memory, count * sizeof(T)); }
   friend bool operator==(SpareAllocator, SpareAllocator) { return true; }
 };
 

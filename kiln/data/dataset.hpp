@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/data/permutation.hpp"
 
 namespace kiln {

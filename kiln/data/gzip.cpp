@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 
 namespace kiln {
 
@@ -53,7 +53,7 @@ GzipReader::GzipReader(std::span<const std::byte> file, std::string_view name) t
   constexpr int kGzipOnly = 16;  // added to the window size, see zlib.h
   if (inflateInit2(&stream_->z, kGzipOnly + MAX_WBITS) != Z_OK)
     fail<MemoryError>(name, ": zlib has no memory to inflate it");
-} catch (...) { rethrow_shortage(name); }
+} catch (...) { rethrow_as_memory_error(name); }
 
 std::size_t GzipReader::read(std::span<std::byte> out) try {
   Stream& s = *stream_;
@@ -73,6 +73,6 @@ std::size_t GzipReader::read(std::span<std::byte> out) try {
       fail<DataError>(s.name, ": the gzip data is damaged", s.z.msg ? ": " : "", s.z.msg ? s.z.msg : "");
   }
   return done;
-} catch (...) { rethrow_shortage(stream_->name); }
+} catch (...) { rethrow_as_memory_error(stream_->name); }
 
 }  // namespace kiln

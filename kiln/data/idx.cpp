@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/data/gzip.hpp"
 
 namespace kiln {
@@ -77,6 +77,6 @@ IdxArray read_idx(std::span<const std::byte> file, std::string_view name, std::i
   require<DataError>(contents.read(beyond) == 0, name, ": bytes follow after the ", count,
                      " that the IDX header claims");
   return array;
-} catch (...) { rethrow_shortage(name); }
+} catch (...) { rethrow_as_memory_error(name); }
 
 }  // namespace kiln

@@ -78,7 +78,7 @@ Json described(const LoaderConfig& config, std::int64_t items) {
   return Json{std::move(said)};
 }
 
-void naming_item(std::int64_t index, FunctionRef<void()> get) {
+void with_item_context(std::int64_t index, FunctionRef<void()> get) {
   try {
     get();
   } catch (const Error& error) { raise(error.kind(), text(error.message(), " (item ", index, " of the data set)")); }

@@ -66,7 +66,7 @@ class EpochPlan {
 Json described(const LoaderConfig& config, std::int64_t items);
 
 /// Calls `get`; adds the item of the data set to errors of Kiln that it throws.
-void naming_item(std::int64_t index, FunctionRef<void()> get);
+void with_item_context(std::int64_t index, FunctionRef<void()> get);
 
 /// Makes a batch from its items, or from its items and one random key for each (for augmentation). Called from several
 /// threads at once.
@@ -148,7 +148,7 @@ class DataLoader {
       std::vector<Item> items;
       std::vector<Key> keys;
       for (const auto index : plan.indices(batch)) {
-        naming_item(index, [&] { items.push_back(dataset->get(index)); });
+        with_item_context(index, [&] { items.push_back(dataset->get(index)); });
         keys.push_back(plan.item_key(index));
       }
       if constexpr (KeyedBatcher<B, Item>) return batcher(std::span<const Item>(items), std::span<const Key>(keys));

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/core/user_folders.hpp"
@@ -53,7 +53,7 @@ Mnist Mnist::load(const fs::path& directory, Split split) try {
   const std::string stem = split == Split::Train ? "train" : "t10k";
   const fs::path images = need_file(directory, stem + "-images", 3), labels = need_file(directory, stem + "-labels", 1);
   return parse(read_file(images), images.string(), read_file(labels), labels.string());
-} catch (...) { rethrow_shortage("MNIST"); }
+} catch (...) { rethrow_as_memory_error("MNIST"); }
 
 Mnist Mnist::parse(std::span<const std::byte> images_file, std::string_view images_name,
                    std::span<const std::byte> labels_file, std::string_view labels_name) try {
@@ -69,7 +69,7 @@ Mnist Mnist::parse(std::span<const std::byte> images_file, std::string_view imag
   if (wrong != labels.values.end())
     fail<DataError>(labels_name, ": label ", wrong - labels.values.begin(), " is ", int{*wrong}, ", a digit is 0 to 9");
   return Mnist(std::move(images), std::move(labels));
-} catch (...) { rethrow_shortage(images_name); }
+} catch (...) { rethrow_as_memory_error(images_name); }
 
 Image Mnist::item(std::int64_t index) const {
   const std::int64_t height = images_.shape[1], width = images_.shape[2];

@@ -7,16 +7,16 @@
 #include <thread>
 #include <vector>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 
 namespace kiln {
 namespace {
 
 /// Assigns positions of a sequence: workers claim them in order, but at most `window` ahead of the position that the
 /// consumer takes next. There is one consumer, and any number of workers.
-class Turnstile {
+class PrefetchWindow {
  public:
-  Turnstile(std::int64_t count, std::int64_t window) : count_(count), window_(window), done_(window, false) {}
+  PrefetchWindow(std::int64_t count, std::int64_t window) : count_(count), window_(window), done_(window, false) {}
 
   /// For a worker: the next position, once it is in the window; none after the last one or after stop().
   std::optional<std::int64_t> claim();
@@ -38,14 +38,14 @@ class Turnstile {
   bool stopped_ = false;
 };
 
-std::optional<std::int64_t> Turnstile::claim() {
+std::optional<std::int64_t> PrefetchWindow::claim() {
   std::unique_lock lock(mutex_);
   room_.wait(lock, [this] { return stopped_ || claimed_ == count_ || claimed_ < taken_ + window_; });
   if (stopped_ || claimed_ == count_) return std::nullopt;
   return claimed_++;
 }
 
-void Turnstile::finish(std::int64_t position) {
+void PrefetchWindow::finish(std::int64_t position) {
   {
     const std::lock_guard lock(mutex_);
     done_[static_cast<std::size_t>(position % window_)] = true;
@@ -53,7 +53,7 @@ void Turnstile::finish(std::int64_t position) {
   ready_.notify_one();
 }
 
-std::optional<std::int64_t> Turnstile::wait() {
+std::optional<std::int64_t> PrefetchWindow::wait() {
   std::unique_lock lock(mutex_);
   const auto slot = static_cast<std::size_t>(taken_ % window_);
   if (stopped_ || taken_ == count_) return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<std::int64_t> Turnstile::wait() {
   return taken_;
 }
 
-void Turnstile::take() {
+void PrefetchWindow::take() {
   {
     const std::lock_guard lock(mutex_);
     ++taken_;
@@ -70,7 +70,7 @@ void Turnstile::take() {
   room_.notify_all();
 }
 
-void Turnstile::stop() {
+void PrefetchWindow::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
@@ -86,18 +86,18 @@ class PrefetchQueue::State {
       : make_(std::move(make)),
         count_(count),
         slots_(static_cast<std::size_t>(std::max({workers, ahead, 1}))),
-        turnstile_(count, static_cast<std::int64_t>(slots_.size())) {
+        window_(count, static_cast<std::int64_t>(slots_.size())) {
     try {
       for (std::int64_t i = 0; i < std::min<std::int64_t>(workers, count); ++i)
         threads_.emplace_back([this] { work(); });
     } catch (...) {
-      turnstile_.stop();  // if a thread cannot be started the others must not wait forever
+      window_.stop();  // if a thread cannot be started the others must not wait forever
       throw;
     }
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { turnstile_.stop(); }
+  ~State() { window_.stop(); }
 
   std::shared_ptr<void> next() {
     if (threads_.empty()) {
@@ -107,14 +107,14 @@ class PrefetchQueue::State {
       made_ = position + 1;
       return value;
     }
-    const auto position = turnstile_.wait();
+    const auto position = window_.wait();
     if (!position) return nullptr;
     Slot slot = std::exchange(slot_of(*position), {});
     if (slot.error) {
-      turnstile_.stop();
+      window_.stop();
       std::rethrow_exception(slot.error);
     }
-    turnstile_.take();
+    window_.take();
     return std::move(slot.value);
   }
 
@@ -126,29 +126,29 @@ class PrefetchQueue::State {
   Slot& slot_of(std::int64_t position) { return slots_[static_cast<std::size_t>(position) % slots_.size()]; }
 
   void work() {
-    while (const auto position = turnstile_.claim()) {
+    while (const auto position = window_.claim()) {
       Slot& slot = slot_of(*position);
       try {
         slot.value = make_(*position);
       } catch (...) { slot.error = std::current_exception(); }
-      turnstile_.finish(*position);
+      window_.finish(*position);
     }
   }
 
   Make make_;
   std::int64_t count_, made_ = 0;
   std::vector<Slot> slots_;
-  Turnstile turnstile_;
+  PrefetchWindow window_;
   std::vector<std::jthread> threads_;  // declared last, so that they are joined before what they use is destroyed
 };
 
 PrefetchQueue::PrefetchQueue(Make make, std::int64_t count, int workers, int ahead) try
     : state_(std::make_unique<State>(std::move(make), count, workers, ahead)) {
-} catch (...) { rethrow_shortage("data loader"); }
+} catch (...) { rethrow_as_memory_error("data loader"); }
 PrefetchQueue::~PrefetchQueue() = default;
 
 std::shared_ptr<void> PrefetchQueue::next() try { return state_->next(); } catch (...) {
-  rethrow_shortage("data loader");
+  rethrow_as_memory_error("data loader");
 }
 
 }  // namespace kiln

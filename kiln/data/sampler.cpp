@@ -25,7 +25,7 @@ Sampler weighted(std::vector<double> weights, std::optional<std::int64_t> count)
   return [weights = std::move(weights), count](std::int64_t items, Key key) {
     require<ArgumentError>(std::ssize(weights) == items, "weighted: ", weights.size(), " weights for ", items,
                            " items");
-    return draw_weighted(weights, count.value_or(items), key);
+    return sample_weighted(weights, count.value_or(items), key);
   };
 }
 
@@ -46,7 +46,7 @@ Sampler sharded(Sampler whole, int rank, int ranks, Rest rest) {
 namespace {
 
 /// The ends of batches, for indices in ascending order of length.
-std::vector<std::int64_t> cut(const LengthBatches& config, std::span<const std::int64_t> sorted) {
+std::vector<std::int64_t> split_by_tokens(const LengthBatches& config, std::span<const std::int64_t> sorted) {
   std::vector<std::int64_t> ends;
   std::int64_t begin = 0;
   for (std::int64_t i = 0; i < std::ssize(sorted); ++i) {
@@ -79,7 +79,7 @@ BatchRule by_length(LengthBatches config) {
       const auto part = rest.first(static_cast<std::size_t>(std::min(pool, std::ssize(rest))));
       std::ranges::stable_sort(part, {}, length);
       std::size_t begin = 0;
-      for (const auto end : cut(config, part)) {
+      for (const auto end : split_by_tokens(config, part)) {
         batches.push_back(part.subspan(begin, static_cast<std::size_t>(end) - begin));
         begin = static_cast<std::size_t>(end);
       }

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln {
@@ -93,7 +93,7 @@ std::vector<TarEntry> read_tar(const FileBytes& archive) try {
     at += kBlock + std::min((size + kBlock - 1) / kBlock * kBlock, all.size() - at - kBlock);
   }
   return entries;
-} catch (...) { rethrow_shortage(archive.name); }
+} catch (...) { rethrow_as_memory_error(archive.name); }
 
 std::span<const std::byte> TarSample::part(const std::string& ending) const {
   const auto found = parts.find(ending);
@@ -107,7 +107,7 @@ std::vector<FileBytes> map_files(const std::vector<std::string>& paths) try {
   std::vector<FileBytes> files;
   std::ranges::transform(paths, std::back_inserter(files), map_file);
   return files;
-} catch (...) { rethrow_shortage("tar"); }
+} catch (...) { rethrow_as_memory_error("tar"); }
 
 }  // namespace
 
@@ -127,6 +127,6 @@ TarSamples::TarSamples(std::vector<FileBytes> shards) try : shards_(std::move(sh
                          shown(entry.name.substr(dot + 1)), "'");
     }
   }
-} catch (...) { rethrow_shortage("tar"); }
+} catch (...) { rethrow_as_memory_error("tar"); }
 
 }  // namespace kiln

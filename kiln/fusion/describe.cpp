@@ -7,8 +7,8 @@ namespace {
 
 std::string described(const op::Program& program) {
   std::string line;
-  for (const op::Program::Step& step : program.steps)
-    line += text(line.empty() ? "" : " ", std::visit([](const auto& o) { return op::spoken_name(o); }, step.op));
+  for (const op::ProgramStep& step : program.steps)
+    line += text(line.empty() ? "" : " ", std::visit([](const auto& o) { return op::function_name(o); }, step.op));
   for (const op::Program::Fold& fold : program.folds) line += text(" ", op::name(fold.fn));
   return line;
 }
@@ -23,11 +23,11 @@ std::string described(const op::Op& op) {
   } else if (const op::Sequence* const sequence = op::sequence_of(op)) {
     if (const auto* blocked = std::get_if<op::RowBlocked>(&op.is)) line = text("by ", blocked->blocks->block, " rows:");
     else line = "row by row:";
-    for (const op::Sequence::Step& step : sequence->steps)
+    for (const op::SequenceStep& step : sequence->steps)
       line += text(&step == sequence->steps.data() ? " " : "; ", described(step.op));
-  } else if (const auto* horizontal = std::get_if<op::Horizontal>(&op.is)) {
+  } else if (const auto* horizontal = std::get_if<op::Batched>(&op.is)) {
     line = "side by side:";
-    for (const op::Parts::Part& part : horizontal->parts->all)
+    for (const op::BatchedOp& part : horizontal->parts->all)
       line += text(&part == horizontal->parts->all.data() ? " " : "; ", described(part.op));
   } else {
     line = text(op);
@@ -39,7 +39,7 @@ std::string described(const op::Op& op) {
 
 std::string describe(const Plan& plan, const Segment& segment) {
   std::string lines;
-  for (const Plan::Step& step : plan.steps) {
+  for (const PlanStep& step : plan.steps) {
     lines += text("  ", described(step.op));
     for (const std::uint32_t out : step.out) {
       const Desc& desc = segment.values()[out]->desc;

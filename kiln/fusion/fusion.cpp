@@ -7,7 +7,7 @@
 
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/core/setting/setting.hpp"
-#include "kiln/fusion/part.hpp"
+#include "kiln/fusion/partial_step.hpp"
 #include "kiln/ops/device.hpp"
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
@@ -15,7 +15,7 @@
 namespace kiln::fusion {
 namespace {
 
-bool logs() {
+bool logs_plans() {
   static const bool wanted = is_logged("fusion");
   return wanted;
 }
@@ -38,32 +38,32 @@ thread_local const Fusion* running = nullptr;
 struct Fusion::Stream final : RefCounted {
   Mutex mutex;
   Segment segment;
-  std::size_t enough;  // the number of operations at which the segment runs although nothing is read
-  Ref<Asker> asker;    // the thread that records
-  Values in, out;      // operands and results of the running step; members, so that their memory is reused
+  std::size_t run_at;        // the number of operations at which the segment runs although nothing is read
+  Ref<Requester> requester;  // the thread that records
+  Values in, out;            // operands and results of the running step; members, so that their memory is reused
   // While the segment runs: values that are computed but not delivered, so they may still fail; and those that failed.
-  std::vector<std::uint32_t> made;
-  std::vector<Ref<Failure>> lost;                           // indexed by value; empty while nothing has failed
-  std::vector<Ref<Failure>> fresh;                          // failures of the segment's own steps
+  std::vector<std::uint32_t> undelivered;
+  std::vector<Ref<Failure>> failures;                       // indexed by value; empty while nothing has failed
+  std::vector<Ref<Failure>> new_failures;                   // failures of the segment's own steps
   std::vector<std::pair<std::uint32_t, Ref<Node>>> causes;  // on a late device: released values that guards check
 
-  void lose(std::uint32_t value, const Ref<Failure>& failure) {
-    lost.resize(segment.values().size());
-    if (!lost[value]) lost[value] = failure;
+  void fail_value(std::uint32_t value, const Ref<Failure>& failure) {
+    failures.resize(segment.values().size());
+    if (!failures[value]) failures[value] = failure;
   }
-  void pass_on();
+  void propagate_failures();
   void release(std::uint32_t value, bool late);
-  Ref<Failure> lost_of(std::uint32_t entry) const;
+  Ref<Failure> failure_of_scope(std::uint32_t entry) const;
   Values causes_of(std::uint32_t entry) const;
 };
 
 /// Returns the failure that an entry's scope is known to have, or null.
-Ref<Failure> Fusion::Stream::lost_of(std::uint32_t entry) const {
+Ref<Failure> Fusion::Stream::failure_of_scope(std::uint32_t entry) const {
   const Segment::Guard* const guard = segment.guard_of(entry);
   if (!guard || guard->failure) return guard ? guard->failure : nullptr;
   Ref<Failure> failure = failure_among(guard->others);
   for (const Reference cause : guard->causes)
-    if (cause.index() < lost.size()) failure = joined(failure, lost[cause.index()]);
+    if (cause.index() < failures.size()) failure = joined(failure, failures[cause.index()]);
   return failure;
 }
 
@@ -92,17 +92,17 @@ Values Fusion::Stream::causes_of(std::uint32_t entry) const {
 /// Marks as failed each value that the program computed from a failed one, by the calls as they were recorded. The plan
 /// may have computed it by another path: it uses numbers in place of tensors that are filled with them, and drops
 /// results that nothing reads. If that path failed as well, this is not a second error.
-void Fusion::Stream::pass_on() {
-  lost.resize(segment.values().size());
+void Fusion::Stream::propagate_failures() {
+  failures.resize(segment.values().size());
   const auto all_lost = [&](auto&& values) {
     Ref<Failure> failure;
     for (const Reference value : values)
-      if (value.is_value()) failure = joined(failure, lost[value.index()]);
+      if (value.is_value()) failure = joined(failure, failures[value.index()]);
     return failure;
   };
   auto guard = segment.guards().begin();
   for (std::uint32_t i = 0; i < segment.size(); ++i) {
-    const Segment::Entry& entry = segment.entries()[i];
+    const RecordedCall& entry = segment.entries()[i];
     while (guard != segment.guards().end() && guard->end <= i) ++guard;
     Ref<Failure> failure = all_lost(segment.operands(entry));
     const bool is_made_of_it = bool(failure);
@@ -114,9 +114,9 @@ void Fusion::Stream::pass_on() {
       Node* const node = segment.visible(index) ? segment.values()[index].get() : nullptr;
       if (node && !waits(*node)) continue;  // it is delivered; other threads may read it
       // An out-of-memory error tells which operations ran together, so it is kept, with `failure` among its causes.
-      const bool says_more = is_made_of_it && lost[index] && is_of_memory(*lost[index]);
-      lost[index] = says_more ? caused(lost[index], failure) : failure;
-      if (node) node->storage = lost[index];
+      const bool says_more = is_made_of_it && failures[index] && is_of_memory(*failures[index]);
+      failures[index] = says_more ? with_cause(failures[index], failure) : failure;
+      if (node) node->storage = failures[index];
     }
   }
 }
@@ -137,8 +137,8 @@ Fusion::Stream& Fusion::own_stream() {
   std::erase_if(streams_, [](const Ref<Stream>& each) { return each->has_one_owner() && each->segment.empty(); });
   std::erase_if(all, [](const Own& own) { return own.stream->has_one_owner(); });  // of a Fusion that no longer exists
   streams_.push_back(make_ref<Stream>());
-  streams_.back()->enough = first_ops();
-  streams_.back()->asker = Asker::current();
+  streams_.back()->run_at = first_ops();
+  streams_.back()->requester = Requester::current();
   all.push_back({id(), streams_.back()});
   return *streams_.back();
 }
@@ -168,10 +168,10 @@ void Fusion::run(const op::Op& op, Call call) {
   while (const Value* foreign = find_foreign()) wait_for(*foreign);
   const std::lock_guard lock(stream.mutex);
   segment.append(op, call);
-  if (scope) segment.guard(*scope, is_late());
-  if (segment.size() < stream.enough && segment.bytes() < traits_.most_bytes) return;
+  if (scope) segment.guard(*scope, is_asynchronous());
+  if (segment.size() < stream.run_at && segment.bytes() < traits_.max_bytes) return;
   run_segment(stream);
-  stream.enough = std::min(2 * stream.enough, traits_.most_ops);
+  stream.run_at = std::min(2 * stream.run_at, traits_.max_ops);
 }
 
 /// Runs the segment in which a value waits; it may be another thread's.
@@ -186,29 +186,29 @@ void Fusion::wait_for(const Value& value) {
 }
 
 /// Called when a value is read or awaited: the segment runs early again, to give the device work.
-void Fusion::start_anew() {
+void Fusion::restart_ramp() {
   if (!traits_.first_ops || running == this) return;
   Stream& stream = own_stream();
   const std::lock_guard lock(stream.mutex);
-  stream.enough = traits_.first_ops;
+  stream.run_at = traits_.first_ops;
 }
 
 TensorData Fusion::download(const Value& value) {
-  start_anew();
+  restart_ramp();
   wait_for(value);
   throw_if_failed(value);
   return inner_->download(value);
 }
 
 Ref<PendingRead> Fusion::start_read(Inputs values) {
-  start_anew();
+  restart_ramp();
   for (const Value& value : values) wait_for(value);
   if (Ref<Failure> failure = failure_among(values)) return failed_read(std::move(failure));
   return inner_->start_read(values);
 }
 
 void Fusion::run_pending(Inputs values) {
-  start_anew();
+  restart_ramp();
   for (const Value& value : values) wait_for(value);
   if (const Ref<Failure> failure = failure_among(values)) throw_failure(*failure);
   inner_->run_pending(values);
@@ -221,22 +221,22 @@ Backend::State Fusion::state(const Value& value) const {
 
 void Fusion::flush() {
   if (running == this) return;
-  start_anew();
+  restart_ramp();
   Stream& stream = own_stream();
   const std::lock_guard lock(stream.mutex);
   run_segment(stream);
 }
 
 void Fusion::sync() {
-  start_anew();
+  restart_ramp();
   if (running != this) {
     for (const Ref<Stream>& stream : streams()) {
       const std::lock_guard lock(stream->mutex);
       run_segment(*stream);
     }
   }
-  untold_.note(attempt([&] { inner_->sync(); }), Asker::current());
-  untold_.tell();
+  unreported_.note(attempt([&] { inner_->sync(); }), Requester::current());
+  unreported_.throw_all();
 }
 
 Fusion::Statistics Fusion::statistics() const {
@@ -248,19 +248,19 @@ void Fusion::run_segment(Stream& stream) {
   Segment& segment = stream.segment;
   if (segment.empty()) return;
   const Fusion* const before = std::exchange(running, this);
-  const AskedBy whose(stream.asker);
+  const RequestedBy whose(stream.requester);
   if (const Ref<Failure> failure = attempt([&] { run_plan(stream); })) {
-    stream.fresh.push_back(failure);  // planning ran out of memory
+    stream.new_failures.push_back(failure);  // planning ran out of memory
     for (std::uint32_t i = 0; i < segment.values().size(); ++i)
       if (const Ref<Node>& node = segment.values()[i]; node && !node->storage) {
-        stream.lose(i, failure);
-        stream.made.push_back(i);
+        stream.fail_value(i, failure);
+        stream.undelivered.push_back(i);
       }
   }
-  deliver(stream);
-  note_failures(stream);
+  publish(stream);
+  report_failures(stream);
   segment.clear();
-  stream.lost.clear();
+  stream.failures.clear();
   stream.causes.clear();
   inner_->flush();
   running = before;
@@ -277,22 +277,22 @@ void Fusion::run_plan(Stream& stream) {
     statistics_.recorded += static_cast<std::int64_t>(segment.size());
     statistics_.planned += fresh;
   }
-  if (fresh && logs())
+  if (fresh && logs_plans())
     std::fprintf(stderr, "fusion: %zu operations become %zu:\n%s", segment.size(), plan->steps.size(),
                  describe(*plan, segment).c_str());
   for (const ConstantFold& constant_fold : plan->constant_folds)
     segment.add_number(constant_fold.of(segment.numbers()));
   for (std::uint32_t i = 0; i < segment.values().size(); ++i)
-    if (const Ref<Failure> failure = failure_of(segment.values()[i])) stream.lose(i, failure);
+    if (const Ref<Failure> failure = failure_of(segment.values()[i])) stream.fail_value(i, failure);
   if (std::ranges::any_of(segment.guards(), [](const Segment::Guard& guard) { return bool(guard.failure); }))
-    stream.lost.resize(segment.values().size());
-  for (const Plan::Step& step : plan->steps) {
-    if (std::holds_alternative<op::Custom>(step.op.is)) deliver(stream);  // its kernel may read any tensor
+    stream.failures.resize(segment.values().size());
+  for (const PlanStep& step : plan->steps) {
+    if (std::holds_alternative<op::Custom>(step.op.is)) publish(stream);  // its kernel may read any tensor
     run_step(stream, step);
   }
 }
 
-void Fusion::run_step(Stream& stream, const Plan::Step& step) {
+void Fusion::run_step(Stream& stream, const PlanStep& step) {
   Segment& segment = stream.segment;
   std::vector<Ref<Node>>& values = segment.values();
   Values &in = stream.in, &out = stream.out;
@@ -308,30 +308,30 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
   Ref<Failure> failure = failure_among(in);
   if (failure)
     for (std::size_t i = 0; i < in.size(); ++i)
-      if (const Ref<Failure> own = failure_of(in[i].node())) stream.lose(step.in[i].index(), own);
+      if (const Ref<Failure> own = failure_of(in[i].node())) stream.fail_value(step.in[i].index(), own);
   for (const std::uint32_t result : step.out) out.emplace_back(values[result]);
-  stream.made.insert(stream.made.end(), step.out.begin(), step.out.end());
-  for (const std::uint32_t value : step.release) stream.release(value, is_late());
+  stream.undelivered.insert(stream.undelivered.end(), step.out.begin(), step.out.end());
+  for (const std::uint32_t value : step.release) stream.release(value, is_asynchronous());
   Ref<Failure> error;
   // A late device finds errors later, so it asks now for the called function and for the causes of its scope.
   const bool fails = may_fail(step.op);
-  const CalledAs named(fails ? segment.function_of(step.entry) : nullptr);
-  if (fails && !failure) failure = stream.lost_of(step.entry);
-  const Values causes = fails && is_late() ? stream.causes_of(step.entry) : Values();
-  const FailsWith scope(causes, FailsWith::Anew());
+  const CalledAs named(fails ? segment.function_of(step.last_entry) : nullptr);
+  if (fails && !failure) failure = stream.failure_of_scope(step.last_entry);
+  const Values causes = fails && is_asynchronous() ? stream.causes_of(step.last_entry) : Values();
+  const FailsWith scope(causes, FailsWith::ReplaceOuter());
   if (!failure)
     error = attempt([&] { run_or_expand(*inner_, step.op, {in, out, last_uses(in)}); },
-                    [&](std::string_view sentence) { return segment.placed(step.entry, sentence); });
-  if (has_parts(step) && (failure || (error && is_of_memory(*error)))) {
-    run_parts(stream, step, error);
+                    [&](std::string_view sentence) { return segment.with_call_site(step.last_entry, sentence); });
+  if (is_divisible(step) && (failure || (error && is_of_memory(*error)))) {
+    run_each_result(stream, step, error);
   } else if (failure || error) {
     if (error) {
       failure = error;
-      stream.fresh.push_back(error);
+      stream.new_failures.push_back(error);
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i].node()->storage = failure;
-      stream.lose(step.out[i], failure);
+      stream.fail_value(step.out[i], failure);
     }
   }
   in.clear();
@@ -339,7 +339,7 @@ void Fusion::run_step(Stream& stream, const Plan::Step& step) {
 }
 
 /// Computes what it can of a step that failed: results that depend on no failed operand and for which there is memory.
-void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure>& error) {
+void Fusion::run_each_result(Stream& stream, const PlanStep& step, const Ref<Failure>& error) {
   std::vector<Ref<Node>>& values = stream.segment.values();
   const Values in = std::move(stream.in), out = std::move(stream.out);
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -348,7 +348,7 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure
     values[step.in[i].index()] = node;
     // The kernel may have begun to write a result over an operand whose last use this was.
     if (std::ranges::any_of(out, [&](const Value& result) { return result.node()->storage == node->storage; })) {
-      stream.fresh.push_back(error);
+      stream.new_failures.push_back(error);
       node->storage = error;
     }
   }
@@ -356,27 +356,27 @@ void Fusion::run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure
     out[i].node()->storage = nullptr;
     values[step.out[i]] = out[i].node();
   }
-  for (std::size_t i = 0; i < out.size(); ++i) run_step(stream, part_of(step, i));
-  for (const std::uint32_t value : step.release) stream.release(value, is_late());
+  for (std::size_t i = 0; i < out.size(); ++i) run_step(stream, with_results(step, i));
+  for (const std::uint32_t value : step.release) stream.release(value, is_asynchronous());
 }
 
 /// Notes new failures for sync(), which throws those that nothing else has reported. A failure through which no value
 /// was lost is not an error of the program: those values would have failed anyway.
-void Fusion::note_failures(Stream& stream) {
-  for (const Ref<Failure>& failure : std::exchange(stream.fresh, {})) {
-    const bool counts = std::ranges::any_of(stream.lost, [&](const Ref<Failure>& lost) {
-      return lost && (lost == failure || std::ranges::find(lost->causes, failure) != lost->causes.end());
+void Fusion::report_failures(Stream& stream) {
+  for (const Ref<Failure>& failure : std::exchange(stream.new_failures, {})) {
+    const bool counts = std::ranges::any_of(stream.failures, [&](const Ref<Failure>& failed) {
+      return failed && (failed == failure || std::ranges::find(failed->causes, failure) != failed->causes.end());
     });
-    if (counts) untold_.note(failure, stream.asker);
+    if (counts) unreported_.note(failure, stream.requester);
   }
 }
 
 /// Lets other threads see the values that have been computed since the last call.
-void Fusion::deliver(Stream& stream) {
-  if (!stream.lost.empty()) stream.pass_on();
-  for (const std::uint32_t value : stream.made)
-    if (const Ref<Node>& node = stream.segment.values()[value]) arrive(*node);
-  stream.made.clear();
+void Fusion::publish(Stream& stream) {
+  if (!stream.failures.empty()) stream.propagate_failures();
+  for (const std::uint32_t value : stream.undelivered)
+    if (const Ref<Node>& node = stream.segment.values()[value]) mark_computed(*node);
+  stream.undelivered.clear();
 }
 
 }  // namespace kiln::fusion

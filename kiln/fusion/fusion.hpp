@@ -6,7 +6,7 @@
 #include "kiln/core/mutex.hpp"
 #include "kiln/fusion/plan_cache.hpp"
 #include "kiln/ops/decorator.hpp"
-#include "kiln/ops/untold.hpp"
+#include "kiln/ops/unreported_errors.hpp"
 
 namespace kiln::fusion {
 
@@ -38,23 +38,23 @@ class Fusion final : public Decorator {
   struct Stream;
 
   /// Whether the device runs asynchronously, so that it finds errors after the call that causes them.
-  bool is_late() const { return traits_.first_ops > 0; }
+  bool is_asynchronous() const { return traits_.first_ops > 0; }
   /// The number of calls after which the first segment of a stream runs.
-  std::size_t first_ops() const { return traits_.first_ops ? traits_.first_ops : traits_.most_ops; }
+  std::size_t first_ops() const { return traits_.first_ops ? traits_.first_ops : traits_.max_ops; }
   Stream& own_stream();
   std::vector<Ref<Stream>> streams() const;
-  void start_anew();
+  void restart_ramp();
   void wait_for(const Value& value);
   void run_segment(Stream& stream);
   void run_plan(Stream& stream);
-  void run_step(Stream& stream, const Plan::Step& step);
-  void run_parts(Stream& stream, const Plan::Step& step, const Ref<Failure>& error);
-  static void deliver(Stream& stream);
-  void note_failures(Stream& stream);
+  void run_step(Stream& stream, const PlanStep& step);
+  void run_each_result(Stream& stream, const PlanStep& step, const Ref<Failure>& error);
+  static void publish(Stream& stream);
+  void report_failures(Stream& stream);
 
   const FusionTraits traits_;
   PlanCache plans_;
-  Untold untold_;
+  UnreportedErrors unreported_;
 
   mutable Mutex mutex_;  // guards the members below
   std::vector<Ref<Stream>> streams_;

@@ -21,16 +21,16 @@ std::optional<op::Elementwise> elementwise(const op::Op& op) {
 
 /// How a group computes a reduction of one of its results: not at all, together with others over the same last
 /// dimensions, or as its only one.
-enum class Reduces : std::uint8_t { Not, Together, Alone };
-Reduces way_of(const op::Reduce& op, const Desc& operand, const FusionTraits::Groups& traits) {
+enum class Reduces : std::uint8_t { Not, Grouped, Single };
+Reduces reduction_mode(const op::Reduce& op, const Desc& operand, const FusionTraits::Groups& traits) {
   const auto has = [](const auto& list, auto each) { return std::ranges::find(list, each) != list.end(); };
   if (op.dims.empty() || !has(traits.reductions, op.fn)) return Reduces::Not;
   std::int64_t reduced = 1;
   for (const std::int64_t dim : op.dims) reduced *= operand.shape[static_cast<int>(dim)];
-  if (reduced < traits.least_reduced) return Reduces::Not;
+  if (reduced < traits.min_reduced) return Reduces::Not;
   const bool last = op.dims[0] == operand.shape.size() - op.dims.size();
-  if (last && has(traits.reduced_types, operand.dtype)) return Reduces::Together;
-  return has(traits.reduced_alone, operand.dtype) ? Reduces::Alone : Reduces::Not;
+  if (last && has(traits.reduced_types, operand.dtype)) return Reduces::Grouped;
+  return has(traits.reduced_single, operand.dtype) ? Reduces::Single : Reduces::Not;
 }
 
 class Planner {
@@ -49,13 +49,13 @@ class Planner {
     find_needed();
     list_readers();
     for (std::uint32_t i = 0; i < simplified_.size(); ++i) {
-      const Segment::Entry& entry = simplified_.entries()[i];
+      const RecordedCall& entry = simplified_.entries()[i];
       if (!is_needed(entry)) continue;
       if (elementwise(entry.op)) {
         join(i);
         if (!traits_.groups) close_all();
-      } else if (!fold(i) && !defer(i)) {
-        for (const Reference operand : simplified_.operands(entry)) settle(operand);
+      } else if (!fold(i) && !defer_view(i)) {
+        for (const Reference operand : simplified_.operands(entry)) close_group_of(operand);
         // A user's kernel may read any tensor that the user could read when calling it.
         if (std::holds_alternative<op::Custom>(entry.op.is)) close_all();
         emit(i);
@@ -87,7 +87,7 @@ class Planner {
   };
 
   // Operations that may fail run even if their results are not read: an error is never lost.
-  bool is_needed(const Segment::Entry& entry) const {
+  bool is_needed(const RecordedCall& entry) const {
     return may_fail(entry.op) ||
            std::ranges::any_of(simplified_.results(entry), [&](Reference result) { return needed_[result.index()]; });
   }
@@ -96,7 +96,7 @@ class Planner {
   void find_needed() {
     for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = segment_.visible(static_cast<std::uint32_t>(i));
     for (std::size_t i = simplified_.size(); i-- > 0;) {
-      const Segment::Entry& entry = simplified_.entries()[i];
+      const RecordedCall& entry = simplified_.entries()[i];
       if (!is_needed(entry)) continue;
       for (const Reference operand : simplified_.operands(entry))
         if (operand.is_value()) needed_[operand.index()] = true;
@@ -111,23 +111,23 @@ class Planner {
     const std::size_t group = group_of_[reference.index()];
     return group != kNone && groups_[group].open ? group : kNone;
   }
-  void settle(Reference reference) {
+  void close_group_of(Reference reference) {
     if (const std::size_t group = open_group(reference); group != kNone) close(group);
   }
 
   void join(std::uint32_t entry_index) {
-    const Segment::Entry& entry = simplified_.entries()[entry_index];
+    const RecordedCall& entry = simplified_.entries()[entry_index];
     const std::uint32_t result = simplified_.results(entry)[0].index();
     const Shape& shape = desc(result).shape;
     for (const Reference operand : simplified_.operands(entry))
-      if (operand.is_value() && folded_[operand.index()]) settle(operand);
+      if (operand.is_value() && folded_[operand.index()]) close_group_of(operand);
     std::size_t joined = kNone;
     for (const Reference operand : simplified_.operands(entry)) {
       const std::size_t group = open_group(operand);
       if (group == kNone || group == joined) continue;
-      if (groups_[group].shape != shape || !has_room(group)) close(group);
+      if (groups_[group].shape != shape || !can_add(group)) close(group);
       else if (joined == kNone) joined = group;
-      else if (has_room(group, joined)) merge(group, joined);
+      else if (can_add(group, joined)) merge(group, joined);
       else close(group);
     }
     if (joined == kNone) {
@@ -143,16 +143,16 @@ class Planner {
 
   /// Adds a reduction to the open group that computes its operand, if the group can compute it.
   bool fold(std::uint32_t entry_index) {
-    const Segment::Entry& entry = simplified_.entries()[entry_index];
+    const RecordedCall& entry = simplified_.entries()[entry_index];
     const auto* reduce = std::get_if<op::Reduce>(&entry.op.is);
     if (!reduce) return false;
     const Reference operand = simplified_.operands(entry)[0];
     const std::size_t index = open_group(operand);
     if (index == kNone || folded_[operand.index()]) return false;
-    const Reduces way = way_of(*reduce, desc(operand.index()), *traits_.groups);
-    if (way == Reduces::Not) return false;
+    const Reduces mode = reduction_mode(*reduce, desc(operand.index()), *traits_.groups);
+    if (mode == Reduces::Not) return false;
     // An operand that others read is stored anyway; then joining gains little.
-    const bool alone = way == Reduces::Alone;
+    const bool alone = mode == Reduces::Single;
     if (alone && (segment_.visible(operand.index()) || readers_[operand.index()].size() > 1)) return false;
     Group& group = groups_[index];
     if (!group.folds.empty() && (alone || group.alone || group.dims != reduce->dims)) return false;
@@ -167,8 +167,8 @@ class Planner {
 
   /// Lets a view of a fold's result wait until its open group has run: so a loss that the user reads later does not
   /// keep its gradients out of the group.
-  bool defer(std::uint32_t entry_index) {
-    const Segment::Entry& entry = simplified_.entries()[entry_index];
+  bool defer_view(std::uint32_t entry_index) {
+    const RecordedCall& entry = simplified_.entries()[entry_index];
     if (!std::holds_alternative<op::Reshape>(entry.op.is)) return false;
     const Reference operand = simplified_.operands(entry)[0];
     const std::size_t index = open_group(operand);
@@ -181,15 +181,15 @@ class Planner {
   }
 
   /// Whether a group has room for one more operation, or for all operations of another group.
-  bool has_room(std::size_t group) const {
-    return groups_[group].entries.size() < traits_.groups->most_steps &&
-           groups_[group].inputs.size() + 2 < traits_.groups->most_inputs;
+  bool can_add(std::size_t group) const {
+    return groups_[group].entries.size() < traits_.groups->max_steps &&
+           groups_[group].inputs.size() + 2 < traits_.groups->max_inputs;
   }
-  bool has_room(std::size_t one, std::size_t other) const {
+  bool can_add(std::size_t one, std::size_t other) const {
     const Group &a = groups_[one], &b = groups_[other];
     if (!a.folds.empty() && !b.folds.empty() && (a.alone || b.alone || a.dims != b.dims)) return false;
-    return a.entries.size() + b.entries.size() < traits_.groups->most_steps &&
-           a.inputs.size() + b.inputs.size() + 2 < traits_.groups->most_inputs;
+    return a.entries.size() + b.entries.size() < traits_.groups->max_steps &&
+           a.inputs.size() + b.inputs.size() + 2 < traits_.groups->max_inputs;
   }
 
   void merge(std::size_t from, std::size_t into) {
@@ -225,8 +225,8 @@ class Planner {
   }
 
   void emit(std::uint32_t entry_index) {
-    const Segment::Entry& entry = simplified_.entries()[entry_index];
-    Plan::Step step{entry.op, entry_index, {}, {}, {}};
+    const RecordedCall& entry = simplified_.entries()[entry_index];
+    PlanStep step{entry.op, entry_index, {}, {}, {}};
     for (const Reference operand : simplified_.operands(entry)) step.in.push_back(operand);
     for (const Reference result : simplified_.results(entry)) step.out.push_back(result.index());
     plan_.steps.push_back(std::move(step));
@@ -236,13 +236,13 @@ class Planner {
     const Group& group = groups_[index];
     auto program = std::make_shared<op::Program>();
     program->shape = group.shape;
-    Plan::Step step{op::Fused{program}, group.entries.back(), {}, {}, {}};
+    PlanStep step{op::Fused{program}, group.entries.back(), {}, {}, {}};
     SpareVector<std::uint32_t> made;  // the value of each program step
     made.reserve(group.entries.size());
     for (const std::uint32_t entry_index : group.entries) {
-      const Segment::Entry& entry = simplified_.entries()[entry_index];
+      const RecordedCall& entry = simplified_.entries()[entry_index];
       const std::uint32_t result = simplified_.results(entry)[0].index();
-      op::Program::Step made_step{*elementwise(entry.op), {}, desc(result).dtype};
+      op::ProgramStep made_step{*elementwise(entry.op), {}, desc(result).dtype};
       const auto operands = simplified_.operands(entry);
       for (std::size_t i = 0; i < operands.size(); ++i)
         made_step.in[i] = operand_of(*program, step, index, operands[i], type_of(entry, i));
@@ -256,7 +256,7 @@ class Planner {
       step.out.push_back(made[i]);
     }
     for (const std::uint32_t entry_index : group.folds) {
-      const Segment::Entry& entry = simplified_.entries()[entry_index];
+      const RecordedCall& entry = simplified_.entries()[entry_index];
       program->folds.push_back(
           {step_of_[simplified_.operands(entry)[0].index()], std::get<op::Reduce>(entry.op.is).fn, group.dims});
       step.out.push_back(simplified_.results(entry)[0].index());
@@ -265,9 +265,9 @@ class Planner {
     for (const std::uint32_t view : group.views) emit(view);
   }
 
-  op::Program::Operand operand_of(op::Program& program, Plan::Step& step, std::size_t group, Reference reference,
-                                  DType dtype) const {
-    using Operand = op::Program::Operand;
+  op::ProgramOperand operand_of(op::Program& program, PlanStep& step, std::size_t group, Reference reference,
+                                DType dtype) const {
+    using Operand = op::ProgramOperand;
     if (reference.is_value()) {
       if (group_of_[reference.index()] == group) return {Operand::Result, step_of_[reference.index()]};
       if (const auto known = std::ranges::find(step.in, reference); known != step.in.end())
@@ -279,7 +279,7 @@ class Planner {
   }
 
   /// Returns the type as which an elementwise operation reads operand i: a tensor's own, for a number its neighbour's.
-  DType type_of(const Segment::Entry& entry, std::size_t i) const {
+  DType type_of(const RecordedCall& entry, std::size_t i) const {
     const auto operands = simplified_.operands(entry);
     if (operands[i].is_value()) return desc(operands[i].index()).dtype;
     if (entry.op.is.index() == op::Op(op::Where{}).is.index())
@@ -295,7 +295,7 @@ class Planner {
   }
   void list_readers() {
     for (std::uint32_t i = 0; i < simplified_.size(); ++i) {
-      const Segment::Entry& entry = simplified_.entries()[i];
+      const RecordedCall& entry = simplified_.entries()[i];
       if (!is_needed(entry)) continue;
       for (const Reference operand : simplified_.operands(entry))
         if (operand.is_value()) readers_[operand.index()].push_back(i);
@@ -303,15 +303,15 @@ class Planner {
   }
 
   void note_releases() {
-    std::vector<bool> met(segment_.values().size());
+    std::vector<bool> seen(segment_.values().size());
     for (auto step = plan_.steps.rbegin(); step != plan_.steps.rend(); ++step) {
-      const auto meet = [&](std::uint32_t value) {
-        if (!met[value] && !segment_.visible(value)) step->release.push_back(value);
-        met[value] = true;
+      const auto touch = [&](std::uint32_t value) {
+        if (!seen[value] && !segment_.visible(value)) step->release.push_back(value);
+        seen[value] = true;
       };
       for (const Reference operand : step->in)
-        if (operand.is_value()) meet(operand.index());
-      for (const std::uint32_t result : step->out) meet(result);
+        if (operand.is_value()) touch(operand.index());
+      for (const std::uint32_t result : step->out) touch(result);
     }
   }
 

@@ -15,15 +15,16 @@ struct ConstantFold {
   Scalar of(const std::vector<Scalar>& numbers) const;
 };
 
+struct PlanStep {
+  op::Op op;
+  std::uint32_t last_entry;  // of the segment, among those that this step is made of
+  SpareVector<Reference> in;
+  SpareVector<std::uint32_t> out;      // values
+  SpareVector<std::uint32_t> release;  // values without a handle outside that the rest of the plan does not read
+};
+
 struct Plan : RefCounted {
-  struct Step {
-    op::Op op;
-    std::uint32_t entry;  // the last entry of the segment that this step is made of
-    SpareVector<Reference> in;
-    SpareVector<std::uint32_t> out;      // values
-    SpareVector<std::uint32_t> release;  // values without a handle outside that the rest of the plan does not read
-  };
-  std::vector<Step> steps;
+  std::vector<PlanStep> steps;
   std::vector<ConstantFold> constant_folds;  // their results follow the segment's own numbers, in order
 };
 

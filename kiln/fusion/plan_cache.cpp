@@ -40,7 +40,7 @@ std::pair<Ref<const Plan>, bool> PlanCache::find_or_make(const Segment& segment)
     plans_.erase(oldest);
   }
   plans_.push_front({segment.key(), make_ref<const Plan>(make_plan(segment, traits_)), {}});
-  for (const Segment::Entry& each : segment.entries())
+  for (const RecordedCall& each : segment.entries())
     if (is_named(each.op)) plans_.front().named.push_back(each.op);
   by_hash_.emplace(hashed, plans_.begin());
   return {plans_.front().plan, true};

@@ -19,15 +19,15 @@ class PlanCache {
   std::pair<Ref<const Plan>, bool> find_or_make(const Segment& segment);
 
  private:
-  struct Entry {
+  struct CachedPlan {
     std::vector<std::uint64_t> key;
     Ref<const Plan> plan;
     std::vector<op::Op> named;  // ops whose addresses are in the key: kept alive, so that no other op gets them
   };
   const FusionTraits& traits_;
   Mutex mutex_;
-  std::list<Entry> plans_;  // the most recently used one is first
-  std::unordered_multimap<std::uint64_t, std::list<Entry>::iterator> by_hash_;
+  std::list<CachedPlan> plans_;  // the most recently used one is first
+  std::unordered_multimap<std::uint64_t, std::list<CachedPlan>::iterator> by_hash_;
 };
 
 }  // namespace kiln::fusion

@@ -42,14 +42,13 @@ void encode(const op::Op& op, std::vector<std::uint64_t>& words) {
       words.push_back(reinterpret_cast<std::uintptr_t>(o.blocks.get()));
     else if constexpr (std::is_same_v<T, op::RowFused>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.sequence.get()));
-    else if constexpr (std::is_same_v<T, op::Horizontal>)
-      words.push_back(reinterpret_cast<std::uintptr_t>(o.parts.get()));
+    else if constexpr (std::is_same_v<T, op::Batched>) words.push_back(reinterpret_cast<std::uintptr_t>(o.parts.get()));
     else reflect::append_words(words, o);
   });
 }
 
 bool may_fail(const op::Op& op) {
-  return op::visit(op, []<class T>(const T&) { return T::kFacts.may_fail != MayFail::Never; });
+  return op::visit(op, []<class T>(const T&) { return T::kTraits.may_fail != MayFail::Never; });
 }
 
 std::uint64_t pending_in(const Value& value) {
@@ -58,7 +57,7 @@ std::uint64_t pending_in(const Value& value) {
   return mark & kPending ? epoch_of(mark) : 0;
 }
 bool waits(const Node& node) { return mark_of(node) & kPending; }
-void arrive(Node& node) { node.mark.bits.store(0, std::memory_order_release); }
+void mark_computed(Node& node) { node.mark.bits.store(0, std::memory_order_release); }
 
 const Value* Segment::find_foreign(Inputs in) const {
   for (const Value& value : in)
@@ -115,19 +114,20 @@ class Segment::Appending {
         values_(segment.values_.size()),
         numbers_(segment.numbers_.size()),
         key_(segment.key_.size()),
-        places_(segment.places_.size()),
+        call_sites_(segment.call_sites_.size()),
         bytes_(segment.bytes_) {}
   Appending(const Appending&) = delete;
   Appending& operator=(const Appending&) = delete;
   ~Appending() {
     if (complete_) return;
-    for (std::size_t i = values_; i < segment_.values_.size(); ++i) arrive(*segment_.values_[i]);  // no longer waits
+    for (std::size_t i = values_; i < segment_.values_.size(); ++i)
+      mark_computed(*segment_.values_[i]);  // no longer waits
     shorten(segment_.entries_, entries_);
     shorten(segment_.references_, references_);
     shorten(segment_.values_, values_);
     shorten(segment_.numbers_, numbers_);
     shorten(segment_.key_, key_);
-    shorten(segment_.places_, places_);
+    shorten(segment_.call_sites_, call_sites_);
     segment_.bytes_ = bytes_;
     if (entries_ == 0) segment_.epoch_ = 0;
   }
@@ -139,7 +139,7 @@ class Segment::Appending {
     while (list.size() > size) list.pop_back();
   }
   Segment& segment_;
-  const std::size_t entries_, references_, values_, numbers_, key_, places_;
+  const std::size_t entries_, references_, values_, numbers_, key_, call_sites_;
   const std::int64_t bytes_;
   bool complete_ = false;
 };
@@ -152,7 +152,7 @@ void Segment::append(const op::Op& op, const Call& call) {
                         static_cast<std::uint16_t>(call.out.size()));
   key_.push_back(call.in.size() << 16 | call.out.size());
   encode(op, key_);
-  if (may_fail(op)) places_.push_back({entry, CalledAs::function(), Trace::here()});
+  if (may_fail(op)) call_sites_.push_back({entry, CalledAs::function(), Trace::here()});
   for (const Value& value : call.in) references_.push_back(refer(value));
   for (const Value& value : call.out) references_.push_back(Reference::value(add(value.node(), kPending)));
   appending.complete();
@@ -187,15 +187,15 @@ bool Segment::is_cause(std::uint32_t value) const {
   });
 }
 
-std::string Segment::placed(std::uint32_t entry, std::string_view sentence) const {
-  const auto place = std::ranges::find(places_, entry, &Place::entry);
-  if (place == places_.end()) return std::string(sentence);
+std::string Segment::with_call_site(std::uint32_t entry, std::string_view sentence) const {
+  const auto place = std::ranges::find(call_sites_, entry, &CallSite::entry);
+  if (place == call_sites_.end()) return std::string(sentence);
   return text(CalledAs::rename(place->function, sentence), lines_of(place->calls));
 }
 
 const char* Segment::function_of(std::uint32_t entry) const {
-  const auto place = std::ranges::find(places_, entry, &Place::entry);
-  return place == places_.end() ? nullptr : place->function;
+  const auto place = std::ranges::find(call_sites_, entry, &CallSite::entry);
+  return place == call_sites_.end() ? nullptr : place->function;
 }
 
 void Segment::close() {
@@ -216,7 +216,7 @@ void Segment::clear() {
   numbers_.clear();
   key_.clear();
   guards_.clear();
-  places_.clear();
+  call_sites_.clear();
   bytes_ = 0;
   epoch_ = 0;
 }

@@ -41,17 +41,17 @@ std::uint64_t pending_in(const Value& value);
 /// Whether a node waits in some segment.
 bool waits(const Node& node);
 /// Marks a value as computed: other threads may see its contents from here on.
-void arrive(Node& node);
+void mark_computed(Node& node);
+
+struct RecordedCall {
+  op::Op op;
+  std::uint32_t first;  // the index of its references: the operands, then the results
+  std::uint16_t operands, results;
+};
 
 /// The recorded calls of one thread. Any thread may read the epoch; all else requires the lock of the segment's stream.
 class Segment {
  public:
-  struct Entry {
-    op::Op op;
-    std::uint32_t first;  // the index of its references: the operands, then the results
-    std::uint16_t operands, results;
-  };
-
   /// Entries that fail if one of `causes` fails, or for a reason that was known when they were appended.
   struct Guard {
     std::uint64_t scope;
@@ -73,7 +73,7 @@ class Segment {
   /// Whether a value is among the causes of some guard.
   bool is_cause(std::uint32_t value) const;
   /// Returns an entry's error sentence under the name of the called function, with the calls that led to it.
-  std::string placed(std::uint32_t entry, std::string_view sentence) const;
+  std::string with_call_site(std::uint32_t entry, std::string_view sentence) const;
   /// Returns the function that was called for an entry, as named by CalledAs; null for an entry that cannot fail.
   const char* function_of(std::uint32_t entry) const;
   /// Appends to the key which values have handles outside the segment. Call it once, before planning.
@@ -86,11 +86,13 @@ class Segment {
   /// The bytes of the operands that the segment keeps alive; its results have no memory yet.
   std::int64_t bytes() const { return bytes_; }
   bool empty() const { return entries_.empty(); }
-  const std::vector<Entry>& entries() const { return entries_; }
+  const std::vector<RecordedCall>& entries() const { return entries_; }
   /// The guards, in the order of their entries; each entry has at most one.
   const std::vector<Guard>& guards() const { return guards_; }
-  std::span<const Reference> operands(const Entry& entry) const { return {&references_[entry.first], entry.operands}; }
-  std::span<const Reference> results(const Entry& entry) const {
+  std::span<const Reference> operands(const RecordedCall& entry) const {
+    return {&references_[entry.first], entry.operands};
+  }
+  std::span<const Reference> results(const RecordedCall& entry) const {
     return {&references_[entry.first + entry.operands], entry.results};
   }
   /// The values, in the order of their first use. A value without a handle outside has no other owner.
@@ -111,7 +113,7 @@ class Segment {
 
  private:
   /// The calls that led to an operation that may fail on its data.
-  struct Place {
+  struct CallSite {
     std::uint32_t entry;
     const char* function;  // as named by CalledAs
     Trace calls;
@@ -122,7 +124,7 @@ class Segment {
   Reference refer(const Scalar& number);
   std::uint32_t add(const Ref<Node>& node, std::uint64_t pending);
 
-  std::vector<Entry> entries_;
+  std::vector<RecordedCall> entries_;
   std::vector<Reference> references_;
   std::vector<Ref<Node>> values_;
   std::vector<bool> visible_;
@@ -130,7 +132,7 @@ class Segment {
   static constexpr std::size_t kRecentNumbers = 16;  // how many of the last numbers are compared with a new one
   std::vector<std::uint64_t> key_;
   std::vector<Guard> guards_;
-  std::vector<Place> places_;
+  std::vector<CallSite> call_sites_;
   std::int64_t bytes_ = 0;
   std::atomic<std::uint64_t> epoch_{0};  // distinguishes this segment's marks on nodes from others
 };

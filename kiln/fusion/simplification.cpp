@@ -36,7 +36,7 @@ Scalar stored(const Scalar& number, DType dtype) {
 }
 
 /// Returns the number as tensors of the type compute with it.
-Scalar taken(const Scalar& number, DType dtype) {
+Scalar as_operand(const Scalar& number, DType dtype) {
   return dtype == DType::F64 ? Scalar(number.to<double>()) : Scalar(number.to<float>());
 }
 
@@ -54,7 +54,7 @@ Scalar rounded(const Scalar& number, DType dtype) {
 
 Scalar ConstantFold::of(const std::vector<Scalar>& numbers) const {
   if (std::holds_alternative<op::Cast>(op)) return stored(numbers[in[0].index()], dtype);
-  const auto number = [&](std::size_t i) { return taken(numbers[in[i].index()], dtype); };
+  const auto number = [&](std::size_t i) { return as_operand(numbers[in[i].index()], dtype); };
   // Float64 has enough digits that rounding twice gives the same as rounding once.
   return rounded(std::visit(
                      [&]<class Op>(const Op& op) {
@@ -87,10 +87,10 @@ class Simplification::Simplifier {
 
   void run() {
     for (std::uint32_t i = 0; i < simplified_.entries_.size(); ++i) {
-      Segment::Entry& entry = simplified_.entries_[i];
+      RecordedCall& entry = simplified_.entries_[i];
       replace_operands(entry);
       if (entry.results != 1 || entry.operands == 0 || std::holds_alternative<op::Custom>(entry.op.is)) continue;
-      if (op::visit(entry.op, []<class T>(const T&) { return T::kFacts.may_fail == MayFail::WithRanks; })) continue;
+      if (op::visit(entry.op, []<class T>(const T&) { return T::kTraits.may_fail == MayFail::WithRanks; })) continue;
       fold_numbers(entry);
       note_contents(entry);
       drop_repeat(entry, i);
@@ -99,11 +99,11 @@ class Simplification::Simplifier {
 
  private:
   const Desc& desc(Reference value) const { return segment_.values()[value.index()]->desc; }
-  Reference* operands(const Segment::Entry& entry) { return &simplified_.references_[entry.first]; }
-  Reference result(const Segment::Entry& entry) { return operands(entry)[entry.operands]; }
+  Reference* operands(const RecordedCall& entry) { return &simplified_.references_[entry.first]; }
+  Reference result(const RecordedCall& entry) { return operands(entry)[entry.operands]; }
 
   /// Replaces an entry by an op with a single operand.
-  void become(Segment::Entry& entry, op::Op op, Reference operand) {
+  void become(RecordedCall& entry, op::Op op, Reference operand) {
     const Reference made = result(entry);
     operands(entry)[0] = operand;
     operands(entry)[1] = made;
@@ -118,18 +118,18 @@ class Simplification::Simplifier {
   }
 
   /// Replaces repeats by the first result, and halves in float32 by the halves themselves, where the kernel takes them.
-  void replace_operands(const Segment::Entry& entry) {
+  void replace_operands(const RecordedCall& entry) {
     for (std::size_t i = 0; i < entry.operands; ++i) {
       Reference& operand = operands(entry)[i];
       if (!operand.is_value()) continue;
       operand = same_[operand.index()];
       const std::optional<Reference>& halves = widened_[operand.index()];
-      if (halves && traits_.widens && traits_.widens(entry.op, i)) operand = *halves;
+      if (halves && traits_.accepts_halves && traits_.accepts_halves(entry.op, i)) operand = *halves;
     }
   }
 
   /// Replaces arithmetic on numbers, or on tensors filled with one number, by a Fill with the resulting number.
-  void fold_numbers(Segment::Entry& entry) {
+  void fold_numbers(RecordedCall& entry) {
     const auto number_of = [&](Reference operand) -> std::optional<Reference> {
       return operand.is_number() ? operand : filled_with_[operand.index()];
     };
@@ -144,7 +144,7 @@ class Simplification::Simplifier {
 
   /// Notes the number that an entry's result is filled with, or the halves from which it was widened. Replaces one
   /// operand of a binary operation by the number that it is filled with.
-  void note_contents(const Segment::Entry& entry) {
+  void note_contents(const RecordedCall& entry) {
     Reference* const in = operands(entry);
     const Reference made = result(entry);
     if (std::holds_alternative<op::Fill>(entry.op.is) && in[0].is_number()) {
@@ -168,12 +168,12 @@ class Simplification::Simplifier {
   }
 
   /// Turns a repeat into a view of the first result. Long after the last use of that result, the operation runs again.
-  void drop_repeat(Segment::Entry& entry, std::uint32_t index) {
+  void drop_repeat(RecordedCall& entry, std::uint32_t index) {
     const Reference made = result(entry);
     words_.clear();
     encode(entry.op, words_);
     for (std::size_t i = 0; i < entry.operands; ++i) words_.push_back(operands(entry)[i].code());
-    const auto [found, fresh] = known_.try_emplace(Words(words_.begin(), words_.end()), made);
+    const auto [found, fresh] = results_.try_emplace(Words(words_.begin(), words_.end()), made);
     const Reference first = found->second;
     if (fresh) return;
     if (last_use_[first.index()] < kEnd && last_use_[first.index()] + traits_.repeats_within < index) {
@@ -197,7 +197,7 @@ class Simplification::Simplifier {
   std::vector<std::optional<Reference>> widened_;      // the halves from which a float32 value was widened
   std::vector<std::uint32_t> last_use_;                // the last entry that reads a value
   /// The first result of each operation on its operands.
-  std::map<Words, Reference, std::less<>, SpareAllocator<std::pair<const Words, Reference>>> known_;
+  std::map<Words, Reference, std::less<>, SpareAllocator<std::pair<const Words, Reference>>> results_;
   std::vector<std::uint64_t> words_;
 };
 

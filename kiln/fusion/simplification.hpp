@@ -12,11 +12,11 @@ class Simplification {
   Simplification(const Segment& segment, const FusionTraits& traits);
 
   std::size_t size() const { return entries_.size(); }
-  const std::vector<Segment::Entry>& entries() const { return entries_; }
-  std::span<const Reference> operands(const Segment::Entry& entry) const {
+  const std::vector<RecordedCall>& entries() const { return entries_; }
+  std::span<const Reference> operands(const RecordedCall& entry) const {
     return {&references_[entry.first], entry.operands};
   }
-  std::span<const Reference> results(const Segment::Entry& entry) const {
+  std::span<const Reference> results(const RecordedCall& entry) const {
     return {&references_[entry.first + entry.operands], entry.results};
   }
   const std::vector<ConstantFold>& constant_folds() const { return constant_folds_; }
@@ -24,7 +24,7 @@ class Simplification {
  private:
   class Simplifier;
 
-  std::vector<Segment::Entry> entries_;
+  std::vector<RecordedCall> entries_;
   std::vector<Reference> references_;
   std::vector<ConstantFold> constant_folds_;
 };

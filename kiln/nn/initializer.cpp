@@ -13,7 +13,7 @@
 #include "kiln/ops/reduce/order.hpp"
 #include "kiln/ops/view/diagonal.hpp"
 
-#include "kiln/nn/module/undrawn.hpp"
+#include "kiln/nn/module/uninitialized.hpp"
 
 namespace kiln::nn {
 namespace {
@@ -142,7 +142,7 @@ Fans fans_of(const Shape& weight) {
 }
 
 Value initialize(const Initializer& initializer, const Shape& shape, const Fans& fans, const Device& device) {
-  if (Undrawn::is_on()) return expand(full({}, 0, device), shape);
+  if (Uninitialized::is_on()) return expand(full({}, 0, device), shape);
   std::visit([](const auto& options) { require_numbers(options); }, initializer);
   return std::visit(Draw{shape, fans, device}, initializer);
 }

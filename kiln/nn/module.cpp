@@ -6,7 +6,7 @@ namespace kiln {
 namespace nn {
 
 void set_mode(const ModuleRef& model, Mode mode) {
-  walk(model, [&](const Place&, AnyLeaf& leaf) {
+  walk(model, [&](const PartPath&, AnyLeaf& leaf) {
     if (Mode* const found = leaf.get<Mode>()) *found = mode;
   });
 }
@@ -20,7 +20,7 @@ void set_mode(const ModuleRef& model, Mode mode, std::span<const PartType* const
 }
 
 void move_to(const Device& device, const ModuleRef& model) {
-  walk(model, [&](const Place&, AnyLeaf& leaf) {
+  walk(model, [&](const PartPath&, AnyLeaf& leaf) {
     if (!leaf.empty()) leaf.set(to_device(leaf.value(), device));
   });
 }
@@ -29,13 +29,13 @@ void move_to(const Device& device, const ModuleRef& model) {
 
 std::int64_t num_params(const nn::ModuleView& model) {
   std::int64_t count = 0;
-  visit_params(model, [&](const nn::Place&, const nn::AnyLeaf& param) { count += param.numel(); });
+  visit_params(model, [&](const nn::PartPath&, const nn::AnyLeaf& param) { count += param.numel(); });
   return count;
 }
 
 std::vector<Device> devices_of(const nn::ModuleView& model) {
   std::vector<Device> devices;
-  nn::walk(model, [&](const nn::Place&, const nn::AnyLeaf& leaf) {
+  nn::walk(model, [&](const nn::PartPath&, const nn::AnyLeaf& leaf) {
     if (leaf.empty()) return;
     const Device device = leaf.value().device();
     if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);

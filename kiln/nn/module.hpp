@@ -20,7 +20,7 @@ concept Module = nn::Branch<std::remove_cvref_t<T>>;
 /// are visited, too.
 template <class M, class F>
 void visit_params(M&& model, F&& f) {
-  nn::walk(model, [&](const nn::Place& place, nn::LeafOf<M>& leaf) {
+  nn::walk(model, [&](const nn::PartPath& place, nn::LeafOf<M>& leaf) {
     if (leaf.is_param() && !leaf.empty()) f(place, leaf);
   });
 }
@@ -28,7 +28,7 @@ void visit_params(M&& model, F&& f) {
 /// Calls f(path, buffer), or f(place, buffer), for each buffer that is present.
 template <class M, class F>
 void visit_buffers(M&& model, F&& f) {
-  nn::walk(model, [&](const nn::Place& place, nn::LeafOf<M>& leaf) {
+  nn::walk(model, [&](const nn::PartPath& place, nn::LeafOf<M>& leaf) {
     if (leaf.is_buffer() && !leaf.empty()) f(place, leaf);
   });
 }

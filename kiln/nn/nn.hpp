@@ -17,7 +17,7 @@
 #include "kiln/nn/module/layer_table.hpp"
 #include "kiln/nn/module/selector.hpp"
 #include "kiln/nn/module/skip.hpp"
-#include "kiln/nn/module/undrawn.hpp"
+#include "kiln/nn/module/uninitialized.hpp"
 #include "kiln/nn/names.hpp"
 #include "kiln/nn/norm/norm.hpp"
 #include "kiln/nn/norm/sync_batch_norm.hpp"

@@ -2,9 +2,9 @@
 
 namespace kiln::nn {
 
-const void* Met::before(const Ref<ParamIdentity>& identity, const void* param) {
+const void* VisitedParams::before(const Ref<ParamIdentity>& identity, const void* param) {
   if (!identity) return nullptr;
-  const auto [entry, fresh] = places_.try_emplace(identity.get(), Place{identity, param});
+  const auto [entry, fresh] = places_.try_emplace(identity.get(), Visit{identity, param});
   return fresh ? nullptr : entry->second.param;
 }
 
@@ -12,9 +12,9 @@ namespace {
 
 struct Walk {
   const Visitor& visitor;
-  Met* met;  // null if a parameter is to be visited in each of its places
+  VisitedParams* met;  // null if a parameter is to be visited in each of its places
   bool is_const;
-  Place place{};
+  PartPath place{};
 
   void visit(void* part, const PartType& type) {
     if (type.each_part) visit_module(part, type);
@@ -55,7 +55,7 @@ struct Walk {
 }  // namespace
 
 void walk(const ModuleView& part, const Visitor& visitor, Visits visits, bool is_const) {
-  Met met;
+  VisitedParams met;
   Walk{visitor, visits == Visits::Once ? &met : nullptr, is_const}.visit(part.object(), part.type());
 }
 

@@ -9,17 +9,17 @@
 namespace kiln::nn {
 
 /// The parameters that a walk has visited, and where.
-class Met {
+class VisitedParams {
  public:
   /// The place where this parameter was first visited; null if that is here, or the parameter is absent.
   const void* before(const Ref<ParamIdentity>& identity, const void* param);
 
  private:
-  struct Place {
+  struct Visit {
     Ref<ParamIdentity> held;  // keeps its address from being reused
     const void* param;
   };
-  std::map<const void*, Place> places_;
+  std::map<const void*, Visit> places_;
 };
 
 /// A type that walk() accepts.
@@ -34,8 +34,8 @@ using LeafOf = std::conditional_t<is_const_part<std::remove_reference_t<M>>, con
 
 /// The functions that a walk calls.
 struct Visitor {
-  FunctionRef<void(const Place&, AnyLeaf&)> leaf;
-  FunctionRef<void(const Place&, const ModuleView&)> enter, leave;
+  FunctionRef<void(const PartPath&, AnyLeaf&)> leaf;
+  FunctionRef<void(const PartPath&, const ModuleView&)> enter, leave;
 };
 enum class Visits : std::uint8_t { Once, InEachPlace };  // how often a parameter that is in several places is visited
 /// If `is_const`, the part is not changed.
@@ -50,11 +50,11 @@ void walk(const ModuleView& part, const Visitor& visitor, Visits visits, bool is
 /// and Sequential, with a ModuleView.
 template <class M, class F>
 requires Walkable<std::remove_reference_t<M>> void walk(M&& module, F&& f, Visits visits = Visits::Once) {
-  const auto leaf = [&](const Place& place, LeafOf<M>& visited) { f(place, visited); };
-  const auto enter = [&](const Place& place, const ModuleView& entered) {
+  const auto leaf = [&](const PartPath& place, LeafOf<M>& visited) { f(place, visited); };
+  const auto enter = [&](const PartPath& place, const ModuleView& entered) {
     if constexpr (requires { f.enter(place, entered); }) f.enter(place, entered);
   };
-  const auto leave = [&](const Place& place, const ModuleView& left) {
+  const auto leave = [&](const PartPath& place, const ModuleView& left) {
     if constexpr (requires { f.leave(place, left); }) f.leave(place, left);
   };
   walk(view_of(module), Visitor{leaf, enter, leave}, visits, is_const_part<std::remove_reference_t<M>>);

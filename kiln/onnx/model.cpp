@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/onnx/passes/passes.hpp"
@@ -120,7 +120,7 @@ Model::Model(std::shared_ptr<const Graph> graph, const Device& device, std::stri
     places_[name] = number;
     parameters_.emplace(name, parameter_of(to_device(constant.value(), device)));
   }
-} catch (...) { rethrow_shortage("an ONNX model"); }
+} catch (...) { rethrow_as_memory_error("an ONNX model"); }
 
 std::vector<ValueInfo> Model::inputs() const {
   std::vector<ValueInfo> list;
@@ -167,7 +167,7 @@ Outputs Model::run(std::vector<Datum> inputs) const try {
   require<ArgumentError>(inputs.size() == graph().inputs.size(), shown(file_), " takes ", graph_->inputs.size(),
                          " inputs, not ", inputs.size());
   return run(std::move(inputs), {});
-} catch (...) { rethrow_shortage(file_); }
+} catch (...) { rethrow_as_memory_error(file_); }
 
 Outputs Model::run(const NamedInputs& inputs) const try {
   std::vector<Datum> list;
@@ -184,7 +184,7 @@ Outputs Model::run(const NamedInputs& inputs) const try {
     require<ArgumentError>(std::count(known.begin(), known.end(), name) != 0, shown(file_), " has no input '",
                            shown(name), "'", did_you_mean(name, known));
   return run(std::move(list), inputs);
-} catch (...) { rethrow_shortage(file_); }
+} catch (...) { rethrow_as_memory_error(file_); }
 
 namespace {
 
@@ -203,9 +203,9 @@ Model load(const FileBytes& source, const std::string& directory, const Device& 
 Model load(Bytes bytes, const std::string& file, const std::string& directory, const Device& device,
            const LoadOptions& options) try {
   return load(FileBytes{bytes, file, nullptr}, directory, device, options);
-} catch (...) { rethrow_shortage(file); }
+} catch (...) { rethrow_as_memory_error(file); }
 Model load(const std::string& path, const Device& device, const LoadOptions& options) try {
   return load(map_file(path), std::filesystem::path(path).parent_path().string(), device, options);
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 }  // namespace kiln::onnx

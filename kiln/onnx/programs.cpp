@@ -21,7 +21,7 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-struct Program {
+struct CachedProgram {
   Key key;
   std::optional<kiln::Graph> graph;  // none: it cannot be captured
   std::vector<Element> outputs;
@@ -65,8 +65,8 @@ Values tensors_of(const Key& key, const std::vector<Datum>& inputs) {
   return values;
 }
 
-std::shared_ptr<const Program> captured(Key key, const std::vector<Datum>& inputs, Programs::Walk walk) {
-  Program program{std::move(key), {}, {}};
+std::shared_ptr<const CachedProgram> captured(Key key, const std::vector<Datum>& inputs, Programs::Walk walk) {
+  CachedProgram program{std::move(key), {}, {}};
   const Values examples = tensors_of(program.key, inputs);
   const auto record = [&](const Values& values) {
     std::vector<Datum> promised = inputs;
@@ -84,28 +84,29 @@ std::shared_ptr<const Program> captured(Key key, const std::vector<Datum>& input
     }
     return results;
   };
-  // A graph that reads its inputs, or gives no tensors, has no program. Errors of a call are raised by the walk that follows.
+  // A graph that reads its inputs, or gives no tensors, has no program. Errors of a call are raised by the walk that
+  // follows.
   try {
     program.graph = capture_graph(record, examples, {.random = false});
   } catch (const Error&) { program.outputs.clear(); }
-  return std::make_shared<const Program>(std::move(program));
+  return std::make_shared<const CachedProgram>(std::move(program));
 }
 
 }  // namespace
 
-struct Programs::Kept {
+struct Programs::CachedPrograms {
   Mutex mutex;
-  Values weights;                                      // the weights of all programs; empty while there is none
-  std::list<std::shared_ptr<const Program>> programs;  // the one used last is first
-  std::list<Key> seen;                                 // kinds of inputs that have come once
+  Values weights;                                            // the weights of all programs; empty while there is none
+  std::list<std::shared_ptr<const CachedProgram>> programs;  // the one used last is first
+  std::list<Key> seen;                                       // kinds of inputs that have come once
 
   void clear() {
     weights.clear();
     programs.clear();
     seen.clear();
   }
-  std::shared_ptr<const Program> find_or_capture(Key key, const std::vector<Datum>& inputs, const Values& now,
-                                                 Walk walk) {
+  std::shared_ptr<const CachedProgram> find_or_capture(Key key, const std::vector<Datum>& inputs, const Values& now,
+                                                       Walk walk) {
     const std::lock_guard lock(mutex);
     if (!programs.empty() && !same(weights, now)) clear();
     const auto known = std::ranges::find_if(programs, [&](const auto& each) { return each->key == key; });
@@ -140,9 +141,9 @@ bool has_fixed_program(const Graph& graph) {
 
 Programs::Programs() = default;
 Programs::~Programs() = default;
-Programs::Programs(const Graph& graph) : fixed_(has_fixed_program(graph)), kept_(std::make_unique<Kept>()) {}
+Programs::Programs(const Graph& graph) : fixed_(has_fixed_program(graph)), kept_(std::make_unique<CachedPrograms>()) {}
 Programs::Programs(const Programs& other)
-    : fixed_(other.fixed_), kept_(other.kept_ ? std::make_unique<Kept>() : nullptr) {}
+    : fixed_(other.fixed_), kept_(other.kept_ ? std::make_unique<CachedPrograms>() : nullptr) {}
 Programs::Programs(Programs&& other) noexcept = default;
 Programs& Programs::operator=(Programs&& other) noexcept = default;
 Programs& Programs::operator=(const Programs& other) { return *this = Programs(other); }
@@ -157,7 +158,7 @@ std::vector<Datum> Programs::run(std::vector<Datum> inputs, const Values& weight
   }
   std::optional<Key> key = key_of(inputs, device);
   if (!key) return walk(std::move(inputs));
-  std::shared_ptr<const Program> program = kept_->find_or_capture(*key, inputs, weights, walk);
+  std::shared_ptr<const CachedProgram> program = kept_->find_or_capture(*key, inputs, weights, walk);
   if (program && !program->graph) {
     key->numbers = numbers_of(inputs);
     program = key->numbers.empty() ? nullptr : kept_->find_or_capture(*key, inputs, weights, walk);

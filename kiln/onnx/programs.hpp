@@ -1,5 +1,5 @@
-// Programs: what walking a model's graph asks of its device, captured once for each kind of inputs and replayed from then
-// on. What the walk makes of weights alone is part of the program, so that it is done once.
+// Programs: what walking a model's graph asks of its device, captured once for each kind of inputs and replayed from
+// then on. What the walk makes of weights alone is part of the program, so that it is done once.
 #pragma once
 #include <memory>
 
@@ -24,17 +24,17 @@ class Programs {
   Programs& operator=(Programs&& other) noexcept;
   ~Programs();
 
-  /// What `walk(inputs)` gives, which depends on the inputs and on `weights` alone. It is called for inputs of new types
-  /// and shapes, captured the second time that these come, and replayed after that: until other weights come, which make
-  /// an end of all programs. Where the walk reads an input, it is captured for each value of the inputs that are one
-  /// integer or boolean, the second time that these come together. Walked each time: what reads another input, strings and
-  /// sequences, what is tracked, and whatever is under Autocast.
+  /// What `walk(inputs)` gives, which depends on the inputs and on `weights` alone. It is called for inputs of new
+  /// types and shapes, captured the second time that these come, and replayed after that: until other weights come,
+  /// which make an end of all programs. Where the walk reads an input, it is captured for each value of the inputs that
+  /// are one integer or boolean, the second time that these come together. Walked each time: what reads another input,
+  /// strings and sequences, what is tracked, and whatever is under Autocast.
   std::vector<Datum> run(std::vector<Datum> inputs, const Values& weights, const Device& device, Walk walk) const;
 
  private:
-  struct Kept;
+  struct CachedPrograms;
   bool fixed_ = false;
-  std::unique_ptr<Kept> kept_;
+  std::unique_ptr<CachedPrograms> kept_;
 };
 
 }  // namespace kiln::onnx

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/onnx/print.hpp"
 #include "kiln/onnx/save/rows.hpp"
@@ -97,6 +97,6 @@ void save(FunctionRef<Values(const Values&)> function, const Values& examples, c
   for (const TensorProto& tensor : model.graph.initializer) bytes += static_cast<std::int64_t>(tensor.raw_data->size());
   if (options.weights == Weights::Beside || bytes > kMostInside) move_beside(model, path);
   write_file_atomically(path, print_model(model));
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 }  // namespace kiln::onnx

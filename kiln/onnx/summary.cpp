@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kiln/backend/capture/body.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/call.hpp"
 #include "kiln/ops/create/random.hpp"
@@ -76,12 +76,12 @@ double flops_of(const Model& model, const std::string& file, const Sizes& sizes)
   for (const Desc& input : body.inputs) add(input);
   for (const Value& constant : body.constants) add({constant.shape(), constant.dtype()});
   double total = 0;
-  for (const GraphBody::Step& step : body.steps) {
+  for (const GraphStep& step : body.steps) {
     Values in, out;
     for (const auto& operand : step.in)
-      in.push_back(operand.id >= 0                             ? values[static_cast<std::size_t>(operand.id)]
-                   : operand.id == GraphBody::Operand::kNumber ? Value(operand.number)
-                                                               : Value());
+      in.push_back(operand.id >= 0                       ? values[static_cast<std::size_t>(operand.id)]
+                   : operand.id == GraphOperand::kNumber ? Value(operand.number)
+                                                         : Value());
     for (const Desc& desc : step.results) add(desc), out.push_back(values.back());
     total += op::visit(step.op, [&](const auto& op) { return kiln::flops_of(op, in, out); });
   }
@@ -156,6 +156,6 @@ Summary summarize(const std::string& path, const Device& device, const Sizes& si
     summary.why_no_flops = "they depend on the elements of inputs";
   } catch (const ArgumentError& error) { summary.why_no_flops = error.message(); }
   return summary;
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 }  // namespace kiln::onnx

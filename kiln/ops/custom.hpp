@@ -32,7 +32,7 @@ namespace op {
 
 struct Custom {
   static constexpr std::string_view kName = "custom";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
   Ref<const CustomOp> op;
   Descs infer(Inputs in) const { return op->infer(in); }
   Values expand(Inputs in) const { return op->expand(in); }

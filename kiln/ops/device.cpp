@@ -15,7 +15,7 @@
 namespace kiln {
 namespace {
 
-struct Entry {
+struct RegisteredDevice {
   std::string name;
   int priority;
   Device (*make)() = nullptr;
@@ -43,8 +43,8 @@ struct Entry {
 };
 
 // Filled while the program starts, before other threads exist.
-std::vector<Entry>& registry() {
-  static std::vector<Entry> entries;
+std::vector<RegisteredDevice>& registry() {
+  static std::vector<RegisteredDevice> entries;
   return entries;
 }
 
@@ -56,7 +56,7 @@ std::vector<KindOf>& kinds() {
   static std::vector<KindOf> all;
   return all;
 }
-DeviceKind kind_of(const Entry& entry, int index) {
+DeviceKind kind_of(const RegisteredDevice& entry, int index) {
   for (const KindOf& kind : kinds())
     if (kind.name == entry.name) return kind.of(index);
   return DeviceKind::Other;
@@ -97,7 +97,7 @@ Ref<Backend> decorated(Ref<Backend> backend) {
 }
 
 Device Device::parse(std::string_view name) {
-  for (const Entry& entry : registry())
+  for (const RegisteredDevice& entry : registry())
     if (const std::optional<int> index = entry.index_of(name))
       return entry.count ? entry.make_one(*index) : entry.make();
   fail_unknown(name);
@@ -107,19 +107,19 @@ Device Device::cuda(int index) { return parse(index ? text("cuda:", index) : "cu
 
 Device Device::best() {
   if (const char* const wanted = setting("KILN_DEVICE")) return parse(wanted);
-  const Entry* best = nullptr;
-  for (const Entry& entry : registry())
+  const RegisteredDevice* best = nullptr;
+  for (const RegisteredDevice& entry : registry())
     if ((!best || entry.priority > best->priority) && entry.present() > 0) best = &entry;
   require<DeviceError>(best != nullptr, "this program was linked without any device");
   return best->first();
 }
 
 std::vector<std::string> device_names() {
-  std::vector<Entry> entries = registry();
+  std::vector<RegisteredDevice> entries = registry();
   std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.priority > b.priority; });
+                   [](const RegisteredDevice& a, const RegisteredDevice& b) { return a.priority > b.priority; });
   std::vector<std::string> names;
-  for (const Entry& entry : entries)
+  for (const RegisteredDevice& entry : entries)
     for (std::string& name : entry.names()) names.push_back(std::move(name));
   return names;
 }
@@ -135,7 +135,7 @@ void register_kind(std::string_view name, DeviceKind (*kind)(int index)) {
 }
 
 DeviceKind kind_of_device(std::string_view name) {
-  for (const Entry& entry : registry())
+  for (const RegisteredDevice& entry : registry())
     if (const std::optional<int> index = entry.index_of(name)) return kind_of(entry, *index);
   fail_unknown(name);
 }

@@ -22,10 +22,10 @@ const Device& common_device(const op::Op& op, Inputs in) {
     } else if (other.backend().accepts(*device)) {
       device = &other;
     } else if (!device->backend().accepts(other)) {
-      fail<DeviceError>(spoken_name(op), ": ", *device, " and ", other, "; move one with to_device()");
+      fail<DeviceError>(function_name(op), ": ", *device, " and ", other, "; move one with to_device()");
     }
   }
-  if (!device) fail<ArgumentError>(spoken_name(op), ": needs a tensor operand, got only plain numbers");
+  if (!device) fail<ArgumentError>(function_name(op), ": needs a tensor operand, got only plain numbers");
   return *device;
 }
 
@@ -53,7 +53,7 @@ void execute(const Device& device, const op::Op& op, Inputs in, const Descs& des
 }
 
 /// Returns the operands, cast where the thread's Autocast asks for it; `held` owns the cast ones.
-Inputs taken(const op::Op& op, Inputs in, Values& held) {
+Inputs after_autocast(const op::Op& op, Inputs in, Values& held) {
   return autocast_dtype() == DType::F32 ? in : autocast(op, in, held);
 }
 
@@ -66,7 +66,7 @@ Descs results_of(const op::Op& op, Inputs in) {
     bool countable = true;
     for (const auto size : desc.shape) countable &= !__builtin_mul_overflow(count, size, &count);
     if (!countable) [[unlikely]]
-      require<ShapeError>(std::find(desc.shape.begin(), desc.shape.end(), 0) != desc.shape.end(), spoken_name(op),
+      require<ShapeError>(std::find(desc.shape.begin(), desc.shape.end(), 0) != desc.shape.end(), function_name(op),
                           ": a result of shape ", desc.shape, " has more than 2^63 - 1 elements");
   }
   return descs;
@@ -74,7 +74,7 @@ Descs results_of(const op::Op& op, Inputs in) {
 
 Value emit_one(const Device& device, const op::Op& op, Inputs operands) {
   Values held;
-  const Inputs in = taken(op, operands, held);
+  const Inputs in = after_autocast(op, operands, held);
   const Descs descs = results_of(op, in);
   KILN_CHECK(descs.size() == 1);
   Value out;
@@ -84,7 +84,7 @@ Value emit_one(const Device& device, const op::Op& op, Inputs operands) {
 
 Values emit_several(const Device& device, const op::Op& op, Inputs operands) {
   Values held;
-  const Inputs in = taken(op, operands, held);
+  const Inputs in = after_autocast(op, operands, held);
   const Descs descs = results_of(op, in);
   Values out(static_cast<std::size_t>(descs.size()));
   execute(device, op, in, descs, out);
@@ -102,7 +102,7 @@ Value emit(const Op& op, Inputs in) {
 template <class Op>
 Value emit(const Device& device, const Op& op, std::initializer_list<Value> in) {
   const op::Op& any = op;
-  require<DeviceError>(static_cast<bool>(device), spoken_name(any), ": no device was given");
+  require<DeviceError>(static_cast<bool>(device), function_name(any), ": no device was given");
   return emit_one(device, any, Inputs(in.begin(), in.size()));
 }
 
@@ -115,7 +115,7 @@ Values emit_all(const Op& op, Inputs in) {
 template <class Op>
 Values emit_all(const Device& device, const Op& op, Inputs in) {
   const op::Op& any = op;
-  require<DeviceError>(static_cast<bool>(device), spoken_name(any), ": no device was given");
+  require<DeviceError>(static_cast<bool>(device), function_name(any), ": no device was given");
   return emit_several(device, any, in);
 }
 
@@ -123,7 +123,7 @@ namespace {
 
 // Taking the addresses of these functions instantiates them for every op here; callers see only the declarations.
 template <class Op>
-struct Doors {
+struct Instantiations {
   Value (*one)(const Op&, Inputs) = &emit<Op>;
   Value (*created)(const Device&, const Op&, std::initializer_list<Value>) = &emit<Op>;
   Values (*all)(const Op&, Inputs) = &emit_all<Op>;
@@ -132,10 +132,10 @@ struct Doors {
 template <class Alternatives>
 struct Table;
 template <class... Ops>
-struct Table<std::variant<Ops...>> : Doors<Ops>... {};
+struct Table<std::variant<Ops...>> : Instantiations<Ops>... {};
 
-[[gnu::used]] const Table<op::Op::Alternatives> kDoors;
-[[gnu::used]] const Doors<op::Op> kAnyDoor;
+[[gnu::used]] const Table<op::Op::Alternatives> kInstantiations;
+[[gnu::used]] const Instantiations<op::Op> kAnyOp;
 
 }  // namespace
 

@@ -16,9 +16,9 @@ class FailedRead final : public PendingRead {
   const Ref<Failure> failure_;
 };
 
-void count(const Failure& failure, int tellings) {
-  failure.told += tellings;
-  for (const Ref<Failure>& cause : failure.causes) cause->told += tellings;
+void count(const Failure& failure, int throws) {
+  failure.thrown += throws;
+  for (const Ref<Failure>& cause : failure.causes) cause->thrown += throws;
 }
 
 std::string sentence_of(const Failure& failure) {
@@ -50,7 +50,7 @@ void throw_failures(std::span<const Ref<Failure>> failures) {
   }
 }
 
-void take_back(const Failure& failure) { count(failure, -1); }
+void undo_throw(const Failure& failure) { count(failure, -1); }
 
 Ref<PendingRead> failed_read(Ref<Failure> failure) { return make_ref<FailedRead>(std::move(failure)); }
 

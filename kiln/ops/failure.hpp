@@ -18,9 +18,9 @@ struct Failure final : Storage {
   const std::exception_ptr error;
   /// Further failures that are reported together with this one; they have no causes themselves.
   const std::vector<Ref<Failure>> causes;
-  /// How often the error has been thrown to a caller. Errors that were never thrown are kept in Untold and reported by
-  /// sync().
-  mutable std::atomic<int> told{0};
+  /// How often the error has been thrown to a caller. Errors that were never thrown are kept in UnreportedErrors and
+  /// reported by sync().
+  mutable std::atomic<int> thrown{0};
 };
 
 /// Returns null for a value without an error, as far as is known.
@@ -33,7 +33,7 @@ inline Ref<Failure> failure_of(const Ref<Node>& node) {
 Ref<Failure> joined(const Ref<Failure>& a, const Ref<Failure>& b);
 /// A failure with the error of `own`, reported whenever `cause` is: the value would have failed with `cause` anyway, so
 /// this is no separate error.
-Ref<Failure> caused(const Ref<Failure>& own, const Ref<Failure>& cause);
+Ref<Failure> with_cause(const Ref<Failure>& own, const Ref<Failure>& cause);
 /// The joined failure of these values; null where no error is known.
 Ref<Failure> failure_among(Inputs values);
 
@@ -42,7 +42,7 @@ Ref<Failure> failure_among(Inputs values);
 /// Throws the first error, whose sentence continues with the others. All of them must be counted as thrown already.
 [[noreturn]] void throw_failures(std::span<const Ref<Failure>> failures);
 /// Takes back one throw: the error went not to a caller but to code that compares results.
-void take_back(const Failure& failure);
+void undo_throw(const Failure& failure);
 /// Throws the error of the value, if one is known.
 inline void throw_if_failed(const Value& value) {
   if (const Ref<Failure> failure = failure_of(value.node())) throw_failure(*failure);

@@ -7,7 +7,7 @@ namespace kiln {
 
 void throw_failure(const Failure&) { std::abort(); }
 void throw_failures(std::span<const Ref<Failure>>) { std::abort(); }
-void take_back(const Failure&) { std::abort(); }
+void undo_throw(const Failure&) { std::abort(); }
 Ref<PendingRead> failed_read(Ref<Failure>) { std::abort(); }
 bool is_of_memory(const Failure&) { std::abort(); }
 

@@ -156,8 +156,8 @@ Value mish_slope(const Value& x);
 Value smooth_l1_slope(const Value& x, const Value& y);  // d smooth_l1(x, y) / dx
 Value i1_slope(const Value& x);
 Value sinc_slope(const Value& x);
-Value xlogy_slope(const Value& x, const Value& y);      // d xlogy(x, y) / dx
-Value pow_slope(const Value& x, const Value& y);        // d pow(x, y) / dx
-Value share_of_larger(const Value& x, const Value& y);  // 1 where x is larger, 1/2 where they are equal
+Value xlogy_slope(const Value& x, const Value& y);    // d xlogy(x, y) / dx
+Value pow_slope(const Value& x, const Value& y);      // d pow(x, y) / dx
+Value larger_weight(const Value& x, const Value& y);  // 1 where x is larger, 1/2 where they are equal
 
 }  // namespace kiln

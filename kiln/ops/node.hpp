@@ -39,8 +39,8 @@ struct Mark {
 
 struct Node final : RefCounted {
   Node(Desc desc, Device device) : desc(desc), device(std::move(device)) {}
-  static void* operator new(std::size_t size) { return take_spare(size); }
-  static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
+  static void* operator new(std::size_t size) { return cached_allocate(size); }
+  static void operator delete(void* memory, std::size_t size) { cached_free(memory, size); }
 
   Desc desc;
   Device device;

@@ -17,7 +17,7 @@ Op& Op::operator=(Op&& other) noexcept {
 }
 Op::~Op() { is.~variant(); }
 
-std::string_view spoken_name(const Op& op) {
+std::string_view function_name(const Op& op) {
   return visit(op, []<class T>(const T& o) -> std::string_view {
     if constexpr (requires { name(o.fn); }) return name(o.fn);
     else return T::kName;
@@ -26,31 +26,31 @@ std::string_view spoken_name(const Op& op) {
 
 namespace {
 
-std::string title_of(const Program& program) {
+std::string display_name_of(const Program& program) {
   constexpr std::size_t kShown = 8;
   std::string out;
   for (std::size_t i = 0; i < program.steps.size() && i < kShown; ++i)
-    out += text(i ? "+" : "", std::visit([](const auto& step) { return spoken_name(step); }, program.steps[i].op));
+    out += text(i ? "+" : "", std::visit([](const auto& step) { return function_name(step); }, program.steps[i].op));
   if (program.steps.size() > kShown) out += text("+... (", program.steps.size(), " steps)");
   return out;
 }
 
 }  // namespace
 
-std::string title(const Op& op) {
+std::string display_name(const Op& op) {
   if (const Sequence* const sequence = sequence_of(op)) {
     std::string out;
-    for (const Sequence::Step& step : sequence->steps) out += text(out.empty() ? "" : ", ", title(step.op));
+    for (const SequenceStep& step : sequence->steps) out += text(out.empty() ? "" : ", ", display_name(step.op));
     return out;
   }
-  if (const auto* horizontal = std::get_if<Horizontal>(&op.is))
-    return text(horizontal->parts->all.size(), " x ", title(horizontal->parts->all[0].op));
+  if (const auto* horizontal = std::get_if<Batched>(&op.is))
+    return text(horizontal->parts->all.size(), " x ", display_name(horizontal->parts->all[0].op));
   if (const auto* custom = std::get_if<Custom>(&op.is)) return custom->op->name();
-  if (const auto* fused = std::get_if<Fused>(&op.is)) return title_of(*fused->program);
+  if (const auto* fused = std::get_if<Fused>(&op.is)) return display_name_of(*fused->program);
   if (const auto* epilogue = std::get_if<Epilogue>(&op.is))
-    return text(std::visit([](const auto& product) { return spoken_name(product); }, epilogue->product), "+",
-                title_of(*epilogue->program));
-  return std::string(spoken_name(op));
+    return text(std::visit([](const auto& product) { return function_name(product); }, epilogue->product), "+",
+                display_name_of(*epilogue->program));
+  return std::string(function_name(op));
 }
 
 bool operator==(const Op& a, const Op& b) { return reflect::equal(a.is, b.is); }
@@ -73,7 +73,7 @@ std::string attributes(const Op& op) {
 
 void append(std::string& out, const Op& op) {
   if (const auto* custom = std::get_if<Custom>(&op.is)) out += custom->op->name();
-  else out += spoken_name(op);
+  else out += function_name(op);
   out += text("(", attributes(op), ")");
 }
 

@@ -20,9 +20,9 @@
 #include "kiln/ops/loss/loss_ops.hpp"
 #include "kiln/ops/norm/channel_norm_ops.hpp"
 #include "kiln/ops/norm/norm_ops.hpp"
+#include "kiln/ops/planned/batched.hpp"
 #include "kiln/ops/planned/epilogue.hpp"
 #include "kiln/ops/planned/fused.hpp"
-#include "kiln/ops/planned/horizontal.hpp"
 #include "kiln/ops/planned/row_blocked.hpp"
 #include "kiln/ops/planned/row_fused.hpp"
 #include "kiln/ops/product/matmul_ops.hpp"
@@ -49,7 +49,7 @@ namespace op {
 template <class T>
 concept Primitive = requires(const T op, Inputs in, Backward& backward) {
   { T::kName } -> std::convertible_to<std::string_view>;
-  { T::kFacts } -> std::same_as<const Facts&>;
+  { T::kTraits } -> std::same_as<const OpTraits&>;
   { op.infer(in) } -> std::same_as<Descs>;
   { op.vjp(backward) } -> std::same_as<void>;
 };
@@ -63,13 +63,13 @@ concept Composite = Primitive<T> && requires(const T op, Inputs in) {
 /// An op that the planner builds from ops that were inferred and recorded one by one.
 template <class T>
 concept Planned = std::is_same_v<T, Fused> || std::is_same_v<T, Epilogue> || std::is_same_v<T, RowBlocked> ||
-                  std::is_same_v<T, RowFused> || std::is_same_v<T, Horizontal>;
+                  std::is_same_v<T, RowFused> || std::is_same_v<T, Batched>;
 
 template <class T>
 struct Checked {
   static_assert(Primitive<T>);
   static_assert(
-      T::kFacts.bound != Bound::Compute || requires(const T op, Inputs in) { op.flops(in, in); },
+      T::kTraits.bound != Bound::Compute || requires(const T op, Inputs in) { op.flops(in, in); },
       "an op bound by arithmetic says how much of it there is");
   using type = T;
 };
@@ -110,7 +110,7 @@ struct Op {
                              AllReduce, Broadcast,                          // collective
                              AllGather, ReduceScatter,                      //
                              Custom, Fused, Epilogue,                       // planned
-                             RowBlocked, RowFused, Horizontal>;
+                             RowBlocked, RowFused, Batched>;
 
   template <Primitive T>
   Op(T op) : is(std::in_place_type<T>, std::move(op)) {}
@@ -149,9 +149,9 @@ inline std::string_view name(const Op& op) {
   return visit(op, []<class T>(const T&) -> std::string_view { return T::kName; });
 }
 /// The function that a user called: "add" where name() is "binary".
-std::string_view spoken_name(const Op& op);
+std::string_view function_name(const Op& op);
 /// The name in reports: the spoken name, a custom op's own name, or the steps of a fused op.
-std::string title(const Op& op);  // "mul+add+gelu"
+std::string display_name(const Op& op);  // "mul+add+gelu"
 
 // ---- ops are values: by reflection over their attributes (op.cpp) ---------------------------------------------------
 /// Whether both are the same struct with equal attributes. Custom ops are equal where they share one CustomOp.

@@ -11,20 +11,20 @@ namespace {
 /// A read from several devices.
 class Joined : public PendingRead {
  public:
-  struct Part {
+  struct ReadPart {
     Device device;
     std::vector<Value> values;
     std::vector<std::size_t> places;  // the values' indices in the result
     Ref<PendingRead> reading;
   };
-  Joined(std::vector<Part> parts, std::size_t count) : parts_(std::move(parts)), count_(count) {}
+  Joined(std::vector<ReadPart> parts, std::size_t count) : parts_(std::move(parts)), count_(count) {}
 
   bool ready() const override {
-    return std::all_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.reading->ready(); });
+    return std::all_of(parts_.begin(), parts_.end(), [](const ReadPart& part) { return part.reading->ready(); });
   }
   std::vector<TensorData> wait() override {
     std::vector<TensorData> all(count_);
-    for (Part& part : parts_) {
+    for (ReadPart& part : parts_) {
       std::vector<TensorData> data = part.reading->wait();
       for (std::size_t i = 0; i < data.size(); ++i) all[part.places[i]] = std::move(data[i]);
     }
@@ -43,18 +43,18 @@ class Joined : public PendingRead {
       delete each;
       last();
     };
-    for (Part& part : parts_) part.reading->notify({one_arrived, countdown});
+    for (ReadPart& part : parts_) part.reading->notify({one_arrived, countdown});
   }
 
  private:
-  std::vector<Part> parts_;
+  std::vector<ReadPart> parts_;
   std::size_t count_;
 };
 
 }  // namespace
 
 Ref<PendingRead> start_read(Inputs values) {
-  std::vector<Joined::Part> parts;
+  std::vector<Joined::ReadPart> parts;
   for (std::size_t i = 0; i < values.size(); ++i) {
     require<ArgumentError>(!values[i].empty(), "read: value ", i, " is empty");
     const Device device = values[i].device();  // empty for a plain number
@@ -66,7 +66,7 @@ Ref<PendingRead> start_read(Inputs values) {
     part->values.push_back(values[i]);
     part->places.push_back(i);
   }
-  for (Joined::Part& part : parts) {
+  for (Joined::ReadPart& part : parts) {
     if (part.device) {
       part.reading = part.device.backend().start_read(part.values);
       continue;

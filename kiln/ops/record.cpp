@@ -32,7 +32,7 @@ std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast
 /// Whether the op is cheap to run again, and cannot fail.
 bool is_worth_running_again(const op::Op& op) {
   return op::visit(
-      op, []<class T>(const T&) { return T::kFacts.bound == Bound::Memory && T::kFacts.may_fail == MayFail::Never; });
+      op, []<class T>(const T&) { return T::kTraits.bound == Bound::Memory && T::kTraits.may_fail == MayFail::Never; });
 }
 
 /// Whether the tape may leave the value out, to recompute it when needed.
@@ -91,9 +91,9 @@ Ref<Record> make_leaf(const Desc& desc, const Device& device) {
   return record;
 }
 
-Ref<Record> make_record(Ref<Again> again, const Descs& results, const Device& device) {
+Ref<Record> make_record(Ref<Recompute> recompute, const Descs& results, const Device& device) {
   auto record = make_ref<Record>();
-  record->again = std::move(again);
+  record->recompute = std::move(recompute);
   record->results.assign(results.begin(), results.end());
   record->device = device;
   record->order = next_order();
@@ -169,7 +169,7 @@ bool Backward::made_by(int i, std::string_view op) const {
   return maker && maker->op && op::name(*maker->op) == op;
 }
 
-SlopeOnTape slope_on_tape = nullptr;
+DerivativeOnTape slope_on_tape = nullptr;
 
 Value Backward::in_place_of(int i, const Value& contents) const {
   const Value& place = record_->in[static_cast<std::size_t>(i)];
@@ -182,8 +182,8 @@ Value Backward::slope(const Value& x, const Value& along, int slot) const {
   return slope_on_tape(x, along, record_, slot);
 }
 
-void Backward::answers_in_parts() const { record_->in_parts.store(true, std::memory_order_relaxed); }
-bool Backward::answered_in_parts() const { return record_->in_parts.load(std::memory_order_relaxed); }
+void Backward::mark_partial() const { record_->partial.store(true, std::memory_order_relaxed); }
+bool Backward::is_partial() const { return record_->partial.load(std::memory_order_relaxed); }
 
 bool Backward::wants(int i) const { return i < arity() && record_->in[static_cast<std::size_t>(i)].tracked(); }
 

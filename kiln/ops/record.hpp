@@ -20,16 +20,16 @@ struct Rematerialisation {
 };
 
 /// Recomputes results that were computed without a tape, this time with one.
-struct Again : RefCounted {
+struct Recompute : RefCounted {
   virtual Values run() const = 0;
 };
 
 struct Record final : RefCounted {
-  static void* operator new(std::size_t size) { return take_spare(size); }
-  static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
+  static void* operator new(std::size_t size) { return cached_allocate(size); }
+  static void operator delete(void* memory, std::size_t size) { cached_free(memory, size); }
 
-  std::optional<op::Op> op;  // none: a leaf, or a record that `again` recomputes
-  Ref<Again> again;
+  std::optional<op::Op> op;  // none: a leaf, or a record that `recompute` recomputes
+  Ref<Recompute> recompute;
   /// The operands: with data only where the op saves it, with their position on the tape if tracked. An operand that is
   /// neither saved nor tracked is kept as a tensor without contents, for its description.
   SpareValues in;
@@ -39,14 +39,14 @@ struct Record final : RefCounted {
   std::uint64_t order = 0;  // grows with creation: an operand's is smaller than its consumer's
   Rematerialisation rematerialisation;
   /// Whether a gradient was computed in several parts that are right only when added together.
-  std::atomic<bool> in_parts{false};
+  std::atomic<bool> partial{false};
 
-  bool is_leaf() const { return !op && !again; }
+  bool is_leaf() const { return !op && !recompute; }
   const Desc& in_desc(std::size_t i) const;
 };
 
-/// Creates a record for results that `again` can recompute.
-Ref<Record> make_record(Ref<Again> again, const Descs& results, const Device& device);
+/// Creates a record for results that `recompute` can recompute.
+Ref<Record> make_record(Ref<Recompute> recompute, const Descs& results, const Device& device);
 /// Creates a new leaf for a tensor of that description.
 Ref<Record> make_leaf(const Desc& desc, const Device& device);
 /// Records that `op` made `results` from `in`. Call it only where grad_enabled() and an operand is tracked.

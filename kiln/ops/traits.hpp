@@ -43,7 +43,7 @@ enum class Bound : std::uint8_t {
 enum class Rows : std::uint8_t {
   Each,          // along every dimension
   None,          // no, or not examined yet
-  ByAttributes,  // the op has `bool goes_by_rows(int axis) const`
+  ByAttributes,  // the op has `bool is_row_wise(int axis) const`
 };
 
 /// What may go wrong after infer has accepted the operands.
@@ -54,8 +54,8 @@ enum class MayFail : std::uint8_t {
 };
 
 /// The properties that every op declares. None has a default, so that no new op and no new property can be forgotten.
-struct Facts {
-  constexpr Facts(Pattern pattern, AutocastTo autocast, Bound bound, Rows rows, MayFail may_fail)
+struct OpTraits {
+  constexpr OpTraits(Pattern pattern, AutocastTo autocast, Bound bound, Rows rows, MayFail may_fail)
       : pattern(pattern), autocast(autocast), bound(bound), rows(rows), may_fail(may_fail) {}
 
   Pattern pattern;
@@ -67,17 +67,17 @@ struct Facts {
 
 template <class Op>
 AutocastTo autocast_of(const Op& op) {
-  if constexpr (Op::kFacts.autocast == AutocastTo::ByAttributes) return op.autocast_to();
-  else return Op::kFacts.autocast;
+  if constexpr (Op::kTraits.autocast == AutocastTo::ByAttributes) return op.autocast_to();
+  else return Op::kTraits.autocast;
 }
 template <class Op>
-bool goes_by_rows(const Op& op, int axis) {
-  if constexpr (Op::kFacts.rows == Rows::ByAttributes) return op.goes_by_rows(axis);
-  else return Op::kFacts.rows == Rows::Each;
+bool is_row_wise(const Op& op, int axis) {
+  if constexpr (Op::kTraits.rows == Rows::ByAttributes) return op.is_row_wise(axis);
+  else return Op::kTraits.rows == Rows::Each;
 }
 template <class Op>
 double flops_of(const Op& op, Inputs in, Inputs out) {
-  if constexpr (Op::kFacts.bound == Bound::Compute) return op.flops(in, out);
+  if constexpr (Op::kTraits.bound == Bound::Compute) return op.flops(in, out);
   else return 0;
 }
 

@@ -7,8 +7,8 @@ namespace kiln {
 
 /// The gradient of sum(x * along) by a result of a record. The code that traverses the tape, which ops do not know,
 /// sets it.
-using SlopeOnTape = Value (*)(const Value& x, const Value& along, const Ref<Record>& record, int slot);
-extern SlopeOnTape slope_on_tape;
+using DerivativeOnTape = Value (*)(const Value& x, const Value& along, const Ref<Record>& record, int slot);
+extern DerivativeOnTape slope_on_tape;
 
 /// Gives a vjp the operands, the results and the results' gradients, and receives the operands' gradients.
 class Backward {
@@ -42,8 +42,8 @@ class Backward {
   Value slope(const Value& x, const Value& along, int slot) const;
   /// Declares that the answered gradients depend on more than the results' gradients: from here on, gradients that
   /// reach the results need not be those of a function of the results alone.
-  void answers_in_parts() const;
-  bool answered_in_parts() const;
+  void mark_partial() const;
+  bool is_partial() const;
   /// Sets the gradient of operand i to make(), called only if that gradient is needed. It may still be broadcast.
   template <class F>
   void to(int i, F&& make) {

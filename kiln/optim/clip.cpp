@@ -31,7 +31,7 @@ Length length_of(const GradientsParams& grads) {
 Length length_among(const GradientsParams& grads, const Ranks& among, const Value& zero) {
   SquareSums own{zero, zero, zero};
   for (const auto& [path, grad] : grads.by_path) own = own + sums_of(grad, zero.dtype());
-  const Value all = all_reduce(ravel(Values{own.plain, own.lowered, own.raised}, zero.dtype()), among);
+  const Value all = all_reduce(ravel(Values{own.plain, own.scaled_down, own.scaled_up}, zero.dtype()), among);
   return kiln::length_of(SquareSums{at(all, 0, 0), at(all, 0, 1), at(all, 0, 2)});
 }
 
@@ -41,8 +41,8 @@ Value scaled(const Value& grad, const Length& length, const Value& share, const 
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Value fits = is_finite(length.value),
               first = where(fits, 1.0, full({}, length.factor, grad.device(), share.dtype()));
-  const Value rest = minimum(most / length.lowered, 1 / length.factor);
-  const Value second = where(fits, share, where(is_finite(length.lowered), rest, nan));
+  const Value rest = minimum(most / length.scaled_down, 1 / length.factor);
+  const Value second = where(fits, share, where(is_finite(length.scaled_down), rest, nan));
   return grad * cast(first, grad.dtype()) * cast(second, grad.dtype());
 }
 

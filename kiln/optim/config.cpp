@@ -19,7 +19,7 @@ OptimizerOptions OptimizerConfig::options() const {
 
 Json AnySchedule::to_json() const { return kiln::to_json(config_); }
 
-AnySchedule AnySchedule::from_json(const Json& json, const config::Place& place) {
+AnySchedule AnySchedule::from_json(const Json& json, const config::ConfigPath& place) {
   AnySchedule schedule;
   config::read(json, schedule.config_, place);
   return schedule;
@@ -27,7 +27,7 @@ AnySchedule AnySchedule::from_json(const Json& json, const config::Place& place)
 
 Json LambdaConfig::to_json() const { fail<ConfigError>("LambdaConfig: a function cannot be written as JSON"); }
 
-LambdaConfig LambdaConfig::from_json(const Json&, const config::Place& place) {
+LambdaConfig LambdaConfig::from_json(const Json&, const config::ConfigPath& place) {
   fail<ConfigError>(place.source, ": '", place.path, "': JSON holds no functions");
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 // Nocedal, Wright, section 3.1: the constants of sufficient decrease and of curvature, relative to the slope at the
 // start.
-constexpr double kFall = 1e-4, kFlat = 0.9;
+constexpr double kSufficientDecrease = 1e-4, kCurvature = 0.9;
 // With differences of smaller curvature the direction might not be a descent direction (PyTorch's bound).
 constexpr double kLeastCurvature = 1e-10;
 
@@ -97,7 +97,7 @@ Value Lbfgs::flat(const GradientsParams& grads, const std::vector<NamedParam>& p
 }
 
 /// Appends the last step, and the change of the gradient, to the history.
-void Lbfgs::remember(State& state, const Value& grad) const {
+void Lbfgs::append_to_history(State& state, const Value& grad) const {
   const Value change = grad - state.grad, step = state.direction * state.length;
   const double curvature = dot(change, step);
   if (!(curvature > kLeastCurvature)) return;
@@ -131,8 +131,10 @@ Value Lbfgs::direction(const State& state, const Value& grad) {
 template <class At>
 Lbfgs::Point Lbfgs::search(At&& at, const Point& start, double length, double longest, std::int64_t most) const {
   // NaN is too high, too.
-  const auto too_high = [&](const Point& p) { return !(p.loss <= start.loss + kFall * p.length * start.slope); };
-  const auto flat_enough = [&](const Point& p) { return std::abs(p.slope) <= -kFlat * start.slope; };
+  const auto too_high = [&](const Point& p) {
+    return !(p.loss <= start.loss + kSufficientDecrease * p.length * start.slope);
+  };
+  const auto flat_enough = [&](const Point& p) { return std::abs(p.slope) <= -kCurvature * start.slope; };
   std::array<Point, 2> ends{start, at(length)};  // the previous point, and the latest
   std::int64_t tries = 0;
   for (; tries < most; ++tries) {
@@ -192,7 +194,7 @@ double Lbfgs::minimise(double rate, const std::vector<NamedParam>& params, Evalu
   const double before = now.loss;
   for (std::int64_t i = 1; largest(now.grad) > config_.gradient_tolerance; ++i) {
     const bool first = state.iterations++ == 0;
-    if (!first) remember(state, now.grad);
+    if (!first) append_to_history(state, now.grad);
     state.direction = first ? -now.grad : direction(state, now.grad);
     state.grad = now.grad;
     state.length = first ? rate * std::min(1.0, 1 / sum(abs(now.grad)).item()) : rate;

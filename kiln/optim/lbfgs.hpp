@@ -47,7 +47,7 @@ class Lbfgs {
     const auto with = [&](const Values& values) {
       M changed = model;
       std::size_t next = 0;
-      visit_params(changed, [&](const nn::Place&, nn::AnyLeaf& param) {
+      visit_params(changed, [&](const nn::PartPath&, nn::AnyLeaf& param) {
         if (!param.is_frozen()) param.set(values[next++]);
       });
       return changed;
@@ -94,7 +94,7 @@ class Lbfgs {
   Values parts(const Value& flat, const std::vector<NamedParam>& params) const;
   Value flat(const std::vector<NamedParam>& params) const;
   Value flat(const GradientsParams& grads, const std::vector<NamedParam>& params) const;
-  void remember(State& state, const Value& grad) const;
+  void append_to_history(State& state, const Value& grad) const;
   static Value direction(const State& state, const Value& grad);
   template <class At>
   Point search(At&& at, const Point& start, double length, double longest, std::int64_t most) const;

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <ranges>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/ops/read.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
@@ -56,11 +56,11 @@ std::vector<NamedParam> trained_params(std::string_view function, const nn::Modu
 
 void OptimizerState::add(const nn::ModuleView& model) {
   nn::require_trainable(groups_[0].rule.name(), model);
-  const std::vector<nn::PlacedParam> params = nn::placed_params(model);
+  const std::vector<nn::ParamWithPaths> params = nn::params_with_paths(model);
   for (std::size_t i = 1; i < groups_.size(); ++i)
     for (const std::string& path : nn::selected(groups_[0].rule.name(), params, groups_[i].params))
       group_of_.try_emplace(path, i);
-  for (const nn::PlacedParam& param : params) {
+  for (const nn::ParamWithPaths& param : params) {
     const std::string& path = param.places[0].path;
     const std::size_t group = group_of_.try_emplace(path, 0).first->second;
     if (!param.is_frozen) states_[path] = fresh({path, param.value}, group);
@@ -129,11 +129,11 @@ OptimizerState::Changes OptimizerState::changes(const Rates& rates, const std::v
 
 void OptimizerState::step(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads) try {
   apply(rates, model, grads);
-} catch (...) { rethrow_shortage(groups_[0].rule.name()); }
+} catch (...) { rethrow_as_memory_error(groups_[0].rule.name()); }
 
 void OptimizerState::step(double rate, const nn::ModuleRef& model, const GradientsParams& grads) try {
   apply(rates(rate), model, grads);
-} catch (...) { rethrow_shortage(groups_[0].rule.name()); }
+} catch (...) { rethrow_as_memory_error(groups_[0].rule.name()); }
 
 void OptimizerState::put(Changes& changes) {
   for (auto& [path, state] : changes.states)
@@ -148,7 +148,7 @@ void OptimizerState::compute(const Values& values) const {
   };
   const ErrorContext context(say_when);
   // A step ends here: the device may start while the next batch is prepared.
-  telling_shortage(groups_[0].rule.name(), [&] { run_pending(values); });
+  with_memory_error(groups_[0].rule.name(), [&] { run_pending(values); });
 }
 
 void OptimizerState::apply(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads) {
@@ -172,7 +172,7 @@ std::map<std::string, Value> OptimizerState::step_parts(const Rates& rates, cons
   std::map<std::string, Value> params = std::move(made.params);
   compute(computed);
   return params;
-} catch (...) { rethrow_shortage(groups_[0].rule.name()); }
+} catch (...) { rethrow_as_memory_error(groups_[0].rule.name()); }
 
 bool OptimizerState::averages() const {
   return std::ranges::any_of(groups_, [](const ParamGroup& group) { return group.rule.averages(); });

@@ -71,8 +71,8 @@ class AnyRule {
  private:
   template <class R> static constexpr char kType = 0;
 
-  struct Held {
-    virtual ~Held() = default;
+  struct HeldState {
+    virtual ~HeldState() = default;
     virtual const void* type() const = 0;
     virtual std::string_view name() const = 0;
     virtual std::span<const std::string_view> slot_names() const = 0;
@@ -85,7 +85,7 @@ class AnyRule {
     virtual bool averages() const = 0;
   };
   template <class R>
-  struct Holder final : Held {
+  struct Holder final : HeldState {
     explicit Holder(R r) : rule(std::move(r)) {}
     const void* type() const override { return &kType<R>; }
     std::string_view name() const override { return R::kName; }
@@ -117,7 +117,7 @@ class AnyRule {
   };
   static Values zeros_for(const Value& param, std::size_t count);
 
-  std::shared_ptr<const Held> held_;
+  std::shared_ptr<const HeldState> held_;
 };
 
 /// The initial state of `rule` for a parameter, with a master if it needs one.

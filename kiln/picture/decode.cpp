@@ -4,7 +4,7 @@
 #include <array>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/file.hpp"
 
 namespace kiln {
@@ -24,11 +24,11 @@ Picture decode_picture(std::span<const std::byte> file, std::string_view name, c
   if (begins(file, kPng)) return picture::decode_png(file, name, config);
   if (begins(file, kJpeg)) return picture::decode_jpeg(file, name, config);
   fail<DataError>(name, ": is neither a PNG nor a JPEG file");
-} catch (...) { rethrow_shortage(name); }
+} catch (...) { rethrow_as_memory_error(name); }
 
 Picture read_picture(const std::string& path, const DecodeConfig& config) try {
   return decode_picture(read_file(path), path, config);
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 void picture::require_allowed(std::string_view name, std::int64_t height, std::int64_t width, std::size_t file_bytes,
                               const DecodeConfig& config) {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 
 namespace kiln::rl {
 namespace {
@@ -127,26 +127,26 @@ void RlLoop::save() {
   checkpoints_.save(run_);
 }
 
-training::Ending RlLoop::fit() try {
+training::RunEnd RlLoop::fit() try {
   const SignalScope signals;
-  training::Extras extras;
+  training::OptionalState optional_state;
   MetricList metrics;
   worlds_state_.clear();
-  checkpoints_.open(run_, extras, metrics, {});
+  checkpoints_.open(run_, optional_state, metrics, {});
   if (!worlds_state_.empty()) worlds_.set_state(worlds_state_);  // a checkpoint's
   run_.begin(rounds(config_.evaluate_every, worlds_.count()), parameters(), devices(), {});
   while (!run_.done()) {
     step();
     const bool ended = run_.epoch_ended();
     if (run_.metrics_due()) {
-      run_.tell(training::Evaluation{run_.at, "train", train_readings(), ended});
+      run_.notify(training::Evaluation{run_.at, "train", train_readings(), ended});
       loss_sum_ = 0;
       last_updates_ = updates_;
     }
     if (ended) {
       if (evaluated_) {
         const EpisodeWindow found = evaluate(*evaluated_, config_.evaluation_episodes);
-        run_.tell(training::Evaluation{run_.at, "valid", found.readings()});
+        run_.notify(training::Evaluation{run_.at, "valid", found.readings()});
       }
       run_.next_epoch();
     }
@@ -155,10 +155,10 @@ training::Ending RlLoop::fit() try {
   if (checkpoints_.lacks(run_)) save();
   callbacks_.report_missed(run_);
   checkpoints_.finish();
-  const training::Ending ending{run_.at, run_.reason()};
-  run_.tell(ending);
+  const training::RunEnd ending{run_.at, run_.reason()};
+  run_.notify(ending);
   return ending;
-} catch (...) { rethrow_shortage("training"); }
+} catch (...) { rethrow_as_memory_error("training"); }
 
 EpisodeWindow RlLoop::evaluate(VectorEnvironment& worlds, std::int64_t episodes) {
   require<ArgumentError>(episodes >= 1, "RlLearner: an evaluation of ", episodes, " episodes: must be at least 1");

@@ -88,7 +88,7 @@ class RlLoop {
   ~RlLoop() = default;
 
   void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json own);
-  training::Ending fit();
+  training::RunEnd fit();
   /// Plays this many whole episodes without exploration, divided among the environments. Uses the normalisation of the
   /// training environments if they are normalised.
   EpisodeWindow evaluate(VectorEnvironment& worlds, std::int64_t episodes);
@@ -136,11 +136,11 @@ class RlLearner final : public RlLoop {
   /// Adds a callback: see kiln/train/events.hpp.
   template <class Callback>
   RlLearner& add(Callback callback) {
-    static_assert(training::kListens<Callback> || training::kListensWith<Callback, Policy>,
+    static_assert(training::kIsCallback<Callback> || training::kIsCallbackWith<Callback, Policy>,
                   "a callback has an on(event) for some event of kiln/train/events.hpp");
     const auto held = RlLoop::add(std::move(callback));
-    if constexpr (training::kListensWith<Callback, Policy>)
-      run_.listen([this, held](const training::Event& event) { training::tell_with(*held, event, agent_.policy()); });
+    if constexpr (training::kIsCallbackWith<Callback, Policy>)
+      run_.listen([this, held](const training::Event& event) { training::notify_with(*held, event, agent_.policy()); });
     return *this;
   }
   /// Evaluates in these environments. Without this call there is no evaluation.
@@ -163,7 +163,7 @@ class RlLearner final : public RlLoop {
   }
 
   /// Acts and learns until a limit is reached or a stop is requested. It may be called again.
-  training::Ending fit() { return RlLoop::fit(); }
+  training::RunEnd fit() { return RlLoop::fit(); }
   /// Plays this many whole episodes without exploration in `worlds`.
   EpisodeWindow evaluate(VectorEnvironment& worlds, std::int64_t episodes) {
     return RlLoop::evaluate(worlds, episodes);

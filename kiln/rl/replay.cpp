@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/ops/device.hpp"
 
 namespace kiln::rl {
@@ -81,7 +81,7 @@ Replay::Replay(const ReplayConfig& config, const VectorEnvironment& worlds)
     }
     open_.resize(environments_ * static_cast<std::size_t>(config.steps) * (observation_size_ + action_size_ + 1));
     open_counts_.resize(environments_);
-  } catch (...) { rethrow_shortage("Replay"); }
+  } catch (...) { rethrow_as_memory_error("Replay"); }
 }
 
 void Replay::require_consistent() const {

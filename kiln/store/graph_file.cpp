@@ -1,6 +1,6 @@
 #include "kiln/store/graph_file.hpp"
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/store/save.hpp"
 
@@ -10,11 +10,11 @@ void save(const Graph& graph, const std::string& path, const Metadata& metadata)
   require<ArgumentError>(format_for_saving(path).name == "safetensors", "save: ", shown(path),
                          ": a program is saved as .safetensors alone");
   save_tensors(record_of(graph, metadata), path);
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 Graph load_graph(const std::string& path, const Device& device) try {
   return graph_from_record(detail::OpenRecord(path).view, path, device);
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 void detail::check_signature(std::string_view file, std::string_view what, const std::vector<Desc>& descs,
                              std::initializer_list<TensorType> types) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/store/pickle/pytorch.hpp"
@@ -58,9 +58,9 @@ std::optional<StateEntry> entry_of(std::string_view path) {
   return entry;
 }
 
-/// Repeats a number to the shape of its parameter, so that the edits of the parameter's tensors apply to it; gathered()
-/// undoes that.
-StoredTensor spread(const StoredTensor& number, const Shape& shape) {
+/// Repeats a number to the shape of its parameter, so that the edits of the parameter's tensors apply to it;
+/// first_element() undoes that.
+StoredTensor broadcast(const StoredTensor& number, const Shape& shape) {
   return {.shape = shape, .dtype = number.dtype, .read = [read = number.read, shape] {
             const TensorData one = read();
             TensorData all(shape, one.dtype());
@@ -69,7 +69,7 @@ StoredTensor spread(const StoredTensor& number, const Shape& shape) {
             return all;
           }};
 }
-StoredTensor gathered(const StoredTensor& numbers, DType dtype) {
+StoredTensor first_element(const StoredTensor& numbers, DType dtype) {
   return {.shape = {}, .dtype = dtype, .read = [read = numbers.read, dtype] {
             const TensorData all = read();
             TensorData one({}, all.dtype());
@@ -157,10 +157,10 @@ TensorSource from_pytorch_optimizer(const TensorSource& state, std::span<const s
       slots[slot].tensors.emplace(params[entry.param], std::move(held));
     };
     const auto shape = shapes.find(entry.param);
-    put(entry.slot, is_number && shape != shapes.end() ? spread(tensor, shape->second) : tensor);
+    put(entry.slot, is_number && shape != shapes.end() ? broadcast(tensor, shape->second) : tensor);
     // SGD and Muon do not count steps. In Kiln their first step differs from the following ones.
     if (!counted.contains(entry.param))
-      put(kSteps.theirs, spread(stored(TensorData::of<float>({}, {1})), tensor.shape));
+      put(kSteps.theirs, broadcast(stored(TensorData::of<float>({}, {1})), tensor.shape));
   });
 
   LoadOptions edits = options;
@@ -171,7 +171,7 @@ TensorSource from_pytorch_optimizer(const TensorSource& state, std::span<const s
       const bool is_count = theirs == kSteps.theirs;  // PyTorch has the count in float32
       const Slot& slot = is_count ? kSteps : *reader.find(theirs, param);
       result.tensors.emplace(text(param, '.', slot.ours),
-                             slot.number ? gathered(tensor, is_count ? DType::I64 : tensor.dtype) : tensor);
+                             slot.number ? first_element(tensor, is_count ? DType::I64 : tensor.dtype) : tensor);
     }
   return result;
 }
@@ -203,7 +203,7 @@ TensorSource to_pytorch_optimizer(const OptimizerParts& optimizer, std::span<con
     for (const Slot& slot : slots_for(param)) {
       if (slot.ours != ours) continue;
       StoredTensor held = tensor;
-      if (slot.number) held = gathered(tensor, DType::F32);
+      if (slot.number) held = first_element(tensor, DType::F32);
       result.tensors.emplace(text(kState, place - params.begin(), '.', slot.theirs), std::move(held));
     }
   }
@@ -236,8 +236,9 @@ std::vector<std::string> params_in_order(const nn::ModuleView& model) {
 
 namespace detail {
 
-Fitted fit_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleView& model, const std::string& path,
-                             const LoadOptions& options, std::span<const std::string> params) try {
+LoadedValues fit_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleView& model,
+                                   const std::string& path, const LoadOptions& options,
+                                   std::span<const std::string> params) try {
   TensorSource file = open_tensors(path);
   std::vector<std::string> names(params.begin(), params.end());
   if (names.empty()) names = pytorch_optimizer_params(file.metadata, options.under);
@@ -251,7 +252,7 @@ Fitted fit_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleVi
   for (const RecordPart& part : optimizer.state)
     if (keeps_nothing || part.name.ends_with(".master")) state.tensors.emplace(part.name, stored(part.value.data()));
   return fit(state, optimizer.state, "optimizer", path, options);
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 void save_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleView& model, const std::string& path,
                             std::span<const std::string> params) try {
@@ -261,7 +262,7 @@ void save_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleVie
   write_file_atomically(path, [&](FileReplacement& file) {
     write_pytorch_nested(source, [&](std::span<const std::byte> piece) { file.write(piece); });
   });
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 }  // namespace detail
 }  // namespace kiln

@@ -51,8 +51,9 @@ OptimizerParts optimizer_parts(const O& optimizer) {
   for (const auto& group : optimizer.groups()) parts.rules.push_back(group.rule.name());
   return parts;
 }
-Fitted fit_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleView& model, const std::string& path,
-                             const LoadOptions& options, std::span<const std::string> params);
+LoadedValues fit_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleView& model,
+                                   const std::string& path, const LoadOptions& options,
+                                   std::span<const std::string> params);
 void save_pytorch_optimizer(const OptimizerParts& optimizer, const nn::ModuleView& model, const std::string& path,
                             std::span<const std::string> params);
 
@@ -67,7 +68,7 @@ template <Stateful O>
 LoadReport load_pytorch_optimizer(O& optimizer, const nn::ModuleView& model, const std::string& path,
                                   const LoadOptions& options = {}, std::span<const std::string> params = {}) {
   const auto fitted = detail::fit_pytorch_optimizer(detail::optimizer_parts(optimizer), model, path, options, params);
-  detail::take_over(optimizer, fitted);
+  detail::assign(optimizer, fitted);
   return fitted.report;
 }
 

@@ -12,7 +12,7 @@ namespace kiln::detail {
 namespace {
 
 /// Returns why the tensor cannot become the part; empty if it can.
-std::string misfit(const RecordPart& part, const StoredTensor& tensor, std::string_view owner) {
+std::string mismatch(const RecordPart& part, const StoredTensor& tensor, std::string_view owner) {
   if (tensor.shape != part.value.shape())
     return text("tensor '", shown(part.name), "' has shape ", tensor.shape, ", the ", owner, " expects ",
                 part.value.shape());
@@ -41,8 +41,8 @@ Found find(const TensorSource& record, const RecordPart& part) {
 
 /// Returns why the record cannot fill the part. A record may contain a tied parameter several times with the same
 /// numbers, as PyTorch writes it.
-std::string misfit(const TensorSource& record, const RecordPart& part, Found first, std::string_view owner) {
-  std::string problem = misfit(part, first->second, owner);
+std::string mismatch(const TensorSource& record, const RecordPart& part, Found first, std::string_view owner) {
+  std::string problem = mismatch(part, first->second, owner);
   each_name(part, [&](const std::string& name) {
     const Found other = record.tensors.find(name);
     if (other == record.tensors.end() || other == first || !problem.empty()) return;
@@ -81,10 +81,10 @@ std::string advice(const TensorSource& record, const RecordPart& part,
   if (part.places.empty() || part.value.rank() < 2) return {};  // the state of an optimizer has no places
   std::vector<std::string_view> fitting;
   for (const auto& [name, tensor] : record.tensors)
-    if (misfit(part, tensor, "").empty() && std::ranges::find(unexpected, name) == unexpected.end())
+    if (mismatch(part, tensor, "").empty() && std::ranges::find(unexpected, name) == unexpected.end())
       fitting.push_back(name);
   if (fitting.size() != 1) return {};
-  return text(" (if it is tied to '", shown(fitting[0]), "' in the file, LoadOptions::also says so)");
+  return text(" (if it is tied to '", shown(fitting[0]), "' in the file, LoadOptions::aliases says so)");
 }
 
 /// A part as a Selector sees it.
@@ -92,14 +92,14 @@ class PartCandidate {
  public:
   explicit PartCandidate(const RecordPart& part)
       : named_{part.places.empty() ? part.name : std::string(), {}},
-        candidate_{part.places.empty() ? std::span<const nn::Place>(&named_, 1) : part.places, part.value,
+        candidate_{part.places.empty() ? std::span<const nn::PartPath>(&named_, 1) : part.places, part.value,
                    part.is_frozen} {}
   PartCandidate(const PartCandidate&) = delete;
   PartCandidate& operator=(const PartCandidate&) = delete;
   const Candidate& get() const { return candidate_; }
 
  private:
-  nn::Place named_;
+  nn::PartPath named_;
   Candidate candidate_;
 };
 
@@ -114,7 +114,7 @@ std::vector<std::string> compare(const TensorSource& record, const std::vector<R
     if (found == record.tensors.end()) {
       report.missing.push_back(text("'", shown(part.name), "' is missing", advice(record, part, unexpected)));
       if (!options.allow_missing) problems.push_back(report.missing.back());
-    } else if (std::string problem = misfit(record, part, found, owner); !problem.empty()) {
+    } else if (std::string problem = mismatch(record, part, found, owner); !problem.empty()) {
       if (!options.allow_mismatched) problems.push_back(problem);
       report.mismatched.push_back(std::move(problem));
     } else {
@@ -130,7 +130,7 @@ std::vector<std::string> compare(const TensorSource& record, const std::vector<R
   return problems;
 }
 
-Value taken_over(TensorData data, const Value& expected, FloatPolicy floats) {
+Value converted(TensorData data, const Value& expected, FloatPolicy floats) {
   if (expected.is_scalar()) {
     if (expected.scalar().kind() == Kind::Float) return Value(data.at(0));
     return Value(data.to_vector<std::int64_t>()[0]);
@@ -175,7 +175,7 @@ void require_known_version(const Metadata& metadata, std::string_view file) {
 std::vector<RecordPart> parts_of(const nn::ModuleView& model) {
   std::vector<RecordPart> parts;
   std::map<const void*, std::size_t> known;
-  const auto add = [&](const nn::Place& place, const nn::AnyLeaf& leaf) {
+  const auto add = [&](const nn::PartPath& place, const nn::AnyLeaf& leaf) {
     if (!(leaf.is_param() || leaf.is_buffer()) || leaf.empty()) return;
     if (leaf.is_param()) {
       const auto [first, fresh] = known.emplace(leaf.identity().get(), parts.size());
@@ -187,16 +187,16 @@ std::vector<RecordPart> parts_of(const nn::ModuleView& model) {
   return parts;
 }
 
-void take_over(const nn::ModuleRef& model, const Fitted& fitted) {
+void assign(const nn::ModuleRef& model, const LoadedValues& fitted) {
   auto next = fitted.values.begin();
   visit_tensors(model, [&](const std::string&, Value& part) {
     if (const Value& value = *next++; !value.empty()) part = value;
   });
 }
 
-Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view owner,
-           std::string_view file, const LoadOptions& options) {
-  Fitted fitted;
+LoadedValues fit(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view owner,
+                 std::string_view file, const LoadOptions& options) {
+  LoadedValues fitted;
   if (owner == "optimizer") require_known_version(record.metadata, file);
   const std::vector<std::string> problems = compare(record, parts, owner, options, fitted.report);
   if (problems.size() == 1) fail<LoadError>(file, ": ", problems[0]);
@@ -212,25 +212,25 @@ Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std
     ++loaded;
     TensorData data = find(record, part)->second.read();
     if (is_float(data.dtype()))
-      if (const auto what = not_finite(data, options.look_at); !what.empty())
+      if (const auto what = not_finite(data, options.check_elements); !what.empty())
         fitted.report.warnings.push_back(text("tensor '", shown(part.name), "' holds ", what));
-    value = taken_over(std::move(data), part.value, options.floats);
+    value = converted(std::move(data), part.value, options.floats);
   }
   return fitted;
 }
 
-void require_chosen(std::string_view function, const std::vector<RecordPart>& parts, const Selector& only,
-                    std::string_view owner) {
+void require_selected(std::string_view function, const std::vector<RecordPart>& parts, const Selector& only,
+                      std::string_view owner) {
   std::vector<std::string_view> names;
   for (const RecordPart& part : parts) {
     if (only.matches(PartCandidate(part).get())) return;
     names.push_back(part.name);
   }
-  if (!parts.empty()) nn::require_none_meant(function, only, text("the ", owner, "'s parts"), names);
+  if (!parts.empty()) nn::throw_selects_none(function, only, text("the ", owner, "'s parts"), names);
 }
 
-std::vector<RecordPart> chosen(std::vector<RecordPart> parts, const Selector& only, std::string_view owner) {
-  require_chosen("save", parts, only, owner);
+std::vector<RecordPart> selected(std::vector<RecordPart> parts, const Selector& only, std::string_view owner) {
+  require_selected("save", parts, only, owner);
   std::erase_if(parts, [&](const RecordPart& part) { return !only.matches(PartCandidate(part).get()); });
   return parts;
 }
@@ -243,7 +243,7 @@ TensorSource source_of(const std::vector<RecordPart>& parts, const Metadata& met
                                                    .dtype = part.value.dtype(),
                                                    .stored_bytes = bytes,
                                                    .read = [value = part.value] { return value.data(); }});
-    for (std::size_t i = 1; i < part.places.size(); ++i) source.also.emplace(part.places[i].path, part.name);
+    for (std::size_t i = 1; i < part.places.size(); ++i) source.aliases.emplace(part.places[i].path, part.name);
   }
   return source;
 }

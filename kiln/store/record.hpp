@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/nn/module.hpp"
 #include "kiln/store/load/options.hpp"
 #include "kiln/store/safetensors/safetensors.hpp"
@@ -15,7 +15,7 @@ namespace kiln {
 struct RecordPart {
   std::string name;
   Value value;
-  std::vector<nn::Place> places = {};  // the places of a model's parameter, which a Selector also knows
+  std::vector<nn::PartPath> places = {};  // the places of a model's parameter, which a Selector also knows
   bool is_frozen = false;
 };
 
@@ -39,22 +39,22 @@ std::vector<RecordPart> parts_of(const T& object) {
 std::vector<RecordPart> parts_of(const nn::ModuleView& model);
 
 /// Throws ArgumentError if `only` selects none of them, because a name may be wrong.
-void require_chosen(std::string_view function, const std::vector<RecordPart>& parts, const Selector& only,
-                    std::string_view owner);
-/// Returns the parts that are to be saved. Throws like require_chosen().
-std::vector<RecordPart> chosen(std::vector<RecordPart> parts, const Selector& only, std::string_view owner);
+void require_selected(std::string_view function, const std::vector<RecordPart>& parts, const Selector& only,
+                      std::string_view owner);
+/// Returns the parts that are to be saved. Throws like require_selected().
+std::vector<RecordPart> selected(std::vector<RecordPart> parts, const Selector& only, std::string_view owner);
 
 /// The new value of each of `parts`, on its device; empty if the part stays as it is.
-struct Fitted {
+struct LoadedValues {
   Values values;
   LoadReport report;
 };
-Fitted fit(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view owner,
-           std::string_view file, const LoadOptions& options);
+LoadedValues fit(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view owner,
+                 std::string_view file, const LoadOptions& options);
 
 /// Assigns `fitted` to the parts of the object, in the order in which they were visited.
 template <Stateful T>
-void take_over(T& object, const Fitted& fitted) {
+void assign(T& object, const LoadedValues& fitted) {
   auto next = fitted.values.begin();
   object.visit_state([&]<class P>(const std::string&, P& part) {
     const Value& value = *next++;
@@ -63,7 +63,7 @@ void take_over(T& object, const Fitted& fitted) {
     else part = value;
   });
 }
-void take_over(const nn::ModuleRef& model, const Fitted& fitted);
+void assign(const nn::ModuleRef& model, const LoadedValues& fitted);
 
 template <class T>
 constexpr std::string_view kOwner = Stateful<T> ? "optimizer" : "module";
@@ -106,9 +106,9 @@ template <Recordable T>
 T from_record(const TensorFileView& record, T object, std::string_view file, const LoadOptions& options = {}) {
   or_memory_error(file, [&] {
     const auto parts = detail::parts_of(object);
-    detail::require_chosen("from_record", parts, options.only, detail::kOwner<T>);
+    detail::require_selected("from_record", parts, options.only, detail::kOwner<T>);
     const auto fitted = detail::fit(detail::source_of(record), parts, detail::kOwner<T>, file, options);
-    detail::take_over(object, fitted);
+    detail::assign(object, fitted);
   });
   return object;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/store/load/pytorch_layers.hpp"
 
@@ -11,17 +11,17 @@ namespace kiln {
 
 void save_tensors(const TensorFile& file, const std::string& path) try {
   detail::save_source(source_of(file), path);
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 TensorFile load_tensors(const std::string& path) try {
   const TensorSource source = open_tensors(path);
   TensorFile file{.tensors = {}, .metadata = source.metadata};
   for (const auto& [name, tensor] : source.tensors) file.tensors.emplace(name, tensor.read());
   return file;
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 Metadata load_metadata(const std::string& path) try { return open_tensors(path).metadata; } catch (...) {
-  rethrow_shortage(path);
+  rethrow_as_memory_error(path);
 }
 
 namespace detail {
@@ -30,7 +30,7 @@ namespace {
 /// Counts the parts that the source has under one of their names.
 std::size_t count_known(const TensorSource& source, const std::vector<RecordPart>& parts) {
   return static_cast<std::size_t>(std::ranges::count_if(parts, [&](const RecordPart& part) {
-    return source.tensors.contains(part.name) || std::ranges::any_of(part.places, [&](const nn::Place& place) {
+    return source.tensors.contains(part.name) || std::ranges::any_of(part.places, [&](const nn::PartPath& place) {
              return source.tensors.contains(place.path);
            });
   }));
@@ -43,13 +43,13 @@ void save_source(const TensorSource& source, const std::string& path) try {
   write_file_atomically(path, [&](FileReplacement& file) {
     format.write(source, [&](std::span<const std::byte> piece) { file.write(piece); });
   });
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 OpenRecord::OpenRecord(const std::string& path) try : file(map_file(path)), view(view_safetensors(file.bytes, path)) {
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
-Fitted fit(const std::string& path, const std::vector<RecordPart>& parts, std::string_view owner,
-           const LoadOptions& options) try {
+LoadedValues fit(const std::string& path, const std::vector<RecordPart>& parts, std::string_view owner,
+                 const LoadOptions& options) try {
   const TensorSource source = edited(open_tensors(path), options, path);
   try {
     return fit(source, parts, owner, path, options);
@@ -71,7 +71,7 @@ Fitted fit(const std::string& path, const std::vector<RecordPart>& parts, std::s
           "they had while they were single, as here");
     throw;
   }
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 void warn(const LoadReport& report, std::string_view file) {
   for (const std::string& warning : report.warnings)

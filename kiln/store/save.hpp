@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/store/record.hpp"
 
 namespace kiln {
@@ -28,8 +28,8 @@ struct OpenRecord {
   TensorFileView view;
 };
 /// Fits the file's tensors, edited as `options` say, to `parts`. A LoadError also says which option is perhaps missing.
-Fitted fit(const std::string& path, const std::vector<RecordPart>& parts, std::string_view owner,
-           const LoadOptions& options);
+LoadedValues fit(const std::string& path, const std::vector<RecordPart>& parts, std::string_view owner,
+                 const LoadOptions& options);
 /// Prints the warnings of a report that nobody reads on the standard error stream.
 void warn(const LoadReport& report, std::string_view file);
 
@@ -42,7 +42,7 @@ template <Recordable T>
 void save(const T& object, const std::string& path, const Metadata& metadata = {},
           const Selector& only = Selector::all()) {
   or_memory_error(path, [&] {
-    const auto parts = detail::chosen(detail::parts_of(object), only, detail::kOwner<T>);
+    const auto parts = detail::selected(detail::parts_of(object), only, detail::kOwner<T>);
     detail::save_source(detail::source_of(parts, detail::with_version<T>(metadata)), path);
   });
 }
@@ -54,9 +54,9 @@ template <Recordable T>
 LoadReport load(T& object, const std::string& path, const LoadOptions& options = {}) {
   return or_memory_error(path, [&] {
     const auto parts = detail::parts_of(object);
-    detail::require_chosen("load", parts, options.only, detail::kOwner<T>);
+    detail::require_selected("load", parts, options.only, detail::kOwner<T>);
     auto fitted = detail::fit(path, parts, detail::kOwner<T>, options);
-    detail::take_over(object, fitted);
+    detail::assign(object, fitted);
     return std::move(fitted.report);
   });
 }

@@ -4,8 +4,8 @@
 
 namespace kiln::training {
 
-TrainingRun::Listener Callbacks::outlived(TrainingRun& run, TrainingRun::Listener log) {
-  const auto missed = missed_.emplace_back(std::make_shared<Missed>());
+TrainingRun::Listener Callbacks::tolerate_errors(TrainingRun& run, TrainingRun::Listener log) {
+  const auto missed = missed_.emplace_back(std::make_shared<LostEvents>());
   return [&run, missed, log = std::move(log)](const Event& event) {
     if (std::holds_alternative<Begin>(event)) {  // nothing is lost yet
       *missed = {};
@@ -16,7 +16,7 @@ TrainingRun::Listener Callbacks::outlived(TrainingRun& run, TrainingRun::Listene
     } catch (const IoError& error) {
       if (missed->events++ > 0) return;
       missed->why = error.message();
-      run.tell(Note{text(missed->why, "; the training goes on without it")});
+      run.notify(Message{text(missed->why, "; the training goes on without it")});
     }
   };
 }
@@ -24,7 +24,7 @@ TrainingRun::Listener Callbacks::outlived(TrainingRun& run, TrainingRun::Listene
 void Callbacks::report_missed(const TrainingRun& run) const {
   for (const auto& missed : missed_)
     if (missed->events > 0)
-      run.tell(Note{text("a log lacks ", missed->events, " of the training's events: ", missed->why)});
+      run.notify(Message{text("a log lacks ", missed->events, " of the training's events: ", missed->why)});
 }
 
 }  // namespace kiln::training

@@ -1,5 +1,5 @@
-// The callbacks of a training, whichever loop it is: who they are, what checkpoints keep of them, and logs that cannot be
-// written.
+// The callbacks of a training, whichever loop it is: who they are, what checkpoints keep of them, and logs that cannot
+// be written.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,8 +13,8 @@ namespace kiln::training {
 
 class Callbacks {
  public:
-  /// Has the callback listen to the run, as far as its on() takes no model, and its `state` and `seen` recorded. The run and
-  /// the objects have to live as long as this. Throws what the callback's check() does, if it has one.
+  /// Has the callback listen to the run, as far as its on() takes no model, and its `state` and `seen` recorded. The
+  /// run and the objects have to live as long as this. Throws what the callback's check() does, if it has one.
   template <class Callback>
   std::shared_ptr<Callback> add(TrainingRun& run, RecordedObjects& objects, Callback callback) {
     if constexpr (requires { callback.check(); }) callback.check();
@@ -22,9 +22,9 @@ class Callbacks {
     if constexpr (requires { held->state; }) objects.add(text("callbacks.", with_state_++), held->state);
     if constexpr (requires { held->seen; })
       objects.add_optional(std::string(reflect::type_name<Callback>()), held->seen);
-    if constexpr (kListens<Callback>) {
-      TrainingRun::Listener listener = [&run, held](const Event& event) { tell(*held, event, run.control()); };
-      if constexpr (requires { requires Callback::kIsALog; }) listener = outlived(run, std::move(listener));
+    if constexpr (kIsCallback<Callback>) {
+      TrainingRun::Listener listener = [&run, held](const Event& event) { notify(*held, event, run.control()); };
+      if constexpr (requires { requires Callback::kIsALog; }) listener = tolerate_errors(run, std::move(listener));
       run.listen(std::move(listener));
     }
     return held;
@@ -34,15 +34,15 @@ class Callbacks {
 
  private:
   /// The events that a log could not write after training had begun.
-  struct Missed {
+  struct LostEvents {
     std::string why;
     std::int64_t events = 0;
   };
   /// Wraps a log so that its IoError (a full disk) is reported and does not end the training.
-  TrainingRun::Listener outlived(TrainingRun& run, TrainingRun::Listener log);
+  TrainingRun::Listener tolerate_errors(TrainingRun& run, TrainingRun::Listener log);
 
   int with_state_ = 0;
-  std::vector<std::shared_ptr<Missed>> missed_;
+  std::vector<std::shared_ptr<LostEvents>> missed_;
 };
 
 }  // namespace kiln::training

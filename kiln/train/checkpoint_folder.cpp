@@ -73,7 +73,7 @@ std::pair<std::string, std::string> metadata_of(const CheckpointStamp& stamp) {
   return {std::string(kStampKey), write_json(to_json(stamp))};
 }
 
-CheckpointFolder look_into(const fs::path& directory) {
+CheckpointFolder scan(const fs::path& directory) {
   CheckpointFolder folder;
   const CheckpointIndex index = index_of(directory, folder.notes);
   std::vector<FoundCheckpoint> all;
@@ -105,20 +105,20 @@ CheckpointFolder look_into(const fs::path& directory) {
   for (FoundCheckpoint& found : all) {
     const RunName& run = found.stamp.run;
     if (run == folder.run) {
-      folder.whole.push_back(std::move(found));
+      folder.complete.push_back(std::move(found));
     } else if (std::ranges::find(replaced, run) != replaced.end()) {
       if (std::ranges::find(folder.replaces, run) == folder.replaces.end()) folder.replaces.push_back(run);
       folder.unwanted.emplace_back(found.kept.file, run);
     }
   }
-  std::ranges::sort(folder.whole, {}, [](const FoundCheckpoint& found) { return found.kept.step; });
+  std::ranges::sort(folder.complete, {}, [](const FoundCheckpoint& found) { return found.kept.step; });
 
   // Files that a killed process could not remove are older than those that its index names; files that it could not
   // name there are newer.
   std::int64_t newest_named = -1;
-  for (const FoundCheckpoint& found : folder.whole)
+  for (const FoundCheckpoint& found : folder.complete)
     if (entry_of(index, found.kept.file)) newest_named = found.kept.step;
-  std::erase_if(folder.whole, [&](const FoundCheckpoint& found) {
+  std::erase_if(folder.complete, [&](const FoundCheckpoint& found) {
     const bool unwanted = found.kept.step < newest_named && !entry_of(index, found.kept.file);
     if (unwanted) folder.unwanted.emplace_back(found.kept.file, folder.run);
     return unwanted;
@@ -126,7 +126,7 @@ CheckpointFolder look_into(const fs::path& directory) {
   return folder;
 }
 
-void set_aside(const fs::path& file) {
+void rename_foreign(const fs::path& file) {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return;
   try {

@@ -55,19 +55,19 @@ struct FoundCheckpoint {
 };
 
 struct CheckpointFolder {
-  std::vector<FoundCheckpoint> whole{};  // the run's checkpoints, by step
-  RunName run{};                         // the run that began last
-  std::vector<RunName> replaces{};       // runs that `run` replaces
+  std::vector<FoundCheckpoint> complete{};  // the run's checkpoints, by step
+  RunName run{};                            // the run that began last
+  std::vector<RunName> replaces{};          // runs that `run` replaces
   // Files that the rules no longer keep, and those of replaced runs, which a killed process could not remove.
   std::vector<std::pair<std::string, RunName>> unwanted{};
   std::vector<std::string> notes{};  // about damaged files, and an index that does not fit
 };
 /// Throws no errors because of the files' contents.
-CheckpointFolder look_into(const std::filesystem::path& directory);
+CheckpointFolder scan(const std::filesystem::path& directory);
 
 /// Renames a complete checkpoint of another run that has this name to "step-7.kiln.other", so that it is not
 /// overwritten.
-void set_aside(const std::filesystem::path& file);
+void rename_foreign(const std::filesystem::path& file);
 /// Removes a checkpoint if this run wrote it.
 void remove_checkpoint(const std::filesystem::path& file, const RunName& run);
 

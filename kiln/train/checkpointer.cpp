@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kiln/core/config/config.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/store/record/record_file.hpp"
 #include "kiln/train/positive.hpp"
@@ -16,7 +16,7 @@
 namespace kiln {
 namespace {
 
-using training::look_into;
+using training::scan;
 
 constexpr std::string_view kVersion = "1", kVersionKey = "kiln.training", kConfigKey = "configuration",
                            kFactsKey = "facts";
@@ -93,17 +93,17 @@ Checkpointer::Checkpointer(std::filesystem::path directory, CheckpointRules rule
   require<IoError>(std::filesystem::is_directory(directory_), "cannot save to ", directory_.string(), ": ",
                    error ? error.message() : "it is no directory");
   remove_abandoned(directory_.string());
-  training::CheckpointFolder folder = look_into(directory_);
+  training::CheckpointFolder folder = scan(directory_);
   notes_ = std::move(folder.notes);
-  run_ = folder.whole.empty() ? training::RunName::fresh(folder.run.began) : folder.run;
-  for (training::FoundCheckpoint& found : folder.whole) {
+  run_ = folder.complete.empty() ? training::RunName::fresh(folder.run.began) : folder.run;
+  for (training::FoundCheckpoint& found : folder.complete) {
     if (found.stamp.measured != measured_by(rules_)) found.kept.value.reset();
     written_.emplace_back(found.kept.file, run_);
     kept_.push_back(std::move(found.kept));
   }
   rank_kept();
   for (const auto& [file, run] : folder.unwanted) training::remove_checkpoint(directory_ / file, run);
-} catch (...) { rethrow_shortage("checkpoints"); }
+} catch (...) { rethrow_as_memory_error("checkpoints"); }
 
 Checkpointer::~Checkpointer() { wait(); }
 
@@ -114,11 +114,11 @@ std::optional<std::string> Checkpointer::latest() const {
 }
 
 std::string latest_checkpoint(const std::filesystem::path& directory) try {
-  const training::CheckpointFolder folder = look_into(directory);
-  if (!folder.whole.empty()) return (directory / folder.whole.back().kept.file).string();
+  const training::CheckpointFolder folder = scan(directory);
+  if (!folder.complete.empty()) return (directory / folder.complete.back().kept.file).string();
   fail<IoError>(directory.string(), " holds no checkpoint", folder.notes.empty() ? "" : ": ",
                 folder.notes.empty() ? "" : folder.notes.front());
-} catch (...) { rethrow_shortage(directory.native()); }
+} catch (...) { rethrow_as_memory_error(directory.native()); }
 
 Json checkpoint_configuration(const std::string& file) try {
   const Metadata metadata = open_tensors(file).metadata;
@@ -128,7 +128,7 @@ Json checkpoint_configuration(const std::string& file) try {
   const auto* const object = std::get_if<Json::Object>(&configuration.is);
   const Json* const own = object ? find(*object, "own") : nullptr;
   return own ? *own : Json{};
-} catch (...) { rethrow_shortage(file); }
+} catch (...) { rethrow_as_memory_error(file); }
 
 void Checkpointer::restore(RecordedObjects& objects, const std::string& file) const try {
   TensorSource record = open_tensors(file);
@@ -143,9 +143,9 @@ void Checkpointer::restore(RecordedObjects& objects, const std::string& file) co
   if (const auto said = record.metadata.find(std::string(kFactsKey)); said != record.metadata.end() && rules_.exact)
     require_same_facts(facts_, parse_json(said->second, file), file);
   objects.restore(record, file);
-} catch (...) { rethrow_shortage(file); }
+} catch (...) { rethrow_as_memory_error(file); }
 
-void Checkpointer::begin_anew() {
+void Checkpointer::begin_new_run() {
   wait();
   kept_.clear();
   best_.clear();
@@ -203,14 +203,14 @@ std::string Checkpointer::save(const RecordedObjects& objects, const training::P
                         {std::string(kFactsKey), write_json(Json{facts_})}});
   saved_ = at;
   writing_ = std::async(std::launch::async, [this, snapshot = std::move(snapshot), checkpoint] {
-    telling_shortage("a checkpoint", [&] { write(snapshot, checkpoint); });
+    with_memory_error("a checkpoint", [&] { write(snapshot, checkpoint); });
   });
   return (directory_ / checkpoint.file).string();
-} catch (...) { rethrow_shortage("a checkpoint"); }
+} catch (...) { rethrow_as_memory_error("a checkpoint"); }
 
 void Checkpointer::write(const TensorSource& snapshot, const KeptCheckpoint& checkpoint) {
   const bool is_own = std::ranges::any_of(written_, [&](const auto& other) { return other.first == checkpoint.file; });
-  if (!is_own) training::set_aside(directory_ / checkpoint.file);
+  if (!is_own) training::rename_foreign(directory_ / checkpoint.file);
   write_file_atomically((directory_ / checkpoint.file).string(), [&](FileReplacement& file) {
     write_record(snapshot, [&](std::span<const std::byte> piece) { file.write(piece); });
   });
@@ -274,7 +274,7 @@ void Checkpointer::wait() {
   rank_kept();  // the file was not written
 }
 
-std::optional<std::string> Checkpointer::trouble() try {
+std::optional<std::string> Checkpointer::take_error() try {
   if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
   return std::nullopt;
 } catch (const Error& error) { return std::string(error.message()); }

@@ -11,7 +11,7 @@
 //   }
 //   checkpoints.finish();
 //
-// A checkpoint is one file, a record (kiln/store/record/anything.hpp) that is put in place atomically, so that the
+// A checkpoint is one file, a record (kiln/store/record/object_record.hpp) that is put in place atomically, so that the
 // newest file is complete whenever a training run is killed: load(model, "run/checkpoint/step-500.kiln",
 // {.allow_unexpected = true, .under = "model"}) reads the model alone. index.json next to it lists the checkpoints and
 // their values for other programs; Kiln itself uses the complete files in the directory, and a run only removes files
@@ -43,7 +43,7 @@ struct CheckpointRules {
   std::string split = "valid", metric = "loss";
   bool rising = false;                  // should the metric rise, like an accuracy?
   std::optional<double> every_hours{};  // keeps the first of each such period of training
-  bool exact = true;                    // refuse to resume from a checkpoint with other facts (see know())?
+  bool exact = true;                    // refuse to resume from a checkpoint with other facts (see set_fact())?
 
   /// Throws ArgumentError for invalid rules.
   void check() const;
@@ -66,11 +66,11 @@ class Checkpointer {
   /// configuration or facts differ, with the first value that differs. Nothing has changed then.
   void restore(RecordedObjects& objects, const std::string& file) const;
   /// Begins a new run: the files of the previous one are removed when the first new one is written.
-  void begin_anew();
+  void begin_new_run();
 
   /// What determines the course of training besides the configuration, by name: optimizer, rates, data. It is stored in
   /// each checkpoint from now on, and restore() compares what is known on both sides; null means unknown.
-  void know(Json::Object facts) { facts_ = std::move(facts); }
+  void set_fact(Json::Object facts) { facts_ = std::move(facts); }
 
   /// Throws ArgumentError if best checkpoints use a metric that a Learner will not measure.
   void check(const training::Begin& begin) const;
@@ -79,10 +79,10 @@ class Checkpointer {
   /// Is one due by the clock, by steps or epochs, or because the evaluation at this step is among the best?
   bool due(const training::Position& at, bool epoch_ended) const;
   /// Takes a snapshot, and writes it in another thread, after the previous one is written. Returns the file's name. An
-  /// error of the previous one (a full disk) is returned by trouble(), or else thrown by finish(), unless a later one
-  /// succeeds.
+  /// error of the previous one (a full disk) is returned by take_error(), or else thrown by finish(), unless a later
+  /// one succeeds.
   std::string save(const RecordedObjects& objects, const training::Position& at);
-  std::optional<std::string> trouble();
+  std::optional<std::string> take_error();
   /// Waits for the file that is being written. Throws IoError if that failed.
   void finish();
 

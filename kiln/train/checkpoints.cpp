@@ -10,28 +10,28 @@ void Checkpoints::keep(const std::filesystem::path& directory, const CheckpointR
   resume_ = resume;
 }
 
-void Checkpoints::add_state(RecordedObjects& objects, TrainingRun& run, Extras& extras) {
+void Checkpoints::add_state(RecordedObjects& objects, TrainingRun& run, OptionalState& optional_state) {
   objects.add("at", run.at);
-  if (extras.scaler) objects.add("scaler", *extras.scaler);
-  if (extras.average) objects.add("average", *extras.average);
-  if (extras.plateau) objects.add("plateau", *extras.plateau);
+  if (optional_state.scaler) objects.add("scaler", *optional_state.scaler);
+  if (optional_state.average) objects.add("average", *optional_state.average);
+  if (optional_state.plateau) objects.add("plateau", *optional_state.plateau);
 }
 
-void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics, const Facts& facts) {
+void Checkpoints::open(TrainingRun& run, OptionalState& optional_state, MetricList& metrics, const RunFacts& facts) {
   if (!checkpointer_ || opened_) return;
   RecordedObjects objects = objects_;  // a copy, so that an error leaves it unchanged for another call of fit()
-  add_state(objects, run, extras);
-  if (extras.stream) {
-    objects.add("stream", *extras.stream);
-    objects.add_optional("places", extras.places);
+  add_state(objects, run, optional_state);
+  if (optional_state.stream) {
+    objects.add("stream", *optional_state.stream);
+    objects.add_optional("places", optional_state.places);
   }
   metrics.record(objects, "metrics");
-  checkpointer_->know(facts);
-  for (const std::string& note : checkpointer_->notes()) run.tell(Note{note});
+  checkpointer_->set_fact(facts);
+  for (const std::string& note : checkpointer_->notes()) run.notify(Message{note});
   const auto file = checkpointer_->latest();
   const bool goes_on = file && resume_;
   if (goes_on) checkpointer_->restore(objects, *file);
-  else checkpointer_->begin_anew();
+  else checkpointer_->begin_new_run();
   run.listen([this](const Event& event) {
     if (const auto* const begin = std::get_if<Begin>(&event)) checkpointer_->check(*begin);
     if (const auto* const e = std::get_if<Evaluation>(&event)) checkpointer_->observe(*e);
@@ -40,7 +40,7 @@ void Checkpoints::open(TrainingRun& run, Extras& extras, MetricList& metrics, co
   opened_ = true;
   if (!goes_on) return;
   saved_at_ = run.at.step;
-  run.tell(Note{text("going on from ", *file)});
+  run.notify(Message{text("going on from ", *file)});
 }
 
 bool Checkpoints::due(TrainingRun& run, bool epoch_ended) {
@@ -50,8 +50,8 @@ bool Checkpoints::due(TrainingRun& run, bool epoch_ended) {
 
 void Checkpoints::save(TrainingRun& run) {
   if (!checkpointer_) return;
-  run.tell(Saved{run.at, checkpointer_->save(objects_, run.at)});
-  if (const auto trouble = checkpointer_->trouble()) run.tell(Note{*trouble});
+  run.notify(Saved{run.at, checkpointer_->save(objects_, run.at)});
+  if (const auto take_error = checkpointer_->take_error()) run.notify(Message{*take_error});
   saved_at_ = run.at.step;
 }
 

@@ -18,7 +18,7 @@
 namespace kiln::training {
 
 /// The optional state of a training run besides its model and optimizer.
-struct Extras {
+struct OptionalState {
   std::optional<ReduceOnPlateau> plateau{};
   std::optional<GradientScaler> scaler{};
   std::optional<WeightAverage> average{};
@@ -36,10 +36,10 @@ class Checkpoints {
   void keep(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume, Json configuration);
   RecordedObjects& objects() { return objects_; }
   /// Adds the state of a training run besides its model and optimizer, and each rank's place in the data.
-  static void add_state(RecordedObjects& objects, TrainingRun& run, Extras& extras);
+  static void add_state(RecordedObjects& objects, TrainingRun& run, OptionalState& optional_state);
 
   /// Called once, before the first batch: resumes from the newest checkpoint, or begins a new run.
-  void open(TrainingRun& run, Extras& extras, MetricList& metrics, const Facts& facts);
+  void open(TrainingRun& run, OptionalState& optional_state, MetricList& metrics, const RunFacts& facts);
   /// Is one due after this step, or was it requested?
   bool due(TrainingRun& run, bool epoch_ended);
   /// Is the final state not saved yet?

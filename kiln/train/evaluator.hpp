@@ -34,11 +34,11 @@ class Evaluator {
   /// Adds a listener for evaluations, like a callback of a Learner.
   template <class Callback>
   Evaluator& add(Callback callback) {
-    static_assert(training::kListens<Callback> || training::kListensWith<Callback, M>,
+    static_assert(training::kIsCallback<Callback> || training::kIsCallbackWith<Callback, M>,
                   "a callback has an on(event) for some event of kiln/train/events.hpp");
     listeners_.push_back([this, callback = std::move(callback)](const training::Event& event) mutable {
-      training::tell(callback, event, control_);
-      training::tell_with(callback, event, model_);
+      training::notify(callback, event, control_);
+      training::notify_with(callback, event, model_);
     });
     return *this;
   }

@@ -86,59 +86,63 @@ struct Saved {
   Position at{};
   std::string path;
 };
-struct Note {
+struct Message {
   std::string text;  // a message for the user
 };
-struct Ending {
+struct RunEnd {
   Position at{};
   std::string reason;
 };
 
-using Event = std::variant<Begin, Step, Evaluation, EpochEnd, Saved, Note, Ending>;
+using Note [[deprecated("training::Note is now Message")]] = Message;
+using Ending [[deprecated("training::Ending is now RunEnd")]] = RunEnd;
+
+using Event = std::variant<Begin, Step, Evaluation, EpochEnd, Saved, Message, RunEnd>;
 
 /// Does the callback receive such events, alone or with the interrupter?
 template <class Callback, class E>
-inline constexpr bool kHears = requires(Callback& c, const E& e) { c.on(e); } ||
-                               requires(Callback& c, const E& e, Interrupter& control) { c.on(e, control); };
+inline constexpr bool kReceives = requires(Callback& c, const E& e) { c.on(e); } ||
+                                  requires(Callback& c, const E& e, Interrupter& control) { c.on(e, control); };
 /// Does it receive them only with the model?
 template <class Callback, class E, class M>
-inline constexpr bool kHearsWith =
-    !kHears<Callback, E> && requires(Callback& c, const E& e, const M& model) { c.on(e, model); };
+inline constexpr bool kReceivesWith =
+    !kReceives<Callback, E> && requires(Callback& c, const E& e, const M& model) { c.on(e, model); };
 
-/// Is it a callback for any of these events without a model? hears_any_with() is for callbacks with this model.
+/// Is it a callback for any of these events without a model? receives_any_with() is for callbacks with this model.
 template <class Callback, class... E>
-constexpr bool hears_any(const std::variant<E...>*) {
-  return (kHears<Callback, E> || ...);
+constexpr bool receives_any(const std::variant<E...>*) {
+  return (kReceives<Callback, E> || ...);
 }
 template <class Callback, class M, class... E>
-constexpr bool hears_any_with(const std::variant<E...>*) {
-  return (kHearsWith<Callback, E, M> || ...);
+constexpr bool receives_any_with(const std::variant<E...>*) {
+  return (kReceivesWith<Callback, E, M> || ...);
 }
-template <class Callback> inline constexpr bool kListens = hears_any<Callback>(static_cast<const Event*>(nullptr));
+template <class Callback> inline constexpr bool kIsCallback =
+    receives_any<Callback>(static_cast<const Event*>(nullptr));
 template <class Callback, class M>
-inline constexpr bool kListensWith = hears_any_with<Callback, M>(static_cast<const Event*>(nullptr));
+inline constexpr bool kIsCallbackWith = receives_any_with<Callback, M>(static_cast<const Event*>(nullptr));
 
 /// Calls callback.on(event) if there is one, with the interrupter if it takes that.
 template <class Callback, class... E>
-void tell(Callback& callback, const std::variant<E...>& event, Interrupter& control) {
-  const auto tell_of = [&]<class T>(const T* e) {
+void notify(Callback& callback, const std::variant<E...>& event, Interrupter& control) {
+  const auto notify_of = [&]<class T>(const T* e) {
     if constexpr (requires { callback.on(*e); }) {
       if (e) callback.on(*e);
-    } else if constexpr (kHears<Callback, T>) {
+    } else if constexpr (kReceives<Callback, T>) {
       if (e) callback.on(*e, control);
     }
   };
-  (tell_of(std::get_if<E>(&event)), ...);
+  (notify_of(std::get_if<E>(&event)), ...);
 }
 /// Calls callbacks that take the model.
 template <class Callback, class M, class... E>
-void tell_with(Callback& callback, const std::variant<E...>& event, const M& model) {
-  const auto tell_of = [&]<class T>(const T* e) {
-    if constexpr (kHearsWith<Callback, T, M>) {
+void notify_with(Callback& callback, const std::variant<E...>& event, const M& model) {
+  const auto notify_of = [&]<class T>(const T* e) {
+    if constexpr (kReceivesWith<Callback, T, M>) {
       if (e) callback.on(*e, model);
     }
   };
-  (tell_of(std::get_if<E>(&event)), ...);
+  (notify_of(std::get_if<E>(&event)), ...);
 }
 
 }  // namespace training

@@ -13,7 +13,7 @@
 namespace kiln::training {
 
 /// By name; null if unknown.
-using Facts = Json::Object;
+using RunFacts = Json::Object;
 
 template <class T> constexpr bool is_describable();
 
@@ -45,7 +45,7 @@ Json fact(FunctionRef<Json()> describe);
 
 /// {"CosineConfig": {"peak": 0.001, ...}}; null if it cannot be written.
 template <class T>
-Json fact_of(const T& config) {
+Json fact_from(const T& config) {
   if constexpr (is_describable<T>())
     return fact([&] { return Json{Json::Object{{std::string(reflect::type_name<T>()), to_json(config)}}}; });
   else return {};
@@ -60,7 +60,7 @@ Json optimizer_fact(const O& optimizer) {
   if constexpr (requires { optimizer_fact(optimizer.groups(), optimizer.clip()); }) {
     return optimizer_fact(optimizer.groups(), optimizer.clip());
   } else if constexpr (requires { optimizer.config(); }) {
-    return fact_of(optimizer.config());
+    return fact_from(optimizer.config());
   } else if constexpr (reflect::Aggregate<O>) {
     Json::Object each;
     [&]<std::size_t... I>(std::index_sequence<I...>) {

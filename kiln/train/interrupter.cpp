@@ -13,7 +13,7 @@ constexpr std::array kStopping = {SIGINT, SIGTERM, SIGHUP};
 
 std::atomic<int> stop_signal{0};
 std::atomic<bool> save_signal{false}, listening{false};
-std::atomic<LastWish> last_wish{nullptr};
+std::atomic<EmergencyRestore> emergency_restore{nullptr};
 std::array<struct sigaction, kStopping.size() + 1> before;
 
 void on_signal(int number) {
@@ -23,7 +23,7 @@ void on_signal(int number) {
   }
   int none = 0;
   if (stop_signal.compare_exchange_strong(none, number)) return;
-  if (const LastWish wish = last_wish) wish();
+  if (const EmergencyRestore wish = emergency_restore) wish();
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
@@ -105,6 +105,6 @@ SignalScope::~SignalScope() {
   listening = false;
 }
 
-LastWish set_last_wish(LastWish wish) { return last_wish.exchange(wish); }
+EmergencyRestore set_emergency_restore(EmergencyRestore wish) { return emergency_restore.exchange(wish); }
 
 }  // namespace kiln

@@ -44,7 +44,7 @@ class SignalScope {
 
 /// Called in a signal handler before the second signal ends the process, to restore a terminal. It may only do what a
 /// signal handler may do. Null: nothing. Returns the previous one.
-using LastWish = void (*)();
-LastWish set_last_wish(LastWish wish);
+using EmergencyRestore = void (*)();
+EmergencyRestore set_emergency_restore(EmergencyRestore wish);
 
 }  // namespace kiln

@@ -47,8 +47,8 @@ class Learner final : public training::Loop {
   /// Throws ArgumentError for an invalid configuration.
   Learner(M model, O optimizer, F step, const LearnerConfig& config)
       : Loop(config, kByHand), model_(std::move(model)), optimizer_(std::move(optimizer)), step_(std::move(step)) {}
-  /// One of several ranks, which may share the optimizer's state. fit() throws ConfigError if their Learners differ, and
-  /// IoError if a rank has left. Throws ArgumentError if the optimizer's state cannot be shared.
+  /// One of several ranks, which may share the optimizer's state. fit() throws ConfigError if their Learners differ,
+  /// and IoError if a rank has left. Throws ArgumentError if the optimizer's state cannot be shared.
   Learner(M model, O optimizer, F step, const LearnerConfig& config, Ranks ranks, Sharding sharding = Sharding::None)
       : Learner(std::move(model), std::move(optimizer), std::move(step), config) {
     train_with(std::move(ranks), sharding, kHasParts);
@@ -70,8 +70,8 @@ class Learner final : public training::Loop {
       if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(now)>>) return Rates{now};
       else return Rates(now.begin(), now.end());
     });
-    know("rates", training::fact_of(schedule));
-    know("rates by", training::fact([&] { return to_json(every); }));
+    set_fact("rates", training::fact_from(schedule));
+    set_fact("rates by", training::fact([&] { return to_json(every); }));
     return *this;
   }
   /// A rate that falls when a metric stops improving.
@@ -107,8 +107,8 @@ class Learner final : public training::Loop {
   /// An average of the weights over the steps, which is used in validation: EmaConfig{} or SwaConfig{}.
   template <class Config>
   Learner& average(const Config& config) {
-    extras_.average = config.init(model_);
-    know("average", training::fact_of(config));
+    optional_state_.average = config.init(model_);
+    set_fact("average", training::fact_from(config));
     return *this;
   }
   /// The step of validation if it differs from that of training: (const Model&, Batch) -> Output.
@@ -124,11 +124,12 @@ class Learner final : public training::Loop {
   /// Adds a callback: see events.hpp. With several ranks, only the first has it.
   template <class Callback>
   Learner& add(Callback callback) {
-    static_assert(training::kListens<Callback> || training::kListensWith<Callback, M>,
+    static_assert(training::kIsCallback<Callback> || training::kIsCallbackWith<Callback, M>,
                   "a callback has an on(event) for some event of kiln/train/events.hpp");
     const auto held = Loop::add(std::move(callback));
-    if constexpr (training::kListensWith<Callback, M>)
-      if (held) run_.listen([this, held](const training::Event& event) { training::tell_with(*held, event, model_); });
+    if constexpr (training::kIsCallbackWith<Callback, M>)
+      if (held)
+        run_.listen([this, held](const training::Event& event) { training::notify_with(*held, event, model_); });
     return *this;
   }
 
@@ -145,25 +146,25 @@ class Learner final : public training::Loop {
   /// Trains until a limit is reached or a stop is requested; may be called again. Errors of a step are passed on, with
   /// the model as the last complete step left it.
   template <class Train, class Valid>
-  training::Ending fit(Train&& train, Valid&& valid) {
+  training::RunEnd fit(Train&& train, Valid&& valid) {
     const training::Batches batches = training::batches_of<Batch>(valid);
     return Loop::fit(training::batches_of<Batch>(train), &batches);
   }
   template <class Train>
-  training::Ending fit(Train&& train) {
+  training::RunEnd fit(Train&& train) {
     return Loop::fit(training::batches_of<Batch>(train), nullptr);
   }
 
   const M& model() const { return model_; }
-  /// The model for inference: the average, if there is one, in Mode::Valid. If ranks share the state of an optimizer that
-  /// averages (ScheduleFreeAdamW), all ranks call it together.
+  /// The model for inference: the average, if there is one, in Mode::Valid. If ranks share the state of an optimizer
+  /// that averages (ScheduleFreeAdamW), all ranks call it together.
   [[nodiscard("result() changes nothing: it returns a model")]] M result() const { return still(averaged()); }
   /// After fit(), if ranks share its state, it has this rank's part.
   const O& optimizer() const { return optimizer_; }
 
  private:
   M averaged() const {
-    if (extras_.average) return extras_.average->apply(model_);
+    if (optional_state_.average) return optional_state_.average->apply(model_);
     if (shards_) {
       M model = model_;
       shards_->put_averages(model);
@@ -192,9 +193,9 @@ class Learner final : public training::Loop {
       else model_ = optimizer_.step(rates, std::move(model_), grads);
     }
   }
-  void remember() override { before_.emplace(model_); }
-  void go_back() override { model_ = *std::exchange(before_, std::nullopt); }
-  void forget() override { before_.reset(); }
+  void save_model() override { before_.emplace(model_); }
+  void restore_model() override { model_ = *std::exchange(before_, std::nullopt); }
+  void drop_saved_model() override { before_.reset(); }
 
   void measure(const training::Batches& valid) override {
     if constexpr (kByHand)

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
@@ -45,8 +45,8 @@ std::optional<std::string> not_finite_weights(const nn::ModuleView& model) {
 
 Loop::Loop(const LearnerConfig& config, bool by_hand) : run_(config), by_hand_(by_hand) {
   if (config.scaler || config.autocast == DType::F16)
-    extras_.scaler = config.scaler.value_or(GradientScalerConfig{}).init();
-  require<ArgumentError>(!by_hand || (config.accumulate == 1 && !config.autocast && !extras_.scaler &&
+    optional_state_.scaler = config.scaler.value_or(GradientScalerConfig{}).init();
+  require<ArgumentError>(!by_hand || (config.accumulate == 1 && !config.autocast && !optional_state_.scaler &&
                                       config.not_finite != NotFinite::Skip),
                          "training: a step that is written by hand accumulates, casts, scales and skips by itself");
   set_rate(1e-3);
@@ -67,25 +67,26 @@ void Loop::require_rate(double rate) {
 void Loop::set_rate(double rate) {
   require_rate(rate);
   set_rates([rate](const Position&) { return Rates{rate}; });
-  know("rates", Json{rate});
-  know("rates by", {});
+  set_fact("rates", Json{rate});
+  set_fact("rates by", {});
 }
 
-void Loop::know(std::string_view name, Json fact) {
+void Loop::set_fact(std::string_view name, Json fact) {
   std::erase_if(facts_, [&](const auto& each) { return each.first == name; });
   facts_.emplace_back(name, std::move(fact));
 }
 
 void Loop::set_plateau(const ReduceOnPlateauConfig& config, MetricName name) {
-  extras_.plateau = config.init();
-  set_rates([this](const Position&) { return Rates{extras_.plateau->rate()}; });
-  know("rates", fact_of(config));
-  know("rates by", Json{text(name.split, ' ', name.metric)});
+  optional_state_.plateau = config.init();
+  set_rates([this](const Position&) { return Rates{optional_state_.plateau->rate()}; });
+  set_fact("rates", fact_from(config));
+  set_fact("rates by", Json{text(name.split, ' ', name.metric)});
   run_.listen([this, name = std::move(name)](const Event& event) {
     if (const auto* const begin = std::get_if<Begin>(&event))
       require_measured(kPlateau, *begin, name.split, name.metric);
     const auto* const e = std::get_if<Evaluation>(&event);
-    if (e && e->complete && e->split == name.split) extras_.plateau->observe(e->reading(kPlateau, name.metric).value);
+    if (e && e->complete && e->split == name.split)
+      optional_state_.plateau->observe(e->reading(kPlateau, name.metric).value);
   });
 }
 
@@ -97,7 +98,7 @@ void Loop::keep_checkpoints(const std::filesystem::path& directory, const Checkp
   record_optimizer(checkpoints_.objects());
 }
 
-Ending Loop::fit(const Batches& train, const Batches* valid) {
+RunEnd Loop::fit(const Batches& train, const Batches* valid) {
   try {
     return train_on(train, valid);
   } catch (const std::exception& error) {
@@ -109,28 +110,29 @@ Ending Loop::fit(const Batches& train, const Batches* valid) {
   }
 }
 
-// With several ranks: gives rank 0's state of all that is trained to the others. What ranks have a part of stays theirs.
+// With several ranks: gives rank 0's state of all that is trained to the others. What ranks have a part of stays
+// theirs.
 void Loop::share() {
   if (!team_.several()) return;
   RecordedObjects all;
   record_model(all);
   if (!shards_) record_optimizer(all);
-  Checkpoints::add_state(all, run_, extras_);
+  Checkpoints::add_state(all, run_, optional_state_);
   team_.share(all);
 }
 
-Ending Loop::train_on(const Batches& train, const Batches* valid) try {
+RunEnd Loop::train_on(const Batches& train, const Batches* valid) try {
   const SignalScope signals;
   team_.require_same(model_ref(), optimizer_type(), run_.config(),
                      {&train_metrics_, valid ? &valid_metrics_ : nullptr});
-  if (train.place && !extras_.stream) extras_.stream.emplace();
-  know("optimizer", optimizer_facts());
+  if (train.place && !optional_state_.stream) optional_state_.stream.emplace();
+  set_fact("optimizer", optimizer_facts());
   // The data of each of several ranks depends on the number of ranks, which may change.
-  know("data", train.description && !team_.several() ? train.description() : Json{});
-  checkpoints_.open(run_, extras_, train_metrics_, facts_);
+  set_fact("data", train.description && !team_.several() ? train.description() : Json{});
+  checkpoints_.open(run_, optional_state_, train_metrics_, facts_);
   share();
   if (team_.sharding() != Sharding::None && !shards_) shards_ = team_.shard(*optimizer_state(), model_ref());
-  if (train.restore) train.restore(team_.own_place(extras_.places, *extras_.stream));
+  if (train.restore) train.restore(team_.own_place(optional_state_.places, *optional_state_.stream));
   gradients_ = {};
   gathered_items_ = gathered_batches_ = 0;
   checked_step_ = -1;
@@ -157,10 +159,10 @@ Ending Loop::train_on(const Batches& train, const Batches* valid) try {
   callbacks_.report_missed(run_);
   checkpoints_.finish();
   share();  // state that a rank has learned from its own data alone becomes rank 0's
-  const Ending ending{run_.at, run_.reason()};
-  run_.tell(ending);
+  const RunEnd ending{run_.at, run_.reason()};
+  run_.notify(ending);
   return ending;
-} catch (...) { rethrow_shortage("training"); }
+} catch (...) { rethrow_as_memory_error("training"); }
 
 /// Learns from one batch, or from none where only other ranks have one. Returns whether it was the last of its step.
 bool Loop::learn(void* batch, bool owned) {
@@ -184,15 +186,15 @@ bool Loop::learn(void* batch, bool owned) {
 Loop::BatchResult Loop::learn_by_hand(void* batch, bool owned, const StepContext& context) {
   require<DataError>(batch, "training: this rank has ", run_.at.batch,
                      " batches and others have more: a step by hand needs as many on all ranks");
-  return added_up(call_step(batch, owned, context));
+  return combine_outcomes(call_step(batch, owned, context));
 }
 
 Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepContext& context) {
   const LearnerConfig& config = run_.config();
   const bool skips = config.not_finite == NotFinite::Skip, accumulates = config.accumulate > 1;
-  if (skips) remember();  // batch norm, for one, learns from a batch that is then left out
-  Outcome outcome;        // without items where there is no batch
-  Team::Part part;
+  if (skips) save_model();  // batch norm, for one, learns from a batch that is then left out
+  Outcome outcome;          // without items where there is no batch
+  Team::BatchShare part;
   const auto loss = [&] {
     std::optional<Autocast> half;
     if (config.autocast) half.emplace(*config.autocast);
@@ -200,7 +202,7 @@ Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepCo
     part = team_.part(outcome.items);
     const Tensor<0> plain = *std::exchange(outcome.loss, outcome.loss->detach());
     const Tensor<0> weighted = part.weight == 1 ? plain : plain * part.weight;
-    return (extras_.scaler ? extras_.scaler->scale(weighted) : weighted).value();
+    return (optional_state_.scaler ? optional_state_.scaler->scale(weighted) : weighted).value();
   };
   if (!batch) part = team_.part(0);
   // Ranks combine the gradients of a step while its last batch is computed. Where that batch may still be left out of
@@ -209,11 +211,11 @@ Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepCo
   const bool within = each || (team_.several() && run_.completes_step() && !(accumulates && skips));
   std::optional<Buckets> buckets;
   GradientsParams grads;
-  if (within) buckets.emplace(combined_within(batch, loss, part));
+  if (within) buckets.emplace(start_combining(batch, loss, part));
   else if (batch) grads = nn::value_and_grad(model_ref(), loss).grads;
-  BatchResult result = added_up(std::move(outcome));
+  BatchResult result = combine_outcomes(std::move(outcome));
   if (result.accepted) {
-    if (skips) forget();
+    if (skips) drop_saved_model();
     if (within) grads = buckets->finish();
     if (each) gradients_.add(std::exchange(grads, {}));
     else if (!within && accumulates && result.outcome.output) gradients_.add(scaled(grads, part.mean_items));
@@ -221,13 +223,13 @@ Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepCo
     ++gathered_batches_;
   } else {
     grads = {};
-    go_back();
+    restore_model();
   }
   if (run_.completes_step()) update_with(std::move(grads), within && !each, context.rates);
   return result;
 }
 
-Loop::BatchResult Loop::added_up(Outcome outcome) {
+Loop::BatchResult Loop::combine_outcomes(Outcome outcome) {
   BatchResult result{.outcome = std::move(outcome)};
   if (result.outcome.output) result.own = {static_cast<double>(result.outcome.loss->item()), result.outcome.items};
   result.total = team_.total(result.own.loss, result.own.items);
@@ -250,15 +252,15 @@ void Loop::update_with(GradientsParams grads, bool combined, const Rates& rates)
   // A rank whose parts of parameters have no gradients takes part in the step nevertheless.
   if (shards_ ? batches == 0 : grads.by_path.empty()) return;
   const auto everywhere = [&](bool here) { return shards_ ? team_.everywhere(here) : here; };
-  if (extras_.scaler && !extras_.scaler->unscale(grads, everywhere)) grads = {};
+  if (optional_state_.scaler && !optional_state_.scaler->unscale(grads, everywhere)) grads = {};
   else if (shards_) shards_->step(rates, model_ref(), grads);
   else update(rates, grads);
-  if (extras_.average) extras_.average->update(model_ref());
+  if (optional_state_.average) optional_state_.average->update(model_ref());
 }
 
 GradientsParams Loop::earlier_gradients() { return gradients_.count() > 0 ? gradients_.sum() : GradientsParams{}; }
 
-Buckets Loop::combined_within(const void* batch, FunctionRef<Value()> loss, const Team::Part& part) {
+Buckets Loop::start_combining(const void* batch, FunctionRef<Value()> loss, const Team::BatchShare& part) {
   const bool accumulates = run_.config().accumulate > 1;
   Buckets all = team_.buckets(accumulates ? Combine::Sum : Combine::Mean, model_ref(), Buckets::Halves::InFloat32);
   GradientsParams earlier = combines_each() ? GradientsParams{} : earlier_gradients();
@@ -278,11 +280,11 @@ Buckets Loop::combined_within(const void* batch, FunctionRef<Value()> loss, cons
 
 void Loop::step_ended(const Batches& train, const Batches* valid) {
   const bool ended = run_.epoch_ended();
-  if (run_.metrics_due()) run_.tell(Evaluation{run_.at, "train", team_.readings(train_metrics_), ended});
+  if (run_.metrics_due()) run_.notify(Evaluation{run_.at, "train", team_.readings(train_metrics_), ended});
   if (valid && run_.validation_due()) {
     measure(*valid);
     const Evaluation evaluation{run_.at, "valid", team_.readings(valid_metrics_)};
-    run_.tell(evaluation);
+    run_.notify(evaluation);
     if (const Reading& loss = evaluation.readings.at(0); loss.problem.empty() && !std::isfinite(loss.value))
       run_.report_not_finite(text("the loss of validation is ", loss.value));
   }
@@ -304,8 +306,8 @@ void Loop::save(const Batches& train) {
   check_weights();  // reports weights that are not finite before a checkpoint has them
   team_.gather(train_metrics_);
   if (train.place) {
-    extras_.stream = train.place();
-    extras_.places = team_.places(*extras_.stream);
+    optional_state_.stream = train.place();
+    optional_state_.places = team_.places(*optional_state_.stream);
   }
   if (shards_) shards_->with_whole_state([&] { checkpoints_.save(run_); });
   else checkpoints_.save(run_);

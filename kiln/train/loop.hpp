@@ -61,12 +61,12 @@ class Loop {
   void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume,
                         Json configuration);
   /// Sets a fact that a resumed training run compares; it replaces an earlier one of this name.
-  void know(std::string_view name, Json fact);
-  Ending fit(const Batches& train, const Batches* valid);
+  void set_fact(std::string_view name, Json fact);
+  RunEnd fit(const Batches& train, const Batches* valid);
 
   TrainingRun run_;
   Team team_;
-  Extras extras_;
+  OptionalState optional_state_;
   MetricList train_metrics_, valid_metrics_;
   std::unique_ptr<Shards> shards_;  // if ranks share the optimizer's state, from the first fit() on
 
@@ -82,14 +82,15 @@ class Loop {
   /// Calls the step with the current model. A step that is written by hand updates the model.
   virtual Outcome call_step(void* batch, bool owned, const StepContext& context) = 0;
   virtual void update(const Rates& rates, const GradientsParams& grads) = 0;
-  /// remember() keeps the model's state; go_back() restores it; forget() drops it, so that an update may overwrite it.
-  virtual void remember() = 0;
-  virtual void go_back() = 0;
-  virtual void forget() = 0;
+  /// save_model() keeps the model's state; restore_model() restores it; drop_saved_model() drops it, so that an update
+  /// may overwrite it.
+  virtual void save_model() = 0;
+  virtual void restore_model() = 0;
+  virtual void drop_saved_model() = 0;
   /// Updates the metrics of validation.
   virtual void measure(const Batches& valid) = 0;
 
-  Ending train_on(const Batches& train, const Batches* valid);
+  RunEnd train_on(const Batches& train, const Batches* valid);
   void share();
 
   /// The outcome of a batch on this rank, and its loss and items on this rank and on all ranks.
@@ -102,7 +103,7 @@ class Loop {
   BatchResult learn_by_hand(void* batch, bool owned, const StepContext& context);
   BatchResult learn_by_gradients(void* batch, bool owned, const StepContext& context);
   /// Adds the outcomes of all ranks up, and decides whether the batch is learned from.
-  BatchResult added_up(Outcome outcome);
+  BatchResult combine_outcomes(Outcome outcome);
   /// Ends a step. `grads` are those of its last batch, or those of the whole step on all ranks if they are `combined`.
   void update_with(GradientsParams grads, bool combined, const Rates& rates);
   /// Returns the gradients of this step's batches so far, and drops them.
@@ -111,7 +112,7 @@ class Loop {
   bool combines_each() const { return run_.config().accumulate > 1 && team_.sharding() == Sharding::Gradients; }
   /// Starts to combine the gradients of a step over all ranks. `loss` gives the loss of its last batch; `batch` is null
   /// on a rank that has none.
-  Buckets combined_within(const void* batch, FunctionRef<Value()> loss, const Team::Part& part);
+  Buckets start_combining(const void* batch, FunctionRef<Value()> loss, const Team::BatchShare& part);
   void step_ended(const Batches& train, const Batches* valid);
   /// Reports weights that are not finite, once a step.
   void check_weights();
@@ -120,7 +121,7 @@ class Loop {
   bool by_hand_;
   Callbacks callbacks_;
   std::function<Rates(const Position&)> rates_;
-  Facts facts_;
+  RunFacts facts_;
   GradientsAccumulator gradients_;
   std::int64_t gathered_items_ = 0, gathered_batches_ = 0;  // of the current step, on all ranks
   std::int64_t checked_step_ = -1;                          // the step whose weights were checked last

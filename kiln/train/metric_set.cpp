@@ -14,30 +14,30 @@ template const MetricType& metric_type<metric::MeanAbsoluteError>();
 template const MetricType& metric_type<metric::R2>();
 template const MetricType& metric_type<metric::RootMeanSquaredError>();
 
-void MetricList::add(Entry entry) {
+void MetricList::add(NamedMetric entry) {
   require<ArgumentError>(entry.name != "loss", "training: the metric 'loss' exists already");
-  for (const Entry& other : entries_)
+  for (const NamedMetric& other : entries_)
     require<ArgumentError>(other.name != entry.name, "training: there are two metrics called '", entry.name, '\'');
   entries_.push_back(std::move(entry));
 }
 
 std::vector<std::string> MetricList::names() const {
   std::vector<std::string> names;
-  for (const Entry& entry : entries_) names.push_back(entry.name);
+  for (const NamedMetric& entry : entries_) names.push_back(entry.name);
   return names;
 }
 
 void MetricList::clear() {
   loss_ = {};
-  for (const Entry& entry : entries_) entry.type->clear(entry.metric.get());
+  for (const NamedMetric& entry : entries_) entry.type->clear(entry.metric.get());
 }
 
 void MetricList::begin() {
-  for (const Entry& entry : entries_) entry.type->begin(entry.metric.get());
+  for (const NamedMetric& entry : entries_) entry.type->begin(entry.metric.get());
 }
 
 void MetricList::update(const void* output, double loss, std::int64_t items) {
-  for (const Entry& entry : entries_) entry.feed(entry.metric.get(), output);
+  for (const NamedMetric& entry : entries_) entry.feed(entry.metric.get(), output);
   loss_.update(loss, static_cast<double>(items));
 }
 
@@ -51,13 +51,14 @@ std::vector<Reading> MetricList::readings() const {
     }
   };
   read("loss", [&] { return loss_.value(); });
-  for (const Entry& entry : entries_) read(entry.name, [&] { return entry.type->value(entry.metric.get()); });
+  for (const NamedMetric& entry : entries_) read(entry.name, [&] { return entry.type->value(entry.metric.get()); });
   return readings;
 }
 
 void MetricList::record(RecordedObjects& objects, const std::string& path) {
   objects.add(path + ".loss", loss_);
-  for (const Entry& entry : entries_) entry.type->record(entry.metric.get(), objects, text(path, '.', entry.name));
+  for (const NamedMetric& entry : entries_)
+    entry.type->record(entry.metric.get(), objects, text(path, '.', entry.name));
 }
 
 TensorSource MetricList::snapshot() {
@@ -68,7 +69,7 @@ TensorSource MetricList::snapshot() {
 
 void MetricList::merge(const TensorSource& others) {
   metric_type<metric::Mean>().merge(&loss_, others, "metrics.loss");
-  for (const Entry& entry : entries_) entry.type->merge(entry.metric.get(), others, text("metrics.", entry.name));
+  for (const NamedMetric& entry : entries_) entry.type->merge(entry.metric.get(), others, text("metrics.", entry.name));
 }
 
 }  // namespace kiln

@@ -96,23 +96,23 @@ class MetricList {
   template <class Output, Metric M, class F>
   void add(M metric, const std::string& name, F feed) {
     static_assert(metric::kHasState<M>, "a metric without states: what adds up is a metric::Total, Totals, ...");
-    add(Entry{name, &metric_type<M>(), std::make_shared<M>(std::move(metric)),
-              [feed = std::move(feed)](void* held, const void* output) {
-                feed(*static_cast<M*>(held), *static_cast<const Output*>(output));
-              }});
+    add(NamedMetric{name, &metric_type<M>(), std::make_shared<M>(std::move(metric)),
+                    [feed = std::move(feed)](void* held, const void* output) {
+                      feed(*static_cast<M*>(held), *static_cast<const Output*>(output));
+                    }});
   }
 
  private:
-  struct Entry {
+  struct NamedMetric {
     std::string name;
     const MetricType* type;
     std::shared_ptr<void> metric;
     std::function<void(void* metric, const void* output)> feed;
   };
-  void add(Entry entry);
+  void add(NamedMetric entry);
 
   metric::Mean loss_;
-  std::vector<Entry> entries_;
+  std::vector<NamedMetric> entries_;
 };
 
 template <class Output>

@@ -30,22 +30,23 @@ template <class Visit>
 void restore_by(const Visit& visit, const TensorSource& record, std::string_view file, const LoadOptions& options) {
   detail::RecordReader reader(record, file, options);
   visit(reader);
-  const detail::Fitted fitted = reader.fit();
-  detail::RecordTaker taker(record, file, options, fitted.values);
+  const detail::LoadedValues fitted = reader.fit();
+  detail::RecordAssigner taker(record, file, options, fitted.values);
   visit(taker);
 }
 
 }  // namespace
 
-void RecordedObjects::add(Part part) {
-  for (const Part& other : parts_)
+void RecordedObjects::add(RecordedObject part) {
+  for (const RecordedObject& other : parts_)
     require<ArgumentError>(part.path != other.path, "training: there are two objects called '", part.path, '\'');
   parts_.push_back(std::move(part));
 }
 
 std::string RecordedObjects::free_optional(const std::string& path) const {
   std::string free = text(kOptional, path);
-  for (int i = 1; std::ranges::find(parts_, free, &Part::path) != parts_.end(); ++i) free = text(kOptional, path, i);
+  for (int i = 1; std::ranges::find(parts_, free, &RecordedObject::path) != parts_.end(); ++i)
+    free = text(kOptional, path, i);
   return free;
 }
 
@@ -53,7 +54,7 @@ TensorSource RecordedObjects::snapshot(Metadata metadata) const {
   TensorSource record;
   record.metadata = std::move(metadata);
   detail::RecordWriter writer(record);
-  for (const Part& part : parts_) part.visit_with(writer);
+  for (const RecordedObject& part : parts_) part.visit_with(writer);
   return record;
 }
 
@@ -61,11 +62,11 @@ void RecordedObjects::restore(const TensorSource& record, std::string_view file,
   TensorSource needed = record;
   const TensorSource optional = without_optional(needed);
   const auto visit = [&](detail::RecordVisitor& visitor) {
-    for (const Part& part : parts_)
+    for (const RecordedObject& part : parts_)
       if (!part.path.starts_with(kOptional)) part.visit_with(visitor);
   };
   restore_by(visit, needed, file, options);
-  for (const Part& part : parts_) {
+  for (const RecordedObject& part : parts_) {
     if (!part.path.starts_with(kOptional)) continue;
     try {
       restore_by([&](detail::RecordVisitor& visitor) { part.visit_with(visitor); }, optional, file,

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kiln/store/record/anything.hpp"
+#include "kiln/store/record/object_record.hpp"
 
 namespace kiln {
 
@@ -13,10 +13,11 @@ class RecordedObjects {
   /// The object must outlive this. Throws ArgumentError if the path is taken.
   template <class T>
   requires(!std::is_const_v<T>) void add(const std::string& path, T& object) {
-    add(Part{path, &object,
-             [](const void* part, const std::string& its_path, detail::RecordVisitor& visitor, nn::Met& met) {
-               detail::visit_record(*static_cast<const T*>(part), its_path, visitor, met);
-             }});
+    add(RecordedObject{
+        path, &object,
+        [](const void* part, const std::string& its_path, detail::RecordVisitor& visitor, nn::VisitedParams& met) {
+          detail::visit_record(*static_cast<const T*>(part), its_path, visitor, met);
+        }});
   }
   /// Adds an object that is saved, but left unchanged if a record has none or does not fit; under `path`, or with a
   /// number appended if that is taken.
@@ -32,19 +33,19 @@ class RecordedObjects {
   void restore(const TensorSource& record, std::string_view file, const LoadOptions& options = {});
 
  private:
-  struct Part {
+  struct RecordedObject {
     std::string path;
     const void* object;
-    void (*visit)(const void* object, const std::string& path, detail::RecordVisitor& visitor, nn::Met& met);
+    void (*visit)(const void* object, const std::string& path, detail::RecordVisitor& visitor, nn::VisitedParams& met);
     void visit_with(detail::RecordVisitor& visitor) const {
-      nn::Met met;
+      nn::VisitedParams met;
       visit(object, path, visitor, met);
     }
   };
-  void add(Part part);
+  void add(RecordedObject part);
   std::string free_optional(const std::string& path) const;
 
-  std::vector<Part> parts_;
+  std::vector<RecordedObject> parts_;
 };
 
 }  // namespace kiln

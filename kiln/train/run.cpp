@@ -36,7 +36,7 @@ Json TrainingRun::configuration(Json own) const {
   return {Json::Object{{"learner", to_json(fixed)}, {"own", std::move(own)}}};
 }
 
-void TrainingRun::tell(const training::Event& event) const {
+void TrainingRun::notify(const training::Event& event) const {
   for (const Listener& listener : listeners_) listener(event);
 }
 
@@ -59,8 +59,8 @@ void TrainingRun::begin(std::int64_t batches, std::int64_t parameters, std::vect
   at.batch -= std::exchange(pending_, 0);  // batches of a step that an error ended
   loss_ = 0;
   items_ = 0;
-  tell(training::Begin{at, batches, config_.epochs, config_.steps, parameters, control_, std::move(devices),
-                       std::move(measured), config_.seconds});
+  notify(training::Begin{at, batches, config_.epochs, config_.steps, parameters, control_, std::move(devices),
+                         std::move(measured), config_.seconds});
   step_began_ = Clock::now();
 }
 
@@ -87,7 +87,7 @@ void TrainingRun::step_done(const std::vector<double>& rates) {
   at.items += items_;
   at.seconds += seconds;
   const double loss = loss_ / static_cast<double>(items_);  // NaN if all batches were skipped
-  tell(training::Step{at, loss, rates, items_, seconds});
+  notify(training::Step{at, loss, rates, items_, seconds});
   loss_ = 0;
   items_ = pending_ = 0;
 }
@@ -100,14 +100,14 @@ bool TrainingRun::accepts(double loss) {
   if (std::isfinite(loss) || config_.not_finite == NotFinite::Ignore) return true;
   require<DataError>(config_.not_finite == NotFinite::Skip, "training: the loss of step ", at.step + 1, " is ", loss,
                      " (epoch ", at.epoch + 1, ", batch ", at.batch + 1, ")");
-  tell(training::Note{text("step ", at.step + 1, " is left out: its loss is ", loss)});
+  notify(training::Message{text("step ", at.step + 1, " is left out: its loss is ", loss)});
   return false;
 }
 
 void TrainingRun::report_not_finite(std::string_view what) const {
   const std::string sentence = text("after step ", at.step, " not finite: ", what);
   require<DataError>(config_.not_finite != NotFinite::Stop, "training: ", sentence);
-  tell(training::Note{sentence});
+  notify(training::Message{sentence});
 }
 
 bool TrainingRun::validation_due() const {
@@ -117,7 +117,7 @@ bool TrainingRun::validation_due() const {
 void TrainingRun::next_epoch() {
   ++at.epoch;
   at.batch = 0;
-  tell(training::EpochEnd{at});
+  notify(training::EpochEnd{at});
 }
 
 bool TrainingRun::done() {

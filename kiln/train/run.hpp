@@ -53,7 +53,7 @@ class TrainingRun {
   /// What must be the same in a resumed run: everything except limits and logging, and `own`, the user's configuration.
   Json configuration(Json own) const;
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
-  void tell(const training::Event& event) const;
+  void notify(const training::Event& event) const;
   Interrupter& control() { return control_; }
 
   /// An epoch has `batches` batches; starts the clock. Throws DataError if there are none.

@@ -121,7 +121,7 @@ std::int64_t Team::most(std::int64_t number) const {
   return std::ranges::max(gathered(ranks_, "training: batches", number));
 }
 
-Team::Part Team::part(std::int64_t items) const {
+Team::BatchShare Team::part(std::int64_t items) const {
   if (!several()) return {static_cast<double>(items), 1};
   std::int64_t all = 0;
   for (const std::int64_t each : gathered(ranks_, "training: items", items)) all += each;

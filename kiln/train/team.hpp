@@ -46,10 +46,10 @@ class Team {
   bool everywhere(bool here) const { return most(here ? 0 : 1) == 0; }
   /// The mean number of items per rank, and the weight of this rank's mean relative to it: the loss is multiplied by it
   /// before it is differentiated, since gradients may go through other ranks.
-  struct Part {
+  struct BatchShare {
     double mean_items = 0, weight = 1;
   };
-  Part part(std::int64_t items) const;
+  BatchShare part(std::int64_t items) const;
   /// The loss of a batch that is distributed over the ranks, and its items.
   struct Batch {
     double loss = 0;

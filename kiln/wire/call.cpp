@@ -26,7 +26,7 @@ std::vector<Desc> results_of(const op::Fused& fused, Inputs in) {
   std::vector<Desc> results;
   for (const std::uint16_t output : program.outputs) results.push_back({program.shape, program.steps[output].dtype});
   for (const op::Program::Fold& fold : program.folds) {
-    const Value whole = imagined({program.shape, program.steps[fold.step].dtype}, {});
+    const Value whole = description_only({program.shape, program.steps[fold.step].dtype}, {});
     results.push_back(op::Reduce{fold.fn, fold.dims}.infer({&whole, 1})[0]);
   }
   return results;
@@ -40,7 +40,7 @@ std::vector<Desc> results_of(const op::Epilogue& op, Inputs in) {
   require<ShapeError>(made[0] == op.result && numel(op.result.shape) == numel(op.program->shape),
                       "epilogue: the product is ", made[0].dtype, ' ', made[0].shape, ", not ", op.result.dtype, ' ',
                       op.result.shape, " and ", op.program->shape);
-  const SpareValues inputs = op.inputs(in, imagined({op.program->shape, op.result.dtype}, {}));
+  const SpareValues inputs = op.inputs(in, description_only({op.program->shape, op.result.dtype}, {}));
   return results_of(op::Fused{op.program}, inputs);
 }
 
@@ -51,19 +51,19 @@ void check_steps(std::string_view name, const op::Sequence& sequence, Inputs in,
                  Check&& check) {
   Values made;
   for (size_t s = 0; s < sequence.steps.size(); ++s) {
-    const op::Sequence::Step& step = sequence.steps[s];
+    const op::SequenceStep& step = sequence.steps[s];
     Values own;
-    for (const op::Sequence::Operand from : step.in) {
-      const bool is_result = from.from == op::Sequence::Operand::Result;
+    for (const op::SequenceOperand from : step.in) {
+      const bool is_result = from.from == op::SequenceOperand::Result;
       require<ArgumentError>(is_result || from.index < in.size(), name, ": operand ", from.index, " of ", in.size());
       own.push_back(is_result ? made[from.index] : in[from.index]);
     }
     std::vector<Desc> results;
     for (size_t i = made.size(); i < made.size() + step.results; ++i) results.push_back(expected(sequence.results[i]));
-    require<ShapeError>(!results.empty() && wire::results_of(op_of(s), own) == results, name, ": ", op::title(op_of(s)),
-                        " does not give the declared results");
+    require<ShapeError>(!results.empty() && wire::results_of(op_of(s), own) == results, name, ": ",
+                        op::display_name(op_of(s)), " does not give the declared results");
     check(step, own, results[0]);
-    for (const Desc& desc : results) made.push_back(imagined(desc, {}));
+    for (const Desc& desc : results) made.push_back(description_only(desc, {}));
   }
 }
 
@@ -80,7 +80,7 @@ Value rows_of(const Value& value, const op::RowBlocks& blocks, std::int64_t rows
   const int dim = blocks.axis - (blocks.sequence.results[0].shape.size() - desc.shape.size());
   if (dim < 0 || dim >= desc.shape.size() || desc.shape[dim] != blocks.rows) return value;
   desc.shape[dim] = rows;
-  return imagined(desc, {});
+  return description_only(desc, {});
 }
 
 // Each step is checked on all rows, on a block and on the remaining rows, so that every op that runs fits its operands.
@@ -94,10 +94,10 @@ std::vector<Desc> results_of(const op::RowBlocked& op, Inputs in) {
       return desc;
     };
     check_steps(op.kName, blocks.sequence, operands, op_of, expected,
-                [&](const op::Sequence::Step& step, const Values&, const Desc&) {
+                [&](const op::SequenceStep& step, const Values&, const Desc&) {
                   require<ShapeError>(
-                      op::visit(step.op, [&](const auto& each) { return goes_by_rows(each, blocks.axis); }), op.kName,
-                      ": ", op::title(step.op), " does not take ", blocks.rows, " rows one by one");
+                      op::visit(step.op, [&](const auto& each) { return is_row_wise(each, blocks.axis); }), op.kName,
+                      ": ", op::display_name(step.op), " does not take ", blocks.rows, " rows one by one");
                 });
   };
   check_rows(blocks.rows, [&](size_t i) -> const op::Op& { return blocks.sequence.steps[i].op; });
@@ -112,21 +112,21 @@ std::vector<Desc> results_of(const op::RowFused& op, Inputs in) {
   check_steps(
       op.kName, *op.sequence, in, [&](size_t i) -> const op::Op& { return op.sequence->steps[i].op; },
       [](const Desc& desc) { return desc; },
-      [&](const op::Sequence::Step& step, const Values& own, const Desc& result) {
+      [&](const op::SequenceStep& step, const Values& own, const Desc& result) {
         std::vector<op::RowOperand> operands;
         for (size_t i = 0; i < own.size(); ++i)
           operands.push_back(
-              {own[i].node() ? &own[i].node()->desc : nullptr, step.in[i].from == op::Sequence::Operand::Result});
-        require<ShapeError>(op::goes_through_rows(step.op, operands, result, form), op.kName, ": ", op::title(step.op),
-                            " does not take ", op.rows, " rows one by one");
+              {own[i].node() ? &own[i].node()->desc : nullptr, step.in[i].from == op::SequenceOperand::Result});
+        require<ShapeError>(op::processes_rows(step.op, operands, result, form), op.kName, ": ",
+                            op::display_name(step.op), " does not take ", op.rows, " rows one by one");
       });
   require<ShapeError>(form.length > 1, op.kName, ": ", op.rows, " rows of no more than an element each");
   return outputs_of(*op.sequence);
 }
 
-std::vector<Desc> results_of(const op::Parts& parts, Inputs in) {
+std::vector<Desc> results_of(const op::BatchedOps& parts, Inputs in) {
   std::vector<Desc> results;
-  for (const op::Parts::Part& part : parts.all) {
+  for (const op::BatchedOp& part : parts.all) {
     require<ArgumentError>(part.operands.first + part.operands.count <= in.size(), "horizontal: takes more than ",
                            in.size(), " operands");
     const std::vector<Desc> own = wire::results_of(part.op, in.subspan(part.operands.first, part.operands.count));
@@ -141,7 +141,7 @@ std::vector<Desc> results_of(const op::Parts& parts, Inputs in) {
 
 std::vector<Desc> results_of(const op::Op& op, Inputs in) {
   return op::visit(op, [&]<class T>(const T& o) -> std::vector<Desc> {
-    if constexpr (std::is_same_v<T, op::Horizontal>) {
+    if constexpr (std::is_same_v<T, op::Batched>) {
       return results_of(*o.parts, in);
     } else if constexpr (op::Planned<T>) {
       return results_of(o, in);
@@ -152,24 +152,24 @@ std::vector<Desc> results_of(const op::Op& op, Inputs in) {
   });
 }
 
-void write_operand(Writer& out, const Operand& operand) {
-  out.whole(static_cast<std::uint64_t>(operand.id - Operand::kNothing));
-  if (operand.id == Operand::kNumber) write_field(out, operand.number);
+void write_operand(Writer& out, const CallOperand& operand) {
+  out.whole(static_cast<std::uint64_t>(operand.id - CallOperand::kNothing));
+  if (operand.id == CallOperand::kNumber) write_field(out, operand.number);
 }
 
-Operand read_operand(Reader& in) {
-  Operand operand;
+CallOperand read_operand(Reader& in) {
+  CallOperand operand;
   const std::uint64_t coded = in.whole();
   if (coded > std::uint64_t{1} << 62) in.wrong("value ", coded, " is over 2^62");
-  operand.id = static_cast<std::int64_t>(coded) + Operand::kNothing;
-  if (operand.id == Operand::kNumber) read_field(in, operand.number);
+  operand.id = static_cast<std::int64_t>(coded) + CallOperand::kNothing;
+  if (operand.id == CallOperand::kNumber) read_field(in, operand.number);
   return operand;
 }
 
-void write_call(Writer& out, const op::Op& op, std::span<const Operand> in, std::span<const Desc> results) {
+void write_call(Writer& out, const op::Op& op, std::span<const CallOperand> in, std::span<const Desc> results) {
   write_op(out, op);
   out.whole(in.size());
-  for (const Operand& operand : in) write_operand(out, operand);
+  for (const CallOperand& operand : in) write_operand(out, operand);
   out.whole(results.size());
   for (const Desc& result : results) write_desc(out, result);
 }
@@ -178,20 +178,20 @@ CallOf read_call(Reader& in, FunctionRef<const Desc*(std::int64_t)> known, const
   CallOf call{read_op(in), {}, {}};
   Values operands;
   for (size_t count = in.length(in.left(), "operands"); count > 0; --count) {
-    const Operand& operand = call.in.emplace_back(read_operand(in));
-    if (operand.id == Operand::kNothing) {
+    const CallOperand& operand = call.in.emplace_back(read_operand(in));
+    if (operand.id == CallOperand::kNothing) {
       operands.emplace_back();
-    } else if (operand.id == Operand::kNumber) {
+    } else if (operand.id == CallOperand::kNumber) {
       operands.emplace_back(operand.number);
     } else {
       const Desc* const desc = known(operand.id);
-      if (!desc) in.wrong(op::title(call.op), ": there is no value ", operand.id);
-      operands.push_back(imagined(*desc, device));
+      if (!desc) in.wrong(op::display_name(call.op), ": there is no value ", operand.id);
+      operands.push_back(description_only(*desc, device));
     }
   }
   for (size_t count = in.length(in.left(), "results"); count > 0; --count) call.out.push_back(read_desc(in));
   if (results_of(call.op, operands) != call.out)
-    in.wrong(op::title(call.op),
+    in.wrong(op::display_name(call.op),
              " does not give the written results for its operands: another version wrote it, or it is "
              "damaged");
   return call;

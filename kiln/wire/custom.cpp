@@ -10,15 +10,15 @@ namespace {
 constexpr std::string_view kPrefix = "custom:";
 
 /// Readers may traverse the list at any time; registered entries stay.
-struct Entry {
+struct CustomReader {
   CustomClass registered;
-  const Entry* next;
+  const CustomReader* next;
 };
-std::atomic<const Entry*> newest{nullptr};
+std::atomic<const CustomReader*> newest{nullptr};
 
 template <class Is>
 const CustomClass* find(Is is) {
-  for (const Entry* entry = newest.load(std::memory_order_acquire); entry; entry = entry->next)
+  for (const CustomReader* entry = newest.load(std::memory_order_acquire); entry; entry = entry->next)
     if (is(entry->registered)) return &entry->registered;
   return nullptr;
 }
@@ -33,7 +33,7 @@ void register_custom_class(const CustomClass& registered) {
                            shown(registered.name), "'");
     return;
   }
-  auto* const entry = new Entry{registered, newest.load(std::memory_order_relaxed)};
+  auto* const entry = new CustomReader{registered, newest.load(std::memory_order_relaxed)};
   while (!newest.compare_exchange_weak(entry->next, entry, std::memory_order_acq_rel)) continue;
 }
 
@@ -48,7 +48,7 @@ void write_custom(Writer& out, const CustomOp& op) {
 bool is_custom(std::string_view name) { return name.starts_with(kPrefix); }
 
 Ref<const CustomOp> read_custom(Reader& in, Reader::Name& name) {
-  if (name.meaning != &newest) {
+  if (name.resolved_by != &newest) {
     const std::string_view own = std::string_view(name.text).substr(kPrefix.size());
     const CustomClass* const found = find([&](const CustomClass& each) { return each.name == own; });
     if (!found)
@@ -57,7 +57,7 @@ Ref<const CustomOp> read_custom(Reader& in, Reader::Name& name) {
                "under that name");
     if (found->fingerprint != name.fingerprint)
       in.wrong("the operation '", shown(own), "' has other fields in this program than in the one that wrote it");
-    name.meaning = &newest;
+    name.resolved_by = &newest;
     name.number = reinterpret_cast<std::uintptr_t>(found);
   }
   return reinterpret_cast<const CustomClass*>(static_cast<std::uintptr_t>(name.number))->read(in);

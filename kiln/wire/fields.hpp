@@ -85,7 +85,7 @@ T read_integer(Reader& in) {
 template <reflect::ScopedEnum T>
 T read_enumerator(Reader& in) {
   Reader::Name& name = in.name();
-  if (name.meaning != &kMeaning<T>) {
+  if (name.resolved_by != &kMeaning<T>) {
     bool known = false;
     for (const auto& [enumerator, text] : reflect::enumerators<T>()) {
       if (text != name.text) continue;
@@ -95,7 +95,7 @@ T read_enumerator(Reader& in) {
     if (!known)
       in.wrong("this version of Kiln knows no ", reflect::type_name<T>(), " '", shown(name.text),
                "': another one wrote it, or it is damaged");
-    name.meaning = &kMeaning<T>;
+    name.resolved_by = &kMeaning<T>;
   }
   return static_cast<T>(name.number);
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kMagic = "kiln";
 
 /// How one op of the table is read and identified.
-struct Row {
+struct OpSchema {
   std::string_view name;
   std::string schema;
   std::uint64_t fingerprint;
@@ -49,11 +49,11 @@ template <class Alternatives>
 struct Table;
 template <class... Ops>
 struct Table<std::variant<Ops...>> {
-  static std::array<Row, sizeof...(Ops)> make() {
+  static std::array<OpSchema, sizeof...(Ops)> make() {
     const auto row = []<class T>(const T*) {
       std::string schema = schema_of<T>();
       const std::uint64_t fingerprint = fingerprint_of(schema);
-      return Row{T::kName, std::move(schema), fingerprint, &read_as<T>};
+      return OpSchema{T::kName, std::move(schema), fingerprint, &read_as<T>};
     };
     return {row(static_cast<const Ops*>(nullptr))...};
   }
@@ -81,21 +81,21 @@ const auto& rows() {
   return rows;
 }
 
-const Row* find(std::string_view name) {
-  const auto found = std::ranges::find(rows(), name, &Row::name);
+const OpSchema* find(std::string_view name) {
+  const auto found = std::ranges::find(rows(), name, &OpSchema::name);
   return found == rows().end() ? nullptr : &*found;
 }
 
 /// Returns the row of a name, once its fingerprint has shown that the op is the same here.
-const Row& row_of(Reader& in, Reader::Name& name) {
-  if (name.meaning == &rows()) return rows()[static_cast<std::size_t>(name.number)];
-  const Row* const row = find(name.text);
+const OpSchema& schema_for(Reader& in, Reader::Name& name) {
+  if (name.resolved_by == &rows()) return rows()[static_cast<std::size_t>(name.number)];
+  const OpSchema* const row = find(name.text);
   if (!row)
     in.wrong("this version of Kiln has no operation '", shown(name.text), "': another one wrote it, or it is damaged");
   if (row->fingerprint != name.fingerprint)
     in.wrong("the operation '", row->name, "' has other fields in this version of Kiln, ", row->schema,
              ": read it with the version that wrote it, or write it again with this one");
-  name.meaning = &rows();
+  name.resolved_by = &rows();
   name.number = static_cast<std::uint64_t>(row - rows().data());
   return *row;
 }
@@ -103,7 +103,7 @@ const Row& row_of(Reader& in, Reader::Name& name) {
 }  // namespace
 
 std::uint64_t fingerprint(std::string_view op) {
-  const Row* const row = find(op);
+  const OpSchema* const row = find(op);
   require<ArgumentError>(row, "fingerprint: there is no operation '", shown(op), "'");
   return row->fingerprint;
 }
@@ -111,7 +111,7 @@ std::uint64_t fingerprint(std::string_view op) {
 std::uint64_t table_fingerprint() {
   static const std::uint64_t whole = [] {
     std::string all = text(kVersion);
-    for (const Row& row : rows()) all += text(';', row.schema);
+    for (const OpSchema& row : rows()) all += text(';', row.schema);
     Table<op::Op::Alternatives>::append_enums(all);
     return fingerprint_of(all);
   }();
@@ -149,7 +149,7 @@ op::Op read_op(Reader& in) {
   const Reader::Nested deeper(in);
   Reader::Name& name = in.op();
   if (is_custom(name.text)) return op::Custom{read_custom(in, name)};
-  return row_of(in, name).read(in);
+  return schema_for(in, name).read(in);
 }
 
 void write_desc(Writer& out, const Desc& desc) { write_field(out, desc); }

@@ -49,7 +49,7 @@ void write_program(Writer& out, const op::Program& program) {
   write_field(out, program.shape);
   write_field(out, program.inputs);
   out.whole(program.steps.size());
-  for (const op::Program::Step& step : program.steps) {
+  for (const op::ProgramStep& step : program.steps) {
     write_op(out, std::visit([](const auto& op) { return op::Op(op); }, step.op));
     for (int i = 0; i < op::arity(step.op); ++i) write_operand(out, step.in[static_cast<size_t>(i)]);
     write_field(out, step.dtype);
@@ -58,9 +58,9 @@ void write_program(Writer& out, const op::Program& program) {
   write_field(out, program.folds);
 }
 
-decltype(op::Program::Step::op) read_elementwise(Reader& in) {
-  return op::visit(read_op(in), [&]<class T>(const T& op) -> decltype(op::Program::Step::op) {
-    if constexpr (std::is_constructible_v<decltype(op::Program::Step::op), T>) return op;
+decltype(op::ProgramStep::op) read_elementwise(Reader& in) {
+  return op::visit(read_op(in), [&]<class T>(const T& op) -> decltype(op::ProgramStep::op) {
+    if constexpr (std::is_constructible_v<decltype(op::ProgramStep::op), T>) return op;
     else in.wrong("'", T::kName, "' is no step of a program");
   });
 }
@@ -74,12 +74,13 @@ std::shared_ptr<const op::Program> read_program(Reader& in) {
   std::vector<Desc> inputs, results;
   for (const DType dtype : program->inputs) inputs.push_back({program->shape, dtype});
   for (size_t count = in.length(kMost, "steps"); count > 0; --count) {
-    op::Program::Step step{read_elementwise(in), {}, DType::F32};
+    op::ProgramStep step{read_elementwise(in), {}, DType::F32};
     Values operands;
     for (int i = 0; i < op::arity(step.op); ++i) {
-      const auto operand = read_operand<op::Program::Operand>(in, inputs.size(), results.size());
+      const auto operand = read_operand<op::ProgramOperand>(in, inputs.size(), results.size());
       step.in[static_cast<size_t>(i)] = operand;
-      operands.push_back(imagined((operand.from == op::Program::Operand::Input ? inputs : results)[operand.index], {}));
+      operands.push_back(
+          description_only((operand.from == op::ProgramOperand::Input ? inputs : results)[operand.index], {}));
     }
     read_field(in, step.dtype);
     const Desc expected{program->shape, step.dtype};
@@ -105,10 +106,10 @@ void write_sequence(Writer& out, const op::Sequence& sequence) {
   out.whole(sequence.results.size());
   for (const Desc& result : sequence.results) write_desc(out, result);
   out.whole(sequence.steps.size());
-  for (const op::Sequence::Step& step : sequence.steps) {
+  for (const op::SequenceStep& step : sequence.steps) {
     write_op(out, step.op);
     out.whole(step.in.size());
-    for (const op::Sequence::Operand& operand : step.in) write_operand(out, operand);
+    for (const op::SequenceOperand& operand : step.in) write_operand(out, operand);
     out.whole(step.results);
   }
   write_field(out, sequence.outputs);
@@ -118,9 +119,9 @@ void read_sequence(Reader& in, op::Sequence& sequence) {
   for (size_t count = in.length(kMost, "results"); count > 0; --count) sequence.results.push_back(read_desc(in));
   size_t made = 0;
   for (size_t count = in.length(kMost, "steps"); count > 0; --count) {
-    op::Sequence::Step step{read_op(in), {}, 0};
+    op::SequenceStep step{read_op(in), {}, 0};
     for (size_t operands = in.length(kMost, "operands"); operands > 0; --operands)
-      step.in.push_back(read_operand<op::Sequence::Operand>(in, kMost, made));
+      step.in.push_back(read_operand<op::SequenceOperand>(in, kMost, made));
     step.results = read_index(in, sequence.results.size() - made + 1, "result");
     made += step.results;
     sequence.steps.push_back(std::move(step));
@@ -184,10 +185,10 @@ void read_planned(Reader& in, op::RowBlocked& op) {
   if (!std::ranges::all_of(sequence.results, has_rows) || blocks->block < 1 || blocks->block > blocks->rows)
     in.wrong("results that blocks of ", blocks->block, " of ", blocks->rows, " rows along dimension ", axis,
              " do not give");
-  for (const op::Sequence::Step& step : sequence.steps)
+  for (const op::SequenceStep& step : sequence.steps)
     if (const auto* fused = std::get_if<op::Fused>(&step.op.is); fused && axis >= fused->program->shape.size())
       in.wrong("a step of shape ", fused->program->shape, " has no rows along dimension ", axis);
-  blocks->cut();
+  blocks->derive_steps();
   op.blocks = blocks;
 }
 
@@ -205,17 +206,17 @@ void read_planned(Reader& in, op::RowFused& op) {
   op.sequence = sequence;
 }
 
-void write_planned(Writer& out, const op::Horizontal& op) {
+void write_planned(Writer& out, const op::Batched& op) {
   out.whole(op.parts->all.size());
-  for (const op::Parts::Part& part : op.parts->all) {
+  for (const op::BatchedOp& part : op.parts->all) {
     write_op(out, part.op);
     out.whole(part.operands.count);
     out.whole(part.results.count);
   }
 }
 
-void read_planned(Reader& in, op::Horizontal& op) {
-  auto parts = std::make_shared<op::Parts>();
+void read_planned(Reader& in, op::Batched& op) {
+  auto parts = std::make_shared<op::BatchedOps>();
   std::uint32_t operands = 0, results = 0;
   for (size_t count = in.length(kMost, "parts"); count > 0; --count) {
     op::Op op = read_op(in);

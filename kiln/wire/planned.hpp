@@ -14,7 +14,7 @@ void write_planned(Writer& out, const op::Fused& op);
 void write_planned(Writer& out, const op::Epilogue& op);
 void write_planned(Writer& out, const op::RowBlocked& op);
 void write_planned(Writer& out, const op::RowFused& op);
-void write_planned(Writer& out, const op::Horizontal& op);
+void write_planned(Writer& out, const op::Batched& op);
 
 /// Checks that every index refers to an existing entry, and that every step fits those before it. The operands are
 /// checked later (wire/call.hpp). Throws DataError.
@@ -22,6 +22,6 @@ void read_planned(Reader& in, op::Fused& op);
 void read_planned(Reader& in, op::Epilogue& op);
 void read_planned(Reader& in, op::RowBlocked& op);
 void read_planned(Reader& in, op::RowFused& op);
-void read_planned(Reader& in, op::Horizontal& op);
+void read_planned(Reader& in, op::Batched& op);
 
 }  // namespace kiln::wire

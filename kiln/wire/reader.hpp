@@ -53,17 +53,17 @@ class Reader {
   std::size_t length(std::size_t most, std::string_view of);
   std::string_view text(std::size_t most);
 
-  /// A name, and its meaning as found when it was first read: `number` within what `meaning` points to.
+  /// A name, and its meaning as found when it was first read: `number` within what `resolved_by` points to.
   struct Name {
     std::string text;
     std::uint64_t fingerprint = 0;  // of an op
-    const void* meaning = nullptr;
+    const void* resolved_by = nullptr;
     std::uint64_t number = 0;
   };
   Name& name() { return spelled(names_, false); }
   Name& op() { return spelled(ops_, true); }
 
-  template <class... Parts> [[noreturn]] void wrong(const Parts&... parts) const {
+  template <class... BatchedOps> [[noreturn]] void wrong(const BatchedOps&... parts) const {
     fail<DataError>(source_, ": byte ", at_, " of the program: ", parts...);
   }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kiln/nn/module/undrawn.hpp"
+#include "kiln/nn/module/uninitialized.hpp"
 #include "kiln/store/save.hpp"
 #include "models/published.hpp"
 
@@ -10,7 +10,7 @@ namespace kiln::models {
 namespace {
 
 /// BERT's keys in config.json.
-struct Published {
+struct HfFields {
   std::int64_t vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12,
                intermediate_size = 3072, max_position_embeddings = 512, type_vocab_size = 2;
   double layer_norm_eps = 1e-12;
@@ -23,7 +23,7 @@ constexpr std::string_view kHarmless[] = {
     "hidden_dropout_prob",          "pooler_fc_size",       "pooler_num_attention_heads",
     "pooler_num_fc_layers",         "pooler_size_per_head", "pooler_type",
     "tie_word_embeddings"};
-constexpr RefusedKey kRefused[] = {
+constexpr UnsupportedKey kRefused[] = {
     {"is_decoder",
      "a BERT that sees only what came before is not built; set it to false if the weights are an encoder's"}};
 
@@ -92,7 +92,7 @@ Bert BertConfig::init(const Device& device) const {
 
 BertConfig bert_config(const std::string& file) {
   const auto said =
-      read_published<Published>(open_published(file, {"bert"}), {.harmless = kHarmless, .refused = kRefused});
+      read_hf_config<HfFields>(open_hf_config(file, {"bert"}), {.harmless = kHarmless, .refused = kRefused});
   require<ConfigError>(said.position_embedding_type == "absolute", file,
                        ": 'position_embedding_type' must be \"absolute\", got \"", shown(said.position_embedding_type),
                        '"');
@@ -115,7 +115,7 @@ Bert load_bert(const std::string& folder, const Device& device) {
   BertConfig config = bert_config(folder + "/config.json");
   config.pooler = std::ranges::any_of(
       open_tensors(folder).tensors, [](const auto& entry) { return entry.first.find("pooler.") != std::string::npos; });
-  Bert model = undrawn(config, device);
+  Bert model = uninitialized(config, device);
   load_bert(model, folder);
   return model;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kiln/nn/module/undrawn.hpp"
+#include "kiln/nn/module/uninitialized.hpp"
 #include "kiln/store/save.hpp"
 #include "models/published.hpp"
 
@@ -11,7 +11,7 @@ namespace kiln::models {
 namespace {
 
 /// GPT-2's keys in config.json.
-struct Published {
+struct HfFields {
   std::int64_t vocab_size = 50257, n_positions = 1024, n_embd = 768, n_head = 12, n_layer = 12;
   std::optional<std::int64_t> n_inner;
   double layer_norm_epsilon = 1e-5;
@@ -90,7 +90,7 @@ CausalLm Gpt2Config::init(const Device& device) const {
 }
 
 Gpt2Config gpt2_config(const std::string& file) {
-  const auto said = read_published<Published>(open_published(file, {"gpt2"}), {.harmless = kHarmless, .refused = {}});
+  const auto said = read_hf_config<HfFields>(open_hf_config(file, {"gpt2"}), {.harmless = kHarmless, .refused = {}});
   require<ConfigError>(!said.n_inner || *said.n_inner > 0, file, ": 'n_inner' must be positive, got ",
                        said.n_inner.value_or(0));
   return {.vocabulary = said.vocab_size,
@@ -113,7 +113,7 @@ LoadReport load_gpt2(CausalLm& model, const std::string& file) {
 }
 
 CausalLm load_gpt2(const std::string& folder, const Device& device) {
-  CausalLm model = undrawn(gpt2_config(folder + "/config.json"), device);
+  CausalLm model = uninitialized(gpt2_config(folder + "/config.json"), device);
   load_gpt2(model, folder);
   return model;
 }

@@ -1,6 +1,6 @@
 #include "models/language/llama.hpp"
 
-#include "kiln/nn/module/undrawn.hpp"
+#include "kiln/nn/module/uninitialized.hpp"
 #include "kiln/store/save.hpp"
 #include "models/language/llama_gguf.hpp"
 #include "models/language/rope.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kGguf = "gguf";
 
 /// Llama's keys in config.json.
-struct Published {
+struct HfFields {
   std::int64_t vocab_size = 32000, hidden_size = 4096, intermediate_size = 11008, num_hidden_layers = 32,
                num_attention_heads = 32, max_position_embeddings = 2048;
   std::optional<std::int64_t> num_key_value_heads, head_dim, sliding_window;
@@ -27,15 +27,15 @@ struct Published {
 constexpr std::string_view kHarmless[] = {"attention_dropout", "is_decoder", "max_sequence_length", "pretraining_tp"};
 
 LlamaConfig config_of_json(const std::string& file) {
-  const PublishedConfig config = open_published(file, {"llama", "mistral"});
-  Published defaults;
+  const HfConfig config = open_hf_config(file, {"llama", "mistral"});
+  HfFields defaults;
   if (config.type == "mistral") {
     defaults.intermediate_size = 14336;
     defaults.num_key_value_heads = 8;
     defaults.max_position_embeddings = 131072;
     defaults.sliding_window = 4096;
   }
-  const auto said = read_published<Published>(config, {.harmless = kHarmless, .refused = {}}, defaults);
+  const auto said = read_hf_config<HfFields>(config, {.harmless = kHarmless, .refused = {}}, defaults);
   require<ConfigError>(said.hidden_act == "silu" && !said.attention_bias && !said.mlp_bias, file,
                        ": a Llama has \"silu\" for its 'hidden_act', and no biases");
   require<ConfigError>(
@@ -157,7 +157,7 @@ LoadReport load_llama(CausalLm& model, const std::string& file, FloatPolicy floa
 
 CausalLm load_llama(const std::string& path, const Device& device, FloatPolicy floats) {
   const bool is_file = path.ends_with(".gguf");
-  CausalLm model = undrawn(llama_config(is_file ? path : path + "/config.json"), device);
+  CausalLm model = uninitialized(llama_config(is_file ? path : path + "/config.json"), device);
   load_llama(model, path, floats);
   return model;
 }

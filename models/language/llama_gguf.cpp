@@ -49,7 +49,7 @@ class Keys {
     require<ConfigError>(!said || *said == value, file_, ": 'llama.", key, "' is ", said ? shown(*said) : "", ", and ",
                          why);
   }
-  void refuse_others() const {
+  void require_no_other_keys() const {
     for (const auto& [key, value] : said_) {
       const bool elsewhere =
           std::ranges::any_of(kElsewhere, [&key = key](std::string_view space) { return key.starts_with(space); });
@@ -166,7 +166,7 @@ LlamaConfig llama_config_of(const TensorSource& gguf, const std::string& file) {
       ", and 'llama.rope.freq_base' ", config.rotary.base,
       ": an even part of a head must be rotated, by a base above 1");
   config.rotary.scaling = scaling_of(said, gguf, config.rotary.width / 2, config.context, file);
-  said.refuse_others();
+  said.require_no_other_keys();
   return config;
 }
 

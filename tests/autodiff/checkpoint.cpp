@@ -1,5 +1,5 @@
-// Checkpointing keeps less and gives the same gradients. What is right comes from the graph that keeps everything, whose
-// gradients other tests hold against finite differences, and from closed forms.
+// Checkpointing keeps less and gives the same gradients. What is right comes from the graph that keeps everything,
+// whose gradients other tests hold against finite differences, and from closed forms.
 #include "kiln/autodiff/checkpoint.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class Meter final : public test::Forwarding {
   std::string name() const override { return "meter"; }
   void run(const op::Op& op, Call call) override {
     inner_->run(op, call);
-    ++runs_[std::string(op::spoken_name(op))];
+    ++runs_[std::string(op::function_name(op))];
     most_ = std::max(most_, inner_->memory().in_use);
   }
 
@@ -227,7 +227,7 @@ TEST(Checkpoint, HoldsTheInputsOfLayersAndOneLayersInsides) {
   EXPECT_LT(dropped * 2, kept) << dropped << " bytes, without checkpoints " << kept;
 }
 
-// ---- Checkpointing::Balanced -----------------------------------------------------------------------------------------
+// ---- Checkpointing::Balanced ----------------------------------------------------------------------------------------
 
 TEST(Balanced, GivesTheSameBitsAndTheSameRandomNumbersLater) {
   const auto balanced = [](const Step& run) {

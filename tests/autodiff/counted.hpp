@@ -15,7 +15,7 @@ class Counter final : public Forwarding {
   std::string name() const override { return "counter"; }
   void run(const op::Op& op, Call call) override {
     inner_->run(op, call);
-    ++runs[std::string(op::spoken_name(op))];
+    ++runs[std::string(op::function_name(op))];
     ++all;
   }
   std::map<std::string, int> runs;

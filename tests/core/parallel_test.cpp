@@ -53,18 +53,18 @@ TEST_P(Parallel, CallsEveryPieceOnceAndCutsByCountAndGrainAlone) {
 }
 
 TEST_P(Parallel, PiecesAreAsSmallAsATestWants) {
-  const std::int64_t before = cut_regions();
+  const std::int64_t before = parallel_region_count();
   EXPECT_EQ(pieces_of(8, 100), (Pieces{{0, 8}}));
-  EXPECT_EQ(cut_regions(), before);
+  EXPECT_EQ(parallel_region_count(), before);
   limit_grain(3);
   EXPECT_EQ(pieces_of(8, 100), (Pieces{{0, 3}, {3, 6}, {6, 8}}));
   EXPECT_EQ(pieces_of(8, 2), (Pieces{{0, 2}, {2, 4}, {4, 6}, {6, 8}}));
-  EXPECT_EQ(cut_regions(), before + 2);
+  EXPECT_EQ(parallel_region_count(), before + 2);
   EXPECT_EQ(limited_grain(100), 3);
   EXPECT_EQ(limited_grain(100, 16), 48);
   EXPECT_EQ(limited_grain(32, 16), 32);
   int pieces = 0;
-  parallel_pieces(8, 100, [&](std::int64_t begin, std::int64_t end) { pieces += begin == 0 && end == 8; });
+  parallel_chunks(8, 100, [&](std::int64_t begin, std::int64_t end) { pieces += begin == 0 && end == 8; });
   EXPECT_EQ(pieces, 1);
   limit_grain(0);
   EXPECT_EQ(pieces_of(8, 100), (Pieces{{0, 8}}));

@@ -22,7 +22,7 @@ struct Block {
 std::vector<Block> take_all_sizes() {
   std::vector<Block> blocks;
   for (std::size_t size = 0; size < 1200; ++size) {
-    auto* const data = static_cast<std::byte*>(take_spare(size));
+    auto* const data = static_cast<std::byte*>(cached_allocate(size));
     std::memset(data, static_cast<int>(size % 251), size);
     blocks.push_back({data, size});
   }
@@ -38,7 +38,7 @@ TEST(SpareMemory, BlocksOfAllSizesAreApart) {
   for (int round = 0; round < 3; ++round) {
     const std::vector<Block> blocks = take_all_sizes();
     EXPECT_TRUE(std::ranges::all_of(blocks, intact));
-    for (const Block& block : blocks) give_spare(block.data, block.size);
+    for (const Block& block : blocks) cached_free(block.data, block.size);
   }
 }
 
@@ -47,7 +47,7 @@ TEST(SpareMemory, AThreadMayGiveWhatAnotherTook) {
     std::vector<Block> blocks;
     std::thread([&] { blocks = take_all_sizes(); }).join();
     EXPECT_TRUE(std::ranges::all_of(blocks, intact));
-    for (const Block& block : blocks) give_spare(block.data, block.size);
+    for (const Block& block : blocks) cached_free(block.data, block.size);
   }
 }
 
@@ -55,11 +55,11 @@ TEST(SpareMemory, IsUsedAgain) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the address sanitizer is shown each use after the end";
 #endif
-  void* const first = take_spare(100);
-  give_spare(first, 100);
-  void* const second = take_spare(128);
+  void* const first = cached_allocate(100);
+  cached_free(first, 100);
+  void* const second = cached_allocate(128);
   EXPECT_EQ(first, second);
-  give_spare(second, 128);
+  cached_free(second, 128);
 }
 
 TEST(SpareMemory, ServesContainers) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kiln/backend/capture/graph.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/store/format/source.hpp"

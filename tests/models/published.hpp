@@ -15,7 +15,7 @@ namespace kiln::models {
 /// The text of a config.json, which is an object of the data file.
 struct ConfigText {
   std::string text;
-  static ConfigText from_json(const Json& json, const config::Place&) { return {write_json(json)}; }
+  static ConfigText from_json(const Json& json, const config::ConfigPath&) { return {write_json(json)}; }
   Json to_json() const { return parse_json(text, "config.json"); }
 };
 

@@ -4,7 +4,7 @@
 #include <exception>
 #include <string>
 
-#include "kiln/nn/module/undrawn.hpp"
+#include "kiln/nn/module/uninitialized.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/store/save.hpp"
 #include "models/torchvision.hpp"
@@ -15,7 +15,7 @@ namespace {
 template <class Config>
 Tensor<2> loaded_logits(const Config& config, const std::string& weights, const Tensor<4>& images) {
   const NoGrad pause;
-  auto model = undrawn(config, Device::cpu());
+  auto model = uninitialized(config, Device::cpu());
   load_torchvision(model, weights);
   return valid(std::move(model)).forward(images);
 }

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "kiln/nn/module/undrawn.hpp"
+#include "kiln/nn/module/uninitialized.hpp"
 #include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 
@@ -53,7 +53,7 @@ TEST(Torchvision, FilesOfAnotherModelAreRefusedAndChangeNothing) {
 }
 
 TEST(Torchvision, CountsAsManyParameters) {
-  const auto empty = [](const auto& config) { return undrawn(config, Device::cpu()); };
+  const auto empty = [](const auto& config) { return uninitialized(config, Device::cpu()); };
   EXPECT_EQ(num_params(empty(resnet(18))), 11'689'512);
   EXPECT_EQ(num_params(empty(resnet(34))), 21'797'672);
   EXPECT_EQ(num_params(empty(resnet(50))), 25'557'032);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/core/config/config.hpp"
-#include "kiln/nn/module/undrawn.hpp"
+#include "kiln/nn/module/uninitialized.hpp"
 #include "kiln/tensor/create.hpp"
 #include "models/detection/yolox_loss.hpp"
 #include "tests/store/temporary.hpp"
@@ -68,7 +68,7 @@ TEST(Yolox, LearnsAsInPyTorch) {
 // The figures stand in YOLOX's own description, in millions.
 TEST(Yolox, CountsAsManyParameters) {
   const auto millions = [](std::string_view name) {
-    return static_cast<double>(num_params(undrawn(yolox(name), cpu))) / 1e6;
+    return static_cast<double>(num_params(uninitialized(yolox(name), cpu))) / 1e6;
   };
   EXPECT_NEAR(millions("nano"), 0.91, 0.005);
   EXPECT_NEAR(millions("tiny"), 5.06, 0.005);

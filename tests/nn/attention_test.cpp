@@ -93,8 +93,8 @@ TEST(MultiHeadAttention, AsksAContextOfAnotherWidthAndLength) {
   const std::vector<bool> padded = padding.to_vector();
   const Seen seen = [&](auto b, auto, auto, auto j) { return padded[b * 5 + j]; };
   expect_near(m.forward(x, context, {.padding = padding}), attended(m, x, context, seen, {}));
-  const nn::KvCache memory = m.remember(context);
-  expect_near(m.recall(x.narrow(1, 1, 1), memory), [&] {
+  const nn::KvCache memory = m.project_context(context);
+  expect_near(m.cross_attend(x.narrow(1, 1, 1), memory), [&] {
     const Doubles all = attended(m, x, context, everything, {});
     Doubles some;
     for (std::size_t b = 0; b < 2; ++b)

@@ -86,8 +86,8 @@ TEST(RotaryEncoding, KeepsItsDigitsFarOut) {
 }
 
 void expect_speeds(const nn::RotaryFrequencies& found, const std::vector<double>& right) {
-  ASSERT_EQ(found.speeds.size(), right.size());
-  for (std::size_t i = 0; i < right.size(); ++i) EXPECT_NEAR(found.speeds[i] / right[i], 1, 1e-12) << i;
+  ASSERT_EQ(found.radians.size(), right.size());
+  for (std::size_t i = 0; i < right.size(); ++i) EXPECT_NEAR(found.radians[i] / right[i], 1, 1e-12) << i;
 }
 
 TEST(RotaryScaling, MatchesItsFormulas) {

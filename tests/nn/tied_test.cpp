@@ -1,5 +1,5 @@
-// One parameter in several places of a model is one parameter: counted, trained, saved and moved once, and still in all of
-// these places afterwards.
+// One parameter in several places of a model is one parameter: counted, trained, saved and moved once, and still in all
+// of these places afterwards.
 #include <gtest/gtest.h>
 
 #include "kiln/kiln.hpp"
@@ -85,7 +85,7 @@ TEST(TiedParameters, OfAFileAreNotLoadedIntoAModelWithoutThem) {
   const TensorFileView view = view_safetensors(bytes, "tied.safetensors");
   EXPECT_EQ(sentence_of([&] { return from_record(view, tied(autodiff, false), "tied.safetensors").output.bias; }),
             "LoadError: tied.safetensors: 'output.weight' is missing (if it is tied to 'embedding.weight' in the file, "
-            "LoadOptions::also says so)");
+            "LoadOptions::aliases says so)");
 }
 
 TEST(TiedParameters, AreThoseThatWereCopiedAlone) {

@@ -1,6 +1,6 @@
-// Ops whose fields, or operands, nobody would choose: infer refuses them, or they run without harm. What the functions of
-// functions.hpp check before they emit an op, who decodes one from bytes has only infer to check. Meant to run under the
-// address and undefined-behaviour sanitizers as well.
+// Ops whose fields, or operands, nobody would choose: infer refuses them, or they run without harm. What the functions
+// of functions.hpp check before they emit an op, who decodes one from bytes has only infer to check. Meant to run under
+// the address and undefined-behaviour sanitizers as well.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -125,7 +125,7 @@ TEST(OpTable, RefusesOrRunsOpsWithAnyFieldsAndOperands) {
   const Device spy = spying_device([&](const op::Op& op, Call call) {
     const bool plain =
         op::visit(op, []<class T>(const T&) { return !op::Planned<T> && !std::is_same_v<T, op::Custom>; });
-    std::vector<Called>& known = calls[std::string(op::spoken_name(op))];
+    std::vector<Called>& known = calls[std::string(op::function_name(op))];
     if (!plain || known.size() == 6) return;
     Called called{op, {}, {}};
     for (const Value& value : call.in) {
@@ -134,7 +134,7 @@ TEST(OpTable, RefusesOrRunsOpsWithAnyFieldsAndOperands) {
     }
     known.push_back(std::move(called));
   });
-  for (const Row& row : all_rows()) {
+  for (const OpCase& row : all_rows()) {
     const Values results = row.function(operands_of(row, DType::F32, spy));
     if (row.gradient && results[0].tracked()) backward(sum(results[0]));
   }

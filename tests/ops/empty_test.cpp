@@ -15,26 +15,27 @@ namespace kiln::test {
 namespace {
 
 /// The row's operands with some of their dimensions emptied, tracked; those without elements are zeros.
-Values emptied(const Row& row, const std::function<bool(std::size_t operand, int dim, std::int64_t size)>& empties,
+Values emptied(const OpCase& row, const std::function<bool(std::size_t operand, int dim, std::int64_t size)>& empties,
                const Device& device) {
   Values values;
   for (std::size_t i = 0; i < row.operands.size(); ++i) {
-    const Operand& operand = row.operands[i];
+    const OperandSpec& operand = row.operands[i];
     Shape shape = operand.shape;
     for (int dim = 0; dim < shape.size(); ++dim)
       if (empties(i, dim, shape[dim])) shape[dim] = 0;
-    const DType dtype = operand.kind == Operand::Index  ? DType::I64
-                        : operand.kind == Operand::Flag ? DType::Bool
-                                                        : DType::F32;
+    const DType dtype = operand.kind == OperandSpec::Index  ? DType::I64
+                        : operand.kind == OperandSpec::Flag ? DType::Bool
+                                                            : DType::F32;
     values.push_back(
-        full(shape, operand.kind == Operand::Real ? (operand.low + operand.high) / 2 : operand.low, device, dtype));
-    if (operand.kind == Operand::Real) values.back() = values.back().require_grad();
+        full(shape, operand.kind == OperandSpec::Real ? (operand.low + operand.high) / 2 : operand.low, device, dtype));
+    if (operand.kind == OperandSpec::Real) values.back() = values.back().require_grad();
   }
   return values;
 }
 
-/// Whether the row took these operands; if so, those of its results that are of the graph otherwise (`tracked`) must be.
-bool stays_in_the_graph(const Row& row, const std::vector<bool>& tracked, const Values& operands) {
+/// Whether the row took these operands; if so, those of its results that are of the graph otherwise (`tracked`) must
+/// be.
+bool stays_in_the_graph(const OpCase& row, const std::vector<bool>& tracked, const Values& operands) {
   Values results;
   try {
     results = row.function(operands);
@@ -58,13 +59,13 @@ bool stays_in_the_graph(const Row& row, const std::vector<bool>& tracked, const 
 TEST(Empty, OperandsOfEveryDifferentiableRowStayInTheGraph) {
   const Device device = Device::cpu().autodiff();
   int taken = 0;
-  for (const Row& row : all_rows()) {
+  for (const OpCase& row : all_rows()) {
     if (!row.gradient) continue;
     std::vector<bool> tracked;
     for (const Value& result : row.function(operands_of(row, DType::F32, device))) tracked.push_back(result.tracked());
     // All dimensions of one size, as they belong together; and each dimension by itself.
     std::set<std::int64_t> sizes;
-    for (const Operand& operand : row.operands) sizes.insert(operand.shape.begin(), operand.shape.end());
+    for (const OperandSpec& operand : row.operands) sizes.insert(operand.shape.begin(), operand.shape.end());
     for (const std::int64_t emptied_size : sizes)
       taken += stays_in_the_graph(
           row, tracked,

@@ -79,11 +79,11 @@ TEST(Flops, OfProductsCountEachPair) {
   EXPECT_EQ(flops(op::Softmax{0, false}, {zeros({9})}, {zeros({9})}), 0) << "what memory bounds has none";
 }
 
-static_assert(!std::is_default_constructible_v<Facts>);
-static_assert(!std::is_constructible_v<Facts, Pattern, AutocastTo, Bound, Rows>, "who leaves out a fact is told");
+static_assert(!std::is_default_constructible_v<OpTraits>);
+static_assert(!std::is_constructible_v<OpTraits, Pattern, AutocastTo, Bound, Rows>, "who leaves out a fact is told");
 
 // What ops do with the data: each against the call that would show it.
-TEST(Facts, SayWhatMayFail) {
+TEST(OpTraits, SayWhatMayFail) {
   const Device device = Device::parse("reference");
   const auto fails = [](auto&& f) {
     try {
@@ -95,23 +95,23 @@ TEST(Facts, SayWhatMayFail) {
   EXPECT_TRUE(fails([&] { return select(x, 0, far); }));
   EXPECT_TRUE(fails([&] { return gather(x, 0, reshape(far, {1, 2})); }));
   EXPECT_TRUE(fails([&] { return inverse(x - x); }));
-  for (const MayFail fact : {op::Select::kFacts.may_fail, op::Gather::kFacts.may_fail, op::Solve::kFacts.may_fail})
+  for (const MayFail fact : {op::Select::kTraits.may_fail, op::Gather::kTraits.may_fail, op::Solve::kTraits.may_fail})
     EXPECT_EQ(fact, MayFail::OnData);
   EXPECT_FALSE(fails([&] { return x / 0; }));
-  EXPECT_EQ(op::Binary::kFacts.may_fail, MayFail::Never);
-  EXPECT_EQ(op::AllReduce::kFacts.may_fail, MayFail::WithRanks);
+  EXPECT_EQ(op::Binary::kTraits.may_fail, MayFail::Never);
+  EXPECT_EQ(op::AllReduce::kTraits.may_fail, MayFail::WithRanks);
 }
 
-TEST(Facts, OfReductionsDependOnWhatTheyDo) {
+TEST(OpTraits, OfReductionsDependOnWhatTheyDo) {
   const op::Reduce rows{op::ReduceFn::Sum, {2}}, columns{op::ReduceFn::Max, {0}};
   EXPECT_EQ(autocast_of(rows), AutocastTo::Single);
   EXPECT_EQ(autocast_of(columns), AutocastTo::Same) << "it gives one of the elements, which halves hold";
-  EXPECT_TRUE(goes_by_rows(rows, 0));
-  EXPECT_TRUE(goes_by_rows(rows, 1));
-  EXPECT_FALSE(goes_by_rows(rows, 2));
-  EXPECT_FALSE(goes_by_rows(columns, 0));
-  EXPECT_TRUE(goes_by_rows(op::Where{}, 5));
-  EXPECT_FALSE(goes_by_rows(op::Sort{}, 0));
+  EXPECT_TRUE(is_row_wise(rows, 0));
+  EXPECT_TRUE(is_row_wise(rows, 1));
+  EXPECT_FALSE(is_row_wise(rows, 2));
+  EXPECT_FALSE(is_row_wise(columns, 0));
+  EXPECT_TRUE(is_row_wise(op::Where{}, 5));
+  EXPECT_FALSE(is_row_wise(op::Sort{}, 0));
 }
 
 }  // namespace

@@ -38,30 +38,30 @@ double broadcast_at(const Array& x, const Dims& index) {
 
 namespace {
 
-std::vector<std::vector<Row> (*)()>& families() {
-  static std::vector<std::vector<Row> (*)()> list;
+std::vector<std::vector<OpCase> (*)()>& families() {
+  static std::vector<std::vector<OpCase> (*)()> list;
   return list;
 }
 
 }  // namespace
 
-Family::Family(std::vector<Row> (*rows)()) { families().push_back(rows); }
+Family::Family(std::vector<OpCase> (*rows)()) { families().push_back(rows); }
 
-std::vector<Row> all_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> all_rows() {
+  std::vector<OpCase> rows;
   for (const auto family : families())
-    for (Row& row : family()) rows.push_back(std::move(row));
+    for (OpCase& row : family()) rows.push_back(std::move(row));
   return rows;
 }
 
-std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
+std::ostream& operator<<(std::ostream& out, const OpCase& row) { return out << row.name; }
 
 namespace {
 
-std::vector<Array> draw(const Row& row) {
+std::vector<Array> draw(const OpCase& row) {
   std::vector<Array> drawn;
   Random random(Key{std::hash<std::string>{}(row.name)});
-  for (const Operand& operand : row.operands) {
+  for (const OperandSpec& operand : row.operands) {
     Array x(operand.shape);
     const auto count = static_cast<std::int64_t>(x.v.size());
     std::vector<std::int64_t> places(x.v.size());
@@ -69,8 +69,8 @@ std::vector<Array> draw(const Row& row) {
     for (std::int64_t i = count - 1; i > 0; --i)
       std::swap(places[static_cast<std::size_t>(i)], places[static_cast<std::size_t>(random.below(i + 1))]);
     for (std::size_t i = 0; i < x.v.size(); ++i) {
-      if (operand.kind == Operand::Index) x.v[i] = std::floor(random.uniform(operand.low, operand.high));
-      else if (operand.kind == Operand::Flag) x.v[i] = static_cast<double>(random.below(2));
+      if (operand.kind == OperandSpec::Index) x.v[i] = std::floor(random.uniform(operand.low, operand.high));
+      else if (operand.kind == OperandSpec::Flag) x.v[i] = static_cast<double>(random.below(2));
       else
         x.v[i] = operand.low + (operand.high - operand.low) *
                                    (static_cast<double>(places[i]) + random.uniform(0.3, 0.7)) /
@@ -81,8 +81,8 @@ std::vector<Array> draw(const Row& row) {
   return drawn;
 }
 
-DType dtype_of_operand(const Operand& operand, DType real) {
-  return operand.kind == Operand::Index ? DType::I64 : operand.kind == Operand::Flag ? DType::Bool : real;
+DType dtype_of_operand(const OperandSpec& operand, DType real) {
+  return operand.kind == OperandSpec::Index ? DType::I64 : operand.kind == OperandSpec::Flag ? DType::Bool : real;
 }
 
 TensorData to_data(const Array& x, DType dtype) {
@@ -97,9 +97,9 @@ Array to_array(const TensorData& data) {
 }
 
 /// The operands as the device will see them: rounded to `dtype`.
-std::vector<Array> rounded(const Row& row, std::vector<Array> drawn, DType dtype) {
+std::vector<Array> rounded(const OpCase& row, std::vector<Array> drawn, DType dtype) {
   for (std::size_t i = 0; i < drawn.size(); ++i)
-    if (row.operands[i].kind == Operand::Real) drawn[i] = to_array(to_data(drawn[i], dtype));
+    if (row.operands[i].kind == OperandSpec::Real) drawn[i] = to_array(to_data(drawn[i], dtype));
   return drawn;
 }
 
@@ -128,7 +128,7 @@ Value strided(const Array& x, DType dtype, const Device& device) {
   return permute(from_data(to_data(turned, dtype), device), reversed);
 }
 
-Values upload(const Row& row, const std::vector<Array>& drawn, DType dtype, const Device& device,
+Values upload(const OpCase& row, const std::vector<Array>& drawn, DType dtype, const Device& device,
               bool in_strides = false) {
   Values values;
   for (std::size_t i = 0; i < drawn.size(); ++i) {
@@ -147,16 +147,16 @@ Tolerance tolerance_of(DType dtype, double factor) {
   }
 }
 
-void expect_close(const Row& row, const std::string& what, const Value& actual, const Array& expected,
+void expect_close(const OpCase& row, const std::string& what, const Value& actual, const Array& expected,
                   Tolerance tolerance) {
   const TensorData data = actual.data();
   const std::string report = difference(data, to_data(expected, data.dtype()), tolerance);
   std::string shapes;
-  for (const Operand& operand : row.operands) shapes += text(" ", operand.shape);
+  for (const OperandSpec& operand : row.operands) shapes += text(" ", operand.shape);
   EXPECT_EQ(report, "") << row.name << shapes << ", " << what;
 }
 
-void expect_values(const Row& row, const std::string& what, const Values& actual, const std::vector<Array>& expected,
+void expect_values(const OpCase& row, const std::string& what, const Values& actual, const std::vector<Array>& expected,
                    Tolerance tolerance) {
   ASSERT_EQ(actual.size(), expected.size()) << row.name;
   for (std::size_t i = 0; i < actual.size(); ++i) expect_close(row, what, actual[i], expected[i], tolerance);
@@ -173,7 +173,8 @@ std::vector<Array> directions(const std::vector<Array>& results, std::uint64_t s
   return arrays;
 }
 
-double loss(const Row& row, const std::vector<Array>& at, const std::vector<Array>& direction, const Values& results) {
+double loss(const OpCase& row, const std::vector<Array>& at, const std::vector<Array>& direction,
+            const Values& results) {
   double total = 0;
   const std::vector<Array> meaning = row.meaning(at);
   for (std::size_t i = 0; i < meaning.size(); ++i)
@@ -200,16 +201,16 @@ Value weighted_sum(const Values& results, const std::vector<Array>& direction) {
   return total;
 }
 
-Values tracked(const Row& row, Values values) {
+Values tracked(const OpCase& row, Values values) {
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (row.operands[i].kind == Operand::Real) values[i] = values[i].require_grad();
+    if (row.operands[i].kind == OperandSpec::Real) values[i] = values[i].require_grad();
   return values;
 }
 
-class OpRow : public testing::TestWithParam<Row> {};
+class OpRow : public testing::TestWithParam<OpCase> {};
 
 TEST_P(OpRow, HasTheValuesOfItsMeaning) {
-  const Row& row = GetParam();
+  const OpCase& row = GetParam();
   for (const auto& [name, device] : devices_under_test())
     for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
       if (size_of(dtype) == 2 && !row.halves) continue;
@@ -224,7 +225,7 @@ TEST_P(OpRow, HasTheValuesOfItsMeaning) {
 }
 
 /// Whether results and gradients are the same bits with these threads; `grain` cuts what is small too.
-std::vector<TensorData> computed(const Row& row, DType dtype, int threads, std::int64_t grain) {
+std::vector<TensorData> computed(const OpCase& row, DType dtype, int threads, std::int64_t grain) {
   set_num_threads(threads);
   limit_grain(grain);
   const Values operands = operands_of(row, dtype, row.gradient ? Device::cpu().autodiff() : Device::cpu());
@@ -241,7 +242,7 @@ std::vector<TensorData> computed(const Row& row, DType dtype, int threads, std::
 }
 
 TEST_P(OpRow, HasTheSameBitsOnAnyNumberOfThreads) {
-  const Row& row = GetParam();
+  const OpCase& row = GetParam();
   const int before = num_threads();
   for (const DType dtype : {DType::F32, DType::F64, DType::BF16}) {
     if (size_of(dtype) == 2 && !row.halves) continue;
@@ -269,7 +270,7 @@ TEST_P(OpRow, HasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST_P(OpRow, HasTheGradientOfItsMeaning) {
-  const Row& row = GetParam();
+  const OpCase& row = GetParam();
   if (!row.gradient) return;
   const std::vector<Array> drawn = draw(row);
   const std::vector<Array> direction = directions(row.meaning(drawn), 1);
@@ -283,7 +284,7 @@ TEST_P(OpRow, HasTheGradientOfItsMeaning) {
       const Values results = row.function(operands);
       const Gradients gradients = backward(weighted_sum(results, direction));
       for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (row.operands[i].kind != Operand::Real) continue;
+        if (row.operands[i].kind != OperandSpec::Real) continue;
         Array expected(drawn[i].shape);
         for (std::size_t j = 0; j < expected.v.size(); ++j)
           expected.v[j] = (loss(row, moved(drawn, still, 0, i, j, h), direction, results) -
@@ -300,13 +301,13 @@ TEST_P(OpRow, HasTheGradientOfItsMeaning) {
 
 // The gradient of (gradient . v) is the Hessian times v: a second difference of the meaning.
 TEST_P(OpRow, HasTheSecondOrderGradientOfItsMeaning) {
-  const Row& row = GetParam();
+  const OpCase& row = GetParam();
   if (!row.gradient) return;
   const std::vector<Array> drawn = draw(row);
   const std::vector<Array> direction = directions(row.meaning(drawn), 2);
   std::vector<Array> v = directions(drawn, 3);
   for (std::size_t i = 0; i < v.size(); ++i)
-    if (row.operands[i].kind != Operand::Real) std::fill(v[i].v.begin(), v[i].v.end(), 0);
+    if (row.operands[i].kind != OperandSpec::Real) std::fill(v[i].v.begin(), v[i].v.end(), 0);
   const double h = 2e-4;
 
   const Device device = Device::cpu().autodiff();
@@ -337,7 +338,7 @@ TEST_P(OpRow, HasTheSecondOrderGradientOfItsMeaning) {
 }
 
 TEST_P(OpRow, MeansTheSameOnTheOtherSideOfAWire) {
-  const Row& row = GetParam();
+  const OpCase& row = GetParam();
   const Device device(make_ref<Courier>(Device::cpu()), true);
   const Values results = row.function(operands_of(row, DType::F32, device));
   const std::vector<Array> expected = row.meaning(rounded(row, draw(row), DType::F32));
@@ -346,14 +347,14 @@ TEST_P(OpRow, MeansTheSameOnTheOtherSideOfAWire) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, OpRow, testing::ValuesIn(all_rows()),
-                         [](const testing::TestParamInfo<Row>& info) { return info.param.name; });
+                         [](const testing::TestParamInfo<OpCase>& info) { return info.param.name; });
 
 // ---- nothing is left out -------------------------------------------------------------------------------------------
 
 TEST(OpTable, HasARowForEveryOpAndEveryFunction) {
   std::set<std::string> seen;
-  const Device spy = spying_device([&](const op::Op& op, Call) { seen.insert(std::string(op::spoken_name(op))); });
-  for (const Row& row : all_rows()) {
+  const Device spy = spying_device([&](const op::Op& op, Call) { seen.insert(std::string(op::function_name(op))); });
+  for (const OpCase& row : all_rows()) {
     const Values results = row.function(operands_of(row, DType::F32, spy));
     if (row.gradient && results[0].tracked()) backward(results[0]);
   }
@@ -373,18 +374,18 @@ TEST(OpTable, CutsTheWorkOfEveryKernel) {
   std::int64_t regions = 0;
   const auto look = [&](std::string next) {
     Device::cpu().sync();  // what was asked for runs
-    if (!last.empty() && cut_regions() > regions) cut.insert(last);
-    regions = cut_regions();
+    if (!last.empty() && parallel_region_count() > regions) cut.insert(last);
+    regions = parallel_region_count();
     last = std::move(next);
   };
   const Device spy = spying_device([&](const op::Op& op, Call) {
-    look(std::string(op::spoken_name(op)));
+    look(std::string(op::function_name(op)));
     seen.insert(last);
   });
   limit_grain(1);
   std::int64_t rows = 0, cut_rows = 0;
-  for (const Row& row : all_rows()) {
-    const std::int64_t start = cut_regions();
+  for (const OpCase& row : all_rows()) {
+    const std::int64_t start = parallel_region_count();
     for (const DType dtype : {DType::F32, DType::BF16}) {
       if (size_of(dtype) == 2 && !row.halves) continue;
       const Values results = row.function(operands_of(row, dtype, spy));
@@ -393,7 +394,7 @@ TEST(OpTable, CutsTheWorkOfEveryKernel) {
       look("");
     }
     ++rows;
-    cut_rows += cut_regions() > start;
+    cut_rows += parallel_region_count() > start;
   }
   limit_grain(0);
   std::set<std::string> never;
@@ -409,11 +410,12 @@ std::set<std::string> struct_names(const std::variant<Ts...>*) {
 
 }  // namespace
 
-Values operands_of(const Row& row, DType dtype, const Device& device) {
+Values operands_of(const OpCase& row, DType dtype, const Device& device) {
   Values values = upload(row, draw(row), dtype, device);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i].node()->device = device;  // a decorator leaves uploads to the device that it wraps
-    if (row.gradient && row.operands[i].kind == Operand::Real && is_float(values[i].dtype()) && device.is_autodiff())
+    if (row.gradient && row.operands[i].kind == OperandSpec::Real && is_float(values[i].dtype()) &&
+        device.is_autodiff())
       values[i] = values[i].require_grad();
   }
   return values;

@@ -40,15 +40,15 @@ double broadcast_at(const Array& x, const Dims& index);
 
 /// What one operand is filled with: distinct numbers spread evenly over (low, high), in a random order, none of them
 /// near a multiple of (high - low) / count. So kinks at 0 or at ties are never within reach of a finite difference.
-struct Operand {
+struct OperandSpec {
   Shape shape;
   double low = -2, high = 2;
   enum Kind { Real, Index, Flag } kind = Real;  // Index: whole numbers in [low, high), int64; Flag: booleans
 };
 
-struct Row {
+struct OpCase {
   std::string name;  // letters, digits and underscores
-  std::vector<Operand> operands;
+  std::vector<OperandSpec> operands;
   std::function<Values(const Values&)> function;
   std::function<std::vector<Array>(const std::vector<Array>&)> meaning;
   double tolerance = 1;  // multiplies the tolerance of the element type
@@ -56,16 +56,16 @@ struct Row {
   bool halves = true;    // also checked in float16 and bfloat16
 };
 
-std::ostream& operator<<(std::ostream& out, const Row& row);
+std::ostream& operator<<(std::ostream& out, const OpCase& row);
 
 /// Every family's rows. A file of rows adds its own: `const Family index(&index_rows);`
 struct Family {
-  explicit Family(std::vector<Row> (*rows)());
+  explicit Family(std::vector<OpCase> (*rows)());
 };
-std::vector<Row> all_rows();
+std::vector<OpCase> all_rows();
 
 /// Operands as the row describes them, on that device; those with a gradient are tracked where it is autodiff.
-Values operands_of(const Row& row, DType dtype, const Device& device);
+Values operands_of(const OpCase& row, DType dtype, const Device& device);
 /// The processor, autodiff; each op that runs on it is noted first.
 Device spying_device(std::function<void(const op::Op&, Call)> note);
 

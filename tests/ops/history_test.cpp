@@ -13,15 +13,15 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-std::vector<DType> types_of(const Row& row) {
+std::vector<DType> types_of(const OpCase& row) {
   if (!row.halves) return {DType::F32};
   return {DType::F32, DType::BF16, DType::F16};
 }
 
-class OpHistory : public testing::TestWithParam<Row> {};
+class OpHistory : public testing::TestWithParam<OpCase> {};
 
 TEST_P(OpHistory, DoesNotShow) {
-  const Row& row = GetParam();
+  const OpCase& row = GetParam();
   const Device device = Device::cpu().autodiff();
   for (const DType dtype : types_of(row)) {
     std::map<char, Bits> first;
@@ -41,14 +41,14 @@ TEST_P(OpHistory, DoesNotShow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, OpHistory, testing::ValuesIn(all_rows()),
-                         [](const testing::TestParamInfo<Row>& info) { return info.param.name; });
+                         [](const testing::TestParamInfo<OpCase>& info) { return info.param.name; });
 
 // Rows that take the same operands run on the same ones, one after the other.
 TEST(OpHistories, OfRowsThatShareOperandsDoNotShow) {
-  std::map<std::string, std::vector<Row>> groups;
-  for (Row& row : all_rows()) {
+  std::map<std::string, std::vector<OpCase>> groups;
+  for (OpCase& row : all_rows()) {
     std::string operands = text(row.gradient, row.halves);
-    for (const Operand& operand : row.operands)
+    for (const OperandSpec& operand : row.operands)
       operands += text(" ", operand.shape, operand.low, operand.high, static_cast<int>(operand.kind));
     groups[operands].push_back(std::move(row));
   }

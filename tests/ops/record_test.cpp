@@ -54,7 +54,7 @@ std::string kernels_for(const op::Op& op) {
 }
 
 void note_types(const op::Op& op, const Call& call, RowRecord& row) {
-  const std::string name(op::spoken_name(op));
+  const std::string name(op::function_name(op));
   row.ops.insert(name);
   ops[name].kernels = kernels_for(op);
   for (const Inputs values : {call.in, Inputs(call.out)})
@@ -63,13 +63,13 @@ void note_types(const op::Op& op, const Call& call, RowRecord& row) {
 }
 
 /// The row's operands with its numbers as that type; nothing where they cannot be.
-Values numbers_as(const Row& row, DType dtype, const Device& device) {
-  const auto is = [&](Operand::Kind kind) {
-    return std::any_of(row.operands.begin(), row.operands.end(), [&](const Operand& o) { return o.kind == kind; });
+Values numbers_as(const OpCase& row, DType dtype, const Device& device) {
+  const auto is = [&](OperandSpec::Kind kind) {
+    return std::any_of(row.operands.begin(), row.operands.end(), [&](const OperandSpec& o) { return o.kind == kind; });
   };
   Values in = operands_of(row, dtype, device);
-  if (is(Operand::Real)) return in;
-  const Operand::Kind kind = is_integer(dtype) ? Operand::Index : Operand::Flag;
+  if (is(OperandSpec::Real)) return in;
+  const OperandSpec::Kind kind = is_integer(dtype) ? OperandSpec::Index : OperandSpec::Flag;
   if (is_float(dtype) || !is(kind)) return {};
   for (std::size_t i = 0; i < in.size(); ++i)
     if (row.operands[i].kind == kind) in[i] = cast(in[i], dtype);
@@ -77,12 +77,12 @@ Values numbers_as(const Row& row, DType dtype, const Device& device) {
 }
 
 /// How often the row can be differentiated: 0, 1, or 2 for ever.
-int orders_of(const Row& row) {
+int orders_of(const OpCase& row) {
   std::set<std::string> tracked;
   const Device spy = spying_device([&](const op::Op& op, const Call& call) {
     const bool reached =
         std::any_of(call.in.begin(), call.in.end(), [](const Value& value) { return value.tracked(); });
-    if (reached && is_float(call.out[0].dtype())) tracked.insert(std::string(op::spoken_name(op)));
+    if (reached && is_float(call.out[0].dtype())) tracked.insert(std::string(op::function_name(op)));
   });
   const Values in = operands_of(row, DType::F32, spy);
   const Values results = row.function(in);
@@ -107,7 +107,7 @@ int orders_of(const Row& row) {
   return orders;
 }
 
-RowRecord find_out(const Row& row) {
+RowRecord find_out(const OpCase& row) {
   RowRecord found;
   const Device spy = spying_device([&](const op::Op& op, const Call& call) { note_types(op, call, found); }).inner();
   for (const DType dtype : kTypes) try {
@@ -126,7 +126,7 @@ TEST(Record, OfWhatTheRowsFind) {
   const char* path = std::getenv("KILN_RECORD");
   if (!path) GTEST_SKIP() << "KILN_RECORD names no file";
   std::ofstream out(path);
-  for (const Row& row : all_rows()) {
+  for (const OpCase& row : all_rows()) {
     const RowRecord found = find_out(row);
     out << "row\t" << row.name << '\t' << joined(found.ops) << '\t' << joined(found.types) << '\t' << found.orders
         << '\n';

@@ -16,12 +16,12 @@ Value filled(const Shape& shape, DType dtype, double value = 0.5) {
   return full(shape, is_float(dtype) ? Scalar(value) : Scalar(1), Device::cpu(), dtype);
 }
 
-DType dtype_of(const Operand& operand) {
-  return operand.kind == Operand::Index ? DType::I64 : operand.kind == Operand::Flag ? DType::Bool : DType::F32;
+DType dtype_of(const OperandSpec& operand) {
+  return operand.kind == OperandSpec::Index ? DType::I64 : operand.kind == OperandSpec::Flag ? DType::Bool : DType::F32;
 }
 
 /// What operand might be by mistake.
-Values mistakes(const Operand& operand) {
+Values mistakes(const OperandSpec& operand) {
   const DType dtype = dtype_of(operand);
   Values all = {Value(), Value(0.5), Value(3), Value(true), filled({}, dtype)};
   for (const DType other : {DType::F32, DType::F64, DType::F16, DType::I64, DType::U8, DType::Bool})
@@ -39,7 +39,7 @@ Values mistakes(const Operand& operand) {
     none[i] = operand.shape[i];
   }
   all.push_back(to_device(filled(operand.shape, dtype), Device::parse("reference")));
-  if (operand.kind == Operand::Index)
+  if (operand.kind == OperandSpec::Index)
     for (const std::int64_t index : {std::int64_t{-1000}, std::int64_t{1000}, std::numeric_limits<std::int64_t>::min()})
       all.push_back(full(operand.shape, index, Device::cpu(), DType::I64));
   return all;
@@ -47,7 +47,7 @@ Values mistakes(const Operand& operand) {
 
 /// The name that a sentence begins with; a failure where it is no sentence. Functions that look at an operand before
 /// they ask an op leave it to the empty Value to say what is wrong.
-std::string spoken_name(const std::string& sentence) {
+std::string function_name(const std::string& sentence) {
   static const std::regex form(R"([A-Z][A-Za-z]+Error: ([a-z][a-z0-9_]*): [\s\S]{8,}[^.\s])");
   static const std::regex empty(
       "ArgumentError: an empty Value has no (shape|element type|data)|"
@@ -60,9 +60,9 @@ std::string spoken_name(const std::string& sentence) {
 
 TEST(WrongOperands, AreAnsweredWithASentenceByEveryOp) {
   std::set<std::string> heard;
-  for (const Row& row : all_rows()) {
+  for (const OpCase& row : all_rows()) {
     Values right;
-    for (const Operand& operand : row.operands) right.push_back(filled(operand.shape, dtype_of(operand)));
+    for (const OperandSpec& operand : row.operands) right.push_back(filled(operand.shape, dtype_of(operand)));
     for (std::size_t i = 0; i < right.size(); ++i)
       for (const Value& wrong : mistakes(row.operands[i])) {
         Values in = right;
@@ -70,7 +70,9 @@ TEST(WrongOperands, AreAnsweredWithASentenceByEveryOp) {
         try {
           for (const Value& result : row.function(in))
             if (!result.empty()) (void)result.data();
-        } catch (const Error& error) { heard.insert(spoken_name(error.what())); } catch (const std::exception& error) {
+        } catch (const Error& error) {
+          heard.insert(function_name(error.what()));
+        } catch (const std::exception& error) {
           ADD_FAILURE() << row.name << ", operand " << i << ' ' << text(wrong) << ": " << error.what();
         }
       }

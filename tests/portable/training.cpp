@@ -1,5 +1,5 @@
-// What a browser or a microcontroller does with Fusion: a small network learns, operations are gathered, planned and run,
-// and an error says the same as on a host.
+// What a browser or a microcontroller does with Fusion: a small network learns, operations are gathered, planned and
+// run, and an error says the same as on a host.
 #include <cmath>
 #include <cstdlib>
 
@@ -35,16 +35,16 @@ class Counting final : public Decorator {
 };
 
 FusionTraits all_passes() {
-  return {.most_ops = 4096,
-          .most_bytes = 1 << 30,
+  return {.max_ops = 4096,
+          .max_bytes = 1 << 30,
           .repeats_within = 16,
-          .groups = FusionTraits::Groups{.most_inputs = 8,
-                                         .most_steps = 64,
+          .groups = FusionTraits::Groups{.max_inputs = 8,
+                                         .max_steps = 64,
                                          .reductions = {op::ReduceFn::Sum, op::ReduceFn::Mean},
                                          .reduced_types = {DType::F32}},
           .epilogues = FusionTraits::Epilogues{.types = {DType::F32}},
-          .blocks = FusionTraits::Blocks{.least = 64, .block = 16, .longest_row = 64, .least_blocks = 4},
-          .horizontal = FusionTraits::Horizontal{.most_each = 64, .most_in_all = 256, .farthest = 64}};
+          .blocks = FusionTraits::Blocks{.min_elements = 64, .block = 16, .max_row = 64, .min_blocks = 4},
+          .batching = FusionTraits::Batching{.max_each = 64, .max_total = 256, .max_distance = 64}};
 }
 
 struct Network {

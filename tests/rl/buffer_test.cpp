@@ -12,7 +12,7 @@
 #include "kiln/rl/replay.hpp"
 #include "kiln/rl/rollout.hpp"
 #include "kiln/rl/wrappers.hpp"
-#include "kiln/store/record/anything.hpp"
+#include "kiln/store/record/object_record.hpp"
 #include "tests/rl/said.hpp"
 
 namespace kiln::rl {

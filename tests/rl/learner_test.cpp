@@ -21,7 +21,7 @@ struct Heard {
   std::vector<std::string>* reasons;
   int* steps;
   void on(const training::Evaluation& evaluation) { evaluations->push_back(evaluation); }
-  void on(const training::Ending& ending) { reasons->push_back(ending.reason); }
+  void on(const training::RunEnd& ending) { reasons->push_back(ending.reason); }
   void on(const training::Step&) { ++*steps; }
 };
 

@@ -1,4 +1,5 @@
-// Normalised observations and rewards beside Gymnasium's (gymnasium_figures.py), and beside sums over all that was seen.
+// Normalised observations and rewards beside Gymnasium's (gymnasium_figures.py), and beside sums over all that was
+// seen.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@
 #include "kiln/rl/environments/environments.hpp"
 #include "kiln/rl/vector_environment.hpp"
 #include "kiln/rl/wrappers.hpp"
-#include "kiln/store/record/anything.hpp"
+#include "kiln/store/record/object_record.hpp"
 #include "tests/rl/figures.hpp"
 #include "tests/rl/said.hpp"
 

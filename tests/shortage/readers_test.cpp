@@ -1,7 +1,7 @@
 // Every reader, with the memory running out at each of its allocations.
 #include <gtest/gtest.h>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/shortage/shortage.hpp"
 
@@ -16,9 +16,9 @@ TEST_P(ReaderShortage, IsAMemoryErrorAndNothingIsLost) {
   for (const FileContents& file : reader.sound()) {
     // What a device keeps for later (blocks of tensors, plans) is no loss.
     const bool has_device = reader.name == "onnx" || reader.name == "graph";
-    expect_told(kiln::text(reader.name, ' ', number++),
-                [&] { or_memory_error("the test", [&] { reader.read(file); }); },
-                {.dense = 12, .caches = has_device, .lasting = !has_device, .after = [] {}});
+    expect_memory_error(kiln::text(reader.name, ' ', number++),
+                        [&] { or_memory_error("the test", [&] { reader.read(file); }); },
+                        {.dense = 12, .caches = has_device, .lasting = !has_device, .after = [] {}});
     if (HasFailure()) return;
   }
 }

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "kiln/core/file.hpp"
-#include "kiln/store/record/anything.hpp"
+#include "kiln/store/record/object_record.hpp"
 #include "kiln/store/save.hpp"
 #include "tests/shortage/shortage.hpp"
 #include "tests/train/fresh_directory.hpp"
@@ -34,8 +34,9 @@ TEST(SavingShortage, LeavesAWholeFile) {
     const std::string path = (folder / name).string();
     save(model, path);
     const std::vector<std::byte> whole = read_file(path);
-    expect_told(name, [&] { save(model, path); },
-                {.dense = 20, .caches = true, .lasting = false, .after = [&] { EXPECT_EQ(read_file(path), whole); }});
+    expect_memory_error(name, [&] { save(model, path); }, {.dense = 20, .caches = true, .lasting = false, .after = [&] {
+                                                             EXPECT_EQ(read_file(path), whole);
+                                                           }});
     if (HasFailure()) return;
   }
   EXPECT_EQ(files_in(folder), 6);
@@ -71,12 +72,14 @@ TEST(LoadingShortage, LeavesTheModelAsItWas) {
   Line model = line();
   save(model, path);
   const std::vector<float> saved = weights(model);
-  expect_told("load", [&] { load(model, path); },
-              {.dense = 20, .caches = true, .lasting = false, .after = [&] { EXPECT_EQ(weights(model), saved); }});
-  expect_told("save_record", [&] { save_record(model, path); },
-              {.dense = 20, .caches = true, .lasting = false, .after = [] {}});
-  expect_told("load_record", [&] { load_record(model, path); },
-              {.dense = 20, .caches = true, .lasting = false, .after = [&] { EXPECT_EQ(weights(model), saved); }});
+  expect_memory_error("load", [&] { load(model, path); }, {.dense = 20, .caches = true, .lasting = false, .after = [&] {
+                                                             EXPECT_EQ(weights(model), saved);
+                                                           }});
+  expect_memory_error("save_record", [&] { save_record(model, path); },
+                      {.dense = 20, .caches = true, .lasting = false, .after = [] {}});
+  expect_memory_error(
+      "load_record", [&] { load_record(model, path); },
+      {.dense = 20, .caches = true, .lasting = false, .after = [&] { EXPECT_EQ(weights(model), saved); }});
 }
 
 }  // namespace

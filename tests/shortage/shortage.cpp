@@ -104,11 +104,11 @@ Came called(FunctionRef<void()> call, std::int64_t at, Fails fails, std::string&
 
 }  // namespace
 
-void expect_told(const std::string& what, FunctionRef<void()> call) {
-  expect_told(what, call, {.after = [] {}});
+void expect_memory_error(const std::string& what, FunctionRef<void()> call) {
+  expect_memory_error(what, call, {.after = [] {}});
 }
 
-void expect_told(const std::string& what, FunctionRef<void()> call, const ShortageOptions& options) {
+void expect_memory_error(const std::string& what, FunctionRef<void()> call, const ShortageOptions& options) {
   for (int warm = 0; warm < 3; ++warm) call();  // what is made once has been made
   std::int64_t all = 0;
   {

@@ -1,5 +1,5 @@
-// Memory that runs out at a chosen allocation, as SQLite's tests have it: this program's operator new fails for the n-th
-// time that it is asked, for n = 1, 2, 3, ... until a call comes through.
+// Memory that runs out at a chosen allocation, as SQLite's tests have it: this program's operator new fails for the
+// n-th time that it is asked, for n = 1, 2, 3, ... until a call comes through.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -33,10 +33,10 @@ struct ShortageOptions {
   FunctionRef<void()> after;  // what must hold after each
 };
 
-/// Lets `call` fail at its allocations, one after the other, and at all from one on: each time it comes through all the same,
-/// or throws a MemoryError with a sentence; nothing is lost; and afterwards the same call comes through. Reports what is
-/// otherwise to GoogleTest.
-void expect_told(const std::string& what, FunctionRef<void()> call, const ShortageOptions& options);
-void expect_told(const std::string& what, FunctionRef<void()> call);
+/// Lets `call` fail at its allocations, one after the other, and at all from one on: each time it comes through all the
+/// same, or throws a MemoryError with a sentence; nothing is lost; and afterwards the same call comes through. Reports
+/// what is otherwise to GoogleTest.
+void expect_memory_error(const std::string& what, FunctionRef<void()> call, const ShortageOptions& options);
+void expect_memory_error(const std::string& what, FunctionRef<void()> call);
 
 }  // namespace kiln::test

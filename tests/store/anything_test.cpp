@@ -1,5 +1,5 @@
 // Records of whole trainings: models, optimizers, schedules, counters and settings in one file.
-#include "kiln/store/record/anything.hpp"
+#include "kiln/store/record/object_record.hpp"
 
 #include <cmath>
 

@@ -74,8 +74,8 @@ TEST(Load, LayoutsOfOtherFrameworksAreTurned) {
   const TemporaryFile file("theirs.npz");
   const Model model = make_model();
   TensorSource source = source_of(model);
-  source = laid_out(source, {"head.weight", {1, 0}});        // [in, out]
-  source = laid_out(source, {"conv.weight", {2, 3, 1, 0}});  // [height, width, in, out]
+  source = with_layout(source, {"head.weight", {1, 0}});        // [in, out]
+  source = with_layout(source, {"conv.weight", {2, 3, 1, 0}});  // [height, width, in, out]
   write_tensors(source, file.path);
   Model loaded = make_model();
   EXPECT_THROW(load(loaded, file.path), LoadError);
@@ -270,7 +270,7 @@ TEST(Load, WarnsOfNumbersThatAreNone) {
   save(model, file.path);
   const std::vector<std::string> warnings = {"tensor 'norm.bias' holds NaN", "tensor 'head.bias' holds an infinity"};
   EXPECT_EQ(load(model, file.path).warnings, warnings);
-  EXPECT_TRUE(load(model, file.path, {.look_at = 1}).warnings.empty());
+  EXPECT_TRUE(load(model, file.path, {.check_elements = 1}).warnings.empty());
   testing::internal::CaptureStderr();
   load(file.path, make_model());
   EXPECT_EQ(testing::internal::GetCapturedStderr(),

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/store/record/anything.hpp"
+#include "kiln/store/record/object_record.hpp"
 
 #include "formats/mutation.hpp"
 #include "temporary.hpp"

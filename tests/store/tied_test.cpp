@@ -50,8 +50,8 @@ TEST(TiedParameters, FillAModelInWhichTheyAreTwo) {
   Tied two = untied();
   EXPECT_EQ(error_of([&] { load(two, file.path); }),
             text("LoadError: ", file.path,
-                 ": 'second' is missing (if it is tied to 'first' in the file, LoadOptions::also says so)"));
-  EXPECT_TRUE(load(two, file.path, {.also = {{"second", "first"}}}).complete());
+                 ": 'second' is missing (if it is tied to 'first' in the file, LoadOptions::aliases says so)"));
+  EXPECT_TRUE(load(two, file.path, {.aliases = {{"second", "first"}}}).complete());
   EXPECT_EQ(two.first.to_vector(), (std::vector<float>{1, 2}));
   EXPECT_EQ(two.second.to_vector(), (std::vector<float>{1, 2}));
   EXPECT_NE(two.first.identity(), two.second.identity());
@@ -67,7 +67,7 @@ TEST(TiedParameters, FillAModelInWhichTheyAreTwo) {
        .metadata = {}},
       file.path);
   two = untied();
-  load(two, file.path, {.also = {{"second", "first"}}});
+  load(two, file.path, {.aliases = {{"second", "first"}}});
   EXPECT_EQ(two.second.to_vector(), (std::vector<float>{3, 4}));
 }
 

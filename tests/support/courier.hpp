@@ -20,12 +20,12 @@ class Courier final : public Forwarding {
   std::string name() const override { return "courier"; }
   void run(const op::Op& op, Call call) override {
     std::vector<Desc> known, results;
-    std::vector<wire::Operand> operands;
+    std::vector<wire::CallOperand> operands;
     for (const Value& value : call.in) {
       if (value.empty()) {
         operands.push_back({});
       } else if (value.is_scalar()) {
-        operands.push_back({wire::Operand::kNumber, value.scalar()});
+        operands.push_back({wire::CallOperand::kNumber, value.scalar()});
       } else {
         operands.push_back({static_cast<std::int64_t>(known.size()), {}});
         known.push_back(value.node()->desc);
@@ -45,7 +45,7 @@ class Courier final : public Forwarding {
     const bool compared =
         op::visit(op, []<class T>(const T&) { return !op::Planned<T> && !std::is_same_v<T, op::Custom>; });
     EXPECT_TRUE(!compared || arrived.op == op) << text(op, " arrived as ", arrived.op);
-    EXPECT_EQ(bytes_of(arrived.op, arrived.in, arrived.out), bytes_of(op, operands, results)) << op::title(op);
+    EXPECT_EQ(bytes_of(arrived.op, arrived.in, arrived.out), bytes_of(op, operands, results)) << op::display_name(op);
     sent.insert(std::string(op::name(op)));
     ++calls;
     bytes += message.size();
@@ -57,7 +57,7 @@ class Courier final : public Forwarding {
   std::size_t calls = 0, bytes = 0;
 
  private:
-  static std::vector<std::byte> bytes_of(const op::Op& op, std::span<const wire::Operand> in,
+  static std::vector<std::byte> bytes_of(const op::Op& op, std::span<const wire::CallOperand> in,
                                          std::span<const Desc> results) {
     wire::Writer out;
     wire::write_call(out, op, in, results);

@@ -9,13 +9,14 @@
 
 namespace kiln::test {
 
-/// A number of a data file. JSON has no numbers that are not finite: they are the strings "nan", "inf" and "-inf" there.
+/// A number of a data file. JSON has no numbers that are not finite: they are the strings "nan", "inf" and "-inf"
+/// there.
 struct Number {
   double value = 0;
 
   operator double() const { return value; }
 
-  static Number from_json(const Json& json, const config::Place& place) {
+  static Number from_json(const Json& json, const config::ConfigPath& place) {
     using Limits = std::numeric_limits<double>;
     const auto* const word = std::get_if<std::string>(&json.is);
     if (word && *word == "nan") return {Limits::quiet_NaN()};
@@ -30,7 +31,8 @@ struct Number {
   }
 };
 
-/// Returns the entry of that name. Throws DataError where a data file has none, or an empty one, which compares nothing.
+/// Returns the entry of that name. Throws DataError where a data file has none, or an empty one, which compares
+/// nothing.
 template <class T>
 const T& entry_of(const std::map<std::string, T>& entries, const std::string& name) {
   const auto found = entries.find(name);

@@ -31,7 +31,7 @@ TEST(BadInput, ALossThatIsNoNumber) {
   EXPECT_EQ(skips.add(heard).fit(batches).at.items, 2);
   clean.fit(without);
   EXPECT_EQ(weights(skips.model()), weights(clean.model()));
-  EXPECT_EQ(heard.of<training::Note>()[0].text, "step 2 is left out: its loss is nan");
+  EXPECT_EQ(heard.of<training::Message>()[0].text, "step 2 is left out: its loss is nan");
   EXPECT_TRUE(std::isfinite(heard.of<training::Evaluation>()[0].readings[0].value));
 
   auto goes_on = line_learner({.epochs = 1, .not_finite = NotFinite::Ignore});
@@ -61,8 +61,8 @@ TEST(BadInput, ALossOfValidationThatIsNoNumber) {
     auto told = line_learner({.epochs = 2, .not_finite = rule});
     Heard notes;
     EXPECT_EQ(told.add(notes).fit(train, holes).at.step, 4);
-    ASSERT_EQ(notes.of<training::Note>().size(), 2u);
-    EXPECT_EQ(notes.of<training::Note>()[1].text, "after step 4 not finite: the loss of validation is nan");
+    ASSERT_EQ(notes.of<training::Message>().size(), 2u);
+    EXPECT_EQ(notes.of<training::Message>()[1].text, "after step 4 not finite: the loss of validation is nan");
   }
   std::vector<Points> none;  // nothing was measured, which is another problem
   EXPECT_EQ(line_learner({.epochs = 1}).fit(train, none).at.step, 2);
@@ -83,8 +83,8 @@ TEST(BadInput, WeightsThatAreNoNumbers) {
   auto goes_on = line_learner({.steps = 1, .not_finite = NotFinite::Ignore});
   Heard heard;
   EXPECT_EQ(goes_on.rate(too_large).add(heard).fit(train).at.step, 1);
-  ASSERT_EQ(heard.of<training::Note>().size(), 1u);
-  EXPECT_EQ(heard.of<training::Note>()[0].text, "after step 1 not finite: the weights 'linear.weight'");
+  ASSERT_EQ(heard.of<training::Message>().size(), 1u);
+  EXPECT_EQ(heard.of<training::Message>()[0].text, "after step 1 not finite: the weights 'linear.weight'");
 }
 
 TEST(BadInput, AConfigurationWithoutMeaning) {

@@ -67,7 +67,7 @@ std::int64_t count_to(const fs::path& directory, std::int64_t steps, bool anew =
   RecordedObjects all;
   all.add("number", number), all.add("at", at);
   Checkpointer checkpoints(directory, {.every_steps = 1, .last = 2});
-  if (anew) checkpoints.begin_anew();
+  if (anew) checkpoints.begin_new_run();
   else if (const auto file = checkpoints.latest()) checkpoints.restore(all, *file);
   while (at.step < steps) {
     number = number * 3 + ++at.step;

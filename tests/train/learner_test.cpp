@@ -107,7 +107,7 @@ TEST(Learner, TellsOfStepsAndEvaluations) {
   }
   EXPECT_NEAR(last.find("loss")->value, squares, 1e-6);
   EXPECT_NEAR(last.find("mean_absolute_error")->value, off, 1e-6);
-  EXPECT_EQ(heard.of<training::Ending>()[0].reason, "all 2 epochs are done");
+  EXPECT_EQ(heard.of<training::RunEnd>()[0].reason, "all 2 epochs are done");
 }
 
 TEST(Learner, ValidatesWhereNothingCanBeRecorded) {

@@ -23,7 +23,7 @@ namespace kiln {
 namespace {
 
 namespace fs = std::filesystem;
-using training::Begin, training::Ending, training::Evaluation, training::Note, training::Saved, training::Step;
+using training::Begin, training::RunEnd, training::Evaluation, training::Message, training::Saved, training::Step;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -41,7 +41,7 @@ void run(Logger logger, std::int64_t from, std::int64_t to) {
     if (step % 2 == 0) tell(Evaluation{at, "valid", {{"loss", 0.5}, {"a/b \"c\"", kNan, "nothing was measured"}}});
   }
   tell(Saved{{.step = to}, "run/step.kiln"});
-  tell(Ending{{.epoch = 1, .step = to}, "all \"done\""});
+  tell(RunEnd{{.epoch = 1, .step = to}, "all \"done\""});
 }
 
 TEST(Logs, AreLinesOfJson) {
@@ -171,8 +171,8 @@ TEST(Logs, SayThatTheDiskIsFull) {
   std::string of_run, of_board;
   {
     const FullDisk full;
-    of_run = sentence_of([&] { return run.on(Note{"a sentence longer than what there is"}), 0; });
-    of_board = sentence_of([&] { return board.on(step), board.on(Ending{}), 0; });
+    of_run = sentence_of([&] { return run.on(Message{"a sentence longer than what there is"}), 0; });
+    of_board = sentence_of([&] { return board.on(step), board.on(RunEnd{}), 0; });
   }
   EXPECT_EQ(of_run.find("IoError: cannot write " + (directory / "experiment.log").string()), 0u) << of_run;
   EXPECT_EQ(of_board.find("IoError: cannot write " + (directory / "board").string()), 0u) << of_board;

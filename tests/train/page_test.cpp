@@ -72,7 +72,7 @@ TEST_F(Page, DrawsCurvesAndGoesOn) {
   EXPECT_TRUE(browser.becomes("document.getElementById('bar').value > 0.29"));
 
   // Words are words, whatever they say, and nothing comes from elsewhere.
-  web_.on(training::Note{"<img src=x onerror='document.title=1'> at 61 °C"});
+  web_.on(training::Message{"<img src=x onerror='document.title=1'> at 61 °C"});
   EXPECT_TRUE(
       browser.becomes(text_of("said") + ".includes('<img src=x onerror=\\'document.title=1\\'> at 61 \\u00b0C')"));
   EXPECT_TRUE(browser.becomes("document.images.length === 0 && document.title === 'Training'"));
@@ -117,7 +117,7 @@ TEST_F(Page, HasButtonsThatAreHeard) {
   EXPECT_TRUE(browser.becomes(text_of("said") + ".includes('stops after this step')"));
   EXPECT_EQ(begin_.control.reason(), "stopped by the web page");
 
-  web_.on(training::Ending{.at = {.step = 3}, .reason = begin_.control.reason()});
+  web_.on(training::RunEnd{.at = {.step = 3}, .reason = begin_.control.reason()});
   EXPECT_TRUE(browser.becomes(text_of("state") + " === 'stopped by the web page'"));
   EXPECT_TRUE(browser.becomes("document.getElementById('stop').disabled && document.getElementById('save').disabled"));
 }

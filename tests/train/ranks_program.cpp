@@ -26,7 +26,7 @@ struct AtStep {
 };
 
 /// A training of which rank 1 does something in its fourth step.
-training::Ending train_and(const Ranks& ranks, const Device& device, void (*act)(), Sharding sharding = {}) {
+training::RunEnd train_and(const Ranks& ranks, const Device& device, void (*act)(), Sharding sharding = {}) {
   const Together options;
   Net model = train(nn::sync_batch_norm(to_device(net(options), device), ranks));
   Learner learner(model, SgdConfig{}.init(model), AtStep{ranks->rank() == 1 ? 3 : 1000000, act, {device.inner()}, 0},

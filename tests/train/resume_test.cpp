@@ -31,9 +31,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Everything that has a state: dropout, shuffled batches from threads, steps of two batches, an average, a falling rate,
-/// metrics, early stopping.
-training::Ending train_line(const fs::path& directory, std::int64_t steps) {
+/// Everything that has a state: dropout, shuffled batches from threads, steps of two batches, an average, a falling
+/// rate, metrics, early stopping.
+training::RunEnd train_line(const fs::path& directory, std::int64_t steps) {
   auto train = loader(37, {.batch_size = 4, .shuffle = true, .seed = 5, .workers = 2});
   auto valid = loader(11, {.batch_size = 4});
   auto learner = line_learner({.steps = steps, .accumulate = 2, .validate_every = 7, .seed = 9}, 0.25);
@@ -73,7 +73,7 @@ TEST(Checkpoints, GoOnToTheSameBitsFromAnyStep) {
 }
 
 /// From a stream, through a buffer, by threads; epochs of a number of batches or of a pass.
-training::Ending train_on_stream(const fs::path& directory, std::int64_t steps, std::optional<std::int64_t> batches) {
+training::RunEnd train_on_stream(const fs::path& directory, std::int64_t steps, std::optional<std::int64_t> batches) {
   const auto pairs = mapped(stream_of(points(37)), [](Point p) { return std::pair(p.x, p.y); });
   const auto join = [](std::span<const std::pair<float, float>> items) {
     Points batch;
@@ -102,7 +102,7 @@ TEST(Checkpoints, GoOnInTheMiddleOfAStream) {
 }
 
 /// In float16, with a scale that falls and rises on the way, and brought to the device ahead of use.
-training::Ending train_in_half(const fs::path& directory, std::int64_t steps) {
+training::RunEnd train_in_half(const fs::path& directory, std::int64_t steps) {
   AheadLoader train(loader(37, {.batch_size = 4, .shuffle = true, .seed = 5, .workers = 2}),
                     [](Points points) { return points; });
   auto learner = line_learner({.steps = steps,
@@ -117,7 +117,7 @@ training::Ending train_in_half(const fs::path& directory, std::int64_t steps) {
 
 constexpr std::int64_t kSteps = 150;
 
-training::Ending train(const std::string& kind, const fs::path& directory) {
+training::RunEnd train(const std::string& kind, const fs::path& directory) {
   if (kind == "half") return train_in_half(directory, kSteps);
   if (kind == "stream") return train_on_stream(directory, kSteps, 7);
   return train_line(directory, kSteps);
@@ -199,7 +199,7 @@ TEST(Checkpoints, AreMissedByALearnerWhoseDiskIsFull) {
   };
   EXPECT_EQ(sentence, "IoError: " + cannot(20));
   std::vector<std::string> notes;
-  for (const auto& note : heard.of<training::Note>()) notes.push_back(note.text);
+  for (const auto& note : heard.of<training::Message>()) notes.push_back(note.text);
   EXPECT_EQ(notes, (std::vector<std::string>{cannot(9), cannot(12), cannot(15), cannot(18)}));
   EXPECT_EQ(Checkpointer(directory, {}).latest(), (directory / "step-6.kiln").string());
 
@@ -239,7 +239,7 @@ TEST(Logs, OfALearnerOutliveAFullDisk) {
   const std::string files[] = {"log.jsonl", "log.csv", "run", "board"};
   for (const std::string& name : files) {
     int begun = 0, ended = 0;
-    for (const auto& note : heard.of<training::Note>()) {
+    for (const auto& note : heard.of<training::Message>()) {
       const bool about = note.text.find("cannot write " + (directory / name).string()) != std::string::npos &&
                          note.text.find("File too large") != std::string::npos;
       begun += about && note.text.ends_with("; the training goes on without it");

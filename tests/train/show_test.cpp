@@ -38,8 +38,8 @@ std::vector<std::string> plotted(const std::vector<Series>& all, int width, int 
 }
 
 TEST(Plot, DrawsCurvesInDots) {
-  // Four dots across and eight down, of which a line takes two in each column: in each cell the upper two on the left and
-  // the lower two on the right, which is U+28A3.
+  // Four dots across and eight down, of which a line takes two in each column: in each cell the upper two on the left
+  // and the lower two on the right, which is U+28A3.
   const auto falls = plotted({series("train", {7, 0})}, 13, 2);
   EXPECT_EQ(falls, (std::vector<std::string>{"         7 ⢣ ", "         0  ⢣"}));
   const auto level = plotted({series("train", {2, 2, 2})}, 14, 1);
@@ -299,7 +299,7 @@ void watch_until_stopped() {
     dashboard.on(training::Step{{.step = step}, 0.5, {0.1}, 1, 0.005});
     ::usleep(5000);
   }
-  dashboard.on(training::Ending{{.step = 7}, begin.control.reason()});
+  dashboard.on(training::RunEnd{{.step = 7}, begin.control.reason()});
 }
 
 TEST(Dashboard, IsStoppedByAKeyAndLeavesTheScreen) {
@@ -364,7 +364,8 @@ void say(std::string_view words) {
   [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, words.data(), words.size());
 }
 
-/// What a shell does with a job that is stopped twice: first it goes on in front, then in the background, then in front.
+/// What a shell does with a job that is stopped twice: first it goes on in front, then in the background, then in
+/// front.
 void watch_as_a_job() {
   std::signal(SIGTTOU, SIG_IGN);  // the shell may take the terminal whenever it likes
   const pid_t job = ::fork();
@@ -454,7 +455,7 @@ TEST(Dashboard, EndsWithATerminalThatIsClosed) {
         dashboard.on(training::Step{{.step = step}, 0.5, {0.1}, 1, 0.005});
         ::usleep(5000);
       }
-      dashboard.on(training::Ending{{.step = step}, begin.control.reason()});
+      dashboard.on(training::RunEnd{{.step = step}, begin.control.reason()});
     }
     const std::string reason = begin.control.reason();
     std::_Exit(::write(told[1], reason.data(), reason.size()) == std::ssize(reason) ? 0 : 1);

@@ -59,7 +59,7 @@ DataLoader<Examples> examples(const Together& options, const Ranks& ranks, bool 
 
 /// What is left of a training.
 struct Trained {
-  training::Ending ending;
+  training::RunEnd ending;
   std::vector<float> weights;                       // and buffers
   std::vector<training::Evaluation> evaluations{};  // of rank 0
 };

@@ -133,7 +133,7 @@ TEST(WebDashboard, SendsWhatHappens) {
   std::size_t points = 0;
   while (points < 4) points += length(member(news(page), "points"));
   EXPECT_EQ(points, 4u);
-  web.on(training::Ending{.at = {.step = 2}, .reason = "done \"so\""});
+  web.on(training::RunEnd{.at = {.step = 2}, .reason = "done \"so\""});
   EXPECT_EQ(std::get<std::string>(member(news(page), "ended").is), "done \"so\"");
   // One that comes later is told everything, once.
   Connection other(port_of(web));

@@ -1,5 +1,5 @@
-// Programs that are cut off, damaged or put together of others: each is read or refused, and nothing else happens. Meant
-// to run under the address and undefined-behaviour sanitizers as well.
+// Programs that are cut off, damaged or put together of others: each is read or refused, and nothing else happens.
+// Meant to run under the address and undefined-behaviour sanitizers as well.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,8 +24,8 @@ Bytes bytes_of(const Graph& graph) {
 Graph graph_of(std::span<const std::byte> bytes) {
   Reader in("damaged", bytes);
   const Device device = Device::cpu().autodiff();
-  return read_graph(in, device,
-                    [&](std::size_t, const GraphConstant& constant) { return imagined(constant.desc, device); });
+  return read_graph(
+      in, device, [&](std::size_t, const GraphConstant& constant) { return description_only(constant.desc, device); });
 }
 
 /// Operations of many families, with numbers, absent operands, constants, random draws and several results.
@@ -139,9 +139,8 @@ TEST(HostilePrograms, NameNoValuesThatThereAreNot) {
             std::string::npos);
   EXPECT_NE(refused([](GraphBody& b) { b.steps[0].results[0].shape[0] = 3; }).find("does not make of its operands"),
             std::string::npos);
-  EXPECT_NE(
-      refused([](GraphBody& b) { b.steps[0].in[0].id = GraphBody::Operand::kNothing; }).find("in damaged, operation 0"),
-      std::string::npos);
+  EXPECT_NE(refused([](GraphBody& b) { b.steps[0].in[0].id = GraphOperand::kNothing; }).find("in damaged, operation 0"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ std::shared_ptr<op::Program> program() {
   auto program = std::make_shared<op::Program>();
   program->shape = {2, 3};
   program->inputs = {DType::F32};
-  using Operand = op::Program::Operand;
+  using Operand = op::ProgramOperand;
   program->steps.push_back({op::Binary{op::BinaryFn::Add}, {Operand{Operand::Input, 0}, Operand{Operand::Input, 0}}});
   program->outputs = {0};
   program->folds = {{0, op::ReduceFn::Sum, {1}}};
@@ -138,7 +138,7 @@ std::string refusal_of_program(F&& damage) {
 }
 
 TEST(PlannedOnTheWire, IndicesMustBeOfWhatThereIs) {
-  using Operand = op::Program::Operand;
+  using Operand = op::ProgramOperand;
   using Program = op::Program;
   EXPECT_EQ(refusal(op::Fused{program()}), "");
   EXPECT_EQ(refusal_of_program([](Program& p) { p.steps[0].in[1].index = 1; }), "input 1 of 1");
@@ -166,7 +166,7 @@ TEST(PlannedOnTheWire, BlocksMustDoWhatTheWholeDoes) {
     blocks->rows = 2;
     blocks->block = 1;
     op::Sequence& sequence = blocks->sequence;
-    sequence.steps.push_back({op::Unary{op::UnaryFn::Exp}, {{op::Sequence::Operand::Input, 0}}, 1});
+    sequence.steps.push_back({op::Unary{op::UnaryFn::Exp}, {{op::SequenceOperand::Input, 0}}, 1});
     sequence.results = {{{2, 3}, DType::F32}};
     sequence.outputs = {0};
     damage(*blocks, sequence);
@@ -181,7 +181,7 @@ TEST(PlannedOnTheWire, BlocksMustDoWhatTheWholeDoes) {
            [](RowBlocks&, Sequence& s) { s.results.clear(); }, [](RowBlocks&, Sequence& s) { s.steps.clear(); },
            [](RowBlocks&, Sequence& s) { s.results.clear(), s.steps.clear(), s.outputs.clear(); },
            [](RowBlocks&, Sequence& s) { s.steps[0].in[0].index = 1; },
-           [](RowBlocks&, Sequence& s) { s.steps[0].in[0].from = Sequence::Operand::Result; },
+           [](RowBlocks&, Sequence& s) { s.steps[0].in[0].from = op::SequenceOperand::Result; },
            [](RowBlocks&, Sequence& s) { s.outputs = {1}; },
            [](RowBlocks&, Sequence& s) { s.results[0].dtype = DType::F64; },
            // Sound on all rows, and not on a block of them.
@@ -198,13 +198,13 @@ TEST(PlannedOnTheWire, RowsOfFusedStepsMustBeThere) {
   using op::Sequence;
   const auto sequence = [](auto&& damage, std::int64_t rows = 2) {
     auto sequence = std::make_shared<Sequence>();
-    const auto add = [&](const op::Op& op, Sequence::Operand from, const Shape& shape) {
+    const auto add = [&](const op::Op& op, op::SequenceOperand from, const Shape& shape) {
       sequence->steps.push_back({op, {from}, 1});
       sequence->results.push_back({shape, DType::F32});
     };
-    add(op::Unary{op::UnaryFn::Exp}, {Sequence::Operand::Input, 0}, {2, 3});
-    add(op::Reduce{op::ReduceFn::Max, {1}}, {Sequence::Operand::Result, 0}, {2, 1});
-    add(op::Expand{{2, 3}}, {Sequence::Operand::Result, 1}, {2, 3});
+    add(op::Unary{op::UnaryFn::Exp}, {op::SequenceOperand::Input, 0}, {2, 3});
+    add(op::Reduce{op::ReduceFn::Max, {1}}, {op::SequenceOperand::Result, 0}, {2, 1});
+    add(op::Expand{{2, 3}}, {op::SequenceOperand::Result, 1}, {2, 3});
     sequence->outputs = {0, 2};
     damage(*sequence);
     return refusal(op::RowFused{sequence, rows});
@@ -250,9 +250,9 @@ TEST(PlannedOnTheWire, RowsOfFusedStepsMustBeThere) {
 TEST(PlannedOnTheWire, NeverHoldOthersWithoutEnd) {
   op::Op op = op::Fused{program()};
   for (int i = 0; i < 100; ++i) {
-    auto parts = std::make_shared<op::Parts>();
+    auto parts = std::make_shared<op::BatchedOps>();
     parts->all.push_back({op, {0, 1}, {0, 2}});
-    op = op::Horizontal{parts};
+    op = op::Batched{parts};
   }
   EXPECT_NE(refusal(op).find("operations within operations, too deep"), std::string::npos);
 }

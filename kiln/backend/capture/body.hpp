@@ -5,33 +5,33 @@
 
 namespace kiln {
 
+struct GraphOperand {
+  static constexpr std::int32_t kNumber = -1, kNothing = -2;
+  std::int32_t id = kNothing;
+  Scalar number{};       // where id is kNumber
+  bool tracked = false;  // a gradient may flow back through this use of the value
+};
+struct GraphStep {
+  op::Op op;
+  std::vector<GraphOperand> in;
+  Descs results;
+  std::int32_t first = 0;              // the number of the first result
+  bool recorded = true;                // grad_enabled() at the capture
+  std::vector<GraphOperand> causes{};  // the step fails if one of these fails (FailsWith)
+};
+
 /// Values are numbered: first the inputs, then the constants, then the results of each node in order.
 struct GraphBody : RefCounted {
-  struct Operand {
-    static constexpr std::int32_t kNumber = -1, kNothing = -2;
-    std::int32_t id = kNothing;
-    Scalar number{};       // where id is kNumber
-    bool tracked = false;  // a gradient may flow back through this use of the value
-  };
-  struct Step {
-    op::Op op;
-    std::vector<Operand> in;
-    Descs results;
-    std::int32_t first = 0;         // the number of the first result
-    bool recorded = true;           // grad_enabled() at the capture
-    std::vector<Operand> causes{};  // the step fails if one of these fails (FailsWith)
-  };
-
   Device device;  // the device of steps without tensor operands if there are no inputs
   std::vector<Desc> inputs;
   Values constants;
-  std::vector<Step> steps;
-  std::vector<Operand> outputs;
+  std::vector<GraphStep> steps;
+  std::vector<GraphOperand> outputs;
   std::vector<Desc> output_descs;
   std::int32_t count = 0;  // of values
 };
 
 /// The spoken name of the operation, or a custom op's own name.
-std::string spoken_name(const GraphBody::Step& step);
+std::string function_name(const GraphStep& step);
 
 }  // namespace kiln

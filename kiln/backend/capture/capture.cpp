@@ -13,15 +13,15 @@ namespace kiln {
 namespace {
 
 /// The number of a recorded value, in place of memory.
-struct Promise : Storage {
-  explicit Promise(std::int32_t id) : id(id) {}
+struct Placeholder : Storage {
+  explicit Placeholder(std::int32_t id) : id(id) {}
   std::int32_t id;
 };
 
 /// Runs nothing: its values are its own, and it accesses the device that it represents only explicitly.
-class Recording final : public LeafBackend {
+class RecordingBackend final : public LeafBackend {
  public:
-  Recording(const Device& inner, const CaptureOptions& options) : inner_(inner.inner()) {
+  RecordingBackend(const Device& inner, const CaptureOptions& options) : inner_(inner.inner()) {
     body_.device = inner_;
     if (options.random) seed(inner_.backend().next_key().bits);
   }
@@ -33,7 +33,7 @@ class Recording final : public LeafBackend {
 
   void run(const op::Op& op, Call call) override {
     require<DeviceError>(!ended_, name(op), ": its operand belongs to a capture that has ended");
-    GraphBody::Step step{.op = op, .in = {}, .results = {}, .first = 0, .recorded = grad_enabled()};
+    GraphStep step{.op = op, .in = {}, .results = {}, .first = 0, .recorded = grad_enabled()};
     for (const Value& value : call.in) step.in.push_back(operand(value));
     for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
       for (const Value& cause : scope->causes())
@@ -41,14 +41,14 @@ class Recording final : public LeafBackend {
     step.first = body_.count;  // operands may have been new constants
     for (Value& value : call.out) {
       step.results.push_back(value.node()->desc);
-      value.node()->storage = make_ref<Promise>(body_.count++);
+      value.node()->storage = make_ref<Placeholder>(body_.count++);
     }
     body_.steps.push_back(std::move(step));
   }
 
   Ref<Node> upload(TensorData data, const Device& device) override {
     const Value constant(inner_.backend().upload(std::move(data), inner_));
-    return promise(constant.node()->desc, device, add_constant(constant));
+    return placeholder(constant.node()->desc, device, add_constant(constant));
   }
   TensorData download(const Value& value) override {
     fail<DeviceError>("capture: ", value, " was recorded, not computed: it can be read when the graph is replayed");
@@ -58,7 +58,7 @@ class Recording final : public LeafBackend {
   Value input(const Value& example, const Device& device) {
     const Desc desc{example.shape(), example.dtype()};
     body_.inputs.push_back(desc);
-    Ref<Node> node = promise(desc, device, body_.count++);
+    Ref<Node> node = placeholder(desc, device, body_.count++);
     return example.tracked() ? Value(node, make_leaf(desc, device)) : Value(node);
   }
 
@@ -75,11 +75,11 @@ class Recording final : public LeafBackend {
   }
 
  private:
-  static std::string name(const op::Op& op) { return std::string(op::spoken_name(op)); }
+  static std::string name(const op::Op& op) { return std::string(op::function_name(op)); }
 
-  static Ref<Node> promise(const Desc& desc, const Device& device, std::int32_t id) {
+  static Ref<Node> placeholder(const Desc& desc, const Device& device, std::int32_t id) {
     auto node = make_ref<Node>(desc, device);
-    node->storage = make_ref<Promise>(id);
+    node->storage = make_ref<Placeholder>(id);
     return node;
   }
 
@@ -92,17 +92,17 @@ class Recording final : public LeafBackend {
     return entry->second;
   }
 
-  GraphBody::Operand operand(const Value& value) {
-    GraphBody::Operand result;
+  GraphOperand operand(const Value& value) {
+    GraphOperand result;
     if (value.empty()) return result;
     if (value.is_scalar()) {
-      result.id = GraphBody::Operand::kNumber;
+      result.id = GraphOperand::kNumber;
       result.number = value.scalar();
       return result;
     }
     result.tracked = value.tracked();
     // Every value on this backend was created here.
-    if (&value.device().backend() == this) result.id = static_cast<const Promise&>(*value.node()->storage).id;
+    if (&value.device().backend() == this) result.id = static_cast<const Placeholder&>(*value.node()->storage).id;
     else result.id = add_constant(value);
     return result;
   }
@@ -110,7 +110,7 @@ class Recording final : public LeafBackend {
   /// Drops steps that lead to no output, and numbers values as GraphBody says.
   GraphBody ordered(GraphBody all) const {
     std::vector<char> used(static_cast<std::size_t>(all.count));
-    const auto use = [&](const std::vector<GraphBody::Operand>& operands) {
+    const auto use = [&](const std::vector<GraphOperand>& operands) {
       for (const auto& operand : operands)
         if (operand.id >= 0) used[static_cast<std::size_t>(operand.id)] = 1;
     };
@@ -118,7 +118,7 @@ class Recording final : public LeafBackend {
     use(all.outputs);
     std::vector<char> live(all.steps.size());
     for (std::size_t i = all.steps.size(); i-- > 0;) {
-      const GraphBody::Step& step = all.steps[i];
+      const GraphStep& step = all.steps[i];
       for (std::int32_t k = 0; k < step.results.size(); ++k) live[i] |= is_used(step.first + k);
       if (!live[i]) continue;
       use(step.in);
@@ -138,13 +138,13 @@ class Recording final : public LeafBackend {
       number[static_cast<std::size_t>(constant_numbers_[i])] = kept.count++;
       kept.constants.push_back(all.constants[i]);
     }
-    const auto renumber = [&](std::vector<GraphBody::Operand>& operands) {
+    const auto renumber = [&](std::vector<GraphOperand>& operands) {
       for (auto& operand : operands)
         if (operand.id >= 0) operand.id = number[static_cast<std::size_t>(operand.id)];
     };
     for (std::size_t i = 0; i < all.steps.size(); ++i) {
       if (!live[i]) continue;
-      GraphBody::Step step = std::move(all.steps[i]);
+      GraphStep step = std::move(all.steps[i]);
       renumber(step.in);
       renumber(step.causes);
       for (std::int32_t k = 0; k < step.results.size(); ++k)
@@ -180,7 +180,7 @@ Graph capture_graph(FunctionRef<Values(const Values&)> function, Inputs examples
     if (!device || example.device().is_autodiff()) device = example.device();
   }
   if (!device) device = Device::best();
-  const auto recording = make_ref<Recording>(device, options);
+  const auto recording = make_ref<RecordingBackend>(device, options);
   Values inputs;
   for (const Value& example : examples)
     inputs.push_back(recording->input(example, Device(recording, example.device().is_autodiff())));

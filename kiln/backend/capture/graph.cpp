@@ -33,7 +33,7 @@ void check(const GraphBody& body, Inputs inputs) {
 /// For each value the last step that reads it; outputs are kept.
 std::vector<std::size_t> last_uses(const GraphBody& body) {
   std::vector<std::size_t> last(static_cast<std::size_t>(body.count), 0);
-  const auto read = [&](const std::vector<GraphBody::Operand>& operands, std::size_t step) {
+  const auto read = [&](const std::vector<GraphOperand>& operands, std::size_t step) {
     for (const auto& operand : operands)
       if (operand.id >= 0) last[static_cast<std::size_t>(operand.id)] = step;
   };
@@ -55,14 +55,14 @@ Values Graph::replay(Inputs inputs, const ReplayOptions& options) const {
   values.insert(values.end(), body_->constants.begin(), body_->constants.end());
   values.resize(static_cast<std::size_t>(body_->count));
 
-  const auto fetch = [&](const GraphBody::Operand& operand) -> Value {
-    if (operand.id == GraphBody::Operand::kNumber) return operand.number;
-    if (operand.id == GraphBody::Operand::kNothing) return {};
+  const auto fetch = [&](const GraphOperand& operand) -> Value {
+    if (operand.id == GraphOperand::kNumber) return operand.number;
+    if (operand.id == GraphOperand::kNothing) return {};
     const Value& value = values[static_cast<std::size_t>(operand.id)];
     return operand.tracked ? value : value.detach();
   };
   for (std::size_t i = 0; i < body_->steps.size(); ++i) {
-    const GraphBody::Step& step = body_->steps[i];
+    const GraphStep& step = body_->steps[i];
     Values in;
     bool has_tensor = false;
     for (const auto& operand : step.in) {
@@ -97,16 +97,16 @@ std::vector<Desc> Graph::outputs() const { return body_->output_descs; }
 std::size_t Graph::size() const { return body_->steps.size(); }
 const Values& Graph::constants() const { return body_->constants; }
 
-std::string spoken_name(const GraphBody::Step& step) {
+std::string function_name(const GraphStep& step) {
   if (const auto* custom = std::get_if<op::Custom>(&step.op.is)) return custom->op->name();
-  return std::string(op::spoken_name(step.op));
+  return std::string(op::function_name(step.op));
 }
 
 namespace {
 
-void append_operand(std::string& out, const GraphBody::Operand& operand) {
+void append_operand(std::string& out, const GraphOperand& operand) {
   if (operand.id >= 0) out += text("%", operand.id);
-  else if (operand.id == GraphBody::Operand::kNumber) append(out, operand.number);
+  else if (operand.id == GraphOperand::kNumber) append(out, operand.number);
   else out += "nothing";
 }
 
@@ -134,10 +134,10 @@ void append(std::string& out, const Graph& graph) {
   });
   out += ")\n";
   for (const Value& constant : body.constants) out += text("  %", id++, " = constant  ", constant, "\n");
-  for (const GraphBody::Step& step : body.steps) {
+  for (const GraphStep& step : body.steps) {
     out += "  ";
     append_list(out, step.results, [&](const Desc&) { out += text("%", id++); });
-    out += text(" = ", spoken_name(step), "(");
+    out += text(" = ", function_name(step), "(");
     append_list(out, step.in, [&](const auto& operand) { append_operand(out, operand); });
     if (const std::string attributes = op::attributes(step.op); !attributes.empty())
       out += text(step.in.empty() ? "" : ", ", attributes);

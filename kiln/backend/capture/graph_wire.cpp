@@ -11,7 +11,7 @@ namespace kiln {
 namespace {
 
 using std::size_t;
-using Operands = std::vector<GraphBody::Operand>;
+using Operands = std::vector<GraphOperand>;
 
 /// Writes the positions of operands through which a gradient may flow.
 void write_tracked(wire::Writer& out, const Operands& operands) {
@@ -35,7 +35,7 @@ void read_tracked(wire::Reader& in, Operands& operands) {
 /// Writes values by their numbers.
 void write_values(wire::Writer& out, const Operands& values) {
   out.whole(values.size());
-  for (const GraphBody::Operand& value : values) out.whole(static_cast<std::uint64_t>(value.id));
+  for (const GraphOperand& value : values) out.whole(static_cast<std::uint64_t>(value.id));
   write_tracked(out, values);
 }
 Operands read_values(wire::Reader& in, const std::vector<Desc>& known) {
@@ -74,19 +74,19 @@ Dims read_order(wire::Reader& in, int rank) {
   return order;
 }
 
-GraphBody::Step read_step(wire::Reader& in, const std::vector<Desc>& known, const Device& device) {
+GraphStep read_step(wire::Reader& in, const std::vector<Desc>& known, const Device& device) {
   const bool recorded = in.flag();
   const auto describe = [&](std::int64_t id) {
     return id < static_cast<std::int64_t>(known.size()) ? &known[static_cast<size_t>(id)] : nullptr;
   };
   wire::CallOf call = wire::read_call(in, describe, device);
   // A recorded operation has only a few results; infer has just confirmed that.
-  GraphBody::Step step{.op = std::move(call.op),
-                       .in = {},
-                       .results = Descs(call.out.begin(), call.out.end()),
-                       .first = static_cast<std::int32_t>(known.size()),
-                       .recorded = recorded};
-  for (const wire::Operand& operand : call.in)
+  GraphStep step{.op = std::move(call.op),
+                 .in = {},
+                 .results = Descs(call.out.begin(), call.out.end()),
+                 .first = static_cast<std::int32_t>(known.size()),
+                 .recorded = recorded};
+  for (const wire::CallOperand& operand : call.in)
     step.in.push_back({.id = static_cast<std::int32_t>(operand.id), .number = operand.number});
   read_tracked(in, step.in);
   step.causes = read_values(in, known);
@@ -109,10 +109,10 @@ void write_graph(wire::Writer& out, const Graph& graph) {
     for (const std::int64_t dim : order) out.whole(static_cast<std::uint64_t>(dim));
   }
   out.whole(body.steps.size());
-  std::vector<wire::Operand> operands;
-  for (const GraphBody::Step& step : body.steps) {
+  std::vector<wire::CallOperand> operands;
+  for (const GraphStep& step : body.steps) {
     operands.clear();
-    for (const GraphBody::Operand& operand : step.in) operands.push_back({operand.id, operand.number});
+    for (const GraphOperand& operand : step.in) operands.push_back({operand.id, operand.number});
     out.byte(step.recorded);
     wire::write_call(out, step.op, operands, {step.results.begin(), step.results.end()});
     write_tracked(out, step.in);
@@ -155,8 +155,7 @@ Graph read_graph(wire::Reader& in, const Device& device,
   }
   body.count = static_cast<std::int32_t>(known.size());
   body.outputs = read_values(in, known);
-  for (const GraphBody::Operand& output : body.outputs)
-    body.output_descs.push_back(known[static_cast<size_t>(output.id)]);
+  for (const GraphOperand& output : body.outputs) body.output_descs.push_back(known[static_cast<size_t>(output.id)]);
   in.finish();
   return Graph(make_ref<const GraphBody>(std::move(body)));
 }

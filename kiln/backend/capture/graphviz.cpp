@@ -29,7 +29,7 @@ class Drawing {
       const bool named = i < options.constants.size() && !options.constants[i].empty();
       value(named ? options.constants[i] : "constant", {body_.constants[i].shape(), body_.constants[i].dtype()});
     }
-    for (const GraphBody::Step& each : body_.steps) step(each);
+    for (const GraphStep& each : body_.steps) step(each);
     for (std::size_t i = 0; i < body_.outputs.size(); ++i) {
       const std::string node = text("output", i);
       line(node, text("output ", i), "ellipse");
@@ -51,11 +51,11 @@ class Drawing {
     line(node, text(label, '\n', desc.dtype, ' ', desc.shape), "ellipse");
     sources_.push_back({node, ""});
   }
-  void step(const GraphBody::Step& step) {
+  void step(const GraphStep& step) {
     const std::string node = text("step", steps_++);
-    std::string label = spoken_name(step);
+    std::string label = function_name(step);
     for (const auto& operand : step.in)
-      if (operand.id == GraphBody::Operand::kNumber) label += text(' ', operand.number);
+      if (operand.id == GraphOperand::kNumber) label += text(' ', operand.number);
     if (const std::string attributes = op::attributes(step.op); !attributes.empty()) label += text('\n', attributes);
     for (int i = 0; i < step.results.size(); ++i) {
       const Desc& desc = step.results[i];
@@ -65,7 +65,7 @@ class Drawing {
     line(node, label, "box");
     for (const auto& operand : step.in) arrow(operand, node);
   }
-  void arrow(const GraphBody::Operand& operand, std::string_view to) {
+  void arrow(const GraphOperand& operand, std::string_view to) {
     if (operand.id < 0) return;
     const Source& from = sources_[static_cast<std::size_t>(operand.id)];
     out_ += text("  ", from.node, " -> ", to);

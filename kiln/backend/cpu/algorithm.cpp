@@ -44,10 +44,10 @@ std::string all_names() {
   return all;
 }
 
-AlgorithmSet& left_out() {
+AlgorithmSet& disabled() {
   static AlgorithmSet set = [] {
-    const char* const said = std::getenv("KILN_WITHOUT");
-    return algorithms_in(said ? said : "");
+    const char* const value = std::getenv("KILN_WITHOUT");
+    return algorithms_in(value ? value : "");
   }();
   return set;
 }
@@ -68,8 +68,8 @@ AlgorithmSet algorithms_in(std::string_view list) {
   return set;
 }
 
-bool is_left_out(Algorithm algorithm) { return left_out()[static_cast<std::size_t>(algorithm)]; }
+bool is_disabled(Algorithm algorithm) { return disabled()[static_cast<std::size_t>(algorithm)]; }
 
-void leave_out(const AlgorithmSet& algorithms) { left_out() = algorithms; }
+void disable(const AlgorithmSet& algorithms) { disabled() = algorithms; }
 
 }  // namespace kiln::cpu

@@ -54,9 +54,9 @@ AlgorithmSet algorithms_in(std::string_view list);
 
 /// Whether KILN_WITHOUT in the environment, which is read once, names the algorithm. Such an algorithm computes
 /// nothing: each call goes to the next one that can compute it, so that a benchmark shows what the algorithm gains.
-bool is_left_out(Algorithm algorithm);
+bool is_disabled(Algorithm algorithm);
 
 /// For tests: leaves these out instead of those that KILN_WITHOUT names. Must not be called while work is running.
-void leave_out(const AlgorithmSet& algorithms);
+void disable(const AlgorithmSet& algorithms);
 
 }  // namespace kiln::cpu

@@ -15,7 +15,7 @@ namespace {
 
 // The number of elements that is worth another thread.
 template <class Word>
-constexpr std::int64_t kGrain = kBytesWorthAThread / sizeof(Word);
+constexpr std::int64_t kGrain = kMinBytesPerThread / sizeof(Word);
 constexpr std::int64_t kShortRow = 8;              // elements that take less time than finding the row
 constexpr std::int64_t kStreamedBytes = 16 << 20;  // results of this size leave the caches anyway
 
@@ -43,14 +43,14 @@ template <class Word>
 void copy_backwards(const Word* __restrict from, Word* __restrict to, std::int64_t count) {
   constexpr int kSome = 16 / sizeof(Word);
   typedef Word Vector __attribute__((vector_size(16)));
-  const auto turned = []<int... I>(Vector x, std::integer_sequence<int, I...>) {
+  const auto reversed = []<int... I>(Vector x, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(x, x, (kSome - 1 - I)...);
   };
   std::int64_t i = 0;
   for (; i + kSome <= count; i += kSome) {
     Vector words;
     std::memcpy(&words, from - i - (kSome - 1), sizeof(words));
-    words = turned(words, std::make_integer_sequence<int, kSome>());
+    words = reversed(words, std::make_integer_sequence<int, kSome>());
     std::memcpy(to + i, &words, sizeof(words));
   }
   for (; i < count; ++i) to[i] = from[-i];
@@ -141,8 +141,8 @@ void transpose(const Array& from, const Array& to, const Rows<2>& rows, int fast
   for (const std::int64_t stride : strides[0]) streams = streams && stride % Transposer::kLine == 0;
   // Several short rows are taken together: a thread's chunk should be worth finding its beginning.
   constexpr std::int64_t kWords = 4096;
-  const std::int64_t together = kWords / rows.length() / Transposer::kStrip * Transposer::kStrip;
-  const std::int64_t strip = streams ? Transposer::kStreamedStrip : std::max(Transposer::kStrip, together);
+  const std::int64_t rows_per_strip = kWords / rows.length() / Transposer::kStrip * Transposer::kStrip;
+  const std::int64_t strip = streams ? Transposer::kStreamedStrip : std::max(Transposer::kStrip, rows_per_strip);
   // The last strip also takes columns that are too few for a strip of their own.
   const std::int64_t least = streams ? 1 : Transposer::kSide;
   const std::int64_t strips = std::max<std::int64_t>(1, (columns + strip - least) / strip);

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/memory/shortage.hpp"
+#include "kiln/backend/cpu/memory/op_memory_error.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/ops/expand.hpp"
@@ -16,13 +16,13 @@ namespace {
 
 /// Composite ops that this class runs itself, where no family of kernels does.
 template <class T>
-constexpr bool kRunsItself = std::is_same_v<T, op::Custom> || std::is_same_v<T, op::Epilogue> ||
-                             std::is_same_v<T, op::RowBlocked> || std::is_same_v<T, op::Horizontal>;
+constexpr bool kHasOwnKernel = std::is_same_v<T, op::Custom> || std::is_same_v<T, op::Epilogue> ||
+                               std::is_same_v<T, op::RowBlocked> || std::is_same_v<T, op::Batched>;
 
 }  // namespace
 
 void Cpu::run(const op::Op& op, Call call) {
-  naming_shortage([&] { return op::title(op); }, [&] { run_kernel(op, call); });
+  with_op_in_memory_error([&] { return op::display_name(op); }, [&] { run_kernel(op, call); });
 }
 
 void Cpu::run_kernel(const op::Op& op, Call call) {
@@ -36,8 +36,8 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
     } else if constexpr (std::is_same_v<T, op::RowBlocked>) {
       if (goes_in_blocks(*o.blocks, call.in)) run_row_blocked(*o.blocks, call);
       else run_expansion(*this, op, call);
-    } else if constexpr (std::is_same_v<T, op::Horizontal>) {
-      run_horizontal(*o.parts, call);
+    } else if constexpr (std::is_same_v<T, op::Batched>) {
+      run_batched(*o.parts, call);
     } else if constexpr (op::Composite<T>) {
       run_expansion(*this, op, call);
     } else {
@@ -49,7 +49,7 @@ void Cpu::run_kernel(const op::Op& op, Call call) {
 // A custom op's class is asked when it runs, and expanded here if it has no kernel.
 bool Cpu::has_kernel(const op::Op& op) const {
   return op::visit(op, [&]<class T>(const T&) {
-    if constexpr (op::Composite<T> && !kRunsItself<T>)
+    if constexpr (op::Composite<T> && !kHasOwnKernel<T>)
       return std::any_of(fast_.begin(), fast_.end(), [&](const FastKernels& kernels) { return kernels.has(op); });
     else return true;
   });
@@ -70,7 +70,7 @@ Ref<Node> Cpu::upload(TensorData data, const Device& device) {
 TensorData Cpu::download(const Value& value) {
   const Array from = read(value);
   TensorData data;
-  naming_shortage([] { return std::string("read"); }, [&] { data = TensorData(from.shape, from.dtype); });
+  with_op_in_memory_error([] { return std::string("read"); }, [&] { data = TensorData(from.shape, from.dtype); });
   copy(from, {.data = data.bytes().data(),
               .dtype = from.dtype,
               .shape = from.shape,

@@ -7,7 +7,7 @@
 
 namespace kiln::op {
 struct Epilogue;
-struct Parts;
+struct BatchedOps;
 struct RowBlocks;
 }  // namespace kiln::op
 
@@ -35,7 +35,7 @@ class Cpu : public LeafBackend {
   void run_epilogue(const op::Epilogue& op, Call call);
   static bool goes_in_blocks(const op::RowBlocks& blocks, Inputs in);
   void run_row_blocked(const op::RowBlocks& blocks, Call call);
-  void run_horizontal(const op::Parts& parts, Call call);
+  void run_batched(const op::BatchedOps& parts, Call call);
 
   std::string name_;
   std::vector<FastKernels> fast_;

@@ -9,17 +9,17 @@ namespace kiln::cpu {
 namespace conv {
 enum class Pass : std::int64_t;
 struct Geometry;
-struct Operand;
+struct ConvOperand;
 }  // namespace conv
 
 /// The passes of a convolution. Images are in channels-last order, weights and biases in row-major order. The pass
 /// gives its result memory.
 struct ConvKernels {
   /// `bias` is empty where there is none. Where there is an epilogue it receives the pieces of y, and y gets no memory.
-  void (*forward)(const conv::Geometry&, const conv::Operand& x, const conv::Operand& weight, const conv::Operand& bias,
-                  Value& y, const Epilogue* epilogue);
-  void (*data)(const conv::Geometry&, const conv::Operand& y, const conv::Operand& weight, Value& x);
-  void (*weight)(const conv::Geometry&, const conv::Operand& x, const conv::Operand& y, Value& weight);
+  void (*forward)(const conv::Geometry&, const conv::ConvOperand& x, const conv::ConvOperand& weight,
+                  const conv::ConvOperand& bias, Value& y, const Epilogue* epilogue);
+  void (*data)(const conv::Geometry&, const conv::ConvOperand& y, const conv::ConvOperand& weight, Value& x);
+  void (*weight)(const conv::Geometry&, const conv::ConvOperand& x, const conv::ConvOperand& y, Value& weight);
 };
 
 struct OnednnKernels {
@@ -35,9 +35,9 @@ struct OnednnKernels {
 
 /// Kernels for bfloat16, which sum in float32.
 struct AmxKernels {
-  bool (*available)();        // whether the processor multiplies vectors of pairs, which all of this needs
-  bool (*has_tiles)();        // whether it multiplies tiles as well
-  bool (*describes_tiles)();  // whether it reports tiles where oneDNN looks for them
+  bool (*available)();      // whether the processor multiplies vectors of pairs, which all of this needs
+  bool (*has_tiles)();      // whether it multiplies tiles as well
+  bool (*reports_tiles)();  // whether it reports tiles where oneDNN looks for them
   ConvKernels conv;
   /// Whether the pieces of this convolution are wide enough for an epilogue.
   bool (*has_wide_pieces)(const conv::Geometry&);

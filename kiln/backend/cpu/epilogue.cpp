@@ -28,7 +28,7 @@ void Cpu::run_epilogue(const op::Epilogue& op, Call call) {
     });
   };
   for (const FastKernels& kernels : fast_)
-    if (kernels.finish && kernels.finish(op, call, multiply)) return;
+    if (kernels.run_epilogue && kernels.run_epilogue(op, call, multiply)) return;
 
   std::visit([&](const auto& o) { run_kernel(o, {operands, {&product, 1}}); }, op.product);
   Value shaped = product;
@@ -40,7 +40,7 @@ void Cpu::run_epilogue(const op::Epilogue& op, Call call) {
   const SpareValues inputs = op.inputs(call.in, shaped);
   const std::uint64_t uses = last_uses(op, call);
   if (op.program->steps.size() > 1) return run_kernel(op::Fused{op.program}, {inputs, call.out, uses});
-  const op::Program::Step& only = op.program->steps[0];
+  const op::ProgramStep& only = op.program->steps[0];
   Value in[3];
   std::uint64_t own_uses = 0;
   const auto count = static_cast<std::size_t>(op::arity(only.op));

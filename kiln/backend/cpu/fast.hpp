@@ -20,7 +20,7 @@ struct FastKernels {
   bool (*multiply)(const op::Epilogue&, Call, const Epilogue&) = nullptr;
   /// Runs an epilogue: calls `multiply` with an Epilogue that runs the program on the pieces of the product. Returns
   /// false where the family does not compute the program, or `multiply` returns false.
-  bool (*finish)(const op::Epilogue&, Call, FunctionRef<bool(const Epilogue&)> multiply) = nullptr;
+  bool (*run_epilogue)(const op::Epilogue&, Call, FunctionRef<bool(const Epilogue&)> multiply) = nullptr;
 };
 
 /// The families. One that a program is not linked with is null.

@@ -7,10 +7,10 @@ namespace kiln::cpu {
 
 FusionTraits Cpu::fusion_traits() const {
   return {
-      .most_ops = 256,
-      .most_bytes = std::int64_t{1} << 20,
+      .max_ops = 256,
+      .max_bytes = std::int64_t{1} << 20,
       .repeats_within = 16,
-      .blocks = FusionTraits::Blocks{.least = 1 << 12, .block = 1 << 10, .longest_row = 1 << 10, .least_blocks = 4},
+      .blocks = FusionTraits::Blocks{.min_elements = 1 << 12, .block = 1 << 10, .max_row = 1 << 10, .min_blocks = 4},
   };
 }
 

@@ -30,7 +30,7 @@ std::string reason(std::int64_t bytes) {
 
 }  // namespace
 
-bool lies_in(const Array& x, const Dims& strides) { return strided::same_order(x.shape, x.strides, strides); }
+bool has_strides(const Array& x, const Dims& strides) { return strided::same_order(x.shape, x.strides, strides); }
 
 Memory::Memory(std::size_t bytes, const Purpose& purpose) : Block(acquire(bytes, purpose), bytes, purpose.use) {
   if (bytes_) return;
@@ -41,11 +41,11 @@ Memory::Memory(std::size_t bytes, const Purpose& purpose) : Block(acquire(bytes,
 
 Memory::Memory(const TensorData& lent)
     : Block(const_cast<std::byte*>(lent.bytes().data()), lent.bytes().size(),
-            MemoryUse::Upload),  // take_memory() does not take such a block
-      lender_(lent.owner()) {}
+            MemoryUse::Upload),  // reuse_memory() does not take such a block
+      lent_by_(lent.owner()) {}
 
 Memory::~Memory() {
-  if (!lender_) give_back(bytes_, size_, use_);
+  if (!lent_by_) free_block(bytes_, size_, use_);
 }
 
 Array read_contiguous(const Value& value, Value& held) {
@@ -67,8 +67,8 @@ Array allocate(Value& result, const Dims& strides, MemoryUse use) {
   return read(result);
 }
 
-bool take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i) {
-  if (!strided::may_take(result, strides, call, i)) return false;
+bool reuse_memory(Value& result, const Dims& strides, const Call& call, std::size_t i) {
+  if (!strided::may_reuse(result, strides, call, i)) return false;
   static_cast<const Memory&>(*call.in[i].node()->storage).packed_forms().forget();
   alias(result, call.in[i], strides, 0);
   return true;

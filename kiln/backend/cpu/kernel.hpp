@@ -28,20 +28,20 @@ class Memory : public strided::Block {
   /// Holds uploaded data in place; the bytes are borrowed, and nothing writes to them.
   explicit Memory(const TensorData& lent);
   ~Memory() override;
-  static void* operator new(std::size_t size) { return take_spare(size); }
-  static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
+  static void* operator new(std::size_t size) { return cached_allocate(size); }
+  static void operator delete(void* memory, std::size_t size) { cached_free(memory, size); }
 
   /// The forms that packed() keeps with the block. They stay valid because a filled block is not written again while a
   /// value is stored in it; code that gives the block to a new value calls forget().
   PackedForms& packed_forms() const { return packed_forms_; }
 
  private:
-  std::shared_ptr<const void> lender_;  // null for a block that is not borrowed
+  std::shared_ptr<const void> lent_by_;  // null for a block that is not borrowed
   mutable PackedForms packed_forms_;
 };
 
 /// Whether the elements of x are stored with these strides. Dimensions of size 1 may have any stride.
-bool lies_in(const Array& x, const Dims& strides);
+bool has_strides(const Array& x, const Dims& strides);
 
 /// Returns an operand in row-major order: in place if it is stored so, otherwise copied; `held` keeps the copy alive.
 Array read_contiguous(const Value& value, Value& held);
@@ -53,17 +53,17 @@ Array allocate(Value& result, const Dims& strides, MemoryUse use = MemoryUse::Re
 /// Gives a result the memory of operand i, if the call is the last use of that operand, which must be alone in its
 /// memory and in the order that the result is to have, that of `strides`. For kernels that write an element only after
 /// they have read those in its place.
-bool take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i);
+bool reuse_memory(Value& result, const Dims& strides, const Call& call, std::size_t i);
 /// For kernels that give several results memory before they write: unless all get memory, none keeps any. So a result
 /// that took an operand's memory is known not to have been written to it.
-class AllOrNone {
+class AllocateAllOrNone {
  public:
-  explicit AllOrNone(std::span<Value> results) : results_(results) {}
-  ~AllOrNone() {
+  explicit AllocateAllOrNone(std::span<Value> results) : results_(results) {}
+  ~AllocateAllOrNone() {
     for (Value& result : results_) result.node()->storage = nullptr;
   }
-  AllOrNone(const AllOrNone&) = delete;
-  AllOrNone& operator=(const AllOrNone&) = delete;
+  AllocateAllOrNone(const AllocateAllOrNone&) = delete;
+  AllocateAllOrNone& operator=(const AllocateAllOrNone&) = delete;
   /// Call this once all results have memory.
   void succeed() { results_ = {}; }
 

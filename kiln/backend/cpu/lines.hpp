@@ -36,12 +36,12 @@ inline Dims strides_along(const Shape& shape, int dim) {
 /// order: in place if they are stored so, otherwise copied (into `held`, which keeps the copy alive).
 inline const std::byte* read_along(const Value& value, int dim, Value& held) {
   const Array x = read(value);
-  const Array turned{
+  const Array permuted{
       .data = x.data, .dtype = x.dtype, .shape = innermost(x.shape, dim), .strides = innermost(x.strides, dim)};
-  if (turned.contiguous()) return x.data;
-  held = Value(make_ref<Node>(Desc{turned.shape, x.dtype}, value.device()));
+  if (permuted.contiguous()) return x.data;
+  held = Value(make_ref<Node>(Desc{permuted.shape, x.dtype}, value.device()));
   const Array copied = allocate(held, MemoryUse::Scratch);
-  copy(turned, copied);
+  copy(permuted, copied);
   return copied.data;
 }
 

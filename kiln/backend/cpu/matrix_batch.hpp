@@ -13,9 +13,9 @@ constexpr double cube(std::int64_t n) {
 }
 
 /// Returns the number of matrices that is worth another thread, if each takes about `operations` operations.
-inline std::int64_t matrices_of_a_piece(double operations) {
-  constexpr double kWorthAThread = 500000;
-  return static_cast<std::int64_t>(std::clamp(kWorthAThread / std::max(operations, 1.0), 1.0, 1024.0));
+inline std::int64_t matrices_per_chunk(double operations) {
+  constexpr double kMinOpsPerThread = 500000;
+  return static_cast<std::int64_t>(std::clamp(kMinOpsPerThread / std::max(operations, 1.0), 1.0, 1024.0));
 }
 
 /// Calls f(TypeTag<double>) for F64, and f(TypeTag<float>) for other types.

@@ -42,14 +42,14 @@ void allocate_all(const op::Sequence& sequence, Call call) {
   SpareVector<std::size_t> last_reader(call.in.size()), maker;
   for (std::size_t i = 0; i < sequence.steps.size(); ++i) {
     maker.insert(maker.end(), sequence.steps[i].results, i);
-    for (const op::Sequence::Operand from : sequence.steps[i].in)
-      if (from.from == op::Sequence::Operand::Input) last_reader[from.index] = i;
+    for (const op::SequenceOperand from : sequence.steps[i].in)
+      if (from.from == op::SequenceOperand::Input) last_reader[from.index] = i;
   }
-  AllOrNone memory(call.out);
+  AllocateAllOrNone memory(call.out);
   for (std::size_t i = 0; i < call.out.size(); ++i) {
     const Dims order = contiguous_strides(call.out[i].shape());
     for (std::size_t k = 0; k < call.in.size(); ++k)
-      if (last_reader[k] < maker[sequence.outputs[i]] && take_memory(call.out[i], order, call, k)) break;
+      if (last_reader[k] < maker[sequence.outputs[i]] && reuse_memory(call.out[i], order, call, k)) break;
     allocate(call.out[i], order);
   }
   memory.succeed();
@@ -72,14 +72,14 @@ void Cpu::run_row_blocked(const op::RowBlocks& blocks, Call call) {
   std::vector<int> output_of(sequence.results.size(), -1);
   for (std::size_t i = 0; i < sequence.outputs.size(); ++i) output_of[sequence.outputs[i]] = static_cast<int>(i);
 
-  parallel_pieces(blocks.rows, blocks.block, [&](int64_t begin, int64_t end) {
+  parallel_chunks(blocks.rows, blocks.block, [&](int64_t begin, int64_t end) {
     Values in, results;
     for (const Value& value : call.in) in.push_back(rows_of(value, blocks, begin, end));
     for (std::size_t s = 0; s < sequence.steps.size(); ++s) {
-      const op::Sequence::Step& step = sequence.steps[s];
+      const op::SequenceStep& step = sequence.steps[s];
       Values operands;
-      for (const op::Sequence::Operand from : step.in)
-        operands.push_back(from.from == op::Sequence::Operand::Input ? in[from.index] : results[from.index]);
+      for (const op::SequenceOperand from : step.in)
+        operands.push_back(from.from == op::SequenceOperand::Input ? in[from.index] : results[from.index]);
       const std::size_t first = results.size();
       for (std::size_t i = first; i < first + step.results; ++i) {
         if (output_of[i] >= 0) {

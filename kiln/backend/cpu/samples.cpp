@@ -27,7 +27,7 @@ std::vector<double> numbers(const Value& value, const Shape& shape) {
 }
 
 /// Throws ArgumentError for the first weight, in the order of rows, that cannot be sampled by.
-void refuse_weights(const std::vector<double>& weights, std::int64_t classes) {
+void throw_bad_weights(const std::vector<double>& weights, std::int64_t classes) {
   double sum = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const auto place = static_cast<std::int64_t>(i) % classes;
@@ -65,7 +65,7 @@ std::vector<double> running_sums(const Value& weights, std::int64_t classes) {
   std::size_t row = 0;
   for (; row + kTogether <= rows; row += kTogether) good &= add_up_rows<kTogether>(sums.data() + row * length, length);
   for (; row < rows; ++row) good &= add_up_rows<1>(sums.data() + row * length, length);
-  if (!good) refuse_weights(numbers(weights, weights.shape()), classes);
+  if (!good) throw_bad_weights(numbers(weights, weights.shape()), classes);
   return sums;
 }
 
@@ -106,7 +106,7 @@ Samples::Samples(const op::Random& op, Call call)
     high_ = b.scalar().to<std::int64_t>();
   } else if (distribution_ == Distribution::Categorical) {
     classes_ = a.dim(-1);
-    draws_ = op.shape.back();
+    samples_ = op.shape.back();
     a_ = running_sums(a, classes_);
   } else {
     a_ = numbers(a, op.shape);
@@ -131,7 +131,7 @@ std::int64_t Samples::whole(std::int64_t i) const {
   sample::Stream stream(key_, i);
   if (distribution_ == Distribution::Integer) return sample::integer(stream, low_, high_);
   // Finds the first class whose running sum exceeds a number below the total, so never a class without weight.
-  const auto first = a_.begin() + i / draws_ * classes_, last = first + classes_;
+  const auto first = a_.begin() + i / samples_ * classes_, last = first + classes_;
   const double target = stream.uniform() * *(last - 1);
   const auto found = first + count_up_to(&*first, classes_, target);
   // Rounding may reach the total; then the last class with a weight is taken.

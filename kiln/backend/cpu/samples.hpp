@@ -24,7 +24,7 @@ class Samples {
   op::Distribution distribution_;
   Key key_;
   std::vector<double> a_, b_;  // one number for all elements, or one for each; for Categorical, sums of weights
-  std::int64_t low_ = 0, high_ = 0, classes_ = 0, draws_ = 1;
+  std::int64_t low_ = 0, high_ = 0, classes_ = 0, samples_ = 1;
 };
 
 }  // namespace kiln::cpu

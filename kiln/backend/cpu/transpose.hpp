@@ -21,10 +21,10 @@ struct Transposer {
   /// to[column * to_step + row] = from[row * from_step + column]
   static void run(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
                   std::int64_t columns) {
-    if (turn_few(from, from_step, to, to_step, rows, columns)) return;
+    if (transpose_few(from, from_step, to, to_step, rows, columns)) return;
     for (std::int64_t row = 0, count; row < rows; row += count) {
       count = part(rows - row, kStrip);
-      turn(from + row * from_step, from_step, to + row, to_step, count, columns);
+      transpose_squares(from + row * from_step, from_step, to + row, to_step, count, columns);
     }
   }
   /// Returns how many of `rest` to take where about `most` are wanted: all, if less than a square would be left.
@@ -38,12 +38,12 @@ struct Transposer {
     alignas(64) Word tile[kStreamedStrip * step];
     std::int64_t row = 0;
     for (; row + height <= rows; row += height) {
-      turn(from + row * from_step, from_step, tile, step, height, columns);
+      transpose_squares(from + row * from_step, from_step, tile, step, height, columns);
       for (std::int64_t column = 0; column < columns; ++column)
         for (std::int64_t i = 0; i < height; i += kSide)
           stream_vector(tile + column * step + i, to + column * to_step + row + i);
     }
-    turn(from + row * from_step, from_step, to + row, to_step, rows - row, columns);
+    transpose_squares(from + row * from_step, from_step, to + row, to_step, rows - row, columns);
     finish_streaming();
   }
 
@@ -58,7 +58,7 @@ struct Transposer {
   /// Takes the words of the vectors as one row and interleaves its halves, again and again, until word i is at place
   /// kTimes * i, modulo the place of the last word.
   template <int kTimes, int kCount>
-  static void deal(Vector (&words)[kCount]) {
+  static void interleave_halves(Vector (&words)[kCount]) {
     constexpr auto places = std::make_integer_sequence<int, kSide>();
     constexpr int kHalf = kSide / 2, kOther = kCount % 2 * kHalf;
 #pragma GCC unroll 4
@@ -78,7 +78,7 @@ struct Transposer {
     Vector words[kCount];
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) std::memcpy(&words[i], from + i * vector_step, sizeof(Vector));
-    deal<kSide>(words);
+    interleave_halves<kSide>(words);
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) std::memcpy(to + i * to_step, &words[i], sizeof(Vector));
   }
@@ -90,7 +90,7 @@ struct Transposer {
     Vector words[kCount];
 #pragma GCC unroll 4
     for (int i = 0; i < kCount; ++i) std::memcpy(&words[i], from + std::min(i, kFew - 1) * from_step, sizeof(Vector));
-    deal<kCount>(words);
+    interleave_halves<kCount>(words);
     if constexpr (kCount == kFew) {
       std::memcpy(to, words, sizeof(words));
     } else {
@@ -102,8 +102,8 @@ struct Transposer {
   }
 
   template <int kFew>
-  static void turn_rows(const Word* __restrict from, std::int64_t from_step, Word* __restrict to, std::int64_t to_step,
-                        std::int64_t columns) {
+  static void transpose_few_rows(const Word* __restrict from, std::int64_t from_step, Word* __restrict to,
+                                 std::int64_t to_step, std::int64_t columns) {
     std::int64_t column = 0;
     if (kSide > 2 && to_step == kFew)
       for (; column + kSide < columns; column += kSide) join<kFew>(from + column, from_step, to + column * kFew);
@@ -113,8 +113,8 @@ struct Transposer {
   /// Transposes column by column, in pieces that the nearest cache keeps until the last column: columns that are whole
   /// pages apart would evict each other if written together. Two words at a time are as fast as any, for all sizes.
   template <int kFew>
-  static void turn_columns(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step,
-                           std::int64_t rows) {
+  static void transpose_few_columns(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step,
+                                    std::int64_t rows) {
     if (kSide > 2 && from_step == kFew)
       for (; rows >= kSide; rows -= kSide, from += kSide * kFew, to += kSide) split<kFew>(from, kSide, to, to_step);
     constexpr std::int64_t kNear = 2048 / sizeof(Word);
@@ -133,20 +133,20 @@ struct Transposer {
     }
   }
   /// Transposes few rows or columns, such as images' channels: no square fits, but the compiler knows their number.
-  static bool turn_few(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
-                       std::int64_t columns) {
-    if (rows == 2) turn_rows<2>(from, from_step, to, to_step, columns);
-    else if (rows == 3) turn_rows<3>(from, from_step, to, to_step, columns);
-    else if (kSide > 4 && rows == 4) turn_rows<4>(from, from_step, to, to_step, columns);
-    else if (columns == 2) turn_columns<2>(from, from_step, to, to_step, rows);
-    else if (columns == 3) turn_columns<3>(from, from_step, to, to_step, rows);
-    else if (kSide > 4 && columns == 4) turn_columns<4>(from, from_step, to, to_step, rows);
+  static bool transpose_few(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
+                            std::int64_t columns) {
+    if (rows == 2) transpose_few_rows<2>(from, from_step, to, to_step, columns);
+    else if (rows == 3) transpose_few_rows<3>(from, from_step, to, to_step, columns);
+    else if (kSide > 4 && rows == 4) transpose_few_rows<4>(from, from_step, to, to_step, columns);
+    else if (columns == 2) transpose_few_columns<2>(from, from_step, to, to_step, rows);
+    else if (columns == 3) transpose_few_columns<3>(from, from_step, to, to_step, rows);
+    else if (kSide > 4 && columns == 4) transpose_few_columns<4>(from, from_step, to, to_step, rows);
     else return false;
     return true;
   }
 
-  static void turn(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step, std::int64_t rows,
-                   std::int64_t columns) {
+  static void transpose_squares(const Word* from, std::int64_t from_step, Word* to, std::int64_t to_step,
+                                std::int64_t rows, std::int64_t columns) {
     if (rows < kSide || columns < kSide) {
       for (std::int64_t column = 0; column < columns; ++column)
         for (std::int64_t row = 0; row < rows; ++row) to[column * to_step + row] = from[row * from_step + column];

@@ -19,24 +19,24 @@ constexpr std::int64_t kSpare = 64 << 10;  // bytes of workspace that plans need
 constexpr std::int64_t kMostRoom = std::int64_t{5} << 28;  // bytes, enough to keep a device busy
 constexpr std::size_t kEarliest = 91002;                   // version: some earlier ones have known errors
 
-struct Operand {
+struct AttentionTensor {
   Shape sizes;
   Dims strides;
 };
 
 /// All that a plan depends on.
-struct Question {
+struct AttentionKey {
   Kind kind;
   DType dtype;
   bool causal, deterministic;
-  std::int64_t window, room;
+  std::int64_t window, workspace;
   float scale;
-  Operand q, k, v, out, grad, q_grad, k_grad, v_grad;
+  AttentionTensor q, k, v, out, grad, q_grad, k_grad, v_grad;
 };
 
 // The stride of a dimension of size 1 is arbitrary; cuDNN gets an aligned one.
-Operand operand_of(const gpu::Attention::Tensor& x) {
-  Operand made{x.sizes, x.strides};
+AttentionTensor operand_of(const gpu::Attention::Tensor& x) {
+  AttentionTensor made{x.sizes, x.strides};
   std::int64_t next = 1;
   for (int dim = x.sizes.size() - 1; dim >= 0; next = std::max(next, made.strides[dim] * x.sizes[dim]), --dim)
     if (x.sizes[dim] == 1) made.strides[dim] = (next + kVector - 1) / kVector * kVector;
@@ -44,13 +44,13 @@ Operand operand_of(const gpu::Attention::Tensor& x) {
   return made;
 }
 
-Question question_of(const gpu::Attention& of, bool deterministic) {
+AttentionKey key_of(const gpu::Attention& of, bool deterministic) {
   return {.kind = of.kind,
           .dtype = of.dtype,
           .causal = of.causal,
           .deterministic = deterministic,
           .window = of.window,
-          .room = of.room ? of.room_bytes : 0,
+          .workspace = of.workspace ? of.workspace_bytes : 0,
           .scale = static_cast<float>(of.scale),
           .q = operand_of(of.q),
           .k = operand_of(of.k),
@@ -89,17 +89,17 @@ bool fits(const gpu::Attention& of) {
 }
 
 /// What both graphs share: tensors [batch, heads, queries, keys] and [batch, heads, queries, 1].
-struct Parts {
-  Parts(Graph& to, const Question& of)
+struct AttentionGraph {
+  AttentionGraph(Graph& to, const AttentionKey& of)
       : graph(to),
-        question(of),
+        attention(of),
         type(of.dtype == DType::F16 ? DataType::Half : DataType::BFloat16),
         scores{of.q.sizes[0], of.q.sizes[1], of.q.sizes[2], of.k.sizes[2]},
         rows{scores[0], scores[1], scores[2], 1} {}
 
-  Graph::Tensor operand(const Operand& x) { return graph.operand(type, x.sizes, x.strides, kAlignment); }
+  Graph::Tensor operand(const AttentionTensor& x) { return graph.operand(type, x.sizes, x.strides, kAlignment); }
   /// The right factor of a product: [batch, heads, width, time].
-  Graph::Tensor turned(Operand x) {
+  Graph::Tensor turned(AttentionTensor x) {
     std::swap(x.sizes[2], x.sizes[3]);
     std::swap(x.strides[2], x.strides[3]);
     return operand(x);
@@ -124,7 +124,7 @@ struct Parts {
       x = graph.pointwise({Mode::Select}, {x, never, is});
     };
     const auto queries = static_cast<std::int32_t>(scores[2]), keys = static_cast<std::int32_t>(scores[3]);
-    if (question.causal) {
+    if (attention.causal) {
       Graph::Tensor query = of_axis(2);
       const Graph::Tensor key = of_axis(3);
       if (queries != keys) {
@@ -133,9 +133,9 @@ struct Parts {
       }
       where(Mode::GreaterEqual, query, key);
     }
-    if (question.window > 0) {
+    if (attention.window > 0) {
       const Graph::Tensor query = of_axis(2), key = of_axis(3);
-      const Graph::Tensor window = graph.number(static_cast<float>(std::min<std::int64_t>(question.window, keys)));
+      const Graph::Tensor window = graph.number(static_cast<float>(std::min<std::int64_t>(attention.window, keys)));
       const Graph::Tensor last = graph.pointwise({Mode::Add, DataType::Float, DataType::Float, 3}, {key, window});
       where(Mode::Greater, last, query);
     }
@@ -143,14 +143,14 @@ struct Parts {
   }
 
   Graph& graph;
-  const Question& question;
+  const AttentionKey& attention;
   const DataType type;
   const Shape scores, rows;
 };
 
 // Operands must come in the order of addresses_of().
-void describe_forward(Graph& graph, const Question& of) {
-  Parts p(graph, of);
+void describe_forward(Graph& graph, const AttentionKey& of) {
+  AttentionGraph p(graph, of);
   const auto q = p.operand(of.q), k = p.turned(of.k), v = p.operand(of.v), out = p.operand(of.out);
   const auto log_sum = p.of_rows();
   const auto scores = p.seen(p.plain(Mode::Multiply, {p.product(q, k), graph.number(of.scale)}));
@@ -163,8 +163,8 @@ void describe_forward(Graph& graph, const Question& of) {
 }
 
 // Recomputes the scores, and from them the softmax weights; five products follow.
-void describe_gradient(Graph& graph, const Question& of) {
-  Parts p(graph, of);
+void describe_gradient(Graph& graph, const AttentionKey& of) {
+  AttentionGraph p(graph, of);
   const std::int64_t batch = p.scores[0], heads = p.scores[1], queries = p.scores[2], keys = p.scores[3];
   const auto q = p.operand(of.q), k = p.turned(of.k), v = p.turned(of.v), out = p.operand(of.out);
   const auto grad = p.operand(of.grad), log_sum = p.of_rows();
@@ -207,7 +207,7 @@ void describe_gradient(Graph& graph, const Question& of) {
 }
 
 /// Is this a case in which that version of cuDNN does not do what its reference says?
-bool is_wrong(std::size_t version, const Question& of) {
+bool is_wrong(std::size_t version, const AttentionKey& of) {
   return version < kEarliest || (of.kind == Kind::Gradient && version < 91600 && of.k.sizes[2] % 128 != 0);
 }
 
@@ -231,20 +231,20 @@ std::int64_t bytes_of_head(const Dnn& dnn, const gpu::Attention& of) {
 
 const Dnn::Plan* plan_of(Dnn& dnn, const gpu::Attention& asked) {
   if (!fits(asked)) return nullptr;
-  const Question question = question_of(asked, dnn.deterministic());
+  const AttentionKey attention = key_of(asked, dnn.deterministic());
   const bool forward = asked.kind == Kind::Forward;
   return dnn.find(
-      question,
+      attention,
       [&](Graph& graph) {
-        if (is_wrong(graph.api().get_version(), question)) return;
-        forward ? describe_forward(graph, question) : describe_gradient(graph, question);
+        if (is_wrong(graph.api().get_version(), attention)) return;
+        forward ? describe_forward(graph, attention) : describe_gradient(graph, attention);
       },
       [](std::span<const cudnn::Note> notes) { return is_exact(notes); },
       [&] {
-        return text(forward ? "attention" : "gradient of attention", " q ", question.q.sizes, " k ", question.k.sizes,
-                    " v ", question.v.sizes, " ", question.dtype, question.causal ? " causal" : "");
+        return text(forward ? "attention" : "gradient of attention", " q ", attention.q.sizes, " k ", attention.k.sizes,
+                    " v ", attention.v.sizes, " ", attention.dtype, attention.causal ? " causal" : "");
       },
-      question.room);
+      attention.workspace);
 }
 
 std::vector<void*> addresses_of(const gpu::Attention& of) {
@@ -253,7 +253,7 @@ std::vector<void*> addresses_of(const gpu::Attention& of) {
           of.log_sum, of.q_grad.data, of.k_grad.data, of.v_grad.data};
 }
 
-std::int64_t room_of(Dnn& dnn, const gpu::Attention& asked) {
+std::int64_t workspace_of(Dnn& dnn, const gpu::Attention& asked) {
   if (asked.kind == Kind::Forward || !fits(asked) || !dnn.is_there()) return 0;
   return std::min(asked.q.sizes[0] * asked.q.sizes[1] * bytes_of_head(dnn, asked) + kSpare, kMostRoom);
 }
@@ -262,8 +262,9 @@ std::vector<gpu::Attention> pieces_of(const Dnn& dnn, const gpu::Attention& aske
   if (asked.kind == Kind::Forward) return {asked};
   const std::int64_t batch = asked.q.sizes[0], heads = asked.q.sizes[1], kv_heads = asked.k.sizes[1];
   const std::int64_t queries = asked.q.sizes[2], shared = heads / kv_heads;
-  const std::int64_t room = asked.room ? asked.room_bytes : Dnn::kWorkspace;
-  const std::int64_t most = std::max<std::int64_t>((room - kSpare) / bytes_of_head(dnn, asked), 1);  // heads at a time
+  const std::int64_t workspace = asked.workspace ? asked.workspace_bytes : Dnn::kWorkspace;
+  const std::int64_t most =
+      std::max<std::int64_t>((workspace - kSpare) / bytes_of_head(dnn, asked), 1);  // heads at a time
   const std::int64_t sequences = std::clamp<std::int64_t>(most / heads, 1, batch);
   const std::int64_t groups = sequences > 1 || heads <= most ? kv_heads : std::max<std::int64_t>(most / shared, 1);
   const auto bytes = static_cast<std::int64_t>(size_of(asked.dtype));

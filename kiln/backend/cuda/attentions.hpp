@@ -14,6 +14,6 @@ std::vector<void*> addresses_of(const gpu::Attention& asked);
 /// Splits attention by sequences or heads, so that each piece needs no more memory than a plan may use.
 std::vector<gpu::Attention> pieces_of(const Dnn& dnn, const gpu::Attention& asked);
 /// The bytes of workspace with which it is fastest; 0 if cuDNN is not used for it.
-std::int64_t room_of(Dnn& dnn, const gpu::Attention& asked);
+std::int64_t workspace_of(Dnn& dnn, const gpu::Attention& asked);
 
 }  // namespace kiln::cuda

@@ -19,24 +19,24 @@ std::optional<cudnn::DataType> type_of(DType dtype) {
   }
 }
 
-struct Operand {
+struct ConvTensor {
   Shape sizes;
   Dims strides;
   std::int64_t alignment;
 };
 
 /// All that a plan depends on, for two or three spatial dimensions.
-struct Question {
+struct ConvKey {
   Of kind;
   DType dtype;
   bool tf32;
-  Operand x, weight, y;
+  ConvTensor x, weight, y;
   Spatial stride, padding, padding_after, dilation;
 };
 
 // cuDNN has no convolutions of one dimension, so a dimension of size 1 is added.
-Operand operand_of(const gpu::Convolution::Tensor& x) {
-  Operand made{x.sizes, x.strides, alignment_of(x.data, 16)};
+ConvTensor operand_of(const gpu::Convolution::Tensor& x) {
+  ConvTensor made{x.sizes, x.strides, alignment_of(x.data, 16)};
   if (x.sizes.size() == 3) {
     made.sizes.insert(2, 1);
     made.strides.insert(2, x.sizes[2] * x.strides[2]);
@@ -48,7 +48,7 @@ Spatial of_two(Spatial axes, std::int64_t first) {
   return axes;
 }
 
-Question question_of(const gpu::Convolution& of, bool tf32) {
+ConvKey key_of(const gpu::Convolution& of, bool tf32) {
   return {.kind = of.kind,
           .dtype = of.dtype,
           .tf32 = tf32,
@@ -61,9 +61,9 @@ Question question_of(const gpu::Convolution& of, bool tf32) {
           .dilation = of_two(of.dilation, 1)};
 }
 
-bool fits(const Question& question) {
-  if (!type_of(question.dtype)) return false;
-  return std::ranges::all_of(std::array{&question.x, &question.weight, &question.y}, [](const Operand* x) {
+bool fits(const ConvKey& key) {
+  if (!type_of(key.dtype)) return false;
+  return std::ranges::all_of(std::array{&key.x, &key.weight, &key.y}, [](const ConvTensor* x) {
     std::int64_t reach = 0;  // some of cuDNN's kernels use 32-bit indices
     for (int dim = 0; dim < x->sizes.size(); ++dim) {
       if (x->sizes[dim] < 1 || x->strides[dim] < 1) return false;
@@ -95,27 +95,27 @@ Operation operation_of(Of kind) {
 
 std::span<const std::int64_t> values(const auto& list) { return {list.begin(), static_cast<std::size_t>(list.size())}; }
 
-Descriptor convolution(const cudnn::Api& api, const Question& question) {
+Descriptor convolution(const cudnn::Api& api, const ConvKey& key) {
   using enum Attribute;
-  const bool f64 = question.dtype == DType::F64;
+  const bool f64 = key.dtype == DType::F64;
   Descriptor made(api, Kind::Convolution);
   made.set(ConvolutionComputeType, f64 ? cudnn::DataType::Double : cudnn::DataType::Float)
       .set(ConvolutionMode, cudnn::Mode::CrossCorrelation)
-      .set(ConvolutionSpatialDims, std::int64_t{question.stride.size()})
-      .set(ConvolutionDilations, values(question.dilation))
-      .set(ConvolutionStrides, values(question.stride))
-      .set(ConvolutionPrePaddings, values(question.padding))
-      .set(ConvolutionPostPaddings, values(question.padding_after))
+      .set(ConvolutionSpatialDims, std::int64_t{key.stride.size()})
+      .set(ConvolutionDilations, values(key.dilation))
+      .set(ConvolutionStrides, values(key.stride))
+      .set(ConvolutionPrePaddings, values(key.padding))
+      .set(ConvolutionPostPaddings, values(key.padding_after))
       .finalize();
   return made;
 }
 
 // Rejects transforms, which lose digits and spread values that are not finite to their neighbours.
-bool is_exact(std::span<const cudnn::Note> notes, const Question& question) {
+bool is_exact(std::span<const cudnn::Note> notes, const ConvKey& key) {
   using enum cudnn::Note;
   return std::ranges::none_of(notes, [&](cudnn::Note note) {
     switch (note) {
-      case TensorCore: return question.dtype == DType::F32 && !question.tf32;
+      case TensorCore: return key.dtype == DType::F32 && !key.tf32;
       case DownConvertInputs:
       case ReducedPrecisionReduction:
       case Fft:
@@ -126,15 +126,15 @@ bool is_exact(std::span<const cudnn::Note> notes, const Question& question) {
   });
 }
 
-void describe(cudnn::Graph& graph, const Question& question) {
-  const cudnn::DataType type = *type_of(question.dtype);
-  const Operation names = operation_of(question.kind);
-  const auto operand = [&](const Operand& x) { return graph.operand(type, x.sizes, x.strides, x.alignment); };
-  const auto x = operand(question.x), weight = operand(question.weight), y = operand(question.y);
+void describe(cudnn::Graph& graph, const ConvKey& key) {
+  const cudnn::DataType type = *type_of(key.dtype);
+  const Operation names = operation_of(key.kind);
+  const auto operand = [&](const ConvTensor& x) { return graph.operand(type, x.sizes, x.strides, x.alignment); };
+  const auto x = operand(key.x), weight = operand(key.weight), y = operand(key.y);
   Descriptor operation(graph.api(), names.kind);
   operation.set(names.x, graph[x]).set(names.weight, graph[weight]).set(names.y, graph[y]);
-  operation.set(names.convolution, graph.add(convolution(graph.api(), question)));
-  if (question.dtype == DType::F64) operation.set(names.alpha, 1.0).set(names.beta, 0.0);
+  operation.set(names.convolution, graph.add(convolution(graph.api(), key)));
+  if (key.dtype == DType::F64) operation.set(names.alpha, 1.0).set(names.beta, 0.0);
   else operation.set(names.alpha, 1.0f).set(names.beta, 0.0f);
   graph.add_operation(std::move(operation.finalize()));
 }
@@ -142,14 +142,13 @@ void describe(cudnn::Graph& graph, const Question& question) {
 }  // namespace
 
 const Dnn::Plan* plan_of(Dnn& dnn, const gpu::Convolution& asked) {
-  const Question question = question_of(asked, dnn.tf32());
-  if (!fits(question)) return nullptr;
+  const ConvKey key = key_of(asked, dnn.tf32());
+  if (!fits(key)) return nullptr;
   return dnn.find(
-      question, [&](cudnn::Graph& graph) { describe(graph, question); },
-      [&](std::span<const cudnn::Note> notes) { return is_exact(notes, question); },
+      key, [&](cudnn::Graph& graph) { describe(graph, key); },
+      [&](std::span<const cudnn::Note> notes) { return is_exact(notes, key); },
       [&] {
-        return text("convolution x ", question.x.sizes, " weight ", question.weight.sizes, " y ", question.y.sizes, " ",
-                    question.dtype);
+        return text("convolution x ", key.x.sizes, " weight ", key.weight.sizes, " y ", key.y.sizes, " ", key.dtype);
       });
 }
 

@@ -53,7 +53,7 @@ bool Dnn::reserve_workspace(std::int64_t least) {
 }
 
 const Dnn::Plan* Dnn::find(const Signature& signature, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
-                           FunctionRef<std::string()> name, std::int64_t room) {
+                           FunctionRef<std::string()> name, std::int64_t workspace) {
   const std::lock_guard lock(mutex_);
   if (!wanted_ || missing_) return nullptr;
   auto known = plans_.find(signature);
@@ -62,15 +62,15 @@ const Dnn::Plan* Dnn::find(const Signature& signature, FunctionRef<void(cudnn::G
     if (!open()) return nullptr;
     cudnn::Graph graph(*api_);
     make(graph);
-    auto plan = std::make_unique<Plan>(std::move(graph), handle_, room ? room : kWorkspace, may_be);
-    const bool lacks = !room && plan->workspace_bytes() > 0;
+    auto plan = std::make_unique<Plan>(std::move(graph), handle_, workspace ? workspace : kWorkspace, may_be);
+    const bool lacks = !workspace && plan->workspace_bytes() > 0;
     const bool good = plan->known() && (!lacks || reserve_workspace(plan->workspace_bytes()));
     if (logs_)
       std::fprintf(stderr, "kiln: %s: %s: %s %lld, workspace %lld\n", stream_->device().c_str(), name().c_str(),
                    good ? "engine" : "not known,", static_cast<long long>(plan->engine()),
                    static_cast<long long>(plan->workspace_bytes()));
     if (!good) plan = nullptr;
-    OwnSignature own(signature);
+    StoredSignature own(signature);
     const Signature key = own.get();
     known = plans_.try_emplace(key, std::move(own), std::move(plan)).first;
   }

@@ -23,11 +23,11 @@ class Dnn {
 
   /// The cached plan for `question`, a plain struct whose type is used for nothing else; make(graph) builds its graph,
   /// and `name` describes it in the log. Null if cuDNN is missing, which is reported once, is disabled, or does not
-  /// support it. If `room` is not 0, the caller of run() provides a workspace of that many bytes.
+  /// support it. If `workspace` is not 0, the caller of run() provides a workspace of that many bytes.
   template <Plain Question>
   const Plan* find(const Question& question, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
-                   FunctionRef<std::string()> name, std::int64_t room = 0) {
-    return find(Signature(question), make, may_be, name, room);
+                   FunctionRef<std::string()> name, std::int64_t workspace = 0) {
+    return find(Signature(question), make, may_be, name, workspace);
   }
   /// False if it is known to be missing, or disabled.
   bool is_there();
@@ -47,7 +47,7 @@ class Dnn {
 
  private:
   const Plan* find(const Signature& signature, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
-                   FunctionRef<std::string()> name, std::int64_t room);
+                   FunctionRef<std::string()> name, std::int64_t workspace);
   bool open();
   bool reserve_workspace(std::int64_t least);
   cudnn::Status start(const Plan& plan, Addresses addresses, Address workspace);
@@ -63,7 +63,7 @@ class Dnn {
   struct Hash {
     std::size_t operator()(const Signature& signature) const { return signature.hash(); }
   };
-  std::unordered_map<Signature, std::pair<OwnSignature, std::unique_ptr<Plan>>, Hash> plans_;  // null: not supported
+  std::unordered_map<Signature, std::pair<StoredSignature, std::unique_ptr<Plan>>, Hash> plans_;  // null: not supported
 };
 
 }  // namespace kiln::cuda

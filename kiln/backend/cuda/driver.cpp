@@ -33,7 +33,9 @@ gpu::Capabilities capabilities_of(const Stream& stream) {
 Driver::Driver(int index)
     : stream_(make_ref<Stream>(index)),
       capabilities_(capabilities_of(*stream_)),
-      worth_{.tf32 = is_set("KILN_TF32", false), .few_channels = 16, .least_attention = std::int64_t{1} << 28},
+      worth_{.tf32 = is_set("KILN_TF32", false),
+             .min_library_channels = 16,
+             .min_library_attention = std::int64_t{1} << 28},
       compiler_(stream_->architecture()),
       memory_(stream_, [this](FunctionRef<void()> f) { queue_.flush_and(f); }),
       uploads_(stream_),
@@ -58,15 +60,15 @@ Ref<gpu::Code> Driver::compile(const gpu::CudaText& kernel) {
   return program;
 }
 
-Ref<Program> Driver::load(Program::Facts facts, const std::string& text) {
-  require<DeviceError>(facts.shared_bytes <= capabilities_.shared_memory, name(), ": kernel ", facts.name, " needs ",
-                       facts.shared_bytes, " bytes of shared memory, a block has ", capabilities_.shared_memory);
-  require<DeviceError>(1 <= facts.threads && facts.threads <= kMostThreads, name(), ": kernel ", facts.name, " has ",
-                       facts.threads, " threads to a block, which must be 1 to ", kMostThreads);
-  require<DeviceError>(facts.words.back() <= gpu::kMostArguments, name(), ": kernel ", facts.name, " has ",
-                       facts.words.back(), " parameters, at most ", gpu::kMostArguments, " can be given");
-  std::future<std::vector<std::byte>> code = compiler_.start(facts.name, text);
-  return make_ref<Program>(stream_, std::move(facts), std::move(code));
+Ref<Program> Driver::load(Program::ProgramTraits traits, const std::string& text) {
+  require<DeviceError>(traits.shared_bytes <= capabilities_.shared_memory, name(), ": kernel ", traits.name, " needs ",
+                       traits.shared_bytes, " bytes of shared memory, a block has ", capabilities_.shared_memory);
+  require<DeviceError>(1 <= traits.threads && traits.threads <= kMostThreads, name(), ": kernel ", traits.name, " has ",
+                       traits.threads, " threads to a block, which must be 1 to ", kMostThreads);
+  require<DeviceError>(traits.words.back() <= gpu::kMostArguments, name(), ": kernel ", traits.name, " has ",
+                       traits.words.back(), " parameters, at most ", gpu::kMostArguments, " can be given");
+  std::future<std::vector<std::byte>> code = compiler_.start(traits.name, text);
+  return make_ref<Program>(stream_, std::move(traits), std::move(code));
 }
 
 void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) {
@@ -93,12 +95,12 @@ bool Driver::convolve(const gpu::Convolution& convolution) {
 bool Driver::attend(const gpu::Attention& attention) {
   const auto made = [&](const gpu::Attention& piece) {
     const Dnn::Plan* const plan = plan_of(dnn_, piece);
-    return plan && run(*plan, addresses_of(piece), piece.room);
+    return plan && run(*plan, addresses_of(piece), piece.workspace);
   };
   return std::ranges::all_of(pieces_of(dnn_, attention), made);
 }
 
-std::int64_t Driver::attention_room(const gpu::Attention& attention) { return room_of(dnn_, attention); }
+std::int64_t Driver::attention_workspace(const gpu::Attention& attention) { return workspace_of(dnn_, attention); }
 
 bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byte* workspace) {
   const Address place = address_of(workspace);
@@ -107,18 +109,18 @@ bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byt
 }
 
 // A single rank needs no NCCL.
-bool Driver::meets(Communicator& among) { return groups_.joins(among) || among.size() == 1; }
+bool Driver::can_start_collectives(Communicator& among) { return groups_.joins(among) || among.size() == 1; }
 
-std::uint64_t Driver::meet(Communicator& among, const gpu::Meeting& meeting) {
-  if (groups_.joins(among)) return queue_.flush_and([&] { return groups_.meet(among, meeting); });
-  copy(meeting.result, meeting.x, static_cast<std::size_t>(meeting.count) * size_of(meeting.dtype));
+std::uint64_t Driver::start_collective(Communicator& among, const gpu::Collective& collective) {
+  if (groups_.joins(among)) return queue_.flush_and([&] { return groups_.start_collective(among, collective); });
+  copy(collective.result, collective.x, static_cast<std::size_t>(collective.count) * size_of(collective.dtype));
   return 0;
 }
 
 // Also flushes if the collective has ended by now: then the commands between two waits are always the same, and can
 // become a graph.
-void Driver::await(std::uint64_t meeting) {
-  queue_.flush_and([&] { groups_.await(meeting); });
+void Driver::wait_for_collective(std::uint64_t collective) {
+  queue_.flush_and([&] { groups_.wait_for_collective(collective); });
 }
 
 void Driver::upload(std::byte* to, std::span<const std::byte> from) {

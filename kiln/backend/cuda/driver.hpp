@@ -34,18 +34,18 @@ class Driver final : public gpu::Driver, public gpu::Library, public gpu::Collec
   bool multiply(const gpu::Product& product) override;
   bool convolve(const gpu::Convolution& convolution) override;
   bool attend(const gpu::Attention& attention) override;
-  std::int64_t attention_room(const gpu::Attention& attention) override;
+  std::int64_t attention_workspace(const gpu::Attention& attention) override;
 
   gpu::Collectives* collectives() override { return this; }
-  bool meets(Communicator& among) override;
-  std::uint64_t meet(Communicator& among, const gpu::Meeting& meeting) override;
-  void await(std::uint64_t meeting) override;
+  bool can_start_collectives(Communicator& among) override;
+  std::uint64_t start_collective(Communicator& among, const gpu::Collective& collective) override;
+  void wait_for_collective(std::uint64_t collective) override;
 
   gpu::CudaCompiler* cuda() override { return this; }
   Ref<gpu::Code> compile(const gpu::CudaText& kernel) override;
 
  private:
-  Ref<Program> load(Program::Facts facts, const std::string& text);
+  Ref<Program> load(Program::ProgramTraits traits, const std::string& text);
   bool run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byte* workspace = nullptr);
 
   const Ref<Stream> stream_;
@@ -58,7 +58,7 @@ class Driver final : public gpu::Driver, public gpu::Library, public gpu::Collec
   Products products_;
   Dnn dnn_;
   Queue queue_;
-  Groups groups_;
+  NcclGroups groups_;
 };
 
 }  // namespace kiln::cuda

@@ -31,7 +31,7 @@ struct Matrix {
 };
 
 /// All that the choice of an algorithm depends on.
-struct Question {
+struct ProductPlanKey {
   DType dtype, c_dtype;
   bool tf32;
   std::int64_t batch;
@@ -50,7 +50,7 @@ Matrix matrix(std::int64_t rows, std::int64_t columns, std::int64_t stride, std:
 }
 
 // Our rows are columns to cuBLASLt, so it computes c' = b' a'.
-Question question_of(const Product& product, bool tf32) {
+ProductPlanKey key_of(const Product& product, bool tf32) {
   const auto operand = [](const Product::Matrix& x, std::int64_t rows, std::int64_t columns) {
     return x.transposed ? matrix(rows, columns, x.stride, x.batch_stride, true, x.data)
                         : matrix(columns, rows, x.stride, x.batch_stride, false, x.data);
@@ -70,12 +70,12 @@ Question question_of(const Product& product, bool tf32) {
           .bias_alignment = product.bias ? alignment_of(product.bias) : 0};
 }
 
-bool fits(const Question& question) {
-  const bool halves = question.dtype == DType::F16 || question.dtype == DType::BF16;
-  if (!cublas_type_of(question.dtype)) return false;
-  if (question.c_dtype != question.dtype && !(halves && question.c_dtype == DType::F32)) return false;
+bool fits(const ProductPlanKey& plan_key) {
+  const bool halves = plan_key.dtype == DType::F16 || plan_key.dtype == DType::BF16;
+  if (!cublas_type_of(plan_key.dtype)) return false;
+  if (plan_key.c_dtype != plan_key.dtype && !(halves && plan_key.c_dtype == DType::F32)) return false;
   const auto has_rows = [](const Matrix& x) { return x.stride >= x.rows; };
-  return has_rows(question.a) && has_rows(question.b) && has_rows(question.c) && question.batch <= INT32_MAX;
+  return has_rows(plan_key.a) && has_rows(plan_key.b) && has_rows(plan_key.c) && plan_key.batch <= INT32_MAX;
 }
 
 }  // namespace
@@ -84,24 +84,24 @@ bool fits(const Question& question) {
 class Products::Plan {
  public:
   /// `product` is an example of the question. Requests `wanted` algorithms, and takes the first.
-  Plan(const cublas::Api& api, cublas::Handle handle, const Question& question, const Product& product,
+  Plan(const cublas::Api& api, cublas::Handle handle, const ProductPlanKey& plan_key, const Product& product,
        std::size_t workspace_bytes, int wanted)
       : Plan(api) {
-    const bool f64 = question.dtype == DType::F64;
+    const bool f64 = plan_key.dtype == DType::F64;
     const int compute = f64                                             ? cublas::kCompute64F
-                        : question.tf32 && question.dtype == DType::F32 ? cublas::kCompute32FFastTF32
+                        : plan_key.tf32 && plan_key.dtype == DType::F32 ? cublas::kCompute32FFastTF32
                                                                         : cublas::kCompute32F;
     check(api_.description_create(&description_, compute, f64 ? cublas::kFloat64 : cublas::kFloat32));
     const auto operation = [](const Matrix& x) { return x.transposed ? cublas::kTransposed : cublas::kAsItIs; };
-    set(cublas::kDescTransA, operation(question.a));
-    set(cublas::kDescTransB, operation(question.b));
-    set(cublas::kDescEpilogue, question.epilogue);
+    set(cublas::kDescTransA, operation(plan_key.a));
+    set(cublas::kDescTransB, operation(plan_key.b));
+    set(cublas::kDescEpilogue, plan_key.epilogue);
     if (product.bias) set_bias(product.bias);
-    const int type = *cublas_type_of(question.dtype), c_type = *cublas_type_of(question.c_dtype);
-    make_layout(a_, type, question.a, question.batch);
-    make_layout(b_, type, question.b, question.batch);
-    make_layout(c_, c_type, question.c, question.batch);
-    ask(handle, question, workspace_bytes, wanted);
+    const int type = *cublas_type_of(plan_key.dtype), c_type = *cublas_type_of(plan_key.c_dtype);
+    make_layout(a_, type, plan_key.a, plan_key.batch);
+    make_layout(b_, type, plan_key.b, plan_key.batch);
+    make_layout(c_, c_type, plan_key.c, plan_key.batch);
+    ask(handle, plan_key, workspace_bytes, wanted);
   }
   ~Plan() {
     if (description_) api_.description_destroy(description_);
@@ -151,11 +151,11 @@ class Products::Plan {
     check(api_.layout_set(layout, cublas::kLayoutBatchCount, &count, sizeof(count)));
     check(api_.layout_set(layout, cublas::kLayoutStridedBatchOffset, &x.batch_stride, sizeof(x.batch_stride)));
   }
-  void ask(cublas::Handle handle, const Question& question, std::size_t workspace_bytes, int wanted) {
-    struct Held {
+  void ask(cublas::Handle handle, const ProductPlanKey& plan_key, std::size_t workspace_bytes, int wanted) {
+    struct HeldPlan {
       const cublas::Api& api;
       cublas::Preference preference = nullptr;
-      ~Held() {
+      ~HeldPlan() {
         if (preference) api.preference_destroy(preference);
       }
     } held{api_};
@@ -164,10 +164,10 @@ class Products::Plan {
       check(api_.preference_set(held.preference, attribute, &value, sizeof(value)));
     };
     prefer(cublas::kPreferenceMaxWorkspaceBytes, static_cast<std::uint64_t>(workspace_bytes));
-    prefer(cublas::kPreferenceMinAlignmentA, question.a.alignment);
-    prefer(cublas::kPreferenceMinAlignmentB, question.b.alignment);
-    prefer(cublas::kPreferenceMinAlignmentC, question.c.alignment);
-    prefer(cublas::kPreferenceMinAlignmentD, question.c.alignment);
+    prefer(cublas::kPreferenceMinAlignmentA, plan_key.a.alignment);
+    prefer(cublas::kPreferenceMinAlignmentB, plan_key.b.alignment);
+    prefer(cublas::kPreferenceMinAlignmentC, plan_key.c.alignment);
+    prefer(cublas::kPreferenceMinAlignmentD, plan_key.c.alignment);
     int found = 0;
     advised_.resize(static_cast<std::size_t>(wanted));
     const cublas::Status status =
@@ -215,31 +215,31 @@ bool Products::open() {
 }
 
 std::optional<const Products::Plan*> Products::find(const Product& product) const {
-  const auto known = plans_.find(Signature(question_of(product, tf32_)));
+  const auto known = plans_.find(Signature(key_of(product, tf32_)));
   return known == plans_.end() ? std::nullopt : std::optional<const Plan*>(known->second.second.get());
 }
 
 const Products::Plan* Products::make(const Product& product) {
-  const Question question = question_of(product, tf32_);
-  const Signature signature(question);
+  const ProductPlanKey plan_key = key_of(product, tf32_);
+  const Signature signature(plan_key);
   std::unique_ptr<Plan> plan;
   const int wanted = choices_.wanted() ? Choices::kMost : 1;
-  if (fits(question)) plan = std::make_unique<Plan>(*api_, handle_, question, product, workspace_bytes_, wanted);
+  if (fits(plan_key)) plan = std::make_unique<Plan>(*api_, handle_, plan_key, product, workspace_bytes_, wanted);
   if (plan && !plan->known()) plan = nullptr;
   if (plan && plan->advised().size() > 1) {
     std::vector<std::uint64_t> words{workspace_bytes_};
-    reflect::append_words(words, question);
+    reflect::append_words(words, plan_key);
     choose(*plan, words, product);
   }
-  OwnSignature own(signature);
+  StoredSignature own(signature);
   const Signature key = own.get();
   return plans_.try_emplace(key, std::move(own), std::move(plan)).first->second.second.get();
 }
 
 // Algorithms are timed on the operands themselves, and on a temporary copy of the result.
-void Products::choose(Plan& plan, std::span<const std::uint64_t> question, const Product& product) {
+void Products::choose(Plan& plan, std::span<const std::uint64_t> plan_key, const Product& product) {
   const std::size_t version = api_->get_version();
-  if (const auto kept = choices_.find(question, version); kept && plan.take(handle_, *kept, workspace_bytes_)) return;
+  if (const auto kept = choices_.find(plan_key, version); kept && plan.take(handle_, *kept, workspace_bytes_)) return;
   const DriverApi& driver = stream_->api();
   const std::int64_t elements =
       (product.batch - 1) * product.c_batch_stride + (product.m - 1) * product.c_stride + product.n;
@@ -262,7 +262,7 @@ void Products::choose(Plan& plan, std::span<const std::uint64_t> question, const
     return plan.run(handle_, trial, workspace_, stream_->handle()) == 0;
   });
   plan.take(advised[static_cast<std::size_t>(best.value_or(0))]);
-  if (best) choices_.keep(question, version, plan.algorithm());
+  if (best) choices_.keep(plan_key, version, plan.algorithm());
 }
 
 bool Products::multiply(const Product& product) {

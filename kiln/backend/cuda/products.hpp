@@ -30,7 +30,7 @@ class Products {
   bool run(const Plan& plan, const gpu::Product& product);
   std::optional<const Plan*> find(const gpu::Product& product) const;
   const Plan* make(const gpu::Product& product);
-  void choose(Plan& plan, std::span<const std::uint64_t> question, const gpu::Product& product);
+  void choose(Plan& plan, std::span<const std::uint64_t> plan_key, const gpu::Product& product);
 
   const Ref<Stream> stream_;
   const Choices choices_;
@@ -44,7 +44,7 @@ class Products {
   struct Hash {
     std::size_t operator()(const Signature& signature) const { return signature.hash(); }
   };
-  std::unordered_map<Signature, std::pair<OwnSignature, std::unique_ptr<Plan>>, Hash> plans_;  // null: not supported
+  std::unordered_map<Signature, std::pair<StoredSignature, std::unique_ptr<Plan>>, Hash> plans_;  // null: not supported
 };
 
 }  // namespace kiln::cuda

@@ -7,13 +7,13 @@ constexpr unsigned kPlainSharedMemory = 48 << 10;  // a kernel that needs more m
 
 }  // namespace
 
-Program::Program(Ref<Stream> stream, Facts facts, std::future<std::vector<std::byte>> code)
-    : name(std::move(facts.name)),
-      threads(static_cast<unsigned>(facts.threads)),
-      shared_bytes(static_cast<unsigned>(facts.shared_bytes)),
-      together(facts.together),
-      words(std::move(facts.words)),
-      function_name_(std::move(facts.function)),
+Program::Program(Ref<Stream> stream, ProgramTraits traits, std::future<std::vector<std::byte>> code)
+    : name(std::move(traits.name)),
+      threads(static_cast<unsigned>(traits.threads)),
+      shared_bytes(static_cast<unsigned>(traits.shared_bytes)),
+      together(traits.together),
+      words(std::move(traits.words)),
+      function_name_(std::move(traits.function)),
       stream_(std::move(stream)),
       code_(code.share()) {}
 

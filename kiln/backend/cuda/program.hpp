@@ -12,14 +12,14 @@ namespace kiln::cuda {
 class Program final : public gpu::Code {
  public:
   /// What is known of the kernel besides its code.
-  struct Facts {
+  struct ProgramTraits {
     std::string name, function;
     int threads;
     std::int64_t shared_bytes;
     std::vector<std::size_t> words;  // the offset of each parameter's first argument; at the end their number
     bool together = false;           // do its blocks wait for each other?
   };
-  Program(Ref<Stream> stream, Facts facts, std::future<std::vector<std::byte>> code);
+  Program(Ref<Stream> stream, ProgramTraits traits, std::future<std::vector<std::byte>> code);
   ~Program() override {
     if (module_) stream_->last_api().module_unload(module_);
   }

@@ -29,8 +29,8 @@ std::size_t hash(std::span<const Command> commands) {
 }
 
 /// Pointers to a launch's arguments, as the driver takes them.
-struct Places {
-  Places(const Program& program, std::span<const std::uint64_t> words) {
+struct NodeOffsets {
+  NodeOffsets(const Program& program, std::span<const std::uint64_t> words) {
     for (std::size_t i = 0; i + 1 < program.words.size(); ++i)
       all[i] = const_cast<std::uint64_t*>(&words[program.words[i]]);
   }
@@ -87,7 +87,7 @@ void Graph::launch(std::span<const Command> commands, std::span<const std::uint6
     const Command& command = commands[i];
     if (!differs(command, words)) continue;
     const Program& program = *command.program;
-    Places places(program, words.subspan(command.first_word, command.words));
+    NodeOffsets places(program, words.subspan(command.first_word, command.words));
     const KernelNode kernel{.function = program.function(),
                             .grid_x = static_cast<unsigned>(command.blocks),
                             .grid_y = 1,
@@ -152,7 +152,7 @@ void Queue::run(const Command& command) {
       if (logs_)
         std::fprintf(stderr, "kiln: %s: %s, %lld blocks of %u\n", stream_->device().c_str(), program.name.c_str(),
                      static_cast<long long>(command.blocks), program.threads);
-      Places places(program, words);
+      NodeOffsets places(program, words);
       stream_->note(program.name);
       const auto blocks = static_cast<unsigned>(command.blocks);
       stream_->check(program.together ? api.launch_together(program.function(), blocks, 1, 1, program.threads, 1, 1,
@@ -198,9 +198,9 @@ void Queue::flush_locked() {
   for (const Command& command : commands_) run(command);
 }
 
-Queue::Known& Queue::find() {
+Queue::CachedGraph& Queue::find() {
   if (known_.size() >= kMostKnown) known_.clear();
-  Known& known = known_[hash(commands_)];
+  CachedGraph& known = known_[hash(commands_)];
   const bool same =
       std::ranges::equal(known.commands, commands_, [](const Command& a, const Command& b) { return a.is_like(b); });
   if (!same) {
@@ -211,7 +211,7 @@ Queue::Known& Queue::find() {
 }
 
 bool Queue::run_as_graph() {
-  Known& known = find();
+  CachedGraph& known = find();
   if (known.refused || known.times++ < kTimesBefore) return false;
   auto& graphs = known.graphs;
   auto best = graphs.end();

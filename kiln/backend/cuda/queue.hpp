@@ -80,7 +80,7 @@ class Queue {
 
  private:
   /// A list of commands that has occurred before.
-  struct Known {
+  struct CachedGraph {
     std::vector<Command> commands;
     int times = 0;     // times that it occurred
     int recorded = 0;  // graphs recorded so far
@@ -90,7 +90,7 @@ class Queue {
   void add(Command command, std::span<const std::uint64_t> words);
   void flush_locked();
   void run(const Command& command);
-  Known& find();
+  CachedGraph& find();
   bool run_as_graph();
 
   const Ref<Stream> stream_;
@@ -100,7 +100,7 @@ class Queue {
   std::mutex mutex_;
   std::vector<Command> commands_;
   std::vector<std::uint64_t> words_;
-  std::unordered_map<std::size_t, Known> known_;  // by hash() of the commands
+  std::unordered_map<std::size_t, CachedGraph> known_;  // by hash() of the commands
 };
 
 }  // namespace kiln::cuda

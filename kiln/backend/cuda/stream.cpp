@@ -146,7 +146,7 @@ void Event::record(StreamHandle stream) {
   stream_->check(stream_->api().event_record(event_, stream), "recording an event");
 }
 
-void Event::hold_back(StreamHandle stream) const {
+void Event::wait_in(StreamHandle stream) const {
   stream_->check(stream_->api().stream_wait_event(stream, event_, 0), "having a stream wait");
 }
 

@@ -96,7 +96,7 @@ class Event {
   /// Records the event in another stream of the device.
   void record(StreamHandle stream);
   /// Work submitted to that stream from here on runs after the event as it was last recorded.
-  void hold_back(StreamHandle stream) const;
+  void wait_in(StreamHandle stream) const;
   /// Has the device reached the event? True also after an error of the device, which wait() throws.
   bool ready() const;
   void wait() const;

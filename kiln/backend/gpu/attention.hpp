@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kiln/backend/gpu/lent.hpp"
+#include "kiln/backend/gpu/borrowed.hpp"
 #include "kiln/core/dtype.hpp"
 
 namespace kiln::gpu {
@@ -14,7 +14,7 @@ namespace kiln::gpu {
 /// `dtype`.
 struct Attention {
   enum class Kind : std::uint8_t { Forward, Gradient };  // computes out and log_sum; or the gradients of q, k and v
-  using Tensor = LentTensor;
+  using Tensor = BorrowedTensor;
 
   Kind kind = Kind::Forward;
   DType dtype = DType::F32;
@@ -24,8 +24,8 @@ struct Attention {
   Tensor q{}, k{}, v{}, out{};
   std::byte* log_sum = nullptr;
   Tensor grad{}, q_grad{}, k_grad{}, v_grad{};  // for Gradient; `grad`, of out, is given
-  std::byte* room = nullptr;                    // workspace that may be overwritten meanwhile; or null
-  std::int64_t room_bytes = 0;
+  std::byte* workspace = nullptr;               // workspace that may be overwritten meanwhile; or null
+  std::int64_t workspace_bytes = 0;
 };
 
 }  // namespace kiln::gpu

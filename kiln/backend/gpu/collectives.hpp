@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "kiln/backend/gpu/meeting.hpp"
+#include "kiln/backend/gpu/collective.hpp"
 
 namespace kiln {
 class Communicator;
@@ -14,14 +14,14 @@ class Collectives {
  public:
   virtual ~Collectives() = default;
   /// Can these ranks run collectives by a library of the device? All ranks ask and get the same answer; then all call
-  /// meet() in the same order, after they have told each other what they are going to do.
-  virtual bool meets(Communicator& among) = 0;
+  /// start_collective() in the same order, after they have told each other what they are going to do.
+  virtual bool can_start_collectives(Communicator& among) = 0;
   /// Starts a collective once all work submitted before is done and the previous collective has ended. Work submitted
-  /// later does not wait for it, and must leave its memory alone until await(). Returns the increasing number by which
-  /// await() identifies it; 0 means that it runs in order with all other work.
-  virtual std::uint64_t meet(Communicator& among, const Meeting& meeting) = 0;
+  /// later does not wait for it, and must leave its memory alone until wait_for_collective(). Returns the increasing
+  /// number by which wait_for_collective() identifies it; 0 means that it runs in order with all other work.
+  virtual std::uint64_t start_collective(Communicator& among, const Collective& collective) = 0;
   /// Work submitted from here on runs after that collective and those before it.
-  virtual void await(std::uint64_t meeting) = 0;
+  virtual void wait_for_collective(std::uint64_t collective) = 0;
 };
 
 }  // namespace kiln::gpu

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "kiln/backend/gpu/lent.hpp"
+#include "kiln/backend/gpu/borrowed.hpp"
 #include "kiln/core/dtype.hpp"
 
 namespace kiln::gpu {
@@ -12,7 +12,7 @@ namespace kiln::gpu {
 struct Convolution {
   // Which of y, x and weight is computed from the other two.
   enum class Kind : std::uint8_t { Forward, DataGradient, WeightGradient };
-  using Tensor = LentTensor;
+  using Tensor = BorrowedTensor;
 
   Kind kind = Kind::Forward;
   DType dtype = DType::F32;

@@ -18,18 +18,18 @@ FusionTraits Gpu::fusion_traits() const {
   for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16})
     if (has.computes.has(expr::computed_in(dtype))) floats.push_back(dtype);
   FusionTraits traits{
-      .most_ops = 4096,
+      .max_ops = 4096,
       .most_bytes = std::int64_t{4} << 30,
       // A list of operations that repeats as a whole is launched as one graph: the less it is split, the better.
       .first_ops = 256,
       .repeats_within = 16,
       // Rows of fewer elements are folded as fast by a kernel of their own.
-      .groups = FusionTraits::Groups{.most_inputs = inputs,
-                                     .most_steps = 256,
+      .groups = FusionTraits::Groups{.max_inputs = inputs,
+                                     .max_steps = 256,
                                      .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
                                                     ReduceFn::Min},
                                      .reduced_types = floats,
-                                     .least_reduced = 8,
+                                     .min_reduced = 8,
                                      .contracts = true},
       .widens =
           [](const op::Op& op, std::size_t operand) {
@@ -41,14 +41,15 @@ FusionTraits Gpu::fusion_traits() const {
       .rows = FusionTraits::Rows{
           .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max, ReduceFn::Min},
           .longest = 1 << 14,
-          .longest_unfolded = 4096,
-          .most_held = 1 << 15,
-          .most_steps = 64,
-          .farthest = 16}};
-  // The tensors may have any size, so that an optimizer's step is one or two kernels, whose blocks choose among buffers.
+          .max_dropout_row = 4096,
+          .max_live_rows = 1 << 15,
+          .max_steps = 64,
+          .max_distance = 16}};
+  // The tensors may have any size, so that an optimizer's step is one or two kernels, whose blocks choose among
+  // buffers.
   if (has.addressing == Addressing::Addresses)
-    traits.horizontal = FusionTraits::Horizontal{
-        .most_each = std::int64_t{1} << 40, .most_in_all = std::int64_t{1} << 40, .farthest = 512, .alike = true};
+    traits.horizontal = FusionTraits::Batching{
+        .max_each = std::int64_t{1} << 40, .max_total = std::int64_t{1} << 40, .max_distance = 512, .alike = true};
   return traits;
 }
 

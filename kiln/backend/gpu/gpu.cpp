@@ -27,21 +27,21 @@ concept HasFamily = requires(Gpu& gpu, const T& op, Call call) {
 
 class Read final : public PendingRead {
  public:
-  struct Part {
+  struct GraphPart {
     TensorData data;
     Ref<Transfer> transfer;  // null for an empty tensor
     Value value;             // keeps alive what its contents depend on
   };
-  explicit Read(std::vector<Part> parts) : parts_(std::move(parts)) {}
+  explicit Read(std::vector<GraphPart> parts) : parts_(std::move(parts)) {}
   bool ready() const override {
-    for (const Part& part : parts_)
+    for (const GraphPart& part : parts_)
       if (part.transfer && !part.transfer->ready()) return false;
     return true;
   }
   std::vector<TensorData> wait() override {
     std::vector<TensorData> data;
     Ref<Failure> failure;
-    for (Part& part : parts_) {
+    for (GraphPart& part : parts_) {
       if (part.transfer) part.transfer->wait(part.data.bytes().data());
       failure = joined(failure, static_cast<Memory&>(*part.value.node()->storage).wait_for_checks());
       data.push_back(std::move(part.data));
@@ -57,7 +57,7 @@ class Read final : public PendingRead {
   }
 
  private:
-  std::vector<Part> parts_;
+  std::vector<GraphPart> parts_;
 };
 
 /// Adds the checks that a memory depends on and that have not passed yet.
@@ -71,7 +71,7 @@ void tell_once(const op::Op& op, std::string_view reason) {
   static std::mutex mutex;
   static std::set<std::string> told;
   const std::lock_guard lock(mutex);
-  const std::string sentence = text(op::title(op), ": ", reason);
+  const std::string sentence = text(op::display_name(op), ": ", reason);
   if (told.insert(sentence).second) std::fprintf(stderr, "kiln: gpu: %s\n", sentence.c_str());
 }
 
@@ -103,23 +103,23 @@ Argument::Argument(const Scalar& number, DType dtype) : bits(0) {
 
 Gpu* as_gpu(std::string_view backend) { return running && running->name() == backend ? running : nullptr; }
 
-Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))), meetings_(pool_->driver()) {}
+Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))), running_collectives_(pool_->driver()) {}
 
 // ---- running -------------------------------------------------------------------------------------------------------
 
 namespace {
 
-/// Does the operation touch elements itself? Views only change descriptions, and the parts of op::Horizontal run by
+/// Does the operation touch elements itself? Views only change descriptions, and the parts of op::Batched run by
 /// themselves.
 bool touches_its_operands(const op::Op& op) {
   return op::visit(
-      op, []<class T>(const T&) { return T::kFacts.pattern != Pattern::View && !std::is_same_v<T, op::Horizontal>; });
+      op, []<class T>(const T&) { return T::kTraits.pattern != Pattern::View && !std::is_same_v<T, op::Batched>; });
 }
 
 }  // namespace
 
 void Gpu::run(const op::Op& op, Call call) {
-  if (touches_its_operands(op)) meetings_.await(call.in);
+  if (touches_its_operands(op)) running_collectives_.wait_for_collective(call.in);
   run_kernel(op, call);
   const std::vector<Ref<DataCheck>> checks = doubts(call.in);
   if (checks.empty()) return;
@@ -232,8 +232,8 @@ Ref<Node> Gpu::upload(TensorData data, const Device& device) {
 TensorData Gpu::download(const Value& value) { return std::move(start_read({&value, 1})->wait()[0]); }
 
 Ref<PendingRead> Gpu::start_read(Inputs values) {
-  meetings_.await(values);
-  std::vector<Read::Part> parts;
+  running_collectives_.wait_for_collective(values);
+  std::vector<Read::GraphPart> parts;
   for (const Value& value : values) {
     Value held;
     const Array array = read_contiguous(value, held);
@@ -246,17 +246,17 @@ Ref<PendingRead> Gpu::start_read(Inputs values) {
 
 void Gpu::sync() {
   flush();
-  meetings_.await_all();
+  running_collectives_.await_all();
   driver().synchronize();
   settle_checks(true);
-  untold_.tell();
+  unreported_.throw_all();
 }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 void Gpu::release_memory() {
-  meetings_.await_all();
-  pool_->blocks().release();
+  running_collectives_.await_all();
+  pool_->blocks().release_unused();
 }
 
 Array Gpu::allocate(Value& result, MemoryUse use) { return allocate(result, contiguous_strides(result.shape()), use); }
@@ -272,7 +272,7 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
       break;
     } catch (const MemoryError&) {
       // Otherwise the memory of the collectives is free now, unless another thread takes it.
-      if (!meetings_.await_all()) throw;
+      if (!running_collectives_.await_all()) throw;
     }
   }
   node.strides = strides;
@@ -281,7 +281,7 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
 }
 
 bool Gpu::take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i) {
-  if (!strided::may_take(result, strides, call, i)) return false;
+  if (!strided::may_reuse(result, strides, call, i)) return false;
   strided::alias(result, call.in[i], strides, 0);
   return true;
 }
@@ -311,17 +311,17 @@ Value Gpu::copied(const Array& array) {
 
 // ---- kernels -------------------------------------------------------------------------------------------------------
 
-const void* Gpu::find_made(const Signature& signature) const {
+const void* Gpu::find_cached(const Signature& signature) const {
   const std::shared_lock lock(mutex_);
   const auto known = made_.find(signature);
   return known == made_.end() ? nullptr : known->second.value.get();
 }
 
-const void* Gpu::keep_made(const Signature& signature, std::shared_ptr<const void> value) {
+const void* Gpu::keep_cached(const Signature& signature, std::shared_ptr<const void> value) {
   const std::unique_lock lock(mutex_);
-  OwnSignature own(signature);
+  StoredSignature own(signature);
   const Signature key = own.get();  // lives as long as the entry: it refers to memory that `own` owns
-  return made_.try_emplace(key, Made{std::move(own), std::move(value)}).first->second.value.get();
+  return made_.try_emplace(key, CachedObject{std::move(own), std::move(value)}).first->second.value.get();
 }
 
 void Gpu::launch(const Code& code, std::int64_t blocks, std::span<const Argument> arguments) {
@@ -366,7 +366,7 @@ void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(s
   if (FailsWith::any()) {
     const std::unique_lock lock(mutex_);
     for (const Ref<DataCheck>& each : checks_)
-      if (each->asker() == Asker::current()) before.push_back(each);
+      if (each->requester() == Requester::current()) before.push_back(each);
   }
   const auto check = make_ref<DataCheck>(cell, std::move(tell), std::move(before));
   for (Value& value : call.out) {
@@ -390,7 +390,7 @@ void Gpu::flush() {
       const std::unique_lock lock(mutex_);
       checks.swap(checks_);
     }
-    asked_.insert(asked_.end(), checks.begin(), checks.end());
+    pending_checks_.insert(pending_checks_.end(), checks.begin(), checks.end());
     for (const Ref<DataCheck>& check : checks) check->start();
   }
   settle_checks(false);
@@ -399,10 +399,10 @@ void Gpu::flush() {
 /// Collects failures for sync(), which reports them even if no value that depends on them is left. `all`: waits.
 void Gpu::settle_checks(bool all) {
   const std::lock_guard settling(settling_);
-  while (!asked_.empty() && (all || asked_.front()->ready())) {
-    const Ref<DataCheck> check = std::move(asked_.front());
-    asked_.pop_front();
-    untold_.note(check->failure(), check->asker());
+  while (!pending_checks_.empty() && (all || pending_checks_.front()->ready())) {
+    const Ref<DataCheck> check = std::move(pending_checks_.front());
+    pending_checks_.pop_front();
+    unreported_.note(check->failure(), check->requester());
   }
 }
 

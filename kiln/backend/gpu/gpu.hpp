@@ -8,11 +8,11 @@
 #include "kiln/backend/gpu/cuda_text.hpp"
 #include "kiln/backend/gpu/kernel/builder.hpp"
 #include "kiln/backend/gpu/kernel/refusal.hpp"
-#include "kiln/backend/gpu/meetings.hpp"
 #include "kiln/backend/gpu/memory.hpp"
+#include "kiln/backend/gpu/running_collectives.hpp"
 #include "kiln/core/reflect/signature.hpp"
 #include "kiln/ops/leaf_backend.hpp"
-#include "kiln/ops/untold.hpp"
+#include "kiln/ops/unreported_errors.hpp"
 
 namespace kiln::gpu {
 
@@ -105,13 +105,13 @@ class Gpu final : public LeafBackend {
   template <class T, Plain Key, class Make>
   const T& made(const Key& key, Make&& make) {
     const Signature signature(key);
-    if (const void* const known = find_made(signature)) return *static_cast<const T*>(known);
-    return *static_cast<const T*>(keep_made(signature, make()));
+    if (const void* const known = find_cached(signature)) return *static_cast<const T*>(known);
+    return *static_cast<const T*>(keep_cached(signature, make()));
   }
 
   /// The collectives of ranks that run alongside the device's other work. run() waits for those that an op's operands
-  /// depend on, except for views and for op::Horizontal, each part of which waits for its own.
-  Meetings& meetings() { return meetings_; }
+  /// depend on, except for views and for op::Batched, each part of which waits for its own.
+  RunningCollectives& running_collectives() { return running_collectives_; }
 
   /// Returns a cell, initially 0, in which a kernel stores a number if its data are wrong: an int64, or a uint32 on
   /// devices that update no 64-bit integers; kernels are built for its type. check() is called once the
@@ -136,8 +136,8 @@ class Gpu final : public LeafBackend {
     if (compiled.refusal) throw Refused(*compiled.refusal);
     return compiled.code;
   }
-  const void* find_made(const Signature& signature) const;
-  const void* keep_made(const Signature& signature, std::shared_ptr<const void> value);
+  const void* find_cached(const Signature& signature) const;
+  const void* keep_cached(const Signature& signature, std::shared_ptr<const void> value);
   std::vector<Ref<DataCheck>> doubts(Inputs operands) const;
   void settle_checks(bool all);
 
@@ -146,16 +146,16 @@ class Gpu final : public LeafBackend {
   struct Hash {
     std::size_t operator()(const Signature& signature) const { return signature.hash(); }
   };
-  struct Made {
-    OwnSignature key;
+  struct CachedObject {
+    StoredSignature key;
     std::shared_ptr<const void> value;
   };
-  std::unordered_map<Signature, Made, Hash> made_;
-  std::vector<Ref<DataCheck>> checks_;  // not sent to the host yet
-  Mutex settling_;                      // guards the following; other threads wait while checks are settled
-  std::deque<Ref<DataCheck>> asked_;    // sent, with results not known yet, in the order in which they arrive
-  Untold untold_;
-  Meetings meetings_;
+  std::unordered_map<Signature, CachedObject, Hash> made_;
+  std::vector<Ref<DataCheck>> checks_;         // not sent to the host yet
+  Mutex settling_;                             // guards the following; other threads wait while checks are settled
+  std::deque<Ref<DataCheck>> pending_checks_;  // sent, with results not known yet, in the order in which they arrive
+  UnreportedErrors unreported_;
+  RunningCollectives running_collectives_;
 };
 
 }  // namespace kiln::gpu

@@ -11,9 +11,9 @@ class Library {
  public:
   /// How the library compares with our kernels.
   struct Worth {
-    bool tf32 = false;                 // it multiplies float32 by matrix units, rounded to tf32
-    std::int64_t few_channels = 0;     // with fewer channels, it is no faster than our convolutions
-    std::int64_t least_attention = 0;  // multiplications; with fewer, calling it does not pay
+    bool tf32 = false;                       // it multiplies float32 by matrix units, rounded to tf32
+    std::int64_t min_library_channels = 0;   // with fewer channels, it is no faster than our convolutions
+    std::int64_t min_library_attention = 0;  // multiplications; with fewer, calling it does not pay
   };
 
   virtual ~Library() = default;
@@ -24,7 +24,7 @@ class Library {
   /// Where it returns false, the results may hold anything.
   virtual bool attend(const Attention&) { return false; }
   /// The bytes of workspace with which that attention is fastest.
-  virtual std::int64_t attention_room(const Attention&) { return 0; }
+  virtual std::int64_t attention_workspace(const Attention&) { return 0; }
 };
 
 }  // namespace kiln::gpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kiln/backend/memory/wished_limit.hpp"
+#include "kiln/backend/memory/environment_limit.hpp"
 #include "kiln/core/error/error.hpp"
 
 namespace kiln::gpu {
@@ -11,7 +11,7 @@ namespace {
 
 std::size_t limit_of(const Driver& driver) {
   const auto there = static_cast<std::size_t>(driver.capabilities().memory);
-  return std::min(there, wished_memory_limit().value_or(there));
+  return std::min(there, environment_memory_limit().value_or(there));
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ Memory::Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose)
 
 Memory::~Memory() {
   pool_->driver().released(bytes_, size_);
-  pool_->blocks().give_back(bytes_, size_, use_);
+  pool_->blocks().release(bytes_, size_, use_);
 }
 
 bool Memory::ready() const {

@@ -10,7 +10,7 @@
 #include "kiln/backend/memory/memory_pool.hpp"
 #include "kiln/backend/strided/array.hpp"
 #include "kiln/ops/failure.hpp"
-#include "kiln/ops/scope/asker.hpp"
+#include "kiln/ops/scope/requester.hpp"
 
 namespace kiln::gpu {
 
@@ -37,7 +37,7 @@ class Pool : public RefCounted {
 class DataCheck : public RefCounted {
  public:
   /// `tell` makes the error from the number in the cell, unless one of the checks `before` fails: then that is the
-  /// cause. The error is reported to the Asker that is current now.
+  /// cause. The error is reported to the Requester that is current now.
   DataCheck(Value cell, std::function<std::exception_ptr(std::int64_t)> tell, std::vector<Ref<DataCheck>> before);
   /// Starts the transfer of the cell to the host; the kernel must have been launched.
   void start();
@@ -47,12 +47,12 @@ class DataCheck : public RefCounted {
   bool passed() { return passed_ || (ready() && !failure()); }
   /// Waits for the result; null where the data were valid.
   Ref<Failure> failure();
-  const Ref<Asker>& asker() const { return asker_; }
+  const Ref<Requester>& requester() const { return requester_; }
 
  private:
   void start_locked();
 
-  const Ref<Asker> asker_ = Asker::current();
+  const Ref<Requester> requester_ = Requester::current();
   std::mutex mutex_;
   std::function<std::exception_ptr(std::int64_t)> tell_;  // released, with its captures, once the result is known
   std::vector<Ref<DataCheck>> before_;                    // released once the result is known
@@ -68,8 +68,8 @@ class Memory final : public strided::Block {
   /// Throws MemoryError if the pool has no memory left.
   Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose);
   ~Memory() override;
-  static void* operator new(std::size_t size) { return take_spare(size); }
-  static void operator delete(void* memory, std::size_t size) { give_spare(memory, size); }
+  static void* operator new(std::size_t size) { return cached_allocate(size); }
+  static void operator delete(void* memory, std::size_t size) { cached_free(memory, size); }
   Pool& pool() const { return *pool_; }
 
   bool ready() const override;
@@ -80,15 +80,15 @@ class Memory final : public strided::Block {
   /// Waits for all checks; returns the failures joined, or null.
   Ref<Failure> wait_for_checks();
 
-  /// The collective that fills this memory (Driver::meet): all work that touches the memory runs after it; 0: none. Set
-  /// before others see the memory.
-  void filled_by(std::uint64_t meeting) { meeting_ = meeting; }
-  std::uint64_t meeting() const { return meeting_; }
+  /// The collective that fills this memory (start_collective()): all work that touches the memory runs after it; 0:
+  /// none. Set before others see the memory.
+  void filled_by(std::uint64_t collective) { collective_ = collective; }
+  std::uint64_t collective() const { return collective_; }
 
  private:
   const Ref<Pool> pool_;
   std::vector<Ref<DataCheck>> checks_;
-  std::uint64_t meeting_ = 0;
+  std::uint64_t collective_ = 0;
   std::mutex mutex_;
   Ref<Failure> failure_;  // kept alive for the caller of failure()
 };

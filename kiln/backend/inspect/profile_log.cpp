@@ -67,7 +67,7 @@ std::size_t ProfileLog::row_of(const op::Op& op, const Call& call) {
   for (const Value& value : call.in) key.in.push_back(desc_of(value));
   for (const Value& value : call.out) key.out.push_back(desc_of(value));
   // Ops that differ only in attributes that the table does not show share a row.
-  const std::string name = op::title(op), shapes = shapes_of(call);
+  const std::string name = op::display_name(op), shapes = shapes_of(call);
   const auto [known, fresh] = by_text_.try_emplace(text(name, "\n", shapes), contents_.rows.size());
   if (fresh) contents_.rows.emplace_back().name = name, contents_.rows.back().shapes = shapes;
   by_hash_.emplace(hash, std::pair(std::move(key), known->second));

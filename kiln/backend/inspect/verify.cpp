@@ -10,9 +10,9 @@
 #include "kiln/backend/strided/strided.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/expand.hpp"
-#include "kiln/ops/scope/asker.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
+#include "kiln/ops/scope/requester.hpp"
 
 namespace kiln {
 namespace {
@@ -46,17 +46,17 @@ Tolerance usual_tolerance(const TensorData& expected, DType precision, double te
 /// once.
 bool computes(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) {
-    if constexpr (T::kFacts.may_fail == MayFail::WithRanks) return false;
-    else return op::Composite<T> || (T::kFacts.pattern != Pattern::View && T::kFacts.pattern != Pattern::Creation);
+    if constexpr (T::kTraits.may_fail == MayFail::WithRanks) return false;
+    else return op::Composite<T> || (T::kTraits.pattern != Pattern::View && T::kTraits.pattern != Pattern::Creation);
   });
 }
 
 /// A device that runs the steps of planned ops one by one.
-class OneByOne final : public Decorator {
+class Unfused final : public Decorator {
  public:
   using Decorator::Decorator;
   bool has_kernel(const op::Op& op) const override { return !is_planned(op) && inner_->has_kernel(op); }
-  Ref<Backend> with_core(Wrap wrap) override { return make_ref<OneByOne>(inner_->with_core(wrap)); }
+  Ref<Backend> with_core(Wrap wrap) override { return make_ref<Unfused>(inner_->with_core(wrap)); }
 };
 
 }  // namespace
@@ -68,14 +68,14 @@ std::optional<DType> coarser(std::optional<DType> rounded, DType dtype) {
 // A kernel for a composite op may round to half precision less often than the ops of the expansion.
 static std::optional<DType> half_of(const op::Op& op, const Call& call) {
   std::optional<DType> half;
-  const auto meet = [&](DType dtype) {
+  const auto include = [&](DType dtype) {
     if (dtype == DType::F16 || dtype == DType::BF16) half = coarser(half, dtype);
   };
   for (const Value& value : call.in)
-    if (value.node()) meet(value.dtype());
-  for (const Value& value : call.out) meet(value.dtype());
+    if (value.node()) include(value.dtype());
+  for (const Value& value : call.out) include(value.dtype());
   if (const auto* epilogue = std::get_if<op::Epilogue>(&op.is))
-    for (const op::Program::Step& step : epilogue->program->steps) meet(step.dtype);
+    for (const op::ProgramStep& step : epilogue->program->steps) include(step.dtype);
   return half;
 }
 
@@ -136,7 +136,7 @@ Values copies(const Ref<Backend>& from, Inputs values, const Device& to) {
 }
 
 std::string described_call(const op::Op& op, Inputs in) {
-  std::string out = op::title(op);
+  std::string out = op::display_name(op);
   for (std::size_t i = 0; i < in.size(); ++i) {
     out += i ? ", " : " of ";
     if (in[i].empty()) out += "nothing";
@@ -154,8 +154,7 @@ VerifiedKernels::VerifiedKernels(Ref<Backend> inner, Comparison comparison)
     : Decorator(std::move(inner)),
       comparison_(std::move(comparison)),
       contracts_(contracts(*inner_)),
-      one_by_one_(make_ref<OneByOne>(comparison_.options.reference ? comparison_.options.reference.handle() : inner_)) {
-}
+      one_by_one_(make_ref<Unfused>(comparison_.options.reference ? comparison_.options.reference.handle() : inner_)) {}
 
 // The kernel runs as it would without Verify: once, on the operands themselves with all that is cached for them, and in
 // their memory where it may. The comparison uses copies that were made before, so it is independent of all that.
@@ -167,7 +166,7 @@ void VerifiedKernels::run(const op::Op& op, Call call) {
   // Errors of the kernel itself come first; errors of the comparison are not reported as errors of the program.
   std::vector<TensorData> found;
   for (const Value& value : call.out) found.push_back(inner_->download(value));
-  const AskedBy nobody(nullptr);
+  const RequestedBy nobody(nullptr);
   if (reference && !is_planned(op)) {
     const NoGrad pause;
     const Autocast off(DType::F32);
@@ -187,7 +186,7 @@ void VerifiedKernels::compare(const op::Op& op, const Call& call, Inputs in, std
   const auto* fused = comparison_.options.reference ? nullptr : std::get_if<op::Fused>(&op.is);
   std::optional<DType> usual = fused ? std::nullopt : half_of(op, call);
   if (fused && contracts_)
-    for (const op::Program::Step& step : fused->program->steps) usual = coarser(usual, step.dtype);
+    for (const op::ProgramStep& step : fused->program->steps) usual = coarser(usual, step.dtype);
   const bool ordered = std::ranges::all_of(call.in, shows_order);
   for (std::size_t i = 0; i < call.out.size(); ++i) {
     const bool sums_anyhow = fused && !ordered && i >= fused->program->outputs.size();
@@ -223,7 +222,7 @@ std::string VerifiedKernels::first_wrong_step(const op::Fused& fused, Inputs in,
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (comparison_.differ(actual[i].data(), expected[i].data(), true, rounded).empty()) continue;
     const std::string_view name =
-        std::visit([](const auto& step) { return op::spoken_name(step); }, all.program->steps[i].op);
+        std::visit([](const auto& step) { return op::function_name(step); }, all.program->steps[i].op);
     return text(", first in step ", i, ", ", name, " -> ", actual[i]);
   }
   return {};

@@ -1,14 +1,14 @@
 // Runs programs fused and unfused side by side: each value exists twice.
 #include "kiln/backend/inspect/verifying.hpp"
 #include "kiln/ops/failure.hpp"
-#include "kiln/ops/scope/asker.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
+#include "kiln/ops/scope/requester.hpp"
 
 namespace kiln {
 
 /// A value of the fusing backend and the same value of the plain one.
-struct VerifiedPlans::Both {
+struct VerifiedPlans::ValuePair {
   Value fused, plain;
   std::optional<DType> rounded;  // rounded differently in the two since the last comparison
   std::string made_by;           // "add of float32 [2, 3], 1.5"
@@ -16,17 +16,18 @@ struct VerifiedPlans::Both {
 };
 
 /// Stored in place of memory.
-struct VerifiedPlans::Twins final : Storage {
-  Twins(Ref<VerifiedPlans> home, std::shared_ptr<Both> both) : home(std::move(home)), both(std::move(both)) {}
-  ~Twins() override {
+struct VerifiedPlans::PairStorage final : Storage {
+  PairStorage(Ref<VerifiedPlans> home, std::shared_ptr<ValuePair> both)
+      : home(std::move(home)), both(std::move(both)) {}
+  ~PairStorage() override {
     const std::lock_guard lock(home->mutex_);
     home->unchecked_.erase(both->name);
   }
-  Twins(const Twins&) = delete;
-  Twins& operator=(const Twins&) = delete;
+  PairStorage(const PairStorage&) = delete;
+  PairStorage& operator=(const PairStorage&) = delete;
 
   const Ref<VerifiedPlans> home;
-  const std::shared_ptr<Both> both;
+  const std::shared_ptr<ValuePair> both;
 };
 
 namespace {
@@ -36,8 +37,8 @@ namespace {
 std::optional<DType> rounded_by(const op::Op& op, const Call& call, bool contracts) {
   std::optional<DType> rounded;
   const bool depends = op::visit(op, [&]<class T>(const T&) {
-    if (T::kFacts.pattern == Pattern::Elementwise) return contracts;
-    return T::kFacts.pattern != Pattern::View && T::kFacts.pattern != Pattern::Creation;
+    if (T::kTraits.pattern == Pattern::Elementwise) return contracts;
+    return T::kTraits.pattern != Pattern::View && T::kTraits.pattern != Pattern::Creation;
   });
   if (!depends) return rounded;
   for (const Value& value : call.in)
@@ -48,19 +49,19 @@ std::optional<DType> rounded_by(const op::Op& op, const Call& call, bool contrac
 
 }  // namespace
 
-Ref<Storage> VerifiedPlans::twins(Value fused, Value plain, std::optional<DType> rounded, std::string made_by) {
-  const auto both = std::make_shared<Both>(
-      Both{std::move(fused), std::move(plain), rounded, std::move(made_by), {std::this_thread::get_id(), 0}});
+Ref<Storage> VerifiedPlans::pair_storage(Value fused, Value plain, std::optional<DType> rounded, std::string made_by) {
+  const auto both = std::make_shared<ValuePair>(
+      ValuePair{std::move(fused), std::move(plain), rounded, std::move(made_by), {std::this_thread::get_id(), 0}});
   {
     const std::lock_guard lock(mutex_);
     both->name.second = made_++;
     if (!both->made_by.empty()) unchecked_.emplace(both->name, both);
   }
-  return make_ref<Twins>(Ref<VerifiedPlans>(this), both);
+  return make_ref<PairStorage>(Ref<VerifiedPlans>(this), both);
 }
 
-VerifiedPlans::Both VerifiedPlans::read(const Value& value) const {
-  const Both& both = *static_cast<const Twins&>(*value.node()->storage).both;
+VerifiedPlans::ValuePair VerifiedPlans::read(const Value& value) const {
+  const ValuePair& both = *static_cast<const PairStorage&>(*value.node()->storage).both;
   const std::lock_guard lock(mutex_);
   return both;
 }
@@ -71,7 +72,7 @@ void VerifiedPlans::run(const op::Op& op, Call call) {
   Values fused_in(call.in.begin(), call.in.end()), plain_in = fused_in, fused_out, plain_out;
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     if (!call.in[i].node()) continue;
-    Both both = read(call.in[i]);
+    ValuePair both = read(call.in[i]);
     fused_in[i] = std::move(both.fused);
     plain_in[i] = std::move(both.plain);
     if (both.rounded) rounded = coarser(rounded, *both.rounded);
@@ -83,8 +84,8 @@ void VerifiedPlans::run(const op::Op& op, Call call) {
   Values fused_causes, plain_causes;
   for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
     for (const Value& cause : scope->causes()) {
-      if (!cause.node() || !dynamic_cast<const Twins*>(cause.node()->storage.get())) continue;
-      Both both = read(cause);
+      if (!cause.node() || !dynamic_cast<const PairStorage*>(cause.node()->storage.get())) continue;
+      ValuePair both = read(cause);
       fused_causes.push_back(std::move(both.fused));
       plain_causes.push_back(std::move(both.plain));
     }
@@ -92,29 +93,29 @@ void VerifiedPlans::run(const op::Op& op, Call call) {
   Ref<Failure> failure = failure_among(plain_in);
   if (!failure)
     failure = attempt([&] {
-      const AskedBy nobody(nullptr);
-      const FailsWith scope(plain_causes, FailsWith::Anew());
-      const bool is_view = op::visit(op, []<class T>(const T&) { return T::kFacts.pattern == Pattern::View; });
+      const RequestedBy nobody(nullptr);
+      const FailsWith scope(plain_causes, FailsWith::ReplaceOuter());
+      const bool is_view = op::visit(op, []<class T>(const T&) { return T::kTraits.pattern == Pattern::View; });
       plain_->run(op, {is_view ? plain_in : copies(plain_, plain_in, Device(plain_)), plain_out});
     });
   if (failure)
     for (const Value& value : plain_out) value.node()->storage = failure;
-  const FailsWith scope(fused_causes, FailsWith::Anew());
+  const FailsWith scope(fused_causes, FailsWith::ReplaceOuter());
   inner_->run(op, {fused_in, fused_out});
   for (std::size_t i = 0; i < call.out.size(); ++i)
     call.out[i].node()->storage =
-        twins(std::move(fused_out[i]), std::move(plain_out[i]), rounded, described_call(op, call.in));
+        pair_storage(std::move(fused_out[i]), std::move(plain_out[i]), rounded, described_call(op, call.in));
 }
 
 Ref<Node> VerifiedPlans::upload(TensorData data, const Device& device) {
   Value plain(plain_->upload(data, Device(plain_))), fused(inner_->upload(std::move(data), Device(inner_)));
   auto node = make_ref<Node>(fused.node()->desc, device);
-  node->storage = twins(std::move(fused), std::move(plain), {}, {});
+  node->storage = pair_storage(std::move(fused), std::move(plain), {}, {});
   return node;
 }
 
 TensorData VerifiedPlans::download(const Value& value) {
-  const Both both = read(value);
+  const ValuePair both = read(value);
   TensorData data = inner_->download(both.fused);
   compare_read(both.name);
   return data;
@@ -151,7 +152,7 @@ Ref<PendingRead> VerifiedPlans::start_read(Inputs values) {
   Values fused;
   std::vector<Name> names;
   for (const Value& value : values) {
-    Both both = read(value);
+    ValuePair both = read(value);
     fused.push_back(std::move(both.fused));
     names.push_back(both.name);
   }
@@ -189,7 +190,7 @@ void VerifiedPlans::compare_from(Name first, const std::thread::id* only) {
 
 // Values that agree count as equal from then on: where they agree only within the tolerance, differences do not add up.
 void VerifiedPlans::compare(const Name& name) {
-  std::shared_ptr<Both> both;  // destroyed after the lock is released
+  std::shared_ptr<ValuePair> both;  // destroyed after the lock is released
   {
     const std::lock_guard lock(mutex_);
     const auto found = unchecked_.find(name);
@@ -202,7 +203,7 @@ void VerifiedPlans::compare(const Name& name) {
   TensorData fused;
   if (attempt([&] { fused = inner_->download(both->fused); })) {
     // There is nothing to compare, and the reader has still to receive the error.
-    if (const Ref<Failure> failure = failure_of(both->fused.node())) take_back(*failure);
+    if (const Ref<Failure> failure = failure_of(both->fused.node())) undo_throw(*failure);
     return;
   }
   throw_if_failed(both->plain);

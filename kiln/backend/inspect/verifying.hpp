@@ -74,12 +74,12 @@ class VerifiedPlans final : public Decorator {
   Ref<Backend> with_core(Wrap wrap) override;
 
  private:
-  struct Both;
-  struct Twins;
+  struct ValuePair;
+  struct PairStorage;
   class ComparedRead;
   using Name = std::pair<std::thread::id, std::int64_t>;  // the thread that asked for a value, and the value's age
-  Ref<Storage> twins(Value fused, Value plain, std::optional<DType> rounded, std::string made_by);
-  Both read(const Value& value) const;
+  Ref<Storage> pair_storage(Value fused, Value plain, std::optional<DType> rounded, std::string made_by);
+  ValuePair read(const Value& value) const;
   void compare(const Name& name);
   void compare_read(const Name& name);
   void compare_from(Name first, const std::thread::id* only);
@@ -88,7 +88,7 @@ class VerifiedPlans final : public Decorator {
   const Comparison comparison_;
   const bool contracts_;
   mutable std::mutex mutex_;  // guards the rest and the content of Both; nothing runs or is destroyed under it
-  std::map<Name, std::weak_ptr<Both>> unchecked_;
+  std::map<Name, std::weak_ptr<ValuePair>> unchecked_;
   std::int64_t made_ = 0;
 };
 

@@ -32,7 +32,7 @@ double bytes_of(const op::Op& op, const Call& call) {
     written += bytes_of(*result.node());
   }
   if (all_views) return 0;
-  const bool looks_up = op::visit(op, []<class T>(const T&) { return T::kFacts.pattern == Pattern::Lookup; });
+  const bool looks_up = op::visit(op, []<class T>(const T&) { return T::kTraits.pattern == Pattern::Lookup; });
   double read = 0;
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     if (!call.in[i].node()) continue;

@@ -77,15 +77,15 @@ std::byte* MemoryPool::acquire(std::size_t bytes, const Purpose& purpose) {
   const auto [index, size] = block_for(bytes, joins_);
   const std::lock_guard lock(mutex_);
   std::byte* block = index == kJoined ? take_large(size) : pop(index);
-  if (!block && index != kJoined) block = size > kLargestSmall ? map(size) : cut(index, size);
-  if (block) ledger_.hand_out(block, size, purpose);
+  if (!block && index != kJoined) block = size > kLargestSmall ? map(size) : allocate_small(index, size);
+  if (block) accounting_.record_acquire(block, size, purpose);
   return block;
 }
 
-void MemoryPool::give_back(std::byte* block, std::size_t bytes, MemoryUse use) {
+void MemoryPool::release(std::byte* block, std::size_t bytes, MemoryUse use) {
   const auto [index, size] = block_for(bytes, joins_);
   const std::lock_guard lock(mutex_);
-  ledger_.take_back(block, size, use);
+  accounting_.record_release(block, size, use);
   if (index == kJoined) join({block, size});
   else push(index, block);
 }
@@ -122,14 +122,14 @@ std::byte* MemoryPool::pop(int size_class) {
   return block;
 }
 
-std::byte* MemoryPool::cut(int size_class, std::size_t size) {
-  if (uncut_.size < size) {
-    chop(std::exchange(uncut_, {}));
+std::byte* MemoryPool::allocate_small(int size_class, std::size_t size) {
+  if (region_rest_.size < size) {
+    split_free(std::exchange(region_rest_, {}));
     if (reserved_ + round_up(size, kPage) > limit_)
       if (std::byte* block = split(size_class, size)) return block;
     if (!add_region(size)) return split(size_class, size);
   }
-  return take(uncut_, size);
+  return take(region_rest_, size);
 }
 
 // Takes whole pages from the beginning of a range, and smaller blocks from its end, so that blocks of pages begin at a
@@ -151,8 +151,8 @@ bool MemoryPool::add_region(std::size_t size) {
   while (region > least && reserved_ + region > limit_) region = std::max(least, region / 2);
   std::byte* start = map(region);
   if (!start) return false;
-  uncut_ = {start, region};
-  regions_.push_back(uncut_);
+  region_rest_ = {start, region};
+  regions_.push_back(region_rest_);
   in_regions_ += region;
   return true;
 }
@@ -163,7 +163,7 @@ std::byte* MemoryPool::split(int size_class, std::size_t size) {
     if (std::byte* block = pop(index)) {
       Extent range{block, size_of_class(index)};
       std::byte* const part = take(range, size);
-      chop(range);
+      split_free(range);
       return part;
     }
   return nullptr;
@@ -171,7 +171,7 @@ std::byte* MemoryPool::split(int size_class, std::size_t size) {
 
 // Splits a range into free blocks, the largest first from each page boundary; every class is a multiple of the
 // smallest.
-void MemoryPool::chop(Extent range) {
+void MemoryPool::split_free(Extent range) {
   while (range.size) {
     const std::size_t in_page = reinterpret_cast<std::uintptr_t>(range.start) % kPage;
     const std::size_t most = std::min(range.size, in_page ? kPage - in_page : kLargestSmall);
@@ -208,7 +208,7 @@ std::byte* MemoryPool::map(std::size_t size) {
     if (!start) return nullptr;
   }
   reserved_ += size;
-  ledger_.ask_system();
+  accounting_.count_system_request();
   return start;
 }
 
@@ -219,7 +219,7 @@ bool MemoryPool::unmap(Extent range) {
   return true;
 }
 
-void MemoryPool::release() {
+void MemoryPool::release_unused() {
   const std::lock_guard lock(mutex_);
   release_locked();
 }
@@ -234,7 +234,7 @@ void MemoryPool::release_locked() {
 // Everything that may throw std::bad_alloc is prepared before the first change.
 void MemoryPool::release_pages() {
   std::vector<Extent> free;
-  if (uncut_.size) free.push_back(uncut_);
+  if (region_rest_.size) free.push_back(region_rest_);
   for (int index = 0; index < kSmallClasses; ++index)
     for (const Free& each : free_[static_cast<std::size_t>(index)]) free.push_back({each.block, size_of_class(index)});
   const auto by_address = [](const Extent& a, const Extent& b) { return std::less<>()(a.start, b.start); };
@@ -273,12 +273,12 @@ void MemoryPool::release_pages() {
   rest.insert(rest.end(), block, free.end());
   kept.reserve(kept.size() + whole.size() + 1);  // including the one that add_region() adds
 
-  uncut_ = {};
+  region_rest_ = {};
   for (int index = 0; index < kSmallClasses; ++index) free_[static_cast<std::size_t>(index)].clear();
-  for (const Extent& range : rest) chop(range);
+  for (const Extent& range : rest) split_free(range);
   for (const Extent& hole : whole)
     if (!unmap(hole)) {
-      chop(hole);
+      split_free(hole);
       kept.push_back(hole);
     }
   regions_ = std::move(kept);
@@ -294,17 +294,17 @@ void MemoryPool::set_limit(std::size_t bytes) {
 
 void MemoryPool::reset_peak() {
   const std::lock_guard lock(mutex_);
-  ledger_.reset_peak();
+  accounting_.reset_peak();
 }
 
 MemoryStatistics MemoryPool::statistics() const {
   const std::lock_guard lock(mutex_);
-  return ledger_.statistics(reserved_, limit_);
+  return accounting_.statistics(reserved_, limit_);
 }
 
 std::string MemoryPool::report() const {
   const std::lock_guard lock(mutex_);
-  return ledger_.report(reserved_, limit_);
+  return accounting_.report(reserved_, limit_);
 }
 
 }  // namespace kiln

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <vector>
 
+#include "kiln/backend/memory/accounting.hpp"
 #include "kiln/backend/memory/block_source.hpp"
 #include "kiln/backend/memory/extents.hpp"
-#include "kiln/backend/memory/ledger.hpp"
 #include "kiln/core/threads/brief_mutex.hpp"
 
 namespace kiln {
@@ -34,14 +34,14 @@ class MemoryPool {
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
-  /// Returns null where the limit or the system does not allow it, even after release(). Takes 20 ns if a small block
-  /// of the size is free.
+  /// Returns null where the limit or the system does not allow it, even after release_unused(). Takes 20 ns if a small
+  /// block of the size is free.
   std::byte* acquire(std::size_t bytes, const Purpose& purpose = {});
-  void give_back(std::byte* block, std::size_t bytes, MemoryUse use = MemoryUse::Scratch);
+  void release(std::byte* block, std::size_t bytes, MemoryUse use = MemoryUse::Scratch);
   /// Returns unused large blocks to the source, and unused pages of regions: pages of 4 KiB under a low limit, and
   /// larger ones, 2 MiB at most, under a high one, since a system limits the number of holes. A source that takes no
   /// parts gets back whole regions.
-  void release();
+  void release_unused();
   /// Memory beyond the limit that is not in use is returned at once.
   void set_limit(std::size_t bytes);
   void reset_peak();
@@ -59,10 +59,10 @@ class MemoryPool {
   void push(int size_class, std::byte* block) noexcept;
   void join(Extent range) noexcept;
   std::byte* take_large(std::size_t size);
-  std::byte* cut(int size_class, std::size_t size);
+  std::byte* allocate_small(int size_class, std::size_t size);
   static std::byte* take(Extent& range, std::size_t size);
   std::byte* split(int size_class, std::size_t size);
-  void chop(Extent range);
+  void split_free(Extent range);
   bool add_region(std::size_t size);
   std::byte* map(std::size_t size);
   void release_locked();
@@ -76,10 +76,10 @@ class MemoryPool {
   std::size_t limit_;
   std::array<std::vector<Free>, kClasses> free_;  // stacks, or heaps with the lowest address on top
   std::vector<Extent> regions_;                   // the regions from which small blocks are cut
-  Extent uncut_{};                                // the rest of the last region
+  Extent region_rest_{};                          // the rest of the last region
   Extents extents_;                               // the free memory for large blocks
   std::size_t reserved_ = 0, in_regions_ = 0;
-  Ledger ledger_;
+  MemoryAccounting accounting_;
 };
 
 }  // namespace kiln

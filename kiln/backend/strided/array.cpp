@@ -27,7 +27,7 @@ Array read_contiguous(const Value& value, Value& held, FunctionRef<Value(const A
   return read(held);
 }
 
-bool may_take(const Value& result, const Dims& strides, const Call& call, std::size_t i) {
+bool may_reuse(const Value& result, const Dims& strides, const Call& call, std::size_t i) {
   if (!call.is_last_use(i) || result.node()->storage) return false;
   const Node& operand = *call.in[i].node();
   if (!operand.storage->has_one_owner() || operand.desc != result.node()->desc) return false;

@@ -49,6 +49,6 @@ Array read_contiguous(const Value& value, Value& held, FunctionRef<Value(const A
 
 /// Whether a result may use the memory of operand i of a call: this is the operand's last use, it alone is in that
 /// memory, and it has the order of `strides` that the result needs.
-bool may_take(const Value& result, const Dims& strides, const Call& call, std::size_t i);
+bool may_reuse(const Value& result, const Dims& strides, const Call& call, std::size_t i);
 
 }  // namespace kiln::strided

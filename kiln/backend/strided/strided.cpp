@@ -58,12 +58,12 @@ Dims follow_order(const Shape& shape, Inputs in) {
 }
 
 std::optional<Dims> result_order(const op::Program& program, const Shape& shape, Inputs in, const Dims* missing) {
-  using Operand = op::Program::Operand;
+  using Operand = op::ProgramOperand;
   if (missing && is_contiguous(shape, *missing)) missing = nullptr;
   SpareVector<const Dims*> given, made;
   for (const Value& value : in) given.push_back(value ? order_from(value, shape) : missing);
   if (std::ranges::all_of(given, [](const Dims* order) { return !order; })) return contiguous_strides(shape);
-  for (const op::Program::Step& step : program.steps) {
+  for (const op::ProgramStep& step : program.steps) {
     const Dims* order = nullptr;
     for (int k = 0; k < op::arity(step.op) && !order; ++k) {
       const Operand from = step.in[static_cast<std::size_t>(k)];
@@ -103,12 +103,12 @@ std::optional<Dims> reshaped_strides(const Shape& from, const Dims& strides, con
     const std::int64_t pace = strides[dim];
     std::int64_t run = from[dim--];
     for (; dim >= 0 && (from[dim] == 1 || strides[dim] == pace * run); --dim) run *= from[dim];
-    std::int64_t placed = 1;
-    for (; next >= 0 && placed < run; --next) {
-      result[next] = pace * placed;
-      placed *= shape[next];
+    std::int64_t with_layout = 1;
+    for (; next >= 0 && with_layout < run; --next) {
+      result[next] = pace * with_layout;
+      with_layout *= shape[next];
     }
-    if (placed != run) return {};
+    if (with_layout != run) return {};
   }
   return result;
 }

@@ -21,10 +21,10 @@
 #include <variant>
 #include <vector>
 
+#include "kiln/core/config/config_path.hpp"
 #include "kiln/core/config/json.hpp"
-#include "kiln/core/config/place.hpp"
 #include "kiln/core/config/type.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/reflect/reflect_enum.hpp"
 #include "kiln/core/reflect/reflect_values.hpp"
@@ -36,17 +36,17 @@ template <class T> Json to_json(const T& value);
 
 namespace config {
 
-template <class T> void read(const Json& json, T& value, const Place& place, bool has_defaults = false);
+template <class T> void read(const Json& json, T& value, const ConfigPath& place, bool has_defaults = false);
 
 /// A type that converts itself to and from JSON, such as Selector. It need not be default constructible.
 template <class T>
-concept HasJson = requires(const T& value, const Json& json, const Place& place) {
+concept HasJson = requires(const T& value, const Json& json, const ConfigPath& place) {
   { value.to_json() } -> std::same_as<Json>;
   { T::from_json(json, place) } -> std::same_as<T>;
 };
 
 template <class T>
-T made(const Json& json, const Place& place) {
+T made(const Json& json, const ConfigPath& place) {
   if constexpr (HasJson<T>) {
     return T::from_json(json, place);
   } else {
@@ -129,7 +129,7 @@ std::vector<std::string_view> enumerator_names() {
 template <class T>
 constexpr Type type_of() {
   Type type{.kind = kind_of<T>()};
-  type.read = [](const Json& json, void* value, const Place& place, bool has_defaults) {
+  type.read = [](const Json& json, void* value, const ConfigPath& place, bool has_defaults) {
     read(json, *static_cast<T*>(value), place, has_defaults);
   };
   type.write = [](const void* value) { return to_json(*static_cast<const T*>(value)); };
@@ -176,7 +176,7 @@ std::span<const Alternative> alternatives() {
 }
 
 template <class T>
-void read_list(const Json& json, T& value, const Place& place) {
+void read_list(const Json& json, T& value, const ConfigPath& place) {
   if constexpr (reflect::TupleLike<T>) {
     const std::size_t length = value.size();
     const Json::List& list = read_elements(json, place, &length, std::numeric_limits<std::int64_t>::max());
@@ -193,7 +193,7 @@ void read_list(const Json& json, T& value, const Place& place) {
 }
 
 template <class T>
-void read(const Json& json, T& value, const Place& place, bool has_defaults) {
+void read(const Json& json, T& value, const ConfigPath& place, bool has_defaults) {
   constexpr Type::Kind kind = kind_of<T>();
   if constexpr (kind == Type::Kind::Own) {
     value = T::from_json(json, place);
@@ -267,7 +267,7 @@ Json to_json(const T& value) {
 /// "gpt.json: 'optimizer.beta1' must be a number, got \"high\"".
 template <class T>
 T from_json(const Json& json, std::string_view source) {
-  return or_memory_error(source, [&] { return config::made<T>(json, config::Place{source, ""}); });
+  return or_memory_error(source, [&] { return config::made<T>(json, config::ConfigPath{source, ""}); });
 }
 template <class T>
 T from_json(std::string_view text, std::string_view source) {

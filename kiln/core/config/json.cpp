@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln {
@@ -26,9 +26,9 @@ Json number_of(NumberKind kind, std::uint64_t bits) {
 class PackedNumbers {
  public:
   void add(NumberKind kind, std::uint64_t bits) {
-    if (size_ % kPart == 0) parts_.emplace_back();
-    parts_.back().bits.push_back(bits);
-    parts_.back().kinds.push_back(kind);
+    if (size_ % kBlock == 0) blocks_.emplace_back();
+    blocks_.back().bits.push_back(bits);
+    blocks_.back().kinds.push_back(kind);
     ++size_;
   }
   void add(const Json& number) {
@@ -39,17 +39,17 @@ class PackedNumbers {
   }
   std::size_t size() const { return size_; }
   Json at(std::size_t index) const {
-    const Part& part = parts_[index / kPart];
-    return number_of(part.kinds[index % kPart], part.bits[index % kPart]);
+    const NumberBlock& part = blocks_[index / kBlock];
+    return number_of(part.kinds[index % kBlock], part.bits[index % kBlock]);
   }
 
  private:
-  static constexpr std::size_t kPart = 1 << 16;
-  struct Part {
+  static constexpr std::size_t kBlock = 1 << 16;
+  struct NumberBlock {
     std::vector<std::uint64_t> bits;
     std::vector<NumberKind> kinds;
   };
-  std::vector<Part> parts_;
+  std::vector<NumberBlock> blocks_;
   std::size_t size_ = 0;
 };
 
@@ -264,14 +264,14 @@ Json parse_json(std::string_view text, std::string_view source) try {
   JsonTree builder;
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) fail<ConfigError>(source, ": ", builder.problem);
   return std::move(builder.root);
-} catch (...) { rethrow_shortage(source); }
+} catch (...) { rethrow_as_memory_error(source); }
 
 std::string write_json(const Json& json) try {
   std::string out;
   write(json, 0, out);
   return out + "\n";
 } catch (const nlohmann::json::exception&) { fail<ConfigError>("JSON takes UTF-8 text only"); } catch (...) {
-  rethrow_shortage("JSON");
+  rethrow_as_memory_error("JSON");
 }
 
 std::string describe(const Json& json) {

@@ -17,17 +17,18 @@ std::string quoted(std::span<const std::string_view> names) {
 }
 
 /// The subject of an error sentence.
-std::string subject(const Place& place) {
+std::string subject(const ConfigPath& place) {
   return place.path.empty() ? std::string("the config") : text('\'', place.path, '\'');
 }
 
-[[noreturn]] void fail_none_of(const Place& place, std::string_view wish, std::span<const std::string_view> names) {
+[[noreturn]] void fail_none_of(const ConfigPath& place, std::string_view wish,
+                               std::span<const std::string_view> names) {
   fail<ConfigError>(place.source, ": ", subject(place), " must be one of ", quoted(names), ", got \"", shown(wish), '"',
                     did_you_mean(wish, names));
 }
 
 /// Runs a struct's check(), and turns its error into a ConfigError that names the struct's position.
-void check_at(const Place& place, const Type& type, const void* object) {
+void check_at(const ConfigPath& place, const Type& type, const void* object) {
   try {
     type.check(object);
   } catch (const ConfigError&) { throw; } catch (const Error& error) {
@@ -63,39 +64,39 @@ bool is_filled(const Type& type, const void* value) {
 
 }  // namespace
 
-void fail_wrong(const Place& place, const Json& got, const std::string& expected) {
+void throw_mismatch(const ConfigPath& place, const Json& got, const std::string& expected) {
   fail<ConfigError>(place.source, ": ", subject(place), " must be ", expected, ", got ", describe(got));
 }
 
-std::uint64_t read_integer(const Json& json, const Place& place, std::int64_t least, std::uint64_t most) {
+std::uint64_t read_integer(const Json& json, const ConfigPath& place, std::int64_t least, std::uint64_t most) {
   if (const auto* const number = std::get_if<std::int64_t>(&json.is)) {
     if (*number >= least && std::cmp_less_equal(*number, most)) return static_cast<std::uint64_t>(*number);
   } else if (const auto* const large = std::get_if<std::uint64_t>(&json.is)) {
     if (*large <= most && std::cmp_greater_equal(*large, least)) return *large;
   } else {
-    wrong(place, json, "an integer");
+    throw_mismatch(place, json, "an integer");
   }
-  wrong(place, json, "an integer from ", least, " to ", most);
+  throw_mismatch(place, json, "an integer from ", least, " to ", most);
 }
 
-double read_number(const Json& json, const Place& place, double most) {
+double read_number(const Json& json, const ConfigPath& place, double most) {
   double number = 0;
   if (const auto* const real = std::get_if<double>(&json.is)) number = *real;
   else if (const auto* const whole = std::get_if<std::int64_t>(&json.is)) number = static_cast<double>(*whole);
   else if (const auto* const large = std::get_if<std::uint64_t>(&json.is)) number = static_cast<double>(*large);
-  else wrong(place, json, "a number");
-  if (number > most || number < -most) wrong(place, json, "a number from ", -most, " to ", most);
+  else throw_mismatch(place, json, "a number");
+  if (number > most || number < -most) throw_mismatch(place, json, "a number from ", -most, " to ", most);
   return number;
 }
 
-std::size_t read_enum(const Json& json, const Place& place, std::span<const std::string_view> names) {
+std::size_t read_enum(const Json& json, const ConfigPath& place, std::span<const std::string_view> names) {
   const auto& wish = expect<std::string>(json, place, "a string");
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] == wish) return i;
   fail_none_of(place, wish, names);
 }
 
-const Json::List& read_elements(const Json& json, const Place& place, const std::size_t* length,
+const Json::List& read_elements(const Json& json, const ConfigPath& place, const std::size_t* length,
                                 std::int64_t capacity) {
   const auto& list = expect<Json::List>(json, place, "a list");
   if (length && list.size() != *length)
@@ -106,7 +107,7 @@ const Json::List& read_elements(const Json& json, const Place& place, const std:
   return list;
 }
 
-void read_struct(const Json& json, const Type& type, void* object, const Place& place, bool has_defaults) {
+void read_struct(const Json& json, const Type& type, void* object, const ConfigPath& place, bool has_defaults) {
   const auto& members = expect<Json::Object>(json, place, "an object");
   const std::vector<Field> fields = type.fields(object);
   std::vector<const Json*> given(fields.size());
@@ -121,7 +122,7 @@ void read_struct(const Json& json, const Type& type, void* object, const Place& 
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Type& held = *fields[i].type;
-    const Place there = place.field(names[i]);
+    const ConfigPath there = place.field(names[i]);
     const bool defaulted = has_defaults || has_default(type, i, fields[i]);
     if (given[i]) held.read(*given[i], fields[i].at, there, defaulted);
     else if (defaulted) continue;
@@ -139,7 +140,7 @@ Json write_struct(const Type& type, const void* object) {
   return {std::move(members)};
 }
 
-void read_variant(const Json& json, void* variant, const Place& place, std::span<const Alternative> alternatives) {
+void read_variant(const Json& json, void* variant, const ConfigPath& place, std::span<const Alternative> alternatives) {
   const auto* wish = std::get_if<std::string>(&json.is);
   const auto* const object = std::get_if<Json::Object>(&json.is);
   const Json defaults{Json::Object()}, *fields = &defaults;
@@ -153,7 +154,7 @@ void read_variant(const Json& json, void* variant, const Place& place, std::span
     if (!wish || *wish != alternative.name) continue;
     return alternative.type->read(*fields, alternative.emplace(variant), place.field(alternative.name), false);
   }
-  if (!wish) wrong(place, json, "one of ", quoted(names), ", or an object with one of them for its key");
+  if (!wish) throw_mismatch(place, json, "one of ", quoted(names), ", or an object with one of them for its key");
   fail_none_of(place, *wish, names);
 }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/core/config/config_path.hpp"
 #include "kiln/core/config/json.hpp"
-#include "kiln/core/config/place.hpp"
 
 namespace kiln::config {
 
@@ -32,7 +32,7 @@ struct Type {
   enum class Kind : std::uint8_t { Bool, Integer, Float, Text, Enum, Optional, List, Map, Variant, Struct, Own };
 
   Kind kind;
-  void (*read)(const Json& json, void* value, const Place& place, bool has_defaults) = nullptr;
+  void (*read)(const Json& json, void* value, const ConfigPath& place, bool has_defaults) = nullptr;
   Json (*write)(const void* value) = nullptr;
 
   std::size_t size = 0;                                // of the type, in bytes
@@ -48,18 +48,19 @@ struct Type {
 };
 
 /// Reads an integer between `least` and `most`; returns its bits.
-std::uint64_t read_integer(const Json& json, const Place& place, std::int64_t least, std::uint64_t most);
+std::uint64_t read_integer(const Json& json, const ConfigPath& place, std::int64_t least, std::uint64_t most);
 /// Reads a number between -most and most.
-double read_number(const Json& json, const Place& place, double most);
+double read_number(const Json& json, const ConfigPath& place, double most);
 /// Returns the index of the name that the JSON holds.
-std::size_t read_enum(const Json& json, const Place& place, std::span<const std::string_view> names);
+std::size_t read_enum(const Json& json, const ConfigPath& place, std::span<const std::string_view> names);
 /// Returns the elements of a list. An array takes exactly `length` of them, other lists (null length) at most
 /// `capacity`.
-const Json::List& read_elements(const Json& json, const Place& place, const std::size_t* length, std::int64_t capacity);
+const Json::List& read_elements(const Json& json, const ConfigPath& place, const std::size_t* length,
+                                std::int64_t capacity);
 
-void read_struct(const Json& json, const Type& type, void* object, const Place& place, bool has_defaults);
+void read_struct(const Json& json, const Type& type, void* object, const ConfigPath& place, bool has_defaults);
 Json write_struct(const Type& type, const void* object);
-void read_variant(const Json& json, void* variant, const Place& place, std::span<const Alternative> alternatives);
+void read_variant(const Json& json, void* variant, const ConfigPath& place, std::span<const Alternative> alternatives);
 Json write_variant(const void* variant, std::span<const Alternative> alternatives);
 
 /// Whether a field has a default, given its value in a new object of the struct.

@@ -48,7 +48,7 @@ bool is_start(const Frame& frame) {
 }
 
 /// "kiln::nn::Linear::forward" for "_ZNK4kiln2nn6Linear7forward...": the demangled name without the parameters.
-std::string spoken(const std::string& function) {
+std::string demangled_name(const std::string& function) {
   int status = 0;
   char* const letters = abi::__cxa_demangle(function.c_str(), nullptr, nullptr, &status);
   std::string name = status == 0 ? letters : function;
@@ -72,7 +72,7 @@ std::string line_of(const Frame& frame) {
     std::snprintf(address, sizeof address, "%p", frame.address);
     return text("\n  called from ", address);
   }
-  const std::string name = spoken(frame.function);
+  const std::string name = demangled_name(frame.function);
   if (frame.file.empty()) return text("\n  called from ", name);
   return text("\n  called from ", frame.file.substr(frame.file.rfind('/') + 1), ':', frame.line, ' ', name);
 }

@@ -15,11 +15,11 @@ namespace detail {
 /// A type declares itself plain with a `kPlain` member if reflection cannot read it and it has a hash_value() and a ==
 /// that compare everything in it.
 template <class T>
-concept SaysPlain = requires { requires T::kPlain; };
+concept DeclaresPlain = requires { requires T::kPlain; };
 
 template <class T>
 constexpr bool is_plain() {
-  if constexpr (SaysPlain<T> || reflect::HasWords<T>) {
+  if constexpr (DeclaresPlain<T> || reflect::HasWords<T>) {
     return true;
   } else if constexpr (reflect::Aggregate<T>) {  // one of its fields declares itself plain
     return std::is_copy_assignable_v<T> && []<std::size_t... I>(std::index_sequence<I...>) {
@@ -50,7 +50,7 @@ class Signature {
   }
 
  private:
-  friend class OwnSignature;
+  friend class StoredSignature;
   struct Kind {
     bool (*equal)(const void*, const void*);
     std::shared_ptr<const void> (*copy)(const void*);
@@ -76,9 +76,9 @@ class Signature {
 };
 
 /// A Signature with its own copy of the struct, for a cache to store.
-class OwnSignature {
+class StoredSignature {
  public:
-  explicit OwnSignature(const Signature& of) : object_(of.kind_->copy(of.object_)), signature_(of) {
+  explicit StoredSignature(const Signature& of) : object_(of.kind_->copy(of.object_)), signature_(of) {
     signature_.object_ = object_.get();
   }
   const Signature& get() const { return signature_; }

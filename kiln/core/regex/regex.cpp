@@ -3,14 +3,14 @@
 #include <utility>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln {
 namespace {
 
-using Step = Regex::Step;
-using Steps = Regex::Steps;
+using Instruction = Regex::Instruction;
+using Instructions = Regex::Instructions;
 using Letters = Regex::Letters;
 
 constexpr std::string_view kWhat = "a regular expression";
@@ -23,7 +23,8 @@ struct Thread {
 
 class Threads {
  public:
-  Threads(const Steps& steps, std::size_t length) : steps_(&steps), length_(length), met_(steps.size() + 1, false) {}
+  Threads(const Instructions& steps, std::size_t length)
+      : steps_(&steps), length_(length), met_(steps.size() + 1, false) {}
 
   /// Follows all steps that read no letter. A thread that reaches a step that is already occupied is dropped.
   void add(Thread begin, std::size_t at) {
@@ -38,29 +39,29 @@ class Threads {
         list.push_back(std::move(thread));
         continue;
       }
-      const Step& step = (*steps_)[thread.step];
+      const Instruction& step = (*steps_)[thread.step];
       const auto go = [&](std::int32_t by) {
         thread.step = static_cast<std::size_t>(static_cast<std::int64_t>(thread.step) + by);
         open.push_back(thread);
       };
       switch (step.kind) {
-        case Step::Kind::Letter: list.push_back(std::move(thread)); break;
-        case Step::Kind::Jump: go(step.to); break;
-        case Step::Kind::Split: {
+        case Instruction::Kind::Letter: list.push_back(std::move(thread)); break;
+        case Instruction::Kind::Jump: go(step.to); break;
+        case Instruction::Kind::Split: {
           Thread other = thread;
           other.step = static_cast<std::size_t>(static_cast<std::int64_t>(other.step) + step.other);
           open.push_back(std::move(other));
           go(step.to);
           break;
         }
-        case Step::Kind::Save:
+        case Instruction::Kind::Save:
           thread.places[static_cast<std::size_t>(step.to)] = at;
           go(1);
           break;
-        case Step::Kind::Begin:
+        case Instruction::Kind::Begin:
           if (at == 0) go(1);
           break;
-        case Step::Kind::End:
+        case Instruction::Kind::End:
           if (at == length_) go(1);
           break;
       }
@@ -74,7 +75,7 @@ class Threads {
   std::vector<Thread> list;
 
  private:
-  const Steps* steps_;
+  const Instructions* steps_;
   std::size_t length_;
   std::vector<bool> met_;
 };

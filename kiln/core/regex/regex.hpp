@@ -36,20 +36,20 @@ class Regex {
   const std::string& pattern() const { return pattern_; }
 
   // A program that runs all threads of Thompson's machine at once. Jumps are relative.
-  struct Step {
+  struct Instruction {
     enum class Kind : std::uint8_t { Letter, Split, Jump, Save, Begin, End } kind;
     std::int32_t to = 0;  // Split, Jump: the target; Split prefers it to `other`. Save: the position's number
     std::int32_t other = 0;
     std::int32_t letters = 0;  // Letter: an index into the sets
   };
-  using Steps = std::vector<Step>;
+  using Instructions = std::vector<Instruction>;
   using Letters = std::bitset<256>;
 
  private:
   std::optional<std::vector<std::string_view>> run(std::string_view text, std::size_t from, bool whole) const;
 
   std::string pattern_;
-  Steps steps_;
+  Instructions steps_;
   std::vector<Letters> sets_;
   std::size_t groups_ = 1;
 };

@@ -1,15 +1,15 @@
 // Compiles patterns to programs by recursive descent; each part of the pattern becomes an independent sequence of
 // steps.
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/regex/regex.hpp"
 
 namespace kiln {
 namespace {
 
-using Step = Regex::Step;
-using Steps = Regex::Steps;
+using Instruction = Regex::Instruction;
+using Instructions = Regex::Instructions;
 using Letters = Regex::Letters;
 constexpr std::size_t kMostSteps = 20'000;
 constexpr int kMostNested = 100, kMostRepeats = 1000;
@@ -24,8 +24,8 @@ class Parser {
  public:
   Parser(std::string_view pattern, std::vector<Letters>& sets) : pattern_(pattern), sets_(sets) {}
 
-  Steps whole() {
-    Steps steps = alternatives();
+  Instructions whole() {
+    Instructions steps = alternatives();
     if (at_ < pattern_.size()) wrong("a ) that closes nothing");
     return steps;
   }
@@ -44,27 +44,27 @@ class Parser {
     return true;
   }
 
-  Steps alternatives() {
+  Instructions alternatives() {
     if (++depth_ > kMostNested) wrong("more than ", kMostNested, " nested groups");
-    Steps steps = sequence();
+    Instructions steps = sequence();
     while (take('|')) {
-      const Steps other = sequence();
+      const Instructions other = sequence();
       const auto first = static_cast<std::int32_t>(steps.size()), second = static_cast<std::int32_t>(other.size());
-      steps.insert(steps.begin(), {Step::Kind::Split, 1, first + 2});
-      steps.push_back({Step::Kind::Jump, second + 1});
+      steps.insert(steps.begin(), {Instruction::Kind::Split, 1, first + 2});
+      steps.push_back({Instruction::Kind::Jump, second + 1});
       append(steps, other);
     }
     --depth_;
     return steps;
   }
 
-  Steps sequence() {
-    Steps steps;
+  Instructions sequence() {
+    Instructions steps;
     while (!ends() && !next_is('|') && !next_is(')')) append(steps, repeated(piece()));
     return steps;
   }
 
-  Steps repeated(Steps piece) {
+  Instructions repeated(Instructions piece) {
     while (!ends()) {
       int least = 0, most = -1;  // -1: any number
       if (take('*')) {
@@ -85,17 +85,17 @@ class Parser {
     return piece;
   }
 
-  Steps times(const Steps& piece, int least, int most, bool lazy) {
+  Instructions times(const Instructions& piece, int least, int most, bool lazy) {
     const auto size = static_cast<std::int32_t>(piece.size());
     const auto split = [&](std::int32_t in, std::int32_t out) {
-      return lazy ? Step{Step::Kind::Split, out, in} : Step{Step::Kind::Split, in, out};
+      return lazy ? Instruction{Instruction::Kind::Split, out, in} : Instruction{Instruction::Kind::Split, in, out};
     };
-    Steps steps;
+    Instructions steps;
     for (int i = 0; i < least; ++i) append(steps, piece);
     if (most < 0) {
       steps.push_back(split(1, size + 2));
       append(steps, piece);
-      steps.push_back({Step::Kind::Jump, -size - 1});
+      steps.push_back({Instruction::Kind::Jump, -size - 1});
     }
     for (int left = most - least; left > 0; --left) {
       steps.push_back(split(1, left * (size + 1)));
@@ -114,11 +114,11 @@ class Parser {
     return value;
   }
 
-  Steps piece() {
+  Instructions piece() {
     const char letter = pattern_[at_++];
     if (letter == '(') return group();
-    if (letter == '^') return {{Step::Kind::Begin}};
-    if (letter == '$') return {{Step::Kind::End}};
+    if (letter == '^') return {{Instruction::Kind::Begin}};
+    if (letter == '$') return {{Instruction::Kind::End}};
     if (letter == '.') return one_of(Letters().set());
     if (letter == '[') return one_of(set());
     if (letter == '\\') return one_of(escaped());
@@ -129,7 +129,7 @@ class Parser {
     return one_of(range(static_cast<unsigned char>(letter), static_cast<unsigned char>(letter)));
   }
 
-  Steps group() {
+  Instructions group() {
     bool counted = true;
     if (take('?')) {
       if (!take(':')) wrong("an unknown kind of group");
@@ -137,11 +137,11 @@ class Parser {
     }
     const auto place = static_cast<std::int32_t>(2 * groups_);
     if (counted) ++groups_;
-    Steps steps = alternatives();
+    Instructions steps = alternatives();
     if (!take(')')) wrong("a ( that is not closed");
     if (!counted) return steps;
-    steps.insert(steps.begin(), {Step::Kind::Save, place});
-    steps.push_back({Step::Kind::Save, place + 1});
+    steps.insert(steps.begin(), {Instruction::Kind::Save, place});
+    steps.push_back({Instruction::Kind::Save, place + 1});
     return steps;
   }
 
@@ -190,12 +190,12 @@ class Parser {
     return inverted ? ~letters : letters;
   }
 
-  Steps one_of(const Letters& letters) {
+  Instructions one_of(const Letters& letters) {
     sets_.push_back(letters);
-    return {{.kind = Step::Kind::Letter, .letters = static_cast<std::int32_t>(sets_.size() - 1)}};
+    return {{.kind = Instruction::Kind::Letter, .letters = static_cast<std::int32_t>(sets_.size() - 1)}};
   }
 
-  void append(Steps& steps, const Steps& more) const {
+  void append(Instructions& steps, const Instructions& more) const {
     if (steps.size() + more.size() > kMostSteps) wrong("too many repetitions");
     steps.insert(steps.end(), more.begin(), more.end());
   }

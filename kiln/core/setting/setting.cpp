@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/core/file.hpp"
@@ -26,16 +26,17 @@ enum class Means {
   Library,  // a library that is opened: the user's file alone, by an absolute path or a name the system searches for
   Code,     // a switch, or a folder of executed code: the folder only in the user's file, by an absolute path
 };
-struct Row {
+struct KnownSetting {
   std::string_view name;
   Means means;
 };
-constexpr Row kRows[] = {{"autotune", Means::Choice},     {"cache", Means::Code},           {"cudnn", Means::Choice},
-                         {"data", Means::Data},           {"deterministic", Means::Choice}, {"device", Means::Choice},
-                         {"fusion", Means::Choice},       {"inflation", Means::Choice},     {"log", Means::Choice},
-                         {"memory_limit", Means::Choice}, {"nccl", Means::Choice},          {"nvrtc", Means::Library},
-                         {"poison", Means::Choice},       {"profile", Means::Trace},        {"tf32", Means::Choice},
-                         {"threads", Means::Choice},      {"verify", Means::Choice}};
+constexpr KnownSetting kRows[] = {
+    {"autotune", Means::Choice},     {"cache", Means::Code},           {"cudnn", Means::Choice},
+    {"data", Means::Data},           {"deterministic", Means::Choice}, {"device", Means::Choice},
+    {"fusion", Means::Choice},       {"inflation", Means::Choice},     {"log", Means::Choice},
+    {"memory_limit", Means::Choice}, {"nccl", Means::Choice},          {"nvrtc", Means::Library},
+    {"poison", Means::Choice},       {"profile", Means::Trace},        {"tf32", Means::Choice},
+    {"threads", Means::Choice},      {"verify", Means::Choice}};
 constexpr std::string_view kBlank = " \t\r";
 
 /// A line of the file: `name = value  # why`. The values are TOML's strings, whole numbers and booleans.
@@ -50,10 +51,10 @@ class Line {
     const std::size_t sign = text.find('=');
     check(sign != text.npos && text.front() != '[', "a setting is written name = value, got '", shown(text), "'");
     const std::string_view name = trimmed(text.substr(0, sign), kBlank);
-    const Row* const row = std::ranges::find(kRows, name, &Row::name);
+    const KnownSetting* const row = std::ranges::find(kRows, name, &KnownSetting::name);
     if (row == std::end(kRows)) {
       std::vector<std::string_view> names;
-      for (const Row& each : kRows) names.push_back(each.name);
+      for (const KnownSetting& each : kRows) names.push_back(each.name);
       check(false, "there is no setting '", shown(name), "'", did_you_mean(name, names));
     }
     const std::string value = value_of(trimmed(text.substr(sign + 1), kBlank));
@@ -63,7 +64,7 @@ class Line {
 
  private:
   // A file in a folder of another person may not decide what is opened, executed or overwritten.
-  void check_right(const Row& row, std::string_view value) const {
+  void check_right(const KnownSetting& row, std::string_view value) const {
     const bool is_switch = value == "0" || value == "1";
     if (row.means == Means::Choice || row.means == Means::Data || (row.means != Means::Library && is_switch)) return;
     std::string variable = "KILN_";
@@ -142,7 +143,7 @@ Settings read_settings(std::string_view text, std::string_view file, SettingsOf 
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return settings;
-} catch (...) { rethrow_shortage(file); }
+} catch (...) { rethrow_as_memory_error(file); }
 
 const char* setting(const char* name) {
   if (const char* const said = std::getenv(name); said && *said) return said;

@@ -62,7 +62,7 @@ void require_count(std::string_view name, int threads) {
 }
 
 /// The crew of this thread's innermost Threads.
-thread_local Threads::Crew* own_crew = nullptr;
+thread_local Threads::State* own_state = nullptr;
 
 std::int64_t grain_at_start() {
   const char* const wish = std::getenv("KILN_GRAIN");
@@ -74,24 +74,24 @@ std::atomic<std::int64_t> cut = 0;
 
 }  // namespace
 
-struct Threads::Crew {
+struct Threads::State {
   Team team;
   const Pool* const process;  // a forked child has another pool and none of the team's workers
-  Crew* const outer;
+  State* const outer;
 };
 
 namespace {
 /// The team of this thread's Threads; null outside any, and in a forked child.
-Team* own_team() { return own_crew && own_crew->process == &shared_pool() ? &own_crew->team : nullptr; }
+Team* own_team() { return own_state && own_state->process == &shared_pool() ? &own_state->team : nullptr; }
 }  // namespace
 
 Threads::Threads(int threads) {
   require_count("Threads", threads);
-  own_crew = crew_ = new Crew{.team = Team(threads), .process = &shared_pool(), .outer = own_crew};
+  own_state = state_ = new State{.team = Team(threads), .process = &shared_pool(), .outer = own_state};
 }
-void Threads::dismiss(Crew* crew) {
-  own_crew = crew->outer;
-  if (crew->process == &shared_pool()) delete crew;
+void Threads::destroy(State* state) {
+  own_state = state->outer;
+  if (state->process == &shared_pool()) delete state;
 }
 
 int num_threads() {
@@ -110,34 +110,34 @@ void set_num_threads(int threads) {
 
 void limit_grain(std::int64_t most) { largest_grain = most; }
 
-std::int64_t cut_regions() { return cut; }
+std::int64_t parallel_region_count() { return cut; }
 
 std::int64_t limited_grain(std::int64_t grain, std::int64_t unit) {
   const std::int64_t most = largest_grain.load(std::memory_order_relaxed);
   return most ? std::min(grain, most * unit) : grain;
 }
 
-void parallel_for(std::int64_t count, std::int64_t grain, PieceBody body) {
-  parallel_pieces(count, limited_grain(grain), body);
+void parallel_for(std::int64_t count, std::int64_t grain, ChunkBody body) {
+  parallel_chunks(count, limited_grain(grain), body);
 }
 
-void parallel_pieces(std::int64_t count, std::int64_t grain, PieceBody body) {
+void parallel_chunks(std::int64_t count, std::int64_t grain, ChunkBody body) {
   if (grain < 1 || count <= grain) return serial_for(count, grain, body);
-  const std::int64_t pieces = count / grain + (count % grain != 0);
-  const bool serial = inside_parallel_for || num_threads() == 1 || pieces > PieceRange::kMostPieces;
+  const std::int64_t chunks = count / grain + (count % grain != 0);
+  const bool serial = inside_parallel_for || num_threads() == 1 || chunks > ChunkRange::kMaxChunks;
   if (!inside_parallel_for) cut.fetch_add(1, std::memory_order_relaxed);
   const Inside inside;
   if (serial) return serial_for(count, grain, body);
 
   Job job{.count = count, .grain = grain, .body = body};
   if (Team* const own = own_team()) {
-    own->run(job, pieces);
+    own->run(job, chunks);
   } else {
     Pool& pool = shared_pool();
     std::unique_lock lock(pool.mutex, std::try_to_lock);
     if (!lock) return serial_for(count, grain, body);
     if (!pool.team) pool.team = std::make_unique<Team>(num_threads());
-    pool.team->run(job, pieces);
+    pool.team->run(job, chunks);
   }
   if (job.failure) std::rethrow_exception(job.failure);
 }

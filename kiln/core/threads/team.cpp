@@ -17,32 +17,32 @@ constexpr auto kComes = std::chrono::microseconds(3);
 
 }  // namespace
 
-void Job::run(std::int64_t piece) {
-  if (piece > failed_piece.load(std::memory_order_relaxed)) return;
-  const std::int64_t begin = piece * grain;
+void Job::run(std::int64_t chunk) {
+  if (chunk > failed_chunk.load(std::memory_order_relaxed)) return;
+  const std::int64_t begin = chunk * grain;
   try {
     body(begin, count - begin < grain ? count : begin + grain);
   } catch (...) {
     std::lock_guard lock(failure_mutex);
-    if (piece > failed_piece.load(std::memory_order_relaxed)) return;
-    failed_piece.store(piece, std::memory_order_relaxed);
+    if (chunk > failed_chunk.load(std::memory_order_relaxed)) return;
+    failed_chunk.store(chunk, std::memory_order_relaxed);
     failure = std::current_exception();
   }
 }
 
-bool PieceRange::take(std::int64_t& piece, bool front) {
+bool ChunkRange::take(std::int64_t& chunk, bool front) {
   std::uint64_t ends = ends_.load(std::memory_order_relaxed);
   for (;;) {
     const std::int64_t first = first_of(ends), last = last_of(ends);
     if (first == last) return false;
-    piece = front ? first : last - 1;
+    chunk = front ? first : last - 1;
     const std::uint64_t rest = front ? pack(first + 1, last) : pack(first, last - 1);
     if (ends_.compare_exchange_weak(ends, rest, std::memory_order_relaxed)) return true;
   }
 }
 
 Team::Team(int threads) : ranges_(static_cast<std::size_t>(threads)), presence_(ranges_.size()) {
-  presence_[0].place = Presence::Inside;  // the caller, whenever there is a job
+  presence_[0].state = Presence::Inside;  // the caller, whenever there is a job
   workers_.reserve(ranges_.size());
   try {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(static_cast<std::size_t>(i)); });
@@ -57,32 +57,32 @@ Team::~Team() {
   for (auto& worker : workers_) worker.join();
 }
 
-void Team::run(Job& job, std::int64_t pieces) {
+void Team::run(Job& job, std::int64_t chunks) {
   const auto threads = static_cast<std::int64_t>(ranges_.size());
-  const auto first = [&](std::int64_t thread) { return (pieces * thread + threads - 1) / threads; };
+  const auto first = [&](std::int64_t thread) { return (chunks * thread + threads - 1) / threads; };
   for (std::int64_t i = 0; i < threads; ++i) ranges_[static_cast<std::size_t>(i)].fill(first(i), first(i + 1));
   job_ = &job;
   gate_.fetch_add(kNextJob | kOpen);
-  if (sleeping_.load()) wake(static_cast<std::size_t>(pieces - 1));
+  if (sleeping_.load()) wake(static_cast<std::size_t>(chunks - 1));
 
   drain(0);
 
   // From here on no thread enters; those inside are running their last piece.
   gate_.fetch_and(~kOpen);
   for (std::size_t i = 1; i < presence_.size(); ++i)
-    for (Wait wait; presence_[i].place.load() == Presence::Inside;) wait.pause();
+    for (Wait wait; presence_[i].state.load() == Presence::Inside;) wait.pause();
 }
 
 void Team::drain(std::size_t own) {
   Job& job = *job_;
-  std::int64_t piece = 0;
+  std::int64_t chunk = 0;
   const Wait::Clock::time_point begin = Wait::Clock::now();
-  while (ranges_[own].take_front(piece)) job.run(piece);
+  while (ranges_[own].take_front(chunk)) job.run(chunk);
   const auto take_from = [&](std::size_t other) {
-    while (ranges_[other].take_back(piece)) job.run(piece);
+    while (ranges_[other].take_back(chunk)) job.run(chunk);
   };
   const auto is_coming = [&](std::size_t other) {
-    return presence_[other].place.load(std::memory_order_relaxed) == Presence::Awake && !ranges_[other].empty();
+    return presence_[other].state.load(std::memory_order_relaxed) == Presence::Awake && !ranges_[other].empty();
   };
   bool all_came = true;
   for (std::size_t i = 1; i < ranges_.size(); ++i) {
@@ -99,7 +99,7 @@ void Team::drain(std::size_t own) {
     const std::size_t other = (own + i) % ranges_.size();
     while (is_coming(other) && Wait::Clock::now() < late) Wait::relax();
     auto awake = Presence::Awake;
-    if (is_coming(other)) presence_[other].place.compare_exchange_strong(awake, Presence::Away);
+    if (is_coming(other)) presence_[other].state.compare_exchange_strong(awake, Presence::Away);
     take_from(other);
   }
 }
@@ -109,7 +109,7 @@ void Team::work(std::size_t index) {
   std::uint64_t last_job = 0;
   while (enter(index, last_job)) {
     drain(index);
-    presence_[index].place.store(Presence::Awake, std::memory_order_release);
+    presence_[index].state.store(Presence::Awake, std::memory_order_release);
   }
 }
 
@@ -121,7 +121,7 @@ bool Team::enter(std::size_t own, std::uint64_t& last_job) {
   Wait::Clock::time_point late;
   for (;;) {
     for (Wait wait; wait.pause();) {
-      if (presence.place.load(std::memory_order_relaxed) == Presence::Away) presence.place.store(Presence::Awake);
+      if (presence.state.load(std::memory_order_relaxed) == Presence::Away) presence.state.store(Presence::Awake);
       std::uint64_t gate = gate_.load(std::memory_order_acquire);
       if (gate & kStop) return false;
       if (!(gate & kOpen) || job_number(gate) == last_job) continue;
@@ -132,11 +132,11 @@ bool Team::enter(std::size_t own, std::uint64_t& last_job) {
       }
       // The order matters: store first, then read the gate. Either the caller sees this thread inside, or this thread
       // sees that the job is over.
-      presence.place.store(Presence::Inside);
+      presence.state.store(Presence::Inside);
       gate = gate_.load();
       last_job = job_number(gate);
       if (gate & kOpen) return true;
-      presence.place.store(Presence::Awake, std::memory_order_release);
+      presence.state.store(Presence::Awake, std::memory_order_release);
     }
     sleep(presence, last_job);
   }
@@ -149,7 +149,7 @@ void Team::sleep(Presence& own, std::uint64_t last_job) {
   // The order matters: store first, then read the gate. Either the caller sees this thread asleep, or this thread sees
   // the caller's job.
   sleeping_.fetch_add(1);
-  own.place.store(Presence::Away);
+  own.state.store(Presence::Away);
   wake_.wait(lock, [&] {
     const std::uint64_t gate = gate_.load();
     const bool open = (gate & kOpen) && job_number(gate) != last_job;

@@ -27,27 +27,27 @@ inline thread_local bool inside_parallel_for = false;
 /// pieces after it need not run.
 struct Job {
   std::int64_t count, grain;
-  PieceBody body;
-  std::atomic<std::int64_t> failed_piece = std::numeric_limits<std::int64_t>::max();
+  ChunkBody body;
+  std::atomic<std::int64_t> failed_chunk = std::numeric_limits<std::int64_t>::max();
   std::mutex failure_mutex = {};
   std::exception_ptr failure = nullptr;
 
-  void run(std::int64_t piece);
+  void run(std::int64_t chunk);
 };
 
 /// The pieces of one thread that have not been taken: the owner takes from the front, other threads from the back.
-class alignas(64) PieceRange {
+class alignas(64) ChunkRange {
  public:
   void fill(std::int64_t first, std::int64_t last) { ends_.store(pack(first, last), std::memory_order_relaxed); }
-  bool take_front(std::int64_t& piece) { return take(piece, true); }
-  bool take_back(std::int64_t& piece) { return take(piece, false); }
+  bool take_front(std::int64_t& chunk) { return take(chunk, true); }
+  bool take_back(std::int64_t& chunk) { return take(chunk, false); }
   bool empty() const {
     const std::uint64_t ends = ends_.load(std::memory_order_relaxed);
     return first_of(ends) == last_of(ends);
   }
 
   /// The ends of a range are 32-bit numbers.
-  static constexpr std::int64_t kMostPieces = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::int64_t kMaxChunks = std::numeric_limits<std::uint32_t>::max();
 
  private:
   static std::uint64_t pack(std::int64_t first, std::int64_t last) {
@@ -55,7 +55,7 @@ class alignas(64) PieceRange {
   }
   static std::int64_t first_of(std::uint64_t ends) { return static_cast<std::int64_t>(ends & 0xffffffffu); }
   static std::int64_t last_of(std::uint64_t ends) { return static_cast<std::int64_t>(ends >> 32); }
-  bool take(std::int64_t& piece, bool front);
+  bool take(std::int64_t& chunk, bool front);
 
   std::atomic<std::uint64_t> ends_{0};
 };
@@ -64,8 +64,8 @@ class alignas(64) PieceRange {
 struct alignas(64) Presence {
   // Inside: in the job. Awake: outside, looking for a job. Away: asleep, or late because the system gave its processor
   // to other threads.
-  enum Place : std::uint8_t { Inside, Awake, Away };
-  std::atomic<Place> place{Away};
+  enum State : std::uint8_t { Inside, Awake, Away };
+  std::atomic<State> state{Away};
 };
 
 /// The caller and its workers.
@@ -76,7 +76,7 @@ class Team {
 
   int threads() const { return static_cast<int>(ranges_.size()); }
   /// Returns when all pieces are done. Only one caller at a time.
-  void run(Job& job, std::int64_t pieces);
+  void run(Job& job, std::int64_t chunks);
 
  private:
   void drain(std::size_t own);
@@ -88,7 +88,7 @@ class Team {
   alignas(64) std::atomic<std::uint64_t> gate_{0};
   alignas(64) std::atomic<int> sleeping_{0};
   Job* job_ = nullptr;
-  std::vector<PieceRange> ranges_;
+  std::vector<ChunkRange> ranges_;
   std::vector<Presence> presence_;
   std::mutex sleep_mutex_;
   std::condition_variable wake_;

@@ -58,32 +58,33 @@ class AheadLoader {
     if constexpr (kHasPlace) loader_.restore(*place_);
     auto source = std::make_shared<Source>(loader_, f_);
     loader_.set_epoch(loader_.epoch() + 1);
-    return Iterator(std::make_unique<Prefetcher<Made>>([source](std::int64_t) { return source->next(); },
-                                                       std::numeric_limits<std::int64_t>::max(), /*workers=*/1, ahead_),
-                    place_);
+    return Iterator(
+        std::make_unique<Prefetcher<PreparedBatch>>([source](std::int64_t) { return source->next(); },
+                                                    std::numeric_limits<std::int64_t>::max(), /*workers=*/1, ahead_),
+        place_);
   }
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  struct Made {
+  struct PreparedBatch {
     std::optional<Batch> batch;  // none after the last one
-    std::shared_ptr<StreamPlace> behind{};
+    std::shared_ptr<StreamPlace> after{};
   };
 
   /// What the thread uses, created in its first call.
   struct Source {
     Source(const Loader& from, const F& function) : loader(from), f(function) {}
 
-    Made next() {
+    PreparedBatch next() {
       if (at) ++*at;
       else at.emplace(loader.begin());
-      Made made;
+      PreparedBatch made;
       if (*at == loader.end()) return made;
       made.batch.emplace(f(std::move(**at)));
       if constexpr (kHasPlace) {
         const StreamPlace& place = loader.place();
         if (place.epoch != known.epoch || place.batch != known.batch || place.pass != known.pass) {
-          made.behind = std::make_shared<StreamPlace>(place);
+          made.after = std::make_shared<StreamPlace>(place);
           known = {place.epoch, place.batch, place.pass, place.items, {}};
         }
       }
@@ -104,9 +105,9 @@ class AheadLoader {
     Batch& operator*() const { return *batch_; }
     Batch* operator->() const { return &*batch_; }
     Iterator& operator++() {
-      std::optional<Made> made = batches_->next();
+      std::optional<PreparedBatch> made = batches_->next();
       batch_ = made ? std::move(made->batch) : std::nullopt;
-      if (made && made->behind) *place_ = std::move(*made->behind);
+      if (made && made->after) *place_ = std::move(*made->after);
       return *this;
     }
     void operator++(int) { ++*this; }
@@ -114,11 +115,11 @@ class AheadLoader {
 
    private:
     friend AheadLoader;
-    Iterator(std::unique_ptr<Prefetcher<Made>> batches, std::shared_ptr<StreamPlace> place)
+    Iterator(std::unique_ptr<Prefetcher<PreparedBatch>> batches, std::shared_ptr<StreamPlace> place)
         : batches_(std::move(batches)), place_(std::move(place)) {
       ++*this;
     }
-    std::unique_ptr<Prefetcher<Made>> batches_;
+    std::unique_ptr<Prefetcher<PreparedBatch>> batches_;
     std::shared_ptr<StreamPlace> place_;
     mutable std::optional<Batch> batch_;
   };

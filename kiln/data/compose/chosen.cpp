@@ -6,7 +6,7 @@
 
 namespace kiln {
 
-std::vector<std::int64_t> draw(std::int64_t items, std::int64_t count, bool replacement, Key key) {
+std::vector<std::int64_t> sample_indices(std::int64_t items, std::int64_t count, bool replacement, Key key) {
   require<ArgumentError>(count >= 0, "sampled: ", count, " items cannot be sampled");
   require<ArgumentError>(replacement ? items > 0 || count == 0 : count <= items, "sampled: ", count,
                          " items cannot be sampled from ", items, replacement ? "" : " without replacement");
@@ -21,7 +21,7 @@ std::vector<std::int64_t> draw(std::int64_t items, std::int64_t count, bool repl
   return drawn;
 }
 
-std::vector<std::int64_t> draw_weighted(std::span<const double> weights, std::int64_t count, Key key) {
+std::vector<std::int64_t> sample_weighted(std::span<const double> weights, std::int64_t count, Key key) {
   require<ArgumentError>(count >= 0, "weighted: ", count, " items cannot be sampled");
   for (std::size_t i = 0; i < weights.size(); ++i)
     require<ArgumentError>(std::isfinite(weights[i]) && weights[i] >= 0, "weighted: weight ", i, " is ", weights[i],

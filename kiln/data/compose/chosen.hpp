@@ -12,18 +12,27 @@ namespace kiln {
 
 /// `count` of the numbers below `items`, in a random order: each at most once, or, with `replacement`, each sampled
 /// among all of them. Throws ArgumentError for more than there are.
-std::vector<std::int64_t> draw(std::int64_t items, std::int64_t count, bool replacement, Key key);
+std::vector<std::int64_t> sample_indices(std::int64_t items, std::int64_t count, bool replacement, Key key);
 
 /// `count` independent samples of 0 to weights.size() - 1, each with a probability proportional to its weight. Throws
 /// ArgumentError for weights that are negative or not finite, or all 0.
-std::vector<std::int64_t> draw_weighted(std::span<const double> weights, std::int64_t count, Key key);
+std::vector<std::int64_t> sample_weighted(std::span<const double> weights, std::int64_t count, Key key);
+[[deprecated("draw() is now sample_indices()")]] inline std::vector<std::int64_t> draw(std::int64_t items,
+                                                                                       std::int64_t count,
+                                                                                       bool replacement, Key key) {
+  return sample_indices(items, count, replacement, key);
+}
+[[deprecated("draw_weighted() is now sample_weighted()")]] inline std::vector<std::int64_t> draw_weighted(
+    std::span<const double> weights, std::int64_t count, Key key) {
+  return sample_weighted(weights, count, key);
+}
 
 /// `count` items, sampled once: the same in every pass. A loader's Sampler samples again in each epoch.
 template <DatasetLike D>
 [[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> sampled(
     D dataset, std::int64_t count, std::uint64_t seed, bool replacement = false) {
   const auto shared = share(std::move(dataset));
-  return subset(shared, draw(shared->size(), count, replacement, Key{seed}));
+  return subset(shared, sample_indices(shared->size(), count, replacement, Key{seed}));
 }
 
 /// The items for which `predicate` holds; evaluates it for every item at once.

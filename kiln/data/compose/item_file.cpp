@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/file.hpp"
 
 namespace kiln {
@@ -53,7 +53,7 @@ ItemFile::ItemFile(FileBytes file) try : file_(std::move(file)) {
     last = next;
   }
   require<DataError>(last == index_, file_.name, ": is damaged: ", index_, " bytes hold what needs ", last);
-} catch (...) { rethrow_shortage("a file of items"); }
+} catch (...) { rethrow_as_memory_error("a file of items"); }
 
 std::uint64_t ItemFile::offset(std::int64_t index) const {
   return number_at<8>(file_.bytes, static_cast<std::size_t>(index_) + 8 * static_cast<std::size_t>(index));
@@ -82,6 +82,6 @@ void write_items(const std::string& path, std::uint64_t fingerprint, std::int64_
   for (const auto offset : offsets) file.write(bytes_of<8>(offset));
   file.write(bytes_of<8>(static_cast<std::uint64_t>(count)));
   file.commit();
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 }  // namespace kiln

@@ -14,7 +14,7 @@ namespace kiln::parquet {
 
 /// Throws DataError: "train.parquet: is a damaged Parquet file: a page ends too early".
 template <class... Words>
-[[noreturn]] void refuse(std::string_view file, const Words&... words) {
+[[noreturn]] void throw_damaged(std::string_view file, const Words&... words) {
   fail<DataError>(file, ": is a damaged Parquet file: ", words...);
 }
 
@@ -28,7 +28,7 @@ class Bytes {
   std::string_view file() const { return file_; }
 
   std::span<const std::byte> take(std::uint64_t count) {
-    if (count > rest_.size()) refuse(file_, what_, " ends too early");
+    if (count > rest_.size()) throw_damaged(file_, what_, " ends too early");
     const auto taken = rest_.first(static_cast<std::size_t>(count));
     rest_ = rest_.subspan(taken.size());
     return taken;
@@ -50,7 +50,7 @@ class Bytes {
       value |= (more & 0x7f) << shift;
       if (more < 0x80) return value;
     }
-    refuse(file_, what_, " has a number of more than 64 bits");
+    throw_damaged(file_, what_, " has a number of more than 64 bits");
   }
   /// A varint with the sign in the lowest bit.
   std::int64_t zigzag() {

@@ -48,7 +48,7 @@ PageHeader read_header(Bytes& bytes) {
   });
   bytes = in.bytes();
   if (page.size < 0 || page.packed < 0 || page.values < 0 || page.definition_bytes < 0 || page.repetition_bytes < 0)
-    refuse(bytes.file(), "a page has sizes below 0");
+    throw_damaged(bytes.file(), "a page has sizes below 0");
   return page;
 }
 
@@ -68,14 +68,15 @@ class Reader {
       const auto body = bytes.take(static_cast<std::uint64_t>(header.packed));
       constexpr std::int64_t kText = sizeof(std::string_view), kNumber = 8, kLevels = 2;
       spend(header.size + header.values * ((column.kind() == Kind::Bytes ? kText : kNumber) + kLevels));
-      if (header.checksum && *header.checksum != checksum_of(body)) refuse(name_, "the checksum of a page differs");
+      if (header.checksum && *header.checksum != checksum_of(body))
+        throw_damaged(name_, "the checksum of a page differs");
       if (header.type == kDictionary) dictionary(header, body);
       else if (header.type == kData || header.type == kData2) data(header, body);
-      else if (header.type != kIndex) refuse(name_, "a page of type ", header.type);
+      else if (header.type != kIndex) throw_damaged(name_, "a page of type ", header.type);
     }
     const std::int64_t rows_seen = chunk_.lists.empty() ? seen_ : std::ssize(chunk_.lists[0].begins);
     if (rows_seen != rows)
-      refuse(name_, "the column '", shown(column_.name), "' has ", rows_seen, " of ", rows, " rows");
+      throw_damaged(name_, "the column '", shown(column_.name), "' has ", rows_seen, " of ", rows, " rows");
     for (std::size_t depth = 0; depth < chunk_.lists.size(); ++depth)
       chunk_.lists[depth].begins.push_back(items(depth));
     if (column_.kind() != Kind::Bytes) chunk_.pages.clear();
@@ -109,12 +110,12 @@ class Reader {
   }
 
   void dictionary(const PageHeader& header, std::span<const std::byte> body) {
-    const auto bytes = kept(unpacked(body, static_cast<std::size_t>(header.size), place_.codec, name_));
+    const auto bytes = kept(decompressed(body, static_cast<std::size_t>(header.size), place_.codec, name_));
     values_.take_dictionary(Bytes(bytes, name_, "a dictionary"), header.values);
   }
 
   void data(const PageHeader& header, std::span<const std::byte> body) {
-    if (header.values > place_.values - seen_) refuse(name_, "a page has more values than its column");
+    if (header.values > place_.values - seen_) throw_damaged(name_, "a page has more values than its column");
     seen_ += header.values;
     Levels repetitions, definitions;
     const int most_repetition = static_cast<int>(column_.lists.size()), most_definition = column_.most_definition;
@@ -126,10 +127,11 @@ class Reader {
       definitions =
           levels(in.take(static_cast<std::uint64_t>(header.definition_bytes)), most_definition, header.values);
       const std::int64_t size = std::int64_t{header.size} - header.repetition_bytes - header.definition_bytes;
-      if (size < 0) refuse(name_, "a page is smaller than its levels");
-      values = kept(unpacked(in.rest(), static_cast<std::size_t>(size), header.is_packed ? place_.codec : 0, name_));
+      if (size < 0) throw_damaged(name_, "a page is smaller than its levels");
+      values =
+          kept(decompressed(in.rest(), static_cast<std::size_t>(size), header.is_packed ? place_.codec : 0, name_));
     } else {
-      const auto bytes = kept(unpacked(body, static_cast<std::size_t>(header.size), place_.codec, name_));
+      const auto bytes = kept(decompressed(body, static_cast<std::size_t>(header.size), place_.codec, name_));
       Bytes in(bytes, name_, "a page");
       if (most_repetition + most_definition > 0 && header.level_encoding != static_cast<int>(Encoding::Runs))
         fail<DataError>(name_, ": has levels of encoding ", header.level_encoding, ", which are not supported");
@@ -147,7 +149,8 @@ class Reader {
     if (most == 0) return levels;
     Bytes in(bytes, name_, "a list of levels");
     read_runs(in, std::bit_width(static_cast<unsigned>(most)), count, [&](std::uint64_t level) {
-      if (level > static_cast<unsigned>(most)) refuse(name_, "a level of ", level, " where ", most, " is the highest");
+      if (level > static_cast<unsigned>(most))
+        throw_damaged(name_, "a level of ", level, " where ", most, " is the highest");
       levels.push_back(static_cast<std::uint8_t>(level));
     });
     return levels;
@@ -158,7 +161,7 @@ class Reader {
     switch (column_.kind()) {
       case Kind::Numbers: return place(values.numbers, chunk_.elements.numbers, repetitions, definitions);
       case Kind::Bytes: return place(values.bytes, chunk_.elements.bytes, repetitions, definitions);
-      default: return place(values.wholes, chunk_.elements.wholes, repetitions, definitions);
+      default: return place(values.integers, chunk_.elements.integers, repetitions, definitions);
     }
   }
   template <class T>
@@ -179,7 +182,7 @@ class Reader {
   /// element in the innermost list.
   bool open_lists(std::size_t repetition, std::uint8_t definition) {
     auto& lists = chunk_.lists;
-    if (repetition > open_) refuse(name_, "a list continues before it begins");
+    if (repetition > open_) throw_damaged(name_, "a list continues before it begins");
     for (open_ = repetition; open_ < lists.size(); ++open_) {
       lists[open_].begins.push_back(items(open_));
       lists[open_].levels.push_back(definition);
@@ -200,7 +203,7 @@ class Reader {
 }  // namespace
 
 std::int64_t Chunk::size_in_memory() const {
-  std::size_t size = elements.wholes.size() * 8 + elements.numbers.size() * 8 +
+  std::size_t size = elements.integers.size() * 8 + elements.numbers.size() * 8 +
                      elements.bytes.size() * sizeof(std::string_view) + levels.size();
   for (const Lists& each : lists) size += each.begins.size() * 4 + each.levels.size();
   for (const Page& page : pages) size += page.bytes.size();
@@ -211,7 +214,7 @@ Chunk read_chunk(const FileBytes& file, const Column& column, const ChunkPlace& 
                  std::int64_t most_bytes) {
   if (!column.problem.empty()) fail<DataError>(file.name, ": column '", shown(column.name), "': ", column.problem);
   if (rows > (std::int64_t{1} << 31) || place.values > (std::int64_t{1} << 31))
-    refuse(file.name, "a part of ", rows, " rows and ", place.values, " values");
+    throw_damaged(file.name, "a part of ", rows, " rows and ", place.values, " values");
   constexpr std::int64_t kOfAny = std::int64_t{1} << 30, kInflation = 64;
   const auto bytes = static_cast<std::int64_t>(place.size);
   const std::int64_t most = std::max({kOfAny, most_bytes, bytes > INT64_MAX / kInflation ? bytes : bytes * kInflation});

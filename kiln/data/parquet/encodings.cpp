@@ -9,8 +9,9 @@ namespace kiln::parquet {
 std::vector<std::int64_t> read_deltas(Bytes& in, std::int64_t count) {
   const std::uint64_t block = in.varint(), parts = in.varint(), total = in.varint();
   if (block == 0 || block > 1 << 20 || parts == 0 || block % parts != 0 || block / parts % 8 != 0)
-    refuse(in.file(), "differences in blocks of ", block, " in ", parts, " parts");
-  if (total != static_cast<std::uint64_t>(count)) refuse(in.file(), total, " differences where there are ", count);
+    throw_damaged(in.file(), "differences in blocks of ", block, " in ", parts, " parts");
+  if (total != static_cast<std::uint64_t>(count))
+    throw_damaged(in.file(), total, " differences where there are ", count);
   std::vector<std::int64_t> numbers;
   auto value = static_cast<std::uint64_t>(in.zigzag());  // wraps around
   if (count > 0) numbers.push_back(static_cast<std::int64_t>(value));
@@ -20,7 +21,7 @@ std::vector<std::int64_t> read_deltas(Bytes& in, std::int64_t count) {
     const auto widths = in.take(parts);
     for (std::uint64_t part = 0; part < parts && std::ssize(numbers) < count; ++part) {
       const int width = std::to_integer<int>(widths[part]);
-      if (width > 64) refuse(in.file(), "differences of ", width, " bits");
+      if (width > 64) throw_damaged(in.file(), "differences of ", width, " bits");
       const auto packed = in.take(each / 8 * static_cast<std::uint64_t>(width));
       for (std::uint64_t i = 0; i < each && std::ssize(numbers) < count; ++i) {
         value += least + (width ? packed_bits(packed, i, width) : 0);
@@ -34,7 +35,7 @@ std::vector<std::int64_t> read_deltas(Bytes& in, std::int64_t count) {
 std::vector<std::string_view> read_delta_lengths(Bytes& in, std::int64_t count) {
   std::vector<std::string_view> texts;
   for (const std::int64_t length : read_deltas(in, count)) {
-    if (length < 0) refuse(in.file(), "a text of ", length, " bytes");
+    if (length < 0) throw_damaged(in.file(), "a text of ", length, " bytes");
     const auto letters = in.take(static_cast<std::uint64_t>(length));
     texts.emplace_back(reinterpret_cast<const char*>(letters.data()), letters.size());
   }
@@ -49,7 +50,8 @@ std::vector<std::string_view> read_delta_texts(Bytes& in, std::int64_t count, st
   std::uint64_t size = 0, before = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto shared = static_cast<std::uint64_t>(common[i]);
-    if (common[i] < 0 || shared > before) refuse(in.file(), "a text shares more with the one before than that has");
+    if (common[i] < 0 || shared > before)
+      throw_damaged(in.file(), "a text shares more with the one before than that has");
     before = shared + texts[i].size();
     size += before;
     if (size > most)

@@ -27,22 +27,23 @@ enum class Encoding {
 /// bits. Throws DataError if there are fewer.
 template <class Use>
 void read_runs(Bytes& in, int width, std::int64_t count, Use&& use) {
-  if (width < 0 || width > 32) refuse(in.file(), "numbers of ", width, " bits");
+  if (width < 0 || width > 32) throw_damaged(in.file(), "numbers of ", width, " bits");
   while (count > 0) {
     const std::uint64_t head = in.varint();
     if (head & 1) {  // groups of eight
       const std::uint64_t groups = head >> 1;
-      if (groups > in.rest().size() && width > 0) refuse(in.file(), "a run of ", groups, " groups ends too early");
+      if (groups > in.rest().size() && width > 0)
+        throw_damaged(in.file(), "a run of ", groups, " groups ends too early");
       const auto packed = in.take(width ? groups * static_cast<std::uint64_t>(width) : 0);
       const std::uint64_t here = std::min<std::uint64_t>(static_cast<std::uint64_t>(count), groups * 8);
-      if (here == 0) refuse(in.file(), "a run of no numbers");
+      if (here == 0) throw_damaged(in.file(), "a run of no numbers");
       for (std::uint64_t i = 0; i < here; ++i) use(width ? packed_bits(packed, i, width) : 0);
       count -= static_cast<std::int64_t>(here);
     } else {
       std::uint64_t number = 0;
       for (int at = 0; at < width; at += 8) number |= std::uint64_t{in.byte()} << at;
       const std::uint64_t here = std::min<std::uint64_t>(static_cast<std::uint64_t>(count), head >> 1);
-      if (here == 0) refuse(in.file(), "a run of no numbers");
+      if (here == 0) throw_damaged(in.file(), "a run of no numbers");
       for (std::uint64_t i = 0; i < here; ++i) use(number);
       count -= static_cast<std::int64_t>(here);
     }

@@ -30,10 +30,10 @@ class ParquetFile {
   /// unknown.
   std::vector<std::string> classes(std::string_view column) const;
 
-  struct Place {
+  struct RowPosition {
     std::size_t group = 0, row = 0;
   };
-  Place find(std::int64_t index) const;
+  RowPosition find(std::int64_t index) const;
   /// Thread-safe. Throws DataError; IoError if a library that decompresses it is missing.
   std::shared_ptr<const parquet::Chunk> chunk(std::size_t column, std::size_t group) const;
 

@@ -59,10 +59,10 @@ class Schema {
   Schema(const std::vector<Element>& elements, std::string_view file) : elements_(elements), file_(file) {}
 
   std::vector<Column> columns() {
-    if (elements_.empty()) refuse(file_, "it has no schema");
+    if (elements_.empty()) throw_damaged(file_, "it has no schema");
     const Element& root = elements_[at_++];
     for (std::int32_t i = 0; i < root.children; ++i) node({}, Role::Named, 1);
-    if (at_ != elements_.size()) refuse(file_, "its schema has ", elements_.size() - at_, " nodes too many");
+    if (at_ != elements_.size()) throw_damaged(file_, "its schema has ", elements_.size() - at_, " nodes too many");
     return std::move(columns_);
   }
 
@@ -72,8 +72,8 @@ class Schema {
   enum class Role { Named, OfList, OfMap, Item };
 
   void node(Column way, Role role, int depth) {
-    if (at_ >= elements_.size()) refuse(file_, "its schema ends too early");
-    if (depth > kDepth) refuse(file_, "its schema nests more than ", kDepth, " deep");
+    if (at_ >= elements_.size()) throw_damaged(file_, "its schema ends too early");
+    if (depth > kDepth) throw_damaged(file_, "its schema nests more than ", kDepth, " deep");
     const Element& e = elements_[at_++];
     if (role == Role::Named) way.name += (way.name.empty() ? "" : ".") + e.name;
     way.most_definition += e.repetition != kRequired;
@@ -93,21 +93,21 @@ class Schema {
   }
 
   void leaf(const Element& e, Column way) {
-    if (e.children != 0) refuse(file_, "the column '", shown(way.name), "' has parts and values");
-    if (*e.type < 0 || *e.type > static_cast<std::int32_t>(Stored::FixedLenByteArray))
-      refuse(file_, "the column '", shown(way.name), "' has the type ", *e.type);
-    way.stored = static_cast<Stored>(*e.type);
+    if (e.children != 0) throw_damaged(file_, "the column '", shown(way.name), "' has parts and values");
+    if (*e.type < 0 || *e.type > static_cast<std::int32_t>(PhysicalType::FixedLenByteArray))
+      throw_damaged(file_, "the column '", shown(way.name), "' has the type ", *e.type);
+    way.stored = static_cast<PhysicalType>(*e.type);
     way.width = e.width;
     way.without_sign = e.without_sign;
-    if (way.stored == Stored::FixedLenByteArray && (e.width <= 0 || e.width > 1 << 20))
-      refuse(file_, "the column '", shown(way.name), "' has values of ", e.width, " bytes");
-    if (way.stored == Stored::Int96) {
-      way.meaning = Meaning::Time96;
+    if (way.stored == PhysicalType::FixedLenByteArray && (e.width <= 0 || e.width > 1 << 20))
+      throw_damaged(file_, "the column '", shown(way.name), "' has values of ", e.width, " bytes");
+    if (way.stored == PhysicalType::Int96) {
+      way.meaning = LogicalType::Time96;
       way.width = 12;
-    } else if (e.half && way.stored == Stored::FixedLenByteArray) {
-      way.meaning = Meaning::Half;
-    } else if (e.decimal && (way.stored_kind() == Kind::Wholes || way.stored_kind() == Kind::Bytes)) {
-      way.meaning = Meaning::Decimal;
+    } else if (e.half && way.stored == PhysicalType::FixedLenByteArray) {
+      way.meaning = LogicalType::Half;
+    } else if (e.decimal && (way.stored_kind() == Kind::Integers || way.stored_kind() == Kind::Bytes)) {
+      way.meaning = LogicalType::Decimal;
       way.scale = e.scale;
       if (e.scale < 0 || e.scale > kMostScale)
         way.problem = text("decimals with ", e.scale, " digits after the point are not supported");
@@ -140,13 +140,13 @@ ChunkPlace read_chunk(Thrift& in, const FileBytes& file) {
   });
   require<DataError>(!elsewhere, file.name,
                      ": is a Parquet file whose data lie in other files, which are not supported");
-  if (!described) refuse(file.name, "it does not state where its data are stored");
+  if (!described) throw_damaged(file.name, "it does not state where its data are stored");
   if (chunk.values == 0) return chunk;
   const std::int64_t begin = dictionary > 0 && dictionary < data ? dictionary : data;
   const auto all = static_cast<std::int64_t>(file.bytes.size());
   if (begin < 4 || size < 0 || begin > all || size > all - begin)
-    refuse(file.name, size, " bytes from byte ", begin, " on are not in it");
-  if (chunk.values < 0) refuse(file.name, "a column has ", chunk.values, " values");
+    throw_damaged(file.name, size, " bytes from byte ", begin, " on are not in it");
+  if (chunk.values < 0) throw_damaged(file.name, "a column has ", chunk.values, " values");
   chunk.begin = static_cast<std::uint64_t>(begin);
   chunk.size = static_cast<std::uint64_t>(size);
   return chunk;
@@ -172,9 +172,9 @@ Thrift description_of(const FileBytes& file) {
   require<DataError>(size >= 12 && is_at(file.bytes, 0, kMark), file.name, ": is no Parquet file");
   require<DataError>(!is_at(file.bytes, size - 4, kEncrypted), file.name,
                      ": is an encrypted Parquet file, which is not supported");
-  if (!is_at(file.bytes, size - 4, kMark)) refuse(file.name, "it is cut off");
+  if (!is_at(file.bytes, size - 4, kMark)) throw_damaged(file.name, "it is cut off");
   const auto length = Bytes(file.bytes.subspan(size - 8), file.name, "it").number<std::uint32_t>();
-  if (length > size - 12) refuse(file.name, "its description of ", length, " bytes is not in it");
+  if (length > size - 12) throw_damaged(file.name, "its description of ", length, " bytes is not in it");
   return Thrift(Bytes(file.bytes.subspan(size - 8 - length, length), file.name, "its description"));
 }
 
@@ -182,9 +182,9 @@ Thrift description_of(const FileBytes& file) {
 
 Kind Column::kind() const {
   switch (meaning) {
-    case Meaning::Decimal:
-    case Meaning::Half: return Kind::Numbers;
-    case Meaning::Time96: return Kind::Wholes;
+    case LogicalType::Decimal:
+    case LogicalType::Half: return Kind::Numbers;
+    case LogicalType::Time96: return Kind::Integers;
     default: return stored_kind();
   }
 }
@@ -198,11 +198,11 @@ int Column::definition_of(std::string_view node) const {
 
 Kind Column::stored_kind() const {
   switch (stored) {
-    case Stored::Boolean: return Kind::Flags;
-    case Stored::Int32:
-    case Stored::Int64: return Kind::Wholes;
-    case Stored::Float:
-    case Stored::Double: return Kind::Numbers;
+    case PhysicalType::Boolean: return Kind::Flags;
+    case PhysicalType::Int32:
+    case PhysicalType::Int64: return Kind::Integers;
+    case PhysicalType::Float:
+    case PhysicalType::Double: return Kind::Numbers;
     default: return Kind::Bytes;
   }
 }
@@ -231,9 +231,9 @@ Footer read_footer(const FileBytes& file) {
   for (RowGroup& group : footer.groups) {
     group.first = footer.rows;
     if (group.rows < 0 || __builtin_add_overflow(footer.rows, group.rows, &footer.rows))
-      refuse(file.name, "a part of ", group.rows, " rows behind ", group.first);
+      throw_damaged(file.name, "a part of ", group.rows, " rows behind ", group.first);
     if (group.chunks.size() != footer.columns.size())
-      refuse(file.name, "a part has ", group.chunks.size(), " columns of ", footer.columns.size());
+      throw_damaged(file.name, "a part has ", group.chunks.size(), " columns of ", footer.columns.size());
   }
   return footer;
 }

@@ -13,19 +13,19 @@
 namespace kiln::parquet {
 
 /// How a value is stored in the file.
-enum class Stored { Boolean, Int32, Int64, Int96, Float, Double, ByteArray, FixedLenByteArray };
+enum class PhysicalType { Boolean, Int32, Int64, Int96, Float, Double, ByteArray, FixedLenByteArray };
 /// The kind as which it is read: booleans, integers, floating-point numbers, or bytes, which may be a text.
-enum class Kind { Flags, Wholes, Numbers, Bytes };
+enum class Kind { Flags, Integers, Numbers, Bytes };
 
 /// The meaning of values that are stored as another type: decimals as integers or their bytes, 16-bit floats as two
 /// bytes, times as twelve bytes.
-enum class Meaning { Itself, Decimal, Half, Time96 };
+enum class LogicalType { Itself, Decimal, Half, Time96 };
 
 /// A leaf of the schema. Its name is its path, without the intermediate nodes of lists and maps: "answers.text".
 struct Column {
   std::string name;
-  Stored stored = Stored::Boolean;
-  Meaning meaning = Meaning::Itself;
+  PhysicalType stored = PhysicalType::Boolean;
+  LogicalType meaning = LogicalType::Itself;
   std::int32_t width = 0;     // bytes of each value, if fixed
   std::int32_t scale = 0;     // for decimals, the number of digits after the point
   bool without_sign = false;  // are integers unsigned?

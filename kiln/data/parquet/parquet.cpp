@@ -8,7 +8,7 @@
 #include <set>
 
 #include "kiln/core/config/json.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/core/folder.hpp"
@@ -21,7 +21,7 @@ using parquet::Kind;
 
 struct ParquetFile::Open {
   using Ready = std::shared_future<std::shared_ptr<const Chunk>>;
-  struct Entry {
+  struct CachedChunk {
     Ready chunk;
     std::int64_t size = 0;  // 0 while a thread reads it; others wait
     std::uint64_t used = 0;
@@ -32,7 +32,7 @@ struct ParquetFile::Open {
   std::int64_t most_bytes = 0;
 
   std::mutex mutex;
-  std::map<std::pair<std::size_t, std::size_t>, Entry> chunks;  // by group and column
+  std::map<std::pair<std::size_t, std::size_t>, CachedChunk> chunks;  // by group and column
   std::int64_t held = 0;
   std::uint64_t uses = 0;
 
@@ -43,7 +43,7 @@ struct ParquetFile::Open {
   }
 
   /// Removes the least recently used entries, but not `newest`.
-  void shrink(const Entry& newest) {
+  void shrink(const CachedChunk& newest) {
     while (held > most_bytes) {
       auto oldest = chunks.end();
       for (auto at = chunks.begin(); at != chunks.end(); ++at)
@@ -61,7 +61,7 @@ ParquetFile::ParquetFile(FileBytes file, std::int64_t most_bytes) try : open_(st
   open_->footer = parquet::read_footer(file);
   open_->file = std::move(file);
   open_->most_bytes = most_bytes;
-} catch (...) { rethrow_shortage("a Parquet file"); }
+} catch (...) { rethrow_as_memory_error("a Parquet file"); }
 
 std::int64_t ParquetFile::size() const { return open_->footer.rows; }
 const std::string& ParquetFile::name() const { return open_->file.name; }
@@ -94,9 +94,9 @@ std::vector<std::string> ParquetFile::classes(std::string_view column) const try
     for (const Json& each : *list)
       if (const auto* const word = std::get_if<std::string>(&each.is)) classes.push_back(*word);
   return classes;
-} catch (...) { rethrow_shortage(name()); }
+} catch (...) { rethrow_as_memory_error(name()); }
 
-ParquetFile::Place ParquetFile::find(std::int64_t index) const {
+ParquetFile::RowPosition ParquetFile::find(std::int64_t index) const {
   const auto& groups = open_->footer.groups;
   // The group before the first one that begins after the index; groups may be empty.
   const auto behind =
@@ -124,7 +124,7 @@ std::shared_ptr<const Chunk> ParquetFile::chunk(std::size_t column, std::size_t 
     auto chunk = open.read(column, group);
     promise.set_value(chunk);
     const std::lock_guard lock(open.mutex);
-    Open::Entry& entry = open.chunks.at(key);
+    Open::CachedChunk& entry = open.chunks.at(key);
     entry.size = chunk->size_in_memory() + 1;
     open.held += entry.size;
     open.shrink(entry);
@@ -135,7 +135,7 @@ std::shared_ptr<const Chunk> ParquetFile::chunk(std::size_t column, std::size_t 
     open.chunks.erase(key);
     throw;
   }
-} catch (...) { rethrow_shortage(name()); }
+} catch (...) { rethrow_as_memory_error(name()); }
 
 namespace parquet {
 namespace {
@@ -147,8 +147,8 @@ std::string_view name_of(Kind kind) {
 
 bool fits(Kind kind, std::string_view wanted) {
   if (wanted == "texts" || wanted == "bytes") return kind == Kind::Bytes;
-  if (wanted == "numbers") return kind == Kind::Numbers || kind == Kind::Wholes;
-  return kind == Kind::Wholes || kind == Kind::Flags;
+  if (wanted == "numbers") return kind == Kind::Numbers || kind == Kind::Integers;
+  return kind == Kind::Integers || kind == Kind::Flags;
 }
 
 /// The N in "train-00000-of-0000N.parquet"; 0 for other names.
@@ -214,7 +214,7 @@ std::vector<std::string> files_of(const std::filesystem::path& directory, std::s
   std::vector<std::string> paths;
   for (const fs::path& path : found) paths.push_back(path.string());
   return paths;
-} catch (...) { rethrow_shortage(directory.native()); }
+} catch (...) { rethrow_as_memory_error(directory.native()); }
 
 }  // namespace parquet
 }  // namespace kiln

@@ -37,7 +37,7 @@ class ParquetRows final : public Dataset<Row> {
   /// kind.
   explicit ParquetRows(ParquetFile file) try : file_(std::move(file)) {
     parquet::find_nodes<Row>(file_, "", 0, nodes_);
-  } catch (...) { rethrow_shortage("a Parquet file"); }
+  } catch (...) { rethrow_as_memory_error("a Parquet file"); }
   std::int64_t size() const override { return file_.size(); }
 
  private:

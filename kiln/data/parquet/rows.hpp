@@ -30,7 +30,7 @@ template <class T>
 concept OptionalList = reflect::OptionalLike<T> && List<typename T::value_type>;
 
 template <class Key, class Value>
-struct Entry {
+struct MapEntry {
   Key key{};
   Value value{};
 };
@@ -40,7 +40,7 @@ struct ItemOf {
 };
 template <reflect::MapLike T>
 struct ItemOf<T> {
-  using Type = Entry<typename T::key_type, typename T::mapped_type>;
+  using Type = MapEntry<typename T::key_type, typename T::mapped_type>;
 };
 template <List T>
 using Item = typename ItemOf<T>::Type;
@@ -111,10 +111,10 @@ constexpr std::string_view kMissing = "is missing (a field that may be is a std:
 template <Leaf T>
 std::string read_element(const Values& elements, std::size_t element, T& value) {
   if constexpr (std::floating_point<T>) {
-    value = static_cast<T>(elements.numbers.empty() ? static_cast<double>(elements.wholes[element])
+    value = static_cast<T>(elements.numbers.empty() ? static_cast<double>(elements.integers[element])
                                                     : elements.numbers[element]);
   } else if constexpr (std::integral<T>) {
-    const std::int64_t whole = elements.wholes[element];
+    const std::int64_t whole = elements.integers[element];
     if constexpr (std::same_as<T, bool>) {
       if (whole != 0 && whole != 1) return text("is neither 0 nor 1: ", whole);
     } else if (!std::in_range<T>(whole)) {
@@ -137,7 +137,7 @@ class RowReader {
  public:
   RowReader(const ParquetFile& file, const std::vector<Node>& nodes, std::int64_t index)
       : file_(file), nodes_(nodes), index_(index) {
-    const ParquetFile::Place at = file.find(index);
+    const ParquetFile::RowPosition at = file.find(index);
     row_ = static_cast<std::uint32_t>(at.row);
     for (const Node& node : nodes) chunks_.push_back(file.chunk(node.column, at.group));
   }

@@ -13,17 +13,17 @@ constexpr int kDepth = 64;
 }  // namespace
 
 void Thrift::wants(bool right, std::string_view what) const {
-  if (!right) refuse(bytes_.file(), "its description has a value of type ", type_, " instead of ", what);
+  if (!right) throw_damaged(bytes_.file(), "its description has a value of type ", type_, " instead of ", what);
 }
 
 void Thrift::structure(FunctionRef<void(int number)> field) {
   wants(type_ == kStruct, "a struct");
-  if (++depth_ > kDepth) refuse(bytes_.file(), "its description nests more than ", kDepth, " deep");
+  if (++depth_ > kDepth) throw_damaged(bytes_.file(), "its description nests more than ", kDepth, " deep");
   for (std::int64_t number = 0;;) {
     const std::uint8_t head = bytes_.byte();
     if (head == 0) break;
     number = head >> 4 ? number + (head >> 4) : bytes_.zigzag();
-    if (number < -0x8000 || number > 0x7fff) refuse(bytes_.file(), "its description has a field ", number);
+    if (number < -0x8000 || number > 0x7fff) throw_damaged(bytes_.file(), "its description has a field ", number);
     type_ = head & 15;
     taken_ = false;
     field(static_cast<int>(number));
@@ -41,7 +41,7 @@ std::int64_t Thrift::whole() {
 
 std::int32_t Thrift::whole32() {
   const std::int64_t value = whole();
-  if (!std::in_range<std::int32_t>(value)) refuse(bytes_.file(), "its description has ", value, " in 32 bits");
+  if (!std::in_range<std::int32_t>(value)) throw_damaged(bytes_.file(), "its description has ", value, " in 32 bits");
   return static_cast<std::int32_t>(value);
 }
 
@@ -62,7 +62,8 @@ void Thrift::list(FunctionRef<void()> element, std::uint64_t least) {
   wants(type_ == kList || type_ == kSet, "a list");
   const std::uint8_t head = bytes_.byte();
   const std::uint64_t count = head >> 4 == 15 ? bytes_.varint() : head >> 4;
-  if (count > bytes_.rest().size() / least) refuse(bytes_.file(), "its description has a list that ends too early");
+  if (count > bytes_.rest().size() / least)
+    throw_damaged(bytes_.file(), "its description has a list that ends too early");
   for (std::uint64_t i = 0; i < count; ++i) {
     type_ = head & 15;
     element();
@@ -71,7 +72,7 @@ void Thrift::list(FunctionRef<void()> element, std::uint64_t least) {
 }
 
 void Thrift::skip() {
-  if (++depth_ > kDepth) refuse(bytes_.file(), "its description nests more than ", kDepth, " deep");
+  if (++depth_ > kDepth) throw_damaged(bytes_.file(), "its description nests more than ", kDepth, " deep");
   switch (type_) {
     case kTrue:
     case kFalse: break;  // the type is the value
@@ -91,7 +92,7 @@ void Thrift::skip() {
     case kMap:
       if (const std::uint64_t count = bytes_.varint()) {
         const std::uint8_t types = bytes_.byte();
-        if (count > bytes_.rest().size()) refuse(bytes_.file(), "its description has a map that ends too early");
+        if (count > bytes_.rest().size()) throw_damaged(bytes_.file(), "its description has a map that ends too early");
         for (std::uint64_t i = 0; i < 2 * count; ++i) {
           type_ = i % 2 ? types & 15 : types >> 4;
           if (type_ == kTrue || type_ == kFalse) bytes_.take(1);
@@ -100,7 +101,7 @@ void Thrift::skip() {
       }
       break;
     case kStruct: structure([](int) {}); break;
-    default: refuse(bytes_.file(), "its description has a value of type ", type_);
+    default: throw_damaged(bytes_.file(), "its description has a value of type ", type_);
   }
   --depth_;
   taken_ = true;

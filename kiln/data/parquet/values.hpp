@@ -5,21 +5,21 @@
 #include <vector>
 
 #include "kiln/data/parquet/bytes.hpp"
+#include "kiln/data/parquet/decompressed.hpp"
 #include "kiln/data/parquet/footer.hpp"
-#include "kiln/data/parquet/unpacked.hpp"
 
 namespace kiln::parquet {
 
 /// The values are in one of these, depending on their kind.
 struct Values {
-  std::vector<std::int64_t> wholes;  // booleans, too
+  std::vector<std::int64_t> integers;  // booleans, too
   std::vector<double> numbers;
   std::vector<std::string_view> bytes;
 };
 
 /// Converts stored values to their meaning: decimals become the nearest doubles, 96-bit times nanoseconds since 1970.
 /// Throws DataError for invalid values, or for times before 1677 or after 2262.
-Values understood(Values values, const Column& column, std::string_view file);
+Values converted(Values values, const Column& column, std::string_view file);
 
 class ValueReader {
  public:

@@ -1,6 +1,6 @@
 #include "kiln/data/picture/cifar.hpp"
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln {
@@ -27,7 +27,7 @@ Cifar Cifar::load(const fs::path& directory, CifarKind kind, Split split) try {
     files.push_back(map_file(path.string()));
   }
   return Cifar(std::move(files), kind);
-} catch (...) { rethrow_shortage("CIFAR"); }
+} catch (...) { rethrow_as_memory_error("CIFAR"); }
 
 Cifar::Cifar(std::vector<FileBytes> files, CifarKind kind) try
     : files_(std::move(files)), labels_(kind == CifarKind::Ten ? 1 : 2) {
@@ -43,7 +43,7 @@ Cifar::Cifar(std::vector<FileBytes> files, CifarKind kind) try
     }
     size_ += static_cast<std::int64_t>(file.bytes.size() / record);
   }
-} catch (...) { rethrow_shortage("CIFAR"); }
+} catch (...) { rethrow_as_memory_error("CIFAR"); }
 
 LabelledPicture Cifar::item(std::int64_t index) const {
   const std::size_t record = labels_ + 3 * kArea;

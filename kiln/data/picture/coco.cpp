@@ -1,4 +1,4 @@
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/data/picture/coco_file.hpp"
 #include "kiln/data/picture/folder.hpp"
 
@@ -12,7 +12,7 @@ CocoPictures::CocoPictures(const std::filesystem::path& directory, const std::st
       coco::read(directory, annotations, [&](const coco::File& known, const coco::Annotation& annotation) {
         boxes.resize(known.images.size());
         if (annotation.is_crowd) return;
-        const config::Place at = annotation.place.field("bbox");
+        const config::ConfigPath at = annotation.place.field("bbox");
         const auto& numbers = coco::member<Json::List>(annotation.json, annotation.place, "bbox", "a list");
         require<DataError>(numbers.size() == 4, annotations, ": '", at.path, "' must be left, top, width and height");
         double box[4];
@@ -23,7 +23,7 @@ CocoPictures::CocoPictures(const std::filesystem::path& directory, const std::st
   classes_ = file.classes;
   boxes.resize(file.images.size());
   for (std::size_t i = 0; i < boxes.size(); ++i) files_.push_back({file.images[i], std::move(boxes[i])});
-} catch (...) { rethrow_shortage(annotations); }
+} catch (...) { rethrow_as_memory_error(annotations); }
 
 BoxedPicture CocoPictures::item(std::int64_t index) const {
   const File& file = files_[static_cast<std::size_t>(index)];

@@ -10,7 +10,7 @@
 namespace kiln::coco {
 namespace {
 
-using config::Place;
+using config::ConfigPath;
 
 const Json* find(const Json::Object& object, std::string_view key) {
   const auto at = std::ranges::find(object, key, &Json::Object::value_type::first);

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/data/table/csv.hpp"
 
@@ -17,7 +17,7 @@ const std::vector<std::string_view> kPictures = {".png", ".jpg", ".jpeg"};
 
 PictureFolder::PictureFolder(const fs::path& directory, const DecodeConfig& config) try
     : config_(config), folder_(files_by_class(directory, kPictures, "picture: no PNG or JPEG file")) {
-} catch (...) { rethrow_shortage("a folder of pictures"); }
+} catch (...) { rethrow_as_memory_error("a folder of pictures"); }
 
 LabelledPicture PictureFolder::item(std::int64_t index) const {
   const ClassFolder::File& file = folder_.files[static_cast<std::size_t>(index)];
@@ -46,7 +46,7 @@ DatasetPtr<MaskedPicture> masked_pictures(const fs::path& pictures, const fs::pa
                        item.picture.height, " x ", item.picture.width);
     return item;
   });
-} catch (...) { rethrow_shortage("a folder of pictures"); }
+} catch (...) { rethrow_as_memory_error("a folder of pictures"); }
 
 DatasetPtr<TaggedPicture> tagged_pictures(const std::string& table, const DecodeConfig& config) try {
   auto file = std::make_shared<const CsvFile>(table);
@@ -66,6 +66,6 @@ DatasetPtr<TaggedPicture> tagged_pictures(const std::string& table, const Decode
     item.picture = read_picture((directory / record[0]).string(), config);
     return item;
   });
-} catch (...) { rethrow_shortage(table); }
+} catch (...) { rethrow_as_memory_error(table); }
 
 }  // namespace kiln

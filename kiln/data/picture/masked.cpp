@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/size.hpp"
 #include "kiln/data/picture/coco_file.hpp"
@@ -12,7 +12,7 @@
 namespace kiln {
 namespace {
 
-using config::Place;
+using config::ConfigPath;
 
 constexpr std::int64_t kLongestSide = 1 << 20;
 
@@ -20,8 +20,8 @@ std::int64_t side_of(const Json& json, const Place& place) {
   return static_cast<std::int64_t>(config::read_integer(json, place, 0, kLongestSide));
 }
 
-/// Runs that a string spells (COCO's own library): five bits a letter, the lowest first, with a sign; from the fourth on a
-/// run is the difference from that before the last.
+/// Runs that a string spells (COCO's own library): five bits a letter, the lowest first, with a sign; from the fourth
+/// on a run is the difference from that before the last.
 std::vector<std::int64_t> spelled(std::string_view letters, const Place& place) {
   std::vector<std::int64_t> counts;
   for (std::size_t at = 0; at < letters.size();) {
@@ -111,7 +111,7 @@ CocoMasks::CocoMasks(const std::filesystem::path& directory, const std::string& 
   classes_.insert(classes_.end(), file.classes.begin(), file.classes.end());
   objects.resize(file.images.size());
   for (std::size_t i = 0; i < objects.size(); ++i) files_.push_back({file.images[i], std::move(objects[i])});
-} catch (...) { rethrow_shortage(annotations); }
+} catch (...) { rethrow_as_memory_error(annotations); }
 
 MaskedPicture CocoMasks::item(std::int64_t index) const {
   const File& file = files_[static_cast<std::size_t>(index)];

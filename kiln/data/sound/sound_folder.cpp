@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/data/table/lines.hpp"
 
@@ -41,6 +41,6 @@ SoundFolder speech_commands(const fs::path& directory, SpeechPart part) try {
     return part == SpeechPart::Valid ? !in_valid : part == SpeechPart::Test ? !in_test : in_valid || in_test;
   });
   return SoundFolder(std::move(all));
-} catch (...) { rethrow_shortage("speech commands"); }
+} catch (...) { rethrow_as_memory_error("speech commands"); }
 
 }  // namespace kiln

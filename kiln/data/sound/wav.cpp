@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/file.hpp"
 
 namespace kiln {
@@ -153,10 +153,10 @@ Sound decode_wav(std::span<const std::byte> file, std::string_view name, std::in
     at += 8 + chunk.size() + std::min<std::size_t>(chunk.size() % 2, rest.size() - chunk.size());
   }
   fail<DataError>(name, ": is a damaged WAV file, or cut off: it has no data");
-} catch (...) { rethrow_shortage(name); }
+} catch (...) { rethrow_as_memory_error(name); }
 
 Sound read_wav(const std::string& path) try { return decode_wav(read_file(path), path); } catch (...) {
-  rethrow_shortage(path);
+  rethrow_as_memory_error(path);
 }
 
 std::vector<std::byte> encode_wav(const Sound& sound, WavFormat format) try {
@@ -209,11 +209,11 @@ std::vector<std::byte> encode_wav(const Sound& sound, WavFormat format) try {
   }
   put(0, padding);
   return file;
-} catch (...) { rethrow_shortage("a WAV file"); }
+} catch (...) { rethrow_as_memory_error("a WAV file"); }
 
 void write_wav(const Sound& sound, const std::string& path, WavFormat format) try {
   write_file_atomically(path, encode_wav(sound, format));
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 SoundBatch SoundBatcher::operator()(std::span<const LabelledSound> sounds) const {
   require<ShapeError>(!sounds.empty(), "sound batch: a batch needs at least one sound");

@@ -31,7 +31,7 @@ class InterleavingCursor final : public Cursor<T> {
     }
   }
 
-  std::optional<Late<T>> next() override {
+  std::optional<Lazy<T>> next() override {
     while (!open_.empty()) {
       if (given_ == config_.block) {
         given_ = 0;

@@ -21,7 +21,7 @@ class LineCursor final : public Cursor<std::string> {
     require<IoError>(file_ != nullptr, path, ": cannot be opened: ", std::strerror(errno));
   }
 
-  std::optional<Late<std::string>> next() override {
+  std::optional<Lazy<std::string>> next() override {
     std::string line;
     for (;;) {
       if (begin_ == end_ && !fill()) {
@@ -40,7 +40,7 @@ class LineCursor final : public Cursor<std::string> {
     }
     at_ += std::ssize(line);
     if (line.ends_with('\r')) line.pop_back();
-    return Late<std::string>(std::move(line));
+    return Lazy<std::string>(std::move(line));
   }
   void save(wire::Writer& out) const override {
     save_stage(out, "lines");

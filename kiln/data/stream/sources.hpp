@@ -16,9 +16,9 @@ template <class T>
 class DatasetCursor final : public Cursor<T> {
  public:
   explicit DatasetCursor(DatasetPtr<T> from) : from_(std::move(from)) {}
-  std::optional<Late<T>> next() override {
+  std::optional<Lazy<T>> next() override {
     if (at_ == from_->size()) return std::nullopt;
-    return Late<T>::made_by([from = from_, index = at_++] { return from->get(index); });
+    return Lazy<T>::made_by([from = from_, index = at_++] { return from->get(index); });
   }
   void save(wire::Writer& out) const override {
     save_stage(out, "data set");
@@ -53,8 +53,8 @@ class UnfoldingCursor final : public Cursor<typename std::invoke_result_t<const 
  public:
   using T = typename std::invoke_result_t<const Next&, State&>::value_type;
   UnfoldingCursor(State state, std::shared_ptr<const Next> next) : state_(std::move(state)), next_(std::move(next)) {}
-  std::optional<Late<T>> next() override {
-    if (std::optional<T> item = std::invoke(*next_, state_)) return Late<T>(*std::move(item));
+  std::optional<Lazy<T>> next() override {
+    if (std::optional<T> item = std::invoke(*next_, state_)) return Lazy<T>(*std::move(item));
     return std::nullopt;
   }
   void save(wire::Writer& out) const override {

@@ -33,10 +33,10 @@ class MappingCursor final : public Cursor<std::invoke_result_t<const Function&, 
   using U = std::invoke_result_t<const Function&, T>;
   MappingCursor(CursorPtr<T> from, std::shared_ptr<const Function> function)
       : from_(std::move(from)), function_(std::move(function)) {}
-  std::optional<Late<U>> next() override {
+  std::optional<Lazy<U>> next() override {
     auto item = from_->next();
     if (!item) return std::nullopt;
-    return Late<U>::made_by([function = function_, item = *std::move(item)]() mutable {
+    return Lazy<U>::made_by([function = function_, item = *std::move(item)]() mutable {
       return std::invoke(*function, std::move(item).get());
     });
   }
@@ -65,9 +65,9 @@ class FilteringCursor final : public Cursor<T> {
  public:
   FilteringCursor(CursorPtr<T> from, std::function<bool(const T&)> keeps)
       : from_(std::move(from)), keeps_(std::move(keeps)) {}
-  std::optional<Late<T>> next() override {
+  std::optional<Lazy<T>> next() override {
     while (auto late = from_->next())
-      if (T item = std::move(*late).get(); keeps_(item)) return Late<T>(std::move(item));
+      if (T item = std::move(*late).get(); keeps_(item)) return Lazy<T>(std::move(item));
     return std::nullopt;
   }
   void save(wire::Writer& out) const override { from_->save(out); }
@@ -93,7 +93,7 @@ template <class T>
 class ShufflingCursor final : public Cursor<T> {
  public:
   ShufflingCursor(CursorPtr<T> from, std::size_t size, Key key) : from_(std::move(from)), size_(size), key_(key) {}
-  std::optional<Late<T>> next() override {
+  std::optional<Lazy<T>> next() override {
     while (!ended_ && buffer_.size() < size_) {
       if (auto item = from_->next()) buffer_.push_back(std::move(*item).get());
       else ended_ = true;
@@ -101,7 +101,7 @@ class ShufflingCursor final : public Cursor<T> {
     if (buffer_.empty()) return std::nullopt;
     Random random(key_.split(drawn_++));
     std::swap(buffer_[static_cast<std::size_t>(random.below(std::ssize(buffer_)))], buffer_.back());
-    Late<T> drawn(std::move(buffer_.back()));
+    Lazy<T> drawn(std::move(buffer_.back()));
     buffer_.pop_back();
     return drawn;
   }
@@ -150,13 +150,13 @@ class BatchingCursor final : public Cursor<std::vector<T>> {
  public:
   BatchingCursor(CursorPtr<T> from, std::int64_t size, bool whole)
       : from_(std::move(from)), size_(size), whole_(whole) {}
-  std::optional<Late<std::vector<T>>> next() override {
-    std::vector<Late<T>> items;
+  std::optional<Lazy<std::vector<T>>> next() override {
+    std::vector<Lazy<T>> items;
     while (std::ssize(items) < size_)
       if (auto item = from_->next()) items.push_back(*std::move(item));
       else break;
     if (items.empty() || (whole_ && std::ssize(items) < size_)) return std::nullopt;
-    return Late<std::vector<T>>::made_by([items = std::move(items)]() mutable {
+    return Lazy<std::vector<T>>::made_by([items = std::move(items)]() mutable {
       std::vector<T> batch;
       batch.reserve(items.size());
       for (auto& item : items) batch.push_back(std::move(item).get());
@@ -188,7 +188,7 @@ template <class T>
 class TakingCursor final : public Cursor<T> {
  public:
   TakingCursor(CursorPtr<T> from, std::int64_t count) : from_(std::move(from)), count_(count) {}
-  std::optional<Late<T>> next() override {
+  std::optional<Lazy<T>> next() override {
     if (taken_ == count_) return std::nullopt;
     ++taken_;
     return from_->next();
@@ -222,8 +222,8 @@ template <class T>
 class ShardedCursor final : public Cursor<T> {
  public:
   ShardedCursor(CursorPtr<T> from, int rank, int ranks) : from_(std::move(from)), rank_(rank), ranks_(ranks) {}
-  std::optional<Late<T>> next() override {
-    std::optional<Late<T>> own;
+  std::optional<Lazy<T>> next() override {
+    std::optional<Lazy<T>> own;
     for (int i = 0; i < ranks_; ++i) {
       auto item = from_->next();
       if (!item) return std::nullopt;
@@ -257,7 +257,7 @@ template <class T>
 class RepeatingCursor final : public Cursor<T> {
  public:
   RepeatingCursor(Stream<T> from, Key key) : from_(std::move(from)), key_(key), pass_(open(0)) {}
-  std::optional<Late<T>> next() override {
+  std::optional<Lazy<T>> next() override {
     for (;;) {
       if (auto item = pass_->next()) return empty_ = false, std::move(item);
       if (empty_) return std::nullopt;

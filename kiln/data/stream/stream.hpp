@@ -23,11 +23,11 @@ namespace kiln {
 
 /// An item, or a function that computes it.
 template <class T>
-class Late {
+class Lazy {
  public:
-  explicit Late(T item) : is_(std::in_place_index<0>, std::move(item)) {}
+  explicit Lazy(T item) : is_(std::in_place_index<0>, std::move(item)) {}
   /// `make` is called at most once.
-  static Late made_by(std::function<T()> make) { return Late(std::in_place_index<1>, std::move(make)); }
+  static Lazy made_by(std::function<T()> make) { return Lazy(std::in_place_index<1>, std::move(make)); }
 
   T get() && {
     if (auto* const make = std::get_if<1>(&is_)) return (*make)();
@@ -36,7 +36,7 @@ class Late {
 
  private:
   template <std::size_t I, class V>
-  Late(std::in_place_index_t<I> index, V value) : is_(index, std::move(value)) {}
+  Lazy(std::in_place_index_t<I> index, V value) : is_(index, std::move(value)) {}
   std::variant<T, std::function<T()>> is_;
 };
 
@@ -50,7 +50,7 @@ class Cursor {
   virtual ~Cursor() = default;
 
   /// The next item; none after the last one.
-  virtual std::optional<Late<T>> next() = 0;
+  virtual std::optional<Lazy<T>> next() = 0;
   /// save() writes what restore() needs, on another cursor of the same stream and key, to continue with the same items.
   /// restore() throws DataError for the state of another stream.
   virtual void save(wire::Writer& out) const = 0;

@@ -55,7 +55,7 @@ void naming_stream_item(std::int64_t item, FunctionRef<void()> get);
 /// The items of one batch, not yet computed.
 template <class T>
 struct PulledBatch {
-  std::vector<Late<T>> items;
+  std::vector<Lazy<T>> items;
   std::int64_t first = 0;  // index of the first item in the pass
   Key keys{};              // each item has a key by its number
 };
@@ -90,7 +90,7 @@ class StreamReading {
       const std::int64_t first = at_.items;
       PulledBatch<T> batch{{}, first, key().split(0)};
       while (std::ssize(batch.items) < config_.batch_size) {
-        std::optional<Late<T>> item;
+        std::optional<Lazy<T>> item;
         naming_stream_item(at_.items, [&] { item = cursor_->next(); });
         if (!item) break;
         batch.items.push_back(*std::move(item));
@@ -182,17 +182,17 @@ class StreamLoader {
     const std::int64_t count = config_.batches ? std::max<std::int64_t>(*config_.batches - first, 0)
                                                : std::numeric_limits<std::int64_t>::max();
     auto make = count > 0 ? read_(*place_, epoch, first) : MakeBatch();
-    return Iterator(std::make_unique<Prefetcher<Made>>(std::move(make), count, config_.workers, config_.prefetch),
-                    place_);
+    return Iterator(
+        std::make_unique<Prefetcher<PreparedBatch>>(std::move(make), count, config_.workers, config_.prefetch), place_);
   }
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  struct Made {
+  struct PreparedBatch {
     std::optional<Batch> batch;  // none after the last one
-    std::shared_ptr<StreamPlace> behind{};
+    std::shared_ptr<StreamPlace> after{};
   };
-  using MakeBatch = std::function<Made(std::int64_t)>;
+  using MakeBatch = std::function<PreparedBatch(std::int64_t)>;
 
  public:
   class Iterator {
@@ -202,9 +202,9 @@ class StreamLoader {
     Batch& operator*() const { return *batch_; }
     Batch* operator->() const { return &*batch_; }
     Iterator& operator++() {
-      std::optional<Made> made = batches_->next();
+      std::optional<PreparedBatch> made = batches_->next();
       batch_ = made ? std::move(made->batch) : std::nullopt;
-      if (made && made->behind) *place_ = std::move(*made->behind);
+      if (made && made->after) *place_ = std::move(*made->after);
       return *this;
     }
     void operator++(int) { ++*this; }
@@ -212,11 +212,11 @@ class StreamLoader {
 
    private:
     friend StreamLoader;
-    Iterator(std::unique_ptr<Prefetcher<Made>> batches, std::shared_ptr<StreamPlace> place)
+    Iterator(std::unique_ptr<Prefetcher<PreparedBatch>> batches, std::shared_ptr<StreamPlace> place)
         : batches_(std::move(batches)), place_(std::move(place)) {
       ++*this;
     }
-    std::unique_ptr<Prefetcher<Made>> batches_;
+    std::unique_ptr<Prefetcher<PreparedBatch>> batches_;
     std::shared_ptr<StreamPlace> place_;
     mutable std::optional<Batch> batch_;
   };
@@ -234,8 +234,8 @@ class StreamLoader {
   };
 
   template <class T, class B>
-  static Made make(Source<T>& source, const B& batcher, std::int64_t i) {
-    Made made;
+  static PreparedBatch make(Source<T>& source, const B& batcher, std::int64_t i) {
+    PreparedBatch made;
     std::optional<PulledBatch<T>> pulled;
     {
       std::unique_lock lock(source.mutex);
@@ -243,7 +243,7 @@ class StreamLoader {
       if (source.ended) return made;
       try {
         pulled = source.reading.pull();
-        if (pulled && source.reading.keeps()) made.behind = std::make_shared<StreamPlace>(source.reading.place());
+        if (pulled && source.reading.keeps()) made.after = std::make_shared<StreamPlace>(source.reading.place());
       } catch (...) {
         source.ended = true;
         source.turn.notify_all();

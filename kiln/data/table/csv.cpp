@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/core/trimmed.hpp"
@@ -80,7 +80,7 @@ CsvFile::CsvFile(FileBytes file, const CsvFormat& format) try : format_(format),
   for (const std::string& column : columns_)
     if (!names.insert(column).second) fail<DataError>(file.name, ": two columns are named '", shown(column), "'");
   records_ = Records(std::move(file), std::move(begins));
-} catch (...) { rethrow_shortage("a CSV file"); }
+} catch (...) { rethrow_as_memory_error("a CSV file"); }
 
 std::size_t CsvFile::column(std::string_view name) const {
   const auto place = std::ranges::find(columns_, name);
@@ -119,7 +119,7 @@ std::vector<std::size_t> columns_of(const CsvFile& file, std::span<const std::st
                      " that are read from it");
   for (const auto field : fields) columns.push_back(file.columns().empty() ? columns.size() : file.column(field));
   return columns;
-} catch (...) { rethrow_shortage(file.name()); }
+} catch (...) { rethrow_as_memory_error(file.name()); }
 
 }  // namespace csv
 }  // namespace kiln

@@ -1,7 +1,7 @@
 #include "kiln/data/table/lines.hpp"
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 
 namespace kiln {
 namespace {
@@ -24,7 +24,7 @@ Records find_lines(FileBytes file, bool blank_ones) {
 }  // namespace
 
 TextLines::TextLines(FileBytes file) try : records_(find_lines(std::move(file), true)) {
-} catch (...) { rethrow_shortage("a file of lines"); }
+} catch (...) { rethrow_as_memory_error("a file of lines"); }
 
 std::string TextLines::item(std::int64_t index) const {
   std::string_view line = records_.at(index);
@@ -34,7 +34,7 @@ std::string TextLines::item(std::int64_t index) const {
 }
 
 JsonLines::JsonLines(FileBytes file) try : records_(find_lines(std::move(file), false)) {
-} catch (...) { rethrow_shortage("a file of JSON lines"); }
+} catch (...) { rethrow_as_memory_error("a file of JSON lines"); }
 
 Json JsonLines::item(std::int64_t index) const {
   const std::string_view record = records_.at(index);

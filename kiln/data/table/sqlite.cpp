@@ -1,6 +1,6 @@
 #include "kiln/data/table/sqlite.hpp"
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/data/table/sqlite_source.hpp"
@@ -8,7 +8,7 @@
 namespace kiln {
 
 SqliteTable::SqliteTable(const std::string& path, const std::string& table) try : source_(open_sqlite(path, table)) {
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 std::int64_t SqliteTable::size() const { return std::ssize(source_->rows); }
 

@@ -107,7 +107,7 @@ class SqliteRows final : public Dataset<Row> {
   /// Columns without a field in Row are ignored. Throws DataError if one is missing.
   explicit SqliteRows(SqliteTable table) try : table_(std::move(table)) {
     for (const auto field : reflect::field_names<Row>()) columns_.push_back(table_.column(field));
-  } catch (...) { rethrow_shortage("a table"); }
+  } catch (...) { rethrow_as_memory_error("a table"); }
   std::int64_t size() const override { return table_.size(); }
 
  private:

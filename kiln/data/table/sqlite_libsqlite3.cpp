@@ -79,7 +79,7 @@ struct Close {
 using Database = std::unique_ptr<sqlite3, Close>;
 using Statement = std::unique_ptr<sqlite3_stmt, Close>;
 
-[[noreturn]] void refuse(const std::string& name, sqlite3* database, int code) {
+[[noreturn]] void throw_damaged(const std::string& name, sqlite3* database, int code) {
   const int kind = code & 0xff;
   if (kind == SQLITE_NOMEM) fail<MemoryError>(name, ": no memory to read the database");
   if (kind == SQLITE_CANTOPEN || kind == SQLITE_IOERR || kind == SQLITE_BUSY || kind == SQLITE_PERM)
@@ -96,11 +96,11 @@ Database open_database(const std::string& path) {
   // Each connection is only used by one thread at a time.
   const int code = sqlite.open(path.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database(opened);
-  if (code != SQLITE_OK) refuse(path, database.get(), code);
+  if (code != SQLITE_OK) throw_damaged(path, database.get(), code);
   // A database is untrusted data: its schema must not run code, and pages are checked before they are used.
   for (const char* const pragma : {"PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA query_only=ON"})
     if (const int result = sqlite.exec(database.get(), pragma, nullptr, nullptr, nullptr); result != SQLITE_OK)
-      refuse(path, database.get(), result);
+      throw_damaged(path, database.get(), result);
   // No text or blob is longer than the file, unless a column is generated: zeroblob(1000000000) takes a few bytes.
   constexpr std::uintmax_t kOfAny = 1 << 20, kMost = 1'000'000'000;
   const std::uintmax_t size = std::filesystem::file_size(path, ignored);
@@ -112,14 +112,14 @@ Database open_database(const std::string& path) {
 Statement prepared(const std::string& name, sqlite3* database, const std::string& query) {
   sqlite3_stmt* statement = nullptr;
   const int code = library().prepare(database, query.c_str(), static_cast<int>(query.size()), &statement, nullptr);
-  if (code != SQLITE_OK) refuse(name, database, code);
+  if (code != SQLITE_OK) throw_damaged(name, database, code);
   return Statement(statement);
 }
 
 /// Is there another row?
 bool step(const std::string& name, sqlite3* database, sqlite3_stmt* statement) {
   const int code = library().step(statement);
-  if (code != SQLITE_ROW && code != SQLITE_DONE) refuse(name, database, code);
+  if (code != SQLITE_ROW && code != SQLITE_DONE) throw_damaged(name, database, code);
   return code == SQLITE_ROW;
 }
 

@@ -48,7 +48,7 @@ AddedTokens::AddedTokens(const View& json, const std::vector<AddedToken>& tokens
                          const Rewrite& normalize) {
   for (const AddedToken& token : tokens) {
     if (token.normalized != normalized) continue;
-    const std::string text = normalized ? normalize(token.text, Growth(token.text.size())) : token.text;
+    const std::string text = normalized ? normalize(token.text, OutputLimit(token.text.size())) : token.text;
     if (text.empty()) json.refuse("has the token '", shown(token.text), "', which the normalizer reduces to nothing");
     if (text.size() > kLongestAdded)
       json.refuse("has the token '", shown(token.text), "', which the normalizer extends to ", text.size(),
@@ -66,10 +66,10 @@ AddedTokens::AddedTokens(const View& json, const std::vector<AddedToken>& tokens
   }
 }
 
-AddedTokens::Found AddedTokens::next(std::string_view text, std::size_t from) const {
+AddedTokens::FoundToken AddedTokens::next(std::string_view text, std::size_t from) const {
   for (; from < text.size(); ++from) {
     if (!begins_[static_cast<unsigned char>(text[from])]) continue;
-    Found found{nullptr, from, from};
+    FoundToken found{nullptr, from, from};
     std::uint32_t node = 0;
     for (std::size_t end = from; end < text.size();) {
       const auto next = nodes_.find(behind(node, text[end]));

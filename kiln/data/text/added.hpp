@@ -33,12 +33,12 @@ class AddedTokens {
 
  private:
   static constexpr std::int64_t kNone = -1;
-  struct Found {
+  struct FoundToken {
     const AddedToken* token;
     std::size_t begin, end;
   };
   /// The first token from a byte on; without a token if there is none.
-  Found next(std::string_view text, std::size_t from) const;
+  FoundToken next(std::string_view text, std::size_t from) const;
 
   std::vector<AddedToken> tokens_;
   // A trie of bytes: the child of a node by a byte, and the token that ends at a node.

@@ -86,11 +86,11 @@ bool Charsmap::replace(std::string_view piece, std::string& out) const {
   return false;
 }
 
-std::string Charsmap::rewritten(std::string_view text, const Growth& growth) const {
+std::string Charsmap::rewritten(std::string_view text, const OutputLimit& limit) const {
   constexpr std::size_t kWhole = 6;
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    growth.allow(out.size());
+    limit.allow(out.size());
     const std::size_t end = cluster_end(text, at);
     if (end - at < kWhole && replace(text.substr(at, end - at), out)) {
       at = end;

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kiln/data/text/growth.hpp"
 #include "kiln/data/text/json_view.hpp"
+#include "kiln/data/text/output_limit.hpp"
 
 namespace kiln::tokens {
 
@@ -18,7 +18,7 @@ class Charsmap {
 
   /// Processes characters with their combining marks if these are less than six bytes, else code points: each is
   /// replaced by the table's entry for its shortest prefix, as in the reference library.
-  std::string rewritten(std::string_view text, const Growth& growth) const;
+  std::string rewritten(std::string_view text, const OutputLimit& limit) const;
 
  private:
   /// Appends the replacement of the piece; returns false if the table has none of its prefixes.

@@ -48,11 +48,11 @@ Tokens bytes_joined(const Tokens& tokens) {
 }
 
 /// Removes spaces that English text does not have, such as those before punctuation.
-std::string cleaned(std::string text, const Growth& growth) {
+std::string cleaned(std::string text, const OutputLimit& limit) {
   constexpr std::pair<std::string_view, std::string_view> kSpaces[] = {
       {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
       {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : kSpaces) text = replaced(text, from, to, growth);
+  for (const auto& [from, to] : kSpaces) text = replaced(text, from, to, limit);
   return text;
 }
 
@@ -62,27 +62,27 @@ Join read_strip(const View& json) {
   const std::string letter = json.need("content").text();
   if (letter.empty() || unicode::decode(letter, 0).bytes != letter.size())
     json.refuse("has '", shown(letter), "' for one letter");
-  return
-      [letter, start = json.need("start").number(), stop = json.need("stop").number()](Tokens tokens, const Growth&) {
-        for (auto& [text, whole] : tokens) {
-          std::string_view left = text;
-          for (std::int64_t i = 0; i < start && left.starts_with(letter); ++i) left.remove_prefix(letter.size());
-          for (std::int64_t i = 0; i < stop && left.ends_with(letter); ++i) left.remove_suffix(letter.size());
-          text = std::string(left);
-        }
-        return tokens;
-      };
+  return [letter, start = json.need("start").number(), stop = json.need("stop").number()](Tokens tokens,
+                                                                                          const OutputLimit&) {
+    for (auto& [text, whole] : tokens) {
+      std::string_view left = text;
+      for (std::int64_t i = 0; i < start && left.starts_with(letter); ++i) left.remove_prefix(letter.size());
+      for (std::int64_t i = 0; i < stop && left.ends_with(letter); ++i) left.remove_suffix(letter.size());
+      text = std::string(left);
+    }
+    return tokens;
+  };
 }
 
 Join read_word_pieces(const View& json) {
   json.only({"type", "prefix", "cleanup"});
   return [prefix = json["prefix"].text_or("##"), clean = json["cleanup"].flag_or(true)](Tokens tokens,
-                                                                                        const Growth& growth) {
+                                                                                        const OutputLimit& limit) {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       std::string& token = tokens[i].text;
       if (i > 0 && token.starts_with(prefix)) token.erase(0, prefix.size());
       else if (i > 0) token.insert(0, 1, ' ');
-      if (clean) token = cleaned(std::move(token), growth);
+      if (clean) token = cleaned(std::move(token), limit);
     }
     return tokens;
   };
@@ -92,12 +92,12 @@ Join read_word_pieces(const View& json) {
 Join read_ctc(const View& json) {
   json.only({"type", "pad_token", "word_delimiter_token", "cleanup"});
   return [pad = json["pad_token"].text_or("<pad>"), between = json["word_delimiter_token"].text_or("|"),
-          clean = json["cleanup"].flag_or(true)](Tokens tokens, const Growth& growth) {
+          clean = json["cleanup"].flag_or(true)](Tokens tokens, const OutputLimit& limit) {
     const auto again = std::ranges::unique(tokens, {}, &Spelling::text);
     tokens.erase(again.begin(), again.end());
     for (auto& [text, whole] : tokens) {
-      text = replaced(text, pad, "", growth);
-      if (clean) text = replaced(cleaned(std::move(text), growth), between, " ", growth);
+      text = replaced(text, pad, "", limit);
+      if (clean) text = replaced(cleaned(std::move(text), limit), between, " ", limit);
     }
     std::erase_if(tokens, [](const Spelling& token) { return token.text.empty(); });
     return tokens;
@@ -105,7 +105,7 @@ Join read_ctc(const View& json) {
 }
 
 Join spaces_between() {
-  return [](Tokens tokens, const Growth&) {
+  return [](Tokens tokens, const OutputLimit&) {
     for (std::size_t i = 1; i < tokens.size(); ++i) tokens[i].text.insert(0, 1, ' ');
     return tokens;
   };
@@ -113,7 +113,7 @@ Join spaces_between() {
 
 Join read_byte_level(const View& json) {
   json.only({"type", "add_prefix_space", "use_regex", "trim_offsets"});  // options of the pre-tokenizer of this type
-  return [](Tokens tokens, const Growth&) {
+  return [](Tokens tokens, const OutputLimit&) {
     for (auto& [text, whole] : tokens)
       if (!whole) text = letters_to_bytes(text);
     return tokens;
@@ -122,31 +122,31 @@ Join read_byte_level(const View& json) {
 
 Join read_metaspace(const View& json) {
   json.only({"type", "replacement", "str_rep", "prepend_scheme", "add_prefix_space", "split"});
-  return
-      [sign = metaspace_of(json), first = prepend_scheme(json) != Prepend::Never](Tokens tokens, const Growth& growth) {
-        for (std::size_t i = 0; i < tokens.size(); ++i)
-          tokens[i].text = replaced(tokens[i].text, sign, i == 0 && first ? "" : " ", growth);
-        return tokens;
-      };
+  return [sign = metaspace_of(json), first = prepend_scheme(json) != Prepend::Never](Tokens tokens,
+                                                                                     const OutputLimit& limit) {
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      tokens[i].text = replaced(tokens[i].text, sign, i == 0 && first ? "" : " ", limit);
+    return tokens;
+  };
 }
 
 Join read_bpe(const View& json) {
   json.only({"type", "suffix"});
-  return [suffix = json["suffix"].text_or("</w>")](Tokens tokens, const Growth& growth) {
+  return [suffix = json["suffix"].text_or("</w>")](Tokens tokens, const OutputLimit& limit) {
     for (std::size_t i = 0; i < tokens.size(); ++i)
-      tokens[i].text = replaced(tokens[i].text, suffix, i + 1 == tokens.size() ? "" : " ", growth);
+      tokens[i].text = replaced(tokens[i].text, suffix, i + 1 == tokens.size() ? "" : " ", limit);
     return tokens;
   };
 }
 
 Join read_byte_fallback(const View& json) {
   json.only({"type"});
-  return [](const Tokens& tokens, const Growth&) { return bytes_joined(tokens); };
+  return [](const Tokens& tokens, const OutputLimit&) { return bytes_joined(tokens); };
 }
 
 Join read_fuse(const View& json) {
   json.only({"type"});
-  return [](const Tokens& tokens, const Growth&) {
+  return [](const Tokens& tokens, const OutputLimit&) {
     std::string all;
     for (const Spelling& token : tokens) all += token.text;
     return Tokens{{all}};
@@ -155,11 +155,11 @@ Join read_fuse(const View& json) {
 
 Join read_replace(const View& json) {
   json.only({"type", "pattern", "content"});
-  return [from = Pattern::read(json), to = json.need("content").text()](Tokens tokens, const Growth& growth) {
+  return [from = Pattern::read(json), to = json.need("content").text()](Tokens tokens, const OutputLimit& limit) {
     std::size_t bytes = 0;
     for (auto& [text, whole] : tokens) {
-      text = replaced(text, from, to, growth);
-      growth.allow(bytes += text.size());
+      text = replaced(text, from, to, limit);
+      limit.allow(bytes += text.size());
     }
     return tokens;
   };

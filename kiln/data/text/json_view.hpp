@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
-#include "kiln/core/config/place.hpp"
+#include "kiln/core/config/config_path.hpp"
 
 namespace kiln::tokens {
 
 /// The accessors throw DataError if the file does not have what a reader requires.
 struct View {
   const Json* json;
-  config::Place place;
+  config::ConfigPath place;
 
   template <class T>
   const T& as(std::string_view expected) const {

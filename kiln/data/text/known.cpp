@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/table/lines.hpp"
@@ -87,7 +87,7 @@ Tokenizer Tokenizer::gpt2(const std::string& vocabulary, const std::string& merg
   return from_json(tokens::described(tokens::byte_pairs(std::move(*object), std::move(pairs)), {}, tokens::byte_level(),
                                      {}, tokens::byte_level(), std::move(added)),
                    text(vocabulary, " and ", merges));
-} catch (...) { rethrow_shortage(vocabulary); }
+} catch (...) { rethrow_as_memory_error(vocabulary); }
 
 Tokenizer Tokenizer::bert(const std::string& vocabulary, bool lowercase) try {
   const TextLines lines(vocabulary);
@@ -120,7 +120,7 @@ Tokenizer Tokenizer::bert(const std::string& vocabulary, bool lowercase) try {
   return from_json(tokens::described(std::move(model), std::move(normalizer), {Object{{"type", {"BertPreTokenizer"}}}},
                                      std::move(around), std::move(decoder), std::move(added)),
                    vocabulary);
-} catch (...) { rethrow_shortage(vocabulary); }
+} catch (...) { rethrow_as_memory_error(vocabulary); }
 
 Tokenizer Tokenizer::bytes() try {
   std::vector<std::string> letters;
@@ -128,7 +128,7 @@ Tokenizer Tokenizer::bytes() try {
   return from_json(tokens::described(tokens::byte_pairs(tokens::numbered(letters), {}), {}, tokens::byte_level(), {},
                                      tokens::byte_level(), {}),
                    "bytes");
-} catch (...) { rethrow_shortage("tokenizer"); }
+} catch (...) { rethrow_as_memory_error("tokenizer"); }
 
 Tokenizer Tokenizer::characters(std::string_view texts) try {
   std::vector<bool> seen(0x110000);
@@ -147,6 +147,6 @@ Tokenizer Tokenizer::characters(std::string_view texts) try {
   return from_json(
       tokens::described(tokens::byte_pairs(std::move(ids), {}), {}, {}, {}, {Object{{"type", {"Fuse"}}}}, {}),
       "characters");
-} catch (...) { rethrow_shortage("tokenizer"); }
+} catch (...) { rethrow_as_memory_error("tokenizer"); }
 
 }  // namespace kiln

@@ -119,7 +119,7 @@ Model read_model(const View& json) {
   }
   if (type == "WordLevel") {
     json.only({"type", "unk_token", "vocab"});
-    WholeWords model;
+    WordLevel model;
     model.ids = read_vocabulary(json.need("vocab"));
     const auto unknown = model.ids.find(json["unk_token"].text_or("<unk>"));
     if (unknown != model.ids.end()) model.unknown = unknown->second;

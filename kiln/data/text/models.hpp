@@ -8,7 +8,7 @@
 
 namespace kiln::tokens {
 
-using Model = std::variant<BytePairs, WordPieces, WholeWords, Unigram>;
+using Model = std::variant<BytePairs, WordPieces, WordLevel, Unigram>;
 
 /// Throws DataError for a model that is unsupported or damaged.
 Model read_model(const View& json);

@@ -62,9 +62,9 @@ std::string accents_stripped(std::string_view text) {
 template <class Function>
 Rewrite by_function(const View& json, Function function) {
   json.only({"type"});
-  return [function](const std::string& text, const Growth& growth) {
+  return [function](const std::string& text, const OutputLimit& limit) {
     std::string out = function(text);
-    growth.allow(out.size());
+    limit.allow(out.size());
     return out;
   };
 }
@@ -77,9 +77,9 @@ Rewrite read_bert_cleaning(const View& json) {
   BertCleaning how{json["clean_text"].flag_or(true), json["handle_chinese_chars"].flag_or(true), false,
                    json["lowercase"].flag_or(true)};
   how.strip_accents = json["strip_accents"].flag_or(how.lowercase);
-  return [how](const std::string& text, const Growth& growth) {
+  return [how](const std::string& text, const OutputLimit& limit) {
     std::string out = bert_cleaned(text, how);
-    growth.allow(out.size());
+    limit.allow(out.size());
     return out;
   };
 }
@@ -87,7 +87,7 @@ Rewrite read_bert_cleaning(const View& json) {
 }  // namespace
 
 Rewrite read_normalizer(const View& json) {
-  if (json.is_null()) return [](std::string text, const Growth&) { return text; };
+  if (json.is_null()) return [](std::string text, const OutputLimit&) { return text; };
   const std::string type = json.type();
   if (type == "Sequence") return sequence<Rewrite>(json, "normalizers", read_normalizer);
   if (type == "NFC") return normal_form(json, unicode::NormalForm::C);
@@ -102,24 +102,24 @@ Rewrite read_normalizer(const View& json) {
   if (type == "Strip") {
     json.only({"type", "strip_left", "strip_right"});
     return [left = json["strip_left"].flag_or(true), right = json["strip_right"].flag_or(true)](
-               const std::string& text, const Growth&) { return trimmed_spaces(text, left, right); };
+               const std::string& text, const OutputLimit&) { return trimmed_spaces(text, left, right); };
   }
   if (type == "Precompiled") {
     json.only({"type", "precompiled_charsmap"});
     const auto table = std::make_shared<const Charsmap>(json.need("precompiled_charsmap"));
-    return [table](const std::string& text, const Growth& growth) { return table->rewritten(text, growth); };
+    return [table](const std::string& text, const OutputLimit& limit) { return table->rewritten(text, limit); };
   }
   if (type == "Prepend") {
     json.only({"type", "prepend"});
-    return [prefix = json.need("prepend").text()](std::string text, const Growth& growth) {
-      growth.allow(text.size() + prefix.size());
+    return [prefix = json.need("prepend").text()](std::string text, const OutputLimit& limit) {
+      limit.allow(text.size() + prefix.size());
       return text.empty() ? text : prefix + text;
     };
   }
   if (type == "Replace") {
     json.only({"type", "pattern", "content"});
     return [from = Pattern::read(json), to = json.need("content").text()](
-               const std::string& text, const Growth& growth) { return replaced(text, from, to, growth); };
+               const std::string& text, const OutputLimit& limit) { return replaced(text, from, to, limit); };
   }
   json.refuse("is a normalizer '", shown(type), "', which is not supported");
 }

@@ -12,13 +12,13 @@
 namespace kiln::tokens {
 namespace {
 
-using Parts = std::vector<Part>;
+using Parts = std::vector<PatternPart>;
 
 /// Splits each piece by a function.
 template <class Cut>
 Split each(Cut cut) {
-  return [cut](const std::vector<Piece>& pieces, const Growth&) {
-    std::vector<Piece> smaller;
+  return [cut](const std::vector<TextPiece>& pieces, const OutputLimit&) {
+    std::vector<TextPiece> smaller;
     for (const auto& [text, first] : pieces)
       for (const std::string_view part : cut(std::string_view(text)))
         if (!part.empty()) smaller.push_back({std::string(part), first && part.data() == text.data()});
@@ -47,28 +47,28 @@ std::string_view joined(std::string_view a, std::string_view b) { return {a.data
 Pieces cut_at(const Parts& parts, Behaviour behaviour) {
   Pieces pieces;
   bool before = false;  // did the previous part match; or, with MergedWithNext, the following one?
-  const auto add = [&](const Part& part, bool joins) {
+  const auto add = [&](const PatternPart& part, bool joins) {
     if (joins && !pieces.empty()) pieces.back() = joined(pieces.back(), part.text);
     else pieces.push_back(part.text);
     before = part.matches;
   };
   switch (behaviour) {
     case Behaviour::Removed:
-      for (const Part& part : parts)
+      for (const PatternPart& part : parts)
         if (!part.matches) pieces.push_back(part.text);
       break;
     case Behaviour::Isolated:
-      for (const Part& part : parts) pieces.push_back(part.text);
+      for (const PatternPart& part : parts) pieces.push_back(part.text);
       break;
     case Behaviour::Contiguous:
-      for (const Part& part : parts) add(part, part.matches == before);
+      for (const PatternPart& part : parts) add(part, part.matches == before);
       break;
     case Behaviour::MergedWithPrevious:
-      for (const Part& part : parts) add(part, part.matches && !before);
+      for (const PatternPart& part : parts) add(part, part.matches && !before);
       break;
     case Behaviour::MergedWithNext:
       for (std::size_t i = parts.size(); i-- > 0;) {
-        const Part& part = parts[i];
+        const PatternPart& part = parts[i];
         if (part.matches && !before && !pieces.empty()) pieces.back() = joined(part.text, pieces.back());
         else pieces.push_back(part.text);
         before = part.matches;
@@ -97,10 +97,10 @@ Parts points(std::string_view text, Is is) {
 Split metaspace(const View& json) {
   json.only({"type", "replacement", "str_rep", "prepend_scheme", "add_prefix_space", "split"});
   return [sign = metaspace_of(json), scheme = prepend_scheme(json), cut = json["split"].flag_or(true)](
-             std::vector<Piece> pieces, const Growth& growth) {
-    std::vector<Piece> words;
+             std::vector<TextPiece> pieces, const OutputLimit& limit) {
+    std::vector<TextPiece> words;
     for (auto& [piece, first] : pieces) {
-      piece = replaced(piece, " ", sign, growth);
+      piece = replaced(piece, " ", sign, limit);
       const bool before = scheme == Prepend::Always || (scheme == Prepend::First && first);
       if (before && !piece.empty() && !piece.starts_with(sign)) piece.insert(0, sign);
       for (std::size_t at = 0; !piece.empty();) {
@@ -118,14 +118,14 @@ Split byte_level(const View& json) {
   json.only({"type", "add_prefix_space", "use_regex", "trim_offsets"});
   json["trim_offsets"].flag_or(true);  // concerns offsets of tokens in the text, which are not supported
   const bool space = json["add_prefix_space"].flag_or(true), cut = json["use_regex"].flag_or(true);
-  return [space, cut](std::vector<Piece> pieces, const Growth& growth) {
-    std::vector<Piece> words;
+  return [space, cut](std::vector<TextPiece> pieces, const OutputLimit& limit) {
+    std::vector<TextPiece> words;
     std::size_t bytes = 0;
     for (auto& [piece, first] : pieces) {
       if (space && !piece.starts_with(' ')) piece.insert(0, 1, ' ');
       for (const std::string_view word : cut ? split_gpt2(piece) : Pieces{piece}) {
         words.push_back({bytes_to_letters(word), std::exchange(first, false)});
-        growth.allow(bytes += words.back().text.size());
+        limit.allow(bytes += words.back().text.size());
       }
     }
     return words;
@@ -138,7 +138,7 @@ Split by_pattern(const View& json) {
                invert = json["invert"].flag_or(false)](std::string_view text) {
     Parts parts = pattern.parts(text);
     if (invert)
-      for (Part& part : parts) part.matches = !part.matches;
+      for (PatternPart& part : parts) part.matches = !part.matches;
     return cut_at(parts, behaviour);
   });
 }
@@ -165,7 +165,7 @@ Split fixed_length(const View& json) {
 }  // namespace
 
 Split read_pre_tokenizer(const View& json) {
-  if (json.is_null()) return [](std::vector<Piece> pieces, const Growth&) { return pieces; };
+  if (json.is_null()) return [](std::vector<TextPiece> pieces, const OutputLimit&) { return pieces; };
   const std::string type = json.type();
   if (type == "Metaspace") return metaspace(json);
   if (type == "Sequence") return sequence<Split>(json, "pretokenizers", read_pre_tokenizer);

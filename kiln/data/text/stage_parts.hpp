@@ -6,31 +6,32 @@
 #include <vector>
 
 #include "kiln/core/error/shown.hpp"
-#include "kiln/data/text/growth.hpp"
 #include "kiln/data/text/json_view.hpp"
+#include "kiln/data/text/output_limit.hpp"
 #include "kiln/data/text/pattern/pattern.hpp"
 #include "kiln/data/text/unicode.hpp"
 
 namespace kiln::tokens {
 
 /// Replaces each `from` in the text by `to`.
-inline std::string replaced(std::string_view text, std::string_view from, std::string_view to, const Growth& growth) {
+inline std::string replaced(std::string_view text, std::string_view from, std::string_view to,
+                            const OutputLimit& limit) {
   std::string out;
   std::size_t at = 0;
   for (std::size_t next; !from.empty() && (next = text.find(from, at)) != std::string_view::npos;
        at = next + from.size()) {
     out.append(text.substr(at, next - at)).append(to);
-    growth.allow(out.size());
+    limit.allow(out.size());
   }
   return out.append(text.substr(at));
 }
 
 /// Replaces each match of the pattern by `to`.
-inline std::string replaced(std::string_view text, const Pattern& from, std::string_view to, const Growth& growth) {
+inline std::string replaced(std::string_view text, const Pattern& from, std::string_view to, const OutputLimit& limit) {
   std::string out;
-  for (const Part& part : from.parts(text)) {
+  for (const PatternPart& part : from.parts(text)) {
     out += part.matches ? to : part.text;
-    growth.allow(out.size());
+    limit.allow(out.size());
   }
   return out;
 }
@@ -45,8 +46,8 @@ Stage sequence(const View& json, std::string_view member, Read read) {
   if (list.list().size() > kMost)
     list.refuse("has ", list.list().size(), " stages, more than the ", kMost, " that are supported");
   for (std::size_t i = 0; i < list.list().size(); ++i) stages.push_back(read(list.element(i)));
-  return [stages = std::move(stages)](auto value, const Growth& growth) {
-    for (const auto& stage : stages) value = stage(std::move(value), growth);
+  return [stages = std::move(stages)](auto value, const OutputLimit& limit) {
+    for (const auto& stage : stages) value = stage(std::move(value), limit);
     return value;
   };
 }

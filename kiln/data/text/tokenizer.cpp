@@ -6,13 +6,13 @@
 #include <utility>
 #include <variant>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/data/table/lines.hpp"
 #include "kiln/data/text/added.hpp"
-#include "kiln/data/text/frame.hpp"
 #include "kiln/data/text/models.hpp"
+#include "kiln/data/text/post_processor.hpp"
 #include "kiln/data/text/stages.hpp"
 #include "kiln/data/text/unicode.hpp"
 
@@ -23,13 +23,13 @@ using tokens::View;
 
 }  // namespace
 
-struct Tokenizer::Parts {
+struct Tokenizer::Stages {
   Json json;
   tokens::Rewrite normalize;
   tokens::Split split;
   tokens::Model model;
   tokens::Join join;
-  tokens::Frame frame;
+  tokens::PostProcessor post_processor;
   std::optional<tokens::AddedTokens> added, added_to_normalized;
   TokenIds ids;
   std::vector<std::string> texts;    // by id; empty if there is none
@@ -40,7 +40,7 @@ Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) try {
   const View root{&json, {source, ""}};
   root.only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
              "decoder", "model"});
-  auto parts = std::make_shared<Parts>();
+  auto parts = std::make_shared<Stages>();
   parts->json = json;
   parts->normalize = tokens::read_normalizer(root["normalizer"]);
   parts->split = tokens::read_pre_tokenizer(root["pre_tokenizer"]);
@@ -51,7 +51,7 @@ Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) try {
   parts->added_to_normalized.emplace(root["added_tokens"], added, true, parts->normalize);
   parts->ids = std::visit([](const auto& model) { return model.ids; }, parts->model);
   for (const tokens::AddedToken& token : added) parts->ids.insert_or_assign(token.text, token.id);
-  parts->frame = tokens::Frame::read(root);
+  parts->post_processor = tokens::PostProcessor::read(root);
 
   // Ids may have gaps, but a file of a few tokens must not require a table of billions.
   const auto most = static_cast<std::int64_t>(4 * parts->ids.size() + 1024);
@@ -70,57 +70,57 @@ Tokenizer Tokenizer::from_json(const Json& json, std::string_view source) try {
     parts->special[static_cast<std::size_t>(token.id)] = token.special;
     parts->whole[static_cast<std::size_t>(token.id)] = true;
   }
-  for (const auto* const side : {&parts->frame.before, &parts->frame.behind})
+  for (const auto* const side : {&parts->post_processor.before, &parts->post_processor.behind})
     for (const std::int64_t id : *side)
       if (id >= std::ssize(parts->texts)) root.refuse("puts the id ", id, " around texts, which is not a token");
   return Tokenizer(std::move(parts));
-} catch (...) { rethrow_shortage(source); }
+} catch (...) { rethrow_as_memory_error(source); }
 
 Tokenizer Tokenizer::load(const std::string& path) try {
   Json json;
   as_data([&] { json = parse_json(read_text_file(path), path); });
   return from_json(json, path);
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 Tokenizer Tokenizer::without_padding() const try {
-  auto parts = std::make_shared<Parts>(*parts_);
-  parts->frame.padding.reset();
+  auto parts = std::make_shared<Stages>(*parts_);
+  parts->post_processor.padding.reset();
   for (auto& [key, value] : std::get<Json::Object>(parts->json.is))
     if (key == "padding") value = Json();
   return Tokenizer(std::move(parts));
-} catch (...) { rethrow_shortage("tokenizer"); }
+} catch (...) { rethrow_as_memory_error("tokenizer"); }
 
 std::optional<std::int64_t> Tokenizer::padding() const {
-  if (!parts_->frame.padding) return std::nullopt;
-  return parts_->frame.padding->id;
+  if (!parts_->post_processor.padding) return std::nullopt;
+  return parts_->post_processor.padding->id;
 }
 
 std::vector<std::int64_t> Tokenizer::encode(std::string_view text, bool special) const try {
-  const Parts& parts = *parts_;
-  const tokens::Growth growth(text.size());
+  const Stages& parts = *parts_;
+  const tokens::OutputLimit limit(text.size());
   std::vector<std::int64_t> ids;
   const auto add = [&](std::int64_t id) { ids.push_back(id); };
   // Does the normalizer keep the text's first character, so that the first piece is the text's beginning?
   const auto keeps_first = [&] {
-    return !parts.normalize(std::string(text.substr(0, unicode::decode(text, 0).bytes)), growth).empty();
+    return !parts.normalize(std::string(text.substr(0, unicode::decode(text, 0).bytes)), limit).empty();
   };
   parts.added->each(
       text,
       [&](std::string_view part) {
         const bool first = part.data() == text.data() && keeps_first();
-        const std::string normal = parts.normalize(std::string(part), growth);
+        const std::string normal = parts.normalize(std::string(part), limit);
         parts.added_to_normalized->each(
             normal,
             [&](std::string_view piece) {
               const bool begins = first && piece.data() == normal.data();
-              for (const tokens::Piece& word : parts.split({{std::string(piece), begins}}, growth))
+              for (const tokens::TextPiece& word : parts.split({{std::string(piece), begins}}, limit))
                 std::visit([&](const auto& model) { model.encode(word.text, ids); }, parts.model);
             },
             add);
       },
       add);
-  return parts.frame.around(std::move(ids), special);
-} catch (...) { rethrow_shortage("tokenizer"); }
+  return parts.post_processor.around(std::move(ids), special);
+} catch (...) { rethrow_as_memory_error("tokenizer"); }
 
 std::string Tokenizer::decode(std::span<const std::int64_t> ids, bool skip_special) const try {
   std::vector<tokens::Spelling> pieces;
@@ -133,9 +133,9 @@ std::string Tokenizer::decode(std::span<const std::int64_t> ids, bool skip_speci
     bytes += text.size();
   }
   std::string all;
-  for (const tokens::Spelling& piece : parts_->join(std::move(pieces), tokens::Growth(bytes))) all += piece.text;
+  for (const tokens::Spelling& piece : parts_->join(std::move(pieces), tokens::OutputLimit(bytes))) all += piece.text;
   return all;
-} catch (...) { rethrow_shortage("tokenizer"); }
+} catch (...) { rethrow_as_memory_error("tokenizer"); }
 
 std::int64_t Tokenizer::size() const { return std::ssize(parts_->ids); }
 
@@ -156,6 +156,6 @@ const std::string& Tokenizer::token(std::int64_t id) const {
 const Json& Tokenizer::json() const { return parts_->json; }
 void Tokenizer::save(const std::string& path) const try {
   write_file_atomically(path, std::string_view(write_json(json())));
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 }  // namespace kiln

@@ -60,9 +60,9 @@ class Tokenizer {
   void save(const std::string& path) const;
 
  private:
-  struct Parts;
-  explicit Tokenizer(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
-  std::shared_ptr<const Parts> parts_;
+  struct Stages;
+  explicit Tokenizer(std::shared_ptr<const Stages> parts) : parts_(std::move(parts)) {}
+  std::shared_ptr<const Stages> parts_;
 };
 
 struct BytePairTraining {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/data/text/described.hpp"
 #include "kiln/data/text/split.hpp"
 #include "kiln/data/text/tokenizer.hpp"
@@ -145,6 +145,6 @@ Tokenizer train_byte_pairs(const DatasetPtr<std::string>& texts, const BytePairT
       tokens::described(tokens::byte_pairs(tokens::numbered(tokens), std::move(merges)), {}, tokens::byte_level(),
                         tokens::byte_level(), tokens::byte_level(), std::move(added)),
       "byte pairs");
-} catch (...) { rethrow_shortage("tokenizer"); }
+} catch (...) { rethrow_as_memory_error("tokenizer"); }
 
 }  // namespace kiln

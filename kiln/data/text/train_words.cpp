@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/data/text/described.hpp"
 #include "kiln/data/text/split.hpp"
 #include "kiln/data/text/tokenizer.hpp"
@@ -43,6 +43,6 @@ Tokenizer train_words(const DatasetPtr<std::string>& texts, const WordTraining& 
   return Tokenizer::from_json(tokens::described(std::move(model), std::move(normalizer),
                                                 {Object{{"type", {"Whitespace"}}}}, {}, {}, std::move(added)),
                               "words");
-} catch (...) { rethrow_shortage("tokenizer"); }
+} catch (...) { rethrow_as_memory_error("tokenizer"); }
 
 }  // namespace kiln

@@ -140,7 +140,7 @@ void WordPieces::encode(std::string_view word, std::vector<std::int64_t>& tokens
   }
 }
 
-void WholeWords::encode(std::string_view word, std::vector<std::int64_t>& tokens) const {
+void WordLevel::encode(std::string_view word, std::vector<std::int64_t>& tokens) const {
   if (const auto known = ids.find(word); known != ids.end()) tokens.push_back(known->second);
   else if (unknown) tokens.push_back(*unknown);
 }

@@ -76,7 +76,7 @@ class WordPieces {
 };
 
 /// Each word is a token or unknown; without an unknown token it is left out.
-struct WholeWords {
+struct WordLevel {
   TokenIds ids;
   std::optional<std::int64_t> unknown;
 

@@ -31,7 +31,7 @@ class EpilogueJoiner {
         if constexpr (kIsProduct<T>) join(i, T(op));
         else if constexpr (std::is_same_v<T, op::LayerNorm>) traits_.norms ? join(i, T(op)) : void();
       });
-    std::vector<Plan::Step> left;
+    std::vector<PlanStep> left;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i)
       if (!gone_[i]) left.push_back(std::move(plan_.steps[i]));
     plan_.steps = std::move(left);
@@ -52,7 +52,7 @@ class EpilogueJoiner {
   void join(std::size_t product, const Product& op) {
     std::uint32_t value = plan_.steps[product].out[0];
     const auto& [shape, dtype] = desc(Reference::value(value));
-    if (numel(shape) < (kKeepsOrder<Product> ? traits_.least_product : traits_.least_conv)) return;
+    if (numel(shape) < (kKeepsOrder<Product> ? traits_.min_product : traits_.min_conv)) return;
     if (std::ranges::find(traits_.types, dtype) == traits_.types.end()) return;
     std::vector<std::size_t> joined{product};
     std::optional<std::size_t> reader = only_reader(value);
@@ -63,11 +63,11 @@ class EpilogueJoiner {
     }
     if (!reader) return;
     const Reference result = Reference::value(value);
-    Plan::Step& step = plan_.steps[*reader];
+    PlanStep& step = plan_.steps[*reader];
     const auto* fused = std::get_if<op::Fused>(&step.op.is);
     if (!fused || !fused->program->folds.empty() || fused->program->shape != desc(result).shape) return;
 
-    Plan::Step& first = plan_.steps[product];
+    PlanStep& first = plan_.steps[product];
     SpareVector<Reference> inputs = step.in;
     const auto input = std::ranges::find(inputs, result);
     const op::Epilogue epilogue{.product = op,

@@ -1,5 +1,5 @@
 // The passes over a plan. Each joins steps into one step of a planned op, where the device's traits have the member for
-// it. When they run, Plan::Step::release is not filled yet.
+// it. When they run, PlanStep::release is not filled yet.
 #pragma once
 #include "kiln/fusion/plan.hpp"
 #include "kiln/ops/fusion_traits.hpp"
@@ -20,13 +20,13 @@ Pass block_rows;
 /// row_fusion.cpp: steps that fold the same rows, and those that process these rows before, between and after them,
 /// become one op::RowFused.
 Pass fuse_rows;
-/// horizontal.cpp: small elementwise steps that are close together and independent of each other become one
-/// op::Horizontal.
-Pass fuse_horizontally;
+/// batching.cpp: small elementwise steps that are close together and independent of each other become one
+/// op::Batched.
+Pass batch_small_steps;
 
 /// All passes, in the order in which they run.
 inline constexpr Pass* kPasses[] = {join_epilogues, unwrap_single_steps, mark_streaming,
-                                    block_rows,     fuse_rows,           fuse_horizontally};
+                                    block_rows,     fuse_rows,           batch_small_steps};
 
 /// Returns the steps that read each value, in order; a step that reads a value twice is listed twice.
 std::vector<std::vector<std::size_t>> readers_of(const Plan& plan, const Segment& segment);

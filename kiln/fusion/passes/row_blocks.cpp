@@ -13,7 +13,7 @@ class RowBlocker {
       : plan_(plan), segment_(segment), traits_(traits), readers_(readers_of(plan, segment)) {}
 
   void run() {
-    std::vector<Plan::Step> grouped;
+    std::vector<PlanStep> grouped;
     for (std::size_t first = 0; first < plan_.steps.size();) {
       const std::size_t end = end_of_group(first);
       if (end > first + 1) grouped.push_back(blocked(first, end));
@@ -27,15 +27,15 @@ class RowBlocker {
   const Desc& desc(std::uint32_t value) const { return segment_.values()[value]->desc; }
 
   /// Returns the shape of the first large tensor that a step reads; null if it reads none.
-  const Shape* large_operand(const Plan::Step& step) const {
+  const Shape* large_operand(const PlanStep& step) const {
     for (const Reference operand : step.in)
-      if (operand.is_value() && numel(desc(operand.index()).shape) >= traits_.least)
+      if (operand.is_value() && numel(desc(operand.index()).shape) >= traits_.min_elements)
         return &desc(operand.index()).shape;
     return nullptr;
   }
 
-  bool fits(const Plan::Step& step) const {
-    if (!op::visit(step.op, [&](const auto& op) { return goes_by_rows(op, axis_); })) return false;
+  bool fits(const PlanStep& step) const {
+    if (!op::visit(step.op, [&](const auto& op) { return is_row_wise(op, axis_); })) return false;
     for (const std::uint32_t result : step.out) {
       const Shape& shape = desc(result).shape;
       if (shape.size() != rank_ || shape[axis_] != rows_ || numel(Shape(shape.begin(), shape.begin() + axis_)) != 1)
@@ -58,15 +58,15 @@ class RowBlocker {
     while (axis_ < rank_ && (*large)[axis_] == 1) ++axis_;
     rows_ = (*large)[axis_];
     const std::int64_t length = numel(*large) / rows_;
-    if (axis_ + 1 >= rank_ || length > traits_.longest_row) return first + 1;
+    if (axis_ + 1 >= rank_ || length > traits_.max_row) return first + 1;
     block_ = std::max<std::int64_t>(1, traits_.block / length);
-    if (rows_ < traits_.least_blocks * block_) return first + 1;
+    if (rows_ < traits_.min_blocks * block_) return first + 1;
 
     std::vector<std::uint32_t> cached;  // large tensors of which the cache holds a block
     std::size_t end = first, gained = first;
     for (; end < plan_.steps.size() && fits(plan_.steps[end]); ++end) {
       const auto touch = [&](std::uint32_t value) {
-        if (numel(desc(value).shape) < traits_.least) return;
+        if (numel(desc(value).shape) < traits_.min_elements) return;
         if (std::ranges::find(cached, value) == cached.end()) cached.push_back(value);
         else gained = end;
       };
@@ -77,7 +77,7 @@ class RowBlocker {
     return gained + 1;
   }
 
-  Plan::Step blocked(std::size_t first, std::size_t end) {
+  PlanStep blocked(std::size_t first, std::size_t end) {
     const auto blocks = std::make_shared<op::RowBlocks>();
     blocks->axis = axis_;
     blocks->rows = rows_;
@@ -86,7 +86,7 @@ class RowBlocker {
     for (std::size_t i = first; i < end; ++i)
       group.add(plan_.steps[i],
                 [&](std::uint32_t result) { return !readers_[result].empty() && readers_[result].back() >= end; });
-    blocks->cut();
+    blocks->derive_steps();
     return std::move(group).finish(op::RowBlocked{blocks});
   }
 
@@ -103,7 +103,7 @@ class RowBlocker {
 void block_rows(Plan& plan, const Segment& segment, const FusionTraits& traits) {
   if (!traits.blocks) return;
   const bool any_large = std::ranges::any_of(segment.values(), [&](const Ref<Node>& value) {
-    return value && numel(value->desc.shape) >= traits.blocks->least;
+    return value && numel(value->desc.shape) >= traits.blocks->min_elements;
   });
   if (any_large) RowBlocker(plan, segment, *traits.blocks).run();
 }

@@ -4,9 +4,9 @@
 
 namespace kiln::fusion {
 
-void SequenceBuilder::add(const Plan::Step& step, FunctionRef<bool(std::uint32_t result)> is_read) {
-  using Operand = op::Sequence::Operand;
-  op::Sequence::Step inner{step.op, {}, static_cast<std::uint16_t>(step.out.size())};
+void SequenceBuilder::add(const PlanStep& step, FunctionRef<bool(std::uint32_t result)> is_read) {
+  using Operand = op::SequenceOperand;
+  op::SequenceStep inner{step.op, {}, static_cast<std::uint16_t>(step.out.size())};
   for (const Reference operand : step.in) {
     const auto known = operand.is_value() ? made_.find(operand.index()) : made_.end();
     if (known != made_.end()) {
@@ -25,12 +25,10 @@ void SequenceBuilder::add(const Plan::Step& step, FunctionRef<bool(std::uint32_t
     sequence_.outputs.push_back(index);
     out_.push_back(result);
   }
-  entry_ = std::max(entry_, step.entry);
+  entry_ = std::max(entry_, step.last_entry);
   sequence_.steps.push_back(std::move(inner));
 }
 
-Plan::Step SequenceBuilder::finish(op::Op op) && {
-  return {std::move(op), entry_, std::move(in_), std::move(out_), {}};
-}
+PlanStep SequenceBuilder::finish(op::Op op) && { return {std::move(op), entry_, std::move(in_), std::move(out_), {}}; }
 
 }  // namespace kiln::fusion

@@ -17,9 +17,9 @@ class SequenceBuilder {
 
   /// Adds the next step. Its results that steps outside the sequence read (`is_read`), or that the program can see,
   /// become results of the whole.
-  void add(const Plan::Step& step, FunctionRef<bool(std::uint32_t result)> is_read);
+  void add(const PlanStep& step, FunctionRef<bool(std::uint32_t result)> is_read);
   /// Returns the step that replaces those that were added. `op` runs the sequence.
-  Plan::Step finish(op::Op op) &&;
+  PlanStep finish(op::Op op) &&;
 
  private:
   const Segment& segment_;

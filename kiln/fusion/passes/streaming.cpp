@@ -21,7 +21,7 @@ void mark_streaming(Plan& plan, const Segment& segment, const FusionTraits& trai
     for (const Reference operand : step->in)
       if (operand.is_value()) read[operand.index()] = true;
   }
-  for (op::Fused* const fused : last) fused->streams = bytes > traits.streaming->most_cached;
+  for (op::Fused* const fused : last) fused->streams = bytes > traits.streaming->max_cached;
 }
 
 }  // namespace kiln::fusion

@@ -41,7 +41,7 @@ struct Adapted {
   /// Pagnoni, Holtzman, Zettlemoyer, "QLoRA: efficient finetuning of quantized LLMs", 2023), except that the codes are
   /// NF4 there. Throws ArgumentError for a weight that is in several places of the model.
   void quantize(const std::string& name, const Selector& weights) {
-    add_adapter(name, nn::quantized(nn::placed_params(base), weights));
+    add_adapter(name, nn::quantized(nn::params_with_paths(base), weights));
     const nn::ByName<nn::WeightPart>& parts = adapters.at(name).parts;
     visit_params(base, [&](const std::string& path, nn::AnyLeaf& param) {
       if (parts.find(path)) param.clear();

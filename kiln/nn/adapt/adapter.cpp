@@ -23,10 +23,11 @@ Value lengths(const Value& matrix) { return vector_norm(matrix, 2, {1}); }
 
 /// An adapter with `make(param)` for each selected weight; biases are left alone.
 template <class F>
-Adapter adapter_of(std::string_view function, const std::vector<PlacedParam>& params, const Selector& weights, F make) {
+Adapter adapter_of(std::string_view function, const std::vector<ParamWithPaths>& params, const Selector& weights,
+                   F make) {
   const Paths paths = selected(function, params, weights);
   Adapter adapter;
-  for (const PlacedParam& param : params) {
+  for (const ParamWithPaths& param : params) {
     const std::string& path = param.places[0].path;
     if (!paths.contains(path)) continue;
     if (param.value.rank() >= 2 && is_float(param.value.dtype())) adapter.parts.add(path, make(param));
@@ -54,9 +55,9 @@ Value Codes::weight(const Value&) const {
   return reshape(cast(codes.value(), scale.dtype()) * unsqueeze(scale.value(), 1), shape);
 }
 
-Adapter quantized(const std::vector<PlacedParam>& params, const Selector& weights) {
+Adapter quantized(const std::vector<ParamWithPaths>& params, const Selector& weights) {
   const NoGrad pause;
-  return adapter_of("quantize", params, weights, [](const PlacedParam& param) -> WeightPart {
+  return adapter_of("quantize", params, weights, [](const ParamWithPaths& param) -> WeightPart {
     require<ArgumentError>(param.places.size() == 1, "quantize: '", param.places[0].path, "' is '",
                            param.places.back().path, "' as well: a weight in several places cannot be quantized");
     const Value matrix = as_matrix(param.value.detach());
@@ -86,7 +87,7 @@ Adapter LoraConfig::init(const nn::ModuleView& model) const {
   require<ArgumentError>(std::isfinite(alpha) && alpha != 0, "LoraConfig: alpha = ", alpha,
                          " must be finite, and not 0: nothing would be learned");
   return nn::adapter_of(
-      "LoraConfig", nn::placed_params(model), weights, [&](const nn::PlacedParam& param) -> nn::WeightPart {
+      "LoraConfig", nn::params_with_paths(model), weights, [&](const nn::ParamWithPaths& param) -> nn::WeightPart {
         const Device device = nn::trained_on(param.value);
         const std::int64_t out = param.value.dim(0), in = param.value.numel() / std::max<std::int64_t>(out, 1);
         const auto size = static_cast<double>(rank);
@@ -100,7 +101,7 @@ Adapter LoraConfig::init(const nn::ModuleView& model) const {
 Adapter MagnitudeConfig::init(const nn::ModuleView& model) const {
   const NoGrad pause;
   return nn::adapter_of(
-      "MagnitudeConfig", nn::placed_params(model), weights, [](const nn::PlacedParam& param) -> nn::WeightPart {
+      "MagnitudeConfig", nn::params_with_paths(model), weights, [](const nn::ParamWithPaths& param) -> nn::WeightPart {
         const Value weight = to_device(cast(param.value.detach(), DType::F32), nn::trained_on(param.value));
         return nn::Magnitude{nn::Param<1>(nn::lengths(nn::as_matrix(weight)))};
       });

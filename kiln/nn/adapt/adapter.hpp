@@ -73,7 +73,7 @@ namespace nn {
 
 /// Weights as 8-bit codes: the nearest multiples of (the largest absolute weight of an output) / 127. Throws
 /// ArgumentError for a tied weight.
-Adapter quantized(const std::vector<PlacedParam>& params, const Selector& weights);
+Adapter quantized(const std::vector<ParamWithPaths>& params, const Selector& weights);
 
 /// Applies the adapters to the weight at `path`, in order.
 Value adapted_weight(const ByName<Adapter>& adapters, const std::string& path, const Value& weight);

@@ -80,21 +80,21 @@ Tensor<3> without_padding(const Tensor<3>& x, const Tensor<2, Bool>& padding) {
 Tensor<3> MultiHeadAttention::forward(const Tensor<3>& given, KvCache& cache, const AttentionOptions& options) const {
   const Tensor<3> x = without_padding(given, options.padding);
   const std::int64_t kv_heads = kv_heads_of(*this), start = cache.length(), time = x.dim(1), length = start + time;
-  const auto turned = [&](const Value& y, std::int64_t first) {
+  const auto rotated = [&](const Value& y, std::int64_t first) {
     if (!rotary) return y;
     return options.positions.empty() ? rotary->apply(y, first, length)
                                      : rotary->forward(Tensor<4>(y), options.positions).value();
   };
-  const Value q = turned(split_heads(query.forward(x), heads), start);
+  const Value q = rotated(split_heads(query.forward(x), heads), start);
   const Value k = split_heads(key.forward(x), kv_heads), v = split_heads(value.forward(x), kv_heads);
-  if (cache.keys.memory.empty()) return attend(q, turned(k, start), v, options, window);
+  if (cache.keys.memory.empty()) return attend(q, rotated(k, start), v, options, window);
   require<ArgumentError>(!cache.keys.is_ring() || (window && *window <= cache.reach.value_or(0) + 1),
                          "MultiHeadAttention: the cache's ring holds ", cache.reach.value_or(0),
                          " time steps before the next, fewer than the module looks back on; create it with cache()");
-  const bool turned_late = rotary && rotary->growth;
-  const Tensor<4> new_keys(turned_late ? k : turned(k, start)), new_values(v);
-  const bool told = alibi || !options.padding.empty() || options.mask || options.bias;
-  if (time > 1 || told || (turned_late && cache.keys.is_ring())) {
+  const bool rotate_on_read = rotary && rotary->growth;
+  const Tensor<4> new_keys(rotate_on_read ? k : rotated(k, start)), new_values(v);
+  const bool has_mask = alibi || !options.padding.empty() || options.mask || options.bias;
+  if (time > 1 || has_mask || (rotate_on_read && cache.keys.is_ring())) {
     // The keys that the first new time step may see, and the new ones: with a window these are not all.
     const std::int64_t past = window ? std::min(start, *window - 1) : start;
     const auto with_past = [&](TensorCache<4>& of, const Tensor<4>& now) {
@@ -104,8 +104,8 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& given, KvCache& cache, co
       return of.add(now), both;
     };
     const Value keys = with_past(cache.keys, new_keys), values = with_past(cache.values, new_values);
-    return attend(q, turned_late ? turned(keys, start - past) : keys, values, last_keys(options, past + time, length),
-                  window);
+    return attend(q, rotate_on_read ? rotated(keys, start - past) : keys, values,
+                  last_keys(options, past + time, length), window);
   }
   cache.keys.add(new_keys);
   cache.values.add(new_values);
@@ -117,12 +117,12 @@ Tensor<3> MultiHeadAttention::forward(const Tensor<3>& given, KvCache& cache, co
   const std::int64_t seen = window ? std::min(length, *window) : length;
   // The age of each place, as if all memory were a ring: places never written are older than all others.
   const Value mask = window ? lt(remainder(now - places, keys.dim(2)), index_of(seen, device)) : le(places, now);
-  return attend(q, turned_late ? turned(keys, 0) : keys, lasting(cache.values), {.mask = mask}, {});
+  return attend(q, rotate_on_read ? rotated(keys, 0) : keys, lasting(cache.values), {.mask = mask}, {});
 }
 
 Tensor<3> MultiHeadAttention::forward(const Tensor<3>& x, const Tensor<3>& context,
                                       const AttentionOptions& options) const {
-  return recall(x, remember(without_padding(context, options.padding)), options);
+  return cross_attend(x, project_context(without_padding(context, options.padding)), options);
 }
 
 KvCache MultiHeadAttention::cache(std::int64_t batch, std::int64_t capacity) const {
@@ -142,7 +142,7 @@ KvCache MultiHeadAttention::cache(std::int64_t batch, std::int64_t capacity) con
   return cache;
 }
 
-KvCache MultiHeadAttention::remember(const Tensor<3>& context) const {
+KvCache MultiHeadAttention::project_context(const Tensor<3>& context) const {
   require<ArgumentError>(!rotary && !alibi, "MultiHeadAttention: positions of x and of a context have no distance, as ",
                          rotary ? "rotary encoding" : "ALiBi", " needs");
   const std::int64_t kv_heads = kv_heads_of(*this), time = context.dim(1);
@@ -150,7 +150,8 @@ KvCache MultiHeadAttention::remember(const Tensor<3>& context) const {
           {Tensor<4>(split_heads(value.forward(context), kv_heads)), 2, time}};
 }
 
-Tensor<3> MultiHeadAttention::recall(const Tensor<3>& x, const KvCache& memory, const AttentionOptions& options) const {
+Tensor<3> MultiHeadAttention::cross_attend(const Tensor<3>& x, const KvCache& memory,
+                                           const AttentionOptions& options) const {
   return attend(split_heads(query.forward(x), heads), memory.keys.all().value(), memory.values.all().value(), options,
                 window);
 }
@@ -171,13 +172,13 @@ MultiHeadAttention MultiHeadAttentionConfig::init(const Device& device) const {
   require<ArgumentError>(!scale || std::isfinite(*scale),
                          "MultiHeadAttentionConfig: the scale of scores must be finite");
   require<ArgumentError>(!alibi || !rotary, "MultiHeadAttentionConfig: ALiBi and rotary encoding exclude each other");
-  const std::int64_t asked = context_width ? context_width : width;
+  const std::int64_t context_channels = context_width ? context_width : width;
   const auto projection = [&](std::int64_t in, std::int64_t out) {
     return LinearConfig{.in = in, .out = out, .bias = bias, .initializer = initializer}.init(device);
   };
   MultiHeadAttention module{.query = projection(width, heads * head),
-                            .key = projection(asked, shared * head),
-                            .value = projection(asked, shared * head),
+                            .key = projection(context_channels, shared * head),
+                            .value = projection(context_channels, shared * head),
                             .output = projection(heads * head, width),
                             .dropout = {.probability = dropout},
                             .heads = heads,

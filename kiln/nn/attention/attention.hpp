@@ -60,8 +60,15 @@ struct MultiHeadAttention {
   /// window and TensorCache::kStride further time steps.
   KvCache cache(std::int64_t batch, std::int64_t capacity) const;
   /// A context's keys and values, for use in several calls: recall(x, remember(context)) equals forward(x, context).
-  KvCache remember(const Tensor<3>& context) const;
-  Tensor<3> recall(const Tensor<3>& x, const KvCache& memory, const AttentionOptions& options = {}) const;
+  KvCache project_context(const Tensor<3>& context) const;
+  Tensor<3> cross_attend(const Tensor<3>& x, const KvCache& memory, const AttentionOptions& options = {}) const;
+  [[deprecated("remember() is now project_context()")]] KvCache remember(const Tensor<3>& context) const {
+    return project_context(context);
+  }
+  [[deprecated("recall() is now cross_attend()")]] Tensor<3> recall(const Tensor<3>& x, const KvCache& memory,
+                                                                    const AttentionOptions& options = {}) const {
+    return cross_attend(x, memory, options);
+  }
 
  private:
   Tensor<3> attend(const Value& q, const Value& k, const Value& v, const AttentionOptions& options,

@@ -27,18 +27,18 @@ struct Scale {
   double base;
   RotaryFrequencies& of;
 
-  double width() const { return 2 * static_cast<double>(of.speeds.size()); }
+  double width() const { return 2 * static_cast<double>(of.radians.size()); }
   void operator()(const scaling::None&) const {}
   void operator()(const scaling::Linear& s) const {
     require_positive("Linear", {s.factor});
-    for (double& speed : of.speeds) speed /= s.factor;
+    for (double& radian : of.radians) radian /= s.factor;
   }
   void operator()(const scaling::Ntk& s) const {
     require_positive("Ntk", {s.factor});
-    if (of.speeds.size() == 1) return;  // a single frequency is the highest
+    if (of.radians.size() == 1) return;  // a single frequency is the highest
     const double other = base * std::pow(s.factor, width() / (width() - 2));
-    for (std::size_t i = 0; i < of.speeds.size(); ++i)
-      of.speeds[i] = std::pow(other, -2 * static_cast<double>(i) / width());
+    for (std::size_t i = 0; i < of.radians.size(); ++i)
+      of.radians[i] = std::pow(other, -2 * static_cast<double>(i) / width());
   }
   void operator()(const scaling::DynamicNtk& s) const { require_positive("DynamicNtk", {s.factor}); }
   void operator()(const scaling::Yarn& s) const {
@@ -52,9 +52,9 @@ struct Scale {
     const double first = std::max(s.truncate ? std::floor(begin) : begin, 0.0);
     double last = std::min(s.truncate ? std::ceil(end) : end, width() - 1);
     if (last == first) last += 0.001;  // follows the authors' program; no frequency beyond it is divided
-    for (std::size_t i = 0; i < of.speeds.size(); ++i) {
+    for (std::size_t i = 0; i < of.radians.size(); ++i) {
       const double slow = std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0);
-      of.speeds[i] *= slow / s.factor + (1 - slow);
+      of.radians[i] *= slow / s.factor + (1 - slow);
     }
     of.amplitude = s.attention.value_or(s.factor > 1 ? 0.1 * std::log(s.factor) + 1 : 1);
   }
@@ -62,10 +62,10 @@ struct Scale {
     const auto original = static_cast<double>(s.original_length);
     require_positive("Llama3", {s.factor, s.low, s.high, original});
     require<ArgumentError>(s.low < s.high, "RotaryScaling: Llama3 needs low = ", s.low, " below high = ", s.high);
-    for (double& speed : of.speeds) {
-      const double turns = original * speed / kTurn;
+    for (double& radian : of.radians) {
+      const double turns = original * radian / kTurn;
       const double kept = std::clamp((turns - s.low) / (s.high - s.low), 0.0, 1.0);
-      speed *= kept + (1 - kept) / s.factor;
+      radian *= kept + (1 - kept) / s.factor;
     }
   }
   void operator()(const scaling::Divided& s) const { divide("Divided", s.factors); }
@@ -76,11 +76,11 @@ struct Scale {
   }
 
   void divide(std::string_view name, const std::vector<double>& factors) const {
-    require<ArgumentError>(factors.size() == of.speeds.size(), "RotaryScaling: ", name, " has ", factors.size(),
-                           " factors for ", of.speeds.size(), " frequencies");
+    require<ArgumentError>(factors.size() == of.radians.size(), "RotaryScaling: ", name, " has ", factors.size(),
+                           " factors for ", of.radians.size(), " frequencies");
     for (std::size_t i = 0; i < factors.size(); ++i) {
       require_positive(name, {factors[i]});
-      of.speeds[i] /= factors[i];
+      of.radians[i] /= factors[i];
     }
   }
 };
@@ -117,7 +117,7 @@ RotaryFrequencies rotary_frequencies(std::int64_t width, double base, const Rota
   require<ArgumentError>(base > 1, "RotaryEncoding: the base must be above 1, got ", base);
   RotaryFrequencies result;
   for (std::int64_t i = 0; i < width / 2; ++i)
-    result.speeds.push_back(std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(width)));
+    result.radians.push_back(std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(width)));
   std::visit(Scale{base, result}, scaling);
   return result;
 }
@@ -129,18 +129,18 @@ RotaryEncoding::Table RotaryEncoding::table(std::int64_t start, std::int64_t cou
             rows_of("RotaryEncoding", sine.value(), start, count)};
   require<ShapeError>(start >= 0, "RotaryEncoding: positions begin at 0, got ", start);
   const RotaryFrequencies frequencies = [&]() -> RotaryFrequencies {
-    if (!growth->speeds.empty()) {  // the cache's memory may extend beyond the table before its sequence does
-      const auto first = growth->speeds.begin() + (length > known ? cosine.dim(1) : 0);
+    if (!growth->radians.empty()) {  // the cache's memory may extend beyond the table before its sequence does
+      const auto first = growth->radians.begin() + (length > known ? cosine.dim(1) : 0);
       return {{first, first + cosine.dim(1)}, growth->amplitude};
     }
     const double ratio = static_cast<double>(std::max(length, known)) / static_cast<double>(known);
     return rotary_frequencies(2 * cosine.dim(1), growth->base, scaling::Ntk{growth->factor * (ratio - 1) + 1});
   }();
-  const std::vector<double>& speeds = frequencies.speeds;
+  const std::vector<double>& radians = frequencies.radians;
   const Device device = cosine.device().inner();
   const Value position = cast(arange(0, count, 1, device) + index_of(start, device), DType::F64);
   const Value angle = unsqueeze(position, 1) *
-                      from_data(TensorData::of<double>({static_cast<std::int64_t>(speeds.size())}, speeds), device);
+                      from_data(TensorData::of<double>({static_cast<std::int64_t>(radians.size())}, radians), device);
   const auto as_table = [&](const Value& of) { return cast(of * frequencies.amplitude, DType::F32); };
   return {as_table(cos(angle)), as_table(sin(angle))};
 }
@@ -174,8 +174,8 @@ RotaryEncoding RotaryEncodingConfig::init(const Device& device) const {
   // In double precision: at positions of some thousands float32 has few digits left.
   float *c = cosine.as<float>().data(), *s = sine.as<float>().data();
   for (std::int64_t position = 0; position < known; ++position)
-    for (const double speed : frequencies.speeds) {
-      const double angle = static_cast<double>(position) * speed;
+    for (const double radian : frequencies.radians) {
+      const double angle = static_cast<double>(position) * radian;
       *c++ = static_cast<float>(frequencies.amplitude * std::cos(angle));
       *s++ = static_cast<float>(frequencies.amplitude * std::sin(angle));
     }
@@ -185,8 +185,8 @@ RotaryEncoding RotaryEncodingConfig::init(const Device& device) const {
   if (const auto* dynamic = std::get_if<scaling::DynamicNtk>(&scaling)) encoding.growth = {base, dynamic->factor};
   if (long_rope) {
     const RotaryFrequencies beyond = rotary_frequencies(width, base, scaling::Divided{long_rope->long_factors});
-    encoding.growth = {base, 1, frequencies.speeds, long_rope->attention};
-    encoding.growth->speeds.insert(encoding.growth->speeds.end(), beyond.speeds.begin(), beyond.speeds.end());
+    encoding.growth = {base, 1, frequencies.radians, long_rope->attention};
+    encoding.growth->radians.insert(encoding.growth->radians.end(), beyond.radians.begin(), beyond.radians.end());
   }
   return encoding;
 }

@@ -99,7 +99,7 @@ using RotaryScaling = std::variant<scaling::None, scaling::Linear, scaling::Ntk,
 
 /// [width / 2] frequencies, in double precision, and the factor of cosine and sine.
 struct RotaryFrequencies {
-  std::vector<double> speeds;
+  std::vector<double> radians;
   double amplitude = 1;
 };
 /// For DynamicNtk and LongRope, the frequencies within the table. Throws ArgumentError for an odd width, or options
@@ -110,7 +110,7 @@ RotaryFrequencies rotary_frequencies(std::int64_t width, double base, const Rota
 /// further frequencies.
 struct RotaryGrowth {
   double base = 10000, factor = 1;
-  std::vector<double> speeds = {};  // for LongRope: those within the table, then as many for longer sequences
+  std::vector<double> radians = {};  // for LongRope: those within the table, then as many for longer sequences
   double amplitude = 1;
 };
 

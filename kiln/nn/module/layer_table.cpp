@@ -10,13 +10,13 @@
 namespace kiln {
 namespace {
 
-using Params = std::vector<nn::PlacedParam>;
+using Params = std::vector<nn::ParamWithPaths>;
 
-using Sources = std::vector<const nn::PlacedParam*>;
+using Sources = std::vector<const nn::ParamWithPaths*>;
 
 /// The parameters that a tensor is, or is computed from.
 Sources sources_of(const Value& value, const Params& params) {
-  for (const nn::PlacedParam& param : params)
+  for (const nn::ParamWithPaths& param : params)
     if (param.value.node() == value.node()) return {&param};
   Sources sources;
   std::vector<const Record*> open;
@@ -26,7 +26,7 @@ Sources sources_of(const Value& value, const Params& params) {
     const Record* const record = open.back();
     open.pop_back();
     if (!seen.insert(record).second) continue;
-    for (const nn::PlacedParam& param : params)
+    for (const nn::ParamWithPaths& param : params)
       if (param.value.tracked() && param.value.tape().get() == record) sources.push_back(&param);
     for (std::size_t i = record->in.size(); i-- > 0;)
       if (record->in[i].tracked()) open.push_back(record->in[i].tape().get());
@@ -45,7 +45,7 @@ class Reader {
   }
 
   std::vector<LayerRow> rows() && {
-    for (const GraphBody::Step& step : body_.steps) read(step);
+    for (const GraphStep& step : body_.steps) read(step);
     return std::move(rows_);
   }
 
@@ -55,7 +55,7 @@ class Reader {
     sources_.push_back(std::move(sources));
   }
 
-  void read(const GraphBody::Step& step) {
+  void read(const GraphStep& step) {
     Values in, out;
     Sources sources;
     for (const auto& operand : step.in) {
@@ -64,11 +64,11 @@ class Reader {
         in.push_back(values_[id]);
         sources.insert(sources.end(), sources_[id].begin(), sources_[id].end());
       } else {
-        in.push_back(operand.id == GraphBody::Operand::kNumber ? Value(operand.number) : Value());
+        in.push_back(operand.id == GraphOperand::kNumber ? Value(operand.number) : Value());
       }
     }
     for (const Desc& desc : step.results) out.push_back(like(desc, body_.device));
-    const bool is_view = op::visit(step.op, []<class T>(const T&) { return T::kFacts.pattern == Pattern::View; });
+    const bool is_view = op::visit(step.op, []<class T>(const T&) { return T::kTraits.pattern == Pattern::View; });
     // A view of a parameter still counts as the parameter.
     for (const Value& value : out) add(value, is_view ? sources : Sources());
     if (is_view) return;
@@ -78,17 +78,17 @@ class Reader {
     row.dtype = out[0].dtype();
     row.flops += op::visit(step.op, [&](const auto& op) { return flops_of(op, in, out); });
     for (const Value& value : out) row.bytes += value.numel() * static_cast<std::int64_t>(size_of(value.dtype()));
-    for (const nn::PlacedParam* const param : sources)
+    for (const nn::ParamWithPaths* const param : sources)
       if (counted_.insert(param).second) row.parameters += param->value.numel();
   }
 
   /// Returns the last row if it belongs to the same module, or a new one.
-  LayerRow& row_for(const GraphBody::Step& step, const Sources& sources) {
+  LayerRow& row_for(const GraphStep& step, const Sources& sources) {
     if (sources.empty()) {
-      rows_.push_back({.path = {}, .type = spoken_name(step), .output = {}});
+      rows_.push_back({.path = {}, .type = function_name(step), .output = {}});
       return rows_.back();
     }
-    const nn::Place& place = sources[0]->places[0];
+    const nn::PartPath& place = sources[0]->places[0];
     const std::size_t dot = place.path.rfind('.');
     const std::string path = dot == std::string::npos ? std::string() : place.path.substr(0, dot);
     const std::string type(place.types.empty() ? std::string_view() : place.types.back());
@@ -101,7 +101,7 @@ class Reader {
   Values values_;  // by number
   std::vector<Sources> sources_;
   std::vector<LayerRow> rows_;
-  std::unordered_set<const nn::PlacedParam*> counted_;
+  std::unordered_set<const nn::ParamWithPaths*> counted_;
 };
 
 /// 6230000 -> "6.23 M"
@@ -138,7 +138,7 @@ namespace nn {
 
 LayerTable layer_table(const Params& params, const Graph& graph) {
   LayerTable table{.rows = Reader(params, graph.body()).rows()};
-  for (const PlacedParam& param : params) {
+  for (const ParamWithPaths& param : params) {
     table.parameters += param.value.numel();
     table.parameter_bytes += param.value.numel() * static_cast<std::int64_t>(size_of(param.value.dtype()));
   }

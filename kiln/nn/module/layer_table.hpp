@@ -41,7 +41,7 @@ void append(std::string& out, const LayerTable& table);
 
 namespace nn {
 
-LayerTable layer_table(const std::vector<PlacedParam>& params, const Graph& graph);
+LayerTable layer_table(const std::vector<ParamWithPaths>& params, const Graph& graph);
 
 }  // namespace nn
 
@@ -52,7 +52,7 @@ template <Module M, class... Samples>
 LayerTable layer_table(const M& model, const Samples&... samples) {
   // On an autodiff device, with gradients for all, views of a parameter can be traced back to it.
   M used = valid(model);
-  visit_params(used, [&](const nn::Place&, nn::AnyLeaf& param) {
+  visit_params(used, [&](const nn::PartPath&, nn::AnyLeaf& param) {
     param.set(to_device(param.value(), param.device().autodiff()));
     param.set_frozen(false);
   });
@@ -60,13 +60,13 @@ LayerTable layer_table(const M& model, const Samples&... samples) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       Values results;
       const auto result = std::as_const(used).forward(Samples(in[I])...);
-      nn::walk(result, [&](const nn::Place&, const nn::AnyLeaf& leaf) {
+      nn::walk(result, [&](const nn::PartPath&, const nn::AnyLeaf& leaf) {
         if (leaf.is_constant() && !leaf.empty()) results.push_back(leaf.value());
       });
       return results;
     }(std::index_sequence_for<Samples...>());
   };
-  std::vector<nn::PlacedParam> params = nn::placed_params(used);
+  std::vector<nn::ParamWithPaths> params = nn::params_with_paths(used);
   LayerTable table = nn::layer_table(params, capture_graph(forward, Values{samples.value()...}));
   table.trained = num_trained_params(model);
   return table;

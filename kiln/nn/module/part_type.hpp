@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kiln/core/function_ref.hpp"
+#include "kiln/nn/module/part_path.hpp"
 #include "kiln/nn/module/parts.hpp"
-#include "kiln/nn/module/place.hpp"
 
 namespace kiln {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/nn/module/rule.hpp"
@@ -22,13 +22,13 @@ struct Matches {
     return std::any_of(candidate.places.begin(), candidate.places.end(), holds);
   }
   bool operator()(const Rule::Glob& glob) const {
-    return anywhere([&](const nn::Place& place) { return glob.regex.matches(place.path); });
+    return anywhere([&](const nn::PartPath& place) { return glob.regex.matches(place.path); });
   }
   bool operator()(const Rule::Pattern& pattern) const {
-    return anywhere([&](const nn::Place& place) { return pattern.regex.matches(place.path); });
+    return anywhere([&](const nn::PartPath& place) { return pattern.regex.matches(place.path); });
   }
   bool operator()(const Rule::Type& type) const {
-    return anywhere([&](const nn::Place& place) {
+    return anywhere([&](const nn::PartPath& place) {
       return std::find(place.types.begin(), place.types.end(), type.name) != place.types.end();
     });
   }
@@ -99,7 +99,7 @@ Selector operator!(const Selector& a) { return Selector(Rule{Rule::Not{a}}); }
 
 bool Selector::matches(const Candidate& candidate) const { return std::visit(Matches{candidate}, rule_->is); }
 bool Selector::matches(std::string_view path) const {
-  const nn::Place place{std::string(path), {}};
+  const nn::PartPath place{std::string(path), {}};
   return matches(Candidate{{&place, 1}, Value()});
 }
 
@@ -107,10 +107,10 @@ void append(std::string& out, const Selector& selector) { std::visit(Write{out},
 
 namespace nn {
 
-std::vector<PlacedParam> placed_params(const ModuleView& model) {
-  std::vector<PlacedParam> params;
+std::vector<ParamWithPaths> params_with_paths(const ModuleView& model) {
+  std::vector<ParamWithPaths> params;
   std::map<const void*, std::size_t> known;
-  const auto place_it = [&](const Place& place, const AnyLeaf& leaf) {
+  const auto place_it = [&](const PartPath& place, const AnyLeaf& leaf) {
     if (!leaf.is_param() || leaf.empty()) return;
     const auto [found, fresh] = known.emplace(leaf.identity().get(), params.size());
     if (fresh) params.push_back({{}, leaf.value(), leaf.is_frozen()});
@@ -120,7 +120,7 @@ std::vector<PlacedParam> placed_params(const ModuleView& model) {
   return params;
 }
 
-void require_none_meant(std::string_view function, const Selector& selector, std::string_view of_what,
+void throw_selects_none(std::string_view function, const Selector& selector, std::string_view of_what,
                         std::span<const std::string_view> names) {
   const std::string description = text(selector);
   if (description == text(Selector::none())) return;
@@ -136,21 +136,21 @@ void require_none_meant(std::string_view function, const Selector& selector, std
                       did_you_mean(name, std::vector(nameable.begin(), nameable.end())));
 }
 
-Paths selected(std::string_view function, const std::vector<PlacedParam>& params, const Selector& selector) {
+Paths selected(std::string_view function, const std::vector<ParamWithPaths>& params, const Selector& selector) {
   Paths paths;
   std::vector<std::string_view> names;
-  for (const PlacedParam& param : params) {
-    for (const Place& place : param.places) names.push_back(place.path);
+  for (const ParamWithPaths& param : params) {
+    for (const PartPath& place : param.places) names.push_back(place.path);
     if (selector.matches(Candidate{param.places, param.value, param.is_frozen})) paths.insert(param.places[0].path);
   }
-  if (paths.empty()) require_none_meant(function, selector, "the model's parameters", names);
+  if (paths.empty()) throw_selects_none(function, selector, "the model's parameters", names);
   return paths;
 }
 
 }  // namespace nn
 
 nn::Paths selected_params(const nn::ModuleView& model, const Selector& selector) {
-  return nn::selected("selected_params", nn::placed_params(model), selector);
+  return nn::selected("selected_params", nn::params_with_paths(model), selector);
 }
 
 }  // namespace kiln

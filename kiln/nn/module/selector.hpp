@@ -22,13 +22,13 @@ namespace kiln {
 
 struct Json;
 namespace config {
-struct Place;
+struct ConfigPath;
 }
 
 /// A parameter or buffer that may be selected.
 struct Candidate {
-  std::span<const nn::Place> places;  // all places in which it occurs; a tied one has several
-  const Value& value;                 // empty if only names are known: those of a file
+  std::span<const nn::PartPath> places;  // all places in which it occurs; a tied one has several
+  const Value& value;                    // empty if only names are known: those of a file
   bool is_frozen = false;
 };
 
@@ -65,7 +65,7 @@ class [[nodiscard("a selector does nothing: it says which parameters are meant")
   /// Throws ConfigError for a selector that is, or contains, a function.
   Json to_json() const;
   /// Throws ConfigError, with the place of the value.
-  static Selector from_json(const Json& json, const config::Place& place);
+  static Selector from_json(const Json& json, const config::ConfigPath& place);
 
   friend void append(std::string& out, const Selector& selector);
 
@@ -79,18 +79,18 @@ class [[nodiscard("a selector does nothing: it says which parameters are meant")
 namespace nn {
 
 /// A parameter of a model and all of its places, the first of which is the path that visit_params() gives.
-struct PlacedParam {
-  std::vector<Place> places;
+struct ParamWithPaths {
+  std::vector<PartPath> places;
   Value value;
   bool is_frozen;
 };
-std::vector<PlacedParam> placed_params(const ModuleView& model);
+std::vector<ParamWithPaths> params_with_paths(const ModuleView& model);
 
 /// Paths as visit_params() gives them.
 using Paths = std::set<std::string, std::less<>>;
 
 /// Throws ArgumentError if `selector` selects none, unless it is Selector::none().
-Paths selected(std::string_view function, const std::vector<PlacedParam>& params, const Selector& selector);
+Paths selected(std::string_view function, const std::vector<ParamWithPaths>& params, const Selector& selector);
 
 }  // namespace nn
 

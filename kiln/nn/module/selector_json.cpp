@@ -30,20 +30,20 @@ struct ToJson {
   Json operator()(const Rule::Not& negation) const { return object("not", negation.part.to_json()); }
 };
 
-std::vector<Selector> parts_of(const Json& json, const config::Place& place) {
+std::vector<Selector> parts_of(const Json& json, const config::ConfigPath& place) {
   std::vector<Selector> parts;
   const auto& list = config::expect<Json::List>(json, place, "a list");
   for (std::size_t i = 0; i < list.size(); ++i) parts.push_back(Selector::from_json(list[i], place.element(i)));
   return parts;
 }
 
-Selector read_selector(const Json& json, const config::Place& place) {
+Selector read_selector(const Json& json, const config::ConfigPath& place) {
   if (const auto* const glob = std::get_if<std::string>(&json.is)) return Selector(*glob);
   const auto* const object = std::get_if<Json::Object>(&json.is);
   if (!object || object->size() != 1)
-    config::wrong(place, json, "a pattern or an object with one of the keys regex, type, rank, all, any, not");
+    config::throw_mismatch(place, json, "a pattern or an object with one of the keys regex, type, rank, all, any, not");
   const auto& [key, value] = object->front();
-  const config::Place there = place.field(key);
+  const config::ConfigPath there = place.field(key);
   const auto string = [&]() -> const std::string& { return config::expect<std::string>(value, there, "a string"); };
   if (key == "regex") return Selector::regex(string());
   if (key == "type") return Selector::type(string());
@@ -64,7 +64,7 @@ Selector read_selector(const Json& json, const config::Place& place) {
 
 Json Selector::to_json() const { return std::visit(ToJson{}, rule_->is); }
 
-Selector Selector::from_json(const Json& json, const config::Place& place) {
+Selector Selector::from_json(const Json& json, const config::ConfigPath& place) {
   try {
     return read_selector(json, place);
   } catch (const ArgumentError& error) {  // a wrong pattern

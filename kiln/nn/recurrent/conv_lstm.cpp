@@ -14,8 +14,8 @@ ConvLstmPass conv_lstm(const Value& x, FunctionRef<Value(const Value&)> of_input
   for (int i = 2; i < given.size(); ++i) pictures.push_back(given[i]);
   const Value all = of_input(reshape(x, pictures));  // computes all time steps at once
   const std::int64_t width = all.dim(1) / 4;
-  Shape moments{batch, time}, state{batch, width};
-  for (int i = 1; i < all.rank(); ++i) moments.push_back(all.dim(i));
+  Shape by_time{batch, time}, state{batch, width};
+  for (int i = 1; i < all.rank(); ++i) by_time.push_back(all.dim(i));
   for (int i = 2; i < all.rank(); ++i) state.push_back(all.dim(i));
   for (const Value& start : {hidden, cell})
     if (!start.empty())
@@ -23,8 +23,8 @@ ConvLstmPass conv_lstm(const Value& x, FunctionRef<Value(const Value&)> of_input
                           given, ", it should be ", state);
 
   Values outputs;
-  for (const Value& moment : split(reshape(all, moments), 1, 1)) {
-    Value gates = squeeze(moment, 1);
+  for (const Value& time_step : split(reshape(all, by_time), 1, 1)) {
+    Value gates = squeeze(time_step, 1);
     if (!hidden.empty()) gates = gates + of_hidden(hidden);
     const Values gate = split(gates, width, 1);
     const Value entering = sigmoid(gate[0]) * tanh(gate[2]);

@@ -46,7 +46,7 @@ Tensor<3> TransformerEncoderLayer::forward(const Tensor<3>& given, KvCache& cach
 Tensor<3> TransformerDecoderLayer::forward(const Tensor<3>& x, const Tensor<3>& context,
                                            const DecoderOptions& options) const {
   KvCache none;
-  return forward(x, none, cross_attention.remember(without_padding(context, options.cross.padding)), options);
+  return forward(x, none, cross_attention.project_context(without_padding(context, options.cross.padding)), options);
 }
 Tensor<3> TransformerDecoderLayer::forward(const Tensor<3>& given, KvCache& cache, const KvCache& memory,
                                            const DecoderOptions& options) const {
@@ -54,7 +54,7 @@ Tensor<3> TransformerDecoderLayer::forward(const Tensor<3>& given, KvCache& cach
   const Tensor<3> own =
       beside(*this, x, attention_norm, [&](const Tensor<3>& y) { return attention.forward(y, cache, options.self); });
   return fed_forward(*this, beside(*this, own, cross_attention_norm, [&](const Tensor<3>& y) {
-    return cross_attention.recall(y, memory, options.cross);
+    return cross_attention.cross_attend(y, memory, options.cross);
   }));
 }
 
@@ -82,7 +82,8 @@ Tensor<3> TransformerDecoder::forward(const Tensor<3>& x, const Tensor<3>& conte
 }
 TransformerCache TransformerDecoder::cache(const Tensor<3>& context, std::int64_t capacity) const {
   TransformerCache result{.attention = empty_caches(*this, context.dim(0), capacity), .context = {}};
-  for (const TransformerDecoderLayer& block : blocks) result.context.push_back(block.cross_attention.remember(context));
+  for (const TransformerDecoderLayer& block : blocks)
+    result.context.push_back(block.cross_attention.project_context(context));
   return result;
 }
 Tensor<3> TransformerDecoder::forward(const Tensor<3>& x, TransformerCache& cache,

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/backend_test.hpp"
 #include "kiln/onnx/generate/print.hpp"
@@ -73,6 +73,6 @@ GeneratedCode generate(const std::string& path, const GenerateOptions& options) 
   code.examples = std::move(examples.list);
   code.unreached = std::move(examples.unreached);
   return code;
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 }  // namespace kiln::onnx

@@ -4,13 +4,13 @@
 namespace kiln::onnx {
 namespace {
 
-void fill_row(const op::Fill& op, const Step& s) {
+void fill_row(const op::Fill& op, const WriterStep& s) {
   const std::string number = s.is_number(0) ? s.out.number(s.operand(0).number, op.dtype) : s.in(0);
   s.result(op.shape.empty() ? number : s.one("Expand", {number, s.out.sizes(s.result_sizes())}));
 }
 
 // Range takes the end; of floats it is counted in integers, so that rounding adds no element.
-void arange_row(const op::Arange& op, const Step& s) {
+void arange_row(const op::Arange& op, const WriterStep& s) {
   const Size count = s.size<op::Arange>([](const op::Arange& o) { return o.count; });
   std::string range = s.one("Range", {s.out.number(0, DType::I64), s.out.scalar(count), s.out.number(1, DType::I64)});
   range = cast_name(s.out, range, DType::I64, op.dtype);

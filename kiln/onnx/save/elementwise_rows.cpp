@@ -17,14 +17,14 @@ DType operand_type(const Program& program, const Program::Line& line) {
     if (operand.id >= 0) return program.desc(operand).dtype;
   return DType::F32;
 }
-Strings operands_of(const Step& s) {
+Strings operands_of(const WriterStep& s) {
   const DType type = operand_type(s.program(), s.line);
   Strings names;
   for (int i = 0; i < s.inputs(); ++i) names.push_back(s.in(i, type));
   return names;
 }
 // Elements of an expression as the result has them: comparisons are booleans already.
-void tree_result(const Step& s, const expr::Tree& tree) {
+void tree_result(const WriterStep& s, const expr::Tree& tree) {
   s.result(write_tree(s.out, tree, operands_of(s), operand_type(s.program(), s.line)));
 }
 std::string tree_refused(const expr::Tree& tree, const Program& program, const Program::Line& line, int opset) {
@@ -37,7 +37,7 @@ std::string tree_refused(const expr::Tree& tree, const Program& program, const P
 const OperatorRow* unary_operator(const op::Unary& op, int opset) {
   return find_row(op.fn == UnaryFn::GeluTanh ? UnaryFn::Gelu : op.fn, opset);
 }
-void unary(const op::Unary& op, const Step& s) {
+void unary(const op::Unary& op, const WriterStep& s) {
   const OperatorRow* const row = unary_operator(op, s.out.opset());
   if (!row) return tree_result(s, expr::tree(op.fn));
   Attributes attributes;
@@ -53,7 +53,7 @@ const OperatorRow* binary_operator(const op::Binary& op, const Program::Line& li
   const OperatorRow* const row = find_row(op.fn, opset);
   return row && !row->traits.function.attribute.empty() && !line.is_number(1) ? nullptr : row;
 }
-void binary(const op::Binary& op, const Step& s) {
+void binary(const op::Binary& op, const WriterStep& s) {
   if (is_shift(op.fn)) {
     const std::string_view direction = op.fn == BinaryFn::ShiftLeft ? "LEFT" : "RIGHT";
     return s.result(s.one("BitShift", operands_of(s), {attribute("direction", direction)}));
@@ -73,18 +73,20 @@ std::string binary_refused(const op::Binary& op, const Program& p, const Program
   return binary_operator(op, line, opset) ? "" : tree_refused(expr::tree(op.fn), p, line, opset);
 }
 
-void special(const op::Special& op, const Step& s) { tree_result(s, expr::tree(op.fn)); }
+void special(const op::Special& op, const WriterStep& s) { tree_result(s, expr::tree(op.fn)); }
 std::string special_refused(const op::Special& op, const Program& p, const Program::Line& line, int opset) {
   return tree_refused(expr::tree(op.fn), p, line, opset);
 }
 
-void where(const op::Where&, const Step& s) {
+void where(const op::Where&, const WriterStep& s) {
   const DType type = s.result_desc().dtype;
   s.result(s.one("Where", {s.in(0, DType::Bool), s.in(1, type), s.in(2, type)}));
 }
 // ONNX cannot refuse data: what may not lie outside is taken to lie inside.
-void within(const op::Within&, const Step& s) { s.result(s.in(0)); }
-void cast_to_type(const op::Cast& op, const Step& s) { s.result(cast_name(s.out, s.in(0), s.desc(0).dtype, op.to)); }
+void within(const op::Within&, const WriterStep& s) { s.result(s.in(0)); }
+void cast_to_type(const op::Cast& op, const WriterStep& s) {
+  s.result(cast_name(s.out, s.in(0), s.desc(0).dtype, op.to));
+}
 
 constexpr SaveRow kElementwiseSaveRows[] = {
     save_row<op::Unary, unary, unary_refused>(),

@@ -6,7 +6,7 @@ namespace {
 
 Attributes axis_of(int dim) { return {attribute("axis", std::int64_t{dim})}; }
 
-std::string index_of(const Step& s, int i) {
+std::string index_of(const WriterStep& s, int i) {
   const DType type = s.desc(i).dtype;
   return cast_name(s.out, s.in(i, DType::I64), type, type == DType::I32 ? type : DType::I64);
 }
@@ -26,14 +26,14 @@ std::string update_refused(Update update, int opset) {
   return extreme && opset < 18 ? "ONNX scatters extremes from operator set 18 on" : "";
 }
 
-void gather_row(const op::Gather& op, const Step& s) {
+void gather_row(const op::Gather& op, const WriterStep& s) {
   s.result(s.one("GatherElements", {s.in(0), index_of(s, 1)}, axis_of(op.dim)));
 }
-void select_row(const op::Select& op, const Step& s) {
+void select_row(const op::Select& op, const WriterStep& s) {
   s.result(s.one("Gather", {s.in(0), index_of(s, 1)}, axis_of(op.dim)));
 }
 
-void scatter_row(const op::Scatter& op, const Step& s) {
+void scatter_row(const op::Scatter& op, const WriterStep& s) {
   Attributes attributes = axis_of(op.dim);
   attributes.push_back(attribute("reduction", reduction(op.update)));
   s.result(s.one("ScatterElements", {s.in(0), index_of(s, 1), s.in(2)}, attributes));
@@ -43,7 +43,7 @@ std::string scatter_refused(const op::Scatter& op, const Program&, const Program
 }
 
 // ScatterND writes slices of the first dimensions: `dim` goes there and comes back.
-void select_update_row(const op::SelectUpdate& op, const Step& s) {
+void select_update_row(const op::SelectUpdate& op, const WriterStep& s) {
   const int rank = s.rank(0), places = s.rank(1);
   Dims to_front{op.dim}, back, source_front;
   for (int d = 0; d < rank; ++d) {
@@ -66,7 +66,7 @@ std::string select_update_refused(const op::SelectUpdate& op, const Program&, co
 }
 
 // The sum of each index, counted from the end where it is negative, times what its dimension steps over.
-void ravel_row(const op::RavelIndex& op, const Step& s) {
+void ravel_row(const op::RavelIndex& op, const WriterStep& s) {
   std::string sum;
   std::int64_t step = 1;
   for (int d = op.shape.size(); d-- > 0;) {

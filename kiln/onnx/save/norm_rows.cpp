@@ -4,17 +4,17 @@
 namespace kiln::onnx {
 namespace {
 
-AttributeProto epsilon_of(const Step& s, int i) { return attribute("epsilon", s.value(i)); }
+AttributeProto epsilon_of(const WriterStep& s, int i) { return attribute("epsilon", s.value(i)); }
 
-std::string filled(const Step& s, std::int64_t count, double value) {
+std::string filled(const WriterStep& s, std::int64_t count, double value) {
   const std::vector<float> numbers(static_cast<std::size_t>(count), static_cast<float>(value));
   return s.out.constant(TensorData::of<float>({count}, std::span(numbers)).to(s.result_desc().dtype),
                         value == 0 ? "zeros" : "ones");
 }
 
-/// The result of a normalisation of x by weight and bias, which may be empty. ONNX's rule rounds halves before weight and
-/// bias as well (stash_type), Kiln only the result: so that of floats is written, between two casts.
-void normalised(const Step& s, const char* name, const std::string& weight, const std::string& bias,
+/// The result of a normalisation of x by weight and bias, which may be empty. ONNX's rule rounds halves before weight
+/// and bias as well (stash_type), Kiln only the result: so that of floats is written, between two casts.
+void normalised(const WriterStep& s, const char* name, const std::string& weight, const std::string& bias,
                 const Attributes& attributes) {
   const DType own = s.result_desc().dtype, wide = size_of(own) == 2 ? DType::F32 : own;
   const auto widened = [&](const std::string& x) { return x.empty() ? x : cast_name(s.out, x, own, wide); };
@@ -23,13 +23,13 @@ void normalised(const Step& s, const char* name, const std::string& weight, cons
   s.result(cast_name(s.out, s.one(name, inputs, attributes), wide, own));
 }
 
-void layer_norm_row(const op::LayerNorm&, const Step& s) {
+void layer_norm_row(const op::LayerNorm&, const WriterStep& s) {
   normalised(s, "LayerNormalization", s.in(1), s.get(2),
              {attribute("axis", std::int64_t{-s.rank(1)}), epsilon_of(s, 3)});
 }
 
 // Rows of one group that keep their mean are an RMS norm.
-void group_norm_row(const op::GroupNorm& op, const Step& s) {
+void group_norm_row(const op::GroupNorm& op, const WriterStep& s) {
   const std::int64_t channels = s.desc(0).shape[1];
   const std::string weight = s.has(1) ? s.in(1) : filled(s, channels, 1);
   if (!op.centred) return normalised(s, "RMSNormalization", weight, "", {epsilon_of(s, 3)});

@@ -53,7 +53,7 @@ class Flattening {
     const auto here = [&](const LineOperand& operand) {
       return operand.id >= 0 ? numbers[static_cast<std::size_t>(operand.id)] : operand;
     };
-    for (const GraphBody::Step& step : body.steps) {
+    for (const GraphStep& step : body.steps) {
       Program::Line line{step.op, {}, step.results, 0};
       for (const LineOperand& operand : step.in) line.in.push_back(here(operand));
       if (is_composite(step.op) && !keeps_(program_, line)) {

@@ -1,6 +1,6 @@
 // A captured program as the writer of ONNX files sees it: one operation a line, composites without a row replaced by
-// what they are made of. Captured several times, with other sizes of the dimensions that are to stay free, it shows which
-// of its numbers depend on them, and how.
+// what they are made of. Captured several times, with other sizes of the dimensions that are to stay free, it shows
+// which of its numbers depend on them, and how.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace kiln::onnx {
 
 struct Program {
-  using LineOperand = GraphBody::Operand;
+  using LineOperand = GraphOperand;
   struct Line {
     op::Op op;
     std::vector<LineOperand> in;

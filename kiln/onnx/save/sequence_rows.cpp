@@ -13,7 +13,7 @@ bool needs_mask(const op::Attention& op, const Shape& q, const Shape& k) {
   return op.window != 0 || (op.causal && q[2] != k[2]);
 }
 
-void attention_row(const op::Attention& op, const Step& s) {
+void attention_row(const op::Attention& op, const WriterStep& s) {
   std::string mask = s.get(op::Attention::mask);
   const Shape &q = s.desc(0).shape, &k = s.desc(1).shape;
   const bool places = needs_mask(op, q, k);
@@ -41,8 +41,8 @@ std::string attention_refused(const op::Attention&, const Program&, const Progra
 }
 
 // ---- recurrent layers ---------------------------------------------------------------------------------------------
-// Kiln multiplies by the input weights beforehand, for all time steps at once; ONNX has that inside. The product that made
-// a layer's sums is found again: reshape(matmul(reshape(x), weight)) + bias with constant weight and bias.
+// Kiln multiplies by the input weights beforehand, for all time steps at once; ONNX has that inside. The product that
+// made a layer's sums is found again: reshape(matmul(reshape(x), weight)) + bias with constant weight and bias.
 struct Sums {
   Program::LineOperand x, weight;
   std::optional<Program::LineOperand> bias;
@@ -96,7 +96,7 @@ Value in_onnx_order(const Value& rows, RecurrentKind kind) {
   return cat(parts, 0);
 }
 
-void recurrent_row(const op::RecurrentLayer& op, const Step& s) {
+void recurrent_row(const op::RecurrentLayer& op, const WriterStep& s) {
   using L = op::RecurrentLayer;
   const Program& p = s.program();
   const Sums sums = *sums_of(p, s.operand(L::inputs));

@@ -19,16 +19,16 @@ Attributes conv_attributes(const op::Conv& op, const Shape& weight) {
           attribute("group", op.groups)};
 }
 
-void conv_row(const op::Conv& op, const Step& s) {
+void conv_row(const op::Conv& op, const WriterStep& s) {
   s.result(s.one("Conv", {s.in(0), s.in(1), s.get(2)}, conv_attributes(op, s.desc(1).shape)));
 }
 
-void conv_integer_row(const op::ConvInteger& op, const Step& s) {
+void conv_integer_row(const op::ConvInteger& op, const WriterStep& s) {
   s.result(s.one("ConvInteger", {s.in(0), s.in(1), s.get(2), s.get(3)}, conv_attributes(op.conv, s.desc(1).shape)));
 }
 
 // The sizes of the result, of which several come to the same, are said by what is added at their ends.
-void conv_transpose_row(const op::ConvTranspose& op, const Step& s) {
+void conv_transpose_row(const op::ConvTranspose& op, const WriterStep& s) {
   const Shape &y = s.desc(0).shape, &weight = s.desc(1).shape;
   Attributes attributes = conv_attributes(op.conv, weight);
   Ints more;
@@ -66,12 +66,12 @@ Attributes window_attributes(const op::Window& w) {
           attribute("pads", both(w.padding, w.padding_after)), attribute("ceil_mode", std::int64_t{w.ceil})};
 }
 constexpr const char* kUneven = "ONNX has no adaptive pools, and the parts are not of one size";
-bool spatially_free(const Step& s) {
+bool spatially_free(const WriterStep& s) {
   const std::vector<Size> sizes = s.sizes_of(0);
   return std::any_of(sizes.begin() + 2, sizes.end(), [](const Size& size) { return !size.is_fixed(); });
 }
 
-void max_pool_row(const op::MaxPool& op, const Step& s) {
+void max_pool_row(const op::MaxPool& op, const WriterStep& s) {
   if (!op.adaptive.empty() && spatially_free(s))
     return s.complain("an adaptive pool's operand has a free spatial size");
   const op::Window w = window_of(op.window, op.adaptive, s.desc(0).shape);
@@ -90,7 +90,7 @@ std::string max_pool_refused(const op::MaxPool& op, const Program& p, const Prog
   return is_even(op.adaptive, p.desc(line.in[0]).shape) ? "" : kUneven;
 }
 
-void avg_pool_row(const op::AvgPool& op, const Step& s) {
+void avg_pool_row(const op::AvgPool& op, const WriterStep& s) {
   if (!op.adaptive.empty() && spatially_free(s))
     return s.complain("an adaptive pool's operand has a free spatial size");
   Attributes attributes = window_attributes(window_of(op.window, op.adaptive, s.desc(0).shape));
@@ -106,7 +106,7 @@ std::string avg_pool_refused(const op::AvgPool& op, const Program& p, const Prog
 }
 
 // ---- resizing -----------------------------------------------------------------------------------------------------
-void resample_row(const op::Resample& op, const Step& s) {
+void resample_row(const op::Resample& op, const WriterStep& s) {
   using enum Interpolation;
   std::vector<Size> sizes = s.sizes_of(0);
   for (const Size& size : sizes)

@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::int64_t kToTheEnd = std::numeric_limits<std::int64_t>::max();
 
-void reshape_row(const op::Reshape&, const Step& s) {
+void reshape_row(const op::Reshape&, const WriterStep& s) {
   s.result(reshaped(s.out, s.in(0), s.sizes_of(0), s.result_sizes()));
 }
-void permute_row(const op::Permute& op, const Step& s) { s.result(transposed(s.out, s.in(0), op.dims)); }
+void permute_row(const op::Permute& op, const WriterStep& s) { s.result(transposed(s.out, s.in(0), op.dims)); }
 
 // ONNX's Expand keeps the operand's size where the shape has a 1.
-void expand_row(const op::Expand&, const Step& s) {
+void expand_row(const op::Expand&, const WriterStep& s) {
   const std::vector<Size> from = s.sizes_of(0);
   std::vector<Size> to = s.result_sizes();
   const std::size_t more = to.size() - from.size();
@@ -25,7 +25,7 @@ void expand_row(const op::Expand&, const Step& s) {
 }
 
 // Elements begin, begin + step, ... of some axes.
-void slice_row(const op::Slice&, const Step& s) {
+void slice_row(const op::Slice&, const WriterStep& s) {
   const std::vector<Size> from = s.sizes_of(0), to = s.result_sizes();
   std::vector<Size> starts, ends;
   Ints axes, steps;
@@ -62,7 +62,7 @@ void slice_row(const op::Slice&, const Step& s) {
 }
 
 // Assignment into a tensor of one number is padding, into others a scatter into the flattened tensor.
-void slice_assign_row(const op::SliceAssign& op, const Step& s) {
+void slice_assign_row(const op::SliceAssign& op, const WriterStep& s) {
   const Program::Line* const frame = s.has(0) ? s.program().maker(s.operand(0)) : nullptr;
   const bool plain = std::all_of(op.step.begin(), op.step.end(), [](std::int64_t step) { return step == 1; });
   if (frame && frame->is_number(0) && std::holds_alternative<op::Fill>(frame->op.is) && plain) {
@@ -94,7 +94,7 @@ void slice_assign_row(const op::SliceAssign& op, const Step& s) {
 }
 
 // Elements by their places: [windows, size] in place of a dimension, of which the second goes to the end.
-void unfold_row(const op::Unfold& op, const Step& s) {
+void unfold_row(const op::Unfold& op, const WriterStep& s) {
   const Size windows = s.result_sizes()[static_cast<std::size_t>(op.dim)];
   if (!windows.is_fixed()) return s.complain("the number of windows depends on a free dimension");
   const Device device = Device::cpu();
@@ -109,15 +109,15 @@ void unfold_row(const op::Unfold& op, const Step& s) {
   s.result(transposed(s.out, found, order));
 }
 
-void cat_row(const op::Cat& op, const Step& s) {
+void cat_row(const op::Cat& op, const WriterStep& s) {
   Strings parts;
   for (int i = 0; i < s.inputs(); ++i) parts.push_back(s.in(i));
   s.result(s.one("Concat", parts, {attribute("axis", std::int64_t{op.dim})}));
 }
 
-void matmul_row(const op::Matmul&, const Step& s) { s.result(s.one("MatMul", {s.in(0), s.in(1)})); }
+void matmul_row(const op::Matmul&, const WriterStep& s) { s.result(s.one("MatMul", {s.in(0), s.in(1)})); }
 
-void matmul_integer_row(const op::MatmulInteger&, const Step& s) {
+void matmul_integer_row(const op::MatmulInteger&, const WriterStep& s) {
   s.result(s.one("MatMulInteger", {s.in(0), s.in(1), s.get(2), s.get(3)}));
 }
 

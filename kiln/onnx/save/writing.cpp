@@ -122,7 +122,7 @@ const std::string& Writing::name_of(std::int32_t value) {
 void Writing::complain(std::size_t line, std::string reason) {
   const op::Op& op = program().lines[line].op;
   const auto* custom = std::get_if<op::Custom>(&op.is);
-  complain(custom ? custom->op->name() : std::string(op::spoken_name(op)), std::move(reason));
+  complain(custom ? custom->op->name() : std::string(op::function_name(op)), std::move(reason));
 }
 
 ValueInfoProto Writing::info_of(const Program::LineOperand& operand, std::string name) {
@@ -213,16 +213,16 @@ ModelProto Writing::finish() {
 }
 
 // ---- what rows share ----------------------------------------------------------------------------------------------
-std::string Step::in(int i, DType dtype) const {
+std::string WriterStep::in(int i, DType dtype) const {
   const Program::LineOperand& from = operand(i);
   return from.id == Program::LineOperand::kNumber ? out.number(from.number, dtype) : out.name_of(from.id);
 }
-std::vector<Size> Step::sizes_of(int i) const {
+std::vector<Size> WriterStep::sizes_of(int i) const {
   std::vector<Size> list;
   for (int d = 0; d < rank(i); ++d) list.push_back(out.dim_of(operand(i).id, d));
   return list;
 }
-std::vector<Size> Step::result_sizes(int i) const {
+std::vector<Size> WriterStep::result_sizes(int i) const {
   std::vector<Size> list;
   for (int d = 0; d < result_desc(i).shape.size(); ++d) list.push_back(out.dim_of(line.first + i, d));
   return list;

@@ -90,7 +90,7 @@ class Writing {
 };
 
 /// One line while it is written.
-struct Step {
+struct WriterStep {
   Writing& out;
   const Program::Line& line;
   std::size_t number;
@@ -128,17 +128,17 @@ struct Step {
 /// refused is written as what it is made of.
 struct SaveRow {
   std::string_view op;
-  void (*write)(const op::Op& op, const Step& step);
+  void (*write)(const op::Op& op, const WriterStep& step);
   std::string (*refuses)(const op::Op& op, const Program& program, const Program::Line& line, int opset) = nullptr;
 };
-template <class T, void (*write)(const T&, const Step&)>
+template <class T, void (*write)(const T&, const WriterStep&)>
 constexpr SaveRow save_row() {
-  return {T::kName, [](const op::Op& op, const Step& step) { write(*std::get_if<T>(&op.is), step); }};
+  return {T::kName, [](const op::Op& op, const WriterStep& step) { write(*std::get_if<T>(&op.is), step); }};
 }
-template <class T, void (*write)(const T&, const Step&),
+template <class T, void (*write)(const T&, const WriterStep&),
           std::string (*refuses)(const T&, const Program&, const Program::Line&, int)>
 constexpr SaveRow save_row() {
-  return {T::kName, [](const op::Op& op, const Step& step) { write(*std::get_if<T>(&op.is), step); },
+  return {T::kName, [](const op::Op& op, const WriterStep& step) { write(*std::get_if<T>(&op.is), step); },
           [](const op::Op& op, const Program& p, const Program::Line& line, int opset) {
             return refuses(*std::get_if<T>(&op.is), p, line, opset);
           }};

@@ -9,7 +9,7 @@ namespace kiln::op {
 /// Min; not for booleans. Halves are summed in float32. Equal extremes share the gradient.
 struct AllReduce {
   static constexpr std::string_view kName = "all_reduce";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
   ReduceFn how;
   std::int64_t among;  // Communicator::number()
   Descs infer(Inputs in) const;
@@ -20,7 +20,7 @@ struct AllReduce {
 /// Returns the tensor of rank `root`.
 struct Broadcast {
   static constexpr std::string_view kName = "broadcast";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
   int root;
   std::int64_t among;
   Descs infer(Inputs in) const;
@@ -30,7 +30,7 @@ struct Broadcast {
 /// [n, ...] -> [ranks * n, ...]: the tensors of all ranks, one after the other.
 struct AllGather {
   static constexpr std::string_view kName = "all_gather";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
   std::int64_t among;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
@@ -39,7 +39,7 @@ struct AllGather {
 /// [ranks * n, ...] -> [n, ...]: this rank's part of the result of AllReduce.
 struct ReduceScatter {
   static constexpr std::string_view kName = "reduce_scatter";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::WithRanks};
   ReduceFn how;
   std::int64_t among;
   Descs infer(Inputs in) const;

@@ -11,7 +11,7 @@
 namespace kiln {
 namespace {
 
-struct Known {
+struct CommunicatorTable {
   Mutex mutex;
   std::map<std::int64_t, Communicator*> communicators;
   std::int64_t made = 0;
@@ -23,8 +23,9 @@ struct Known {
   }
 };
 
-Known& known() {
-  static Known& all = *new Known;  // never destroyed, as static objects may use it when the program ends
+CommunicatorTable& known() {
+  static CommunicatorTable& all =
+      *new CommunicatorTable;  // never destroyed, as static objects may use it when the program ends
   return all;
 }
 
@@ -71,17 +72,17 @@ void CommunicatorConfig::check() const {
 
 namespace collective {
 
-void fail_of_difference(std::string_view here, int rank, std::string_view there) {
+void fail_different_call(std::string_view here, int rank, std::string_view there) {
   fail<ArgumentError>(here, ": rank ", rank, " has reached another call, ", shown(there),
                       ": all ranks make the same calls, on tensors of the same shapes and types, in the same order");
 }
-std::string words_of_leaving(int rank, std::string_view reason) {
+std::string leaving_text(int rank, std::string_view reason) {
   return text("rank ", rank, " has left: ", escaped(reason));
 }
-void fail_of_leaving(std::string_view here, int rank, std::string_view reason) {
-  fail<IoError>(here, ": ", words_of_leaving(rank, reason));
+void fail_left(std::string_view here, int rank, std::string_view reason) {
+  fail<IoError>(here, ": ", leaving_text(rank, reason));
 }
-void fail_of_waiting(std::string_view here, int rank, double seconds) {
+void fail_timeout(std::string_view here, int rank, double seconds) {
   fail<IoError>(here, ": rank ", rank, " has not arrived within ", seconds, " s");
 }
 

@@ -61,17 +61,17 @@ struct CommunicatorConfig {
 namespace collective {
 
 /// The reason given for a rank that disappeared without a message.
-inline constexpr std::string_view kWithoutAWord =
+inline constexpr std::string_view kNoMessage =
     "it was killed, or ended without a message (a machine that runs out of memory kills programs, see dmesg). All "
     "ranks end; "
     "started "
     "again, training continues from its last checkpoint";
 
 /// For transports: the errors about another rank that made a different call, left, or is late.
-[[noreturn]] void fail_of_difference(std::string_view here, int rank, std::string_view there);
-std::string words_of_leaving(int rank, std::string_view reason);
-[[noreturn]] void fail_of_leaving(std::string_view here, int rank, std::string_view reason);
-[[noreturn]] void fail_of_waiting(std::string_view here, int rank, double seconds);
+[[noreturn]] void fail_different_call(std::string_view here, int rank, std::string_view there);
+std::string leaving_text(int rank, std::string_view reason);
+[[noreturn]] void fail_left(std::string_view here, int rank, std::string_view reason);
+[[noreturn]] void fail_timeout(std::string_view here, int rank, double seconds);
 
 }  // namespace collective
 

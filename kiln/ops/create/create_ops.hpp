@@ -9,7 +9,7 @@ namespace kiln::op {
 
 struct Fill {
   static constexpr std::string_view kName = "fill";
-  static constexpr Facts kFacts{Pattern::Creation, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Creation, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { value };
   Shape shape;
   DType dtype;
@@ -20,7 +20,7 @@ struct Fill {
 /// start + i * step
 struct Arange {
   static constexpr std::string_view kName = "arange";
-  static constexpr Facts kFacts{Pattern::Creation, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Creation, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { start, step };
   std::int64_t count;
   DType dtype;
@@ -46,7 +46,7 @@ enum class Distribution : std::uint8_t {
 /// Element i is a pure function of `key` (an integer operand: Key::bits), i and the operands.
 struct Random {
   static constexpr std::string_view kName = "random";
-  static constexpr Facts kFacts{Pattern::Creation, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Creation, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
   enum Slot { key, a, b };
   Distribution distribution;
   Shape shape;
@@ -63,7 +63,7 @@ Value key_operand(const std::optional<Key>& key, const Device& device);
 /// it again from the key.
 struct Dropout {
   static constexpr std::string_view kName = "dropout";
-  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, key, probability };
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;

@@ -27,7 +27,7 @@ constexpr std::uint32_t reads(std::string_view gradient) {
   return mask;
 }
 
-struct Row {
+struct ElementwiseInfo {
   std::string_view name, expression;
   Domain domain;
   bool yields_bool;
@@ -35,15 +35,15 @@ struct Row {
 };
 
 /// Returns which of x, y and z the gradients of the operands in `tracked` read.
-constexpr std::uint32_t reads(const Row& row, std::uint32_t tracked) {
+constexpr std::uint32_t reads(const ElementwiseInfo& row, std::uint32_t tracked) {
   return (tracked & kX ? row.grad_x_reads : 0) | (tracked & kY ? row.grad_y_reads : 0);
 }
-Saves saves_for(const Row& row, std::uint32_t tracked) {
+Saves saves_for(const ElementwiseInfo& row, std::uint32_t tracked) {
   const std::uint32_t mask = reads(row, tracked);
   return {.in = mask & (kX | kY), .out = (mask & kZ) != 0};
 }
 
-constexpr Row kUnary[] = {
+constexpr ElementwiseInfo kUnary[] = {
 #define KILN_UNARY(Name, function, domain, value, gradient) \
   {#function, #value, Domain::domain, false, reads(#gradient)},
 #define KILN_PREDICATE(Name, function, domain, value) {#function, #value, Domain::domain, true},
@@ -52,7 +52,7 @@ constexpr Row kUnary[] = {
 #include "kiln/ops/elementwise/elementwise.def"
 };
 
-constexpr Row kBinary[] = {
+constexpr ElementwiseInfo kBinary[] = {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
 #define KILN_BINARY(Name, function, domain, value, grad_x, grad_y) \
@@ -62,8 +62,8 @@ constexpr Row kBinary[] = {
 };
 
 /// Whether a row has this function, with this domain and kind of result.
-constexpr bool has(std::span<const Row> rows, std::string_view function, Domain domain, bool yields_bool) {
-  for (const Row& row : rows)
+constexpr bool has(std::span<const ElementwiseInfo> rows, std::string_view function, Domain domain, bool yields_bool) {
+  for (const ElementwiseInfo& row : rows)
     if (row.name == function) return row.domain == domain && row.yields_bool == yields_bool;
   return false;
 }
@@ -73,11 +73,11 @@ constexpr bool has(std::span<const Row> rows, std::string_view function, Domain 
 #define KILN_COMPARISON(function, domain) static_assert(has(kBinary, #function, Domain::domain, true));
 #include "kiln/ops/elementwise/names.def"
 
-const Row& row(UnaryFn fn) { return kUnary[static_cast<std::size_t>(fn)]; }
-const Row& row(BinaryFn fn) { return kBinary[static_cast<std::size_t>(fn)]; }
+const ElementwiseInfo& row(UnaryFn fn) { return kUnary[static_cast<std::size_t>(fn)]; }
+const ElementwiseInfo& row(BinaryFn fn) { return kBinary[static_cast<std::size_t>(fn)]; }
 
 /// Returns the type in which a row's function computes a tensor of `dtype`.
-DType computed_in(const Row& row, DType dtype) {
+DType computed_in(const ElementwiseInfo& row, DType dtype) {
   switch (row.domain) {
     case Domain::Float: return is_float(dtype) ? dtype : DType::F32;
     case Domain::Number: return dtype == DType::Bool ? DType::I64 : dtype;
@@ -91,7 +91,7 @@ DType computed_in(const Row& row, DType dtype) {
   return dtype;
 }
 
-void require_domain(const Row& row, const Value& x) {
+void require_domain(const ElementwiseInfo& row, const Value& x) {
   require<DTypeError>(computed_in(row, x.dtype()) == x.dtype(), row.name, ": takes no ", x);
 }
 
@@ -131,7 +131,7 @@ Scalar evaluate_as(BinaryFn fn, T a, T b) {
   fail<DTypeError>(name(fn), ": takes integers or booleans, got a float");
 }
 
-bool as_float(const Row& row, Kind kind) { return kind == Kind::Float || row.domain == Domain::Float; }
+bool as_float(const ElementwiseInfo& row, Kind kind) { return kind == Kind::Float || row.domain == Domain::Float; }
 
 }  // namespace
 

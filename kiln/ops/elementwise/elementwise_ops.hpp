@@ -28,7 +28,7 @@ Scalar evaluate(BinaryFn fn, const Scalar& x, const Scalar& y);
 
 struct Unary {
   static constexpr std::string_view kName = "unary";
-  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each, MayFail::Never};
   UnaryFn fn;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
@@ -38,7 +38,7 @@ struct Unary {
 /// Tensor operands have one dtype (the functions that users call promote); either may be a plain number.
 struct Binary {
   static constexpr std::string_view kName = "binary";
-  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each, MayFail::Never};
   BinaryFn fn;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
@@ -48,7 +48,7 @@ struct Binary {
 /// condition ? x : y
 struct Where {
   static constexpr std::string_view kName = "where";
-  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each, MayFail::Never};
   enum Slot { condition, x, y };
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.in = 1u << condition}; }
@@ -58,7 +58,7 @@ struct Where {
 /// Its operand, whose elements must lie in [low, high]. NaN passes.
 struct Within {
   static constexpr std::string_view kName = "within";
-  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   double low, high;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
@@ -66,7 +66,7 @@ struct Within {
 
 struct Cast {
   static constexpr std::string_view kName = "cast";
-  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::Each, MayFail::Never};
   DType to;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;

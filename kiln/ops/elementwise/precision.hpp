@@ -11,7 +11,7 @@ namespace kiln {
 inline Value as_float(const Value& x) { return x.node() && !is_float(x.dtype()) ? cast(x, DType::F32) : x; }
 
 /// Gives whole numbers a type that has room for their sums, differences and products: small ones become int64.
-inline Value with_room(const Value& x) {
+inline Value widened_for_sums(const Value& x) {
   const bool small = x.node() && !is_float(x.dtype()) && size_of(x.dtype()) < 8;
   return small ? cast(x, DType::I64) : x;
 }

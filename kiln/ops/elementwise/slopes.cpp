@@ -51,10 +51,10 @@ Value xlogy_slope(const Value& x, const Value& y) {
   const Value none = logical_and(eq(x, 0), le(y, 0));
   return where(none, 0.0, log(where(none, 1.0, y)));
 }
-Value xlogy_share(const Value& x, const Value& y) { return x / where(logical_and(eq(x, 0), eq(y, 0)), 1.0, y); }
+Value xlogy_y_derivative(const Value& x, const Value& y) { return x / where(logical_and(eq(x, 0), eq(y, 0)), 1.0, y); }
 Value pow_slope(const Value& x, const Value& y) {
   const Value none = eq(y, 0);
-  return where(none, 0.0, y * pow(where(none, 1.0, x), with_room(y) - 1));
+  return where(none, 0.0, y * pow(where(none, 1.0, x), widened_for_sums(y) - 1));
 }
 Value pow_log(const Value& x, const Value& y, const Value& z) {
   const Value base = x.is_scalar() ? full({}, x.scalar(), z.device(), z.dtype()) : x;
@@ -70,7 +70,7 @@ Value logaddexp_slope(const Value& x, const Value& y) {
   // The difference of equal infinities is NaN; it counts as 0.
   return sigmoid(where(logical_and(eq(x, y), is_inf(x)), 0.0, x - y));
 }
-Value share_of_larger(const Value& x, const Value& y) {
+Value larger_weight(const Value& x, const Value& y) {
   return where(gt(x, y), 1.0, cast(eq(x, y), x.is_scalar() ? y.dtype() : x.dtype()) * 0.5);
 }
 

@@ -8,7 +8,7 @@
 namespace kiln::expr {
 
 /// The variables of a sample, by their indices in the scope.
-enum class Drawn : std::uint8_t {
+enum class WordVariable : std::uint8_t {
   A,
   B,  // the operands of op::Random
   Word,
@@ -22,7 +22,7 @@ enum class Drawn : std::uint8_t {
 const Tree* draw(op::Distribution distribution);
 
 /// The variables of such a sample, by their indices in the scope.
-enum class Sampled : std::uint8_t {
+enum class StreamVariable : std::uint8_t {
   A,
   B,            // the operands of op::Random
   Element,      // the low half of i
@@ -38,8 +38,8 @@ enum class Sampled : std::uint8_t {
 /// with a weight.
 const Tree* sample(op::Distribution distribution);
 
-/// The result of dropout for x, scale (a number), threshold (a word: Drops::threshold), word (i / 2 of the stream) and
-/// odd (a truth value: whether i is odd).
+/// The result of dropout for x, scale (a number), threshold (a word: DropoutThreshold::threshold), word (i / 2 of the
+/// stream) and odd (a truth value: whether i is odd).
 const Tree& dropout();
 
 }  // namespace kiln::expr

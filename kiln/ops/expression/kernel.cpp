@@ -131,13 +131,13 @@ class Kernel {
                        place(bits), ")) & ", place((1 << bits) - 1)),
                   dtype);
   }
-  std::string name_of(Program::Operand operand) const {
-    return text(operand.from == Program::Operand::Input ? "a" : "s", operand.index);
+  std::string name_of(op::ProgramOperand operand) const {
+    return text(operand.from == op::ProgramOperand::Input ? "a" : "s", operand.index);
   }
-  bool is_number(Program::Operand operand) const {
-    return operand.from == Program::Operand::Input && inputs_[operand.index].number;
+  bool is_number(op::ProgramOperand operand) const {
+    return operand.from == op::ProgramOperand::Input && inputs_[operand.index].number;
   }
-  std::string value_of(const Program::Step& step) {
+  std::string value_of(const op::ProgramStep& step) {
     if (std::holds_alternative<op::Where>(step.op)) {
       const std::string condition = text(name_of(step.in[0]), " != ", printer_.literal("0", DType::Bool));
       const std::string choice = printer_.choice(condition, name_of(step.in[1]), name_of(step.in[2]));
@@ -248,7 +248,7 @@ bool supports(const Dialect& dialect, const Program& program) {
     if (packed || !has(accumulator(fold.fn, dtype))) return false;
   }
   return std::all_of(program.inputs.begin(), program.inputs.end(), has) &&
-         std::all_of(program.steps.begin(), program.steps.end(), [&](const Program::Step& step) {
+         std::all_of(program.steps.begin(), program.steps.end(), [&](const op::ProgramStep& step) {
            const Tree* tree = tree_of(program, step);
            return has(step.dtype) && (!tree || supports(dialect, *tree, operand_type(program, step)));
          });

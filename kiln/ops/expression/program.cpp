@@ -7,15 +7,15 @@ namespace kiln::expr {
 
 using op::Program;
 
-DType type_of(const Program& program, Program::Operand operand) {
-  return operand.from == Program::Operand::Input ? program.inputs[operand.index] : program.steps[operand.index].dtype;
+DType type_of(const Program& program, op::ProgramOperand operand) {
+  return operand.from == op::ProgramOperand::Input ? program.inputs[operand.index] : program.steps[operand.index].dtype;
 }
 
-DType operand_type(const Program& program, const Program::Step& step) {
+DType operand_type(const Program& program, const op::ProgramStep& step) {
   return type_of(program, step.in[std::holds_alternative<op::Where>(step.op) ? 1 : 0]);
 }
 
-const Tree* tree_of(const Program& program, const Program::Step& step) {
+const Tree* tree_of(const Program& program, const op::ProgramStep& step) {
   if (const auto* unary = std::get_if<op::Unary>(&step.op)) {
     // The complement of a boolean has one bit.
     const bool one_bit = unary->fn == op::UnaryFn::BitwiseNot && operand_type(program, step) == DType::Bool;

@@ -117,11 +117,11 @@ void Gather::vjp(Backward& backward) const {
 }
 
 Descs Scatter::infer(Inputs in) const {
-  require_count(spoken(), in, 3, 3);
-  require_alongside(spoken(), in[x], in[index], dim);
-  require_tensor(spoken(), in[source]);
-  require_same_dtype(spoken(), in[x], in[source]);
-  require<ShapeError>(in[source].shape() == in[index].shape(), spoken(), ": source ", in[source].shape(),
+  require_count(function_name(), in, 3, 3);
+  require_alongside(function_name(), in[x], in[index], dim);
+  require_tensor(function_name(), in[source]);
+  require_same_dtype(function_name(), in[x], in[source]);
+  require<ShapeError>(in[source].shape() == in[index].shape(), function_name(), ": source ", in[source].shape(),
                       " must have the shape of index ", in[index].shape());
   return one(in[x].shape(), in[x].dtype());
 }
@@ -167,12 +167,12 @@ void SelectSum::vjp(Backward& backward) const {
 }
 
 Descs SelectUpdate::infer(Inputs in) const {
-  require_count(spoken(), in, 3, 3);
-  const Shape shape = selected_shape(spoken(), in[x], in[index], dim);
-  require_tensor(spoken(), in[source]);
-  require_same_dtype(spoken(), in[x], in[source]);
-  require<ShapeError>(in[source].shape() == shape, spoken(), ": source ", in[source].shape(), " must have shape ",
-                      shape, ", which index ", in[index].shape(), " selects of ", in[x].shape());
+  require_count(function_name(), in, 3, 3);
+  const Shape shape = selected_shape(function_name(), in[x], in[index], dim);
+  require_tensor(function_name(), in[source]);
+  require_same_dtype(function_name(), in[x], in[source]);
+  require<ShapeError>(in[source].shape() == shape, function_name(), ": source ", in[source].shape(),
+                      " must have shape ", shape, ", which index ", in[index].shape(), " selects of ", in[x].shape());
   return one(in[x].shape(), in[x].dtype());
 }
 Saves SelectUpdate::saves(std::uint32_t tracked) const { return saves_of_update(update, tracked); }

@@ -10,7 +10,7 @@ namespace kiln::op {
 /// result[i][j][k] = x[i][index[i][j][k]][k] for dim = 1
 struct Gather {
   static constexpr std::string_view kName = "gather";
-  static constexpr Facts kFacts{Pattern::Lookup, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Lookup, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index };
   int dim;
   Descs infer(Inputs in) const;
@@ -23,12 +23,12 @@ struct Gather {
 /// it.
 struct Scatter {
   static constexpr std::string_view kName = "scatter";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index, source };
   int dim;
   Update update;
   /// The name of the function in errors: "scatter_add" or "scatter".
-  std::string_view spoken() const { return update == Update::Add ? "scatter_add" : kName; }
+  std::string_view function_name() const { return update == Update::Add ? "scatter_add" : kName; }
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
   void vjp(Backward& backward) const;
@@ -37,7 +37,7 @@ struct Scatter {
 /// Reads whole slices of dimension `dim`, which is replaced by the dimensions of the index (of any rank).
 struct Select {
   static constexpr std::string_view kName = "select";
-  static constexpr Facts kFacts{Pattern::Lookup, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Lookup, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index };
   int dim;
   Descs infer(Inputs in) const;
@@ -49,7 +49,7 @@ struct Select {
 /// holds.
 struct SelectSum {
   static constexpr std::string_view kName = "select_sum";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
@@ -61,12 +61,12 @@ struct SelectSum {
 /// Gradients are as for Scatter.
 struct SelectUpdate {
   static constexpr std::string_view kName = "select_update";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { x, index, source };
   int dim;
   Update update;
   /// The name of the function in errors: "select_add" or "select_assign".
-  std::string_view spoken() const { return update == Update::Add ? "select_add" : "select_assign"; }
+  std::string_view function_name() const { return update == Update::Add ? "select_add" : "select_assign"; }
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
   void vjp(Backward& backward) const;
@@ -76,7 +76,7 @@ struct SelectUpdate {
 /// index counts from the end.
 struct RavelIndex {
   static constexpr std::string_view kName = "ravel_index";
-  static constexpr Facts kFacts{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Elementwise, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   Shape shape;
   Descs infer(Inputs in) const;
   void vjp(Backward&) const {}
@@ -86,7 +86,7 @@ struct RavelIndex {
 /// The caller that emits it has counted; a backend throws where the number is another.
 struct Nonzero {
   static constexpr std::string_view kName = "nonzero";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
   std::int64_t count;
   Descs infer(Inputs in) const;
   void vjp(Backward&) const {}
@@ -96,7 +96,7 @@ struct Nonzero {
 /// has counted, as for Nonzero.
 struct MaskSelect {
   static constexpr std::string_view kName = "mask_select";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
   enum Slot { x, mask };
   std::int64_t count;
   Descs infer(Inputs in) const;

@@ -8,7 +8,7 @@ namespace kiln::op {
 /// positive definite is an ArgumentError that names the first such matrix.
 struct Cholesky {
   static constexpr std::string_view kName = "cholesky";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.out = true}; }
@@ -19,7 +19,7 @@ struct Cholesky {
 /// ones are left out) and u on and above it; `permutation` is int64 [..., m]; `sign` [...] is its determinant, 1 or -1.
 struct Lu {
   static constexpr std::string_view kName = "lu";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Result { packed, permutation, sign };
   Descs infer(Inputs in) const;
@@ -31,7 +31,7 @@ struct Lu {
 /// [..., m, k], r [..., k, n] for k = min(m, n). Complete: q is [..., m, m], r [..., m, n].
 struct Qr {
   static constexpr std::string_view kName = "qr";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Result { q, r };
   bool complete = false;

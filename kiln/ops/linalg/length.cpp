@@ -39,7 +39,7 @@ Value range_factor(const Value& x, const Dims& dims, double p) {
   return where(far, one / clamp(where(far, most, one), 1 / end, end), one);
 }
 
-InRange in_range(const Value& x, const Dims& dims, double p) {
+ScaledIntoRange scale_into_range(const Value& x, const Dims& dims, double p) {
   const Value factor = range_factor(x, dims, p);
   return {x * factor, factor};
 }
@@ -56,15 +56,15 @@ SquareSums square_sums(const Value& x, const Dims& dims, bool keep) {
 }
 
 SquareSums operator+(const SquareSums& a, const SquareSums& b) {
-  return {a.plain + b.plain, a.lowered + b.lowered, a.raised + b.raised};
+  return {a.plain + b.plain, a.scaled_down + b.scaled_down, a.scaled_up + b.scaled_up};
 }
 
 Length length_of(const SquareSums& sums) {
   const Bounds& bounds = bounds_of(sums.plain);
-  const Value lowered = sqrt(sums.lowered), raised = sqrt(sums.raised) * two_to(-bounds.up);
-  const Value small = where(lt(sums.plain, two_to(bounds.least_sum)), raised, sqrt(sums.plain));
-  const Value large = lowered * two_to(-bounds.down);
-  return {where(is_inf(sums.plain), large, small), lowered, two_to(bounds.down)};
+  const Value scaled_down = sqrt(sums.scaled_down), scaled_up = sqrt(sums.scaled_up) * two_to(-bounds.up);
+  const Value small = where(lt(sums.plain, two_to(bounds.least_sum)), scaled_up, sqrt(sums.plain));
+  const Value large = scaled_down * two_to(-bounds.down);
+  return {where(is_inf(sums.plain), large, small), scaled_down, two_to(bounds.down)};
 }
 
 Value root_of_variance(const Value& x, const Value& counted, const Dims& dims,
@@ -76,7 +76,7 @@ Value root_of_variance(const Value& x, const Value& counted, const Dims& dims,
 
 Value euclidean_length(const Value& x, const Dims& dims, bool keep) {
   if (!x.tracked() || !grad_enabled()) return length_of(square_sums(x, dims, keep)).value;
-  const auto [inside, factor] = in_range(x, dims);
+  const auto [inside, factor] = scale_into_range(x, dims);
   return unscaled(sqrt_or_zero(sum(square(inside), dims, keep)), factor);
 }
 

@@ -9,11 +9,11 @@ namespace kiln {
 /// x * factor [dims kept as 1], scaled so that powers up to `p`, and sums of these over `dims`, stay within the range
 /// of the type. The factor is 1 for elements of ordinary size, else derived from the largest magnitude along `dims`;
 /// gradients treat it as a constant. For p = 2 it is a power of two.
-struct InRange {
+struct ScaledIntoRange {
   Value x, factor;
 };
-InRange in_range(const Value& x, const Dims& dims, double p = 2);
-/// The factor of in_range() alone.
+ScaledIntoRange scale_into_range(const Value& x, const Dims& dims, double p = 2);
+/// The factor of scale_into_range() alone.
 Value range_factor(const Value& x, const Dims& dims, double p = 2);
 
 /// factor_beside: the factor in the shape of `x`, from which `dims` may have been dropped. unscaled: x / factor.
@@ -23,15 +23,15 @@ Value unscaled(const Value& x, const Value& factor);
 /// Sums of squares: of the elements, of the elements scaled down, and of those scaled up. One pass over x, float32 or
 /// float64.
 struct SquareSums {
-  Value plain, lowered, raised;
+  Value plain, scaled_down, scaled_up;
 };
 SquareSums square_sums(const Value& x, const Dims& dims, bool keep = false);
 SquareSums operator+(const SquareSums& a, const SquareSums& b);
 
-/// The square root of sums of squares. `lowered` is that root times `factor`, accurate where the length is large; it is
-/// finite where no element is infinite or NaN, even if the length itself exceeds the type.
+/// The square root of sums of squares. `scaled_down` is that root times `factor`, accurate where the length is large;
+/// it is finite where no element is infinite or NaN, even if the length itself exceeds the type.
 struct Length {
-  Value value, lowered;
+  Value value, scaled_down;
   double factor;
 };
 Length length_of(const SquareSums& sums);

@@ -8,7 +8,7 @@ namespace kiln::op {
 /// of a. A singular matrix is an ArgumentError that names the first one.
 struct Solve {
   static constexpr std::string_view kName = "solve";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
   enum Slot { a, b };
   /// The name of the call in errors: "inverse" where b is absent.
@@ -21,7 +21,7 @@ struct Solve {
 /// Solves a x = b, reading only one triangle of a; `unit` takes the diagonal as ones without reading it.
 struct TriangularSolve {
   static constexpr std::string_view kName = "triangular_solve";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
   enum Slot { a, b };
   bool upper = false, unit = false;
@@ -33,7 +33,7 @@ struct TriangularSolve {
 /// [..., n, n] -> [...]
 struct Det {
   static constexpr std::string_view kName = "det";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

@@ -5,7 +5,7 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/linalg/matrix.hpp"
-#include "kiln/ops/linalg/slopes_of_spectra.hpp"
+#include "kiln/ops/linalg/spectrum_gradients.hpp"
 #include "kiln/ops/view/diagonal.hpp"
 #include "kiln/ops/vjp.hpp"
 
@@ -44,14 +44,14 @@ void Eigh::vjp(Backward& backward) const {
   backward.to(0, [&] {
     if (!vectors) {
       const EighResult both = eigh(backward.in(0));
-      return slope_of_eigenvalues(backward, backward.grad(), both.w, both.v, w);
+      return eigenvalue_gradient(backward, backward.grad(), both.w, both.v, w);
     }
     const Value values = backward.out(w), basis = backward.out(v);
     Value g;
-    if (!backward.grad_if_any(w).empty()) g = slope_of_eigenvalues(backward, backward.grad(w), values, basis, w);
+    if (!backward.grad_if_any(w).empty()) g = eigenvalue_gradient(backward, backward.grad(w), values, basis, w);
     if (backward.grad_if_any(v).empty()) return g;
     if (basis.numel() == 0) return zeros_like(basis);
-    const double rounding = rounding_of_spectrum(backward.in_desc(0));
+    const double rounding = spectrum_rounding(backward.in_desc(0));
     const Value equal = equal_pairs(values.detach(), rounding), across = matmul(transpose(basis), backward.grad(v));
     const Value none = or_else(equal, diag_mask({values.dim(-1), values.dim(-1)}, values.device()));
     const Value turned = across * inverse_but(none, row(values) - column(values));
@@ -85,17 +85,17 @@ void Svd::vjp(Backward& backward) const {
   backward.to(0, [&] {
     if (form == SvdForm::Values) {
       const SvdResult reduced = svd(backward.in(0));
-      return slope_of_singular_values(backward, backward.grad(), reduced.u, reduced.s, reduced.vt, 0);
+      return singular_value_gradient(backward, backward.grad(), reduced.u, reduced.s, reduced.vt, 0);
     }
     const Value left = backward.out(u), values = backward.out(s), right = transpose(backward.out(vt));
     Value g;
     if (!backward.grad_if_any(s).empty())
-      g = slope_of_singular_values(backward, backward.grad(s), left, values, backward.out(vt), s);
+      g = singular_value_gradient(backward, backward.grad(s), left, values, backward.out(vt), s);
     if (backward.grad_if_any(u).empty() && backward.grad_if_any(vt).empty()) return g;
     if (values.numel() == 0) return zeros(shape, backward.device(), values.dtype());
 
     const Value g_left = backward.grad(u), g_right = transpose(backward.grad(vt));
-    const double rounding = rounding_of_spectrum(backward.in_desc(0));
+    const double rounding = spectrum_rounding(backward.in_desc(0));
     const Value fixed = row(values.detach()), equal = equal_pairs(values.detach(), rounding);
     const Value zero = le(fixed, rounding * max(fixed, {-1}, true));
     const Value none = or_else(equal, diag_mask({values.dim(-1), values.dim(-1)}, values.device()));

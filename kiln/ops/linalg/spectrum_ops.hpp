@@ -9,7 +9,7 @@ namespace kiln::op {
 /// `vectors`, v [..., n, n] with orthonormal columns.
 struct Eigh {
   static constexpr std::string_view kName = "eigh";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
   enum Result { w, v };
   bool vectors = true;
@@ -24,7 +24,7 @@ enum class SvdForm : std::uint8_t { Values, Reduced, Full };
 /// and vt [..., n, n]; or s alone. The sign rule applies to the columns of u.
 struct Svd {
   static constexpr std::string_view kName = "svd";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
   enum Result { u, s, vt };
   SvdForm form = SvdForm::Reduced;
@@ -37,7 +37,7 @@ struct Svd {
 /// zero.
 struct Pinv {
   static constexpr std::string_view kName = "pinv";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::OnData};
   double flops(Inputs in, Inputs out) const;
   double cutoff, absolute = 0;
   Descs infer(Inputs in) const;

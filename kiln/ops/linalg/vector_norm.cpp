@@ -41,7 +41,7 @@ bool takes_powers(double p) { return p > 0 && p != 1 && p != kInfinity; }
 Value norm_of(const Value& x, double p, const Dims& dims, bool keep) {
   if (p == 2) return euclidean_length(x, dims, keep);
   if (!takes_powers(p)) return plain_norm(x, p, dims, keep);
-  const auto [inside, factor] = in_range(x, dims, p);
+  const auto [inside, factor] = scale_into_range(x, dims, p);
   return unscaled(plain_norm(inside, p, dims, keep), factor);
 }
 
@@ -101,8 +101,8 @@ Value cosine_similarity(const Value& x, const Value& y, Dim dim, double epsilon)
   const Shape shape = broadcast("cosine_similarity", x.shape(), y.shape());
   const int at = wrap_dim("cosine_similarity", dim, shape.size());
   const Value a = expand(precision.enter(x), shape), b = expand(precision.enter(y), shape);
-  const InRange first = in_range(a, {at}), second = in_range(b, {at});
-  const auto length = [&](const InRange& v) {
+  const ScaledIntoRange first = scale_into_range(a, {at}), second = scale_into_range(b, {at});
+  const auto length = [&](const ScaledIntoRange& v) {
     const Value inside = sqrt_or_zero(sum(square(v.x), {at}));
     return maximum(inside, factor_beside(inside, v.factor) * epsilon);
   };
@@ -167,7 +167,7 @@ class Distances {
 /// matters.
 std::int64_t most_differences(const Device& device) {
   const auto blocks = device.backend().fusion_traits().blocks;
-  return blocks ? blocks->longest_row : std::int64_t{1} << 22;
+  return blocks ? blocks->max_row : std::int64_t{1} << 22;
 }
 
 }  // namespace

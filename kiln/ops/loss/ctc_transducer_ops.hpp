@@ -10,7 +10,7 @@ namespace kiln::op {
 /// one of its last two; from frame to frame it stays, goes on to the next state, or skips one where it may.
 struct Ctc {
   static constexpr std::string_view kName = "ctc";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Other, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Single, Bound::Other, Rows::None, MayFail::OnData};
   enum Slot {
     scores,  // [batch, time, state]: the log-probability of the state's emission in a frame
     skips,   // [batch, state] of booleans: whether the state may be entered from the last but one
@@ -32,7 +32,7 @@ struct Ctc {
 /// blank in the last frame after the last label.
 struct Rnnt {
   static constexpr std::string_view kName = "rnnt";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Other, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Single, Bound::Other, Rows::None, MayFail::OnData};
   enum Slot {
     blanks,  // [batch, time, label + 1]: the log-probability of a blank in a frame, after this many labels
     labels,  // [batch, time, label]: the log-probability of the next label

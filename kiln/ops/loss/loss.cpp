@@ -22,7 +22,7 @@ Value reduced(const Value& losses, Reduction reduction) {
   return {};
 }
 
-// ---- numbers -----------------------------------------------------------------------------------------------------------
+// ---- numbers --------------------------------------------------------------------------------------------------------
 
 Value mse_loss(const Value& x, const Value& target, Reduction reduction) {
   require_alike("mse_loss", x, target);
@@ -57,7 +57,7 @@ Value huber_loss(const Value& x, const Value& target, double delta, Reduction re
   return reduced(where(lt(distance, delta), square(near) * 0.5, (distance - delta / 2) * delta), reduction);
 }
 
-// ---- distributions -----------------------------------------------------------------------------------------------------
+// ---- distributions --------------------------------------------------------------------------------------------------
 
 Value kl_div(const Value& log_probabilities, const Value& target, bool log_target, Reduction reduction) {
   require_alike("kl_div", log_probabilities, target);
@@ -102,7 +102,7 @@ Value gaussian_nll_loss(const Value& x, const Value& target, const Value& varian
   return reduced(options.full ? losses + 0.5 * std::log(2 * std::numbers::pi) : losses, reduction);
 }
 
-// ---- similarity --------------------------------------------------------------------------------------------------------
+// ---- similarity -----------------------------------------------------------------------------------------------------
 
 Value hinge_embedding_loss(const Value& x, const Value& y, double margin, Reduction reduction) {
   require_alike("hinge_embedding_loss", x, y);
@@ -141,9 +141,10 @@ Value cosine_embedding_loss(const Value& a, const Value& b, const Value& y, doub
   op::require_tensor(name, y);
   require<ShapeError>(a.rank() == 2 && y.shape() == Shape{a.dim(0)}, name, ": needs a and b [batch, width] and y ",
                       "[batch], got ", a.shape(), " and ", y.shape());
-  constexpr double epsilon = 1e-12;                                         // makes a vector of zeros orthogonal to all
-  const InRange first = in_range(a, {1}, 4), second = in_range(b, {1}, 4);  // the code computes products of two squares
-  const auto squares = [&](const InRange& of) {
+  constexpr double epsilon = 1e-12;  // makes a vector of zeros orthogonal to all
+  const ScaledIntoRange first = scale_into_range(a, {1}, 4),
+                        second = scale_into_range(b, {1}, 4);  // the code computes products of two squares
+  const auto squares = [&](const ScaledIntoRange& of) {
     const Value total = sum(square(of.x), {1});
     return total + square(factor_beside(total, of.factor)) * epsilon;
   };
@@ -151,7 +152,7 @@ Value cosine_embedding_loss(const Value& a, const Value& b, const Value& y, doub
   return reduced(where(gt(y, 0), 1 - cosine, relu(cosine - margin)), reduction);
 }
 
-// ---- style -------------------------------------------------------------------------------------------------------------
+// ---- style ----------------------------------------------------------------------------------------------------------
 
 Value gram_matrix(const Value& x) {
   op::require_float("gram_matrix", x);

@@ -10,7 +10,7 @@ namespace kiln::op {
 /// `largest` itself has none.
 struct CrossEntropy {
   static constexpr std::string_view kName = "cross_entropy";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { logits, targets };
   enum Result { losses, largest, log_sum };
   DType dtype;

@@ -9,7 +9,7 @@ namespace kiln::op {
 /// [channels] or absent. Only y has a gradient.
 struct BatchNorm {
   static constexpr std::string_view kName = "batch_norm";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, weight, bias, epsilon };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
@@ -20,7 +20,7 @@ struct BatchNorm {
 /// The gradients of x, weight and bias, given that of y.
 struct BatchNormGrad {
   static constexpr std::string_view kName = "batch_norm_grad";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, weight, epsilon, mean, variance, grad };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
@@ -32,7 +32,7 @@ struct BatchNormGrad {
 /// channels / groups channels.
 struct GroupNorm {
   static constexpr std::string_view kName = "group_norm";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, weight, bias, epsilon };
   std::int64_t groups = 1;
   bool centred = true;
@@ -46,7 +46,7 @@ struct GroupNorm {
 /// and may be a half type where x is float32.
 struct GroupNormGrad {
   static constexpr std::string_view kName = "group_norm_grad";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, weight, epsilon, grad };
   std::int64_t groups = 1;
   bool centred = true;

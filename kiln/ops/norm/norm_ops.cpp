@@ -84,7 +84,7 @@ void LayerNorm::vjp(Backward& backward) const {
     backward.to(slot, [&] { return reshape(results[static_cast<std::size_t>(slot)], scale.shape()); });
 }
 
-bool Softmax::goes_by_rows(int axis) const { return dim > axis; }
+bool Softmax::is_row_wise(int axis) const { return dim > axis; }
 
 }  // namespace op
 

@@ -7,9 +7,9 @@ namespace kiln::op {
 /// exp(x) / sum(exp(x)) along `dim`, or its logarithm; safe for large x.
 struct Softmax {
   static constexpr std::string_view kName = "softmax";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::ByAttributes,
-                                MayFail::Never};
-  bool goes_by_rows(int axis) const;
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::ByAttributes,
+                                    MayFail::Never};
+  bool is_row_wise(int axis) const;
   int dim;
   bool log = false;
   Descs infer(Inputs in) const;
@@ -21,7 +21,7 @@ struct Softmax {
 /// (x - mean) / sqrt(variance + epsilon) * weight + bias over the trailing dimensions that weight has.
 struct LayerNorm {
   static constexpr std::string_view kName = "layer_norm";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Single, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, weight, bias, epsilon };
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;

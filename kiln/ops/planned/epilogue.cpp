@@ -26,7 +26,7 @@ Values Epilogue::expand(Inputs in) const {
 double Epilogue::flops(Inputs in, Inputs out) const {
   return std::visit(
       [&]<class Product>(const Product& op) {
-        if constexpr (Product::kFacts.bound == Bound::Compute) return op.flops(in, out);
+        if constexpr (Product::kTraits.bound == Bound::Compute) return op.flops(in, out);
         else return 0.0;
       },
       product);

@@ -13,7 +13,7 @@ namespace kiln::op {
 /// that shape.
 struct Epilogue {
   static constexpr std::string_view kName = "epilogue";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   std::variant<Matmul, MatmulInteger, Conv, ConvInteger, LayerNorm> product;
   std::shared_ptr<const Program> program;

@@ -28,13 +28,12 @@ void Fused::vjp(Backward&) const { fail<ArgumentError>("fused: a plan's op has n
 Values Fused::expand(Inputs in) const {
   Values results;
   results.reserve(program->steps.size());
-  for (const Program::Step& step : program->steps) {
+  for (const ProgramStep& step : program->steps) {
     std::array<Value, 3> operands;
     const int count = arity(step.op);
     for (int i = 0; i < count; ++i) {
-      const Program::Operand from = step.in[static_cast<std::size_t>(i)];
-      operands[static_cast<std::size_t>(i)] =
-          from.from == Program::Operand::Input ? in[from.index] : results[from.index];
+      const ProgramOperand from = step.in[static_cast<std::size_t>(i)];
+      operands[static_cast<std::size_t>(i)] = from.from == ProgramOperand::Input ? in[from.index] : results[from.index];
     }
     results.push_back(std::visit(
         [&](const auto& op) { return emit(op, Inputs(operands.data(), static_cast<std::size_t>(count))); }, step.op));
@@ -46,9 +45,9 @@ Values Fused::expand(Inputs in) const {
   return outputs;
 }
 
-bool Fused::goes_by_rows(int axis) const {
+bool Fused::is_row_wise(int axis) const {
   return std::all_of(program->folds.begin(), program->folds.end(),
-                     [&](const Program::Fold& fold) { return Reduce{fold.fn, fold.dims}.goes_by_rows(axis); });
+                     [&](const Program::Fold& fold) { return Reduce{fold.fn, fold.dims}.is_row_wise(axis); });
 }
 
 }  // namespace kiln::op

@@ -19,35 +19,35 @@ inline constexpr bool is_elementwise = []<class... Ts>(std::type_identity<std::v
   return (std::is_same_v<T, Ts> || ...);
 }(std::type_identity<Elementwise>());
 
+/// Input i of the call, or the result of step i.
+struct ProgramOperand {
+  enum From : std::uint8_t { Input, Result };
+  From from = Input;
+  std::uint16_t index = 0;
+};
+struct ProgramStep {
+  Elementwise op;
+  std::array<ProgramOperand, 3> in{};
+  DType dtype = DType::F32;  // of the result
+};
+
 /// The computation of Fused: steps in order, each on inputs of the call or results of earlier steps. Every step's
 /// result has the program's shape; inputs broadcast to it. Reductions may follow at the end.
 struct Program {
-  /// Input i of the call, or the result of step i.
-  struct Operand {
-    enum From : std::uint8_t { Input, Result };
-    From from = Input;
-    std::uint16_t index = 0;
-  };
-  struct Step {
-    Elementwise op;
-    std::array<Operand, 3> in{};
-    DType dtype = DType::F32;  // of the result
-  };
-
   /// A T(program) that kernels derive from the program, created once and cached.
   template <class T>
-  const T& made() const {
+  const T& cached() const {
     return memo_.get<T>(0, [this] { return T(*this); });
   }
   /// A cached T that depends on the device too: make() runs once for each backend, identified by its id().
   template <class T, class Make>
-  const T& made(std::uint64_t backend, Make&& make) const {
+  const T& cached(std::uint64_t backend, Make&& make) const {
     return memo_.get<T>(backend, make);
   }
 
   Shape shape;
   SpareVector<DType> inputs;  // the type each input is read as: a tensor's own, or the type a number is converted to
-  SpareVector<Step> steps;
+  SpareVector<ProgramStep> steps;
   /// A step's result, reduced over some dimensions, which stay with size 1.
   struct Fold {
     std::uint16_t step;
@@ -76,9 +76,9 @@ inline int arity(const Elementwise& op) {
 /// this op: gradients are those of the ops that were recorded.
 struct Fused {
   static constexpr std::string_view kName = "fused";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::ByAttributes,
-                                MayFail::Never};
-  bool goes_by_rows(int axis) const;
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::ByAttributes,
+                                    MayFail::Never};
+  bool is_row_wise(int axis) const;
   std::shared_ptr<const Program> program;
   bool streams = false;  // its results leave the caches before they are read: store past the caches
   Descs infer(Inputs in) const;

@@ -11,7 +11,7 @@ struct RowBlocks;  // sequence.hpp, which knows all ops
 
 struct RowBlocked {
   static constexpr std::string_view kName = "row_blocked";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   std::shared_ptr<const RowBlocks> blocks;
   Descs infer(Inputs in) const;
   /// Runs the operations on whole tensors.

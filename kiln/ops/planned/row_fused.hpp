@@ -12,7 +12,7 @@ struct Sequence;  // sequence.hpp, which knows all ops
 /// Each step processes the rows one by one (rows.hpp). A row consists of the last dimensions of a tensor.
 struct RowFused {
   static constexpr std::string_view kName = "row_fused";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   std::shared_ptr<const Sequence> sequence;
   std::int64_t rows = 0;
   Descs infer(Inputs in) const;

@@ -42,7 +42,7 @@ bool program_goes_through(const Op& op, std::span<const RowOperand> in, const De
            if (!operand.desc) return true;
            const Shape& own = operand.desc->shape;
            // A result of the sequence has one number for each row, or one for each element, whatever its shape.
-           return operand.made
+           return operand.is_computed
                       ? numel(own) == numel(computed) || (numel(own) == form.rows && is_ones(own, computed, *kept))
                       : spreads(own, computed, *kept);
          });
@@ -85,14 +85,14 @@ bool is_program(const Op& op) {
   return visit(op, []<class T>(const T&) { return is_elementwise<T> || std::is_same_v<T, Fused>; });
 }
 
-bool goes_through_rows(const Op& op, std::span<const RowOperand> in, const Desc& result, const RowForm& form) {
+bool processes_rows(const Op& op, std::span<const RowOperand> in, const Desc& result, const RowForm& form) {
   if (is_program(op)) return program_goes_through(op, in, result, form);
   if (in.empty()) return false;
   const RowOperand& first = in[0];
   if (const std::optional<RowForm> folded = folded_rows(op, first.desc, result)) return *folded == form;
   const bool is_full = numel(result.shape) == form.count();
   if (std::holds_alternative<Dropout>(op.is)) return is_full && split(result.shape, form);
-  if (!first.desc || !first.made) return false;
+  if (!first.desc || !first.is_computed) return false;
   const std::int64_t count = numel(first.desc->shape);
   if (std::holds_alternative<Reshape>(op.is)) return count == form.rows || (is_full && split(result.shape, form));
   if (std::holds_alternative<Expand>(op.is)) {

@@ -30,10 +30,10 @@ bool is_program(const Op& op);
 /// computes it.
 struct RowOperand {
   const Desc* desc;
-  bool made;
+  bool is_computed;
 };
 /// Whether an operation processes rows of this form one by one: its results have an element for each of the rows'
 /// elements, or one for each row.
-bool goes_through_rows(const Op& op, std::span<const RowOperand> in, const Desc& result, const RowForm& form);
+bool processes_rows(const Op& op, std::span<const RowOperand> in, const Desc& result, const RowForm& form);
 
 }  // namespace kiln::op

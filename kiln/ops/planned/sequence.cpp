@@ -31,10 +31,10 @@ Values RowFused::expand(Inputs in) const { return sequence->expand(in); }
 
 Values Sequence::expand(Inputs in) const {
   Values made;
-  for (const Step& step : steps) {
+  for (const SequenceStep& step : steps) {
     Values operands;
-    for (const Operand from : step.in)
-      operands.push_back(from.from == Operand::Input ? in[from.index] : made[from.index]);
+    for (const SequenceOperand from : step.in)
+      operands.push_back(from.from == SequenceOperand::Input ? in[from.index] : made[from.index]);
     for (Value& result : emit_part(step.op, operands)) made.push_back(std::move(result));
   }
   Values expanded;
@@ -42,8 +42,8 @@ Values Sequence::expand(Inputs in) const {
   return expanded;
 }
 
-void RowBlocks::cut() {
-  for (const Sequence::Step& step : sequence.steps)
+void RowBlocks::derive_steps() {
+  for (const SequenceStep& step : sequence.steps)
     steps.push_back({resized(step.op, axis, block), resized(step.op, axis, rows % block)});
 }
 

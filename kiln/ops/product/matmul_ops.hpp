@@ -7,7 +7,7 @@ namespace kiln::op {
 /// [..., m, k] x [..., k, n] -> [..., m, n]; the leading dimensions broadcast.
 struct Matmul {
   static constexpr std::string_view kName = "matmul";
-  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const { return saves_the_other(tracked); }
@@ -19,7 +19,7 @@ struct Matmul {
 /// [..., 1, n] for b.
 struct MatmulInteger {
   static constexpr std::string_view kName = "matmul_integer";
-  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Contraction, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { a, b, a_zero, b_zero };
   Descs infer(Inputs in) const;

@@ -26,7 +26,7 @@ void require_at_least(std::string_view op, const Value& x, int rank) {
 /// Sums products in a wider type: products of integers and of halves may overflow their type where the sum does not.
 Value sum_of_products(const Value& x, const Value& y, const std::optional<Dims>& dims) {
   const auto add_up = [&](const Value& products) { return dims ? sum(products, *dims) : sum(products); };
-  if (!is_float(x.dtype()) && !is_float(y.dtype())) return add_up(with_room(x) * with_room(y));
+  if (!is_float(x.dtype()) && !is_float(y.dtype())) return add_up(widened_for_sums(x) * widened_for_sums(y));
   const op::Steps steps{x, y};
   return steps.leave(add_up(steps.enter(x) * steps.enter(y)));
 }

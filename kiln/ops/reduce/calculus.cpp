@@ -37,7 +37,7 @@ Value widths(std::string_view op, const Value& y, const Value& x, int dim) {
                       " nor of the shape of ", y);
   Shape along = Shape::filled(y.rank(), 1);
   along[dim] = y.dim(dim);
-  return diff(with_room(list ? reshape(x, along) : x), 1, dim);
+  return diff(widened_for_sums(list ? reshape(x, along) : x), 1, dim);
 }
 
 /// gradient() for values whose neighbours are `gaps` apart (empty: all distances are 1).
@@ -123,7 +123,7 @@ Value cumulative_trapezoid(const Value& y, const Value& x, Dim dim) {
 }
 
 Value interp(const Value& any, const Value& places, const Value& values, const Value& left, const Value& right) {
-  const Value x = with_room(any), xs = with_room(places), ys = with_room(values);
+  const Value x = widened_for_sums(any), xs = widened_for_sums(places), ys = widened_for_sums(values);
   require<ShapeError>(xs.rank() == 1 && xs.shape() == ys.shape() && xs.numel() > 0,
                       "interp: the points must be two lists of one length, got ", xs, " and ", ys);
   const std::int64_t last = xs.numel() - 1;

@@ -47,7 +47,7 @@ DType answered(const Value& x) { return as_float(x).dtype(); }
 
 /// x for a softmax: where the mask is false, a number so low that its share beside others is 0, but finite, so that a
 /// line without any unmasked element has a gradient.
-Value lowered(std::string_view op, const Value& x, const Value& mask) {
+Value scaled_down(std::string_view op, const Value& x, const Value& mask) {
   const double lowest = x.dtype() == DType::F64   ? std::numeric_limits<double>::lowest()
                         : x.dtype() == DType::F16 ? -65504.0
                                                   : -3.3e38;
@@ -105,13 +105,13 @@ Value masked_argmin(const Value& x, const Value& mask, Dim dim, bool keep) {
 }
 
 Value masked_softmax(const Value& x, const Value& mask, Dim dim) {
-  return where(mask, softmax(lowered("masked_softmax", as_float(x), mask), dim), 0.0);
+  return where(mask, softmax(scaled_down("masked_softmax", as_float(x), mask), dim), 0.0);
 }
 Value masked_softmin(const Value& x, const Value& mask, Dim dim) {
-  return where(mask, softmax(lowered("masked_softmin", neg(as_float(x)), mask), dim), 0.0);
+  return where(mask, softmax(scaled_down("masked_softmin", neg(as_float(x)), mask), dim), 0.0);
 }
 Value masked_log_softmax(const Value& x, const Value& mask, Dim dim) {
-  return where(mask, log_softmax(lowered("masked_log_softmax", as_float(x), mask), dim), -kInfinity);
+  return where(mask, log_softmax(scaled_down("masked_log_softmax", as_float(x), mask), dim), -kInfinity);
 }
 Value masked_normalize(const Value& x, const Value& mask, double p, Dim dim, double epsilon) {
   const Value inside = masked("masked_normalize", as_float(x), mask, 0);

@@ -8,7 +8,7 @@ namespace kiln::op {
 /// their order.
 struct Sort {
   static constexpr std::string_view kName = "sort";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
   enum Slot { values, indices };
   int dim;
   bool descending;
@@ -20,7 +20,7 @@ struct Sort {
 /// The first k elements along `dim` of the result of Sort, in descending order for the largest.
 struct TopK {
   static constexpr std::string_view kName = "topk";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
   enum Slot { values, indices };
   std::int64_t k;
   int dim;
@@ -35,7 +35,7 @@ struct TopK {
 /// [..., n].
 struct SearchSorted {
   static constexpr std::string_view kName = "searchsorted";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
   enum Slot { sorted, values };
   bool right;
   Descs infer(Inputs in) const;

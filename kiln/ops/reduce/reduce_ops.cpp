@@ -138,7 +138,7 @@ void ArgReduce::vjp(Backward&) const {}
 AutocastTo Reduce::autocast_to() const {
   return fn == ReduceFn::Sum || fn == ReduceFn::Mean || fn == ReduceFn::Prod ? AutocastTo::Single : AutocastTo::Same;
 }
-bool Reduce::goes_by_rows(int axis) const {
+bool Reduce::is_row_wise(int axis) const {
   return std::all_of(dims.begin(), dims.end(), [&](std::int64_t dim) { return dim > axis; });
 }
 

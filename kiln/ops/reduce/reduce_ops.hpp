@@ -14,10 +14,10 @@ std::string_view name(ArgFn fn);
 /// false, All true, Mean NaN; an empty Max or Min is an error. NaN wins in Max and Min.
 struct Reduce {
   static constexpr std::string_view kName = "reduce";
-  static constexpr Facts kFacts{Pattern::Reduction, AutocastTo::ByAttributes, Bound::Memory, Rows::ByAttributes,
-                                MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Reduction, AutocastTo::ByAttributes, Bound::Memory, Rows::ByAttributes,
+                                    MayFail::Never};
   AutocastTo autocast_to() const;
-  bool goes_by_rows(int axis) const;
+  bool is_row_wise(int axis) const;
   ReduceFn fn;
   Dims dims;
   Descs infer(Inputs in) const;
@@ -28,7 +28,7 @@ struct Reduce {
 /// The index (int64) of the first largest or smallest element along `dim`; a NaN is more extreme than any number.
 struct ArgReduce {
   static constexpr std::string_view kName = "arg_reduce";
-  static constexpr Facts kFacts{Pattern::Reduction, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Reduction, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   ArgFn fn;
   int dim;
   Descs infer(Inputs in) const;

@@ -14,7 +14,7 @@ std::string_view name(ScanFn fn);  // "cumsum"
 /// from its position on.
 struct Scan {
   static constexpr std::string_view kName = "scan";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Single, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Single, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { values, indices };
   ScanFn fn;
   int dim;
@@ -29,7 +29,7 @@ struct Scan {
 /// logcumsumexp use it too.
 struct Recurrence {
   static constexpr std::string_view kName = "linear_recurrence";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { a, b };
   int dim;
   bool reverse = false;

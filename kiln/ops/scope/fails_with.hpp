@@ -13,8 +13,8 @@ class FailsWith {
  public:
   explicit FailsWith(Inputs causes);
   /// Replaces the outer scopes, for code that runs operations of another thread, or knows the causes by other values.
-  struct Anew {};
-  FailsWith(Inputs causes, Anew);
+  struct ReplaceOuter {};
+  FailsWith(Inputs causes, ReplaceOuter);
   ~FailsWith();
   FailsWith(const FailsWith&) = delete;
   FailsWith& operator=(const FailsWith&) = delete;

@@ -10,7 +10,7 @@ namespace kiln::op {
 /// nothing, and the logarithm of each query's sum of exp(scores) [batch, heads, queries], in float32 for halves.
 struct Attention {
   static constexpr std::string_view kName = "attention";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot {
     q,
@@ -34,7 +34,7 @@ struct Attention {
 /// result, is given where delta is only that sum: a device's library may want to compute it itself.
 struct AttentionGrad {
   static constexpr std::string_view kName = "attention_grad";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { q, k, v, mask, bias, scale, softcap, grad, log_sum, delta, out };
   bool causal = false;

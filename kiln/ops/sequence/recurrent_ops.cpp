@@ -4,7 +4,7 @@
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/composite.hpp"
 #include "kiln/ops/sequence/recurrent.hpp"
-#include "kiln/ops/sequence/recurrent_moments.hpp"
+#include "kiln/ops/sequence/recurrent_steps.hpp"
 #include "kiln/ops/vjp.hpp"
 
 namespace kiln::op {
@@ -105,7 +105,7 @@ Descs RecurrentLayer::infer(Inputs in) const {
 
 Values RecurrentLayer::expand(Inputs in) const {
   if (is_half(in[inputs].dtype())) return in_float32(*this, in);
-  return moments_forward(*this, in);
+  return steps_forward(*this, in);
 }
 
 // If the layer did not keep its intermediate results, it runs again.
@@ -170,7 +170,7 @@ Descs RecurrentLayerGrad::infer(Inputs in) const {
 
 Values RecurrentLayerGrad::expand(Inputs in) const {
   if (is_half(in[grad].dtype())) return in_float32(*this, in);
-  return moments_backward(*this, in);
+  return steps_backward(*this, in);
 }
 
 void RecurrentLayerGrad::vjp(Backward&) const {

@@ -21,7 +21,7 @@ namespace kiln::op {
 /// reset_after), or h before it is clipped [batch, time, ...].
 struct RecurrentLayer {
   static constexpr std::string_view kName = "recurrent_layer";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   /// `clip` is a plain number; operands that a layer does not have are absent.
   enum Slot { inputs, weight, candidate_bias, projection, state, lengths, clip };
@@ -40,7 +40,7 @@ struct RecurrentLayer {
 /// follow, of which all but the first may be absent.
 struct RecurrentLayerGrad {
   static constexpr std::string_view kName = "recurrent_layer_grad";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { weight, projection, before, kept, state, lengths, clip, grad, grad_last, grad_kept };
   RecurrentCell cell;

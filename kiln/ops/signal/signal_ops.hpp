@@ -16,7 +16,7 @@ enum class FftKind : std::uint8_t { ComplexToComplex, RealToComplex, ComplexToRe
 /// these and ComplexToReal counts them once.
 struct Fft {
   static constexpr std::string_view kName = "fft";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { x, scale };
   FftKind kind;

@@ -9,7 +9,7 @@ namespace kiln::op {
 /// result[n][c][p] = sum over t of weight[n][p][t] * x[n][c][index[n][p][t]], where an index outside of x adds nothing.
 struct Blend {
   static constexpr std::string_view kName = "blend";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, index, weight };
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
@@ -20,7 +20,7 @@ struct Blend {
 /// It adds in the order of the points.
 struct BlendTranspose {
   static constexpr std::string_view kName = "blend_transpose";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { y, index, weight };
   std::int64_t size;
   Descs infer(Inputs in) const;
@@ -32,7 +32,7 @@ struct BlendTranspose {
 /// -> [batch, points, taps].
 struct BlendWeightGrad {
   static constexpr std::string_view kName = "blend_weight_grad";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, index, y };
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;

@@ -12,7 +12,7 @@ namespace kiln::op {
 /// x [batch, in, sizes...], weight [out, in / groups, kernel...], optional bias [out] -> [batch, out, result sizes...]
 struct Conv {
   static constexpr std::string_view kName = "conv";
-  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { x, weight, bias };
   Spatial stride, padding, padding_after, dilation;  // padding before the first and after the last element
@@ -27,7 +27,7 @@ struct Conv {
 /// one or [out] for the weight.
 struct ConvInteger {
   static constexpr std::string_view kName = "conv_integer";
-  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Contraction, AutocastTo::Same, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { x, weight, x_zero, weight_zero };
   Conv conv;
@@ -43,7 +43,7 @@ Conv to_conv(const ConvOptions& options, int axes);
 /// transposed convolution.
 struct ConvTranspose {
   static constexpr std::string_view kName = "conv_transpose";
-  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { y, weight };
   Conv conv;
@@ -56,7 +56,7 @@ struct ConvTranspose {
 /// The adjoint in the weight: x [batch, in, ...], y [batch, out, ...] -> [out, in / groups, kernel...]
 struct ConvWeightGrad {
   static constexpr std::string_view kName = "conv_weight_grad";
-  static constexpr Facts kFacts{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
   enum Slot { x, y };
   Conv conv;

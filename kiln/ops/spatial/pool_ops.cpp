@@ -70,9 +70,9 @@ Spatial pooled_sizes(std::string_view name, const Window& window, const Spatial&
 }
 
 /// Part `index` of `count` nearly equal parts of [0, size).
-struct Share {
+struct AdaptiveWindow {
   std::int64_t begin, end;
-  Share(std::int64_t index, std::int64_t count, std::int64_t size)
+  AdaptiveWindow(std::int64_t index, std::int64_t count, std::int64_t size)
       : begin(bound(index, count, size, 0)), end(bound(index + 1, count, size, count - 1)) {}
 
  private:
@@ -84,10 +84,10 @@ struct Share {
 
 }  // namespace
 
-MaxPool::Part MaxPool::part(int axis, std::int64_t index, std::int64_t size) const {
+MaxPool::WindowPart MaxPool::part(int axis, std::int64_t index, std::int64_t size) const {
   if (!adaptive.empty()) {
-    const Share share(index, adaptive[axis], size);
-    return {share.begin, share.end, 1};
+    const AdaptiveWindow part(index, adaptive[axis], size);
+    return {part.begin, part.end, 1};
   }
   const std::int64_t step = window.dilation[axis], begin = index * window.stride[axis] - window.padding[axis];
   return {begin < 0 ? begin + (-begin + step - 1) / step * step : begin,
@@ -128,10 +128,10 @@ void MaxPoolGrad::vjp(Backward& backward) const {
   });
 }
 
-AvgPool::Part AvgPool::part(int axis, std::int64_t index, std::int64_t size) const {
+AvgPool::WindowPart AvgPool::part(int axis, std::int64_t index, std::int64_t size) const {
   if (!adaptive.empty()) {
-    const Share share(index, adaptive[axis], size);
-    return {share.begin, share.end, share.end - share.begin};
+    const AdaptiveWindow part(index, adaptive[axis], size);
+    return {part.begin, part.end, part.end - part.begin};
   }
   const std::int64_t begin = index * window.stride[axis] - window.padding[axis];
   const std::int64_t end = std::min(begin + window.kernel[axis], size + window.padding_after[axis]);

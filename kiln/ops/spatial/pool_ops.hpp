@@ -13,7 +13,7 @@ struct Window {
 /// says. Results: the values, and (if `indexed`) the index (int64) of each in its flattened spatial input.
 struct MaxPool {
   static constexpr std::string_view kName = "max_pool";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Result { values, indices };
   Window window{};
   Spatial adaptive{};  // sizes of the result; where set, the window is ignored
@@ -21,10 +21,10 @@ struct MaxPool {
 
   /// The elements begin, begin + step, ... before `end` that result `index` of spatial dimension `axis` (of input size
   /// `size`) reads, all of them inside the input.
-  struct Part {
+  struct WindowPart {
     std::int64_t begin, end, step;
   };
-  Part part(int axis, std::int64_t index, std::int64_t size) const;
+  WindowPart part(int axis, std::int64_t index, std::int64_t size) const;
 
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.in = !indexed, .out = indexed}; }
@@ -34,7 +34,7 @@ struct MaxPool {
 /// The adjoint of MaxPool: each element is added to the flattened spatial result at the position of its index.
 struct MaxPoolGrad {
   static constexpr std::string_view kName = "max_pool_grad";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::OnData};
   enum Slot { y, indices };
   Spatial sizes;  // spatial sizes of the pool's input
   Descs infer(Inputs in) const;
@@ -45,7 +45,7 @@ struct MaxPoolGrad {
 /// The mean over plain windows, or, if adaptive, over as many nearly equal parts as `adaptive` says.
 struct AvgPool {
   static constexpr std::string_view kName = "avg_pool";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   Window window{};
   bool count_padding = true;  // divide by the window's size, padding included
   Spatial adaptive{};         // sizes of the result; where set, the window is ignored
@@ -53,10 +53,10 @@ struct AvgPool {
 
   /// The elements [begin, end) that result `index` of spatial dimension `axis` (of input size `size`) averages, and the
   /// divisor of their sum.
-  struct Part {
+  struct WindowPart {
     std::int64_t begin, end, divisor;
   };
-  Part part(int axis, std::int64_t index, std::int64_t size) const;
+  WindowPart part(int axis, std::int64_t index, std::int64_t size) const;
 
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
@@ -65,7 +65,7 @@ struct AvgPool {
 /// The adjoint of AvgPool: distributes each element over the window that it came from.
 struct AvgPoolGrad {
   static constexpr std::string_view kName = "avg_pool_grad";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   AvgPool pool;
   Spatial sizes;  // spatial sizes of the pool's input
   Descs infer(Inputs in) const;

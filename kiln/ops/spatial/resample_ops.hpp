@@ -11,7 +11,7 @@ namespace kiln::op {
 /// Resizes dimension `dim` from size `from` to size `to`; if transposed, it is the adjoint, from `to` to `from`.
 struct Resample {
   static constexpr std::string_view kName = "resample";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   int dim;
   std::int64_t from, to;
   Interpolation mode = Interpolation::Linear;
@@ -22,10 +22,10 @@ struct Resample {
 
   /// Result i is the sum of weights[first + k] * x[begin + k] for k < count: the rows of the map's band matrix.
   struct Taps {
-    struct Row {
+    struct TapRow {
       std::int64_t begin, count, first;
     };
-    std::vector<Row> rows;
+    std::vector<TapRow> rows;
     std::vector<double> weights;
   };
   Taps taps() const;

@@ -12,7 +12,7 @@ void require_image(std::string_view name, const Value& x, int most);
 /// x [batch, channels, sizes...], grid [batch, places..., axes] of x's type -> [batch, channels, places...].
 struct GridSample {
   static constexpr std::string_view kName = "grid_sample";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, grid };
   GridSampleOptions options;
   Descs infer(Inputs in) const;
@@ -25,7 +25,7 @@ struct GridSample {
 /// adds in the order of the positions.
 struct GridSampleTranspose {
   static constexpr std::string_view kName = "grid_sample_transpose";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { y, grid };
   GridSampleOptions options;
   Spatial sizes;
@@ -38,7 +38,7 @@ struct GridSampleTranspose {
 /// The gradient of grid, given that of the result of grid_sample.
 struct GridSampleGridGrad {
   static constexpr std::string_view kName = "grid_sample_grid_grad";
-  static constexpr Facts kFacts{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, grid, grad };
   GridSampleOptions options;
   Descs infer(Inputs in) const;

@@ -13,13 +13,13 @@ namespace kiln {
 namespace op {
 namespace {
 
-struct Row {
+struct SpecialInfo {
   std::string_view name;
   std::size_t operands;
   SpecialFunction function;
 };
 
-constexpr Row kRows[] = {
+constexpr SpecialInfo kRows[] = {
 #define KILN_SPECIAL_OF_1(Name, function, ...) \
   {#function, 1, [](double x, double, double) { return special::function(x); }},
 #define KILN_SPECIAL_OF_2(Name, function, ...) \
@@ -29,7 +29,7 @@ constexpr Row kRows[] = {
 #include "kiln/ops/special/special.def"
 };
 
-const Row& row(SpecialFn fn) { return kRows[static_cast<std::size_t>(fn)]; }
+const SpecialInfo& row(SpecialFn fn) { return kRows[static_cast<std::size_t>(fn)]; }
 
 /// The shape to which all operands broadcast. At least one is a tensor, and tensors have one element type.
 Descs broadcast_all(std::string_view name, Inputs in, bool (*takes)(DType), std::string_view wanted) {

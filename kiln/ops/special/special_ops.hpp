@@ -20,7 +20,7 @@ SpecialFunction function_of(SpecialFn fn);
 /// Computes a float for each element of the broadcast operands: x and, where the function has them, further parameters.
 struct Special {
   static constexpr std::string_view kName = "special";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
   SpecialFn fn;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const;
@@ -31,7 +31,7 @@ struct Special {
 /// positive value.
 struct Gcd {
   static constexpr std::string_view kName = "gcd";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Other, Rows::None, MayFail::Never};
   Descs infer(Inputs in) const;
   void vjp(Backward&) const {}
 };

@@ -7,7 +7,7 @@ namespace kiln::op {
 /// Concatenates along `dim`; takes one operand or more.
 struct Cat {
   static constexpr std::string_view kName = "cat";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   int dim;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
@@ -17,7 +17,7 @@ struct Cat {
 /// more.
 struct Ravel {
   static constexpr std::string_view kName = "ravel";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   DType dtype;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;

@@ -7,7 +7,7 @@ namespace kiln::op {
 /// Shows the same elements, in row-major order, in another shape; a backend copies where strides cannot express it.
 struct Reshape {
   static constexpr std::string_view kName = "reshape";
-  static constexpr Facts kFacts{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   Shape shape;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
@@ -16,7 +16,7 @@ struct Reshape {
 /// Dimension i of the result is dimension dims[i] of the operand.
 struct Permute {
   static constexpr std::string_view kName = "permute";
-  static constexpr Facts kFacts{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   Dims dims;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
@@ -25,7 +25,7 @@ struct Permute {
 /// Repeats dimensions of size 1, and adds leading ones, without copying.
 struct Expand {
   static constexpr std::string_view kName = "expand";
-  static constexpr Facts kFacts{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   Shape shape;
   Descs infer(Inputs in) const;
   void vjp(Backward& backward) const;
@@ -34,7 +34,7 @@ struct Expand {
 /// Element j of dimension i is element begin[i] + j * step[i] of the operand; steps may be negative.
 struct Slice {
   static constexpr std::string_view kName = "slice";
-  static constexpr Facts kFacts{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   Dims begin, step;
   Shape size;
   Descs infer(Inputs in) const;
@@ -45,7 +45,7 @@ struct Slice {
 /// operand.
 struct SliceAssign {
   static constexpr std::string_view kName = "slice_assign";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   enum Slot { x, value };
   Dims begin, step;
   Descs infer(Inputs in) const;
@@ -56,7 +56,7 @@ struct SliceAssign {
 /// element w * step of `dim`, whose size becomes the number of windows that fit. Windows may overlap in memory.
 struct Unfold {
   static constexpr std::string_view kName = "unfold";
-  static constexpr Facts kFacts{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::View, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   int dim;
   std::int64_t size, step, dilation;
   Descs infer(Inputs in) const;
@@ -67,7 +67,7 @@ struct Unfold {
 /// the order of their position in the window.
 struct Fold {
   static constexpr std::string_view kName = "fold";
-  static constexpr Facts kFacts{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
+  static constexpr OpTraits kTraits{Pattern::Opaque, AutocastTo::Same, Bound::Memory, Rows::None, MayFail::Never};
   int dim;
   std::int64_t length, step, dilation;
   Descs infer(Inputs in) const;

@@ -13,7 +13,7 @@ namespace kiln {
 class AnySchedule;
 struct Json;
 namespace config {
-struct Place;
+struct ConfigPath;
 }
 
 /// A function of the step. It cannot be written as JSON; its step is saved as for any schedule.
@@ -23,7 +23,7 @@ struct LambdaConfig {
   [[nodiscard("at() says a rate: it sets none")]] double at(std::int64_t step) const;
   void check() const;    // throws if there is no function
   Json to_json() const;  // both throw ConfigError
-  static LambdaConfig from_json(const Json& json, const config::Place& place);
+  static LambdaConfig from_json(const Json& json, const config::ConfigPath& place);
   Schedule<LambdaConfig> init() const;
 };
 
@@ -73,7 +73,7 @@ class AnySchedule {
   /// Throws ConfigError for a schedule that is, or contains, a function.
   Json to_json() const;
   /// Throws ConfigError, with the place of the value.
-  static AnySchedule from_json(const Json& json, const config::Place& place);
+  static AnySchedule from_json(const Json& json, const config::ConfigPath& place);
 
  private:
   Variant config_;

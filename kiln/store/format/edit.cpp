@@ -77,7 +77,7 @@ std::span<const Rename> old_recurrent_names() {
   return kRules;
 }
 
-TensorSource without_gaps(const TensorSource& source) {
+TensorSource renumbered(const TensorSource& source) {
   // Maps the path before the numbers to the new number of each old one.
   std::map<std::string, std::map<int, int>> lists;
   const auto number = [](std::string_view path, std::size_t from, std::size_t length) {
@@ -145,7 +145,7 @@ TensorSource split(const TensorSource& source, std::span<const TensorSplit> rule
   return result;
 }
 
-TensorSource laid_out(const TensorSource& source, const Layout& layout) {
+TensorSource with_layout(const TensorSource& source, const Layout& layout) {
   const int rank = layout.order.size();
   for (int i = 0; i < rank; ++i)
     require<ArgumentError>(std::count(layout.order.begin(), layout.order.end(), i) == 1, "layout of '",

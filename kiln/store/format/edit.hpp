@@ -24,7 +24,10 @@ std::span<const Rename> old_recurrent_names();
 
 /// Renumbers the elements of each list without gaps, in their order: PyTorch's Sequential of layers and functions has
 /// fc.0.weight and fc.3.weight, a vector of layers has fc.0.weight and fc.1.weight.
-TensorSource without_gaps(const TensorSource& source);
+TensorSource renumbered(const TensorSource& source);
+[[deprecated("without_gaps() is now renumbered()")]] inline TensorSource without_gaps(const TensorSource& source) {
+  return renumbered(source);
+}
 
 /// Selects the tensors below a key, "model" or "state.ema", and removes the key from their names. Throws DataError if
 /// there are none.
@@ -51,7 +54,11 @@ struct Layout {
   Dims order;
 };
 /// Throws ArgumentError for an order that is not a permutation.
-TensorSource laid_out(const TensorSource& source, const Layout& layout);
+TensorSource with_layout(const TensorSource& source, const Layout& layout);
+[[deprecated("laid_out() is now with_layout()")]] inline TensorSource laid_out(const TensorSource& source,
+                                                                               const Layout& layout) {
+  return with_layout(source, layout);
+}
 /// The weights of linear layers become [out, in], as in PyTorch and Kiln, from [in, out], as in JAX, TensorFlow and
 /// Burn.
 Layout transposed_linear(std::string glob = "**.weight");

@@ -2,7 +2,7 @@
 #include <array>
 #include <filesystem>
 
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/store/gguf/gguf.hpp"
@@ -32,11 +32,11 @@ TensorSource opened(const FileBytes& file) try {
       return or_memory_error(what, read);
     };
   return source;
-} catch (...) { rethrow_shortage(file.name); }
+} catch (...) { rethrow_as_memory_error(file.name); }
 template <void (*kWrite)(const TensorSource&, ByteSink)>
 void wrote(const TensorSource& source, ByteSink sink) try {
   kWrite(source, sink);
-} catch (...) { rethrow_shortage("a file of tensors"); }
+} catch (...) { rethrow_as_memory_error("a file of tensors"); }
 
 constexpr std::string_view kSafetensors[] = {".safetensors"}, kRecord[] = {".kiln"}, kGguf[] = {".gguf"},
                            kPytorch[] = {".pt", ".pth", ".bin"}, kNpy[] = {".npy"}, kNpz[] = {".npz"}, kNone[] = {""};
@@ -52,7 +52,7 @@ constexpr Format kFormats[] = {
 };
 
 /// The extensions of other programs' files of models, settings, tables and archives, which save() refuses.
-constexpr std::string_view kOthers[] = {
+constexpr std::string_view kForeignExtensions[] = {
     ".onnx",       ".ort",    ".h5",     ".hdf5",    ".keras",  ".ckpt",     ".pb",      ".tflite",
     ".pkl",        ".pickle", ".joblib", ".msgpack", ".params", ".pdparams", ".mlmodel", ".mlpackage",
     ".caffemodel", ".t7",     ".pt2",    ".pte",     ".nemo",   ".ggml",     ".ggmf",    ".engine",
@@ -109,19 +109,19 @@ std::string written_extensions() {
 const Format& format_for_writing(const std::string& path) try {
   if (const Format* const format = find_written(path)) return *format;
   fail<ArgumentError>(shown(path), ": the extension says in which format to write: ", written_extensions());
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 const Format& format_for_saving(const std::string& path) try {
   if (const Format* const format = find_written(path)) return *format;
   const std::string lower = lower_case(path);
-  for (const std::string_view other : kOthers) {
+  for (const std::string_view other : kForeignExtensions) {
     if (!lower.ends_with(other)) continue;
     fail<ArgumentError>("save: ", shown(path), ": Kiln writes no tensors as ", other, ", but as ", written_extensions(),
                         other == ".onnx" ? "; onnx::save (kiln/onnx/save.hpp) writes a network that computes"
                                          : ", and as safetensors where there is no extension");
   }
   return *std::ranges::find(kFormats, "safetensors", &Format::name);
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 TensorSource open_tensors(const FileBytes& file) try {
   const Format& format = format_of(file);
@@ -134,19 +134,19 @@ TensorSource open_tensors(const FileBytes& file) try {
   require_inflation(file.name, all, file.bytes.size());
   source.format = format.name;
   return source;
-} catch (...) { rethrow_shortage(file.name); }
+} catch (...) { rethrow_as_memory_error(file.name); }
 
 TensorSource open_tensors(const std::string& path) try {
   if (std::filesystem::is_directory(path)) return open_tensors(only_model_in(path));
   const FileBytes file = map_file(path);
   return is_shard_index(path) ? open_sharded(file) : open_tensors(file);
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 void write_tensors(const TensorSource& source, const std::string& path) try {
   const Format& format = format_for_writing(path);
   write_file_atomically(path, [&](FileReplacement& file) {
     format.write(source, [&](std::span<const std::byte> piece) { file.write(piece); });
   });
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 }  // namespace kiln

@@ -39,7 +39,7 @@ struct TensorSource {
   std::string_view format = "memory";  // "safetensors"
   /// Maps other names of tensors to names in `tensors`: the tied parameters of a model. PyTorch's files contain them;
   /// other formats contain each tensor once.
-  std::map<std::string, std::string> also = {};
+  std::map<std::string, std::string> aliases = {};
   /// Maps the names of tensors that cannot be read to the reason, such as an element type that Kiln does not have.
   std::map<std::string, std::string> left_out = {};
 };

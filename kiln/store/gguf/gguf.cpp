@@ -16,7 +16,7 @@ constexpr int kDeepest = 4;
 enum class Type : std::uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };
 
 /// A tensor as the header describes it. `begin` counts from the beginning of the data.
-struct Entry {
+struct GgufTensor {
   std::string name;
   Shape shape = {};
   const gguf::Encoding* encoding = nullptr;
@@ -55,8 +55,8 @@ void append_value(std::string& out, ByteReader& in, Type type, int depth) {
   in.wrong("a value of the unknown type ", static_cast<std::uint32_t>(type));
 }
 
-Entry read_entry(ByteReader& in, const FileBytes& file) {
-  Entry entry{.name = std::string(in.text(in.number<std::uint64_t>()))};
+GgufTensor read_entry(ByteReader& in, const FileBytes& file) {
+  GgufTensor entry{.name = std::string(in.text(in.number<std::uint64_t>()))};
   const auto rank = in.number<std::uint32_t>();
   if (rank > kMaxRank) in.wrong("tensor '", shown(entry.name), "' has more than ", kMaxRank, " dimensions");
   for (std::uint32_t i = 0; i < rank; ++i) entry.shape.insert(0, in.number<std::int64_t>());
@@ -74,10 +74,11 @@ Entry read_entry(ByteReader& in, const FileBytes& file) {
 }
 
 /// Checks that each tensor is within the data and that no two overlap.
-void check_places(std::vector<const Entry*> entries, std::uint64_t size, std::string_view file) {
-  std::sort(entries.begin(), entries.end(), [](const Entry* a, const Entry* b) { return a->begin < b->begin; });
+void check_offsets(std::vector<const GgufTensor*> entries, std::uint64_t size, std::string_view file) {
+  std::sort(entries.begin(), entries.end(),
+            [](const GgufTensor* a, const GgufTensor* b) { return a->begin < b->begin; });
   std::uint64_t covered = 0;
-  for (const Entry* entry : entries) {
+  for (const GgufTensor* entry : entries) {
     require<DataError>(entry->begin <= size && entry->bytes <= size - entry->begin, file, ": tensor '",
                        shown(entry->name), "': ", entry->bytes, " bytes from ", entry->begin,
                        " on are not within the file's ", size, " bytes of data");
@@ -87,7 +88,7 @@ void check_places(std::vector<const Entry*> entries, std::uint64_t size, std::st
   }
 }
 
-TensorData decode(const Entry& entry, std::span<const std::byte> bytes) {
+TensorData decode(const GgufTensor& entry, std::span<const std::byte> bytes) {
   TensorData data(entry.shape, DType::F32);
   float* to = data.as<float>().data();
   for (; !bytes.empty(); bytes = bytes.subspan(static_cast<std::size_t>(entry.encoding->bytes))) {
@@ -97,7 +98,7 @@ TensorData decode(const Entry& entry, std::span<const std::byte> bytes) {
   return data;
 }
 
-StoredTensor stored_as(const Entry& entry, const FileBytes& file, std::size_t data_begin) {
+StoredTensor stored_as(const GgufTensor& entry, const FileBytes& file, std::size_t data_begin) {
   const std::size_t begin = data_begin + static_cast<std::size_t>(entry.begin);
   if (!entry.encoding->decode) return stored(file, begin, entry.shape, entry.encoding->dtype);
   const auto bytes = file.bytes.subspan(begin, static_cast<std::size_t>(entry.bytes));
@@ -133,15 +134,15 @@ TensorSource open_gguf(const FileBytes& file) {
   if (alignment == 0 || alignment > kMostAlignment || alignment % 8)
     in.wrong("'", kAlignmentKey, "' is ", alignment, ", no multiple of 8");
 
-  std::vector<Entry> entries;
+  std::vector<GgufTensor> entries;
   for (std::uint64_t i = 0; i < tensors; ++i) entries.push_back(read_entry(in, file));
   std::size_t begin = in.at();
   if (!entries.empty()) in.take((alignment - begin % alignment) % alignment);
   begin = in.at();
-  std::vector<const Entry*> places;
-  for (const Entry& entry : entries) places.push_back(&entry);
-  check_places(std::move(places), in.left(), file.name);
-  for (const Entry& entry : entries) {
+  std::vector<const GgufTensor*> places;
+  for (const GgufTensor& entry : entries) places.push_back(&entry);
+  check_offsets(std::move(places), in.left(), file.name);
+  for (const GgufTensor& entry : entries) {
     const bool fresh = source.tensors.emplace(entry.name, stored_as(entry, file, begin)).second;
     require<DataError>(fresh, file.name, ": tensor '", shown(entry.name), "' occurs twice");
   }

@@ -8,11 +8,11 @@ TensorSource edited(TensorSource source, const LoadOptions& options, std::string
   if (options.pytorch_layers) source = with_pytorch_layers(source, file);
   if (!options.split.empty()) source = split(source, options.split, file);
   if (!options.rename.empty()) source = renamed(source, options.rename);
-  if (options.close_gaps) source = without_gaps(source);
-  for (const auto& [name, other] : options.also)
+  if (options.close_gaps) source = renumbered(source);
+  for (const auto& [name, other] : options.aliases)
     if (const auto found = source.tensors.find(other); found != source.tensors.end())
       source.tensors.emplace(name, found->second);
-  for (const Layout& layout : options.layouts) source = laid_out(source, layout);
+  for (const Layout& layout : options.layouts) source = with_layout(source, layout);
   return source;
 }
 

@@ -23,10 +23,10 @@ struct LoadOptions {
   bool pytorch_layers = false;          // with_pytorch_layers(): translates PyTorch's names of LSTM, attention, ...
   std::vector<TensorSplit> split = {};  // splits one tensor into several of the object's
   std::vector<Rename> rename = {};      // for example norm_names()
-  bool close_gaps = false;              // without_gaps()
+  bool close_gaps = false;              // renumbered()
   // Adds tensors under further names: {{"head.weight", "embedding.weight"}} if the model has two parameters where the
   // file has one tied parameter. A tensor that the file already has under such a name stays.
-  std::map<std::string, std::string> also = {};
+  std::map<std::string, std::string> aliases = {};
   // Which of the object's parts are loaded; the others stay as they are, whether the file contains them or not. Tensors
   // that are in the file alone are selected by name, and are not unexpected if they are not selected.
   Selector only = Selector::all();
@@ -35,7 +35,7 @@ struct LoadOptions {
 
   /// So many elements of each float tensor are checked; NaN and infinities give a warning. Checking all of them (-1)
   /// reads a mapped file completely.
-  std::int64_t look_at = 1 << 12;
+  std::int64_t check_elements = 1 << 12;
 };
 
 /// What load() has done, name by name.

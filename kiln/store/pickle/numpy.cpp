@@ -47,7 +47,7 @@ bool read_elements(const Value& text, TensorData& data) {
 
 }  // namespace
 
-Complaint element_type(const List& arguments, Value& result) {
+Problem element_type(const List& arguments, Value& result) {
   const auto* const name = arguments.empty() ? nullptr : arguments[0]->as<Text>();
   for (const NamedType& type : kTypes)
     if (name && type.name == name->text) {
@@ -59,7 +59,7 @@ Complaint element_type(const List& arguments, Value& result) {
   return {};
 }
 
-Complaint numpy_number(const List& arguments, Value& result) {
+Problem numpy_number(const List& arguments, Value& result) {
   const auto* const type = arguments.size() == 2 ? arguments[0]->as<ElementType>() : nullptr;
   if (!type) return "a number of NumPy's is not described by type and bytes";
   if (!type->unread.empty()) {
@@ -74,12 +74,12 @@ Complaint numpy_number(const List& arguments, Value& result) {
   return {};
 }
 
-Complaint empty_array(const List&, Value& result) {
+Problem empty_array(const List&, Value& result) {
   result.is = std::make_shared<Array>(Array{TensorData({0}, DType::F32)});
   return {};
 }
 
-Complaint set_byte_order(const ElementType& type, const Value& state) {
+Problem set_byte_order(const ElementType& type, const Value& state) {
   const List* const parts = state.as<List>();
   const auto* const order = parts && parts->size() > 1 ? (*parts)[1]->as<Text>() : nullptr;
   if (type.unread.empty() && (!order || (order->text != "<" && order->text != "|" && order->text != "=")))
@@ -87,7 +87,7 @@ Complaint set_byte_order(const ElementType& type, const Value& state) {
   return {};
 }
 
-Complaint set_elements(const Value& state, Array& array) {
+Problem set_elements(const Value& state, Array& array) {
   const List* const parts = state.as<List>();
   Shape shape;
   if (!parts || parts->size() != 5 || !read_dims(*(*parts)[1], shape)) return "an array of NumPy's without a shape";

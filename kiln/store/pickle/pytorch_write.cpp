@@ -140,7 +140,7 @@ void write_pytorch(const TensorSource& source, ByteSink sink) {
     out.string(name);
     append_tensor(out, name, tensor, key);
   }
-  for (const auto& [name, first] : source.also)  // a tied tensor refers to the same storage
+  for (const auto& [name, first] : source.aliases)  // a tied tensor refers to the same storage
     if (const auto tensor = source.tensors.find(first); tensor != source.tensors.end()) {
       out.string(name);
       append_tensor(out, name, tensor->second, keys.at(first));

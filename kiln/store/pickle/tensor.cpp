@@ -62,7 +62,7 @@ bool is_untyped(const Global& global) { return global.module == "torch.storage" 
 
 /// Checks that the last element of a tensor is in its storage, and that the tensor does not repeat its elements too
 /// often.
-Complaint check_extent(const Tensor& tensor) {
+Problem check_extent(const Tensor& tensor) {
   constexpr std::int64_t kMostRepeats = 1024;
   const auto size = static_cast<std::int64_t>(size_of(tensor.dtype));
   const std::int64_t count = tensor.storage.typed ? tensor.storage.count : tensor.storage.count / size;
@@ -85,7 +85,7 @@ Complaint check_extent(const Tensor& tensor) {
 
 /// The arguments are (storage, offset, size, stride, requires_grad, hooks). The function for untyped storages has the
 /// type after these.
-Complaint rebuild(const List& arguments, bool names_type, Value& result) {
+Problem rebuild(const List& arguments, bool names_type, Value& result) {
   Tensor tensor;
   const auto* const storage = arguments.size() > (names_type ? 6 : 3) ? arguments[0]->as<StorageRef>() : nullptr;
   const auto* const offset = storage ? arguments[1]->as<std::int64_t>() : nullptr;
@@ -105,10 +105,10 @@ Complaint rebuild(const List& arguments, bool names_type, Value& result) {
     if (type) tensor.dtype = type->dtype;
   }
   result.is = std::make_shared<const Tensor>(tensor);
-  return tensor.other ? Complaint() : check_extent(tensor);
+  return tensor.other ? Problem() : check_extent(tensor);
 }
 
-Complaint new_dict(const List& arguments, Value& result) {
+Problem new_dict(const List& arguments, Value& result) {
   result.is = Dict();
   if (arguments.empty()) return {};
   const List* const pairs = arguments[0]->as<List>();
@@ -123,18 +123,18 @@ Complaint new_dict(const List& arguments, Value& result) {
   return {};
 }
 
-Complaint first_argument(const List& arguments, Value& result) {
+Problem first_argument(const List& arguments, Value& result) {
   if (arguments.empty()) return "a call without arguments";
   result = *arguments[0];
   return {};
 }
 
-Complaint all_arguments(const List& arguments, Value& result) {
+Problem all_arguments(const List& arguments, Value& result) {
   result.is = arguments;
   return {};
 }
 
-using Call = Complaint (*)(const List&, Value&);
+using Call = Problem (*)(const List&, Value&);
 struct Function {
   std::string_view module, name;
   Call call;
@@ -201,17 +201,17 @@ bool read_dims(const Value& value, Dims& dims) {
   return true;
 }
 
-bool holds_data_alone(const Global& global) {
+bool is_plain_data_class(const Global& global) {
   return global.module == "__torch__" || global.module.starts_with("__torch__.") ||
          (global.module == "argparse" && global.name == "Namespace");
 }
 
 bool is_known(const Global& global) {
-  return find_function(global) || is_untyped(global) || holds_data_alone(global) || is_class(global) ||
+  return find_function(global) || is_untyped(global) || is_plain_data_class(global) || is_class(global) ||
          names_type(global);
 }
 
-Complaint read_storage(const Value& id, StorageRef& storage) {
+Problem read_storage(const Value& id, StorageRef& storage) {
   constexpr auto kWrong = "a persistent id that is no storage of tensors";
   const List* const parts = id.as<List>();
   if (!parts || parts->size() < 5 || !(*parts)[0]->as<Text>() || (*parts)[0]->as<Text>()->text != "storage")
@@ -231,7 +231,7 @@ Complaint read_storage(const Value& id, StorageRef& storage) {
   return {};
 }
 
-Complaint call(const Global& global, const List& arguments, Value& result) {
+Problem call(const Global& global, const List& arguments, Value& result) {
   const Function* const function = find_function(global);
   if (!function)
     return text("REDUCE calls ", shown(global.module), '.', shown(global.name), ", which is no function here");

@@ -7,7 +7,7 @@
 namespace kiln::pickle {
 
 /// Describes a problem; empty if there is none.
-using Complaint = std::string;
+using Problem = std::string;
 
 /// Returns whether a pickle may name this: classes and functions that have a meaning here, element types, and nothing
 /// else.
@@ -15,15 +15,15 @@ bool is_known(const Global& global);
 
 /// Returns whether it is a class whose objects are plain data, so that NEWOBJ and BUILD may make them: the modules of
 /// TorchScript's archives with their tensors, and argparse's options.
-bool holds_data_alone(const Global& global);
+bool is_plain_data_class(const Global& global);
 
 /// Reads a tuple of sizes.
 bool read_dims(const Value& value, Dims& dims);
 
 /// Reads a storage's persistent id: ('storage', torch.FloatStorage, key, device, count).
-Complaint read_storage(const Value& id, StorageRef& storage);
+Problem read_storage(const Value& id, StorageRef& storage);
 
 /// Computes what calling `global` with these arguments would return, without calling anything.
-Complaint call(const Global& global, const List& arguments, Value& result);
+Problem call(const Global& global, const List& arguments, Value& result);
 
 }  // namespace kiln::pickle

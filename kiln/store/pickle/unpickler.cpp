@@ -106,7 +106,7 @@ class Machine {
     Dict& dict = container_on_top<Dict>("dict");
     for (std::size_t i = 0; i < list.size(); i += 2) dict.emplace_back(list[i], list[i + 1]);
   }
-  void accept(const Complaint& complaint) {
+  void accept(const Problem& complaint) {
     if (!complaint.empty()) in_.wrong(complaint);
   }
   void global(Op op, const Global& named) {
@@ -144,7 +144,7 @@ class Machine {
     pop();
     const Value* const named = pop();
     const auto* const global = named->as<Global>();
-    if (!global || !holds_data_alone(*global)) refuse(Op::NewObj);
+    if (!global || !is_plain_data_class(*global)) refuse(Op::NewObj);
     push(Object{});
   }
   void build() {

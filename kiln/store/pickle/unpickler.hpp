@@ -1,7 +1,7 @@
 // Reads pickles of protocols 2 to 5 as data. Python's machine may import and call anything that a pickle names; this
 // one calls nothing. The Python names that a state dict needs (OrderedDict, the functions that rebuild tensors) are on
-// a list and have a meaning here. Objects are only made of classes that are plain data (holds_data_alone). Every other
-// name, and every other opcode that makes objects, is rejected with an error that names it.
+// a list and have a meaning here. Objects are only made of classes that are plain data (is_plain_data_class). Every
+// other name, and every other opcode that makes objects, is rejected with an error that names it.
 #pragma once
 #include "kiln/core/mapped_file.hpp"
 #include "kiln/store/pickle/value.hpp"

@@ -31,7 +31,7 @@ constexpr OtherType kOthers[] = {{"F8_E4M3", 8}, {"F8_E5M2", 8}, {"F8_E8M0", 8},
                                  {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"C64", 64}};
 
 /// One tensor's entry in the header. [begin, end) counts from the end of the header.
-struct Entry {
+struct HeaderEntry {
   std::string name;
   DType dtype = DType::F32;
   Shape shape = {};
@@ -40,11 +40,11 @@ struct Entry {
 };
 
 struct Header {
-  std::vector<Entry> entries;
+  std::vector<HeaderEntry> entries;
   Metadata metadata;
 };
 
-void read_dtype(HeaderJson& json, Entry& entry) {
+void read_dtype(HeaderJson& json, HeaderEntry& entry) {
   const std::string name = json.string();
   const auto found = std::find(kDTypeNames.begin(), kDTypeNames.end(), name);
   const auto other = std::ranges::find(kOthers, name, &OtherType::name);
@@ -53,8 +53,8 @@ void read_dtype(HeaderJson& json, Entry& entry) {
   else json.wrong("tensor '", shown(entry.name), "' has the unknown dtype '", shown(name), "'");
 }
 
-Entry read_entry(HeaderJson& json, std::string name) {
-  Entry entry{.name = std::move(name)};
+HeaderEntry read_entry(HeaderJson& json, std::string name) {
+  HeaderEntry entry{.name = std::move(name)};
   bool has_dtype = false, has_shape = false, has_offsets = false;
   json.each('{', '}', [&] {
     const std::string key = json.key();
@@ -111,7 +111,7 @@ Header read_header(std::string_view text, std::string_view file) {
   return header;
 }
 
-void check_extent(const Entry& entry, std::int64_t data_size, std::string_view file) {
+void check_extent(const HeaderEntry& entry, std::int64_t data_size, std::string_view file) {
   require<DataError>(entry.begin <= entry.end && entry.end <= data_size, file, ": tensor '", shown(entry.name),
                      "': bytes ", entry.begin, " to ", entry.end, " are not within the file's ", data_size,
                      " bytes of data");
@@ -127,10 +127,10 @@ void check_extent(const Entry& entry, std::int64_t data_size, std::string_view f
 
 /// `entries` are sorted by offset. Each must begin where the previous one ends, and the last must end at the end of the
 /// file.
-void check_cover(const std::vector<Entry>& entries, std::int64_t data_size, std::string_view file) {
+void check_cover(const std::vector<HeaderEntry>& entries, std::int64_t data_size, std::string_view file) {
   std::int64_t covered = 0;
   std::string_view before;
-  for (const Entry& entry : entries) {
+  for (const HeaderEntry& entry : entries) {
     require<DataError>(entry.begin >= covered, file, ": tensors '", shown(before), "' and '", shown(entry.name),
                        "' overlap");
     require<DataError>(entry.begin == covered, file, ": ", entry.begin - covered, " bytes before tensor '",
@@ -142,7 +142,7 @@ void check_cover(const std::vector<Entry>& entries, std::int64_t data_size, std:
                      " bytes after the last tensor belong to none");
 }
 
-void check_booleans(const Entry& entry, std::span<const std::byte> bytes, std::string_view file) {
+void check_booleans(const HeaderEntry& entry, std::span<const std::byte> bytes, std::string_view file) {
   const bool sound = std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b <= std::byte{1}; });
   require<DataError>(sound, file, ": tensor '", shown(entry.name), "': a boolean that is neither 0 nor 1");
 }
@@ -189,13 +189,14 @@ TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_vi
   const auto data_size = static_cast<std::int64_t>(data.size());
 
   Header header = read_header({reinterpret_cast<const char*>(rest.data()), header_size}, file);
-  for (const Entry& entry : header.entries) check_extent(entry, data_size, file);
-  std::sort(header.entries.begin(), header.entries.end(),
-            [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+  for (const HeaderEntry& entry : header.entries) check_extent(entry, data_size, file);
+  std::sort(header.entries.begin(), header.entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
   check_cover(header.entries, data_size, file);
 
   TensorFileView view{.tensors = {}, .metadata = std::move(header.metadata)};
-  for (Entry& entry : header.entries) {
+  for (HeaderEntry& entry : header.entries) {
     if (entry.other) {
       const bool fresh = view.left_out
                              .emplace(entry.name, text("is of type ", entry.other->name, " and shape ", entry.shape,

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "kiln/core/config/config.hpp"
-#include "kiln/core/error/shortage.hpp"
+#include "kiln/core/error/memory_error.hpp"
 
 namespace kiln {
 namespace {
@@ -68,7 +68,7 @@ TensorSource open_sharded(const FileBytes& index) try {
   }
   all.format = "shards";
   return all;
-} catch (...) { rethrow_shortage(index.name); }
+} catch (...) { rethrow_as_memory_error(index.name); }
 
 std::string only_model_in(const std::string& directory) try {
   std::vector<std::string> indices, models;
@@ -83,7 +83,7 @@ std::string only_model_in(const std::string& directory) try {
   require<IoError>(found.size() == 1, "cannot read ", directory, ": it has ", found.size(),
                    indices.empty() ? " files of tensors" : " indices of shards", ", not one");
   return found[0];
-} catch (...) { rethrow_shortage(directory); }
+} catch (...) { rethrow_as_memory_error(directory); }
 
 void write_sharded(const TensorSource& source, const std::string& path, std::int64_t bytes) try {
   require<ArgumentError>(path.ends_with(kSafetensors) && bytes > 0, "write_sharded: ", shown(path), " in files of ",
@@ -107,6 +107,6 @@ void write_sharded(const TensorSource& source, const std::string& path, std::int
       index.weight_map.emplace(name, std::filesystem::path(file).filename().string());
   }
   save_config(index, path + std::string(kIndex));
-} catch (...) { rethrow_shortage(path); }
+} catch (...) { rethrow_as_memory_error(path); }
 
 }  // namespace kiln

@@ -66,7 +66,7 @@ void JsonLinesLog::on(const training::Saved& saved) {
   log_.write(text(head(saved.at, "saved"), ",\"file\":", json_text(saved.path), '}'));
 }
 
-void JsonLinesLog::on(const training::Ending& ending) {
+void JsonLinesLog::on(const training::RunEnd& ending) {
   log_.write(text(head(ending.at, "end"), ",\"reason\":", json_text(ending.reason), '}'));
 }
 
@@ -144,8 +144,8 @@ void RunDirectory::on(const training::Evaluation& evaluation) {
 }
 
 void RunDirectory::on(const training::Saved& saved) { say(text("saves ", saved.path)); }
-void RunDirectory::on(const training::Note& note) { say(note.text); }
-void RunDirectory::on(const training::Ending& ending) {
+void RunDirectory::on(const training::Message& note) { say(note.text); }
+void RunDirectory::on(const training::RunEnd& ending) {
   say(text("ends after step ", ending.at.step, ": ", ending.reason));
 }
 

@@ -22,7 +22,7 @@ class JsonLinesLog {
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
   void on(const training::Saved& saved);
-  void on(const training::Ending& ending);
+  void on(const training::RunEnd& ending);
 
  private:
   LineLog log_;
@@ -56,8 +56,8 @@ class RunDirectory {
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
   void on(const training::Saved& saved);
-  void on(const training::Note& note);
-  void on(const training::Ending& ending);
+  void on(const training::Message& note);
+  void on(const training::RunEnd& ending);
 
  private:
   void say(std::string_view sentence);

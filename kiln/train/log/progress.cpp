@@ -115,7 +115,7 @@ void ProgressLines::on(const training::Evaluation& evaluation) {
     print(text("epoch ", progress_.epoch_text(), ", step ", evaluation.at.step, ", ", sentence_of(evaluation)));
 }
 
-void ProgressLines::on(const training::Ending& ending) {
+void ProgressLines::on(const training::RunEnd& ending) {
   print(text("ends after step ", ending.at.step, ", ", duration_text(ending.at.seconds), ": ", ending.reason));
 }
 

@@ -50,8 +50,8 @@ class ProgressLines {
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
   void on(const training::EpochEnd& end) { progress_.on(end); }
-  void on(const training::Note& note) { print(note.text); }
-  void on(const training::Ending& ending);
+  void on(const training::Message& note) { print(note.text); }
+  void on(const training::RunEnd& ending);
 
  private:
   void print(std::string_view line);

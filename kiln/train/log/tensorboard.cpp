@@ -215,11 +215,11 @@ void TensorBoard::on(const training::Evaluation& evaluation) {
     file_->scalar(evaluation.split + '/' + reading.name, reading.value, evaluation.at.step);
 }
 
-void TensorBoard::on(const training::Note& note) {
+void TensorBoard::on(const training::Message& note) {
   if (file_) file_->text("notes", note.text, step_);
 }
 
-void TensorBoard::on(const training::Ending& ending) {
+void TensorBoard::on(const training::RunEnd& ending) {
   if (file_ && hyper_parameters_) file_->ended(true, ending.at.step);
 }
 

@@ -59,8 +59,8 @@ class TensorBoard {
   void on(const training::Begin& begin);
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
-  void on(const training::Note& note);
-  void on(const training::Ending& ending);
+  void on(const training::Message& note);
+  void on(const training::RunEnd& ending);
 
  private:
   std::filesystem::path directory_;

@@ -28,7 +28,7 @@ std::vector<double> overlaps_of(const Tensor<2>& boxes, const Tensor<2>& true_bo
 
 }  // namespace
 
-void MeanAveragePrecision::Found::merge(const Found& other) {
+void MeanAveragePrecision::Detections::merge(const Detections& other) {
   scores.insert(scores.end(), other.scores.begin(), other.scores.end());
   labels.insert(labels.end(), other.labels.begin(), other.labels.end());
   right.insert(right.end(), other.right.begin(), other.right.end());

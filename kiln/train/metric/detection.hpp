@@ -15,13 +15,13 @@ struct MeanAveragePrecision {
   static constexpr std::array kThresholds = {0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95};
 
   /// The detections of all images.
-  struct Found {
+  struct Detections {
     std::vector<float> scores{};
     std::vector<std::int32_t> labels{};
     std::vector<std::int32_t> right{};  // bit t: a match at kThresholds[t]
-    void merge(const Found& other);
+    void merge(const Detections& other);
   };
-  Found found{};
+  Detections found{};
   Totals truths{};  // true boxes per class
 
   /// Adds one image. Throws ShapeError; DataError for labels below 0 and for scores that are NaN.

@@ -16,13 +16,13 @@ double this_process() {
 
 }  // namespace
 
-bool Look::is_own() const { return process == this_process(); }
-void Look::take(double now) {
+bool LastReading::is_own() const { return process == this_process(); }
+void LastReading::take(double now) {
   seconds = now;
   process = this_process();
 }
 
-bool is_due(const Look& last, double now) {
+bool is_due(const LastReading& last, double now) {
   constexpr double kApart = 0.1;
   return !last.is_own() || now - last.seconds >= kApart;
 }
@@ -31,7 +31,7 @@ namespace {
 
 /// Adds a `reading` of the machine, if it is time for another and there is one.
 template <class Reading>
-void add_reading(Total& sum, Total& looks, Look& last, Reading reading) {
+void add_reading(Total& sum, Total& looks, LastReading& last, Reading reading) {
   const double now = sensor::seconds_now();
   if (!is_due(last, now)) return;
   last.take(now);
@@ -42,7 +42,7 @@ void add_reading(Total& sum, Total& looks, Look& last, Reading reading) {
 }
 
 /// Throws ArgumentError if readings were tried and none was available.
-void require_told(std::string_view name, double looks, const Look& last) {
+void require_reading(std::string_view name, double looks, const LastReading& last) {
   require<ArgumentError>(looks > 0 || last.process == 0, name, ": this machine has no sensor for it");
 }
 
@@ -76,7 +76,7 @@ void CpuTemperature::look() {
 }
 
 double CpuTemperature::value() const {
-  require_told("cpu temperature", looks, last);
+  require_reading("cpu temperature", looks, last);
   return mean("cpu temperature", degrees, looks);
 }
 
@@ -91,7 +91,7 @@ void DeviceUse::look(const Device& device) {
 }
 
 double DeviceUse::value() const {
-  require_told("device use", looks, last);
+  require_reading("device use", looks, last);
   return mean("device use", percent, looks);
 }
 
@@ -100,7 +100,7 @@ void DeviceTemperature::look(const Device& device) {
 }
 
 double DeviceTemperature::value() const {
-  require_told("device temperature", looks, last);
+  require_reading("device temperature", looks, last);
   return mean("device temperature", degrees, looks);
 }
 

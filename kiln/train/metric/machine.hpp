@@ -15,17 +15,17 @@
 namespace kiln::metric {
 
 /// The last reading of a metric. It is no sum, and is invalid in another process, such as a resumed run.
-struct Look {
+struct LastReading {
   double seconds = 0, busy = 0, all = 0;  // the CpuSeconds at that time
   double process = 0;                     // the process that read it; 0: none
 
   bool is_own() const;
   void take(double now);
-  void merge(const Look&) {}
+  void merge(const LastReading&) {}
 };
 
 /// Is it time for another reading?
-bool is_due(const Look& last, double now);
+bool is_due(const LastReading& last, double now);
 
 /// The device of a step's output.
 template <class Output>
@@ -37,7 +37,7 @@ Device device_of(const Output& output) {
 /// The percentage of all CPUs that were busy, from the beginning to the last batch.
 struct CpuUse {
   Total busy{}, all{};
-  Look last{};
+  LastReading last{};
 
   void begin() { look(); }
   template <class Output>
@@ -51,7 +51,7 @@ struct CpuUse {
 /// Gibibytes of memory that the process uses: the mean of the readings.
 struct CpuMemory {
   Total bytes{}, looks{};
-  Look last{};
+  LastReading last{};
 
   template <class Output>
   void update(const Output&) {
@@ -65,7 +65,7 @@ struct CpuMemory {
 /// throws an error that says so.
 struct CpuTemperature {
   Total degrees{}, looks{};
-  Look last{};
+  LastReading last{};
 
   template <class Output>
   void update(const Output&) {
@@ -79,7 +79,7 @@ struct CpuTemperature {
 /// mean of the readings. How much of it is in use between two steps says little: during a step most of it is.
 struct DeviceMemory {
   Total bytes{}, looks{};
-  Look last{};
+  LastReading last{};
 
   template <class Output>
   void update(const Output& output) {
@@ -93,7 +93,7 @@ struct DeviceMemory {
 /// For other devices, and if the driver gives no readings, value() throws an error that says so.
 struct DeviceUse {
   Total percent{}, looks{};
-  Look last{};
+  LastReading last{};
 
   template <class Output>
   void update(const Output& output) {
@@ -106,7 +106,7 @@ struct DeviceUse {
 /// Degrees Celsius of that GPU, in the same way.
 struct DeviceTemperature {
   Total degrees{}, looks{};
-  Look last{};
+  LastReading last{};
 
   template <class Output>
   void update(const Output& output) {
@@ -120,7 +120,7 @@ struct DeviceTemperature {
 /// beginning is unknown.
 struct ItemsPerSecond {
   Total items{}, seconds{};
-  Look last{};
+  LastReading last{};
 
   void begin() { last.take(sensor::seconds_now()); }
   template <class Output>

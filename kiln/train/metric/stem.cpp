@@ -37,7 +37,7 @@ bool ends_short(std::string_view word) {
          std::string_view("wxy").find(word[n - 1]) == std::string_view::npos;
 }
 
-struct Ending {
+struct SuffixRule {
   std::string_view from, to;
 };
 
@@ -48,9 +48,9 @@ std::string_view before(const std::string& word, std::string_view ending) {
 
 /// Replaces the longest ending that the word has, if the part before it fulfils the condition.
 template <class Condition>
-void replace(std::string& word, std::span<const Ending> endings, Condition condition) {
-  const Ending* longest = nullptr;
-  for (const Ending& ending : endings)
+void replace(std::string& word, std::span<const SuffixRule> endings, Condition condition) {
+  const SuffixRule* longest = nullptr;
+  for (const SuffixRule& ending : endings)
     if (word.ends_with(ending.from) && (!longest || ending.from.size() > longest->from.size())) longest = &ending;
   if (!longest || !condition(before(word, longest->from), longest->from)) return;
   word = std::string(before(word, longest->from)) + std::string(longest->to);
@@ -58,7 +58,7 @@ void replace(std::string& word, std::span<const Ending> endings, Condition condi
 
 /// Removes plurals, "-ed", "-ing", and replaces a final y.
 void first_step(std::string& word) {
-  static constexpr Ending kPlurals[] = {{"sses", "ss"}, {"ies", "i"}, {"ss", "ss"}, {"s", ""}};
+  static constexpr SuffixRule kPlurals[] = {{"sses", "ss"}, {"ies", "i"}, {"ss", "ss"}, {"s", ""}};
   replace(word, kPlurals, [](std::string_view, std::string_view) { return true; });
   if (word.ends_with("eed")) {
     if (measure(before(word, "eed")) > 0) word.pop_back();
@@ -78,17 +78,17 @@ void first_step(std::string& word) {
 
 std::string stem(std::string word) {
   if (word.empty() || !std::ranges::all_of(word, [](char c) { return c >= 'a' && c <= 'z'; })) return word;
-  static constexpr Ending kSecond[] = {{"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"},   {"anci", "ance"},
-                                       {"izer", "ize"},    {"abli", "able"},   {"alli", "al"},     {"entli", "ent"},
-                                       {"eli", "e"},       {"ousli", "ous"},   {"ization", "ize"}, {"ation", "ate"},
-                                       {"ator", "ate"},    {"alism", "al"},    {"iveness", "ive"}, {"fulness", "ful"},
-                                       {"ousness", "ous"}, {"aliti", "al"},    {"iviti", "ive"},   {"biliti", "ble"}};
-  static constexpr Ending kThird[] = {{"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"},
-                                      {"ical", "ic"},  {"ful", ""},   {"ness", ""}};
-  static constexpr Ending kFourth[] = {{"al", ""},   {"ance", ""}, {"ence", ""}, {"er", ""},    {"ic", ""},
-                                       {"able", ""}, {"ible", ""}, {"ant", ""},  {"ement", ""}, {"ment", ""},
-                                       {"ent", ""},  {"ion", ""},  {"ou", ""},   {"ism", ""},   {"ate", ""},
-                                       {"iti", ""},  {"ous", ""},  {"ive", ""},  {"ize", ""}};
+  static constexpr SuffixRule kSecond[] = {
+      {"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"},
+      {"abli", "able"},   {"alli", "al"},     {"entli", "ent"}, {"eli", "e"},     {"ousli", "ous"},
+      {"ization", "ize"}, {"ation", "ate"},   {"ator", "ate"},  {"alism", "al"},  {"iveness", "ive"},
+      {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"},  {"iviti", "ive"}, {"biliti", "ble"}};
+  static constexpr SuffixRule kThird[] = {{"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"},
+                                          {"ical", "ic"},  {"ful", ""},   {"ness", ""}};
+  static constexpr SuffixRule kFourth[] = {{"al", ""},   {"ance", ""}, {"ence", ""}, {"er", ""},    {"ic", ""},
+                                           {"able", ""}, {"ible", ""}, {"ant", ""},  {"ement", ""}, {"ment", ""},
+                                           {"ent", ""},  {"ion", ""},  {"ou", ""},   {"ism", ""},   {"ate", ""},
+                                           {"iti", ""},  {"ous", ""},  {"ive", ""},  {"ize", ""}};
   const auto stays = [](std::string_view stem, std::string_view) { return measure(stem) > 0; };
   first_step(word);
   replace(word, kSecond, stays);

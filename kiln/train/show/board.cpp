@@ -28,7 +28,7 @@ void Board::on(const training::Evaluation& evaluation) { histories.on(evaluation
 
 void Board::on(const training::Saved& saved) { say(text("saves ", saved.path)); }
 
-void Board::on(const training::Ending& ending) {
+void Board::on(const training::RunEnd& ending) {
   ended = ending.reason;
   say(text("ends after step ", ending.at.step, ": ", ending.reason));
 }

@@ -27,8 +27,8 @@ struct Board {
   void on(const training::Evaluation& evaluation);
   void on(const training::EpochEnd& end) { progress.on(end); }
   void on(const training::Saved& saved);
-  void on(const training::Note& note) { say(note.text); }
-  void on(const training::Ending& ending);
+  void on(const training::Message& note) { say(note.text); }
+  void on(const training::RunEnd& ending);
 };
 
 }  // namespace kiln

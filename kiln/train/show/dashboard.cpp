@@ -147,7 +147,7 @@ struct Dashboard::Shown {
     std::fflush(stdout);
   }
   template <class Event>
-  void tell(const Event& event) {
+  void notify(const Event& event) {
     if (plain) {
       if constexpr (requires { plain->on(event); }) plain->on(event);
       return;
@@ -169,17 +169,17 @@ void Dashboard::on(const training::Begin& begin) {
 }
 void Dashboard::on(const training::Step& step) {
   seen.on(step);
-  shown_->tell(step);
+  shown_->notify(step);
 }
 void Dashboard::on(const training::Evaluation& evaluation) {
   seen.on(evaluation);
-  shown_->tell(evaluation);
+  shown_->notify(evaluation);
 }
-void Dashboard::on(const training::EpochEnd& end) { shown_->tell(end); }
-void Dashboard::on(const training::Saved& saved) { shown_->tell(saved); }
-void Dashboard::on(const training::Note& note) { shown_->tell(note); }
-void Dashboard::on(const training::Ending& ending) {
-  shown_->tell(ending);
+void Dashboard::on(const training::EpochEnd& end) { shown_->notify(end); }
+void Dashboard::on(const training::Saved& saved) { shown_->notify(saved); }
+void Dashboard::on(const training::Message& note) { shown_->notify(note); }
+void Dashboard::on(const training::RunEnd& ending) {
+  shown_->notify(ending);
   if (shown_->plain) return;
   shown_->end();
   std::printf("ends after step %lld, %s: %s\n", static_cast<long long>(ending.at.step),

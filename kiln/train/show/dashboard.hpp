@@ -38,8 +38,8 @@ class Dashboard {
   void on(const training::Evaluation& evaluation);
   void on(const training::EpochEnd& end);
   void on(const training::Saved& saved);
-  void on(const training::Note& note);
-  void on(const training::Ending& ending);
+  void on(const training::Message& note);
+  void on(const training::RunEnd& ending);
 
   Histories seen;
 

@@ -113,7 +113,7 @@ bool Server::is_welcome(std::string_view host) const {
 
 void Server::serve(int milliseconds, const std::function<Response(const Request&)>& answer) {
   // While no client can be accepted, those that wait must not end each poll at once.
-  const bool hears = now() >= deaf_until_;
+  const bool hears = now() >= accept_paused_until_;
   std::vector<pollfd> waits = {{hears ? listening_ : -1, POLLIN, 0}};
   for (const Client& client : clients_)
     waits.push_back({client.socket, static_cast<short>(POLLIN | (client.out.empty() ? 0 : POLLOUT)), 0});
@@ -139,12 +139,12 @@ void Server::accept_clients(const std::function<Response(const Request&)>& answe
     if (socket < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        deaf_until_ = now() + kDeaf;
-        let_one_go();
+        accept_paused_until_ = now() + kDeaf;
+        drop_idle_client();
       }
       return;
     }
-    if (clients_.size() >= kMostClients) let_one_go();
+    if (clients_.size() >= kMostClients) drop_idle_client();
     Client& client = clients_.emplace_back(Client{.socket = socket, .in = {}, .out = {}, .heard = now()});
     read(client, answer);  // the request has usually arrived
     if (!client.out.empty()) write(client);
@@ -153,7 +153,7 @@ void Server::accept_clients(const std::function<Response(const Request&)>& answe
 
 /// Silent clients must not keep others out: closes the one that was silent for longest; streams, which reconnect by
 /// themselves, only if there is no other.
-void Server::let_one_go() {
+void Server::drop_idle_client() {
   const auto silent = std::ranges::min_element(
       clients_, {}, [](const Client& client) { return std::pair(client.stream, client.heard); });
   if (silent == clients_.end()) return;

@@ -44,14 +44,14 @@ class Server {
     std::size_t said = 0;  // bytes
   };
   void accept_clients(const std::function<Response(const Request&)>& answer);
-  void let_one_go();
+  void drop_idle_client();
   void read(Client& client, const std::function<Response(const Request&)>& answer);
   void write(Client& client);
   bool is_welcome(std::string_view host) const;
 
   int listening_ = -1, port_ = 0;
   bool everywhere_;
-  double deaf_until_ = 0;  // seconds
+  double accept_paused_until_ = 0;  // seconds
   std::vector<Client> clients_;
 };
 

@@ -30,7 +30,7 @@ std::atomic<bool> over{false};        // has it been released for good?
 std::atomic<bool> stop_asked{false};  // to stop the process, by Ctrl-Z
 std::atomic<bool> continued{false};   // the process was continued after a stop
 termios found;
-LastWish wish_before = nullptr;
+EmergencyRestore wish_before = nullptr;
 
 /// Signal handlers that are installed for a while; each is replaced by the previous one, unless it was changed
 /// meanwhile.
@@ -122,13 +122,13 @@ Terminal::Terminal() {
   for (const int number : kEnding) handlers.set(number, on_crash, /*if_default=*/true);
   handlers.set(SIGTSTP, on_stop, /*if_default=*/true);
   handlers.set(SIGCONT, on_continue, /*if_default=*/true);
-  wish_before = set_last_wish(restore);
+  wish_before = set_emergency_restore(restore);
   if (in_front()) enter();
 }
 
 Terminal::~Terminal() {
   restore();
-  set_last_wish(wish_before);
+  set_emergency_restore(wish_before);
   handlers.put_back();
 }
 

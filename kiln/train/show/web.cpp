@@ -29,7 +29,7 @@ std::string list_of(const std::vector<std::string>& elements) {
 }
 
 /// 128 random bits, as text.
-std::string secret_word() {
+std::string new_secret() {
   std::random_device random;
   std::string word;
   char digits[9];
@@ -44,7 +44,7 @@ std::string secret_word() {
 
 struct WebDashboard::Shown {
   explicit Shown(const WebConfig& config)
-      : secret(secret_word()), everywhere(config.everywhere), server(config.port, config.everywhere) {
+      : secret(new_secret()), everywhere(config.everywhere), server(config.port, config.everywhere) {
     thread = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         server.serve(kPause, [this](const http::Request& request) { return answer(request); });
@@ -86,7 +86,7 @@ struct WebDashboard::Shown {
     changed = true;
   }
   template <class Event>
-  void tell(const Event& event) {
+  void notify(const Event& event) {
     change([&] { board.on(event); });
   }
 
@@ -191,9 +191,9 @@ void WebDashboard::on(const training::Evaluation& evaluation) {
           Shown::point(evaluation.split, reading.name, static_cast<double>(evaluation.at.step), reading.value));
   });
 }
-void WebDashboard::on(const training::EpochEnd& end) { shown_->tell(end); }
-void WebDashboard::on(const training::Saved& saved) { shown_->tell(saved); }
-void WebDashboard::on(const training::Note& note) { shown_->tell(note); }
-void WebDashboard::on(const training::Ending& ending) { shown_->tell(ending); }
+void WebDashboard::on(const training::EpochEnd& end) { shown_->notify(end); }
+void WebDashboard::on(const training::Saved& saved) { shown_->notify(saved); }
+void WebDashboard::on(const training::Message& note) { shown_->notify(note); }
+void WebDashboard::on(const training::RunEnd& ending) { shown_->notify(ending); }
 
 }  // namespace kiln

@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
 class Collected : public Epilogue {
  public:
   explicit Collected(std::int64_t count) : bits(static_cast<std::size_t>(count)), times(bits.size()) {}
-  void finish(const ProductPiece& piece) const override {
+  void finish(const ProductTile& piece) const override {
     const auto* const data = reinterpret_cast<const std::uint16_t*>(piece.data);
     for (std::int64_t row = 0; row < piece.rows; ++row)
       for (std::int64_t i = 0; i < piece.count; ++i) {

@@ -56,7 +56,7 @@ TEST_F(AmxTiles, ArePackedFromWhatTheMatrixHasAndZeros) {
       for (const std::int64_t count : sizes())
         for (const std::int64_t depth : depths()) {
           const Fenced matrix(count * depth);
-          const Lines lines{matrix.numbers(), side_by_side ? depth : 1, side_by_side ? 1 : count};
+          const TileLines lines{matrix.numbers(), side_by_side ? depth : 1, side_by_side ? 1 : count};
           for (std::int64_t i = 0; i < count; ++i)
             for (std::int64_t j = 0; j < depth; ++j)
               matrix.numbers()[i * lines.line + j * lines.along] = static_cast<std::uint16_t>(100 * i + j + 1);
@@ -75,7 +75,8 @@ TEST_F(AmxTiles, ArePackedFromWhatTheMatrixHasAndZeros) {
         }
 }
 
-// Sums 0, 1, 2, ... of a block, tile by tile: row i, column j is number (i / 16 * 2 + j / 16) * 256 + i % 16 * 16 + j % 16.
+// Sums 0, 1, 2, ... of a block, tile by tile: row i, column j is number (i / 16 * 2 + j / 16) * 256 + i % 16 * 16 + j %
+// 16.
 TEST_F(AmxTiles, AreStoredWhereTheResultIsAndNowhereElse) {
   alignas(64) float sums[kSums];
   for (std::int64_t i = 0; i < kSums; ++i) sums[i] = static_cast<float>(i % 256);
@@ -101,7 +102,7 @@ struct Way {
   const char* name;
   bool there;
   void (*multiply)(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
-                   std::int64_t depth, bool add, float* sums, Places at);
+                   std::int64_t depth, bool add, float* sums, TileOffsets at);
 };
 std::vector<Way> ways() {
   return {{"tiles", has_tiles(), multiply_on_tiles},

@@ -16,8 +16,8 @@ namespace {
 /// Algorithms are left out while one lives.
 class Without {
  public:
-  explicit Without(std::string_view list) { leave_out(algorithms_in(list)); }
-  ~Without() { leave_out({}); }
+  explicit Without(std::string_view list) { disable(algorithms_in(list)); }
+  ~Without() { disable({}); }
   Without(const Without&) = delete;
   Without& operator=(const Without&) = delete;
 };

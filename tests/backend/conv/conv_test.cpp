@@ -24,9 +24,9 @@ Value run(const Op& op, std::vector<Value> in, bool& taken, Kernels kernels = Ke
   const Descs desc = op.infer(in);
   Value out = tensor(desc[0].shape, desc[0].dtype);
   const Call call{in, {&out, 1}};
-  if (kernels == Kernels::OurOwn) leave_out(algorithms_in("onednn_conv,onednn_matmul"));
+  if (kernels == Kernels::OurOwn) disable(algorithms_in("onednn_conv,onednn_matmul"));
   taken = conv::run(op, call);
-  leave_out({});
+  disable({});
   return out;
 }
 

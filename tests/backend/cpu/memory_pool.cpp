@@ -21,9 +21,9 @@ TEST(MemoryPool, HandsOutTheLowestBlockFirstWhereItIsToldTo) {
     for (int i = 0; i < 5; ++i) blocks.push_back(pool.acquire(bytes));
     std::vector<std::byte*> sorted = blocks;
     std::ranges::sort(sorted);
-    for (const std::size_t i : {3u, 0u, 4u, 1u, 2u}) pool.give_back(blocks[i], bytes);
+    for (const std::size_t i : {3u, 0u, 4u, 1u, 2u}) pool.release(blocks[i], bytes);
     for (std::byte* const lowest : sorted) EXPECT_EQ(pool.acquire(bytes), lowest);
-    for (std::byte* const block : sorted) pool.give_back(block, bytes);
+    for (std::byte* const block : sorted) pool.release(block, bytes);
   }
 }
 
@@ -33,10 +33,10 @@ TEST(MemoryPool, GivesAThreadWhatItGaveBackItself) {
   const std::size_t bytes = 100'000;
   std::byte* const own[] = {pool.acquire(bytes), pool.acquire(bytes), pool.acquire(bytes)};
   std::byte* const other = pool.acquire(bytes);
-  for (std::byte* const block : own) pool.give_back(block, bytes);
-  std::thread([&] { pool.give_back(other, bytes); }).join();
+  for (std::byte* const block : own) pool.release(block, bytes);
+  std::thread([&] { pool.release(other, bytes); }).join();
   for (std::byte* const block : {own[2], own[1], own[0], other}) EXPECT_EQ(pool.acquire(bytes), block);
-  for (std::byte* const block : {own[0], own[1], own[2], other}) pool.give_back(block, bytes);
+  for (std::byte* const block : {own[0], own[1], own[2], other}) pool.release(block, bytes);
 }
 
 TEST(MemoryPool, AlignsEveryBlockAndLetsNoneOverlap) {
@@ -53,7 +53,7 @@ TEST(MemoryPool, AlignsEveryBlockAndLetsNoneOverlap) {
     const auto [block, bytes] = blocks[i];
     EXPECT_EQ(std::to_integer<std::size_t>(block[0]), i);
     EXPECT_EQ(std::to_integer<std::size_t>(block[bytes - 1]), i);
-    pool.give_back(block, bytes);
+    pool.release(block, bytes);
   }
 }
 
@@ -62,7 +62,7 @@ TEST(MemoryPool, BeginsBlocksOfWholePagesAtOne) {
   for (const std::size_t limit : {2 * kMiB, 512 * kMiB}) {
     MemoryPool pool(limit);
     std::byte* const large = pool.acquire(900000);
-    pool.give_back(pool.acquire(kMiB), kMiB);
+    pool.release(pool.acquire(kMiB), kMiB);
     std::vector<std::pair<std::byte*, std::size_t>> blocks;
     for (int round = 0; round < 2; ++round) {
       for (std::size_t i = 0; i < 60; ++i)
@@ -74,12 +74,12 @@ TEST(MemoryPool, BeginsBlocksOfWholePagesAtOne) {
       std::vector<std::pair<std::byte*, std::size_t>> kept;
       for (std::size_t i = 0; i < blocks.size(); ++i)
         if (i % 2) kept.push_back(blocks[i]);
-        else pool.give_back(blocks[i].first, blocks[i].second);
+        else pool.release(blocks[i].first, blocks[i].second);
       blocks = kept;
-      pool.release();
+      pool.release_unused();
     }
-    for (const auto& [block, bytes] : blocks) pool.give_back(block, bytes);
-    pool.give_back(large, 900000);
+    for (const auto& [block, bytes] : blocks) pool.release(block, bytes);
+    pool.release(large, 900000);
   }
 }
 
@@ -87,10 +87,10 @@ TEST(MemoryPool, HandsOutAgainWhatCameBack) {
   MemoryPool pool(512 * kMiB);
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, 700 * std::size_t{1024}, 5 * kMiB, 100 * kMiB}) {
     std::byte* first = pool.acquire(bytes);
-    pool.give_back(first, bytes);
+    pool.release(first, bytes);
     std::byte* second = pool.acquire(bytes);
     EXPECT_EQ(second, first) << bytes;
-    pool.give_back(second, bytes);
+    pool.release(second, bytes);
   }
 }
 
@@ -99,7 +99,7 @@ TEST(MemoryPool, HoldsTheSameAmountHoweverLongItRuns) {
   const auto step = [&] {
     std::vector<std::pair<std::byte*, std::size_t>> blocks;
     for (std::size_t bytes = 32; bytes < 8 * kMiB; bytes *= 2) blocks.emplace_back(pool.acquire(bytes), bytes);
-    for (const auto& [block, bytes] : blocks) pool.give_back(block, bytes);
+    for (const auto& [block, bytes] : blocks) pool.release(block, bytes);
   };
   step();
   const std::int64_t reserved = pool.statistics().reserved;
@@ -114,10 +114,10 @@ TEST(MemoryPool, CountsWhatIsInUseAndItsPeak) {
   std::byte* b = pool.acquire(4 * kMiB);
   EXPECT_EQ(pool.statistics().in_use, static_cast<std::int64_t>(1024 + 4 * kMiB));
   EXPECT_GE(pool.statistics().reserved, pool.statistics().in_use);
-  pool.give_back(b, 4 * kMiB);
+  pool.release(b, 4 * kMiB);
   EXPECT_EQ(pool.statistics().in_use, 1024);
   EXPECT_EQ(pool.statistics().peak, static_cast<std::int64_t>(1024 + 4 * kMiB));
-  pool.give_back(a, 1024);
+  pool.release(a, 1024);
 }
 
 TEST(MemoryPool, WastesAnEighthAtMost) {
@@ -129,7 +129,7 @@ TEST(MemoryPool, WastesAnEighthAtMost) {
     EXPECT_LE(memory.in_use, static_cast<std::int64_t>(std::max(bytes + bytes / 8, bytes + 63))) << bytes;
     // A block's neighbours will share what is held.
     EXPECT_LT(memory.reserved, static_cast<std::int64_t>((bytes > kMiB ? memory.in_use : 0) + 2 * kMiB + 1)) << bytes;
-    pool.give_back(block, bytes);
+    pool.release(block, bytes);
   }
 }
 
@@ -154,15 +154,15 @@ TEST(MemoryPool, HoldsForLargeBlocksOfManySizesWhatTheyNeedAtOnce) {
       std::byte* const next = pool.acquire(bytes);
       std::memset(next, static_cast<int>(bytes % 251), bytes);
       most = std::max(most, pool.statistics().in_use);
-      if (before) pool.give_back(before, held);
+      if (before) pool.release(before, held);
       before = next, held = bytes;
     }
     EXPECT_EQ(std::to_integer<std::size_t>(before[held - 1]), held % 251);
-    pool.give_back(before, held);
+    pool.release(before, held);
   }
   EXPECT_LE(pool.statistics().reserved, most + static_cast<std::int64_t>(8 * kMiB));
   EXPECT_EQ(pool.statistics().in_use, 0);
-  pool.release();
+  pool.release_unused();
   EXPECT_EQ(pool.statistics().reserved, 0);
 }
 
@@ -194,13 +194,13 @@ TEST(MemoryPool, GivesCachedBlocksBackBeforeItRefuses) {
   std::byte *const first = pool.acquire(20 * kMiB), *const between = pool.acquire(4 * kMiB),
                    *const last = pool.acquire(20 * kMiB);
   EXPECT_EQ(pool.acquire(30 * kMiB), nullptr);  // all do not fit
-  pool.give_back(first, 20 * kMiB);
-  pool.give_back(last, 20 * kMiB);
+  pool.release(first, 20 * kMiB);
+  pool.release(last, 20 * kMiB);
   std::byte* other = pool.acquire(30 * kMiB);  // the two make room, wherever they lie
   EXPECT_NE(other, nullptr);
-  pool.give_back(other, 30 * kMiB);
-  pool.give_back(between, 4 * kMiB);
-  pool.release();
+  pool.release(other, 30 * kMiB);
+  pool.release(between, 4 * kMiB);
+  pool.release_unused();
   EXPECT_EQ(pool.statistics().reserved, 0);
 }
 
@@ -212,8 +212,8 @@ TEST(MemoryPool, ReturnsRegionsOfSmallBlocksThatNobodyUses) {
   std::byte* kept = blocks[blocks.size() / 2];
   std::memset(kept, 7, kBytes);
   for (std::byte* block : blocks)
-    if (block != kept) pool.give_back(block, kBytes);
-  pool.release();
+    if (block != kept) pool.release(block, kBytes);
+  pool.release_unused();
   EXPECT_LE(pool.statistics().reserved, static_cast<std::int64_t>(kBytes + kMiB / 4));  // the pages that it touches
   std::vector<std::byte*> more;
   for (int i = 0; i < 20; ++i) {
@@ -221,9 +221,9 @@ TEST(MemoryPool, ReturnsRegionsOfSmallBlocksThatNobodyUses) {
     std::memset(more.back(), 1, kBytes);
   }
   EXPECT_EQ(std::to_integer<int>(kept[kBytes - 1]), 7);
-  for (std::byte* block : more) pool.give_back(block, kBytes);
-  pool.give_back(kept, kBytes);
-  pool.release();
+  for (std::byte* block : more) pool.release(block, kBytes);
+  pool.release(kept, kBytes);
+  pool.release_unused();
   EXPECT_EQ(pool.statistics().reserved, 0);
   EXPECT_NE(pool.acquire(kBytes), nullptr);
 }
@@ -231,19 +231,19 @@ TEST(MemoryPool, ReturnsRegionsOfSmallBlocksThatNobodyUses) {
 TEST(MemoryPool, ALowerLimitReturnsWhatIsKeptAndRefusesTheRest) {
   MemoryPool pool(512 * kMiB);
   std::byte* used = pool.acquire(10 * kMiB);
-  pool.give_back(pool.acquire(20 * kMiB), 20 * kMiB);
+  pool.release(pool.acquire(20 * kMiB), 20 * kMiB);
   pool.set_limit(12 * kMiB);
   EXPECT_EQ(pool.statistics().reserved, static_cast<std::int64_t>(10 * kMiB));
   EXPECT_EQ(pool.acquire(4 * kMiB), nullptr);
   EXPECT_NE(pool.acquire(2 * kMiB), nullptr);
-  pool.give_back(used, 10 * kMiB);
+  pool.release(used, 10 * kMiB);
 }
 
 TEST(MemoryPool, AsksTheSystemOnceForWhatALoopUses) {
   MemoryPool pool(512 * kMiB);
   const auto step = [&] {
     for (const std::size_t bytes : {100 * std::size_t{1024}, 3 * kMiB, 9 * kMiB})
-      pool.give_back(pool.acquire(bytes), bytes);
+      pool.release(pool.acquire(bytes), bytes);
   };
   step();
   const MemoryStatistics warm = pool.statistics();
@@ -259,7 +259,7 @@ TEST(MemoryPool, ReportsTheLargestHoldersTogetherWhereTheyAreAlike) {
   (void)pool.acquire(2 * kMiB, {.use = MemoryUse::Upload, .desc = &table});
   (void)pool.acquire(4 * kMiB);
   std::byte* gone = pool.acquire(64 * kMiB);
-  pool.give_back(gone, 64 * kMiB);
+  pool.release(gone, 64 * kMiB);
   (void)pool.acquire(64);
   EXPECT_EQ(pool.report(),
             "30 MiB in use (uploads 2 MiB, results 24 MiB, scratch 4 MiB, packed 0 bytes), 96 MiB held from the "
@@ -290,7 +290,7 @@ TEST(MemoryPool, ServesAllThatFitsUnderALimit) {
       EXPECT_LE(pool.statistics().reserved, static_cast<std::int64_t>(limit));
       for (std::size_t i = 0; i < blocks.size(); ++i)
         EXPECT_EQ(std::to_integer<std::size_t>(blocks[i].first[blocks[i].second - 1]), i % 256) << limit;
-      for (const auto& [block, bytes] : blocks) pool.give_back(block, bytes);
+      for (const auto& [block, bytes] : blocks) pool.release(block, bytes);
       blocks.clear();
       sum = 8 * 4096;
     }
@@ -302,7 +302,7 @@ TEST(MemoryPool, ServesSmallBlocksWhereOthersLeftRoom) {
   std::vector<std::byte*> blocks;
   while (std::byte* block = pool.acquire(kMiB / 2)) blocks.push_back(block);
   EXPECT_GE(blocks.size(), 47u);
-  for (std::size_t i = 3; i < blocks.size(); ++i) pool.give_back(blocks[i], kMiB / 2);  // 1.5 MiB stay
+  for (std::size_t i = 3; i < blocks.size(); ++i) pool.release(blocks[i], kMiB / 2);  // 1.5 MiB stay
   EXPECT_NE(pool.acquire(2048), nullptr) << pool.report();
   EXPECT_NE(pool.acquire(20 * kMiB), nullptr) << pool.report();
 }
@@ -314,7 +314,7 @@ TEST(MemoryPool, PutsFreeNeighboursTogether) {
   EXPECT_GE(blocks.size(), 24 * 1024 - 16u);
   // One in 4096 stays: 6 of them, each in a page of its own.
   for (std::size_t i = 0; i < blocks.size(); ++i)
-    if (i % 4096) pool.give_back(blocks[i], 1024);
+    if (i % 4096) pool.release(blocks[i], 1024);
     else std::memset(blocks[i], 7, 1024);
   for (const std::size_t bytes : {kMiB, 3 * kMiB, std::size_t{700'000}, 16 * kMiB})
     EXPECT_NE(pool.acquire(bytes), nullptr) << bytes << " bytes with " << pool.report();
@@ -325,7 +325,7 @@ TEST(MemoryPool, RefusesWhatLiesInPieces) {
   MemoryPool pool(16 * kMiB);
   std::vector<std::byte*> blocks;
   while (std::byte* block = pool.acquire(2048)) blocks.push_back(block);
-  for (std::size_t i = 0; i < blocks.size(); i += 2) pool.give_back(blocks[i], 2048);  // half of every page
+  for (std::size_t i = 0; i < blocks.size(); i += 2) pool.release(blocks[i], 2048);  // half of every page
   EXPECT_EQ(pool.acquire(kMiB), nullptr);
   for (std::size_t i = 0; i < blocks.size(); i += 2) EXPECT_NE(pool.acquire(2000), nullptr) << i;
   EXPECT_EQ(pool.acquire(2048), nullptr);
@@ -339,10 +339,10 @@ TEST(MemoryPool, ServesThreadsNearItsLimit) {
   const auto work = [&](unsigned seed) {
     std::vector<std::pair<std::byte*, std::size_t>> own;
     std::size_t sum = 0;
-    const auto give_back = [&](std::size_t i) {
+    const auto release = [&](std::size_t i) {
       const auto [block, bytes] = own[i];
       broken += block[0] != block[bytes - 1];
-      pool.give_back(block, bytes);
+      pool.release(block, bytes);
       sum -= taken(bytes);
       own[i] = own.back();
       own.pop_back();
@@ -350,7 +350,7 @@ TEST(MemoryPool, ServesThreadsNearItsLimit) {
     for (int i = 0; i < 3000; ++i) {
       const unsigned drawn = (seed = seed * 1664525u + 1013904223u) >> 8;
       const std::size_t bytes = drawn % 4 ? 1 + drawn % 30'000 : 1 + drawn % (2 * kMiB);
-      while (sum + taken(bytes) > kShare / 2) give_back(drawn % own.size());
+      while (sum + taken(bytes) > kShare / 2) release(drawn % own.size());
       std::byte* block = pool.acquire(bytes);
       if (!block) {
         ++refused;
@@ -360,7 +360,7 @@ TEST(MemoryPool, ServesThreadsNearItsLimit) {
       own.emplace_back(block, bytes);
       sum += taken(bytes);
     }
-    while (!own.empty()) give_back(0);
+    while (!own.empty()) release(0);
   };
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
@@ -368,7 +368,7 @@ TEST(MemoryPool, ServesThreadsNearItsLimit) {
   EXPECT_EQ(refused, 0);
   EXPECT_EQ(broken, 0);
   EXPECT_EQ(pool.statistics().in_use, 0);
-  pool.release();
+  pool.release_unused();
   EXPECT_EQ(pool.statistics().reserved, 0);
 }
 
@@ -392,7 +392,7 @@ TEST(MemoryPool, ServesThreadsThatFreeEachOthersBlocks) {
       shared.emplace_back(block, bytes);
       if (shared.size() > 50) {
         std::swap(shared[seed % shared.size()], shared.back());
-        pool.give_back(shared.back().first, shared.back().second);
+        pool.release(shared.back().first, shared.back().second);
         shared.pop_back();
       }
     }
@@ -400,7 +400,7 @@ TEST(MemoryPool, ServesThreadsThatFreeEachOthersBlocks) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < 4; ++i) threads.emplace_back(work, i);
   for (std::thread& thread : threads) thread.join();
-  for (const auto& [block, bytes] : shared) pool.give_back(block, bytes);
+  for (const auto& [block, bytes] : shared) pool.release(block, bytes);
   EXPECT_EQ(pool.statistics().in_use, 0);
 }
 
@@ -443,12 +443,12 @@ TEST(MemoryPool, NeverLooksIntoMemoryOfASourceThatTakesNoPartsBack) {
       EXPECT_LE(sorted[i - 1].first + sorted[i - 1].second, sorted[i].first) << "blocks overlap";
     EXPECT_EQ(pool.acquire(60 * kMiB), nullptr) << "the source has no more, whatever the limit says";
     std::byte* const kept = blocks.front().first;  // in the first region, which therefore stays
-    for (std::size_t i = 1; i < blocks.size(); ++i) pool.give_back(blocks[i].first, blocks[i].second);
-    pool.release();
+    for (std::size_t i = 1; i < blocks.size(); ++i) pool.release(blocks[i].first, blocks[i].second);
+    pool.release_unused();
     EXPECT_EQ(far.pieces.size(), 1u);
     EXPECT_EQ(static_cast<std::size_t>(pool.statistics().reserved), far.held);
     EXPECT_NE(pool.acquire(60 * kMiB), nullptr) << "what came back is there for others";
-    pool.give_back(kept, blocks.front().second);
+    pool.release(kept, blocks.front().second);
   }
   EXPECT_LE(far.pieces.size(), 1u) << "a large block that is still in use";
 }

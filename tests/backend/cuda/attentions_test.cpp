@@ -160,14 +160,14 @@ TEST_F(CudaAttentions, AreMadeInPieces) {
     driver().upload(const_cast<std::byte*>(start), asked.of(start).data.bytes());
   asked.set_kind(Attention::Kind::Gradient);
   attend_by_loops(asked.host);
-  const std::int64_t wanted = driver().attention_room(asked.device);
+  const std::int64_t wanted = driver().attention_workspace(asked.device);
   ASSERT_GT(wanted, 0);
   const std::int64_t of_head = (wanted - (64 << 10)) / 8;
-  const Block room(driver(), static_cast<std::size_t>(wanted));
+  const Block workspace(driver(), static_cast<std::size_t>(wanted));
   for (const auto& [heads, pieces] : {std::pair{8, 1}, {5, 2}, {3, 4}, {2, 4}}) {
     SCOPED_TRACE(heads);
-    asked.device.room = room.start();
-    asked.device.room_bytes = (64 << 10) + heads * of_head;
+    asked.device.workspace = workspace.start();
+    asked.device.workspace_bytes = (64 << 10) + heads * of_head;
     for (const std::byte* const start : {asked.device.q_grad.data, asked.device.k_grad.data, asked.device.v_grad.data})
       driver().clear(const_cast<std::byte*>(start), asked.of(start).data.bytes().size());
     Dnn dnn(make_ref<Stream>(0));

@@ -1,5 +1,5 @@
-// libnccl.so.2 among threads of one process, over the fake driver's memory: a call returns at once, and its work is done when
-// the streams of all ranks have come to it.
+// libnccl.so.2 among threads of one process, over the fake driver's memory: a call returns at once, and its work is
+// done when the streams of all ranks have come to it.
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ extern "C" int cuLaunchHostFunc(void*, void (*function)(void*), void* data);
 namespace {
 
 constexpr int kInvalidArgument = 4;
-struct Ticket {
+struct UniqueId {
   char bytes[128];
 };
 
@@ -34,14 +34,14 @@ struct Round {
   std::size_t came = 0;
   bool done = false;
 };
-struct Meeting {
+struct Collective {
   std::mutex mutex;
   std::condition_variable changed;
   int ranks = 0, joined = 0;
   std::map<std::int64_t, std::shared_ptr<Round>> rounds;
 };
 struct Group {
-  std::shared_ptr<Meeting> meeting;
+  std::shared_ptr<Collective> meeting;
   int rank;
   std::int64_t calls = 0;
   std::promise<void> abort{};
@@ -49,7 +49,7 @@ struct Group {
 };
 
 std::mutex mutex;  // of what follows
-std::map<int, std::shared_ptr<Meeting>> meetings;
+std::map<int, std::shared_ptr<Collective>> running_collectives;
 int tickets = 0, calls = 0;
 bool waits_in_vain = false;
 
@@ -99,12 +99,12 @@ void later(void* stream, Task task) {
       stream, [](void* task) { (*std::unique_ptr<Task>(static_cast<Task*>(task)))(); }, new Task(std::move(task)));
 }
 
-int meet(Group& group, const Call& call, void* stream) {
+int start_collective(Group& group, const Call& call, void* stream) {
   if (waits_in_vain) {
     later(stream, [aborted = group.aborted] { aborted.wait(); });
     return 0;
   }
-  const std::shared_ptr<Meeting> meeting = group.meeting;
+  const std::shared_ptr<Collective> meeting = group.meeting;
   std::shared_ptr<Round> round;
   {
     const std::lock_guard lock(meeting->mutex);
@@ -143,21 +143,21 @@ int ncclGetVersion(int* version) {
 }
 const char* ncclGetErrorString(int status) { return status == kInvalidArgument ? "invalid argument" : "no error"; }
 const char* ncclGetLastError(void*) { return "the fake one never fails for long"; }
-int ncclGetUniqueId(Ticket* ticket) {
+int ncclGetUniqueId(UniqueId* ticket) {
   const std::lock_guard lock(mutex);
   *ticket = {};
   std::memcpy(ticket->bytes, &++tickets, sizeof(tickets));
   return 0;
 }
-int ncclCommInitRank(Group** group, int ranks, Ticket ticket, int rank) {
+int ncclCommInitRank(Group** group, int ranks, UniqueId ticket, int rank) {
   int number = 0;
   std::memcpy(&number, ticket.bytes, sizeof(number));
   if (number == 0 || rank < 0 || rank >= ranks) return kInvalidArgument;
-  std::shared_ptr<Meeting> meeting;
+  std::shared_ptr<Collective> meeting;
   {
     const std::lock_guard lock(mutex);
-    auto& known = meetings[number];
-    if (!known) known = std::make_shared<Meeting>();
+    auto& known = running_collectives[number];
+    if (!known) known = std::make_shared<Collective>();
     meeting = known;
   }
   std::unique_lock lock(meeting->mutex);
@@ -173,16 +173,16 @@ int ncclCommAbort(Group* group) {
   return 0;
 }
 int ncclAllReduce(const void* x, void* result, std::size_t count, int type, int how, Group* group, void* stream) {
-  return meet(*group, {Call::Reduce, type, how, count, x, result}, stream);
+  return start_collective(*group, {Call::Reduce, type, how, count, x, result}, stream);
 }
 int ncclReduceScatter(const void* x, void* result, std::size_t count, int type, int how, Group* group, void* stream) {
-  return meet(*group, {Call::ReduceScatter, type, how, count, x, result}, stream);
+  return start_collective(*group, {Call::ReduceScatter, type, how, count, x, result}, stream);
 }
 int ncclAllGather(const void* x, void* result, std::size_t count, int type, Group* group, void* stream) {
-  return meet(*group, {Call::Gather, type, 0, count, x, result}, stream);
+  return start_collective(*group, {Call::Gather, type, 0, count, x, result}, stream);
 }
 int ncclBroadcast(const void* x, void* result, std::size_t count, int type, int root, Group* group, void* stream) {
-  return meet(*group, {Call::Broadcast, type, root, count, x, result}, stream);
+  return start_collective(*group, {Call::Broadcast, type, root, count, x, result}, stream);
 }
 
 /// For tests: calls that all ranks of a group came to.

@@ -1,5 +1,5 @@
-// Ranks with a GPU each, which NCCL joins. The fake libraries have two GPUs, whose kernels do nothing; a machine has what it
-// has, and one GPU is a group of one.
+// Ranks with a GPU each, which NCCL joins. The fake libraries have two GPUs, whose kernels do nothing; a machine has
+// what it has, and one GPU is a group of one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -51,8 +51,8 @@ struct With {
   const char* setting;
 };
 
-/// How many microseconds each thing takes of the fake driver's streams, as long as it lives: those of devices, and those beside
-/// them in which ranks meet. What depends on luck goes wrong by one of two such.
+/// How many microseconds each thing takes of the fake driver's streams, as long as it lives: those of devices, and
+/// those beside them in which ranks meet. What depends on luck goes wrong by one of two such.
 struct Pace {
   Pace(int stream, int beside) { set(stream, beside); }
   ~Pace() { set(50, 50); }
@@ -139,15 +139,18 @@ void on_each_driver(F run) {
   const std::vector<Device> devices = gpus();
   on_each(devices, [&](const Ranks& ranks, const Device&) {
     const auto driver = make_ref<Driver>(ranks->rank());
-    ASSERT_TRUE(driver->meets(*ranks));
+    ASSERT_TRUE(driver->can_start_collectives(*ranks));
     run(ranks, *driver, static_cast<float>(ranks->size() * (ranks->size() + 1)) / 2);
   });
 }
 
 constexpr std::size_t kCount = 1000;
-gpu::Meeting sum_of(const Block& x, const Block& result) {
-  return {
-      .kind = gpu::Meeting::Kind::Sum, .dtype = DType::F32, .x = x.start(), .result = result.start(), .count = kCount};
+gpu::Collective sum_of(const Block& x, const Block& result) {
+  return {.kind = gpu::Collective::Kind::Sum,
+          .dtype = DType::F32,
+          .x = x.start(),
+          .result = result.start(),
+          .count = kCount};
 }
 
 TEST(CudaRanks, MeetOnceTheStreamHasDoneWhatItWasAskedFor) {
@@ -161,7 +164,7 @@ TEST(CudaRanks, MeetOnceTheStreamHasDoneWhatItWasAskedFor) {
     driver.upload(x.start(), raw(std::vector<float>(kCount, -1)));
     driver.upload(result.start(), raw(std::vector<float>(kCount, -1)));
     driver.copy(x.start(), given.start(), bytes);
-    driver.await(driver.meet(*ranks, sum_of(x, result)));
+    driver.wait_for_collective(driver.start_collective(*ranks, sum_of(x, result)));
     EXPECT_EQ(fetched(driver, result, kCount), std::vector<float>(kCount, sum));
   });
 }
@@ -175,15 +178,15 @@ TEST(CudaRanks, MeetBesideTheStreamWhichGoesOn) {
     const Block x(driver, bytes), first(driver, bytes), second(driver, bytes);
     driver.upload(x.start(), raw(std::vector<float>(kCount, static_cast<float>(ranks->rank() + 1))));
     driver.upload(second.start(), raw(std::vector<float>(kCount, -1)));
-    const std::uint64_t number = driver.meet(*ranks, sum_of(x, first)),
-                        next = driver.meet(*ranks, sum_of(first, second));
+    const std::uint64_t number = driver.start_collective(*ranks, sum_of(x, first)),
+                        next = driver.start_collective(*ranks, sum_of(first, second));
     EXPECT_LT(number, next);
     const std::vector<float> meanwhile = fetched(driver, second, kCount);
     if (fake_state()) { EXPECT_EQ(meanwhile, std::vector<float>(kCount, -1)); }
-    driver.await(number);
+    driver.wait_for_collective(number);
     EXPECT_EQ(fetched(driver, first, kCount), std::vector<float>(kCount, sum));
-    driver.await(next);
-    driver.await(number);  // long past
+    driver.wait_for_collective(next);
+    driver.wait_for_collective(number);  // long past
     EXPECT_EQ(fetched(driver, second, kCount), std::vector<float>(kCount, sum * static_cast<float>(ranks->size())));
   });
 }
@@ -203,9 +206,9 @@ TEST(CudaRanks, LeaveGraphsBetweenThem) {
         for (int i = 0; i < 6; ++i) driver.copy(i % 2 ? x.start() : y.start(), i % 2 ? y.start() : x.start(), bytes);
       };
       work();
-      const std::uint64_t number = driver.meet(*ranks, sum_of(met, result));
+      const std::uint64_t number = driver.start_collective(*ranks, sum_of(met, result));
       work();  // meanwhile
-      driver.await(number);
+      driver.wait_for_collective(number);
       work();
       driver.synchronize();
     }

@@ -43,7 +43,7 @@ TEST(Builders, FoldWhatIsKnown) {
     EXPECT_EQ(computes([&](B, E t) { return ((((t + zero) - zero) | zero) ^ zero) << zero >> zero; }), 0);
   EXPECT_EQ(computes([](B, E t) { return 1 * t * 1 / 1; }), 0);
   EXPECT_EQ(computes([](B, E t) { return t * 0 + t % 1; }), 0);
-  EXPECT_EQ(computes([](B k, E t) { return select(k.truth(true), t, t * 5); }), 0);
+  EXPECT_EQ(computes([](B k, E t) { return select(k.boolean(true), t, t * 5); }), 0);
   EXPECT_EQ(computes([](B k, E t) { return select(k.literal(DType::I32, 3) < 4, t, t * 5); }), 0);
   EXPECT_EQ(count(stores([](B, E t) { return t.as(DType::I32).bits_as(DType::I32); }).body, Instruction::Kind::Cast),
             0);
@@ -73,7 +73,7 @@ TEST(Builders, TakeTheWayThatIsKnown) {
   Builder k("ways", 32);
   const Buffer to = k.output(DType::I32);
   k.when(k.literal(DType::I32, 1) < 2, [&] { to.store(k.thread(), k.thread()); }, [&] { k.barrier(); });
-  k.when(k.truth(false), [&] { k.barrier(); });
+  k.when(k.boolean(false), [&] { k.barrier(); });
   const Kernel kernel = k.finish();
   EXPECT_EQ(count(kernel.body, Statement::Kind::If), 0);
   EXPECT_EQ(count(kernel.body, Statement::Kind::Barrier), 0);

@@ -100,7 +100,7 @@ TEST(Flow, GoesOnWhileSomethingHolds) {  // Collatz
 
 TEST(Flow, KeepsTruths) {
   const auto made = made_by([](Builder& k, const Buffer& to, const Expr& t) {
-    const Local found = k.variable(k.truth(false));
+    const Local found = k.variable(k.boolean(false));
     k.loop(k.literal(DType::I32, 2), t, k.literal(DType::I32, 1),
            [&](const Expr& i) { found.set(found.get() | (t % i == 0)); });
     k.when(found, [&] { to.store(t, k.literal(DType::I32, 1)); }, [&] { to.store(t, k.literal(DType::I32, 0)); });

@@ -98,7 +98,8 @@ T meaning(Arithmetic op, T x, T y) {
   switch (op) {
     case Arithmetic::Add: return kept(Big{x} + y);
     case Arithmetic::Subtract: return kept(Big{x} - y);
-    case Arithmetic::Multiply: return kept(static_cast<Big>(static_cast<unsigned __int128>(Big{x}) * static_cast<unsigned __int128>(Big{y})));
+    case Arithmetic::Multiply:
+      return kept(static_cast<Big>(static_cast<unsigned __int128>(Big{x}) * static_cast<unsigned __int128>(Big{y})));
     case Arithmetic::Divide: return kept(Big{x} / y);
     case Arithmetic::Remainder: return kept(Big{x} % y);
     case Arithmetic::Minimum: return x < y ? x : y;
@@ -106,7 +107,8 @@ T meaning(Arithmetic op, T x, T y) {
     case Arithmetic::And: return x & y;
     case Arithmetic::Or: return x | y;
     case Arithmetic::Xor: return x ^ y;
-    case Arithmetic::ShiftLeft: return shift > 63 ? T{0} : kept(static_cast<Big>(static_cast<std::uint64_t>(x) << shift));
+    case Arithmetic::ShiftLeft:
+      return shift > 63 ? T{0} : kept(static_cast<Big>(static_cast<std::uint64_t>(x) << shift));
     case Arithmetic::ShiftRight: return shift > 63 ? T{0} : kept(Big{x} >> shift);
     case Arithmetic::Less: return x < y;
     case Arithmetic::LessEqual: return x <= y;
@@ -198,8 +200,7 @@ TYPED_TEST(Pairs, BecomeFloatsAndComeFromThem) {
   const Expr i = b.place(DType::I32);
   to.store(i, from[i].as(DType::F32));
   run_lowered(b.finish(), static_cast<std::int64_t>(numbers.size() / 64), {numbers, made});
-  for (std::size_t at = 0; at < made.size(); ++at)
-    ASSERT_EQ(made[at], static_cast<float>(numbers[at])) << numbers[at];
+  for (std::size_t at = 0; at < made.size(); ++at) ASSERT_EQ(made[at], static_cast<float>(numbers[at])) << numbers[at];
 }
 
 TYPED_TEST(Pairs, CountLoops) {
@@ -250,8 +251,7 @@ TYPED_TEST(Pairs, AreInVariablesSharedMemoryTablesAndShuffles) {
   out.store(i * 2, pair);
   last.store(i, k.shuffle(kept[0], (i + 1) % 32));
   const std::int64_t entries[] = {INT64_MIN, -1, (std::int64_t{1} << 32) + 5};
-  run_lowered(k.finish(), 1,
-              {x, y, z, entries[0], entries[1], entries[2], static_cast<T>(0x100000003)});
+  run_lowered(k.finish(), 1, {x, y, z, entries[0], entries[1], entries[2], static_cast<T>(0x100000003)});
   for (std::size_t j = 0; j < 64; ++j) {
     const std::size_t from = 63 - j;
     EXPECT_EQ(y[2 * j], static_cast<T>(static_cast<std::uint64_t>(x[from]) * 0x100000003));
@@ -293,7 +293,8 @@ TEST(PairsOfWords, SayWhatTheyCannot) {
     const Buffer x = k.both(DType::I64);
     const Expr old = x.update(update, k.thread(), k.literal(DType::I64, 1));
     x.store(k.thread(), old);
-    EXPECT_NE(refused("pairs", k.finish()).find("kernel atomic: 64-bit integers are updated atomically"), std::string::npos);
+    EXPECT_NE(refused("pairs", k.finish()).find("kernel atomic: 64-bit integers are updated atomically"),
+              std::string::npos);
   }
   Builder k("bits", 32);
   const Buffer x = k.input(DType::F64), y = k.output(DType::I64);
@@ -390,9 +391,8 @@ TEST(SharedShuffles, PassValuesWhereAllThreadsGet) {
   const Buffer in = k.input(DType::I32), out = k.output(DType::I32);
   const Expr rounds = k.number(DType::I32);
   const Local sum = k.variable(in[k.thread()]), turn = k.variable(k.literal(DType::I32, 0));
-  k.loop(k.literal(DType::I32, 0), rounds, k.literal(DType::I32, 1), [&](const Expr& i) {
-    sum.set(sum + k.shuffle(sum, (k.lane() + i + 1) % kLanes));
-  });
+  k.loop(k.literal(DType::I32, 0), rounds, k.literal(DType::I32, 1),
+         [&](const Expr& i) { sum.set(sum + k.shuffle(sum, (k.lane() + i + 1) % kLanes)); });
   k.loop_while([&] { return turn.get() < rounds; },
                [&] {
                  const Expr even = k.shuffle((sum % 2) == 0, k.literal(DType::I32, 3));
@@ -431,11 +431,11 @@ TEST(SharedShuffles, AreRefusedWherePerhapsNotAllThreadsGet) {
             std::string::npos);
   // By way of a variable that threads set differently, and the next round of the loop sees.
   EXPECT_NE(said([&](Builder& k, const Buffer& x) {
-              const Local on = k.variable(k.truth(true)), odd = k.variable(k.truth(true));
+              const Local on = k.variable(k.boolean(true)), odd = k.variable(k.boolean(true));
               k.loop(k.literal(DType::I32, 0), k.literal(DType::I32, 3), k.literal(DType::I32, 1), [&](const Expr&) {
                 k.when(on.get(), [&] { shuffled(k, x); });
                 on.set(odd.get());
-                k.when(k.warp() == 0, [&] { odd.set(k.truth(false)); });
+                k.when(k.warp() == 0, [&] { odd.set(k.boolean(false)); });
               });
             }).find(expected),
             std::string::npos);

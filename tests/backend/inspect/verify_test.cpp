@@ -57,7 +57,7 @@ class Lying final : public test::Forwarding {
   explicit Lying(std::string_view about) : about_(about) {}
   void run(const op::Op& op, Call call) override {
     inner_->run(op, call);
-    if (op::title(op) == about_) falsify(*inner_, call.out[0], 1, 2);
+    if (op::display_name(op) == about_) falsify(*inner_, call.out[0], 1, 2);
   }
 
  private:
@@ -105,7 +105,7 @@ class WrongFused final : public test::Forwarding {
     wrong->inputs = fused->program->inputs;
     wrong->outputs = fused->program->outputs;
     wrong->steps = fused->program->steps;
-    for (op::Program::Step& step : wrong->steps)
+    for (op::ProgramStep& step : wrong->steps)
       if (auto* unary = std::get_if<op::Unary>(&step.op); unary && unary->fn == op::UnaryFn::Exp)
         unary->fn = op::UnaryFn::Expm1;
     inner_->run(op::Fused{wrong}, call);
@@ -128,7 +128,7 @@ class WrongPlans final : public Decorator {
  public:
   explicit WrongPlans(Ref<Backend> inner) : Decorator(std::move(inner)) {}
   void run(const op::Op& op, Call call) override {
-    if (op::title(op) != "sub") return inner_->run(op, call);
+    if (op::display_name(op) != "sub") return inner_->run(op, call);
     const std::vector<Value> turned(call.in.rbegin(), call.in.rend());
     inner_->run(op, {turned, call.out});
   }
@@ -151,7 +151,7 @@ class Stale final : public Decorator {
  public:
   Stale(Ref<Backend> inner, bool outside) : Decorator(std::move(inner)), outside_(outside) {}
   void run(const op::Op& op, Call call) override {
-    if (op::title(op) != "matmul") return inner_->run(op, call);
+    if (op::display_name(op) != "matmul") return inner_->run(op, call);
     const Ref<Storage> weight = call.in[1].node()->storage;
     const bool again = std::ranges::find(met_, weight) != met_.end();
     met_.push_back(weight);
@@ -192,7 +192,7 @@ class WrongInPlace final : public test::Forwarding {
   using Forwarding::Forwarding;
   void run(const op::Op& op, Call call) override {
     inner_->run(op, call);
-    if (call.last_uses && op::title(op) == "softmax") falsify(*inner_, call.out[0], 0, 1);
+    if (call.last_uses && op::display_name(op) == "softmax") falsify(*inner_, call.out[0], 0, 1);
   }
 };
 
@@ -256,8 +256,8 @@ TEST(Verify, FindsNothingWrongWithWhatIsRight) {
   }
 }
 
-// The gradient of a sum of what is normalised is nothing: what comes out is the rounding of terms as large as the gradients
-// times the inverse deviation.
+// The gradient of a sum of what is normalised is nothing: what comes out is the rounding of terms as large as the
+// gradients times the inverse deviation.
 TEST(Verify, JudgesByItsTermsWhatCancelsOut) {
   const Verify verify(Device::cpu());
   const Device device = verify.device().autodiff();

@@ -33,7 +33,7 @@ class Answering final : public Backend {
   Ref<Backend> with_core(Wrap wrap) override { return asked("with_core"), wrap(Ref<Backend>(this)); }
   void run_pending(Inputs) override { asked("run_pending"); }
   State state(const Value&) const override { return asked("state"), State::Failed; }
-  FusionTraits fusion_traits() const override { return asked("fusion_traits"), FusionTraits{.most_ops = 3}; }
+  FusionTraits fusion_traits() const override { return asked("fusion_traits"), FusionTraits{.max_ops = 3}; }
 
   mutable std::vector<std::string> questions;
 
@@ -79,11 +79,11 @@ TEST(Decorator, PassesOnEveryQuestionAndItsAnswer) {
   outer->run_pending({&value, 1});
   EXPECT_EQ(last(), "run_pending");
   EXPECT_EQ(outer->state(value), Backend::State::Failed);
-  EXPECT_EQ(outer->fusion_traits().most_ops, 3u);
+  EXPECT_EQ(outer->fusion_traits().max_ops, 3u);
 }
 
-// Backend has defaults for nothing, so that a class which names all but one of its functions is none that can be made: a
-// decorator that forgets what is added to the list does not compile.
+// Backend has defaults for nothing, so that a class which names all but one of its functions is none that can be made:
+// a decorator that forgets what is added to the list does not compile.
 TEST(Backend, LeavesNothingToDefaults) {
   EXPECT_TRUE(std::is_abstract_v<Backend>);
   EXPECT_TRUE(std::is_abstract_v<Decorator>);  // with_core() is for those who know what they are

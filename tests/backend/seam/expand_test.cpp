@@ -104,9 +104,9 @@ TEST(Programs, KeepApartWhatBackendsMakeOfThem) {
   program->steps.push_back({op::Unary{op::UnaryFn::Exp}, {}, DType::F32});
   program->outputs = {0};
   const auto one = make_ref<FewKernels>(plain_cpu()), other = make_ref<FewKernels>(plain_cpu());
-  EXPECT_EQ(program->made<Instructions>().steps, 1u);
+  EXPECT_EQ(program->cached<Instructions>().steps, 1u);
   const auto kernel_of = [&](const Backend& backend, const char* text) {
-    return program->made<Kernel>(backend.id(), [&] { return Kernel{text}; }).text;
+    return program->cached<Kernel>(backend.id(), [&] { return Kernel{text}; }).text;
   };
   EXPECT_EQ(kernel_of(*one, "for one"), "for one");
   EXPECT_EQ(kernel_of(*other, "for the other"), "for the other");
@@ -117,7 +117,7 @@ TEST(Programs, KeepApartWhatBackendsMakeOfThem) {
   Value y(make_ref<Node>(Desc{{4}, DType::F32}, x.device()));
   plain_cpu()->run(op::Fused{program}, {{&x, 1}, {&y, 1}});
   EXPECT_NEAR(y.data().at(3), std::exp(3e-4), 1e-6);
-  EXPECT_EQ(program->made<Instructions>().steps, 1u);
+  EXPECT_EQ(program->cached<Instructions>().steps, 1u);
 }
 
 /// Says one thing and does another.

@@ -52,7 +52,7 @@ struct Wished {
 FusionTraits of_cpu() { return plain_cpu()->fusion_traits(); }
 
 TEST(Traits, OfADeviceThatJoinsNothingLeaveEveryOpAlone) {
-  const Wished wished{FusionTraits{.most_ops = 100, .most_bytes = 1 << 30}};
+  const Wished wished{FusionTraits{.max_ops = 100, .max_bytes = 1 << 30}};
   const Value x = numbers({512, 512}, wished.device);
   wished.device.flush();
   wished.backend->ran.clear();
@@ -74,7 +74,7 @@ TEST(Traits, SayWhichReductionsStandAtTheEndOfAGroup) {
   }
   for (const std::int64_t least : {256, 257}) {
     FusionTraits traits = of_cpu();
-    traits.groups->least_reduced = least;
+    traits.groups->min_reduced = least;
     const Wished wished(traits);
     EXPECT_GT(sum(exp(numbers({4, 256}, wished.device)) * 2, {1}).data().at(0), 0);
     EXPECT_EQ(count<op::Reduce>(*wished.backend), least == 256 ? 0 : 1);
@@ -83,8 +83,8 @@ TEST(Traits, SayWhichReductionsStandAtTheEndOfAGroup) {
 
 TEST(Traits, SayHowLongAGroupMayBe) {
   FusionTraits traits = of_cpu();
-  traits.groups->most_steps = 4;
-  traits.horizontal.reset();
+  traits.groups->max_steps = 4;
+  traits.batching.reset();
   const Wished wished(traits);
   Value x = from_data(TensorData({8}, DType::F32), wished.device);
   for (int i = 0; i < 12; ++i) x = x * 2 + 1;
@@ -94,7 +94,7 @@ TEST(Traits, SayHowLongAGroupMayBe) {
   EXPECT_GE(count<op::Fused>(*wished.backend), 6);
 
   traits.groups = of_cpu().groups;
-  traits.groups->most_inputs = 4;
+  traits.groups->max_inputs = 4;
   const Wished narrow(traits);
   Value sum = from_data(TensorData({8}, DType::F32), narrow.device);
   for (int i = 1; i < 12; ++i) sum = sum + from_data(TensorData({8}, DType::F32), narrow.device);
@@ -106,8 +106,8 @@ TEST(Traits, SayHowLongAGroupMayBe) {
 TEST(Traits, SayFromWhatSizeOnStepsAreJoined) {
   for (const bool joins : {true, false}) {
     FusionTraits traits = of_cpu();
-    traits.epilogues->least_product = joins ? 16 : 17;
-    traits.horizontal->most_each = joins ? 5 : 4;
+    traits.epilogues->min_product = joins ? 16 : 17;
+    traits.batching->max_each = joins ? 5 : 4;
     const Wished wished(traits);
     const Value x = from_data(TensorData({4, 4}, DType::F32), wished.device);
     const Value y = relu(matmul(x, x) + 1);
@@ -115,16 +115,16 @@ TEST(Traits, SayFromWhatSizeOnStepsAreJoined) {
     EXPECT_EQ(count<op::Epilogue>(*wished.backend), joins ? 1 : 0);
     const Value a = from_data(TensorData({5}, DType::F32), wished.device), b = a * 2, c = exp(a + 1);
     wished.device.flush();
-    EXPECT_EQ(count<op::Horizontal>(*wished.backend), joins ? 1 : 0);
+    EXPECT_EQ(count<op::Batched>(*wished.backend), joins ? 1 : 0);
     EXPECT_EQ(b.data().at(0), 0);
   }
   using Blocks = FusionTraits::Blocks;
   constexpr int kElements = 64 * 32;  // in 16 blocks of 4 rows
   for (const auto& [wanted, blocks] :
-       {std::pair(Blocks{.least = kElements, .block = 128, .longest_row = 32, .least_blocks = 16}, true),
-        std::pair(Blocks{.least = kElements + 1, .block = 128, .longest_row = 32, .least_blocks = 16}, false),
-        std::pair(Blocks{.least = kElements, .block = 128, .longest_row = 31, .least_blocks = 16}, false),
-        std::pair(Blocks{.least = kElements, .block = 128, .longest_row = 32, .least_blocks = 17}, false)}) {
+       {std::pair(Blocks{.min_elements = kElements, .block = 128, .max_row = 32, .min_blocks = 16}, true),
+        std::pair(Blocks{.min_elements = kElements + 1, .block = 128, .max_row = 32, .min_blocks = 16}, false),
+        std::pair(Blocks{.min_elements = kElements, .block = 128, .max_row = 31, .min_blocks = 16}, false),
+        std::pair(Blocks{.min_elements = kElements, .block = 128, .max_row = 32, .min_blocks = 17}, false)}) {
     FusionTraits traits = of_cpu();
     traits.blocks = wanted;
     const Wished wished(traits);
@@ -138,19 +138,19 @@ TEST(Traits, SayFromWhatSizeOnStepsAreJoined) {
 }
 
 TEST(Traits, SayHowFarApartStepsAreJoined) {
-  for (const std::size_t farthest : {1, 2}) {
+  for (const std::size_t max_distance : {1, 2}) {
     FusionTraits traits = of_cpu();
-    traits.horizontal->farthest = farthest;
+    traits.batching->max_distance = max_distance;
     const Wished wished(traits);
     const Value a = from_data(TensorData({5}, DType::F32), wished.device), b = a * 2, c = exp(a + 1);
     EXPECT_EQ(b.data().at(0), 0);
-    EXPECT_EQ(count<op::Horizontal>(*wished.backend), farthest == 2 ? 1 : 0);
+    EXPECT_EQ(count<op::Batched>(*wished.backend), max_distance == 2 ? 1 : 0);
   }
 }
 
 TEST(Traits, SayHowLongAResultIsKeptForARepeat) {
   for (const std::size_t within : {1, 2}) {
-    const Wished wished(FusionTraits{.most_ops = 100, .most_bytes = 1 << 20, .repeats_within = within});
+    const Wished wished(FusionTraits{.max_ops = 100, .max_bytes = 1 << 20, .repeats_within = within});
     const Value x = numbers({2, 3}, wished.device);
     wished.device.flush();
     const Value once = sum(exp(x)), again = sum(exp(x) * 2);  // with a reduction and a view between the two
@@ -160,13 +160,13 @@ TEST(Traits, SayHowLongAResultIsKeptForARepeat) {
 }
 
 FusionTraits of_fused_rows() {
-  FusionTraits traits{.most_ops = 100, .most_bytes = 1 << 20};
+  FusionTraits traits{.max_ops = 100, .max_bytes = 1 << 20};
   traits.rows = FusionTraits::Rows{.reductions = {op::ReduceFn::Max},
-                                   .longest = 64,
-                                   .longest_unfolded = 32,
-                                   .most_held = 1 << 10,
-                                   .most_steps = 8,
-                                   .farthest = 1};
+                                   .max_row = 64,
+                                   .max_dropout_row = 32,
+                                   .max_live_rows = 1 << 10,
+                                   .max_steps = 8,
+                                   .max_distance = 1};
   return traits;
 }
 
@@ -183,16 +183,16 @@ TEST(Traits, SayWhichStepsOfARowAreFused) {
   };
   EXPECT_EQ(fused([](FusionTraits::Rows&) {}), 1);
   EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.reductions.clear(); }), 0);
-  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.longest = 31; }), 0);
-  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.most_held = 31; }), 0);
-  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.most_steps = 1; }), 0);
-  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.farthest = 0; }), 0);
+  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.max_row = 31; }), 0);
+  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.max_live_rows = 31; }), 0);
+  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.max_steps = 1; }), 0);
+  EXPECT_EQ(fused([](FusionTraits::Rows& rows) { rows.max_distance = 0; }), 0);
 }
 
 TEST(Traits, SayHowLongARowIsWhereNothingIsFolded) {
   for (const std::int64_t longest : {31, 32}) {
     FusionTraits traits = of_fused_rows();
-    traits.rows->longest_unfolded = longest;
+    traits.rows->max_dropout_row = longest;
     const Wished wished(traits);
     const Value x = numbers({4, 32}, wished.device);
     wished.device.flush();
@@ -212,9 +212,9 @@ TEST(Traits, OfADeviceThatSaysNothingGatherNothing) {
 }
 
 TEST(Traits, HaveProductsTakeALoneOpWhereNothingIsGrouped) {
-  FusionTraits traits{.most_ops = 100, .most_bytes = 1 << 20};
+  FusionTraits traits{.max_ops = 100, .max_bytes = 1 << 20};
   traits.epilogues = of_cpu().epilogues;
-  traits.epilogues->least_product = 1;
+  traits.epilogues->min_product = 1;
   const Wished wished(traits);
   const Value x = from_data(TensorData({4, 4}, DType::F32), wished.device);
   const Value y = matmul(x, x) + 1, z = exp(y) * 2;
@@ -227,8 +227,8 @@ TEST(Traits, SayHowMuchStaysInCaches) {
   constexpr std::int64_t kBytes = 2 * 16 * 4;  // of y and z, which nobody reads again
   for (const std::int64_t most : {kBytes, kBytes - 1}) {
     FusionTraits traits = of_cpu();
-    traits.horizontal.reset();
-    traits.streaming->most_cached = most;
+    traits.batching.reset();
+    traits.streaming->max_cached = most;
     const Wished wished(traits);
     const Value x = numbers({4, 4}, wished.device);
     wished.device.flush();
@@ -248,15 +248,15 @@ TEST(Traits, SayHowMuchStaysInCaches) {
 
 TEST(Traits, SayHowMuchIsGathered) {
   FusionTraits traits = of_cpu();
-  traits.most_ops = 10;
+  traits.max_ops = 10;
   const Wished wished(traits);
   const auto segments = [&] { return static_cast<fusion::Fusion&>(wished.device.backend()).statistics().segments; };
   Value x = full({8}, 1.0, wished.device, DType::F32);
   for (int i = 1; i < 30; ++i) x = x + 1;
   EXPECT_EQ(segments(), 3);
 
-  traits.most_ops = 1000;
-  traits.most_bytes = 8 * 4;
+  traits.max_ops = 1000;
+  traits.max_bytes = 8 * 4;
   const Wished small(traits);
   const Value held = from_data(TensorData({8}, DType::F32), small.device), y = held + 1;
   EXPECT_EQ(static_cast<fusion::Fusion&>(small.device.backend()).statistics().segments, 1);

@@ -325,7 +325,7 @@ TEST(SimdFused, ClampsElementsOfAnyType) {
             writer.expect_same_bits();
           }
           if (std::isnan(high)) continue;
-          using Operand = op::Program::Operand;
+          using Operand = op::ProgramOperand;
           const auto program = std::make_shared<op::Program>();
           program->shape = shape;
           program->inputs = {dtype, dtype, dtype};

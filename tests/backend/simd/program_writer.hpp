@@ -26,12 +26,12 @@ class Writer {
   int input(const Value& value, DType dtype) {
     program_->inputs.push_back(dtype);
     in_.push_back(value);
-    return add({Program::Operand::Input, static_cast<std::uint16_t>(in_.size() - 1)}, value, dtype);
+    return add({op::ProgramOperand::Input, static_cast<std::uint16_t>(in_.size() - 1)}, value, dtype);
   }
   int input(const Value& tensor) { return input(tensor, tensor.dtype()); }
 
   int step(const Steps& op, const std::vector<int>& operands) {
-    Program::Step step{op, {}, DType::F32};
+    op::ProgramStep step{op, {}, DType::F32};
     std::vector<Value> in;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       step.in[i] = at(operands[i]).operand;
@@ -40,7 +40,7 @@ class Writer {
     const Value alone = std::visit([&](const auto& o) { return run_alone(o, in); }, op);
     step.dtype = alone.dtype();
     program_->steps.push_back(step);
-    return add({Program::Operand::Result, static_cast<std::uint16_t>(program_->steps.size() - 1)}, alone, step.dtype);
+    return add({op::ProgramOperand::Result, static_cast<std::uint16_t>(program_->steps.size() - 1)}, alone, step.dtype);
   }
 
   void output(int value) {
@@ -104,7 +104,7 @@ class Writer {
 
  private:
   struct Known {
-    Program::Operand operand;
+    op::ProgramOperand operand;
     Value alone;
     DType dtype;
   };
@@ -116,16 +116,16 @@ class Writer {
     return out[0];
   }
   const Known& at(int value) const { return values_[static_cast<std::size_t>(value)]; }
-  int add(Program::Operand operand, const Value& alone, DType dtype) {
+  int add(op::ProgramOperand operand, const Value& alone, DType dtype) {
     values_.push_back({operand, alone, dtype});
     return size() - 1;
   }
   std::string description() const {
     std::string lines;
-    for (const Program::Step& step : program_->steps) {
-      lines += text("\n  ", std::visit([](const auto& op) { return std::string(op::spoken_name(op)); }, step.op));
+    for (const op::ProgramStep& step : program_->steps) {
+      lines += text("\n  ", std::visit([](const auto& op) { return std::string(op::function_name(op)); }, step.op));
       for (std::size_t i = 0; i < static_cast<std::size_t>(op::arity(step.op)); ++i)
-        lines += text(step.in[i].from == Program::Operand::Input ? " input " : " step ", step.in[i].index);
+        lines += text(step.in[i].from == op::ProgramOperand::Input ? " input " : " step ", step.in[i].index);
     }
     return lines;
   }

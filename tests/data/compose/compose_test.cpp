@@ -63,8 +63,8 @@ TEST(Sections, SlideWindows) {
 }
 
 TEST(Sections, KeepEveryItemOfTheRest) {
-  // By counting: windows begin at each multiple of the stride; the one that is cut off stands there where it has an item
-  // that no whole one has.
+  // By counting: windows begin at each multiple of the stride; the one that is cut off stands there where it has an
+  // item that no whole one has.
   for (int items = 0; items < 12; ++items) {
     for (int size = 1; size < 6; ++size) {
       for (int stride = 1; stride < 7; ++stride) {
@@ -102,15 +102,16 @@ TEST(Chosen, DrawByWeight) {
   const std::vector<double> weights = {0, 1, 0, 3, 0};
   std::vector<int> counts(5);
   const int draws = 40'000;
-  for (const auto index : draw_weighted(weights, draws, Key{3})) ++counts[static_cast<std::size_t>(index)];
+  for (const auto index : sample_weighted(weights, draws, Key{3})) ++counts[static_cast<std::size_t>(index)];
   EXPECT_EQ(counts[0] + counts[2] + counts[4], 0);
   // Within five standard deviations, sqrt(n p (1 - p)), of a quarter.
   EXPECT_NEAR(counts[1], draws * 0.25, 5 * std::sqrt(draws * 0.25 * 0.75));
-  EXPECT_EQ(raised<ArgumentError>([] { draw_weighted(std::vector<double>{1, -1}, 1, Key{0}); }),
+  EXPECT_EQ(raised<ArgumentError>([] { sample_weighted(std::vector<double>{1, -1}, 1, Key{0}); }),
             "weighted: weight 1 is -1, it must be 0 or more");
-  EXPECT_THROW(draw_weighted(std::vector<double>{0, 0}, 1, Key{0}), ArgumentError);
-  EXPECT_THROW(draw_weighted(std::vector<double>{std::numeric_limits<double>::quiet_NaN()}, 1, Key{0}), ArgumentError);
-  EXPECT_THROW(draw_weighted({}, 1, Key{0}), ArgumentError);
+  EXPECT_THROW(sample_weighted(std::vector<double>{0, 0}, 1, Key{0}), ArgumentError);
+  EXPECT_THROW(sample_weighted(std::vector<double>{std::numeric_limits<double>::quiet_NaN()}, 1, Key{0}),
+               ArgumentError);
+  EXPECT_THROW(sample_weighted({}, 1, Key{0}), ArgumentError);
 }
 
 TEST(Chosen, FilterZipAndGenerate) {

@@ -1,4 +1,5 @@
-// Normalizers and pre-tokenizers against Hugging Face's on lines in a hundred scripts, and on each code point (scripts_figures.py).
+// Normalizers and pre-tokenizers against Hugging Face's on lines in a hundred scripts, and on each code point
+// (scripts_figures.py).
 #include <zlib.h>
 
 #include <algorithm>
@@ -23,7 +24,8 @@ bool is_dense(char32_t point) {
          (point >= 0x17000 && point < 0x18d00) || (point >= 0x20000 && point < 0x32400);
 }
 
-/// scripts_texts.py has the same: each code point that may be assigned, of those that are alike one of 16; 64 in a text.
+/// scripts_texts.py has the same: each code point that may be assigned, of those that are alike one of 16; 64 in a
+/// text.
 std::vector<std::string> points() {
   std::vector<std::string> texts;
   int count = 0;
@@ -57,12 +59,12 @@ TEST(Scripts, OfEachStageAreHuggingFaces) {
     try {
       if (kind == "normal")
         output = [stage = tokens::read_normalizer(view)](const std::string& text) {
-          return stage(text, tokens::Growth(text.size()));
+          return stage(text, tokens::OutputLimit(text.size()));
         };
       else
         output = [stage = tokens::read_pre_tokenizer(view)](const std::string& text) {
           std::string pieces;
-          for (const tokens::Piece& piece : stage({{text, true}}, tokens::Growth(text.size())))
+          for (const tokens::TextPiece& piece : stage({{text, true}}, tokens::OutputLimit(text.size())))
             pieces += piece.text + '\x1f';
           return pieces;
         };

@@ -1,6 +1,7 @@
-// tokenizer_outputs ids|normal|pieces FILE TEXTS OUTPUT: what a tokenizer.json, or a normalizer or pre-tokenizer of one, makes of a
-// JSON list of texts, as a JSON list, for exchange_tokenizers.py. Of ids a text is {"ids", "all", "plain"}, the second and third
-// decoded with and without special tokens; what is refused is a string that begins with "!".
+// tokenizer_outputs ids|normal|pieces FILE TEXTS OUTPUT: what a tokenizer.json, or a normalizer or pre-tokenizer of
+// one, makes of a JSON list of texts, as a JSON list, for exchange_tokenizers.py. Of ids a text is {"ids", "all",
+// "plain"}, the second and third decoded with and without special tokens; what is refused is a string that begins with
+// "!".
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -15,9 +16,9 @@ namespace {
 
 using namespace kiln;
 
-Json strings(const std::vector<tokens::Piece>& pieces) {
+Json strings(const std::vector<tokens::TextPiece>& pieces) {
   Json::List list;
-  for (const tokens::Piece& piece : pieces) list.push_back({unicode::repaired(piece.text)});
+  for (const tokens::TextPiece& piece : pieces) list.push_back({unicode::repaired(piece.text)});
   return {std::move(list)};
 }
 
@@ -49,11 +50,11 @@ int main(int argc, char** argv) {
       };
     else if (what == "normal")
       output = [normalize = tokens::read_normalizer(view)](const std::string& text) {
-        return Json{normalize(text, tokens::Growth(text.size()))};
+        return Json{normalize(text, tokens::OutputLimit(text.size()))};
       };
     else
       output = [split = tokens::read_pre_tokenizer(view)](const std::string& text) {
-        return strings(split({{text, true}}, tokens::Growth(text.size())));
+        return strings(split({{text, true}}, tokens::OutputLimit(text.size())));
       };
     Json::List outputs;
     for (const Json& text : std::get<Json::List>(texts.is)) {

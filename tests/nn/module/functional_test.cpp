@@ -117,7 +117,7 @@ struct DeepConfig {
   }
 };
 
-TEST(Undrawn, IsLoadedWithoutDrawingOrMemory) {
+TEST(Uninitialized, IsLoadedWithoutDrawingOrMemory) {
   const DeepConfig config;
   autodiff.seed(7);
   const Deep trained = config.init(autodiff);
@@ -128,7 +128,7 @@ TEST(Undrawn, IsLoadedWithoutDrawingOrMemory) {
   autodiff.seed(5);
   autodiff.sync();
   const std::int64_t before = autodiff.memory().in_use;
-  const Deep empty = undrawn(config, autodiff);
+  const Deep empty = uninitialized(config, autodiff);
   autodiff.sync();
   EXPECT_LT(autodiff.memory().in_use - before, 64 * 1024) << "two weights are a mebibyte each";
   EXPECT_EQ(uniform(Shape{}, 0, 1, autodiff).item(), next);

@@ -158,12 +158,12 @@ TEST(Selector, SaysThatANameIsWrong) {
 struct Visitor {
   std::vector<std::string>& lines;
 
-  void enter(const nn::Place& place, const nn::ModuleView& module) {
+  void enter(const nn::PartPath& place, const nn::ModuleView& module) {
     lines.push_back(text("enter ", place.path, " ", place.types.back()));
     if (const auto* norm = module.get<nn::LayerNorm>()) lines.push_back(text("epsilon ", norm->epsilon));
   }
-  void leave(const nn::Place& place, const nn::ModuleView&) { lines.push_back(text("leave ", place.path)); }
-  void operator()(const nn::Place& place, const nn::AnyLeaf&) {
+  void leave(const nn::PartPath& place, const nn::ModuleView&) { lines.push_back(text("leave ", place.path)); }
+  void operator()(const nn::PartPath& place, const nn::AnyLeaf&) {
     std::string types;
     for (const auto type : place.types) types += text('/', type);
     lines.push_back(text(place.path, ' ', types));

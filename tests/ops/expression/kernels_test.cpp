@@ -147,7 +147,7 @@ TEST(PrintedKernels, AreAcceptedByTheCompilerOfWgsl) { expect_accepted(kWgsl, 8,
 RandomProgram example(DType dtype) {
   RandomProgram made{std::make_shared<op::Program>(), {}, {}};
   op::Program& program = *made.program;
-  using Operand = op::Program::Operand;
+  using Operand = op::ProgramOperand;
   program.shape = {8, 12};
   program.inputs = {dtype, dtype, dtype};
   program.steps.push_back(

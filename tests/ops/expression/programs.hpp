@@ -45,7 +45,7 @@ class Author {
     const std::size_t steps = 3 + pick(8);
     while (program.steps.size() < steps) step(type());
     std::vector<bool> read(steps);
-    for (const op::Program::Step& step : program.steps)
+    for (const op::ProgramStep& step : program.steps)
       for (int k = 0; k < op::arity(step.op); ++k)
         if (const Operand from = step.in[static_cast<std::size_t>(k)]; from.from == Operand::Result)
           read[from.index] = true;
@@ -57,7 +57,7 @@ class Author {
   }
 
  private:
-  using Operand = op::Program::Operand;
+  using Operand = op::ProgramOperand;
   std::size_t pick(std::size_t count) { return engine_() % count; }
   op::Program& program() { return *random_.program; }
   DType type_of(Operand operand) {
@@ -151,7 +151,7 @@ inline RandomProgram make_program(unsigned seed) {
   RandomProgram made{std::make_shared<op::Program>(), {{.strides = {1}}}, {{400}}};
   made.program->shape = {400};
   made.program->inputs = {from};
-  made.program->steps.push_back({op::Cast{to}, {op::Program::Operand{op::Program::Operand::Input, 0}}, to});
+  made.program->steps.push_back({op::Cast{to}, {op::ProgramOperand{op::ProgramOperand::Input, 0}}, to});
   made.program->outputs = {0};
   return made;
 }

@@ -208,7 +208,7 @@ TEST(ExpressionRandom, DropsWhatTheReferenceDrops) {
   const std::int64_t count = 1000;
   const Value x = arange(1.0, static_cast<double>(count) + 1, 1.0, Device::parse("reference"), DType::F32);
   const TensorData expected = emit(op::Dropout{}, {x, Value(static_cast<std::int64_t>(kKey)), Value(0.4)}).data();
-  const Drops drops(0.4);
+  const DropoutThreshold drops(0.4);
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
     const Cell<float> in[] = {{.number = static_cast<float>(i + 1)},
                               {.number = static_cast<float>(drops.scale)},

@@ -10,8 +10,8 @@
 namespace kiln::test {
 namespace {
 
-std::vector<Row> activation_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> activation_rows() {
+  std::vector<OpCase> rows;
   const auto add = [&](const char* name, std::function<Value(const Value&)> function, std::function<double(double)> f) {
     for (const Shape& shape : {Shape{4, 5}, Shape{}, Shape{0, 2}})
       rows.push_back({.name = name + std::string(shape.empty()   ? "_of_a_scalar"

@@ -22,22 +22,22 @@ Array joined(const std::vector<Array>& parts, int dim) {
 }
 
 /// A row of a function that joins parts, which stand for tensors of the shapes given, along `dim`.
-Row joining(std::string name, const std::vector<Shape>& shapes, const std::vector<Shape>& seen_as, int dim,
-            std::function<Value(Inputs)> function) {
-  Row row{.name = std::move(name),
-          .operands = {},
-          .function = [=](const Values& in) { return Values{function(in)}; },
-          .meaning =
-              [=](std::vector<Array> in) {
-                for (std::size_t i = 0; i < in.size(); ++i) in[i].shape = seen_as[i];
-                return std::vector<Array>{joined(in, dim)};
-              }};
+OpCase joining(std::string name, const std::vector<Shape>& shapes, const std::vector<Shape>& seen_as, int dim,
+               std::function<Value(Inputs)> function) {
+  OpCase row{.name = std::move(name),
+             .operands = {},
+             .function = [=](const Values& in) { return Values{function(in)}; },
+             .meaning =
+                 [=](std::vector<Array> in) {
+                   for (std::size_t i = 0; i < in.size(); ++i) in[i].shape = seen_as[i];
+                   return std::vector<Array>{joined(in, dim)};
+                 }};
   for (const Shape& shape : shapes) row.operands.push_back({shape});
   return row;
 }
 
 /// A row of pad with a mode: element i of the result is element source(i - before) of each dimension.
-Row padding(std::string name, PadMode mode, std::function<std::int64_t(std::int64_t, std::int64_t)> source) {
+OpCase padding(std::string name, PadMode mode, std::function<std::int64_t(std::int64_t, std::int64_t)> source) {
   return {.name = std::move(name),
           .operands = {{{2, 4, 3}}},
           .function = [=](const Values& in) { return Values{pad(in[0], {0, 3, 1}, {0, 2, 2}, mode)}; },
@@ -52,7 +52,7 @@ Row padding(std::string name, PadMode mode, std::function<std::int64_t(std::int6
               }};
 }
 
-std::vector<Row> pad_rows() {
+std::vector<OpCase> pad_rows() {
   return {
       padding("pad_constant", PadMode::Constant,
               [](std::int64_t i, std::int64_t size) { return 0 <= i && i < size ? i : -1; }),
@@ -67,8 +67,8 @@ std::vector<Row> pad_rows() {
       padding("pad_circular", PadMode::Circular, [](std::int64_t i, std::int64_t size) { return (i + size) % size; })};
 }
 
-std::vector<Row> grid_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> grid_rows() {
+  std::vector<OpCase> rows;
   rows.push_back({.name = "meshgrid",
                   .operands = {{{2}}, {{3}}, {{4}}},
                   .function = [](const Values& in) { return meshgrid(in); },
@@ -134,8 +134,8 @@ std::vector<Row> grid_rows() {
   return rows;
 }
 
-std::vector<Row> assemble_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> assemble_rows() {
+  std::vector<OpCase> rows;
   rows.push_back(joining("hstack", {{2, 1}, {2, 3}}, {{2, 1}, {2, 3}}, 1, &hstack));
   rows.push_back(joining("hstack_of_vectors", {{2}, {}}, {{2}, {1}}, 0, &hstack));
   rows.push_back(joining("vstack", {{3}, {2, 3}}, {{1, 3}, {2, 3}}, 0, &vstack));
@@ -197,9 +197,9 @@ std::vector<Row> assemble_rows() {
                   .meaning = all_of});
   rows.push_back({.name = "ravel_of_several_types",
                   .operands = {{{2, 8}},
-                               {{4, 2}, -9, 9, Operand::Index},
-                               {{3}, 0, 100, Operand::Index},
-                               {{16}, 0, 1, Operand::Flag},
+                               {{4, 2}, -9, 9, OperandSpec::Index},
+                               {{3}, 0, 100, OperandSpec::Index},
+                               {{16}, 0, 1, OperandSpec::Flag},
                                {{5, 4}}},
                   .function = [](const Values& in) { return Values{ravel(in, in[0].dtype())}; },
                   .meaning = all_of});

@@ -51,13 +51,13 @@ Array attend(const Case& c, const Array& q, const Array& k, const Array& v, cons
   return result;
 }
 
-Row attention_row(std::string name, const Case& c, bool gradient = true) {
+OpCase attention_row(std::string name, const Case& c, bool gradient = true) {
   Shape v = c.k;
   v.back() = c.value_width;
-  Row row{
+  OpCase row{
       .name = std::move(name), .operands = {{c.q}, {c.k}, {v}}, .function = {}, .meaning = {}, .gradient = gradient};
   row.tolerance = 4;
-  if (!c.mask.empty()) row.operands.push_back({c.mask, 0, 1, Operand::Flag});
+  if (!c.mask.empty()) row.operands.push_back({c.mask, 0, 1, OperandSpec::Flag});
   if (!c.bias.empty()) row.operands.push_back({c.bias});
   const std::size_t mask = c.mask.empty() ? 0 : 3, bias = c.bias.empty() ? 0 : row.operands.size() - 1;
   row.function = [=](const Values& in) {
@@ -69,7 +69,7 @@ Row attention_row(std::string name, const Case& c, bool gradient = true) {
   return row;
 }
 
-std::vector<Row> attention_rows() {
+std::vector<OpCase> attention_rows() {
   const AttentionOptions causal{.causal = true};
   return {
       attention_row("attention", {{2, 2, 3, 4}, {2, 2, 5, 4}, 3}),
@@ -118,7 +118,7 @@ std::vector<Row> attention_rows() {
 
 const Family kAttentionFamily(&attention_rows);
 
-// ---- long sequences: gradients of the kernel against those of the expansion ------------------------------------------
+// ---- long sequences: gradients of the kernel against those of the expansion -----------------------------------------
 
 Value numbers(const Shape& shape, const Device& device, std::uint64_t seed, DType dtype = DType::F32) {
   return normal(shape, 0, 1, device, dtype, Key{seed});
@@ -179,7 +179,7 @@ TEST(Attention, HasTheSameGradientBitsOnAnyNumberOfThreads) {
   set_num_threads(before);
 }
 
-// ---- memory ----------------------------------------------------------------------------------------------------------
+// ---- memory ---------------------------------------------------------------------------------------------------------
 
 TEST(Attention, TakesMemoryThatGrowsWithTimeAndNotWithItsSquare) {
   constexpr std::int64_t time = 8192, width = 32;
@@ -193,7 +193,7 @@ TEST(Attention, TakesMemoryThatGrowsWithTimeAndNotWithItsSquare) {
   EXPECT_GT(time * time * 4, 6 * 40 * time * width * 4);
 }
 
-// ---- special cases ---------------------------------------------------------------------------------------------------
+// ---- special cases --------------------------------------------------------------------------------------------------
 
 TEST(Attention, GivesZerosWhereAQuerySeesNothing) {
   for (const char* name : {"cpu", "reference"}) {

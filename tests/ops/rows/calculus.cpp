@@ -6,8 +6,8 @@
 namespace kiln::test {
 namespace {
 
-std::vector<Row> calculus_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> calculus_rows() {
+  std::vector<OpCase> rows;
   for (const int n : {0, 1, 2})
     rows.push_back({.name = text("diff_", n),
                     .operands = {{{3, 5}}},

@@ -45,15 +45,15 @@ Array affine(Array x, const std::vector<Array>& in) {
 }
 
 /// x, then as many of weight and bias as `parameters` says.
-std::vector<Operand> channel_operands(const Shape& shape, int parameters) {
-  std::vector<Operand> operands{{shape}};
+std::vector<OperandSpec> channel_operands(const Shape& shape, int parameters) {
+  std::vector<OperandSpec> operands{{shape}};
   if (parameters > 0) operands.push_back({{shape[1]}, 0.5, 1.5});
   if (parameters > 1) operands.push_back({{shape[1]}, -1, 1});
   return operands;
 }
 Value operand(const Values& in, std::size_t i) { return i < in.size() ? in[i] : Value(); }
 
-Row batch_norm_row(std::string name, const Shape& shape, int parameters, bool gradient = true) {
+OpCase batch_norm_row(std::string name, const Shape& shape, int parameters, bool gradient = true) {
   return {.name = std::move(name),
           .operands = channel_operands(shape, parameters),
           .function =
@@ -72,7 +72,7 @@ Row batch_norm_row(std::string name, const Shape& shape, int parameters, bool gr
           .gradient = gradient};
 }
 
-Row group_norm_row(std::string name, const Shape& shape, std::int64_t groups, int parameters, bool gradient = true) {
+OpCase group_norm_row(std::string name, const Shape& shape, std::int64_t groups, int parameters, bool gradient = true) {
   return {.name = std::move(name),
           .operands = channel_operands(shape, parameters),
           .function =
@@ -92,9 +92,9 @@ Row group_norm_row(std::string name, const Shape& shape, std::int64_t groups, in
 }
 
 /// Over the trailing dimensions `last` of x.
-Row last_dims_row(std::string name, const Shape& shape, const Shape& last, bool centred, bool weighted,
-                  bool gradient = true) {
-  std::vector<Operand> operands{{shape}};
+OpCase last_dims_row(std::string name, const Shape& shape, const Shape& last, bool centred, bool weighted,
+                     bool gradient = true) {
+  std::vector<OperandSpec> operands{{shape}};
   if (weighted) operands.push_back({last, 0.5, 1.5});
   return {.name = std::move(name),
           .operands = operands,
@@ -119,7 +119,7 @@ Row last_dims_row(std::string name, const Shape& shape, const Shape& last, bool 
           .gradient = gradient};
 }
 
-std::vector<Row> channel_norm_rows() {
+std::vector<OpCase> channel_norm_rows() {
   const Shape image{2, 4, 2, 3};
   return {
       batch_norm_row("batch_norm", {3, 2, 4}, 2),
@@ -184,7 +184,7 @@ std::vector<Row> channel_norm_rows() {
 
 const Family kChannelNormFamily(&channel_norm_rows);
 
-// ---- long ones: the kernels against float64 --------------------------------------------------------------------------
+// ---- long ones: the kernels against float64 -------------------------------------------------------------------------
 
 Value numbers(const Shape& shape, const Device& device, std::uint64_t seed, DType dtype) {
   return to_device(cast(normal(shape, 0, 1, Device::cpu(), DType::F32, Key{seed}), dtype), device);

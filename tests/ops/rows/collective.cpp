@@ -5,8 +5,8 @@
 namespace kiln::test {
 namespace {
 
-std::vector<Row> collective_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> collective_rows() {
+  std::vector<OpCase> rows;
   const auto same = [&](std::string name, std::function<Value(const Value&)> function) {
     rows.push_back({.name = std::move(name),
                     .operands = {{{6}}},

@@ -35,8 +35,8 @@ Array apply(Combine how, bool with_self, Array x, const std::map<std::int64_t, s
   return x;
 }
 
-std::vector<Row> combine_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> combine_rows() {
+  std::vector<OpCase> rows;
   constexpr std::pair<Combine, const char*> kWays[] = {{Combine::Sum, "sum"},
                                                        {Combine::Prod, "prod"},
                                                        {Combine::Mean, "mean"},
@@ -47,7 +47,7 @@ std::vector<Row> combine_rows() {
       const std::string suffix = std::string(name) + (with_self ? "" : "_without_self");
       rows.push_back(
           {.name = "scatter_reduce_" + suffix,
-           .operands = {{{3, 4}}, {{5, 3}, 0, 3, Operand::Index}, {{5, 3}}},
+           .operands = {{{3, 4}}, {{5, 3}, 0, 3, OperandSpec::Index}, {{5, 3}}},
            .function = [=](const Values& in) { return Values{scatter_reduce(in[0], 0, in[1], in[2], how, with_self)}; },
            .meaning =
                [=](const std::vector<Array>& in) {
@@ -60,7 +60,7 @@ std::vector<Row> combine_rows() {
            .tolerance = 8});
       rows.push_back(
           {.name = "index_reduce_" + suffix,
-           .operands = {{{2, 5}}, {{7}, 0, 4, Operand::Index}, {{2, 7}}},
+           .operands = {{{2, 5}}, {{7}, 0, 4, OperandSpec::Index}, {{2, 7}}},
            .function = [=](const Values& in) { return Values{index_reduce(in[0], -1, in[1], in[2], how, with_self)}; },
            .meaning =
                [=](const std::vector<Array>& in) {
@@ -107,7 +107,9 @@ std::vector<Row> combine_rows() {
                           return std::vector<Array>{result};
                         }});
   rows.push_back({.name = "scatter_reduce_of_integers",
-                  .operands = {{{4}, -9, 9, Operand::Index}, {{9}, 0, 3, Operand::Index}, {{9}, -9, 9, Operand::Index}},
+                  .operands = {{{4}, -9, 9, OperandSpec::Index},
+                               {{9}, 0, 3, OperandSpec::Index},
+                               {{9}, -9, 9, OperandSpec::Index}},
                   .function =
                       [](const Values& in) {
                         return Values{scatter_reduce(in[0], 0, in[1], in[2], Combine::Mean),

@@ -29,8 +29,9 @@ void each_product(const Shape& x, const Shape& w, const Shape& y, const Options&
   });
 }
 
-Row convolution(std::string name, const Shape& x, const Shape& w, const Options& o, bool bias, bool gradient = true) {
-  std::vector<Operand> operands = {{x, -1, 1}, {w, -1, 1}};
+OpCase convolution(std::string name, const Shape& x, const Shape& w, const Options& o, bool bias,
+                   bool gradient = true) {
+  std::vector<OperandSpec> operands = {{x, -1, 1}, {w, -1, 1}};
   if (bias) operands.push_back({{w[0]}, -1, 1});
   return {.name = std::move(name),
           .operands = operands,
@@ -58,11 +59,12 @@ Row convolution(std::string name, const Shape& x, const Shape& w, const Options&
 }
 
 /// Bytes less their zero points; padding is that of x.
-Row convolution_of_bytes(std::string name, const Shape& x, const Shape& w, const Options& o, DType left, DType right,
-                         const Shape& w_zero) {
-  Row row = convolution(std::move(name), x, w, o, false, false);
+OpCase convolution_of_bytes(std::string name, const Shape& x, const Shape& w, const Options& o, DType left, DType right,
+                            const Shape& w_zero) {
+  OpCase row = convolution(std::move(name), x, w, o, false, false);
   const auto bytes = [](const Shape& shape, DType dtype) {
-    return dtype == DType::U8 ? Operand{shape, 0, 256, Operand::Index} : Operand{shape, -128, 128, Operand::Index};
+    return dtype == DType::U8 ? OperandSpec{shape, 0, 256, OperandSpec::Index}
+                              : OperandSpec{shape, -128, 128, OperandSpec::Index};
   };
   row.operands = {bytes(x, left), bytes(w, right), bytes({}, left), bytes(w_zero, right)};
   row.function = [=](const Values& in) {
@@ -83,8 +85,8 @@ Row convolution_of_bytes(std::string name, const Shape& x, const Shape& w, const
   return row;
 }
 
-Row transposed(std::string name, const Shape& y, const Shape& w, const Options& o, const Spatial& more, bool bias) {
-  std::vector<Operand> operands = {{y, -1, 1}, {w, -1, 1}};
+OpCase transposed(std::string name, const Shape& y, const Shape& w, const Options& o, const Spatial& more, bool bias) {
+  std::vector<OperandSpec> operands = {{y, -1, 1}, {w, -1, 1}};
   if (bias) operands.push_back({{w[1] * o.groups}, -1, 1});
   return {.name = std::move(name),
           .operands = operands,
@@ -108,7 +110,7 @@ Row transposed(std::string name, const Shape& y, const Shape& w, const Options& 
           .tolerance = 4};
 }
 
-std::vector<Row> conv_rows() {
+std::vector<OpCase> conv_rows() {
   return {
       convolution("conv1d", {2, 3, 7}, {4, 3, 3}, {{1}, {0}, {1}, {}}, true),
       convolution("conv1d_strided", {1, 2, 9}, {3, 2, 3}, {{2}, {2}, {2}, {}}, false),

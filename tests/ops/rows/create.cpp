@@ -4,9 +4,9 @@
 
 namespace kiln::test {
 
-std::vector<Row> create_rows() {
+std::vector<OpCase> create_rows() {
   const Key key{42};
-  std::vector<Row> rows;
+  std::vector<OpCase> rows;
   rows.push_back(
       {.name = "fill",
        .operands = {{{2, 3}}},
@@ -72,19 +72,19 @@ std::vector<Row> create_rows() {
                       },
                   .gradient = false});
   const auto dropout_row = [&](std::string name, const Shape& shape, bool gradient) {
-    return Row{.name = std::move(name),
-               .operands = {{shape}},
-               .function = [key](const Values& in) { return Values{dropout(in[0], 0.25, key)}; },
-               .meaning =
-                   [key](const std::vector<Array>& in) {
-                     Array result = in[0];
-                     for (std::size_t i = 0; i < result.v.size(); ++i)
-                       result.v[i] =
-                           (random_word(key, i / 2) >> 16 * (i % 2) & 0xffff) >= 16384 ? result.v[i] / 0.75 : 0;
-                     return std::vector<Array>{result};
-                   },
-               .tolerance = 2,
-               .gradient = gradient};
+    return OpCase{.name = std::move(name),
+                  .operands = {{shape}},
+                  .function = [key](const Values& in) { return Values{dropout(in[0], 0.25, key)}; },
+                  .meaning =
+                      [key](const std::vector<Array>& in) {
+                        Array result = in[0];
+                        for (std::size_t i = 0; i < result.v.size(); ++i)
+                          result.v[i] =
+                              (random_word(key, i / 2) >> 16 * (i % 2) & 0xffff) >= 16384 ? result.v[i] / 0.75 : 0;
+                        return std::vector<Array>{result};
+                      },
+                  .tolerance = 2,
+                  .gradient = gradient};
   };
   rows.push_back(dropout_row("dropout", {4, 6}, true));
   rows.push_back(dropout_row("dropout_of_several_blocks", {5, 1300}, false));

@@ -9,8 +9,8 @@ namespace {
 
 /// A row of a function of one tensor, whose result's element i is the sum over the operand's elements of those that
 /// `goes` sends there.
-Row sending(std::string name, const Shape& from, const Shape& to, std::function<Value(const Value&)> function,
-            std::function<bool(const Dims& from, const Dims& to)> goes) {
+OpCase sending(std::string name, const Shape& from, const Shape& to, std::function<Value(const Value&)> function,
+               std::function<bool(const Dims& from, const Dims& to)> goes) {
   return {.name = std::move(name),
           .operands = {{from}},
           .function = [function](const Values& in) { return Values{function(in[0])}; },
@@ -26,8 +26,8 @@ Row sending(std::string name, const Shape& from, const Shape& to, std::function<
               }};
 }
 
-Row masking(std::string name, std::int64_t offset, Value (*function)(const Shape&, const Device&, std::int64_t),
-            std::function<bool(std::int64_t, std::int64_t)> is_true) {
+OpCase masking(std::string name, std::int64_t offset, Value (*function)(const Shape&, const Device&, std::int64_t),
+               std::function<bool(std::int64_t, std::int64_t)> is_true) {
   return {.name = std::move(name),
           .operands = {{{3, 4}}},
           .function = [=](const Values& in) { return Values{function({3, 4}, in[0].device(), offset)}; },
@@ -40,8 +40,8 @@ Row masking(std::string name, std::int64_t offset, Value (*function)(const Shape
           .gradient = false};
 }
 
-std::vector<Row> diagonal_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> diagonal_rows() {
+  std::vector<OpCase> rows;
   for (const std::int64_t offset : {-2, -1, 0, 1, 3, 9}) {
     const std::int64_t count =
         std::vector<std::int64_t>{1, 2, 3, 3, 1, 0}[static_cast<std::size_t>(offset == 9   ? 5

@@ -50,7 +50,7 @@ Array einstein(const std::string& expression, const std::vector<Array>& in) {
   return total;
 }
 
-std::vector<Row> einsum_rows() {
+std::vector<OpCase> einsum_rows() {
   struct Case {
     const char *name, *expression, *meaning;
     std::vector<Shape> shapes;
@@ -91,9 +91,9 @@ std::vector<Row> einsum_rows() {
                         {"no_inner", "ij,jk->ik", "ij,jk->ik", {{2, 0}, {0, 3}}},
                         {"nothing", "ij,jk->ik", "ij,jk->ik", {{0, 2}, {2, 3}}},
                         {"attention", "bqhd,bkhd->bhqk", "bqhd,bkhd->bhqk", {{2, 2, 1, 3}, {2, 3, 1, 3}}}};
-  std::vector<Row> rows;
+  std::vector<OpCase> rows;
   for (const Case& c : cases) {
-    Row row;
+    OpCase row;
     row.name = text("einsum_", c.name);
     row.tolerance = 8;
     for (const Shape& shape : c.shapes) row.operands.push_back({shape, -1, 1});
@@ -102,12 +102,12 @@ std::vector<Row> einsum_rows() {
     rows.push_back(row);
   }
   rows.push_back({.name = "einsum_of_integers",
-                  .operands = {{{2, 3}, -5, 6, Operand::Index}, {{3, 2}, -5, 6, Operand::Index}},
+                  .operands = {{{2, 3}, -5, 6, OperandSpec::Index}, {{3, 2}, -5, 6, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{einsum("ij,jk", in)}; },
                   .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{einstein("ij,jk->ik", in)}; },
                   .gradient = false});
   rows.push_back({.name = "einsum_counts_flags",
-                  .operands = {{{2, 3}, 0, 1, Operand::Flag}, {{3, 2}, 0, 1, Operand::Flag}},
+                  .operands = {{{2, 3}, 0, 1, OperandSpec::Flag}, {{3, 2}, 0, 1, OperandSpec::Flag}},
                   .function = [](const Values& in) { return Values{einsum("ij,jk->ik", in)}; },
                   .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{einstein("ij,jk->ik", in)}; },
                   .gradient = false});

@@ -183,7 +183,7 @@ bool steep(const std::string& name) { return name == "remainder" || name == "fmo
 using UnaryFunction = Value (*)(const Value&);
 using BinaryFunction = Value (*)(const Value&, const Value&);
 
-void add_unary(std::vector<Row>& rows, const std::string& name, UnaryFunction function, bool gradient) {
+void add_unary(std::vector<OpCase>& rows, const std::string& name, UnaryFunction function, bool gradient) {
   const auto meaning = unary_meanings().find(name);
   if (meaning == unary_meanings().end()) return;  // the integer functions, below; OpTable names what is missing
   const auto [f, low, high] = meaning->second;
@@ -204,7 +204,7 @@ void add_unary(std::vector<Row>& rows, const std::string& name, UnaryFunction fu
                     .gradient = gradient && std::string_view(suffix) != "_of_many"});
 }
 
-void add_binary(std::vector<Row>& rows, const std::string& name, BinaryFunction function, bool gradient) {
+void add_binary(std::vector<OpCase>& rows, const std::string& name, BinaryFunction function, bool gradient) {
   const auto found = binary_meanings().find(name);
   if (found == binary_meanings().end()) return;
   const BinaryMeaning meaning = found->second;
@@ -222,12 +222,12 @@ void add_binary(std::vector<Row>& rows, const std::string& name, BinaryFunction 
          .halves = !steep(name)});
 }
 
-std::vector<Row> integer_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> integer_rows() {
+  std::vector<OpCase> rows;
   const auto add = [&](const char* name, BinaryFunction function, std::int64_t (*f)(std::int64_t, std::int64_t),
                        double low) {
     rows.push_back({.name = std::string("int_") + name,
-                    .operands = {{{4, 5}, -100, 100, Operand::Index}, {{5}, low, 8, Operand::Index}},
+                    .operands = {{{4, 5}, -100, 100, OperandSpec::Index}, {{5}, low, 8, OperandSpec::Index}},
                     .function = [function](const Values& in) { return Values{function(in[0], in[1])}; },
                     .meaning =
                         [f](const std::vector<Array>& in) {
@@ -260,7 +260,7 @@ std::vector<Row> integer_rows() {
       "shift_right", shift_right, [](I x, I y) { return static_cast<I>(std::floor(double(x) / double(I{1} << y))); },
       0);
   rows.push_back({.name = "int_bitwise_not",
-                  .operands = {{{7}, -9, 9, Operand::Index}},
+                  .operands = {{{7}, -9, 9, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{bitwise_not(in[0])}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -273,8 +273,8 @@ std::vector<Row> integer_rows() {
   return rows;
 }
 
-std::vector<Row> elementwise_rows() {
-  std::vector<Row> rows = integer_rows();
+std::vector<OpCase> elementwise_rows() {
+  std::vector<OpCase> rows = integer_rows();
 #define KILN_UNARY(Name, function, ...) add_unary(rows, #function, static_cast<UnaryFunction>(kiln::function), true);
 #define KILN_PREDICATE(Name, function, ...) \
   add_unary(rows, #function, static_cast<UnaryFunction>(kiln::function), false);
@@ -283,7 +283,7 @@ std::vector<Row> elementwise_rows() {
   add_binary(rows, #function, static_cast<BinaryFunction>(kiln::function), false);
 #include "kiln/ops/elementwise/elementwise.def"
   rows.push_back({.name = "polygamma",
-                  .operands = {{{4, 1}, 0, 5, Operand::Index}, {{6}, 0.7, 8}},
+                  .operands = {{{4, 1}, 0, 5, OperandSpec::Index}, {{6}, 0.7, 8}},
                   .function = [](const Values& in) { return Values{polygamma(in[0], in[1])}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -292,7 +292,7 @@ std::vector<Row> elementwise_rows() {
                       },
                   .tolerance = 4});
   rows.push_back({.name = "where",
-                  .operands = {{{3, 4}, 0, 1, Operand::Flag}, {{3, 4}}, {{4}}},
+                  .operands = {{{3, 4}, 0, 1, OperandSpec::Flag}, {{3, 4}}, {{4}}},
                   .function = [](const Values& in) { return Values{where(in[0], in[1], in[2])}; },
                   .meaning =
                       [](const std::vector<Array>& in) {

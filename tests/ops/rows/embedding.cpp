@@ -29,9 +29,11 @@ void reduce_bag(const Array& table, const Array& indices, const Array* weights, 
   }
 }
 
-Row bag_row(std::string name, const Shape& indices, const EmbeddingBagOptions& options, bool weighted = false) {
-  Row row{
-      .name = std::move(name), .operands = {{{5, 3}}, {indices, 0, 5, Operand::Index}}, .function = {}, .meaning = {}};
+OpCase bag_row(std::string name, const Shape& indices, const EmbeddingBagOptions& options, bool weighted = false) {
+  OpCase row{.name = std::move(name),
+             .operands = {{{5, 3}}, {indices, 0, 5, OperandSpec::Index}},
+             .function = {},
+             .meaning = {}};
   if (weighted) row.operands.push_back({indices});
   row.function = [=](const Values& in) {
     return Values{embedding_bag(in[0], in[1], options, weighted ? in[2] : Value())};
@@ -49,12 +51,12 @@ Row bag_row(std::string name, const Shape& indices, const EmbeddingBagOptions& o
   return row;
 }
 
-Row ragged_bag_row(std::string name, const std::vector<std::int64_t>& offsets, std::int64_t entries,
-                   const EmbeddingBagOptions& options, bool weighted = false) {
-  Row row{.name = std::move(name),
-          .operands = {{{5, 3}}, {{entries}, 0, 5, Operand::Index}},
-          .function = {},
-          .meaning = {}};
+OpCase ragged_bag_row(std::string name, const std::vector<std::int64_t>& offsets, std::int64_t entries,
+                      const EmbeddingBagOptions& options, bool weighted = false) {
+  OpCase row{.name = std::move(name),
+             .operands = {{{5, 3}}, {{entries}, 0, 5, OperandSpec::Index}},
+             .function = {},
+             .meaning = {}};
   if (weighted) row.operands.push_back({{entries}});
   const auto bags = static_cast<std::int64_t>(offsets.size());
   row.function = [=](const Values& in) {
@@ -76,10 +78,10 @@ Row ragged_bag_row(std::string name, const std::vector<std::int64_t>& offsets, s
   return row;
 }
 
-std::vector<Row> embedding_rows() {
+std::vector<OpCase> embedding_rows() {
   return {
       {.name = "embedding",
-       .operands = {{{4, 3}}, {{2, 3}, 0, 4, Operand::Index}},
+       .operands = {{{4, 3}}, {{2, 3}, 0, 4, OperandSpec::Index}},
        .function = [](const Values& in) { return Values{embedding(in[0], in[1])}; },
        .meaning =
            [](const std::vector<Array>& in) {

@@ -24,8 +24,8 @@ Array indefinite(const Array& x) {
 }
 Value indefinite(const Value& x) { return (x + transpose(x)) * 0.5 * (1 - eye({x.dim(0), x.dim(0)}, x.device())); }
 
-std::vector<Row> equation_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> equation_rows() {
+  std::vector<OpCase> rows;
   rows.push_back(
       {.name = "ldl_solve",
        .operands = {{{5, 5}}, {{5, 2}}},

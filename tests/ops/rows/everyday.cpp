@@ -22,8 +22,8 @@ class Softsign : public CustomOp {
   Values vjp(Inputs in, Inputs, Inputs grad) const override { return {grad[0] / square(abs(in[0]) + 1)}; }
 };
 
-std::vector<Row> everyday_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> everyday_rows() {
+  std::vector<OpCase> rows;
   wire::register_custom_class({.name = "softsign_of_the_user",
                                .fingerprint = 1,
                                .is = [](const CustomOp& op) { return op.name() == "softsign_of_the_user"; },
@@ -50,14 +50,14 @@ std::vector<Row> everyday_rows() {
            [](const std::vector<Array>& in) { return scalar(*std::min_element(in[0].v.begin(), in[0].v.end())); }});
   rows.push_back(
       {.name = "any_of_all",
-       .operands = {{{3, 4}, 0, 1, Operand::Flag}},
+       .operands = {{{3, 4}, 0, 1, OperandSpec::Flag}},
        .function = [](const Values& in) { return Values{any(in[0])}; },
        .meaning =
            [](const std::vector<Array>& in) { return scalar(*std::max_element(in[0].v.begin(), in[0].v.end())); },
        .gradient = false});
   rows.push_back(
       {.name = "all_of_all",
-       .operands = {{{3, 4}, 0, 1, Operand::Flag}},
+       .operands = {{{3, 4}, 0, 1, OperandSpec::Flag}},
        .function = [](const Values& in) { return Values{all(in[0])}; },
        .meaning =
            [](const std::vector<Array>& in) { return scalar(*std::min_element(in[0].v.begin(), in[0].v.end())); },

@@ -23,9 +23,9 @@ constexpr std::pair<Update, const char*> kUpdates[] = {
     {Update::Assign, "assign"}, {Update::Add, "add"}, {Update::Mul, "mul"}, {Update::Min, "min"}, {Update::Max, "max"}};
 
 /// A row of a function that updates its first operand by its third at places that its second names.
-Row updating(std::string name, const Shape& x, Operand index, const Shape& source,
-             std::function<Value(const Values&)> function, Update update,
-             std::function<Dims(const Array& index, const Dims& at)> place) {
+OpCase updating(std::string name, const Shape& x, OperandSpec index, const Shape& source,
+                std::function<Value(const Values&)> function, Update update,
+                std::function<Dims(const Array& index, const Dims& at)> place) {
   return {.name = std::move(name),
           .operands = {{x}, index, {source}},
           .function = [=](const Values& in) { return Values{function(in)}; },
@@ -42,9 +42,9 @@ Row updating(std::string name, const Shape& x, Operand index, const Shape& sourc
 }
 
 /// A row of a function that reads its first operand at places that its second names.
-Row reading(std::string name, const Shape& x, Operand index, const Shape& to,
-            std::function<Value(const Values&)> function,
-            std::function<Dims(const Array& index, const Dims& at)> place) {
+OpCase reading(std::string name, const Shape& x, OperandSpec index, const Shape& to,
+               std::function<Value(const Values&)> function,
+               std::function<Dims(const Array& index, const Dims& at)> place) {
   return {.name = std::move(name),
           .operands = {{x}, index},
           .function = [=](const Values& in) { return Values{function(in)}; },
@@ -58,47 +58,47 @@ Row reading(std::string name, const Shape& x, Operand index, const Shape& to,
 
 std::int64_t wrapped(double index, std::int64_t size) { return whole(index) < 0 ? whole(index) + size : whole(index); }
 
-std::vector<Row> update_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> update_rows() {
+  std::vector<OpCase> rows;
   for (const auto& [update, name] : kUpdates) {
     const Update mode = update;
     rows.push_back(updating(
-        text("scatter_", name, "_rows"), {4, 3}, {{6, 2}, 0, 4, Operand::Index}, {6, 2},
+        text("scatter_", name, "_rows"), {4, 3}, {{6, 2}, 0, 4, OperandSpec::Index}, {6, 2},
         [mode](const Values& in) { return scatter(in[0], 0, in[1], in[2], mode); }, mode,
         [](const Array& index, const Dims& i) { return Dims{whole(index(i)), i[1]}; }));
     rows.push_back(updating(
-        text("scatter_", name, "_columns"), {2, 3, 2}, {{2, 5, 2}, 0, 3, Operand::Index}, {2, 5, 2},
+        text("scatter_", name, "_columns"), {2, 3, 2}, {{2, 5, 2}, 0, 3, OperandSpec::Index}, {2, 5, 2},
         [mode](const Values& in) { return scatter(in[0], -2, in[1], in[2], mode); }, mode,
         [](const Array& index, const Dims& i) { return Dims{i[0], whole(index(i)), i[2]}; }));
     rows.push_back(updating(
-        text("scatter_", name, "_vector"), {5}, {{9}, 0, 5, Operand::Index}, {9},
+        text("scatter_", name, "_vector"), {5}, {{9}, 0, 5, OperandSpec::Index}, {9},
         [mode](const Values& in) { return scatter(in[0], 0, in[1], in[2], mode); }, mode,
         [](const Array& index, const Dims& i) { return Dims{whole(index(i))}; }));
     rows.push_back(updating(
-        text("select_assign_", name, "_rows"), {4, 3}, {{2, 3}, 0, 4, Operand::Index}, {2, 3, 3},
+        text("select_assign_", name, "_rows"), {4, 3}, {{2, 3}, 0, 4, OperandSpec::Index}, {2, 3, 3},
         [mode](const Values& in) { return select_assign(in[0], 0, in[1], in[2], mode); }, mode,
         [](const Array& index, const Dims& i) { return Dims{whole(index({i[0], i[1]})), i[2]}; }));
     rows.push_back(updating(
-        text("select_assign_", name, "_columns"), {2, 3}, {{5}, 0, 3, Operand::Index}, {2, 5},
+        text("select_assign_", name, "_columns"), {2, 3}, {{5}, 0, 3, OperandSpec::Index}, {2, 5},
         [mode](const Values& in) { return select_assign(in[0], 1, in[1], in[2], mode); }, mode,
         [](const Array& index, const Dims& i) { return Dims{i[0], whole(index({i[1]}))}; }));
     rows.push_back(updating(
-        text("scatter_nd_", name), {3, 2, 2}, {{5, 2}, -2, 2, Operand::Index}, {5, 2},
+        text("scatter_nd_", name), {3, 2, 2}, {{5, 2}, -2, 2, OperandSpec::Index}, {5, 2},
         [mode](const Values& in) { return scatter_nd(in[0], in[1], in[2], mode); }, mode,
         [](const Array& index, const Dims& i) {
           return Dims{wrapped(index({i[0], 0}), 3), wrapped(index({i[0], 1}), 2), i[1]};
         }));
   }
   rows.push_back(updating(
-      "index_add", {4, 2}, {{3}, 0, 4, Operand::Index}, {3, 2},
+      "index_add", {4, 2}, {{3}, 0, 4, OperandSpec::Index}, {3, 2},
       [](const Values& in) { return index_add(in[0], 0, in[1], in[2]); }, Update::Add,
       [](const Array& index, const Dims& i) { return Dims{whole(index({i[0]})), i[1]}; }));
   rows.push_back(updating(
-      "index_copy", {4, 2}, {{3}, 0, 4, Operand::Index}, {3, 2},
+      "index_copy", {4, 2}, {{3}, 0, 4, OperandSpec::Index}, {3, 2},
       [](const Values& in) { return index_copy(in[0], 0, in[1], in[2]); }, Update::Assign,
       [](const Array& index, const Dims& i) { return Dims{whole(index({i[0]})), i[1]}; }));
   rows.push_back({.name = "index_fill",
-                  .operands = {{{4, 3}}, {{2}, 0, 3, Operand::Index}},
+                  .operands = {{{4, 3}}, {{2}, 0, 3, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{index_fill(in[0], 1, in[1], 0.5)}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -109,7 +109,7 @@ std::vector<Row> update_rows() {
   // NumPy's x[i, :, j] = source, whose indexed dimensions go to the front.
   rows.push_back(
       {.name = "index_put_apart",
-       .operands = {{{3, 2, 4}}, {{2, 1}, -3, 3, Operand::Index}, {{3}, -4, 4, Operand::Index}, {{2, 3, 1}}},
+       .operands = {{{3, 2, 4}}, {{2, 1}, -3, 3, OperandSpec::Index}, {{3}, -4, 4, OperandSpec::Index}, {{2, 3, 1}}},
        .function =
            [](const Values& in) { return Values{index_put(in[0], Values{in[1], Value(), in[2]}, in[3], Update::Add)}; },
        .meaning =
@@ -123,7 +123,7 @@ std::vector<Row> update_rows() {
        .tolerance = 2});
   rows.push_back(
       {.name = "index_put_neighbours",
-       .operands = {{{2, 3, 4}}, {{5}, -3, 3, Operand::Index}, {{5}, -4, 4, Operand::Index}, {{5}}},
+       .operands = {{{2, 3, 4}}, {{5}, -3, 3, OperandSpec::Index}, {{5}, -4, 4, OperandSpec::Index}, {{5}}},
        .function = [](const Values& in) { return Values{index_put(in[0], Values{Value(), in[1], in[2]}, in[3])}; },
        .meaning =
            [](const std::vector<Array>& in) {
@@ -136,38 +136,38 @@ std::vector<Row> update_rows() {
   return rows;
 }
 
-std::vector<Row> read_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> read_rows() {
+  std::vector<OpCase> rows;
   rows.push_back(reading(
-      "index_select", {4, 2}, {{3}, 0, 4, Operand::Index}, {3, 2},
+      "index_select", {4, 2}, {{3}, 0, 4, OperandSpec::Index}, {3, 2},
       [](const Values& in) { return index_select(in[0], 0, in[1]); },
       [](const Array& index, const Dims& i) { return Dims{whole(index({i[0]})), i[1]}; }));
   rows.push_back(reading(
-      "take", {2, 3}, {{4, 2}, -6, 6, Operand::Index}, {4, 2}, [](const Values& in) { return take(in[0], in[1]); },
+      "take", {2, 3}, {{4, 2}, -6, 6, OperandSpec::Index}, {4, 2}, [](const Values& in) { return take(in[0], in[1]); },
       [](const Array& index, const Dims& i) {
         const std::int64_t at = wrapped(index(i), 6);
         return Dims{at / 3, at % 3};
       }));
   rows.push_back(reading(
-      "take_along_dim", {1, 4, 2}, {{3, 5, 1}, -4, 4, Operand::Index}, {3, 5, 2},
+      "take_along_dim", {1, 4, 2}, {{3, 5, 1}, -4, 4, OperandSpec::Index}, {3, 5, 2},
       [](const Values& in) { return take_along_dim(in[0], in[1], 1); },
       [](const Array& index, const Dims& i) { return Dims{0, wrapped(index({i[0], i[1], 0}), 4), i[2]}; }));
   rows.push_back(reading(
-      "gather_nd", {3, 2, 4}, {{2, 5, 2}, -2, 2, Operand::Index}, {2, 5, 4},
+      "gather_nd", {3, 2, 4}, {{2, 5, 2}, -2, 2, OperandSpec::Index}, {2, 5, 4},
       [](const Values& in) { return gather_nd(in[0], in[1]); },
       [](const Array& index, const Dims& i) {
         return Dims{wrapped(index({i[0], i[1], 0}), 3), wrapped(index({i[0], i[1], 1}), 2), i[2]};
       }));
   rows.push_back(reading(
-      "gather_nd_of_elements", {3, 2}, {{4, 2}, 0, 2, Operand::Index}, {4},
+      "gather_nd_of_elements", {3, 2}, {{4, 2}, 0, 2, OperandSpec::Index}, {4},
       [](const Values& in) { return gather_nd(in[0], in[1]); },
       [](const Array& index, const Dims& i) { return Dims{whole(index({i[0], 0})), whole(index({i[0], 1}))}; }));
   rows.push_back(reading(
-      "index_get_inside", {3, 4, 2}, {{2, 3}, -4, 4, Operand::Index}, {3, 2, 3, 2},
+      "index_get_inside", {3, 4, 2}, {{2, 3}, -4, 4, OperandSpec::Index}, {3, 2, 3, 2},
       [](const Values& in) { return index_get(in[0], Values{Value(), in[1]}); },
       [](const Array& index, const Dims& i) { return Dims{i[0], wrapped(index({i[1], i[2]}), 4), i[3]}; }));
   rows.push_back({.name = "index_get_apart",
-                  .operands = {{{3, 2, 4}}, {{2, 1}, -3, 3, Operand::Index}, {{3}, -4, 4, Operand::Index}},
+                  .operands = {{{3, 2, 4}}, {{2, 1}, -3, 3, OperandSpec::Index}, {{3}, -4, 4, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{index_get(in[0], Values{in[1], Value(), in[2]})}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -178,7 +178,7 @@ std::vector<Row> read_rows() {
                         return std::vector<Array>{result};
                       }});
   rows.push_back({.name = "ravel_index",
-                  .operands = {{{2, 1}, -3, 3, Operand::Index}, {{4}, -5, 5, Operand::Index}},
+                  .operands = {{{2, 1}, -3, 3, OperandSpec::Index}, {{4}, -5, 5, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{ravel_index(in, {3, 5})}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -190,7 +190,7 @@ std::vector<Row> read_rows() {
                       },
                   .gradient = false});
   rows.push_back({.name = "unravel_index",
-                  .operands = {{{7}, -24, 24, Operand::Index}},
+                  .operands = {{{7}, -24, 24, OperandSpec::Index}},
                   .function = [](const Values& in) { return unravel_index(in[0], {2, 3, 4}); },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -217,9 +217,9 @@ std::vector<Dims> places(const Array& mask) {
 
 std::int64_t size_of_list(const std::vector<Dims>& list) { return static_cast<std::int64_t>(list.size()); }
 
-std::vector<Row> mask_rows() {
-  std::vector<Row> rows;
-  const Operand mask{{3, 4}, 0, 2, Operand::Flag};
+std::vector<OpCase> mask_rows() {
+  std::vector<OpCase> rows;
+  const OperandSpec mask{{3, 4}, 0, 2, OperandSpec::Flag};
   rows.push_back({.name = "flat_nonzero",
                   .operands = {mask},
                   .function = [](const Values& in) { return Values{flat_nonzero(in[0])}; },
@@ -232,7 +232,7 @@ std::vector<Row> mask_rows() {
                       },
                   .gradient = false});
   rows.push_back({.name = "nonzero_and_argwhere",
-                  .operands = {{{2, 3, 2}, -2, 2, Operand::Index}},
+                  .operands = {{{2, 3, 2}, -2, 2, OperandSpec::Index}},
                   .function =
                       [](const Values& in) {
                         Values results = nonzero(in[0]);
@@ -264,7 +264,7 @@ std::vector<Row> mask_rows() {
                         return std::vector<Array>{result};
                       }});
   rows.push_back({.name = "mask_where",
-                  .operands = {{{3, 4}}, {{3, 1}, 0, 2, Operand::Flag}, {{4}}},
+                  .operands = {{{3, 4}}, {{3, 1}, 0, 2, OperandSpec::Flag}, {{4}}},
                   .function = [](const Values& in) { return Values{mask_where(in[0], in[1], in[2])}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -304,11 +304,11 @@ std::vector<Row> mask_rows() {
                         return std::vector<Array>{result};
                       }});
   rows.push_back({.name = "mask_assign_of_a_list",
-                  .operands = {{{5, 2}}, {{5}, 1, 2, Operand::Index}, {{5, 2}}},
+                  .operands = {{{5, 2}}, {{5}, 1, 2, OperandSpec::Index}, {{5, 2}}},
                   .function = [](const Values& in) { return Values{mask_assign(in[0], gt(in[1], 0), in[2])}; },
                   .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{in[2]}; }});
   rows.push_back({.name = "index_get_by_a_mask",
-                  .operands = {{{4, 2, 3}}, {{4, 2}, 0, 2, Operand::Flag}},
+                  .operands = {{{4, 2, 3}}, {{4, 2}, 0, 2, OperandSpec::Flag}},
                   .function = [](const Values& in) { return Values{index_get(in[0], Values{in[1]})}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -322,7 +322,7 @@ std::vector<Row> mask_rows() {
                       }});
   for (const int dim : {0, 1, -1})
     rows.push_back({.name = text("one_hot_fill_", dim + 1),
-                    .operands = {{{2, 3}, -1, 6, Operand::Index}},
+                    .operands = {{{2, 3}, -1, 6, OperandSpec::Index}},
                     .function = [dim](const Values& in) { return Values{one_hot_fill(in[0], 5, 0.5, -2, dim)}; },
                     .meaning =
                         [dim](const std::vector<Array>& in) {
@@ -342,13 +342,13 @@ std::vector<Row> mask_rows() {
   return rows;
 }
 
-std::vector<Row> index_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> index_rows() {
+  std::vector<OpCase> rows;
   for (int dim = 0; dim < 2; ++dim) {
     const Shape index_shape = dim == 0 ? Shape{5, 3} : Shape{4, 6};
     const double limit = dim == 0 ? 4 : 3;
     rows.push_back({.name = text("gather_dim_", dim),
-                    .operands = {{{4, 3}}, {index_shape, 0, limit, Operand::Index}},
+                    .operands = {{{4, 3}}, {index_shape, 0, limit, OperandSpec::Index}},
                     .function = [dim](const Values& in) { return Values{gather(in[0], dim, in[1])}; },
                     .meaning =
                         [=](const std::vector<Array>& in) {
@@ -361,7 +361,7 @@ std::vector<Row> index_rows() {
                           return std::vector<Array>{result};
                         }});
     rows.push_back({.name = text("scatter_add_dim_", dim),
-                    .operands = {{{4, 3}}, {index_shape, 0, limit, Operand::Index}, {index_shape}},
+                    .operands = {{{4, 3}}, {index_shape, 0, limit, OperandSpec::Index}, {index_shape}},
                     .function = [dim](const Values& in) { return Values{scatter_add(in[0], dim, in[1], in[2])}; },
                     .meaning =
                         [=](const std::vector<Array>& in) {
@@ -376,7 +376,7 @@ std::vector<Row> index_rows() {
                     .tolerance = 2});
   }
   rows.push_back({.name = "scatter_add_one_number",
-                  .operands = {{{4}}, {{9}, 0, 4, Operand::Index}, {{1}}},
+                  .operands = {{{4}}, {{9}, 0, 4, OperandSpec::Index}, {{1}}},
                   .function = [](const Values& in) { return Values{scatter_add(in[0], 0, in[1], expand(in[2], {9}))}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -386,7 +386,7 @@ std::vector<Row> index_rows() {
                       },
                   .tolerance = 4});
   rows.push_back({.name = "select_rows",
-                  .operands = {{{5, 3}}, {{7}, 0, 5, Operand::Index}},
+                  .operands = {{{5, 3}}, {{7}, 0, 5, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{select(in[0], 0, in[1])}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -396,7 +396,7 @@ std::vector<Row> index_rows() {
                         return std::vector<Array>{result};
                       }});
   rows.push_back({.name = "select_by_a_matrix",
-                  .operands = {{{5, 3}}, {{2, 4}, 0, 5, Operand::Index}},
+                  .operands = {{{5, 3}}, {{2, 4}, 0, 5, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{select(in[0], 0, in[1])}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -406,7 +406,7 @@ std::vector<Row> index_rows() {
                         return std::vector<Array>{result};
                       }});
   rows.push_back({.name = "select_columns",
-                  .operands = {{{2, 4, 2}}, {{3}, 0, 4, Operand::Index}},
+                  .operands = {{{2, 4, 2}}, {{3}, 0, 4, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{select(in[0], 1, in[1])}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -416,11 +416,11 @@ std::vector<Row> index_rows() {
                         return std::vector<Array>{result};
                       }});
   rows.push_back({.name = "select_by_nothing",
-                  .operands = {{{5, 3}}, {{0}, 0, 5, Operand::Index}},
+                  .operands = {{{5, 3}}, {{0}, 0, 5, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{select(in[0], 0, in[1])}; },
                   .meaning = [](const std::vector<Array>&) { return std::vector<Array>{Array({0, 3})}; }});
   rows.push_back({.name = "select_add_rows",
-                  .operands = {{{5, 3}}, {{7}, 0, 5, Operand::Index}, {{7, 3}}},
+                  .operands = {{{5, 3}}, {{7}, 0, 5, OperandSpec::Index}, {{7, 3}}},
                   .function = [](const Values& in) { return Values{select_add(in[0], 0, in[1], in[2])}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -430,7 +430,7 @@ std::vector<Row> index_rows() {
                       },
                   .tolerance = 2});
   rows.push_back({.name = "select_add_columns",
-                  .operands = {{{2, 3, 2}}, {{4}, 0, 3, Operand::Index}, {{2, 4, 2}}},
+                  .operands = {{{2, 3, 2}}, {{4}, 0, 3, OperandSpec::Index}, {{2, 4, 2}}},
                   .function = [](const Values& in) { return Values{select_add(in[0], 1, in[1], in[2])}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -441,7 +441,7 @@ std::vector<Row> index_rows() {
                       },
                   .tolerance = 2});
   rows.push_back({.name = "one_hot",
-                  .operands = {{{2, 3}, 0, 6, Operand::Index}},
+                  .operands = {{{2, 3}, 0, 6, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{one_hot(in[0], 5)}; },
                   .meaning =
                       [](const std::vector<Array>& in) {

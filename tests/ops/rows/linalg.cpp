@@ -23,8 +23,8 @@ const Case kAny[] = {{"", {3, 3}},     {"_tall", {4, 2}},    {"_wide", {2, 4}}, 
                      {"_one", {1, 1}}, {"_no_rows", {0, 3}}, {"_no_columns", {3, 0}}, {"_no_matrix", {0, 2, 3}}};
 
 /// A row for a function of one matrix, which is shifted away from singular.
-Row of_matrix(std::string name, const Shape& shape, std::function<Values(const Value&)> function,
-              std::function<Arrays(const Array&)> meaning, double shift, double tolerance, bool gradient = true) {
+OpCase of_matrix(std::string name, const Shape& shape, std::function<Values(const Value&)> function,
+                 std::function<Arrays(const Array&)> meaning, double shift, double tolerance, bool gradient = true) {
   return {.name = std::move(name),
           .operands = {{shape, -1, 1}},
           .function = [=](const Values& in) { return function(shifted(in[0], shift)); },
@@ -80,7 +80,7 @@ Arrays plu(const Array& a) {
   return {p, l, u};
 }
 
-void add_factorisations(std::vector<Row>& rows) {
+void add_factorisations(std::vector<OpCase>& rows) {
   for (const Case& c : kSquare) {
     rows.push_back(of_matrix(
         text("cholesky", c.suffix), c.shape, [](const Value& a) { return Values{cholesky(a)}; },
@@ -161,9 +161,9 @@ void add_factorisations(std::vector<Row>& rows) {
 }
 
 /// A row for x with a x = b, or for another function of a and b.
-Row of_system(std::string name, const Shape& a, const Shape& b,
-              std::function<Value(const Value&, const Value&)> function,
-              std::function<Array(const Array&, const Array&)> meaning, double shift = 2) {
+OpCase of_system(std::string name, const Shape& a, const Shape& b,
+                 std::function<Value(const Value&, const Value&)> function,
+                 std::function<Array(const Array&, const Array&)> meaning, double shift = 2) {
   const int rank = b.size() == 1 ? 1 : 2;
   return {.name = std::move(name),
           .operands = {{a, -1, 1}, {b, -1, 1}},
@@ -184,7 +184,7 @@ Row of_system(std::string name, const Shape& a, const Shape& b,
 
 Array solved(const Array& a, const Array& b) { return product(inverted(a), b); }
 
-void add_systems(std::vector<Row>& rows) {
+void add_systems(std::vector<OpCase>& rows) {
   struct SystemCase {
     const char* suffix;
     Shape a, b;
@@ -271,7 +271,7 @@ double largest_column(const Array& a) {
   return largest;
 }
 
-void add_functions(std::vector<Row>& rows) {
+void add_functions(std::vector<OpCase>& rows) {
   for (const Case& c : kSquare) {
     rows.push_back(of_matrix(
         text("inverse", c.suffix), c.shape, [](const Value& a) { return Values{inverse(a)}; },
@@ -338,8 +338,8 @@ void add_functions(std::vector<Row>& rows) {
        .gradient = false});
 }
 
-std::vector<Row> linalg_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> linalg_rows() {
+  std::vector<OpCase> rows;
   add_factorisations(rows);
   add_systems(rows);
   add_functions(rows);

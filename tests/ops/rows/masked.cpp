@@ -41,12 +41,12 @@ double spread(const List& x) {
   return sum / static_cast<double>(x.size());
 }
 
-std::vector<Row> masked_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> masked_rows() {
+  std::vector<OpCase> rows;
   const auto add = [&](const char* name, std::function<Value(const Value&, const Value&)> function,
                        std::function<double(const List&)> f, bool gradient = true) {
     rows.push_back({.name = name,
-                    .operands = {{{3, 5}}, {{5}, 0, 1, Operand::Flag}},
+                    .operands = {{{3, 5}}, {{5}, 0, 1, OperandSpec::Flag}},
                     .function = [=](const Values& in) { return Values{function(in[0], flags(in))}; },
                     .meaning = [=](const std::vector<Array>& in) { return each_row(in, f); },
                     .tolerance = 8,
@@ -102,7 +102,7 @@ std::vector<Row> masked_rows() {
   const auto along = [&](const char* name, std::function<Value(const Value&, const Value&)> function, double none,
                          std::function<double(const List& row, double own)> f) {
     rows.push_back({.name = name,
-                    .operands = {{{3, 5}}, {{3, 5}, 0, 1, Operand::Flag}},
+                    .operands = {{{3, 5}}, {{3, 5}, 0, 1, OperandSpec::Flag}},
                     .function =
                         [=](const Values& in) {
                           const Value result = function(in[0], in[1]);
@@ -145,7 +145,7 @@ std::vector<Row> masked_rows() {
       });
   rows.push_back(
       {.name = "masked_scans",
-       .operands = {{{3, 5}}, {{3, 5}, 0, 1, Operand::Flag}},
+       .operands = {{{3, 5}}, {{3, 5}, 0, 1, OperandSpec::Flag}},
        .function =
            [](const Values& in) { return Values{masked_cumsum(in[0], in[1], 1), masked_cumprod(in[0], in[1], 1)}; },
        .meaning =
@@ -163,7 +163,7 @@ std::vector<Row> masked_rows() {
            },
        .tolerance = 4});
   rows.push_back({.name = "masked_places",
-                  .operands = {{{3, 5}}, {{5}, 0, 1, Operand::Flag}},
+                  .operands = {{{3, 5}}, {{5}, 0, 1, OperandSpec::Flag}},
                   .function =
                       [](const Values& in) {
                         return Values{masked_argmax(in[0], flags(in), 1), masked_argmin(in[0], flags(in), 1),

@@ -4,7 +4,7 @@
 namespace kiln::test {
 namespace {
 
-Row product(std::string name, const Shape& a, const Shape& b, bool gradient = true) {
+OpCase product(std::string name, const Shape& a, const Shape& b, bool gradient = true) {
   return {.name = std::move(name),
           .operands = {{a, -1, 1}, {b, -1, 1}},
           .function = [](const Values& in) { return Values{matmul(in[0], in[1])}; },
@@ -41,8 +41,8 @@ Row product(std::string name, const Shape& a, const Shape& b, bool gradient = tr
 
 /// Rows and columns that lie elsewhere than one behind the other: elements that are one and the same, every other one,
 /// the other way round.
-Row product_in_strides(std::string name, std::int64_t rows, std::int64_t columns) {
-  Row row = product(std::move(name), {rows, 4}, {4, columns});
+OpCase product_in_strides(std::string name, std::int64_t rows, std::int64_t columns) {
+  OpCase row = product(std::move(name), {rows, 4}, {4, columns});
   row.operands = {{{rows, 8}, -1, 1}, {{1, columns}, -1, 1}};
   row.function = [=](const Values& in) {
     const std::array<Range, 2> every_other = {Range{}, Range{1, {}, 2}}, backwards = {Range{}, Range{{}, {}, -1}};
@@ -60,14 +60,15 @@ Row product_in_strides(std::string name, std::int64_t rows, std::int64_t columns
   return row;
 }
 
-Operand bytes(const Shape& shape, DType dtype) {
-  return dtype == DType::U8 ? Operand{shape, 0, 256, Operand::Index} : Operand{shape, -128, 128, Operand::Index};
+OperandSpec bytes(const Shape& shape, DType dtype) {
+  return dtype == DType::U8 ? OperandSpec{shape, 0, 256, OperandSpec::Index}
+                            : OperandSpec{shape, -128, 128, OperandSpec::Index};
 }
 
 /// Bytes less their zero points.
-Row product_of_bytes(std::string name, const Shape& a, const Shape& b, DType left, DType right, const Shape& a_zero,
-                     const Shape& b_zero) {
-  Row row = product(std::move(name), a, b, false);
+OpCase product_of_bytes(std::string name, const Shape& a, const Shape& b, DType left, DType right, const Shape& a_zero,
+                        const Shape& b_zero) {
+  OpCase row = product(std::move(name), a, b, false);
   row.operands = {bytes(a, left), bytes(b, right), bytes(a_zero, left), bytes(b_zero, right)};
   row.function = [=](const Values& in) {
     const Value x = cast(in[0], left), y = cast(in[1], right);
@@ -83,7 +84,7 @@ Row product_of_bytes(std::string name, const Shape& a, const Shape& b, DType lef
   return row;
 }
 
-std::vector<Row> matmul_rows() {
+std::vector<OpCase> matmul_rows() {
   return {product_in_strides("matmul_in_strides", 3, 5),
           product_in_strides("matmul_in_strides_of_a_row", 1, 5),
           product_in_strides("matmul_in_strides_of_a_column", 3, 1),

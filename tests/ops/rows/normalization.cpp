@@ -5,7 +5,7 @@
 namespace kiln::test {
 namespace {
 
-Row softmax_row(std::string name, const Shape& shape, int dim, bool log, double reach = 2, bool gradient = true) {
+OpCase softmax_row(std::string name, const Shape& shape, int dim, bool log, double reach = 2, bool gradient = true) {
   return {.name = std::move(name),
           .operands = {{shape, -reach, reach}},
           .function = [=](const Values& in) { return Values{log ? log_softmax(in[0], dim) : softmax(in[0], dim)}; },
@@ -27,7 +27,7 @@ Row softmax_row(std::string name, const Shape& shape, int dim, bool log, double 
           .gradient = gradient};
 }
 
-Row layer_norm_row(std::string name, const Shape& shape, const Shape& last, bool gradient = true) {
+OpCase layer_norm_row(std::string name, const Shape& shape, const Shape& last, bool gradient = true) {
   return {.name = std::move(name),
           .operands = {{shape}, {last, 0.5, 1.5}, {last, -1, 1}},
           .function = [](const Values& in) { return Values{layer_norm(in[0], in[1], in[2], 1e-3)}; },
@@ -52,7 +52,7 @@ Row layer_norm_row(std::string name, const Shape& shape, const Shape& last, bool
           .gradient = gradient};
 }
 
-std::vector<Row> norm_rows() {
+std::vector<OpCase> norm_rows() {
   return {softmax_row("softmax", {3, 5}, 1, false),
           softmax_row("softmax_first_dim", {4, 3}, 0, false),
           softmax_row("softmax_middle_dim", {2, 4, 3}, 1, false),

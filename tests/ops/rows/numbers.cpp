@@ -29,8 +29,8 @@ Array zip(const std::vector<Array>& in, const std::function<double(const std::ve
 
 using Numbers = std::vector<double>;
 
-std::vector<Row> number_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> number_rows() {
+  std::vector<OpCase> rows;
   const auto unary = [&](const char* name, std::function<Value(const Value&)> function, double (*f)(double),
                          double low = -2, double high = 2, bool gradient = true) {
     rows.push_back({.name = name,
@@ -40,7 +40,7 @@ std::vector<Row> number_rows() {
                     .tolerance = 4,
                     .gradient = gradient});
   };
-  const auto composed = [&](const char* name, std::vector<Operand> operands,
+  const auto composed = [&](const char* name, std::vector<OperandSpec> operands,
                             std::function<Value(const Values&)> function, std::function<double(const Numbers&)> f,
                             bool gradient = true) {
     rows.push_back({.name = name,
@@ -80,7 +80,7 @@ std::vector<Row> number_rows() {
       "float_power", {{{3, 4}, 0.3, 2}, {{4}}}, [](const Values& in) { return float_power(in[0], in[1]); },
       [](const Numbers& x) { return std::exp(x[1] * std::log(x[0])); });
   composed(
-      "powi", {{{3, 4}}, {{4}, 0, 5, Operand::Index}}, [](const Values& in) { return powi(in[0], in[1]); },
+      "powi", {{{3, 4}}, {{4}, 0, 5, OperandSpec::Index}}, [](const Values& in) { return powi(in[0], in[1]); },
       [](const Numbers& x) {
         double power = 1;
         for (int n = 0; n < static_cast<int>(x[1]); ++n) power *= x[0];
@@ -118,7 +118,7 @@ std::vector<Row> number_rows() {
 
 const Family kNumberFamily(&number_rows);
 
-// ---- the edges, with figures by hand -----------------------------------------------------------------------------------
+// ---- the edges, with figures by hand --------------------------------------------------------------------------------
 
 const double kNan = std::nan(""), kInf = INFINITY;
 

@@ -69,8 +69,8 @@ std::vector<std::size_t> most_frequent(const std::vector<double>& line) {
   return {best};
 }
 
-std::vector<Row> order_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> order_rows() {
+  std::vector<OpCase> rows;
   struct Case {
     const char* suffix;
     Shape shape;
@@ -123,7 +123,7 @@ std::vector<Row> order_rows() {
                     .gradient = small});
     rows.push_back(
         {.name = text("mode", c.suffix),
-         .operands = {{c.shape, -3, 3, Operand::Index}},
+         .operands = {{c.shape, -3, 3, OperandSpec::Index}},
          .function = [=](const Values& in) { return both(mode(in[0], dim)); },
          .meaning = [=](const std::vector<Array>& in) { return without(chosen(in[0], dim, most_frequent), dim); },
          .gradient = false});
@@ -170,7 +170,7 @@ std::vector<Row> order_rows() {
       const Shape wanted{3, 50};
       rows.push_back(
           {.name = text("searchsorted_", shape.size(), "_", shape.back(), right ? "_right" : ""),
-           .operands = {{shape, -3, 4, Operand::Index}, {wanted, -4, 5, Operand::Index}},
+           .operands = {{shape, -3, 4, OperandSpec::Index}, {wanted, -4, 5, OperandSpec::Index}},
            .function = [=](const Values& in) { return Values{searchsorted(sort(in[0], -1).values, in[1], right)}; },
            .meaning =
                [=](const std::vector<Array>& in) {
@@ -199,7 +199,7 @@ std::vector<Row> order_rows() {
                     .gradient = false});
   for (const bool down : {false, true})
     rows.push_back({.name = text("is_sorted", down ? "_descending" : ""),
-                    .operands = {{{40, 3}, 0, 3, Operand::Index}},
+                    .operands = {{{40, 3}, 0, 3, OperandSpec::Index}},
                     .function = [=](const Values& in) { return Values{is_sorted(in[0], 1, down)}; },
                     .meaning =
                         [=](const std::vector<Array>& in) {
@@ -216,7 +216,7 @@ std::vector<Row> order_rows() {
 
 const Family kOrder(&order_rows);
 
-// ---- special numbers, every element type, and lines long enough for other algorithms ------------------------------------
+// ---- special numbers, every element type, and lines long enough for other algorithms --------------------------------
 
 Value list(std::initializer_list<double> values, DType dtype = DType::F32, const char* device = "cpu") {
   const TensorData data = TensorData::of<double>({static_cast<std::int64_t>(values.size())}, values);

@@ -63,7 +63,7 @@ double flat_index(const Shape& x, const Dims& xi) {
   return static_cast<double>(flat);
 }
 
-Row max_row(std::string name, const Shape& x, const PoolOptions& o) {
+OpCase max_row(std::string name, const Shape& x, const PoolOptions& o) {
   return {.name = std::move(name),
           .operands = {{x}},
           .function =
@@ -86,7 +86,7 @@ Row max_row(std::string name, const Shape& x, const PoolOptions& o) {
               }};
 }
 
-Row average_row(std::string name, const Shape& x, const PoolOptions& o) {
+OpCase average_row(std::string name, const Shape& x, const PoolOptions& o) {
   return {.name = std::move(name),
           .operands = {{x}},
           .function = [o](const Values& in) { return Values{avg_pool(in[0], o)}; },
@@ -132,7 +132,7 @@ Shape with_sizes(const Shape& x, const Spatial& sizes) {
   return shape;
 }
 
-Row adaptive_row(std::string name, const Shape& x, const Spatial& sizes) {
+OpCase adaptive_row(std::string name, const Shape& x, const Spatial& sizes) {
   return {.name = std::move(name),
           .operands = {{x}},
           .function = [sizes](const Values& in) { return Values{adaptive_avg_pool(in[0], sizes)}; },
@@ -147,7 +147,7 @@ Row adaptive_row(std::string name, const Shape& x, const Spatial& sizes) {
           .tolerance = 2};
 }
 
-Row adaptive_max_row(std::string name, const Shape& x, const Spatial& sizes) {
+OpCase adaptive_max_row(std::string name, const Shape& x, const Spatial& sizes) {
   return {.name = std::move(name),
           .operands = {{x}},
           .function =
@@ -167,11 +167,11 @@ Row adaptive_max_row(std::string name, const Shape& x, const Spatial& sizes) {
               }};
 }
 
-Row unpool_row(std::string name, const Shape& y, const Spatial& sizes) {
+OpCase unpool_row(std::string name, const Shape& y, const Spatial& sizes) {
   double places = 1;
   for (const auto size : sizes) places *= static_cast<double>(size);
   return {.name = std::move(name),
-          .operands = {{y}, {y, 0, places, Operand::Index}},
+          .operands = {{y}, {y, 0, places, OperandSpec::Index}},
           .function =
               [=](const Values& in) {
                 return Values{max_unpool(in[0], in[1], sizes), max_pool_backward(in[0], in[1], sizes)};
@@ -191,7 +191,7 @@ Row unpool_row(std::string name, const Shape& y, const Spatial& sizes) {
           .tolerance = 2};
 }
 
-Row average_backward_row(std::string name, const Shape& x, const PoolOptions& o) {
+OpCase average_backward_row(std::string name, const Shape& x, const PoolOptions& o) {
   return {.name = std::move(name),
           .operands = {{pooled(x, o)}},
           .function =
@@ -207,7 +207,7 @@ Row average_backward_row(std::string name, const Shape& x, const PoolOptions& o)
           .tolerance = 2};
 }
 
-Row lp_row(std::string name, const Shape& x, double p, const PoolOptions& o) {
+OpCase lp_row(std::string name, const Shape& x, double p, const PoolOptions& o) {
   return {.name = std::move(name),
           .operands = {{x}},
           .function = [=](const Values& in) { return Values{lp_pool(in[0], p, o)}; },
@@ -225,7 +225,7 @@ Row lp_row(std::string name, const Shape& x, double p, const PoolOptions& o) {
 }
 
 /// Sizes between which every sequence is the regular one: (size - kernel) / (count - 1) is whole.
-Row fractional_row(std::string name, const Shape& x, const Spatial& kernel, const Spatial& sizes) {
+OpCase fractional_row(std::string name, const Shape& x, const Spatial& kernel, const Spatial& sizes) {
   return {.name = std::move(name),
           .operands = {{x}},
           .function = [=](const Values& in) { return Values{fractional_max_pool(in[0], kernel, sizes, Key{7})}; },
@@ -241,7 +241,7 @@ Row fractional_row(std::string name, const Shape& x, const Spatial& kernel, cons
               }};
 }
 
-std::vector<Row> pool_rows() {
+std::vector<OpCase> pool_rows() {
   return {
       max_row("max_pool1d", {2, 3, 7}, {.kernel = {3}, .stride = {2}}),
       max_row("max_pool2d", {2, 2, 4, 6}, {.kernel = {2, 2}}),

@@ -8,7 +8,7 @@
 namespace kiln::test {
 namespace {
 
-Row rotary_row(std::string name, const Shape& shape, RotaryPairs pairs) {
+OpCase rotary_row(std::string name, const Shape& shape, RotaryPairs pairs) {
   const std::int64_t half = shape.back() / 2, time = shape[shape.size() - 2];
   return {.name = std::move(name),
           .operands = {{shape}, {{time, half}, -1, 1}, {{time, half}, -1, 1}},
@@ -32,7 +32,7 @@ Row rotary_row(std::string name, const Shape& shape, RotaryPairs pairs) {
           .tolerance = 2};
 }
 
-std::vector<Row> position_rows() {
+std::vector<OpCase> position_rows() {
   return {rotary_row("rotary", {2, 2, 3, 4}, RotaryPairs::Halves),
           rotary_row("rotary_neighbours", {2, 3, 6}, RotaryPairs::Neighbours),
           rotary_row("rotary_of_nothing", {0, 3, 4}, RotaryPairs::Halves)};

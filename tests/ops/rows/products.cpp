@@ -9,8 +9,9 @@ namespace {
 using Arrays = std::vector<Array>;
 
 /// A row for a function of two tensors, the last ranks[i] dimensions of which are what `meaning` sees.
-Row of_two(std::string name, const Shape& a, const Shape& b, std::function<Value(const Value&, const Value&)> function,
-           std::vector<int> ranks, std::function<Array(const Array&, const Array&)> meaning) {
+OpCase of_two(std::string name, const Shape& a, const Shape& b,
+              std::function<Value(const Value&, const Value&)> function, std::vector<int> ranks,
+              std::function<Array(const Array&, const Array&)> meaning) {
   return {.name = std::move(name),
           .operands = {{a, -1, 1}, {b, -1, 1}},
           .function = [=](const Values& in) { return Values{function(in[0], in[1])}; },
@@ -52,9 +53,9 @@ Array flat(Array x) {
 Array times_vector(const Array& a, const Array& x) { return flat(product(a, column(x))); }
 
 /// beta * c + alpha * p
-Row with_addend(std::string name, const Shape& c, const Shape& a, const Shape& b, std::vector<int> ranks,
-                std::function<Value(const Value&, const Value&, const Value&, const AddmmOptions&)> function,
-                std::function<Array(const Array&, const Array&)> meaning, double beta, double alpha) {
+OpCase with_addend(std::string name, const Shape& c, const Shape& a, const Shape& b, std::vector<int> ranks,
+                   std::function<Value(const Value&, const Value&, const Value&, const AddmmOptions&)> function,
+                   std::function<Array(const Array&, const Array&)> meaning, double beta, double alpha) {
   return {.name = std::move(name),
           .operands = {{c, -1, 1}, {a, -1, 1}, {b, -1, 1}},
           .function = [=](const Values& in) { return Values{function(in[0], in[1], in[2], {beta, alpha})}; },
@@ -92,8 +93,8 @@ Array contracted(const Array& a, const Array& b) {
   return result;
 }
 
-Row chain(std::string name, const std::vector<Shape>& shapes) {
-  Row row;
+OpCase chain(std::string name, const std::vector<Shape>& shapes) {
+  OpCase row;
   row.name = std::move(name);
   row.tolerance = 8;
   for (const Shape& shape : shapes) row.operands.push_back({shape, -1, 1});
@@ -113,8 +114,8 @@ Row chain(std::string name, const std::vector<Shape>& shapes) {
   return row;
 }
 
-std::vector<Row> product_rows() {
-  std::vector<Row> rows = {
+std::vector<OpCase> product_rows() {
+  std::vector<OpCase> rows = {
       of_two("dot", {5}, {5}, dot, {1, 1}, sum_of_products),
       of_two("dot_of_nothing", {0}, {0}, dot, {1, 1}, sum_of_products),
       of_two("vdot", {2, 3}, {2, 3}, vdot, {2, 2}, sum_of_products),
@@ -170,7 +171,7 @@ std::vector<Row> product_rows() {
   }
   rows.push_back(
       {.name = "matrix_power_of_integers",
-       .operands = {{{2, 2}, -3, 4, Operand::Index}, {{2, 2}, -3, 4, Operand::Index}},
+       .operands = {{{2, 2}, -3, 4, OperandSpec::Index}, {{2, 2}, -3, 4, OperandSpec::Index}},
        .function = [](const Values& in) { return Values{mm(in[0], in[1]), vdot(in[0], in[1])}; },
        .meaning = [](const Arrays& in) { return Arrays{product(in[0], in[1]), sum_of_products(in[0], in[1])}; },
        .gradient = false});

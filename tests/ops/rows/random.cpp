@@ -17,7 +17,7 @@ namespace {
 
 const Key kKey{42};
 
-// ---- rows: the distributions whose draws are functions of their parameters -------------------------------------------
+// ---- rows: the distributions whose draws are functions of their parameters ------------------------------------------
 
 double unit(std::size_t i) { return to_uniform(random_word(kKey, 2 * i), random_word(kKey, 2 * i + 1)); }
 
@@ -32,9 +32,10 @@ double standard_exponential(std::size_t i) {
   return -std::log((high * 0x1p20 + low + 0.5) * 0x1p-52);
 }
 
-std::vector<Row> random_rows() {
-  std::vector<Row> rows;
-  const auto add = [&](const char* name, std::vector<Operand> operands, std::function<Value(const Values&)> function,
+std::vector<OpCase> random_rows() {
+  std::vector<OpCase> rows;
+  const auto add = [&](const char* name, std::vector<OperandSpec> operands,
+                       std::function<Value(const Values&)> function,
                        std::function<double(const std::vector<double>&, std::size_t)> f) {
     rows.push_back({.name = name,
                     .operands = std::move(operands),
@@ -80,7 +81,7 @@ std::vector<Row> random_rows() {
 
 const Family kRandom(&random_rows);
 
-// ---- against distribution functions ----------------------------------------------------------------------------------
+// ---- against distribution functions ---------------------------------------------------------------------------------
 
 constexpr std::int64_t kCount = 20000;
 
@@ -322,7 +323,7 @@ TEST_P(RandomOn, EveryOrderIsEquallyLikely) {
   EXPECT_EQ(randperm(0, device).shape(), Shape{0});
 }
 
-// ---- who decides the numbers -----------------------------------------------------------------------------------------
+// ---- who decides the numbers ----------------------------------------------------------------------------------------
 
 /// One draw of each kind that takes a stream of the element's own, and of the others.
 Values some_of_each(const Device& device, DType dtype) {

@@ -132,14 +132,14 @@ RecurrentPass call(const Case& c, const Values& in) {
   return function(in[0], weights, c.options, state, lengths);
 }
 
-Row row_of(std::string name, const Case& c, bool gradient = true) {
+OpCase row_of(std::string name, const Case& c, bool gradient = true) {
   const std::int64_t rows = gates_of(c.kind) * c.hidden;
-  Row row{.name = std::move(name),
-          .operands = {{{c.batch, c.time, c.in}}, {{rows, c.in}}, {{rows, c.out()}}},
-          .function = {},
-          .meaning = [=](const std::vector<Array>& in) { return Meaning(c, in).run(); },
-          .tolerance = 20,  // errors pass through every later moment
-          .gradient = gradient};
+  OpCase row{.name = std::move(name),
+             .operands = {{{c.batch, c.time, c.in}}, {{rows, c.in}}, {{rows, c.out()}}},
+             .function = {},
+             .meaning = [=](const std::vector<Array>& in) { return Meaning(c, in).run(); },
+             .tolerance = 20,  // errors pass through every later moment
+             .gradient = gradient};
   if (c.bias) row.operands.insert(row.operands.end(), 2, {{rows}});
   if (c.projection) row.operands.push_back({{c.projection, c.hidden}});
   if (c.state) row.operands.push_back({{c.batch, c.out()}});
@@ -153,7 +153,7 @@ Row row_of(std::string name, const Case& c, bool gradient = true) {
   return row;
 }
 
-Row activations() {
+OpCase activations() {
   static constexpr GateActivation kAll[] = {GateActivation::Sigmoid,  GateActivation::Tanh,
                                             GateActivation::Relu,     GateActivation::HardSigmoid,
                                             GateActivation::Softsign, GateActivation::Identity};
@@ -178,7 +178,7 @@ Row activations() {
 
 constexpr auto kLstm = RecurrentKind::Lstm, kGru = RecurrentKind::Gru, kRnn = RecurrentKind::Rnn;
 
-std::vector<Row> recurrent_rows() {
+std::vector<OpCase> recurrent_rows() {
   const RecurrentOptions reversed{.reverse = true}, clipped{.clip = 0.3}, resets_before{.reset_after = false},
       others{.gate = GateActivation::HardSigmoid,
              .candidate = GateActivation::Softsign,

@@ -55,22 +55,22 @@ double first_smallest(const std::vector<double>& v) {
   return static_cast<double>(std::min_element(v.begin(), v.end()) - v.begin());
 }
 
-std::vector<Row> reduce_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> reduce_rows() {
+  std::vector<OpCase> rows;
   using Function = Value (*)(const Value&, const Dims&, bool);
   using Meaning = double (*)(const std::vector<double>&);
   struct Named {
     const char* name;
     Function function;
     Meaning meaning;
-    Operand::Kind kind;
+    OperandSpec::Kind kind;
     bool empty;
   };
   const Named functions[] = {
-      {"sum", kiln::sum, total, Operand::Real, true},     {"mean", kiln::mean, average, Operand::Real, false},
-      {"prod", kiln::prod, product, Operand::Real, true}, {"max", kiln::max, largest, Operand::Real, false},
-      {"min", kiln::min, smallest, Operand::Real, false}, {"any", kiln::any, largest, Operand::Flag, false},
-      {"all", kiln::all, smallest, Operand::Flag, false}};
+      {"sum", kiln::sum, total, OperandSpec::Real, true},     {"mean", kiln::mean, average, OperandSpec::Real, false},
+      {"prod", kiln::prod, product, OperandSpec::Real, true}, {"max", kiln::max, largest, OperandSpec::Real, false},
+      {"min", kiln::min, smallest, OperandSpec::Real, false}, {"any", kiln::any, largest, OperandSpec::Flag, false},
+      {"all", kiln::all, smallest, OperandSpec::Flag, false}};
   struct Case {
     const char* suffix;
     Shape shape;
@@ -100,7 +100,7 @@ std::vector<Row> reduce_rows() {
                             return std::vector<Array>{fold(in[0], c.dims, named.meaning, c.keep)};
                           },
                       .tolerance = c.small ? 4.0 : 40.0,
-                      .gradient = named.kind == Operand::Real && c.small,
+                      .gradient = named.kind == OperandSpec::Real && c.small,
                       .halves = c.small});
     }
     if (named.empty)
@@ -156,13 +156,13 @@ std::vector<Row> reduce_rows() {
        .tolerance = 4});
   rows.push_back(
       {.name = "sum_of_booleans",
-       .operands = {{{3, 6}, 0, 1, Operand::Flag}},
+       .operands = {{{3, 6}, 0, 1, OperandSpec::Flag}},
        .function = [](const Values& in) { return Values{sum(in[0], {1})}; },
        .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{fold(in[0], {1}, total, false)}; },
        .gradient = false});
   rows.push_back(
       {.name = "prod_of_integers",
-       .operands = {{{3, 6}, -3, 4, Operand::Index}},
+       .operands = {{{3, 6}, -3, 4, OperandSpec::Index}},
        .function = [](const Values& in) { return Values{prod(in[0])}; },
        .meaning = [](const std::vector<Array>& in) { return std::vector<Array>{fold(in[0], {0, 1}, product, false)}; },
        .gradient = false});

@@ -55,7 +55,7 @@ double weight(const InterpolateOptions& options, std::int64_t from, std::int64_t
   return sum;
 }
 
-Row row(std::string name, const Shape& x, const InterpolateOptions& options, bool gradient = true) {
+OpCase row(std::string name, const Shape& x, const InterpolateOptions& options, bool gradient = true) {
   return {.name = std::move(name),
           .operands = {{x}},
           .function = [=](const Values& in) { return Values{interpolate(in[0], options)}; },
@@ -86,7 +86,7 @@ Row row(std::string name, const Shape& x, const InterpolateOptions& options, boo
           .gradient = gradient};
 }
 
-std::vector<Row> resample_rows() {
+std::vector<OpCase> resample_rows() {
   return {
       row("interpolate_nearest1d", {2, 2, 5}, {.size = {8}}),
       row("interpolate_nearest2d", {1, 2, 4, 5}, {.size = {7, 3}}),

@@ -52,8 +52,8 @@ double position(const GridSampleOptions& o, std::int64_t size, double coordinate
   return o.align_corners ? (coordinate + 1) / 2 * (n - 1) : ((coordinate + 1) * n - 1) / 2;
 }
 
-Row grid_row(std::string name, const Shape& x, const Shape& result, const GridSampleOptions& options,
-             double reach = 1.4, bool gradient = true) {
+OpCase grid_row(std::string name, const Shape& x, const Shape& result, const GridSampleOptions& options,
+                double reach = 1.4, bool gradient = true) {
   const int axes = x.size() - 2;
   Shape grid{x[0]};
   for (const auto size : result) grid.push_back(size);
@@ -87,7 +87,7 @@ Row grid_row(std::string name, const Shape& x, const Shape& result, const GridSa
           .gradient = gradient};
 }
 
-Row affine_row(std::string name, const Shape& theta, const Spatial& sizes, bool corners) {
+OpCase affine_row(std::string name, const Shape& theta, const Spatial& sizes, bool corners) {
   return {.name = std::move(name),
           .operands = {{theta}},
           .function = [=](const Values& in) { return Values{affine_grid(in[0], sizes, corners)}; },
@@ -114,13 +114,13 @@ Row affine_row(std::string name, const Shape& theta, const Spatial& sizes, bool 
 }
 
 /// Boxes: operand 1 has the images, operand 2 the corners relative to fixed boxes, so that they stay proper.
-Row roi_row(std::string name, const Shape& x, std::int64_t count, const RoiAlignOptions& options) {
+OpCase roi_row(std::string name, const Shape& x, std::int64_t count, const RoiAlignOptions& options) {
   const auto corner = [](std::int64_t box, int side) {
     const double corners[] = {0.5, -0.7, 4.1, 5.3};
     return corners[side] + 0.37 * static_cast<double>(box) * (side % 2 ? 1 : -1);
   };
   return {.name = std::move(name),
-          .operands = {{x}, {{count}, 0, static_cast<double>(x[0]), Operand::Index}, {{count, 4}, -0.2, 0.2}},
+          .operands = {{x}, {{count}, 0, static_cast<double>(x[0]), OperandSpec::Index}, {{count, 4}, -0.2, 0.2}},
           .function =
               [=](const Values& in) {
                 std::vector<double> base;
@@ -179,7 +179,7 @@ Row roi_row(std::string name, const Shape& x, std::int64_t count, const RoiAlign
           .tolerance = 10};
 }
 
-std::vector<Row> sample_rows() {
+std::vector<OpCase> sample_rows() {
   return {
       grid_row("grid_sample_bilinear", {2, 3, 4, 5}, {3, 4}, {}),
       grid_row("grid_sample_bilinear_corners", {1, 6, 4, 5}, {3, 2}, {.align_corners = true}),

@@ -55,8 +55,8 @@ void negate(Array& x) {
   for (double& value : x.v) value = -value;
 }
 
-Row row(std::string name, const Shape& shape, std::function<Value(const Value&)> function,
-        std::function<Array(const Array&)> meaning, double tolerance) {
+OpCase row(std::string name, const Shape& shape, std::function<Value(const Value&)> function,
+           std::function<Array(const Array&)> meaning, double tolerance) {
   const bool small = numel(shape) < 200;
   return {.name = std::move(name),
           .operands = {{shape}},
@@ -67,8 +67,8 @@ Row row(std::string name, const Shape& shape, std::function<Value(const Value&)>
           .halves = small};
 }
 
-std::vector<Row> scan_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> scan_rows() {
+  std::vector<OpCase> rows;
   struct Case {
     const char* suffix;
     Shape shape;
@@ -183,7 +183,7 @@ std::vector<Row> scan_rows() {
 
 const Family kScan(&scan_rows);
 
-// ---- what the rows do not reach: zeros, ties, NaN, infinities, integers -------------------------------------------------
+// ---- what the rows do not reach: zeros, ties, NaN, infinities, integers ---------------------------------------------
 
 Value list(std::initializer_list<double> values, DType dtype = DType::F64, const char* device = "cpu") {
   const TensorData data = TensorData::of<double>({static_cast<std::int64_t>(values.size())}, values);

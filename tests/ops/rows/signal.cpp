@@ -70,7 +70,7 @@ Array transformed(Kind kind, const Array& x, std::int64_t n, int dim, FftNorm no
   });
 }
 
-Row fft_row(std::string name, Kind kind, const Shape& shape, const FftOptions& options = {}, bool gradient = true) {
+OpCase fft_row(std::string name, Kind kind, const Shape& shape, const FftOptions& options = {}, bool gradient = true) {
   const int rank = shape.size() - (kind == Kind::Real ? 0 : 1), dim = (options.dim + rank) % rank;
   const std::int64_t n = options.n.value_or(kind == Kind::RealInverse ? 2 * (shape[dim] - 1) : shape[dim]);
   return {.name = std::move(name),
@@ -94,8 +94,8 @@ Row fft_row(std::string name, Kind kind, const Shape& shape, const FftOptions& o
 }
 
 /// Over `dims`, the last of which is halved.
-Row grid_row(std::string name, Kind kind, const Shape& shape, const Dims& dims, const Shape& sizes,
-             std::function<Value(const Value&)> function, FftNorm norm = FftNorm::Backward) {
+OpCase grid_row(std::string name, Kind kind, const Shape& shape, const Dims& dims, const Shape& sizes,
+                std::function<Value(const Value&)> function, FftNorm norm = FftNorm::Backward) {
   return {.name = std::move(name),
           .operands = {{shape}},
           .function = [=](const Values& in) { return Values{function(in[0])}; },
@@ -116,8 +116,8 @@ Row grid_row(std::string name, Kind kind, const Shape& shape, const Dims& dims, 
           .tolerance = 4};
 }
 
-Row dct_row(std::string name, const Shape& shape, const DctOptions& options, bool inverse = false,
-            bool gradient = true) {
+OpCase dct_row(std::string name, const Shape& shape, const DctOptions& options, bool inverse = false,
+               bool gradient = true) {
   const int dim = (options.dim + shape.size()) % shape.size();
   const auto n = static_cast<double>(shape[dim]);
   return {.name = std::move(name),
@@ -147,8 +147,8 @@ Row dct_row(std::string name, const Shape& shape, const DctOptions& options, boo
 
 // ---- pairs ---------------------------------------------------------------------------------------------------------
 
-Row pair_row(std::string name, std::function<Values(const Values&)> function,
-             std::function<std::vector<Complex>(Complex, Complex)> of, bool to_pairs) {
+OpCase pair_row(std::string name, std::function<Values(const Values&)> function,
+                std::function<std::vector<Complex>(Complex, Complex)> of, bool to_pairs) {
   return {.name = std::move(name),
           .operands = {{{3, 2}}, {{3, 2}}},
           .function = std::move(function),
@@ -175,7 +175,7 @@ Array rolled(const Array& x, std::int64_t by, int dim) {
   return z;
 }
 
-Row shift_row(std::string name, const Shape& shape, bool inverse) {
+OpCase shift_row(std::string name, const Shape& shape, bool inverse) {
   return {.name = std::move(name),
           .operands = {{shape}},
           .function =
@@ -188,8 +188,8 @@ Row shift_row(std::string name, const Shape& shape, bool inverse) {
               }};
 }
 
-std::vector<Row> signal_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> signal_rows() {
+  std::vector<OpCase> rows;
   // Every kind of length: powers, products, small primes, and primes that need a convolution.
   for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 30, 31, 37})
     for (const auto& [kind, name] : {std::pair{Kind::Complex, "fft"},
@@ -223,7 +223,7 @@ std::vector<Row> signal_rows() {
     rows.push_back(fft_row(text("rfft_norm_", which), Kind::Real, {5}, {.norm = norm}));
     rows.push_back(fft_row(text("irfft_norm_", which), Kind::RealInverse, {4, 2}, {.norm = norm}));
   }
-  const auto add = [&](Row row) { rows.push_back(std::move(row)); };
+  const auto add = [&](OpCase row) { rows.push_back(std::move(row)); };
   add(fft_row("fft_first_dim", Kind::Complex, {6, 3, 2}, {.dim = 0}));
   add(fft_row("fft_middle_dim", Kind::Complex, {2, 5, 3, 2}, {.dim = -2}));
   add(fft_row("rfft_first_dim", Kind::Real, {6, 3}, {.dim = 0}));

@@ -1,5 +1,5 @@
-// The functions of special.def: each meaning is a definition of another kind than the kernel's method: the C++ library's
-// special functions, integrals by equal steps, sums of many terms, closed forms.
+// The functions of special.def: each meaning is a definition of another kind than the kernel's method: the C++
+// library's special functions, integrals by equal steps, sums of many terms, closed forms.
 #include <cmath>
 #include <numeric>
 
@@ -13,7 +13,7 @@ using One = Value (*)(const Value&);
 using Two = Value (*)(const Value&, const Value&);
 using Meaning = std::function<double(double)>;
 
-Row of_one(std::string name, One function, double low, double high, Meaning f, double tolerance = 2) {
+OpCase of_one(std::string name, One function, double low, double high, Meaning f, double tolerance = 2) {
   return {.name = std::move(name),
           .operands = {{{3, 5}, low, high}},
           .function = [function](const Values& in) { return Values{function(in[0])}; },
@@ -126,8 +126,8 @@ Array zip(const Array& x, const Array& y, const std::function<double(double, dou
   return result;
 }
 
-Row of_two(std::string name, Operand x, Operand y, Two function, std::function<double(double, double)> f,
-           double tolerance = 4) {
+OpCase of_two(std::string name, OperandSpec x, OperandSpec y, Two function, std::function<double(double, double)> f,
+              double tolerance = 4) {
   return {.name = std::move(name),
           .operands = {x, y},
           .function = [function](const Values& in) { return Values{function(in[0], in[1])}; },
@@ -136,8 +136,8 @@ Row of_two(std::string name, Operand x, Operand y, Two function, std::function<d
           .halves = tolerance < 100};
 }
 
-std::vector<Row> special_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> special_rows() {
+  std::vector<OpCase> rows;
   rows.push_back(of_one("erfcx", erfcx, -1.5, 3, [](double x) { return std::exp(x * x) * std::erfc(x); }, 8));
   rows.push_back(of_one("ndtr", ndtr, -3, 3, normal_share));
   rows.push_back(of_one("log_ndtr", log_ndtr, -3, 3, [](double x) { return std::log(normal_share(x)); }, 4));
@@ -183,20 +183,20 @@ std::vector<Row> special_rows() {
 
   for (const Polynomial& polynomial : kPolynomials)
     rows.push_back(of_two(
-        polynomial.name, {{4, 1}, polynomial.low, polynomial.high}, {{7}, 0, 7, Operand::Index}, polynomial.function,
-        [f = polynomial.f](double x, double n) { return f(static_cast<int>(n), x); }, 150));
+        polynomial.name, {{4, 1}, polynomial.low, polynomial.high}, {{7}, 0, 7, OperandSpec::Index},
+        polynomial.function, [f = polynomial.f](double x, double n) { return f(static_cast<int>(n), x); }, 150));
   const auto of_three = [](std::string name, Value (*function)(const Value&, const Value&, const Value&),
                            double (*f)(int, double, double)) {
-    return Row{.name = std::move(name),
-               .operands = {{{4, 1}, -0.9, 0.9}, {{6}, 0, 6, Operand::Index}},
-               .function = [function](const Values& in) { return Values{function(in[0], in[1], 1.5)}; },
-               .meaning =
-                   [f](const std::vector<Array>& in) {
-                     return std::vector<Array>{
-                         zip(in[0], in[1], [f](double x, double n) { return f(static_cast<int>(n), 1.5, x); })};
-                   },
-               .tolerance = 150,
-               .halves = false};
+    return OpCase{.name = std::move(name),
+                  .operands = {{{4, 1}, -0.9, 0.9}, {{6}, 0, 6, OperandSpec::Index}},
+                  .function = [function](const Values& in) { return Values{function(in[0], in[1], 1.5)}; },
+                  .meaning =
+                      [f](const std::vector<Array>& in) {
+                        return std::vector<Array>{
+                            zip(in[0], in[1], [f](double x, double n) { return f(static_cast<int>(n), 1.5, x); })};
+                      },
+                  .tolerance = 150,
+                  .halves = false};
   };
   rows.push_back(of_three("gegenbauer_c", gegenbauer_c, gegenbauer_sum));
   rows.push_back(of_three("generalized_laguerre_l", generalized_laguerre_l, laguerre_sum));
@@ -232,22 +232,22 @@ std::vector<Row> special_rows() {
       of_two("xlog1py", {{3, 4}}, {{4}, -0.7, 3}, xlog1py, [](double x, double y) { return x * std::log(1 + y); }));
   rows.push_back(of_two("logaddexp2", {{3, 4}}, {{3, 1}}, logaddexp2,
                         [](double x, double y) { return std::log2(std::exp2(x) + std::exp2(y)); }));
-  rows.push_back(of_two("ldexp", {{3, 4}}, {{4}, -5, 5, Operand::Index}, kiln::ldexp,
+  rows.push_back(of_two("ldexp", {{3, 4}}, {{4}, -5, 5, OperandSpec::Index}, kiln::ldexp,
                         [](double x, double n) { return x * std::pow(2, n); }));
   rows.push_back(
       of_two("nextafter", {{3, 4}, 1.1, 1.9}, {{4}, -3, 3}, kiln::nextafter, [](double x, double) { return x; }));
   for (const bool least : {false, true}) {
-    Row row = of_two(least ? "lcm" : "gcd", {{4, 5}, -100, 100, Operand::Index}, {{5}, -9, 30, Operand::Index},
-                     least ? kiln::lcm : kiln::gcd, [least](double x, double y) {
-                       double a = std::fabs(x), b = std::fabs(y);
-                       const double product = a * b;
-                       while (b > 0) {  // by subtraction
-                         if (a < b) std::swap(a, b);
-                         a -= b;
-                         if (a == 0) std::swap(a, b);
-                       }
-                       return !least ? a : a == 0 ? 0 : product / a;
-                     });
+    OpCase row = of_two(least ? "lcm" : "gcd", {{4, 5}, -100, 100, OperandSpec::Index},
+                        {{5}, -9, 30, OperandSpec::Index}, least ? kiln::lcm : kiln::gcd, [least](double x, double y) {
+                          double a = std::fabs(x), b = std::fabs(y);
+                          const double product = a * b;
+                          while (b > 0) {  // by subtraction
+                            if (a < b) std::swap(a, b);
+                            a -= b;
+                            if (a == 0) std::swap(a, b);
+                          }
+                          return !least ? a : a == 0 ? 0 : product / a;
+                        });
     row.gradient = row.halves = false;
     rows.push_back(std::move(row));
   }

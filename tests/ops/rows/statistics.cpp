@@ -36,8 +36,8 @@ double quantile_of(Line v, double q, Between between) {
 }
 
 /// A function of one operand and what it means for each line of its last dimension.
-Row row(std::string name, std::function<Value(const Value&)> function, std::function<double(const Line&)> meaning,
-        const Shape& shape = {3, 6}, bool keep = false) {
+OpCase row(std::string name, std::function<Value(const Value&)> function, std::function<double(const Line&)> meaning,
+           const Shape& shape = {3, 6}, bool keep = false) {
   return {.name = std::move(name),
           .operands = {{shape}},
           .function = [=](const Values& in) { return Values{function(in[0])}; },
@@ -48,8 +48,8 @@ Row row(std::string name, std::function<Value(const Value&)> function, std::func
           .tolerance = 8};
 }
 
-std::vector<Row> statistics_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> statistics_rows() {
+  std::vector<OpCase> rows;
   for (const int correction : {0, 1, 2}) {
     const auto variance_of = [=](const Line& v) { return spread(v, correction); };
     const auto deviation_of = [=](const Line& v) { return std::sqrt(spread(v, correction)); };
@@ -144,7 +144,7 @@ std::vector<Row> statistics_rows() {
       "nanmin", [](const Value& x) { return nanmin(x, {1}, true); },
       [](const Line& v) { return *std::min_element(v.begin(), v.end()); }, {3, 6}, true));
   rows.push_back({.name = "count_nonzero",
-                  .operands = {{{4, 9}, -1, 2, Operand::Index}},
+                  .operands = {{{4, 9}, -1, 2, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{count_nonzero(in[0], {0})}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -153,7 +153,7 @@ std::vector<Row> statistics_rows() {
                       },
                   .gradient = false});
   rows.push_back({.name = "any_and_all_of_numbers",
-                  .operands = {{{9, 2}, -1, 2, Operand::Index}},
+                  .operands = {{{9, 2}, -1, 2, OperandSpec::Index}},
                   .function = [](const Values& in) { return Values{any(in[0], {1}), all(in[0], {1})}; },
                   .meaning =
                       [](const std::vector<Array>& in) {
@@ -246,7 +246,7 @@ std::vector<Row> statistics_rows() {
   // ---- counting
   rows.push_back(
       {.name = "bincount",
-       .operands = {{{3, 7}, 0, 6, Operand::Index}, {{3, 7}}},
+       .operands = {{{3, 7}, 0, 6, OperandSpec::Index}, {{3, 7}}},
        .function = [](const Values& in) { return Values{bincount(in[0], {}, 6), bincount(in[0], in[1], 6)}; },
        .meaning =
            [](const std::vector<Array>& in) {
@@ -282,7 +282,7 @@ std::vector<Row> statistics_rows() {
                   .tolerance = 8});
   for (const bool sorted : {true, false})
     rows.push_back({.name = sorted ? "unique" : "unique_consecutive",
-                    .operands = {{{6, 5}, -3, 4, Operand::Index}},
+                    .operands = {{{6, 5}, -3, 4, OperandSpec::Index}},
                     .function =
                         [=](const Values& in) {
                           const Distinct d = sorted ? unique(in[0]) : unique_consecutive(in[0]);

@@ -37,7 +37,7 @@ Frames frames_of(const StftOptions& o, const Array& window) {
   return f;
 }
 
-std::vector<Operand> operands_of(const Shape& shape, const StftOptions& options) {
+std::vector<OperandSpec> operands_of(const Shape& shape, const StftOptions& options) {
   return {{shape}, {{options.win_length ? options.win_length : options.n_fft}, 0.5, 1.5}};
 }
 StftOptions with_window(StftOptions options, const Value& window) {
@@ -46,7 +46,7 @@ StftOptions with_window(StftOptions options, const Value& window) {
 }
 
 /// Operands: signal [batch, time], window.
-Row stft_row(std::string name, const Shape& shape, StftOptions options) {
+OpCase stft_row(std::string name, const Shape& shape, StftOptions options) {
   return {.name = std::move(name),
           .operands = operands_of(shape, options),
           .function = [=](const Values& in) { return Values{stft(in[0], with_window(options, in[1]))}; },
@@ -76,7 +76,7 @@ Row stft_row(std::string name, const Shape& shape, StftOptions options) {
 }
 
 /// Operands: spectra [batch, frequencies, frames, 2], window.
-Row istft_row(std::string name, const Shape& shape, StftOptions options) {
+OpCase istft_row(std::string name, const Shape& shape, StftOptions options) {
   return {.name = std::move(name),
           .operands = operands_of(shape, options),
           .function = [=](const Values& in) { return Values{istft(in[0], with_window(options, in[1]))}; },
@@ -119,9 +119,9 @@ Row istft_row(std::string name, const Shape& shape, StftOptions options) {
           .tolerance = 4};
 }
 
-std::vector<Row> stft_rows() {
-  std::vector<Row> rows;
-  const auto add = [&](Row row) { rows.push_back(std::move(row)); };
+std::vector<OpCase> stft_rows() {
+  std::vector<OpCase> rows;
+  const auto add = [&](OpCase row) { rows.push_back(std::move(row)); };
   add(stft_row("stft", {2, 20}, {.n_fft = 8}));
   add(stft_row("stft_hop", {1, 23}, {.n_fft = 8, .hop_length = 3, .normalized = true}));
   add(stft_row("stft_short_window", {1, 18}, {.n_fft = 8, .hop_length = 4, .win_length = 5}));

@@ -83,9 +83,9 @@ Array covariance(const Array& x, const Array* frequencies, const Array* weights,
   return result;
 }
 
-std::vector<Row> variant_rows() {
-  std::vector<Row> rows;
-  const auto add = [&](std::string name, std::vector<Operand> operands, Function function, Meaning meaning,
+std::vector<OpCase> variant_rows() {
+  std::vector<OpCase> rows;
+  const auto add = [&](std::string name, std::vector<OperandSpec> operands, Function function, Meaning meaning,
                        double tolerance = 4, bool gradient = true, bool halves = true) {
     rows.push_back({.name = std::move(name),
                     .operands = std::move(operands),
@@ -108,7 +108,7 @@ std::vector<Row> variant_rows() {
       },
       1, true, false);
   add(
-      "div_rounded_of_integers", {{{30}, -50, 50, Operand::Index}, {{30}, -4, 5, Operand::Index}},
+      "div_rounded_of_integers", {{{30}, -50, 50, OperandSpec::Index}, {{30}, -4, 5, OperandSpec::Index}},
       [](const Values& in) {
         return Values{kiln::div(in[0], in[1], Rounding::Trunc), kiln::div(in[0], in[1], Rounding::Floor)};
       },
@@ -128,7 +128,7 @@ std::vector<Row> variant_rows() {
       },
       1, true, false);
   add(
-      "round_integers", {{{60}, -60, 60, Operand::Index}},
+      "round_integers", {{{60}, -60, 60, OperandSpec::Index}},
       [](const Values& in) { return Values{kiln::round(in[0], 2), kiln::round(in[0], -1), kiln::round(in[0], -20)}; },
       [](const std::vector<Array>& in) {
         return std::vector<Array>{in[0], each(in[0], [](double x) { return std::nearbyint(x / 10) * 10; }),
@@ -143,7 +143,7 @@ std::vector<Row> variant_rows() {
                                   each_of_two(in[0], in[1], [](double x, double y) { return x < y ? x : y; })};
       });
   add(
-      "isin", {{{4, 5}, 0, 20, Operand::Index}, {{2, 3}, 0, 20, Operand::Index}},
+      "isin", {{{4, 5}, 0, 20, OperandSpec::Index}, {{2, 3}, 0, 20, OperandSpec::Index}},
       [](const Values& in) { return Values{isin(in[0], in[1])}; },
       [](const std::vector<Array>& in) {
         return std::vector<Array>{each(in[0], [&](double x) {
@@ -181,7 +181,7 @@ std::vector<Row> variant_rows() {
       },
       8);
   add(
-      "cov_by_frequencies", {{{3, 6}}, {{6}, 1, 4, Operand::Index}, {{6}, 0.5, 2}},
+      "cov_by_frequencies", {{{3, 6}}, {{6}, 1, 4, OperandSpec::Index}, {{6}, 0.5, 2}},
       [](const Values& in) {
         return Values{cov(in[0], {.frequencies = in[1]}), cov(in[0], {.frequencies = in[1], .weights = in[2]})};
       },
@@ -259,7 +259,7 @@ std::vector<Row> variant_rows() {
       },
       [](const std::vector<Array>& in) { return std::vector<Array>{in[0], in[0]}; }, 8);
   add(
-      "multilabel_margin_loss", {{{3, 4}}, {{3, 4}, -1, 4, Operand::Index}},
+      "multilabel_margin_loss", {{{3, 4}}, {{3, 4}, -1, 4, OperandSpec::Index}},
       [](const Values& in) {
         return Values{multilabel_margin_loss(in[0], in[1], Reduction::None), multilabel_margin_loss(in[0], in[1])};
       },

@@ -21,8 +21,8 @@ double length(const Array& x, double p) {
 }
 
 /// A row for a function of vectors along the last dimension, or of matrices.
-Row of_parts(std::string name, const Shape& shape, int rank, std::function<Value(const Value&)> function,
-             std::function<Array(const Array&)> meaning, bool gradient = true, double tolerance = 4) {
+OpCase of_parts(std::string name, const Shape& shape, int rank, std::function<Value(const Value&)> function,
+                std::function<Array(const Array&)> meaning, bool gradient = true, double tolerance = 4) {
   return {.name = std::move(name),
           .operands = {{shape, -2, 2}},
           .function = [=](const Values& in) { return Values{function(in[0])}; },
@@ -60,7 +60,7 @@ double distance(const Array& x, const Array& y, double p) {
   return length(difference, p);
 }
 
-Row distances(std::string name, const Shape& x, const Shape& y, double p, bool through_matmul, double tolerance) {
+OpCase distances(std::string name, const Shape& x, const Shape& y, double p, bool through_matmul, double tolerance) {
   return {.name = std::move(name),
           .operands = {{x, -2, 2}, {y, -1, 3}},
           .function = [=](const Values& in) { return Values{cdist(in[0], in[1], p, through_matmul)}; },
@@ -78,8 +78,8 @@ Row distances(std::string name, const Shape& x, const Shape& y, double p, bool t
           .halves = !through_matmul};
 }
 
-std::vector<Row> vector_norm_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> vector_norm_rows() {
+  std::vector<OpCase> rows;
   const std::pair<const char*, double> orders[] = {{"0", 0},
                                                    {"1", 1},
                                                    {"2", 2},

@@ -5,8 +5,8 @@ namespace kiln::test {
 namespace {
 
 /// A row whose result element `index` is the operand's element source(index).
-Row moving(std::string name, const Shape& from, const Shape& to, std::function<Value(const Value&)> function,
-           std::function<Dims(const Dims&)> source) {
+OpCase moving(std::string name, const Shape& from, const Shape& to, std::function<Value(const Value&)> function,
+              std::function<Dims(const Dims&)> source) {
   return {.name = std::move(name),
           .operands = {{from}},
           .function = [function](const Values& in) { return Values{function(in[0])}; },
@@ -18,7 +18,7 @@ Row moving(std::string name, const Shape& from, const Shape& to, std::function<V
               }};
 }
 
-Row reshaping(std::string name, const Shape& from, const Shape& to, std::function<Value(const Value&)> function) {
+OpCase reshaping(std::string name, const Shape& from, const Shape& to, std::function<Value(const Value&)> function) {
   return {.name = std::move(name),
           .operands = {{from}},
           .function = [function](const Values& in) { return Values{function(in[0])}; },
@@ -33,7 +33,7 @@ Row reshaping(std::string name, const Shape& from, const Shape& to, std::functio
 Value sliced(const Value& x, std::initializer_list<Range> ranges) { return slice(x, {ranges.begin(), ranges.size()}); }
 
 /// fold of [outer, windows, inner, size] along dimension 1.
-Row folding(std::string name, const Shape& windows, std::int64_t length, std::int64_t step, std::int64_t dilation) {
+OpCase folding(std::string name, const Shape& windows, std::int64_t length, std::int64_t step, std::int64_t dilation) {
   return {.name = std::move(name),
           .operands = {{windows}},
           .function = [=](const Values& in) { return Values{fold(in[0], 1, length, step, dilation)}; },
@@ -47,8 +47,8 @@ Row folding(std::string name, const Shape& windows, std::int64_t length, std::in
           .tolerance = 2};
 }
 
-std::vector<Row> view_rows() {
-  std::vector<Row> rows = {
+std::vector<OpCase> view_rows() {
+  std::vector<OpCase> rows = {
       reshaping("reshape", {2, 6}, {3, 4}, [](const Value& x) { return reshape(x, {3, 4}); }),
       reshaping("reshape_open", {2, 6}, {2, 2, 3}, [](const Value& x) { return reshape(x, {2, -1, 3}); }),
       reshaping("reshape_to_a_scalar", {1, 1}, {}, [](const Value& x) { return reshape(x, {}); }),

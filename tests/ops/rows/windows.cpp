@@ -43,7 +43,7 @@ void each_column(const Shape& x, const UnfoldOptions& o, const std::function<voi
   });
 }
 
-Row unfold_row(std::string name, const Shape& x, const Shape& columns, const UnfoldOptions& o) {
+OpCase unfold_row(std::string name, const Shape& x, const Shape& columns, const UnfoldOptions& o) {
   return {.name = std::move(name),
           .operands = {{x}},
           .function = [=](const Values& in) { return Values{unfold(in[0], o)}; },
@@ -55,7 +55,7 @@ Row unfold_row(std::string name, const Shape& x, const Shape& columns, const Unf
               }};
 }
 
-Row fold_row(std::string name, const Shape& x, const Shape& columns, const UnfoldOptions& o) {
+OpCase fold_row(std::string name, const Shape& x, const Shape& columns, const UnfoldOptions& o) {
   return {.name = std::move(name),
           .operands = {{columns}},
           .function = [=](const Values& in) { return Values{fold(in[0], Spatial(x.begin() + 2, x.end()), o)}; },
@@ -68,7 +68,7 @@ Row fold_row(std::string name, const Shape& x, const Shape& columns, const Unfol
           .tolerance = 2};
 }
 
-Row shuffle_row(std::string name, const Shape& small, std::int64_t factor, bool back) {
+OpCase shuffle_row(std::string name, const Shape& small, std::int64_t factor, bool back) {
   const int axes = small.size() - 2;
   Shape large{small[0], small[1]};
   for (int a = 0; a < axes; ++a) {
@@ -117,12 +117,12 @@ double bilinear(const Array& x, std::int64_t n, std::int64_t c, double row, doub
   return sum;
 }
 
-Row deform_row(std::string name, const Deformation& d) {
+OpCase deform_row(std::string name, const Deformation& d) {
   const std::int64_t rows = d.weight[2], columns = d.weight[3], taps = rows * columns;
   Shape y{d.x[0], d.weight[0]};
   for (int a = 0; a < 2; ++a)
     y.push_back((d.x[a + 2] + 2 * d.padding[a] - d.dilation[a] * (d.weight[a + 2] - 1) - 1) / d.stride[a] + 1);
-  std::vector<Operand> operands{
+  std::vector<OperandSpec> operands{
       {d.x}, {{d.x[0], 2 * d.parts * taps, y[2], y[3]}, -d.reach, d.reach}, {d.weight, -1, 1}};
   const int bias = 3, mask = d.bias ? 4 : 3;
   if (d.bias) operands.push_back({{d.weight[0]}});
@@ -163,7 +163,7 @@ Row deform_row(std::string name, const Deformation& d) {
       .tolerance = 10};
 }
 
-std::vector<Row> window_rows() {
+std::vector<OpCase> window_rows() {
   return {
       unfold_row("unfold1d", {2, 3, 7}, {2, 9, 5}, {.kernel = {3}}),
       unfold_row("unfold2d", {2, 2, 4, 5}, {2, 12, 4}, {.kernel = {3, 2}, .stride = {1, 2}, .padding = {0, 0}}),

@@ -1,4 +1,5 @@
-// What is alike for all formats: what is written is read again, from a mapped file, without a copy where that is possible.
+// What is alike for all formats: what is written is read again, from a mapped file, without a copy where that is
+// possible.
 #include "kiln/store/format/source.hpp"
 
 #include <cstring>
@@ -332,8 +333,8 @@ TEST(Edit, ClosesGapsInLists) {
   TensorSource source;
   for (const char* name : {"fc.0.weight", "fc.3.weight", "fc.10.0.bias", "fc.10.2.bias", "fc.x", "7.12", "a1.weight"})
     source.tensors.emplace(name, stored(TensorData({1}, DType::F32)));
-  EXPECT_EQ(names(without_gaps(source)), (std::vector<std::string>{"0.0", "a1.weight", "fc.0.weight", "fc.1.weight",
-                                                                   "fc.2.0.bias", "fc.2.1.bias", "fc.x"}));
+  EXPECT_EQ(names(renumbered(source)), (std::vector<std::string>{"0.0", "a1.weight", "fc.0.weight", "fc.1.weight",
+                                                                 "fc.2.0.bias", "fc.2.1.bias", "fc.x"}));
 }
 
 TEST(Edit, FiltersAndLooksUnderAKey) {
@@ -349,13 +350,13 @@ TEST(Edit, LayoutsAreReadInTheOtherOrder) {
   std::vector<float> counted(2 * 3 * 4 * 5);
   for (std::size_t i = 0; i < counted.size(); ++i) counted[i] = static_cast<float>(i);
   source.tensors.emplace("conv.weight", stored(TensorData::of<float>({2, 3, 4, 5}, std::span<const float>(counted))));
-  const TensorSource linear = laid_out(source, transposed_linear());
+  const TensorSource linear = with_layout(source, transposed_linear());
   EXPECT_EQ(linear.tensors.at("fc.weight").shape, (Shape{3, 2}));
   EXPECT_EQ(linear.tensors.at("fc.weight").read().to_vector<float>(), (std::vector<float>{1, 4, 2, 5, 3, 6}));
   EXPECT_EQ(linear.tensors.at("conv.weight").shape, (Shape{2, 3, 4, 5}));
-  const TensorData ohwi = laid_out(source, from_ohwi()).tensors.at("conv.weight").read();
+  const TensorData ohwi = with_layout(source, from_ohwi()).tensors.at("conv.weight").read();
   ASSERT_EQ(ohwi.shape(), (Shape{2, 5, 3, 4}));
-  const TensorData hwio = laid_out(source, from_hwio()).tensors.at("conv.weight").read();
+  const TensorData hwio = with_layout(source, from_hwio()).tensors.at("conv.weight").read();
   ASSERT_EQ(hwio.shape(), (Shape{5, 4, 2, 3}));
   for (int o = 0; o < 2; ++o)
     for (int h = 0; h < 3; ++h)
@@ -365,7 +366,8 @@ TEST(Edit, LayoutsAreReadInTheOtherOrder) {
     for (int w = 0; w < 3; ++w)
       for (int i = 0; i < 4; ++i)
         for (int o = 0; o < 5; ++o) EXPECT_EQ(hwio.at(((o * 4 + i) * 2 + h) * 3 + w), ((h * 3 + w) * 4 + i) * 5 + o);
-  EXPECT_TRUE(error_of([&] { laid_out(source, {"**", {0, 0}}); }).starts_with("ArgumentError: layout of '**': [0, 0]"));
+  EXPECT_TRUE(
+      error_of([&] { with_layout(source, {"**", {0, 0}}); }).starts_with("ArgumentError: layout of '**': [0, 0]"));
 }
 
 TEST(Edit, FloatsAreConvertedAndNothingElse) {

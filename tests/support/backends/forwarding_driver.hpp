@@ -27,11 +27,15 @@ class ForwardingDriver : public gpu::Driver, public gpu::Library, public gpu::Co
   void clear(std::byte* start, std::size_t bytes) override { inner_->clear(start, bytes); }
   void synchronize() override { inner_->synchronize(); }
   gpu::Collectives* collectives() override { return this; }
-  bool meets(Communicator& among) override { return inner_->collectives()->meets(among); }
-  std::uint64_t meet(Communicator& among, const gpu::Meeting& meeting) override {
-    return inner_->collectives()->meet(among, meeting);
+  bool can_start_collectives(Communicator& among) override {
+    return inner_->collectives()->can_start_collectives(among);
   }
-  void await(std::uint64_t meeting) override { inner_->collectives()->await(meeting); }
+  std::uint64_t start_collective(Communicator& among, const gpu::Collective& collective) override {
+    return inner_->collectives()->start_collective(among, collective);
+  }
+  void wait_for_collective(std::uint64_t collective) override {
+    inner_->collectives()->wait_for_collective(collective);
+  }
   gpu::Library* library() override { return this; }
 
  private:

@@ -40,7 +40,7 @@ struct Queued::Task {
   std::vector<Ref<Promise>> in;  // operands that are tensors
   std::vector<Ref<Promise>> causes;
   std::vector<Ref<Promise>> out;
-  Ref<Asker> asker;
+  Ref<Requester> requester;
   const char* function;  // as named by CalledAs
   bool guarded;
 };
@@ -51,7 +51,7 @@ Ref<Queued::Promise> Queued::promise_of(const Value& value) {
 
 void Queued::run(const op::Op& op, Call call) {
   require<DeviceError>(has_kernel(op), "queued: was asked for ", op, ", of which it said that it has no kernel");
-  Task task{op, {}, {}, {}, {}, Asker::current(), CalledAs::function(), FailsWith::any()};
+  Task task{op, {}, {}, {}, {}, Requester::current(), CalledAs::function(), FailsWith::any()};
   for (const Value& value : call.in) {
     task.numbers.push_back(value.node() ? Value() : value);
     task.in.push_back(promise_of(value));
@@ -82,9 +82,9 @@ void Queued::run_task(const Task& task) {
     const CalledAs named(task.function);
     failure = attempt([&] { inner_->run(task.op, {in, out}); });
     // In a scope, an earlier error of the same thread counts as the cause of this one.
-    const Ref<Failure> earlier = failure && task.guarded ? untold_.known_of(task.asker) : nullptr;
+    const Ref<Failure> earlier = failure && task.guarded ? unreported_.errors_of(task.requester) : nullptr;
     if (earlier) failure = earlier;
-    else untold_.note(failure, task.asker);
+    else unreported_.note(failure, task.requester);
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (failure) task.out[i]->fail_with(failure);
@@ -137,7 +137,7 @@ Ref<PendingRead> Queued::start_read(Inputs values) {
 
 void Queued::sync() {
   worker.drain();
-  untold_.tell();
+  unreported_.throw_all();
 }
 
 FusionTraits Queued::fusion_traits() const {

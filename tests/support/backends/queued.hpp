@@ -1,7 +1,7 @@
 // An asynchronous device.
 #pragma once
 #include "kiln/ops/leaf_backend.hpp"
-#include "kiln/ops/untold.hpp"
+#include "kiln/ops/unreported_errors.hpp"
 #include "tests/support/backends/worker.hpp"
 
 namespace kiln::test {
@@ -34,7 +34,7 @@ class Queued final : public LeafBackend {
   void run_steps(const Task& task);
 
   const Ref<Backend> inner_;
-  Untold untold_;
+  UnreportedErrors unreported_;
 };
 
 }  // namespace kiln::test

@@ -10,7 +10,7 @@ namespace kiln::cpu {
 
 FastKernels amx_kernels() {
   FastKernels kernels = family([](const auto& op, Call call) { return amx::run(op, call); });
-  if (amx::available() && !is_left_out(Algorithm::AmxAttention)) return kernels;
+  if (amx::available() && !is_disabled(Algorithm::AmxAttention)) return kernels;
   return {.has = [](const op::Op&) { return false; }, .run = [](const op::Op&, Call) { return false; }};
 }
 
@@ -18,7 +18,7 @@ const AmxKernels& amx_engine() {
   static constexpr AmxKernels kKernels{
       .available = amx::available,
       .has_tiles = amx::has_tiles,
-      .describes_tiles = amx::describes_tiles,
+      .reports_tiles = amx::reports_tiles,
       .conv = {.forward = amx::convolve, .data = amx::convolve_data, .weight = amx::convolve_weight},
       .has_wide_pieces = amx::has_wide_pieces,
       .matmul = amx::multiply};

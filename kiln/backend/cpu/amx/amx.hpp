@@ -13,7 +13,7 @@ bool has_tiles();
 /// Whether it multiplies tiles of bytes.
 bool has_bytes();
 /// Whether the processor reports its tiles, without which oneDNN does not use them.
-bool describes_tiles();
+bool reports_tiles();
 
 /// This template stands for every op without an overload below. Its type says at compile time that there is no kernel.
 template <class T>

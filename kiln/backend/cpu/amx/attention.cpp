@@ -101,7 +101,7 @@ class Forward {
       return std::span(v_.at(head / shape_.kv_heads, head % shape_.kv_heads, key),
                        static_cast<std::size_t>(shape_.value_width));
     };
-    for (int64_t key = 0; shape_.hides() && key < shape_.keys; ++key)
+    for (int64_t key = 0; shape_.may_hide() && key < shape_.keys; ++key)
       if (!std::ranges::all_of(row(key), is_finite)) found.push_back(key);
     std::vector<uint16_t> values;
     for (int64_t key = 0; !found.empty() && key < shape_.keys; ++key)
@@ -109,7 +109,8 @@ class Forward {
     return values;
   }
   /// Adds the values that finite_values() left out of a block of keys.
-  void add_not_finite(int64_t kv_head_of_all, Interval queries, Interval keys, const float* shares, float* sums) const {
+  void add_not_finite(int64_t kv_head_of_all, Interval queries, Interval keys, const float* softmax_weights,
+                      float* sums) const {
     for (const int64_t key : not_finite_[static_cast<std::size_t>(kv_head_of_all)]) {
       if (key < keys.begin || key >= keys.end) continue;
       const uint16_t* const values = v_.at(kv_head_of_all / shape_.kv_heads, kv_head_of_all % shape_.kv_heads, key);
@@ -118,7 +119,7 @@ class Forward {
         for (int64_t i = std::max(seeing.begin, queries.begin);
              !is_finite(values[j]) && i < std::min(seeing.end, queries.end); ++i)
           sums[j * kBlockOfQueries + i - queries.begin] +=
-              shares[(key - keys.begin) * kBlockOfQueries + i - queries.begin] *
+              softmax_weights[(key - keys.begin) * kBlockOfQueries + i - queries.begin] *
               std::bit_cast<float>(static_cast<std::uint32_t>(values[j]) << 16);
     }
   }
@@ -136,23 +137,23 @@ class Forward {
     float *const largest = workspace.take<float>(kBlockOfQueries),
                  *const total = workspace.take<float>(kBlockOfQueries),
                  *const rescale = workspace.take<float>(kBlockOfQueries);
-    uint16_t* const turned = workspace.take<uint16_t>(kBlockOfQueries * width);
-    uint16_t* const shares = workspace.take<uint16_t>(kBlockOfQueries * kKeys);
+    uint16_t* const packed_queries = workspace.take<uint16_t>(kBlockOfQueries * width);
+    uint16_t* const softmax_weights = workspace.take<uint16_t>(kBlockOfQueries * kKeys);
 
     std::fill_n(largest, lanes, -std::numeric_limits<float>::infinity());
     std::fill_n(total, lanes, 0.0f);
     std::fill_n(sums, wide * kBlockOfQueries, 0.0f);
     for (int64_t i = 0; i < count; i += kBlock)
       pack_right({q_.at(b, h, queries.begin + i), q_.row, 1}, std::min(kBlock, count - i), shape_.width,
-                 turned + i * width);
+                 packed_queries + i * width);
 
     const Interval seen = shape_.keys_of(queries);
     for (int64_t key = seen.begin / kBlock * kBlock; key < seen.end; key += kKeys) {
       const Interval block{key, std::min(key + kKeys, seen.end)};
       for (int64_t i = 0; i < block.size(); i += kBlock)
         for (int64_t j = 0; j < count; j += kBlock)
-          multiply_rows(keys + (key + i) * width, turned + j * width, shape_.keys - key - i, count - j, width, false,
-                        scores + i * kBlockOfQueries + j, kBlockOfQueries);
+          multiply_rows(keys + (key + i) * width, packed_queries + j * width, shape_.keys - key - i, count - j, width,
+                        false, scores + i * kBlockOfQueries + j, kBlockOfQueries);
       scale(scores, kBlockOfQueries, block.size(), count, static_cast<float>(shape_.scale));
       simd::hide_unseen(shape_, queries, block, scores);
       simd::attention_blocks<float>().softmax(scores, block.size(), lanes, largest, total, rescale);
@@ -160,11 +161,11 @@ class Forward {
       const int64_t depth = round_up(block.size(), kPairs);
       for (int64_t j = 0; j < count; j += kBlock) {
         const int64_t columns = std::min(kBlock, count - j);
-        round_right(scores + j, kBlockOfQueries, columns, block.size(), shares);
+        round_right(scores + j, kBlockOfQueries, columns, block.size(), softmax_weights);
         for (int64_t i = 0; i < shape_.value_width; i += kBlock) {
           const int64_t rows = std::min(kBlock, shape_.value_width - i);
-          multiply_rows(values + packed_size(i, shape_.keys) + key * round_up(rows, kTile), shares, rows, columns,
-                        depth, true, sums + i * kBlockOfQueries + j, kBlockOfQueries);
+          multiply_rows(values + packed_size(i, shape_.keys) + key * round_up(rows, kTile), softmax_weights, rows,
+                        columns, depth, true, sums + i * kBlockOfQueries + j, kBlockOfQueries);
         }
       }
       add_not_finite(b * shape_.kv_heads + h / shape_.group(), queries, block, scores, sums);
@@ -175,8 +176,8 @@ class Forward {
       rescale[i] = total[i] == 0 ? 0 : 1 / total[i];
       if (i < count) log_sums_[place + i] = largest[i] + std::log(total[i]);
     }
-    store_turned(sums, kBlockOfQueries, shape_.value_width, count, rescale, output_ + place * shape_.value_width,
-                 shape_.value_width);
+    store_transposed(sums, kBlockOfQueries, shape_.value_width, count, rescale, output_ + place * shape_.value_width,
+                     shape_.value_width);
   }
 
   const AttentionShape& shape_;

@@ -76,7 +76,7 @@ bool available() {
   return is;
 }
 
-bool describes_tiles() {
+bool reports_tiles() {
   static const bool does = [] {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid_count(0x1d, 1, &eax, &ebx, &ecx, &edx) && (eax | ebx | ecx | edx) != 0;

@@ -23,7 +23,7 @@ void multiply(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t
 }
 void multiply_rows(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t columns, int64_t depth, bool add,
                    float* sums, int64_t step) {
-  const Places at{step, kTile, kTile * step};
+  const TileOffsets at{step, kTile, kTile * step};
   if (has_tiles()) multiply_on_tiles(left, right, rows, columns, depth, add, sums, at);
   else multiply_on_vectors(left, right, rows, columns, depth, add, sums, at, {}, {});
 }

@@ -17,7 +17,7 @@
 namespace kiln::cpu::amx {
 namespace {
 
-using conv::Geometry, conv::Operand, conv::Pass;
+using conv::Geometry, conv::ConvOperand, conv::Pass;
 using std::int64_t;
 using std::uint16_t;
 
@@ -111,7 +111,7 @@ class Windowed {
         zeros_(static_cast<std::size_t>(read_), 0) {}
 
   void run(uint16_t* result, const Epilogue* epilogue) const {
-    const Piece piece = cut(rows_, columns_, std::max<int64_t>(depth_, 1), 1);
+    const PieceSize piece = cut(rows_, columns_, std::max<int64_t>(depth_, 1), 1);
     const int64_t down = divide_up(rows_, piece.rows), across = divide_up(columns_, piece.columns);
     parallel_for(down * across, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -190,8 +190,8 @@ class Windowed {
 };
 
 /// The data of a whole pass.
-void make(const Geometry& g, Pass pass, const Array& from, const Operand& weight, const float* bias, uint16_t* result,
-          const Epilogue* epilogue) {
+void make(const Geometry& g, Pass pass, const Array& from, const ConvOperand& weight, const float* bias,
+          uint16_t* result, const Epilogue* epilogue) {
   const PackWindowWeight packer{g, pass};
   const Ref<Memory> block = packed(weight.value, packer);
   const auto* at = reinterpret_cast<const uint16_t*>(block->bytes());
@@ -205,18 +205,18 @@ void make(const Geometry& g, Pass pass, const Array& from, const Operand& weight
 
 bool has_wide_pieces(const Geometry& g) {
   const int64_t rows = g.batch * Geometry::product(g.result);
-  return cut(rows, g.out, g.in * Geometry::product(g.kernel), 1).columns >= std::min(g.out, kWorthFinishing);
+  return cut(rows, g.out, g.in * Geometry::product(g.kernel), 1).columns >= std::min(g.out, kMinEpilogueRun);
 }
 
-void convolve(const Geometry& g, const Operand& x, const Operand& weight, const Operand& bias, Value& result,
-              const Epilogue* epilogue) {
+void convolve(const Geometry& g, const ConvOperand& x, const ConvOperand& weight, const ConvOperand& bias,
+              Value& result, const Epilogue* epilogue) {
   std::vector<float> start;
   if (!bias.value.empty()) start.assign(bias.array.as<const BF16>(), bias.array.as<const BF16>() + g.out);
   auto* const y = epilogue ? nullptr : allocate(result, channels_last_strides(result.shape())).as<uint16_t>();
   make(g, Pass::Forward, x.array, weight, start.empty() ? nullptr : start.data(), y, epilogue);
 }
 
-void convolve_data(const Geometry& g, const Operand& y, const Operand& weight, Value& result) {
+void convolve_data(const Geometry& g, const ConvOperand& y, const ConvOperand& weight, Value& result) {
   const Array x = allocate(result, channels_last_strides(result.shape()));
   make(g, Pass::Data, y.array, weight, nullptr, x.as<uint16_t>(), nullptr);
 }

@@ -6,14 +6,14 @@
 
 namespace kiln::cpu::amx {
 
-using conv::Geometry, conv::Operand;
+using conv::Geometry, conv::ConvOperand;
 
 /// Whether the pieces of the convolution are wide enough for an epilogue that runs row by row.
 bool has_wide_pieces(const Geometry& g);
 
-void convolve(const Geometry& g, const Operand& x, const Operand& weight, const Operand& bias, Value& y,
+void convolve(const Geometry& g, const ConvOperand& x, const ConvOperand& weight, const ConvOperand& bias, Value& y,
               const Epilogue* epilogue);
-void convolve_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x);
-void convolve_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight);
+void convolve_data(const Geometry& g, const ConvOperand& y, const ConvOperand& weight, Value& x);
+void convolve_weight(const Geometry& g, const ConvOperand& x, const ConvOperand& y, Value& weight);
 
 }  // namespace kiln::cpu::amx

@@ -12,16 +12,16 @@
 namespace kiln::cpu::amx {
 namespace {
 
-using conv::Geometry, conv::Operand, conv::Pass;
+using conv::Geometry, conv::ConvOperand, conv::Pass;
 using std::int64_t;
 using std::uint16_t;
 
 /// How the work is divided, by the sizes alone: the channels of y and of x of a piece, with all taps of the kernel, and
 /// the pixels of each part of the sums.
-struct Cut {
+struct WeightSplit {
   int64_t rows, columns, down, across, pixels, parts;
 
-  explicit Cut(const Geometry& g) {
+  explicit WeightSplit(const Geometry& g) {
     constexpr int64_t kMostSums = 1 << 17, kMostRows = 256, kPieces = 32;  // bench: suite resnet50_train_*_bf16
     const int64_t places = Geometry::product(g.kernel), all = g.batch * Geometry::product(g.result);
     rows = std::min(g.out, kMostRows), columns = std::min(g.in, kMostRows);
@@ -29,7 +29,7 @@ struct Cut {
     const auto pieces = [&] { return divide_up(g.out, rows) * divide_up(g.in, columns); };
     while (places * rows * columns > kMostSums && columns > kBlock) halve(columns);
     while (places * rows * columns > kMostSums && rows > kBlock) halve(rows);
-    const int64_t wanted = std::clamp<int64_t>(cost(g.out, g.in, all * places) / kWorthAPiece, 1, kPieces);
+    const int64_t wanted = std::clamp<int64_t>(cost(g.out, g.in, all * places) / kMinOpsPerPiece, 1, kPieces);
     while (pieces() < wanted && columns > 2 * kBlock) halve(columns);
     while (pieces() < wanted && rows > 2 * kBlock) halve(rows);
     down = divide_up(g.out, rows), across = divide_up(g.in, columns);
@@ -151,7 +151,7 @@ class WeightSums {
   }
 
   const Geometry& g_;
-  Cut cut_;
+  WeightSplit cut_;
   WindowSet windows_;
   Pixels from_;
   const uint16_t *x_, *y_;
@@ -162,7 +162,7 @@ class WeightSums {
 
 }  // namespace
 
-void convolve_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight) {
+void convolve_weight(const Geometry& g, const ConvOperand& x, const ConvOperand& y, Value& weight) {
   const Array to = allocate(weight);
   WeightSums(g, x.array, y.array, reinterpret_cast<uint16_t*>(to.data)).run();
 }

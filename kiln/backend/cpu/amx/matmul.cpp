@@ -23,19 +23,19 @@ using std::uint16_t;
 
 const uint16_t* numbers_of(const Matrices& x) { return reinterpret_cast<const uint16_t*>(x.data); }
 
-Lines rows_of(const Product& p, int64_t index, int64_t row, int64_t k) {
+TileLines rows_of(const Product& p, int64_t index, int64_t row, int64_t k) {
   const Matrices& a = p.a;
   return {numbers_of(a) + a.offset(p.batch, index) + row * a.row + k * a.column, a.row, a.column};
 }
 /// Returns the lines of the matrix that begins `offset` elements after the first one.
-Lines columns_of(const Matrices& b, int64_t offset, int64_t column, int64_t k) {
+TileLines columns_of(const Matrices& b, int64_t offset, int64_t column, int64_t k) {
   return {numbers_of(b) + offset + k * b.row + column * b.column, b.column, b.row};
 }
 
 /// Packs `count` lines, one block of kBlock after the other. It reads along memory: lines that cross it are packed
 /// together.
-template <void (*Pack)(const Lines&, int64_t, int64_t, uint16_t*)>
-void pack_blocks(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
+template <void (*Pack)(const TileLines&, int64_t, int64_t, uint16_t*)>
+void pack_blocks(const TileLines& lines, int64_t count, int64_t depth, uint16_t* packed) {
   const int64_t step = lines.along == 1 ? depth : kPairs;
   for (int64_t j = 0; j < depth; j += step)
     for (int64_t i = 0; i < count; i += kBlock) {
@@ -143,13 +143,13 @@ void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilo
 }
 
 /// `operand` owns the memory of p.b.
-void run_pieces(const Product& p, const Value& operand, const Piece& piece, const Epilogue* epilogue) {
+void run_pieces(const Product& p, const Value& operand, const PieceSize& piece, const Epilogue* epilogue) {
   const int64_t down = divide_up(p.m, piece.rows), across = divide_up(p.n, piece.columns), matrices = numel(p.batch);
   const bool is_repeated = std::find(p.b.batch.begin(), p.b.batch.end(), 0) != p.b.batch.end();
   const PackedRight right(p, operand, down > 1 || is_repeated);
 
   // Many small products form one piece.
-  const int64_t together = std::clamp<int64_t>(kWorthAPiece / cost(piece.rows, piece.columns, p.k), 1, 64);
+  const int64_t together = std::clamp<int64_t>(kMinOpsPerPiece / cost(piece.rows, piece.columns, p.k), 1, 64);
   parallel_for(matrices * down * across, together, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       int64_t rest = part;
@@ -166,8 +166,8 @@ void run_pieces(const Product& p, const Value& operand, const Piece& piece, cons
 bool multiply(Call call, const Epilogue* epilogue) {
   Value copies[2];
   const Product p = product_of(call, copies, !epilogue);
-  const Piece piece = cut(p.m, p.n, p.k, numel(p.batch));
-  if (epilogue && piece.columns < std::min(p.n, kWorthFinishing)) return false;
+  const PieceSize piece = cut(p.m, p.n, p.k, numel(p.batch));
+  if (epilogue && piece.columns < std::min(p.n, kMinEpilogueRun)) return false;
   run_pieces(p, copies[1].node() ? copies[1] : call.in[1], piece, epilogue);
   return true;
 }

@@ -72,7 +72,7 @@ inline void interleave_block(At at, uint16_t* to) {
 
 /// Packs one row after the other, which is the fastest way to read memory. Rows are too short for the processor to
 /// predict the next one.
-void copy_rows(const Lines& rows, int64_t count, int64_t depth, uint16_t* packed) {
+void copy_rows(const TileLines& rows, int64_t count, int64_t depth, uint16_t* packed) {
   constexpr int64_t kNumbersAhead = 768;  // bench: suite matmul_*_bf16
   const int64_t ahead = (kNumbersAhead / depth + 1) * rows.line, lines = count > kTile ? kBlock : kTile;
   for (int64_t i = 0; i < lines; ++i)
@@ -88,7 +88,7 @@ void copy_rows(const Lines& rows, int64_t count, int64_t depth, uint16_t* packed
 }
 
 template <bool Left>
-void pack(const Lines& lines, int64_t count, int64_t depth, uint16_t* packed) {
+void pack(const TileLines& lines, int64_t count, int64_t depth, uint16_t* packed) {
   const bool side_by_side = lines.along == 1;
   if (side_by_side && Left) return copy_rows(lines, count, depth, packed);
   alignas(64) uint16_t aside[2 * kTileNumbers];
@@ -140,10 +140,10 @@ inline void store_rows(const float* sums, int64_t rows, int64_t columns, At at) 
 
 }  // namespace
 
-void pack_left(const Lines& rows, int64_t count, int64_t depth, uint16_t* packed) {
+void pack_left(const TileLines& rows, int64_t count, int64_t depth, uint16_t* packed) {
   pack<true>(rows, count, depth, packed);
 }
-void pack_right(const Lines& columns, int64_t count, int64_t depth, uint16_t* packed) {
+void pack_right(const TileLines& columns, int64_t count, int64_t depth, uint16_t* packed) {
   pack<false>(columns, count, depth, packed);
 }
 
@@ -227,8 +227,8 @@ void scale_columns(float* x, int64_t step, int64_t rows, int64_t columns, const 
       _mm512_storeu_ps(x + i * step + j, _mm512_mul_ps(_mm512_loadu_ps(x + i * step + j), factor));
   }
 }
-void store_turned(const float* x, int64_t step, int64_t rows, int64_t columns, const float* factors, uint16_t* to,
-                  int64_t to_step) {
+void store_transposed(const float* x, int64_t step, int64_t rows, int64_t columns, const float* factors, uint16_t* to,
+                      int64_t to_step) {
   alignas(64) uint16_t pairs[kTileNumbers], lines[kTileNumbers];
   for (int64_t j = 0; j < columns; j += kTile) {
     const __m512 factor = _mm512_loadu_ps(factors + j);

@@ -9,10 +9,10 @@ namespace kiln::cpu::amx {
 using std::int64_t;
 using std::uint16_t;
 
-Piece cut(int64_t m, int64_t n, int64_t k, int64_t matrices) {
+PieceSize cut(int64_t m, int64_t n, int64_t k, int64_t matrices) {
   const int64_t all = cost(m, n, k) * matrices, most = all >> 30 > 16 ? 64 : 16;
-  const int64_t wanted = std::clamp<int64_t>(all / kWorthAPiece, 1, most);
-  Piece piece{std::min<int64_t>(m, 256), std::min<int64_t>(n, 1024)};
+  const int64_t wanted = std::clamp<int64_t>(all / kMinOpsPerPiece, 1, most);
+  PieceSize piece{std::min<int64_t>(m, 256), std::min<int64_t>(n, 1024)};
   const auto count = [&] { return matrices * divide_up(m, piece.rows) * divide_up(n, piece.columns); };
   const auto halve = [&](int64_t& size, int64_t least) {
     while (count() < wanted && size > least) size = round_up(divide_up(size, 2), kBlock);

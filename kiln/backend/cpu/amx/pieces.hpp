@@ -11,7 +11,7 @@ namespace kiln::cpu::amx {
 inline constexpr std::int64_t kDepth = 256;  // bench: suite matmul_*_bf16
 
 /// The rows and columns of a piece: multiples of kBlock, unless they are all.
-struct Piece {
+struct PieceSize {
   std::int64_t rows, columns;
 };
 
@@ -20,10 +20,10 @@ constexpr std::int64_t cost(std::int64_t rows, std::int64_t columns, std::int64_
   constexpr std::int64_t kThin = 64;  // bench: suite matmul_*_bf16, gpt2_124M_train_bf16
   return 2 * depth * (rows + kThin) * (columns + kThin);
 }
-inline constexpr std::int64_t kWorthAPiece = 1 << 24;  // some 10 us. bench: suite matmul_*_bf16
+inline constexpr std::int64_t kMinOpsPerPiece = 1 << 24;  // some 10 us. bench: suite matmul_*_bf16
 
 /// Returns the pieces of `matrices` products [m, k] x [k, n]. They depend on the sizes alone.
-Piece cut(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t matrices);
+PieceSize cut(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t matrices);
 
 /// Returns the calling thread's memory for `numbers` bfloat16 and `sums` float32. It grows to the largest request.
 struct Scratch {

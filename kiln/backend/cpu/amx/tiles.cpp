@@ -21,7 +21,7 @@ constexpr Layout kLayout;
 
 // Tiles 0 to 3 are sums, 4 and 5 left operands, 6 and 7 right ones.
 template <int Rows, int Columns>
-void multiply_tiles(const uint16_t* left, const uint16_t* right, int64_t depth, bool add, float* sums, Places at) {
+void multiply_tiles(const uint16_t* left, const uint16_t* right, int64_t depth, bool add, float* sums, TileOffsets at) {
   constexpr int64_t kRow = 64;  // bytes
   const int64_t row = at.row * 4;
   asm volatile("" ::: "memory");  // g++ does not know that the loads below read memory
@@ -62,7 +62,7 @@ void set_tiles_up() { _tile_loadconfig(&kLayout); }
 void give_tiles_back() { _tile_release(); }
 
 void multiply_on_tiles(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t columns, int64_t depth,
-                       bool add, float* sums, Places at) {
+                       bool add, float* sums, TileOffsets at) {
   if (rows > kTile && columns > kTile) multiply_tiles<2, 2>(left, right, depth, add, sums, at);
   else if (rows > kTile) multiply_tiles<2, 1>(left, right, depth, add, sums, at);
   else if (columns > kTile) multiply_tiles<1, 2>(left, right, depth, add, sums, at);

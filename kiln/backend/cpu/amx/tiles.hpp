@@ -16,7 +16,7 @@ inline constexpr std::int64_t kBlock = 32;  // rows and columns of a block of re
 
 /// Lines of an operand in memory: the rows of a left one, the columns of a right one. Number j of line i is i * line +
 /// j * along elements after `data`; one of the two strides is 1.
-struct Lines {
+struct TileLines {
   const std::uint16_t* data;
   std::int64_t line, along;
 };
@@ -26,8 +26,8 @@ constexpr std::int64_t packed_size(std::int64_t lines, std::int64_t depth) {
   return (lines + kTile - 1) / kTile * kTile * ((depth + kPairs - 1) / kPairs * kPairs);
 }
 /// Packs up to kBlock lines of `depth` numbers in the order of tiles, with zeros where a tile is not full.
-void pack_left(const Lines& rows, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
-void pack_right(const Lines& columns, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
+void pack_left(const TileLines& rows, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
+void pack_right(const TileLines& columns, std::int64_t count, std::int64_t depth, std::uint16_t* packed);
 
 /// Packs up to kBlock rows that begin anywhere: number j of row i is at rows[i][first + j].
 void gather_left(const std::uint16_t* const* rows, std::int64_t first, std::int64_t count, std::int64_t depth,
@@ -105,7 +105,7 @@ void scale(float* x, std::int64_t step, std::int64_t rows, std::int64_t columns,
 /// Multiplies column j of x by factors[j].
 void scale_columns(float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, const float* factors);
 /// Stores columns of x as rows of bfloat16: to[j * to_step + i] = x[i * step + j] * factors[j].
-void store_turned(const float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, const float* factors,
-                  std::uint16_t* to, std::int64_t to_step);
+void store_transposed(const float* x, std::int64_t step, std::int64_t rows, std::int64_t columns, const float* factors,
+                      std::uint16_t* to, std::int64_t to_step);
 
 }  // namespace kiln::cpu::amx

@@ -29,7 +29,7 @@ struct Strip {
   int64_t left_step, depth;  // the distance of left tiles along the sums; terms
   bool add;
   float* sums;
-  Places at;
+  TileOffsets at;
   uint16_t* to;  // destination of rounded sums, or null
   int64_t step;
   __mmask32 columns;
@@ -95,7 +95,7 @@ constexpr MakeStrip kStrips[kRows] = {make_strip<1, Columns>, make_strip<2, Colu
 }  // namespace
 
 void multiply_on_vectors(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t columns, int64_t depth,
-                         bool add, float* sums, Places at, Rounded rounded, Ahead ahead) {
+                         bool add, float* sums, TileOffsets at, Rounded rounded, Ahead ahead) {
   const MakeStrip* const strips = columns > kTile ? kStrips<2> : kStrips<1>;
   const int64_t tiles = (depth + kPairs - 1) / kPairs;  // consecutive tiles
   const int64_t fetches = least((rows + kRows - 1) / kRows, kBlock / kRows) * tiles;

@@ -59,7 +59,7 @@ bool has_few_channels(const ConvCase& c) {
   if (c.g.in > kMostIn - is_adjoint || c.g.out > kMostOut) return false;
   for (int i = 0; is_adjoint && i < c.g.kernel.size(); ++i)
     if (c.g.stride[i] != 1 || c.g.padding[i] >= c.g.reach(i) || c.g.padding_after[i] >= c.g.reach(i)) return false;
-  const Geometry& g = is_adjoint ? c.g.turned() : c.g;
+  const Geometry& g = is_adjoint ? c.g.flipped() : c.g;
   return g.groups == 1 && g.kernel.size() == 2 && g.dilation[1] == 1 && g.out % 8 == 0 &&
          places(g) * g.in * padded_channels(g.out) <= kMostWeights;
 }
@@ -138,11 +138,11 @@ bool is_product_of_bf16(const ConvCase& c) { return c.g.pointwise() && linked_on
 bool is_quicker_in_onednn(const ConvCase& c) {
   // bench: suite resnet50_train_*_bf16, sweep conv2d bf16
   constexpr int64_t kFewChannels = 64, kManyPixels = 1024, kFewForVectors = 32;
-  if (!linked_onednn() || is_left_out(OnednnConv)) return false;
+  if (!linked_onednn() || is_disabled(OnednnConv)) return false;
   const AmxKernels& amx = *linked_amx();
   const int64_t channels = std::min(c.g.in, c.g.out);
   if (!amx.has_tiles()) return c.pass != Pass::Weight || channels < kFewForVectors || places(c.g) == 1;
-  if (c.pass == Pass::Weight || channels > kFewChannels || !amx.describes_tiles()) return false;
+  if (c.pass == Pass::Weight || channels > kFewChannels || !amx.reports_tiles()) return false;
   return pixels(c.g) >= kManyPixels && !is_in_steps(c.g);
 }
 /// There are enough channels to fill tiles.
@@ -155,9 +155,9 @@ bool fills_tiles_of_pairs(const ConvCase& c) {
 /// depthwise lines and volumes, and for the gradient of a weight with few pixels.
 bool is_quicker_in_float32(const ConvCase& c) {
   constexpr int64_t kNextToNone = 8;  // bench: suite mnist_guide_*, sweep conv1d_depthwise bf16
-  if (!is_left_out(Direct) && c.g.in < kNextToNone && has_few_channels(c)) return true;
-  if (!is_left_out(Depthwise) && has_channel_kernels_of_no_image(c)) return true;
-  return !is_left_out(Windows) && c.pass == Pass::Weight && !c.g.pointwise() && pixels(c.g) <= c.g.out &&
+  if (!is_disabled(Direct) && c.g.in < kNextToNone && has_few_channels(c)) return true;
+  if (!is_disabled(Depthwise) && has_channel_kernels_of_no_image(c)) return true;
+  return !is_disabled(Windows) && c.pass == Pass::Weight && !c.g.pointwise() && pixels(c.g) <= c.g.out &&
          has_small_windows(c);
 }
 bool is_computed_in_float32(const ConvCase& c) {
@@ -231,7 +231,7 @@ Choice choose(const ConvCase& c) {
   const Passes pass = 1u << static_cast<unsigned>(c.pass);
   const unsigned type = type_of(c.dtype);
   const Rule* const rule = std::ranges::find_if(kRules, [&](const Rule& each) {
-    return (each.passes & pass) && (each.types & type) && !is_left_out(each.algorithm) && each.fits(c);
+    return (each.passes & pass) && (each.types & type) && !is_disabled(each.algorithm) && each.fits(c);
   });
   return {rule->algorithm, rule->reason};
 }

@@ -25,7 +25,7 @@ namespace conv {
 namespace {
 
 /// Computes y by float32 kernels that write each element once.
-void convolve_in_float32(Algorithm algorithm, const Geometry& g, const Array& x, const Operand& weight,
+void convolve_in_float32(Algorithm algorithm, const Geometry& g, const Array& x, const ConvOperand& weight,
                          const Array* bias, Value& result, const Epilogue* epilogue) {
   const bool is_finished = epilogue && epilogue->simple() && algorithm != Algorithm::Winograd;
   const ConvResult y(result, epilogue, is_finished);
@@ -53,13 +53,13 @@ bool convolve(const op::Conv& op, Call call, const Epilogue* epilogue) {
   if (epilogue && !hands_pieces_over(algorithm, g, epilogue->simple(), y)) return false;
   if (algorithm == Algorithm::Float32) return simd::through_float32<op::Conv>(op, call, run);
 
-  const Operand weight = Operand::contiguous(call.in[Slot::weight]);
+  const ConvOperand weight = ConvOperand::contiguous(call.in[Slot::weight]);
   if (algorithm == Algorithm::DepthwisePlanes || algorithm == Algorithm::PlaneSum) {
     (algorithm == Algorithm::PlaneSum ? plane_sum : depthwise_planes)(g, call.in[Slot::x], weight, y);
     return true;
   }
-  const Operand x = Operand::channels_last(call.in[Slot::x]);
-  const Operand bias = with_bias ? Operand::contiguous(call.in[Slot::bias]) : Operand{};
+  const ConvOperand x = ConvOperand::channels_last(call.in[Slot::x]);
+  const ConvOperand bias = with_bias ? ConvOperand::contiguous(call.in[Slot::bias]) : ConvOperand{};
   const Array* const start = with_bias ? &bias.array : nullptr;
   switch (algorithm) {
     case Algorithm::OnednnConv: linked_onednn()->conv.forward(g, x, weight, bias, y, epilogue); break;
@@ -89,12 +89,12 @@ bool run(const op::ConvTranspose& op, Call call) {
   if (algorithm == Algorithm::Reference) return false;
   if (algorithm == Algorithm::Float32) return simd::through_float32<op::ConvTranspose>(op, call, run);
 
-  const Operand weight = Operand::contiguous(call.in[Slot::weight]);
+  const ConvOperand weight = ConvOperand::contiguous(call.in[Slot::weight]);
   if (algorithm == Algorithm::DepthwisePlanes) {
     depthwise_planes_data(g, call.in[Slot::y], weight, x);
     return true;
   }
-  const Operand y = Operand::channels_last(call.in[Slot::y]);
+  const ConvOperand y = ConvOperand::channels_last(call.in[Slot::y]);
   switch (algorithm) {
     case Algorithm::OnednnConv: linked_onednn()->conv.data(g, y, weight, x); break;
     case Algorithm::AmxConv: linked_amx()->conv.data(g, y, weight, x); break;
@@ -118,8 +118,8 @@ bool run(const op::ConvWeightGrad& op, Call call) {
   if (algorithm == Algorithm::Float32) return simd::through_float32<op::ConvWeightGrad>(op, call, run);
 
   const bool in_planes = algorithm == Algorithm::DepthwisePlanes;
-  const auto operand = in_planes ? Operand::contiguous : Operand::channels_last;
-  const Operand x = operand(call.in[Slot::x]), y = operand(call.in[Slot::y]);
+  const auto operand = in_planes ? ConvOperand::contiguous : ConvOperand::channels_last;
+  const ConvOperand x = operand(call.in[Slot::x]), y = operand(call.in[Slot::y]);
   const auto sum = [&](auto sum_of_part) {
     const WeightParts parts(g, !in_planes);
     sum_of_parts(parts, weight, [&](std::int64_t i, float* sums) {

@@ -17,24 +17,25 @@ using std::int64_t;
 /// flipped.
 struct PackPlaces {
   int64_t channels, places;
-  bool turned;
+  bool flipped;
 
   std::size_t bytes() const { return static_cast<std::size_t>(channels * places) * sizeof(float); }
   void pack(const std::byte* from, std::byte* to) const {
     const auto* const plain = reinterpret_cast<const float*>(from);
     auto* const packed = reinterpret_cast<float*>(to);
     for (int64_t c = 0; c < channels; ++c)
-      for (int64_t k = 0; k < places; ++k) packed[(turned ? places - 1 - k : k) * channels + c] = plain[c * places + k];
+      for (int64_t k = 0; k < places; ++k)
+        packed[(flipped ? places - 1 - k : k) * channels + c] = plain[c * places + k];
   }
 };
 
-Ref<Memory> packed_places(const Geometry& g, const Operand& weight, bool turned) {
-  return packed(weight.value, PackPlaces{g.in, Geometry::product(g.kernel), turned});
+Ref<Memory> packed_places(const Geometry& g, const ConvOperand& weight, bool flipped) {
+  return packed(weight.value, PackPlaces{g.in, Geometry::product(g.kernel), flipped});
 }
 
-void convolve(const Geometry& g, const Array& x, const Operand& plain, bool turned, const float* bias,
+void convolve(const Geometry& g, const Array& x, const ConvOperand& plain, bool flipped, const float* bias,
               const ConvResult& y) {
-  const Ref<Memory> packed = packed_places(g, plain, turned);
+  const Ref<Memory> packed = packed_places(g, plain, flipped);
   const auto* const weight = reinterpret_cast<const float*>(packed->bytes());
   const std::vector<float> none(static_cast<std::size_t>(bias ? 0 : g.in), 0.0f);
   const DepthwiseShape shape = depthwise_shape(g);
@@ -66,7 +67,7 @@ PlaneShape plane_shape(const Geometry& g) {
   return {axes == 2 ? axis(0) : PlaneShape::Axis{1, 1, 1, 1, 0, 1}, axis(axes - 1)};
 }
 /// Computes the adjoint in x: a convolution of y, whose elements are spread by the strides, with the flipped kernel.
-PlaneShape turned_shape(const Geometry& g) {
+PlaneShape flipped_shape(const Geometry& g) {
   PlaneShape shape = plane_shape(g);
   for (PlaneShape::Axis* const axis : {&shape.down, &shape.across}) {
     std::swap(axis->size, axis->result);
@@ -103,27 +104,28 @@ DepthwiseShape depthwise_shape(const Geometry& g) {
           .held = axes.sizes[1]};
 }
 
-PlaneShape plane_shape(Pass pass, const Geometry& g) { return pass == Pass::Data ? turned_shape(g) : plane_shape(g); }
+PlaneShape plane_shape(Pass pass, const Geometry& g) { return pass == Pass::Data ? flipped_shape(g) : plane_shape(g); }
 
-void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y) {
+void depthwise_conv(const Geometry& g, const Array& x, const ConvOperand& weight, const Array* bias,
+                    const ConvResult& y) {
   convolve(g, x, weight, false, bias ? bias->as<float>() : nullptr, y);
 }
 
-void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x) {
-  convolve(g.turned(), y, weight, true, nullptr, x);
+void depthwise_conv_data(const Geometry& g, const Array& y, const ConvOperand& weight, const ConvResult& x) {
+  convolve(g.flipped(), y, weight, true, nullptr, x);
 }
 
-void depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
+void depthwise_planes(const Geometry& g, const Value& x, const ConvOperand& weight, Value& y) {
   convolve_planes(g, plane_shape(g), read(x), weight.array.as<const float>(), y);
 }
 
-void depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x) {
+void depthwise_planes_data(const Geometry& g, const Value& y, const ConvOperand& weight, Value& x) {
   const auto* const plain = weight.array.as<const float>();
   const int64_t places = Geometry::product(g.kernel);
   std::vector<float> around(static_cast<std::size_t>(g.in * places));
   for (int64_t first = 0; first < g.in * places; first += places)
     std::reverse_copy(plain + first, plain + first + places, around.begin() + first);
-  convolve_planes(g, turned_shape(g), read(y), around.data(), x);
+  convolve_planes(g, flipped_shape(g), read(y), around.data(), x);
 }
 
 void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, float* weight) {

@@ -13,9 +13,10 @@ namespace kiln::cpu::conv {
 DepthwiseShape depthwise_shape(const Geometry& g);
 
 /// Computes y from x, both channels-last, with weight [channels, 1, kernel...] row-major and bias [channels] or none.
-void depthwise_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y);
+void depthwise_conv(const Geometry& g, const Array& x, const ConvOperand& weight, const Array* bias,
+                    const ConvResult& y);
 /// Computes the adjoint in x.
-void depthwise_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x);
+void depthwise_conv_data(const Geometry& g, const Array& y, const ConvOperand& weight, const ConvResult& x);
 /// Computes the adjoint in the weight, row-major.
 void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, float* weight);
 
@@ -23,8 +24,8 @@ void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, fl
 PlaneShape plane_shape(Pass pass, const Geometry& g);
 
 /// These functions take and return tensors in row-major order, for kernels of up to two axes.
-void depthwise_planes(const Geometry& g, const Value& x, const Operand& weight, Value& y);
-void depthwise_planes_data(const Geometry& g, const Value& y, const Operand& weight, Value& x);
+void depthwise_planes(const Geometry& g, const Value& x, const ConvOperand& weight, Value& y);
+void depthwise_planes_data(const Geometry& g, const Value& y, const ConvOperand& weight, Value& x);
 void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, float* weight);
 
 }  // namespace kiln::cpu::conv

@@ -43,9 +43,9 @@ struct Channels {
 };
 
 /// The taps [begin, end) of the kernel along an axis that overlap x for element `at` of y.
-struct Places {
+struct TapOffsets {
   int64_t begin, end, first;  // `first`: the element of x under tap 0
-  Places(const DepthwiseShape& s, std::size_t axis, int64_t at) : first(at * s.stride[axis] - s.padding[axis]) {
+  TapOffsets(const DepthwiseShape& s, std::size_t axis, int64_t at) : first(at * s.stride[axis] - s.padding[axis]) {
     begin = first >= 0 ? 0 : (-first + s.dilation[axis] - 1) / s.dilation[axis];
     const int64_t left = s.sizes[axis] - first;
     end = left <= 0 ? 0 : std::min(s.kernel[axis], (left + s.dilation[axis] - 1) / s.dilation[axis]);
@@ -58,7 +58,7 @@ struct KernelRow {
 };
 std::vector<KernelRow> kernel_rows(const DepthwiseShape& s, int64_t z, int64_t row) {
   std::vector<KernelRow> result;
-  const Places planes(s, 0, z), rows(s, 1, row);
+  const TapOffsets planes(s, 0, z), rows(s, 1, row);
   for (int64_t a = planes.begin; a < planes.end; ++a)
     for (int64_t b = rows.begin; b < rows.end; ++b) {
       const int64_t plane = planes.first + a * s.dilation[0], line = rows.first + b * s.dilation[1];
@@ -116,8 +116,8 @@ struct KernelLine {
 /// `Columns` is not 0, they see all taps of a KernelLine.
 template <std::size_t Columns, std::size_t... P>
 HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
-                       const Finish* finish, std::span<const KernelRow> rows, const Ahead& ahead, int64_t column,
-                       int64_t begin, int64_t end, std::index_sequence<P...>) {
+                       const SimpleEpilogue* finish, std::span<const KernelRow> rows, const Ahead& ahead,
+                       int64_t column, int64_t begin, int64_t end, std::index_sequence<P...>) {
   const int64_t first = column * s.stride[2] - s.padding[2], lanes = static_cast<int64_t>(hn::Lanes(Tag())),
                 step = s.stride[2] * s.channels;
   y += column * s.channels;
@@ -152,11 +152,11 @@ HWY_INLINE void pixels(const DepthwiseShape& s, const float* x, const float* wei
   }
 }
 
-using Pixels = void (*)(const DepthwiseShape&, const float*, const float*, const float*, float*, const Finish*,
+using Pixels = void (*)(const DepthwiseShape&, const float*, const float*, const float*, float*, const SimpleEpilogue*,
                         std::span<const KernelRow>, const Ahead&, int64_t, int64_t, int64_t);
 template <std::size_t Columns, std::size_t Count>
 void some_pixels(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
-                 const Finish* finish, std::span<const KernelRow> rows, const Ahead& ahead, int64_t column,
+                 const SimpleEpilogue* finish, std::span<const KernelRow> rows, const Ahead& ahead, int64_t column,
                  int64_t begin, int64_t end) {
   pixels<Columns>(s, x, weight, bias, y, finish, rows, ahead, column, begin, end,
                   std::make_index_sequence<Count + 1>());
@@ -178,14 +178,14 @@ const PixelsByCount& whole_pixels(const DepthwiseShape& s) {
 }
 
 void row_of(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
-            const Finish* finish, int64_t z, int64_t row) {
+            const SimpleEpilogue* finish, int64_t z, int64_t row) {
   constexpr auto kMost = static_cast<int64_t>(kMostPixels);
   const std::vector<KernelRow> rows = kernel_rows(s, z, row);
   y += (z * s.result[1] + row) * s.result[2] * s.channels;
   const Ahead ahead = rows_ahead(s, x, z, row);
   // Columns [left, right) see the whole kernel.
   const auto sees_all = [&](int64_t column) {
-    const Places places(s, 2, column);
+    const TapOffsets places(s, 2, column);
     return places.begin == 0 && places.end == s.kernel[2];
   };
   int64_t left = 0, right = s.result[2];
@@ -193,7 +193,7 @@ void row_of(const DepthwiseShape& s, const float* x, const float* weight, const 
   while (right > left && !sees_all(right - 1)) --right;
   for (int64_t column = 0; column < s.result[2];) {
     const bool whole = left <= column && column < right;
-    const Places places(s, 2, column);
+    const TapOffsets places(s, 2, column);
     int64_t some = 1;
     if (whole) {
       const int64_t count = right - column, blocks = (count + kMost - 1) / kMost;
@@ -254,7 +254,7 @@ HWY_EXPORT(row_of);
 HWY_EXPORT(weight_row_of);
 
 void depthwise_row(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
-                   const Finish* finish, std::int64_t z, std::int64_t row) {
+                   const SimpleEpilogue* finish, std::int64_t z, std::int64_t row) {
   HWY_DYNAMIC_DISPATCH(row_of)(s, x, weight, bias, y, finish, z, row);
 }
 void depthwise_weight_row(const DepthwiseShape& s, const float* x, const float* y, float* sums, std::int64_t z,

@@ -17,7 +17,7 @@ struct DepthwiseShape {
 /// Computes row (z, row) of y [result..., channels] from x [sizes..., channels], weight [kernel..., channels] and bias
 /// [channels]. `finish` is the epilogue, or null.
 void depthwise_row(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
-                   const Finish* finish, std::int64_t z, std::int64_t row);
+                   const SimpleEpilogue* finish, std::int64_t z, std::int64_t row);
 /// Adds the contribution of row (z, row) of y [result..., channels] to the weight's gradient, sums [kernel...,
 /// channels].
 void depthwise_weight_row(const DepthwiseShape& s, const float* x, const float* y, float* sums, std::int64_t z,

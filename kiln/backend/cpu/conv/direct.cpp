@@ -104,7 +104,7 @@ void convolve(const Geometry& g, const Array& x, const Memory& packed, const flo
   const int64_t line = g.result[1] * g.out, all = g.batch * g.result[0] * line;
   const int64_t wanted =
       std::max(pieces(g.batch * g.cost()),
-               std::min<int64_t>(all * static_cast<int64_t>(sizeof(float)) / kBytesWorthAThread, 16));
+               std::min<int64_t>(all * static_cast<int64_t>(sizeof(float)) / kMinBytesPerThread, 16));
   const bool by_rows = g.batch < wanted && g.has_rows();
   const int64_t rows = by_rows ? divide_up(g.result[0], divide_up(wanted, g.batch)) : g.result[0];
   const int64_t slabs = divide_up(g.result[0], rows);
@@ -125,13 +125,13 @@ void convolve(const Geometry& g, const Array& x, const Memory& packed, const flo
 
 }  // namespace
 
-void direct_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y) {
+void direct_conv(const Geometry& g, const Array& x, const ConvOperand& weight, const Array* bias, const ConvResult& y) {
   const Ref<Memory> packed = cpu::packed(weight.value, PackDirect{{g.out, g.in, g.kernel}, false});
   convolve(g, x, *packed, bias ? bias->as<float>() : nullptr, y);
 }
 
-void direct_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x) {
-  const Geometry adjoint = g.turned();
+void direct_conv_data(const Geometry& g, const Array& y, const ConvOperand& weight, const ConvResult& x) {
+  const Geometry adjoint = g.flipped();
   const Ref<Memory> packed = cpu::packed(weight.value, PackDirect{{adjoint.out, adjoint.in, adjoint.kernel}, true});
   convolve(adjoint, y, *packed, nullptr, x);
 }

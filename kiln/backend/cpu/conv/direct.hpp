@@ -7,9 +7,9 @@
 namespace kiln::cpu::conv {
 
 /// Computes y from x, both channels-last, with weight [out, in, kernel...] row-major and bias [out] or none.
-void direct_conv(const Geometry& g, const Array& x, const Operand& weight, const Array* bias, const ConvResult& y);
+void direct_conv(const Geometry& g, const Array& x, const ConvOperand& weight, const Array* bias, const ConvResult& y);
 /// Computes the adjoint in x.
-void direct_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x);
+void direct_conv_data(const Geometry& g, const Array& y, const ConvOperand& weight, const ConvResult& x);
 /// Computes the adjoint in the weight, [out, in, kernel...] row-major.
 void direct_conv_weight(const Geometry& g, const Array& x, const Array& y, float* weight);
 

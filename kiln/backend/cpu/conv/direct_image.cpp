@@ -45,7 +45,7 @@ HWY_INLINE V within(V x, V low, V high) {
 
 template <class D, std::size_t... P>
 HWY_INLINE void forward_pixels(D d, const DirectShape& s, const float* x, const float* weight, const float* bias,
-                               float* y, const Finish* finish, int64_t first, int64_t last, int64_t lanes,
+                               float* y, const SimpleEpilogue* finish, int64_t first, int64_t last, int64_t lanes,
                                std::index_sequence<P...>) {
   using V = hn::Vec<D>;
   V sum[] = {((void)P, hn::LoadU(d, bias))...};
@@ -74,11 +74,11 @@ HWY_INLINE void forward_pixels(D d, const DirectShape& s, const float* x, const 
 }
 
 template <class D>
-using ForwardPixels = void (*)(D, const DirectShape&, const float*, const float*, const float*, float*, const Finish*,
-                               int64_t, int64_t, int64_t);
+using ForwardPixels = void (*)(D, const DirectShape&, const float*, const float*, const float*, float*,
+                               const SimpleEpilogue*, int64_t, int64_t, int64_t);
 template <class D, std::size_t Pixels>
 void forward_block(D d, const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
-                   const Finish* finish, int64_t first, int64_t last, int64_t lanes) {
+                   const SimpleEpilogue* finish, int64_t first, int64_t last, int64_t lanes) {
   forward_pixels(d, s, x, weight, bias, y, finish, first, last, lanes, std::make_index_sequence<Pixels + 1>());
 }
 template <class D, std::size_t... I>
@@ -89,7 +89,7 @@ constexpr std::array<ForwardPixels<D>, sizeof...(I)> forward_table(std::index_se
 /// Computes channels [begin, end) of y.
 template <class D>
 void forward(D d, const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
-             const Finish* finish, int64_t begin, int64_t end) {
+             const SimpleEpilogue* finish, int64_t begin, int64_t end) {
   static constexpr auto kTable = forward_table<D>(std::make_index_sequence<kMostPixels>());
   const int64_t blocks = (s.columns + kMostPixels - 1) / kMostPixels, pixels = (s.columns + blocks - 1) / blocks;
   const auto block = kTable[static_cast<std::size_t>(pixels - 1)];
@@ -177,7 +177,7 @@ void weight(D d, const DirectShape& s, const float* x, const float* y, float* su
 }
 
 void forward_any(const DirectShape& s, const float* x, const float* w, const float* bias, float* y,
-                 const Finish* finish) {
+                 const SimpleEpilogue* finish) {
   // The last eight channels do not fill a long vector.
   const int64_t whole = s.out % 16 == 8 ? s.out - 8 : s.out;
   if (whole > 0) forward(hn::CappedTag<float, 16>(), s, x, w, bias, y, finish, 0, whole);
@@ -201,7 +201,7 @@ HWY_EXPORT(forward_any);
 HWY_EXPORT(weight_any);
 
 void direct_forward(const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
-                    const Finish* finish) {
+                    const SimpleEpilogue* finish) {
   HWY_DYNAMIC_DISPATCH(forward_any)(s, x, weight, bias, y, finish);
 }
 

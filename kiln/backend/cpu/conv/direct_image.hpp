@@ -26,7 +26,7 @@ constexpr std::int64_t padded_channels(std::int64_t channels) { return channels 
 /// Computes y [rows, columns, out] with weight [kernel_rows, taps, out_padded] and bias [out_padded]. `finish` is the
 /// epilogue, or null.
 void direct_forward(const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
-                    const Finish* finish);
+                    const SimpleEpilogue* finish);
 /// Adds the gradient of the weight to sums [kernel_rows, taps, out_padded].
 void direct_weight(const DirectShape& s, const float* x, const float* y, float* sums);
 

@@ -74,7 +74,7 @@ struct Geometry {
   std::int64_t pixel_under(std::int64_t pixel, std::int64_t place) const { return under(sizes.size(), pixel, place); }
 
   /// Returns the convolution of y, with the kernel flipped, that equals the adjoint in x. The stride must be 1.
-  Geometry turned() const {
+  Geometry flipped() const {
     Geometry result = *this;
     std::swap(result.in, result.out);
     std::swap(result.sizes, result.result);

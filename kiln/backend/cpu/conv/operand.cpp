@@ -4,18 +4,18 @@
 
 namespace kiln::cpu::conv {
 
-Operand Operand::channels_last(const Value& value) {
+ConvOperand ConvOperand::channels_last(const Value& value) {
   const Array from = read(value);
   const Dims order = channels_last_strides(from.shape);
   if (strided::same_order(from.shape, from.strides, order)) return {value, from};
-  Operand copied{Value(make_ref<Node>(value.node()->desc, value.device())), {}};
+  ConvOperand copied{Value(make_ref<Node>(value.node()->desc, value.device())), {}};
   copied.array = allocate(copied.value, order, MemoryUse::Scratch);
   copy(from, copied.array);
   return copied;
 }
 
-Operand Operand::contiguous(const Value& value) {
-  Operand operand{value, {}};
+ConvOperand ConvOperand::contiguous(const Value& value) {
+  ConvOperand operand{value, {}};
   operand.array = read_contiguous(value, operand.value);
   operand.array.strides = contiguous_strides(operand.array.shape);
   return operand;

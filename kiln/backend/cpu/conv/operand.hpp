@@ -7,12 +7,12 @@
 namespace kiln::cpu::conv {
 
 /// An operand of a convolution, together with its copy if one was needed.
-struct Operand {
+struct ConvOperand {
   Value value;
   Array array;
 
-  static Operand channels_last(const Value& value);
-  static Operand contiguous(const Value& value);
+  static ConvOperand channels_last(const Value& value);
+  static ConvOperand contiguous(const Value& value);
 };
 
 }  // namespace kiln::cpu::conv

@@ -19,7 +19,7 @@ class ConvResult {
                          : allocate(y, channels_last_strides(y.shape())).data) {}
 
   /// Returns the epilogue to apply before elements are stored; or null.
-  const Finish* finish() const { return finish_; }
+  const SimpleEpilogue* finish() const { return finish_; }
   /// Returns the memory of all elements, if they are not computed in pieces.
   float* all() const { return reinterpret_cast<float*>(data_); }
 
@@ -37,7 +37,7 @@ class ConvResult {
 
  private:
   std::int64_t element_;
-  const Finish* finish_;
+  const SimpleEpilogue* finish_;
   const Epilogue* epilogue_;
   std::byte* data_;
 };

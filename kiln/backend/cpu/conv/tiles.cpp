@@ -20,7 +20,7 @@ using Tiles = simd::ProductTiles<float>;
 constexpr int64_t kMostDepth = 768, kMostPixels = 240;  // bench: suite resnet50_infer_b1_*, sweep conv2d_1x1
 
 /// The layout of x and y in lines of pixels. If every pixel is a separate window, lines may cross images.
-struct Lines {
+struct ImageLines {
   int64_t columns;     // pixels in a line of y
   int64_t count;       // lines of y
   int64_t in_image;    // lines of y in an image
@@ -29,7 +29,7 @@ struct Lines {
   int64_t x_pixel;     // numbers from the window of a pixel to the next pixel's
   int64_t last;        // pixels in the last line of y
 
-  explicit Lines(const Geometry& g) {
+  explicit ImageLines(const Geometry& g) {
     if (g.pointwise()) {
       constexpr int64_t kSome = 48;  // bench: sweep conv2d_1x1
       const int64_t pixels = g.batch * Geometry::product(g.sizes);
@@ -76,13 +76,13 @@ std::vector<Block> blocks_of(const Geometry& g) {
 /// x, with zeros before and after its lines if windows reach over their ends.
 class Images {
  public:
-  Images(const Geometry& g, const Lines& lines, const Array& x) : data_(x.as<float>()) {
+  Images(const Geometry& g, const ImageLines& lines, const Array& x) : data_(x.as<float>()) {
     const int axis = g.sizes.size() - 1;
     const int64_t before = g.padding[axis] * g.in, line = g.sizes[axis] * g.in, count = g.batch * lines.x_in_image;
     if (g.pointwise() || lines.x_line == line) return;
     padded_ = make_ref<Memory>(static_cast<std::size_t>(count * lines.x_line) * sizeof(float));
     auto* const padded = reinterpret_cast<float*>(padded_->bytes());
-    parallel_for(count, divide_up(kWorthAThread / 32, lines.x_line), [&](int64_t begin, int64_t end) {
+    parallel_for(count, divide_up(kMinOpsPerThread / 32, lines.x_line), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         float* const to = padded + i * lines.x_line;
         std::fill_n(to, before, 0.0f);
@@ -103,7 +103,7 @@ class Images {
 /// otherwise each piece of the work packs the panel that it reads.
 class Panels {
  public:
-  Panels(const PackPanels& packer, const Operand& weight, bool shared)
+  Panels(const PackPanels& packer, const ConvOperand& weight, bool shared)
       : from_(weight.array.as<float>()),
         packer_(packer),
         packed_(shared ? packed(weight.value, packer_) : kept(weight.value, packer_)) {}
@@ -125,11 +125,11 @@ class Panels {
 };
 
 /// The lines and panels of a piece. They depend on the sizes alone.
-struct Cut {
+struct PieceSize {
   int64_t lines, panels;
   int64_t down, across;  // pieces
 
-  Cut(const Geometry& g, const Lines& all, int64_t count) {
+  PieceSize(const Geometry& g, const ImageLines& all, int64_t count) {
     const int64_t wanted = pieces(g.batch * g.cost()),
                   most = std::clamp<int64_t>(kMostPixels / all.columns, 1, all.count);
     // A piece has all lines of a panel, unless there are too few panels to keep the cores busy.
@@ -143,7 +143,7 @@ struct Cut {
 /// The data that all pieces share.
 class Convolution {
  public:
-  Convolution(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y)
+  Convolution(const Geometry& g, const Array& x, const ConvOperand& weight, const float* bias, const ConvResult& y)
       : packer_{g.out, g.in, Geometry::product(g.kernel), tiles_.panel},
         lines_(g),
         cut_(g, lines_, packer_.count()),
@@ -204,8 +204,8 @@ class Convolution {
 
   const Tiles& tiles_ = simd::product_tiles<float>();
   PackPanels packer_;
-  Lines lines_;
-  Cut cut_;
+  ImageLines lines_;
+  PieceSize cut_;
   Images images_;
   Panels panels_;
   std::vector<Block> blocks_;
@@ -213,12 +213,12 @@ class Convolution {
   int64_t out_;
   const float* bias_;
   float* y_;
-  const Finish* finish_;
+  const SimpleEpilogue* finish_;
 };
 
 }  // namespace
 
-void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y) {
+void tiles_conv(const Geometry& g, const Array& x, const ConvOperand& weight, const float* bias, const ConvResult& y) {
   const Convolution convolution(g, x, weight, bias, y);
   parallel_for(convolution.pieces(), 1, [&](int64_t begin, int64_t end) {
     Ref<Memory> aside;

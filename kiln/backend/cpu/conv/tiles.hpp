@@ -12,6 +12,6 @@ namespace kiln::cpu::conv {
 inline constexpr std::int64_t kShortSum = 64;  // bench: sweep conv2d_1x1, ONNX MobileNetV2
 
 /// Computes y, in channels-last order like x; bias [out] or null.
-void tiles_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y);
+void tiles_conv(const Geometry& g, const Array& x, const ConvOperand& weight, const float* bias, const ConvResult& y);
 
 }  // namespace kiln::cpu::conv

@@ -73,7 +73,7 @@ void sum_of_parts(const WeightParts& parts, Value& weight, FunctionRef<void(int6
   const int64_t count = parts.count(), numel = result.numel();
   const Memory memory(static_cast<std::size_t>(count * numel) * sizeof(float));
   auto* const sums = reinterpret_cast<float*>(memory.bytes());
-  parallel_pieces(count, 1, [&](int64_t begin, int64_t end) {
+  parallel_chunks(count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) make(i, sums + i * numel);
   });
   if (result.dtype == DType::BF16) add_up(sums, count, numel, result.as<BF16>());

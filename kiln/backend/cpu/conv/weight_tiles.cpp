@@ -68,7 +68,7 @@ std::vector<Band> bands_of(const Geometry& g, int64_t images) {
 }
 
 /// The channels of y and of x of a piece.
-struct Piece {
+struct WeightPiece {
   int64_t out, in;
 };
 
@@ -80,8 +80,8 @@ int64_t cost_of(int64_t out, const simd::ProductTiles<float>& tiles) {
 }
 
 /// Chooses the pieces with which the threads finish soonest. The sum is the same for any division.
-Piece cut(const Geometry& g, const simd::ProductTiles<float>& tiles) {
-  Piece best{};
+WeightPiece cut(const Geometry& g, const simd::ProductTiles<float>& tiles) {
+  WeightPiece best{};
   int64_t least = std::numeric_limits<int64_t>::max();
   const auto consider = [&](int64_t out, int64_t in) {
     constexpr int64_t kPacking = 64;  // the cost of packing a channel of y, in channels of x
@@ -110,14 +110,14 @@ class WeightGradient {
         bands_(bands_of(g, images_)) {}
 
   /// Returns how many numbers of scratch memory a piece needs.
-  int64_t room(const Piece& piece) const {
+  int64_t room(const WeightPiece& piece) const {
     int64_t pixels = 0;
     for (const Band& band : bands_) pixels = std::max(pixels, images_ * band.pixels);
     return places_ * piece.out * piece.in + round_up(piece.out, tiles_.rows) * pixels;
   }
 
   /// Computes the sums of channels [o, o + piece.out) of y and [i, i + piece.in) of x.
-  void run(int64_t o, int64_t i, const Piece& piece, float* aside) const {
+  void run(int64_t o, int64_t i, const WeightPiece& piece, float* aside) const {
     const int64_t rows = simd::rows_of_tile(piece.out, tiles_.rows), size = piece.out * piece.in;
     float* const left = aside + places_ * size;
     for (int64_t image = 0; image < g_.batch; image += images_)
@@ -134,8 +134,8 @@ class WeightGradient {
         }
       }
     for (int64_t row = 0; row < piece.out; ++row)
-      tiles_.turn(aside + row * piece.in, size, weight_ + ((o + row) * g_.in + i) * places_, places_, places_,
-                  piece.in);
+      tiles_.transpose(aside + row * piece.in, size, weight_ + ((o + row) * g_.in + i) * places_, places_, places_,
+                       piece.in);
   }
 
  private:
@@ -151,7 +151,7 @@ class WeightGradient {
 
 void weight_tiles(const Geometry& g, const Array& x, const Array& y, float* weight) {
   const WeightGradient gradient(g, x.as<const float>(), y.as<const float>(), weight);
-  const Piece most = cut(g, simd::product_tiles<float>());
+  const WeightPiece most = cut(g, simd::product_tiles<float>());
   const int64_t across = divide_up(g.in, most.in);
   parallel_for(divide_up(g.out, most.out) * across, 1, [&](int64_t begin, int64_t end) {
     const Memory aside(static_cast<std::size_t>(gradient.room(most)) * sizeof(float));

@@ -13,13 +13,13 @@ namespace {
 using std::int64_t;
 
 /// Returns elements as a matrix, without a copy.
-Value matrix(const Operand& operand, const Shape& shape, const Dims& strides) {
+Value matrix(const ConvOperand& operand, const Shape& shape, const Dims& strides) {
   Value view(make_ref<Node>(kiln::Desc{shape, operand.array.dtype}, operand.value.device()));
   alias(view, operand.value, strides, operand.value.node()->offset);
   return view;
 }
 /// Returns the pixels as a matrix [pixels, channels].
-Value pixels_of(const Operand& image, int64_t channels) {
+Value pixels_of(const ConvOperand& image, int64_t channels) {
   return matrix(image, {image.array.numel() / channels, channels}, {channels, 1});
 }
 Value transposed(const Value& matrix) {
@@ -121,7 +121,7 @@ class Windows {
 
 int64_t pixels(const Geometry& g) { return g.batch * Geometry::product(g.result); }
 
-Value windows_of(const Geometry& g, const Operand& x, Windows::Order order) {
+Value windows_of(const Geometry& g, const ConvOperand& x, Windows::Order order) {
   if (g.pointwise()) return pixels_of(x, g.in);
   const Windows windows(g, order);
   Value rows = blank({windows.rows(), windows.width()}, x.value);
@@ -130,14 +130,14 @@ Value windows_of(const Geometry& g, const Operand& x, Windows::Order order) {
   return rows;
 }
 /// Returns the weight as a matrix [out, in * kernel].
-Value rows_of(const Geometry& g, const Operand& weight) {
+Value rows_of(const Geometry& g, const ConvOperand& weight) {
   const int64_t width = g.in * Geometry::product(g.kernel);
   return matrix(weight, {g.out, width}, {width, 1});
 }
 
 }  // namespace
 
-void windows_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y) {
+void windows_conv(const Geometry& g, const ConvOperand& x, const ConvOperand& weight, const Array* bias, Value& y) {
   give_product(windows_of(g, x, Windows::AsWeights), transposed(rows_of(g, weight)), y,
                channels_last_strides(y.shape()));
   if (!bias) return;
@@ -148,14 +148,14 @@ void windows_conv(const Geometry& g, const Operand& x, const Operand& weight, co
   });
 }
 
-void plane_sum(const Geometry& g, const Value& x, const Operand& weight, Value& y) {
+void plane_sum(const Geometry& g, const Value& x, const ConvOperand& weight, Value& y) {
   const int64_t plane = Geometry::product(g.sizes);
   const Value planes = matrix({x, read(x)}, {g.batch, g.in, plane}, {g.in * plane, plane, 1});
   const Value sum = multiplied(matrix(weight, {g.batch, 1, g.in}, {0, 0, 1}), planes, {g.batch, 1, plane});
   alias(y, sum, contiguous_strides(y.shape()), 0);
 }
 
-void windows_conv_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x) {
+void windows_conv_data(const Geometry& g, const ConvOperand& y, const ConvOperand& weight, Value& x) {
   const Dims strides = channels_last_strides(x.shape());
   if (g.pointwise()) return give_product(pixels_of(y, g.out), rows_of(g, weight), x, strides);
   const Value rows = multiplied(pixels_of(y, g.out), rows_of(g, weight));
@@ -164,7 +164,7 @@ void windows_conv_data(const Geometry& g, const Operand& y, const Operand& weigh
   visit(to.dtype, [&]<class T>(TypeTag<T>) { windows.scatter(read(rows).as<const T>(), to.as<T>()); });
 }
 
-void windows_conv_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight) {
+void windows_conv_weight(const Geometry& g, const ConvOperand& x, const ConvOperand& y, Value& weight) {
   const Value channels = transposed(pixels_of(y, g.out));
   // Reorders the smaller of the two.
   if (g.pointwise() || pixels(g) <= g.out)

@@ -10,12 +10,12 @@ namespace kiln::cpu::conv {
 // All functions take one group of float32 or float64. The adjoints of kernels of one pixel take bfloat16 too.
 
 /// Computes y from x; bias [out] or null.
-void windows_conv(const Geometry& g, const Operand& x, const Operand& weight, const Array* bias, Value& y);
+void windows_conv(const Geometry& g, const ConvOperand& x, const ConvOperand& weight, const Array* bias, Value& y);
 /// Computes y of one channel without bias as a sum of the planes of x, which is contiguous in row-major order.
-void plane_sum(const Geometry& g, const Value& x, const Operand& weight, Value& y);
+void plane_sum(const Geometry& g, const Value& x, const ConvOperand& weight, Value& y);
 /// Computes the adjoint in x.
-void windows_conv_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x);
+void windows_conv_data(const Geometry& g, const ConvOperand& y, const ConvOperand& weight, Value& x);
 /// Computes the adjoint in the weight.
-void windows_conv_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight);
+void windows_conv_weight(const Geometry& g, const ConvOperand& x, const ConvOperand& y, Value& weight);
 
 }  // namespace kiln::cpu::conv

@@ -18,10 +18,10 @@ using std::int64_t;
 constexpr int64_t kPlaces = kWinogradPlaces, kTaps = 9, kUnit = 16;  // channels of the transforms
 
 /// Packs a weight [out, in, 3, 3] of float32 in panels of channels: for each panel and transformed element, a row for
-/// each channel of x. `turned`: the weight is [in, out, 3, 3], and the kernel is flipped.
+/// each channel of x. `flipped`: the weight is [in, out, 3, 3], and the kernel is flipped.
 struct PackWinograd {
   int64_t out, in, panel;
-  bool turned;
+  bool flipped;
 
   int64_t count() const { return divide_up(out, panel); }
   int64_t size() const { return kPlaces * in * panel; }
@@ -29,7 +29,7 @@ struct PackWinograd {
 
   void pack(const std::byte* from, std::byte* to) const {
     const int64_t units = in / kUnit;
-    parallel_for(count() * units, divide_up(kWorthAThread / 32, kUnit * kPlaces * panel),
+    parallel_for(count() * units, divide_up(kMinOpsPerThread / 32, kUnit * kPlaces * panel),
                  [&](int64_t begin, int64_t end) {
                    std::vector<float> aside(static_cast<std::size_t>(kUnit * kTaps * panel), 0.0f);
                    for (int64_t i = begin; i < end; ++i)
@@ -44,22 +44,23 @@ struct PackWinograd {
     const int64_t first = index * panel, lanes = std::min(panel, out - first), taps = kTaps * panel;
     const auto& tiles = simd::product_tiles<float>();
     if (lanes < panel) std::fill_n(aside, kUnit * taps, 0.0f);
-    if (!turned) tiles.turn(from + (first * in + channel) * kTaps, in * kTaps, aside, panel, lanes, kUnit * kTaps);
+    if (!flipped)
+      tiles.transpose(from + (first * in + channel) * kTaps, in * kTaps, aside, panel, lanes, kUnit * kTaps);
     for (int64_t i = 0; i < kUnit; ++i) {
       float* const own = aside + i * taps;
-      if (turned) tiles.turn(from + ((channel + i) * out + first) * kTaps, kTaps, own, panel, lanes, kTaps);
-      winograd_transforms().weight(turned ? own + taps - panel : own, turned ? -panel : panel, panel,
+      if (flipped) tiles.transpose(from + ((channel + i) * out + first) * kTaps, kTaps, own, panel, lanes, kTaps);
+      winograd_transforms().weight(flipped ? own + taps - panel : own, flipped ? -panel : panel, panel,
                                    to + (channel + i) * panel, in * panel);
     }
   }
 };
 
 /// The rows of tiles and panels of a piece. They depend on the sizes alone.
-struct Cut {
+struct TaskSize {
   int64_t across, down, in_all;  // tiles of a row, rows of an image, rows of all images
   int64_t rows, panels;
 
-  Cut(const Geometry& g, int64_t all_panels, bool whole_rows)
+  TaskSize(const Geometry& g, int64_t all_panels, bool whole_rows)
       : across(divide_up(g.result[1], 2)), down(divide_up(g.result[0], 2)), in_all(g.batch * down) {
     // The part of x that the tiles of a piece read stays in the second-level cache, and there are enough tiles for a
     // panel of the weight to be worth reading.
@@ -84,10 +85,10 @@ struct Cut {
 /// The data that all pieces share.
 class Convolution {
  public:
-  Convolution(const Geometry& g, const Array& x, const Operand& weight, bool turned, const float* bias)
+  Convolution(const Geometry& g, const Array& x, const ConvOperand& weight, bool flipped, const float* bias)
       : g_(g),
         x_(x.as<float>()),
-        packer_{g.out, g.in, simd::product_tiles<float>().panel, turned},
+        packer_{g.out, g.in, simd::product_tiles<float>().panel, flipped},
         weight_(packed(weight.value, packer_)),
         start_(static_cast<std::size_t>(std::max(g.in, g.out)), 0.0f),
         zeros_(start_) {
@@ -96,7 +97,7 @@ class Convolution {
   int64_t panels() const { return packer_.count(); }
 
   /// Computes rows of tiles [begin, end) and panels [first, last) of y, which begins with the first row.
-  void run(const Cut& cut, int64_t begin, int64_t end, int64_t first, int64_t last, float* y) const {
+  void run(const TaskSize& cut, int64_t begin, int64_t end, int64_t first, int64_t last, float* y) const {
     const auto& tiles = simd::product_tiles<float>();
     const int64_t count = (end - begin) * cut.across, step = count * g_.in;
     const Memory seen(static_cast<std::size_t>(kPlaces * step) * sizeof(float)),
@@ -124,7 +125,9 @@ class Convolution {
     }
   }
   /// Returns the line of y, counted over all images, at which a row of tiles begins.
-  int64_t first_line(const Cut& cut, int64_t row) const { return row / cut.down * g_.result[0] + row % cut.down * 2; }
+  int64_t first_line(const TaskSize& cut, int64_t row) const {
+    return row / cut.down * g_.result[0] + row % cut.down * 2;
+  }
 
  private:
   const Geometry& g_;
@@ -134,11 +137,11 @@ class Convolution {
   std::vector<float> start_, zeros_;
 };
 
-void convolve(const Geometry& g, const Array& x, const Operand& weight, bool turned, const float* bias,
+void convolve(const Geometry& g, const Array& x, const ConvOperand& weight, bool flipped, const float* bias,
               const ConvResult& y) {
-  const Convolution convolution(g, x, weight, turned, bias);
+  const Convolution convolution(g, x, weight, flipped, bias);
   const int64_t panels = convolution.panels();
-  const Cut cut(g, panels, y.in_pieces());
+  const TaskSize cut(g, panels, y.in_pieces());
   const int64_t across = divide_up(panels, cut.panels), line = g.result[1] * g.out;
   parallel_for(divide_up(cut.in_all, cut.rows) * across, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -154,11 +157,12 @@ void convolve(const Geometry& g, const Array& x, const Operand& weight, bool tur
 
 }  // namespace
 
-void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y) {
+void winograd_conv(const Geometry& g, const Array& x, const ConvOperand& weight, const float* bias,
+                   const ConvResult& y) {
   convolve(g, x, weight, false, bias, y);
 }
-void winograd_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x) {
-  convolve(g.turned(), y, weight, true, nullptr, x);
+void winograd_conv_data(const Geometry& g, const Array& y, const ConvOperand& weight, const ConvResult& x) {
+  convolve(g.flipped(), y, weight, true, nullptr, x);
 }
 
 }  // namespace kiln::cpu::conv

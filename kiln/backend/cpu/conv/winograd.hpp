@@ -8,8 +8,9 @@ namespace kiln::cpu::conv {
 
 /// Computes y, in channels-last order like x; bias [out] or null. Pieces of y are whole rows if `y` takes them one by
 /// one.
-void winograd_conv(const Geometry& g, const Array& x, const Operand& weight, const float* bias, const ConvResult& y);
+void winograd_conv(const Geometry& g, const Array& x, const ConvOperand& weight, const float* bias,
+                   const ConvResult& y);
 /// Computes the adjoint in x.
-void winograd_conv_data(const Geometry& g, const Array& y, const Operand& weight, const ConvResult& x);
+void winograd_conv_data(const Geometry& g, const Array& y, const ConvOperand& weight, const ConvResult& x);
 
 }  // namespace kiln::cpu::conv

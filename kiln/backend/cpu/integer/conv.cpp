@@ -13,8 +13,8 @@
 namespace kiln::cpu::integer {
 namespace {
 
+using conv::ConvOperand;
 using conv::Geometry;
-using conv::Operand;
 using std::int64_t;
 
 /// The rows of the left operands: matrix i has the windows of all pixels, for the channels of group i.
@@ -39,15 +39,15 @@ class WindowRows final : public LeftRows {
   void copy(int64_t index, int64_t row, int64_t count, std::uint8_t* to, int64_t step) const override {
     const List &kernel = axes_.kernel, &result = axes_.result;
     const int64_t bytes = kernel[0] * kernel[1] * kernel[2] * inner_;
-    Place place{row / (result[2] * result[1] * result[0]), row / (result[2] * result[1]) % result[0],
-                row / result[2] % result[1], row % result[2]};
+    OutputPosition position{row / (result[2] * result[1] * result[0]), row / (result[2] * result[1]) % result[0],
+                            row / result[2] % result[1], row % result[2]};
     for (int64_t i = 0; i < count; ++i, to += step) {
       if (is_pointwise_)
         std::memcpy(to, data_ + (row + i) * channels_ + index * inner_, static_cast<std::size_t>(bytes));
-      else window(place, index * inner_, to);
+      else window(position, index * inner_, to);
       if (turn_)
         for (int64_t j = 0; j < bytes; ++j) to[j] ^= turn_;
-      next(place);
+      next(position);
     }
   }
 
@@ -55,19 +55,19 @@ class WindowRows final : public LeftRows {
   using List = conv::ThreeAxes::List;
 
   /// The position of a pixel of the result.
-  struct Place {
+  struct OutputPosition {
     int64_t image, plane, row, column;
   };
-  void next(Place& place) const {
+  void next(OutputPosition& position) const {
     const List& result = axes_.result;
-    if (++place.column < result[2]) return;
-    place.column = 0;
-    if (++place.row < result[1]) return;
-    place.row = 0;
-    if (++place.plane < result[0]) return;
-    place.plane = 0, ++place.image;
+    if (++position.column < result[2]) return;
+    position.column = 0;
+    if (++position.row < result[1]) return;
+    position.row = 0;
+    if (++position.plane < result[0]) return;
+    position.plane = 0, ++position.image;
   }
-  void window(const Place& at, int64_t channel, std::uint8_t* to) const {
+  void window(const OutputPosition& at, int64_t channel, std::uint8_t* to) const {
     const auto [image, plane, row, column] = at;
     const List &sizes = axes_.sizes, &kernel = axes_.kernel, &stride = axes_.stride, &padding = axes_.padding,
                &dilation = axes_.dilation;
@@ -116,7 +116,7 @@ bool convolve(const op::ConvInteger& op, Call call, const Epilogue* epilogue) {
   const Value x_zero = call.in.size() > Slot::x_zero ? call.in[Slot::x_zero] : Value(),
               weight_zero = call.in.size() > Slot::weight_zero ? call.in[Slot::weight_zero] : Value();
   const bool is_signed = x.dtype() == DType::I8, is_unsigned = filter.dtype() == DType::U8;
-  const Operand images = Operand::channels_last(x), weight = Operand::contiguous(filter);
+  const ConvOperand images = ConvOperand::channels_last(x), weight = ConvOperand::contiguous(filter);
   const std::int32_t zero = number_of(x_zero);
   std::int32_t* result = nullptr;
   if (!epilogue)

@@ -35,7 +35,7 @@ struct PackPlaces {
 };
 
 /// Returns the packed weight. It is cached if all channels have one zero point, as nearly all weights do.
-Ref<Memory> packed_weight(const Geometry& g, const conv::Operand& weight, const Value& zero) {
+Ref<Memory> packed_weight(const Geometry& g, const conv::ConvOperand& weight, const Value& zero) {
   const bool is_signed = weight.array.dtype == DType::I8;
   const int64_t places = Geometry::product(g.kernel);
   const std::vector<std::int32_t> zeros = zeros_of(zero, false, g.in);
@@ -53,7 +53,7 @@ Ref<Memory> packed_weight(const Geometry& g, const conv::Operand& weight, const 
 
 }  // namespace
 
-void depthwise(const Geometry& g, const Array& x, std::int32_t zero, const conv::Operand& weight,
+void depthwise(const Geometry& g, const Array& x, std::int32_t zero, const conv::ConvOperand& weight,
                const Value& weight_zero, const Epilogue* epilogue, std::int32_t* result) {
   const Ref<Memory> block = packed_weight(g, weight, weight_zero);
   const auto* const factors = reinterpret_cast<const float*>(block->bytes());

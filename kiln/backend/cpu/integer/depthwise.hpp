@@ -9,7 +9,7 @@ namespace kiln::cpu::integer {
 
 /// Requires short sums, and padding smaller than the kernel. x is in channels-last order. Results go to `epilogue`, or
 /// to `result` if it is null.
-void depthwise(const conv::Geometry& g, const Array& x, std::int32_t zero, const conv::Operand& weight,
+void depthwise(const conv::Geometry& g, const Array& x, std::int32_t zero, const conv::ConvOperand& weight,
                const Value& weight_zero, const Epilogue* epilogue, std::int32_t* result);
 
 }  // namespace kiln::cpu::integer

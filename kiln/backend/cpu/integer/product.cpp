@@ -16,16 +16,16 @@ using std::int64_t;
 constexpr int64_t kMostPanelBytes = 512 << 10, kMostSums = 1 << 16, kMostRows = 256, kLeastRows = 32;
 
 /// The rows and columns of a piece; the columns are whole panels.
-struct Piece {
+struct PieceRange {
   int64_t rows, columns;
 };
 
 /// Depends on the sizes alone. A multiplication of bytes costs a quarter of one of floats.
-Piece cut(const Product& p) {
+PieceRange cut(const Product& p) {
   constexpr int64_t kThin = 16, kLeastColumns = 64, kCheap = 4;  // bench: quantised files, onnx/folder.py
   const int64_t depth = p.packer->depth();
-  Piece piece{std::min(p.m, kMostRows),
-              std::clamp(kMostPanelBytes / depth / kPanel * kPanel, kWorthFinishing, int64_t{1024})};
+  PieceRange piece{std::min(p.m, kMostRows),
+                   std::clamp(kMostPanelBytes / depth / kPanel * kPanel, kMinEpilogueRun, int64_t{1024})};
   piece.columns = std::min(round_up(p.n, kPanel), piece.columns);
   piece.rows = std::min(piece.rows, std::max(kLeastRows, kMostSums / piece.columns / kLeastRows * kLeastRows));
   const int64_t wanted = pieces(2 * p.matrices * (p.m + kThin) * p.n * depth / kCheap);
@@ -87,10 +87,10 @@ void run_piece(const Product& p, const Tiles& tiles, const Epilogue* epilogue, s
 }  // namespace
 
 void multiply(const Product& p, const Tiles& tiles, const Epilogue* epilogue, std::int32_t* result) {
-  const Piece piece = cut(p);
+  const PieceRange piece = cut(p);
   const int64_t down = divide_up(p.m, piece.rows), across = divide_up(p.n, piece.columns);
   const int64_t grain =
-      std::clamp<int64_t>(kWorthAThread / (piece.rows * piece.columns * p.packer->depth() / 2 + 1), 1, 64);
+      std::clamp<int64_t>(kMinOpsPerThread / (piece.rows * piece.columns * p.packer->depth() / 2 + 1), 1, 64);
   parallel_for(p.matrices * down * across, grain, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       const int64_t row = part % down * piece.rows, column = part / down % across * piece.columns;

@@ -179,7 +179,7 @@ std::span<const Tiles* const> all_tiles() {
 
 const Tiles& tiles_for(std::int64_t rows) {
   for (const Tiles* tiles : all_tiles())
-    if (8 * rows >= tiles->rows && !is_left_out(tiles->algorithm)) return *tiles;
+    if (8 * rows >= tiles->rows && !is_disabled(tiles->algorithm)) return *tiles;
   return vector_tiles();
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 }  // namespace
 
-std::unique_lock<std::mutex> lapack::turn() {
+std::unique_lock<std::mutex> lapack::lock_routines() {
   static std::mutex mutex;
   static const bool sequential = openblas_get_parallel && openblas_get_parallel() == 0;
   return sequential ? std::unique_lock(mutex) : std::unique_lock(mutex, std::defer_lock);

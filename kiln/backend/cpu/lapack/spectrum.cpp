@@ -33,20 +33,20 @@ void transpose(T* a, int n) {
 bool run(const op::Eigh& op, Call call) {
   const Value& operand = call.in[0];
   const Shape& shape = operand.shape();
-  if (!countable(shape)) return false;
+  if (!fits_int(shape)) return false;
   const Array w = allocate(call.out[op::Eigh::w]);
   Value held(make_ref<Node>(operand.node()->desc, operand.device()));
   const Array v = copied(operand, op.vectors ? call.out[op::Eigh::v] : held);
   const int n = static_cast<int>(shape.back());
   if (n == 0) return true;
   visit_real(v.dtype, [&]<class T>(TypeTag<T>) {
-    each_part(count_of_matrices(shape), 10 * cube(n), [&](std::int64_t begin, std::int64_t end) {
+    each_chunk(count_of_matrices(shape), 10 * cube(n), [&](std::int64_t begin, std::int64_t end) {
       const char* job = op.vectors ? "V" : "N";
       int size = -1, integer_size = -1, info = 0, integer_asked = 0;
       T asked = 0;
       T *a = v.as<T>(), *values = w.as<T>();
       Routines<T>::syevd(job, "U", &n, a, &n, values, &asked, &size, &integer_asked, &integer_size, &info, 1, 1);
-      size = asked_for(asked);
+      size = workspace_size(asked);
       integer_size = integer_asked;
       std::vector<T> work(static_cast<std::size_t>(size));
       std::vector<int> integers(static_cast<std::size_t>(integer_size));
@@ -71,7 +71,7 @@ bool run(const op::Eigh& op, Call call) {
 bool run(const op::Svd& op, Call call) {
   const Value& operand = call.in[0];
   const Shape& shape = operand.shape();
-  if (!countable(shape)) return false;
+  if (!fits_int(shape)) return false;
   const bool vectors = op.form != op::SvdForm::Values;
   const int m = static_cast<int>(op::rows_of(shape)), n = static_cast<int>(op::columns_of(shape)), k = std::min(m, n);
   if (k == 0) return false;  // the reference computes the vectors of an empty matrix
@@ -83,7 +83,7 @@ bool run(const op::Svd& op, Call call) {
   const bool full = op.form == op::SvdForm::Full;
   const int width = full ? m : k, height = full ? n : k;  // of u, of vt
   visit_real(a.dtype, [&]<class T>(TypeTag<T>) {
-    each_part(count_of_matrices(shape), 20 * cube(std::max(m, n)), [&](std::int64_t begin, std::int64_t end) {
+    each_chunk(count_of_matrices(shape), 20 * cube(std::max(m, n)), [&](std::int64_t begin, std::int64_t end) {
       const char* job = !vectors ? "N" : full ? "A" : "S";
       int size = -1, info = 0;
       T asked = 0, none = 0;
@@ -95,7 +95,7 @@ bool run(const op::Svd& op, Call call) {
                            &size, integers.data(), &info, 1);
       };
       if (begin < end) decompose(&asked, begin);
-      size = asked_for(asked);
+      size = workspace_size(asked);
       std::vector<T> work(static_cast<std::size_t>(size));
       for (std::int64_t i = begin; i < end; ++i) {
         require_finite("svd", a.as<T>() + i * m * n, std::int64_t{m} * n, operand, i);

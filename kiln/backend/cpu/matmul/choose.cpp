@@ -32,7 +32,7 @@ bool is_packed_in_vain(const MatmulCase& c) {
 }
 bool multiplies_pairs(const MatmulCase& c) {
   if (c.dtype != DType::BF16 || !linked_amx()) return false;
-  const bool has_other = linked_onednn() && !is_left_out(Algorithm::OnednnMatmul);
+  const bool has_other = linked_onednn() && !is_disabled(Algorithm::OnednnMatmul);
   return linked_amx()->has_tiles() || !has_other || !is_packed_in_vain(c);
 }
 
@@ -87,15 +87,15 @@ constexpr WayRule kWays[] = {
 
 Choice choose(const MatmulCase& c) {
   const Rule* const rule =
-      std::ranges::find_if(kRules, [&](const Rule& each) { return !is_left_out(each.algorithm) && each.fits(c); });
+      std::ranges::find_if(kRules, [&](const Rule& each) { return !is_disabled(each.algorithm) && each.fits(c); });
   return {rule->algorithm, rule->reason};
 }
 
 simd::ProductWay choose_way(const Product& p) {
   const bool transposed = is_transposed(p);
-  const Product q = transposed ? simd::turned(p) : p;
+  const Product q = transposed ? simd::transposed(p) : p;
   const WayRule* const rule =
-      std::ranges::find_if(kWays, [&](const WayRule& each) { return !is_left_out(each.algorithm) && each.fits(q); });
+      std::ranges::find_if(kWays, [&](const WayRule& each) { return !is_disabled(each.algorithm) && each.fits(q); });
   return {transposed, rule->algorithm};
 }
 

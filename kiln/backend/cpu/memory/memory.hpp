@@ -8,7 +8,7 @@ namespace kiln::cpu {
 /// Returns `bytes` or more of uninitialised memory; null where limit or system do not allow it. From any thread.
 std::byte* acquire(std::size_t bytes, const Purpose& purpose);
 /// Takes back what acquire(bytes) returned for `use`. From any thread.
-void give_back(std::byte* block, std::size_t bytes, MemoryUse use);
+void free_block(std::byte* block, std::size_t bytes, MemoryUse use);
 
 MemoryStatistics memory_statistics();
 /// Returns "12.5 MiB are in use ...; the largest: 3 results float32 [1024, 1024] (12 MiB), ...", for errors of memory.

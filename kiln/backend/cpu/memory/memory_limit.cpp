@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "kiln/backend/memory/control_group.hpp"
-#include "kiln/backend/memory/wished_limit.hpp"
+#include "kiln/backend/memory/environment_limit.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
 
@@ -21,7 +21,7 @@ std::size_t physical_memory() {
 }  // namespace
 
 std::size_t memory_limit_at_start() {
-  const auto wish = wished_memory_limit();
+  const auto wish = environment_memory_limit();
   return wish ? *wish : default_memory_limit(physical_memory(), control_group_memory());
 }
 

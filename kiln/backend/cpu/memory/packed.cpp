@@ -9,7 +9,7 @@
 namespace kiln::cpu {
 
 struct PackedForms::Form {
-  OwnSignature signature;
+  StoredSignature signature;
   Ref<Memory> block;
   Form* next;
 };
@@ -25,7 +25,7 @@ struct PackedForms::Lock {
   Lock& operator=(const Lock&) = delete;
 
   inline static std::atomic_flag busy = ATOMIC_FLAG_INIT;
-  inline static PackedForms* keepers = nullptr;
+  inline static PackedForms* holders = nullptr;
 };
 
 PackedForms::Form* PackedForms::find(const Signature& signature) const {
@@ -35,10 +35,10 @@ PackedForms::Form* PackedForms::find(const Signature& signature) const {
 }
 
 /// Requires the lock. This object is not touched once it has no forms, because it may be destroyed then.
-PackedForms::Form* PackedForms::take_all() {
+PackedForms::Form* PackedForms::detach_all() {
   Form* const forms = first_.load(std::memory_order_relaxed);
   if (!forms) return nullptr;
-  (previous_ ? previous_->next_ : Lock::keepers) = next_;
+  (previous_ ? previous_->next_ : Lock::holders) = next_;
   if (next_) next_->previous_ = previous_;
   previous_ = next_ = nullptr;
   first_.store(nullptr, std::memory_order_release);
@@ -50,12 +50,12 @@ void PackedForms::end(Form* forms) {
 }
 
 void PackedForms::forget() {
-  asked_.store(0, std::memory_order_relaxed);
+  requested_.store(0, std::memory_order_relaxed);
   if (!first_.load(std::memory_order_acquire)) return;
   Form* forms;
   {
     const Lock lock;
-    forms = take_all();
+    forms = detach_all();
   }
   end(forms);
 }
@@ -79,19 +79,19 @@ Ref<Memory> detail::kept(const Value& operand, const Signature& form, std::size_
     if (Ref<Memory> block = known()) return block;
   }
   const std::uint64_t bits = std::uint64_t{1} << (form.hash() & 63) | std::uint64_t{1} << (form.hash() >> 6 & 63);
-  if ((forms.asked_.fetch_or(bits, std::memory_order_relaxed) & bits) != bits) return {};
+  if ((forms.requested_.fetch_or(bits, std::memory_order_relaxed) & bits) != bits) return {};
 
   const Purpose purpose{.use = MemoryUse::Packed, .desc = &operand.node()->desc};
   auto fresh = std::make_unique<PackedForms::Form>(
-      PackedForms::Form{OwnSignature(form), make_ref<Memory>(bytes, purpose), nullptr});
+      PackedForms::Form{StoredSignature(form), make_ref<Memory>(bytes, purpose), nullptr});
   pack(fresh->block->bytes());
   const PackedForms::Lock lock;
   if (Ref<Memory> of_another_thread = known()) return of_another_thread;
   fresh->next = forms.first_.load(std::memory_order_relaxed);
   if (!fresh->next) {
-    forms.next_ = PackedForms::Lock::keepers;
+    forms.next_ = PackedForms::Lock::holders;
     if (forms.next_) forms.next_->previous_ = &forms;
-    PackedForms::Lock::keepers = &forms;
+    PackedForms::Lock::holders = &forms;
   }
   Ref<Memory> block = fresh->block;
   forms.first_.store(fresh.release(), std::memory_order_release);
@@ -103,7 +103,7 @@ void forget_packed() {
     PackedForms::Form* forms = nullptr;
     {
       const PackedForms::Lock lock;
-      if (PackedForms::Lock::keepers) forms = PackedForms::Lock::keepers->take_all();
+      if (PackedForms::Lock::holders) forms = PackedForms::Lock::holders->detach_all();
     }
     if (!forms) return;
     PackedForms::end(forms);

@@ -41,10 +41,10 @@ class PackedForms {
   struct Lock;
 
   Form* find(const Signature& signature) const;
-  Form* take_all();
+  Form* detach_all();
   static void end(Form* forms);
 
-  std::atomic<std::uint64_t> asked_{0};                // two bits for each form that was asked for, by its hash
+  std::atomic<std::uint64_t> requested_{0};            // two bits for each form that was asked for, by its hash
   std::atomic<Form*> first_{nullptr};                  // changes under the lock
   PackedForms *previous_ = nullptr, *next_ = nullptr;  // neighbours in the list of objects with forms; under the lock
 };

@@ -20,11 +20,11 @@ std::byte* acquire(std::size_t bytes, const Purpose& purpose) {
   if (poisoned && block) std::memset(block, 0xff, bytes);
   return block;
 }
-void give_back(std::byte* block, std::size_t bytes, MemoryUse use) { pool().give_back(block, bytes, use); }
+void free_block(std::byte* block, std::size_t bytes, MemoryUse use) { pool().release(block, bytes, use); }
 MemoryStatistics memory_statistics() { return pool().statistics(); }
 std::string memory_report() { return pool().report(); }
 void set_memory_limit(std::size_t bytes) { pool().set_limit(bytes); }
 void reset_memory_peak() { pool().reset_peak(); }
-void release_memory() { pool().release(); }
+void release_memory() { pool().release_unused(); }
 
 }  // namespace kiln::cpu

@@ -35,18 +35,18 @@ bool rows_make_sense(const Geometry& whole, int64_t rows) {
 }
 
 /// How images, or rows of an image, are divided into pieces: rows of y, or rows of x for its adjoint.
-struct Cut {
+struct ImageSplit {
   Geometry whole;
   int64_t images, rows, slabs;  // images of a piece, or the rows of a slab and the slabs of an image
   bool by_rows, of_x;
 
-  static Cut forward(const Geometry& g) {
+  static ImageSplit forward(const Geometry& g) {
     const int64_t wanted = pieces(g.batch * g.cost());
     const bool by_rows = g.batch < wanted && g.has_rows();
     const int64_t rows = by_rows ? divide_up(g.result[0], divide_up(wanted, g.batch)) : g.result[0];
     return {g, by_rows ? 1 : divide_up(g.batch, wanted), rows, divide_up(g.result[0], rows), by_rows, false};
   }
-  static Cut data(const Geometry& g) {
+  static ImageSplit data(const Geometry& g) {
     const int64_t wanted = pieces(g.batch * g.cost());
     const int64_t rows = divide_up(g.sizes[0], divide_up(wanted, g.batch)), slabs = divide_up(g.sizes[0], rows);
     const bool by_rows = slabs > 1 && rows_make_sense(g, rows);
@@ -74,7 +74,7 @@ using PrimitiveOf = FunctionRef<Primitive&(const Geometry& part)>;
 
 /// The weight in the order, or orders, that the pieces need. All threads pack it: if the first piece packed it, the
 /// other threads would fall asleep meanwhile.
-PackedWeight packed_weight(const Operand& plain, const std::vector<Geometry>& kinds, PrimitiveOf primitive_of) {
+PackedWeight packed_weight(const ConvOperand& plain, const std::vector<Geometry>& kinds, PrimitiveOf primitive_of) {
   PackedWeight weight(plain, kinds[0].groups);
   const OneThread one_thread;
   for (const Geometry& kind : kinds) weight.pack(primitive_of(kind).desc(1));
@@ -91,10 +91,10 @@ bool has_conv(Pass pass, const Geometry& g, DType dtype, bool with_bias) {
   };
   switch (pass) {
     case Pass::Forward:
-      return all_have(Cut::forward(g).kinds(),
+      return all_have(ImageSplit::forward(g).kinds(),
                       [&](const Geometry& kind) -> Primitive& { return conv_primitive(kind, dtype, with_bias); });
     case Pass::Data:
-      return all_have(Cut::data(g).kinds(),
+      return all_have(ImageSplit::data(g).kinds(),
                       [&](const Geometry& kind) -> Primitive& { return conv_data_primitive(kind, dtype); });
     case Pass::Weight: break;
   }
@@ -104,11 +104,11 @@ bool has_conv(Pass pass, const Geometry& g, DType dtype, bool with_bias) {
   return true;
 }
 
-void convolve(const Geometry& g, const Operand& x, const Operand& plain, const Operand& bias, Value& result,
+void convolve(const Geometry& g, const ConvOperand& x, const ConvOperand& plain, const ConvOperand& bias, Value& result,
               const Epilogue* epilogue) {
   const DType dtype = result.dtype();
   const bool with_bias = !bias.value.empty();
-  const Cut cut = Cut::forward(g);
+  const ImageSplit cut = ImageSplit::forward(g);
   const auto primitive_of = [&](const Geometry& part) -> Primitive& { return conv_primitive(part, dtype, with_bias); };
   const conv::ConvResult y(result, epilogue);
   const PackedWeight weight = packed_weight(plain, cut.kinds(), primitive_of);
@@ -130,9 +130,9 @@ void convolve(const Geometry& g, const Operand& x, const Operand& plain, const O
   });
 }
 
-void convolve_data(const Geometry& g, const Operand& y, const Operand& plain, Value& result) {
+void convolve_data(const Geometry& g, const ConvOperand& y, const ConvOperand& plain, Value& result) {
   const DType dtype = result.dtype();
-  const Cut cut = Cut::data(g);
+  const ImageSplit cut = ImageSplit::data(g);
   const auto primitive_of = [&](const Geometry& part) -> Primitive& { return conv_data_primitive(part, dtype); };
   const Array x = allocate(result, channels_last_strides(result.shape()));
   const PackedWeight weight = packed_weight(plain, cut.kinds(), primitive_of);
@@ -149,7 +149,7 @@ void convolve_data(const Geometry& g, const Operand& y, const Operand& plain, Va
   });
 }
 
-void convolve_weight(const Geometry& g, const Operand& x, const Operand& y, Value& result) {
+void convolve_weight(const Geometry& g, const ConvOperand& x, const ConvOperand& y, Value& result) {
   const DType dtype = result.dtype();
   const conv::WeightParts parts(g, true);
   const Shape& shape = result.shape();

@@ -23,11 +23,11 @@ Primitive right_or_none(const Descriptor& descriptor, Pass pass, const Geometry&
 }
 
 /// The arguments of oneDNN's descriptors.
-struct Parts {
+struct ConvDescriptor {
   MemoryDesc x, y, bias;
   memory::dims weight, stride, dilation, before, after;
 
-  Parts(const Geometry& g, DType dtype)
+  ConvDescriptor(const Geometry& g, DType dtype)
       : x(channels_last(dtype, g.batch, g.in, g.sizes)),
         y(channels_last(dtype, g.batch, g.out, g.result)),
         bias({g.out}, type_of(dtype), memory::format_tag::a),
@@ -58,7 +58,7 @@ struct Forward {
   bool with_bias;
 
   Primitive make() const {
-    const auto descriptor = Parts(geometry, dtype).forward(dtype, with_bias);
+    const auto descriptor = ConvDescriptor(geometry, dtype).forward(dtype, with_bias);
     if (!with_bias)
       return right_or_none(descriptor, Pass::Forward, geometry, dtype, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
     return right_or_none(descriptor, Pass::Forward, geometry, dtype,
@@ -71,7 +71,7 @@ struct BackwardData {
   DType dtype;
 
   Primitive make() const {
-    const Parts parts(geometry, dtype);
+    const ConvDescriptor parts(geometry, dtype);
     const auto descriptor = describe_gradient<dnnl::convolution_backward_data>(
         parts.forward(dtype), attributes(), kDirect, parts.x, parts.any_weight(dtype), parts.y, parts.stride,
         parts.dilation, parts.before, parts.after);
@@ -85,7 +85,7 @@ struct BackwardWeight {
   DType dtype;
 
   Primitive make() const {
-    const Parts parts(geometry, dtype);
+    const ConvDescriptor parts(geometry, dtype);
     const auto descriptor = describe_gradient<dnnl::convolution_backward_weights>(
         parts.forward(dtype), attributes(), kDirect, parts.x, parts.any_weight(DType::F32), parts.y, parts.stride,
         parts.dilation, parts.before, parts.after);

@@ -96,7 +96,7 @@ MemoryDesc plain_weight(const Array& weight, std::int64_t groups) {
   return MemoryDesc(dims, type_of(weight.dtype), strides);
 }
 
-PackedWeight::PackedWeight(Operand weight, std::int64_t groups)
+PackedWeight::PackedWeight(ConvOperand weight, std::int64_t groups)
     : weight_(std::move(weight)), by_groups_(groups > 1), plain_(plain_weight(weight_.array, groups)) {}
 
 void PackedWeight::pack(const MemoryDesc& order) {

@@ -8,7 +8,7 @@
 
 namespace kiln::cpu::onednn {
 
-using conv::Operand;
+using conv::ConvOperand;
 
 /// Reorders a weight on the calling thread.
 void reorder_weight(const MemoryDesc& order, const std::byte* from, const MemoryDesc& wanted, std::byte* to);
@@ -24,7 +24,7 @@ dnnl::memory::data_type type_of(DType dtype);
 /// A weight [out, in / groups, kernel...] during a call, in the orders that the primitives of its pieces need.
 class PackedWeight {
  public:
-  PackedWeight(Operand weight, std::int64_t groups);
+  PackedWeight(ConvOperand weight, std::int64_t groups);
   /// Packs it in that order, with all threads. Must not be called from pieces.
   void pack(const MemoryDesc& order);
   /// Returns it in an order in which it has been packed. Any thread may call it.
@@ -33,7 +33,7 @@ class PackedWeight {
  private:
   const std::byte* find(const MemoryDesc& order) const;
 
-  Operand weight_;
+  ConvOperand weight_;
   bool by_groups_;
   MemoryDesc plain_;
   std::vector<std::pair<MemoryDesc, Ref<Memory>>> forms_;

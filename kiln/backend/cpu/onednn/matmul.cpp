@@ -15,7 +15,7 @@ namespace {
 using std::int64_t;
 
 /// A piece of a product: so many matrices of the innermost batch dimension, or a tile of one matrix.
-struct Piece {
+struct RowRange {
   int64_t batch = 1, m = 0, n = 0;
 };
 
@@ -27,14 +27,14 @@ constexpr int64_t kThin = 8;  // bench: suite matmul_*_bf16, gpt2_124M_decode_bf
 
 /// Depends on the sizes alone. Tiles of 128 rows are as fast as the whole, and from 32 rows on it pays to pack a
 /// transposed b again. A transposed a is packed again for each tile of columns. bench: suite matmul_*_bf16, matmul_conv
-Piece cut(const Product& p) {
-  Piece piece{1, p.m, p.n};
+RowRange cut(const Product& p) {
+  RowRange piece{1, p.m, p.n};
   const int64_t one = cost(p.m, p.n, p.k), inner = p.batch.empty() ? 1 : p.batch.back();
   const int64_t all = one * numel(p.batch);
   const int64_t wanted = pieces(all);
-  const int64_t matrices_of_a_piece = std::max(all / wanted, kWorthAThread) / one;
-  if (matrices_of_a_piece >= 1 && !p.batch.empty()) {
-    piece.batch = std::min(inner, matrices_of_a_piece);
+  const int64_t matrices_per_chunk = std::max(all / wanted, kMinOpsPerThread) / one;
+  if (matrices_per_chunk >= 1 && !p.batch.empty()) {
+    piece.batch = std::min(inner, matrices_per_chunk);
     return piece;
   }
   int64_t left = divide_up(wanted, numel(p.batch));
@@ -104,7 +104,7 @@ void multiply(const Product& p, std::byte* a, std::byte* b, std::byte* c, int64_
   primitive.execute();
 }
 
-void run_pieces(const Product& p, const Piece& piece) {
+void run_pieces(const Product& p, const RowRange& piece) {
   const std::int64_t element = static_cast<int64_t>(size_of(p.dtype));
   const int64_t inner = p.batch.empty() ? 1 : p.batch.back();
   const int64_t rows = divide_up(p.m, piece.m), columns = divide_up(p.n, piece.n),

@@ -6,14 +6,14 @@
 
 namespace kiln::cpu::onednn {
 
-using conv::Geometry, conv::Operand;
+using conv::Geometry, conv::ConvOperand;
 
 // These functions compute float32, and bfloat16 if the processor has it.
 bool has_conv(conv::Pass pass, const Geometry& g, DType dtype, bool with_bias);
-void convolve(const Geometry& g, const Operand& x, const Operand& weight, const Operand& bias, Value& y,
+void convolve(const Geometry& g, const ConvOperand& x, const ConvOperand& weight, const ConvOperand& bias, Value& y,
               const Epilogue* epilogue);
-void convolve_data(const Geometry& g, const Operand& y, const Operand& weight, Value& x);
-void convolve_weight(const Geometry& g, const Operand& x, const Operand& y, Value& weight);
+void convolve_data(const Geometry& g, const ConvOperand& y, const ConvOperand& weight, Value& x);
+void convolve_weight(const Geometry& g, const ConvOperand& x, const ConvOperand& y, Value& weight);
 
 bool has_matmul(DType dtype, std::int64_t depth);
 /// Computes c = a b of bfloat16; the call is one of op::Matmul.

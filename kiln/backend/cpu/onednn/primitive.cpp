@@ -11,7 +11,7 @@ namespace kiln::cpu::onednn {
 namespace {
 
 struct Slot {
-  OwnSignature recipe;
+  StoredSignature recipe;
   Primitive primitive;
   std::uint64_t used = 0;
 };
@@ -85,7 +85,7 @@ Primitive& detail::cached(const Signature& recipe, FunctionRef<Primitive()> make
     if (slots.size() >= kMostPrimitives)
       slots.erase(std::min_element(slots.begin(), slots.end(),
                                    [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
-    found = slots.emplace(recipe.hash(), Slot{OwnSignature(recipe), std::move(made)});
+    found = slots.emplace(recipe.hash(), Slot{StoredSignature(recipe), std::move(made)});
   }
   found->second.used = ++uses;
   return found->second.primitive;

@@ -20,25 +20,25 @@ Dims order_of(const Shape& whole, std::span<const Value> parts) {
   bool all_rows = true;
   for (const Value& part : parts) {
     const Array x = read(part);
-    if (!lies_in(x, channels_last_strides(x.shape))) return rows;
-    all_rows = all_rows && lies_in(x, contiguous_strides(x.shape));
+    if (!has_strides(x, channels_last_strides(x.shape))) return rows;
+    all_rows = all_rows && has_strides(x, contiguous_strides(x.shape));
   }
   return all_rows ? rows : channels_last_strides(whole);
 }
 
-/// Rows of bytes, each of which begins `pace` bytes after the one before it.
+/// Rows of bytes, each of which begins `stride` bytes after the one before it.
 struct ByteRows {
   const std::byte* data;
-  std::int64_t pace, length;
+  std::int64_t stride, length;
 };
 
 /// Interleaves single elements of many parts, `count` of each, so that neighbours in the result are written together.
 template <class Word>
 void interleave(const SpareVector<ByteRows>& parts, std::int64_t first, std::int64_t count, std::byte* z) {
-  constexpr std::int64_t kTogether = 64 / sizeof(Word);  // elements of a part that share a cache line
+  constexpr std::int64_t kPerCacheLine = 64 / sizeof(Word);  // elements of a part that share a cache line
   const auto width = static_cast<std::int64_t>(parts.size());
-  for (std::int64_t at = first; at < first + count; at += kTogether) {
-    const std::int64_t some = std::min(kTogether, first + count - at);
+  for (std::int64_t at = first; at < first + count; at += kPerCacheLine) {
+    const std::int64_t some = std::min(kPerCacheLine, first + count - at);
     auto* const to = reinterpret_cast<Word*>(z) + at * width;
     for (std::int64_t k = 0; k < width; ++k) {
       const auto* const from = reinterpret_cast<const Word*>(parts[static_cast<std::size_t>(k)].data) + at;
@@ -76,7 +76,7 @@ bool cat_short(const op::Cat& op, Call call, std::int64_t grain) {
     const std::optional<ByteRows> part = byte_rows(read(value), dim);
     if (!part) return false;
     parts.push_back(*part);
-    single = single && part->length == size && part->pace == size;
+    single = single && part->length == size && part->stride == size;
     shortest = std::min(shortest, part->length);
     row_bytes += part->length;
   }
@@ -95,7 +95,7 @@ bool cat_short(const op::Cat& op, Call call, std::int64_t grain) {
                  std::byte* to = z.data + begin * row_bytes;
                  for (std::int64_t row = begin; row < end; ++row)
                    for (const ByteRows& part : parts) {
-                     copy_bytes(to, part.data + row * part.pace, static_cast<std::size_t>(part.length));
+                     copy_bytes(to, part.data + row * part.stride, static_cast<std::size_t>(part.length));
                      to += part.length;
                    }
                });

@@ -27,7 +27,7 @@ KILN_INSTANTIATE(std::int64_t)
 KILN_INSTANTIATE(std::uint64_t)
 #undef KILN_INSTANTIATE
 
-Operand::Operand(const Value& value, DType dtype, const Shape& shape) {
+ChunkOperand::ChunkOperand(const Value& value, DType dtype, const Shape& shape) {
   if (!value.is_scalar()) {
     array_ = broadcast_to(read(value), shape);
     return;

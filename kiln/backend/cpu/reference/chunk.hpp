@@ -91,11 +91,11 @@ class Result {
 };
 
 /// An operand broadcast to a shape. A plain number is stored here as `dtype`.
-class Operand {
+class ChunkOperand {
  public:
-  Operand(const Value& value, DType dtype, const Shape& shape);
-  Operand(const Operand&) = delete;
-  Operand& operator=(const Operand&) = delete;
+  ChunkOperand(const Value& value, DType dtype, const Shape& shape);
+  ChunkOperand(const ChunkOperand&) = delete;
+  ChunkOperand& operator=(const ChunkOperand&) = delete;
   const Array& array() const { return array_; }
 
  private:

@@ -55,7 +55,7 @@ double standard_normal(Words& words, std::int64_t i) {
 template <>
 void run(const op::Fill&, Call call) {
   const Array z = allocate(call.out[0]);
-  const Operand number(call.in[op::Fill::value], z.dtype, z.shape);
+  const ChunkOperand number(call.in[op::Fill::value], z.dtype, z.shape);
   copy(number.array(), z);
 }
 
@@ -64,9 +64,9 @@ void run(const op::Arange&, Call call) {
   const Array z = allocate(call.out[0]);
   const Scalar &start = call.in[op::Arange::start].scalar(), &step = call.in[op::Arange::step].scalar();
   const auto count_as = [&]<class C>(TypeTag<C>) {
-    const C first = start.to<C>(), pace = step.to<C>();
+    const C first = start.to<C>(), stride = step.to<C>();
     for (std::int64_t i = 0; i < z.numel(); ++i) {
-      const C number = wrapping_add(first, wrapping_multiply(static_cast<C>(i), pace));
+      const C number = wrapping_add(first, wrapping_multiply(static_cast<C>(i), stride));
       store(&number, 1, z, i, 1);
     }
   };
@@ -102,14 +102,14 @@ void run(const op::Random& op, Call call) {
 template <>
 void run(const op::Dropout&, Call call) {
   const Array x = read(call.in[op::Dropout::x]);
-  const Drops drops(call.in[op::Dropout::probability].scalar().to<double>());
+  const DropoutThreshold threshold(call.in[op::Dropout::probability].scalar().to<double>());
   Words words(call.in[op::Dropout::key]);
   visit_float(x.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(x);
     Result<C> result(call.out[0]);
-    const auto scale = static_cast<C>(drops.scale);
+    const auto scale = static_cast<C>(threshold.scale);
     for (std::int64_t i = 0; i < x.numel(); ++i)
-      result[i] = drops.keeps(static_cast<std::uint16_t>(words[i / 2] >> 16 * (i % 2))) ? data[i] * scale : C{0};
+      result[i] = threshold.keeps(static_cast<std::uint16_t>(words[i / 2] >> 16 * (i % 2))) ? data[i] * scale : C{0};
     result.store();
   });
 }

@@ -109,7 +109,7 @@ template <>
 void run(const op::Binary& op, Call call) {
   const Array z = allocate_like_operands(call);
   const DType dtype = (call.in[0].is_scalar() ? call.in[1] : call.in[0]).dtype();
-  const Operand x(call.in[0], number_dtype(dtype), z.shape), y(call.in[1], number_dtype(dtype), z.shape);
+  const ChunkOperand x(call.in[0], number_dtype(dtype), z.shape), y(call.in[1], number_dtype(dtype), z.shape);
   visit_compute(dtype, [&]<class C>(TypeTag<C>) {
     map<C, 2>(z, {&x.array(), &y.array()},
               [&](auto& in, std::int64_t count, C* out) { apply(op.fn, in[0], in[1], count, out); });
@@ -119,7 +119,7 @@ void run(const op::Binary& op, Call call) {
 template <>
 void run(const op::Where&, Call call) {
   const Array z = allocate_like_operands(call);
-  const Operand condition(call.in[op::Where::condition], DType::Bool, z.shape),
+  const ChunkOperand condition(call.in[op::Where::condition], DType::Bool, z.shape),
       x(call.in[op::Where::x], z.dtype, z.shape), y(call.in[op::Where::y], z.dtype, z.shape);
   visit_compute(z.dtype, [&]<class C>(TypeTag<C>) {
     map<C, 3>(z, {&condition.array(), &x.array(), &y.array()}, [](auto& in, std::int64_t count, C* out) {

@@ -17,7 +17,7 @@ void require_index(std::string_view op, std::int64_t index, int dim, std::int64_
 /// Calls f(i, j) for each element i of an index, in row-major order, where j is the element of x that it names. The
 /// index is aligned with x in all dimensions but `dim`; `strides` are those of x.
 template <class F>
-void each_place(std::string_view op, const Array& index, const Shape& x, const Dims& strides, int dim, F&& f) {
+void each_indexed(std::string_view op, const Array& index, const Shape& x, const Dims& strides, int dim, F&& f) {
   const RowMajor<std::int64_t> indices(index);
   Dims beside = strides;
   beside[dim] = 0;
@@ -33,8 +33,8 @@ void each_place(std::string_view op, const Array& index, const Shape& x, const D
 
 template <class Word>
 void gather(const Array& x, const Array& index, const Array& z, int dim) {
-  each_place(op::Gather::kName, index, x.shape, x.strides, dim,
-             [&](std::int64_t to, std::int64_t from) { z.as<Word>()[to] = x.as<Word>()[from]; });
+  each_indexed(op::Gather::kName, index, x.shape, x.strides, dim,
+               [&](std::int64_t to, std::int64_t from) { z.as<Word>()[to] = x.as<Word>()[from]; });
 }
 
 /// x divided around dimension `dim`: [outer, size, inner].
@@ -88,11 +88,11 @@ void assign_slices(const op::SelectUpdate& op, Call call, const Slices& slices, 
   using op::SelectUpdate;
   Value held;
   const Array x = read(call.in[SelectUpdate::x]), source = read_contiguous(call.in[SelectUpdate::source], held);
-  const bool in_place = take_memory(call.out[0], contiguous_strides(x.shape), call, SelectUpdate::x);
+  const bool in_place = reuse_memory(call.out[0], contiguous_strides(x.shape), call, SelectUpdate::x);
   const Array z = allocate(call.out[0]);
   if (!in_place) copy(x, z);
   const std::size_t bytes = static_cast<std::size_t>(slices.inner) * size_of(x.dtype);
-  each_slice(op.spoken(), slices, index, dim, [&](std::int64_t to, std::int64_t from) {
+  each_slice(op.function_name(), slices, index, dim, [&](std::int64_t to, std::int64_t from) {
     std::memcpy(z.data + static_cast<std::size_t>(to) * bytes, source.data + static_cast<std::size_t>(from) * bytes,
                 bytes);
   });
@@ -116,8 +116,8 @@ template <>
 void run(const op::Scatter& op, Call call) {
   const Array index = read(call.in[op::Scatter::index]);
   const Shape& shape = call.in[op::Scatter::x].shape();
-  const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
-  update(op, call, [&](auto f) { each_place(op.spoken(), index, shape, contiguous_strides(shape), dim, f); });
+  const int dim = wrap_dim(op.function_name(), op.dim, shape.size());
+  update(op, call, [&](auto f) { each_indexed(op.function_name(), index, shape, contiguous_strides(shape), dim, f); });
 }
 
 template <>
@@ -136,11 +136,11 @@ template <>
 void run(const op::SelectUpdate& op, Call call) {
   const Array index = read(call.in[op::SelectUpdate::index]);
   const Shape& shape = call.in[op::SelectUpdate::x].shape();
-  const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
+  const int dim = wrap_dim(op.function_name(), op.dim, shape.size());
   const Slices slices(shape, dim);
   if (op.update == Update::Assign) return assign_slices(op, call, slices, index, dim);
   update(op, call, [&](auto f) {
-    each_slice(op.spoken(), slices, index, dim, [&](std::int64_t to, std::int64_t from) {
+    each_slice(op.function_name(), slices, index, dim, [&](std::int64_t to, std::int64_t from) {
       for (std::int64_t i = 0; i < slices.inner; ++i) f(from * slices.inner + i, to * slices.inner + i);
     });
   });

@@ -11,12 +11,12 @@ namespace {
 
 /// The part of the input that each result of a pool reads, by spatial dimension; missing dimensions have one of size 1.
 template <class Pool>
-struct Parts {
-  using Part = typename Pool::Part;
+struct WindowParts {
+  using Part = typename Pool::WindowPart;
   std::array<std::vector<Part>, 3> of;
   std::array<std::int64_t, 3> sizes{1, 1, 1};  // of the pool's input
 
-  Parts(const Pool& pool, const Shape& input, const Shape& result) {
+  WindowParts(const Pool& pool, const Shape& input, const Shape& result) {
     const int count = input.size() - 2;
     for (int i = 0; i < 3; ++i) {
       const auto slot = static_cast<std::size_t>(i);
@@ -56,7 +56,7 @@ struct Parts {
   }
 };
 
-using Part = op::AvgPool::Part;
+using Part = op::AvgPool::WindowPart;
 double divisor(const Part& z, const Part& y, const Part& x) {
   return static_cast<double>(z.divisor * y.divisor * x.divisor);
 }
@@ -77,7 +77,7 @@ void run(const op::MaxPool& op, Call call) {
     const RowMajor<C> data(x);
     Result<C> result(values);
     if (values.numel() == 0) return;
-    const Parts parts(op, x.shape, values.shape());
+    const WindowParts parts(op, x.shape, values.shape());
     for (std::int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane) {
       const C* from = data.data() + plane * parts.inputs();
       parts.each_result([&](std::int64_t at, const auto& pz, const auto& py, const auto& px) {
@@ -125,7 +125,7 @@ void run(const op::MaxPoolGrad& op, Call call) {
 template <>
 void run(const op::AvgPool& op, Call call) {
   const Array x = read(call.in[0]);
-  const Parts parts(op, x.shape, call.out[0].shape());
+  const WindowParts parts(op, x.shape, call.out[0].shape());
   visit_float(x.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(x);
     Result<C> result(call.out[0]);
@@ -144,7 +144,7 @@ template <>
 void run(const op::AvgPoolGrad& op, Call call) {
   const Array y = read(call.in[0]);
   const Shape& shape = call.out[0].shape();
-  const Parts parts(op.pool, shape, y.shape);
+  const WindowParts parts(op.pool, shape, y.shape);
   visit_float(y.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(y);
     Result<C> result(call.out[0]);

@@ -22,11 +22,11 @@ void fold(const Array& x, const Array& z, const Dims& dims, A start, Step step, 
   outer.each([&](const auto& outer_offsets) {
     for (std::int64_t i = 0; i < outer.length(); ++i) {
       A so_far = start;
-      const std::int64_t first = outer_offsets[1] + i * outer.steps()[1], pace = inner.steps()[0];
+      const std::int64_t first = outer_offsets[1] + i * outer.steps()[1], stride = inner.steps()[0];
       inner.each([&](const auto& offsets) {
         for (std::int64_t begin = 0; begin < inner.length(); begin += kChunk) {
           const std::int64_t count = std::min(kChunk, inner.length() - begin);
-          load(x, first + offsets[0] + begin * pace, pace, count, chunk);
+          load(x, first + offsets[0] + begin * stride, stride, count, chunk);
           for (std::int64_t k = 0; k < count; ++k) so_far = step(so_far, chunk[k]);
         }
       });
@@ -94,14 +94,14 @@ template <>
 void run(const op::ArgReduce& op, Call call) {
   const Array x = read(call.in[0]), z = allocate(call.out[0]);
   const int dim = wrap_dim(name(op.fn), op.dim, x.shape.size());
-  struct Found {
+  struct BestElement {
     std::int64_t seen = 0, index = 0;
   };
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
     C best{};
     fold<C>(
-        x, z, Dims{dim}, Found{},
-        [&](Found found, C element) {
+        x, z, Dims{dim}, BestElement{},
+        [&](BestElement found, C element) {
           if (found.seen == 0 || beats(op.fn, element, best)) {
             best = element;
             found.index = found.seen;
@@ -109,7 +109,7 @@ void run(const op::ArgReduce& op, Call call) {
           ++found.seen;
           return found;
         },
-        [](Found found) { return found.index; });
+        [](BestElement found) { return found.index; });
   });
 }
 

@@ -26,7 +26,7 @@ class BroadcastOperands {
   const RowMajor<C>& operator[](std::size_t k) const { return elements_[k]; }
 
  private:
-  std::deque<Operand> operands_;  // these store plain numbers themselves
+  std::deque<ChunkOperand> operands_;  // these store plain numbers themselves
   std::vector<RowMajor<C>> elements_;
 };
 

@@ -38,7 +38,7 @@ void run(const op::Unfold& op, Call call) {
 template <>
 void run(const op::SliceAssign& op, Call call) {
   const Array x = read(call.in[op::SliceAssign::x]), value = read(call.in[op::SliceAssign::value]);
-  const bool in_place = take_memory(call.out[0], contiguous_strides(x.shape), call, op::SliceAssign::x);
+  const bool in_place = reuse_memory(call.out[0], contiguous_strides(x.shape), call, op::SliceAssign::x);
   const Array z = allocate(call.out[0]);
   if (!in_place) copy(x, z);
   const std::int64_t offset =

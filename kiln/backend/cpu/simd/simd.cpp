@@ -6,7 +6,7 @@ namespace kiln::cpu {
 
 FastKernels simd_kernels() {
   FastKernels kernels = family([](const auto& op, Call call) { return simd::run(op, call); });
-  kernels.finish = simd::finish;
+  kernels.run_epilogue = simd::run_epilogue;
   return kernels;
 }
 

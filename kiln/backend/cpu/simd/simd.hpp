@@ -71,6 +71,6 @@ bool run(const op::Solve&, Call);
 bool run(const op::TriangularSolve&, Call);
 
 // Implements FastKernels::finish.
-bool finish(const op::Epilogue&, Call, FunctionRef<bool(const Epilogue&)> multiply);
+bool run_epilogue(const op::Epilogue&, Call, FunctionRef<bool(const Epilogue&)> multiply);
 
 }  // namespace kiln::cpu::simd

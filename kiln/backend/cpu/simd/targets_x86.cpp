@@ -21,8 +21,8 @@ namespace hwy {
 namespace {
 
 struct Choice {
-  std::int64_t known = ~std::int64_t{0};  // all but those that DisableTargets names
-  std::int64_t pretended = 0;             // set by SetSupportedTargetsForTest; 0: not set
+  std::int64_t allowed_targets = ~std::int64_t{0};  // all but those that DisableTargets names
+  std::int64_t test_targets = 0;                    // set by SetSupportedTargetsForTest; 0: not set
 };
 Choice choice;
 
@@ -61,12 +61,12 @@ std::int64_t of_this_processor() {
 
 std::int64_t SupportedTargets() {
   static const std::int64_t present = of_this_processor();
-  const std::int64_t allowed = (choice.pretended ? choice.pretended : present) & choice.known;
+  const std::int64_t allowed = (choice.test_targets ? choice.test_targets : present) & choice.allowed_targets;
   return allowed ? allowed : HWY_STATIC_TARGET;
 }
 
-void DisableTargets(std::int64_t disabled_targets) { choice.known = ~disabled_targets; }
-void SetSupportedTargetsForTest(std::int64_t targets) { choice.pretended = targets; }
+void DisableTargets(std::int64_t disabled_targets) { choice.allowed_targets = ~disabled_targets; }
+void SetSupportedTargetsForTest(std::int64_t targets) { choice.test_targets = targets; }
 
 ChosenTarget& GetChosenTarget() {
   static ChosenTarget chosen;

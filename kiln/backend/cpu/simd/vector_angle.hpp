@@ -56,24 +56,24 @@ HWY_INLINE Vector<T> plain_angle(Vector<T> y, Vector<T> x) {
   const Vector<T> a = hn::Abs(y.lanes), b = hn::Abs(x.lanes);
   const Mask<T> steep = a > b, left = x < 0;
   const Vector<T> least = select(steep, b, a), most = select(steep, a, b);
-  const Mask<T> turned = least > most * T(0.41421356237309503);
+  const Mask<T> reduced = least > most * T(0.41421356237309503);
   const Vector<T> sum = most + least, sum_rest = least - (sum - most);
-  const Vector<T> above = select(turned, least - most, least), below = select(turned, sum, most);
+  const Vector<T> above = select(reduced, least - most, least), below = select(reduced, sum, most);
   // The difference is rounded too where less than half of `most` is left.
-  const Vector<T> above_rest = select(turned, (least - (above + most)), Vector<T>(0));
+  const Vector<T> above_rest = select(reduced, (least - (above + most)), Vector<T>(0));
   const Vector<T> inverse = 1 / below, t = above * inverse;
-  const Vector<T> below_rest = select(turned, sum_rest, Vector<T>(0));
+  const Vector<T> below_rest = select(reduced, sum_rest, Vector<T>(0));
   const Vector<T> left_over = fma(-t, below, above) + fma(-t, below_rest, above_rest);
   const Vector<T> s = t * t, t_rest = left_over * inverse;
   const Vector<T> rest = fma(t * s, atan_tail(s), fma(-s, t_rest, t_rest));
 
-  const Vector<T> base = select(turned, Vector<T>(1), Vector<T>(0));
+  const Vector<T> base = select(reduced, Vector<T>(1), Vector<T>(0));
   const Vector<T> of_right = select(steep, 2 - base, base), eighths = select(left, 4 - of_right, of_right);
   const Mask<T> backwards = steep ^ left;
-  const Vector<T> way = select(backwards, -t, t), rest_of_way = select(backwards, -rest, rest);
+  const Vector<T> signed_t = select(backwards, -t, t), signed_rest = select(backwards, -rest, rest);
   const Vector<T> turn = eighths * kEighth, turn_rest = fma(eighths, kEighth, -turn) + eighths * kEighthRest;
-  const Vector<T> angle = turn + way, angle_rest = way - (angle - turn);
-  return hn::CopySign((angle + (angle_rest + (rest_of_way + turn_rest))).lanes, y.lanes);
+  const Vector<T> angle = turn + signed_t, angle_rest = signed_t - (angle - turn);
+  return hn::CopySign((angle + (angle_rest + (signed_rest + turn_rest))).lanes, y.lanes);
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE

@@ -88,7 +88,7 @@ HWY_INLINE Vector<double> power_of_size(Vector<double> size, Vector<double> y) {
 /// x^y for a normal x > 0 and y that are floats, with a relative error below 2^-36: 2 atanh((m - 1) / (m + 1)) and e^r
 /// come from Chebyshev fits of that accuracy.
 HWY_INLINE Vector<double> power_of_float(Vector<double> x, Vector<double> y) {
-  constexpr double kFarOut = 200;  // e^200 is outside of the range of floats
+  constexpr double kMaxExponent = 200;  // e^200 is outside of the range of floats
   const Normal parts(x);
   const Vector<double> f = (parts.m - 1) / (parts.m + 1), s = f * f;
   Vector<double> p = fma(s, 0.19362776836747533, 0.22191394493175057);
@@ -97,7 +97,7 @@ HWY_INLINE Vector<double> power_of_float(Vector<double> x, Vector<double> y) {
   p = fma(p, s, 0.6666666666737545);
   const Vector<double> log = fma(parts.exponent, 0.6931471805599453, fma(f * s, p, 2 * f));
 
-  const Vector<double> z = clamp(y * log, -kFarOut, kFarOut), n = nearest(z * 1.4426950408889634);
+  const Vector<double> z = clamp(y * log, -kMaxExponent, kMaxExponent), n = nearest(z * 1.4426950408889634);
   const Vector<double> r = fma(n, -0.6931471805599453, z);
   Vector<double> q = fma(r, 2.4859589834589056e-05, 0.00019899285575896282);
   q = fma(q, r, 0.001388885403566671);

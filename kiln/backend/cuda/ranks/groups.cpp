@@ -17,7 +17,7 @@ constexpr auto kPatience = std::chrono::seconds(2);
 
 /// What each rank tells the others before they join.
 struct Introduction {
-  nccl::Ticket ticket;  // from rank 0, for all
+  nccl::UniqueId unique_id;  // from rank 0, for all
   DeviceId device;
   int version;  // version of NCCL; 0: not available
 };
@@ -64,35 +64,35 @@ int nccl_type_of(DType dtype) {
 
 }  // namespace
 
-Groups::Groups(Ref<Stream> stream) : stream_(std::move(stream)) {}
+NcclGroups::NcclGroups(Ref<Stream> stream) : stream_(std::move(stream)) {}
 
 // Waits for the device's collectives for a limited time. Groups are aborted rather than finalized, since other ranks
 // may have gone by now.
-Groups::~Groups() {
+NcclGroups::~NcclGroups() {
   stream_->watch(nullptr);
   const auto end = Clock::now() + kPatience;
-  const auto is_over = [&] { return under_way_.empty() || under_way_.back().done->ready(); };
+  const auto is_over = [&] { return running_.empty() || running_.back().done->ready(); };
   while (!is_over() && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   for (const auto& [number, known] : known_)
     if (known.group) nccl::api().abort(known.group);
 }
 
-void Groups::forget_ended_meetings() {
-  for (; !under_way_.empty() && under_way_.front().done->ready(); under_way_.pop_front()) {
-    spare_events_.push_back(std::move(under_way_.front().reached));
-    spare_events_.push_back(std::move(under_way_.front().done));
+void NcclGroups::forget_ended_collectives() {
+  for (; !running_.empty() && running_.front().done->ready(); running_.pop_front()) {
+    spare_events_.push_back(std::move(running_.front().reached));
+    spare_events_.push_back(std::move(running_.front().done));
   }
 }
 
-bool Groups::is_under_way(std::int64_t among) const {
-  return std::ranges::any_of(under_way_, [&](const UnderWay& each) { return each.among == among; });
+bool NcclGroups::is_running(std::int64_t among) const {
+  return std::ranges::any_of(running_, [&](const RunningCollective& each) { return each.among == among; });
 }
 
-void Groups::forget_ended_groups() {
-  forget_ended_meetings();
+void NcclGroups::forget_ended_groups() {
+  forget_ended_collectives();
   std::erase_if(known_, [&](const auto& each) {
     const auto& [number, known] = each;
-    if (!known.among.expired() || is_under_way(number)) return false;
+    if (!known.among.expired() || is_running(number)) return false;
     if (known.group) nccl::api().abort(known.group);
     return true;
   });
@@ -100,11 +100,11 @@ void Groups::forget_ended_groups() {
 
 // A rank that has ended may have done its part of a collective that others are still in, so they get some time to
 // finish it.
-void Groups::look() {
+void NcclGroups::look() {
   const std::lock_guard lock(mutex_);
-  forget_ended_meetings();
-  if (under_way_.empty() || !under_way_.front().reached->ready()) return;
-  UnderWay& first = under_way_.front();
+  forget_ended_collectives();
+  if (running_.empty() || !running_.front().reached->ready()) return;
+  RunningCollective& first = running_.front();
   const auto known = known_.find(first.among);
   const Ranks among = known == known_.end() ? nullptr : known->second.among.lock();
   if (!among || !known->second.group) return;
@@ -117,7 +117,7 @@ void Groups::look() {
   nccl::api().abort(std::exchange(known->second.group, nullptr));
 }
 
-bool Groups::joins(Communicator& among) {
+bool NcclGroups::joins(Communicator& among) {
   {
     const std::lock_guard lock(mutex_);
     const auto known = known_.find(among.number());
@@ -130,7 +130,7 @@ bool Groups::joins(Communicator& among) {
   }
   const nccl::Group group = join(among);
   const std::lock_guard lock(mutex_);
-  Known& known = known_[among.number()];
+  KnownGroup& known = known_[among.number()];
   known.among = among.weak_from_this();
   known.group = group;
   if (!group) return false;
@@ -139,11 +139,11 @@ bool Groups::joins(Communicator& among) {
   return true;
 }
 
-nccl::Group Groups::join(Communicator& among) {
+nccl::Group NcclGroups::join(Communicator& among) {
   Introduction own{};
   own.device = stream_->id();
   own.version = own_version(among);
-  if (among.rank() == 0 && own.version && nccl::api().get_unique_id(&own.ticket) != 0) own.version = 0;
+  if (among.rank() == 0 && own.version && nccl::api().get_unique_id(&own.unique_id) != 0) own.version = 0;
   std::vector<Introduction> all(static_cast<std::size_t>(among.size()));
   Communicator::Places places;
   for (Introduction& each : all) places.push_back(std::as_writable_bytes(std::span(&each, 1)));
@@ -156,11 +156,11 @@ nccl::Group Groups::join(Communicator& among) {
   if (!against.empty()) return nullptr;
   nccl::Group group = nullptr;
   stream_->api();
-  check(nccl::api().init_rank(&group, among.size(), all[0].ticket, among.rank()), nullptr, "joining the ranks");
+  check(nccl::api().init_rank(&group, among.size(), all[0].unique_id, among.rank()), nullptr, "joining the ranks");
   return group;
 }
 
-void Groups::check(nccl::Status status, nccl::Group group, const char* doing) const {
+void NcclGroups::check(nccl::Status status, nccl::Group group, const char* doing) const {
   if (status == 0) return;
   const nccl::Api& api = nccl::api();
   const char* const more = api.get_last_error ? api.get_last_error(group) : "";
@@ -168,47 +168,47 @@ void Groups::check(nccl::Status status, nccl::Group group, const char* doing) co
                     more ? more : "");
 }
 
-std::unique_ptr<Event> Groups::take_event() {
+std::unique_ptr<Event> NcclGroups::take_event() {
   if (spare_events_.empty()) return std::make_unique<Event>(stream_);
   std::unique_ptr<Event> event = std::move(spare_events_.back());
   spare_events_.pop_back();
   return event;
 }
 
-std::uint64_t Groups::meet(Communicator& among, const gpu::Meeting& meeting) {
-  using Kind = gpu::Meeting::Kind;
+std::uint64_t NcclGroups::start_collective(Communicator& among, const gpu::Collective& collective) {
+  using Kind = gpu::Collective::Kind;
   const nccl::Api& api = nccl::api();
-  UnderWay under_way{.among = among.number()};
+  RunningCollective under_way{.among = among.number()};
   const nccl::Group group = [&] {
     const std::lock_guard lock(mutex_);
-    forget_ended_meetings();
+    forget_ended_collectives();
     under_way.reached = take_event();
     under_way.done = take_event();
     return known_.at(among.number()).group;
   }();
   const StreamHandle stream = side_->handle();
   under_way.reached->record();  // when x is ready, and all earlier uses of the result's memory are done
-  under_way.reached->hold_back(stream);
+  under_way.reached->wait_in(stream);
   under_way.reached->record(stream);
   static const std::string kName = "NCCL";
   stream_->note(kName);
-  const auto count = static_cast<std::size_t>(meeting.count), bytes = count * size_of(meeting.dtype);
-  const int type = nccl_type_of(meeting.dtype);
+  const auto count = static_cast<std::size_t>(collective.count), bytes = count * size_of(collective.dtype);
+  const int type = nccl_type_of(collective.dtype);
   const auto asked = [&]() -> std::pair<nccl::Status, const char*> {
-    switch (meeting.kind) {
+    switch (collective.kind) {
       case Kind::Sum:
       case Kind::Mean:
-        return {api.all_reduce(meeting.x, meeting.result, count, type,
-                               meeting.kind == Kind::Sum ? nccl::kSum : nccl::kAverage, group, stream),
+        return {api.all_reduce(collective.x, collective.result, count, type,
+                               collective.kind == Kind::Sum ? nccl::kSum : nccl::kAverage, group, stream),
                 "adding what ranks have"};
       case Kind::SumParts:
-        return {api.reduce_scatter(meeting.x, meeting.result, count, type, nccl::kSum, group, stream),
+        return {api.reduce_scatter(collective.x, collective.result, count, type, nccl::kSum, group, stream),
                 "adding parts of what ranks have"};
       case Kind::Gather:
-        return {api.all_gather(meeting.x, meeting.result, bytes, nccl::kUint8, group, stream),
+        return {api.all_gather(collective.x, collective.result, bytes, nccl::kUint8, group, stream),
                 "gathering what ranks have"};
       case Kind::Send:
-        return {api.broadcast(meeting.x, meeting.result, bytes, nccl::kUint8, meeting.root, group, stream),
+        return {api.broadcast(collective.x, collective.result, bytes, nccl::kUint8, collective.root, group, stream),
                 "sending what a rank has"};
     }
     return {};
@@ -217,15 +217,15 @@ std::uint64_t Groups::meet(Communicator& among, const gpu::Meeting& meeting) {
   check(status, group, doing);
   under_way.done->record(stream);
   const std::lock_guard lock(mutex_);
-  under_way.number = ++meetings_;
-  under_way_.push_back(std::move(under_way));
-  return meetings_;
+  under_way.number = ++collectives_;
+  running_.push_back(std::move(under_way));
+  return collectives_;
 }
 
-void Groups::await(std::uint64_t meeting) {
+void NcclGroups::wait_for_collective(std::uint64_t collective) {
   const std::lock_guard lock(mutex_);
-  const auto after = std::ranges::upper_bound(under_way_, meeting, {}, &UnderWay::number);
-  if (after != under_way_.begin()) std::prev(after)->done->hold_back(stream_->handle());
+  const auto after = std::ranges::upper_bound(running_, collective, {}, &RunningCollective::number);
+  if (after != running_.begin()) std::prev(after)->done->wait_in(stream_->handle());
 }
 
 }  // namespace kiln::cuda

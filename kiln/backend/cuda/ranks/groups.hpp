@@ -12,7 +12,7 @@
 
 #include "kiln/backend/cuda/ranks/nccl.hpp"
 #include "kiln/backend/cuda/stream.hpp"
-#include "kiln/backend/gpu/meeting.hpp"
+#include "kiln/backend/gpu/collective.hpp"
 #include "kiln/ops/collective/communicator.hpp"
 
 namespace kiln::cuda {
@@ -20,30 +20,31 @@ namespace kiln::cuda {
 /// The groups of one device. If a rank ends while the device waits for it, the device is lost: whatever waits for the
 /// device gets DeviceError after some seconds. (While ranks connect, in join() and NCCL's first call, this is not
 /// noticed.) Thread-safe, if each thread uses its own communicators.
-class Groups {
+class NcclGroups {
  public:
-  explicit Groups(Ref<Stream> stream);
-  ~Groups();
+  explicit NcclGroups(Ref<Stream> stream);
+  ~NcclGroups();
 
   /// Is there a group for these ranks? All ranks ask, and wait for each other the first time. There is none if one of
   /// them has no NCCL, another version, shares its GPU, or has KILN_NCCL set to 0. A single rank has one if KILN_NCCL
   /// is 1. Throws like Communicator::exchange(), and DeviceError if NCCL does not start.
   bool joins(Communicator& among);
   /// Starts a collective of a group that exists. It runs after the work that was submitted to the stream and after
-  /// earlier collectives; the stream itself goes on. Returns the increasing number by which await() identifies it.
-  std::uint64_t meet(Communicator& among, const gpu::Meeting& meeting);
+  /// earlier collectives; the stream itself goes on. Returns the increasing number by which wait_for_collective()
+  /// identifies it.
+  std::uint64_t start_collective(Communicator& among, const gpu::Collective& collective);
   /// Work submitted to the stream from here on runs after that collective and those before it.
-  void await(std::uint64_t meeting);
+  void wait_for_collective(std::uint64_t collective);
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Known {
+  struct KnownGroup {
     std::weak_ptr<Communicator> among;
     nccl::Group group = nullptr;
     bool lost = false;  // was it aborted?
   };
   /// A collective that the device may not have ended.
-  struct UnderWay {
+  struct RunningCollective {
     std::uint64_t number = 0;
     std::int64_t among = 0;
     std::unique_ptr<Event> reached{}, done{};  // the device has reached it, and has finished it
@@ -53,18 +54,18 @@ class Groups {
   void check(nccl::Status status, nccl::Group group, const char* doing) const;
   std::unique_ptr<Event> take_event();
   // These are called while mutex_ is held:
-  void forget_ended_meetings();
+  void forget_ended_collectives();
   void forget_ended_groups();
-  bool is_under_way(std::int64_t among) const;
+  bool is_running(std::int64_t among) const;
   void look();
 
   const Ref<Stream> stream_;
   std::mutex mutex_;
-  std::optional<SideStream> side_;       // created with the first group
-  std::map<std::int64_t, Known> known_;  // by the communicator's number
-  std::deque<UnderWay> under_way_;       // in the order of side_
+  std::optional<SideStream> side_;            // created with the first group
+  std::map<std::int64_t, KnownGroup> known_;  // by the communicator's number
+  std::deque<RunningCollective> running_;     // in the order of side_
   std::vector<std::unique_ptr<Event>> spare_events_;
-  std::uint64_t meetings_ = 0;
+  std::uint64_t collectives_ = 0;
 };
 
 }  // namespace kiln::cuda

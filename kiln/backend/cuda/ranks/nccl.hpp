@@ -18,7 +18,7 @@ inline constexpr int kSum = 0, kAverage = 4;
 using Group = struct ncclComm*;
 
 /// ncclUniqueId: one rank creates it, and all join with it.
-struct Ticket {
+struct UniqueId {
   char bytes[128];
 };
 
@@ -29,8 +29,8 @@ struct Api {
   const char* (*get_error_string)(Status status);
   /// Since version 2.13; null before.
   const char* (*get_last_error)(Group group);
-  Status (*get_unique_id)(Ticket* ticket);
-  Status (*init_rank)(Group* group, int ranks, Ticket ticket, int rank);
+  Status (*get_unique_id)(UniqueId* unique_id);
+  Status (*init_rank)(Group* group, int ranks, UniqueId unique_id, int rank);
   Status (*abort)(Group group);
   Status (*all_reduce)(const void* x, void* result, std::size_t count, int type, int how, Group group,
                        StreamHandle stream);

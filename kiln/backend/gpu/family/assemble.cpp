@@ -89,9 +89,9 @@ void cat(Gpu& gpu, std::span<const Array> parts, const Array& z, std::int64_t ou
 }
 
 /// Collects contiguous parts of z, whose lines have `pitch` elements, so that one kernel copies as many as it can.
-class Parts {
+class CatBatch {
  public:
-  Parts(Gpu& gpu, const Array& z, std::int64_t pitch) : gpu_(gpu), z_(z), pitch_(pitch) {}
+  CatBatch(Gpu& gpu, const Array& z, std::int64_t pitch) : gpu_(gpu), z_(z), pitch_(pitch) {}
   /// Adds the next part, with `length` elements per line.
   void add(const Array& part, std::int64_t length) {
     if (!group_.empty() && (group_[0].dtype != part.dtype || group_.size() == CatKernel::kMost)) flush();
@@ -175,7 +175,7 @@ bool run(Gpu& gpu, const op::Cat& op, Call call) {
   const Array z = gpu.allocate(call.out[0]);
   if (z.numel() == 0) return true;
   const std::int64_t inner = z.strides[dim], pitch = z.shape[dim] * inner;
-  Parts parts(gpu, z, pitch);
+  CatBatch parts(gpu, z, pitch);
   for (const Value& value : call.in) {
     const Array part = read(value);
     if (part.numel() == 0) continue;
@@ -190,7 +190,7 @@ bool run(Gpu& gpu, const op::Cat& op, Call call) {
 bool run(Gpu& gpu, const op::Ravel&, Call call) {
   const Array z = gpu.allocate(call.out[0]);
   std::vector<Value> held(call.in.size());
-  Parts parts(gpu, z, z.numel());
+  CatBatch parts(gpu, z, z.numel());
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const Array part = gpu.read_contiguous(call.in[i], held[i]);
     if (part.numel() > 0) parts.add(part, part.numel());

@@ -83,9 +83,9 @@ struct ClassKernel {
 
 void check_weights(Gpu& gpu, const Value& cell, Call call, std::int64_t classes) {
   gpu.check(cell, call,
-            [quoted = Quoted(call.in[op::Random::a]), function = CalledAs::function(), classes](std::int64_t found) {
+            [kept = KeptOperand(call.in[op::Random::a]), function = CalledAs::function(), classes](std::int64_t found) {
               const auto weight = [&](std::int64_t i) {
-                return quoted.visit(i, [](auto element) { return static_cast<double>(element); });
+                return kept.visit(i, [](auto element) { return static_cast<double>(element); });
               };
               const std::int64_t place = reported(found) / 2, row = place / classes;
               if (reported(found) % 2 == 0)

@@ -2,7 +2,7 @@
 
 namespace kiln::gpu::family {
 
-void Quoted::fetch(std::int64_t i, std::byte* bytes) const {
+void KeptOperand::fetch(std::int64_t i, std::byte* bytes) const {
   std::int64_t at = 0;
   for (int dim = array_.shape.size() - 1; dim >= 0; --dim) {
     at += i % array_.shape[dim] * array_.strides[dim];
@@ -20,8 +20,8 @@ void check_indices(Gpu& gpu, const Value& cell, Call call, const Value& indices,
                    std::int64_t size, std::int64_t each, std::int64_t inner) {
   gpu.check(
       cell, call,
-      [quoted = Quoted(indices), function = CalledAs::function(), op, dim, size, each, inner](std::int64_t found) {
-        const std::int64_t index = quoted.index(reported(found) * each / inner % quoted.array().numel());
+      [kept = KeptOperand(indices), function = CalledAs::function(), op, dim, size, each, inner](std::int64_t found) {
+        const std::int64_t index = kept.index(reported(found) * each / inner % kept.array().numel());
         return wrong<IndexError>(
             function, text(op, ": index ", index, " is out of range for dimension ", dim, " of size ", size));
       });

@@ -21,11 +21,11 @@ inline void report(const Buffer& cell, const Expr& place) {
 inline std::int64_t reported(std::int64_t found) { return kPastAll - found; }
 
 /// Keeps an operand alive for the sentence of an error, however its memory is used later.
-class Quoted {
+class KeptOperand {
  public:
-  explicit Quoted(const Value& value) : memory_(value.node()->storage), array_(read(value)) {}
+  explicit KeptOperand(const Value& value) : memory_(value.node()->storage), array_(read(value)) {}
   /// The operand broadcast to a shape.
-  Quoted(const Value& value, const Shape& shape) : Quoted(value) {
+  KeptOperand(const Value& value, const Shape& shape) : KeptOperand(value) {
     array_.strides = strided::broadcast_strides(array_.shape, array_.strides, shape);
     array_.shape = shape;
   }

@@ -16,24 +16,24 @@ template <class Op>
 Ranks joined(Gpu& gpu, const Op& op) {
   const Ranks among = Communicator::find(Op::kName, op.among);
   Collectives* const collectives = gpu.driver().collectives();
-  return collectives && collectives->meets(*among) ? among : nullptr;
+  return collectives && collectives->can_start_collectives(*among) ? among : nullptr;
 }
 
 /// Ranks first exchange which collective they call, so that different calls are an error rather than a deadlock of the
 /// device. Everything else that may fail has been done before.
-void meet(Gpu& gpu, Communicator& among, const std::string& words, Meeting::Kind kind, const Value& x,
-          const Value& result, int root = 0) {
+void start_collective(Gpu& gpu, Communicator& among, const std::string& words, Collective::Kind kind, const Value& x,
+                      const Value& result, int root = 0) {
   const auto ranks = static_cast<std::size_t>(among.size());
   gpu.driver().flush();  // the device may begin while ranks wait for each other
   among.exchange(text("GPUs: ", words), Communicator::Pieces(ranks), Communicator::Places(ranks));
   const Array from = read(x), to = read(result);
-  const Meeting meeting{.kind = kind,
-                        .root = root,
-                        .dtype = from.dtype,
-                        .x = from.data,
-                        .result = to.data,
-                        .count = kind == Meeting::Kind::SumParts ? to.numel() : from.numel()};
-  if (meeting.count > 0) gpu.meetings().begin(among, meeting, x, result);
+  const Collective collective{.kind = kind,
+                              .root = root,
+                              .dtype = from.dtype,
+                              .x = from.data,
+                              .result = to.data,
+                              .count = kind == Collective::Kind::SumParts ? to.numel() : from.numel()};
+  if (collective.count > 0) gpu.running_collectives().begin(among, collective, x, result);
 }
 
 /// A description of this call, to compare between ranks.
@@ -59,7 +59,7 @@ void combine_gathered(Gpu& gpu, Communicator& among, const std::string& words, R
   const Value all = gpu.scratch({{ranks, x.numel()}, x.dtype()});
   Value flat(make_ref<Node>(Desc{{1, count}, x.dtype()}, all.device()));
   gpu.allocate(flat);
-  meet(gpu, among, words, Meeting::Kind::Gather, x, all);
+  start_collective(gpu, among, words, Collective::Kind::Gather, x, all);
   Value part(make_ref<Node>(Desc{{ranks, count}, x.dtype()}, all.device()));
   strided::alias(part, all, {x.numel(), 1}, count ? first : 0);
   run_or_expand(gpu, op::Reduce{fn, {0}}, {{&part, 1}, {&flat, 1}});
@@ -77,8 +77,8 @@ bool run(Gpu& gpu, const op::AllReduce& op, Call call) {
     return true;
   }
   gpu.allocate(call.out[0]);
-  meet(gpu, *among, words_of(op, call), op.how == ReduceFn::Sum ? Meeting::Kind::Sum : Meeting::Kind::Mean, x,
-       call.out[0]);
+  start_collective(gpu, *among, words_of(op, call),
+                   op.how == ReduceFn::Sum ? Collective::Kind::Sum : Collective::Kind::Mean, x, call.out[0]);
   return true;
 }
 
@@ -87,7 +87,7 @@ bool run(Gpu& gpu, const op::Broadcast& op, Call call) {
   if (!among) return false;
   const Value x = contiguous(gpu, call.in[0]);
   gpu.allocate(call.out[0]);
-  meet(gpu, *among, words_of(op, call), Meeting::Kind::Send, x, call.out[0], op.root);
+  start_collective(gpu, *among, words_of(op, call), Collective::Kind::Send, x, call.out[0], op.root);
   return true;
 }
 
@@ -96,7 +96,7 @@ bool run(Gpu& gpu, const op::AllGather& op, Call call) {
   if (!among) return false;
   const Value x = contiguous(gpu, call.in[0]);
   gpu.allocate(call.out[0]);
-  meet(gpu, *among, words_of(op, call), Meeting::Kind::Gather, x, call.out[0]);
+  start_collective(gpu, *among, words_of(op, call), Collective::Kind::Gather, x, call.out[0]);
   return true;
 }
 
@@ -110,7 +110,7 @@ bool run(Gpu& gpu, const op::ReduceScatter& op, Call call) {
     return true;
   }
   gpu.allocate(call.out[0]);
-  meet(gpu, *among, words_of(op, call), Meeting::Kind::SumParts, x, call.out[0]);
+  start_collective(gpu, *among, words_of(op, call), Collective::Kind::SumParts, x, call.out[0]);
   return true;
 }
 

@@ -20,7 +20,7 @@ struct CopyKernel {
     Builder k("copy", kThreads);
     const Buffer from = k.input(word), to = k.output(word);
     const Expr count = k.number(index);
-    const Places places(k, index, rank, 2);
+    const Offsets places(k, index, rank, 2);
     const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = places.of(i);
@@ -56,7 +56,7 @@ struct TransposeKernel {
     // Strides of its lines, and of its columns in `to`.
     const Expr from_stride = k.number(index), to_stride = k.number(index);
     const Expr tiles_down = k.number(index), tiles_across = k.number(index);
-    const Places places(k, index, others, 2);
+    const Offsets places(k, index, others, 2);
     const Shared shared = k.shared(word, side * pitch);
 
     const Expr block = k.block().as(index), above = block / tiles_across;
@@ -143,7 +143,7 @@ bool transpose(Gpu& gpu, const Loop& loop, const Array& from, const Array& to) {
   std::vector<Argument> arguments{
       from,       to,          loop.sizes[down], loop.sizes[across], loop.strides[0][down], loop.strides[1][across],
       tiles_down, tiles_across};
-  Places::append(arguments, others);
+  Offsets::append(arguments, others);
   gpu.launch(kernel, numel(others.sizes) * tiles_down * tiles_across, arguments);
   return true;
 }
@@ -181,7 +181,7 @@ void copy(Gpu& gpu, const Array& from, const Array& to) {
   const std::size_t word = repeated ? element : std::min<std::size_t>(bytes, 8);
   const std::int64_t items = numel(loop.sizes);
   std::vector<Argument> arguments{from, to, items};
-  Places::append(arguments, loop);
+  Offsets::append(arguments, loop);
   gpu.launch(CopyKernel{word_of(word), index, loop.sizes.size(), static_cast<int>(bytes / word), repeated},
              blocks_for(items, kThreads), arguments);
 }

@@ -23,7 +23,7 @@ struct DropoutKernel {
     k.when(first < count, [&] {
       const std::vector<Expr> words = words_of(k, key, item);
       const auto dropped = [&](const Expr& element, int i) {
-        const Expr in[] = {element, scale, threshold, words[static_cast<std::size_t>(i / 2)], k.truth(i % 2 == 1)};
+        const Expr in[] = {element, scale, threshold, words[static_cast<std::size_t>(i / 2)], k.boolean(i % 2 == 1)};
         return k.tree(expr::dropout(), dtype, in);
       };
       const int most = std::min(kEach, static_cast<int>(16 / size_of(dtype)));
@@ -51,7 +51,7 @@ struct DropoutKernel {
 
 bool run(Gpu& gpu, const op::Dropout&, Call call) {
   using op::Dropout;
-  const Drops drops(call.in[Dropout::probability].scalar().to<double>());
+  const DropoutThreshold drops(call.in[Dropout::probability].scalar().to<double>());
   const bool in_place = gpu.take_memory(call.out[0], contiguous_strides(call.out[0].shape()), call, Dropout::x);
   Value held;
   const Array x = gpu.read_contiguous(call.in[Dropout::x], held), z = gpu.allocate(call.out[0]);

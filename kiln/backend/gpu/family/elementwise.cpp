@@ -35,7 +35,7 @@ struct ProgramKernel {
 };
 
 bool calls_functions(const Program& program) {
-  return std::ranges::any_of(program.steps, [&](const Program::Step& step) {
+  return std::ranges::any_of(program.steps, [&](const op::ProgramStep& step) {
     if (std::holds_alternative<op::Where>(step.op) || std::holds_alternative<op::Cast>(step.op)) return false;
     return std::ranges::any_of(expr::tree_of(program, step)->nodes,
                                [](const expr::Node& node) { return node.kind == expr::Node::Kind::Call; });
@@ -47,10 +47,10 @@ std::vector<std::uint16_t> divisors_of(const ProgramKey& key) {
   std::vector<std::uint16_t> divisors;
   for (std::uint16_t input = 0; !key.tree && input < program.inputs.size(); ++input) {
     bool divides = false, other = !is_float(program.inputs[input]);
-    for (const Program::Step& step : program.steps)
+    for (const op::ProgramStep& step : program.steps)
       for (int i = 0; i < op::arity(step.op); ++i) {
-        const Program::Operand& from = step.in[static_cast<std::size_t>(i)];
-        if (from.from != Program::Operand::Input || from.index != input) continue;
+        const op::ProgramOperand& from = step.in[static_cast<std::size_t>(i)];
+        if (from.from != op::ProgramOperand::Input || from.index != input) continue;
         const auto* const binary = std::get_if<op::Binary>(&step.op);
         const bool as_divisor = i == 1 && binary && binary->fn == op::BinaryFn::Div && is_float(step.dtype);
         (as_divisor ? divides : other) = true;
@@ -68,18 +68,18 @@ bool has_exact_reciprocal(const Scalar& number) {
 }
 
 /// A program's kernels, cached by the layout of its operands, so that a launch need not inspect the program.
-struct Known {
-  explicit Known(ProgramKey program)
+struct CachedProgram {
+  explicit CachedProgram(ProgramKey program)
       : key(std::move(program)), takes_time(key.tree || calls_functions(*key.program)), divisors(divisors_of(key)) {}
   const ProgramKey key;
   const bool takes_time;                      // is computation more than loads and stores?
   const std::vector<std::uint16_t> divisors;  // inputs that steps only divide by
   mutable std::mutex mutex;
   mutable std::vector<std::pair<PointwiseShape, Ref<Code>>> kernels;
-  mutable std::vector<std::pair<std::vector<std::uint16_t>, std::unique_ptr<Known>>> multiplying;
+  mutable std::vector<std::pair<std::vector<std::uint16_t>, std::unique_ptr<CachedProgram>>> multiplying;
 
   /// The program that multiplies by the reciprocals of these inputs instead.
-  const Known& by_multiplying(const std::vector<std::uint16_t>& factors) const {
+  const CachedProgram& by_multiplying(const std::vector<std::uint16_t>& factors) const {
     const std::lock_guard lock(mutex);
     for (const auto& [known, made] : multiplying)
       if (known == factors) return *made;
@@ -87,11 +87,11 @@ struct Known {
     program.inputs = key.program->inputs;
     program.steps = key.program->steps;
     program.outputs = key.program->outputs;
-    for (Program::Step& step : program.steps)
+    for (op::ProgramStep& step : program.steps)
       if (auto* const binary = std::get_if<op::Binary>(&step.op);
-          binary && step.in[1].from == Program::Operand::Input && std::ranges::count(factors, step.in[1].index))
+          binary && step.in[1].from == op::ProgramOperand::Input && std::ranges::count(factors, step.in[1].index))
         binary->fn = op::BinaryFn::Mul;
-    return *multiplying.emplace_back(factors, std::make_unique<Known>(ProgramKey(program))).second;
+    return *multiplying.emplace_back(factors, std::make_unique<CachedProgram>(ProgramKey(program))).second;
   }
 
   Ref<Code> find(Gpu& gpu, const PointwiseShape& shape) const {
@@ -102,13 +102,13 @@ struct Known {
   }
 };
 
-void run_program(Gpu& gpu, const Known& program, const Shape& shape, Call call) {
+void run_program(Gpu& gpu, const CachedProgram& program, const Shape& shape, Call call) {
   const Dims order = strided::result_order(*program.key.program, shape, call.in).value_or(contiguous_strides(shape));
   std::vector<std::uint16_t> factors;
   for (const std::uint16_t i : program.divisors)
     if (!call.in[i].node() && has_exact_reciprocal(call.in[i].scalar())) factors.push_back(i);
-  const Known& known = factors.empty() ? program : program.by_multiplying(factors);
-  std::vector<Operand> inputs;
+  const CachedProgram& known = factors.empty() ? program : program.by_multiplying(factors);
+  std::vector<PointwiseOperand> inputs;
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const Value& value = call.in[i];
     if (value.node()) inputs.push_back({.array = read(value)});
@@ -145,7 +145,7 @@ int function_of(const op::Where&) { return 0; }
 int function_of(const op::Cast& op) { return static_cast<int>(op.to); }
 
 template <class T>
-const Known& known_step(Gpu& gpu, const T& op, const Call& call) {
+const CachedProgram& known_step(Gpu& gpu, const T& op, const Call& call) {
   const DType result = call.out[0].dtype();
   StepKey key{static_cast<int>(op::Elementwise(op).index()), function_of(op), {}, result};
   for (std::size_t i = 0; i < call.in.size(); ++i) {
@@ -154,15 +154,15 @@ const Known& known_step(Gpu& gpu, const T& op, const Call& call) {
     else if constexpr (std::is_same_v<T, op::Where>) key.inputs.push_back(i == 0 ? DType::Bool : result);
     else key.inputs.push_back(call.in[1 - i].dtype());
   }
-  return gpu.made<Known>(key, [&] {
+  return gpu.made<CachedProgram>(key, [&] {
     Program program;
     for (const DType dtype : key.inputs) program.inputs.push_back(dtype);
-    Program::Step step{.op = op, .dtype = result};
+    op::ProgramStep step{.op = op, .dtype = result};
     for (std::size_t i = 0; i < key.inputs.size(); ++i)
-      step.in[i] = {Program::Operand::Input, static_cast<std::uint16_t>(i)};
+      step.in[i] = {op::ProgramOperand::Input, static_cast<std::uint16_t>(i)};
     program.steps.push_back(step);
     program.outputs.push_back(0);
-    return std::make_shared<const Known>(ProgramKey(program));
+    return std::make_shared<const CachedProgram>(ProgramKey(program));
   });
 }
 
@@ -172,9 +172,9 @@ bool run_step(Gpu& gpu, const T& op, Call call) {
   return true;
 }
 
-const Known& known_program(Gpu& gpu, const Program& program) {
-  using Made = std::shared_ptr<const Known>;
-  return *program.made<Made>(gpu.id(), [&] { return std::make_shared<const Known>(ProgramKey(program)); });
+const CachedProgram& known_program(Gpu& gpu, const Program& program) {
+  using Made = std::shared_ptr<const CachedProgram>;
+  return *program.cached<Made>(gpu.id(), [&] { return std::make_shared<const CachedProgram>(ProgramKey(program)); });
 }
 
 /// A program that is a tree.
@@ -186,8 +186,8 @@ struct TreeKey {
 };
 
 bool run_tree(Gpu& gpu, const TreeKey& key, const expr::Tree& tree, Call call) {
-  const auto& known =
-      gpu.made<Known>(key, [&] { return std::make_shared<const Known>(ProgramKey(tree, call.in.size(), key.dtype)); });
+  const auto& known = gpu.made<CachedProgram>(
+      key, [&] { return std::make_shared<const CachedProgram>(ProgramKey(tree, call.in.size(), key.dtype)); });
   run_program(gpu, known, call.out[0].shape(), call);
   return true;
 }

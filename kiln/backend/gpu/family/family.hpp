@@ -131,8 +131,8 @@ bool run(Gpu& gpu, const op::MaxPool& op, Call call);
 // spatial/resample.cpp
 bool run(Gpu& gpu, const op::Resample& op, Call call);
 
-// together.cpp
-bool run(Gpu& gpu, const op::Horizontal& op, Call call);
+// multi_tensor.cpp
+bool run(Gpu& gpu, const op::Batched& op, Call call);
 
 // view.cpp
 bool run(Gpu& gpu, const op::Expand& op, Call call);

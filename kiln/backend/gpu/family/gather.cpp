@@ -18,7 +18,7 @@ struct PickKernel {
     Builder k("pick", kThreads);
     const Buffer x = k.input(word), which = k.input(indices), z = k.output(word), cell = k.both(report_as);
     const Expr count = k.number(index), size = k.number(DType::I64), stride = k.number(DType::I64);
-    const Places places(k, index, rank, 3);
+    const Offsets places(k, index, rank, 3);
     const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = places.of(i);
@@ -78,7 +78,7 @@ void pick(Gpu& gpu, Call call, std::string_view op, int dim, const Dims& x_strid
   const std::size_t word = std::min<std::size_t>(bytes, 8);
   const std::int64_t items = numel(loop.sizes);
   std::vector<Argument> arguments{x, indices, z, read(cell), items, size, x.strides[dim] / each};
-  Places::append(arguments, loop);
+  Offsets::append(arguments, loop);
   gpu.launch(
       PickKernel{word_of(word), indices.dtype, index, cell.dtype(), loop.sizes.size(), static_cast<int>(bytes / word)},
       blocks_for(items, kThreads), arguments);

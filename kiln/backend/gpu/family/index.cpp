@@ -53,14 +53,14 @@ DType index_type(const Loop& loop) {
 
 DType index_type(std::int64_t count) { return index_type({count}); }
 
-Places::Places(Builder& k, DType index, int rank, int arrays)
+Offsets::Offsets(Builder& k, DType index, int rank, int arrays)
     : builder_(&k), strides_(static_cast<std::size_t>(arrays)) {
   for (int dim = 0; dim < rank; ++dim) sizes_.push_back(k.number(index));
   for (auto& strides : strides_)
     for (int dim = 0; dim < rank; ++dim) strides.push_back(k.number(index));
 }
 
-std::vector<Expr> Places::of(const Expr& i) const {
+std::vector<Expr> Offsets::of(const Expr& i) const {
   std::vector<Expr> places(strides_.size(), builder_->literal(i.type(), 0));
   Expr left = i;
   for (std::size_t dim = sizes_.size(); dim-- > 0;) {
@@ -104,7 +104,7 @@ std::vector<Expr> unravel(const Expr& i, std::span<const Expr> sizes, const Dims
   return all;
 }
 
-void Places::append(std::vector<Argument>& arguments, const Loop& loop) {
+void Offsets::append(std::vector<Argument>& arguments, const Loop& loop) {
   for (const std::int64_t size : loop.sizes) arguments.emplace_back(size);
   for (const Dims& strides : loop.strides)
     for (const std::int64_t stride : strides) arguments.emplace_back(stride);

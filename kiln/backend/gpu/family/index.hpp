@@ -22,9 +22,9 @@ Loop merged(const Shape& shape, std::span<const Dims> strides, const Dims& order
 
 /// Parameters of a kernel that give the offsets of such a loop's elements: `rank` sizes, and as many strides for each
 /// array. All indices are int32, or int64 where that is too small.
-class Places {
+class Offsets {
  public:
-  Places(Builder& k, DType index, int rank, int arrays);
+  Offsets(Builder& k, DType index, int rank, int arrays);
   /// The offset of element i, counted in row-major order, in each array.
   std::vector<Expr> of(const Expr& i) const;
   static void append(std::vector<Argument>& arguments, const Loop& loop);
@@ -50,7 +50,7 @@ std::vector<Expr> unravel(const Expr& i, std::span<const Expr> sizes, const Dims
 
 /// How a kernel finds the neighbours of an element in an operand: a number, contiguous, one element repeated, or
 /// strided.
-enum class Lies : std::uint8_t { Number, InLine, Repeated, Apart };
+enum class Layout : std::uint8_t { Number, InLine, Repeated, Apart };
 /// How many neighbours along the last dimension a thread can take: they are contiguous, or one repeated element, in
 /// every array, and no item crosses a line.
 int width_of(const Loop& loop, std::span<const Array> arrays);

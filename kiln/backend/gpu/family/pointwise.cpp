@@ -8,13 +8,13 @@ Pointwise::Pointwise(Builder& k, const PointwiseShape& shape, std::span<const DT
                      std::span<const DType> outputs)
     : k_(k), shape_(shape) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const bool number = shape.inputs[i] == Lies::Number;
+    const bool number = shape.inputs[i] == Layout::Number;
     numbers_.push_back(number ? k.number(inputs[i]) : Expr());
     inputs_.push_back(number ? Buffer() : k.input(inputs[i]));
   }
   for (const DType dtype : outputs) outputs_.push_back(shape.in_place ? k.both(dtype) : k.output(dtype));
   items_ = k.number(shape.index);
-  const auto arrays = std::ranges::count_if(shape.inputs, [](Lies lies) { return lies != Lies::Number; });
+  const auto arrays = std::ranges::count_if(shape.inputs, [](Layout layout) { return layout != Layout::Number; });
   places_.emplace(k, shape.index, shape.rank, static_cast<int>(arrays) + 1);
 }
 
@@ -32,10 +32,10 @@ void Pointwise::run(FunctionRef<std::vector<Expr>(std::span<const Expr>)> elemen
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       std::vector<Expr>& loaded = item.loaded[i];
       switch (shape_.inputs[i]) {
-        case Lies::Number: loaded.assign(lanes, numbers_[i]); break;
-        case Lies::InLine: loaded = load_line(inputs_[i], item.at[place++], width); break;
-        case Lies::Repeated: loaded.assign(lanes, inputs_[i][item.at[place++]]); break;
-        case Lies::Apart: loaded.push_back(inputs_[i][item.at[place++]]); break;
+        case Layout::Number: loaded.assign(lanes, numbers_[i]); break;
+        case Layout::InLine: loaded = load_line(inputs_[i], item.at[place++], width); break;
+        case Layout::Repeated: loaded.assign(lanes, inputs_[i][item.at[place++]]); break;
+        case Layout::Apart: loaded.push_back(inputs_[i][item.at[place++]]); break;
       }
     }
     return item;
@@ -64,10 +64,11 @@ void Pointwise::run(FunctionRef<std::vector<Expr>(std::span<const Expr>)> elemen
   for (const Item& item : items) k_.when(item.number < items_, [&] { make(item); });
 }
 
-PointwiseLaunch::PointwiseLaunch(const Shape& sizes, std::span<const Operand> inputs, std::span<const Array> outputs) {
+PointwiseLaunch::PointwiseLaunch(const Shape& sizes, std::span<const PointwiseOperand> inputs,
+                                 std::span<const Array> outputs) {
   std::vector<Array> arrays;
   std::vector<Dims> strides;
-  for (const Operand& input : inputs) {
+  for (const PointwiseOperand& input : inputs) {
     arguments.push_back(input.number ? *input.number : Argument(input.array));
     if (input.number) continue;
     arrays.push_back(input.array);
@@ -82,12 +83,12 @@ PointwiseLaunch::PointwiseLaunch(const Shape& sizes, std::span<const Operand> in
   wide.strides.resize(arrays.size(), loop.strides.back());
   shape.width = width_of(wide, arrays);
   std::size_t a = 0;
-  for (const Operand& input : inputs) {
+  for (const PointwiseOperand& input : inputs) {
     const std::int64_t inner = input.number || loop.sizes.empty() ? 1 : loop.strides[a].back();
-    shape.inputs.push_back(input.number       ? Lies::Number
-                           : shape.width == 1 ? Lies::Apart
-                           : inner == 0       ? Lies::Repeated
-                                              : Lies::InLine);
+    shape.inputs.push_back(input.number       ? Layout::Number
+                           : shape.width == 1 ? Layout::Apart
+                           : inner == 0       ? Layout::Repeated
+                                              : Layout::InLine);
     if (!input.number) ++a;
   }
   shape.index = index_type(loop);
@@ -95,7 +96,7 @@ PointwiseLaunch::PointwiseLaunch(const Shape& sizes, std::span<const Operand> in
   items = numel(sizes) / shape.width;
   blocks = blocks_for(items, Pointwise::kThreads);
   arguments.emplace_back(items);
-  Places::append(arguments, loop);
+  Offsets::append(arguments, loop);
 }
 
 void PointwiseLaunch::take_two() {

@@ -8,7 +8,7 @@ namespace kiln::gpu::family {
 
 /// The layout of the operands of such a kernel.
 struct PointwiseShape {
-  std::vector<Lies> inputs{};
+  std::vector<Layout> inputs{};
   DType index = DType::I32;
   int rank = 0, width = 1;
   int vectors = 1;        // vectors of `width` elements per thread
@@ -31,11 +31,11 @@ class Pointwise {
   std::vector<Buffer> inputs_, outputs_;
   std::vector<Expr> numbers_;
   Expr items_;
-  std::optional<Places> places_;
+  std::optional<Offsets> places_;
 };
 
 /// An operand of a family's kernel: a tensor, or a number.
-struct Operand {
+struct PointwiseOperand {
   Array array{};
   std::optional<Argument> number{};
 };
@@ -45,14 +45,14 @@ struct PointwiseLaunch {
   PointwiseShape shape;
   std::int64_t items = 0, blocks = 0;
   std::vector<Argument> arguments{};
-  PointwiseLaunch(const Shape& shape, std::span<const Operand> inputs, std::span<const Array> outputs);
+  PointwiseLaunch(const Shape& shape, std::span<const PointwiseOperand> inputs, std::span<const Array> outputs);
   /// For expensive steps: where there are many items, a thread takes two vectors, and loads both first.
   void take_two();
 };
 
 /// Launches the kernel of `source`, which has a field `PointwiseShape shape`; `own` are the family's own arguments.
 template <KernelSource Source>
-void pointwise(Gpu& gpu, Source source, const Shape& shape, const std::vector<Operand>& inputs,
+void pointwise(Gpu& gpu, Source source, const Shape& shape, const std::vector<PointwiseOperand>& inputs,
                const std::vector<Array>& outputs, std::initializer_list<Argument> own = {}) {
   if (numel(shape) == 0) return;
   PointwiseLaunch launch(shape, inputs, outputs);

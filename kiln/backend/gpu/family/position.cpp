@@ -22,7 +22,7 @@ struct RavelKernel {
     const Buffer z = k.output(DType::I64), cell = k.both(report_as);
     for (std::size_t i = 0; i < indices.size(); ++i) sizes.push_back(k.number(DType::I64));
     const Expr count = k.number(index);
-    const Places places(k, index, rank, static_cast<int>(indices.size()));
+    const Offsets places(k, index, rank, static_cast<int>(indices.size()));
     const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = places.of(i);
@@ -106,7 +106,7 @@ struct WithinKernel {
     Builder k("within", kThreads);
     const Buffer x = k.input(dtype), z = k.output(dtype), cell = k.both(report_as);
     const Expr count = k.number(index), low = k.number(compared()), high = k.number(compared());
-    const Places places(k, index, rank, 1);
+    const Offsets places(k, index, rank, 1);
     const Expr i = k.place(index);
     k.when(i < count, [&] {
       const Expr element = x[places.of(i)[0]], number = element.as(compared());
@@ -132,13 +132,13 @@ bool run(Gpu& gpu, const op::RavelIndex& op, Call call) {
   RavelKernel kernel{};
   std::vector<Argument> arguments;
   std::vector<Dims> strides;
-  std::vector<Quoted> quoted;
+  std::vector<KeptOperand> kept;
   for (const Value& value : call.in) {
     const Array array = read(value);
     kernel.indices.push_back(array.dtype);
     arguments.emplace_back(array);
     strides.push_back(strided::broadcast_strides(array.shape, array.strides, z.shape));
-    quoted.emplace_back(value, z.shape);
+    kept.emplace_back(value, z.shape);
   }
   const Loop loop = merged(z.shape, strides);
   kernel.index = index_type(loop);
@@ -148,12 +148,12 @@ bool run(Gpu& gpu, const op::RavelIndex& op, Call call) {
   arguments.insert(arguments.end(), {z, read(cell)});
   for (const std::int64_t size : op.shape) arguments.emplace_back(size);
   arguments.emplace_back(z.numel());
-  Places::append(arguments, loop);
+  Offsets::append(arguments, loop);
   gpu.launch(kernel, blocks_for(z.numel(), kThreads), arguments);
   gpu.check(
-      cell, call, [quoted, function = CalledAs::function(), shape = op.shape, count = z.numel()](std::int64_t found) {
+      cell, call, [kept, function = CalledAs::function(), shape = op.shape, count = z.numel()](std::int64_t found) {
         const std::int64_t place = reported(found), d = place / count;
-        const std::int64_t index = quoted[static_cast<std::size_t>(d)].index(place % count);
+        const std::int64_t index = kept[static_cast<std::size_t>(d)].index(place % count);
         return wrong<IndexError>(function, text(op::RavelIndex::kName, ": index ", index, " is out of range for size ",
                                                 shape[static_cast<int>(d)], " in ", shape));
       });
@@ -194,16 +194,16 @@ bool run(Gpu& gpu, const op::Within& op, Call call) {
                                   z.numel(),
                                   Argument(Scalar(narrow ? rounded(op.low, INFINITY) : op.low), kernel.compared()),
                                   Argument(Scalar(narrow ? rounded(op.high, -INFINITY) : op.high), kernel.compared())};
-  Places::append(arguments, loop);
+  Offsets::append(arguments, loop);
   gpu.launch(kernel, blocks_for(z.numel(), kThreads), arguments);
-  gpu.check(
-      cell, call,
-      [quoted = Quoted(call.in[0]), function = CalledAs::function(), low = op.low, high = op.high](std::int64_t found) {
-        return quoted.visit(reported(found), [&](auto element) {
-          return wrong<ArgumentError>(function,
-                                      text(op::Within::kName, ": ", element, " is outside [", low, ", ", high, "]"));
-        });
-      });
+  gpu.check(cell, call,
+            [kept = KeptOperand(call.in[0]), function = CalledAs::function(), low = op.low,
+             high = op.high](std::int64_t found) {
+              return kept.visit(reported(found), [&](auto element) {
+                return wrong<ArgumentError>(
+                    function, text(op::Within::kName, ": ", element, " is outside [", low, ", ", high, "]"));
+              });
+            });
   return true;
 }
 

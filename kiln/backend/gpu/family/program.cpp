@@ -15,7 +15,7 @@ ProgramKey::ProgramKey(const Program& of) {
   const auto add = [&](auto number) { words.push_back(static_cast<std::uint32_t>(number)); };
   add(program->inputs.size());
   for (const DType dtype : program->inputs) add(dtype);
-  for (const Program::Step& step : program->steps) {
+  for (const op::ProgramStep& step : program->steps) {
     add(step.op.index());
     if (const auto* unary = std::get_if<op::Unary>(&step.op)) add(unary->fn);
     if (const auto* binary = std::get_if<op::Binary>(&step.op)) add(binary->fn);
@@ -47,11 +47,11 @@ std::uint64_t hash_value(const ProgramKey& key) { return reflect::hash(key.words
 
 std::vector<Expr> steps(Builder& k, const Program& program, std::span<const Expr> inputs) {
   std::vector<Expr> results;
-  for (const Program::Step& step : program.steps) {
+  for (const op::ProgramStep& step : program.steps) {
     std::vector<Expr> in;
     for (int i = 0; i < op::arity(step.op); ++i) {
-      const Program::Operand from = step.in[static_cast<std::size_t>(i)];
-      in.push_back(from.from == Program::Operand::Input ? inputs[from.index] : results[from.index]);
+      const op::ProgramOperand from = step.in[static_cast<std::size_t>(i)];
+      in.push_back(from.from == op::ProgramOperand::Input ? inputs[from.index] : results[from.index]);
     }
     if (std::holds_alternative<op::Where>(step.op)) {
       // A number may have more digits than the result's type.

@@ -53,7 +53,7 @@ struct DrawKernel {
       for (int i = 0; i < width(); ++i) {
         const bool pairs = distribution == Distribution::Normal;
         const int even = pairs ? i / 2 * 2 : i, odd = pairs ? even + 1 : i;
-        const Expr in[] = {a, b, word(even, 0), word(even, 1), word(odd, 0), word(odd, 1), k.truth(i % 2 == 1)};
+        const Expr in[] = {a, b, word(even, 0), word(even, 1), word(odd, 0), word(odd, 1), k.boolean(i % 2 == 1)};
         const Expr value = k.tree(*expr::draw(distribution), computed(), in);
         const bool half = is_float(dtype) && size_of(dtype) == 2;
         values.push_back(half && distribution == Distribution::Uniform ? half_below(k, value, a, b, dtype)
@@ -90,7 +90,7 @@ struct SampleKernel {
     const Buffer to = k.output(dtype);
     const Expr count = k.number(index);
     const KeyWords key(k);
-    const Places places(k, index, rank, static_cast<int>(tensors.size()));
+    const Offsets places(k, index, rank, static_cast<int>(tensors.size()));
     const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = places.of(i);
@@ -105,7 +105,7 @@ struct SampleKernel {
         const std::vector<Expr> words = words_of(k, key, i / 4);
         const Expr word =
             select(i % 4 < 2, select(i % 2 == 0, words[0], words[1]), select(i % 2 == 0, words[2], words[3]));
-        const Expr in[] = {x, y, word, word, word, word, k.truth(false)};
+        const Expr in[] = {x, y, word, word, word, word, k.boolean(false)};
         to.store(i, k.convert(k.tree(*expr::draw(distribution), computed, in), computed, dtype));
         return;
       }
@@ -120,8 +120,8 @@ struct SampleKernel {
 
 bool has_tensor(Call call) { return call.in[op::Random::a].node() || call.in[op::Random::b].node(); }
 
-/// Bernoulli's numbers are multiples of 2^-24, below a probability just where they are below its next such multiple, which
-/// is a float32.
+/// Bernoulli's numbers are multiples of 2^-24, below a probability just where they are below its next such multiple,
+/// which is a float32.
 Scalar next_step(double probability) {
   constexpr double kSteps = 1 << 24;
   return Scalar(std::isnan(probability) ? probability : std::ceil(std::clamp(probability, 0.0, 2.0) * kSteps) / kSteps);
@@ -163,7 +163,7 @@ void sample(Gpu& gpu, const op::Random& op, Call call, const Array& z) {
   arguments.emplace_back(z);
   arguments.emplace_back(z.numel());
   KeyWords::append(arguments, call.in[op::Random::key]);
-  Places::append(arguments, loop);
+  Offsets::append(arguments, loop);
   gpu.launch(kernel, blocks_for(z.numel(), kThreads), arguments);
 }
 

@@ -27,7 +27,7 @@ struct DestinationKernel {
     const Buffer which = k.input(indices), keys = k.output(key), cell = k.both(report_as);
     const Expr count = k.number(index), size = k.number(DType::I64), stride = k.number(DType::I64);
     const Expr none = k.number(key);
-    const Places places(k, index, rank, 2);
+    const Offsets places(k, index, rank, 2);
     const Expr i = k.place(index);
     k.when(i < count, [&] {
       const std::vector<Expr> at = places.of(i);
@@ -205,10 +205,10 @@ bool run_update(Gpu& gpu, const Op& op, Call call, int dim, const Writes& writes
   const Dims strides[] = {indices.strides, destinations};
   const Loop loop = merged(indices.shape, strides);
   std::vector<Argument> arguments{indices, read(keys), read(cell), writes.count, size, stride, writes.places};
-  Places::append(arguments, loop);
+  Offsets::append(arguments, loop);
   gpu.launch(DestinationKernel{indices.dtype, writes.key(), index_type(loop), cell.dtype(), loop.sizes.size()},
              blocks_for(writes.count, kThreads), arguments);
-  check_indices(gpu, cell, call, call.in[Op::index], op.spoken(), dim, size);
+  check_indices(gpu, cell, call, call.in[Op::index], op.function_name(), dim, size);
   if (z.numel() == 0) return true;
 
   Value held;
@@ -222,7 +222,7 @@ bool run_update(Gpu& gpu, const Op& op, Call call, int dim, const Writes& writes
 
 bool run(Gpu& gpu, const op::Scatter& op, Call call) {
   const Shape& shape = call.out[0].shape();
-  const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
+  const int dim = wrap_dim(op.function_name(), op.dim, shape.size());
   Dims strides = contiguous_strides(shape);
   const std::int64_t stride = strides[dim];
   strides[dim] = 0;
@@ -232,7 +232,7 @@ bool run(Gpu& gpu, const op::Scatter& op, Call call) {
 bool run(Gpu& gpu, const op::SelectUpdate& op, Call call) {
   const Shape& shape = call.out[0].shape();
   const Value& index = call.in[op::SelectUpdate::index];
-  const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
+  const int dim = wrap_dim(op.function_name(), op.dim, shape.size());
   Writes writes{1, shape[dim], index.numel(), 1};
   for (int i = 0; i < dim; ++i) writes.outer *= shape[i];
   for (int i = dim + 1; i < shape.size(); ++i) writes.inner *= shape[i];

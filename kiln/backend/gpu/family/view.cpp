@@ -6,7 +6,7 @@ namespace kiln::gpu::family {
 
 bool run(Gpu& gpu, const op::Reshape& op, Call call) {
   if (strided::run(op, call)) return true;
-  gpu.meetings().await(call.in);
+  gpu.running_collectives().wait_for_collective(call.in);
   Value& result = call.out[0];
   const Array from = read(call.in[0]);
   Array to = gpu.allocate(result);

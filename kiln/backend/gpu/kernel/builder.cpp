@@ -43,7 +43,7 @@ Expr Builder::literal(DType type, double number) {
 Expr Builder::literal(DType type, std::int64_t number) {
   return let({.kind = Kind::Literal, .type = type, .bits = bits_of(type, number)});
 }
-Expr Builder::truth(bool value) { return let({.kind = Kind::Literal, .type = DType::Bool, .bits = value}); }
+Expr Builder::boolean(bool value) { return let({.kind = Kind::Literal, .type = DType::Bool, .bits = value}); }
 
 Expr Builder::tree(const expr::Tree& tree, DType dtype, std::span<const Expr> operands) {
   Instruction instruction{.kind = Kind::Tree, .element = expr::computed_in(dtype), .tree = &tree};

@@ -215,7 +215,7 @@ class Builder {
   Expr literal(DType type, double number);
   Expr literal(DType type, std::int64_t number);
   Expr literal(DType type, int number) { return literal(type, static_cast<std::int64_t>(number)); }
-  Expr truth(bool value);
+  Expr boolean(bool value);
   /// An expression of kiln/ops/expression with numbers of `dtype` (in the type in which that is computed); `operands`
   /// are its variables in order, words as uint32. The result is not rounded to `dtype`; a store does that.
   Expr tree(const expr::Tree& tree, DType dtype, std::span<const Expr> operands);

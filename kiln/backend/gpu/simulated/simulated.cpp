@@ -90,36 +90,36 @@ class Simulated final : public Driver, Collectives {
   void synchronize() override {}
 
   Collectives* collectives() override { return this; }
-  bool meets(Communicator&) override { return true; }
-  std::uint64_t meet(Communicator& among, const Meeting& meeting) override {
-    using Kind = Meeting::Kind;
-    const std::size_t ranks = meeting.kind == Kind::Gather || meeting.kind == Kind::SumParts
+  bool can_start_collectives(Communicator&) override { return true; }
+  std::uint64_t start_collective(Communicator& among, const Collective& collective) override {
+    using Kind = Collective::Kind;
+    const std::size_t ranks = collective.kind == Kind::Gather || collective.kind == Kind::SumParts
                                   ? static_cast<std::size_t>(among.size())
                                   : 1,
-                      bytes = static_cast<std::size_t>(meeting.count) * size_of(meeting.dtype);
-    const std::span<const std::byte> x(meeting.x, meeting.kind == Kind::SumParts ? bytes * ranks : bytes);
-    const std::span result(meeting.result, meeting.kind == Kind::Gather ? bytes * ranks : bytes);
+                      bytes = static_cast<std::size_t>(collective.count) * size_of(collective.dtype);
+    const std::span<const std::byte> x(collective.x, collective.kind == Kind::SumParts ? bytes * ranks : bytes);
+    const std::span result(collective.result, collective.kind == Kind::Gather ? bytes * ranks : bytes);
     demand("meet", x.data(), x.size());
     demand("meet", result.data(), result.size());
     UnderWay under_way{.x = x, .result = result, .brought{x.begin(), x.end()}, .arrived{}};
     under_way.arrived.resize(result.size());
     const std::span arrived(under_way.arrived);
-    const auto fn = meeting.kind == Kind::Mean ? op::ReduceFn::Mean : op::ReduceFn::Sum;
-    switch (meeting.kind) {
+    const auto fn = collective.kind == Kind::Mean ? op::ReduceFn::Mean : op::ReduceFn::Sum;
+    switch (collective.kind) {
       case Kind::Sum:
-      case Kind::Mean: collective::all_reduce(among, name(), fn, meeting.dtype, x, arrived); break;
-      case Kind::SumParts: collective::reduce_scatter(among, name(), fn, meeting.dtype, x, arrived); break;
+      case Kind::Mean: collective::all_reduce(among, name(), fn, collective.dtype, x, arrived); break;
+      case Kind::SumParts: collective::reduce_scatter(among, name(), fn, collective.dtype, x, arrived); break;
       case Kind::Gather: collective::all_gather(among, name(), x, arrived); break;
-      case Kind::Send: collective::broadcast(among, name(), meeting.root, x, arrived); break;
+      case Kind::Send: collective::broadcast(among, name(), collective.root, x, arrived); break;
     }
     const std::lock_guard lock(mutex_);
-    under_way.number = ++meetings_;
+    under_way.number = ++collectives_;
     under_way_.push_back(std::move(under_way));
-    return meetings_;
+    return collectives_;
   }
-  void await(std::uint64_t meeting) override {
+  void wait_for_collective(std::uint64_t collective) override {
     const std::lock_guard lock(mutex_);
-    for (; !under_way_.empty() && under_way_.front().number <= meeting; under_way_.pop_front()) {
+    for (; !under_way_.empty() && under_way_.front().number <= collective; under_way_.pop_front()) {
       const UnderWay& each = under_way_.front();
       require<DeviceError>(!each.lost && std::ranges::equal(each.x, each.brought), name(),
                            ": memory was changed or given back while ranks met for it");
@@ -199,7 +199,7 @@ class Simulated final : public Driver, Collectives {
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::size_t> live_;  // allocated memory: bytes by address
   std::deque<UnderWay> under_way_;
-  std::uint64_t meetings_ = 0;
+  std::uint64_t collectives_ = 0;
 };
 
 }  // namespace

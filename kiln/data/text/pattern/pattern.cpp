@@ -57,15 +57,15 @@ bool is_utf8(std::string_view text) {
 
 /// The pieces cover the whole text.
 template <Pieces (*cut)(std::string_view)>
-std::vector<Part> all_of(std::string_view text) {
-  std::vector<Part> parts;
+std::vector<PatternPart> all_of(std::string_view text) {
+  std::vector<PatternPart> parts;
   for (const std::string_view piece : cut(text)) parts.push_back({piece, true});
   return parts;
 }
 
 /// Runs of two or more spaces: the only expression of SentencePiece's models.
-std::vector<Part> runs_of_spaces(std::string_view text) {
-  std::vector<Part> parts;
+std::vector<PatternPart> runs_of_spaces(std::string_view text) {
+  std::vector<PatternPart> parts;
   std::size_t behind = 0;
   for (std::size_t at = 0; (at = text.find("  ", at)) != std::string_view::npos;) {
     const std::size_t end = std::min(text.find_first_not_of(' ', at), text.size());
@@ -77,11 +77,11 @@ std::vector<Part> runs_of_spaces(std::string_view text) {
   return parts;
 }
 
-struct Known {
+struct KnownPattern {
   std::string_view regex;
-  std::vector<Part> (*parts)(std::string_view);
+  std::vector<PatternPart> (*parts)(std::string_view);
 };
-constexpr Known kKnown[] = {
+constexpr KnownPattern kKnownPatterns[] = {
     {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", all_of<split_gpt2>},
     {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
      all_of<[](std::string_view text) { return split_gpt4(text, 3); }>},
@@ -101,13 +101,13 @@ Pattern Pattern::read(const View& stage) {
     result.plain_ = plain.text();
     return result;
   }
-  const auto* const known = std::ranges::find(kKnown, std::string_view(regex.text()), &Known::regex);
-  if (known != std::end(kKnown)) result.known_ = known->parts;
+  const auto* const known = std::ranges::find(kKnownPatterns, std::string_view(regex.text()), &KnownPattern::regex);
+  if (known != std::end(kKnownPatterns)) result.known_ = known->parts;
   else result.engine_ = make_engine(regex, to_pcre2(regex));
   return result;
 }
 
-std::vector<Part> Pattern::parts(std::string_view text) const {
+std::vector<PatternPart> Pattern::parts(std::string_view text) const {
   if (text.empty()) return {{text, false}};
   if (known_) return known_(text);
   std::vector<Span> found;
@@ -128,7 +128,7 @@ std::vector<Part> Pattern::parts(std::string_view text) const {
     if (repaired)
       for (auto& [begin, end] : found) begin = repaired->from[begin], end = repaired->from[end];
   }
-  std::vector<Part> parts;
+  std::vector<PatternPart> parts;
   std::size_t behind = 0;
   for (const auto& [begin, end] : found) {
     if (begin != behind) parts.push_back({text.substr(behind, begin - behind), false});

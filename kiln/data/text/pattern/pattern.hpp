@@ -11,7 +11,7 @@
 namespace kiln::tokens {
 
 /// A part of a text that a pattern matches, or one between two matches; either may be empty.
-struct Part {
+struct PatternPart {
   std::string_view text;
   bool matches;
 };
@@ -25,14 +25,14 @@ class Pattern {
 
   /// Splits the whole text into its parts, in order. The steps of matches are limited so that the time is proportional
   /// to the text's length. Throws DataError beyond the limit.
-  std::vector<Part> parts(std::string_view text) const;
+  std::vector<PatternPart> parts(std::string_view text) const;
 
   struct Engine;
 
  private:
   std::string plain_;
-  std::shared_ptr<const Engine> engine_;                    // null: `plain_` is a literal
-  std::vector<Part> (*known_)(std::string_view) = nullptr;  // for an expression that Kiln implements itself
+  std::shared_ptr<const Engine> engine_;                           // null: `plain_` is a literal
+  std::vector<PatternPart> (*known_)(std::string_view) = nullptr;  // for an expression that Kiln implements itself
 };
 
 /// An equivalent expression for PCRE2. Throws DataError for unsupported constructs.

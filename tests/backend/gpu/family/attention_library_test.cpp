@@ -1,4 +1,5 @@
-// What a device's library is asked for, where it has one that knows attention: the same comes out as by our own kernels.
+// What a device's library is asked for, where it has one that knows attention: the same comes out as by our own
+// kernels.
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/ops/sequence/attention.hpp"
 #include "kiln/ops/sequence/attention_ops.hpp"
@@ -12,7 +13,7 @@ using Kind = gpu::Attention::Kind;
 
 class WithLibrary final : public ForwardingDriver {
  public:
-  Worth worth() const override { return {.least_attention = 1000}; }
+  Worth worth() const override { return {.min_library_attention = 1000}; }
   bool attend(const gpu::Attention& attention) override {
     asked.push_back(attention);
     if (declines) return false;
@@ -108,7 +109,8 @@ TEST(GpuAttentionLibrary, HandsNothingOnThatIsHidden) {
   const Values made = made_on(with_library(), {.causal = true}, {}, {}, true);
   const Values plain = made_on(with_library(), {.causal = true});
   EXPECT_EQ(kinds(), (std::vector{Kind::Forward, Kind::Gradient, Kind::Forward, Kind::Gradient}));
-  // Of the output and of the gradient of q [2, queries, 4, ...]: all but the last query; of keys and values each is seen by it.
+  // Of the output and of the gradient of q [2, queries, 4, ...]: all but the last query; of keys and values each is
+  // seen by it.
   const auto rows = [](const Value& x, int dim) { return narrow(x, dim, 0, 5).data().to_vector<double>(); };
   const std::vector<double> out = rows(made[0], 2), right = rows(plain[0], 2);
   for (std::size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], right[i], 1e-5);

@@ -171,11 +171,11 @@ TEST(GpuRandom, DropsWhatTheKeySays) {
       for (const double probability : {0.25, 1.0}) {
         const TensorData x = whole_numbers({count}, dtype, 100, 8);
         const TensorData z = emit(op::Dropout{}, {from_data(x, simulated()), kNamed, probability}).data();
-        const Drops drops(probability);
+        const DropoutThreshold threshold(probability);
         for (std::int64_t i = 0; i < count; ++i) {
           const std::uint32_t word = random_word(kKey, static_cast<std::uint64_t>(i / 2));
-          const bool kept = drops.keeps(static_cast<std::uint16_t>(word >> 16 * (i % 2)));
-          const double expected = kept ? x.at(i) * drops.scale : 0;
+          const bool kept = threshold.keeps(static_cast<std::uint16_t>(word >> 16 * (i % 2)));
+          const double expected = kept ? x.at(i) * threshold.scale : 0;
           ASSERT_NEAR(z.at(i), expected, std::abs(expected) * (size_of(dtype) == 2 ? 0x1p-8 : 1e-6))
               << dtype << " " << i;
         }

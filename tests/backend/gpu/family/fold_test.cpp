@@ -1,5 +1,5 @@
-// Reductions against loops over doubles, of sizes at and beyond all that a kernel's shape depends on. Data are whole numbers,
-// of which sums are exact in any order: each element must be there exactly once.
+// Reductions against loops over doubles, of sizes at and beyond all that a kernel's shape depends on. Data are whole
+// numbers, of which sums are exact in any order: each element must be there exactly once.
 #include <cmath>
 #include <functional>
 
@@ -196,10 +196,10 @@ TEST(GpuFold, FoldsWhatAProgramMakes) {
       program->shape = shape;
       program->inputs = {dtype, dtype, dtype};
       program->steps.push_back({.op = op::Binary{op::BinaryFn::Mul},
-                                .in = {{{Program::Operand::Input, 0}, {Program::Operand::Input, 1}}},
+                                .in = {{{op::ProgramOperand::Input, 0}, {op::ProgramOperand::Input, 1}}},
                                 .dtype = dtype});
       program->steps.push_back({.op = op::Binary{op::BinaryFn::Add},
-                                .in = {{{Program::Operand::Input, 0}, {Program::Operand::Input, 2}}},
+                                .in = {{{op::ProgramOperand::Input, 0}, {op::ProgramOperand::Input, 2}}},
                                 .dtype = dtype});
       program->outputs = {0};
       Dims dims;

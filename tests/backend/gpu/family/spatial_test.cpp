@@ -9,12 +9,13 @@ namespace kiln::test {
 namespace {
 
 /// Whole numbers, whose sums are exact, on the device and as doubles.
-struct Operand {
+struct PointwiseOperand {
   Shape shape;
   std::vector<double> numbers;
   Value value;
 
-  Operand(const Shape& of, DType dtype, unsigned seed, bool channels_last = false, int distinct = 5) : shape(of) {
+  PointwiseOperand(const Shape& of, DType dtype, unsigned seed, bool channels_last = false, int distinct = 5)
+      : shape(of) {
     const TensorData data = whole_numbers(shape, dtype, distinct, seed), wide = data.to(DType::F64);
     const auto* first = reinterpret_cast<const double*>(wide.bytes().data());
     numbers.assign(first, first + wide.numel());
@@ -41,9 +42,9 @@ void expect_equal(const Value& value, const std::vector<double>& expected, const
 
 void expect_convolutions(const Shape& x_shape, const Shape& w_shape, const op::Conv& op, DType dtype) {
   for (const bool last : {false, true}) {
-    const Operand x(x_shape, dtype, 1, last), w(w_shape, dtype, 2), bias({w_shape[0]}, dtype, 3);
+    const PointwiseOperand x(x_shape, dtype, 1, last), w(w_shape, dtype, 2), bias({w_shape[0]}, dtype, 3);
     const Value y = emit(op, {x.value, w.value, bias.value});
-    const Operand g(y.shape(), dtype, 4, last);
+    const PointwiseOperand g(y.shape(), dtype, 4, last);
     std::vector<double> forward(places(y.shape())), of_x(places(x_shape)), of_w(places(w_shape));
     each_index(y.shape(), [&](const Dims& at) {
       forward[place_of(y.shape(), at)] += bias({at[1]});
@@ -100,7 +101,7 @@ TEST(GpuConvolutions, ShareLongSums) {
 
 TEST(GpuPools, FollowTheOrderOfChannels) {
   for (const bool last : {false, true}) {
-    const Operand x({2, 3, 7, 6}, DType::F32, 5, last, 100);
+    const PointwiseOperand x({2, 3, 7, 6}, DType::F32, 5, last, 100);
     const op::Window window{{3, 2}, {2, 2}, {1, 0}, {1, 1}, {1, 2}};
     const Values found = emit_all(op::MaxPool{.window = window}, {x.value});
     std::vector<double> greatest, where;
@@ -125,7 +126,7 @@ TEST(GpuPools, FollowTheOrderOfChannels) {
 TEST(GpuPools, AddByIndexHoweverManyThereAre) {
   for (const int distinct : {1, 2, 7, 50})
     for (const bool last : {false, true}) {
-      const Operand y({2, 3, 9, 11}, DType::F32, 6, last);
+      const PointwiseOperand y({2, 3, 9, 11}, DType::F32, 6, last);
       const Value index = last ? permute(from_data(indices({2, 9, 11, 3}, distinct, 7), simulated()), {0, 3, 1, 2})
                                : from_data(indices({2, 3, 9, 11}, distinct, 7), simulated());
       const TensorData where = index.data();
@@ -141,7 +142,7 @@ TEST(GpuPools, AddByIndexHoweverManyThereAre) {
 }
 
 TEST(GpuPools, SayWhichIndexIsWrong) {
-  const Operand y({1, 2, 3}, DType::F32, 6);
+  const PointwiseOperand y({1, 2, 3}, DType::F32, 6);
   const std::vector<std::int64_t> index{0, 3, 1, 2, 9, -1};
   const Value where(
       simulated().backend().upload(TensorData::of<std::int64_t>({1, 2, 3}, std::span(index)), simulated()));
@@ -155,7 +156,7 @@ TEST(GpuPools, SayWhichIndexIsWrong) {
 }
 
 TEST(GpuPools, SayWhichIndexIsWrongWhereverChannelsLie) {
-  const Operand y({1, 2, 1, 3}, DType::F32, 6, true);
+  const PointwiseOperand y({1, 2, 1, 3}, DType::F32, 6, true);
   const std::vector<std::int64_t> index{0, 8, 1, 2, 9, 0};  // of pixels, with their channels side by side
   const Value where =
       permute(from_data(TensorData::of<std::int64_t>({1, 1, 3, 2}, std::span(index)), simulated()), {0, 3, 1, 2});
@@ -169,7 +170,7 @@ TEST(GpuPools, SayWhichIndexIsWrongWhereverChannelsLie) {
 }
 
 TEST(GpuBlends, AddWhatLiesOutsideNowhere) {
-  const Operand x({2, 3, 5}, DType::F32, 8), w({2, 40, 2}, DType::F32, 9), y({2, 3, 40}, DType::F32, 10);
+  const PointwiseOperand x({2, 3, 5}, DType::F32, 8), w({2, 40, 2}, DType::F32, 9), y({2, 3, 40}, DType::F32, 10);
   std::vector<std::int64_t> index(160);
   for (std::size_t i = 0; i < index.size(); ++i) index[i] = static_cast<std::int64_t>(i * 7 % 11) - 3;  // -3 to 7
   const Value which(

@@ -22,9 +22,9 @@ class WatchedDriver final : public ForwardingDriver {
     launched.push_back(names_.at(&code));
     ForwardingDriver::launch(code, blocks, arguments);
   }
-  void await(std::uint64_t meeting) override {
+  void wait_for_collective(std::uint64_t meeting) override {
     launched.push_back("await");
-    ForwardingDriver::await(meeting);
+    ForwardingDriver::wait_for_collective(meeting);
   }
   std::vector<std::string> launched;
   std::map<std::string, std::string> texts;  // the latest of each name

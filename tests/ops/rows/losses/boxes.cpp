@@ -31,13 +31,13 @@ double overlap(const std::vector<Array>& in, std::int64_t i, std::int64_t j, Box
   return iou - apart / diagonal - v * v / (1 - iou + v);
 }
 
-std::vector<Row> box_rows() {
-  std::vector<Row> rows;
+std::vector<OpCase> box_rows() {
+  std::vector<OpCase> rows;
   const std::pair<const char*, BoxOverlap> kinds[] = {
       {"", BoxOverlap::Iou}, {"_giou", BoxOverlap::Giou}, {"_diou", BoxOverlap::Diou}, {"_ciou", BoxOverlap::Ciou}};
   for (const auto& [suffix, kind] : kinds) {
     const auto operands = [](std::int64_t n, std::int64_t m) {
-      return std::vector<Operand>{{{n, 2}, 0, 3}, {{n, 2}, 1, 4}, {{m, 2}, 0, 3}, {{m, 2}, 1, 4}};
+      return std::vector<OperandSpec>{{{n, 2}, 0, 3}, {{n, 2}, 1, 4}, {{m, 2}, 0, 3}, {{m, 2}, 1, 4}};
     };
     const bool smooth = kind != BoxOverlap::Ciou;  // whose weight is held fixed: tests/nn/box_losses_test.cpp
     rows.push_back(

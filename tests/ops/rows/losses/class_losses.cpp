@@ -43,19 +43,19 @@ std::vector<Array> weighted_mean(const ClassCase& c, const std::function<double(
 }
 
 /// Of logits, targets and, where there are some, weights; without function and meaning.
-Row row_of(std::string name, const ClassCase& c) {
+OpCase row_of(std::string name, const ClassCase& c) {
   const std::int64_t classes = c.logits[1];
-  Row row{.name = std::move(name),
-          .operands = {{c.logits}, {targets_of(c.logits), 0, static_cast<double>(classes), Operand::Index}},
-          .function = {},
-          .meaning = {}};
+  OpCase row{.name = std::move(name),
+             .operands = {{c.logits}, {targets_of(c.logits), 0, static_cast<double>(classes), OperandSpec::Index}},
+             .function = {},
+             .meaning = {}};
   if (c.weighted) row.operands.push_back({{classes}, 0.5, 2});
   return row;
 }
 
-Row cross_entropy_row(std::string name, const ClassCase& c) {
+OpCase cross_entropy_row(std::string name, const ClassCase& c) {
   const std::int64_t classes = c.logits[1];
-  Row row = row_of(std::move(name), c);
+  OpCase row = row_of(std::move(name), c);
   row.function = [=](const Values& in) {
     return Values{cross_entropy(
         in[0], in[1], {.weights = c.weighted ? in[2] : Value(), .ignore = c.ignore, .label_smoothing = c.smoothing},
@@ -80,9 +80,9 @@ Row cross_entropy_row(std::string name, const ClassCase& c) {
   return row;
 }
 
-Row soft_cross_entropy_row(std::string name, const ClassCase& c) {
+OpCase soft_cross_entropy_row(std::string name, const ClassCase& c) {
   const std::int64_t classes = c.logits[1];
-  Row row{.name = std::move(name), .operands = {{c.logits}, {c.logits, 0, 1}}, .function = {}, .meaning = {}};
+  OpCase row{.name = std::move(name), .operands = {{c.logits}, {c.logits, 0, 1}}, .function = {}, .meaning = {}};
   if (c.weighted) row.operands.push_back({{classes}, 0.5, 2});
   row.function = [=](const Values& in) {
     return Values{cross_entropy(in[0], in[1], {.weights = c.weighted ? in[2] : Value(), .label_smoothing = c.smoothing},
@@ -104,8 +104,8 @@ Row soft_cross_entropy_row(std::string name, const ClassCase& c) {
   return row;
 }
 
-Row nll_row(std::string name, const ClassCase& c) {
-  Row row = row_of(std::move(name), c);
+OpCase nll_row(std::string name, const ClassCase& c) {
+  OpCase row = row_of(std::move(name), c);
   row.function = [=](const Values& in) {
     return Values{nll_loss(in[0], in[1], {.weights = c.weighted ? in[2] : Value(), .ignore = c.ignore}, c.reduction)};
   };
@@ -127,11 +127,13 @@ Row nll_row(std::string name, const ClassCase& c) {
   return row;
 }
 
-std::vector<Row> rows_of_classes() {
+std::vector<OpCase> rows_of_classes() {
   const Shape flat{5, 3}, image{2, 3, 2, 2};
   const auto margin_row = [](std::string name, const MultiMarginOptions& options, bool weighted, Reduction reduction) {
-    Row row{
-        .name = std::move(name), .operands = {{{4, 3}}, {{4}, 0, 3, Operand::Index}}, .function = {}, .meaning = {}};
+    OpCase row{.name = std::move(name),
+               .operands = {{{4, 3}}, {{4}, 0, 3, OperandSpec::Index}},
+               .function = {},
+               .meaning = {}};
     if (weighted) row.operands.push_back({{3}, 0.5, 2});
     row.function = [=](const Values& in) {
       MultiMarginOptions own = options;
@@ -174,9 +176,9 @@ std::vector<Row> rows_of_classes() {
   };
 }
 
-std::vector<Row> binary_rows() {
+std::vector<OpCase> binary_rows() {
   const Shape s{3, 4};
-  const Operand flags{s, 0, 1, Operand::Flag}, shares{s, 0.05, 0.95};
+  const OperandSpec flags{s, 0, 1, OperandSpec::Flag}, shares{s, 0.05, 0.95};
   const auto logit_loss = [](double x, double t, double positive) {
     return positive * t * std::log(1 + std::exp(-x)) + (1 - t) * (x + std::log(1 + std::exp(-x)));
   };
@@ -225,7 +227,7 @@ std::vector<Row> binary_rows() {
             return -std::pow(1 - share, 1.5) * std::log(share);
           }),
       {.name = "dice_loss",
-       .operands = {{{3, 2, 2}, 0, 1}, {{3, 2, 2}, 0, 1, Operand::Flag}},
+       .operands = {{{3, 2, 2}, 0, 1}, {{3, 2, 2}, 0, 1, OperandSpec::Flag}},
        .function = [](const Values& in) { return Values{dice_loss(in[0], in[1], 0.5)}; },
        .meaning =
            [](const std::vector<Array>& in) {
@@ -244,7 +246,7 @@ std::vector<Row> binary_rows() {
 
 const Family kClasses(&rows_of_classes), kBinary(&binary_rows);
 
-// ---- where formulas break --------------------------------------------------------------------------------------------
+// ---- where formulas break -------------------------------------------------------------------------------------------
 
 Value list(const std::vector<float>& numbers, const Device& device = Device::cpu()) {
   return from_data(TensorData::of<float>({static_cast<std::int64_t>(numbers.size())}, numbers), device);
@@ -271,7 +273,8 @@ TEST(CrossEntropy, OfTargetsThatAreAllIgnoredIsNan) {
   EXPECT_EQ(cross_entropy(logits, targets, {.ignore = -100}, Reduction::Sum).item(), 0);
 }
 
-// Of long rows the softmax is made again from their sums, of short ones at once: values, gradients and gradients of those.
+// Of long rows the softmax is made again from their sums, of short ones at once: values, gradients and gradients of
+// those.
 TEST(CrossEntropy, HasTheGradientsOfItsSoftmaxHoweverLongRowsAre) {
   for (const std::int64_t classes : {7, 20000})
     for (const DType dtype : {DType::F64, DType::F32, DType::BF16}) {

@@ -109,8 +109,8 @@ Array reduced(const std::vector<double>& losses, Reduction reduction) {
   return Array({}, reduction == Reduction::Sum ? sum : sum / static_cast<double>(losses.size()));
 }
 
-Row ctc_row(std::string name, std::int64_t time, std::int64_t classes, const Batch& batch, const CtcOptions& options,
-            Reduction reduction = Reduction::Mean) {
+OpCase ctc_row(std::string name, std::int64_t time, std::int64_t classes, const Batch& batch, const CtcOptions& options,
+               Reduction reduction = Reduction::Mean) {
   return {.name = std::move(name),
           .operands = {{{time, batch.size(), classes}, -2, 0}},
           .function =
@@ -135,8 +135,8 @@ Row ctc_row(std::string name, std::int64_t time, std::int64_t classes, const Bat
           .tolerance = 4};
 }
 
-Row rnnt_row(std::string name, std::int64_t time, std::int64_t classes, const Batch& batch, const RnntOptions& options,
-             Reduction reduction = Reduction::Mean) {
+OpCase rnnt_row(std::string name, std::int64_t time, std::int64_t classes, const Batch& batch,
+                const RnntOptions& options, Reduction reduction = Reduction::Mean) {
   return {.name = std::move(name),
           .operands = {{{batch.size(), time, batch.width() + 1, classes}}},
           .function =
@@ -159,7 +159,7 @@ Row rnnt_row(std::string name, std::int64_t time, std::int64_t classes, const Ba
 
 constexpr auto kNone = Reduction::None;
 
-std::vector<Row> alignment_rows() {
+std::vector<OpCase> alignment_rows() {
   return {
       ctc_row("ctc_loss", 4, 3, {{{1, 2}, {2}}, {4, 4}}, {}),
       ctc_row("ctc_loss_of_repeated_labels", 5, 3, {{{1, 1}, {1, 2, 1}, {2, 2, 1}}, {5, 5, 4}}, {}, kNone),

@@ -5,9 +5,9 @@
 namespace kiln::test {
 namespace {
 
-Row cross_entropy_row(std::string name, std::int64_t batch, std::int64_t classes) {
+OpCase cross_entropy_row(std::string name, std::int64_t batch, std::int64_t classes) {
   return {.name = std::move(name),
-          .operands = {{{batch, classes}}, {{batch}, 0, static_cast<double>(classes), Operand::Index}},
+          .operands = {{{batch, classes}}, {{batch}, 0, static_cast<double>(classes), OperandSpec::Index}},
           .function = [](const Values& in) { return Values{cross_entropy_each(in[0], in[1])}; },
           .meaning =
               [=](const std::vector<Array>& in) {
@@ -22,7 +22,7 @@ Row cross_entropy_row(std::string name, std::int64_t batch, std::int64_t classes
           .tolerance = 4};
 }
 
-std::vector<Row> loss_rows() {
+std::vector<OpCase> loss_rows() {
   return {cross_entropy_row("cross_entropy", 4, 6), cross_entropy_row("cross_entropy_of_one_class", 3, 1),
           cross_entropy_row("cross_entropy_of_nothing", 0, 5), cross_entropy_row("cross_entropy_wide", 3, 40)};
 }

@@ -8,7 +8,7 @@
 namespace kiln::test {
 namespace {
 
-std::vector<Row> rows_of_numbers() {
+std::vector<OpCase> rows_of_numbers() {
   const Shape s{3, 4};
   const auto difference_row = [&](std::string name, Reduction reduction,
                                   std::function<Value(const Value&, const Value&, Reduction)> function,
@@ -52,7 +52,7 @@ std::vector<Row> rows_of_numbers() {
   };
 }
 
-std::vector<Row> rows_of_distributions() {
+std::vector<OpCase> rows_of_distributions() {
   const Shape s{3, 4};
   return {
       elementwise_row(
@@ -102,16 +102,16 @@ double sign_of(const Array& flags, const Dims& i) { return flags(i) != 0 ? 1 : -
 /// 1 or -1 of a mask.
 Value signs(const Value& flags) { return cast(flags, DType::I64) * 2 - 1; }
 
-std::vector<Row> rows_of_similarity() {
+std::vector<OpCase> rows_of_similarity() {
   const Shape s{3, 4};
-  const Operand sides{s, 0, 1, Operand::Flag};
+  const OperandSpec sides{s, 0, 1, OperandSpec::Flag};
   const auto distance = [](const Array& a, const Array& b, std::int64_t row, double p) {
     double total = 0;
     for (std::int64_t j = 0; j < 4; ++j) total += std::pow(std::abs(a({row, j}) - b({row, j}) + 1e-6), p);
     return std::pow(total, 1 / p);
   };
   const auto triplet_row = [=](std::string name, const TripletMarginOptions& options, Reduction reduction) {
-    Row row{.name = std::move(name), .operands = {{s}, {s, -1, 3}, {s, -3, 1}}, .function = {}, .meaning = {}};
+    OpCase row{.name = std::move(name), .operands = {{s}, {s, -1, 3}, {s, -3, 1}}, .function = {}, .meaning = {}};
     row.function = [=](const Values& in) {
       return Values{triplet_margin_loss(in[0], in[1], in[2], options, reduction)};
     };
@@ -148,7 +148,7 @@ std::vector<Row> rows_of_similarity() {
       triplet_row("triplet_margin_loss_1", {.margin = 2, .p = 1}, Reduction::Sum),
       triplet_row("triplet_margin_loss_3_swap", {.margin = 1.5, .p = 3, .swap = true}, Reduction::None),
       {.name = "cosine_embedding_loss",
-       .operands = {{s}, {s, -1, 2}, {{3}, 0, 1, Operand::Flag}},
+       .operands = {{s}, {s, -1, 2}, {{3}, 0, 1, OperandSpec::Flag}},
        .function = [](const Values& in) { return Values{cosine_embedding_loss(in[0], in[1], signs(in[2]), -0.4)}; },
        .meaning =
            [](const std::vector<Array>& in) {
@@ -193,7 +193,7 @@ std::vector<Row> rows_of_similarity() {
   };
 }
 
-// ---- classes ---------------------------------------------------------------------------------------------------------
+// ---- classes --------------------------------------------------------------------------------------------------------
 
 const Family kNumbers(&rows_of_numbers), kDistributions(&rows_of_distributions), kSimilarity(&rows_of_similarity);
 

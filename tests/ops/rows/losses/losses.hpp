@@ -20,8 +20,8 @@ inline std::vector<Array> reduced(const Shape& shape, Reduction reduction,
 }
 
 /// An elementwise loss of operands of one shape.
-inline Row elementwise_row(std::string name, std::vector<Operand> operands, Reduction reduction,
-                           std::function<Value(const Values&)> function, Loss loss) {
+inline OpCase elementwise_row(std::string name, std::vector<OperandSpec> operands, Reduction reduction,
+                              std::function<Value(const Values&)> function, Loss loss) {
   const Shape shape = operands[0].shape;
   return {.name = std::move(name),
           .operands = std::move(operands),

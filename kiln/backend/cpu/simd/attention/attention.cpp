@@ -18,7 +18,7 @@ Interval AttentionShape::keys_of(Interval block) const {
   // The positions of the first and the last query.
   const int64_t first = keys - queries + block.begin, last = keys - queries + block.end - 1;
   Interval seen{0, keys};
-  if (window > 0) seen = {first - reach() + 1, last + reach()};
+  if (window > 0) seen = {first - effective_window() + 1, last + effective_window()};
   if (causal) seen.end = last + 1;
   const int64_t begin = std::clamp<int64_t>(seen.begin, 0, keys);
   return {begin, std::clamp(seen.end, begin, keys)};
@@ -27,7 +27,7 @@ Interval AttentionShape::keys_of(Interval block) const {
 Interval AttentionShape::queries_of(int64_t key) const {
   const int64_t beside = key - (keys - queries);  // the query at the key's position
   Interval seen{0, queries};
-  if (window > 0) seen = {beside - reach() + 1, beside + reach()};
+  if (window > 0) seen = {beside - effective_window() + 1, beside + effective_window()};
   if (causal) seen.begin = beside;
   const int64_t begin = std::clamp<int64_t>(seen.begin, 0, queries);
   return {begin, std::clamp(seen.end, begin, queries)};
@@ -77,15 +77,15 @@ ScoreOperand::ScoreOperand(const Value& value, const AttentionShape& s) {
 }
 
 template <class T>
-void turn_queries(const T* x, int64_t row, int64_t rows, int64_t width, T factor, T* z) {
+void transpose_queries(const T* x, int64_t row, int64_t rows, int64_t width, T factor, T* z) {
   const int64_t lanes = padded<T>(rows);
   for (int64_t j = 0; j < width; ++j, z += kBlockOfQueries) {
     for (int64_t i = 0; i < rows; ++i) z[i] = x[i * row + j] * factor;
     std::fill(z + rows, z + lanes, T{0});
   }
 }
-template void turn_queries(const float*, int64_t, int64_t, int64_t, float, float*);
-template void turn_queries(const double*, int64_t, int64_t, int64_t, double, double*);
+template void transpose_queries(const float*, int64_t, int64_t, int64_t, float, float*);
+template void transpose_queries(const double*, int64_t, int64_t, int64_t, double, double*);
 
 namespace {
 
@@ -98,12 +98,12 @@ T biased(T score, T bias) {
 }  // namespace
 
 template <class T>
-void ScoreBlocks<T>::compute(int64_t batch, int64_t head, Interval queries, Interval keys, const T* turned, T* scores,
-                             T* slopes) const {
+void ScoreBlocks<T>::compute(int64_t batch, int64_t head, Interval queries, Interval keys, const T* transposed,
+                             T* scores, T* slopes) const {
   const AttentionBlocks<T> blocks = attention_blocks<T>();
   constexpr T kUnseen = -std::numeric_limits<T>::infinity();
   const int64_t lanes = padded<T>(queries.size());
-  blocks.product({k.at(batch, head / shape.group(), keys.begin), k.row(), 1}, turned, kBlockOfQueries, scores,
+  blocks.product({k.at(batch, head / shape.group(), keys.begin), k.row(), 1}, transposed, kBlockOfQueries, scores,
                  kBlockOfQueries, keys.size(), lanes, shape.width, false);
   if (shape.softcap > 0) blocks.cap(scores, slopes, keys.size(), lanes, static_cast<T>(shape.softcap));
   T* const first = scores;
@@ -152,41 +152,41 @@ struct Forward {
   HeadRows<T> q, v;
   T *output, *log_sums;
 
-  int64_t workspace(bool careful) const {
+  int64_t workspace(bool handles_non_finite) const {
     const int64_t wide = padded<T>(shape.value_width),
                   numbers = kBlockOfQueries * (padded<T>(shape.width) + wide + kBlockOfKeys + 3);
     const int64_t more =
-        careful ? kBlockOfKeys * wide * static_cast<int64_t>(sizeof(T)) + kBlockOfQueries * kBlockOfKeys : 0;
+        handles_non_finite ? kBlockOfKeys * wide * static_cast<int64_t>(sizeof(T)) + kBlockOfQueries * kBlockOfKeys : 0;
     return (numbers + 9 * padded<T>(1)) * static_cast<int64_t>(sizeof(T)) + more + 64;
   }
 
-  /// Adds the values of a block of keys, times their weights `shares`, to the sums of the queries. The weights of
-  /// neighbouring keys are contiguous for a single query, and kBlockOfQueries apart otherwise. `hidden` is not null if
-  /// v may hold values that are not finite.
-  void add_values(int64_t batch, int64_t head, Interval keys, int64_t queries, const T* shares,
+  /// Adds the values of a block of keys, times their weights `softmax_weights`, to the sums of the queries. The weights
+  /// of neighbouring keys are contiguous for a single query, and kBlockOfQueries apart otherwise. `hidden` is not null
+  /// if v may hold values that are not finite.
+  void add_values(int64_t batch, int64_t head, Interval keys, int64_t queries, const T* softmax_weights,
                   const std::uint8_t* hidden, T* finite, T* sums) const {
     const AttentionBlocks<T> blocks = attention_blocks<T>();
     const int64_t wide = padded<T>(shape.value_width), step = queries == 1 ? 1 : kBlockOfQueries;
     const T* values = v.at(batch, head / shape.group(), keys.begin);
-    const Strided<T> left{shares, queries == 1 ? 0 : 1, step};
+    const Strided<T> left{softmax_weights, queries == 1 ? 0 : 1, step};
     bool dirty = false;
     for (int64_t j = 0; hidden && j < keys.size(); ++j)
       dirty = copy_finite(values + j * v.row(), wide, finite + j * wide) || dirty;
     blocks.product(left, dirty ? finite : values, dirty ? wide : v.row(), sums, wide, queries, wide, keys.size(), true);
     if (dirty)
-      add_not_finite<T>({shares, hidden, step}, true, values, v.row(), keys.size(), shape.value_width, sums, wide,
-                        queries);
+      add_not_finite<T>({softmax_weights, hidden, step}, true, values, v.row(), keys.size(), shape.value_width, sums,
+                        wide, queries);
   }
 
   /// Computes a single query: the lanes of a vector hold its keys, where blocks of several queries have these in lanes.
-  void run_row(int64_t batch, int64_t head, int64_t query, bool careful) const {
-    Workspace workspace(this->workspace(careful));
+  void run_row(int64_t batch, int64_t head, int64_t query, bool handles_non_finite) const {
+    Workspace workspace(this->workspace(handles_non_finite));
     const AttentionBlocks<T> blocks = attention_blocks<T>();
     const int64_t wide = padded<T>(shape.value_width), place = (batch * shape.heads + head) * shape.queries + query;
     T *scaled = workspace.take<T>(shape.width), *block = workspace.take<T>(kBlockOfKeys),
       *sums = workspace.take<T>(wide), largest = -std::numeric_limits<T>::infinity(), total = 0;
-    T* const finite = careful ? workspace.take<T>(kBlockOfKeys * wide) : nullptr;
-    std::uint8_t* const hidden = careful ? workspace.take<std::uint8_t>(kBlockOfKeys) : nullptr;
+    T* const finite = handles_non_finite ? workspace.take<T>(kBlockOfKeys * wide) : nullptr;
+    std::uint8_t* const hidden = handles_non_finite ? workspace.take<std::uint8_t>(kBlockOfKeys) : nullptr;
     const T *from = q.at(batch, head, query), scale = static_cast<T>(shape.scale);
     for (int64_t j = 0; j < shape.width; ++j) scaled[j] = from[j] * scale;
     std::fill_n(sums, wide, T{0});
@@ -209,20 +209,21 @@ struct Forward {
     log_sums[place] = total == 0 ? -std::numeric_limits<T>::infinity() : largest + std::log(total);
   }
 
-  void run_block(int64_t batch, int64_t head, Interval queries, bool careful) const {
-    if (queries.size() == 1) return run_row(batch, head, queries.begin, careful);
-    Workspace workspace(this->workspace(careful));
+  void run_block(int64_t batch, int64_t head, Interval queries, bool handles_non_finite) const {
+    if (queries.size() == 1) return run_row(batch, head, queries.begin, handles_non_finite);
+    Workspace workspace(this->workspace(handles_non_finite));
     const AttentionBlocks<T> blocks = attention_blocks<T>();
     const int64_t wide = padded<T>(shape.value_width), lanes = padded<T>(queries.size());
-    T* turned = workspace.take<T>(kBlockOfQueries * shape.width);
+    T* transposed = workspace.take<T>(kBlockOfQueries * shape.width);
     T* block = workspace.take<T>(kBlockOfQueries * kBlockOfKeys);
     T* sums = workspace.take<T>(kBlockOfQueries * wide);
     T *largest = workspace.take<T>(kBlockOfQueries), *total = workspace.take<T>(kBlockOfQueries),
       *rescale = workspace.take<T>(kBlockOfQueries);
-    T* const finite = careful ? workspace.take<T>(kBlockOfKeys * wide) : nullptr;
-    std::uint8_t* const hidden = careful ? workspace.take<std::uint8_t>(kBlockOfQueries * kBlockOfKeys) : nullptr;
-    turn_queries(q.at(batch, head, queries.begin), q.row(), queries.size(), shape.width, static_cast<T>(shape.scale),
-                 turned);
+    T* const finite = handles_non_finite ? workspace.take<T>(kBlockOfKeys * wide) : nullptr;
+    std::uint8_t* const hidden =
+        handles_non_finite ? workspace.take<std::uint8_t>(kBlockOfQueries * kBlockOfKeys) : nullptr;
+    transpose_queries(q.at(batch, head, queries.begin), q.row(), queries.size(), shape.width,
+                      static_cast<T>(shape.scale), transposed);
     std::fill_n(largest, lanes, -std::numeric_limits<T>::infinity());
     std::fill_n(total, lanes, T{0});
     std::fill_n(sums, queries.size() * wide, T{0});
@@ -230,7 +231,7 @@ struct Forward {
     const Interval seen = shape.keys_of(queries);
     for (int64_t key = seen.begin; key < seen.end; key += kBlockOfKeys) {
       const Interval keys{key, std::min(key + kBlockOfKeys, seen.end)};
-      scores.compute(batch, head, queries, keys, turned, block, nullptr);
+      scores.compute(batch, head, queries, keys, transposed, block, nullptr);
       for (int64_t row = 0; hidden && row < keys.size(); ++row)
         note_hidden(block + row * kBlockOfQueries, queries.size(), hidden + row * kBlockOfQueries);
       blocks.softmax(block, keys.size(), lanes, largest, total, rescale);
@@ -245,7 +246,7 @@ struct Forward {
   void run(int64_t batch, int64_t head, Interval queries) const {
     run_block(batch, head, queries, false);
     const int64_t first = (batch * shape.heads + head) * shape.queries + queries.begin;
-    if (scores.hides() && has_nan(output + first * shape.value_width, queries.size() * shape.value_width))
+    if (scores.may_hide() && has_nan(output + first * shape.value_width, queries.size() * shape.value_width))
       run_block(batch, head, queries, true);
   }
 };
@@ -261,7 +262,7 @@ void forward(const op::Attention& op, Call call) {
                            allocate(call.out[1]).template as<T>()};
   const int64_t blocks = (shape.queries + kBlockOfQueries - 1) / kBlockOfQueries;
   const int64_t cost = std::min(kBlockOfQueries, shape.queries) * shape.keys * (shape.width + shape.value_width + 8);
-  const int64_t grain = std::max<int64_t>(1, kWorthAThread / std::max<int64_t>(cost, 1));
+  const int64_t grain = std::max<int64_t>(1, kMinMultiplicationsPerThread / std::max<int64_t>(cost, 1));
   parallel_for(shape.batch * shape.heads * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t head = task / blocks, from = task % blocks * kBlockOfQueries;

@@ -14,7 +14,7 @@ namespace kiln::cpu::simd {
 inline constexpr std::int64_t kBlockOfQueries = 96, kBlockOfKeys = 96;
 
 /// The least number of multiplications that is worth handing to another thread: about 10 us.
-inline constexpr std::int64_t kWorthAThread = 1 << 19;
+inline constexpr std::int64_t kMinMultiplicationsPerThread = 1 << 19;
 
 /// Rounds `count` elements of T up to whole vectors of any target.
 template <class T>
@@ -46,11 +46,11 @@ struct AttentionShape {
   }
 
   /// Returns whether `causal` or `window` may hide a key from some query.
-  bool hides() const { return causal || window > 0; }
+  bool may_hide() const { return causal || window > 0; }
   /// The number of heads of q that share one head of k.
   std::int64_t group() const { return heads / kv_heads; }
   /// The window, limited to the number of all keys and queries.
-  std::int64_t reach() const { return std::min(window, keys + queries); }
+  std::int64_t effective_window() const { return std::min(window, keys + queries); }
   /// Returns the keys that `causal` and `window` let at least one of these queries see.
   Interval keys_of(Interval block) const;
   /// Returns the queries that `causal` and `window` let see a key.
@@ -110,7 +110,7 @@ class Workspace {
 /// Transposes: z[j * kBlockOfQueries + i] = x[i * row + j] * factor for i < rows, and 0 for further i up to whole
 /// vectors.
 template <class T>
-void turn_queries(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T factor, T* z);
+void transpose_queries(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T factor, T* z);
 
 /// The operands of scores, and functions that compute a block of scores from them.
 template <class T>
@@ -124,11 +124,11 @@ struct ScoreBlocks {
       : shape(shape), k(in[Op::k]), mask(in[Op::mask], shape), bias(in[Op::bias], shape) {}
 
   /// Returns whether a key may be hidden from some query.
-  bool hides() const { return shape.hides() || mask.data || bias.data; }
+  bool may_hide() const { return shape.may_hide() || mask.data || bias.data; }
   /// Computes scores[(j - keys.begin) * kBlockOfQueries + i - queries.begin] of query i and key j, which are -inf where
-  /// the query may not see the key, and the derivatives of the softcap if `slopes` is not null. `turned` holds the
-  /// scaled queries, transposed by turn_queries().
-  void compute(std::int64_t batch, std::int64_t head, Interval queries, Interval keys, const T* turned, T* scores,
+  /// the query may not see the key, and the derivatives of the softcap if `slopes` is not null. `transposed` holds the
+  /// scaled queries, transposed by transpose_queries().
+  void compute(std::int64_t batch, std::int64_t head, Interval queries, Interval keys, const T* transposed, T* scores,
                T* slopes) const;
   /// Computes scores[j - keys.begin] of the single query `q`, which is scaled but not transposed, and fills `scores` up
   /// to whole vectors with -inf.
@@ -193,7 +193,7 @@ struct AttentionBlocks {
   /// scores = exp(scores - shift[lane])
   void (*exponentiate)(T* scores, std::int64_t rows, std::int64_t lanes, const T* shift);
   /// g = shares * (g - delta[lane])
-  void (*score_gradient)(const T* shares, T* g, std::int64_t rows, std::int64_t lanes, const T* delta);
+  void (*score_gradient)(const T* softmax_weights, T* g, std::int64_t rows, std::int64_t lanes, const T* delta);
   /// x *= y
   void (*multiply)(T* x, const T* y, std::int64_t rows, std::int64_t lanes);
   /// scores[i] = q . row i of keys [count, width], for i < count: the contiguous scores of a single query.

@@ -147,9 +147,9 @@ void exponentiate(T* scores, int64_t rows, int64_t lanes, const T* shift) {
 }
 
 template <class T>
-void score_gradient(const T* shares, T* g, int64_t rows, int64_t lanes, const T* delta) {
+void score_gradient(const T* softmax_weights, T* g, int64_t rows, int64_t lanes, const T* delta) {
   each_vector<T>(rows, lanes, [&](int64_t at, int64_t lane) {
-    store(Vector<T>::load(shares + at) * (Vector<T>::load(g + at) - Vector<T>::load(delta + lane)), g + at);
+    store(Vector<T>::load(softmax_weights + at) * (Vector<T>::load(g + at) - Vector<T>::load(delta + lane)), g + at);
   });
 }
 

@@ -20,13 +20,13 @@ using std::int64_t;
 constexpr int64_t kTasks = 16;
 
 /// The size of a task.
-struct Cut {
+struct TaskSize {
   int64_t batches = 1, heads = 1, keys = 0;  // the number of each that one task computes
   int64_t chunks = 1;                        // the number of chunks that the keys are split into
 };
 
-Cut cut(const AttentionShape& s, const Shape* bias) {
-  Cut result;
+TaskSize task_size(const AttentionShape& s, const Shape* bias) {
+  TaskSize result;
   const auto shares = [&](int dim) {  // whether the bias is broadcast along dimension `dim`, counted from the end
     return bias && (bias->size() < dim || (*bias)[bias->size() - dim] == 1);
   };
@@ -34,7 +34,8 @@ Cut cut(const AttentionShape& s, const Shape* bias) {
   if (shares(3)) result.heads = s.kv_heads;
   const int64_t tasks = s.batch / std::max<int64_t>(result.batches, 1) * (s.kv_heads / result.heads);
   const int64_t most = (s.keys + kBlockOfKeys - 1) / kBlockOfKeys;
-  const int64_t worth = s.batch * s.heads * s.queries * s.keys * (s.width + s.value_width + 8) / kWorthAThread;
+  const int64_t worth =
+      s.batch * s.heads * s.queries * s.keys * (s.width + s.value_width + 8) / kMinMultiplicationsPerThread;
   const int64_t wanted = shares(1) ? 1 : std::clamp(kTasks / std::max<int64_t>(tasks, 1), int64_t{1}, worth + 1);
   const int64_t blocks = (most + wanted - 1) / std::max<int64_t>(wanted, 1);
   result.keys = std::max<int64_t>(blocks, 1) * kBlockOfKeys;
@@ -66,21 +67,22 @@ constexpr int64_t kLanes = kBlockOfQueries;
 template <class T>
 class QueryBlock {
  public:
-  /// If `careful`, values that are not finite reach no result from which they are hidden.
-  QueryBlock(const Operands<T>& from, Workspace& workspace, bool careful)
+  /// If `handles_non_finite`, values that are not finite reach no result from which they are hidden.
+  QueryBlock(const Operands<T>& from, Workspace& workspace, bool handles_non_finite)
       : from_(from),
-        turned_q_(workspace.take<T>(kLanes * from.shape.width)),
-        turned_g_(workspace.take<T>(kLanes * from.shape.value_width)),
+        transposed_q_(workspace.take<T>(kLanes * from.shape.width)),
+        transposed_g_(workspace.take<T>(kLanes * from.shape.value_width)),
         shift_(workspace.take<T>(kLanes)),
         delta_(workspace.take<T>(kLanes)),
-        shares_(workspace.take<T>(kLanes * kBlockOfKeys)),
+        softmax_weights_(workspace.take<T>(kLanes * kBlockOfKeys)),
         inner_(workspace.take<T>(kLanes * kBlockOfKeys)),
         slopes_(from.shape.softcap > 0 ? workspace.take<T>(kLanes * kBlockOfKeys) : nullptr),
-        finite_(careful ? workspace.take<T>(kLanes * padded<T>(std::max(from.shape.width, from.shape.value_width)))
-                        : nullptr),
-        hidden_(careful ? workspace.take<std::uint8_t>(kLanes * kBlockOfKeys) : nullptr) {}
-  static int64_t numbers(const AttentionShape& s, bool careful) {
-    const int64_t more = careful ? kLanes * (padded<T>(std::max(s.width, s.value_width)) + kBlockOfKeys) : 0;
+        finite_(handles_non_finite
+                    ? workspace.take<T>(kLanes * padded<T>(std::max(from.shape.width, from.shape.value_width)))
+                    : nullptr),
+        hidden_(handles_non_finite ? workspace.take<std::uint8_t>(kLanes * kBlockOfKeys) : nullptr) {}
+  static int64_t numbers(const AttentionShape& s, bool handles_non_finite) {
+    const int64_t more = handles_non_finite ? kLanes * (padded<T>(std::max(s.width, s.value_width)) + kBlockOfKeys) : 0;
     return kLanes * (s.width + s.value_width + 2 + 3 * kBlockOfKeys) + 9 * padded<T>(1) + more;
   }
 
@@ -88,8 +90,8 @@ class QueryBlock {
     const AttentionShape& s = from_.shape;
     batch_ = batch, head_ = head, queries_ = queries;
     const int64_t count = queries.size(), first = (batch * s.heads + head) * s.queries + queries.begin;
-    turn_queries(q(), from_.q.row(), count, s.width, static_cast<T>(s.scale), turned_q_);
-    turn_queries(g(), from_.g.row(), count, s.value_width, T{1}, turned_g_);
+    transpose_queries(q(), from_.q.row(), count, s.width, static_cast<T>(s.scale), transposed_q_);
+    transpose_queries(g(), from_.g.row(), count, s.value_width, T{1}, transposed_g_);
     std::fill_n(shift_, padded<T>(count), T{0});
     std::fill_n(delta_, padded<T>(count), T{0});
     for (int64_t i = 0; i < count; ++i) {
@@ -102,18 +104,18 @@ class QueryBlock {
   const T* g() const { return from_.g.at(batch_, head_, queries_.begin); }
   int64_t count() const { return queries_.size(); }
 
-  /// Computes shares(), the softmax weights of these keys, and inner(), the gradient of the scores.
+  /// Computes softmax_weights(), the softmax weights of these keys, and inner(), the gradient of the scores.
   void compute(const AttentionBlocks<T>& blocks, Interval keys) {
     const AttentionShape& s = from_.shape;
     const int64_t lanes = padded<T>(count());
-    from_.scores.compute(batch_, head_, queries_, keys, turned_q_, shares_, slopes_);
+    from_.scores.compute(batch_, head_, queries_, keys, transposed_q_, softmax_weights_, slopes_);
     for (int64_t row = 0; hidden_ && row < keys.size(); ++row)
-      note_hidden(shares_ + row * kLanes, count(), hidden_ + row * kLanes);
-    blocks.exponentiate(shares_, keys.size(), lanes, shift_);
-    clear(keys, shares_);
-    blocks.product({from_.v.at(batch_, head_ / s.group(), keys.begin), from_.v.row(), 1}, turned_g_, kLanes, inner_,
+      note_hidden(softmax_weights_ + row * kLanes, count(), hidden_ + row * kLanes);
+    blocks.exponentiate(softmax_weights_, keys.size(), lanes, shift_);
+    clear(keys, softmax_weights_);
+    blocks.product({from_.v.at(batch_, head_ / s.group(), keys.begin), from_.v.row(), 1}, transposed_g_, kLanes, inner_,
                    kLanes, keys.size(), lanes, s.value_width, false);
-    blocks.score_gradient(shares_, inner_, keys.size(), lanes, delta_);
+    blocks.score_gradient(softmax_weights_, inner_, keys.size(), lanes, delta_);
     clear(keys, inner_);
   }
   /// Multiplies inner() by the derivatives of the softcap, if there is one.
@@ -122,7 +124,7 @@ class QueryBlock {
     blocks.multiply(inner_, slopes_, keys.size(), padded<T>(count()));
     clear(keys, inner_);
   }
-  /// sums [keys, width] += weights times x, which has a row for each query. `weights` is shares() or inner().
+  /// sums [keys, width] += weights times x, which has a row for each query. `weights` is softmax_weights() or inner().
   void add_to_keys(const AttentionBlocks<T>& blocks, Interval keys, const T* weights, const T* x, int64_t row,
                    int64_t width, T* sums) const {
     const int64_t whole = padded<T>(width);
@@ -140,7 +142,7 @@ class QueryBlock {
                    keys.size(), true);
     if (finite) add_not_finite<T>({inner_, hidden_, kLanes}, true, x, row, keys.size(), width, sums, whole, count());
   }
-  const T* shares() const { return shares_; }
+  const T* softmax_weights() const { return softmax_weights_; }
   const T* inner() const { return inner_; }
 
  private:
@@ -148,7 +150,8 @@ class QueryBlock {
     for (int64_t row = 0; hidden_ && row < keys.size(); ++row)
       clear_hidden(hidden_ + row * kLanes, count(), x + row * kLanes);
   }
-  /// Returns a copy of x with zeros for elements that are not finite; null if there are none, or if not `careful`.
+  /// Returns a copy of x with zeros for elements that are not finite; null if there are none, or if not
+  /// `handles_non_finite`.
   const T* finite_of(const T* x, int64_t row, int64_t rows, int64_t width) const {
     bool changed = false;
     for (int64_t i = 0; finite_ && i < rows; ++i)
@@ -157,7 +160,7 @@ class QueryBlock {
   }
 
   const Operands<T>& from_;
-  T *turned_q_, *turned_g_, *shift_, *delta_, *shares_, *inner_, *slopes_, *finite_;
+  T *transposed_q_, *transposed_g_, *shift_, *delta_, *softmax_weights_, *inner_, *slopes_, *finite_;
   std::uint8_t* hidden_;
   int64_t batch_ = 0, head_ = 0;
   Interval queries_;
@@ -181,7 +184,7 @@ void each_key_block(Interval keys, F&& f) {
 }
 
 template <class T>
-void put(const T* sums, int64_t rows, int64_t width, double factor, T* to) {
+void store_scaled(const T* sums, int64_t rows, int64_t width, double factor, T* to) {
   for (int64_t row = 0; row < rows; ++row, sums += padded<T>(width), to += width)
     for (int64_t j = 0; j < width; ++j) to[j] = sums[j] * static_cast<T>(factor);
 }
@@ -190,13 +193,14 @@ void put(const T* sums, int64_t rows, int64_t width, double factor, T* to) {
 /// gradient of q to dq [batch, heads, queries, width].
 template <class T>
 void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dq, T* dk, T* dv,
-                bool careful) {
+                bool handles_non_finite) {
   const AttentionBlocks<T> blocks = attention_blocks<T>();
   const AttentionShape& s = from.shape;
   const int64_t width = padded<T>(s.width), value_width = padded<T>(s.value_width);
-  Workspace workspace((QueryBlock<T>::numbers(s, careful) + chunk.size() * (width + value_width) + kLanes * width) *
-                      static_cast<int64_t>(sizeof(T)));
-  QueryBlock<T> block(from, workspace, careful);
+  Workspace workspace(
+      (QueryBlock<T>::numbers(s, handles_non_finite) + chunk.size() * (width + value_width) + kLanes * width) *
+      static_cast<int64_t>(sizeof(T)));
+  QueryBlock<T> block(from, workspace, handles_non_finite);
   T *k_sums = workspace.take<T>(chunk.size() * width), *v_sums = workspace.take<T>(chunk.size() * value_width),
     *q_sums = workspace.take<T>(kLanes * width);
   std::fill_n(k_sums, chunk.size() * width, T{0});
@@ -207,7 +211,7 @@ void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interva
     if (seen.size() > 0) block.load(batch, head, queries);
     each_key_block(seen, [&](Interval keys) {
       block.compute(blocks, keys);
-      block.add_to_keys(blocks, keys, block.shares(), block.g(), from.g.row(), s.value_width,
+      block.add_to_keys(blocks, keys, block.softmax_weights(), block.g(), from.g.row(), s.value_width,
                         v_sums + (keys.begin - chunk.begin) * value_width);
       block.uncap(blocks, keys);
       block.add_to_keys(blocks, keys, block.inner(), block.q(), from.q.row(), s.width,
@@ -215,17 +219,18 @@ void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interva
       block.add_to_queries(blocks, keys, from.scores.k.at(batch, kv_head, keys.begin), from.scores.k.row(), s.width,
                            q_sums);
     });
-    put(q_sums, count, s.width, s.scale, dq + ((batch * s.heads + head) * s.queries + queries.begin) * s.width);
+    store_scaled(q_sums, count, s.width, s.scale,
+                 dq + ((batch * s.heads + head) * s.queries + queries.begin) * s.width);
   });
   const int64_t first = (batch * s.kv_heads + kv_head) * s.keys + chunk.begin;
-  put(k_sums, chunk.size(), s.width, s.scale, dk + first * s.width);
-  put(v_sums, chunk.size(), s.value_width, 1, dv + first * s.value_width);
+  store_scaled(k_sums, chunk.size(), s.width, s.scale, dk + first * s.width);
+  store_scaled(v_sums, chunk.size(), s.value_width, 1, dv + first * s.value_width);
 }
 
 /// Returns whether add_inputs() wrote a NaN.
 template <class T>
-bool spoilt(const AttentionShape& s, int64_t batch, int64_t kv_head, Interval chunk, const T* dq, const T* dk,
-            const T* dv) {
+bool has_nan_result(const AttentionShape& s, int64_t batch, int64_t kv_head, Interval chunk, const T* dq, const T* dk,
+                    const T* dv) {
   const int64_t first = (batch * s.kv_heads + kv_head) * s.keys + chunk.begin, queries = s.group() * s.queries;
   return has_nan(dk + first * s.width, chunk.size() * s.width) ||
          has_nan(dv + first * s.value_width, chunk.size() * s.value_width) ||
@@ -264,7 +269,7 @@ void add_up(const T* parts, int64_t count, int64_t size, T* sums) {
 
 /// Calls task(batch, kv_head, keys, chunk) for every head and chunk of keys, in order within one task of `cut`.
 template <class F>
-void each_task(const AttentionShape& s, const Cut& cut, F&& task) {
+void each_task(const AttentionShape& s, const TaskSize& cut, F&& task) {
   const int64_t head_groups = s.kv_heads / cut.heads, groups = s.batch / cut.batches * head_groups;
   parallel_for(groups * cut.chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
@@ -288,7 +293,7 @@ void backward(const AttentionGrad& op, Call call) {
     std::memset(bias.data, 0, static_cast<std::size_t>(bias.numel()) * sizeof(T));
     const Dims strides = broadcast_to(bias, {shape.batch, shape.heads, shape.queries, shape.keys}).strides;
     if (shape.batch > 0)
-      each_task(shape, cut(shape, &bias.shape), [&](int64_t batch, int64_t head, Interval keys, int64_t) {
+      each_task(shape, task_size(shape, &bias.shape), [&](int64_t batch, int64_t head, Interval keys, int64_t) {
         add_bias(from, batch, head, keys, bias.as<T>(), strides);
       });
     return;
@@ -296,7 +301,7 @@ void backward(const AttentionGrad& op, Call call) {
   T *const dq = allocate(call.out[0]).template as<T>(), *const dk = allocate(call.out[1]).template as<T>(),
            *const dv = allocate(call.out[2]).template as<T>();
   if (shape.batch == 0) return;
-  const Cut tasks = cut(shape, nullptr);
+  const TaskSize tasks = task_size(shape, nullptr);
   const int64_t size = call.in[AttentionGrad::q].numel();
   Ref<Memory> parts;  // a partial dq for each chunk of keys
   if (tasks.chunks > 1) parts = make_ref<Memory>(static_cast<std::size_t>(tasks.chunks * size) * sizeof(T));
@@ -304,7 +309,7 @@ void backward(const AttentionGrad& op, Call call) {
   each_task(shape, tasks, [&](int64_t batch, int64_t head, Interval keys, int64_t chunk) {
     T* const own = sums + chunk * size;
     add_inputs(from, batch, head, keys, own, dk, dv, false);
-    if (from.scores.hides() && spoilt(shape, batch, head, keys, own, dk, dv))
+    if (from.scores.may_hide() && has_nan_result(shape, batch, head, keys, own, dk, dv))
       add_inputs(from, batch, head, keys, own, dk, dv, true);
   });
   if (parts) add_up(sums, tasks.chunks, size, dq);

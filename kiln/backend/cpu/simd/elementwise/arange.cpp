@@ -42,7 +42,7 @@ constexpr std::int64_t kBlock = 1024;
 template <class C>
 void count_as(const Array& z, C first, C pace) {
   const auto bytes = static_cast<std::int64_t>(size_of(z.dtype));
-  parallel_pieces(z.numel(), limited_grain(64 * kBlock, kBlock), [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(z.numel(), limited_grain(64 * kBlock, kBlock), [&](std::int64_t begin, std::int64_t end) {
     C numbers[kBlock], places[kBlock];
     for (std::int64_t i = 0; i < kBlock; ++i)
       places[i] = std::is_integral_v<C> ? wrapping_multiply(static_cast<C>(i), pace) : static_cast<C>(i);

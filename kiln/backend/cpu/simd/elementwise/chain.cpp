@@ -37,23 +37,23 @@ template <std::size_t... k>
 struct LinksOf<std::index_sequence<k...>> {
   static constexpr std::size_t kWidth = sizeof...(k) * kLanes<float>;
   /// `at` is where the block begins in its run, in bytes of float32.
-  using Function = void (*)(const Link*, const Place*, std::size_t at, Part<k>...);
+  using Function = void (*)(const Link*, const ChainOperand*, std::size_t at, Part<k>...);
 
   static Link link(Function function, void (*block)() = nullptr) {
     return {.function = reinterpret_cast<void (*)()>(function), .block = block};
   }
-  static HWY_INLINE void go_on(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+  static HWY_INLINE void go_on(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     reinterpret_cast<Function>(link[1].function)(link + 1, places, at, x...);
   }
 
-  static HWY_INLINE float* block_of(const Place& place, std::size_t at) {
+  static HWY_INLINE float* block_of(const ChainOperand& place, std::size_t at) {
     return reinterpret_cast<float*>(place.data + (at & place.moves));
   }
   static HWY_INLINE Lanes load(const float* block, std::size_t i) { return Lanes::load(block + i * kLanes<float>); }
-  /// The block of an operand. Links are shared by all operands, so that processors which learn from an instruction where
-  /// it reads next learn nothing here: one that lies far away is asked for some blocks ahead, and before that to come as
-  /// near as the second-level cache, which waits for more lines at once than the first does.
-  static HWY_INLINE const float* read_block(const Place& place, std::size_t at) {
+  /// The block of an operand. Links are shared by all operands, so that processors which learn from an instruction
+  /// where it reads next learn nothing here: one that lies far away is asked for some blocks ahead, and before that to
+  /// come as near as the second-level cache, which waits for more lines at once than the first does.
+  static HWY_INLINE const float* read_block(const ChainOperand& place, std::size_t at) {
     const float* const block = block_of(place, at);
     if (place.fetches) {
       (__builtin_prefetch(block + (16 * sizeof...(k) + k) * kLanes<float>, 0, 2), ...);
@@ -65,17 +65,17 @@ struct LinksOf<std::index_sequence<k...>> {
 
   // Rows in registers.
   template <class Row>
-  static void unary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+  static void unary(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     go_on(link, places, at, as_number(Row::of(x))...);
   }
-  template <class Row, AtHand hand>
+  template <class Row, InRegisters hand>
   static HWY_INLINE Lanes meet(Lanes x, Lanes other) {
-    if constexpr (hand == AtHand::First) return as_number(Row::of(x, other));
+    if constexpr (hand == InRegisters::First) return as_number(Row::of(x, other));
     else return as_number(Row::of(other, x));
   }
-  template <class Row, AtHand hand>
-  static void binary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    const Place& place = places[link->in[0]];
+  template <class Row, InRegisters hand>
+  static void binary(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
+    const ChainOperand& place = places[link->in[0]];
     const float* other = read_block(place, at);
     if (place.uniform) {
       const Lanes number = *other;
@@ -84,8 +84,8 @@ struct LinksOf<std::index_sequence<k...>> {
       go_on(link, places, at, meet<Row, hand>(x, load(other, k))...);
     }
   }
-  static void divide(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    const Place& place = places[link->in[0]];
+  static void divide(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
+    const ChainOperand& place = places[link->in[0]];
     const float* other = block_of(place, at);
     if (place.inverted) go_on(link, places, at, (x * load(other, k))...);
     else if (HWY_NATIVE_FMA && place.reciprocal.high != 0 && none_is_below(place.reciprocal.least, x...))
@@ -107,43 +107,43 @@ struct LinksOf<std::index_sequence<k...>> {
     (look_at(x), ...);
     return hn::AllFalse(words, hn::Gt(hn::Set(words, std::bit_cast<std::uint32_t>(least) - 1), smallest));
   }
-  template <AtHand hand>
+  template <InRegisters hand>
   static HWY_INLINE Lanes choose(Lanes x, Lanes a, Lanes b) {
-    if constexpr (hand == AtHand::First) return select(x == 0, b, a);
-    else if constexpr (hand == AtHand::Second) return select(a == 0, b, x);
+    if constexpr (hand == InRegisters::First) return select(x == 0, b, a);
+    else if constexpr (hand == InRegisters::Second) return select(a == 0, b, x);
     else return select(a == 0, x, b);
   }
-  template <AtHand hand>
-  static void where(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+  template <InRegisters hand>
+  static void where(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     const float *a = block_of(places[link->in[0]], at), *b = block_of(places[link->in[1]], at);
     go_on(link, places, at, choose<hand>(x, load(a, k), load(b, k))...);
   }
 
   // Rows that compute for so long that it does not matter whether they do it in memory, or so differently in each lane.
-  static void call_unary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+  static void call_unary(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     float* const own = block_of(places[kOwnPlace], 0);
     store_block(own, x...);
     reinterpret_cast<UnaryBlock<float>>(link->block)(own, 1, own + kWidth, kWidth);
     go_on(link, places, at, load(own + kWidth, k)...);
   }
-  template <AtHand hand>
-  static void call_binary(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+  template <InRegisters hand>
+  static void call_binary(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     float* const own = block_of(places[kOwnPlace], 0);
     const float* other = block_of(places[link->in[0]], at);
     store_block(own, x...);
     const auto row = reinterpret_cast<BinaryBlock<float>>(link->block);
-    if constexpr (hand == AtHand::First) row(own, 1, other, 1, own + kWidth, kWidth);
+    if constexpr (hand == InRegisters::First) row(own, 1, other, 1, own + kWidth, kWidth);
     else row(other, 1, own, 1, own + kWidth, kWidth);
     go_on(link, places, at, load(own + kWidth, k)...);
   }
 
   // To and from memory.
-  static void load_link(const Link* link, const Place* places, std::size_t at, Part<k>...) {
+  static void load_link(const Link* link, const ChainOperand* places, std::size_t at, Part<k>...) {
     const float* block = read_block(places[link->in[0]], at);
     go_on(link, places, at, load(block, k)...);
   }
-  static void store_floats(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    const Place& place = places[link->in[0]];
+  static void store_floats(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
+    const ChainOperand& place = places[link->in[0]];
     float* const block = block_of(place, at);
     if (place.streams && reinterpret_cast<std::uintptr_t>(block) % sizeof(Lanes) == 0)
       (hn::Stream(x.lanes, hn::ScalableTag<float>(), block + k * kLanes<float>), ...);
@@ -151,24 +151,24 @@ struct LinksOf<std::index_sequence<k...>> {
     go_on(link, places, at, x...);
   }
   template <DType dtype>
-  static void store_halves(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    const Place& place = places[link->in[0]];
+  static void store_halves(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
+    const ChainOperand& place = places[link->in[0]];
     std::byte* const target = place.data + (at & place.moves) / 2;
     auto* const halves = place.streams ? reinterpret_cast<std::byte*>(block_of(places[kOwnPlace], 0)) : target;
     (Halves<dtype>::store(x, halves + 2 * k * kLanes<float>), ...);
     if (place.streams) stream(halves, target, 2 * kWidth);
     go_on(link, places, at, x...);
   }
-  static void store_flags(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    const Place& place = places[link->in[0]];
+  static void store_flags(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
+    const ChainOperand& place = places[link->in[0]];
     auto* const flags = reinterpret_cast<std::uint8_t*>(place.data + (at & place.moves) / 4);
     (store(x != 0, flags + k * kLanes<float>), ...);
     go_on(link, places, at, x...);
   }
   /// As op::Cast has it: towards 0, within the type's range, 0 for NaN.
   template <class Byte>
-  static void store_bytes(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
-    const Place& place = places[link->in[0]];
+  static void store_bytes(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
+    const ChainOperand& place = places[link->in[0]];
     auto* const bytes = reinterpret_cast<Byte*>(place.data + (at & place.moves) / 4);
     (store_byte(x, bytes + k * kLanes<float>), ...);
     go_on(link, places, at, x...);
@@ -191,19 +191,19 @@ struct LinksOf<std::index_sequence<k...>> {
     return hn::Add(within, hn::Zero(tag));  // no zero has a sign
   }
   template <class Byte>
-  static void round_to_byte(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+  static void round_to_byte(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     go_on(link, places, at, as_byte<Byte>(x)...);
   }
   template <DType dtype>
-  static void round_to(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+  static void round_to(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     go_on(link, places, at, Lanes(Halves<dtype>::round(hn::ScalableTag<float>(), x.lanes))...);
   }
-  static void make_flags(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+  static void make_flags(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     go_on(link, places, at, as_number(x != 0)...);
   }
 
   template <Fold fold>
-  static void fold_block(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+  static void fold_block(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     using Line = FoldLine<float, fold>;
     static_assert(kWidth == Line::kBlock);
     auto& run = *reinterpret_cast<FoldLanes*>(places[link->in[0]].data);
@@ -219,7 +219,7 @@ struct LinksOf<std::index_sequence<k...>> {
   }
   /// Of a block whose first elements are folded already, or that is not full, or after one that was not.
   template <Fold fold>
-  static HWY_NOINLINE void fold_some(const Link* link, const Place* places, std::size_t at, Part<k>... x) {
+  static HWY_NOINLINE void fold_some(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     using Line = FoldLine<float, fold>;
     auto& run = *reinterpret_cast<FoldLanes*>(places[link->in[0]].data);
     const auto begin = static_cast<std::int64_t>(at / sizeof(float));
@@ -238,15 +238,15 @@ struct LinksOf<std::index_sequence<k...>> {
 
   static void fill(float* block, float number) { store_block(block, ((void)k, Lanes(number))...); }
 
-  static void end(const Link*, const Place*, std::size_t, Part<k>...) {}
+  static void end(const Link*, const ChainOperand*, std::size_t, Part<k>...) {}
 
-  static void run(std::span<const Link* const> parts, const Place* places, std::size_t count) {
+  static void run(std::span<const Link* const> parts, const ChainOperand* places, std::size_t count) {
     for (std::size_t at = 0; at < count; at += kWidth) {
       const std::size_t begin = std::min(at, count - kWidth);
       for (const Link* part : parts) start(part, places, begin * sizeof(float));
     }
   }
-  static HWY_INLINE void start(const Link* part, const Place* places, std::size_t at) {
+  static HWY_INLINE void start(const Link* part, const ChainOperand* places, std::size_t at) {
     const Lanes nothing[] = {((void)k, Lanes(0))...};
     reinterpret_cast<Function>(part->function)(part, places, at, nothing[k]...);
   }
@@ -264,12 +264,12 @@ Link link_of_unary(op::UnaryFn fn) {
   else return EightLinks::link(&EightLinks::unary<Row>);
 }
 
-template <class Row, AtHand hand>
+template <class Row, InRegisters hand>
 Link link_of_binary(op::BinaryFn fn) {
   if constexpr (!has_link(Row::kDomain)) return {};
   else if constexpr (Row::kLong)
     return EightLinks::link(&EightLinks::call_binary<hand>, reinterpret_cast<void (*)()>(binary_block<float>(fn)));
-  else if constexpr (std::is_same_v<Row, binary_rows::Div> && hand == AtHand::First)
+  else if constexpr (std::is_same_v<Row, binary_rows::Div> && hand == InRegisters::First)
     return EightLinks::link(&EightLinks::divide);
   else return EightLinks::link(&EightLinks::binary<Row, hand>);
 }
@@ -286,25 +286,25 @@ Link unary_link(op::UnaryFn fn) {
   return {};
 }
 
-Link binary_link(op::BinaryFn fn, AtHand hand) {
+Link binary_link(op::BinaryFn fn, InRegisters hand) {
   switch (fn) {
 #define KILN_UNARY(...)
 #define KILN_PREDICATE(...)
-#define KILN_BINARY(Name, ...)                                                          \
-  case op::BinaryFn::Name:                                                              \
-    return hand == AtHand::First ? link_of_binary<binary_rows::Name, AtHand::First>(fn) \
-                                 : link_of_binary<binary_rows::Name, AtHand::Second>(fn);
+#define KILN_BINARY(Name, ...)                                                                    \
+  case op::BinaryFn::Name:                                                                        \
+    return hand == InRegisters::First ? link_of_binary<binary_rows::Name, InRegisters::First>(fn) \
+                                      : link_of_binary<binary_rows::Name, InRegisters::Second>(fn);
 #define KILN_COMPARISON(Name, ...) KILN_BINARY(Name, )
 #include "kiln/ops/elementwise/elementwise.def"
   }
   return {};
 }
 
-Link where_link(AtHand hand) {
+Link where_link(InRegisters hand) {
   switch (hand) {
-    case AtHand::First: return EightLinks::link(&EightLinks::where<AtHand::First>);
-    case AtHand::Second: return EightLinks::link(&EightLinks::where<AtHand::Second>);
-    case AtHand::Third: return EightLinks::link(&EightLinks::where<AtHand::Third>);
+    case InRegisters::First: return EightLinks::link(&EightLinks::where<InRegisters::First>);
+    case InRegisters::Second: return EightLinks::link(&EightLinks::where<InRegisters::Second>);
+    case InRegisters::Third: return EightLinks::link(&EightLinks::where<InRegisters::Third>);
   }
   return {};
 }

@@ -14,7 +14,7 @@
 namespace kiln::cpu::simd {
 
 /// What links find or leave elsewhere than at hand.
-struct Place {
+struct ChainOperand {
   std::byte* data = nullptr;
   std::size_t moves = 0;  // all ones: a run, of which each block has its part; 0: a block, the same for all
   bool uniform = false;   // a number, again and again
@@ -32,14 +32,14 @@ struct Link {
 };
 
 /// Which operand is at hand; the others come from the link's places, in order.
-enum class AtHand : std::uint8_t { First, Second, Third };
+enum class InRegisters : std::uint8_t { First, Second, Third };
 
 /// The links that there are for the machine at hand. A null `function` says that there is none.
 struct Links {
   std::size_t width;  // elements of a block
   Link (*unary)(op::UnaryFn);
-  Link (*binary)(op::BinaryFn, AtHand);
-  Link (*where)(AtHand);
+  Link (*binary)(op::BinaryFn, InRegisters);
+  Link (*where)(InRegisters);
   Link (*load)();
   Link (*store)(DType);        // float32, float16, bfloat16, bool or bytes
   Link (*round)(DType);        // to float16, bfloat16, bool or bytes, and back to float32
@@ -48,7 +48,7 @@ struct Links {
   void (*fill)(float* block, float number);
   /// Runs the parts of a chain on `count` elements, at least a block. Where the last elements fill no block, it takes
   /// some that were done before once more: whose results lie where operands do must leave them out.
-  void (*run)(std::span<const Link* const> parts, const Place* places, std::size_t count);
+  void (*run)(std::span<const Link* const> parts, const ChainOperand* places, std::size_t count);
 };
 const Links& links();
 

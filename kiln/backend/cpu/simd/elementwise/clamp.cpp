@@ -78,7 +78,7 @@ namespace kiln::cpu::simd {
 HWY_EXPORT(clamp_of);
 
 Clamp::Clamp(const op::Program& program) {
-  using From = op::Program::Operand;
+  using From = op::ProgramOperand;
   const auto& steps = program.steps;
   if (steps.size() != 2 || program.outputs.size() != 1 || program.outputs[0] != 1 || !program.folds.empty()) return;
   const auto does = [&](std::size_t i, op::BinaryFn fn) {
@@ -100,9 +100,9 @@ bool Clamp::run(const op::Program& program, Call call) const {
   if (from.shape != program.shape || !strided::is_dense(from.shape, from.strides) || is_nan(least) || is_nan(most) ||
       !strided::same_order(from.shape, order, from.strides) || 2 * from.numel() * size >= kStreamedBytes)
     return false;
-  take_memory(call.out[0], order, call, x);
+  reuse_memory(call.out[0], order, call, x);
   const Array to = allocate(call.out[0], order);
-  parallel_for(from.numel(), kBytesWorthAThread / size, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(from.numel(), kMinBytesPerThread / size, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(clamp_of)
     (from.dtype, from.data + begin * size, to.data + begin * size, end - begin, least, most);
   });

@@ -25,15 +25,15 @@ constexpr bool kBinaryIsCostly[] = {
 #include "kiln/ops/elementwise/elementwise.def"
 };
 
-/// Runs a step whose operands are read as `types`. Its result may lie where an operand does that is not read afterwards,
-/// unless the step reads an element after it has written it.
+/// Runs a step whose operands are read as `types`. Its result may lie where an operand does that is not read
+/// afterwards, unless the step reads an element after it has written it.
 template <class Op>
 void run_alone(const Op& op, const TileStep& step, std::span<const DType> types, Call call) {
   Value& result = call.out[0];
   const Dims order = follow_order(result.shape(), call.in);
   bool in_place = false;
   if constexpr (std::is_same_v<Op, op::Unary> || std::is_same_v<Op, op::Binary>)
-    for (std::size_t i = 0; i < call.in.size() && !in_place; ++i) in_place = take_memory(result, order, call, i);
+    for (std::size_t i = 0; i < call.in.size() && !in_place; ++i) in_place = reuse_memory(result, order, call, i);
   const FusedResult made{allocate(result, order), in_place};
   const auto bytes = made.array.numel() * static_cast<std::int64_t>(size_of(made.array.dtype));
   const FusedCall alone{.in = call.in,

@@ -11,7 +11,7 @@
 #include "kiln/backend/cpu/simd/elementwise/fused_chain.hpp"
 #include "kiln/backend/cpu/simd/elementwise/fused_tiles.hpp"
 #include "kiln/backend/cpu/simd/elementwise/mapped_sum.hpp"
-#include "kiln/backend/cpu/simd/elementwise/simple_finish.hpp"
+#include "kiln/backend/cpu/simd/elementwise/simple_epilogue.hpp"
 #include "kiln/backend/cpu/simd/elementwise/stream.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 std::int64_t grain_of(const op::Program& program) {
   std::int64_t cost = 0;
   std::size_t widest = 1;
-  for (const op::Program::Step& step : program.steps)
+  for (const op::ProgramStep& step : program.steps)
     cost += std::visit([](const auto& op) { return cost_of(op); }, step.op);
   for (const DType input : program.inputs) widest = std::max(widest, size_of(input));
   return simd::grain_of(cost, widest);
@@ -32,8 +32,8 @@ std::vector<std::size_t> last_readers(const op::Program& program) {
   std::vector<std::size_t> readers(program.inputs.size());
   for (std::size_t i = 0; i < program.steps.size(); ++i)
     for (int k = 0; k < op::arity(program.steps[i].op); ++k)
-      if (const op::Program::Operand from = program.steps[i].in[static_cast<std::size_t>(k)];
-          from.from == op::Program::Operand::Input)
+      if (const op::ProgramOperand from = program.steps[i].in[static_cast<std::size_t>(k)];
+          from.from == op::ProgramOperand::Input)
         readers[from.index] = i;
   return readers;
 }
@@ -52,11 +52,11 @@ struct Prepared {
   const std::int64_t grain;
 };
 
-/// Gives result i of a chain the memory of an operand that no step reads once the first elements are stored, if there is
-/// one.
+/// Gives result i of a chain the memory of an operand that no step reads once the first elements are stored, if there
+/// is one.
 bool take_operand(const Prepared& prepared, const op::Program& program, const Dims& strides, Call call, std::size_t i) {
   for (std::size_t k = 0; k < call.in.size(); ++k)
-    if (prepared.last_reader[k] <= program.outputs[i] && take_memory(call.out[i], strides, call, k)) return true;
+    if (prepared.last_reader[k] <= program.outputs[i] && reuse_memory(call.out[i], strides, call, k)) return true;
   return false;
 }
 
@@ -122,14 +122,14 @@ void run_prepared(const Prepared& prepared, const FusedCall& fused) {
 /// A single reduction that is not Folding's: a part at a time.
 bool fold_in_parts(const op::Fused& op, Call call) {
   const op::Program& program = *op.program;
-  const auto& [steps, folded] = program.made<Unfolded>();
+  const auto& [steps, folded] = program.cached<Unfolded>();
   const std::size_t outputs = program.outputs.size();
   if (folded.size() != 1 || folded[0] < outputs) return false;
-  const Prepared& prepared = steps->made<Prepared>();
+  const Prepared& prepared = steps->cached<Prepared>();
   const std::optional<Dims> order = strided::result_order(*steps, program.shape, call.in);
   if (!prepared.runs() || !order) return false;
   const Array whole{.data = nullptr, .shape = program.shape, .strides = *order};
-  AllOrNone memory(call.out);
+  AllocateAllOrNone memory(call.out);
   Results results = allocate_outputs(prepared, *steps, outputs, *order, call);
   const op::Program::Fold& fold = program.folds[0];
   const FusedReduction reduction{{fold.fn, fold.dims}, steps->steps[fold.step].dtype, call.out[outputs]};
@@ -146,7 +146,7 @@ bool fold_in_parts(const op::Fused& op, Call call) {
 
 /// One after the other.
 bool fold_afterwards(const op::Program& program, Call call) {
-  const auto& [steps, folded] = program.made<Unfolded>();
+  const auto& [steps, folded] = program.cached<Unfolded>();
   SpareValues made;
   for (std::size_t i = 0; i < steps->outputs.size(); ++i)
     made.push_back(
@@ -172,15 +172,15 @@ class ChainEpilogue final : public Epilogue {
         call_{.in = in_, .inputs = op.program->inputs, .whole = whole_, .results = results_} {
     call_.streams = fills_caches(moved_bytes(in_, call.out, op.program->shape));
     operands_ = ChainProgram::operands_of(call_);
-    if (dtype_ == DType::F32 && op.program->outputs.size() == 1 && !is_left_out(Algorithm::SimpleFinish))
-      simple_ = simple_finish(op, in_, call_.results[0].array, call_.whole.strides);
+    if (dtype_ == DType::F32 && op.program->outputs.size() == 1 && !is_disabled(Algorithm::SimpleFinish))
+      simple_ = simple_epilogue(op, in_, call_.results[0].array, call_.whole.strides);
   }
-  void finish(const ProductPiece& piece) const override { chain_.finish(call_, operands_, piece, dtype_); }
+  void finish(const ProductTile& piece) const override { chain_.finish(call_, operands_, piece, dtype_); }
   const std::byte* target() const override {
     const Array& first = call_.results[0].array;
     return call_.streams || size_of(first.dtype) != size_of(dtype_) ? nullptr : first.data;
   }
-  const Finish* simple() const override { return simple_ ? &*simple_ : nullptr; }
+  const SimpleEpilogue* simple() const override { return simple_ ? &*simple_ : nullptr; }
 
  private:
   static Results allocated(std::span<Value> out, const Dims& order) {
@@ -196,17 +196,17 @@ class ChainEpilogue final : public Epilogue {
   const Results results_;
   FusedCall call_;
   SpareVector<Operand> operands_;
-  std::optional<Finish> simple_;
+  std::optional<SimpleEpilogue> simple_;
 };
 
 }  // namespace
 
-bool finish(const op::Epilogue& op, Call call, FunctionRef<bool(const Epilogue&)> multiply) {
+bool run_epilogue(const op::Epilogue& op, Call call, FunctionRef<bool(const Epilogue&)> multiply) {
   // A single step on halves is quicker alone, as long as what it reads is still in a cache.
   constexpr std::int64_t kManyHalves = 1 << 22;
   if (size_of(op.result.dtype) == 2 && op.program->steps.size() == 1 && numel(op.result.shape) < kManyHalves)
     return false;
-  const Prepared& prepared = op.program->made<Prepared>();
+  const Prepared& prepared = op.program->cached<Prepared>();
   if (!prepared.chain.runs() || !op.program->folds.empty()) return false;
   const Dims product = order_of(op);
   const auto order = strided::result_order(*op.program, op.program->shape, op.inputs(call.in, Value()), &product);
@@ -218,24 +218,24 @@ bool run(const op::Fused& op, Call call) {
   const op::Program& program = *op.program;
   if (!program.folds.empty()) {
     if (numel(program.shape) == 0) return false;
-    if (!is_left_out(Algorithm::MappedSum) && program.made<MappedSum>().run(program, call)) return true;
+    if (!is_disabled(Algorithm::MappedSum) && program.cached<MappedSum>().run(program, call)) return true;
   }
-  if (!Folding::takes(program)) return fold_in_parts(op, call) || fold_afterwards(program, call);
-  const Prepared& prepared = program.made<Prepared>();
-  if (!is_left_out(Algorithm::Clamp) && prepared.clamp.run(program, call)) return true;
+  if (!FusedReductions::takes(program)) return fold_in_parts(op, call) || fold_afterwards(program, call);
+  const Prepared& prepared = program.cached<Prepared>();
+  if (!is_disabled(Algorithm::Clamp) && prepared.clamp.run(program, call)) return true;
   if (!prepared.runs()) return false;
 
   // Sums are taken in the order of memory: here, and of what lies there afterwards.
   const std::optional<Dims> order = strided::result_order(program, program.shape, call.in);
   if (!order) return false;
   const Array whole{.data = nullptr, .shape = program.shape, .strides = *order};
-  std::optional<Folding> folding;
+  std::optional<FusedReductions> folding;
   if (!program.folds.empty()) {
     // What folds lies across memory, as the pixels of a convolution's result do.
     if (!whole.contiguous()) return fold_in_parts(op, call) || fold_afterwards(program, call);
     folding.emplace(program);
   }
-  AllOrNone memory(call.out);
+  AllocateAllOrNone memory(call.out);
   const Results results = allocate_outputs(prepared, program, program.outputs.size(), *order, call);
   for (Value& out : call.out.subspan(program.outputs.size())) folding->results.push_back(allocate(out));
   memory.succeed();

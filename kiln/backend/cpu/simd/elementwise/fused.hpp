@@ -16,10 +16,10 @@
 //   uint64                     none: the reference runs it
 //   op::Where, op::Cast        select.cpp and convert.cpp, for elements of any type
 //
-// Each step is the function of its row, so that fused and unfused give the same bits, and the reductions at a program's end
-// (folding.hpp) fold in the same order as when they run alone. Three programs have a kernel of their own: a maximum and a
-// minimum with numbers (clamp.hpp), sums of squares and of what is no NaN (mapped_sum.hpp), and epilogues that a product's
-// kernel computes itself (simple_finish.hpp).
+// Each step is the function of its row, so that fused and unfused give the same bits, and the reductions at a program's
+// end (folding.hpp) fold in the same order as when they run alone. Three programs have a kernel of their own: a maximum
+// and a minimum with numbers (clamp.hpp), sums of squares and of what is no NaN (mapped_sum.hpp), and epilogues that a
+// product's kernel computes itself (simple_epilogue.hpp).
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -51,10 +51,11 @@ std::int64_t cost_of(const op::Unary& op);
 std::int64_t cost_of(const op::Binary& op);
 inline std::int64_t cost_of(const op::Where&) { return 1; }
 inline std::int64_t cost_of(const op::Cast&) { return 1; }
-/// Elements that are worth a thread's while, whose steps cost so much together and of which the widest has so many bytes.
+/// Elements that are worth a thread's while, whose steps cost so much together and of which the widest has so many
+/// bytes.
 inline std::int64_t grain_of(std::int64_t cost, std::size_t widest) {
   const int shift = std::countr_zero(widest);
-  return std::clamp<std::int64_t>(262144 / (2 + cost) >> shift, 2 * kBlock, kBytesWorthAThread >> shift) / kBlock *
+  return std::clamp<std::int64_t>(262144 / (2 + cost) >> shift, 2 * kBlock, kMinBytesPerThread >> shift) / kBlock *
          kBlock;
 }
 
@@ -91,7 +92,8 @@ struct FusedReduction {
     const auto size = static_cast<std::int64_t>(size_of(dtype));
     const bool along = part.step == 1;  // a column is a run of elements, otherwise a row is
     const std::int64_t runs = along ? part.columns : part.rows, length = along ? part.rows : part.columns;
-    const std::int64_t distance = along ? part.apart : part.step, kept = distance == length ? length : length + kGap;
+    const std::int64_t distance = along ? part.column_stride : part.step,
+                       kept = distance == length ? length : length + kGap;
     std::byte* const made = scratch.of(static_cast<std::size_t>(runs * kept * size));
     if (kept == length) {
       worker(part.first, part.first + runs * length, nullptr, made);
@@ -112,7 +114,7 @@ struct FusedCall {
   Array whole;                    // shape and order of the results; no memory
   std::span<const op::Program::Fold> folds{};
   std::span<const FusedResult> results{};  // the program's outputs
-  Folding* folding = nullptr;              // what folds at its end, if anything does; or
+  FusedReductions* folding = nullptr;      // what folds at its end, if anything does; or
   const FusedReduction* reduction = nullptr;
   bool streams = false;  // results go past the caches, unless they lie where operands do
   bool fetches = false;  // operands come from beyond the nearest caches

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLongestPart = 256;  // links
 
-using Source = op::Program::Operand;
+using Source = op::ProgramOperand;
 
 bool is_float_here(DType dtype) {
   return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::Bool;
@@ -37,13 +37,13 @@ class ChainBuilder {
 
   /// Gives up where there is no link for something.
   void build() {
-    if (is_left_out(Algorithm::Chains)) return;
+    if (is_disabled(Algorithm::Chains)) return;
     for (std::size_t i = 0; i < inputs_; ++i)
       if (!is_float_here(program_.inputs[i]) &&
           !(is_read_as_float(program_.inputs[i]) && is_cast_at_once(Source::Input, i)))
         return;
     for (std::size_t i = 0; i < inputs_; ++i) values_[i].place = static_cast<int>(1 + i);
-    for (const op::Program::Step& step : program_.steps)
+    for (const op::ProgramStep& step : program_.steps)
       for (int i = 0; i < op::arity(step.op); ++i) ++values_[value_of(step.in[static_cast<std::size_t>(i)])].readers;
     made_.divisors_.resize(inputs_);
     begin_part();
@@ -83,7 +83,7 @@ class ChainBuilder {
 
   /// Does a step make bytes of floats, which are floats again to all that read them here?
   bool makes_bytes(std::size_t index) const {
-    const op::Program::Step& step = program_.steps[index];
+    const op::ProgramStep& step = program_.steps[index];
     return is_stored_as_byte(step.dtype) && std::holds_alternative<op::Cast>(step.op) &&
            type_of(step.in[0]) == DType::F32 && is_cast_at_once(Source::Result, index);
   }
@@ -119,7 +119,7 @@ class ChainBuilder {
   }
 
   bool add(std::size_t index) {
-    const op::Program::Step& step = program_.steps[index];
+    const op::ProgramStep& step = program_.steps[index];
     if (!is_float_here(step.dtype) && !makes_bytes(index)) return false;
     if (made_.chain_.size() - starts_.back() > kLongestPart) {
       put_down();
@@ -145,7 +145,8 @@ class ChainBuilder {
 
     if (const auto* binary = std::get_if<op::Binary>(&step.op); binary && binary->fn == op::BinaryFn::Div)
       if (hand == 0 && step.in[1].from == Source::Input) made_.divisors_[step.in[1].index] = true;
-    const Link link = std::visit([&](const auto& op) { return link_of(op, step, static_cast<AtHand>(hand)); }, step.op);
+    const Link link =
+        std::visit([&](const auto& op) { return link_of(op, step, static_cast<InRegisters>(hand)); }, step.op);
     if (link.function) emit(link, others[0], others[1]);
     else if (!std::holds_alternative<op::Cast>(step.op)) return false;  // a cast is what comes after it
     for (std::size_t i = 0; i < arity; ++i) read(operands[i]);
@@ -153,25 +154,25 @@ class ChainBuilder {
     return hand_out(index);
   }
 
-  Link link_of(const op::Unary& op, const op::Program::Step& step, AtHand) const {
+  Link link_of(const op::Unary& op, const op::ProgramStep& step, InRegisters) const {
     return takes(op::domain(op.fn), step) ? made_.links_.unary(op.fn) : Link{};
   }
-  Link link_of(const op::Binary& op, const op::Program::Step& step, AtHand hand) const {
+  Link link_of(const op::Binary& op, const op::ProgramStep& step, InRegisters hand) const {
     return takes(op::domain(op.fn), step) ? made_.links_.binary(op.fn, hand) : Link{};
   }
-  Link link_of(const op::Where&, const op::Program::Step&, AtHand hand) const { return made_.links_.where(hand); }
-  Link link_of(const op::Cast& op, const op::Program::Step&, AtHand) const {
+  Link link_of(const op::Where&, const op::ProgramStep&, InRegisters hand) const { return made_.links_.where(hand); }
+  Link link_of(const op::Cast& op, const op::ProgramStep&, InRegisters) const {
     return op.to == DType::Bool ? made_.links_.round(DType::Bool) : Link{};
   }
 
   /// Booleans are bytes to functions of integers.
-  bool takes(op::Domain domain, const op::Program::Step& step) const {
+  bool takes(op::Domain domain, const op::ProgramStep& step) const {
     const bool flags = type_of(step.in[0]) == DType::Bool;
     return !flags || domain == op::Domain::Bool || domain == op::Domain::Any;
   }
 
   /// Does a function of halves give halves?
-  static bool keeps_halves(const op::Program::Step& step) {
+  static bool keeps_halves(const op::ProgramStep& step) {
     const auto* unary = std::get_if<op::Unary>(&step.op);
     return unary && (unary->fn == op::UnaryFn::Neg || unary->fn == op::UnaryFn::Abs || unary->fn == op::UnaryFn::Relu);
   }
@@ -215,7 +216,7 @@ class ChainWorker {
         width_(static_cast<std::int64_t>(chain.links_.width)),
         any_in_place_(std::ranges::any_of(call.results, &FusedResult::in_place)) {
     static thread_local Scratch scratch;
-    static thread_local std::vector<Place> places;
+    static thread_local std::vector<ChainOperand> places;
     const std::size_t inputs = call.in.size(), results = call.results.size(), folds = call.folds.size();
     const std::size_t count = 1 + inputs + results + folds + chain.slots_;
     const std::size_t tensor_bytes = operands.size() * sizeof(Tensor);
@@ -300,7 +301,7 @@ class ChainWorker {
       if (tensor.is_filled) continue;
       tensor.is_filled = tensor.is_constant;
       const Run<float> run = tensor.feed.read(at, count);
-      Place& place = places_[tensor.place];
+      ChainOperand& place = places_[tensor.place];
       place.moves = run.step && fills_blocks ? ~std::size_t{0} : 0;
       place.uniform = !run.step;
       place.reciprocal = place.uniform && chain_.divisors_[tensor.place - 1] ? Reciprocal(*run.data) : Reciprocal();
@@ -313,14 +314,14 @@ class ChainWorker {
       }
     }
     if (piece_) {
-      Place& place = places_[piece_place_];
+      ChainOperand& place = places_[piece_place_];
       place.moves = fills_blocks ? ~std::size_t{0} : 0;
       place.data =
           fills_blocks ? const_cast<std::byte*>(reinterpret_cast<const std::byte*>(piece_)) : block(piece_place_);
       if (!fills_blocks) std::copy_n(piece_, count, fill_block(piece_place_, *piece_));
     }
     for (std::size_t i = 0; i < call_.results.size(); ++i) {
-      Place& place = places_[results_ + i];
+      ChainOperand& place = places_[results_ + i];
       place.moves = fills_blocks ? ~std::size_t{0} : 0;
       place.data = fills_blocks ? result(i, at) : block(results_ + i);
     }
@@ -342,7 +343,7 @@ class ChainWorker {
   const FusedCall& call_;
   const std::int64_t width_;
   const bool any_in_place_;
-  Place* places_;
+  ChainOperand* places_;
   std::byte* blocks_;  // the links' two, then one for each further place
   std::span<Tensor> tensors_;
   std::size_t results_ = 0;  // the place of the first
@@ -366,7 +367,7 @@ SpareVector<Operand> ChainProgram::operands_of(const FusedCall& call) {
   return operands;
 }
 
-void ChainProgram::finish(const FusedCall& call, const SpareVector<Operand>& operands, const ProductPiece& piece,
+void ChainProgram::finish(const FusedCall& call, const SpareVector<Operand>& operands, const ProductTile& piece,
                           DType dtype) const {
   ChainWorker worker(*this, call, operands);
   const bool together = piece.count == piece.step && piece.count == piece.row;

@@ -6,8 +6,8 @@
 
 namespace kiln::cpu::simd {
 
-/// A program whose numbers are all read, computed and stored as float32, halves or booleans; but that integers may be cast
-/// to float32 first, and float32 to bytes, which are stored or cast back.
+/// A program whose numbers are all read, computed and stored as float32, halves or booleans; but that integers may be
+/// cast to float32 first, and float32 to bytes, which are stored or cast back.
 class ChainProgram {
  public:
   explicit ChainProgram(const op::Program& program);
@@ -18,8 +18,7 @@ class ChainProgram {
   /// The tensors that a call reads.
   static SpareVector<Operand> operands_of(const FusedCall& call);
   /// Computes the elements of a piece, numbers of type `dtype` that take the place of the one input that is empty.
-  void finish(const FusedCall& call, const SpareVector<Operand>& operands, const ProductPiece& piece,
-              DType dtype) const;
+  void finish(const FusedCall& call, const SpareVector<Operand>& operands, const ProductTile& piece, DType dtype) const;
 
  private:
   friend class ChainBuilder;

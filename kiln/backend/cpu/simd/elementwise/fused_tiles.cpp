@@ -36,8 +36,8 @@ void repeat_first(void* elements, std::size_t size, std::int64_t n) {
   }
 }
 
-/// Calls f with the type that elements of `dtype` are computed in, and its name; gives a step that cannot run where there is
-/// none.
+/// Calls f with the type that elements of `dtype` are computed in, and its name; gives a step that cannot run where
+/// there is none.
 template <class F>
 TileStep visit_computed(DType dtype, bool in_halves, F&& f) {
   switch (dtype) {
@@ -136,7 +136,7 @@ TileStep tile_step(const op::Cast&, std::span<const DType> in, DType out) {
 
 namespace {
 
-using From = op::Program::Operand;
+using From = op::ProgramOperand;
 
 constexpr std::size_t kSlotBytes = kBlock * 8;
 constexpr std::size_t kFeedBytes = (sizeof(Feed<std::uint64_t>) + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
@@ -182,8 +182,8 @@ class Source {
 };
 
 /// Fills a vector with a number that is operand k of a step; gives its type. The planner gives every use of a number an
-/// input of its own, so that a divisor can be inverted in its place, and a number beside halves that are computed in float32
-/// is none.
+/// input of its own, so that a divisor can be inverted in its place, and a number beside halves that are computed in
+/// float32 is none.
 DType set_number(const TileStep& step, std::size_t k, const Scalar& number, DType dtype, std::byte* vector,
                  Tile& tile) {
   const std::optional<double> inverse = step.multiply && k == 1 ? exact_inverse(number) : std::nullopt;
@@ -232,13 +232,13 @@ void run_directly(const TileStep& step, const FusedCall& call, std::span<const O
   });
 }
 
-/// Runs a step that is_direct() on short rows that the result and two operands have side by side, as those of a slice are: a
-/// call for each takes less than bringing many of them together. False where they are not like that.
+/// Runs a step that is_direct() on short rows that the result and two operands have side by side, as those of a slice
+/// are: a call for each takes less than bringing many of them together. False where they are not like that.
 bool run_short_rows(const TileStep& step, const FusedCall& call, std::span<const Operand> tensors, std::int64_t grain) {
   constexpr std::int64_t kShortest = 12, kLongest = 256;
   const auto is_gathered = [](const Operand& operand) { return operand.access() == Operand::Access::Gathered; };
   if (tensors.size() != 2 || step.arity != 2 || std::ranges::none_of(tensors, is_gathered)) return false;
-  if (is_left_out(Algorithm::ShortRows)) return false;
+  if (is_disabled(Algorithm::ShortRows)) return false;
   const Array& result = call.results[0].array;
   const Array x = broadcast_to(read(call.in[0]), result.shape), y = broadcast_to(read(call.in[1]), result.shape);
   const Rows<3> rows(result.shape, {result.strides, x.strides, y.strides});
@@ -292,8 +292,8 @@ class TileWorker {
           types_[i] = set_number(step, k, call.in[i].scalar(), types_[i], numbers + i * kVectorBytes, tiles_[i]);
   }
 
-  /// Elements [begin, end), of which each fold gets what it folds into lanes of its own, and an output without memory goes to
-  /// `made`.
+  /// Elements [begin, end), of which each fold gets what it folds into lanes of its own, and an output without memory
+  /// goes to `made`.
   void operator()(std::int64_t begin, std::int64_t end, FoldLanes* lanes, std::byte* made) {
     for (std::int64_t at = begin; at < end;) {
       std::int64_t count = std::min(end - at, kBlock);
@@ -383,7 +383,7 @@ TileProgram::TileProgram(const op::Program& program) {
   std::vector<int> free_slots;
   std::vector<bool> released(program.steps.size());
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const op::Program::Step& from = program.steps[i];
+    const op::ProgramStep& from = program.steps[i];
     const auto arity = static_cast<std::size_t>(op::arity(from.op));
     std::array<DType, 3> types{};
     for (std::size_t k = 0; k < arity; ++k) types[k] = type_of(from.in[k]);

@@ -12,8 +12,8 @@ namespace kiln::cpu::simd {
 /// Sums of squares, and of what is no NaN, are taken of an input where it lies.
 struct MappedSum {
   explicit MappedSum(const op::Program& program) {
-    using Source = op::Program::Operand;
-    const SpareVector<op::Program::Step>& steps = program.steps;
+    using Source = op::ProgramOperand;
+    const SpareVector<op::ProgramStep>& steps = program.steps;
     const bool one_sum = program.outputs.empty() && program.folds.size() == 1 && accumulates(program.folds[0].fn) &&
                          program.folds[0].step + std::size_t{1} == steps.size() && steps.size() <= 2;
     if (!one_sum || steps[0].in[0].from != Source::Input) return;

@@ -25,14 +25,14 @@ struct Elements {
 };
 
 /// Where the lines of the operand and of the result begin, and the layout of their elements.
-struct Lines {
+struct FftLines {
   Shape outer;  // the dimensions that count lines
   Dims x_outer, z_outer;
   std::int64_t count;
   Elements x, z;
 
   /// If `paired`, two adjacent real numbers are one complex element.
-  Lines(const Array& x, const Array& z, const op::Fft& op, bool paired)
+  FftLines(const Array& x, const Array& z, const op::Fft& op, bool paired)
       : x(elements(x, op, op.kind == FftKind::RealToComplex, paired, op.length_in())),
         z(elements(z, op, op.kind == FftKind::ComplexToReal, paired, op.length_out())) {
     const int rank = std::min(x.shape.size(), z.shape.size()) - (op.kind == FftKind::ComplexToComplex ? 1 : 0);
@@ -78,8 +78,8 @@ class Transform {
         paired_(op.kind != FftKind::ComplexToComplex && op.n % 2 == 0),
         lines_(x, z, op, paired_),
         plan_(fft_plan<T>(paired_ ? op.n / 2 : op.n, paired_)),
-        backwards_(op.kind == FftKind::ComplexToReal || (op.kind == FftKind::ComplexToComplex && op.inverse)),
-        mirrored_(op.kind != FftKind::ComplexToComplex && op.inverse == (op.kind == FftKind::RealToComplex)) {}
+        swaps_parts_(op.kind == FftKind::ComplexToReal || (op.kind == FftKind::ComplexToComplex && op.inverse)),
+        conjugates_(op.kind != FftKind::ComplexToComplex && op.inverse == (op.kind == FftKind::RealToComplex)) {}
 
   void run() const {
     const bool few =
@@ -115,21 +115,21 @@ class Transform {
 
   template <std::int64_t kWidth, class Run>
   void run_block(std::int64_t start, std::int64_t width, Split<T> x, Split<T> y, Run transform) const {
-    typename Lines::Offsets lines[kWidth];
+    typename FftLines::Offsets lines[kWidth];
     for (std::int64_t c = 0; c < width; ++c) lines[c] = lines_[start + c];
-    bring<kWidth>(lines, width, x);
+    gather_block<kWidth>(lines, width, x);
     if (op_.kind == FftKind::ComplexToReal && !paired_) mirror<kWidth>(x);
     if (paired_ && op_.kind == FftKind::ComplexToReal) {
       fold_spectrum(*plan_, x, y, kWidth);
       std::swap(x, y);
     }
-    Split<T> result = backwards_ ? transform(x.swapped(), y.swapped()).swapped() : transform(x, y);
+    Split<T> result = swaps_parts_ ? transform(x.swapped(), y.swapped()).swapped() : transform(x, y);
     if (paired_ && op_.kind == FftKind::RealToComplex) {
       const Split<T> other = result.re == x.re ? y : x;
       unfold_spectrum(*plan_, result, other, kWidth);
       result = other;
     }
-    take<kWidth>(result, lines, width);
+    scatter_block<kWidth>(result, lines, width);
   }
 
   // The elements of a line are a row apart in a block. A few elements of each line are copied at a time, so that the
@@ -140,39 +140,39 @@ class Transform {
     for (; begin < rows; begin += kTile) part(begin, std::min(rows, begin + kTile));
   }
 
-  using Offsets = typename Lines::Offsets;
+  using Offsets = typename FftLines::Offsets;
 
   template <std::int64_t kWidth>
-  void bring(const Offsets* lines, std::int64_t width, Split<T> x) const {
+  void gather_block(const Offsets* lines, std::int64_t width, Split<T> x) const {
     alignas(64) T tile[2 * kTile * kWidth] = {};
     const auto some = [&](std::int64_t begin, std::int64_t end) {
       gather<kWidth>(lines, width, begin, end, tile);
       load<kWidth>(tile, x, begin, end);
     };
-    std::int64_t turned = 0;
+    std::int64_t copied = 0;
     if constexpr (std::is_same_v<E, T>)
       if (const std::int64_t step = even_step<kWidth>(lines_.x, width, [&](auto c) { return lines[c].x; })) {
         const Factors factors = factors_in(1);
-        turned = turn_into_block(x_ + lines[0].x, step, lines_.x.count, x, factors.re, factors.im, kWidth);
-        if (op_.kind == FftKind::ComplexToReal) each_single(turned, some);
+        copied = copy_into_block(x_ + lines[0].x, step, lines_.x.count, x, factors.re, factors.im, kWidth);
+        if (op_.kind == FftKind::ComplexToReal) each_single(copied, some);
       }
-    in_tiles(turned, lines_.x.count, some);
+    in_tiles(copied, lines_.x.count, some);
   }
   template <std::int64_t kWidth>
-  void take(Split<T> x, const Offsets* lines, std::int64_t width) const {
+  void scatter_block(Split<T> x, const Offsets* lines, std::int64_t width) const {
     alignas(64) T tile[2 * kTile * kWidth];
     const auto some = [&](std::int64_t begin, std::int64_t end) {
       store<kWidth>(x, tile, begin, end);
       scatter<kWidth>(tile, lines, width, begin, end);
     };
-    std::int64_t turned = 0;
+    std::int64_t copied = 0;
     if constexpr (std::is_same_v<E, T>)
       if (const std::int64_t step = even_step<kWidth>(lines_.z, width, [&](auto c) { return lines[c].z; })) {
         const Factors factors = factors_out(1);
-        turned = turn_out_of_block(x, lines_.z.count, factors.re, factors.im, z_ + lines[0].z, step, kWidth);
-        if (op_.adjoint) each_single(turned, some);
+        copied = copy_out_of_block(x, lines_.z.count, factors.re, factors.im, z_ + lines[0].z, step, kWidth);
+        if (op_.adjoint) each_single(copied, some);
       }
-    in_tiles(turned, lines_.z.count, some);
+    in_tiles(copied, lines_.z.count, some);
   }
 
   /// Returns the distance between the lines of a whole block if all are equally far apart and consist of contiguous
@@ -228,12 +228,12 @@ class Transform {
     if (op_.kind == FftKind::RealToComplex) return {1, paired_ ? T{1} : T{0}};
     if (!op_.is_doubled(k)) return {1, 0};
     const T factor = op_.adjoint ? T{0.5} : T{1};
-    return {factor, mirrored_ ? -factor : factor};
+    return {factor, conjugates_ ? -factor : factor};
   }
   Factors factors_out(std::int64_t k) const {
     if (op_.kind != FftKind::RealToComplex) return {scale_, scale_};
     const T factor = op_.adjoint && op_.is_doubled(k) ? 2 * scale_ : scale_;
-    return {factor, mirrored_ ? -factor : factor};
+    return {factor, conjugates_ ? -factor : factor};
   }
 
   template <std::int64_t kWidth>
@@ -271,10 +271,10 @@ class Transform {
   E* z_;
   T scale_;
   bool paired_;
-  Lines lines_;
+  FftLines lines_;
   std::shared_ptr<const FftPlan<T>> plan_;
-  bool backwards_;  // whether the transform swaps real and imaginary parts, which makes it the inverse one
-  bool mirrored_;   // whether the spectrum of real numbers is the conjugate of the one that the plan computes
+  bool swaps_parts_;  // whether the transform swaps real and imaginary parts, which makes it the inverse one
+  bool conjugates_;   // whether the spectrum of real numbers is the conjugate of the one that the plan computes
 };
 
 }  // namespace

@@ -103,7 +103,7 @@ HWY_INLINE void pass(const FftStage<T>& stage, std::int64_t stride, Split<T> x, 
   const T *cosine = stage.cosine.data(), *sine = stage.sine.data();
   Complex<T> a[kRadix ? kRadix : 31];
   for (std::int64_t p = 0; p < parts; ++p) {
-    const T* turns = stage.turns.data() + p * 2 * (radix - 1);
+    const T* twiddles = stage.twiddles.data() + p * 2 * (radix - 1);
     for (std::int64_t q = 0; q < stride; q += static_cast<std::int64_t>(kLanes<T>)) {
       for (std::int64_t k = 0; k < radix; ++k) a[k] = load(x.at(q + stride * (p + parts * k)));
       if constexpr (kRadix == 2) butterfly_2(a);
@@ -112,7 +112,7 @@ HWY_INLINE void pass(const FftStage<T>& stage, std::int64_t stride, Split<T> x, 
       else butterfly_odd(a, radix, cosine, sine);
       store(a[0], y.at(q + stride * radix * p));
       for (std::int64_t k = 1; k < radix; ++k)
-        store(a[k] * same(turns[2 * k - 2], turns[2 * k - 1]), y.at(q + stride * (radix * p + k)));
+        store(a[k] * same(twiddles[2 * k - 2], twiddles[2 * k - 1]), y.at(q + stride * (radix * p + k)));
     }
   }
 }
@@ -181,7 +181,7 @@ template <std::int64_t kWidth, class T>
 HWY_INLINE void unfold_each(const FftPlan<T>& plan, Split<T> x, Split<T> z) {
   const std::int64_t n = plan.n;
   for (std::int64_t k = 0; k <= n; ++k)
-    combine_row<kWidth>(x.at(k < n ? k * kWidth : 0), x.at(k > 0 ? (n - k) * kWidth : 0), plan.half_turns, k,
+    combine_row<kWidth>(x.at(k < n ? k * kWidth : 0), x.at(k > 0 ? (n - k) * kWidth : 0), plan.half_twiddles, k,
                         z.at(k * kWidth), [](auto a, auto b, auto w) HWY_ATTR -> decltype(a) {
                           // The spectrum of the even elements, and i times that of the odd ones.
                           const auto even_re = (a.re + b.re) * T{0.5}, even_im = (a.im - b.im) * T{0.5};
@@ -193,7 +193,7 @@ template <std::int64_t kWidth, class T>
 HWY_INLINE void fold_each(const FftPlan<T>& plan, Split<T> x, Split<T> z) {
   const std::int64_t n = plan.n;
   for (std::int64_t k = 0; k < n; ++k)
-    combine_row<kWidth>(x.at(k * kWidth), x.at((n - k) * kWidth), plan.half_turns, k, z.at(k * kWidth),
+    combine_row<kWidth>(x.at(k * kWidth), x.at((n - k) * kWidth), plan.half_twiddles, k, z.at(k * kWidth),
                         [](auto a, auto b, auto w) HWY_ATTR -> decltype(a) {
                           const auto even_re = a.re + b.re, even_im = a.im - b.im;
                           const auto odd_re = a.re - b.re, odd_im = a.im + b.im;
@@ -217,30 +217,31 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_EXPORT(T, suffix)                                                                                       \
-  HWY_EXPORT(passes_##suffix);                                                                                       \
-  HWY_EXPORT(turn_block_##suffix);                                                                                   \
-  HWY_EXPORT(unfold_##suffix);                                                                                       \
-  HWY_EXPORT(fold_##suffix);                                                                                         \
-  template <>                                                                                                        \
-  Split<T> pass_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y) {                                            \
-    return HWY_DYNAMIC_DISPATCH(passes_##suffix)(plan, x, y);                                                        \
-  }                                                                                                                  \
-  template <>                                                                                                        \
-  void turn_columns(Split<T> x, const SplitVector<T>& w, std::int64_t first, std::int64_t step, std::int64_t rows) { \
-    HWY_DYNAMIC_DISPATCH(turn_block_##suffix)(x, w.re.data() + first, w.im.data() + first, step, 1, rows);           \
-  }                                                                                                                  \
-  template <>                                                                                                        \
-  void turn_rows(Split<T> x, const SplitVector<T>& w, std::int64_t rows) {                                           \
-    HWY_DYNAMIC_DISPATCH(turn_block_##suffix)(x, w.re.data(), w.im.data(), 1, 0, rows);                              \
-  }                                                                                                                  \
-  template <>                                                                                                        \
-  void unfold_spectrum(const FftPlan<T>& plan, Split<T> x, Split<T> z, std::int64_t columns) {                       \
-    HWY_DYNAMIC_DISPATCH(unfold_##suffix)(plan, x, z, columns == 1);                                                 \
-  }                                                                                                                  \
-  template <>                                                                                                        \
-  void fold_spectrum(const FftPlan<T>& plan, Split<T> x, Split<T> z, std::int64_t columns) {                         \
-    HWY_DYNAMIC_DISPATCH(fold_##suffix)(plan, x, z, columns == 1);                                                   \
+#define KILN_EXPORT(T, suffix)                                                                                 \
+  HWY_EXPORT(passes_##suffix);                                                                                 \
+  HWY_EXPORT(turn_block_##suffix);                                                                             \
+  HWY_EXPORT(unfold_##suffix);                                                                                 \
+  HWY_EXPORT(fold_##suffix);                                                                                   \
+  template <>                                                                                                  \
+  Split<T> pass_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y) {                                      \
+    return HWY_DYNAMIC_DISPATCH(passes_##suffix)(plan, x, y);                                                  \
+  }                                                                                                            \
+  template <>                                                                                                  \
+  void multiply_twiddles_by_column(Split<T> x, const SplitVector<T>& w, std::int64_t first, std::int64_t step, \
+                                   std::int64_t rows) {                                                        \
+    HWY_DYNAMIC_DISPATCH(turn_block_##suffix)(x, w.re.data() + first, w.im.data() + first, step, 1, rows);     \
+  }                                                                                                            \
+  template <>                                                                                                  \
+  void multiply_twiddles_by_row(Split<T> x, const SplitVector<T>& w, std::int64_t rows) {                      \
+    HWY_DYNAMIC_DISPATCH(turn_block_##suffix)(x, w.re.data(), w.im.data(), 1, 0, rows);                        \
+  }                                                                                                            \
+  template <>                                                                                                  \
+  void unfold_spectrum(const FftPlan<T>& plan, Split<T> x, Split<T> z, std::int64_t columns) {                 \
+    HWY_DYNAMIC_DISPATCH(unfold_##suffix)(plan, x, z, columns == 1);                                           \
+  }                                                                                                            \
+  template <>                                                                                                  \
+  void fold_spectrum(const FftPlan<T>& plan, Split<T> x, Split<T> z, std::int64_t columns) {                   \
+    HWY_DYNAMIC_DISPATCH(fold_##suffix)(plan, x, z, columns == 1);                                             \
   }
 KILN_EXPORT(float, f32)
 KILN_EXPORT(double, f64)

@@ -16,10 +16,11 @@ Split<T> pass_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y);
 
 /// x[j][c] *= w[first + j * step + c] for `rows` rows of kColumns numbers.
 template <class T>
-void turn_columns(Split<T> x, const SplitVector<T>& w, std::int64_t first, std::int64_t step, std::int64_t rows);
+void multiply_twiddles_by_column(Split<T> x, const SplitVector<T>& w, std::int64_t first, std::int64_t step,
+                                 std::int64_t rows);
 /// x[j][c] *= w[j]
 template <class T>
-void turn_rows(Split<T> x, const SplitVector<T>& w, std::int64_t rows);
+void multiply_twiddles_by_row(Split<T> x, const SplitVector<T>& w, std::int64_t rows);
 
 /// Computes the spectrum of 2n real numbers, n + 1 elements in z, from x, the transform of the n complex numbers that
 /// pairs of them form. `columns` is kColumns or 1.

@@ -21,7 +21,7 @@ HWY_INLINE Lanes interleave(Lanes a, Lanes b, std::integer_sequence<int, I...>) 
 }
 /// Transposes a square matrix whose rows are vectors.
 template <class T>
-HWY_INLINE void turn_square(Vector<T>* rows) {
+HWY_INLINE void transpose_square(Vector<T>* rows) {
   constexpr int kSide = static_cast<int>(kLanes<T>);
   typedef T Lanes __attribute__((vector_size(kSide * sizeof(T))));  // compilers shuffle these
   constexpr auto places = std::make_integer_sequence<int, kSide>();
@@ -42,7 +42,7 @@ HWY_INLINE void turn_square(Vector<T>* rows) {
 /// Transposes lines into the block if `into`, otherwise the block into lines, in squares of kLanes lines and half as
 /// many complex elements. Returns how many elements of each line have been copied.
 template <bool into, class T>
-HWY_INLINE std::int64_t turn_lines(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) {
+HWY_INLINE std::int64_t transpose_lines(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) {
   constexpr auto kSide = static_cast<std::int64_t>(kLanes<T>), kPairs = kSide / 2;
   if constexpr (kSide < 2 || kColumns % kSide != 0) return 0;
   const Vector<T> factors[] = {re, im};
@@ -54,14 +54,14 @@ HWY_INLINE std::int64_t turn_lines(T* lines, std::int64_t step, std::int64_t cou
       const auto place = [&](std::int64_t i) { return (i % 2 ? x.im : x.re) + (j + i / 2) * kColumns + c; };
       for (std::int64_t i = 0; i < kSide; ++i)
         square[i] = into ? Vector<T>::load(from + i * step) : Vector<T>::load(place(i)) * factors[i % 2];
-      turn_square(square);
+      transpose_square(square);
       for (std::int64_t i = 0; i < kSide; ++i)
         if constexpr (into) store(square[i] * factors[i % 2], place(i));
         else store(square[i], from + i * step);
     }
   return j;
 }
-/// Does what turn_lines() does for a single line, whose real and imaginary parts are split or interleaved.
+/// Does what transpose_lines() does for a single line, whose real and imaginary parts are split or interleaved.
 template <bool into, class T>
 HWY_INLINE std::int64_t split_line(T* pairs, std::int64_t count, Split<T> x, T re, T im) {
   constexpr auto kStep = static_cast<std::int64_t>(kLanes<T>);
@@ -82,10 +82,10 @@ HWY_INLINE std::int64_t split_line(T* pairs, std::int64_t count, Split<T> x, T r
 }
 #define KILN_TURN(T, suffix)                                                                                           \
   std::int64_t turn_in_##suffix(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im, bool line) {  \
-    return line ? split_line<true>(lines, count, x, re, im) : turn_lines<true>(lines, step, count, x, re, im);         \
+    return line ? split_line<true>(lines, count, x, re, im) : transpose_lines<true>(lines, step, count, x, re, im);    \
   }                                                                                                                    \
   std::int64_t turn_out_##suffix(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im, bool line) { \
-    return line ? split_line<false>(lines, count, x, re, im) : turn_lines<false>(lines, step, count, x, re, im);       \
+    return line ? split_line<false>(lines, count, x, re, im) : transpose_lines<false>(lines, step, count, x, re, im);  \
   }
 KILN_TURN(float, f32)
 KILN_TURN(double, f64)
@@ -102,7 +102,7 @@ HWY_INLINE void transpose(const T* block, std::int64_t width, std::int64_t rows,
     for (std::int64_t r = 0; r < whole; r += kSide)
       for (std::int64_t c = 0; c < width; c += kSide) {
         for (std::int64_t i = 0; i < kSide; ++i) square[i] = Vector<T>::load(block + (r + i) * kColumns + c);
-        turn_square(square);
+        transpose_square(square);
         for (std::int64_t i = 0; i < std::min(kSide, width - c); ++i) store(square[i], lines + (c + i) * step + r);
       }
   }
@@ -127,13 +127,13 @@ namespace kiln::cpu::simd {
   HWY_EXPORT(turn_out_##suffix);                                                                              \
   HWY_EXPORT(transpose_##suffix);                                                                             \
   template <>                                                                                                 \
-  std::int64_t turn_into_block(const T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im, \
+  std::int64_t copy_into_block(const T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im, \
                                std::int64_t columns) {                                                        \
     T* const from = const_cast<T*>(lines);                                                                    \
     return HWY_DYNAMIC_DISPATCH(turn_in_##suffix)(from, step, count, x, re, im, columns == 1);                \
   }                                                                                                           \
   template <>                                                                                                 \
-  std::int64_t turn_out_of_block(Split<T> x, std::int64_t count, T re, T im, T* lines, std::int64_t step,     \
+  std::int64_t copy_out_of_block(Split<T> x, std::int64_t count, T re, T im, T* lines, std::int64_t step,     \
                                  std::int64_t columns) {                                                      \
     return HWY_DYNAMIC_DISPATCH(turn_out_##suffix)(lines, step, count, x, re, im, columns == 1);              \
   }                                                                                                           \

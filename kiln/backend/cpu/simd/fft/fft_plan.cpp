@@ -78,14 +78,14 @@ template <class T>
 std::vector<FftStage<T>> make_stages(std::int64_t n) {
   std::vector<FftStage<T>> stages;
   for (const std::int64_t radix : radices(n)) {
-    FftStage<T> stage{.radix = radix, .parts = n / radix, .turns = {}, .cosine = {}, .sine = {}};
+    FftStage<T> stage{.radix = radix, .parts = n / radix, .twiddles = {}, .cosine = {}, .sine = {}};
     const Roots roots(n);
-    stage.turns.reserve(static_cast<std::size_t>(2 * (radix - 1) * stage.parts));
+    stage.twiddles.reserve(static_cast<std::size_t>(2 * (radix - 1) * stage.parts));
     for (std::int64_t p = 0; p < stage.parts; ++p)
       for (std::int64_t k = 1; k < radix; ++k) {
-        const Root turn = roots.conjugate(p * k);
-        stage.turns.push_back(static_cast<T>(turn.re));
-        stage.turns.push_back(static_cast<T>(turn.im));
+        const Root root = roots.conjugate(p * k);
+        stage.twiddles.push_back(static_cast<T>(root.re));
+        stage.twiddles.push_back(static_cast<T>(root.im));
       }
     for (std::int64_t i = 0; i < radix; ++i) {
       stage.cosine.push_back(static_cast<T>(root(i, radix).re));
@@ -118,11 +118,11 @@ std::int64_t convenient_length(std::int64_t n) {
 }  // namespace
 
 template <class T>
-FftPlan<T>::FftPlan(std::int64_t n, bool of_real) : n(n) {
-  if (of_real) {
-    half_turns = SplitVector<T>(n + 1);
+FftPlan<T>::FftPlan(std::int64_t n, bool for_real) : n(n) {
+  if (for_real) {
+    half_twiddles = SplitVector<T>(n + 1);
     const Roots roots(2 * n);
-    for (std::int64_t k = 0; k <= n; ++k) put(half_turns, k, roots.conjugate(k));
+    for (std::int64_t k = 0; k <= n; ++k) put(half_twiddles, k, roots.conjugate(k));
   }
   if (!has_small_factors(n)) {
     const std::int64_t length = convenient_length(2 * n - 1);
@@ -134,8 +134,8 @@ FftPlan<T>::FftPlan(std::int64_t n, bool of_real) : n(n) {
     for (std::int64_t j = 0; j < n; ++j) {
       const auto square = static_cast<std::int64_t>(static_cast<unsigned __int128>(j) * static_cast<std::uint64_t>(j) %
                                                     static_cast<std::uint64_t>(2 * n));
-      const Root turn = roots.conjugate(square), back{turn.re * share, -turn.im * share};
-      put(chirp, j, turn);
+      const Root root = roots.conjugate(square), back{root.re * share, -root.im * share};
+      put(chirp, j, root);
       put(filter, j, back);
       if (j > 0) put(filter, length - j, back);
     }
@@ -150,17 +150,17 @@ FftPlan<T>::FftPlan(std::int64_t n, bool of_real) : n(n) {
   columns = n / divisor;
   by_column = fft_plan<T>(rows);
   by_row = fft_plan<T>(columns);
-  turns = SplitVector<T>((columns + kColumns - 1) / kColumns * kColumns * rows);
+  twiddles = SplitVector<T>((columns + kColumns - 1) / kColumns * kColumns * rows);
   const Roots roots(n);
   for (std::int64_t c = 0; c < columns; ++c)
     for (std::int64_t r = 0; r < rows; ++r)
-      put(turns, (c / kColumns * rows + r) * kColumns + c % kColumns, roots.conjugate(r * c));
+      put(twiddles, (c / kColumns * rows + r) * kColumns + c % kColumns, roots.conjugate(r * c));
 }
 
 template <class T>
 std::size_t FftPlan<T>::bytes() const {
-  std::size_t count = 2 * (half_turns.re.size() + turns.re.size() + chirp.re.size() + filter.re.size());
-  for (const FftStage<T>& stage : stages) count += stage.turns.size() + 2 * stage.cosine.size();
+  std::size_t count = 2 * (half_twiddles.re.size() + twiddles.re.size() + chirp.re.size() + filter.re.size());
+  for (const FftStage<T>& stage : stages) count += stage.twiddles.size() + 2 * stage.cosine.size();
   return count * sizeof(T) + sizeof(*this);
 }
 
@@ -172,39 +172,39 @@ class Plans {
  public:
   using Plan = std::shared_ptr<const FftPlan<T>>;
 
-  Plan find(std::int64_t n, bool of_real) {
+  Plan find(std::int64_t n, bool for_real) {
     {
       const std::lock_guard lock(mutex_);
-      for (auto entry = kept_.begin(); entry != kept_.end(); ++entry) {
-        if ((*entry)->n != n || (of_real && (*entry)->half_turns.re.empty())) continue;
-        kept_.splice(kept_.begin(), kept_, entry);
-        return kept_.front();
+      for (auto entry = cached_.begin(); entry != cached_.end(); ++entry) {
+        if ((*entry)->n != n || (for_real && (*entry)->half_twiddles.re.empty())) continue;
+        cached_.splice(cached_.begin(), cached_, entry);
+        return cached_.front();
       }
     }
     // Two threads may make the same plan at once; both plans are valid.
-    Plan made = std::make_shared<const FftPlan<T>>(n, of_real);
+    Plan made = std::make_shared<const FftPlan<T>>(n, for_real);
     const std::lock_guard lock(mutex_);
-    kept_.push_front(made);
+    cached_.push_front(made);
     bytes_ += made->bytes();
-    while (bytes_ > kMostBytes && kept_.size() > 1) {
-      bytes_ -= kept_.back()->bytes();
-      kept_.pop_back();
+    while (bytes_ > kMostBytes && cached_.size() > 1) {
+      bytes_ -= cached_.back()->bytes();
+      cached_.pop_back();
     }
     return made;
   }
 
  private:
   std::mutex mutex_;
-  std::list<Plan> kept_;  // the most recently used one first
+  std::list<Plan> cached_;  // the most recently used one first
   std::size_t bytes_ = 0;
 };
 
 }  // namespace
 
 template <class T>
-std::shared_ptr<const FftPlan<T>> fft_plan(std::int64_t n, bool of_real) {
+std::shared_ptr<const FftPlan<T>> fft_plan(std::int64_t n, bool for_real) {
   static Plans<T> plans;
-  return plans.find(n, of_real);
+  return plans.find(n, for_real);
 }
 
 #define KILN_INSTANTIATE(T)   \

@@ -25,24 +25,24 @@ struct Split {
 template <class T>
 struct FftStage {
   std::int64_t radix, parts;
-  std::vector<T> turns;         // the twiddle factors: for each part, radix - 1 complex factors of results 1, 2, ...
+  std::vector<T> twiddles;      // the twiddle factors: for each part, radix - 1 complex factors of results 1, 2, ...
   std::vector<T> cosine, sine;  // the cosine and sine of 2 pi i / radix for i < radix
 };
 
 template <class T>
 struct FftPlan {
-  /// If `of_real`, also computes `half_turns`, for the transform of 2n real numbers.
-  FftPlan(std::int64_t n, bool of_real);
+  /// If `for_real`, also computes `half_twiddles`, for the transform of 2n real numbers.
+  FftPlan(std::int64_t n, bool for_real);
 
   std::int64_t n;
   std::vector<FftStage<T>> stages;  // empty if a prime factor of n is large
-  SplitVector<T> half_turns;        // exp(-2 pi i k / 2n) for k in [0, n]
+  SplitVector<T> half_twiddles;     // exp(-2 pi i k / 2n) for k in [0, n]
 
-  // A long line is a matrix, n = rows * columns: transform its columns, multiply by `turns`, and transform its rows
+  // A long line is a matrix, n = rows * columns: transform its columns, multiply by `twiddles`, and transform its rows
   // (Bailey, "FFTs in external or hierarchical memory", 1990).
   std::int64_t rows = 0, columns = 0;  // 0: not divided
   std::shared_ptr<const FftPlan> by_row, by_column;
-  SplitVector<T> turns;  // exp(-2 pi i r c / n) for row r and column c, one block of columns after the other
+  SplitVector<T> twiddles;  // exp(-2 pi i r c / n) for row r and column c, one block of columns after the other
 
   // The transform of a length with a large prime factor is a convolution with a chirp (Bluestein, "A linear filtering
   // approach to the computation of the discrete Fourier transform", 1970), computed by transforms of the length of
@@ -57,6 +57,6 @@ struct FftPlan {
 
 /// Returns a plan, from the cache if it is there. May be called from any thread.
 template <class T>
-std::shared_ptr<const FftPlan<T>> fft_plan(std::int64_t n, bool of_real = false);
+std::shared_ptr<const FftPlan<T>> fft_plan(std::int64_t n, bool for_real = false);
 
 }  // namespace kiln::cpu::simd

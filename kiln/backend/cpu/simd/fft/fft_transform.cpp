@@ -27,14 +27,14 @@ template <class T>
 Split<T> transform_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
   if (!plan.convolution) return pass_columns(plan, x, y);
   const std::int64_t rest = (plan.capacity() - plan.n) * kColumns;
-  turn_rows(x, plan.chirp, plan.n);
+  multiply_twiddles_by_row(x, plan.chirp, plan.n);
   std::fill_n(x.re + plan.n * kColumns, rest, T{0});
   std::fill_n(x.im + plan.n * kColumns, rest, T{0});
   const Split<T> spectrum = pass_columns(*plan.convolution, x, y);
-  turn_rows(spectrum, plan.filter, plan.capacity());
+  multiply_twiddles_by_row(spectrum, plan.filter, plan.capacity());
   const Split<T> other = spectrum.re == x.re ? y : x;
   const Split<T> result = pass_columns(*plan.convolution, spectrum.swapped(), other.swapped()).swapped();
-  turn_rows(result, plan.chirp, plan.n);
+  multiply_twiddles_by_row(result, plan.chirp, plan.n);
   return result;
 }
 
@@ -44,9 +44,9 @@ constexpr std::int64_t kWork = 16384;  // the minimum number of elements per thr
 
 /// x[i] *= w[i]
 template <class T>
-void turn(Split<T> x, const SplitVector<T>& w, std::int64_t count) {
+void multiply_twiddles(Split<T> x, const SplitVector<T>& w, std::int64_t count) {
   const std::int64_t rows = count / kColumns, whole = rows * kColumns;
-  turn_columns(x, w, 0, kColumns, rows);
+  multiply_twiddles_by_column(x, w, 0, kColumns, rows);
   for (std::int64_t i = whole; i < count; ++i) {
     const T re = w.re[static_cast<std::size_t>(i)], im = w.im[static_cast<std::size_t>(i)], a = x.re[i], b = x.im[i];
     x.re[i] = a * re - b * im;
@@ -102,7 +102,7 @@ void transform_matrix(const FftPlan<T>& plan, Split<T> x) {
   const FftBuffer<T> transposed(plan.n);
   const Split<T> t = transposed.split();
   each_block(*plan.by_column, x, columns, [&](Split<T> block, std::int64_t start, std::int64_t width) {
-    turn_columns(block, plan.turns, start * rows, kColumns, rows);
+    multiply_twiddles_by_column(block, plan.twiddles, start * rows, kColumns, rows);
     transpose_block(block.re, width, rows, t.re + start * rows, rows);
     transpose_block(block.im, width, rows, t.im + start * rows, rows);
   });
@@ -130,13 +130,13 @@ template <class T>
 void transform_line(const FftPlan<T>& plan, Split<T> x) {
   if (plan.rows > 0) return transform_matrix(plan, x);
   if (!plan.convolution) return transform_alone(plan, x);
-  turn(x, plan.chirp, plan.n);
+  multiply_twiddles(x, plan.chirp, plan.n);
   std::fill(x.re + plan.n, x.re + plan.capacity(), T{0});
   std::fill(x.im + plan.n, x.im + plan.capacity(), T{0});
   transform_line(*plan.convolution, x);
-  turn(x, plan.filter, plan.capacity());
+  multiply_twiddles(x, plan.filter, plan.capacity());
   transform_line(*plan.convolution, x.swapped());
-  turn(x, plan.chirp, plan.n);
+  multiply_twiddles(x, plan.chirp, plan.n);
 }
 
 #define KILN_INSTANTIATE(T)                                                   \

@@ -72,7 +72,7 @@ void gather_columns(const Slices& slices, const Slices& result, const Word* x, c
 }
 
 /// Returns whether gather_columns() is faster: x is large, and the index covers whole, long rows of it.
-bool worth_columns(const Array& x, const Shape& index, int dim, const Slices& slices) {
+bool columns_are_faster(const Array& x, const Shape& index, int dim, const Slices& slices) {
   for (int i = 1; i < x.shape.size(); ++i)
     if (i != dim && index[i] != x.shape[i]) return false;
   const std::int64_t bytes = slices.size * slices.inner * static_cast<std::int64_t>(size_of(x.dtype));
@@ -82,7 +82,7 @@ bool worth_columns(const Array& x, const Shape& index, int dim, const Slices& sl
 template <class Word>
 void gather_words(const Array& x, const Indices& index, const Array& z, int dim) {
   const Slices slices(x.shape, dim);
-  if (worth_columns(x, z.shape, dim, slices))
+  if (columns_are_faster(x, z.shape, dim, slices))
     gather_columns(slices, Slices(z.shape, dim), x.as<const Word>(), index, z.as<Word>(), dim);
   else gather<Word>(x, index, z, dim);
 }
@@ -92,20 +92,20 @@ struct Word16 {
 };
 
 /// Writes rows [begin, end) of z, which has outer * count rows of `bytes` bytes. Row o * count + i of z is row
-/// o * size + index[i] of x, whose rows are `pace` bytes apart.
-using CopyRows = void (*)(const std::byte* x, std::size_t pace, std::size_t bytes, std::int64_t size,
+/// o * size + index[i] of x, whose rows are `row_stride` bytes apart.
+using CopyRows = void (*)(const std::byte* x, std::size_t row_stride, std::size_t bytes, std::int64_t size,
                           const std::int64_t* index, std::int64_t count, std::byte* z, std::int64_t begin,
                           std::int64_t end);
 
 template <class Move>
-void copy_rows(const std::byte* x, std::size_t pace, std::size_t bytes, std::int64_t size, const std::int64_t* index,
-               std::int64_t count, std::byte* z, std::int64_t begin, std::int64_t end) {
+void copy_rows(const std::byte* x, std::size_t row_stride, std::size_t bytes, std::int64_t size,
+               const std::int64_t* index, std::int64_t count, std::byte* z, std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end;) {
     const std::int64_t outer = row / count, first = row % count, last = std::min(count, first + end - row);
-    const std::byte* from = x + static_cast<std::size_t>(outer * size) * pace;
+    const std::byte* from = x + static_cast<std::size_t>(outer * size) * row_stride;
     std::byte* to = z + static_cast<std::size_t>(row) * bytes;
     for (std::int64_t i = first; i < last; ++i, to += bytes)
-      Move::move(from + static_cast<std::size_t>(index[i]) * pace, to, bytes);
+      Move::move(from + static_cast<std::size_t>(index[i]) * row_stride, to, bytes);
     row += last - first;
   }
 }
@@ -131,14 +131,15 @@ CopyRows copy_rows_of(std::size_t bytes) {
 }
 
 /// Copies all rows of z where they are so long that several threads copy parts of each.
-void copy_long_rows(const std::byte* x, std::size_t pace, std::size_t bytes, const Slices& slices, const Indices& index,
-                    std::byte* z) {
+void copy_long_rows(const std::byte* x, std::size_t row_stride, std::size_t bytes, const Slices& slices,
+                    const Indices& index, std::byte* z) {
   const std::int64_t count = index.count(), all = static_cast<std::int64_t>(bytes), parts = (all + kPart - 1) / kPart;
   parallel_for(slices.outer * count * parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t item = begin; item < end; ++item) {
       const std::int64_t row = item / parts, first = item % parts * kPart;
       const std::int64_t from = row / count * slices.size + index.data()[row % count];
-      copy_bytes(z + static_cast<std::size_t>(row) * bytes + first, x + static_cast<std::size_t>(from) * pace + first,
+      copy_bytes(z + static_cast<std::size_t>(row) * bytes + first,
+                 x + static_cast<std::size_t>(from) * row_stride + first,
                  static_cast<std::size_t>(std::min(kPart, all - first)));
     }
   });
@@ -191,16 +192,16 @@ bool run(const op::Select& op, Call call) {
   row.shape = Shape(x.shape.begin() + dim + 1, x.shape.end());
   row.strides = Dims(x.strides.begin() + dim + 1, x.strides.end());
   Value held;
-  std::int64_t pace = x.strides[dim];
+  std::int64_t row_stride = x.strides[dim];
   const Indices index(call.in[op::Select::index]);
-  if (slices.outer > 1 || !row.contiguous() || pace < slices.inner) {
+  if (slices.outer > 1 || !row.contiguous() || row_stride < slices.inner) {
     if (!x.contiguous() && index.count() <= slices.size / kMostOfAll) {
       index.check(op::Select::kName, dim, slices.size);
       copy_slices(x, dim, index, allocate(call.out[0]));
       return true;
     }
     x = read_contiguous(call.in[op::Select::x], held);
-    pace = slices.inner;
+    row_stride = slices.inner;
   }
   const Array z = allocate(call.out[0]);
   const std::size_t element = size_of(x.dtype), bytes = static_cast<std::size_t>(slices.inner) * element;
@@ -211,7 +212,7 @@ bool run(const op::Select& op, Call call) {
   if (!single) index.check(op::Select::kName, dim, slices.size);
   if (z.numel() == 0) return true;
   if (long_rows) {
-    copy_long_rows(x.data, static_cast<std::size_t>(pace) * element, bytes, slices, index, z.data);
+    copy_long_rows(x.data, static_cast<std::size_t>(row_stride) * element, bytes, slices, index, z.data);
     return true;
   }
   const CopyRows copy = copy_rows_of(bytes);
@@ -221,7 +222,7 @@ bool run(const op::Select& op, Call call) {
                  for (std::int64_t at = begin; at < end; at += together) {
                    const std::int64_t last = std::min(end, at + together);
                    if (single) index.check(op::Select::kName, dim, slices.size, at, last);
-                   copy(x.data, static_cast<std::size_t>(pace) * element, bytes, slices.size, index.data(),
+                   copy(x.data, static_cast<std::size_t>(row_stride) * element, bytes, slices.size, index.data(),
                         index.count(), z.data, at, last);
                  }
                });
@@ -238,7 +239,7 @@ bool run(const op::RavelIndex& op, Call call) {
       std::int64_t outside = 0;
       for (std::int64_t k = begin; k < end; ++k) {
         const std::int64_t raw = index.data()[k], wrapped = raw < 0 ? raw + size : raw;
-        outside |= outside_of(wrapped, size);
+        outside |= range_sign(wrapped, size);
         at[k] = wrapping_add(i == 0 ? 0 : wrapping_multiply(at[k], size), wrapped);
       }
       if (outside >= 0) return;

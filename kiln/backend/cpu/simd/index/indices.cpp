@@ -38,7 +38,7 @@ Indices::Indices(const Value& index, const Shape& shape) : count_(numel(shape)) 
 
 void Indices::check(std::string_view op, int dim, std::int64_t size, std::int64_t begin, std::int64_t end) const {
   std::int64_t outside = 0;
-  for (std::int64_t i = begin; i < end; ++i) outside |= outside_of(data_[i], size);
+  for (std::int64_t i = begin; i < end; ++i) outside |= range_sign(data_[i], size);
   if (outside >= 0) return;
   for (std::int64_t i = begin; i < end; ++i)
     require<IndexError>(data_[i] >= 0 && data_[i] < size, op, ": index ", data_[i], " is out of range for dimension ",

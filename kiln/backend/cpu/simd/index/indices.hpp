@@ -8,7 +8,7 @@
 namespace kiln::cpu::simd {
 
 /// Returns a negative number if the index is not in [0, size). It takes no branch and no comparison.
-inline std::int64_t outside_of(std::int64_t index, std::int64_t size) {
+inline std::int64_t range_sign(std::int64_t index, std::int64_t size) {
   return index | wrapping_add(size - 1, wrapping_negate(index));
 }
 

@@ -144,12 +144,12 @@ void each_piece(std::string_view op, const Array& mask, std::int64_t wanted, F&&
   const std::int64_t piece = limited_grain(65536), total = mask.numel();
   const auto* flags = mask.as<const std::uint8_t>();
   std::vector<std::int64_t> starts(static_cast<std::size_t>((total + piece - 1) / piece) + 1, 0);
-  parallel_pieces(total, piece, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(total, piece, [&](std::int64_t begin, std::int64_t end) {
     starts[static_cast<std::size_t>(begin / piece) + 1] = HWY_DYNAMIC_DISPATCH(count_flags)(flags + begin, end - begin);
   });
   for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
   require<ArgumentError>(starts.back() == wanted, op, ": ", starts.back(), " elements are true, not ", wanted);
-  parallel_pieces(total, piece, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(total, piece, [&](std::int64_t begin, std::int64_t end) {
     const auto at = static_cast<std::size_t>(begin / piece);
     f(begin, end - begin, starts[at], starts[at + 1]);
   });

@@ -49,18 +49,18 @@ void visit_update(Update update, F&& f) {
 // ---- indices sorted to ranges of destinations ----------------------------------------------------------------------
 
 /// An index (to) and its position in the list of indices (from).
-struct Entry {
+struct SortedIndex {
   std::uint32_t to, from;
 };
 
-class Parted {
+class RangeSorted {
  public:
   static bool fits(std::int64_t size, std::int64_t count) { return size < kMost && count < kMost; }
-  Parted(const std::int64_t* index, std::int64_t count, std::int64_t size);
+  RangeSorted(const std::int64_t* index, std::int64_t count, std::int64_t size);
   /// Calls f(to, from) for the entries of each range, in the order of the list. Each range is visited by one thread.
   template <class F>
   void each(F&& f) const {
-    const auto* entries = reinterpret_cast<const Entry*>(memory_.bytes());
+    const auto* entries = reinterpret_cast<const SortedIndex*>(memory_.bytes());
     parallel_for(kRanges, 1, [&](std::int64_t range, std::int64_t) {
       const auto at = static_cast<std::size_t>(range);
       for (std::int64_t i = starts_[at]; i < starts_[at + 1]; ++i) f(entries[i].to, entries[i].from);
@@ -74,15 +74,15 @@ class Parted {
   std::array<std::int64_t, kRanges + 1> starts_{};
 };
 
-Parted::Parted(const std::int64_t* index, std::int64_t count, std::int64_t size)
-    : memory_(static_cast<std::size_t>(count) * sizeof(Entry)) {
+RangeSorted::RangeSorted(const std::int64_t* index, std::int64_t count, std::int64_t size)
+    : memory_(static_cast<std::size_t>(count) * sizeof(SortedIndex)) {
   int shift = 0;
   while ((size - 1) >> shift >= kRanges) ++shift;
   // places[piece][range] is first the number of entries of a piece in a range, and then the position
   // of the next of them.
   const std::int64_t size_of_piece = limited_grain(kPiece), pieces = (count + size_of_piece - 1) / size_of_piece;
   std::vector<std::array<std::int64_t, kRanges>> places(static_cast<std::size_t>(pieces));
-  parallel_pieces(count, size_of_piece, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(count, size_of_piece, [&](std::int64_t begin, std::int64_t end) {
     std::array<std::int64_t, kRanges> counts{};
     for (std::int64_t i = begin; i < end; ++i) ++counts[static_cast<std::size_t>(index[i] >> shift)];
     places[static_cast<std::size_t>(begin / size_of_piece)] = counts;
@@ -93,8 +93,8 @@ Parted::Parted(const std::int64_t* index, std::int64_t count, std::int64_t size)
     for (auto& piece : places) next += std::exchange(piece[range], next);
   }
   starts_[kRanges] = next;
-  auto* entries = reinterpret_cast<Entry*>(memory_.bytes());
-  parallel_pieces(count, size_of_piece, [&](std::int64_t begin, std::int64_t end) {
+  auto* entries = reinterpret_cast<SortedIndex*>(memory_.bytes());
+  parallel_chunks(count, size_of_piece, [&](std::int64_t begin, std::int64_t end) {
     std::array<std::int64_t, kRanges>& place = places[static_cast<std::size_t>(begin / size_of_piece)];
     for (std::int64_t i = begin; i < end; ++i)
       entries[place[static_cast<std::size_t>(index[i] >> shift)]++] = {static_cast<std::uint32_t>(index[i]),
@@ -105,8 +105,9 @@ Parted::Parted(const std::int64_t* index, std::int64_t count, std::int64_t size)
 /// Returns whether sorting pays, which it can if the other dimensions give only `pieces` pieces. Sorting costs about
 /// three times as much as the updates while the result stays in a cache, and nothing in comparison if it does not. The
 /// bits are the same either way.
-bool worth_sorting(std::int64_t pieces, std::int64_t work, std::int64_t size, std::int64_t count, std::int64_t bytes) {
-  return pieces < kFewPieces && work >= limited_grain(kWorthSort) && Parted::fits(size, count) &&
+bool sorting_is_faster(std::int64_t pieces, std::int64_t work, std::int64_t size, std::int64_t count,
+                       std::int64_t bytes) {
+  return pieces < kFewPieces && work >= limited_grain(kWorthSort) && RangeSorted::fits(size, count) &&
          num_threads() >= (bytes > kCache ? 2 : kThreadsForSort);
 }
 
@@ -119,12 +120,12 @@ void scatter(const Slices& z_slices, std::int64_t outer, std::int64_t count, con
              std::int64_t step, T* z) {
   const std::int64_t inner = z_slices.inner, size = z_slices.size;
   const std::int64_t width = std::min(inner, kColumns), blocks = (inner + width - 1) / width, pieces = outer * blocks;
-  if (worth_sorting(pieces, outer * count * inner, size, count * inner, size * inner * bytes_of<T>)) {
+  if (sorting_is_faster(pieces, outer * count * inner, size, count * inner, size * inner * bytes_of<T>)) {
     for (std::int64_t o = 0; o < outer; ++o) {
       const T* from = source + o * count * inner * step;
       T* to = z + o * size * inner;
       const auto columns = static_cast<std::uint32_t>(inner);
-      Parted(index + o * count * inner, count * inner, size).each([&](std::uint32_t t, std::uint32_t f) {
+      RangeSorted(index + o * count * inner, count * inner, size).each([&](std::uint32_t t, std::uint32_t f) {
         T& element = to[t * inner + (columns == 1 ? 0 : f % columns)];
         element = updated<update>(element, from[f * step]);
       });
@@ -154,13 +155,13 @@ void scatter(const Slices& z_slices, std::int64_t outer, std::int64_t count, con
 }
 
 /// A copy of halves as floats, which `held` keeps alive.
-struct Copy {
+struct FloatCopy {
   Value held;
   Array array;
 };
 
-Copy as_floats(const Array& x, const Device& device) {
-  Copy copy{Value(make_ref<Node>(Desc{x.shape, DType::F32}, device)), {}};
+FloatCopy widened_copy(const Array& x, const Device& device) {
+  FloatCopy copy{Value(make_ref<Node>(Desc{x.shape, DType::F32}, device)), {}};
   copy.array = allocate(copy.held, MemoryUse::Scratch);
   const auto size = static_cast<std::int64_t>(size_of(x.dtype));
   parallel_for(x.numel(), 4 * kGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -182,10 +183,10 @@ void select_update(const Slices& slices, std::int64_t count, const std::int64_t*
   };
   const std::int64_t width = std::min(inner, kColumns), blocks = (inner + width - 1) / width;
   const std::int64_t pieces = slices.outer * blocks;
-  if (worth_sorting(pieces, pieces * width * count, size, count, size * inner * bytes_of<T>)) {
-    const Parted parted(index, count, size);
+  if (sorting_is_faster(pieces, pieces * width * count, size, count, size * inner * bytes_of<T>)) {
+    const RangeSorted sorted(index, count, size);
     for (std::int64_t o = 0; o < slices.outer; ++o)
-      parted.each([&](std::uint32_t t, std::uint32_t f) {
+      sorted.each([&](std::uint32_t t, std::uint32_t f) {
         write(z + (o * size + t) * inner, source + (o * count + f) * inner, inner);
       });
     return;
@@ -270,7 +271,7 @@ void visit_element(Update update, DType dtype, F&& f) {
 bool run(const op::Scatter& op, Call call) {
   using op::Scatter;
   const Shape &shape = call.in[Scatter::x].shape(), &index_shape = call.in[Scatter::index].shape();
-  const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
+  const int dim = wrap_dim(op.function_name(), op.dim, shape.size());
   if (!takes(op.update, call.in[Scatter::x].dtype())) return false;
   // The index may cover a part of dimension 0, but must cover all other dimensions, so that slices are whole.
   for (int i = 0; i < shape.size(); ++i)
@@ -281,18 +282,18 @@ bool run(const op::Scatter& op, Call call) {
   copy(read(call.in[Scatter::x]), z);
   if (numel(index_shape) == 0) return true;
   const Indices index(call.in[Scatter::index]);
-  index.check(op.spoken(), dim, slices.size);
+  index.check(op.function_name(), dim, slices.size);
   Value held;
   Array source = read(call.in[Scatter::source]), target = z;
   const bool same = slices.inner == 1 && std::all_of(source.strides.begin(), source.strides.end(),
                                                      [](std::int64_t stride) { return stride == 0; });
   if (same) source.shape = Shape::filled(source.shape.size(), 1);
   else source = read_contiguous(call.in[Scatter::source], held);
-  Copy wide_source, wide_target;
+  FloatCopy wide_source, wide_target;
   const bool widen = is_half(z.dtype) && op.update != Update::Assign;
   if (widen) {
-    wide_source = as_floats(source, call.out[0].device());
-    wide_target = as_floats(z, call.out[0].device());
+    wide_source = widened_copy(source, call.out[0].device());
+    wide_target = widened_copy(z, call.out[0].device());
     source = wide_source.array;
     target = wide_target.array;
   }
@@ -312,13 +313,13 @@ bool run(const op::Scatter& op, Call call) {
 bool run(const op::SelectUpdate& op, Call call) {
   using op::SelectUpdate;
   const Shape& shape = call.in[SelectUpdate::x].shape();
-  const int dim = wrap_dim(op.spoken(), op.dim, shape.size());
+  const int dim = wrap_dim(op.function_name(), op.dim, shape.size());
   if (!takes(op.update, call.in[SelectUpdate::x].dtype())) return false;
   const Slices slices(shape, dim);
 
   const Indices index(call.in[SelectUpdate::index]);
-  index.check(op.spoken(), dim, slices.size);
-  const bool in_place = take_memory(call.out[0], contiguous_strides(shape), call, SelectUpdate::x);
+  index.check(op.function_name(), dim, slices.size);
+  const bool in_place = reuse_memory(call.out[0], contiguous_strides(shape), call, SelectUpdate::x);
   const Array z = allocate(call.out[0]);
   if (!in_place) copy(read(call.in[SelectUpdate::x]), z);
   if (index.count() == 0 || z.numel() == 0) return true;

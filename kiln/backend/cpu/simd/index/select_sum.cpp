@@ -24,7 +24,7 @@ constexpr std::int64_t kAhead = 8;  // how many rows ahead memory is prefetched
 /// vectors remain. Returns the first column that remains. `left` indices may be read for prefetching, including those
 /// of the next bags.
 template <std::size_t kVectors, class D>
-HWY_INLINE std::int64_t add_columns(D tag, const float* x, std::int64_t pace, const std::int64_t* index,
+HWY_INLINE std::int64_t add_columns(D tag, const float* x, std::int64_t row_stride, const std::int64_t* index,
                                     std::int64_t count, std::int64_t left, std::int64_t columns, float* sums,
                                     std::int64_t at) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag)), width = lanes * static_cast<std::int64_t>(kVectors);
@@ -32,8 +32,8 @@ HWY_INLINE std::int64_t add_columns(D tag, const float* x, std::int64_t pace, co
     hn::Vec<D> sum[kVectors];
     for (std::size_t k = 0; k < kVectors; ++k) sum[k] = hn::Zero(tag);
     for (std::int64_t i = 0; i < count; ++i) {
-      const float* row = x + index[i] * pace + at;
-      const float* const soon = x + index[std::min(i + kAhead, left - 1)] * pace + at;
+      const float* row = x + index[i] * row_stride + at;
+      const float* const soon = x + index[std::min(i + kAhead, left - 1)] * row_stride + at;
       for (std::size_t k = 0; k < kVectors; ++k) hwy::Prefetch(soon + static_cast<std::int64_t>(k) * lanes);
       for (std::size_t k = 0; k < kVectors; ++k)
         sum[k] = hn::Add(sum[k], hn::LoadU(tag, row + static_cast<std::int64_t>(k) * lanes));
@@ -46,17 +46,17 @@ HWY_INLINE std::int64_t add_columns(D tag, const float* x, std::int64_t pace, co
   return at;
 }
 
-void add_rows(const float* x, std::int64_t pace, const std::int64_t* index, std::int64_t count, std::int64_t left,
+void add_rows(const float* x, std::int64_t row_stride, const std::int64_t* index, std::int64_t count, std::int64_t left,
               std::int64_t columns, float* sums) {
   constexpr std::int64_t kTogether = 128;  // so many rows have a sum of their own, which limits rounding errors
   std::fill_n(sums, columns, 0.0f);
   for (; count > 0; index += kTogether, count -= kTogether, left -= kTogether) {
     const std::int64_t some = std::min(count, kTogether);
     const hn::ScalableTag<float> whole;
-    std::int64_t at = add_columns<4>(whole, x, pace, index, some, left, columns, sums, 0);
-    at = add_columns<1>(whole, x, pace, index, some, left, columns, sums, at);
-    at = add_columns<1>(hn::CappedTag<float, 4>(), x, pace, index, some, left, columns, sums, at);
-    add_columns<1>(hn::CappedTag<float, 1>(), x, pace, index, some, left, columns, sums, at);
+    std::int64_t at = add_columns<4>(whole, x, row_stride, index, some, left, columns, sums, 0);
+    at = add_columns<1>(whole, x, row_stride, index, some, left, columns, sums, at);
+    at = add_columns<1>(hn::CappedTag<float, 4>(), x, row_stride, index, some, left, columns, sums, at);
+    add_columns<1>(hn::CappedTag<float, 1>(), x, row_stride, index, some, left, columns, sums, at);
   }
 }
 

@@ -43,18 +43,18 @@ void fold(const op::Fold& op, const Array& windows, const Array& z) {
   }
   const Rows<2> slices(shared, {to_shared, from_shared});
   const Rows<2> rows(shape, {to, from});
-  const auto [z_pace, pace] = rows.steps();
-  const bool dense = z_pace == 1 && pace == 1;
+  const auto [z_stride, row_stride] = rows.steps();
+  const bool dense = z_stride == 1 && row_stride == 1;
   const UpdateRow<T> add = update_row<T>(Update::Add);
-  const auto add_slice = [&, z_pace = z_pace, pace = pace](T* into, const T* slice) {
+  const auto add_slice = [&, z_stride = z_stride, row_stride = row_stride](T* into, const T* slice) {
     rows.each([&](const auto& offsets) {
       T* target = into + offsets[0];
       const T* source = slice + offsets[1];
       if (dense) return add(target, source, rows.length());
-      if (z_pace == 1)
-        for (std::int64_t i = 0; i < rows.length(); ++i) target[i] += source[i * pace];
+      if (z_stride == 1)
+        for (std::int64_t i = 0; i < rows.length(); ++i) target[i] += source[i * row_stride];
       else
-        for (std::int64_t i = 0; i < rows.length(); ++i) target[i * z_pace] += source[i * pace];
+        for (std::int64_t i = 0; i < rows.length(); ++i) target[i * z_stride] += source[i * row_stride];
     });
   };
   const std::int64_t work = rows.count() * rows.length() * size;

@@ -44,7 +44,7 @@ class LaneOperand {
   static bool lies_by_columns(const Value& value) {
     Dims strides = contiguous_strides(value.shape());
     std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-    return lies_in(read(value), strides);
+    return has_strides(read(value), strides);
   }
 
   const int64_t m_, n_;
@@ -53,11 +53,11 @@ class LaneOperand {
   Value held_;
 };
 
-/// Calls f<T>() if the matrices are computed in lanes (go_in_lanes). Returns whether they are.
+/// Calls f<T>() if the matrices are computed in lanes (fits_lanes). Returns whether they are.
 template <class F>
 bool in_lanes(const Value& matrices, F&& f) {
   const auto run = [&]<class T>() {
-    if (!go_in_lanes<T>(matrices.shape())) return false;
+    if (!fits_lanes<T>(matrices.shape())) return false;
     f.template operator()<T>();
     return true;
   };
@@ -98,14 +98,14 @@ bool factor_cholesky_in_lanes(Call call) {
     T* const l = allocate(call.out[0]).as<T>();
     const LaneOperand<T> a(call.in[0]);
     const int64_t n = shape.back(), area = n * n;
-    each_group<T>(shape, cube(n), area, [&](int64_t first, int64_t some, T* room) {
-      a.enter(first, some, room);
-      matrix_lanes<T>().factor_cholesky(room, n);
-      const T* const ends = room + (area - 1) * matrix_lanes<T>().width;
+    each_group<T>(shape, cube(n), area, [&](int64_t first, int64_t some, T* workspace) {
+      a.enter(first, some, workspace);
+      matrix_lanes<T>().factor_cholesky(workspace, n);
+      const T* const ends = workspace + (area - 1) * matrix_lanes<T>().width;
       for (int64_t lane = 0; lane < some; ++lane)
         if (std::isnan(ends[lane]))
           fail<ArgumentError>("cholesky: ", op::matrix_name(call.in[0], first + lane), " is not positive definite");
-      leave_lanes(room, some, area, l + first * area);
+      leave_lanes(workspace, some, area, l + first * area);
     });
   });
 }
@@ -117,13 +117,14 @@ bool factor_qr_in_lanes(const op::Qr& op, Call call) {
     const LaneOperand<T> a(call.in[0]);
     const int64_t m = op::rows_of(shape), n = op::columns_of(shape), k = std::min(m, n), columns = op.complete ? m : k;
     const int64_t width = matrix_lanes<T>().width;
-    each_group<T>(shape, 4 * cube(std::max(m, n)), m * n + m * columns + k, [&](int64_t first, int64_t some, T* room) {
-      T* const made = room + m * n * width;
-      a.enter(first, some, room);
-      matrix_lanes<T>().factor_qr(room, made, m, n, columns);
-      leave_lanes(made, some, m * columns, q.as<T>() + first * m * columns);
-      leave_lanes(room, some, columns * n, r.as<T>() + first * columns * n);
-    });
+    each_group<T>(shape, 4 * cube(std::max(m, n)), m * n + m * columns + k,
+                  [&](int64_t first, int64_t some, T* workspace) {
+                    T* const made = workspace + m * n * width;
+                    a.enter(first, some, workspace);
+                    matrix_lanes<T>().factor_qr(workspace, made, m, n, columns);
+                    leave_lanes(made, some, m * columns, q.as<T>() + first * m * columns);
+                    leave_lanes(workspace, some, columns * n, r.as<T>() + first * columns * n);
+                  });
   });
 }
 
@@ -134,19 +135,19 @@ bool run(const op::Eigh& op, Call call) {
     T* const vectors = op.vectors ? allocate(call.out[op::Eigh::v]).as<T>() : nullptr;
     const LaneOperand<T> a(operand);
     const int64_t n = operand.shape().back(), area = n * n, width = matrix_lanes<T>().width;
-    each_group<T>(operand.shape(), 50 * cube(n), 2 * area, [&](int64_t first, int64_t some, T* room) {
+    each_group<T>(operand.shape(), 50 * cube(n), 2 * area, [&](int64_t first, int64_t some, T* workspace) {
       require_finite("eigh", a.matrix(first), area, first, some, operand);
-      T* const turned = vectors ? room + area * width : nullptr;
-      a.enter(first, some, room);
-      require_converged("eigh", matrix_lanes<T>().diagonalize(room, turned, n), first, operand);
+      T* const transposed = vectors ? workspace + area * width : nullptr;
+      a.enter(first, some, workspace);
+      require_converged("eigh", matrix_lanes<T>().diagonalize(workspace, transposed, n), first, operand);
       for (int64_t lane = 0; lane < some; ++lane) {
-        const auto value = [&](int64_t i) { return room[(i * n + i) * width + lane]; };
+        const auto value = [&](int64_t i) { return workspace[(i * n + i) * width + lane]; };
         const auto order = ordered(n, value);
         for (int64_t j = 0; j < n; ++j) {
           const int64_t from = order[static_cast<std::size_t>(j)];
           values[(first + lane) * n + j] = value(from);
           if (!vectors) continue;
-          T* const vector = turned + from * n * width + lane;
+          T* const vector = transposed + from * n * width + lane;
           const T sign = points_backwards(vector, n, width) ? T{-1} : T{1};
           for (int64_t i = 0; i < n; ++i) vectors[(first + lane) * area + i * n + j] = sign * vector[i * width];
         }
@@ -163,14 +164,14 @@ bool run(const op::Svd& op, Call call) {
     const LaneOperand<T> a(operand);
     const int64_t m = op::rows_of(operand.shape()), n = op::columns_of(operand.shape()), k = std::min(m, n),
                   area = m * n, width = matrix_lanes<T>().width;
-    each_group<T>(operand.shape(), 50 * cube(std::max(m, n)), area + k, [&](int64_t first, int64_t some, T* room) {
+    each_group<T>(operand.shape(), 50 * cube(std::max(m, n)), area + k, [&](int64_t first, int64_t some, T* workspace) {
       require_finite("svd", a.matrix(first), area, first, some, operand);
-      T* const lengths = room + area * width;
-      a.enter(first, some, room);
+      T* const lengths = workspace + area * width;
+      a.enter(first, some, workspace);
       const bool rows = m <= n;  // whether rows or columns are made orthogonal
-      require_converged("svd",
-                        matrix_lanes<T>().orthogonalize(room, lengths, k, rows ? n : 1, rows ? n : m, rows ? 1 : n),
-                        first, operand);
+      require_converged(
+          "svd", matrix_lanes<T>().orthogonalize(workspace, lengths, k, rows ? n : 1, rows ? n : m, rows ? 1 : n),
+          first, operand);
       for (int64_t lane = 0; lane < some; ++lane) {
         const auto order = ordered(k, [&](int64_t i) { return -lengths[i * width + lane]; });
         for (int64_t j = 0; j < k; ++j)

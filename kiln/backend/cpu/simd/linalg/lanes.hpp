@@ -38,19 +38,20 @@ template <class T> const MatrixLanes<T>& matrix_lanes();
 
 /// Returns whether the matrices are so small and so many that they are computed in lanes. Some lanes may remain unused.
 template <class T>
-bool go_in_lanes(const Shape& shape) {
+bool fits_lanes(const Shape& shape) {
   constexpr std::int64_t kMost = 16;
   const std::int64_t m = op::rows_of(shape), n = op::columns_of(shape);
   return std::min(m, n) > 0 && std::max(m, n) <= kMost &&
          4 * kiln::numel(op::batch_of(shape)) >= matrix_lanes<T>().width;
 }
 
-/// Calls body(first, some, room) for groups of `some` matrices, on several threads. `room` is a workspace of `vectors`
-/// vectors. Each matrix takes about `operations` operations. The groups do not depend on the number of threads.
+/// Calls body(first, some, room) for groups of `some` matrices, on several threads. `workspace` is a workspace of
+/// `vectors` vectors. Each matrix takes about `operations` operations. The groups do not depend on the number of
+/// threads.
 template <class T, class Body>
 void each_group(const Shape& shape, double operations, std::int64_t vectors, Body&& body) {
   const std::int64_t count = kiln::numel(op::batch_of(shape)), width = matrix_lanes<T>().width;
-  parallel_for((count + width - 1) / width, matrices_of_a_piece(operations * static_cast<double>(width)),
+  parallel_for((count + width - 1) / width, matrices_per_chunk(operations * static_cast<double>(width)),
                [&](std::int64_t begin, std::int64_t end) {
                  const auto memory = make_ref<Memory>(static_cast<std::size_t>(vectors * width) * sizeof(T));
                  for (std::int64_t first = begin * width; first < std::min(end * width, count); first += width)
@@ -63,11 +64,11 @@ template <class T>
 void enter_lanes(const T* matrices, std::int64_t some, std::int64_t area, T* lanes) {
   const std::int64_t width = matrix_lanes<T>().width;
   if (some < width) std::fill_n(lanes, area * width, T{0});
-  product_tiles<T>().turn(matrices, area, lanes, width, some, area);
+  product_tiles<T>().transpose(matrices, area, lanes, width, some, area);
 }
 template <class T>
 void leave_lanes(const T* lanes, std::int64_t some, std::int64_t area, T* matrices) {
-  product_tiles<T>().turn(lanes, matrix_lanes<T>().width, matrices, area, area, some);
+  product_tiles<T>().transpose(lanes, matrix_lanes<T>().width, matrices, area, area, some);
 }
 
 /// Run an op in lanes. Return false, and do nothing, if its matrices are not computed in lanes.

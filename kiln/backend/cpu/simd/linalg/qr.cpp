@@ -36,7 +36,7 @@ class Reflections {
     for (int64_t i = 0; i < columns; ++i) q[i * columns + i] = 1;
     for (int64_t j = (k + kPanelColumns - 1) / kPanelColumns * kPanelColumns; (j -= kPanelColumns) >= 0;)
       apply(panel_at(j, m, k), false, q + j * columns + j, columns, columns - j);
-    turn_round(a, q, m, n, columns);
+    make_diagonal_positive(a, q, m, n, columns);
   }
 
  private:
@@ -51,7 +51,7 @@ class Reflections {
   }
 
   void factor(const Panel& p, T* a, int64_t a_row) {
-    tiles_.turn(a, a_row, p.v, p.height, p.height, p.width);
+    tiles_.transpose(a, a_row, p.v, p.height, p.height, p.width);
     T scales[kPanelColumns];
     matrix_blocks<T>().factor_qr(p.v, p.height, p.height, p.width, scales);
     for (int64_t i = 0; i < p.height; ++i)
@@ -61,7 +61,7 @@ class Reflections {
       p.v[j * p.height + j] = 1;
     }
     // Column j of t is -scale t vᵀ v_j, where t and v are those of the reflections before j; `common` is vᵀ v.
-    T* const common = room(made_, p.width * p.width);
+    T* const common = workspace(made_, p.width * p.width);
     dots<T>()(p.v, p.height, p.v, p.height, common, p.width, 1, p.width, p.width, p.height, true);
     std::fill_n(p.t, p.width * p.width, T{0});
     for (int64_t j = 0; j < p.width; ++j) {
@@ -77,7 +77,7 @@ class Reflections {
   /// x [height, columns] := (1 - v t vᵀ) x, or with tᵀ in the place of t if `backwards`.
   void apply(const Panel& p, bool backwards, T* x, int64_t x_row, int64_t columns) {
     if (columns == 0) return;
-    T *const made = room(made_, 2 * p.width * columns), *const mixed = made + p.width * columns;
+    T *const made = workspace(made_, 2 * p.width * columns), *const mixed = made + p.width * columns;
     multiply({p.v, p.height, 1, 0}, {x, x_row, 1}, made, columns, p.width, columns, p.height, false);
     T mix[kPanelColumns * kPanelColumns];
     for (int64_t i = 0; i < p.width; ++i)
@@ -91,16 +91,16 @@ class Reflections {
     const int64_t rows = rows_of_tile(m, tiles_.rows);
     a.tile = a.row * rows;
     if (a.column != 1) {
-      T* const packed = room(packed_, (m + rows) * k);
+      T* const packed = workspace(packed_, (m + rows) * k);
       tiles_.pack_left(a.data, a.column, m, k, packed);
       a = {packed, 1, rows, rows * k};
     }
-    tiles_.multiply(a, b, {c, c_row, c, c_row}, m, n, k, add, room(aside_, tiles_.panel * k));
+    tiles_.multiply(a, b, {c, c_row, c, c_row}, m, n, k, add, workspace(scratch_, tiles_.panel * k));
   }
 
   /// Changes the signs of rows of r and of columns of q so that the diagonal of r is not negative.
-  void turn_round(T* r, T* q, int64_t m, int64_t n, int64_t columns) {
-    T* const signs = room(made_, columns);
+  void make_diagonal_positive(T* r, T* q, int64_t m, int64_t n, int64_t columns) {
+    T* const signs = workspace(made_, columns);
     for (int64_t j = 0; j < columns; ++j) {
       signs[j] = j < n && r[j * n + j] < 0 ? T{-1} : T{1};
       for (int64_t c = j; c < n; ++c) r[j * n + c] *= signs[j];
@@ -109,7 +109,7 @@ class Reflections {
       for (int64_t j = 0; j < columns; ++j) q[i * columns + j] *= signs[j];
   }
 
-  static T* room(std::vector<T>& numbers, int64_t count) {
+  static T* workspace(std::vector<T>& numbers, int64_t count) {
     if (static_cast<int64_t>(numbers.size()) < count) numbers.resize(static_cast<std::size_t>(count));
     return numbers.data();
   }
@@ -117,7 +117,7 @@ class Reflections {
   const ProductTiles<T>& tiles_ = product_tiles<T>();
   const Ref<Memory> memory_;
   T *const v_, *const t_;
-  std::vector<T> made_, packed_, aside_;
+  std::vector<T> made_, packed_, scratch_;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ using std::int64_t;
 int64_t first_half(int64_t n) { return (n / 2 + kTriangle - 1) / kTriangle * kTriangle; }
 
 template <class T>
-T* room(std::vector<T>& numbers, int64_t count) {
+T* workspace(std::vector<T>& numbers, int64_t count) {
   if (static_cast<int64_t>(numbers.size()) < count) numbers.resize(static_cast<std::size_t>(count));
   return numbers.data();
 }
@@ -61,11 +61,11 @@ void Triangles<T>::subtract(const T* a, int64_t a_row, const T* b, int64_t b_row
                             int64_t n, int64_t k) {
   if (m == 0 || n == 0 || k == 0) return;
   const ProductTiles<T>& tiles = product_tiles<T>();
-  T* const minus = room(negated_, m * k);
+  T* const minus = workspace(negated_, m * k);
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < k; ++j) minus[i * k + j] = -a[i * a_row + j];
   tiles.multiply({minus, k, 1, k * rows_of_tile(m, tiles.rows)}, {b, b_row, 1}, {c, c_row, c, c_row}, m, n, k, true,
-                 room(aside_, tiles.panel * k));
+                 workspace(scratch_, tiles.panel * k));
 }
 
 template <class T>
@@ -92,10 +92,11 @@ void Triangles<T>::factor_lu(T* a, int64_t m, int64_t n, int64_t* pivots) {
   for (int64_t k = 0; k < std::min(m, n); k += kPanelColumns) {
     const int64_t width = std::min(kPanelColumns, std::min(m, n) - k), height = m - k, right = n - k - width;
     T* const corner = a + k * n + k;
-    T* const panel = room(panel_, height * width);  // column-major, as whole columns are searched, scaled and added
-    tiles.turn(corner, n, panel, height, height, width);
+    T* const panel =
+        workspace(panel_, height * width);  // column-major, as whole columns are searched, scaled and added
+    tiles.transpose(corner, n, panel, height, height, width);
     matrix_blocks<T>().factor_lu(panel, height, height, width, pivots + k);
-    tiles.turn(panel, height, corner, n, width, height);
+    tiles.transpose(panel, height, corner, n, width, height);
     for (int64_t i = k; i < k + width; ++i) {
       pivots[i] += k;
       if (pivots[i] == i) continue;
@@ -118,14 +119,14 @@ bool Triangles<T>::factor_cholesky(T* a, int64_t row, int64_t n) {
   if (!factor_cholesky(a, row, half)) return false;
   // l21 = a21 l11^-T is computed as its transpose, l11^-1 a21^T, which is also the right operand of the product below.
   const ProductTiles<T>& tiles = product_tiles<T>();
-  T *const below = a + half * row, *const turned = room(turned_, half * rest);
-  tiles.turn(below, row, turned, rest, rest, half);
-  divide(a, row, false, false, turned, rest, half, rest);
-  tiles.turn(turned, rest, below, row, half, rest);
+  T *const below = a + half * row, *const transposed = workspace(transposed_, half * rest);
+  tiles.transpose(below, row, transposed, rest, rest, half);
+  divide(a, row, false, false, transposed, rest, half, rest);
+  tiles.transpose(transposed, rest, below, row, half, rest);
   constexpr int64_t kRows = 48;
   for (int64_t i = 0; i < rest; i += kRows) {
     const int64_t rows = std::min(kRows, rest - i);
-    subtract(below + i * row, row, turned, rest, below + i * row + half, row, rows, i + rows, half);
+    subtract(below + i * row, row, transposed, rest, below + i * row + half, row, rows, i + rows, half);
   }
   return factor_cholesky(below + half, row, rest);
 }

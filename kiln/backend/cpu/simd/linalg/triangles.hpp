@@ -53,7 +53,7 @@ class Triangles {
   void subtract(const T* a, std::int64_t a_row, const T* b, std::int64_t b_row, T* c, std::int64_t c_row,
                 std::int64_t m, std::int64_t n, std::int64_t k);
 
-  std::vector<T> negated_, panel_, aside_, turned_;
+  std::vector<T> negated_, panel_, scratch_, transposed_;
 };
 
 extern template class Triangles<float>;
@@ -63,7 +63,7 @@ extern template class Triangles<double>;
 /// `operations` operations.
 template <class T, class Body>
 void each_part(const Shape& shape, double operations, Body&& body) {
-  parallel_for(kiln::numel(op::batch_of(shape)), matrices_of_a_piece(operations),
+  parallel_for(kiln::numel(op::batch_of(shape)), matrices_per_chunk(operations),
                [&](std::int64_t begin, std::int64_t end) {
                  Triangles<T> triangles;
                  body(begin, end, triangles);

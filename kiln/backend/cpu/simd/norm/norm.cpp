@@ -45,7 +45,7 @@ BatchPlan batch_plan(const Array& x, double epsilon) {
   Dims last = contiguous_strides(x.shape);
   for (int i = 2; i < last.size(); ++i) last[i] *= channels;
   last[1] = 1;
-  if (inner == 1 || (channels > 1 && lies_in(x, last)))
+  if (inner == 1 || (channels > 1 && has_strides(x, last)))
     return {{.rows = channels,
              .length = 1,
              .runs = batch * inner,
@@ -65,7 +65,7 @@ BatchPlan batch_plan(const Array& x, double epsilon) {
 /// Returns an operand in the order of `strides`: in place if it has them, otherwise copied; `held` keeps the copy.
 Array in_order(const Value& value, const Dims& strides, Value& held) {
   const Array array = read(value);
-  if (lies_in(array, strides)) return array;
+  if (has_strides(array, strides)) return array;
   held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
   const Array result = allocate(held, strides, MemoryUse::Scratch);
   copy(array, result);
@@ -135,7 +135,7 @@ bool run(const op::LayerNorm&, Call call) {
   const NormPlan plan{
       .rows = length ? x.numel() / length : 0, .length = length, .epsilon = epsilon_of<LayerNorm>(call)};
   // The result may lie where x does, as each row is read before it is written.
-  take_memory(call.out[0], contiguous_strides(x.shape), call, LayerNorm::x);
+  reuse_memory(call.out[0], contiguous_strides(x.shape), call, LayerNorm::x);
   return forward(plan, x, weight, call.in[LayerNorm::bias], allocate(call.out[0]));
 }
 

@@ -75,7 +75,7 @@ struct NormParts {
   /// Calls f(part, begin, end) for each part, which has rows [begin, end), on several threads.
   template <class F>
   void each(F&& f) const {
-    parallel_pieces(rows, grain, [&](std::int64_t begin, std::int64_t end) { f(begin / grain, begin, end); });
+    parallel_chunks(rows, grain, [&](std::int64_t begin, std::int64_t end) { f(begin / grain, begin, end); });
   }
 };
 

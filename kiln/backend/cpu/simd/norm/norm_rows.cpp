@@ -15,7 +15,7 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 /// Computes the moments of `rows` rows of `count` contiguous numbers, row after row, each step for all of them.
 template <class T>
 HWY_INLINE void moments_of(const T* x, int64_t rows, int64_t count, bool centred, Moments* moments) {
-  T near[kTogether] = {}, rest[kTogether] = {};
+  T near[kInterleavedRows] = {}, rest[kInterleavedRows] = {};
   const auto size = static_cast<T>(count);
   if (centred) {
     for (int64_t k = 0; k < rows; ++k) {
@@ -58,9 +58,9 @@ HWY_INLINE void moments_of_rows(const NormPlan& plan, const T* x, int64_t rows, 
 }
 /// Calls f(row, count) for rows [begin, end): some rows at a time if they are short.
 template <class F>
-HWY_INLINE void some_rows(const NormPlan& plan, int64_t elements, int64_t begin, int64_t end, F&& f) {
-  together(end - begin, plan.runs == 1 ? plan.length : elements, elements,
-           [&](int64_t row, int64_t count) HWY_ATTR { f(begin + row, count); });
+HWY_INLINE void parallel_rows(const NormPlan& plan, int64_t elements, int64_t begin, int64_t end, F&& f) {
+  interleave_rows(end - begin, plan.runs == 1 ? plan.length : elements, elements,
+                  [&](int64_t row, int64_t count) HWY_ATTR { f(begin + row, count); });
 }
 
 /// A mean in two numbers of T.
@@ -101,10 +101,10 @@ HWY_INLINE void affine_row(const NormPlan& plan, const NormForward<T>& from, con
 
 template <class T>
 HWY_INLINE void normalise(const NormPlan& plan, const NormForward<T>& call, int64_t begin, int64_t end) {
-  some_rows(plan, kTogetherElements, begin, end, [&](int64_t row, int64_t count) HWY_ATTR {
+  parallel_rows(plan, kInterleavedElements, begin, end, [&](int64_t row, int64_t count) HWY_ATTR {
     const int64_t first = (row - begin) * plan.length;
-    Moments moments[kTogether];
-    T scales[kTogether];
+    Moments moments[kInterleavedRows];
+    T scales[kInterleavedRows];
     moments_of_rows(plan, call.x + first, count, moments);
     for (int64_t k = 0; k < count; ++k)
       scales[k] = 1 / std::sqrt(static_cast<T>(moments[k].variance()) + static_cast<T>(plan.epsilon));
@@ -208,14 +208,14 @@ HWY_INLINE void write_row(const NormPlan& plan, const NormBackward& call, const 
 void gradient_rows(const NormPlan& plan, const NormBackward& call, int64_t begin, int64_t end) {
   constexpr int64_t kElements = 1024;
   const auto size = static_cast<double>(plan.count());
-  some_rows(plan, kElements, begin, end, [&](int64_t first, int64_t count) HWY_ATTR {
-    GradientRow rows[kTogether];
+  parallel_rows(plan, kElements, begin, end, [&](int64_t first, int64_t count) HWY_ATTR {
+    GradientRow rows[kInterleavedRows];
     const auto of_row = [&](int64_t k) {
       const int64_t at = (first + k) * plan.length, weight = (first + k) % plan.kinds * plan.weights();
       return NormBackward{call.x + at,           call.g + at,         call.weight + weight, call.dx + at,
                           call.dweight + weight, call.dbias + weight, call.means,           call.variances};
     };
-    Moments moments[kTogether];
+    Moments moments[kInterleavedRows];
     if (!call.means) moments_of_rows(plan, call.x + first * plan.length, count, moments);
     for (int64_t k = 0; k < count; ++k) {
       const Mean<float> mean(moments[k]);

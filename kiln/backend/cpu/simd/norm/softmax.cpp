@@ -16,7 +16,7 @@ namespace {
 
 /// Calls some(begin, end) for ranges of rows, on several threads.
 template <class F>
-void some_rows(std::int64_t rows, std::int64_t length, F&& some) {
+void parallel_rows(std::int64_t rows, std::int64_t length, F&& some) {
   constexpr std::int64_t kGrain = 8192;  // the minimum number of elements per thread
   parallel_for(rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length)), some);
 }
@@ -30,9 +30,9 @@ bool run(const op::Softmax& op, Call call) {
   const Array x = read_contiguous(call.in[0], held);
   const std::int64_t length = shape.back(), rows = length ? numel(shape) / length : 0;
   // The result may lie where x does, as each row is read before it is written.
-  take_memory(call.out[0], contiguous_strides(shape), call, 0);
+  reuse_memory(call.out[0], contiguous_strides(shape), call, 0);
   const FloatRows all(x, allocate(call.out[0]), length);
-  some_rows(rows, length, [&](std::int64_t begin, std::int64_t end) {
+  parallel_rows(rows, length, [&](std::int64_t begin, std::int64_t end) {
     all.each(begin, end, [&](const float* from, float* to, std::int64_t, std::int64_t some) {
       softmax_rows(from, to, some, length, op.log);
     });
@@ -57,7 +57,7 @@ bool run(const op::CrossEntropy&, Call call) {
   auto *const largest = allocate(call.out[CrossEntropy::largest]).as<float>(),
               *const log_sum = allocate(call.out[CrossEntropy::log_sum]).as<float>();
   const auto size = static_cast<std::int64_t>(size_of(dtype));
-  some_rows(batch, classes, [&](std::int64_t begin, std::int64_t end) {
+  parallel_rows(batch, classes, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       static thread_local std::vector<float> floats;  // a row of halves, converted
       const std::byte* row = logits.data + i * classes * size;
@@ -67,7 +67,7 @@ bool run(const op::CrossEntropy&, Call call) {
         row = reinterpret_cast<const std::byte*>(floats.data());
       }
       const auto* const numbers = reinterpret_cast<const float*>(row);
-      const PowerSum sum = power_sum_of_row(numbers, classes);
+      const PowerSum sum = log_sum_exp_of_row(numbers, classes);
       largest[i] = sum.largest, log_sum[i] = sum.log_sum;
       const float loss = sum.largest - numbers[targets[static_cast<std::size_t>(i)]] + sum.log_sum;
       convert(DType::F32, &loss, losses.dtype, losses.data + i * static_cast<std::int64_t>(size_of(losses.dtype)), 1);

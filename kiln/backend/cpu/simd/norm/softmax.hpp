@@ -10,6 +10,6 @@ void softmax_rows(const float* x, float* z, std::int64_t rows, std::int64_t coun
 struct PowerSum {
   float largest, log_sum;
 };
-PowerSum power_sum_of_row(const float* x, std::int64_t count);
+PowerSum log_sum_exp_of_row(const float* x, std::int64_t count);
 
 }  // namespace kiln::cpu::simd

@@ -39,9 +39,9 @@ PowerSum power_sum_of(const float* x, std::int64_t count) {
 }
 
 void softmax_of(const float* x, float* z, std::int64_t rows, std::int64_t count, bool log) {
-  together(rows, count, kTogetherElements, [&](std::int64_t row, std::int64_t some) HWY_ATTR {
+  together(rows, count, kInterleavedElements, [&](std::int64_t row, std::int64_t some) HWY_ATTR {
     const std::int64_t first = row * count;
-    float best[kTogether], sums[kTogether];
+    float best[kInterleavedRows], sums[kInterleavedRows];
     for (std::int64_t k = 0; k < some; ++k) best[k] = row_max(x + first + k * count, count);
     for (std::int64_t k = 0; k < some; ++k) {
       const std::int64_t at = first + k * count;
@@ -71,7 +71,7 @@ HWY_EXPORT(power_sum_of);
 void softmax_rows(const float* x, float* z, std::int64_t rows, std::int64_t count, bool log) {
   HWY_DYNAMIC_DISPATCH(softmax_of)(x, z, rows, count, log);
 }
-PowerSum power_sum_of_row(const float* x, std::int64_t count) { return HWY_DYNAMIC_DISPATCH(power_sum_of)(x, count); }
+PowerSum log_sum_exp_of_row(const float* x, std::int64_t count) { return HWY_DYNAMIC_DISPATCH(power_sum_of)(x, count); }
 
 }  // namespace kiln::cpu::simd
 #endif

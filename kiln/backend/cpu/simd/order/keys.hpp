@@ -41,11 +41,11 @@ constexpr Key<T> key_of(T x) {
 
 /// Returns whether a key belongs to a single element. Both zeros share one key, and all NaN share another.
 template <class T>
-constexpr bool names_one(Key<T> key) {
+constexpr bool is_unique_key(Key<T> key) {
   if constexpr (std::is_integral_v<T>) return true;
   else return key != key_of(T(0)) && key != static_cast<Key<T>>(~Key<T>{0});
 }
-/// Returns the element of a key for which names_one() is true.
+/// Returns the element of a key for which is_unique_key() is true.
 template <class T>
 constexpr T element_of(Key<T> key) {
   using K = Key<T>;

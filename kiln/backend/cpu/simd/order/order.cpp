@@ -33,7 +33,7 @@ Dims channels_last_strides(const Shape& shape) {
 
 Array read_in(const Value& value, const Dims& strides, Value& held) {
   Array array = read(value);
-  if (!lies_in(array, strides)) {
+  if (!has_strides(array, strides)) {
     held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
     const Array result = allocate(held, strides, MemoryUse::Scratch);
     copy(array, result);

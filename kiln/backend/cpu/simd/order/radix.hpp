@@ -16,17 +16,17 @@ namespace kiln::cpu::simd {
 /// A key of at most 32 bits and an index below 2^32 in one word. Words are ordered by key, then by index.
 struct Packed {
   std::uint64_t word;
-  static Packed of(std::uint64_t key, std::int64_t place) { return {key << 32 | static_cast<std::uint64_t>(place)}; }
+  static Packed of(std::uint64_t key, std::int64_t index) { return {key << 32 | static_cast<std::uint64_t>(index)}; }
   std::uint64_t key() const { return word >> 32; }
-  std::int64_t place() const { return static_cast<std::int64_t>(word & 0xffffffffu); }
+  std::int64_t index() const { return static_cast<std::int64_t>(word & 0xffffffffu); }
   friend bool operator<(Packed a, Packed b) { return a.word < b.word; }
 };
 struct Wide {
   std::uint64_t bits;
   std::int64_t at;
-  static Wide of(std::uint64_t key, std::int64_t place) { return {key, place}; }
+  static Wide of(std::uint64_t key, std::int64_t index) { return {key, index}; }
   std::uint64_t key() const { return bits; }
-  std::int64_t place() const { return at; }
+  std::int64_t index() const { return at; }
   friend bool operator<(Wide a, Wide b) { return a.bits < b.bits || (a.bits == b.bits && a.at < b.at); }
 };
 
@@ -71,7 +71,7 @@ Item* radix_sort(Item* items, Item* scratch, std::int64_t count) {
   const std::int64_t piece = limited_grain(kRadixPiece), pieces = (count + piece - 1) / piece;
   std::vector<DigitCounts> counts(static_cast<std::size_t>(pieces));
   for (int byte = 0; byte < kBytes; ++byte) {
-    parallel_pieces(count, piece, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(count, piece, [&](std::int64_t begin, std::int64_t end) {
       DigitCounts& own = counts[static_cast<std::size_t>(begin / piece)];
       own.fill(0);
       for (std::int64_t i = begin; i < end; ++i) ++own[digit_of(items[i], byte)];
@@ -84,7 +84,7 @@ Item* radix_sort(Item* items, Item* scratch, std::int64_t count) {
       most = std::max(most, next - first);
     }
     if (most == count) continue;
-    parallel_pieces(count, piece, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(count, piece, [&](std::int64_t begin, std::int64_t end) {
       DigitCounts& own = counts[static_cast<std::size_t>(begin / piece)];
       for (std::int64_t i = begin; i < end; ++i) scratch[own[digit_of(items[i], byte)]++] = items[i];
     });
@@ -123,15 +123,15 @@ void write_items(const T* x, const Item* items, std::int64_t count, bool descend
     parallel_for(count, kRadixPiece, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         values[i] = element(items[i]);
-        indices[i] = items[i].place();
+        indices[i] = items[i].index();
       }
     });
   };
-  if (count <= limited_grain(kManyItems)) return write([x](Item item) { return x[item.place()]; });
+  if (count <= limited_grain(kManyItems)) return write([x](Item item) { return x[item.index()]; });
   const auto flipped = static_cast<Key<T>>(descending ? ~Key<T>{0} : Key<T>{0});
   write([=](Item item) {
     const auto key = static_cast<Key<T>>(static_cast<Key<T>>(item.key()) ^ flipped);
-    return names_one<T>(key) ? element_of<T>(key) : x[item.place()];
+    return is_unique_key<T>(key) ? element_of<T>(key) : x[item.index()];
   });
 }
 

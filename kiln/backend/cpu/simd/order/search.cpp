@@ -1,11 +1,11 @@
 // Binary search without branches, for several values at a time, so that their memory accesses overlap. In a line of
-// evenly distributed numbers, a table of equal parts (parts.hpp) says where to look.
+// evenly distributed numbers, a table of equal parts (bucket_table.hpp) says where to look.
 #include <algorithm>
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/simd/order/bucket_table.hpp"
 #include "kiln/backend/cpu/simd/order/keys.hpp"
-#include "kiln/backend/cpu/simd/order/parts.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/reduce/order_ops.hpp"
 
@@ -13,29 +13,29 @@ namespace kiln::cpu::simd {
 namespace {
 
 constexpr std::int64_t kGrain = 2048;  // the minimum number of values per thread
-constexpr std::int64_t kAbreast = 16;
+constexpr std::int64_t kInterleaved = 16;
 constexpr std::int64_t kValuesForParts = 64;  // the fewest values, for each number of a line, that are worth a table
 
-/// Finds how many keys of a sorted line come before each of kAbreast values.
+/// Finds how many keys of a sorted line come before each of kInterleaved values.
 template <bool right, class T, class KeyAt>
 void search(KeyAt&& key_at, std::int64_t length, const T* values, std::int64_t* found) {
-  Key<T> wanted[kAbreast];
-  std::int64_t before[kAbreast] = {};
-  for (std::int64_t i = 0; i < kAbreast; ++i) wanted[i] = key_of(values[i]);
+  Key<T> wanted[kInterleaved];
+  std::int64_t before[kInterleaved] = {};
+  for (std::int64_t i = 0; i < kInterleaved; ++i) wanted[i] = key_of(values[i]);
   for (std::int64_t rest = length; rest > 0;) {
     const std::int64_t half = (rest + 1) / 2;
-    for (std::int64_t i = 0; i < kAbreast; ++i) {
+    for (std::int64_t i = 0; i < kInterleaved; ++i) {
       const Key<T> middle = key_at(before[i] + half - 1);
       before[i] += (right ? middle <= wanted[i] : middle < wanted[i]) ? half : 0;
     }
     rest -= half;
   }
-  std::copy_n(before, kAbreast, found);
+  std::copy_n(before, kInterleaved, found);
 }
 
 /// Finds values by the parts of a line. NaN are treated apart: they come after all numbers.
 template <bool right, class T>
-void search_parts(const Parts<T>& parts, const T* line, std::int64_t length, const T* values, std::int64_t count,
+void search_parts(const BucketTable<T>& parts, const T* line, std::int64_t length, const T* values, std::int64_t count,
                   std::int64_t* z) {
   bool all_numbers = true;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -60,7 +60,7 @@ void search_lines(const T* lines, std::int64_t length, const T* values, std::int
     const T* const line = lines + number * length;
     if constexpr (std::is_floating_point_v<T>) {
       if (line_end - begin >= kValuesForParts * length)
-        if (const Parts<T> parts(line, length); parts.fit()) {
+        if (const BucketTable<T> parts(line, length); parts.is_usable()) {
           search_parts<right>(parts, line, length, values + begin, line_end - begin, z + begin);
           begin = line_end;
           continue;
@@ -71,10 +71,10 @@ void search_lines(const T* lines, std::int64_t length, const T* values, std::int
       keys.resize(static_cast<std::size_t>(length));
       std::transform(line, line + length, keys.begin(), [](T x) { return key_of(x); });
     }
-    for (; begin < line_end; begin += kAbreast) {
-      const std::int64_t count = std::min(line_end - begin, kAbreast);
-      T some[kAbreast] = {};
-      std::int64_t found[kAbreast];
+    for (; begin < line_end; begin += kInterleaved) {
+      const std::int64_t count = std::min(line_end - begin, kInterleaved);
+      T some[kInterleaved] = {};
+      std::int64_t found[kInterleaved];
       std::copy_n(values + begin, count, some);
       if (makes_keys) search<right>([made = keys.data()](std::int64_t i) { return made[i]; }, length, some, found);
       else search<right>([line](std::int64_t i) { return key_of(line[i]); }, length, some, found);
@@ -95,7 +95,7 @@ bool run(const op::SearchSorted& op, Call call) {
   const std::int64_t per_line = lines.shape.size() == 1 ? count : values.shape.back();
   visit_dtype(lines.dtype, [&]<class E>(TypeTag<E>) {
     using T = std::conditional_t<std::is_same_v<E, bool>, std::uint8_t, E>;
-    const std::int64_t grain = Parts<T>::kTakes ? std::max(kGrain, 2 * kValuesForParts * length) : kGrain;
+    const std::int64_t grain = BucketTable<T>::kTakes ? std::max(kGrain, 2 * kValuesForParts * length) : kGrain;
     parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
       const auto run_lines = op.right ? search_lines<true, T> : search_lines<false, T>;
       run_lines(lines.as<T>(), length, values.as<T>(), per_line, begin, end, z.as<std::int64_t>());

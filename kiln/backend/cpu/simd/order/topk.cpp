@@ -83,7 +83,7 @@ void first_of_line(const T* x, std::int64_t length, std::int64_t k, bool largest
   if (length > 2 * limited_grain(kRadixPiece) && 16 * k < kRadixPiece) {
     const std::int64_t piece = limited_grain(kRadixPiece), pieces = (length + piece - 1) / piece;
     std::vector<std::vector<Item>> parts(static_cast<std::size_t>(pieces));
-    parallel_pieces(length, piece, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(length, piece, [&](std::int64_t begin, std::int64_t end) {
       std::vector<Item>& part = parts[static_cast<std::size_t>(begin / piece)];
       part.resize(static_cast<std::size_t>(collect(x, begin, end, k, largest, part)));
     });

@@ -30,7 +30,7 @@ bool moves_left(const Product& p) {
 }
 
 /// The rows and columns of a piece.
-struct Piece {
+struct PieceSize {
   std::int64_t rows, columns;
 };
 
@@ -47,15 +47,15 @@ inline std::int64_t piece_cost(const Product& p, bool packs, std::int64_t rows, 
 /// piece is smaller than `least`, unless the product is. `in_order`: the right operand is read once, in place
 /// (FewRows); then pieces have all rows, and columns that are long runs of memory.
 template <class T>
-Piece cut(const Product& p, bool in_order, const Piece& least) {
+PieceSize cut(const Product& p, bool in_order, const PieceSize& least) {
   const std::int64_t matrices = numel(p.batch), all = cost(p.m, p.n, p.k) * matrices, panel = product_tiles<T>().panel;
   const std::int64_t threads = num_threads(), least_down = divide_up(p.m, kMostRows),
                      least_across = divide_up(p.n, in_order ? kMostInOrder : kMostColumns);
   const auto piece_of = [&](std::int64_t down, std::int64_t across) {
-    return Piece{divide_up(p.m, down), round_up(divide_up(p.n, across), panel)};
+    return PieceSize{divide_up(p.m, down), round_up(divide_up(p.n, across), panel)};
   };
-  const std::int64_t worth = all / kWorthAPiece;  // the largest useful number of pieces
-  Piece best = piece_of(least_down, least_across);
+  const std::int64_t worth = all / kMinOpsPerPiece;  // the largest useful number of pieces
+  PieceSize best = piece_of(least_down, least_across);
   if (threads == 1 || worth <= 1) return best;
   if (in_order || is_thin(p.m, p.k)) {
     // If nothing is packed or read twice, all cores may share the reading; a row's sums must not depend on its
@@ -70,7 +70,7 @@ Piece cut(const Product& p, bool in_order, const Piece& least) {
   const bool packs = packs_left<T>(p);
   std::int64_t least_time = std::numeric_limits<std::int64_t>::max();
   const auto consider = [&](std::int64_t down, std::int64_t across) {
-    const Piece piece = piece_of(down, across);
+    const PieceSize piece = piece_of(down, across);
     const std::int64_t count = matrices * divide_up(p.m, piece.rows) * divide_up(p.n, piece.columns);
     // A quarter of a piece is added, for a thread that other work delays.
     const std::int64_t time = (4 * divide_up(count, threads) + 1) * piece_cost(p, packs, piece.rows, piece.columns);

@@ -16,7 +16,7 @@ using std::int64_t;
 
 template <class H>
 void multiply_few(Product p) {
-  if (p.m > p.n) p = turned(p);
+  if (p.m > p.n) p = transposed(p);
   const HalfDots<H> dots = half_dots<H>();
   // The left operand of c^T = b^T a^T, or of c = a b, has the vectors; they are copied as consecutive rows of float32.
   const int64_t count = p.m, lines = p.n, k = p.k;
@@ -29,7 +29,7 @@ void multiply_few(Product p) {
   const bool adds = p.b.by_rows() && (lines > 1 || p.b.row != 1);
   const int64_t size =
       adds ? std::clamp(round_up(divide_up(lines, num_threads()), 128), int64_t{128}, kMostInOrder) : 32;
-  parallel_for(divide_up(lines, size), std::max<int64_t>(1, kWorthAPiece / cost(count, size, k)),
+  parallel_for(divide_up(lines, size), std::max<int64_t>(1, kMinOpsPerPiece / cost(count, size, k)),
                [&](int64_t begin, int64_t end) {
                  std::vector<float> results(static_cast<std::size_t>(count * size));
                  for (int64_t piece = begin; piece < end; ++piece) {

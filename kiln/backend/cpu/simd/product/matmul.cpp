@@ -55,10 +55,10 @@ template <class T>
 class Tiled {
  public:
   /// `epilogue` consumes the pieces, or `finish` says what to do with the elements that are stored.
-  Tiled(const Product& p, bool in_order, const Epilogue* epilogue, const Finish* finish)
+  Tiled(const Product& p, bool in_order, const Epilogue* epilogue, const SimpleEpilogue* finish)
       : p_(p),
         epilogue_(epilogue),
-        finish_(finish),
+        simple_(finish),
         in_order_(in_order),
         packs_(!in_order && packs_left<T>(p)),
         moves_(!in_order && moves_left<T>(p)) {
@@ -74,20 +74,20 @@ class Tiled {
     const T* const left = numbers_of<T>(a, p_.batch, index) + row * a.row;
     const T* const right = numbers_of<T>(b, p_.batch, index) + column * b.column;
 
-    const bool turns_back = c.column != 1, goes_aside = turns_back || epilogue_;
+    const bool transposes_back = c.column != 1, goes_aside = transposes_back || epilogue_;
     const int64_t block_row = !goes_aside ? c.row : columns == p_.n ? columns : round_up(columns, tiles_.panel);
     const int64_t panel_size = in_order_ ? 0 : tiles_.panel * depth_,
                   left_size = packs_   ? round_up(rows, tiles_.rows) * depth_
                               : moves_ ? rows * apart_
                                        : 0,
                   block_size = goes_aside ? rows * block_row : 0,
-                  turned_size = turns_back && epilogue_ ? rows * columns : 0;
+                  turned_size = transposes_back && epilogue_ ? rows * columns : 0;
     T* const panel = aside.room<T>(panel_size + left_size + block_size + turned_size);
     T* const left_aside = panel + panel_size;
     T* const result = epilogue_ ? left_aside + left_size + block_size
                                 : const_cast<T*>(numbers_of<T>(c, p_.batch, index)) + row * c.row + column * c.column;
     T* const block = goes_aside ? left_aside + left_size : result;
-    const bool has_target = !turns_back && epilogue_ && epilogue_->target();
+    const bool has_target = !transposes_back && epilogue_ && epilogue_->target();
     const T* const ahead =
         has_target ? reinterpret_cast<const T*>(epilogue_->target()) + (index * p_.m + row) * p_.n + column : block;
     const int64_t ahead_row = has_target ? p_.n : block_row;
@@ -109,10 +109,10 @@ class Tiled {
                       {block, block_row, ahead, ahead_row, last ? tail(block, column) : ProductTail<T>{}}, rows,
                       columns, depth, k > 0, panel);
     }
-    if (turns_back) tiles_.turn(block, block_row, result, epilogue_ ? rows : c.column, rows, columns);
+    if (transposes_back) tiles_.transpose(block, block_row, result, epilogue_ ? rows : c.column, rows, columns);
     if (!epilogue_) return;
     const auto bytes_of = [](const T* numbers) { return reinterpret_cast<const std::byte*>(numbers); };
-    if (turns_back)
+    if (transposes_back)
       epilogue_->finish({(index * p_.n + column) * p_.m + row, columns, rows, p_.m, bytes_of(result), rows});
     else epilogue_->finish({(index * p_.m + row) * p_.n + column, rows, columns, p_.n, bytes_of(block), block_row});
   }
@@ -121,22 +121,22 @@ class Tiled {
   /// Returns the epilogue of a block of the result that begins in that column.
   ProductTail<T> tail(const T* block, int64_t column) const {
     if constexpr (std::is_same_v<T, float>) {
-      if (finish_) {
-        const int64_t place = block - finish_->to;
-        return {finish_->bias ? finish_->bias + column : nullptr,
-                finish_->more ? finish_->more + place : nullptr,
+      if (simple_) {
+        const int64_t place = block - simple_->to;
+        return {simple_->bias ? simple_->bias + column : nullptr,
+                simple_->more ? simple_->more + place : nullptr,
                 p_.c.row,
-                finish_->has_bounds(),
-                finish_->low,
-                finish_->high};
+                simple_->has_bounds(),
+                simple_->low,
+                simple_->high};
       }
     }
     return {};
   }
 
   const Product& p_;
-  const Epilogue* const epilogue_;  // or null
-  const Finish* const finish_;      // or null
+  const Epilogue* const epilogue_;      // or null
+  const SimpleEpilogue* const simple_;  // or null
   const ProductTiles<T>& tiles_ = product_tiles<T>();
   const bool in_order_, packs_, moves_, is_far_ = p_.m * p_.k * static_cast<int64_t>(sizeof(T)) > kInACore;
   int64_t depth_,
@@ -153,9 +153,9 @@ struct Dotted {
     const T* left = numbers_of<T>(a, p.batch, index) + row * a.row;
     int64_t left_row = a.row;
     if (a.column != 1) {
-      T* const turned = aside.room<T>(rows * p.k);
-      product_tiles<T>().turn(left, a.column, turned, p.k, p.k, rows);
-      left = turned, left_row = p.k;
+      T* const transposed = aside.room<T>(rows * p.k);
+      product_tiles<T>().transpose(left, a.column, transposed, p.k, p.k, rows);
+      left = transposed, left_row = p.k;
     }
     T* const result = const_cast<T*>(numbers_of<T>(c, p.batch, index)) + row * c.row + column * c.column;
     dots<T>()(left, left_row, numbers_of<T>(b, p.batch, index) + column * b.column, b.column, result, c.row, c.column,
@@ -164,10 +164,10 @@ struct Dotted {
 };
 
 template <class T, class Kernel>
-void run_pieces(const Product& p, const Piece& piece, const Kernel& kernel) {
+void run_pieces(const Product& p, const PieceSize& piece, const Kernel& kernel) {
   const int64_t down = divide_up(p.m, piece.rows), across = divide_up(p.n, piece.columns), matrices = numel(p.batch);
   const int64_t grain =
-      std::clamp<int64_t>(kWorthAPiece / cost(std::min(p.m, piece.rows), std::min(p.n, piece.columns), p.k), 1, 64);
+      std::clamp<int64_t>(kMinOpsPerPiece / cost(std::min(p.m, piece.rows), std::min(p.n, piece.columns), p.k), 1, 64);
   parallel_for(matrices * down * across, grain, [&](int64_t begin, int64_t end) {
     Aside aside;
     for (int64_t part = begin; part < end; ++part) {
@@ -181,17 +181,18 @@ void run_pieces(const Product& p, const Piece& piece, const Kernel& kernel) {
 
 template <class T>
 bool multiply(Product p, ProductWay way, const Epilogue* epilogue) {
-  const bool turns = way.transposed, is_dotted = way.algorithm == Algorithm::Dots,
+  const bool transposes = way.transposed, is_dotted = way.algorithm == Algorithm::Dots,
              in_order = way.algorithm == Algorithm::FewRows;
-  if (turns) p = turned(p);
-  const Finish* const finish = epilogue && !turns && !is_dotted && !in_order ? epilogue->simple() : nullptr;
+  if (transposes) p = transposed(p);
+  const SimpleEpilogue* const finish =
+      epilogue && !transposes && !is_dotted && !in_order ? epilogue->simple() : nullptr;
   if (finish) p.c.data = reinterpret_cast<std::byte*>(finish->to), epilogue = nullptr;
   // An epilogue that runs row by row needs rows of a minimum length.
-  Piece least{product_tiles<T>().rows, 2 * product_tiles<T>().panel};
-  if (epilogue) (turns ? least.rows : least.columns) = kWorthFinishing;
-  const Piece piece = cut<T>(p, in_order, least);
-  if (epilogue && (is_dotted || (turns ? piece.rows < std::min(p.m, kWorthFinishing)
-                                       : piece.columns < std::min(p.n, kWorthFinishing))))
+  PieceSize least{product_tiles<T>().rows, 2 * product_tiles<T>().panel};
+  if (epilogue) (transposes ? least.rows : least.columns) = kMinEpilogueRun;
+  const PieceSize piece = cut<T>(p, in_order, least);
+  if (epilogue && (is_dotted || (transposes ? piece.rows < std::min(p.m, kMinEpilogueRun)
+                                            : piece.columns < std::min(p.n, kMinEpilogueRun))))
     return false;
   if (is_dotted) run_pieces<T>(p, piece, Dotted<T>{p});
   else run_pieces<T>(p, piece, Tiled<T>(p, in_order, epilogue, finish));

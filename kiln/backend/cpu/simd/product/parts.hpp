@@ -10,7 +10,7 @@ namespace kiln::cpu::simd {
 
 /// Returns the cost of a product in floating-point operations; the 12 stands for the memory traffic of thin matrices.
 constexpr std::int64_t cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 2 * k * (m + 12) * (n + 12); }
-inline constexpr std::int64_t kWorthAPiece = 1 << 21;  // some 10 us. bench: suite matmul_*
+inline constexpr std::int64_t kMinOpsPerPiece = 1 << 21;  // some 10 us. bench: suite matmul_*
 /// With at most this many rows or columns, a long sum is spread over all lanes of a vector instead of one.
 inline constexpr std::int64_t kThin = 12;  // bench: sweep matmul, suite gpt2_124M_decode
 inline bool is_thin(std::int64_t lines, std::int64_t k) { return 24 * lines <= k && lines <= kThin; }
@@ -23,7 +23,7 @@ inline Matrices transposed(Matrices x) {
   return x;
 }
 /// Returns the product c^T = b^T a^T.
-inline Product turned(Product p) {
+inline Product transposed(Product p) {
   std::swap(p.m, p.n);
   std::swap(p.a, p.b);
   for (Matrices* x : {&p.a, &p.b, &p.c}) *x = transposed(*x);

@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace {
 
-// ---- tiles of sums ---------------------------------------------------------------------------------------------------
+// ---- tiles of sums --------------------------------------------------------------------------------------------------
 
 template <class T>
 struct TileCall {
@@ -149,7 +149,7 @@ constexpr std::array<Tiles<T>, sizeof...(I)> tiles_of_rows(Indices<I...>) {
             run_tile<T, I + 1, 1, Columns::Partial>}...}};
 }
 
-// ---- blocks ----------------------------------------------------------------------------------------------------------
+// ---- blocks ---------------------------------------------------------------------------------------------------------
 
 template <class T>
 void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlock<T>& c, int64_t m, int64_t n,
@@ -157,19 +157,19 @@ void multiply(const LeftOperand<T>& a, const RightOperand<T>& b, const ResultBlo
   static constexpr auto kTiles = tiles_of_rows<T>(UpTo<kTileRows<T>>());
   const int64_t rows = rows_of_tile(m, static_cast<int64_t>(kTileRows<T>));
   const Tiles<T>& tiles = kTiles[static_cast<std::size_t>(rows - 1)];
-  const bool turns = b.column != 1, scattered = !turns && b.row != kPanel<T>;
+  const bool transposes = b.column != 1, scattered = !transposes && b.row != kPanel<T>;
   const int64_t widest =
-      turns || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
+      transposes || m > rows ? n + 1 : static_cast<int64_t>(wide(static_cast<std::size_t>(rows))) * kWidth<T>;
   const ProductRun all{0, 0, k};
   TileCall<T> call{a.data, a.row,   a.column, b.data, b.row,       c.data, c.row, {&all, 1}, add,
                    0,      nullptr, nullptr,  0,      c.ahead_row, 0,      0,     aside,     c.tail};
   for (int64_t j = 0; j < n;) {
     const int64_t left = n - j;
-    if (turns && j % kPanel<T> == 0)
-      turn(b.data + j * b.column, b.column, aside, kPanel<T>, std::min(left, kPanel<T>), k);
+    if (transposes && j % kPanel<T> == 0)
+      transpose(b.data + j * b.column, b.column, aside, kPanel<T>, std::min(left, kPanel<T>), k);
     call.a = a.data;
-    call.b = turns ? aside + j % kPanel<T> : b.data + j;
-    call.b_row = turns ? kPanel<T> : b.row;
+    call.b = transposes ? aside + j % kPanel<T> : b.data + j;
+    call.b_row = transposes ? kPanel<T> : b.row;
     call.c = c.data + j;
     if (c.tail.bias) call.tail.bias = c.tail.bias + j;
     if (c.tail.more) call.tail.more = c.tail.more + j;
@@ -232,7 +232,7 @@ void multiply_runs(const LeftOperand<T>& a, const RightOperand<T>& b, const Resu
 
 template <class T>
 constexpr ProductTiles<T> kTiles{
-    static_cast<int64_t>(kTileRows<T>), kPanel<T>, multiply<T>, multiply_runs<T>, pack_left<T>, turn<T>};
+    static_cast<int64_t>(kTileRows<T>), kPanel<T>, multiply<T>, multiply_runs<T>, pack_left<T>, transpose<T>};
 
 }  // namespace
 

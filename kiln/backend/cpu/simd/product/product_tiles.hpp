@@ -62,7 +62,7 @@ struct ProductTiles {
   /// number of rows of tiles times k.
   void (*pack_left)(const T* from, std::int64_t column, std::int64_t m, std::int64_t k, T* to);
   /// Sets to[j * to_step + i] = from[i * step + j], for i < m and j < n.
-  void (*turn)(const T* from, std::int64_t step, T* to, std::int64_t to_step, std::int64_t m, std::int64_t n);
+  void (*transpose)(const T* from, std::int64_t step, T* to, std::int64_t to_step, std::int64_t m, std::int64_t n);
 };
 
 /// Returns the rows of a tile in a block of m rows, of at most `most`: all tiles have as many, except the last one.

@@ -84,7 +84,7 @@ HWY_INLINE void turn_squares(const T* from, int64_t step, T* to, int64_t to_step
 #endif
 
 template <class T>
-void turn(const T* from, int64_t step, T* to, int64_t to_step, int64_t m, int64_t n) {
+void transpose(const T* from, int64_t step, T* to, int64_t to_step, int64_t m, int64_t n) {
   if constexpr (sizeof(T) < 4) {
     Transposer<T>::run(from, step, to, to_step, m, n);
   } else {

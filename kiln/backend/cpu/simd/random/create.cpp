@@ -17,45 +17,45 @@
 namespace kiln::cpu::simd {
 namespace {
 
-constexpr std::int64_t kGrain = 8 * kDrawn, kSampleGrain = 512;
+constexpr std::int64_t kGrain = 8 * kBlockWords, kSampleGrain = 512;
 
 Key key_of(const Value& key) { return {static_cast<std::uint64_t>(key.scalar().to<std::int64_t>())}; }
 
 /// Calls f(position, words, count) for blocks of words that cover [0, count).
 template <class F>
 void each_draw(Key key, std::int64_t count, F&& f) {
-  parallel_pieces(count, limited_grain(kGrain, kDrawn), [&](std::int64_t begin, std::int64_t end) {
-    alignas(64) std::uint32_t words[kDrawn];
-    for (std::int64_t at = begin; at < end; at += kDrawn) {
-      draw_words(key, static_cast<std::uint64_t>(at / kDrawn), words);
-      f(at, words, std::min(kDrawn, end - at));
+  parallel_chunks(count, limited_grain(kGrain, kBlockWords), [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::uint32_t words[kBlockWords];
+    for (std::int64_t at = begin; at < end; at += kBlockWords) {
+      random_words(key, static_cast<std::uint64_t>(at / kBlockWords), words);
+      f(at, words, std::min(kBlockWords, end - at));
     }
   });
 }
 
-/// Calls draw(to), which writes kDrawn numbers, and copies the first `count` of them to `numbers`.
+/// Calls draw(to), which writes kBlockWords numbers, and copies the first `count` of them to `numbers`.
 template <class F>
 void whole_block(float* numbers, std::int64_t count, F&& draw) {
-  if (count == kDrawn) return draw(numbers);
-  float block[kDrawn];
+  if (count == kBlockWords) return draw(numbers);
+  float block[kBlockWords];
   draw(block);
   std::copy_n(block, count, numbers);
 }
 
 static_assert(std::endian::native == std::endian::little, "the first half of a word is its lower half");
-constexpr std::int64_t kHalves = 2 * kDrawn;  // the number of 16-bit halves of the words in a block
+constexpr std::int64_t kHalves = 2 * kBlockWords;  // the number of 16-bit halves of the words in a block
 
-void drop_row_major(Key key, const Array& x, const Array& z, const Drops& drops) {
+void drop_row_major(Key key, const Array& x, const Array& z, const DropoutThreshold& threshold) {
   const bool single = x.dtype == DType::F32;
   const auto bytes = static_cast<std::int64_t>(size_of(x.dtype));
-  parallel_pieces(x.numel(), limited_grain(8 * kHalves, kHalves), [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(x.numel(), limited_grain(8 * kHalves, kHalves), [&](std::int64_t begin, std::int64_t end) {
     alignas(64) std::uint16_t halves[kHalves];
     alignas(64) float widened[kHalves];
     for (std::int64_t at = begin; at < end; at += kHalves) {
       const std::int64_t count = std::min(kHalves, end - at);
       draw_halves(key, static_cast<std::uint64_t>(at / kHalves), halves);
       if (!single) convert(x.dtype, x.data + at * bytes, DType::F32, widened, count);
-      drop(single ? x.as<float>() + at : widened, halves, drops.threshold, static_cast<float>(drops.scale),
+      drop(single ? x.as<float>() + at : widened, halves, threshold.threshold, static_cast<float>(threshold.scale),
            single ? z.as<float>() + at : widened, count);
       if (!single) convert(DType::F32, widened, z.dtype, z.data + at * bytes, count);
     }
@@ -64,7 +64,7 @@ void drop_row_major(Key key, const Array& x, const Array& z, const Drops& drops)
 
 /// Drops elements whose memory order is not row-major. Random bits belong to elements in row-major order: the bits of
 /// each outermost slice are generated in that order and then permuted into the order of the memory.
-void drop_permuted(Key key, const Array& x, const Array& z, const Drops& drops) {
+void drop_permuted(Key key, const Array& x, const Array& z, const DropoutThreshold& threshold) {
   // The random bits of a slice, as elements of two bytes.
   Array slice{.data = nullptr, .dtype = DType::F16, .shape = x.shape, .strides = x.strides};
   slice.shape.erase(0);
@@ -84,7 +84,7 @@ void drop_permuted(Key key, const Array& x, const Array& z, const Drops& drops) 
       to.data = reinterpret_cast<std::byte*>(moved.data());
       copy(from, to);
       const std::int64_t offset = i * x.strides[0];
-      drop(x.as<float>() + offset, moved.data(), drops.threshold, static_cast<float>(drops.scale),
+      drop(x.as<float>() + offset, moved.data(), threshold.threshold, static_cast<float>(threshold.scale),
            z.as<float>() + offset, count);
     }
   });
@@ -140,7 +140,7 @@ bool run(const op::Random& op, Call call) {
   const float most = op.dtype == DType::F16 ? largest_below<F16>(b) : largest_below<BF16>(b);  // used for halves only
   each_draw(key_of(call.in[op::Random::key]), z.numel(),
             [&](std::int64_t at, const std::uint32_t* words, std::int64_t count) {
-              float wide[kDrawn];
+              float wide[kBlockWords];
               float* const numbers = single ? z.as<float>() + at : wide;
               switch (op.distribution) {
                 case op::Distribution::Uniform:
@@ -172,11 +172,11 @@ bool run(const op::Dropout&, Call call) {
   if (!row_major && operand.dtype() != DType::F32) return false;
   if (!row_major && (strides != x.strides || strides[0] * x.shape[0] != x.numel())) return false;
 
-  const Drops drops(call.in[op::Dropout::probability].scalar().to<double>());
+  const DropoutThreshold threshold(call.in[op::Dropout::probability].scalar().to<double>());
   const Key key = key_of(call.in[op::Dropout::key]);
   const Array z = allocate(call.out[0], strides);
-  if (row_major) drop_row_major(key, x, z, drops);
-  else drop_permuted(key, x, z, drops);
+  if (row_major) drop_row_major(key, x, z, threshold);
+  else drop_permuted(key, x, z, threshold);
   return true;
 }
 

@@ -19,8 +19,8 @@ using Words = hn::ScalableTag<std::uint32_t>;
 
 #if HWY_TARGET == HWY_SCALAR
 void words_of(Key key, std::uint64_t block, std::uint32_t* words) {
-  for (std::uint64_t i = 0; i < kDrawn / 4; ++i) {
-    const PhiloxWords four = philox(key, block * (kDrawn / 4) + i);
+  for (std::uint64_t i = 0; i < kBlockWords / 4; ++i) {
+    const PhiloxWords four = philox(key, block * (kBlockWords / 4) + i);
     for (std::size_t k = 0; k < 4; ++k) words[4 * i + k] = four[k];
   }
 }
@@ -39,7 +39,8 @@ void words_of(Key key, std::uint64_t block, std::uint32_t* words) {
   constexpr int kRounds = 10;
   const Wide tag;
   const std::size_t lanes = hn::Lanes(tag);
-  const std::uint64_t first = block * (kDrawn / 4);  // a multiple of 256: its low word does not wrap within the block
+  const std::uint64_t first =
+      block * (kBlockWords / 4);  // a multiple of 256: its low word does not wrap within the block
   std::uint64_t low_keys[kRounds], high_keys[kRounds];
   for (std::uint32_t round = 0; round < kRounds; ++round) {
     low_keys[round] = static_cast<std::uint32_t>(key.bits) + round * 0x9E3779B9u;
@@ -48,7 +49,7 @@ void words_of(Key key, std::uint64_t block, std::uint32_t* words) {
   const auto low_factor = hn::Set(Words(), 0xD2511F53u), high_factor = hn::Set(Words(), 0xCD9E8D57u);
   const auto low_words = hn::Set(tag, 0xFFFFFFFFu);
   auto counter = hn::Iota(tag, first & 0xFFFFFFFFu);
-  for (std::size_t i = 0; i < kDrawn / 4; i += lanes, counter = hn::Add(counter, hn::Set(tag, lanes))) {
+  for (std::size_t i = 0; i < kBlockWords / 4; i += lanes, counter = hn::Add(counter, hn::Set(tag, lanes))) {
     auto a = counter, b = hn::Set(tag, first >> 32);
     auto c = hn::Zero(tag), d = hn::Zero(tag);
     for (int round = 0; round < kRounds; ++round) {
@@ -102,7 +103,7 @@ void uniform_double_of(const std::uint32_t* HWY_RESTRICT words, double low, doub
   }
 }
 void normal_of(const std::uint32_t* words, double mean, double deviation, float* numbers) {
-  constexpr std::int64_t pairs = kDrawn / 2;
+  constexpr std::int64_t pairs = kBlockWords / 2;
   double distance[pairs], angle[pairs], sine[pairs];
   for (std::int64_t i = 0; i < pairs; ++i) {
     distance[i] = 1 - static_cast<double>(to_uniform(words[2 * i]));
@@ -120,10 +121,10 @@ void normal_of(const std::uint32_t* words, double mean, double deviation, float*
   }
 }
 void exponential_of(const std::uint32_t* words, double rate, float* numbers) {
-  double u[kDrawn];
-  for (std::int64_t i = 0; i < kDrawn; ++i) u[i] = (words[i] + 0.5) * 0x1p-32;
-  for (std::size_t i = 0; i < kDrawn; i += kLanes<double>) store(-log(Vector<double>::load(u + i)) / rate, u + i);
-  for (std::int64_t i = 0; i < kDrawn; ++i) numbers[i] = static_cast<float>(u[i]);
+  double u[kBlockWords];
+  for (std::int64_t i = 0; i < kBlockWords; ++i) u[i] = (words[i] + 0.5) * 0x1p-32;
+  for (std::size_t i = 0; i < kBlockWords; i += kLanes<double>) store(-log(Vector<double>::load(u + i)) / rate, u + i);
+  for (std::int64_t i = 0; i < kBlockWords; ++i) numbers[i] = static_cast<float>(u[i]);
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
@@ -140,7 +141,7 @@ HWY_EXPORT(normal_of);
 HWY_EXPORT(exponential_of);
 HWY_EXPORT(drop_of);
 
-void draw_words(Key key, std::uint64_t block, std::uint32_t* words) {
+void random_words(Key key, std::uint64_t block, std::uint32_t* words) {
   HWY_DYNAMIC_DISPATCH(words_of)(key, block, words);
 }
 std::uint32_t uniform_threshold(double probability) {

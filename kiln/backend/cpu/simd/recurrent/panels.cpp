@@ -10,16 +10,16 @@ using std::int64_t;
 template <class T>
 void PanelPacker<T>::pack(const std::byte* from, std::byte* to) const {
   const T* const origin = reinterpret_cast<const T*>(from) + first;
-  constexpr int64_t kWorthAThread = 1 << 15;  // in numbers: about 10 us
+  constexpr int64_t kMinOpsPerThread = 1 << 15;  // in numbers: about 10 us
   const int64_t size = panel() * depth;
-  parallel_for(blocks * panels(), std::max<int64_t>(kWorthAThread / std::max<int64_t>(size, 1), 1),
+  parallel_for(blocks * panels(), std::max<int64_t>(kMinOpsPerThread / std::max<int64_t>(size, 1), 1),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
                    const int64_t start = i % panels() * panel(), count = std::min(panel(), columns - start);
                    const T* const source = origin + i / panels() * block + start * column;
                    T* const target = reinterpret_cast<T*>(to) + i * size;
                    if (count < panel()) std::memset(target, 0, static_cast<std::size_t>(size) * sizeof(T));
-                   if (column != 1) product_tiles<T>().turn(source, column, target, panel(), count, depth);
+                   if (column != 1) product_tiles<T>().transpose(source, column, target, panel(), count, depth);
                    else
                      for (int64_t j = 0; j < depth; ++j) std::copy_n(source + j * row, count, target + j * panel());
                  }
@@ -48,7 +48,7 @@ void Panels<T>::multiply(const T* left, int64_t left_row, int64_t rows, int64_t 
 }
 
 template <class T>
-Lines<T>::Lines(int64_t rows, int64_t width) {
+StateRows<T>::StateRows(int64_t rows, int64_t width) {
   constexpr int64_t kLine = 64 / sizeof(T);
   step_ = ((width + product_tiles<T>().panel + kLine - 1) / kLine | 1) * kLine;
   memory_ = make_ref<Memory>(static_cast<std::size_t>(std::max<int64_t>(rows * step_, 1)) * sizeof(T));
@@ -59,7 +59,7 @@ template struct PanelPacker<float>;
 template struct PanelPacker<double>;
 template class Panels<float>;
 template class Panels<double>;
-template class Lines<float>;
-template class Lines<double>;
+template class StateRows<float>;
+template class StateRows<double>;
 
 }  // namespace kiln::cpu::simd

@@ -13,12 +13,12 @@
 
 namespace kiln::cpu::simd {
 
-// ---- the elementwise part of a time step (moment.cpp) ---------------------------------------------------------------
+// ---- the elementwise part of a time step (time_step.cpp) ------------------------------------------------------------
 
 /// `count` units of one row at one time step. The gates are `gate` numbers apart in `sums`, and `width` numbers apart
 /// in `inputs` and `kept`.
 template <class T>
-struct Moment {
+struct TimeStep {
   RecurrentCell is;
   std::int64_t width, gate, count;
   T clip;           // infinite: none
@@ -32,7 +32,7 @@ struct Moment {
 };
 /// `count` units of one row at one time step of the backward pass. Gates are `width` numbers apart everywhere.
 template <class T>
-struct MomentGrad {
+struct TimeStepGrad {
   RecurrentCell is;
   std::int64_t width, count;
   T clip;
@@ -45,20 +45,20 @@ struct MomentGrad {
 };
 
 template <class T>
-struct Moments {
-  void (*lstm)(const Moment<T>&);
-  void (*rnn)(const Moment<T>&);
-  void (*gru)(const Moment<T>&);            // a GRU that resets after the product
-  void (*gru_gates)(const Moment<T>&);      // r, z and r h of a GRU that resets before the product
-  void (*gru_candidate)(const Moment<T>&);  // the rest of that GRU; `sums` are the products of the candidate
-  void (*lstm_grad)(const MomentGrad<T>&);
-  void (*rnn_grad)(const MomentGrad<T>&);
-  void (*gru_grad)(const MomentGrad<T>&);         // a GRU that resets after the product
-  void (*gru_update_grad)(const MomentGrad<T>&);  // z and n of a GRU that resets before the product
-  void (*gru_reset_grad)(const MomentGrad<T>&);   // r of that GRU
+struct StepKernels {
+  void (*lstm)(const TimeStep<T>&);
+  void (*rnn)(const TimeStep<T>&);
+  void (*gru)(const TimeStep<T>&);            // a GRU that resets after the product
+  void (*gru_gates)(const TimeStep<T>&);      // r, z and r h of a GRU that resets before the product
+  void (*gru_candidate)(const TimeStep<T>&);  // the rest of that GRU; `sums` are the products of the candidate
+  void (*lstm_grad)(const TimeStepGrad<T>&);
+  void (*rnn_grad)(const TimeStepGrad<T>&);
+  void (*gru_grad)(const TimeStepGrad<T>&);         // a GRU that resets after the product
+  void (*gru_update_grad)(const TimeStepGrad<T>&);  // z and n of a GRU that resets before the product
+  void (*gru_reset_grad)(const TimeStepGrad<T>&);   // r of that GRU
 };
 /// Returns the functions for the instruction set of this machine.
-template <class T> const Moments<T>& moments();
+template <class T> const StepKernels<T>& step_kernels();
 
 // ---- products with a weight -----------------------------------------------------------------------------------------
 
@@ -97,10 +97,10 @@ class Panels {
 /// A row of numbers for each row of the batch. The distance between rows is an odd number of cache lines, so that
 /// neighbours do not compete for one set of a cache.
 template <class T>
-class Lines {
+class StateRows {
  public:
-  Lines() = default;
-  Lines(std::int64_t rows, std::int64_t width);
+  StateRows() = default;
+  StateRows(std::int64_t rows, std::int64_t width);
   T* row(std::int64_t index) const { return data_ + index * step_; }
   std::int64_t step() const { return step_; }
 
@@ -124,7 +124,7 @@ struct RecurrentShape {
   /// Returns whether a time step needs a second product. The answer depends on the kind of cell alone, also if that
   /// product has no columns.
   bool two_phases() const { return projects || resets_before(); }
-  std::int64_t moment(std::int64_t step) const { return is.reverse ? time - 1 - step : step; }
+  std::int64_t time_step(std::int64_t step) const { return is.reverse ? time - 1 - step : step; }
   bool active(std::int64_t row, std::int64_t t) const { return t < lengths[static_cast<std::size_t>(row)]; }
   /// Returns whether any of the rows is longer than t time steps.
   bool any_active(Interval rows, std::int64_t t) const;
@@ -143,10 +143,10 @@ T clip_of(const Value& clip) {
 }
 /// An operand [batch, time, width]. It is read in place if its last dimension is contiguous, and copied otherwise.
 template <class T>
-class MomentsOf {
+class TimeMajorRows {
  public:
-  MomentsOf() = default;
-  explicit MomentsOf(const Value& value) {
+  TimeMajorRows() = default;
+  explicit TimeMajorRows(const Value& value) {
     Array array = read(value);
     if (array.strides[2] != 1 && array.shape[2] > 1) array = read_contiguous(value, held_);
     data_ = array.as<T>();
@@ -169,7 +169,7 @@ using Phase = FunctionRef<void(int phase, std::int64_t step, Interval rows, Inte
 /// threads. A group of rows goes through all time steps. One thread computes it, which waits for no other; or several
 /// threads share its panels, if there are few rows for each thread or the weight is too large for the cache of one
 /// core.
-void each_moment(const RecurrentShape& shape, std::int64_t weight_bytes, std::int64_t steps,
-                 std::initializer_list<std::int64_t> panels, Phase phase);
+void each_time_step(const RecurrentShape& shape, std::int64_t weight_bytes, std::int64_t steps,
+                    std::initializer_list<std::int64_t> panels, Phase phase);
 
 }  // namespace kiln::cpu::simd

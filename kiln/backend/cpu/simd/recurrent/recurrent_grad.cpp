@@ -5,7 +5,7 @@
 
 #include "kiln/backend/cpu/simd/recurrent/recurrent.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
-#include "kiln/ops/sequence/recurrent_moments.hpp"
+#include "kiln/ops/sequence/recurrent_steps.hpp"
 
 namespace kiln::cpu::simd {
 namespace {
@@ -26,13 +26,13 @@ class Back {
     const Value& weight = call.in[Grad::weight];
     const int64_t sums = s.gates * s.hidden;
     weight_ = Panels<T>(weight, {0, 1, 0, sums, s.out, s.out, 1});
-    if (s.resets_before()) then_ = Panels<T>(weight, {2 * s.hidden * s.out, 1, 0, s.hidden, s.out, s.out, 1});
-    if (s.projects) then_ = Panels<T>(call.in[Grad::projection], {0, 1, 0, s.out, s.hidden, s.hidden, 1});
-    for (Lines<T>& each : sums_) each = Lines<T>(s.batch, sums);
-    direct_ = Lines<T>(s.batch, s.out);
-    grad_ = Lines<T>(s.batch, s.out);
-    if (s.two_phases()) then_grad_ = Lines<T>(s.batch, s.hidden);
-    if (const Value& before = call.in[Grad::before]) before_ = MomentsOf<T>(before);
+    if (s.resets_before()) second_weight_ = Panels<T>(weight, {2 * s.hidden * s.out, 1, 0, s.hidden, s.out, s.out, 1});
+    if (s.projects) second_weight_ = Panels<T>(call.in[Grad::projection], {0, 1, 0, s.out, s.hidden, s.hidden, 1});
+    for (StateRows<T>& each : sums_) each = StateRows<T>(s.batch, sums);
+    direct_ = StateRows<T>(s.batch, s.out);
+    grad_ = StateRows<T>(s.batch, s.out);
+    if (s.two_phases()) second_grad_ = StateRows<T>(s.batch, s.hidden);
+    if (const Value& before = call.in[Grad::before]) before_ = TimeMajorRows<T>(before);
 
     for (std::size_t i = 0; i < call.out.size(); ++i) results_[i] = allocate(call.out[i]).template as<T>();
     Value held, held_state;
@@ -45,30 +45,30 @@ class Back {
 
     // One more step computes the gradient of the initial state.
     const auto phase = [&](int index, int64_t step, Interval rows, Interval panels) {
-      if (index == 0) arrive(step, rows, panels);
-      else if (step < s.time) go_on(step, rows, panels);
+      if (index == 0) first_phase(step, rows, panels);
+      else if (step < s.time) second_phase(step, rows, panels);
     };
     const int64_t bytes = weight.numel() * static_cast<int64_t>(sizeof(T));
-    if (s.two_phases()) each_moment(s, bytes, s.time + 1, {weight_.panels(), then_.panels()}, phase);
-    else each_moment(s, bytes, s.time + 1, {weight_.panels()}, phase);
+    if (s.two_phases()) each_time_step(s, bytes, s.time + 1, {weight_.panels(), second_weight_.panels()}, phase);
+    else each_time_step(s, bytes, s.time + 1, {weight_.panels()}, phase);
     for (int64_t row = 0; row < s.batch; ++row) std::copy_n(direct_.row(row), s.out, results_[1] + row * state_width_);
   }
 
  private:
-  int64_t moment(int64_t step) const { return shape_.moment(shape_.time - 1 - step); }
+  int64_t time_step(int64_t step) const { return shape_.time_step(shape_.time - 1 - step); }
 
   /// The first phase: computes the gradient of the state after a time step, and all gradients that follow from it
   /// alone.
-  void arrive(int64_t step, Interval rows, Interval panels) const {
+  void first_phase(int64_t step, Interval rows, Interval panels) const {
     const RecurrentShape& s = shape_;
     const int64_t panel = PanelPacker<T>::panel();
-    const Lines<T>&later = sums_[(step + 1) % 2], &sums = sums_[step % 2];
+    const StateRows<T>&later = sums_[(step + 1) % 2], &sums = sums_[step % 2];
     const Interval depths{0, (s.resets_before() ? 2 : s.gates) * s.hidden};
-    if (step > 0 && s.any_active(rows, moment(step - 1)))
+    if (step > 0 && s.any_active(rows, time_step(step - 1)))
       weight_.multiply(later.row(rows.begin), later.step(), rows.size(), 0, panels, depths,
                        direct_.row(rows.begin) + panels.begin * panel, direct_.step(), true);
     if (step == s.time) return;
-    const int64_t t = moment(step);
+    const int64_t t = time_step(step);
     const Interval columns = columns_of<T>(panels, s.out);
     const auto bytes = static_cast<std::size_t>(columns.size()) * sizeof(T);
     for (int64_t row = rows.begin; row < rows.end; ++row) {
@@ -76,7 +76,7 @@ class Back {
       T* const more = results_[2] ? results_[2] + (row * s.time + t) * s.out + columns.begin : nullptr;
       if (!s.active(row, t)) {
         if (more) std::memset(more, 0, bytes);
-        if (!s.projects) nothing(sums, row, t, columns);
+        if (!s.projects) store_zeros(sums, row, t, columns);
         continue;
       }
       const T* const of_output = grads_.at(row, t) + columns.begin;
@@ -93,42 +93,42 @@ class Back {
 
   /// The second phase: computes the gradients that need another product first, of an LSTM with a projection and of a
   /// reset gate that scales the operand of the product.
-  void go_on(int64_t step, Interval rows, Interval panels) const {
+  void second_phase(int64_t step, Interval rows, Interval panels) const {
     const RecurrentShape& s = shape_;
-    const int64_t t = moment(step), panel = PanelPacker<T>::panel();
+    const int64_t t = time_step(step), panel = PanelPacker<T>::panel();
     if (!s.any_active(rows, t) && s.resets_before()) return;
-    const Lines<T>& sums = sums_[step % 2];
+    const StateRows<T>& sums = sums_[step % 2];
     const T* const left = s.projects ? grad_.row(rows.begin) : sums.row(rows.begin) + 2 * s.hidden;
-    then_.multiply(left, s.projects ? grad_.step() : sums.step(), rows.size(), 0, panels,
-                   {0, s.projects ? s.out : s.hidden}, then_grad_.row(rows.begin) + panels.begin * panel,
-                   then_grad_.step(), false);
+    second_weight_.multiply(left, s.projects ? grad_.step() : sums.step(), rows.size(), 0, panels,
+                            {0, s.projects ? s.out : s.hidden}, second_grad_.row(rows.begin) + panels.begin * panel,
+                            second_grad_.step(), false);
     const Interval columns = columns_of<T>(panels, s.hidden);
     for (int64_t row = rows.begin; row < rows.end; ++row) {
       if (s.active(row, t))
-        make(s.projects ? moments_.lstm_grad : moments_.gru_reset_grad, sums, row, step, columns,
-             then_grad_.row(row) + columns.begin);
-      else if (s.projects) nothing(sums, row, t, columns);
+        make(s.projects ? step_kernels_.lstm_grad : step_kernels_.gru_reset_grad, sums, row, step, columns,
+             second_grad_.row(row) + columns.begin);
+      else if (s.projects) store_zeros(sums, row, t, columns);
     }
   }
 
-  using Kernel = void (*)(const MomentGrad<T>&);
+  using Kernel = void (*)(const TimeStepGrad<T>&);
   Kernel kernel() const {
     switch (shape_.is.kind) {
-      case RecurrentKind::Lstm: return moments_.lstm_grad;
-      case RecurrentKind::Rnn: return moments_.rnn_grad;
-      default: return shape_.is.reset_after ? moments_.gru_grad : moments_.gru_update_grad;
+      case RecurrentKind::Lstm: return step_kernels_.lstm_grad;
+      case RecurrentKind::Rnn: return step_kernels_.rnn_grad;
+      default: return shape_.is.reset_after ? step_kernels_.gru_grad : step_kernels_.gru_update_grad;
     }
   }
 
-  void make(Kernel kernel, const Lines<T>& sums, int64_t row, int64_t step, Interval columns, const T* grad) const {
+  void make(Kernel kernel, const StateRows<T>& sums, int64_t row, int64_t step, Interval columns, const T* grad) const {
     const RecurrentShape& s = shape_;
-    const int64_t t = moment(step), i = columns.begin;
+    const int64_t t = time_step(step), i = columns.begin;
     const T* before = nullptr;
     T* cell = nullptr;
     if (s.is.kind == RecurrentKind::Lstm) {
       cell = results_[1] + row * state_width_ + s.out + i;
       before =
-          step + 1 == s.time ? state_ + row * state_width_ + s.out : kept_.at(row, moment(step + 1)) + 4 * s.hidden;
+          step + 1 == s.time ? state_ + row * state_width_ + s.out : kept_.at(row, time_step(step + 1)) + 4 * s.hidden;
     } else if (s.is.kind == RecurrentKind::Gru) {
       before = before_.at(row, t);
     }
@@ -137,7 +137,7 @@ class Back {
   }
 
   /// Writes zero gradients of inputs and sums for a row that ends before time step t. The gradient of its state stays.
-  void nothing(const Lines<T>& sums, int64_t row, int64_t t, Interval columns) const {
+  void store_zeros(const StateRows<T>& sums, int64_t row, int64_t t, Interval columns) const {
     for (int64_t gate = 0; gate < shape_.gates; ++gate) {
       const int64_t at = gate * shape_.hidden + columns.begin;
       std::fill_n(results_[0] + (row * shape_.time + t) * shape_.gates * shape_.hidden + at, columns.size(), T{0});
@@ -146,12 +146,12 @@ class Back {
   }
 
   const RecurrentShape shape_;
-  const Moments<T>& moments_ = moments<T>();
+  const StepKernels<T>& step_kernels_ = step_kernels<T>();
   const T clip_;
-  const MomentsOf<T> kept_, grads_;
-  MomentsOf<T> before_;
-  Panels<T> weight_, then_;
-  Lines<T> sums_[2], direct_, grad_, then_grad_;
+  const TimeMajorRows<T> kept_, grads_;
+  TimeMajorRows<T> before_;
+  Panels<T> weight_, second_weight_;
+  StateRows<T> sums_[2], direct_, grad_, second_grad_;
   const T* state_ = nullptr;
   int64_t state_width_ = 0;
   T* results_[3] = {};

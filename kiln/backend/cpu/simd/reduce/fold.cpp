@@ -98,7 +98,7 @@ void FoldLanes::start(op::ReduceFn fn, DType dtype, std::int64_t count) {
   if (kernel.folded == DType::F64) kernel.start(sums.data(), std::ssize(sums));
   else kernel.start(extremes.data(), std::ssize(extremes));
   this->count = left = count;
-  near = near_terms(count);
+  near = partial_terms(count);
   waiting = 0;
 }
 

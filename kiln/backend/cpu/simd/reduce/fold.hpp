@@ -25,11 +25,12 @@ constexpr Fold fold_of(op::ReduceFn fn) {
   }
 }
 /// Returns how partial results are folded.
-constexpr Fold joined(Fold fold) { return fold == Fold::Squares || fold == Fold::Numbers ? Fold::Sum : fold; }
+constexpr Fold combiner(Fold fold) { return fold == Fold::Squares || fold == Fold::Numbers ? Fold::Sum : fold; }
 
 /// The type in which elements of T are folded. Sums and products of floats are computed in double: the result is the
 /// exact one rounded, except for sums of more than 2^29 terms or with heavy cancellation. If many floats are added,
-/// groups of a few terms (near_terms) are first added in float, unless that overflows. This changes a term by at most
+/// groups of a few terms (partial_terms) are first added in float, unless that overflows. This changes a term by at
+/// most
 /// 1.5 * 2^-23 of itself, and as these errors cancel each other, their sum is far below the last rounding. Products of
 /// floats that are subnormal as doubles may become 0. Sums of integers are int64 and wrap around.
 template <class T, Fold fold>
@@ -38,7 +39,7 @@ using FoldType = std::conditional_t<accumulates(fold), std::conditional_t<std::i
 
 /// Returns the most floats that are added in float at a time in a sum of `count` terms. The more terms a sum has, the
 /// less each rounding matters.
-constexpr std::int64_t near_terms(std::int64_t count) { return count >= 256 ? 8 : count >= 64 ? 4 : 1; }
+constexpr std::int64_t partial_terms(std::int64_t count) { return count >= 256 ? 8 : count >= 64 ? 4 : 1; }
 
 template <class T, Fold fold>
 constexpr FoldType<T, fold> fold_start() {

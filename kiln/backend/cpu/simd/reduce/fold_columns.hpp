@@ -29,7 +29,7 @@ template <class T, Fold fold>
 struct FoldColumns : FoldVectors<T, fold> {
   using Vectors = FoldVectors<T, fold>;
   using typename Vectors::A, typename Vectors::N;
-  using Vectors::kParts, Vectors::kSame, Vectors::kVector, Vectors::kWidth;
+  using Vectors::kParts, Vectors::kOneType, Vectors::kVector, Vectors::kWidth;
 
   const T* x;
   std::int64_t rows, stride;
@@ -38,7 +38,8 @@ struct FoldColumns : FoldVectors<T, fold> {
   /// Folds a strip of at most `vectors` vectors of N, whose results stay in registers while all rows are read. If the
   /// strip is not `full`, it has only the first `columns`.
   template <int vectors, bool full>
-  void fold_strip(std::int64_t row, std::int64_t count, std::int64_t column, std::int64_t columns, A* results) const {
+  void column_reduce_strip(std::int64_t row, std::int64_t count, std::int64_t column, std::int64_t columns,
+                           A* results) const {
     constexpr std::int64_t kSums = vectors * kParts;
     const auto load = [&]<class X>(const T* from, std::int64_t i) HWY_ATTR {
       constexpr auto lanes = static_cast<std::int64_t>(kLanes<X>);
@@ -67,7 +68,7 @@ struct FoldColumns : FoldVectors<T, fold> {
         if constexpr (fold == Fold::Prod && !std::is_same_v<T, A>) sums[i] = without_subnormals(sums[i]);
       }
     fold_rows(from, last);
-    if constexpr (!kSame) {
+    if constexpr (!kOneType) {
       // An overflow in N is still visible here, as no later number makes the result finite again.
       bool finite = true;
       for (const Vector<A>& sum : sums) finite = finite && Vectors::is_finite(sum);
@@ -92,14 +93,15 @@ struct FoldColumns : FoldVectors<T, fold> {
     for (std::int64_t row = 0; row < rows; row += most) {
       const std::int64_t some = std::min(most, rows - row);
       std::int64_t i = 0;
-      for (; i + 4 * kWidth <= columns; i += 4 * kWidth) fold_strip<4, true>(row, some, i, 4 * kWidth, results + i);
-      for (; i + kWidth <= columns; i += kWidth) fold_strip<1, true>(row, some, i, kWidth, results + i);
-      if (i < columns) fold_strip<1, false>(row, some, i, columns - i, results + i);
+      for (; i + 4 * kWidth <= columns; i += 4 * kWidth)
+        column_reduce_strip<4, true>(row, some, i, 4 * kWidth, results + i);
+      for (; i + kWidth <= columns; i += kWidth) column_reduce_strip<1, true>(row, some, i, kWidth, results + i);
+      if (i < columns) column_reduce_strip<1, false>(row, some, i, columns - i, results + i);
     }
   }
 
   /// Folds contiguous rows of few columns. Some rows are read as one that fills vectors.
-  void fold_dense(std::int64_t columns, A* results) const {
+  void column_reduce_dividing(std::int64_t columns, A* results) const {
     std::int64_t together = kWidth / std::gcd(kWidth, columns);
     together *= divide_up(4 * kWidth, together * columns);
     const std::int64_t wide = together * columns, whole = rows / together;
@@ -131,7 +133,8 @@ void fold_lines(const void* numbers, std::int64_t lines, std::int64_t stride, st
       alignas(64) T turned[Line::kLeast * kTogether];
       for (; lines >= kTogether; lines -= kTogether, x += kTogether * stride, results += kTogether) {
         Transposer<T>::run(x, stride, turned, kTogether, kTogether, count);
-        Columns{{}, turned, count, kTogether, false}.template fold_strip<1, true>(0, count, 0, kTogether, results);
+        Columns{{}, turned, count, kTogether, false}.template column_reduce_strip<1, true>(0, count, 0, kTogether,
+                                                                                           results);
       }
     }
   for (std::int64_t i = 0; i < lines; ++i) results[i] = Line::whole(x + i * stride, count, results[i]);
@@ -142,9 +145,9 @@ void fold_columns(const void* numbers, std::int64_t rows, std::int64_t stride, s
   const auto* const x = static_cast<const T*>(numbers);
   auto* const results = static_cast<FoldType<T, fold>*>(so_far);
   if (columns > 1) {
-    const Columns all{{}, x, rows, stride, Columns::kSame || near_terms(rows) >= 4};
+    const Columns all{{}, x, rows, stride, Columns::kOneType || partial_terms(rows) >= 4};
     if (stride == columns && columns < 4 * Columns::kWidth && columns % Columns::kWidth != 0)
-      all.fold_dense(columns, results);
+      all.column_reduce_dividing(columns, results);
     else all.fold_all(columns, results);
   } else if (stride == 1) {
     fold_lines<T, fold>(x, 1, 0, rows, results);

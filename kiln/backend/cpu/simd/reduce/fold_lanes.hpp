@@ -44,7 +44,7 @@ struct FoldLanes {
 
   const Functions* functions;
   std::int64_t count;      // how many numbers the run has
-  std::int64_t near;       // near_terms() of the run
+  std::int64_t near;       // partial_terms() of the run
   std::int64_t left;       // how many numbers are still to come
   std::int64_t waiting;    // how many numbers are in `rest`, which do not fill a block yet
   std::int64_t next, end;  // for chains: the part of the links' numbers that is still to be taken

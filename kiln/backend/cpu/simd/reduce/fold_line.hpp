@@ -25,19 +25,19 @@ HWY_INLINE V step(V a, V b) {
   else return a + b;
 }
 
-/// How elements of T are folded in vectors: in N first, groups of near_terms() elements at a time, and their results in
-/// A. N is float for sums of floats and halves, and A otherwise.
+/// How elements of T are folded in vectors: in N first, groups of partial_terms() elements at a time, and their results
+/// in A. N is float for sums of floats and halves, and A otherwise.
 template <class T, Fold fold>
 struct FoldVectors {
   using A = FoldType<T, fold>;
   using N = std::conditional_t<std::is_same_v<Number<T>, float> && accumulates(fold) && fold != Fold::Prod, float, A>;
-  static constexpr bool kSame = std::is_same_v<N, A>;
+  static constexpr bool kOneType = std::is_same_v<N, A>;
   static constexpr auto kVector = static_cast<std::int64_t>(kLanes<A>), kWidth = static_cast<std::int64_t>(kLanes<N>);
   static constexpr std::int64_t kParts = kWidth / kVector;  // the vectors of A for one vector of N
 
   /// Folds a vector of N into kParts vectors of A.
   static HWY_INLINE void add(Vector<N> x, Vector<A>* sums) {
-    if constexpr (kSame) {
+    if constexpr (kOneType) {
       *sums = step<fold>(*sums, x);
     } else {
       alignas(64) N numbers[kWidth];  // halves of vectors are cheaper to load than to extract
@@ -76,12 +76,12 @@ template <class T, Fold fold>
 struct FoldLine : FoldVectors<T, fold> {
   using Vectors = FoldVectors<T, fold>;
   using typename Vectors::A, typename Vectors::N;
-  using Vectors::kParts, Vectors::kSame, Vectors::kVector, Vectors::kWidth;
+  using Vectors::kParts, Vectors::kOneType, Vectors::kVector, Vectors::kWidth;
   static constexpr std::int64_t kBlock = 8 * kWidth;
   /// Shorter lines are folded one element after the other, several lines at a time.
   static constexpr std::int64_t kLeast = 2 * kWidth;
 
-  /// Folds a block into kWidth lanes. `near` is near_terms() of the whole line.
+  /// Folds a block into kWidth lanes. `near` is partial_terms() of the whole line.
   static HWY_INLINE void take_block(const T* x, A* lanes, std::int64_t near) {
     Vector<A> sums[kParts];
     load_lanes(lanes, sums);
@@ -118,7 +118,7 @@ struct FoldLine : FoldVectors<T, fold> {
       for (std::int64_t i = 0; i < count; ++i) so_far = step<fold>(so_far, number_as<fold, A>(x[i]));
       return so_far;
     }
-    if constexpr (kSame) return step<fold>(so_far, whole_line<true>(x, count));
+    if constexpr (kOneType) return step<fold>(so_far, whole_line<true>(x, count));
     // An overflow in N makes the total infinite or NaN: then the line is folded again, with checks.
     const A total = whole_line<false>(x, count);
     return step<fold>(so_far, total - total == 0 ? total : checked_line(x, count));
@@ -130,7 +130,7 @@ struct FoldLine : FoldVectors<T, fold> {
   static HWY_INLINE A whole_line(const T* x, std::int64_t count) {
     Vector<A> sums[kParts];
     for (Vector<A>& part : sums) part = Vector<A>(fold_start<T, fold>());
-    const std::int64_t near = near_terms(count);
+    const std::int64_t near = partial_terms(count);
     for (; count >= kBlock; count -= kBlock, x += kBlock) fold_block<true, checks>(x, kBlock, near, sums);
     if (count > 0) fold_block<false, checks>(x, count, near, sums);
     return total(sums);
@@ -175,7 +175,7 @@ struct FoldLine : FoldVectors<T, fold> {
       return [=](std::int64_t k)
                  HWY_ATTR { return load_folded<fold, X>((!full && k == missing ? first : block + k * kWidth) + part); };
     };
-    if constexpr (!kSame)
+    if constexpr (!kOneType)
       if (near >= 4) {
         const auto load = loads.template operator()<N>(0);
         const Vector<N> low = missing < 4 ? in_pairs<0, 4>(missing, load) : Vector<N>(0);

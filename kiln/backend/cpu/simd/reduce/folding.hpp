@@ -15,7 +15,7 @@ namespace kiln::cpu::simd {
 
 /// Rows are reduced one by one. Long rows are split into pieces, whose totals are folded in order. The elements of
 /// short rows are copied together, and many of these rows are folded at once.
-class Folding {
+class FusedReductions {
  public:
   /// Returns whether the program's reductions are all sums, means or extremes of floats or doubles, over the same last
   /// dimensions.
@@ -29,7 +29,7 @@ class Folding {
     });
   }
 
-  explicit Folding(const op::Program& program) : folds_(program.folds) {
+  explicit FusedReductions(const op::Program& program) : folds_(program.folds) {
     const Shape& shape = program.shape;
     const auto first_folded = shape.begin() + *folds_[0].kept(shape);
     rows_ = numel(Shape(shape.begin(), first_folded));
@@ -70,7 +70,7 @@ class Folding {
         for (std::size_t i = 0; i < folds_.size(); ++i) keep(i, row, piece, lanes[i].total());
       }
     });
-    put_pieces_together();
+    combine_pieces();
   }
 
   SpareVector<Array> results{};  // the results of the reductions, in order
@@ -91,7 +91,7 @@ class Folding {
     if (pieces_ == 1) store(i, row, 1, &total);
     else (&place(row, i))[piece] = total;
   }
-  void put_pieces_together() {
+  void combine_pieces() {
     for (std::size_t i = 0; i < folds_.size() && pieces_ > 1; ++i)
       for (std::int64_t row = 0; row < rows_; ++row) {
         const FoldKernel& kernel = kernel_of(i);

@@ -18,7 +18,7 @@ class Reduction {
  public:
   Reduction(Fold fold, const op::Reduce& op, const Array& x, ReducedParts parts, const Array& z)
       : kernel_(fold_kernel(x.dtype, fold)),
-        join_(fold_kernel(kernel_.folded, joined(fold))),
+        join_(fold_kernel(kernel_.folded, combiner(fold))),
         plan_(plan_reduction(x.shape, x.strides, z.strides, op.dims)),
         parts_(parts),
         z_(z),
@@ -87,14 +87,15 @@ class Reduction {
 
   /// Folds a piece of the elements of each result of a group.
   void fold_piece(FindPart find, const Group& group, std::int64_t piece, void* results) const {
-    const std::int64_t length = plan_.folded.length(), step = plan_.folded.steps()[0], apart = plan_.kept.steps()[1];
+    const std::int64_t length = plan_.folded.length(), step = plan_.folded.steps()[0],
+                       column_stride = plan_.kept.steps()[1];
     const std::int64_t end = std::min(plan_.count, (piece + 1) * plan_.piece);
     std::int64_t at = piece * plan_.piece;
     if (at >= end) return;
     plan_.folded.each(at / length, divide_up(end, length), [&](const auto& offsets) {
       const std::int64_t first = at % length, rows = std::min(length - first, end - at);
-      const FoundPart part = find({group.x + offsets[0] + first * step, rows, step, group.count, apart});
-      if (plan_.is_by_rows()) kernel_.lines(part.data, group.count, part.apart, rows, results);
+      const FoundPart part = find({group.x + offsets[0] + first * step, rows, step, group.count, column_stride});
+      if (plan_.is_by_rows()) kernel_.lines(part.data, group.count, part.column_stride, rows, results);
       else kernel_.columns(part.data, rows, part.step, group.count, results);
       at += rows;
     });
@@ -119,7 +120,7 @@ template <class F>
 void with_parts_of(const Array& x, F&& use_parts) {
   const auto size = static_cast<std::int64_t>(size_of(x.dtype));
   const auto in_memory = [&](const ReducedPart& part) {
-    return FoundPart{x.data + part.first * size, part.step, part.apart};
+    return FoundPart{x.data + part.first * size, part.step, part.column_stride};
   };
   use_parts([&](FunctionRef<void(FindPart)> use) { use(in_memory); });
 }

@@ -14,13 +14,13 @@ namespace kiln::cpu::simd {
 struct ReducedPart {
   std::int64_t first;
   std::int64_t rows, step;
-  std::int64_t columns, apart;
+  std::int64_t columns, column_stride;
 };
 /// Where the numbers of a part are: the number of row r and column c is element r * step + c * apart of `data`. Rows,
 /// or columns, are contiguous here if they are in the ReducedPart.
 struct FoundPart {
   const void* data;
-  std::int64_t step, apart;
+  std::int64_t step, column_stride;
 };
 using FindPart = FunctionRef<FoundPart(const ReducedPart&)>;
 /// A function that is called once for each chunk of work, perhaps on several threads. It calls its argument with a

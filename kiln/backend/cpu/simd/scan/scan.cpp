@@ -1,7 +1,7 @@
 // Scans along one dimension. Several lines are scanned at once: neighbouring lines if the scanned axis is strided, and
-// kStreams lines if it is contiguous. If there are only a few long lines, they are split into pieces of fixed size.
-// Then the totals of pieces are computed first, so that each piece starts from the total of all before it. The split
-// depends on sizes alone.
+// kContiguousLines lines if it is contiguous. If there are only a few long lines, they are split into pieces of fixed
+// size. Then the totals of pieces are computed first, so that each piece starts from the total of all before it. The
+// split depends on sizes alone.
 #include "kiln/ops/reduce/scan_ops.hpp"
 
 #include <algorithm>
@@ -25,14 +25,14 @@ constexpr std::int64_t kStage = 4096;  // the elements that are converted at onc
 /// The running state of one line.
 template <class C>
 struct Carry {
-  typename Running<C>::A folded;
+  typename ScanState<C>::A folded;
   double scale;
   std::int64_t place;
 };
 
 template <class C>
 Carry<C> start_of(op::ScanFn fn) {
-  using A = typename Running<C>::A;
+  using A = typename ScanState<C>::A;
   if (fn == op::ScanFn::LogSumExp) return {-std::numeric_limits<A>::infinity(), 0, -1};
   return {fn == op::ScanFn::Prod ? A{1} : A{0}, 0, -1};
 }
@@ -61,12 +61,12 @@ class LineScan {
  public:
   LineScan(const op::Scan& op, const Array& x, const Array& z, std::int64_t* places)
       : op_(op), x_(x), z_(z), places_(places), lines_(x.shape, op.dim), start_(start_of<C>(op.fn)) {
-    abreast_ = lines_.inner == 1 ? kStreams : std::min(lines_.inner, kScanColumns);
-    const std::int64_t piece = limited_grain(std::max<std::int64_t>(64, kWork / abreast_));
-    const bool cut = lines_.length > 2 * piece && lines_.count() < 16 * abreast_;
+    lines_at_once_ = lines_.inner == 1 ? kContiguousLines : std::min(lines_.inner, kScanColumns);
+    const std::int64_t piece = limited_grain(std::max<std::int64_t>(64, kWork / lines_at_once_));
+    const bool cut = lines_.length > 2 * piece && lines_.count() < 16 * lines_at_once_;
     rows_ = cut ? piece : lines_.length;
     pieces_ = (lines_.length + rows_ - 1) / rows_;
-    pieces_abreast_ = cut && lines_.inner == 1;
+    pieces_at_once_ = cut && lines_.inner == 1;
     direct_in_ = size_of(x.dtype) == sizeof(C) && is_float(x.dtype) == std::is_floating_point_v<C>;
     direct_out_ = z.dtype == dtype_of<C>;
   }
@@ -74,7 +74,7 @@ class LineScan {
   void run() {
     if (pieces_ > 1) {
       carries_.resize(static_cast<std::size_t>(lines_.count() * pieces_));
-      each_strip([&](const Strip& strip) { run_along(strip, false); });
+      each_strip([&](const ScanTask& strip) { run_along(strip, false); });
       for (std::int64_t line = 0; line < lines_.count(); ++line) {
         Carry<C> before = start_;
         for (std::int64_t piece = 0; piece < pieces_; ++piece) {
@@ -83,33 +83,34 @@ class LineScan {
         }
       }
     }
-    each_strip([&](const Strip& strip) { run_along(strip, true); });
+    each_strip([&](const ScanTask& strip) { run_along(strip, true); });
   }
 
  private:
-  /// The unit of work: `rows` elements of each of `columns` lines from `line` on, or (if pieces_abreast_) of each of
+  /// The unit of work: `rows` elements of each of `columns` lines from `line` on, or (if pieces_at_once_) of each of
   /// `columns` pieces of one line, from `piece` on.
-  struct Strip {
+  struct ScanTask {
     std::int64_t line, piece, rows, columns;
   };
 
   template <class F>
   void each_strip(F&& f) {
     const std::int64_t across = lines_.inner == 1 ? lines_.outer : lines_.inner;  // lines that can be scanned at once
-    const std::int64_t groups = ((pieces_abreast_ ? pieces_ : across) + abreast_ - 1) / abreast_;
-    const std::int64_t rest = pieces_abreast_ ? lines_.outer : lines_.count() / across * pieces_;
-    const std::int64_t grain = std::max<std::int64_t>(1, kWork / (rows_ * abreast_));
+    const std::int64_t groups = ((pieces_at_once_ ? pieces_ : across) + lines_at_once_ - 1) / lines_at_once_;
+    const std::int64_t rest = pieces_at_once_ ? lines_.outer : lines_.count() / across * pieces_;
+    const std::int64_t grain = std::max<std::int64_t>(1, kWork / (rows_ * lines_at_once_));
     parallel_for(groups * rest, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t item = begin; item < end; ++item) {
-        const std::int64_t first = item % groups * abreast_, other = item / groups;
-        if (pieces_abreast_) {
+        const std::int64_t first = item % groups * lines_at_once_, other = item / groups;
+        if (pieces_at_once_) {
           // The last piece may be shorter than the others, and is a strip of its own.
-          const std::int64_t last = pieces_ - 1, whole = std::min(abreast_, last - first);
-          if (whole > 0) f(Strip{other, first, rows_, whole});
-          if (first + abreast_ > last) f(Strip{other, last, rows_of(last), 1});
+          const std::int64_t last = pieces_ - 1, whole = std::min(lines_at_once_, last - first);
+          if (whole > 0) f(ScanTask{other, first, rows_, whole});
+          if (first + lines_at_once_ > last) f(ScanTask{other, last, rows_of(last), 1});
         } else {
           const std::int64_t piece = other % pieces_;
-          f(Strip{other / pieces_ * across + first, piece, rows_of(piece), std::min(abreast_, across - first)});
+          f(ScanTask{other / pieces_ * across + first, piece, rows_of(piece),
+                     std::min(lines_at_once_, across - first)});
         }
       }
     });
@@ -119,25 +120,25 @@ class LineScan {
   Carry<C>& carry(std::int64_t line, std::int64_t piece) {
     return carries_[static_cast<std::size_t>(line * pieces_ + piece)];
   }
-  Carry<C>& carry(const Strip& strip, std::int64_t column) {
-    return pieces_abreast_ ? carry(strip.line, strip.piece + column) : carry(strip.line + column, strip.piece);
+  Carry<C>& carry(const ScanTask& strip, std::int64_t column) {
+    return pieces_at_once_ ? carry(strip.line, strip.piece + column) : carry(strip.line + column, strip.piece);
   }
 
-  void run_along(const Strip& strip, bool write);
+  void run_along(const ScanTask& strip, bool write);
 
   op::Scan op_;
   Array x_, z_;
   std::int64_t* places_;
   Lines lines_;
   Carry<C> start_;
-  std::int64_t abreast_, rows_, pieces_;
-  bool pieces_abreast_, direct_in_, direct_out_;
+  std::int64_t lines_at_once_, rows_, pieces_;
+  bool pieces_at_once_, direct_in_, direct_out_;
   std::vector<Carry<C>> carries_;
 };
 
 template <class C>
-void LineScan<C>::run_along(const Strip& strip, bool write) {
-  Running<C> running;
+void LineScan<C>::run_along(const ScanTask& strip, bool write) {
+  ScanState<C> running;
   for (std::int64_t i = 0; i < strip.columns; ++i) {
     const Carry<C>& from = write && pieces_ > 1 ? carry(strip, i) : start_;
     running.folded[i] = from.folded;
@@ -146,7 +147,7 @@ void LineScan<C>::run_along(const Strip& strip, bool write) {
   }
 
   const std::int64_t inner = lines_.inner, direction = op_.reverse ? -1 : 1, columns = strip.columns;
-  const Steps steps{direction * inner, inner > 1 ? 1 : pieces_abreast_ ? direction * rows_ : lines_.length};
+  const Steps steps{direction * inner, inner > 1 ? 1 : pieces_at_once_ ? direction * rows_ : lines_.length};
   const bool extremes = places_ && write, direct = direct_in_ && (direct_out_ || !write);
   const std::int64_t height = direct ? strip.rows : std::max<std::int64_t>(1, kStage / columns);
   C in[kStage], out[kStage];
@@ -180,7 +181,7 @@ void LineScan<C>::run_along(const Strip& strip, bool write) {
     if (extremes) block.places = places_ + first;
     block.places_steps = steps;
     block.place = place;
-    block.place_steps = {direction, pieces_abreast_ ? steps.column : 0};
+    block.place_steps = {direction, pieces_at_once_ ? steps.column : 0};
     scan_block(op_.fn, op_.exclusive, block, running);
     if (write && !direct_out_)
       each_run([&](std::int64_t to, std::int64_t from, std::int64_t count) {
@@ -200,7 +201,7 @@ template <class C>
 void recur(const op::Recurrence& op, const Array& a, const Array& b, const Array& y) {
   const Lines lines(y.shape, op.dim);
   const std::int64_t inner = lines.inner, across = inner == 1 ? lines.outer : inner;
-  const std::int64_t abreast = inner == 1 ? kStreams : std::min(inner, kScanColumns);
+  const std::int64_t abreast = inner == 1 ? kContiguousLines : std::min(inner, kScanColumns);
   const std::int64_t groups = (across + abreast - 1) / abreast;
   const Steps steps{op.reverse ? -inner : inner, inner == 1 ? lines.length : 1};
   parallel_for(groups * (lines.count() / across), std::max<std::int64_t>(1, kWork / (lines.length * abreast)),

@@ -41,8 +41,8 @@ HWY_INLINE void total_row(A* HWY_RESTRICT folded, const C* HWY_RESTRICT x, std::
 }
 
 template <class C, bool product, bool exclusive>
-void fold_block(const ScanBlock<C>& block, Running<C>& running) {
-  using A = typename Running<C>::A;
+void fold_block(const ScanBlock<C>& block, ScanState<C>& running) {
+  using A = typename ScanState<C>::A;
   const auto [x_row, x_column] = block.x_steps;
   const auto [z_row, z_column] = block.z_steps;
   const C* x = block.x;
@@ -56,18 +56,18 @@ void fold_block(const ScanBlock<C>& block, Running<C>& running) {
         z += z_row;
       }
     }
-  } else if (block.columns == kStreams) {
-    A folded[kStreams];
-    for (std::int64_t i = 0; i < kStreams; ++i) folded[i] = running.folded[i];
+  } else if (block.columns == kContiguousLines) {
+    A folded[kContiguousLines];
+    for (std::int64_t i = 0; i < kContiguousLines; ++i) folded[i] = running.folded[i];
     for (std::int64_t row = 0; row < block.rows; ++row, x += x_row) {
       if (!z) {
-        total_row<C, product>(folded, x, x_column, kStreams);
+        total_row<C, product>(folded, x, x_column, kContiguousLines);
       } else {
-        fold_row<C, product, exclusive>(folded, x, x_column, z, z_column, kStreams);
+        fold_row<C, product, exclusive>(folded, x, x_column, z, z_column, kContiguousLines);
         z += z_row;
       }
     }
-    for (std::int64_t i = 0; i < kStreams; ++i) running.folded[i] = folded[i];
+    for (std::int64_t i = 0; i < kContiguousLines; ++i) running.folded[i] = folded[i];
   } else {
     for (std::int64_t row = 0; row < block.rows; ++row, x += x_row) {
       if (!z) {
@@ -83,7 +83,7 @@ void fold_block(const ScanBlock<C>& block, Running<C>& running) {
 /// Scans one line for extremes. As an extreme is seldom replaced, the loop searches for the next better element and
 /// then fills the results before it.
 template <class C, bool largest>
-void extreme_line(const ScanBlock<C>& block, std::int64_t column, Running<C>& running) {
+void extreme_line(const ScanBlock<C>& block, std::int64_t column, ScanState<C>& running) {
   const Steps x_step = block.x_steps, z_step = block.z_steps, places_step = block.places_steps;
   const C* x = block.x + column * x_step.column;
   C* z = block.z ? block.z + column * z_step.column : nullptr;
@@ -103,13 +103,13 @@ void extreme_line(const ScanBlock<C>& block, std::int64_t column, Running<C>& ru
     for (std::int64_t i = first; i < row; ++i) z[i * z_step.row] = best;
     for (std::int64_t i = first; i < row; ++i) places[i * places_step.row] = found;
   }
-  running.folded[column] = static_cast<typename Running<C>::A>(best);
+  running.folded[column] = static_cast<typename ScanState<C>::A>(best);
   running.place[column] = found;
 }
 
 template <class C, bool largest>
-void extreme_block(const ScanBlock<C>& block, Running<C>& running) {
-  using A = typename Running<C>::A;
+void extreme_block(const ScanBlock<C>& block, ScanState<C>& running) {
+  using A = typename ScanState<C>::A;
   const bool neighbours = block.x_steps.column == 1 && block.z_steps.column == 1 && block.places_steps.column == 1 &&
                           block.place_steps.column == 0;
   if (!neighbours) {
@@ -145,7 +145,7 @@ HWY_INLINE void log_sum_exp_step(Vector<double> x, Vector<double>& largest, Vect
   largest = select(above, x, largest);
 }
 template <class C>
-void log_sum_exp_block(const ScanBlock<C>& block, Running<C>& running) {
+void log_sum_exp_block(const ScanBlock<C>& block, ScanState<C>& running) {
   constexpr auto kWidth = static_cast<std::int64_t>(kLanes<double>);
   for (std::int64_t first = 0; first < block.columns; first += kWidth) {
     const std::int64_t count = std::min(kWidth, block.columns - first);
@@ -172,7 +172,7 @@ void log_sum_exp_block(const ScanBlock<C>& block, Running<C>& running) {
 }
 
 template <class C>
-void scan(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, Running<C>& running) {
+void scan(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, ScanState<C>& running) {
   switch (fn) {
     case op::ScanFn::Sum:
       return exclusive ? fold_block<C, false, true>(block, running) : fold_block<C, false, false>(block, running);
@@ -198,14 +198,14 @@ void recur(const C* a, const C* b, C* y, std::int64_t rows, std::int64_t columns
   };
   for (std::int64_t row = 0; row < rows; ++row, a += steps.row, b += steps.row, y += steps.row) {
     if (steps.column == 1) step(a, b, y, 1, columns);
-    else if (columns == kStreams) step(a, b, y, steps.column, kStreams);
+    else if (columns == kContiguousLines) step(a, b, y, steps.column, kContiguousLines);
     else step(a, b, y, steps.column, columns);
   }
 }
 
-#define KILN_SCANS(C, name)                                                                         \
-  void scan_##name(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, Running<C>& running) { \
-    scan<C>(fn, exclusive, block, running);                                                         \
+#define KILN_SCANS(C, name)                                                                           \
+  void scan_##name(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, ScanState<C>& running) { \
+    scan<C>(fn, exclusive, block, running);                                                           \
   }
 KILN_SCANS(float, float)
 KILN_SCANS(double, double)
@@ -224,11 +224,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_SCANS(C, name)                                                                        \
-  HWY_EXPORT(scan_##name);                                                                         \
-  template <>                                                                                      \
-  void scan_block(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, Running<C>& running) { \
-    HWY_DYNAMIC_DISPATCH(scan_##name)(fn, exclusive, block, running);                              \
+#define KILN_SCANS(C, name)                                                                          \
+  HWY_EXPORT(scan_##name);                                                                           \
+  template <>                                                                                        \
+  void scan_block(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, ScanState<C>& running) { \
+    HWY_DYNAMIC_DISPATCH(scan_##name)(fn, exclusive, block, running);                                \
   }
 KILN_SCANS(float, float)
 KILN_SCANS(double, double)

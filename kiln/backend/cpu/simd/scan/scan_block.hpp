@@ -8,8 +8,8 @@
 
 namespace kiln::cpu::simd {
 
-inline constexpr std::int64_t kStreams = 8;        // lines at once if the scanned axis is contiguous
-inline constexpr std::int64_t kScanColumns = 256;  // the most lines at once if the scanned axis is strided
+inline constexpr std::int64_t kContiguousLines = 8;  // lines at once if the scanned axis is contiguous
+inline constexpr std::int64_t kScanColumns = 256;    // the most lines at once if the scanned axis is strided
 
 /// The distance in elements between neighbours of one line (row), and between lines (column).
 struct Steps {
@@ -18,7 +18,7 @@ struct Steps {
 
 /// The running state of each line. Floats are folded in double.
 template <class C>
-struct Running {
+struct ScanState {
   using A = std::conditional_t<std::is_floating_point_v<C>, double, std::int64_t>;
   A folded[kScanColumns];            // the sum, product or extreme; for LogSumExp the largest element
   double scale[kScanColumns];        // for LogSumExp: the sum of exp(x - largest)
@@ -43,7 +43,7 @@ struct ScanBlock {
 
 /// Scans a block and updates `running`. C is float, double or int64; LogSumExp is for floats only.
 template <class C>
-void scan_block(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, Running<C>& running);
+void scan_block(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, ScanState<C>& running);
 
 /// Computes y = a * y + b along each of `columns` lines, where the y before the first element is 0. C is float or
 /// double.

@@ -88,25 +88,27 @@ bool run(const op::BlendTranspose&, Call call) {
   const auto* y = read_in(call.in[Slot::y], b.order(call.in[Slot::y].shape()), held).as<float>();
   auto* x = allocate(call.out[0], b.order(call.out[0].shape())).as<float>();
   // A task computes some channels of an image: it adds all points to them in order.
-  const std::int64_t together = b.planes ? 1 : 32, blocks = (b.channels + together - 1) / together;
-  parallel_for(b.batch * blocks, grain(b.points * b.taps * together), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t block = begin; block < end; ++block) {
-      const std::int64_t n = block / blocks, first = block % blocks * together;
-      const std::int64_t count = std::min(together, b.channels - first);
-      if (b.planes) {
-        float* plane = x + block * b.size;
-        std::fill_n(plane, b.size, 0.0f);
-        for (std::int64_t p = 0; p < b.points; ++p)
-          each_tap(b, n * b.points + p,
-                   [&](std::int64_t i, std::int64_t t) { plane[i] += b.weight[t] * y[block * b.points + p]; });
-        continue;
-      }
-      float* image = x + n * b.channels * b.size + first;
-      for (std::int64_t i = 0; i < b.size; ++i) std::fill_n(image + i * b.channels, count, 0.0f);
-      for (std::int64_t p = n * b.points; p < (n + 1) * b.points; ++p)
-        spread_point(b.at(p), y + p * b.channels + first, b.channels, count, image);
-    }
-  });
+  const std::int64_t channels_per_task = b.planes ? 1 : 32,
+                     blocks = (b.channels + channels_per_task - 1) / channels_per_task;
+  parallel_for(
+      b.batch * blocks, grain(b.points * b.taps * channels_per_task), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t block = begin; block < end; ++block) {
+          const std::int64_t n = block / blocks, first = block % blocks * channels_per_task;
+          const std::int64_t count = std::min(channels_per_task, b.channels - first);
+          if (b.planes) {
+            float* plane = x + block * b.size;
+            std::fill_n(plane, b.size, 0.0f);
+            for (std::int64_t p = 0; p < b.points; ++p)
+              each_tap(b, n * b.points + p,
+                       [&](std::int64_t i, std::int64_t t) { plane[i] += b.weight[t] * y[block * b.points + p]; });
+            continue;
+          }
+          float* image = x + n * b.channels * b.size + first;
+          for (std::int64_t i = 0; i < b.size; ++i) std::fill_n(image + i * b.channels, count, 0.0f);
+          for (std::int64_t p = n * b.points; p < (n + 1) * b.points; ++p)
+            spread_point(b.at(p), y + p * b.channels + first, b.channels, count, image);
+        }
+      });
   return true;
 }
 

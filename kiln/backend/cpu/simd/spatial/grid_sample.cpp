@@ -124,13 +124,14 @@ bool run(const op::GridSampleTranspose& op, Call call) {
   auto* x = allocate(call.out[0], s.order(image)).as<float>();
   // A task computes some channels of an image: it adds all points to them in order. If there are enough images for all
   // threads, few channels are faster in one task.
-  const std::int64_t together = s.planes && s.batch < num_threads() ? 1 : 32;
-  const std::int64_t blocks = (s.channels + together - 1) / together;
-  const std::int64_t work = std::max<std::int64_t>(1, s.points * GridTaps::kTaps * std::min(together, s.channels));
+  const std::int64_t channels_per_task = s.planes && s.batch < num_threads() ? 1 : 32;
+  const std::int64_t blocks = (s.channels + channels_per_task - 1) / channels_per_task;
+  const std::int64_t work =
+      std::max<std::int64_t>(1, s.points * GridTaps::kTaps * std::min(channels_per_task, s.channels));
   parallel_for(s.batch * blocks, std::max<std::int64_t>(1, kGrain / work), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) {
-      const std::int64_t n = block / blocks, channel = block % blocks * together;
-      const std::int64_t own = std::min(together, s.channels - channel);
+      const std::int64_t n = block / blocks, channel = block % blocks * channels_per_task;
+      const std::int64_t own = std::min(channels_per_task, s.channels - channel);
       if (s.planes) {
         const std::int64_t first_plane = n * s.channels + channel;
         float* to = x + first_plane * s.size;

@@ -28,8 +28,8 @@ struct BestValue {
   hn::Vec<D> value = hn::Set(D(), kLeast);
 
   explicit HWY_INLINE BestValue(hn::Vec<Index>) {}
-  HWY_INLINE void look_at(hn::Vec<D> element, hn::Vec<Index>) { value = greatest(D(), value, element); }
-  HWY_INLINE void store(Found found, std::int64_t at) const { hn::StoreU(value, D(), found.values + at); }
+  HWY_INLINE void update(hn::Vec<D> element, hn::Vec<Index>) { value = greatest(D(), value, element); }
+  HWY_INLINE void store(MaxResult found, std::int64_t at) const { hn::StoreU(value, D(), found.values + at); }
 };
 
 /// The greatest element so far in every lane, and the index of the first such element.
@@ -40,12 +40,12 @@ struct Best {
   hn::Vec<Index> where;
 
   explicit HWY_INLINE Best(hn::Vec<Index> first) : where(first) {}
-  HWY_INLINE void look_at(hn::Vec<D> element, hn::Vec<Index> index) {
+  HWY_INLINE void update(hn::Vec<D> element, hn::Vec<Index> index) {
     const auto better = hn::Or(hn::Gt(element, value), hn::And(hn::IsNaN(element), hn::Eq(value, value)));
     value = hn::IfThenElse(better, element, value);
     where = hn::IfThenElse(hn::RebindMask(Index(), better), index, where);
   }
-  HWY_INLINE void store(Found found, std::int64_t at) const {
+  HWY_INLINE void store(MaxResult found, std::int64_t at) const {
     hn::StoreU(value, D(), found.values + at);
     HWY_ALIGN std::int32_t places[HWY_MAX_BYTES / sizeof(std::int32_t)];
     hn::StoreU(where, Index(), places);
@@ -72,8 +72,8 @@ HWY_INLINE std::int64_t greatest_values(D tag, const Window& window, const float
                                         std::int64_t channel) {
   const ImageMax& pool = window.pool;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  const auto look_at = [tag](hn::Vec<D>& value, const float* from)
-                           HWY_ATTR { value = greatest(tag, value, hn::LoadU(tag, from)); };
+  const auto update = [tag](hn::Vec<D>& value, const float* from)
+                          HWY_ATTR { value = greatest(tag, value, hn::LoadU(tag, from)); };
   const auto each = [&](auto&& look) HWY_ATTR {
     for (std::int64_t i = window.z.begin; i < window.z.end; i += window.z.step)
       for (std::int64_t j = window.y.begin; j < window.y.end; j += window.y.step) {
@@ -88,10 +88,10 @@ HWY_INLINE std::int64_t greatest_values(D tag, const Window& window, const float
   for (; channel + 4 * lanes <= pool.channels; channel += 4 * lanes) {
     auto a = hn::Set(tag, kLeast), b = a, c = a, d = a;
     each([&](const float* from) HWY_ATTR {
-      look_at(a, from);
-      look_at(b, from + lanes);
-      look_at(c, from + 2 * lanes);
-      look_at(d, from + 3 * lanes);
+      update(a, from);
+      update(b, from + lanes);
+      update(c, from + 2 * lanes);
+      update(d, from + 3 * lanes);
     });
     hn::StoreU(a, tag, to + channel);
     hn::StoreU(b, tag, to + channel + lanes);
@@ -100,15 +100,15 @@ HWY_INLINE std::int64_t greatest_values(D tag, const Window& window, const float
   }
   for (; channel + lanes <= pool.channels; channel += lanes) {
     auto value = hn::Set(tag, kLeast);
-    each([&](const float* from) HWY_ATTR { look_at(value, from); });
+    each([&](const float* from) HWY_ATTR { update(value, from); });
     hn::StoreU(value, tag, to + channel);
   }
   return channel;
 }
 
 template <class D>
-HWY_INLINE std::int64_t greatest_vectors(D tag, const Window& window, const float* image, Found found, std::int64_t at,
-                                         std::int64_t channel) {
+HWY_INLINE std::int64_t max_vectors(D tag, const Window& window, const float* image, MaxResult found, std::int64_t at,
+                                    std::int64_t channel) {
   if (!found.indices) return greatest_values(tag, window, image, found.values + at, channel);
   const ImageMax& pool = window.pool;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
@@ -120,7 +120,7 @@ HWY_INLINE std::int64_t greatest_vectors(D tag, const Window& window, const floa
         for (std::int64_t k = window.x.begin; k < window.x.end; k += window.x.step) {
           const float* from =
               image + i * pool.image_strides[0] + j * pool.image_strides[1] + k * pool.image_strides[2] + channel;
-          best.look_at(hn::LoadU(tag, from), hn::Set(index_tag, static_cast<std::int32_t>(window.index(i, j, k))));
+          best.update(hn::LoadU(tag, from), hn::Set(index_tag, static_cast<std::int32_t>(window.index(i, j, k))));
         }
     best.store(found, at + channel);
   }
@@ -128,7 +128,7 @@ HWY_INLINE std::int64_t greatest_vectors(D tag, const Window& window, const floa
 }
 
 // Full vectors of channels come first, then narrower ones, and single channels last.
-void greatest_last(const ImageMax& pool, const float* image, Found found, std::int64_t begin, std::int64_t end) {
+void max_channels(const ImageMax& pool, const float* image, MaxResult found, std::int64_t begin, std::int64_t end) {
   const auto rows = static_cast<std::int64_t>(pool.parts[1].size());
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t i = row / rows, j = row % rows;
@@ -136,10 +136,10 @@ void greatest_last(const ImageMax& pool, const float* image, Found found, std::i
     for (const Part& x : pool.parts[2]) {
       const Window window{pool, pool.parts[0][static_cast<std::size_t>(i)], pool.parts[1][static_cast<std::size_t>(j)],
                           x};
-      std::int64_t channel = greatest_vectors(hn::ScalableTag<float>(), window, image, found, at, 0);
-      channel = greatest_vectors(hn::CappedTag<float, 8>(), window, image, found, at, channel);
-      channel = greatest_vectors(hn::CappedTag<float, 4>(), window, image, found, at, channel);
-      greatest_vectors(hn::CappedTag<float, 1>(), window, image, found, at, channel);
+      std::int64_t channel = max_vectors(hn::ScalableTag<float>(), window, image, found, at, 0);
+      channel = max_vectors(hn::CappedTag<float, 8>(), window, image, found, at, channel);
+      channel = max_vectors(hn::CappedTag<float, 4>(), window, image, found, at, channel);
+      max_vectors(hn::CappedTag<float, 1>(), window, image, found, at, channel);
       at += pool.pooled_strides[2];
     }
   }
@@ -179,7 +179,7 @@ HWY_INLINE hn::Vec<D> load_strided(D tag, const float* from, std::int64_t stride
 /// computed, so that it is full. Returns the first result that remains.
 template <template <class> class Best, class D>
 HWY_INLINE std::int64_t greatest_of_run(D tag, const Run& run, const ImageMax& pool, const Part& z, const Part& y,
-                                        const float* image, Found found, std::int64_t at, std::int64_t x) {
+                                        const float* image, MaxResult found, std::int64_t at, std::int64_t x) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   if (run.end - run.begin < lanes) return x;
   const hn::RebindToSigned<D> index_tag;
@@ -193,8 +193,8 @@ HWY_INLINE std::int64_t greatest_of_run(D tag, const Run& run, const ImageMax& p
       for (std::int64_t j = y.begin; j < y.end; j += y.step) {
         const float* row = image + i * pool.image_strides[0] + j * pool.image_strides[1];
         for (std::int64_t k = window.x.begin; k < window.x.end; k += window.x.step)
-          best.look_at(load_strided(tag, row + k, run.stride, more, offsets),
-                       hn::Add(offsets, hn::Set(index_tag, static_cast<std::int32_t>(window.index(i, j, k)))));
+          best.update(load_strided(tag, row + k, run.stride, more, offsets),
+                      hn::Add(offsets, hn::Set(index_tag, static_cast<std::int32_t>(window.index(i, j, k)))));
       }
     best.store(found, at + x);
     x += lanes;
@@ -202,7 +202,7 @@ HWY_INLINE std::int64_t greatest_of_run(D tag, const Run& run, const ImageMax& p
   return x;
 }
 
-HWY_INLINE void greatest_of_one(const Window& window, const float* image, Found found, std::int64_t at) {
+HWY_INLINE void max_of_window(const Window& window, const float* image, MaxResult found, std::int64_t at) {
   const ImageMax& pool = window.pool;
   float best = kLeast;
   std::int64_t where = window.first();
@@ -220,7 +220,7 @@ HWY_INLINE void greatest_of_one(const Window& window, const float* image, Found 
 }
 
 template <template <class> class Best>
-HWY_INLINE void greatest_of_plane(const Run& run, const ImageMax& pool, const float* image, Found found) {
+HWY_INLINE void max_of_plane(const Run& run, const ImageMax& pool, const float* image, MaxResult found) {
   const auto columns = static_cast<std::int64_t>(pool.parts[2].size());
   for (std::size_t i = 0; i < pool.parts[0].size(); ++i)
     for (std::size_t j = 0; j < pool.parts[1].size(); ++j) {
@@ -232,18 +232,18 @@ HWY_INLINE void greatest_of_plane(const Run& run, const ImageMax& pool, const fl
       x = greatest_of_run<Best>(hn::CappedTag<float, 8>(), run, pool, z, y, image, found, at, x);
       x = greatest_of_run<Best>(hn::CappedTag<float, 4>(), run, pool, z, y, image, found, at, x);
       const auto one = [&](std::int64_t k) HWY_ATTR {
-        greatest_of_one({pool, z, y, pool.parts[2][static_cast<std::size_t>(k)]}, image, found, at + k);
+        max_of_window({pool, z, y, pool.parts[2][static_cast<std::size_t>(k)]}, image, found, at + k);
       };
       for (std::int64_t k = 0; k < run.begin; ++k) one(k);
       for (std::int64_t k = x; k < columns; ++k) one(k);
     }
 }
 
-void greatest_of_planes(const ImageMax& pool, Planes planes, const float* image, Found found) {
+void max_of_planes(const ImageMax& pool, Planes planes, const float* image, MaxResult found) {
   const Run run(pool.parts[2]);
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
-    if (found.indices) greatest_of_plane<Best>(run, pool, image, found);
-    else greatest_of_plane<BestValue>(run, pool, image, found);
+    if (found.indices) max_of_plane<Best>(run, pool, image, found);
+    else max_of_plane<BestValue>(run, pool, image, found);
     image += planes.image_stride;
     found.values += planes.pooled_stride;
     if (found.indices) found.indices += planes.pooled_stride;
@@ -256,15 +256,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-HWY_EXPORT(greatest_last);
-HWY_EXPORT(greatest_of_planes);
+HWY_EXPORT(max_channels);
+HWY_EXPORT(max_of_planes);
 
-void greatest_channels_last(const ImageMax& pool, const float* image, Found found, std::int64_t begin,
-                            std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(greatest_last)(pool, image, found, begin, end);
+void max_channels_last(const ImageMax& pool, const float* image, MaxResult found, std::int64_t begin,
+                       std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(max_channels)(pool, image, found, begin, end);
 }
-void greatest_planes(const ImageMax& pool, Planes planes, const float* image, Found found) {
-  HWY_DYNAMIC_DISPATCH(greatest_of_planes)(pool, planes, image, found);
+void max_planes(const ImageMax& pool, Planes planes, const float* image, MaxResult found) {
+  HWY_DYNAMIC_DISPATCH(max_of_planes)(pool, planes, image, found);
 }
 
 }  // namespace kiln::cpu::simd

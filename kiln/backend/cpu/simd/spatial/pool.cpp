@@ -19,7 +19,7 @@ constexpr std::int64_t kGrain = 16384;  // the minimum number of elements per th
 /// The windows of one image of a batch, and the lists to which `pool` points.
 template <class Op>
 struct Geometry {
-  using Part = typename Op::Part;
+  using Part = typename Op::WindowPart;
   ImageWindows<Part> pool;
   std::array<std::vector<Part>, 3> parts;
 
@@ -72,7 +72,7 @@ void each_plane(const Shape& images, F&& each) {
 }
 
 /// Returns whether x is dense, channels-last and of more than one channel.
-bool channels_last(const Array& x) { return x.shape[1] > 1 && lies_in(x, channels_last_strides(x.shape)); }
+bool channels_last(const Array& x) { return x.shape[1] > 1 && has_strides(x, channels_last_strides(x.shape)); }
 
 /// Allocates `result`, channels-last if `last`, otherwise row-major.
 Array allocate_like(Value& result, bool last) {
@@ -99,21 +99,21 @@ bool run(const op::MaxPool& op, Call call) {
   const Array z = allocate_like(values, last);
   std::int64_t* indices = op.indexed ? allocate_like(call.out[op::MaxPool::indices], last).as<std::int64_t>() : nullptr;
   const Geometry geometry(op, x, z);
-  const auto found = [&](std::int64_t at) { return Found{z.as<float>() + at, indices ? indices + at : nullptr}; };
+  const auto found = [&](std::int64_t at) { return MaxResult{z.as<float>() + at, indices ? indices + at : nullptr}; };
   if (last) {
     const std::int64_t rows = numel(shape) / (shape[0] * shape[1] * shape.back());
     parallel_for(shape[0] * rows, grain(x.numel() / (shape[0] * rows)), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end;) {
         const std::int64_t n = row / rows, until = std::min(end, (n + 1) * rows);
-        greatest_channels_last(geometry.pool, x.as<float>() + n * x.strides[0], found(n * z.strides[0]), row - n * rows,
-                               until - n * rows);
+        max_channels_last(geometry.pool, x.as<float>() + n * x.strides[0], found(n * z.strides[0]), row - n * rows,
+                          until - n * rows);
         row = until;
       }
     });
   } else {
     parallel_for(planes, grain(x.strides[1]), [&](std::int64_t begin, std::int64_t end) {
-      greatest_planes(geometry.pool, {end - begin, x.strides[1], z.strides[1]}, x.as<float>() + begin * x.strides[1],
-                      found(begin * z.strides[1]));
+      max_planes(geometry.pool, {end - begin, x.strides[1], z.strides[1]}, x.as<float>() + begin * x.strides[1],
+                 found(begin * z.strides[1]));
     });
   }
   return true;

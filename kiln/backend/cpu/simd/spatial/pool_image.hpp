@@ -17,7 +17,7 @@ struct ImageWindows {
   std::array<std::int64_t, 3> image_strides, pooled_strides;
   std::int64_t channels;
 };
-using ImagePool = ImageWindows<op::AvgPool::Part>;
+using ImagePool = ImageWindows<op::AvgPool::WindowPart>;
 
 /// Pool all channels of a channels-last image.
 void average_channels_last(const ImagePool& pool, const float* image, float* pooled);

@@ -20,7 +20,7 @@ constexpr std::int64_t kLeastInner = 16;  // so many neighbours fill a vector
 bool run(const op::Resample& op, Call call) {
   if (call.in[0].dtype() != DType::F32 || call.out[0].numel() == 0) return false;
   const Shape &from = call.in[0].shape(), &shape = call.out[0].shape();
-  const bool last = from.size() >= 3 && from[1] > 1 && lies_in(read(call.in[0]), channels_last_strides(from));
+  const bool last = from.size() >= 3 && from[1] > 1 && has_strides(read(call.in[0]), channels_last_strides(from));
   const Dims strides = last ? channels_last_strides(from) : contiguous_strides(from);
   std::int64_t inner = 1;
   for (int i = op.dim + 1; i < from.size(); ++i) inner *= from[i];

@@ -14,18 +14,18 @@ namespace {
 using op::Program;
 
 /// An epilogue that a library implements: f(product + bias).
-struct Finish {
+struct LibraryEpilogue {
   std::optional<std::size_t> bias;  // the index of the program's input
   Product::Function function = Product::Function::None;
 };
 
-std::optional<Finish> finish_of(const Program& program, std::size_t product) {
-  using Operand = Program::Operand;
-  Finish finish;
+std::optional<LibraryEpilogue> finish_of(const Program& program, std::size_t product) {
+  using Operand = op::ProgramOperand;
+  LibraryEpilogue finish;
   Operand made{Operand::Input, static_cast<std::uint16_t>(product)};
   const auto is_made = [&](const Operand& from) { return from.from == made.from && from.index == made.index; };
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const Program::Step& step = program.steps[i];
+    const op::ProgramStep& step = program.steps[i];
     const auto* const binary = std::get_if<op::Binary>(&step.op);
     const auto* const unary = std::get_if<op::Unary>(&step.op);
     if (finish.function != Product::Function::None || step.dtype != program.inputs[product]) return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<Finish> finish_of(const Program& program, std::size_t product) {
 }
 
 bool run_by_library(Gpu& gpu, const op::Epilogue& op, Call call) {
-  const std::optional<Finish> finish = finish_of(*op.program, op.input);
+  const std::optional<LibraryEpilogue> finish = finish_of(*op.program, op.input);
   if (!finish || numel(op.result.shape) == 0) return false;
   const Array a = read(call.in[0]), b = read(call.in[1]);
   if (a.shape.back() == 0) return false;

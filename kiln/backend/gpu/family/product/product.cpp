@@ -23,13 +23,13 @@ struct Parameters {
         batch(k, index, rank, 2) {}
   Buffer a, b, c;
   Expr m, n, depth, a_line, a_depth, b_line, b_depth, batches, span;
-  Places batch;
+  Offsets batch;
 };
 
 std::vector<Argument> arguments_of(const Matrices& p, const std::byte* to, std::int64_t span) {
   std::vector<Argument> arguments{
       p.a.data, p.b.data, to, p.m, p.n, p.k, p.a.line, p.a.depth, p.b.line, p.b.depth, numel(p.batch.sizes), span};
-  Places::append(arguments, p.batch);
+  Offsets::append(arguments, p.batch);
   return arguments;
 }
 
@@ -276,7 +276,7 @@ Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::i
   return tile;
 }
 
-Shares shares_of(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least) {
+DepthSplit split_depth(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least) {
   const std::int64_t wanted = 2 * gpu.driver().capabilities().multiprocessors;
   const std::int64_t count =
       std::clamp<std::int64_t>(wanted / std::max<std::int64_t>(blocks, 1), 1, std::max<std::int64_t>(depth / least, 1));
@@ -310,7 +310,7 @@ void multiply(Gpu& gpu, Matrices p) {
 
   // Launches kernel(index, parts) with `blocks` blocks for each share of the depth.
   const auto run = [&](std::int64_t blocks, std::int64_t least, auto&& kernel) {
-    const Shares shares = shares_of(gpu, blocks, p.k, least);
+    const DepthSplit shares = split_depth(gpu, blocks, p.k, least);
     const bool parts = shares.count > 1;
     const Value held = parts ? gpu.scratch({Shape{shares.count * count}, wide}) : Value();
     std::byte* const to = parts ? read(held).data : p.c;

@@ -46,10 +46,10 @@ int width_at(const std::byte* data, DType dtype, std::span<const std::int64_t> p
 
 /// Splits the depth of a product over several blocks if `blocks` tiles alone would leave the device idle: the number of
 /// shares, and their depth, a multiple of `least`.
-struct Shares {
+struct DepthSplit {
   std::int64_t count = 1, span;
 };
-Shares shares_of(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least);
+DepthSplit split_depth(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least);
 /// to[i] = sum over shares of parts[share][i], in order; parts have the type in which `dtype` is computed.
 void sum_parts(Gpu& gpu, const std::byte* parts, std::int64_t shares, std::byte* to, std::int64_t count, DType dtype);
 

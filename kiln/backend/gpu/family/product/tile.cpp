@@ -42,11 +42,11 @@ Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start
           .of_line =
               [=](const Expr& i) {
                 const Expr line = first + i.as(first.type());
-                return Factor::Known{start + line * line_stride, line < lines};
+                return Factor::Precomputed{start + line * line_stride, line < lines};
               },
-          .of_depth = [=](const Expr& depth) { return Factor::Known{depth * depth_stride}; },
-          .place = [](const Factor::Known& line,
-                      const Factor::Known& depth) { return Factor::Place{line[0] + depth[0], line[1]}; }};
+          .of_depth = [=](const Expr& depth) { return Factor::Precomputed{depth * depth_stride}; },
+          .place = [](const Factor::Precomputed& line,
+                      const Factor::Precomputed& depth) { return Factor::Position{line[0] + depth[0], line[1]}; }};
 }
 
 // ---- loading a factor ----------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ void TileProduct::Side::begin(const Factor& from) {
 
 void TileProduct::Side::load(const Expr& from, const Expr& end) {
   const Expr zero = k->literal(held.type(), 0);
-  std::vector<Factor::Known> depths;
+  std::vector<Factor::Precomputed> depths;
   std::vector<Expr> before_end;
   for (int j = 0; j < (next_depth ? count / width : 1); ++j) {
     const Expr at = from + (first_depth + j * next_depth).as(from.type());
@@ -102,7 +102,7 @@ void TileProduct::Side::load(const Expr& from, const Expr& end) {
   }
   for (int j = 0; j < count / width; ++j) {
     const auto line = static_cast<std::size_t>(next_line ? j : 0), at = static_cast<std::size_t>(next_depth ? j : 0);
-    const Factor::Place place = factor->place(known[line], depths[at]);
+    const Factor::Position place = factor->place(known[line], depths[at]);
     k->when(
         before_end[at] & place.inside,
         [&] {

@@ -34,15 +34,15 @@ struct Loading {
 
 /// A factor in memory.
 struct Factor {
-  using Known = std::vector<Expr>;
-  struct Place {
+  using Precomputed = std::vector<Expr>;
+  struct Position {
     Expr index, inside;  // its offset, and whether it exists; elements that do not are 0
   };
   Buffer buffer;
   Loading loading;
-  std::function<Known(const Expr& line)> of_line;    // what a line of the tile (int32) needs, computed once
-  std::function<Known(const Expr& depth)> of_depth;  // what a depth needs, computed once
-  std::function<Place(const Known& line, const Known& depth)> place;
+  std::function<Precomputed(const Expr& line)> of_line;    // what a line of the tile (int32) needs, computed once
+  std::function<Precomputed(const Expr& depth)> of_depth;  // what a depth needs, computed once
+  std::function<Position(const Precomputed& line, const Precomputed& depth)> place;
   bool finite_alone = false;  // elements that are not finite count as 0
 };
 
@@ -101,7 +101,7 @@ class TileProduct {
     const Factor* factor = nullptr;
     Expr first_line, first_depth;  // first line and depth that the thread copies
     int next_line = 0, next_depth = 0;
-    std::vector<Factor::Known> known;
+    std::vector<Factor::Precomputed> known;
   };
   Side& side(std::optional<Side>& side, int lines, const Factor& first);
   void run(Side* left, const Resident* resident, Side& right, const Expr& begin, const Expr& end);

@@ -60,8 +60,8 @@ bool run(Gpu& gpu, const op::BatchNorm&, Call call) {
   const Shape channels = by_channel(x.shape);
   const double epsilon = call.in[BatchNorm::epsilon].scalar().to<double>();
   Value held[2];
-  const Operand weight = operand_or(call.in[BatchNorm::weight], 1, channels, x.dtype, held[0], gpu);
-  const Operand bias = operand_or(call.in[BatchNorm::bias], 0, channels, x.dtype, held[1], gpu);
+  const PointwiseOperand weight = operand_or(call.in[BatchNorm::weight], 1, channels, x.dtype, held[0], gpu);
+  const PointwiseOperand bias = operand_or(call.in[BatchNorm::bias], 0, channels, x.dtype, held[1], gpu);
   Moments made = moments(gpu, x, beside_channels(x.shape.size()), true, epsilon);
   for (const int i : {1, 2}) {
     const Array from = seen_as(i == 1 ? made.mean : made.variance, {x.shape[1]});
@@ -78,7 +78,7 @@ bool run(Gpu& gpu, const op::BatchNormGrad&, Call call) {
   const Shape channels = by_channel(x.shape);
   const bool weighted = call.in[BatchNormGrad::weight].node() != nullptr;
   Value held[7];
-  const Operand weight = operand_or(call.in[BatchNormGrad::weight], 1, channels, x.dtype, held[0], gpu);
+  const PointwiseOperand weight = operand_or(call.in[BatchNormGrad::weight], 1, channels, x.dtype, held[0], gpu);
   const ChannelSums kernel{x.dtype, weighted};
   const std::int64_t of_each = x.shape[1] ? x.numel() / x.shape[1] : 0;
   const auto count = static_cast<double>(of_each);

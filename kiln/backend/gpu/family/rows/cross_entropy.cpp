@@ -58,9 +58,9 @@ bool run(Gpu& gpu, const op::CrossEntropy&, Call call) {
   fold(gpu, kernel, {.shape = logits.shape, .dims = {1}, .inputs = {{logits}}, .result = largest}, kernel.state(),
        {logits, targets, losses, largest, log_sum, read(cell), classes, logits.strides[0], logits.strides[1]});
   gpu.check(cell, call,
-            [quoted = Quoted(call.in[op::CrossEntropy::targets]), function = CalledAs::function(),
+            [kept = KeptOperand(call.in[op::CrossEntropy::targets]), function = CalledAs::function(),
              classes](std::int64_t found) {
-              return wrong<IndexError>(function, text("cross_entropy: target ", quoted.index(reported(found)),
+              return wrong<IndexError>(function, text("cross_entropy: target ", kept.index(reported(found)),
                                                       " is out of range for ", classes, " classes"));
             });
   return true;

@@ -116,13 +116,14 @@ Folder::Folder(Builder& k, const FoldShape& shape, std::span<const DType> inputs
     for (const DType dtype : state) inputs_.push_back(k.input(dtype));
   } else {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const bool number = shape.inputs[i] == Lies::Number;
+      const bool number = shape.inputs[i] == Layout::Number;
       numbers_.push_back(number ? k.number(inputs[i]) : Expr());
       inputs_.push_back(number ? Buffer() : k.input(inputs[i]));
     }
     for (const DType dtype : outputs) outputs_.push_back(k.output(dtype));
-    arrays = static_cast<int>(std::ranges::count_if(shape.inputs, [](Lies lies) { return lies != Lies::Number; }) +
-                              std::ssize(outputs));
+    arrays =
+        static_cast<int>(std::ranges::count_if(shape.inputs, [](Layout layout) { return layout != Layout::Number; }) +
+                         std::ssize(outputs));
   }
   if (shape.stage == Stage::Begin)
     for (const DType dtype : state) states_.push_back(k.output(dtype));
@@ -134,7 +135,7 @@ Folder::Folder(Builder& k, const FoldShape& shape, std::span<const DType> inputs
   folded_.emplace(k, index, shape.folded, arrays);
 }
 
-void Folder::take(const Row& row, const Expr& step, int unroll, FunctionRef<Exprs(const Exprs&)> element,
+void Folder::take(const FoldRow& row, const Expr& step, int unroll, FunctionRef<Exprs(const Exprs&)> element,
                   std::span<const std::vector<Local>> states, const Folding& folding) {
   const auto width = static_cast<std::size_t>(shape_.width);
   std::vector<std::vector<Exprs>> loaded(static_cast<std::size_t>(unroll));  // by step, input and lane
@@ -147,14 +148,14 @@ void Folder::take(const Row& row, const Expr& step, int unroll, FunctionRef<Expr
     for (std::size_t a = 0; a < places.back().size(); ++a) places[u][a] = places[u][a] + row.bases[a];
     std::size_t array = 0;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const Lies lies = shape_.stage == Stage::End ? Lies::Apart : shape_.inputs[i];
-      const Expr place = places[u][shape_.stage == Stage::End ? 0 : lies == Lies::Number ? 0 : array];
-      if (lies != Lies::Number) ++array;
-      switch (lies) {
-        case Lies::Number: loaded[u].emplace_back(width, numbers_[i]); break;
-        case Lies::InLine: loaded[u].push_back(load_line(inputs_[i], place, shape_.width)); break;
-        case Lies::Repeated: loaded[u].emplace_back(width, inputs_[i][place]); break;
-        case Lies::Apart: loaded[u].push_back({inputs_[i][place]}); break;
+      const Layout layout = shape_.stage == Stage::End ? Layout::Apart : shape_.inputs[i];
+      const Expr place = places[u][shape_.stage == Stage::End ? 0 : layout == Layout::Number ? 0 : array];
+      if (layout != Layout::Number) ++array;
+      switch (layout) {
+        case Layout::Number: loaded[u].emplace_back(width, numbers_[i]); break;
+        case Layout::InLine: loaded[u].push_back(load_line(inputs_[i], place, shape_.width)); break;
+        case Layout::Repeated: loaded[u].emplace_back(width, inputs_[i][place]); break;
+        case Layout::Apart: loaded[u].push_back({inputs_[i][place]}); break;
       }
     }
   }
@@ -180,7 +181,8 @@ void Folder::take(const Row& row, const Expr& step, int unroll, FunctionRef<Expr
   }
 }
 
-void Folder::tell(const Row& row, int lane, const Exprs& state, FunctionRef<void(const Exprs&, const Expr&)> finish) {
+void Folder::tell(const FoldRow& row, int lane, const Exprs& state,
+                  FunctionRef<void(const Exprs&, const Expr&)> finish) {
   k_.when(row.writes, [&] {
     if (shape_.stage != Stage::Begin) return finish(state, row.to + lane);
     const Expr column = row.number * shape_.width + lane;
@@ -195,7 +197,7 @@ void Folder::run(const Folding& folding, FunctionRef<Exprs(const Exprs& loaded)>
   const Expr thread = k_.thread(), block = k_.block().as(shape_.index);
   const Expr lane = shape_.columns ? thread / teams : thread % lanes;
   const Expr team = shape_.columns ? thread % teams : thread / lanes;
-  Row row;
+  FoldRow row;
   row.split = shape_.stage == Stage::Begin ? block % splits_ : k_.literal(shape_.index, 0);
   row.number = (shape_.stage == Stage::Begin ? block / splits_ : block) * teams + team.as(shape_.index);
   row.writes = (row.number < rows_) & (lane == 0);

@@ -45,7 +45,7 @@ struct FoldShape {
   // Whole: everything at once; Begin: a part per block; End: the combination of these parts.
   enum class Stage : std::uint8_t { Whole, Begin, End };
   Stage stage = Stage::Whole;
-  std::vector<Lies> inputs{};
+  std::vector<Layout> inputs{};
   DType index = DType::I32;
   int kept = 0, folded = 0;  // dimensions
   int width = 1;             // neighbours that a thread takes at once: reduced ones, or, for columns, kept ones
@@ -66,14 +66,14 @@ class Folder {
            FunctionRef<void(const Exprs& state, const Expr& to)> finish);
 
  private:
-  struct Row {
+  struct FoldRow {
     Expr number, split, to;
     Exprs bases;  // where each array begins
     Expr writes;  // does this thread store the result?
   };
-  void take(const Row& row, const Expr& step, int unroll, FunctionRef<Exprs(const Exprs&)> element,
+  void take(const FoldRow& row, const Expr& step, int unroll, FunctionRef<Exprs(const Exprs&)> element,
             std::span<const std::vector<Local>> states, const Folding& folding);
-  void tell(const Row& row, int lane, const Exprs& state, FunctionRef<void(const Exprs&, const Expr&)> finish);
+  void tell(const FoldRow& row, int lane, const Exprs& state, FunctionRef<void(const Exprs&, const Expr&)> finish);
   Exprs fold_columns(const Exprs& state, const Merge& merge);
 
   Builder& k_;
@@ -81,7 +81,7 @@ class Folder {
   std::vector<Buffer> inputs_, outputs_, states_;
   Exprs numbers_;
   Expr rows_, steps_, chunk_, splits_;
-  std::optional<Places> kept_, folded_;
+  std::optional<Offsets> kept_, folded_;
   std::vector<Shared> shared_;
 };
 
@@ -90,7 +90,7 @@ class Folder {
 struct FoldCall {
   Shape shape;
   Dims dims{};
-  std::vector<Operand> inputs{};
+  std::vector<PointwiseOperand> inputs{};
   std::vector<Array> outputs{};
   Array result{};
 };

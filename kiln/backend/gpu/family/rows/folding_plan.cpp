@@ -80,12 +80,12 @@ std::int64_t power_up_to(std::int64_t most) {
 }
 
 /// Threads per row, and chunks of each row, for `rows` rows of `steps` steps.
-struct Deal {
+struct FoldSchedule {
   std::int64_t rows, steps;
   int lanes;
   std::int64_t chunk, splits;
 
-  Deal(const Loops& loops, const FoldShape& shape, std::int64_t multiprocessors)
+  FoldSchedule(const Loops& loops, const FoldShape& shape, std::int64_t multiprocessors)
       : rows(numel(loops.kept.sizes) / (shape.columns ? shape.width : 1)),
         steps(numel(loops.folded.sizes) / (shape.columns ? 1 : shape.width)),
         chunk(steps),
@@ -109,7 +109,7 @@ struct Deal {
   std::int64_t blocks() const { return blocks_for(rows, kFoldThreads / lanes); }
 };
 
-FoldShape shape_of(const Loops& loops, std::span<const Operand> inputs, Stage stage) {
+FoldShape shape_of(const Loops& loops, std::span<const PointwiseOperand> inputs, Stage stage) {
   FoldShape shape{.stage = stage};
   const std::size_t result = loops.arrays.size() - 1;
   const std::size_t lead = result == 0 ? 0 : lead_of({loops.arrays.begin(), loops.arrays.end() - 1});
@@ -127,23 +127,24 @@ FoldShape shape_of(const Loops& loops, std::span<const Operand> inputs, Stage st
                            std::span(loops.arrays).first(arrays));
   }
   std::size_t array = 0;
-  for (const Operand& input : inputs) {
+  for (const PointwiseOperand& input : inputs) {
     const bool repeated = shape.width > 1 && !input.number && vectors.strides[array].back() == 0;
-    shape.inputs.push_back(input.number       ? Lies::Number
-                           : shape.width == 1 ? Lies::Apart
-                           : repeated         ? Lies::Repeated
-                                              : Lies::InLine);
+    shape.inputs.push_back(input.number       ? Layout::Number
+                           : shape.width == 1 ? Layout::Apart
+                           : repeated         ? Layout::Repeated
+                                              : Layout::InLine);
     if (!input.number) ++array;
   }
   return shape;
 }
 
-void append(std::vector<Argument>& arguments, const Deal& deal, const Loops& loops) {
-  for (const std::int64_t number : {deal.rows, deal.steps, deal.chunk, deal.splits}) arguments.emplace_back(number);
+void append(std::vector<Argument>& arguments, const FoldSchedule& schedule, const Loops& loops) {
+  for (const std::int64_t number : {schedule.rows, schedule.steps, schedule.chunk, schedule.splits})
+    arguments.emplace_back(number);
   Loop folded = loops.folded;
   folded.strides.pop_back();  // the result's
-  Places::append(arguments, loops.kept);
-  Places::append(arguments, folded);
+  Offsets::append(arguments, loops.kept);
+  Offsets::append(arguments, folded);
 }
 
 /// The combination of the states that blocks computed for each row: [rows, splits], or for columns [splits, columns].
@@ -157,11 +158,11 @@ FoldLaunch plan_end(Gpu& gpu, const Loop& kept, bool columns, std::int64_t split
                     {read(states[0]), {}}};
   FoldShape shape = shape_of(loops, {}, Stage::End);
   shape.columns = columns;
-  const Deal deal(loops, shape, gpu.driver().capabilities().multiprocessors);
-  shape.lanes = deal.lanes;
-  FoldLaunch launch{shape, deal.blocks(), {}};
+  const FoldSchedule schedule(loops, shape, gpu.driver().capabilities().multiprocessors);
+  shape.lanes = schedule.lanes;
+  FoldLaunch launch{shape, schedule.blocks(), {}};
   for (const Value& state : states) launch.arguments.emplace_back(read(state));
-  append(launch.arguments, deal, loops);
+  append(launch.arguments, schedule, loops);
   return launch;
 }
 
@@ -171,7 +172,7 @@ std::vector<FoldLaunch> plan_fold(Gpu& gpu, const FoldCall& call, std::span<cons
   if (call.result.numel() == 0) return {};
   std::vector<Array> arrays;
   std::vector<Argument> arguments;
-  for (const Operand& input : call.inputs) {
+  for (const PointwiseOperand& input : call.inputs) {
     arguments.push_back(input.number ? *input.number : Argument(input.array));
     if (input.number) continue;
     arrays.push_back(input.array);
@@ -184,20 +185,20 @@ std::vector<FoldLaunch> plan_fold(Gpu& gpu, const FoldCall& call, std::span<cons
   }
   const Loops loops = loops_of(call, std::move(arrays));
   FoldShape shape = shape_of(loops, call.inputs, Stage::Whole);
-  const Deal deal(loops, shape, gpu.driver().capabilities().multiprocessors);
-  shape.lanes = deal.lanes;
-  if (deal.splits > 1) shape.stage = Stage::Begin;
+  const FoldSchedule schedule(loops, shape, gpu.driver().capabilities().multiprocessors);
+  shape.lanes = schedule.lanes;
+  if (schedule.splits > 1) shape.stage = Stage::Begin;
 
   std::vector<FoldLaunch> launches(1);
   std::vector<Value> states;
-  if (deal.splits > 1)
+  if (schedule.splits > 1)
     for (const DType dtype : state)
-      states.push_back(gpu.scratch({Shape{numel(loops.kept.sizes) * deal.splits}, dtype}));
+      states.push_back(gpu.scratch({Shape{numel(loops.kept.sizes) * schedule.splits}, dtype}));
   for (const Value& each : states) arguments.emplace_back(read(each));
-  append(arguments, deal, loops);
-  launches[0] = {shape, deal.blocks() * deal.splits, std::move(arguments), {}};
-  if (deal.splits > 1) {
-    launches.push_back(plan_end(gpu, loops.kept, shape.columns, deal.splits, states));
+  append(arguments, schedule, loops);
+  launches[0] = {shape, schedule.blocks() * schedule.splits, std::move(arguments), {}};
+  if (schedule.splits > 1) {
+    launches.push_back(plan_end(gpu, loops.kept, shape.columns, schedule.splits, states));
     launches.back().held = std::move(states);
   }
   return launches;

@@ -61,7 +61,7 @@ struct FusedFoldKernel {
 
 void run_folds(Gpu& gpu, const Program& program, Call call) {
   using Made = std::shared_ptr<const FusedFoldKernel>;
-  const Made& kernel = program.made<Made>(gpu.id(), [&] {
+  const Made& kernel = program.cached<Made>(gpu.id(), [&] {
     FusedFoldKernel made{ProgramKey(program), {}, {}};
     for (const Program::Fold& fold : program.folds) {
       made.fns.push_back(fold.fn);

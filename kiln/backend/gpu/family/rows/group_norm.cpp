@@ -49,7 +49,7 @@ struct Sources {
   const Moments* moments;
   bool summed;
 };
-void sum_gradients(Gpu& gpu, const Sources& from, const Operand& weight, DType weight_type, const Dims& dims,
+void sum_gradients(Gpu& gpu, const Sources& from, const PointwiseOperand& weight, DType weight_type, const Dims& dims,
                    const Array& gradients, const Array& products) {
   FoldCall call{.shape = from.g.shape, .dims = dims, .inputs = {{from.g}, {from.x}, weight}, .result = gradients};
   if (!from.summed)
@@ -60,7 +60,7 @@ void sum_gradients(Gpu& gpu, const Sources& from, const Operand& weight, DType w
 }
 
 /// Results and scratch may have no elements even if there are channels.
-void norm(Gpu& gpu, const Groups& groups, Call call, const Operand& weight, const Operand& bias) {
+void norm(Gpu& gpu, const Groups& groups, Call call, const PointwiseOperand& weight, const PointwiseOperand& bias) {
   Value held;
   const Array x = gpu.read_contiguous(call.in[0], held);
   const bool in_place =
@@ -81,8 +81,8 @@ bool run(Gpu& gpu, const op::LayerNorm&, Call call) {
                       call.in[LayerNorm::epsilon].scalar().to<double>()};
   const DType dtype = call.in[LayerNorm::x].dtype();
   Value held[2];
-  const Operand weight = operand_or(call.in[LayerNorm::weight], 1, groups.channels(), dtype, held[0], gpu);
-  const Operand bias = operand_or(call.in[LayerNorm::bias], 0, groups.channels(), dtype, held[1], gpu);
+  const PointwiseOperand weight = operand_or(call.in[LayerNorm::weight], 1, groups.channels(), dtype, held[0], gpu);
+  const PointwiseOperand bias = operand_or(call.in[LayerNorm::bias], 0, groups.channels(), dtype, held[1], gpu);
   return norm(gpu, groups, call, weight, bias), true;
 }
 
@@ -91,8 +91,8 @@ bool run(Gpu& gpu, const op::GroupNorm& op, Call call) {
   const Groups groups = groups_of(op, call.in[GroupNorm::x].shape(), call.in[GroupNorm::epsilon]);
   const DType dtype = call.out[0].dtype();
   Value held[2];
-  const Operand weight = operand_or(call.in[GroupNorm::weight], 1, groups.channels(), dtype, held[0], gpu);
-  const Operand bias = operand_or(call.in[GroupNorm::bias], 0, groups.channels(), dtype, held[1], gpu);
+  const PointwiseOperand weight = operand_or(call.in[GroupNorm::weight], 1, groups.channels(), dtype, held[0], gpu);
+  const PointwiseOperand bias = operand_or(call.in[GroupNorm::bias], 0, groups.channels(), dtype, held[1], gpu);
   return norm(gpu, groups, call, weight, bias), true;
 }
 
@@ -102,7 +102,7 @@ bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call) {
   const DType dtype = call.out[0].dtype(), type = expr::computed_in(dtype);
   const Shape rows{groups.batch, groups.groups, 1, 1}, lines{groups.batch, groups.groups, groups.own, 1};
   Value held[3];
-  const Operand weight = operand_or(call.in[GroupNormGrad::weight], 1, groups.channels(), dtype, held[0], gpu);
+  const PointwiseOperand weight = operand_or(call.in[GroupNormGrad::weight], 1, groups.channels(), dtype, held[0], gpu);
   const Array x = seen_as(gpu.read_contiguous(call.in[GroupNormGrad::x], held[1]), groups.shape());
   Value given = call.in[GroupNormGrad::grad];
   Array g = seen_as(gpu.read_contiguous(given, held[2]), groups.shape());
@@ -110,7 +110,7 @@ bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call) {
   const Array dweight = seen_as(gpu.allocate(call.out[1]), groups.channels());
   const Array dbias = seen_as(gpu.allocate(call.out[2]), groups.channels());
 
-  const Operand one{.number = Argument(Scalar(1.0), dtype)};
+  const PointwiseOperand one{.number = Argument(Scalar(1.0), dtype)};
   if (dx.numel() > 0) {
     if (const auto parts = norm_gradient_parts(gpu, groups, g, x, weight, dx)) {
       const Sources from{read(parts->bias), read(parts->weight), nullptr, true};

@@ -111,14 +111,14 @@ Moments moments(Gpu& gpu, const Array& x, const Dims& dims, bool centred, double
   return made;
 }
 
-void apply_norm(Gpu& gpu, const Operand& x, const Moments& moments, const Operand& weight, const Operand& bias,
-                const Array& y, bool in_place) {
+void apply_norm(Gpu& gpu, const PointwiseOperand& x, const Moments& moments, const PointwiseOperand& weight,
+                const PointwiseOperand& bias, const Array& y, bool in_place) {
   pointwise(gpu, ApplyKernel{x.array.dtype, y.dtype, {.in_place = in_place}}, y.shape,
             {x, {moments.near}, {moments.rest}, {moments.inverse}, weight, bias}, {y});
 }
 
-void apply_norm_gradient(Gpu& gpu, const Array& g, const Array& x, const Moments& moments, const Operand& weight,
-                         const GradientSums& sums, bool centred, const Array& dx) {
+void apply_norm_gradient(Gpu& gpu, const Array& g, const Array& x, const Moments& moments,
+                         const PointwiseOperand& weight, const GradientSums& sums, bool centred, const Array& dx) {
   pointwise(gpu, GradientKernel{dx.dtype, centred}, dx.shape,
             {{g}, {x}, {moments.near}, {moments.rest}, {moments.inverse}, weight, sums.of_gradient, sums.of_product},
             {dx}, {Argument(Scalar(sums.count), expr::computed_in(dx.dtype))});

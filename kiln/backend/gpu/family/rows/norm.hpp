@@ -19,22 +19,23 @@ inline Expr inverse_deviation(Builder& k, const Expr& variance, const Expr& epsi
 }
 
 /// y = (x - near - rest) * inverse * weight + bias; all broadcast to x, and y has its shape.
-void apply_norm(Gpu& gpu, const Operand& x, const Moments& moments, const Operand& weight, const Operand& bias,
-                const Array& y, bool in_place);
+void apply_norm(Gpu& gpu, const PointwiseOperand& x, const Moments& moments, const PointwiseOperand& weight,
+                const PointwiseOperand& bias, const Array& y, bool in_place);
 
 /// What the gradient of x needs besides the moments: the sums of weight * g, and of that times the normalised x, over
 /// the `count` elements that share moments.
 struct GradientSums {
-  Operand of_gradient, of_product;
+  PointwiseOperand of_gradient, of_product;
   double count;
 };
 /// dx = inverse * (weight * g - (their mean) - normal * (the mean of their products with the normalised x)), where the
 /// second term is left out if not `centred`.
-void apply_norm_gradient(Gpu& gpu, const Array& g, const Array& x, const Moments& moments, const Operand& weight,
-                         const GradientSums& sums, bool centred, const Array& dx);
+void apply_norm_gradient(Gpu& gpu, const Array& g, const Array& x, const Moments& moments,
+                         const PointwiseOperand& weight, const GradientSums& sums, bool centred, const Array& dx);
 
 /// The elements of a tensor, or a number if it is absent.
-inline Operand operand_or(const Value& value, double number, const Shape& shape, DType dtype, Value& held, Gpu& gpu) {
+inline PointwiseOperand operand_or(const Value& value, double number, const Shape& shape, DType dtype, Value& held,
+                                   Gpu& gpu) {
   if (!value.node()) return {.number = Argument(Scalar(number), dtype)};
   Array array = gpu.read_contiguous(value, held);
   array.shape = shape;

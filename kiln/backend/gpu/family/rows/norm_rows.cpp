@@ -141,14 +141,14 @@ struct NormGradientRows {
   }
 };
 
-Channels channels_of(const Groups& groups, const Operand& operand) {
+Channels channels_of(const Groups& groups, const PointwiseOperand& operand) {
   return operand.number ? Channels::None : groups.inner == 1 ? Channels::Elements : Channels::Vectors;
 }
 /// No vector crosses channels.
 std::optional<RowShape> shape_of(const Gpu& gpu, const Groups& groups, std::vector<Array> arrays,
-                                 std::initializer_list<Operand> by_channel, int held) {
+                                 std::initializer_list<PointwiseOperand> by_channel, int held) {
   std::int64_t line = groups.length();
-  for (const Operand& each : by_channel) {
+  for (const PointwiseOperand& each : by_channel) {
     if (each.number) continue;
     if (groups.inner == 1) arrays.push_back(each.array);
     else line = groups.inner;
@@ -158,8 +158,8 @@ std::optional<RowShape> shape_of(const Gpu& gpu, const Groups& groups, std::vect
 
 }  // namespace
 
-bool norm_rows(Gpu& gpu, const Groups& groups, const Array& x, const Operand& weight, const Operand& bias,
-               const Array& y, bool in_place) {
+bool norm_rows(Gpu& gpu, const Groups& groups, const Array& x, const PointwiseOperand& weight,
+               const PointwiseOperand& bias, const Array& y, bool in_place) {
   const auto shape = shape_of(gpu, groups, {x, y}, {weight, bias}, 1);
   if (!shape) return false;
   gpu.launch(NormRows{x.dtype, y.dtype, groups.centred, in_place, channels_of(groups, weight),
@@ -170,7 +170,7 @@ bool norm_rows(Gpu& gpu, const Groups& groups, const Array& x, const Operand& we
   return true;
 }
 
-bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Array& x, const Operand& weight,
+bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Array& x, const PointwiseOperand& weight,
                         const Array& dx, const Moments& moments) {
   const auto shape = shape_of(gpu, groups, {g, x, dx}, {weight}, 2);
   if (!shape) return false;
@@ -182,7 +182,7 @@ bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Ar
 }
 
 std::optional<NormGradientParts> norm_gradient_parts(Gpu& gpu, const Groups& groups, const Array& g, const Array& x,
-                                                     const Operand& weight, const Array& dx) {
+                                                     const PointwiseOperand& weight, const Array& dx) {
   // Threads that a multiprocessor should have, and rows per team, so that its sums cost little.
   constexpr std::int64_t kThreads = 1024, kLeastRows = 4;
   const auto shape = shape_of(gpu, groups, {g, x, dx}, {weight}, 4);

@@ -19,10 +19,10 @@ struct Groups {
 
 /// All arrays are contiguous; weight and bias are [channels] or numbers. Returns false, with nothing done, if rows are
 /// too long.
-bool norm_rows(Gpu& gpu, const Groups& groups, const Array& x, const Operand& weight, const Operand& bias,
-               const Array& y, bool in_place);
+bool norm_rows(Gpu& gpu, const Groups& groups, const Array& x, const PointwiseOperand& weight,
+               const PointwiseOperand& bias, const Array& y, bool in_place);
 /// Does the same for the gradient of x; stores the moments.
-bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Array& x, const Operand& weight,
+bool norm_gradient_rows(Gpu& gpu, const Groups& groups, const Array& g, const Array& x, const PointwiseOperand& weight,
                         const Array& dx, const Moments& moments);
 
 /// The whole gradient of a layer norm in one pass over x and g, except for the sum over the teams of threads: weight
@@ -31,6 +31,6 @@ struct NormGradientParts {
   Value weight, bias;
 };
 std::optional<NormGradientParts> norm_gradient_parts(Gpu& gpu, const Groups& groups, const Array& g, const Array& x,
-                                                     const Operand& weight, const Array& dx);
+                                                     const PointwiseOperand& weight, const Array& dx);
 
 }  // namespace kiln::gpu::family

@@ -47,7 +47,7 @@ Row::Row(Builder& k, const RowShape& shape, const Sizes& sizes, const Expr& row)
       inside_(row < sizes.rows) {
   for (int i = 0; i < shape.vectors; ++i) {
     const Expr place = (lane_ + i * shape.lanes).as(shape.index) * shape.width;
-    holds_.push_back(shape.full ? k.truth(true) : place < length_);
+    holds_.push_back(shape.full ? k.boolean(true) : place < length_);
     places_.push_back(shape.full ? place : min(place, length_ - shape.width));
   }
 }

@@ -15,7 +15,7 @@ constexpr std::int64_t kMostOfOne = 32, kMostOfAll = 64;
 
 /// The layout of an input: contiguous elements, or one per row; and the dimensions that enumerate rows.
 struct RowInput {
-  Lies lies;
+  Layout layout;
   int rank;
 };
 
@@ -38,7 +38,7 @@ class RowBody {
       outputs_.push_back(of.in_place ? k.both(output.dtype) : k.output(output.dtype));
     row_.emplace(k, of.shape);
     for (const RowInput& input : of.inputs)
-      places_.push_back(input.rank ? std::optional(Places(k, of.shape.index, input.rank, 1)) : std::nullopt);
+      places_.push_back(input.rank ? std::optional(Offsets(k, of.shape.index, input.rank, 1)) : std::nullopt);
     all_.resize(of.inputs.size());
   }
 
@@ -56,7 +56,7 @@ class RowBody {
   const Exprs& value(std::uint16_t i) {
     if (!all_[i].empty()) return all_[i];
     const Expr base = places_[i] ? places_[i]->of(row_->number())[0] : k_.literal(of_.shape.index, 0);
-    all_[i] = of_.inputs[i].lies == Lies::InLine ? row_->load(buffers_[i], base) : Exprs{buffers_[i][base]};
+    all_[i] = of_.inputs[i].layout == Layout::InLine ? row_->load(buffers_[i], base) : Exprs{buffers_[i][base]};
     return all_[i];
   }
   Exprs spread(const Exprs& value) const { return value.size() == 1 ? Exprs(row_->size(), value[0]) : value; }
@@ -149,7 +149,7 @@ class RowBody {
   const RowProgramKernel& of_;
   std::vector<Buffer> buffers_, outputs_;
   std::optional<Row> row_;
-  std::vector<std::optional<Places>> places_;  // one per input
+  std::vector<std::optional<Offsets>> places_;  // one per input
   std::vector<Exprs> all_;
 };
 
@@ -162,11 +162,11 @@ Kernel RowProgramKernel::kernel() const {
 // ---- launches ------------------------------------------------------------------------------------------------------
 
 /// An input of a step whose result has a shape in which the dimensions from `kept` on are a row.
-struct Found {
+struct ProgramPlan {
   RowInput input;
   Loop rows;
 };
-std::optional<Found> find(const Array& array, const Shape& shape, int kept) {
+std::optional<ProgramPlan> find(const Array& array, const Shape& shape, int kept) {
   const Dims strides = strided::broadcast_strides(array.shape, array.strides, shape);
   const Shape outer(shape.begin(), shape.begin() + kept), inner(shape.begin() + kept, shape.end());
   const Dims outer_strides[] = {Dims(strides.begin(), strides.begin() + kept)},
@@ -177,7 +177,7 @@ std::optional<Found> find(const Array& array, const Shape& shape, int kept) {
   const std::int64_t stride = along.sizes.empty() ? 0 : along.strides[0][0];
   if (stride != 0 && stride != 1) return std::nullopt;
   if (std::ranges::all_of(rows.strides[0], [](std::int64_t each) { return each == 0; })) rows = {{}, {{}}};
-  return Found{{stride ? Lies::InLine : Lies::Repeated, rows.sizes.size()}, std::move(rows)};
+  return ProgramPlan{{stride ? Layout::InLine : Layout::Repeated, rows.sizes.size()}, std::move(rows)};
 }
 
 }  // namespace
@@ -186,7 +186,8 @@ bool run(Gpu& gpu, const op::RowFused& op, Call call) {
   const op::Sequence& sequence = *op.sequence;
   const op::RowForm form = op::form_of(op, call.in);
   if (form.count() == 0) return false;
-  const auto& known = sequence.made<std::optional<RowSteps>>(gpu.id(), [&] { return row_steps(sequence, form, call); });
+  const auto& known =
+      sequence.cached<std::optional<RowSteps>>(gpu.id(), [&] { return row_steps(sequence, form, call); });
   if (!known) return false;
   RowProgramKernel kernel{*known, {}, false, {}};
 
@@ -195,17 +196,17 @@ bool run(Gpu& gpu, const op::RowFused& op, Call call) {
   std::vector<Value> held(call.in.size());
   std::vector<Loop> rows(call.in.size(), Loop{{}, {{}}});
   std::vector<std::size_t> first_reader(call.in.size(), sequence.steps.size());
-  kernel.inputs.assign(call.in.size(), {Lies::Number, 0});
+  kernel.inputs.assign(call.in.size(), {Layout::Number, 0});
   std::size_t smallest = 8, result = 0;
   for (std::size_t s = 0; s < sequence.steps.size(); result += sequence.steps[s++].results)
-    for (const op::Sequence::Operand from : sequence.steps[s].in) {
-      if (from.from != op::Sequence::Operand::Input || !call.in[from.index].node()) continue;
+    for (const op::SequenceOperand from : sequence.steps[s].in) {
+      if (from.from != op::SequenceOperand::Input || !call.in[from.index].node()) continue;
       if (first_reader[from.index] != sequence.steps.size()) continue;
       first_reader[from.index] = s;
       Array& array = arrays[from.index];
       array = read(call.in[from.index]);
       const auto [shape, kept] = seen_by(sequence.steps[s], array.shape, sequence.results[result].shape, form);
-      std::optional<Found> found = find(array, shape, kept);
+      std::optional<ProgramPlan> found = find(array, shape, kept);
       if (!found) {
         array = gpu.read_contiguous(call.in[from.index], held[from.index]);
         found = find(array, shape, kept);
@@ -213,7 +214,7 @@ bool run(Gpu& gpu, const op::RowFused& op, Call call) {
       if (!found) return false;
       kernel.inputs[from.index] = found->input;
       rows[from.index] = std::move(found->rows);
-      if (found->input.lies == Lies::InLine) smallest = std::min(smallest, size_of(array.dtype));
+      if (found->input.layout == Layout::InLine) smallest = std::min(smallest, size_of(array.dtype));
     }
 
   std::vector<Array> outputs;
@@ -240,7 +241,7 @@ bool run(Gpu& gpu, const op::RowFused& op, Call call) {
     };
     if (form.length % width != 0) return false;
     for (std::size_t i = 0; i < arrays.size(); ++i)
-      if (kernel.inputs[i].lies == Lies::InLine &&
+      if (kernel.inputs[i].layout == Layout::InLine &&
           (!fits_width(arrays[i]) ||
            !std::ranges::all_of(rows[i].strides[0], [&](std::int64_t each) { return each % width == 0; })))
         return false;
@@ -266,10 +267,10 @@ bool run(Gpu& gpu, const op::RowFused& op, Call call) {
   for (const Array& output : outputs) arguments.emplace_back(output);
   Row::append(arguments, form.rows, form.length);
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (kernel.inputs[i].rank) Places::append(arguments, rows[i]);
+    if (kernel.inputs[i].rank) Offsets::append(arguments, rows[i]);
   for (const RowStep& step : known->steps) {
     if (step.kind == RowStep::Kind::Dropout) {
-      const Drops drops(call.in[step.in[op::Dropout::probability]].scalar().to<double>());
+      const DropoutThreshold drops(call.in[step.in[op::Dropout::probability]].scalar().to<double>());
       arguments.emplace_back(Scalar(drops.scale), step.reductions[0].dtype);
       arguments.emplace_back(static_cast<std::int64_t>(drops.threshold));
       KeyWords::append(arguments, call.in[step.in[op::Dropout::key]]);

@@ -29,10 +29,10 @@ std::shared_ptr<const op::Program> program_of(const op::Op& op, const std::vecto
   }
   return op::visit(op, [&]<class T>(const T& o) -> std::shared_ptr<const op::Program> {
     if constexpr (op::is_elementwise<T>) {
-      op::Program::Step step{.op = o, .dtype = result};
+      op::ProgramStep step{.op = o, .dtype = result};
       for (std::size_t i = 0; i < in.size(); ++i) {
         program->inputs.push_back(type_of<T>(in, i, result));
-        step.in[i] = {op::Program::Operand::Input, static_cast<std::uint16_t>(i)};
+        step.in[i] = {op::ProgramOperand::Input, static_cast<std::uint16_t>(i)};
       }
       program->steps.push_back(step);
       program->outputs.push_back(0);
@@ -58,13 +58,13 @@ std::optional<RowSteps> row_steps(const op::Sequence& sequence, const op::RowFor
   std::uint16_t next = inputs;
   // The steps at which each value is made or first read, and last read.
   std::vector<std::pair<int, int>> lives(types.size(), {-1, -1});
-  for (const op::Sequence::Step& step : sequence.steps) {
+  for (const op::SequenceStep& step : sequence.steps) {
     const auto at = static_cast<int>(made.steps.size());
     RowStep row{.kind = RowStep::Kind::Program, .first = next};
     std::vector<std::optional<DType>> own;
-    for (const op::Sequence::Operand from : step.in) {
-      row.in.push_back(from.from == op::Sequence::Operand::Input ? from.index
-                                                                 : static_cast<std::uint16_t>(inputs + from.index));
+    for (const op::SequenceOperand from : step.in) {
+      row.in.push_back(from.from == op::SequenceOperand::Input ? from.index
+                                                               : static_cast<std::uint16_t>(inputs + from.index));
       own.push_back(types[row.in.back()]);
       auto& [begin, end] = lives[row.in.back()];
       if (begin < 0) begin = at;
@@ -117,7 +117,7 @@ std::optional<RowSteps> row_steps(const op::Sequence& sequence, const op::RowFor
   return made;
 }
 
-std::pair<Shape, int> seen_by(const op::Sequence::Step& step, const Shape& operand, const Shape& result,
+std::pair<Shape, int> seen_by(const op::SequenceStep& step, const Shape& operand, const Shape& result,
                               const op::RowForm& form) {
   Shape shape = result;
   if (const auto* fused = std::get_if<op::Fused>(&step.op.is)) shape = fused->program->shape;

@@ -39,7 +39,7 @@ struct RowSteps {
 std::optional<RowSteps> row_steps(const op::Sequence& sequence, const op::RowForm& form, const Call& call);
 
 /// The shape in which a step sees its operands, and the dimension where a row begins in it.
-std::pair<Shape, int> seen_by(const op::Sequence::Step& step, const Shape& operand, const Shape& result,
+std::pair<Shape, int> seen_by(const op::SequenceStep& step, const Shape& operand, const Shape& result,
                               const op::RowForm& form);
 
 }  // namespace kiln::gpu::family

@@ -38,10 +38,10 @@ Scanner::Scanner(Builder& k, const ScanShape& shape, std::span<const DType> inpu
   for (Expr* number : {&lines_, &length_, &inner_, &chunk_, &pieces_}) *number = k.number(shape.index);
 }
 
-Scanner::Piece Scanner::piece() const {
+Scanner::ScanPiece Scanner::piece() const {
   const Expr block = k_.block().as(shape_.index), zero = k_.literal(shape_.index, 0);
   const bool whole = shape_.stage == ScanShape::Stage::Whole;
-  Piece piece;
+  ScanPiece piece;
   // Threads past the end repeat the last line or piece, and do not store it.
   if (shape_.lanes == 1) {
     const Expr all = block * kThreads + k_.thread().as(shape_.index), number = all / lines_;
@@ -62,14 +62,14 @@ Scanner::Piece Scanner::piece() const {
   return piece;
 }
 
-Exprs Scanner::first_state(const Scanning& scanning, const Piece& piece, int lane) {
+Exprs Scanner::first_state(const Scanning& scanning, const ScanPiece& piece, int lane) {
   if (shape_.stage != ScanShape::Stage::Scan) return scanning.nothing();
   Exprs state;
   for (const Buffer& part : states_) state.push_back(part[place_of(piece.line + lane, piece.number)]);
   return state;
 }
 
-void Scanner::keep_state(const Piece& piece, int lane, const Exprs& state) {
+void Scanner::keep_state(const ScanPiece& piece, int lane, const Exprs& state) {
   if (shape_.stage != ScanShape::Stage::Fold) return;
   k_.when(piece.inside & (k_.thread() % shape_.lanes == 0), [&] {
     for (std::size_t i = 0; i < state.size(); ++i)
@@ -78,7 +78,7 @@ void Scanner::keep_state(const Piece& piece, int lane, const Exprs& state) {
 }
 
 /// The offset of the vector at place `place` in the order of the scan.
-Expr Scanner::at(const Piece& piece, const Expr& place) const {
+Expr Scanner::at(const ScanPiece& piece, const Expr& place) const {
   if (shape_.lanes == 1) return piece.base + (shape_.reverse ? length_ - 1 - place : place) * inner_;
   return piece.base + (shape_.reverse ? length_ - shape_.width - place : place);
 }
@@ -109,7 +109,7 @@ void Scanner::run_before(const Scanning& scanning) {
 }
 
 void Scanner::run_threads(const Scanning& scanning) {
-  const Piece piece = this->piece();
+  const ScanPiece piece = this->piece();
   const auto width = static_cast<std::size_t>(shape_.width);
   std::vector<std::vector<Local>> states;
   for (int lane = 0; lane < shape_.width; ++lane) states.push_back(variables(k_, first_state(scanning, piece, lane)));
@@ -146,7 +146,7 @@ void Scanner::run_threads(const Scanning& scanning) {
 }
 
 void Scanner::run_teams(const Scanning& scanning) {
-  const Piece piece = this->piece();
+  const ScanPiece piece = this->piece();
   const std::vector<Local> carry = begin_tiles(first_state(scanning, piece, 0));
   k_.loop(piece.begin, piece.end, k_.literal(shape_.index, shape_.lanes * shape_.width),
           [&](const Expr& tile) { run_tile(scanning, piece, tile, carry); });
@@ -197,7 +197,8 @@ Exprs Scanner::before_mine(const Scanning& scanning, const Exprs& mine, std::spa
   return merge(before, in_warp);
 }
 
-void Scanner::run_tile(const Scanning& scanning, const Piece& piece, const Expr& tile, std::span<const Local> carry) {
+void Scanner::run_tile(const Scanning& scanning, const ScanPiece& piece, const Expr& tile,
+                       std::span<const Local> carry) {
   const Merge& merge = scanning.merge;
   const auto width = static_cast<std::size_t>(shape_.width);
   const Expr place = tile + (k_.thread() % shape_.lanes * shape_.width).as(shape_.index);

@@ -37,22 +37,22 @@ class Scanner {
   void run(const Scanning& scanning);
 
  private:
-  struct Piece {
+  struct ScanPiece {
     Expr line, number, base, begin, end, inside;
   };
-  Piece piece() const;
+  ScanPiece piece() const;
   /// The offset of the state of piece `number` of a line.
   Expr place_of(const Expr& line, const Expr& number) const { return number * lines_ * line_width() + line; }
   int line_width() const { return shape_.lanes == 1 ? shape_.width : 1; }
-  Exprs first_state(const Scanning& scanning, const Piece& piece, int lane);
-  void keep_state(const Piece& piece, int lane, const Exprs& state);
-  Expr at(const Piece& piece, const Expr& place) const;
+  Exprs first_state(const Scanning& scanning, const ScanPiece& piece, int lane);
+  void keep_state(const ScanPiece& piece, int lane, const Exprs& state);
+  Expr at(const ScanPiece& piece, const Expr& place) const;
   void run_before(const Scanning& scanning);
   void run_threads(const Scanning& scanning);
   void run_teams(const Scanning& scanning);
   std::vector<Local> begin_tiles(const Exprs& state);
   Exprs before_mine(const Scanning& scanning, const Exprs& mine, std::span<const Local> carry);
-  void run_tile(const Scanning& scanning, const Piece& piece, const Expr& place, std::span<const Local> carry);
+  void run_tile(const Scanning& scanning, const ScanPiece& piece, const Expr& place, std::span<const Local> carry);
 
   Builder& k_;
   const ScanShape& shape_;

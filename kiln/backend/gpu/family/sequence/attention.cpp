@@ -79,7 +79,7 @@ Expr AttentionParameters::sees(const Expr& batch, const Expr& head, const Expr& 
   if (!key.masked && !key.biased) return reached;
   const Local seen = k.variable(k.literal(DType::I32, 0));
   k.when(reached, [&] {
-    Expr shown = k.truth(true);
+    Expr shown = k.boolean(true);
     if (key.biased) shown = shown & (bias.buffer[at(bias, batch, head, query, at_key)] != never);
     if (key.masked) shown = shown & (mask.buffer[at(mask, batch, head, query, at_key)] != 0);
     seen.set(shown.as(DType::I32));
@@ -211,7 +211,7 @@ void add_not_finite(Builder& b, const TileProduct& result, const Weights& weight
   const DType index = begin.type(), type = result.sums.type();
   const Local values = b.local(type, columns);
   b.loop(begin, end, b.literal(index, 1), [&](const Expr& time) {
-    Expr any = b.truth(false);
+    Expr any = b.boolean(false);
     for (int j = 0; j < columns; ++j) {
       const Expr column = window.first_column + result.column(j).as(index);
       values.set(j, b.literal(type, 0));

@@ -45,7 +45,7 @@ struct AttentionKernel {
 
     const AttentionParameters::Range range = p.keys_of(first, rows);
     const Window made{out.start(batch, head), first, p.queries, first_value, p.values};
-    const Expr wanted = again ? is_spoilt(b, result, out, made) : b.truth(true);
+    const Expr wanted = again ? is_spoilt(b, result, out, made) : b.boolean(true);
     b.loop(
         range.begin / side * side, select(wanted, range.end, b.literal(key.index, 0)), b.literal(key.index, side),
         [&](const Expr& first_key) {

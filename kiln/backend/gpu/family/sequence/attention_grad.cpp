@@ -46,9 +46,9 @@ struct OfQuery {
 
 /// The softmax weight of a query and a key, and the factor from the gradient of a score to that of the product; hide()
 /// sets both to 0 if the key is hidden, and returns whether it is.
-struct Share {
+struct SoftmaxWeight {
   Expr share, slope;
-  Share(Builder& b, const AttentionParameters& p, const OfQuery& query, const AttentionParameters::Score& score)
+  SoftmaxWeight(Builder& b, const AttentionParameters& p, const OfQuery& query, const AttentionParameters::Score& score)
       : share(b.call("exp", p.type, {score.score - query.shift})),
         slope(score.slope ? score.slope * p.scale : p.scale) {}
   Expr hide(Builder& b, const AttentionParameters& p, const AttentionParameters::Score& score) {
@@ -101,7 +101,7 @@ struct QueryGradKernel {
 
     const AttentionParameters::Range range = p.keys_of(first, side);
     const Window made{to.start(batch, head), first, p.queries, first_column, p.width};
-    const Expr wanted = again ? is_spoilt(b, result, to, made) : b.truth(true);
+    const Expr wanted = again ? is_spoilt(b, result, to, made) : b.boolean(true);
     b.loop(range.begin / side * side, select(wanted, range.end, zero), b.literal(key.index, side),
            [&](const Expr& first_key) {
              scores.clear();
@@ -113,7 +113,7 @@ struct QueryGradKernel {
                  const AttentionParameters::Score score =
                      p.score(batch, head, first + scores.row(i).as(key.index),
                              first_key + scores.column(j).as(key.index), scores.sums[place]);
-                 Share of(b, p, of_rows[static_cast<std::size_t>(i)], score);
+                 SoftmaxWeight of(b, p, of_rows[static_cast<std::size_t>(i)], score);
                  if (again) hidden.set(place, of.hide(b, p, score));
                  shares.set(place, of.share);
                  slopes.set(place, of.slope);
@@ -171,7 +171,7 @@ struct KeyGradKernel {
     of_value.clear();
     const Window made_key{to_key.start(batch, kv_head), first_key, p.keys, first_column, p.width};
     const Window made_value{to_value.start(batch, kv_head), first_key, p.keys, first_column, p.values};
-    Expr wanted = b.truth(true);
+    Expr wanted = b.boolean(true);
     if (again) {
       const Expr spoilt_key = is_spoilt(b, of_key, to_key, made_key);
       wanted = spoilt_key | is_spoilt(b, of_value, to_value, made_value);
@@ -197,7 +197,7 @@ struct KeyGradKernel {
             const AttentionParameters::Score score =
                 p.score(batch, head, first + scores.column(j).as(key.index), first_key + scores.row(i).as(key.index),
                         scores.sums[place]);
-            Share of(b, p, of_columns[static_cast<std::size_t>(j)], score);
+            SoftmaxWeight of(b, p, of_columns[static_cast<std::size_t>(j)], score);
             if (again) hidden.set(place, of.hide(b, p, score));
             weights.store(scores, i, j, of.share);
             slopes.set(place, of.share * of.slope);

@@ -7,7 +7,7 @@ namespace {
 gpu::Attention::Tensor tensor(const Array& x) { return {x.data, x.shape, x.strides}; }
 
 /// The fields that both ops have in common.
-gpu::Attention asked_by(const Call& call, bool causal, std::int64_t window) {
+gpu::Attention requested_by(const Call& call, bool causal, std::int64_t window) {
   using Op = op::Attention;
   const Array q = read(call.in[Op::q]), k = read(call.in[Op::k]), v = read(call.in[Op::v]);
   return {.dtype = q.dtype,
@@ -25,7 +25,7 @@ bool is_known(const Library* library, const Call& call) {
   for (const Op::Slot slot : {Op::mask, Op::bias, Op::softcap})
     if (!call.in[slot].empty()) return false;
   const Shape &q = call.in[Op::q].shape(), &v = call.in[Op::v].shape();
-  const auto most = static_cast<double>(library->worth().least_attention);
+  const auto most = static_cast<double>(library->worth().min_library_attention);
   return static_cast<double>(numel(q)) * static_cast<double>(v[2]) +
              static_cast<double>(q[0] * q[1] * q[2]) * static_cast<double>(v[2] * v[3]) >=
          most;
@@ -36,7 +36,7 @@ bool is_known(const Library* library, const Call& call) {
 bool attend(Gpu& gpu, const op::Attention& op, const Call& call, const Array& out, const Array& log_sum) {
   Library* const library = gpu.driver().library();
   if (!is_known(library, call) || out.numel() == 0 || call.in[op::Attention::k].numel() == 0) return false;
-  gpu::Attention asked = asked_by(call, op.causal, op.window);
+  gpu::Attention asked = requested_by(call, op.causal, op.window);
   asked.out = tensor(out);
   asked.log_sum = log_sum.data;
   return library->attend(asked);
@@ -48,7 +48,7 @@ bool attend(Gpu& gpu, const op::AttentionGrad& op, const Call& call, const Array
   Library* const library = gpu.driver().library();
   if (!is_known(library, call) || call.in[Op::out].empty() || call.in[Op::out].numel() == 0 || made[1].numel() == 0)
     return false;
-  gpu::Attention asked = asked_by(call, op.causal, op.window);
+  gpu::Attention asked = requested_by(call, op.causal, op.window);
   asked.kind = gpu::Attention::Kind::Gradient;
   asked.out = tensor(read(call.in[Op::out]));
   asked.grad = tensor(read(call.in[Op::grad]));
@@ -57,11 +57,11 @@ bool attend(Gpu& gpu, const op::AttentionGrad& op, const Call& call, const Array
   asked.k_grad = tensor(made[1]);
   asked.v_grad = tensor(made[2]);
   Value held;
-  if (const std::int64_t room = library->attention_room(asked)) {
+  if (const std::int64_t workspace = library->attention_workspace(asked)) {
     try {
-      held = gpu.scratch({Shape{room}, DType::U8});
-      asked.room = read(held).data;
-      asked.room_bytes = room;
+      held = gpu.scratch({Shape{workspace}, DType::U8});
+      asked.workspace = read(held).data;
+      asked.workspace_bytes = workspace;
     } catch (const MemoryError&) {}  // it is slower without
   }
   return library->attend(asked);

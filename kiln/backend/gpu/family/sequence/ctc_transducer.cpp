@@ -189,8 +189,8 @@ struct RnntKernel {
 void check_lengths(Gpu& gpu, const Value& cell, Call call, std::string_view op, std::string_view what,
                    std::int64_t time, std::int64_t least, std::int64_t most) {
   gpu.check(cell, call,
-            [times = Quoted(call.in[2]), sizes = Quoted(call.in[3]), function = CalledAs::function(), op, what, time,
-             least, most](std::int64_t found) {
+            [times = KeptOperand(call.in[2]), sizes = KeptOperand(call.in[3]), function = CalledAs::function(), op,
+             what, time, least, most](std::int64_t found) {
               const std::int64_t batch = times.array().numel(), place = reported(found);
               const bool of_time = place < batch;
               return wrong<IndexError>(

@@ -245,8 +245,8 @@ bool run(Gpu& gpu, const op::Fft& op, Call call) {
   const std::byte* const roots = static_cast<const Memory&>(*table.storage).bytes();
   const Argument scale(call.in[op::Fft::scale].scalar(), z.dtype);
 
-  const std::int64_t room = std::min(kMostShared, gpu.driver().capabilities().shared_memory);
-  const std::int64_t most = room / static_cast<std::int64_t>(4 * size_of(type));
+  const std::int64_t workspace = std::min(kMostShared, gpu.driver().capabilities().shared_memory);
+  const std::int64_t most = workspace / static_cast<std::int64_t>(4 * size_of(type));
   if (n <= most) {
     const auto together = static_cast<int>(std::clamp<std::int64_t>(std::min<std::int64_t>(1024, most) / n, 1, 32));
     gpu.launch(LinesKernel{transform, n, together}, blocks_for(lines, together), {x, roots, z, lines, inner, scale});

@@ -116,8 +116,8 @@ void RecurrentProduct::each(FunctionRef<void(const Expr& row, const Expr& column
     }
 }
 
-void Shipment::run(Builder& k, Place there, FunctionRef<Exprs(const Expr&, const Expr&)> load,
-                   FunctionRef<void(const Expr&, const Expr&, const Exprs&)> store) const {
+void SharedCopy::run(Builder& k, Place there, FunctionRef<Exprs(const Expr&, const Expr&)> load,
+                     FunctionRef<void(const Expr&, const Expr&, const Exprs&)> store) const {
   constexpr int kInFlight = 8;
   const int count = columns * (depth / width), rounds = (count + k.threads() - 1) / k.threads();
   const int together = std::min(rounds, kInFlight);

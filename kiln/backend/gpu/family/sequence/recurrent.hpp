@@ -96,7 +96,7 @@ class RecurrentProduct {
 
 /// Copies elements [columns, depth] to shared memory, in groups of `width` along the depth. Neighbouring threads take
 /// neighbouring columns, and each has several loads in flight.
-struct Shipment {
+struct SharedCopy {
   DType dtype;
   int columns, depth, width;
   using Place = FunctionRef<Expr(const Expr& column, const Expr& depth)>;

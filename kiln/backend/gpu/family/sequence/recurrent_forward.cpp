@@ -2,7 +2,7 @@
 // computed, by the weights of its units' gates, and computes the next state of its units.
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/sequence/recurrent.hpp"
-#include "kiln/ops/sequence/recurrent_moments.hpp"
+#include "kiln/ops/sequence/recurrent_steps.hpp"
 
 namespace kiln::gpu::family {
 namespace {
@@ -15,9 +15,9 @@ struct RecurrentKernel {
 };
 
 /// The time steps of a layer, as a thread goes through them.
-class Moments {
+class TimeSteps {
  public:
-  Moments(Builder& k, const RecurrentKernel& source)
+  TimeSteps(Builder& k, const RecurrentKernel& source)
       : shape_(source.shape),
         dtype_(shape_.dtype),
         keeps_(source.keeps),
@@ -57,7 +57,7 @@ class Moments {
       if (lengths_) length.set((*lengths_)[place_->row].as(DType::I64));
     });
     for (int g = 0; g < gates; ++g) sums.set(g, zero);
-    const Made made{k_.variable(zero), k_.local(dtype_, op::kept_of(shape_.cell))};
+    const StepResult made{k_.variable(zero), k_.local(dtype_, op::kept_of(shape_.cell))};
 
     const RecurrentProduct product(k_, shape_, columns, shape_.column_lanes(), k_.lane() % shape_.column_lanes());
     const int slice = depth / RecurrentShape::kWarps;
@@ -79,7 +79,7 @@ class Moments {
           for (int warp = 1; warp < RecurrentShape::kWarps; ++warp) sum = sum + part(parts, warp, g);
           of_state.push_back(sum);
         }
-        make(moment_of(step), of_state, sums, bias, length, hidden, cell, made);
+        make(time_step_of(step), of_state, sums, bias, length, hidden, cell, made);
         exchange_.store(exchange_at(step + 1) + place_->row * shape_.hidden + place_->unit, hidden.get());
       });
       // The other blocks need nothing but the state.
@@ -99,11 +99,13 @@ class Moments {
 
  private:
   /// The results of a time step.
-  struct Made {
+  struct StepResult {
     Local output, kept;
   };
-  Expr moment_of(const Expr& step) const { return shape_.cell.reverse ? time_ - 1 - step : step; }
-  Expr time_at(const Expr& step) const { return place_->row * time_.as(DType::I64) + moment_of(step).as(DType::I64); }
+  Expr time_step_of(const Expr& step) const { return shape_.cell.reverse ? time_ - 1 - step : step; }
+  Expr time_at(const Expr& step) const {
+    return place_->row * time_.as(DType::I64) + time_step_of(step).as(DType::I64);
+  }
   void load_inputs(const Local& sums, const Expr& step) {
     const int gates = shape_.gates();
     k_.when(place_->valid, [&] {
@@ -111,7 +113,7 @@ class Moments {
       for (int g = 0; g < gates; ++g) sums.set(g, inputs_[first + g * shape_.hidden]);
     });
   }
-  void store(const Made& made, const Expr& step) {
+  void store(const StepResult& made, const Expr& step) {
     k_.when(place_->valid, [&] {
       const Expr at = time_at(step);
       outputs_.store(at * shape_.hidden + place_->unit, made.output.get());
@@ -136,7 +138,7 @@ class Moments {
   void load_weights(const Shared& weights) {
     const int columns = shape_.columns(), hidden = shape_.hidden, width = shape_.width();
     const auto unit_of = [&](const Expr& column) { return place_->group * shape_.units + column % shape_.units; };
-    Shipment{dtype_, columns, shape_.depth(), width}.run(
+    SharedCopy{dtype_, columns, shape_.depth(), width}.run(
         k_, [&](const Expr& column, const Expr& depth) { return (unit_of(column) < hidden) & (depth < hidden); },
         [&](const Expr& column, const Expr& depth) {
           const Expr row = (column / shape_.units * hidden + unit_of(column)).as(DType::I64);
@@ -152,7 +154,7 @@ class Moments {
   void load_states(const Shared& states, const Buffer& from, const Expr& start, int stride) {
     const int width = shape_.width();
     const auto row_of = [&](const Expr& row) { return (place_->tile * shape_.rows + row).as(DType::I64); };
-    Shipment{dtype_, shape_.rows, shape_.depth(), width}.run(
+    SharedCopy{dtype_, shape_.rows, shape_.depth(), width}.run(
         k_, [&](const Expr& row, const Expr& depth) { return (row_of(row) < batch_) & (depth < shape_.hidden); },
         [&](const Expr& row, const Expr& depth) {
           return from.load(start + row_of(row) * stride + depth.as(DType::I64), width);
@@ -165,8 +167,8 @@ class Moments {
 
   /// Computes the state after a time step, and what is kept of it for the gradient. `of_state` is the product of the
   /// weights and the previous state.
-  void make(const Expr& moment, const Exprs& of_state, const Local& inputs, const Local& bias, const Local& length,
-            const Local& hidden, const Local& cell, const Made& to) {
+  void make(const Expr& time_step, const Exprs& of_state, const Local& inputs, const Local& bias, const Local& length,
+            const Local& hidden, const Local& cell, const StepResult& to) {
     const RecurrentCell& is = shape_.cell;
     const auto function = [&](GateActivation activation, const Expr& x) { return activate(k_, activation, dtype_, x); };
     const auto sum = [&](int gate) { return inputs[gate] + of_state[static_cast<std::size_t>(gate)]; };
@@ -189,7 +191,7 @@ class Moments {
       kept = {y};
     }
     const Expr zero = k_.literal(dtype_, 0);
-    const Expr active = lengths_ ? moment.as(DType::I64) < length.get() : k_.truth(true);
+    const Expr active = lengths_ ? time_step.as(DType::I64) < length.get() : k_.boolean(true);
     const auto or_zero = [&](const Expr& x) { return lengths_ ? select(active, x, zero) : x; };
     const auto choose = [&](const Local& state, const Expr& x) {
       state.set(lengths_ ? select(active, x, state.get()) : x);
@@ -217,7 +219,7 @@ class Moments {
 
 Kernel RecurrentKernel::kernel() const {
   Builder k("recurrent", RecurrentShape::kThreads);
-  Moments(k, *this).run();
+  TimeSteps(k, *this).run();
   return k.finish();
 }
 

@@ -3,7 +3,7 @@
 // those units.
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/sequence/recurrent.hpp"
-#include "kiln/ops/sequence/recurrent_moments.hpp"
+#include "kiln/ops/sequence/recurrent_steps.hpp"
 
 namespace kiln::gpu::family {
 namespace {
@@ -16,9 +16,9 @@ struct RecurrentGradKernel {
 };
 
 /// The time steps, as a thread goes back through them.
-class MomentsBack {
+class TimeStepsBack {
  public:
-  MomentsBack(Builder& k, const RecurrentGradKernel& source)
+  TimeStepsBack(Builder& k, const RecurrentGradKernel& source)
       : shape_(source.shape),
         dtype_(shape_.dtype),
         lstm_(shape_.cell.kind == RecurrentKind::Lstm),
@@ -61,7 +61,7 @@ class MomentsBack {
     const RecurrentProduct product(k_, shape_, wide, lanes,
                                    k_.warp() * shape_.column_lanes() + k_.lane() % shape_.column_lanes());
     const int kept = static_cast<int>(op::kept_of(shape_.cell)), made_count = shape_.gates() + (resets_ ? 1 : 0);
-    const Known known{k_.variable(zero), k_.local(dtype_, kept), k_.variable(zero)};
+    const KeptStep known{k_.variable(zero), k_.local(dtype_, kept), k_.variable(zero)};
     const Local made = k_.local(dtype_, made_count);
     for (int i = 0; i < kept; ++i) known.kept.set(i, zero);
     for (int i = 0; i < made_count; ++i) made.set(i, zero);
@@ -69,7 +69,7 @@ class MomentsBack {
     k_.loop(none, time_, one, [&](const Expr& turn) {
       k_.when(turn > 0, [&] { add_shares(hidden, turn - 1); });
       k_.when(place_->row_in_tile < shape_.rows, [&] {
-        const Exprs of_weights = back(known, moment_of(turn), length, hidden, cell, made);
+        const Exprs of_weights = back(known, time_step_of(turn), length, hidden, cell, made);
         for (std::size_t g = 0; g < of_weights.size(); ++g)
           gates.store(
               (place_->unit_in_group + static_cast<int>(g) * shape_.units) * shape_.row_stride() + place_->row_in_tile,
@@ -100,13 +100,13 @@ class MomentsBack {
 
  private:
   /// A time step's inputs for one unit of a row, which are loaded while the block waits for the others.
-  struct Known {
+  struct KeptStep {
     Local grad, kept, before;
   };
-  Expr moment_of(const Expr& turn) const { return shape_.cell.reverse ? turn : time_ - 1 - turn; }
+  Expr time_step_of(const Expr& turn) const { return shape_.cell.reverse ? turn : time_ - 1 - turn; }
   int state_width() const { return (lstm_ ? 2 : 1) * shape_.hidden; }
   Expr state_at(const Expr& unit) const { return place_->row * state_width() + unit; }
-  Expr time_at(const Expr& moment) const { return place_->row * time_.as(DType::I64) + moment.as(DType::I64); }
+  Expr time_at(const Expr& time_step) const { return place_->row * time_.as(DType::I64) + time_step.as(DType::I64); }
 
   /// The offset of the shares that group `from` computes for the units of group `to`; successive turns alternate
   /// between two buffers.
@@ -137,7 +137,7 @@ class MomentsBack {
   void load_weights(const Shared& weights) {
     const int wide = shape_.wide(), hidden = shape_.hidden, width = shape_.width();
     const auto unit_of = [&](const Expr& row) { return place_->group * shape_.units + row % shape_.units; };
-    Shipment{dtype_, wide / width, shape_.columns() * width, width}.run(
+    SharedCopy{dtype_, wide / width, shape_.columns() * width, width}.run(
         k_,
         [&](const Expr& vector, const Expr& row) {
           return (unit_of(row / width) < hidden) & (vector * width < hidden);
@@ -151,9 +151,9 @@ class MomentsBack {
         });
   }
 
-  void load(const Known& known, const Expr& turn) {
+  void load(const KeptStep& known, const Expr& turn) {
     const int kept = static_cast<int>(op::kept_of(shape_.cell)), hidden = shape_.hidden;
-    const Expr moment = moment_of(turn), at = time_at(moment);
+    const Expr time_step = time_step_of(turn), at = time_at(time_step);
     k_.when(place_->valid, [&] {
       known.grad.set(grad_[at * hidden + place_->unit]);
       for (int i = 0; i < kept; ++i) known.kept.set(i, kept_[at * (kept * hidden) + i * hidden + place_->unit]);
@@ -162,14 +162,14 @@ class MomentsBack {
         k_.when(
             turn + 1 == time_, [&] { known.before.set(first_[state_at(place_->unit + hidden)]); },
             [&] {
-              const Expr earlier = time_at(shape_.cell.reverse ? moment + 1 : moment - 1);
+              const Expr earlier = time_at(shape_.cell.reverse ? time_step + 1 : time_step - 1);
               known.before.set(kept_[earlier * (kept * hidden) + 4 * hidden + place_->unit]);
             });
     });
   }
   void store(const Local& made, const Expr& turn) {
     k_.when(place_->valid, [&] {
-      const Expr at = time_at(moment_of(turn));
+      const Expr at = time_at(time_step_of(turn));
       const int gates = shape_.gates(), units = shape_.hidden;
       for (int g = 0; g < gates; ++g) sums_.store(at * (gates * units) + g * units + place_->unit, made[g]);
       if (resets_) product_->store(at * units + place_->unit, made[gates]);
@@ -178,7 +178,7 @@ class MomentsBack {
 
   /// The gradients of the products with the gates' weights; `hidden` and `cell` become the parts of the state's
   /// gradients that do not go through the weights. 0 past a row's length.
-  Exprs back(const Known& known, const Expr& moment, const Local& length, const Local& hidden, const Local& cell,
+  Exprs back(const KeptStep& known, const Expr& time_step, const Local& length, const Local& hidden, const Local& cell,
              const Local& made) {
     const RecurrentCell& is = shape_.cell;
     const Expr zero = k_.literal(dtype_, 0), before = known.before.get();
@@ -204,7 +204,7 @@ class MomentsBack {
     } else {
       sums = {within(kept(0), clip_, arrived) * slope_of(is.candidate, kept(0))};
     }
-    const Expr active = lengths_ ? place_->valid & (moment.as(DType::I64) < length.get()) : place_->valid;
+    const Expr active = lengths_ ? place_->valid & (time_step.as(DType::I64) < length.get()) : place_->valid;
     for (Exprs* const all : {&sums, &products})
       for (Expr& each : *all) each = select(active, each, zero);
     hidden.set(lengths_ ? select(active, stays, hidden.get()) : stays);
@@ -226,7 +226,7 @@ class MomentsBack {
 
 Kernel RecurrentGradKernel::kernel() const {
   Builder k("recurrent_grad", RecurrentShape::kThreads);
-  MomentsBack(k, *this).run();
+  TimeStepsBack(k, *this).run();
   return k.finish();
 }
 

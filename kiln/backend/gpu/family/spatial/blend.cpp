@@ -165,9 +165,9 @@ bool run(Gpu& gpu, const op::MaxPoolGrad& op, Call call) {
   const Value cell = gpu.check_cell();
   if (!gather(gpu, y, index, nullptr, made, lines, 1, cell)) return false;
   gpu.check(cell, call,
-            [quoted = Quoted(call.in[Op::indices]), function = CalledAs::function(), sizes = op.sizes](auto found) {
-              return wrong<IndexError>(function, text("max_pool_grad: index ", quoted.index(reported(found)),
-                                                      " is out of range for ", sizes));
+            [kept = KeptOperand(call.in[Op::indices]), function = CalledAs::function(), sizes = op.sizes](auto found) {
+              return wrong<IndexError>(
+                  function, text("max_pool_grad: index ", kept.index(reported(found)), " is out of range for ", sizes));
             });
   return true;
 }

@@ -83,25 +83,25 @@ std::vector<Expr> ConvNumbers::reach_of(const Expr& tap) const {
   return all;
 }
 
-ConvNumbers::Meeting ConvNumbers::x_of(std::span<const Expr> y, std::span<const Expr> reach) const {
-  Meeting found;
+ConvNumbers::Tap ConvNumbers::x_of(std::span<const Expr> y, std::span<const Expr> reach) const {
+  Tap found;
   for (std::size_t axis = 0; axis < y.size(); ++axis) {
     const Expr place = y[axis] * key_.stride[static_cast<int>(axis)] - padding[axis] + reach[axis];
     const Expr inside = (place >= 0) & (place < x_sizes[axis]), at = place * x_strides[axis];
-    found = axis ? Meeting{found.at + at, found.inside & inside} : Meeting{at, inside};
+    found = axis ? Tap{found.at + at, found.inside & inside} : Tap{at, inside};
   }
   return found;
 }
 
-ConvNumbers::Meeting ConvNumbers::y_of(std::span<const Expr> x, std::span<const Expr> reach) const {
-  Meeting found;
+ConvNumbers::Tap ConvNumbers::y_of(std::span<const Expr> x, std::span<const Expr> reach) const {
+  Tap found;
   for (std::size_t axis = 0; axis < x.size(); ++axis) {
     const std::int64_t stride = key_.stride[static_cast<int>(axis)];
     const Expr shifted = x[axis] + padding[axis] - reach[axis], place = stride == 1 ? shifted : shifted / stride;
     Expr inside = (shifted >= 0) & (place < y_sizes[axis]);
     if (stride != 1) inside = inside & (place * stride == shifted);
     const Expr at = place * y_strides[axis];
-    found = axis ? Meeting{found.at + at, found.inside & inside} : Meeting{at, inside};
+    found = axis ? Tap{found.at + at, found.inside & inside} : Tap{at, inside};
   }
   return found;
 }
@@ -196,7 +196,7 @@ void add_bias(Gpu& gpu, const Array& y, const std::byte* bias) {
   Array channels = y;
   channels.data = const_cast<std::byte*>(bias);
   for (int dim = 0; dim < y.shape.size(); ++dim) channels.strides[dim] = dim == 1;
-  const Operand inputs[] = {{y}, {channels}};
+  const PointwiseOperand inputs[] = {{y}, {channels}};
   PointwiseLaunch launch(y.shape, inputs, {&y, 1});
   launch.shape.in_place = true;
   gpu.launch(BiasKernel{y.dtype, launch.shape}, launch.blocks, launch.arguments);
@@ -207,7 +207,7 @@ bool convolve_by_library(Gpu& gpu, const Convolution& conv, const Spatial& paddi
   using Kind = gpu::Convolution::Kind;
   Library* const library = gpu.driver().library();
   if (!library) return false;
-  const std::int64_t few = library->worth().few_channels;
+  const std::int64_t few = library->worth().min_library_channels;
   if (!multiplies_fragments(gpu, conv.x.dtype) && std::min(conv.in(), conv.out()) < few) return false;
   gpu::Convolution asked{.kind = conv.result == Convolved::Y   ? Kind::Forward
                                  : conv.result == Convolved::X ? Kind::DataGradient
@@ -217,11 +217,11 @@ bool convolve_by_library(Gpu& gpu, const Convolution& conv, const Spatial& paddi
                          .padding = conv.padding,
                          .padding_after = padding_after,
                          .dilation = conv.dilation};
-  const auto lies = [&](const Array& array, gpu::Convolution::Tensor& tensor) {
+  const auto layout = [&](const Array& array, gpu::Convolution::Tensor& tensor) {
     tensor = {array.data, array.shape, strides_in(array.shape, conv.channels_last)};
     return array.numel() > 0 && strided::same_order(array.shape, array.strides, tensor.strides);
   };
-  if (!lies(conv.x, asked.x) || !lies(conv.weight, asked.weight) || !lies(conv.y, asked.y)) return false;
+  if (!layout(conv.x, asked.x) || !layout(conv.weight, asked.weight) || !layout(conv.y, asked.y)) return false;
   if (!library->convolve(asked)) return false;
   if (conv.bias) add_bias(gpu, conv.y, conv.bias);
   return true;

@@ -59,13 +59,13 @@ struct ConvNumbers {
   Expr weight_at(const Expr& group, const Expr& o, const Expr& i, const Expr& tap) const;
   /// The tap's offset in each axis, in elements of x.
   std::vector<Expr> reach_of(const Expr& tap) const;
-  struct Meeting {
+  struct Tap {
     Expr at, inside;
   };
   /// The offset in x, beside that of batch and channel, of the element that a tap pairs with y at these places; and
   /// does it exist?
-  Meeting x_of(std::span<const Expr> y, std::span<const Expr> reach) const;
-  Meeting y_of(std::span<const Expr> x, std::span<const Expr> reach) const;
+  Tap x_of(std::span<const Expr> y, std::span<const Expr> reach) const;
+  Tap y_of(std::span<const Expr> x, std::span<const Expr> reach) const;
   /// The index in each axis of element `i` of x's, or y's, spatial dimensions.
   std::vector<Expr> unravel_x(const Expr& i) const { return unravel(i, x_sizes, axes_); }
   std::vector<Expr> unravel_y(const Expr& i) const { return unravel(i, y_sizes, axes_); }

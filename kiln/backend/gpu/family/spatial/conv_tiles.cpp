@@ -58,7 +58,7 @@ class Writer {
   }
 
  private:
-  using Known = Factor::Known;
+  using Precomputed = Factor::Precomputed;
 
   /// Splits a depth, or a column of taps, into the channel and the tap.
   std::pair<Expr, Expr> channel_and_tap(const Expr& i, const Expr& channels) const {
@@ -71,31 +71,35 @@ class Writer {
       return {left_, of_.a,
               [this](const Expr& i) {
                 const Expr o = first_row_ + i.as(key_.index);
-                return Known{(group_ * n_.out + o) * n_.y_channel, o < rows_};
+                return Precomputed{(group_ * n_.out + o) * n_.y_channel, o < rows_};
               },
               [this](const Expr& depth) {
                 const Expr pixels = n_.y_size();
                 const std::vector<Expr> y = n_.unravel_y(depth % pixels);
                 Expr at = depth / pixels * n_.y_batch;
                 for (std::size_t axis = 0; axis < y.size(); ++axis) at = at + y[axis] * n_.y_strides[axis];
-                return Known{at};
+                return Precomputed{at};
               },
               &sum_of_places};
     // A row of the weight is a channel of the result, a depth is a tap of a channel of the operand.
     const bool to_y = key_.result == Convolved::Y;
     const Expr zero = k_.literal(key_.index, 0);
-    return {left_, of_.a,
-            [=, this](const Expr& i) {
-              const Expr r = first_row_ + i.as(key_.index);
-              return Known{to_y ? n_.weight_at(group_, r, zero, zero) : n_.weight_at(group_, zero, r, zero), r < rows_};
-            },
-            [=, this](const Expr& depth) {
-              const auto [channel, tap] = channel_and_tap(depth, to_y ? n_.in : n_.out);
-              return Known{to_y ? n_.weight_at(zero, zero, channel, tap) : n_.weight_at(zero, channel, zero, tap)};
-            },
-            &sum_of_places};
+    return {
+        left_, of_.a,
+        [=, this](const Expr& i) {
+          const Expr r = first_row_ + i.as(key_.index);
+          return Precomputed{to_y ? n_.weight_at(group_, r, zero, zero) : n_.weight_at(group_, zero, r, zero),
+                             r < rows_};
+        },
+        [=, this](const Expr& depth) {
+          const auto [channel, tap] = channel_and_tap(depth, to_y ? n_.in : n_.out);
+          return Precomputed{to_y ? n_.weight_at(zero, zero, channel, tap) : n_.weight_at(zero, channel, zero, tap)};
+        },
+        &sum_of_places};
   }
-  static Factor::Place sum_of_places(const Known& line, const Known& depth) { return {line[0] + depth[0], line[1]}; }
+  static Factor::Position sum_of_places(const Precomputed& line, const Precomputed& depth) {
+    return {line[0] + depth[0], line[1]};
+  }
 
   Factor right() const {
     const bool of_weight = key_.result == Convolved::Weight, to_y = key_.result == Convolved::Y;
@@ -104,31 +108,31 @@ class Writer {
     const auto pixel = [=, this](const Expr& i, const Expr& inside) {
       const Expr pixels = to_y || of_weight ? n_.y_size() : n_.x_size();
       const std::vector<Expr> places = to_y || of_weight ? n_.unravel_y(i % pixels) : n_.unravel_x(i % pixels);
-      Known known{i / pixels * (key_.result == Convolved::X ? n_.y_batch : n_.x_batch), inside};
+      Precomputed known{i / pixels * (key_.result == Convolved::X ? n_.y_batch : n_.x_batch), inside};
       known.insert(known.end(), places.begin(), places.end());
       return known;
     };
     const auto tap = [=, this](const Expr& i, const Expr& inside) {
       const bool of_y = key_.result == Convolved::X;
       const auto [channel, which] = channel_and_tap(i, of_y ? n_.out : n_.in);
-      Known known{of_y ? (group_ * n_.out + channel) * n_.y_channel : (group_ * n_.in + channel) * n_.x_channel,
-                  inside};
+      Precomputed known{of_y ? (group_ * n_.out + channel) * n_.y_channel : (group_ * n_.in + channel) * n_.x_channel,
+                        inside};
       for (const Expr& reach : n_.reach_of(which)) known.push_back(reach);
       return known;
     };
     const auto column = [this](const Expr& i) { return first_column_ + i.as(key_.index); };
-    const Expr yes = k_.truth(true);
+    const Expr yes = k_.boolean(true);
     return {right_, of_.b,
             [=, this](const Expr& i) {
               const Expr c = column(i);
               return of_weight ? tap(c, c < columns_) : pixel(c, c < columns_);
             },
             [=](const Expr& depth) { return of_weight ? pixel(depth, yes) : tap(depth, yes); },
-            [=, this](const Known& line, const Known& depth) {
-              const Known &of_pixel = of_weight ? depth : line, &of_tap = of_weight ? line : depth;
+            [=, this](const Precomputed& line, const Precomputed& depth) {
+              const Precomputed &of_pixel = of_weight ? depth : line, &of_tap = of_weight ? line : depth;
               const std::span places = std::span(of_pixel).subspan(2), reach = std::span(of_tap).subspan(2);
               const auto met = key_.result == Convolved::X ? n_.y_of(places, reach) : n_.x_of(places, reach);
-              return Factor::Place{of_pixel[0] + of_tap[0] + met.at, line[1] & met.inside};
+              return Factor::Position{of_pixel[0] + of_tap[0] + met.at, line[1] & met.inside};
             }};
   }
 
@@ -179,7 +183,7 @@ void convolve_tiles(Gpu& gpu, const Convolution& conv) {
 
   const Tile tile = tile_of(gpu, dtype, rows, columns, conv.groups);
   const std::int64_t blocks = conv.groups * blocks_for(rows, tile.rows) * blocks_for(columns, tile.columns);
-  const Shares shares = shares_of(gpu, blocks, depth, 256);
+  const DepthSplit shares = split_depth(gpu, blocks, depth, 256);
   const bool parts = shares.count > 1;
   const Value held = parts ? gpu.scratch({Shape{shares.count * count}, wide}) : Value();
   std::byte* const to = parts ? read(held).data : made.data;

@@ -54,7 +54,7 @@ class Writer {
   }
 
  private:
-  struct Part {
+  struct AxisWindow {
     Expr begin, end, divisor;
     std::int64_t step = 1;
   };
@@ -71,7 +71,7 @@ class Writer {
   }
 
   /// The elements of window i of an axis: as op::MaxPool::part and op::AvgPool::part.
-  Part part(int axis, const Expr& i) const {
+  AxisWindow part(int axis, const Expr& i) const {
     const Expr size = inputs_[dim(axis)], count = windows_[dim(axis)], zero = number(0);
     if (of_.adaptive) {
       const Expr begin = bound(i, size, count, zero), end = bound(i + 1, size, count, count - 1);
@@ -89,7 +89,7 @@ class Writer {
     return {inside_begin, inside_end, of_.count_padding ? end - begin : inside_end - inside_begin};
   }
   /// The windows that contain element i of an axis.
-  Part windows_of(int axis, const Expr& i) const {
+  AxisWindow windows_of(int axis, const Expr& i) const {
     const Expr size = inputs_[dim(axis)], count = windows_[dim(axis)], zero = number(0);
     if (of_.adaptive) return {bound(i, count, size, zero), bound(i + 1, count, size, size - 1), zero};
     const Expr shifted = i + of_.padding[axis];
@@ -100,7 +100,7 @@ class Writer {
 
   /// Calls f(place, indices) for all combinations of the parts of each axis.
   template <class F>
-  void each(const std::vector<Part>& parts, const Expr& plane, F&& f) const {
+  void each(const std::vector<AxisWindow>& parts, const Expr& plane, F&& f) const {
     std::vector<Expr> at;
     const auto go = [&](auto&& self, const Expr& place) -> void {
       const auto axis = at.size();
@@ -113,8 +113,8 @@ class Writer {
     };
     go(go, plane);
   }
-  std::vector<Part> parts(const std::vector<Expr>& at) const {
-    std::vector<Part> all;
+  std::vector<AxisWindow> parts(const std::vector<Expr>& at) const {
+    std::vector<AxisWindow> all;
     for (int axis = 0; axis < of_.axes; ++axis) all.push_back(part(axis, at[dim(axis)]));
     return all;
   }
@@ -143,25 +143,25 @@ class Writer {
   }
 
   Expr mean(const Expr& plane, const std::vector<Expr>& at) const {
-    const std::vector<Part> window = parts(at);
+    const std::vector<AxisWindow> window = parts(at);
     const Local sum = k_.variable(k_.literal(expr::computed_in(of_.dtype), 0));
     each(window, plane, [&](const Expr& place, const auto&) { sum.set(sum + x_[place]); });
     return sum.get() / divisor(window);
   }
 
   Expr sum_of_shares(const Expr& plane, const std::vector<Expr>& at) const {
-    std::vector<Part> windows;
+    std::vector<AxisWindow> windows;
     for (int axis = 0; axis < of_.axes; ++axis) windows.push_back(windows_of(axis, at[dim(axis)]));
     const Local sum = k_.variable(k_.literal(expr::computed_in(of_.dtype), 0));
     each(windows, plane, [&](const Expr& place, const std::vector<Expr>& which) {
-      std::vector<Part> window;
+      std::vector<AxisWindow> window;
       for (int axis = 0; axis < of_.axes; ++axis) window.push_back(part(axis, which[static_cast<std::size_t>(axis)]));
       sum.set(sum + x_[place] / divisor(window));
     });
     return sum;
   }
 
-  Expr divisor(const std::vector<Part>& window) const {
+  Expr divisor(const std::vector<AxisWindow>& window) const {
     const DType type = expr::computed_in(of_.dtype);
     Expr all = window[0].divisor.as(type);
     for (std::size_t axis = 1; axis < window.size(); ++axis) all = all * window[axis].divisor.as(type);

@@ -67,7 +67,7 @@ Taps make_taps(Gpu& gpu, const op::Resample& op, DType type) {
 }  // namespace
 
 bool run(Gpu& gpu, const op::Resample& op, Call call) {
-  static_assert(sizeof(op::Resample::Taps::Row) == 3 * sizeof(std::int64_t));
+  static_assert(sizeof(op::Resample::Taps::TapRow) == 3 * sizeof(std::int64_t));
   const Array x = read(call.in[0]);
   const Shape& shape = call.out[0].shape();
   const Dims order = order_of(x.shape, x.strides);

@@ -41,7 +41,7 @@ class Writer {
     __builtin_unreachable();
   }
   Expr literal(const expr::Node& node) {
-    if (node.type == expr::Type::Bool) return k_.truth(node.text == "true");
+    if (node.type == expr::Type::Bool) return k_.boolean(node.text == "true");
     char* end = nullptr;
     const auto bits = static_cast<std::int64_t>(std::strtoull(node.text.c_str(), &end, 0));
     require<DeviceError>(*end == 0, "kernel: ", node.text, " is no ", type_);
@@ -58,10 +58,10 @@ class Writer {
   // ---- functions with a body ----
   struct Frame {
     const expr::Definition& definition;
-    std::vector<Expr> values;                   // of parameters and of variables that are set once
-    std::vector<std::optional<Local>> locals;   // of the others
-    std::optional<Local> result, returned;      // of a function that returns in the middle
-    Expr value{};                               // of one that returns at its end
+    std::vector<Expr> values;                  // of parameters and of variables that are set once
+    std::vector<std::optional<Local>> locals;  // of the others
+    std::optional<Local> result, returned;     // of a function that returns in the middle
+    Expr value{};                              // of one that returns at its end
   };
   Expr value(const expr::Tree& tree, Frame& frame) {
     return value(tree, [&](std::uint16_t i) { return frame.locals[i] ? frame.locals[i]->get() : frame.values[i]; });
@@ -136,9 +136,9 @@ Expr Writer::call(const expr::Function& function, const std::vector<Expr>& opera
   const std::span<const expr::Statement> body = definition->body;
   const bool at_its_end = body.back().kind == expr::Statement::Kind::Return && !may_return(body.first(body.size() - 1));
   if (!at_its_end) {
-    frame.returned = k_.variable(k_.truth(false));
+    frame.returned = k_.variable(k_.boolean(false));
     const DType type = type_of(function.gives);
-    frame.result = k_.variable(type == DType::Bool ? k_.truth(false) : k_.literal(type, 0));
+    frame.result = k_.variable(type == DType::Bool ? k_.boolean(false) : k_.literal(type, 0));
   }
   run(body, frame);
   return frame.result ? frame.result->get() : frame.value;
@@ -180,7 +180,7 @@ void Writer::run_one(const expr::Statement& statement, Frame& frame) {
         break;
       }
       frame.result->set(made);
-      frame.returned->set(k_.truth(true));
+      frame.returned->set(k_.boolean(true));
       break;
     }
   }

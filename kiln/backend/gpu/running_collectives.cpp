@@ -1,0 +1,66 @@
+#include "kiln/backend/gpu/running_collectives.hpp"
+
+#include <algorithm>
+
+namespace kiln::gpu {
+namespace {
+
+// The most collectives that keep their memory alive. When there are more, the first has usually ended.
+constexpr std::size_t kMostUnderWay = 8;
+
+std::uint64_t last_of(Inputs values) {
+  std::uint64_t last = 0;
+  for (const Value& value : values)
+    if (value.node()) last = std::max(last, static_cast<const Memory&>(*value.node()->storage).collective());
+  return last;
+}
+
+}  // namespace
+
+void RunningCollectives::begin(Communicator& among, const Collective& collective, const Value& x, const Value& result) {
+  const std::uint64_t number = driver_.collectives()->start_collective(among, collective);
+  if (number == 0) return;
+  static_cast<Memory&>(*result.node()->storage).filled_by(number);
+  std::uint64_t too_many = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    // Other threads may have inserted later ones.
+    const auto place = std::ranges::upper_bound(under_way_, number, {}, &UnderWay::number);
+    under_way_.insert(place, {number, x.node()->storage, result.node()->storage});
+    if (under_way_.size() > kMostUnderWay) too_many = under_way_.front().number;
+  }
+  if (too_many) wait_for_collective(too_many);
+}
+
+void RunningCollectives::wait_for_collective(Inputs values) {
+  if (const std::uint64_t last = last_of(values)) wait_for_collective(last);
+}
+
+std::uint64_t RunningCollectives::awaited_by(Inputs values) const {
+  const std::uint64_t last = last_of(values);
+  if (last == 0) return 0;
+  const std::lock_guard lock(mutex_);
+  return under_way_.empty() || under_way_.front().number > last ? 0 : last;
+}
+
+void RunningCollectives::wait_for_collective(std::uint64_t number) {
+  std::deque<UnderWay> ended;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
+  if (under_way_.empty() || under_way_.front().number > number) return;
+  driver_.collectives()->wait_for_collective(number);
+  for (; !under_way_.empty() && under_way_.front().number <= number; under_way_.pop_front())
+    ended.push_back(std::move(under_way_.front()));
+}
+
+bool RunningCollectives::await_all() {
+  std::uint64_t last = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (under_way_.empty()) return false;
+    last = under_way_.back().number;
+  }
+  wait_for_collective(last);
+  return true;
+}
+
+}  // namespace kiln::gpu
