@@ -205,7 +205,7 @@ struct LinksOf<std::index_sequence<k...>> {
   template <Fold fold>
   static void fold_block(const Link* link, const ChainOperand* places, std::size_t at, Part<k>... x) {
     using Line = FoldLine<float, fold>;
-    static_assert(kWidth == Line::kBlock);
+    static_assert(kWidth == Line::kBlock && Line::kBlock >= Line::kLeast);
     auto& run = *reinterpret_cast<FoldLanes*>(places[link->in[0]].data);
     const auto begin = static_cast<std::int64_t>(at / sizeof(float));
     if (run.waiting != 0 || run.next != begin || run.end < begin + Line::kBlock)
