@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/ops/expression/parse.hpp"
 #include "tests/backend/gpu/kernels.hpp"
 
 namespace kiln::gpu {
@@ -323,6 +324,36 @@ TYPED_TEST(Pairs, AreGivenToFunctions) {
     EXPECT_EQ(left_in(lowered(kernel, poor_device())), "") << name;
     run(kernel, blocks, {given.x, given.y, result});
   }
+}
+
+TYPED_TEST(Pairs, AreGivenToOperatorsOfTrees) {
+  using T = TypeParam;
+  EdgePairs<T> given;
+  const expr::Variable scope[] = {{"x"}, {"y"}};
+  // Shifts are modulo the width here, and a quotient by 0 is 0.
+  for (const char* const text : {"x << y", "x >> y", "x / y", "select(x < y, x & y, x ^ y)"}) {
+    const expr::Tree tree = expr::parse(text, scope);
+    std::vector<T> result(given.x.size());
+    Builder k("tree", 64);
+    const Buffer in = k.input(dtype_of<T>), other = k.input(dtype_of<T>), out = k.output(dtype_of<T>);
+    const Expr at = k.place(DType::I32);
+    out.store(at, k.tree(tree, dtype_of<T>, std::array{in[at], other[at]}));
+    run(k.finish(), static_cast<std::int64_t>(result.size() / 64), {given.x, given.y, result});
+  }
+}
+
+TYPED_TEST(Pairs, AreRoundedToHalvesOnce) {
+  using T = TypeParam;
+  // A little more than the middle between two bfloat16, which a float32 would not tell from the middle.
+  std::vector<T> x(32);
+  for (std::size_t i = 0; i < 32; ++i) x[i] = (T{1} << 40) + (T{1} << 32) + static_cast<T>(i % 3) - 1;
+  std::vector<BF16> halves(32);
+  Builder k("halves", 32);
+  const Buffer in = k.input(dtype_of<T>), out = k.output(DType::BF16);
+  out.store(k.thread(), k.convert(in[k.thread()], dtype_of<T>, DType::BF16));
+  run_lowered(k.finish(), 1, {x, halves});
+  for (std::size_t i = 0; i < 32; ++i)
+    EXPECT_EQ(static_cast<float>(halves[i]), i % 3 == 2 ? 0x1p40f + 0x1p33f : 0x1p40f) << i;
 }
 
 // ---- elements of less than a word ----------------------------------------------------------------------------------
