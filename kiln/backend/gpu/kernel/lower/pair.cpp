@@ -71,9 +71,8 @@ Quotient divided(const Pair& x, const Pair& y) {
           rest_low.set(x.high % y.low);
         });
         k.loop(k.literal(DType::I32, 0), k.literal(DType::I32, 32), k.literal(DType::I32, 1), [&](const Expr&) {
-          const Expr beyond = rest_high.get() >> 31;
           const Pair rest{(rest_low.get() << 1) | (low.get() >> 31), (rest_high.get() << 1) | (rest_low.get() >> 31)};
-          const Expr fits = (beyond != 0) | compare_pairs(Arithmetic::LessEqual, false, y, rest);
+          const Expr fits = compare_pairs(Arithmetic::LessEqual, false, y, rest);
           const Pair less = select(fits, minus(rest, y), rest);
           low.set((low.get() << 1) | fits.as(DType::U32));
           rest_low.set(less.low);
