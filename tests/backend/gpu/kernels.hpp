@@ -60,7 +60,8 @@ class Surrounded {
 inline std::size_t widest_access(const Kernel& kernel, const Statements& statements) {
   std::size_t widest = 1;
   for (const Statement& each : statements) {
-    if (each.instruction.kind == Instruction::Kind::Load) widest = std::max<std::size_t>(widest, each.instruction.width);
+    if (each.instruction.kind == Instruction::Kind::Load)
+      widest = std::max<std::size_t>(widest, each.instruction.width);
     if (each.kind == Statement::Kind::Store) widest = std::max(widest, each.operands.size() - 1);
     for (const Statements* const part : {&each.head, &each.body, &each.otherwise})
       widest = std::max(widest, widest_access(kernel, *part));

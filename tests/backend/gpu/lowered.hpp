@@ -63,8 +63,8 @@ inline bool has_spare_blocks(const Kernel& kernel) {
 /// may be touched.
 inline void interpret_lowered(const Kernel& kernel, std::int64_t blocks, std::span<const std::uint64_t> arguments,
                               FunctionRef<Extent(std::uint64_t)> extent_of) {
-  LoweredArguments made = lowered_arguments(kernel, blocks, arguments,
-                                            [&](std::uint64_t address) { return extent_of(address).begin; });
+  LoweredArguments made =
+      lowered_arguments(kernel, blocks, arguments, [&](std::uint64_t address) { return extent_of(address).begin; });
   std::vector<Extent> extents;
   const std::vector<std::size_t> words = kernel.words();
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i)

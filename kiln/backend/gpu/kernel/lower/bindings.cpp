@@ -48,8 +48,7 @@ class Bindings final : public Rewrite {
     }
     if (in.kind != Kind::Update) return copied(in);
     const Expr i = moved(in.place, in.operands[0]), value = at(in.operands[1]);
-    if (in.update == Update::CompareAndSwap)
-      return {{buffer(in.place).compare_and_swap(i, at(in.operands[2]), value)}};
+    if (in.update == Update::CompareAndSwap) return {{buffer(in.place).compare_and_swap(i, at(in.operands[2]), value)}};
     return {{buffer(in.place).update(in.update, i, value)}};
   }
 

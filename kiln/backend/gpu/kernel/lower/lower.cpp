@@ -6,8 +6,8 @@
 namespace kiln::gpu {
 namespace {
 
-constexpr Types kWide{DType::I64, DType::U64}, kNarrow{DType::F16, DType::BF16, DType::I16, DType::I8,
-                                                       DType::U16, DType::U8,   DType::Bool};
+constexpr Types kWide{DType::I64, DType::U64},
+    kNarrow{DType::F16, DType::BF16, DType::I16, DType::I8, DType::U16, DType::U8, DType::Bool};
 
 constexpr bool has_all(Types types, Types of) { return (of - types).empty(); }
 constexpr Types both(Types a, Types b) { return a - (a - b); }
@@ -47,8 +47,8 @@ LoweredArguments lowered_arguments(const Kernel& kernel, std::int64_t blocks, st
     if (origin.kind == Base) return base;
     const std::uint64_t bytes = given - base;
     require<DeviceError>(bytes % origin.size == 0 && bytes / origin.size <= INT32_MAX, "kernel ", kernel.name,
-                         ": a buffer begins ", bytes, " bytes behind what can be bound, which is no int32 of elements of ",
-                         origin.size);
+                         ": a buffer begins ", bytes,
+                         " bytes behind what can be bound, which is no int32 of elements of ", origin.size);
     return bytes / origin.size;
   };
   for (const Origin& origin : kernel.origins) made.arguments.push_back(value_of(origin));

@@ -15,9 +15,7 @@ Pair plus(const Pair& x, const Pair& y) {
   const Expr low = x.low + y.low;
   return {low, x.high + y.high + (low < x.low).as(DType::U32)};
 }
-Pair minus(const Pair& x, const Pair& y) {
-  return {x.low - y.low, x.high - y.high - (x.low < y.low).as(DType::U32)};
-}
+Pair minus(const Pair& x, const Pair& y) { return {x.low - y.low, x.high - y.high - (x.low < y.low).as(DType::U32)}; }
 Pair negated(const Pair& x) { return minus({word(x.low, 0), word(x.low, 0)}, x); }
 
 Pair times(const Pair& x, const Pair& y) {
@@ -57,28 +55,28 @@ Quotient divided(const Pair& x, const Pair& y) {
   const Expr zero = word(x.low, 0);
   const Local low = k.variable(zero), high = k.variable(zero), rest_low = k.variable(zero),
               rest_high = k.variable(zero);
-  k.when(
-      (x.high | y.high) == 0,
-      [&] {
-        low.set(x.low / y.low);
-        rest_low.set(x.low % y.low);
-      },
-      [&] {
-        low.set(x.low);
-        rest_low.set(x.high);
-        k.when(y.high == 0, [&] {
-          high.set(x.high / y.low);
-          rest_low.set(x.high % y.low);
-        });
-        k.loop(k.literal(DType::I32, 0), k.literal(DType::I32, 32), k.literal(DType::I32, 1), [&](const Expr&) {
-          const Pair rest{(rest_low.get() << 1) | (low.get() >> 31), (rest_high.get() << 1) | (rest_low.get() >> 31)};
-          const Expr fits = compare_pairs(Arithmetic::LessEqual, false, y, rest);
-          const Pair less = select(fits, minus(rest, y), rest);
-          low.set((low.get() << 1) | fits.as(DType::U32));
-          rest_low.set(less.low);
-          rest_high.set(less.high);
-        });
-      });
+  k.when((x.high | y.high) == 0,
+         [&] {
+           low.set(x.low / y.low);
+           rest_low.set(x.low % y.low);
+         },
+         [&] {
+           low.set(x.low);
+           rest_low.set(x.high);
+           k.when(y.high == 0, [&] {
+             high.set(x.high / y.low);
+             rest_low.set(x.high % y.low);
+           });
+           k.loop(k.literal(DType::I32, 0), k.literal(DType::I32, 32), k.literal(DType::I32, 1), [&](const Expr&) {
+             const Pair rest{(rest_low.get() << 1) | (low.get() >> 31),
+                             (rest_high.get() << 1) | (rest_low.get() >> 31)};
+             const Expr fits = compare_pairs(Arithmetic::LessEqual, false, y, rest);
+             const Pair less = select(fits, minus(rest, y), rest);
+             low.set((low.get() << 1) | fits.as(DType::U32));
+             rest_low.set(less.low);
+             rest_high.set(less.high);
+           });
+         });
   return {{low, high}, {rest_low, rest_high}};
 }
 

@@ -58,9 +58,7 @@ const Expr& Rewrite::at(Id id) const {
   return all[0];
 }
 
-Buffer Rewrite::buffer(std::uint16_t old) {
-  return {&k_, place(old), kernel().parameter(place(old)).dtype};
-}
+Buffer Rewrite::buffer(std::uint16_t old) { return {&k_, place(old), kernel().parameter(place(old)).dtype}; }
 
 void Rewrite::statements(const Statements& list) {
   for (const Statement& each : list) {

@@ -62,7 +62,7 @@ class Rewrite {
  private:
   void note_reads(const Statements& list);
   std::vector<Origin> origins_;  // by argument of the old kernel
-  std::vector<bool> read_;  // by old Id
+  std::vector<bool> read_;       // by old Id
 };
 
 }  // namespace kiln::gpu::lower

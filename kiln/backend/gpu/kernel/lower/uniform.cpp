@@ -51,8 +51,7 @@ class Uniform final : public Rewrite {
   std::vector<Exprs> values(const Instruction& in) override {
     if (in.kind == Kind::Number) {
       const std::uint16_t first = first_[in.place];
-      if (size_of(in.type) == 8)
-        return {{joined(in.type, word(first), word(static_cast<std::uint16_t>(first + 1)))}};
+      if (size_of(in.type) == 8) return {{joined(in.type, word(first), word(static_cast<std::uint16_t>(first + 1)))}};
       return {{word(first).bits_as(in.type)}};
     }
     if (in.kind == Kind::Entry) {

@@ -51,8 +51,7 @@ class Wide final : public Rewrite {
       case Kind::Compute: return {words(computed(in))};
       case Kind::Select: return {words(select(at(in.operands[0]), pair(in.operands[1]), pair(in.operands[2])))};
       case Kind::Cast:
-        return {from_wide ? parts(in.operands[0])
-                          : words(cast_to_pair(at(in.operands[0]), in.type == DType::I64))};
+        return {from_wide ? parts(in.operands[0]) : words(cast_to_pair(at(in.operands[0]), in.type == DType::I64))};
       case Kind::Bits:
         if (!from_wide) refuse("a pair of words is no bits of a float64");
         return {parts(in.operands[0])};
@@ -80,8 +79,7 @@ class Wide final : public Rewrite {
         if (in.update == Update::CompareAndSwap)
           return {{buffer(in.place).compare_and_swap(index(in.operands[0]), at(in.operands[2]), at(in.operands[1]))}};
         return {{buffer(in.place).update(in.update, index(in.operands[0]), at(in.operands[1]))}};
-      case Kind::UpdateShared:
-        return {{shared(in.place).update(in.update, index(in.operands[0]), at(in.operands[1]))}};
+      case Kind::UpdateShared: return {{shared(in.place).update(in.update, index(in.operands[0]), at(in.operands[1]))}};
       default: refuse("a 64-bit integer is used in a way that has no pairs of words");
     }
   }
@@ -99,8 +97,8 @@ class Wide final : public Rewrite {
   std::vector<Exprs> loaded(const Instruction& in) {
     const Expr first = index(in.operands[0]) * 2;
     if (in.kind == Kind::Local) return {{local(in.place)[first], local(in.place)[first + 1]}};
-    const Exprs all = in.kind == Kind::Load ? buffer(in.place).load(first, 2 * in.width)
-                                            : shared(in.place).load(first, 2 * in.width);
+    const Exprs all =
+        in.kind == Kind::Load ? buffer(in.place).load(first, 2 * in.width) : shared(in.place).load(first, 2 * in.width);
     std::vector<Exprs> made;
     for (std::size_t i = 0; i < in.width; ++i) made.push_back({all[2 * i], all[2 * i + 1]});
     return made;
@@ -147,9 +145,7 @@ class Wide final : public Rewrite {
     copy(statement);
   }
   /// The index of a store, in words where the elements are wide.
-  Expr place_of(const std::vector<Id>& in) const {
-    return is_wide(type_of(in[1])) ? index(in[0]) * 2 : index(in[0]);
-  }
+  Expr place_of(const std::vector<Id>& in) const { return is_wide(type_of(in[1])) ? index(in[0]) * 2 : index(in[0]); }
   Exprs stored(const std::vector<Id>& in) const {
     Exprs all;
     for (std::size_t i = 1; i < in.size(); ++i) all.insert(all.end(), parts(in[i]).begin(), parts(in[i]).end());
@@ -162,19 +158,16 @@ class Wide final : public Rewrite {
     const Pair begin = pair(statement.operands[0]), end = pair(statement.operands[1]),
                step = pair(statement.operands[2]);
     const Local low = k_.variable(begin.low), high = k_.variable(begin.high);
-    k_.loop_while(
-        [&] {
-          return compare_pairs(Arithmetic::Less, is_signed, {low, high}, end);
-        },
-        [&] {
-          const Pair now{low, high};
-          known_[statement.first] = words(now);
-          statements(statement.body);
-          const Pair sum = compute_pair(Arithmetic::Add, is_signed, now, step);
-          const Pair next = select(compare_pairs(Arithmetic::Less, is_signed, sum, now), end, sum);
-          low.set(next.low);
-          high.set(next.high);
-        });
+    k_.loop_while([&] { return compare_pairs(Arithmetic::Less, is_signed, {low, high}, end); },
+                  [&] {
+                    const Pair now{low, high};
+                    known_[statement.first] = words(now);
+                    statements(statement.body);
+                    const Pair sum = compute_pair(Arithmetic::Add, is_signed, now, step);
+                    const Pair next = select(compare_pairs(Arithmetic::Less, is_signed, sum, now), end, sum);
+                    low.set(next.low);
+                    high.set(next.high);
+                  });
   }
 };
 
