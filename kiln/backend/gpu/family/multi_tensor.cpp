@@ -90,10 +90,18 @@ struct BatchPart {
   }
 };
 
-/// None if tensors broadcast other than as one element, or do not have the same order.
+/// Does the device compute in all types of the program? Lowering replaces all but float64.
+bool computes(const Gpu& gpu, const op::Program& program) {
+  if (gpu.driver().capabilities().computes.has(DType::F64)) return true;
+  return std::ranges::find(program.inputs, DType::F64) == program.inputs.end() &&
+         std::ranges::find(program.steps, DType::F64, &op::Program::Step::dtype) == program.steps.end();
+}
+
+/// None if tensors broadcast other than as one element, or do not have the same order; or if the device cannot compute it,
+/// since a part that ran in place before another one was refused could not run again.
 std::optional<BatchPart> part_of(Gpu& gpu, const op::Op& op, const Call& call) {
   const ProgramKey* const program = program_of(gpu, op, call);
-  if (!program) return std::nullopt;
+  if (!program || !computes(gpu, *program->program)) return std::nullopt;
   const Shape& shape = call.out[0].shape();
   BatchPart part{.op = &op,
                  .program = program,

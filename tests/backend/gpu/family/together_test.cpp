@@ -46,6 +46,24 @@ TEST(SideBySide, GoTheParametersOfAnOptimizer) {
   }
 }
 
+TEST(SideBySide, AreComputedOnceWhereTheDeviceLacksTheTypeOfSome) {
+  const gpu::Profile& profile = *std::ranges::find(gpu::profiles(), "simulated:vulkan8", &gpu::Profile::name);
+  const Device device(make_ref<fusion::Fusion>(make_ref<gpu::Gpu>(gpu::make_simulated(profile))));
+  constexpr DType kTypes[] = {DType::F32, DType::F64, DType::F32, DType::F64};
+  Values parameters;
+  for (const DType dtype : kTypes) parameters.push_back(from_data(whole_numbers({4, 6}, dtype, 9, 1), device));
+  device.flush();
+  for (int i = 0; i < 2; ++i) {
+    for (Value& each : parameters) each = each - each * 0.25;
+    device.flush();
+  }
+  for (const Value& each : parameters) {
+    std::vector<double> wanted = whole_numbers({4, 6}, each.dtype(), 9, 1).to_vector<double>();
+    for (double& number : wanted) number *= 0.5625;
+    expect_numbers(each.data(), wanted, text("of ", each.dtype()));
+  }
+}
+
 TEST(SideBySide, GoThoseWhoseGradientsRanksHaveAddedUp) {
   const WatchedDevice on;
   const Shape shape{4, 4};

@@ -97,7 +97,7 @@ HWY_INLINE T sum_over(int64_t count, F&& f) {
 inline constexpr int64_t kInterleavedRows = 16, kInterleavedElements = 4096;
 /// Calls f(first row, number of rows) for such groups of rows.
 template <class F>
-HWY_INLINE void together(int64_t rows, int64_t length, int64_t elements, F&& f) {
+HWY_INLINE void interleave_rows(int64_t rows, int64_t length, int64_t elements, F&& f) {
   const int64_t most = std::clamp<int64_t>(elements / std::max<int64_t>(length, 1), 1, kInterleavedRows);
   for (int64_t row = 0; row < rows; row += most) f(row, std::min(most, rows - row));
 }

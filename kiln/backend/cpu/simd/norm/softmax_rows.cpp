@@ -39,7 +39,7 @@ PowerSum power_sum_of(const float* x, std::int64_t count) {
 }
 
 void softmax_of(const float* x, float* z, std::int64_t rows, std::int64_t count, bool log) {
-  together(rows, count, kInterleavedElements, [&](std::int64_t row, std::int64_t some) HWY_ATTR {
+  interleave_rows(rows, count, kInterleavedElements, [&](std::int64_t row, std::int64_t some) HWY_ATTR {
     const std::int64_t first = row * count;
     float best[kInterleavedRows], sums[kInterleavedRows];
     for (std::int64_t k = 0; k < some; ++k) best[k] = row_max(x + first + k * count, count);
