@@ -19,7 +19,7 @@ FusionTraits Gpu::fusion_traits() const {
     if (has.computes.has(expr::computed_in(dtype))) floats.push_back(dtype);
   FusionTraits traits{
       .max_ops = 4096,
-      .most_bytes = std::int64_t{4} << 30,
+      .max_bytes = std::int64_t{4} << 30,
       // A list of operations that repeats as a whole is launched as one graph: the less it is split, the better.
       .first_ops = 256,
       .repeats_within = 16,
@@ -31,7 +31,7 @@ FusionTraits Gpu::fusion_traits() const {
                                      .reduced_types = floats,
                                      .min_reduced = 8,
                                      .contracts = true},
-      .widens =
+      .accepts_halves =
           [](const op::Op& op, std::size_t operand) {
             return std::holds_alternative<op::Ravel>(op.is) ||
                    (std::holds_alternative<op::GroupNormGrad>(op.is) && operand == op::GroupNormGrad::grad);
@@ -40,7 +40,7 @@ FusionTraits Gpu::fusion_traits() const {
       // A block of threads keeps a row in its registers.
       .rows = FusionTraits::Rows{
           .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max, ReduceFn::Min},
-          .longest = 1 << 14,
+          .max_row = 1 << 14,
           .max_dropout_row = 4096,
           .max_live_rows = 1 << 15,
           .max_steps = 64,
@@ -48,8 +48,8 @@ FusionTraits Gpu::fusion_traits() const {
   // The tensors may have any size, so that an optimizer's step is one or two kernels, whose blocks choose among
   // buffers.
   if (has.addressing == Addressing::Addresses)
-    traits.horizontal = FusionTraits::Batching{
-        .max_each = std::int64_t{1} << 40, .max_total = std::int64_t{1} << 40, .max_distance = 512, .alike = true};
+    traits.batching = FusionTraits::Batching{
+        .max_each = std::int64_t{1} << 40, .max_total = std::int64_t{1} << 40, .max_distance = 512, .same_function_only = true};
   return traits;
 }
 

@@ -16,13 +16,13 @@ using config::ConfigPath;
 
 constexpr std::int64_t kLongestSide = 1 << 20;
 
-std::int64_t side_of(const Json& json, const Place& place) {
+std::int64_t side_of(const Json& json, const ConfigPath& place) {
   return static_cast<std::int64_t>(config::read_integer(json, place, 0, kLongestSide));
 }
 
 /// Runs that a string spells (COCO's own library): five bits a letter, the lowest first, with a sign; from the fourth
 /// on a run is the difference from that before the last.
-std::vector<std::int64_t> spelled(std::string_view letters, const Place& place) {
+std::vector<std::int64_t> spelled(std::string_view letters, const ConfigPath& place) {
   std::vector<std::int64_t> counts;
   for (std::size_t at = 0; at < letters.size();) {
     std::int64_t number = 0;
@@ -43,8 +43,8 @@ std::vector<std::int64_t> spelled(std::string_view letters, const Place& place) 
   return counts;
 }
 
-CocoMasks::Runs runs_of(const Json& json, const Place& place) {
-  const Place sizes = place.field("size"), at = place.field("counts");
+CocoMasks::Runs runs_of(const Json& json, const ConfigPath& place) {
+  const ConfigPath sizes = place.field("size"), at = place.field("counts");
   const auto& size = coco::member<Json::List>(json, place, "size", "a list");
   require<DataError>(size.size() == 2, place.source, ": '", sizes.path, "' must be height and width");
   CocoMasks::Runs runs{side_of(size[0], sizes.element(0)), side_of(size[1], sizes.element(1)), {}};
@@ -68,10 +68,10 @@ CocoMasks::Runs runs_of(const Json& json, const Place& place) {
   return runs;
 }
 
-std::vector<CocoMasks::Polygon> polygons_of(const Json::List& list, const Place& place) {
+std::vector<CocoMasks::Polygon> polygons_of(const Json::List& list, const ConfigPath& place) {
   std::vector<CocoMasks::Polygon> polygons;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const Place at = place.element(i);
+    const ConfigPath at = place.element(i);
     const auto& numbers = config::expect<Json::List>(list[i], at, "a list of numbers");
     require<DataError>(numbers.size() >= 6 && numbers.size() % 2 == 0, at.source, ": '", at.path, "' has ",
                        numbers.size(), " numbers; a polygon has x and y of three corners or more");
@@ -102,7 +102,7 @@ CocoMasks::CocoMasks(const std::filesystem::path& directory, const std::string& 
                            " categories; a mask holds 254 at most");
         objects.resize(known.images.size());
         const Json& area = coco::member(annotation.json, annotation.place, "segmentation");
-        const Place at = annotation.place.field("segmentation");
+        const ConfigPath at = annotation.place.field("segmentation");
         Object object{annotation.is_crowd ? kCrowd : static_cast<std::uint8_t>(annotation.label + 1), {}};
         if (const auto* const list = std::get_if<Json::List>(&area.is)) object.area = polygons_of(*list, at);
         else object.area = runs_of(area, at);

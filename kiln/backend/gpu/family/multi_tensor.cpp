@@ -94,7 +94,7 @@ struct BatchPart {
 bool computes(const Gpu& gpu, const op::Program& program) {
   if (gpu.driver().capabilities().computes.has(DType::F64)) return true;
   return std::ranges::find(program.inputs, DType::F64) == program.inputs.end() &&
-         std::ranges::find(program.steps, DType::F64, &op::Program::Step::dtype) == program.steps.end();
+         std::ranges::find(program.steps, DType::F64, &op::ProgramStep::dtype) == program.steps.end();
 }
 
 /// None if tensors broadcast other than as one element, or do not have the same order; or if the device cannot compute it,
