@@ -87,8 +87,8 @@ void read_parquet(std::span<const std::byte> bytes) {
     ways.take([&] {
       (void)door([&] { return file.classes(file.columns()[column].name); });
       for (std::int64_t row = 0; row < std::min(file.size(), kMostRows); row += 15) {
-        const ParquetFile::Place place = file.find(row);
-        const auto chunk = door([&] { return file.chunk(column, place.group); });
+        const ParquetFile::RowPosition position = file.find(row);
+        const auto chunk = door([&] { return file.chunk(column, position.group); });
         for (const std::string_view value : chunk->elements.bytes) look_at(std::as_bytes(std::span(value)));
       }
     });
