@@ -19,7 +19,7 @@ std::int64_t rounded_up(std::int64_t size, std::int64_t step) { return (size + s
 
 Tensor<0> SegmentationLoss::forward(const Tensor<4>& logits, const Tensor<3, Int>& classes) const {
   const std::int64_t count = logits.dim(1);
-  const Tensor<3, Bool> counts = classes.ne(ignore.value_or(-1));
+  const Tensor<3, Bool> counts = ignore ? classes.ne(*ignore) : classes.eq(classes);
   const Tensor<3> weights = counts.to_float();
   const Tensor<3, Int> known = where(counts, classes, 0);
   const Tensor<3> each = kiln::cross_entropy<Reduction::None>(logits, known) * weights;

@@ -179,9 +179,7 @@ bool OptimizerState::averages() const {
 }
 
 bool OptimizerState::needs_whole(const std::string& path) const {
-  const auto known = group_of_.find(path);
-  const std::size_t group = known != group_of_.end() ? known->second : group_for(path);
-  return !groups_[group].rule.elementwise() || clip_.norm || clip_.adaptive;
+  return !rule_of(path).elementwise() || clip_.norm || clip_.adaptive;
 }
 
 void OptimizerState::keep(const ParamParts& parts, const Ranks& among, const Value& zero) {

@@ -85,6 +85,8 @@ class OptimizerState {
   void move_to(const Device& device);
   void remove(const std::string& path) { states_.erase(path); }
 
+  /// Do ranks share the state, so that it has the parts of one of them?
+  bool is_shared() const { return among_ != nullptr; }
   const std::vector<ParamGroup>& groups() const { return groups_; }  // the first has the optimizer's own rule
   const ClipOptions& clip() const { return clip_; }
   const std::map<std::string, ParamState>& states() const { return states_; }
@@ -127,7 +129,11 @@ class OptimizerState {
 
   /// The group of a parameter that is new in the model, by its name alone.
   std::size_t group_for(const std::string& path) const;
-  const AnyRule& rule_of(const std::string& path) const { return groups_[group_of_.at(path)].rule; }
+  /// Ranks that share the state know the group of the parameters that they have parts of alone.
+  const AnyRule& rule_of(const std::string& path) const {
+    const auto known = group_of_.find(path);
+    return groups_[known != group_of_.end() ? known->second : group_for(path)].rule;
+  }
   ParamState fresh(const NamedParam& param, std::size_t group) const;
 
   std::vector<ParamGroup> groups_;

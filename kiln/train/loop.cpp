@@ -130,6 +130,9 @@ RunEnd Loop::train_on(const Batches& train, const Batches* valid) try {
   // The data of each of several ranks depends on the number of ranks, which may change.
   set_fact("data", train.description && !team_.several() ? train.description() : Json{});
   checkpoints_.open(run_, optional_state_, train_metrics_, facts_);
+  require<ArgumentError>(shards_ || !optimizer_state() || !optimizer_state()->is_shared(),
+                         "training: this optimizer has its rank's part of a state alone, which another Learner's ranks "
+                         "share; go on from a checkpoint of that training");
   share();
   if (team_.sharding() != Sharding::None && !shards_) shards_ = team_.shard(*optimizer_state(), model_ref());
   if (train.restore) train.restore(team_.own_place(optional_state_.places, *optional_state_.stream));

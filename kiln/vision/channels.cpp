@@ -67,11 +67,20 @@ struct MixChannels {
     const auto fold = [&](float* to, std::int64_t stride, std::int64_t count) {
       for (std::int64_t i = 0; i < sizes.made; ++i) {
         const float* const weights = &numbers[static_cast<std::size_t>(i * (sizes.channels + 1))];
+        // A channel of weight 0 is not read: it may hold NaN.
+        std::vector<const float*> read;
+        std::vector<float> factors;
+        for (std::size_t k = 0; k < from.size(); ++k)
+          if (weights[k] != 0) read.push_back(from[k]), factors.push_back(weights[k]);
+        if (read.empty()) {
+          std::fill_n(to + i * stride, count, weights[sizes.channels]);
+          continue;
+        }
         fold_line({.fold = Fold::Sum,
                    .careful = false,
-                   .from = from.data(),
-                   .weights = weights,
-                   .taps = from.size(),
+                   .from = read.data(),
+                   .weights = factors.data(),
+                   .taps = read.size(),
                    .scale = 1,
                    .delta = weights[sizes.channels]},
                   to + i * stride, count);

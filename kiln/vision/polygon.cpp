@@ -31,8 +31,11 @@ void fill_polygon(Picture& picture, std::span<const Position> corners, const Col
   require<ShapeError>(picture.channels == 1 || picture.channels == 3, "fill_polygon: a picture of ", picture.channels,
                       " channels; there must be 1 or 3");
   for (const Position& corner : corners)
-    require<ArgumentError>(std::isfinite(corner.x) && std::isfinite(corner.y), "fill_polygon: a corner at ", corner.x,
-                           ", ", corner.y, " is not finite");
+    for (const double place : {corner.x, corner.y}) {
+      constexpr double kFarthest = 1e15;  // products of two distances are finite
+      require<ArgumentError>(std::abs(place) <= kFarthest, "fill_polygon: a corner at ", corner.x, ", ", corner.y,
+                             std::isfinite(place) ? " is too far away" : " is not finite");
+    }
   if (corners.size() < 3) return;
   const auto [top, bottom] = std::ranges::minmax_element(corners, {}, &Position::y);
   const std::int64_t last = first_from(bottom->y, picture.height);

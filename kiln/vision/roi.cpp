@@ -99,6 +99,8 @@ struct PartSamples {
 PartSamples samples_of(const Value& begin, const Value& extent, std::int64_t parts, std::int64_t ratio,
                        std::int64_t size) {
   constexpr double kMost = 4096;
+  require<ArgumentError>(ratio <= 4096, "roi_align_largest: ", ratio, " samples along an axis; there are at most ",
+                         kMost);
   const Device device = begin.device();
   const Value part = extent / static_cast<double>(parts),
               number = cast(ratio > 0 ? full(part.shape(), ratio, device, DType::F64) : ceil(part), DType::F64);
@@ -109,7 +111,8 @@ PartSamples samples_of(const Value& begin, const Value& extent, std::int64_t par
   const auto along = [](const Value& v) { return unsqueeze(unsqueeze(cast(v, DType::F64), -1), -1); };
   const Value place = arange(0, parts, 1, device, DType::F64),
               sample = arange(0, static_cast<std::int64_t>(most), 1, device, DType::F64);
-  const Value position = along(begin) + along(part) * (unsqueeze(place, -1) + (sample + 0.5) / along(number));
+  const Value position =
+      along(begin) + along(part) * (unsqueeze(place, -1) + (sample + 0.5) / maximum(along(number), 1.0));
   const auto last = static_cast<double>(size - 1);
   const Value inside = clamp(position, 0.0, last), before = floor(inside);
   const Value exists = lt(sample, along(number));

@@ -6,7 +6,7 @@
 //   const Detections found = detect(model, picture);                               // detect.hpp
 //
 // Images are [batch, 3, height, width] of blue, green and red from 0 to 255, as those that published weights have seen;
-// YoloxBatcher (letterbox.hpp) makes them of pictures.
+// YoloxBatcher (detect.hpp) makes them of pictures.
 #pragma once
 #include <string>
 #include <string_view>

@@ -314,6 +314,7 @@ TEST(Sharding, LaysEachElementOutOnce) {
 }
 
 /// Bytes in use by all ranks when the second of two batches of a step begins.
+template <class Config = AdamConfig>
 std::int64_t bytes_within_a_step(Sharding sharding, std::int64_t width) {
   std::int64_t bytes = 0;
   on_each(processors(4), [&](const Ranks& ranks, const Device& device) {
@@ -327,7 +328,7 @@ std::int64_t bytes_within_a_step(Sharding sharding, std::int64_t width) {
       return m.forward(Tensor<2>::of(batch.x, {count, 2}, device.inner())).square().mean();
     };
     Layers model = layers(device, width);
-    Adam optimizer = AdamConfig{}.init(model);
+    auto optimizer = Config{}.init(model);
     Learner learner(std::move(model), std::move(optimizer), step, {.steps = 2, .accumulate = 2}, ranks, sharding);
     auto data = examples({.items = 48}, ranks, true);
     learner.rate(0.01).fit(data);
@@ -344,6 +345,8 @@ TEST(Sharding, TakesLessMemory) {
   EXPECT_NEAR(static_cast<double>(whole) / kBytes, 16, 0.5);
   EXPECT_NEAR(static_cast<double>(state) / kBytes, 4 + 2 + 4, 0.5);
   EXPECT_NEAR(static_cast<double>(gradients) / kBytes, 4 + 2 + 1, 0.5);
+  // A rule of whole parameters needs no more, though ranks have unlike shares of a bucket.
+  EXPECT_NEAR(static_cast<double>(bytes_within_a_step<LambConfig>(Sharding::State, kWidth)) / kBytes, 4 + 2 + 4, 0.5);
 }
 
 // The fake libraries of GPUs (tests/backend/cuda) are a driver whose kernels do nothing, and NCCL.

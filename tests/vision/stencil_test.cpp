@@ -141,6 +141,14 @@ TEST(Stencil, PassesNanOn) {
                    1e-5);
 }
 
+TEST(Stencil, ReadsFarOnOneSide) {
+  const TensorData x = numbers_of({1, 2, 4, 10}, -1, 1);
+  for (const std::int64_t far : {-200, -11, 11, 200})
+    for (const Fold fold : {Fold::Sum, Fold::Largest})
+      expect_stencil({.steps = {{.fold = fold, .windows = {{.row = 0, .column = far, .rows = 2, .columns = 1}}}}}, x, 0,
+                     1e-5);
+}
+
 TEST(Stencil, TakesKernelsLargerThanPictures) {
   const Value small = from_data(numbers_of({1, 1, 2, 3}).to(DType::F32), test::cpu);
   const std::vector<double> down(600, 1.0 / 600), across(41, 1.0 / 41);

@@ -105,6 +105,8 @@ Layout Layout::whole(const nn::ModuleView& model, Halves halves) {
 
 Layout Layout::sharded(const nn::ModuleView& model, int ranks, FunctionRef<bool(const std::string& path)> needs_whole) {
   Layout layout{.slices = ranks, .params = trained(model, Halves::InFloat32), .buckets = {}};
+  // Whole parameters come first: one that lies between others would have a bucket of its own, of `ranks` times its size.
+  std::ranges::stable_partition(layout.params, [&](const Param& param) { return needs_whole(param.path); });
   layout.buckets = buckets_of(layout.params, [&](const Param& last, const Param& next) {
     return last.dtype == next.dtype && last.device == next.device && needs_whole(last.path) == needs_whole(next.path);
   });

@@ -70,11 +70,29 @@ void Shards::put_averages(const nn::ModuleRef& model) const {
   gather(model, averages);
 }
 
+/// Sends each parameter of a bucket from the rank that has it. A gathered bucket would have the gaps of all ranks.
+void Shards::gather_whole(const Layout::Bucket& bucket, const std::map<std::string, Value>& before,
+                          const std::map<std::string, Value>& own, std::map<std::string, Value>& after,
+                          Values& pending) const {
+  for (std::size_t i = bucket.begin; i < bucket.end; ++i) {
+    const Layout::Param& param = layout_->params[i];
+    int owner = 0;
+    while (owner + 1 < among_->size() && !layout_->part(bucket, param, owner)) ++owner;
+    const auto updated = own.find(param.path);
+    pending.push_back(broadcast(updated != own.end() ? updated->second : before.at(param.path), among_, owner));
+    after[param.path] = pending.back();
+  }
+}
+
 void Shards::gather(const nn::ModuleRef& model, const std::map<std::string, Value>& own) const {
   const std::map<std::string, Value> before = values_of(model);
   std::map<std::string, Value> after;
   Values pending;
   for (const Layout::Bucket& bucket : layout_->buckets) {
+    if (state_.needs_whole(layout_->params[bucket.begin].path)) {
+      gather_whole(bucket, before, own, after, pending);
+      continue;
+    }
     const DType dtype = layout_->params[bucket.begin].dtype;
     const Value slice = layout_->joined_slice(bucket, among_->rank(), dtype, [&](std::size_t i, const ParamPart& part) {
       const std::string& path = layout_->params[i].path;

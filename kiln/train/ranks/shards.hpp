@@ -44,6 +44,9 @@ class Shards {
   std::vector<NamedParam> parts(const nn::ModuleView& model) const;
   /// Gives the model the parts of all ranks. A part that `own` lacks stays as it is.
   void gather(const nn::ModuleRef& model, const std::map<std::string, Value>& own) const;
+  void gather_whole(const Layout::Bucket& bucket, const std::map<std::string, Value>& before,
+                    const std::map<std::string, Value>& own, std::map<std::string, Value>& after,
+                    Values& pending) const;
   /// The states of whole parameters at rank 0; elsewhere nothing.
   std::map<std::string, ParamState> gathered_states() const;
 

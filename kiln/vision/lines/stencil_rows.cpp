@@ -46,6 +46,9 @@ class Worker {
     const std::size_t count = stencil.steps.size();
     const std::vector<Reach> reaches = reaches_of(stencil);
     for (const Reach& reach : reaches) lines_.push_back({.reach = reach});
+    Reach& picture = lines_.back().reach;  // read_line() writes all of its columns
+    picture.first_column = std::min<std::int64_t>(picture.first_column, 0);
+    picture.last_column = std::max<std::int64_t>(picture.last_column, 0);
     for (std::size_t i = 0; i < count; ++i) add_taps(i);
     std::size_t elements = 0;
     for (Lines& lines : lines_) {
