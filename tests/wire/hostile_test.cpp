@@ -137,7 +137,7 @@ TEST(HostilePrograms, NameNoValuesThatThereAreNot) {
   EXPECT_NE(refused([](GraphBody& b) { b.outputs[0].id = b.count; }).find("there is no value"), std::string::npos);
   EXPECT_NE(refused([](GraphBody& b) { b.steps[0].causes.push_back({.id = b.count}); }).find("there is no value"),
             std::string::npos);
-  EXPECT_NE(refused([](GraphBody& b) { b.steps[0].results[0].shape[0] = 3; }).find("does not make of its operands"),
+  EXPECT_NE(refused([](GraphBody& b) { b.steps[0].results[0].shape[0] = 3; }).find("does not give the written results"),
             std::string::npos);
   EXPECT_NE(refused([](GraphBody& b) { b.steps[0].in[0].id = GraphOperand::kNothing; }).find("in damaged, operation 0"),
             std::string::npos);

@@ -97,6 +97,14 @@ TEST_P(CpuElementwise, CastsBySaturatingRoundingAndKeepingLowBits) {
   EXPECT_EQ(cast(full({}, 65520.0, device), DType::F16).item(), INFINITY);
 }
 
+TEST_P(CpuElementwise, DividesHalvesByNumbersWhoseInverseIsNone) {
+  for (const DType dtype : {DType::F16, DType::BF16}) {
+    const Value x =
+        from_data(TensorData::of<float>({5}, {0, 0x1p-10F, -0x1p-14F, 0x1p-12F, INFINITY}).to(dtype), device);
+    EXPECT_EQ((x / 0x1p-20).data().to_vector<float>(), (std::vector<float>{0, 1024, -64, 256, INFINITY}));
+  }
+}
+
 TEST_P(CpuElementwise, LeavesChannelsLastDataChannelsLast) {
   const Value x = permute(numbers(device, {2, 4, 5, 3}, DType::F32), {0, 3, 1, 2});
   EXPECT_EQ(relu(x).node()->strides, x.node()->strides);

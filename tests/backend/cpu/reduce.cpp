@@ -19,8 +19,11 @@ Grid folded(const Grid& x, const Dims& dims, double start, const std::function<d
 }
 
 TEST_P(CpuReduce, FoldsAnyDimensionsOfAnyLayout) {
-  for (const Value& x : {numbers(device, {7, 300, 5}, DType::F32), scattered(device, {7, 300, 5}, DType::F32),
-                         expand(scattered(device, {300, 1}, DType::F32), {7, 300, 5})}) {
+  for (const Value& x :
+       {numbers(device, {7, 300, 5}, DType::F32), scattered(device, {7, 300, 5}, DType::F32),
+        expand(scattered(device, {300, 1}, DType::F32), {7, 300, 5}),
+        flip(numbers(device, {7, 300, 5}, DType::F32), {0}), flip(numbers(device, {7, 300, 5}, DType::F32), {1}),
+        expand(numbers(device, {1, 300, 5}, DType::F32), {70, 300, 5})}) {
     const Grid from(x);
     for (const Dims& dims : {Dims{0}, Dims{1}, Dims{2}, Dims{0, 2}, Dims{0, 1, 2}}) {
       const Grid sums = folded(from, dims, 0, std::plus{});

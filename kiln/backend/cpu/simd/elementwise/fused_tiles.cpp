@@ -1,6 +1,7 @@
 #include "kiln/backend/cpu/simd/elementwise/fused_tiles.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <optional>
@@ -186,8 +187,10 @@ class Source {
 /// float32 is none.
 DType set_number(const TileStep& step, std::size_t k, const Scalar& number, DType dtype, std::byte* vector,
                  Tile& tile) {
-  const std::optional<double> inverse = step.multiply && k == 1 ? exact_inverse(number) : std::nullopt;
+  std::optional<double> inverse = step.multiply && k == 1 ? exact_inverse(number) : std::nullopt;
   if (is_half(dtype)) dtype = step.reads[k];
+  constexpr double kMostF16 = 32768;  // the largest power of two
+  if (inverse && dtype == DType::F16 && std::abs(*inverse) > kMostF16) inverse.reset();
   if (inverse) store(Scalar(*inverse), dtype, vector);
   else store(number, dtype, vector);
   repeat_first(vector, size_of(dtype), kVectorBytes / static_cast<std::int64_t>(size_of(dtype)));

@@ -75,7 +75,11 @@ struct ColumnMoments {
     count += other.count;
   }
   double mean(int64_t i) const { return near[i] + sums[i] / count; }
-  double variance(int64_t i) const { return std::max(0.0, squares[i] - sums[i] * sums[i] / count) / count; }
+  /// NaN where an element is.
+  double variance(int64_t i) const {
+    const double sum = squares[i] - sums[i] * sums[i] / count;
+    return (sum < 0 ? 0 : sum) / count;
+  }
 };
 
 /// The sums of g, of g * (x - mean) and of x - mean for some columns.

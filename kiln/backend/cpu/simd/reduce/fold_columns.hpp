@@ -59,7 +59,7 @@ struct FoldColumns : FoldVectors<T, fold> {
     const T *const first = x + row * stride + column, *from = first;
     const std::int64_t last = by_four ? count % 4 : count;
     load_results();
-    for (; from < first + (count - last) * stride; from += 4 * stride)
+    for (std::int64_t left = count - last; left > 0; left -= 4, from += 4 * stride)
       for (std::int64_t i = 0; i < vectors; ++i) {
         const Vector<N> a = load.template operator()<N>(from, i), b = load.template operator()<N>(from + stride, i),
                         c = load.template operator()<N>(from + 2 * stride, i),
