@@ -70,7 +70,8 @@ struct Capabilities {
   // ---- parameters ----
   Addressing addressing = Addressing::Addresses;
   int most_buffers = 512;                              // of a kernel, each entry of a table counted
-  std::int64_t number_bytes = 512 * 8;                 // of all numbers of a kernel
+  std::int64_t number_bytes = 512 * 8;                 // of all numbers of a kernel, in a uniform block if need be
+  std::int64_t direct_number_bytes = 512 * 8;          // of numbers that are passed by themselves, 8 bytes each
   std::int64_t binding_bytes = std::int64_t{1} << 62;  // from where a buffer begins to its last byte
   std::int64_t binding_alignment = 1;                  // bytes; of the place where a buffer begins
 

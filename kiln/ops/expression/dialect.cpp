@@ -216,7 +216,8 @@ constexpr std::string_view kGlslPreamble =
     "#version 450\n#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
     "#extension GL_EXT_shader_16bit_storage : require\n#extension GL_EXT_shader_8bit_storage : require\n";
 constexpr std::string_view kMetalPreamble =
-    "#include <metal_stdlib>\nusing namespace metal;\n#define KILN_DEVICE static inline\n"
+    "#include <metal_stdlib>\n#pragma METAL fp contract(off)\nusing namespace metal;\n#define KILN_DEVICE static "
+    "inline\n"
     "struct KilnWords {\n  uint x, y, z, w;\n};\n";
 constexpr std::string_view kWgslPreamble = "var<private> kiln_infinity: u32 = 0x7f800000u;\n";
 

@@ -46,7 +46,7 @@ std::string complaints_of_wgsl(const std::string& text) {
 
 std::string complaints_of_metal(const std::string& text, const std::string& declarations) {
   if (!is_installed("c++")) return kNoValidator;
-  return run("c++ -std=c++17 -fsyntax-only -x c++ -isystem " + declarations, ".metal", text);
+  return run("c++ -std=c++20 -fsyntax-only -x c++ -isystem " + declarations, ".metal", text);
 }
 
 void expect_stored(const std::string& name, const std::string& text, bool grows) {

@@ -50,7 +50,7 @@ class Check {
     limit("threads to a block", kernel_.threads, device_.most_threads);
     std::int64_t bytes = 0;
     for (const Kernel::Array& array : kernel_.shared)
-      bytes += array.count * static_cast<std::int64_t>(size_of(array.dtype));
+      bytes = (bytes + 15) / 16 * 16 + array.count * static_cast<std::int64_t>(size_of(array.dtype));
     limit("bytes of shared memory", bytes, device_.shared_memory);
     if (kernel_.together && device_.together == 0)
       refuse(Reason::Limit, "its blocks wait for each other, which the device does not promise");
@@ -64,7 +64,7 @@ class Check {
       if (parameter.uniform) {
         bytes += std::int64_t{parameter.uniform} * 4;
       } else if (parameter.kind == Parameter::Kind::Number) {
-        bytes += words * static_cast<std::int64_t>(size_of(parameter.dtype));
+        bytes += words * 8;  // what a launch passes of each
         type(text("parameter ", i), "is a number of", parameter.dtype, device_.numbers, "takes");
       } else {
         buffers += words;

@@ -14,10 +14,12 @@ constexpr Capabilities cuda() {
   return {.fragments = kHalfFragments, .together = 4, .multiprocessors = 4, .memory = kMemory};
 }
 
-/// A device with Vulkan 1.3 (whose buffers have addresses) and what its optional features are on most desktop GPUs: 64-bit
-/// integers and 8- and 16-bit storage. The limits are the least that the Vulkan 1.3 specification requires ("Required
-/// Limits"): maxComputeWorkGroupInvocations 128 is raised to 256 by Vulkan 1.4, maxComputeSharedMemorySize 16384,
-/// maxUniformBufferRange 16384, maxComputeWorkGroupCount 65535 in each direction, maxStorageBufferRange 2^27.
+/// A device with Vulkan 1.3 and what its optional features are on most desktop GPUs: 64-bit integers and 8- and 16-bit
+/// storage. The limits are the least that the Vulkan 1.3 specification requires ("Required Limits"):
+/// maxComputeWorkGroupInvocations 128 is raised to 256 by Vulkan 1.4, maxComputeSharedMemorySize 16384,
+/// maxUniformBufferRange 16384, maxPushConstantsSize 128, minStorageBufferOffsetAlignment at most 256,
+/// maxComputeWorkGroupCount 65535 in each direction, maxStorageBufferRange 2^27. The buffers are those of MoltenVK;
+/// drivers of desktop GPUs have many more.
 constexpr Capabilities vulkan(int lanes, Types computes) {
   return {.computes = computes,
           .loads = Types::all() - (kComputed - computes),
@@ -29,8 +31,12 @@ constexpr Capabilities vulkan(int lanes, Types computes) {
           .lanes = {lanes, lanes},
           .most_threads = 256,
           .shared_memory = 16 << 10,
+          .addressing = Addressing::Bindings,
+          .most_buffers = 31,
           .number_bytes = 16 << 10,
+          .direct_number_bytes = 128,
           .binding_bytes = std::int64_t{1} << 27,
+          .binding_alignment = 256,
           .most_blocks = {65535, 65535, 65535},
           .multiprocessors = 4,
           .memory = kMemory};
@@ -49,7 +55,7 @@ constexpr Capabilities metal() {
           .numbers = kComputed - Types{DType::F64},
           .shared_memory = 32 << 10,
           .addressing = Addressing::Bindings,
-          .most_buffers = 31,
+          .most_buffers = 30,
           .number_bytes = 4 << 10,
           .multiprocessors = 4,
           .memory = kMemory};
@@ -57,13 +63,13 @@ constexpr Capabilities metal() {
 
 /// What every adapter has without asking (W3C, "WebGPU", section 3.6.2, default limits): 8 storage buffers to a stage,
 /// of 128 MiB, at multiples of 256 bytes; 16 KB of workgroup storage, 256 invocations, 65535 workgroups in each
-/// direction, uniform buffers of 64 KB. WGSL computes in f32, i32, u32 and bool, and booleans are kept in
-/// workgroup storage, not in buffers.
+/// direction, uniform buffers of 64 KB. WGSL computes in f32, i32, u32 and bool; what is in memory are
+/// words.
 constexpr Capabilities webgpu() {
   return {.computes = kWords | Types{DType::Bool},
           .loads = kWords,
           .stores = kWords,
-          .shares = kWords | Types{DType::Bool},
+          .shares = kWords,
           .updates = {DType::I32, DType::U32},
           .updates_shared = {DType::I32, DType::U32},
           .numbers = kWords,

@@ -101,6 +101,7 @@ KernelText glsl(const Kernel& kernel, Body& body) {
   std::string out(body.target().dialect->preamble), numbers;
   out +=
       "#extension GL_EXT_control_flow_attributes : require\n#extension GL_KHR_shader_subgroup_shuffle : enable\n"
+      "#extension GL_EXT_shader_subgroup_extended_types_int64 : enable\n"
       "#extension GL_EXT_shader_atomic_int64 : enable\n";
   out += body.library();
   out += text("layout(local_size_x = ", kernel.threads, ") in;\n");
@@ -126,7 +127,7 @@ KernelText glsl(const Kernel& kernel, Body& body) {
                       vectors_of(parameter), "]; };\n");
         else
           out += text("layout(std430, set = 0, binding = ", index, ") ",
-                      parameter.kind == Parameter::Kind::Input ? "readonly " : "", "buffer B", i, " { ",
+                      parameter.kind == Parameter::Kind::Input ? "readonly " : "coherent ", "buffer B", i, " { ",
                       body.stored(parameter.dtype), " p", i, "[]; };\n");
       });
   if (count) out += text("layout(push_constant) uniform Numbers { uvec2 kiln_numbers[", count, "]; };\n");

@@ -46,7 +46,7 @@ const Target kGlslTarget{
     .thread = "int(gl_LocalInvocationID.x)",
     .block = kGlslBlock,
     .blocks = kGlslBlocks,
-    .barrier = "memoryBarrier(); barrier();",
+    .barrier = "memoryBarrier(); barrier(); memoryBarrier();",
     .fence = "memoryBarrier();",
     .shuffle = "subgroupShuffle($0, (gl_SubgroupInvocationID & ~31u) | uint($1))",
     .bits_of_f32 = "floatBitsToUint($0)",

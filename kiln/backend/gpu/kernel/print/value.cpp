@@ -85,6 +85,9 @@ std::string Body::compute(const Instruction& in) const {
   }
   if (of == DType::Bool && !compares(in.arithmetic))
     return text(x, in.arithmetic == Arithmetic::And ? " && " : in.arithmetic == Arithmetic::Or ? " || " : " != ", y);
+  // GLSL leaves open what a remainder of a negative number is.
+  if (in.arithmetic == Arithmetic::Remainder && is(Syntax::Glsl) && (of == DType::I32 || of == DType::I64))
+    return text(x, " - ", x, " / ", y, " * ", y);
   if (is_shift(in.arithmetic) && is(Syntax::Wgsl) && type_of(in.operands[1]) != DType::U32) y = text("u32(", y, ")");
   return text(x, " ", symbol(in.arithmetic), " ", y);
 }
@@ -109,7 +112,7 @@ std::string Body::element(const Instruction& in, const std::string& index) const
     return is(Syntax::Wgsl) && in.kind == Kind::Shared && updates_shared(in.place) ? text("atomicLoad(&", at, ")") : at;
   }
   if (!(in.place & Kernel::kChosen) && kernel_.parameters[in.place].uniform && !is(Syntax::Cpp))
-    return text(buffer(in.place), "[", index, " / 4][", index, " % 4]");  // vectors, as uniform blocks have them
+    return text(buffer(in.place), "[(", index, ") / 4][(", index, ") % 4]");  // vectors, as uniform blocks have them
   const std::string at = text(buffer(in.place), "[", index, "]");
   return is(Syntax::Wgsl) && in.kind == Kind::Load && updates(in.place) ? text("atomicLoad(&", at, ")") : at;
 }
@@ -144,6 +147,10 @@ std::string Body::shuffled(const Instruction& in) const {
   const bool converts = truth && !target_.has_pointers;  // CUDA's functions take a bool
   const std::string operands[] = {converts ? cast(name(in.operands[0]), DType::I32) : name(in.operands[0]),
                                   name(in.operands[1])};
+  if (target_.dialect == &expr::kMetal && size_of(in.type) == 8) {  // whose shuffles take no 64-bit integers
+    const std::string words[] = {text("as_type<uint2>(", operands[0], ")"), operands[1]};
+    return text("as_type<", type(in.type), ">(", filled(target_.shuffle, words), ")");
+  }
   const std::string call = filled(target_.shuffle, operands);
   return truth ? text("(", call, " != 0)") : call;
 }
