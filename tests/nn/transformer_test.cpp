@@ -256,7 +256,7 @@ TEST(MixtureOfExperts, HasRightGradients) {
     return weighted(output) + balance;
   });
   EXPECT_EQ(sentence_of([] { nn::MixtureOfExpertsConfig{.expert = {.width = 3}, .experts = 2, .asked = 3}.init(cpu); }),
-            "ArgumentError: MixtureOfExpertsConfig: 3 of 2 experts cannot be selected");
+            "ArgumentError: MixtureOfExpertsConfig: asked = 3 must be 1 to the number of experts, 2");
 }
 
 }  // namespace

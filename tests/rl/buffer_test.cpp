@@ -193,7 +193,7 @@ TEST(Replay, SaysWhatIsWrong) {
               testing::HasSubstr("Replay: takes 2 environments with observations of 4"));
   play(worlds, 1, random, [&](const Lived& now) { replay.add(now.observations, now.actions, worlds); });
   EXPECT_THAT(said([&] { replay.set_errors(std::vector<std::int64_t>{2}, std::vector<float>{1}); }),
-              testing::HasSubstr("place 2 of a buffer of 2"));
+              testing::HasSubstr("index 2 of a buffer of 2"));
   EXPECT_THAT(said([&] { replay.set_errors(std::vector<std::int64_t>{0}, std::vector<float>{NAN}); }),
               testing::HasSubstr("the error of transition 0 is nan"));
   EXPECT_THAT(said([&] { Replay({.capacity = std::int64_t{1} << 40}, worlds); }),

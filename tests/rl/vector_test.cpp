@@ -93,7 +93,7 @@ TEST(VectorEnvironment, IsTheSameInThreadsAndFromAState) {
   wrong.push_back(0);
   const std::vector<double> before = later.state();
   EXPECT_THAT(said([&] { later.set_state(wrong); }), testing::HasSubstr("1 numbers too many"));
-  EXPECT_THAT(said([&] { later.set_state({}); }), testing::HasSubstr("no state of 5 environments"));
+  EXPECT_THAT(said([&] { later.set_state({}); }), testing::HasSubstr("are not a state of 5 environments"));
   EXPECT_EQ(later.state(), before);
 }
 

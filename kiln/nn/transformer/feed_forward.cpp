@@ -60,8 +60,8 @@ MixtureResult MixtureOfExperts::mix(const Tensor<2>& x) const {
 }
 
 MixtureOfExperts MixtureOfExpertsConfig::init(const Device& device) const {
-  require<ArgumentError>(asked > 0 && asked <= experts, "MixtureOfExpertsConfig: ", asked, " of ", experts,
-                         " experts cannot be selected");
+  require<ArgumentError>(asked > 0 && asked <= experts, "MixtureOfExpertsConfig: asked = ", asked,
+                         " must be 1 to the number of experts, ", experts);
   require<ArgumentError>(expert.width > 0, "MixtureOfExpertsConfig: the experts' width = ", expert.width,
                          " must be positive");
   MixtureOfExperts module;
