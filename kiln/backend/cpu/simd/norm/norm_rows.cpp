@@ -106,8 +106,11 @@ HWY_INLINE void normalise(const NormPlan& plan, const NormForward<T>& call, int6
     Moments moments[kInterleavedRows];
     T scales[kInterleavedRows];
     moments_of_rows(plan, call.x + first, count, moments);
+    // Rows that share all weights are many and short; a channel's variance may be beyond float32.
     for (int64_t k = 0; k < count; ++k)
-      scales[k] = static_cast<T>(1 / std::sqrt(moments[k].variance() + plan.epsilon));
+      scales[k] = plan.kinds == 1 && plan.runs == 1
+                      ? 1 / std::sqrt(static_cast<T>(moments[k].variance()) + static_cast<T>(plan.epsilon))
+                      : static_cast<T>(1 / std::sqrt(moments[k].variance() + plan.epsilon));
     for (int64_t k = 0; k < count; ++k) {
       const int64_t at = first + k * plan.length, weight = (row + k) % plan.kinds * plan.weights();
       affine_row<T>(plan, {call.x + at, call.weight + weight, call.bias + weight, call.z + at}, Mean<T>(moments[k]),
