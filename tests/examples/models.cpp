@@ -89,7 +89,8 @@ TEST_F(ModelExamples, ObjectDetectionDrawsWhatItFinds) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "run/valid/epoch-2/map.log"));
   EXPECT_TRUE(has_picture("object_detection.png"));
   const std::string wrong = in_folder(text("(", OBJECT_DETECTION_PROGRAM, " --side 100) 2>&1; test $? -eq 1"));
-  EXPECT_NE(wrong.find("ConfigError: command line: --side 100 must be a multiple of 32, up to 2048"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("ConfigError: command line: --side 100 must be a multiple of 32, up to 2048"), std::string::npos)
+      << wrong;
 }
 
 TEST_F(ModelExamples, ShakespeareWritesBeyondItsContext) {

@@ -48,8 +48,10 @@ FusionTraits Gpu::fusion_traits() const {
   // The tensors may have any size, so that an optimizer's step is one or two kernels, whose blocks choose among
   // buffers.
   if (has.addressing == Addressing::Addresses)
-    traits.batching = FusionTraits::Batching{
-        .max_each = std::int64_t{1} << 40, .max_total = std::int64_t{1} << 40, .max_distance = 512, .same_function_only = true};
+    traits.batching = FusionTraits::Batching{.max_each = std::int64_t{1} << 40,
+                                             .max_total = std::int64_t{1} << 40,
+                                             .max_distance = 512,
+                                             .same_function_only = true};
   return traits;
 }
 

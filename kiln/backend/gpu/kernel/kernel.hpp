@@ -111,7 +111,7 @@ struct Statement {
 
 struct Parameter {
   enum class Kind : std::uint8_t { Number, Input, Output, Both } kind;
-  DType dtype;              // elements of a buffer, or the type that a number is passed in
+  DType dtype;                // elements of a buffer, or the type that a number is passed in
   std::uint16_t count = 0;    // for a table: its number of entries, one of which is selected at run time
   std::uint16_t uniform = 0;  // for an Input of uint32 that is the same for all threads and passed by value: its words
   std::size_t words() const { return std::max<std::size_t>(count, 1); }  // arguments
