@@ -156,6 +156,25 @@ struct Kernel {
   const Parameter& parameter(std::uint16_t place) const {
     return parameters[place & kChosen ? chosen[place - kChosen] : place];
   }
+  /// Where each shared array begins in the memory of a block, aligned to 16 bytes, followed by the total.
+  std::vector<std::int64_t> shared_offsets() const {
+    std::vector<std::int64_t> offsets;
+    std::int64_t at = 0;
+    for (const Array& array : shared) {
+      at = (at + 15) / 16 * 16;
+      offsets.push_back(at);
+      at += array.count * static_cast<std::int64_t>(size_of(array.dtype));
+    }
+    offsets.push_back(at);
+    return offsets;
+  }
+  /// Bytes of the numbers that a launch passes by themselves, 8 each.
+  std::int64_t number_bytes() const {
+    std::int64_t bytes = 0;
+    for (const Parameter& each : parameters)
+      if (each.kind == Parameter::Kind::Number) bytes += static_cast<std::int64_t>(each.words()) * 8;
+    return bytes;
+  }
   /// The offset of each parameter's first argument, followed by the total.
   std::vector<std::size_t> words() const {
     std::vector<std::size_t> all{0};

@@ -48,23 +48,19 @@ class Check {
 
   void block() {
     limit("threads to a block", kernel_.threads, device_.most_threads);
-    std::int64_t bytes = 0;
-    for (const Kernel::Array& array : kernel_.shared)
-      bytes = (bytes + 15) / 16 * 16 + array.count * static_cast<std::int64_t>(size_of(array.dtype));
-    limit("bytes of shared memory", bytes, device_.shared_memory);
+    limit("bytes of shared memory", kernel_.shared_offsets().back(), device_.shared_memory);
     if (kernel_.together && device_.together == 0)
       refuse(Reason::Limit, "its blocks wait for each other, which the device does not promise");
   }
 
   void parameters() {
-    std::int64_t buffers = 0, bytes = 0;
+    std::int64_t buffers = 0, bytes = kernel_.number_bytes();
     for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
       const Parameter& parameter = kernel_.parameters[i];
       const auto words = static_cast<std::int64_t>(parameter.words());
       if (parameter.uniform) {
         bytes += std::int64_t{parameter.uniform} * 4;
       } else if (parameter.kind == Parameter::Kind::Number) {
-        bytes += words * 8;  // what a launch passes of each
         type(text("parameter ", i), "is a number of", parameter.dtype, device_.numbers, "takes");
       } else {
         buffers += words;

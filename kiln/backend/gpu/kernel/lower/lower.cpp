@@ -12,14 +12,6 @@ constexpr Types kWide{DType::I64, DType::U64},
 constexpr bool has_all(Types types, Types of) { return (of - types).empty(); }
 constexpr Types both(Types a, Types b) { return a - (a - b); }
 
-/// Are the numbers too many to be passed by themselves?
-bool needs_block(const Kernel& kernel, const Capabilities& device) {
-  std::int64_t bytes = 0;
-  for (const Parameter& parameter : kernel.parameters)
-    if (parameter.kind == Parameter::Kind::Number) bytes += static_cast<std::int64_t>(parameter.words()) * 8;
-  return bytes > device.direct_number_bytes;
-}
-
 }  // namespace
 
 Kernel lowered(Kernel kernel, const Capabilities& device) {
@@ -28,7 +20,8 @@ Kernel lowered(Kernel kernel, const Capabilities& device) {
   const Types packed = kNarrow - both(device.loads, device.stores), shared = kNarrow - device.shares;
   if (device.binding_alignment > 1 || !packed.empty()) kernel = with_offsets(kernel);
   if (device.most_blocks[0] < INT32_MAX) kernel = with_spare_blocks(kernel);
-  if (pairs || !has_all(device.numbers, kWide) || needs_block(kernel, device)) kernel = with_uniform_block(kernel);
+  if (pairs || !has_all(device.numbers, kWide) || kernel.number_bytes() > device.direct_number_bytes)
+    kernel = with_uniform_block(kernel);
   if (pairs) kernel = with_pairs(with_expanded_trees(kernel));
   if (!packed.empty()) kernel = with_packed_elements(kernel, packed);
   if (!shared.empty()) kernel = with_wide_shared(kernel, shared);

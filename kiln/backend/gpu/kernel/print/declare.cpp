@@ -10,19 +10,6 @@ namespace {
 
 using Syntax = expr::Dialect::Syntax;
 
-/// Where each shared array begins, aligned to 16 bytes, and their total.
-std::vector<std::int64_t> offsets_of(const Kernel& kernel) {
-  std::vector<std::int64_t> offsets;
-  std::int64_t at = 0;
-  for (const Kernel::Array& array : kernel.shared) {
-    at = (at + 15) / 16 * 16;
-    offsets.push_back(at);
-    at += array.count * static_cast<std::int64_t>(size_of(array.dtype));
-  }
-  offsets.push_back(at);
-  return offsets;
-}
-
 std::string function_of(const Kernel& kernel) { return "kiln_" + kernel.name; }
 
 // ---- CUDA and HIP ----
@@ -66,7 +53,7 @@ KernelText cuda(const Kernel& kernel, Body& body) {
   out += text("extern \"C\" __global__ void __launch_bounds__(", kernel.threads,
               kernel.least_blocks ? text(", ", kernel.least_blocks) : "", ") ", function_of(kernel), "(",
               parameters_of_cuda(kernel, body), ") {\n");
-  const std::vector<std::int64_t> offsets = offsets_of(kernel);
+  const std::vector<std::int64_t> offsets = kernel.shared_offsets();
   if (offsets.back()) out += "  extern __shared__ __align__(16) unsigned char shared[];\n";
   for (std::size_t i = 0; i < kernel.shared.size(); ++i) {
     const std::string_view type = body.stored(kernel.shared[i].dtype);
@@ -134,7 +121,7 @@ KernelText glsl(const Kernel& kernel, Body& body) {
   for (std::size_t i = 0; i < kernel.shared.size(); ++i)
     out += text("shared ", body.stored(kernel.shared[i].dtype), " m", i, "[", kernel.shared[i].count, "];\n");
   return {text(out, "void main() {\n", numbers, locals_of_c(kernel, body), statements, "}\n"), "main",
-          offsets_of(kernel).back()};
+          kernel.shared_offsets().back()};
 }
 
 KernelText wgsl(const Kernel& kernel, Body& body) {
@@ -185,7 +172,7 @@ KernelText wgsl(const Kernel& kernel, Body& body) {
     out += local.count == 1 ? text("  var l", i, ": ", body.type(local.dtype), ";\n")
                             : text("  var l", i, ": array<", body.type(local.dtype), ", ", local.count, ">;\n");
   }
-  return {text(out, numbers, statements, "}\n"), function_of(kernel), offsets_of(kernel).back()};
+  return {text(out, numbers, statements, "}\n"), function_of(kernel), kernel.shared_offsets().back()};
 }
 
 KernelText metal(const Kernel& kernel, Body& body) {
@@ -216,7 +203,7 @@ KernelText metal(const Kernel& kernel, Body& body) {
   for (std::size_t i = 0; i < kernel.shared.size(); ++i)
     out += text("  threadgroup ", body.stored(kernel.shared[i].dtype), " m", i, "[", kernel.shared[i].count, "];\n");
   return {text(out, numbers, locals_of_c(kernel, body), statements, "}\n"), function_of(kernel),
-          offsets_of(kernel).back()};
+          kernel.shared_offsets().back()};
 }
 
 }  // namespace
