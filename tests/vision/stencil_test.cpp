@@ -145,8 +145,9 @@ TEST(Stencil, ReadsFarOnOneSide) {
   const TensorData x = numbers_of({1, 2, 4, 10}, -1, 1);
   for (const std::int64_t far : {-200, -11, 11, 200})
     for (const Fold fold : {Fold::Sum, Fold::Largest})
-      expect_stencil({.steps = {{.fold = fold, .windows = {{.row = 0, .column = far, .rows = 2, .columns = 1}}}}}, x, 0,
-                     1e-5);
+      for (const std::int64_t row : {-9, 0, 7})
+        expect_stencil({.steps = {{.fold = fold, .windows = {{.row = row, .column = far, .rows = 2, .columns = 1}}}}},
+                       x, 0, 1e-5);
 }
 
 TEST(Stencil, TakesKernelsLargerThanPictures) {

@@ -1,4 +1,4 @@
-#include "kiln/vision/median.hpp"
+#include "kiln/vision/lines/median.hpp"
 
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/ops/reduce/order.hpp"

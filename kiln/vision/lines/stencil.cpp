@@ -4,8 +4,8 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/tensor/custom.hpp"
+#include "kiln/vision/lines/median.hpp"
 #include "kiln/vision/lines/stencil_rows.hpp"
-#include "kiln/vision/median.hpp"
 
 namespace kiln::vision {
 
@@ -26,6 +26,9 @@ std::vector<Reach> reaches_of(const Stencil& stencil) {
                  std::min(reach.first_column, there.first_column), std::max(reach.last_column, there.last_column)};
       is_read[from] = true;
     }
+  Reach& picture = all.back();  // it is never cut off
+  picture = {std::min<std::int64_t>(picture.first_row, 0), std::max<std::int64_t>(picture.last_row, 0),
+             std::min<std::int64_t>(picture.first_column, 0), std::max<std::int64_t>(picture.last_column, 0)};
   return all;
 }
 
@@ -68,10 +71,7 @@ class ByOps {
         rows_(x.dim(2)),
         columns_(x.dim(3)),
         results_(stencil.steps.size() + 1) {
-    // A picture is never cut off.
-    Reach& all = reaches_.back();
-    all = {std::min<std::int64_t>(all.first_row, 0), std::max<std::int64_t>(all.last_row, 0),
-           std::min<std::int64_t>(all.first_column, 0), std::max<std::int64_t>(all.last_column, 0)};
+    const Reach& all = reaches_.back();
     results_.back() =
         make_border(x, {-all.first_row, all.last_row, -all.first_column, all.last_column}, stencil.border, outside);
   }

@@ -45,7 +45,7 @@ std::int64_t add_line_fold(Stencil& stencil, std::int64_t step, Fold fold, const
 struct Reach {
   std::int64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
 };
-/// That of each step, and that of the picture behind the last.
+/// Returns that of each step, and behind the last that of the picture, which includes all of its own pixels.
 std::vector<Reach> reaches_of(const Stencil& stencil);
 
 /// What run_stencil is made of where there is no kernel.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kiln/vision/median.hpp"
+#include "kiln/vision/lines/median.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/vision/lines/stencil_lines.cpp"

@@ -34,7 +34,7 @@ struct Tap {
   std::int64_t row, column;
 };
 
-/// What one thread needs to run a stencil over planes.
+/// The lines with which one thread runs a stencil over planes.
 class Worker {
  public:
   Worker(const Stencil& stencil, float outside, const Planes& planes)
@@ -46,9 +46,6 @@ class Worker {
     const std::size_t count = stencil.steps.size();
     const std::vector<Reach> reaches = reaches_of(stencil);
     for (const Reach& reach : reaches) lines_.push_back({.reach = reach});
-    Reach& picture = lines_.back().reach;  // read_line() writes all of its columns
-    picture.first_column = std::min<std::int64_t>(picture.first_column, 0);
-    picture.last_column = std::max<std::int64_t>(picture.last_column, 0);
     for (std::size_t i = 0; i < count; ++i) add_taps(i);
     std::size_t elements = 0;
     for (Lines& lines : lines_) {
