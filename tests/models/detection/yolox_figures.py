@@ -8,10 +8,10 @@ import sys
 
 import torch
 
-from waves import filled, wave
-
-sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench/peers"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path += [str(HERE.parent), str(HERE.parents[2] / "bench/peers")]
 import torch_yolox  # noqa: E402
+from waves import filled, wave  # noqa: E402
 
 torch.set_default_dtype(torch.float64)
 RATE, HEIGHT, WIDTH = 0.01, 64, 96

@@ -10,7 +10,7 @@
 #include "tests/support/figures.hpp"
 #include "tests/support/sentence.hpp"
 
-#include "agreement.hpp"
+#include "tests/models/agreement.hpp"
 
 namespace kiln::models {
 namespace {
@@ -29,7 +29,7 @@ struct AllFigures {
 };
 
 const AllFigures& figures() {
-  static const auto all = load_config<AllFigures>(KILN_SOURCE_DIR "/tests/models/yolox_figures.json");
+  static const auto all = load_config<AllFigures>(KILN_SOURCE_DIR "/tests/models/detection/yolox_figures.json");
   return all;
 }
 
