@@ -40,7 +40,7 @@ void run_alone(const Op& op, const TileStep& step, std::span<const DType> types,
                         .inputs = types,
                         .whole = made.array,
                         .results = {&made, 1},
-                        // What was read from there is in the caches.
+                        // The elements that were read from there are in the caches.
                         .streams = !in_place && bytes >= kStreamedBytes};
   std::size_t widest = size_of(made.array.dtype);
   for (const DType type : types) widest = std::max(widest, size_of(type));

@@ -45,7 +45,7 @@ struct Scratch {
   }
 };
 
-/// What an element takes of a step, as a multiple of what a few instructions do.
+/// The cost of a step for one element, as a multiple of the cost of a few instructions.
 inline constexpr std::int64_t kCostly = 16;
 std::int64_t cost_of(const op::Unary& op);
 std::int64_t cost_of(const op::Binary& op);

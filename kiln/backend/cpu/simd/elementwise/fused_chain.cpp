@@ -206,7 +206,7 @@ class ChainBuilder {
 
 ChainProgram::ChainProgram(const op::Program& program) { ChainBuilder(program, *this).build(); }
 
-/// What one thread needs to run a chain. Links read runs of float32: those of tensors in place, where they lie so, and
+/// The buffers with which one thread runs a chain. Links read runs of float32: those of tensors in place, where they lie so, and
 /// numbers as a block full of them. Every place has a block of its own in scratch memory.
 class ChainWorker {
  public:

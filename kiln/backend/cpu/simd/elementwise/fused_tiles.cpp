@@ -54,7 +54,7 @@ TileStep visit_computed(DType dtype, bool in_halves, F&& f) {
     case DType::I32: return f(TypeTag<std::int32_t>{}, dtype);
     case DType::I16: return f(TypeTag<std::int16_t>{}, dtype);
     case DType::U16: return f(TypeTag<std::uint16_t>{}, dtype);
-    // What they wrap around to are the low bits of the wider result.
+    // Their wrapped results are the low bits of the wider result.
     case DType::U32: return f(TypeTag<std::int64_t>{}, DType::I64);
     case DType::I8: return f(TypeTag<std::int8_t>{}, dtype);
     case DType::U8:
@@ -262,7 +262,7 @@ bool run_short_rows(const TileStep& step, const FusedCall& call, std::span<const
   return true;
 }
 
-/// What one thread needs to run the steps.
+/// The tiles and buffers with which one thread runs the steps.
 class TileWorker {
  public:
   TileWorker(std::span<const TileStep> steps, int slots, const FusedCall& call, std::span<const Operand> tensors)

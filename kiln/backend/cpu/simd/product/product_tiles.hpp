@@ -21,7 +21,7 @@ struct RightOperand {
   std::int64_t row, column;
 };
 
-/// What is done to a block's sums before they are stored: `bias`, a row, is added. For float32 `more` is added too,
+/// The sums of a block change before they are stored: `bias`, a row, is added. For float32 `more` is added too,
 /// whose rows are `more_row` apart, and then the sums are clamped to [low, high] if these are bounds.
 template <class T>
 struct ProductTail {
