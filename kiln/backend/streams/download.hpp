@@ -7,10 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include "kiln/backend/cuda/memory.hpp"
 #include "kiln/backend/gpu/driver.hpp"
+#include "kiln/backend/streams/memory.hpp"
 
-namespace kiln::cuda {
+namespace kiln::streams {
 
 /// A thread that waits for events in the stream on behalf of others.
 class Notifier {
@@ -48,4 +48,4 @@ class Downloads : public RefCounted {
   std::unique_ptr<Notifier> notifier_;  // created on first use
 };
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

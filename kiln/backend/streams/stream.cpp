@@ -1,4 +1,4 @@
-#include "kiln/backend/cuda/stream.hpp"
+#include "kiln/backend/streams/stream.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,12 +6,13 @@
 
 #include "kiln/core/threads/wait.hpp"
 
-namespace kiln::cuda {
+namespace kiln::streams {
 
-Stream::Stream(int index) : api_(driver_api()), device_(index ? text("cuda:", index) : "cuda") {
-  const int count = device_count();
+Stream::Stream(const DriverApi& api, int index)
+    : api_(api), device_(index ? text(api.device, ":", index) : api.device) {
+  const int count = device_count(api);
   require<DeviceError>(0 <= index && index < count, "no device '", device_, "': this machine has ", count,
-                       count == 1 ? " GPU" : " GPUs", " that the CUDA driver sees");
+                       count == 1 ? " GPU" : " GPUs", " that ", api.own_name, " sees");
   check(api_.device_get(&number_, index), "finding the device");
   check(api_.primary_context_retain(&context_, number_), "making a context");
   Result made = enter();
@@ -42,10 +43,6 @@ DeviceId Stream::id() const {
   DeviceId id{};
   check(api_.device_get_id(&id, number_), "asking which device it is");
   return id;
-}
-
-std::string Stream::architecture() const {
-  return text("sm_", attribute(kComputeCapabilityMajor), attribute(kComputeCapabilityMinor));
 }
 
 // ---- errors --------------------------------------------------------------------------------------------------------
@@ -168,4 +165,4 @@ SideStream::SideStream(Ref<Stream> stream) : stream_(std::move(stream)) {
 
 SideStream::~SideStream() { stream_->last_api().stream_destroy(side_); }
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

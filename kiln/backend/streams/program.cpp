@@ -1,6 +1,6 @@
-#include "kiln/backend/cuda/program.hpp"
+#include "kiln/backend/streams/program.hpp"
 
-namespace kiln::cuda {
+namespace kiln::streams {
 namespace {
 
 constexpr unsigned kPlainSharedMemory = 48 << 10;  // a kernel that needs more must ask for it
@@ -36,7 +36,7 @@ void Program::load() const {
   const DriverApi& api = stream_->api();
   stream_->check(api.module_load_data(&module_, code.data()), "loading kernel ", name);
   stream_->check(api.module_get_function(&function_, module_, function_name_.c_str()), "finding kernel ", name);
-  if (shared_bytes > kPlainSharedMemory)
+  if (shared_bytes > kPlainSharedMemory && api.function_set_attribute)
     stream_->check(
         api.function_set_attribute(function_, kFunctionMaxDynamicSharedBytes, static_cast<int>(shared_bytes)),
         "giving kernel ", name, " ", shared_bytes, " bytes of shared memory");
@@ -55,4 +55,4 @@ void Program::require_parameters() const {
   }
 }
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

@@ -1,10 +1,10 @@
-#include "kiln/backend/cuda/memory.hpp"
+#include "kiln/backend/streams/memory.hpp"
 
 #include <cstring>
 
 #include "kiln/core/parallel.hpp"
 
-namespace kiln::cuda {
+namespace kiln::streams {
 
 std::byte* DeviceMemory::map(std::size_t bytes) {
   Address address = 0;
@@ -39,4 +39,4 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
   });
 }
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

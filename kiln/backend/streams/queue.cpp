@@ -1,4 +1,4 @@
-#include "kiln/backend/cuda/queue.hpp"
+#include "kiln/backend/streams/queue.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,7 +6,7 @@
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/core/setting/setting.hpp"
 
-namespace kiln::cuda {
+namespace kiln::streams {
 namespace {
 
 constexpr std::size_t kFewest = 4;       // shorter lists do not become a graph
@@ -20,9 +20,9 @@ std::size_t hash(std::span<const Command> commands) {
   std::uint64_t hash = commands.size();
   for (const Command& command : commands) {
     const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
-    for (const std::uint64_t word : {std::uint64_t(command.kind), std::uint64_t(number(command.program.get())),
-                                     std::uint64_t(command.blocks), std::uint64_t(command.bytes),
-                                     std::uint64_t(number(command.product_plan)), std::uint64_t(number(command.plan))})
+    for (const std::uint64_t word :
+         {std::uint64_t(command.kind), std::uint64_t(number(command.program.get())), std::uint64_t(command.blocks),
+          std::uint64_t(command.bytes), std::uint64_t(number(command.plan))})
       hash = reflect::detail::mix(hash, word);
   }
   return static_cast<std::size_t>(hash);
@@ -49,7 +49,7 @@ Graph::~Graph() {
 
 bool Graph::record(std::span<const Command> commands, FunctionRef<void(const Command&)> run) {
   const DriverApi& api = stream_->api();
-  if (api.begin_capture(stream_->handle(), kCaptureRelaxed) != kSuccess) return false;
+  if (!api.begin_capture || api.begin_capture(stream_->handle(), kCaptureRelaxed) != kSuccess) return false;
   bool whole = true;
   try {
     for (const Command& command : commands) {
@@ -107,8 +107,8 @@ void Graph::launch(std::span<const Command> commands, std::span<const std::uint6
 
 // ---- the queue -----------------------------------------------------------------------------------------------------
 
-Queue::Queue(Ref<Stream> stream, Products& products, Dnn& dnn)
-    : stream_(std::move(stream)), products_(products), dnn_(dnn), logs_(is_logged("cuda")) {}
+Queue::Queue(Ref<Stream> stream, LibraryCalls& calls)
+    : stream_(std::move(stream)), calls_(calls), logs_(is_logged(stream_->driver())) {}
 
 void Queue::add(Command command, std::span<const std::uint64_t> words) {
   const std::lock_guard lock(mutex_);
@@ -130,17 +130,14 @@ void Queue::clear(std::byte* start, std::size_t bytes) {
   const std::uint64_t words[] = {address_of(start)};
   add({.kind = Command::Kind::Clear, .bytes = bytes}, words);
 }
-void Queue::multiply(const Products::Plan& plan, const gpu::Product& product) {
+void Queue::multiply(const void* plan, const gpu::Product& product) {
   const std::uint64_t words[] = {address_of(product.a.data), address_of(product.b.data), address_of(product.c),
                                  address_of(product.bias)};
-  add({.kind = Command::Kind::Multiply, .product_plan = &plan, .product = product}, words);
+  add({.kind = Command::Kind::Multiply, .plan = plan, .product = product}, words);
 }
 
-void Queue::run(const Dnn::Plan& plan, Dnn::Addresses addresses, Address workspace) {
-  std::vector<std::uint64_t> words;
-  for (void* const address : addresses) words.push_back(reinterpret_cast<std::uintptr_t>(address));
-  words.push_back(workspace);
-  add({.kind = Command::Kind::Plan, .plan = &plan}, words);
+void Queue::run(const void* plan, std::span<const std::uint64_t> words) {
+  add({.kind = Command::Kind::Plan, .plan = plan}, words);
 }
 
 void Queue::run(const Command& command) {
@@ -169,13 +166,8 @@ void Queue::run(const Command& command) {
     case Command::Kind::Clear:
       stream_->check(api.fill(words[0], 0, command.bytes, stream_->handle()), "clearing ", command.bytes, " bytes");
       break;
-    case Command::Kind::Multiply: products_.multiply(*command.product_plan, command.product); break;
-    case Command::Kind::Plan: {
-      std::vector<void*> addresses;
-      for (const std::uint64_t word : words.first(words.size() - 1)) addresses.push_back(reinterpret_cast<void*>(word));
-      dnn_.run(*command.plan, addresses, words.back());
-      break;
-    }
+    case Command::Kind::Multiply: calls_.multiply(command.plan, command.product); break;
+    case Command::Kind::Plan: calls_.run(command.plan, words); break;
   }
 }
 
@@ -245,4 +237,4 @@ bool Queue::run_as_graph() {
   return true;
 }
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

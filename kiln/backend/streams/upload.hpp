@@ -5,9 +5,9 @@
 #include <memory>
 #include <span>
 
-#include "kiln/backend/cuda/memory.hpp"
+#include "kiln/backend/streams/memory.hpp"
 
-namespace kiln::cuda {
+namespace kiln::streams {
 
 class Uploads {
  public:
@@ -30,4 +30,4 @@ class Uploads {
   std::size_t filled_ = kPiece;
 };
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

@@ -2,11 +2,11 @@
 #pragma once
 #include <functional>
 
-#include "kiln/backend/cuda/stream.hpp"
 #include "kiln/backend/memory/block_source.hpp"
+#include "kiln/backend/streams/stream.hpp"
 #include "kiln/core/function_ref.hpp"
 
-namespace kiln::cuda {
+namespace kiln::streams {
 
 class DeviceMemory final : public BlockSource {
  public:
@@ -46,4 +46,4 @@ class Pinned {
 /// memcpy, by several threads for large blocks.
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

@@ -1,8 +1,8 @@
-#include "kiln/backend/cuda/upload.hpp"
+#include "kiln/backend/streams/upload.hpp"
 
 #include <algorithm>
 
-namespace kiln::cuda {
+namespace kiln::streams {
 
 void Uploads::upload(std::byte* to, std::span<const std::byte> from) {
   while (!from.empty()) {
@@ -38,4 +38,4 @@ void Uploads::next_piece() {
   filled_ = 0;
 }
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

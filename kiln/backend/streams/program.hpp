@@ -4,10 +4,10 @@
 #include <mutex>
 #include <vector>
 
-#include "kiln/backend/cuda/stream.hpp"
 #include "kiln/backend/gpu/driver.hpp"
+#include "kiln/backend/streams/stream.hpp"
 
-namespace kiln::cuda {
+namespace kiln::streams {
 
 class Program final : public gpu::Code {
  public:
@@ -46,4 +46,4 @@ class Program final : public gpu::Code {
   mutable FunctionHandle function_ = nullptr;
 };
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

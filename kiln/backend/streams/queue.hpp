@@ -1,6 +1,5 @@
 // Queue: the commands for the device, until they are started. A list that recurs, such as a training step, becomes a
-// CUDA graph, which the driver starts at once: 1 us for each of its nodes and some 3 in all, where launches take 4
-// each.
+// graph, which the driver starts at once: 1 us for each of its nodes and some 3 in all, where launches take 4 each.
 #pragma once
 #include <memory>
 #include <optional>
@@ -8,27 +7,35 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kiln/backend/cuda/dnn.hpp"
-#include "kiln/backend/cuda/products.hpp"
-#include "kiln/backend/cuda/program.hpp"
+#include "kiln/backend/gpu/product.hpp"
+#include "kiln/backend/streams/program.hpp"
+#include "kiln/core/function_ref.hpp"
 
-namespace kiln::cuda {
+namespace kiln::streams {
+
+/// What a driver's libraries submit to its stream. A plan is theirs: calls with the same plan differ by their words alone.
+class LibraryCalls {
+ public:
+  virtual ~LibraryCalls() = default;
+  virtual void multiply(const void* plan, const gpu::Product& product) = 0;
+  /// `words` are addresses: those of the operands, and the workspace's.
+  virtual void run(const void* plan, std::span<const std::uint64_t> words) = 0;
+};
 
 /// A command. Its words may differ each time: arguments, addresses.
 struct Command {
   enum class Kind : std::uint8_t { Launch, Copy, Clear, Multiply, Plan } kind;
-  Ref<const Program> program{};                  // for Launch
-  std::int64_t blocks = 0;                       // for Launch
-  std::size_t bytes = 0;                         // for Copy and Clear
-  const Products::Plan* product_plan = nullptr;  // for Multiply
-  gpu::Product product{};                        // for Multiply
-  const Dnn::Plan* plan = nullptr;               // for Plan
-  std::size_t first_word = 0, words = 0;         // for Launch, its arguments; else addresses
+  Ref<const Program> program{};           // for Launch
+  std::int64_t blocks = 0;                // for Launch
+  std::size_t bytes = 0;                  // for Copy and Clear
+  const void* plan = nullptr;             // for Multiply and Plan
+  gpu::Product product{};                 // for Multiply
+  std::size_t first_word = 0, words = 0;  // for Launch, its arguments; else addresses
 
   /// Are they equal except for their words?
   bool is_like(const Command& other) const {
     return kind == other.kind && program == other.program && blocks == other.blocks && bytes == other.bytes &&
-           product_plan == other.product_plan && plan == other.plan && words == other.words;
+           plan == other.plan && words == other.words;
   }
 };
 
@@ -60,13 +67,13 @@ class Graph {
 /// Thread-safe.
 class Queue {
  public:
-  Queue(Ref<Stream> stream, Products& products, Dnn& dnn);
+  Queue(Ref<Stream> stream, LibraryCalls& calls);
 
   void launch(Ref<const Program> program, std::int64_t blocks, std::span<const std::uint64_t> arguments);
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
   void clear(std::byte* start, std::size_t bytes);
-  void multiply(const Products::Plan& plan, const gpu::Product& product);
-  void run(const Dnn::Plan& plan, Dnn::Addresses addresses, Address workspace);
+  void multiply(const void* plan, const gpu::Product& product);
+  void run(const void* plan, std::span<const std::uint64_t> words);
   /// Starts all commands.
   void flush();
   /// Starts all commands, and then calls f(), which may submit work to the stream directly: no graph is recorded
@@ -94,8 +101,7 @@ class Queue {
   bool run_as_graph();
 
   const Ref<Stream> stream_;
-  Products& products_;
-  Dnn& dnn_;
+  LibraryCalls& calls_;
   const bool logs_;
   std::mutex mutex_;
   std::vector<Command> commands_;
@@ -103,4 +109,4 @@ class Queue {
   std::unordered_map<std::size_t, CachedGraph> known_;  // by hash() of the commands
 };
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

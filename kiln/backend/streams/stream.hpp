@@ -9,27 +9,28 @@
 #include <optional>
 #include <string>
 
-#include "kiln/backend/cuda/driver_api.hpp"
+#include "kiln/backend/streams/driver_api.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/ref.hpp"
 
-namespace kiln::cuda {
+namespace kiln::streams {
 
 class Stream : public RefCounted {
  public:
-  /// The main stream of device `index`. Throws DeviceError if there is none.
-  explicit Stream(int index);
+  /// The main stream of device `index`. Throws DeviceError if there is none. The functions of the driver stay.
+  Stream(const DriverApi& api, int index);
   ~Stream() override;
 
   /// "cuda", "cuda:1"
   const std::string& device() const { return device_; }
+  /// "cuda": of all devices of the driver
+  const char* driver() const { return api_.device; }
   StreamHandle handle() const { return stream_; }
   int attribute(int attribute) const;
+  DeviceNumber number() const { return number_; }
   DeviceId id() const;
   /// "NVIDIA H200"
   std::string model() const;
-  /// "sm_90"
-  std::string architecture() const;
 
   /// Throws an error of a driver call: MemoryError if the device has no memory left, else DeviceError.
   template <class... Parts>
@@ -122,4 +123,4 @@ class SideStream {
   StreamHandle side_ = nullptr;
 };
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams

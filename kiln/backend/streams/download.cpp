@@ -1,11 +1,11 @@
-#include "kiln/backend/cuda/download.hpp"
+#include "kiln/backend/streams/download.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <thread>
 #include <utility>
 
-namespace kiln::cuda {
+namespace kiln::streams {
 
 class Download final : public gpu::Transfer {
  public:
@@ -131,4 +131,4 @@ void Notifier::notify(std::shared_ptr<Pinned> landing, Wakeup then) {
   shared_->changed.notify_one();
 }
 
-}  // namespace kiln::cuda
+}  // namespace kiln::streams
