@@ -26,7 +26,7 @@ struct State {
 };
 
 struct Cell {
-  // For all four gates together. The input's has a bias: without one, normalisation would leave of a single number its sign.
+  // One layer makes all four gates. The input has a bias: without one, normalisation would leave of a number its sign.
   nn::Linear input, recurrent;
   nn::LayerNorm of_input, of_recurrent, of_cell;
 

@@ -49,7 +49,7 @@ TEST(ImportWeights, GivesPyTorchsScores) {
       output_of(text("cd ", KILN_SOURCE_DIR, " && ", IMPORT_WEIGHTS_PROGRAM, " --save ", saved.string()));
   EXPECT_NE(said.find("8 loaded"), said.npos) << said;
   EXPECT_EQ(number_after(said, "right about "), 100) << said;
-  // As train.py prints them.
+  // train.py prints these.
   EXPECT_NE(said.find("scores of (0.3, -0.5): [[-7.3665  4.1166  0.3554]]"), said.npos) << said;
   EXPECT_TRUE(fs::exists(saved));
   fs::remove(saved);

@@ -114,7 +114,7 @@ Results rule(op::Expand op, BatchedCall& call) {
   return emitted(op, call);
 }
 
-/// The same as `dims`, behind a first dimension.
+/// `dims` behind a first dimension.
 Dims behind(std::int64_t first, const Dims& dims) {
   Dims all{first};
   for (const auto dim : dims) all.push_back(dim);
