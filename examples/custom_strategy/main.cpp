@@ -1,7 +1,7 @@
-// A strategy of one's own within a Learner: how a batch becomes an update. This one is sharpness-aware minimisation (Foret,
-// Kleiner, Mobahi, Neyshabur, "Sharpness-aware minimization for efficiently improving generalization", 2021): it climbs to
-// the worst weights nearby, takes the gradient there, and steps from where it was. The Learner's data, metrics, logs and
-// checkpoints stay as they are.
+// A strategy of one's own within a Learner: how a batch becomes an update. This one is sharpness-aware minimisation
+// (Foret, Kleiner, Mobahi, Neyshabur, "Sharpness-aware minimization for efficiently improving generalization", 2021):
+// it climbs to the worst weights nearby, takes the gradient there, and steps from where it was. The Learner's data,
+// metrics, logs and checkpoints stay as they are.
 //
 //   custom_strategy [--radius X] [--epochs N] ...; radius 0 is the usual step; --help lists all
 #include <kiln/kiln.hpp>

@@ -1,6 +1,6 @@
-// Weights that a PyTorch program has saved (train.py), in a model of Kiln: the network is written once more as a struct, and
-// load() finds its tensors by name, says what does not fit, and converts nothing else. The same call reads safetensors and
-// GGUF files.
+// Weights that a PyTorch program has saved (train.py), in a model of Kiln: the network is written once more as a
+// struct, and load() finds its tensors by name, says what does not fit, and converts nothing else. The same call reads
+// safetensors and GGUF files.
 //
 //   import_weights [--file spirals.pt] [--save model.safetensors]; --help lists all
 #include <kiln/kiln.hpp>

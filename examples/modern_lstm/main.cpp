@@ -1,6 +1,7 @@
 // An LSTM made of other layers, with what has been added to it since 1997: layer normalisation of gates and cells (Ba,
-// Kiros, Hinton, 2016), a forget gate that begins open (Jozefowicz, Zaremba, Sutskever, 2015), dropout between layers, and
-// a skip around each layer but the first. It learns to continue noisy sums: each number is that of the two before it, scaled.
+// Kiros, Hinton, 2016), a forget gate that begins open (Jozefowicz, Zaremba, Sutskever, 2015), dropout between layers,
+// and a skip around each layer but the first. It learns to continue noisy sums: each number is that of the two before
+// it, scaled.
 //
 //   modern_lstm [--steps N] [--layers N] [--hidden N] ...; --help lists all
 #include <kiln/kiln.hpp>

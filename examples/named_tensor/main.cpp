@@ -1,5 +1,5 @@
-// Attention over tensors whose dimensions have names: which dimension is which is checked by the compiler, and the order
-// in which they are stored matters to nobody.
+// Attention over tensors whose dimensions have names: which dimension is which is checked by the compiler, and the
+// order in which they are stored matters to nobody.
 //
 //   named_tensor
 #include <kiln/kiln.hpp>

@@ -3,7 +3,7 @@
 
 namespace kiln::distribution {
 
-/// The i-th smallest of n uniform numbers follows Beta(i, n + 1 - i). If it is above p, the successes are among the i - 1
+/// The i-th smallest of n uniform numbers follows Beta(i, n + 1 - i). If it is above p, all successes are among the
 /// smaller ones; else these i are successes, and the others are left. Each step halves what is left (Relles, "A simple
 /// algorithm for generating binomial random variables when N is large", 1972).
 Value binomial_draw(std::int64_t trials, const Value& probability, const RandomKey& key) {

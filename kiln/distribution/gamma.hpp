@@ -78,8 +78,8 @@ struct Beta {
 template <class A, class B>
 Beta(const A&, const B&) -> Beta<kBatchOf<A, B>>;
 
-/// Student's distribution: location + scale t, where t has density proportional to (1 + t^2 / freedom)^-((freedom + 1) /
-/// 2) for `freedom` degrees of freedom.
+/// Student's distribution with `freedom` degrees of freedom: location + scale t, where t has density proportional to
+/// (1 + t^2 / freedom)^-((freedom + 1) / 2).
 template <int D>
 struct StudentT {
   static constexpr int kBatch = D, kEvent = 0;
@@ -123,8 +123,8 @@ struct StudentT {
 template <class F, class L, class S>
 StudentT(const F&, const L&, const S&) -> StudentT<kBatchOf<F, L, S>>;
 
-/// Shares x [..., k] that add up to 1, with density proportional to the product of x^(concentration - 1). Concentrations
-/// are [..., k].
+/// Shares x [..., k] that add up to 1, with density proportional to the product of x^(concentration - 1).
+/// Concentrations are [..., k].
 template <int D>
 struct Dirichlet {
   static constexpr int kBatch = D, kEvent = 1;

@@ -1,5 +1,5 @@
-// The Kullback-Leibler divergence of two distributions of one family: the expectation of log p(x) - log q(x) for samples x
-// of p. Never negative; infinite where p has samples that q cannot have.
+// The Kullback-Leibler divergence of two distributions of one family: the expectation of log p(x) - log q(x) for
+// samples x of p. Never negative; infinite where p has samples that q cannot have.
 #pragma once
 #include "kiln/distribution/bernoulli.hpp"
 #include "kiln/distribution/categorical.hpp"

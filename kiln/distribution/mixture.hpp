@@ -5,8 +5,8 @@
 
 namespace kiln::distribution {
 
-/// A sample of components[..., k], where k is a sample of `weights`: the last dimension of the components' batch has one
-/// component for each class.
+/// A sample of components[..., k], where k is a sample of `weights`: the last dimension of the components' batch has
+/// one component for each class.
 template <Distribution P>
 struct Mixture {
   static constexpr int kBatch = P::kBatch - 1, kEvent = P::kEvent;

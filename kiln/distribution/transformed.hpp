@@ -90,8 +90,8 @@ struct Tanh {
   double direction() const { return 1; }
 };
 
-/// The distribution of the last transform of ... of the first transform of a sample of `base`: Transformed(Normal(m, s),
-/// Tanh{}, Affine{0.0, 2.0}).
+/// The distribution of the last transform of ... of the first transform of a sample of `base`: Transformed(Normal(m,
+/// s), Tanh{}, Affine{0.0, 2.0}).
 template <Distribution P, class... Transforms>
 struct Transformed {
   static constexpr int kBatch = P::kBatch, kEvent = P::kEvent;
