@@ -54,6 +54,12 @@ int attribute(int number) {
   return value;
 }
 
+/// CUDA wants to be asked for more than 48 KB of a block, HIP does not.
+void allow_shared_memory(void* function, unsigned bytes) {
+  constexpr int kMaxDynamicSharedBytes = 8;
+  if (bytes > 48 << 10) call("cuFuncSetAttribute", function, kMaxDynamicSharedBytes, static_cast<int>(bytes));
+}
+
 const char* text_of(const char* function, int error) {
   const char* words = nullptr;
   call(function, error, &words);
@@ -139,15 +145,14 @@ int hipModuleGetFunction(void** function, void* module, const char* name) {
 int hipModuleLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** parameters,
                           void** extra) {
-  constexpr int kMaxDynamicSharedBytes = 8;
-  if (shared_bytes > 48 << 10)
-    call("cuFuncSetAttribute", function, kMaxDynamicSharedBytes, static_cast<int>(shared_bytes));
+  allow_shared_memory(function, shared_bytes);
   return call("cuLaunchKernel", function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
               parameters, extra);
 }
 int hipModuleLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                      void* stream, void** parameters) {
+  allow_shared_memory(function, shared_bytes);
   return call("cuLaunchCooperativeKernel", function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
               stream, parameters);
 }
