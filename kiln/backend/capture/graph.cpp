@@ -30,7 +30,7 @@ void check(const GraphBody& body, Inputs inputs) {
   }
 }
 
-/// For each value the last step that reads it; outputs are kept.
+/// The last step that reads each value; outputs are kept.
 std::vector<std::size_t> last_uses(const GraphBody& body) {
   std::vector<std::size_t> last(static_cast<std::size_t>(body.count), 0);
   const auto read = [&](const std::vector<GraphOperand>& operands, std::size_t step) {
