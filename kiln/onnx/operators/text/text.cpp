@@ -128,6 +128,24 @@ Results regex_full_match(Call& c) {
   return cast(from_data(TensorData::of<std::uint8_t>(c[0].shape(), matches), c.device()), DType::Bool);
 }
 
+// The n-grams of the pool with their places in it, and how many there are, those that occur twice included. Words are
+// strings, whichever kind they are.
+std::pair<std::map<Strings, std::size_t>, std::size_t> grams_of(const Call& c, const Ints& starts) {
+  Strings pool = c.strings("pool_strings");
+  for (const std::int64_t number : c.ints("pool_int64s")) pool.push_back(std::to_string(number));
+  std::map<Strings, std::size_t> grams;
+  std::size_t gram = 0;
+  for (std::size_t n = 0; n < starts.size(); ++n) {
+    const std::int64_t end = n + 1 < starts.size() ? starts[n + 1] : std::ssize(pool);
+    const auto length = static_cast<std::int64_t>(n) + 1;
+    c.check(starts[n] >= 0 && end >= starts[n] && end <= std::ssize(pool), "ngram_counts does not fit a pool of ",
+            pool.size());
+    for (std::int64_t at = starts[n]; at + length <= end; at += length)
+      grams.emplace(Strings(pool.begin() + at, pool.begin() + at + length), gram++);
+  }
+  return {std::move(grams), gram};
+}
+
 Results tf_idf(Call& c) {
   const std::string mode = c.s("mode", "");
   c.check(mode == "TF" || mode == "IDF" || mode == "TFIDF", "mode '", mode, "' is unknown");
@@ -137,22 +155,11 @@ Results tf_idf(Call& c) {
                      longest = c.i("max_gram_length", 1);
   c.check(shortest >= 1 && longest >= shortest && skips >= 0 && !indexes.empty(), "n-grams of ", shortest, " to ",
           longest, " elements with up to ", skips, " skipped");
-  // Words as strings, whichever kind they are.
-  Strings pool = c.strings("pool_strings"), words;
-  for (const std::int64_t number : c.ints("pool_int64s")) pool.push_back(std::to_string(number));
+  Strings words;
   if (c.datum(0).is_string()) words = c.datum(0).strings();
   else
     for (const std::int64_t number : c.ints(0)) words.push_back(std::to_string(number));
-  std::map<Strings, std::size_t> grams;  // to its place in the pool
-  std::size_t gram = 0;
-  for (std::size_t n = 0; n < starts.size(); ++n) {
-    const std::int64_t end = n + 1 < starts.size() ? starts[n + 1] : static_cast<std::int64_t>(pool.size());
-    const auto length = static_cast<std::int64_t>(n) + 1;
-    c.check(starts[n] >= 0 && end >= starts[n] && end <= static_cast<std::int64_t>(pool.size()),
-            "ngram_counts does not fit a pool of ", pool.size());
-    for (std::int64_t at = starts[n]; at + length <= end; at += length)
-      grams.emplace(Strings(pool.begin() + at, pool.begin() + at + length), gram++);
-  }
+  const auto [grams, gram] = grams_of(c, starts);
   c.check(gram <= indexes.size() && (weights.empty() || weights.size() >= gram), gram, " n-grams, ", indexes.size(),
           " indexes and ", weights.size(), " weights");
   const std::int64_t columns = *std::max_element(indexes.begin(), indexes.end()) + 1;
