@@ -70,7 +70,7 @@ std::int64_t nearest_of(const std::string& how, double x) {
   return whole(how == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5));
 }
 
-Value along(const Call& c, const Value& x, const AxisPlan& a, const Manner& manner) {
+Value resized_along(const Call& c, const Value& x, const AxisPlan& a, const Manner& manner) {
   const auto inside = [&](std::int64_t i) { return std::clamp<std::int64_t>(i, 0, a.in - 1); };
   if (manner.mode == "nearest") {
     Ints places;
@@ -98,12 +98,10 @@ Value along(const Call& c, const Value& x, const AxisPlan& a, const Manner& mann
     }
     for (std::size_t k = 0; k < taps.size() && manner.exclude_outside; ++k) weights[k].back() /= sum;
   }
-  Shape line = Shape::filled(x.rank(), 1);
-  line[a.axis] = a.out;
   Value result;
   for (std::size_t k = 0; k < places.size(); ++k) {
-    const Value weight = cast(from_data(TensorData::of<double>(line, weights[k]), c.device()), x.dtype());
-    const Value part = select(x, a.axis, from_ints(places[k], c.device())) * weight;
+    const Value weight = cast(from_data(TensorData::of<double>({a.out}, weights[k]), c.device()), x.dtype());
+    const Value part = select(x, a.axis, from_ints(places[k], c.device())) * along(weight, a.axis, x.rank());
     result = k ? result + part : part;
   }
   return result.empty() ? select(x, a.axis, from_ints({}, c.device())) : result;
@@ -118,16 +116,15 @@ Value resized(const Call& c, const Value& x, const std::vector<AxisPlan>& plans,
     if (a.in == a.out && a.scale == 1 && !crops) continue;
     c.check(a.in > 0 || a.out == 0, "dimension ", a.axis, " of ", x.shape(), " has no elements");
     c.check_room(a.out, 2 * sizeof(double));
-    result = along(c, result, a, manner);
+    result = resized_along(c, result, a, manner);
     if (!crops) continue;
     std::vector<std::uint8_t> beyond;
     for (std::int64_t i = 0; i < a.out; ++i) {
       const double at = position(a, manner.coordinates, i);
       beyond.push_back(at < 0 || at > static_cast<double>(a.in - 1));
     }
-    Shape line = Shape::filled(x.rank(), 1);
-    line[a.axis] = a.out;
-    const Value mask = cast(from_data(TensorData::of<std::uint8_t>(line, beyond), c.device()), DType::Bool);
+    const Value flags = from_data(TensorData::of<std::uint8_t>({a.out}, beyond), c.device());
+    const Value mask = along(cast(flags, DType::Bool), a.axis, x.rank());
     outside = outside.empty() ? mask : logical_or(outside, mask);
   }
   if (!outside.empty()) result = where(outside, outside_value, result);

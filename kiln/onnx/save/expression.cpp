@@ -58,7 +58,7 @@ constexpr ComposedRow kComposed[] = {
        return w.one("Where",
                     {w.one("Equal", {turn, zero}), w.number(1.0, t), w.one("Div", {w.one("Sin", {turn}), turn})});
      }},
-    {"fmod", [](Writing& w, const Strings& x, DType) { return w.one("Mod", x, {attribute("fmod", std::int64_t{1})}); }},
+    {"fmod", [](Writing& w, const Strings& x, DType) { return w.one("Mod", x, {attribute("fmod", 1)}); }},
     {"remainder",
      [](Writing& w, const Strings& x, DType t) {
        if (!is_float(t)) return w.one("Mod", x);
@@ -144,8 +144,8 @@ class TreeWriter {
       case Operator::Divide: return out_.one("Div", in);
       case Operator::Add: return out_.one("Add", in);
       case Operator::Subtract: return out_.one("Sub", in);
-      case Operator::ShiftLeft: return out_.one("BitShift", in, {attribute("direction", std::string_view("LEFT"))});
-      case Operator::ShiftRight: return out_.one("BitShift", in, {attribute("direction", std::string_view("RIGHT"))});
+      case Operator::ShiftLeft: return out_.one("BitShift", in, {attribute("direction", "LEFT")});
+      case Operator::ShiftRight: return out_.one("BitShift", in, {attribute("direction", "RIGHT")});
       case Operator::Less: return out_.one("Less", in);
       case Operator::LessEqual: return out_.one("LessOrEqual", in);
       case Operator::Greater: return out_.one("Greater", in);
