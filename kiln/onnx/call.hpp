@@ -68,6 +68,9 @@ struct Call {
   std::int64_t i(std::string_view name, std::int64_t otherwise) const;
   double f(std::string_view name, double otherwise) const;
   std::string s(std::string_view name, std::string_view otherwise) const;
+  /// One of `words`; others are unknown.
+  std::string word(std::string_view name, std::string_view otherwise,
+                   std::initializer_list<std::string_view> words) const;
   Ints ints(std::string_view name) const;
   std::vector<float> floats(std::string_view name) const;
   Strings strings(std::string_view name) const;

@@ -54,6 +54,12 @@ std::string Call::s(std::string_view name, std::string_view otherwise) const {
   const Attribute* found = attribute(name, AttributeProto::Type::String);
   return found ? found->s : std::string(otherwise);
 }
+std::string Call::word(std::string_view name, std::string_view otherwise,
+                       std::initializer_list<std::string_view> words) const {
+  const std::string found = s(name, otherwise);
+  check(std::ranges::find(words, found) != words.end(), name, " '", shown(found), "' is unknown");
+  return found;
+}
 Ints Call::ints(std::string_view name) const {
   const Attribute* found = attribute(name, AttributeProto::Type::Ints);
   return found ? found->ints : Ints();

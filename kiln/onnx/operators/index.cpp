@@ -49,12 +49,11 @@ Results gather_by_tuples(Call& c) {
 }
 
 Update update_of(const Call& c) {
-  const std::string how = c.s("reduction", "none");
+  const std::string how = c.word("reduction", "none", {"none", "add", "mul", "max", "min"});
   if (how == "add") return Update::Add;
   if (how == "mul") return Update::Mul;
   if (how == "max") return Update::Max;
   if (how == "min") return Update::Min;
-  c.check(how == "none", "reduction '", how, "' is unknown");
   return Update::Assign;
 }
 

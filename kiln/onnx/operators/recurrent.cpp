@@ -233,10 +233,8 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
   const bool batch_first = c.i("layout", 0) != 0;
   const Value x = batch_first ? permute(c[0], {1, 0, 2}) : c[0];
   const Value &w = c[1], &r = c[2];
-  const std::string direction = c.s("direction", "forward");
+  const std::string direction = c.word("direction", "forward", {"forward", "foward", "reverse", "bidirectional"});
   const int directions = direction == "bidirectional" ? 2 : 1;
-  c.check(directions == 2 || direction == "forward" || direction == "foward" || direction == "reverse", "direction '",
-          direction, "' is unknown");
   c.check(x.rank() == 3 && w.rank() == 3 && r.rank() == 3 && r.dim(0) == directions && w.dim(0) == directions &&
               w.dim(1) == r.dim(1) && r.dim(1) == gates * r.dim(2) && w.dim(2) == x.dim(2),
           "x ", x.shape(), ", W ", w.shape(), " and R ", r.shape(), " do not fit");

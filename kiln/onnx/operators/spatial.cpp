@@ -176,10 +176,7 @@ Results causal_conv(Call& c) {
   ConvOptions options;
   options.groups = channels;
   Value result = conv(line, weight, c.get(2), options);
-  const std::string activation = c.s("activation", "none");
-  c.check(activation == "none" || activation == "silu" || activation == "swish", "activation '", activation,
-          "' is unknown");
-  if (activation != "none") result = silu(result);
+  if (c.word("activation", "none", {"none", "silu", "swish"}) != "none") result = silu(result);
   return {result, narrow(line, 2, line.dim(2) - past, past)};
 }
 

@@ -60,8 +60,7 @@ Results adam(Call& c) {
 Results momentum(Call& c) {
   Update u = update_of(c, 3);
   const double alpha = c.f("alpha", 0), beta = u.step > 0 ? c.f("beta", 0) : 1;
-  const std::string mode = c.s("mode", "standard");
-  c.check(mode == "standard" || mode == "nesterov", "mode '", mode, "' is unknown");
+  const std::string mode = c.word("mode", "standard", {"standard", "nesterov"});
   for (std::size_t i = 0; i < u.x.size(); ++i) {
     const Value g = u.x[i] * c.f("norm_coefficient", 0) + u.gradient[i];
     u.first[i] = u.first[i] * alpha + g * beta;

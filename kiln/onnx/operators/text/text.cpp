@@ -63,8 +63,7 @@ Results string_normalizer(Call& c) {
   const Value& x = c[0];
   const bool row = x.rank() == 2;
   c.check(x.rank() == 1 || (row && x.dim(0) == 1), "strings of shape ", x.shape(), ", not [n] or [1, n]");
-  const std::string action = c.s("case_change_action", "NONE");
-  c.check(action == "NONE" || action == "LOWER" || action == "UPPER", "case_change_action '", action, "' is unknown");
+  const std::string action = c.word("case_change_action", "NONE", {"NONE", "LOWER", "UPPER"});
   const bool exact = c.i("is_case_sensitive", 0) != 0;
   Strings stop = c.strings("stopwords"), kept;
   if (!exact)
@@ -147,8 +146,7 @@ std::pair<std::map<Strings, std::size_t>, std::size_t> grams_of(const Call& c, c
 }
 
 Results tf_idf(Call& c) {
-  const std::string mode = c.s("mode", "");
-  c.check(mode == "TF" || mode == "IDF" || mode == "TFIDF", "mode '", mode, "' is unknown");
+  const std::string mode = c.word("mode", "", {"TF", "IDF", "TFIDF"});
   const Ints starts = c.ints("ngram_counts"), indexes = c.ints("ngram_indexes");
   const std::vector<float> weights = c.floats("weights");
   const std::int64_t skips = c.i("max_skip_count", 0), shortest = c.i("min_gram_length", 1),
