@@ -92,8 +92,8 @@ std::uint64_t Driver::start_collective(Communicator& among, const gpu::Collectiv
   return 0;
 }
 
-// Also flushes if the collective has ended by now: then the commands between two waits are always the same, and can
-// become a graph.
+// The queue is flushed even if the collective has ended by now: then the commands between two waits are always the
+// same, and can become a graph.
 void Driver::wait_for_collective(std::uint64_t collective) {
   queue().flush_and([&] { groups_.wait_for_collective(collective); });
 }

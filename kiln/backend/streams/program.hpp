@@ -25,8 +25,8 @@ class Program final : public gpu::Code {
   }
   /// Waits for the code. Throws DeviceError if it does not compile; then the device is lost, since results are missing.
   FunctionHandle function() const;
-  /// For CUDA C++ from users: throws DeviceError if it does not compile, or if its function has other parameters, as
-  /// far as the driver knows them.
+  /// Throws DeviceError if CUDA C++ from users does not compile, or if its function has other parameters, as far as the
+  /// driver knows them.
   void require_parameters() const;
 
   const std::string name;

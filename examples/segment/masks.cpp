@@ -1,4 +1,4 @@
-#include "examples/segment/pictures.hpp"
+#include "examples/segment/masks.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include "kiln/vision/draw.hpp"
 #include "models/segmentation.hpp"
 
-namespace pictures {
+namespace masks {
 
 using namespace kiln;
 
@@ -33,32 +33,21 @@ Picture coloured(const Picture& mask) {
 
 }  // namespace
 
-Loaders load(const std::string& folder, const Options& options) {
+Loaders load(const std::string& folder, const coco::PictureOptions& options) {
   const auto all =
       std::make_shared<const CocoMasks>(folder, (std::filesystem::path(folder) / options.annotations).string());
-  require<DataError>(all->size() >= 10, "there are too few pictures: ", all->size());
   const auto items = mapped(all, [](MaskedPicture item) {
     return AnnotatedPicture{.picture = std::move(item.picture), .masks = {std::move(item.mask)}};
   });
-  const std::int64_t count = all->size() / 5, side = options.side;
-  const auto [known, unseen] = split(items, {all->size() - count, count}, options.seed);
   print("{} pictures of {} classes and the background\n", all->size(), all->classes().size() - 1);
-
-  // What is learned from is cut and mirrored at random, anew in each epoch; what is held out is not.
+  const std::int64_t side = options.side;
   const auto same = [side](const AnnotatedPicture& item, Random&) { return whole(item, side); };
   const auto vary = [side](const AnnotatedPicture& item, Random& random) {
     const RandomResizedCrop cut{.height = side, .width = side, .least_area = 0.5};
     return randomly_mirrored(random_resized_crop(item, cut, random), random);
   };
-  return {all->classes(), unseen,
-          DataLoader(known, changing<AnnotatedPicture>(vary, MaskedBatcher{}),
-                     {.batch_size = options.batch,
-                      .shuffle = true,
-                      .seed = options.seed,
-                      .workers = options.workers,
-                      .drop_last = known->size() >= options.batch}),
-          DataLoader(unseen, changing<AnnotatedPicture>(same, MaskedBatcher{}),
-                     {.batch_size = options.batch, .workers = options.workers})};
+  return coco::loaders_of<MaskedBatch>(items, all->classes(), options, coco::Changes{same, vary}, MaskedBatcher{},
+                                       MaskedBatcher{});
 }
 
 void draw_seen(const models::UNet& model, const Loaders& loaders, std::int64_t side, const std::string& path) {
@@ -75,4 +64,4 @@ void draw_seen(const models::UNet& model, const Loaders& loaders, std::int64_t s
   print("drawn: {}\n", path);
 }
 
-}  // namespace pictures
+}  // namespace masks

@@ -1,4 +1,4 @@
-#include "examples/object_detection/shapes.hpp"
+#include "examples/coco/shapes.hpp"
 
 #include <algorithm>
 #include <cmath>

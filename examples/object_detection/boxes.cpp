@@ -1,4 +1,4 @@
-#include "examples/object_detection/pictures.hpp"
+#include "examples/object_detection/boxes.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,37 +10,26 @@
 #include "kiln/vision/display.hpp"
 #include "kiln/vision/draw.hpp"
 
-namespace pictures {
+namespace boxes {
 
 using namespace kiln;
 using models::YoloxBatcher;
 
-Loaders load(const std::string& folder, const Options& options) {
+Loaders load(const std::string& folder, const coco::PictureOptions& options) {
   const auto all =
       std::make_shared<const CocoPictures>(folder, (std::filesystem::path(folder) / options.annotations).string());
-  require<DataError>(all->size() >= 10, "there are too few pictures: ", all->size());
   const auto items = mapped(all, [](BoxedPicture item) {
     return AnnotatedPicture{.picture = std::move(item.picture), .boxes = std::move(item.boxes)};
   });
-  const std::int64_t count = all->size() / 5, side = options.side;
-  const auto [known, unseen] = split(items, {all->size() - count, count}, options.seed);
   print("{} pictures of {} classes\n", all->size(), all->classes().size());
-
-  // What is learned from is cut and mirrored at random, anew in each epoch; what is held out is not.
+  const std::int64_t side = options.side;
   const auto same = [side](const AnnotatedPicture& item, Random&) { return models::letterboxed(item, side, side); };
   const auto vary = [side](const AnnotatedPicture& item, Random& random) {
     const RandomResizedCrop cut{.height = side, .width = side, .least_area = 0.5};
     return randomly_mirrored(random_resized_crop(item, cut, random, {.least_visible = 0.3}), random);
   };
-  return {all->classes(), unseen,
-          DataLoader(known, changing<AnnotatedPicture>(vary, YoloxBatcher{.least_side = 2}),
-                     {.batch_size = options.batch,
-                      .shuffle = true,
-                      .seed = options.seed,
-                      .workers = options.workers,
-                      .drop_last = known->size() >= options.batch}),
-          DataLoader(unseen, changing<AnnotatedPicture>(same, YoloxBatcher{}),
-                     {.batch_size = options.batch, .workers = options.workers})};
+  return coco::loaders_of<models::BoxedBatch>(items, all->classes(), options, coco::Changes{same, vary},
+                                              YoloxBatcher{.least_side = 2}, YoloxBatcher{});
 }
 
 void draw_found(const models::Yolox& model, const Loaders& loaders, std::int64_t side, const std::string& path) {
@@ -50,17 +39,17 @@ void draw_found(const models::Yolox& model, const Loaders& loaders, std::int64_t
     const models::Detections found = models::detect(model, picture, {.least_score = 0.4, .side = side});
     const auto corners = found.boxes.to_vector<double>();
     const auto labels = found.labels.to_vector<std::int64_t>();
-    std::vector<vision::DrawnBox> boxes;
+    std::vector<vision::DrawnBox> around;
     for (std::size_t j = 0; j < labels.size(); ++j)
-      boxes.push_back({.x1 = corners[4 * j],
-                       .y1 = corners[4 * j + 1],
-                       .x2 = corners[4 * j + 2],
-                       .y2 = corners[4 * j + 3],
-                       .colour = vision::colour_of(labels[j])});
-    drawn.push_back(vision::draw_boxes(picture, boxes, {.thickness = 1}));
+      around.push_back({.x1 = corners[4 * j],
+                        .y1 = corners[4 * j + 1],
+                        .x2 = corners[4 * j + 2],
+                        .y2 = corners[4 * j + 3],
+                        .colour = vision::colour_of(labels[j])});
+    drawn.push_back(vision::draw_boxes(picture, around, {.thickness = 1}));
   }
   write_picture(vision::grid_of(drawn, {.columns = 4}), path);
   print("drawn: {}\n", path);
 }
 
-}  // namespace pictures
+}  // namespace boxes
