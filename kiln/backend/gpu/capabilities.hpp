@@ -8,6 +8,10 @@
 
 #include "kiln/core/dtype.hpp"
 
+namespace kiln::expr {
+struct Dialect;
+}
+
 namespace kiln::gpu {
 
 /// A set of element types.
@@ -60,6 +64,9 @@ struct Capabilities {
   Types updates{DType::F64, DType::F32, DType::I64, DType::I32, DType::U64, DType::U32}, updates_shared = updates;
   Types numbers = Types::all();  // numbers that are parameters
   int widest = 16;               // bytes, the most that one load or store moves
+  // The language that its kernels are printed in, which may lack functions of some types (GLSL has few of float64); null:
+  // it has all.
+  const expr::Dialect* language = nullptr;
 
   // ---- a block ----
   Lanes lanes{};

@@ -129,6 +129,19 @@ TEST(Refusal, NamesWhatThreadsDoTogether) {
             "simulated:vulkan64: kernel made: value 2 is a product of fragments of float16, which the device has not");
 }
 
+TEST(Refusal, NamesFunctionsThatTheLanguageLacks) {
+  const auto calls = [](DType dtype) {
+    return [dtype](Builder& k) {
+      const Buffer x = k.both(dtype);
+      x.store(k.thread(), k.call("exp", dtype, {k.call("sqrt", dtype, {x[k.thread()]})}));
+    };
+  };
+  EXPECT_EQ(refused("vulkan64", calls(DType::F32)), "");
+  EXPECT_EQ(refused("vulkan64", calls(DType::F64)),
+            "simulated:vulkan64: kernel made: value 3 is exp of float64, for which GLSL has no functions");
+  EXPECT_EQ(refused("cuda", calls(DType::F64)), "");
+}
+
 TEST(Refusal, NamesFences) {
   const auto fences = [](Builder& k) {
     const Buffer x = k.both(DType::I32);

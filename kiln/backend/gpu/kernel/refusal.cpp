@@ -1,6 +1,7 @@
 #include "kiln/backend/gpu/kernel/refusal.hpp"
 
 #include "kiln/backend/gpu/kernel/lower/flow.hpp"
+#include "kiln/ops/expression/dialect.hpp"
 
 namespace kiln::gpu {
 namespace {
@@ -113,7 +114,10 @@ class Check {
     computed(statement.first, in.type);
     switch (in.kind) {
       case Kind::Tree:
-      case Kind::Call: type(place, "computes in", in.element, device_.computes, "computes in"); break;
+      case Kind::Call:
+        type(place, "computes in", in.element, device_.computes, "computes in");
+        language(place, in);
+        break;
       case Kind::Load:
         type(place, text("is loaded from parameter ", in.place, ", of"), kernel_.parameter(in.place).dtype,
              device_.loads, "loads");
@@ -137,6 +141,16 @@ class Check {
         break;
       default: break;
     }
+  }
+
+  void language(const std::string& place, const Instruction& in) {
+    const expr::Dialect* const in_words = device_.language;
+    if (!in_words) return;
+    const bool has = in.kind == Kind::Tree ? expr::supports(*in_words, *in.tree, in.element)
+                                           : expr::supports(*in_words, *in.function, in.element);
+    if (!has)
+      refuse(Reason::Type, place, " is ", in.kind == Kind::Call ? in.function->name : "an expression", " of ",
+             in.element, ", for which ", in_words->name, " has no functions");
   }
 
   void store(const Statement& statement) {

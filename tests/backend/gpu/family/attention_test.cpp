@@ -167,7 +167,7 @@ TEST(GpuAttention, HasTilesForLittleSharedMemory) {
     const Device device(make_ref<gpu::Gpu>(driver));
     for (const DType dtype : {DType::F32, DType::F16}) {
       driver->names.clear();
-      expect_attention({1, 2, 1, 35, 40, 8, 8, true, 0, true}, dtype, device);
+      expect_attention({1, 2, 1, 35, 40, 8, 8, true}, dtype, device);
       expect_attention({1, 1, 1, 5, 9, 20, 150}, dtype, device);
       for (const std::string& each : ours) EXPECT_TRUE(driver->names.contains(each)) << each << " of " << dtype;
     }
