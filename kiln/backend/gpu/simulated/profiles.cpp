@@ -1,5 +1,7 @@
 #include "kiln/backend/gpu/simulated/profiles.hpp"
 
+#include "kiln/ops/expression/dialect.hpp"
+
 namespace kiln::gpu {
 namespace {
 
@@ -28,6 +30,7 @@ constexpr Capabilities vulkan(int lanes, Types computes) {
           .updates = {DType::I32, DType::U32},
           .updates_shared = {DType::I32, DType::U32},
           .numbers = computes,
+          .language = &expr::kGlsl,
           .lanes = {lanes, lanes},
           .most_threads = 256,
           .shared_memory = 16 << 10,
@@ -53,7 +56,9 @@ constexpr Capabilities metal() {
           .updates = {DType::I32, DType::U32},
           .updates_shared = {DType::I32, DType::U32},
           .numbers = kComputed - Types{DType::F64},
+          .language = &expr::kMetal,
           .shared_memory = 32 << 10,
+          .fences = false,
           .addressing = Addressing::Bindings,
           .most_buffers = 30,
           .number_bytes = 4 << 10,
@@ -73,14 +78,18 @@ constexpr Capabilities webgpu() {
           .updates = {DType::I32, DType::U32},
           .updates_shared = {DType::I32, DType::U32},
           .numbers = kWords,
+          .language = &expr::kWgsl,
           .lanes = {0, 0},
           .most_threads = 256,
           .shared_memory = 16 << 10,
+          .proves_barriers = true,
+          .fences = false,
           .addressing = Addressing::Bindings,
           .most_buffers = 8,
           .number_bytes = 64 << 10,
           .binding_bytes = std::int64_t{1} << 27,
           .binding_alignment = 256,
+          .separate_bindings = true,
           .most_blocks = {65535, 65535, 65535},
           .multiprocessors = 4,
           .memory = kMemory};
