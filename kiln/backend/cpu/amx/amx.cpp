@@ -9,7 +9,8 @@
 namespace kiln::cpu {
 
 FastKernels amx_kernels() {
-  FastKernels kernels = family([](const auto& op, Call call) { return amx::run(op, call); });
+  FastKernels kernels =
+      family([](const auto& op, Call call) -> decltype(amx::run(op, call)) { return amx::run(op, call); });
   if (amx::available() && !is_disabled(Algorithm::AmxAttention)) return kernels;
   return {.has = [](const op::Op&) { return false; }, .run = [](const op::Op&, Call) { return false; }};
 }

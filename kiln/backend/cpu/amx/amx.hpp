@@ -15,12 +15,6 @@ bool has_bytes();
 /// Whether the processor reports its tiles, without which oneDNN does not use them.
 bool reports_tiles();
 
-/// This template stands for every op without an overload below. Its type says at compile time that there is no kernel.
-template <class T>
-std::false_type run(const T&, Call) {
-  return {};
-}
-
 /// Computes attention of bfloat16 for a minimum of queries and keys, without mask, bias and softcap.
 bool run(const op::Attention& op, Call call);
 

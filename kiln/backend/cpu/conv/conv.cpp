@@ -16,7 +16,8 @@
 namespace kiln::cpu {
 
 FastKernels conv_kernels() {
-  FastKernels kernels = family([](const auto& op, Call call) { return conv::run(op, call); });
+  FastKernels kernels =
+      family([](const auto& op, Call call) -> decltype(conv::run(op, call)) { return conv::run(op, call); });
   kernels.multiply = conv::multiply;
   return kernels;
 }

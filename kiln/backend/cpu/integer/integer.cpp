@@ -5,7 +5,8 @@
 namespace kiln::cpu {
 
 FastKernels integer_kernels() {
-  FastKernels kernels = family([](const auto& op, Call call) { return integer::run(op, call); });
+  FastKernels kernels =
+      family([](const auto& op, Call call) -> decltype(integer::run(op, call)) { return integer::run(op, call); });
   kernels.multiply = integer::multiply;
   return kernels;
 }

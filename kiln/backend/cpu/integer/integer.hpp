@@ -6,12 +6,6 @@
 
 namespace kiln::cpu::integer {
 
-/// This template stands for every op without an overload below. Its type says at compile time that there is no kernel.
-template <class T>
-std::false_type run(const T&, Call) {
-  return {};
-}
-
 /// Returns false if a zero point is neither one number nor one for each column or channel of the right operand.
 bool run(const op::MatmulInteger&, Call call);
 bool run(const op::ConvInteger&, Call call);
