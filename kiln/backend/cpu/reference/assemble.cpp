@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "kiln/backend/cpu/channels_last.hpp"
 #include "kiln/backend/cpu/copy_bytes.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
