@@ -4,9 +4,8 @@
 
 #include "kiln/backend/cpu/conv/algorithms.hpp"
 #include "kiln/backend/cpu/conv/direct_image.hpp"
-#include "kiln/backend/cpu/conv/tiles.hpp"
-#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/engines.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 
