@@ -1,8 +1,6 @@
 #include "kiln/backend/cpu/amx/amx.hpp"
 
 #include "kiln/backend/cpu/algorithm.hpp"
-#include "kiln/backend/cpu/amx/conv.hpp"
-#include "kiln/backend/cpu/amx/matmul.hpp"
 #include "kiln/backend/cpu/engines.hpp"
 #include "kiln/backend/cpu/family.hpp"
 
