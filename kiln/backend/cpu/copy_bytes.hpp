@@ -13,7 +13,7 @@ void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to + bytes - size, from + bytes - size, size);
 }
 
-/// Like std::memcpy, but faster in two cases: for a few bytes, where a call takes longer than the copy; and for long
+/// Does what std::memcpy does, but faster in two cases: for a few bytes, where a call takes longer than the copy; and for long
 /// rows that start, within a page of memory, less than a cache line after their source. There some processors need ten
 /// times as long for the instruction by which std::memcpy copies long rows.
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
