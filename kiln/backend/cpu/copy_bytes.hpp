@@ -1,10 +1,23 @@
-// Copies bytes that do not overlap.
+// Copies of bytes that do not overlap, and elements as words of their size.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "kiln/core/dtype.hpp"
+
 namespace kiln::cpu {
+
+/// Calls f(TypeTag<Word>) with the unsigned integer of so many bytes: 1, 2, 4 or 8.
+template <class F>
+decltype(auto) visit_word(std::size_t bytes, F&& f) {
+  switch (bytes) {
+    case 1: return f(TypeTag<std::uint8_t>{});
+    case 2: return f(TypeTag<std::uint16_t>{});
+    case 4: return f(TypeTag<std::uint32_t>{});
+    default: return f(TypeTag<std::uint64_t>{});
+  }
+}
 
 /// Copies the first and the last `size` of `bytes` bytes; these may overlap.
 template <std::size_t size>

@@ -84,14 +84,10 @@ bool cat_short(const op::Cat& op, Call call, std::int64_t grain) {
   const Array z = allocate(call.out[0]);
   parallel_for(rows, std::max<std::int64_t>(1, grain * size / std::max<std::int64_t>(row_bytes, 1)),
                [&](std::int64_t begin, std::int64_t end) {
-                 if (single) {
-                   switch (size) {
-                     case 1: return interleave<std::uint8_t>(parts, begin, end - begin, z.data);
-                     case 2: return interleave<std::uint16_t>(parts, begin, end - begin, z.data);
-                     case 4: return interleave<std::uint32_t>(parts, begin, end - begin, z.data);
-                     default: return interleave<std::uint64_t>(parts, begin, end - begin, z.data);
-                   }
-                 }
+                 if (single)
+                   return visit_word(static_cast<std::size_t>(size), [&]<class Word>(TypeTag<Word>) {
+                     interleave<Word>(parts, begin, end - begin, z.data);
+                   });
                  std::byte* to = z.data + begin * row_bytes;
                  for (std::int64_t row = begin; row < end; ++row)
                    for (const ByteRows& part : parts) {

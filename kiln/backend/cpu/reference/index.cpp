@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kiln/backend/cpu/copy_bytes.hpp"
 #include "kiln/backend/cpu/lines.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
@@ -96,12 +97,7 @@ template <>
 void run(const op::Gather& op, Call call) {
   const Array x = read(call.in[op::Gather::x]), index = read(call.in[op::Gather::index]), z = allocate(call.out[0]);
   const int dim = wrap_dim(op::Gather::kName, op.dim, x.shape.size());
-  switch (size_of(x.dtype)) {
-    case 1: return gather<std::uint8_t>(x, index, z, dim);
-    case 2: return gather<std::uint16_t>(x, index, z, dim);
-    case 4: return gather<std::uint32_t>(x, index, z, dim);
-    default: return gather<std::uint64_t>(x, index, z, dim);
-  }
+  visit_word(size_of(x.dtype), [&]<class Word>(TypeTag<Word>) { gather<Word>(x, index, z, dim); });
 }
 
 template <>

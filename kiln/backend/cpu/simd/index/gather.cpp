@@ -173,12 +173,7 @@ bool run(const op::Gather& op, Call call) {
   const Array x = read(call.in[op::Gather::x]), z = allocate(call.out[0]);
   const Indices index(call.in[op::Gather::index]);
   const int dim = wrap_dim(op::Gather::kName, op.dim, x.shape.size());
-  switch (size_of(x.dtype)) {
-    case 1: gather_words<std::uint8_t>(x, index, z, dim); break;
-    case 2: gather_words<std::uint16_t>(x, index, z, dim); break;
-    case 4: gather_words<std::uint32_t>(x, index, z, dim); break;
-    default: gather_words<std::uint64_t>(x, index, z, dim); break;
-  }
+  visit_word(size_of(x.dtype), [&]<class Word>(TypeTag<Word>) { gather_words<Word>(x, index, z, dim); });
   return true;
 }
 

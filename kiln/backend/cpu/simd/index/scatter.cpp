@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kiln/backend/cpu/copy_bytes.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
@@ -250,14 +251,7 @@ bool takes(Update update, DType dtype) {
 /// Calls f(TypeTag<T>) with the type in which to update. Halves are floats by now, unless they are assigned.
 template <class F>
 void visit_element(Update update, DType dtype, F&& f) {
-  if (update == Update::Assign) {
-    switch (size_of(dtype)) {
-      case 1: return f(TypeTag<std::uint8_t>{});
-      case 2: return f(TypeTag<std::uint16_t>{});
-      case 4: return f(TypeTag<std::uint32_t>{});
-      default: return f(TypeTag<std::uint64_t>{});
-    }
-  }
+  if (update == Update::Assign) return visit_word(size_of(dtype), f);
   switch (dtype) {
     case DType::F64: return f(TypeTag<double>{});
     case DType::F32: return f(TypeTag<float>{});
