@@ -177,7 +177,7 @@ FloatCopy widened_copy(const Array& x, const Device& device) {
 template <class T, Update update>
 void select_update(const Lines& slices, std::int64_t count, const std::int64_t* index, const T* source, T* z) {
   const std::int64_t inner = slices.inner, size = slices.length;
-  const UpdateRow<T> row = update_row<T>(update);
+  const UpdateRow<T> row(update);
   const auto write = [&](T* to, const T* from, std::int64_t n) {
     if (n >= kWideRow) return row(to, from, n);
     for (std::int64_t i = 0; i < n; ++i) to[i] = updated<update>(to[i], from[i]);
@@ -216,7 +216,7 @@ void select_update_halves(const Lines& slices, std::int64_t count, const std::in
     order[static_cast<std::size_t>(next[static_cast<std::size_t>(index[i])]++)] = i;
 
   const std::int64_t blocks = (inner + kWidth - 1) / kWidth, parts = (size + kPlaces - 1) / kPlaces;
-  const UpdateRow<float> row = update_row<float>(update);
+  const UpdateRow<float> row(update);
   const auto run_piece = [&](std::int64_t outer, std::int64_t part, std::int64_t block) {
     float sum[kWidth], written[kWidth];
     const std::int64_t first = block * kWidth, n = std::min(kWidth, inner - first);
