@@ -19,7 +19,8 @@ template <std::int64_t vectors>
 using VectorCount = std::integral_constant<std::int64_t, vectors>;
 
 /// Calls f(tag, i, VectorCount) for `count` floats: it takes so many vectors of the tag from element i on. Groups of
-/// kVectors full vectors come first, then full vectors, narrower ones, and single elements last.
+/// kVectors full vectors come first, then full vectors, narrower ones, and single elements last. Callers are declared
+/// HWY_FLATTEN, so that f is inlined and its sums stay in registers.
 template <std::int64_t kVectors = 1, class F>
 HWY_INLINE void each_vector(std::int64_t count, F&& f) {
   std::int64_t i = 0;

@@ -22,8 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::int64_t kAhead = 8;  // how many rows ahead memory is prefetched
 
 /// Computes the sum of `count` rows. `left` indices may be read for prefetching, including those of the next bags.
-void add_rows(const float* x, std::int64_t row_stride, const std::int64_t* index, std::int64_t count, std::int64_t left,
-              std::int64_t columns, float* sums) {
+HWY_FLATTEN void add_rows(const float* x, std::int64_t row_stride, const std::int64_t* index, std::int64_t count,
+                          std::int64_t left, std::int64_t columns, float* sums) {
   constexpr std::int64_t kTogether = 128;  // so many rows have a sum of their own, which limits rounding errors
   std::fill_n(sums, columns, 0.0f);
   for (; count > 0; index += kTogether, count -= kTogether, left -= kTogether)

@@ -101,9 +101,10 @@ void make_items(const T* x, std::int64_t count, bool descending, Item* items) {
   constexpr std::int64_t kBlock = 1024;
   parallel_for(count, kRadixPiece, [&](std::int64_t begin, std::int64_t end) {
     Key<T> keys[kBlock];
+    const auto& kernels = order_kernels<T>();
     for (; begin < end; begin += kBlock) {
       const std::int64_t size = std::min(end - begin, kBlock);
-      order_kernels<T>().keys(x + begin, size, descending, keys);
+      kernels.keys(x + begin, size, descending, keys);
       for (std::int64_t i = 0; i < size; ++i) items[begin + i] = Item::of(keys[i], begin + i);
     }
   });

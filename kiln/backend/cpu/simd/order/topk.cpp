@@ -20,10 +20,11 @@ std::int64_t collect_few(const T* x, std::int64_t begin, std::int64_t end, std::
   Item first[kVeryFew + 1];
   std::int64_t count = 0;
   Key<T> keys[kSome];
+  const auto& kernels = order_kernels<T>();
   for (; begin < end; begin += kSome) {
     const std::int64_t size = std::min(end - begin, kSome);
-    order_kernels<T>().keys(x + begin, size, largest, keys);
-    if (count == k && !order_kernels<T>().any_below(keys, size, static_cast<Key<T>>(first[k - 1].key()))) continue;
+    kernels.keys(x + begin, size, largest, keys);
+    if (count == k && !kernels.any_below(keys, size, static_cast<Key<T>>(first[k - 1].key()))) continue;
     for (std::int64_t i = 0; i < size; ++i) {
       if (count == k && keys[i] >= first[k - 1].key()) continue;
       const Item item = Item::of(keys[i], begin + i);
@@ -50,11 +51,12 @@ std::int64_t collect(const T* x, std::int64_t begin, std::int64_t end, std::int6
   std::uint64_t limit = 0;
   bool limited = false;
   Key<T> keys[kBlock];
+  const auto& kernels = order_kernels<T>();
   for (; begin < end; begin += kBlock) {
     const std::int64_t size = std::min(end - begin, kBlock);
-    order_kernels<T>().keys(x + begin, size, largest, keys);
+    kernels.keys(x + begin, size, largest, keys);
     // Among equal keys earlier elements come first, so a key that equals the limit comes too late.
-    if (limited && !order_kernels<T>().any_below(keys, size, static_cast<Key<T>>(limit))) continue;
+    if (limited && !kernels.any_below(keys, size, static_cast<Key<T>>(limit))) continue;
     for (std::int64_t i = 0; i < size; ++i)
       if (!limited || keys[i] < limit) found.push_back(Item::of(keys[i], begin + i));
     if (found.size() < capacity) continue;

@@ -41,7 +41,7 @@ HWY_INLINE void total_row(A* HWY_RESTRICT folded, const C* HWY_RESTRICT x, std::
 }
 
 template <class C, bool product, bool exclusive>
-void fold_block(const ScanBlock<C>& block, ScanState<C>& running) {
+HWY_FLATTEN void fold_block(const ScanBlock<C>& block, ScanState<C>& running) {
   using A = typename ScanState<C>::A;
   // Numbers that are constants have a type of their own here, so that the loops over them are compiled separately.
   const auto fold_rows = [&](A* folded, auto x_column, auto z_column, auto columns) HWY_ATTR {

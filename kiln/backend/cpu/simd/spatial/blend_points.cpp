@@ -15,7 +15,8 @@ HWY_INLINE bool inside(const PointTaps& taps, std::int64_t t) {
   return static_cast<std::uint64_t>(taps.index[t]) < static_cast<std::uint64_t>(taps.size);
 }
 
-void blend_one(const PointTaps& taps, const float* x, std::int64_t channels, std::int64_t count, float* result) {
+HWY_FLATTEN void blend_one(const PointTaps& taps, const float* x, std::int64_t channels, std::int64_t count,
+                           float* result) {
   each_vector<2>(count, [&]<class D, std::int64_t vectors>(D tag, std::int64_t c, VectorCount<vectors>) HWY_ATTR {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
     hn::Vec<D> sums[vectors];
@@ -31,7 +32,8 @@ void blend_one(const PointTaps& taps, const float* x, std::int64_t channels, std
   });
 }
 
-void spread_one(const PointTaps& taps, const float* y, std::int64_t channels, std::int64_t count, float* x) {
+HWY_FLATTEN void spread_one(const PointTaps& taps, const float* y, std::int64_t channels, std::int64_t count,
+                            float* x) {
   for (std::int64_t t = 0; t < taps.count; ++t) {
     if (!inside(taps, t)) continue;
     float* to = x + taps.index[t] * channels;

@@ -104,7 +104,8 @@ HWY_INLINE void max_of_channels(const Window& window, const float* image, MaxRes
                  });
 }
 
-void max_channels(const ImageMax& pool, const float* image, MaxResult found, std::int64_t begin, std::int64_t end) {
+HWY_FLATTEN void max_channels(const ImageMax& pool, const float* image, MaxResult found, std::int64_t begin,
+                              std::int64_t end) {
   const auto rows = static_cast<std::int64_t>(pool.parts[1].size());
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t i = row / rows, j = row % rows;
@@ -203,7 +204,7 @@ HWY_INLINE void max_of_plane(const Run& run, const ImageMax& pool, const float* 
     }
 }
 
-void max_of_planes(const ImageMax& pool, Planes planes, const float* image, MaxResult found) {
+HWY_FLATTEN void max_of_planes(const ImageMax& pool, Planes planes, const float* image, MaxResult found) {
   const Run run(pool.parts[2]);
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     if (found.indices) max_of_plane<Best>(run, pool, image, found);

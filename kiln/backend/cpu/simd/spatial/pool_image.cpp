@@ -43,7 +43,7 @@ HWY_INLINE void each_tap(const Taps& taps, F&& what) {
     }
 }
 
-void average_last(const ImagePool& pool, const float* image, float* pooled) {
+HWY_FLATTEN void average_last(const ImagePool& pool, const float* image, float* pooled) {
   each_result(pool, [&](const Taps& taps, std::int64_t at) HWY_ATTR {
     each_vector(pool.channels, [&](auto tag, std::int64_t channel, VectorCount<1>) HWY_ATTR {
       auto sum = hn::Zero(tag);
@@ -53,7 +53,7 @@ void average_last(const ImagePool& pool, const float* image, float* pooled) {
   });
 }
 
-void spread_last(const ImagePool& pool, const float* pooled, float* image) {
+HWY_FLATTEN void spread_last(const ImagePool& pool, const float* pooled, float* image) {
   each_result(pool, [&](const Taps& taps, std::int64_t at) HWY_ATTR {
     each_vector(pool.channels, [&](auto tag, std::int64_t channel, VectorCount<1>) HWY_ATTR {
       const auto share = hn::Div(hn::LoadU(tag, pooled + at + channel), hn::Set(tag, taps.divisor()));

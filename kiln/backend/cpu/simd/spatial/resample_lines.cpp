@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-void add_all(const WeightedRow& row, const float* x, std::int64_t inner, float* result) {
+HWY_FLATTEN void add_all(const WeightedRow& row, const float* x, std::int64_t inner, float* result) {
   each_vector<4>(inner, [&]<class D, std::int64_t vectors>(D tag, std::int64_t i, VectorCount<vectors>) HWY_ATTR {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
     hn::Vec<D> sums[vectors];
@@ -28,7 +28,7 @@ void add_all(const WeightedRow& row, const float* x, std::int64_t inner, float* 
   });
 }
 
-void gather_all(const LineTable& table, const float* x, float* result) {
+HWY_FLATTEN void gather_all(const LineTable& table, const float* x, float* result) {
   each_vector(table.results, [&]<class D>(D tag, std::int64_t j, VectorCount<1>) HWY_ATTR {
     const hn::RebindToSigned<D> index_tag;
     const auto step = hn::Set(index_tag, static_cast<std::int32_t>(table.inner));
