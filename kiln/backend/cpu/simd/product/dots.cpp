@@ -103,8 +103,8 @@ HWY_INLINE void dot_lines(const SumOf<T>* a, const T* b, int64_t b_row, SumOf<T>
 }
 
 template <class T, std::size_t Rows>
-HWY_FLATTEN void dot_rows(const SumOf<T>* a, int64_t a_row, const T* b, int64_t b_row, SumOf<T>* c, int64_t c_row,
-                          int64_t c_column, int64_t n, int64_t k, bool near) {
+void dot_rows(const SumOf<T>* a, int64_t a_row, const T* b, int64_t b_row, SumOf<T>* c, int64_t c_row, int64_t c_column,
+              int64_t n, int64_t k, bool near) {
   int64_t j = 0;
   if constexpr (Rows == 1) {
     // Data in the caches is read twice as fast from several lines, and other data from one line. bench: sweep matmul

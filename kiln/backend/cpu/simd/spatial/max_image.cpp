@@ -7,8 +7,7 @@
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/spatial/max_image.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
-
-#include "kiln/backend/cpu/simd/each_vector.hpp"
+#include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
@@ -66,53 +65,81 @@ struct Window {
   std::int32_t first() const { return empty() ? 0 : static_cast<std::int32_t>(index(z.begin, y.begin, x.begin)); }
 };
 
-/// Calls what(offset, index) for the elements of a window.
-template <class F>
-HWY_INLINE void each_tap(const Window& window, F&& what) {
-  const auto [slice, row, pixel] = window.pool.image_strides;
-  const Part &z = window.z, &y = window.y, &x = window.x;
-  for (std::int64_t i = z.begin; i < z.end; i += z.step)
-    for (std::int64_t j = y.begin; j < y.end; j += y.step) {
-      std::int64_t at = i * slice + j * row + x.begin * pixel, index = window.index(i, j, x.begin);
-      for (std::int64_t k = x.begin; k < x.end; k += x.step, at += x.step * pixel, index += x.step) what(at, index);
-    }
-}
-
-/// Computes the result of one window for all channels.
-HWY_INLINE void max_of_channels(const Window& window, const float* image, MaxResult found, std::int64_t at) {
-  const std::int64_t channels = window.pool.channels;
-  if (found.indices)
-    return each_vector(channels, [&]<class D>(D tag, std::int64_t channel, VectorCount<1>) HWY_ATTR {
-      const hn::RebindToSigned<D> index_tag;
-      Best<D> best(hn::Set(index_tag, window.first()));
-      each_tap(window, [&](std::int64_t tap, std::int64_t index) HWY_ATTR {
-        best.update(hn::LoadU(tag, image + tap + channel), hn::Set(index_tag, static_cast<std::int32_t>(index)));
-      });
-      best.store(found, at + channel);
+/// Computes values without indices, for up to four vectors of channels at a time, from `channel` on. Returns the first
+/// channel that remains.
+template <class D>
+HWY_INLINE std::int64_t greatest_values(D tag, const Window& window, const float* image, float* to,
+                                        std::int64_t channel) {
+  const ImageMax& pool = window.pool;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  const auto update = [tag](hn::Vec<D>& value, const float* from)
+                          HWY_ATTR { value = greatest(tag, value, hn::LoadU(tag, from)); };
+  const auto each = [&](auto&& look) HWY_ATTR {
+    for (std::int64_t i = window.z.begin; i < window.z.end; i += window.z.step)
+      for (std::int64_t j = window.y.begin; j < window.y.end; j += window.y.step) {
+        const float* from = image + i * pool.image_strides[0] + j * pool.image_strides[1] +
+                            window.x.begin * pool.image_strides[2] + channel;
+        for (std::int64_t k = window.x.begin; k < window.x.end; k += window.x.step) {
+          look(from);
+          from += window.x.step * pool.image_strides[2];
+        }
+      }
+  };
+  for (; channel + 4 * lanes <= pool.channels; channel += 4 * lanes) {
+    auto a = hn::Set(tag, kLeast), b = a, c = a, d = a;
+    each([&](const float* from) HWY_ATTR {
+      update(a, from);
+      update(b, from + lanes);
+      update(c, from + 2 * lanes);
+      update(d, from + 3 * lanes);
     });
-  each_vector<4>(channels,
-                 [&]<class D, std::int64_t vectors>(D tag, std::int64_t channel, VectorCount<vectors>) HWY_ATTR {
-                   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-                   hn::Vec<D> values[vectors];
-                   for (auto& value : values) value = hn::Set(tag, kLeast);
-                   each_tap(window, [&](std::int64_t tap, std::int64_t) HWY_ATTR {
-                     for (std::int64_t k = 0; k < vectors; ++k)
-                       values[k] = greatest(tag, values[k], hn::LoadU(tag, image + tap + channel + k * lanes));
-                   });
-                   for (std::int64_t k = 0; k < vectors; ++k)
-                     hn::StoreU(values[k], tag, found.values + at + channel + k * lanes);
-                 });
+    hn::StoreU(a, tag, to + channel);
+    hn::StoreU(b, tag, to + channel + lanes);
+    hn::StoreU(c, tag, to + channel + 2 * lanes);
+    hn::StoreU(d, tag, to + channel + 3 * lanes);
+  }
+  for (; channel + lanes <= pool.channels; channel += lanes) {
+    auto value = hn::Set(tag, kLeast);
+    each([&](const float* from) HWY_ATTR { update(value, from); });
+    hn::StoreU(value, tag, to + channel);
+  }
+  return channel;
 }
 
-HWY_FLATTEN void max_channels(const ImageMax& pool, const float* image, MaxResult found, std::int64_t begin,
-                              std::int64_t end) {
+template <class D>
+HWY_INLINE std::int64_t max_vectors(D tag, const Window& window, const float* image, MaxResult found, std::int64_t at,
+                                    std::int64_t channel) {
+  if (!found.indices) return greatest_values(tag, window, image, found.values + at, channel);
+  const ImageMax& pool = window.pool;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  const hn::RebindToSigned<D> index_tag;
+  for (; channel + lanes <= pool.channels; channel += lanes) {
+    Best<D> best(hn::Set(index_tag, window.first()));
+    for (std::int64_t i = window.z.begin; i < window.z.end; i += window.z.step)
+      for (std::int64_t j = window.y.begin; j < window.y.end; j += window.y.step)
+        for (std::int64_t k = window.x.begin; k < window.x.end; k += window.x.step) {
+          const float* from =
+              image + i * pool.image_strides[0] + j * pool.image_strides[1] + k * pool.image_strides[2] + channel;
+          best.update(hn::LoadU(tag, from), hn::Set(index_tag, static_cast<std::int32_t>(window.index(i, j, k))));
+        }
+    best.store(found, at + channel);
+  }
+  return channel;
+}
+
+// Full vectors of channels come first, then narrower ones, and single channels last.
+void max_channels(const ImageMax& pool, const float* image, MaxResult found, std::int64_t begin, std::int64_t end) {
   const auto rows = static_cast<std::int64_t>(pool.parts[1].size());
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t i = row / rows, j = row % rows;
     std::int64_t at = i * pool.pooled_strides[0] + j * pool.pooled_strides[1];
     for (const Part& x : pool.parts[2]) {
-      max_of_channels({pool, pool.parts[0][static_cast<std::size_t>(i)], pool.parts[1][static_cast<std::size_t>(j)], x},
-                      image, found, at);
+      const Window window{pool, pool.parts[0][static_cast<std::size_t>(i)], pool.parts[1][static_cast<std::size_t>(j)],
+                          x};
+      std::int64_t channel = max_vectors(hn::ScalableTag<float>(), window, image, found, at, 0);
+      channel = max_vectors(hn::CappedTag<float, 8>(), window, image, found, at, channel);
+      channel = max_vectors(hn::CappedTag<float, 4>(), window, image, found, at, channel);
+      max_vectors(hn::CappedTag<float, 1>(), window, image, found, at, channel);
       at += pool.pooled_strides[2];
     }
   }
@@ -162,10 +189,13 @@ HWY_INLINE std::int64_t greatest_of_run(D tag, const Run& run, const ImageMax& p
     const bool more = x + lanes < run.end;
     const Window window{pool, z, y, pool.parts[2][static_cast<std::size_t>(x)]};
     Best<D> best(hn::Add(offsets, hn::Set(index_tag, window.first())));
-    each_tap(window, [&](std::int64_t tap, std::int64_t index) HWY_ATTR {
-      best.update(load_strided(tag, image + tap, run.stride, more, offsets),
-                  hn::Add(offsets, hn::Set(index_tag, static_cast<std::int32_t>(index))));
-    });
+    for (std::int64_t i = z.begin; i < z.end; i += z.step)
+      for (std::int64_t j = y.begin; j < y.end; j += y.step) {
+        const float* row = image + i * pool.image_strides[0] + j * pool.image_strides[1];
+        for (std::int64_t k = window.x.begin; k < window.x.end; k += window.x.step)
+          best.update(load_strided(tag, row + k, run.stride, more, offsets),
+                      hn::Add(offsets, hn::Set(index_tag, static_cast<std::int32_t>(window.index(i, j, k)))));
+      }
     best.store(found, at + x);
     x += lanes;
   }
@@ -173,13 +203,18 @@ HWY_INLINE std::int64_t greatest_of_run(D tag, const Run& run, const ImageMax& p
 }
 
 HWY_INLINE void max_of_window(const Window& window, const float* image, MaxResult found, std::int64_t at) {
+  const ImageMax& pool = window.pool;
   float best = kLeast;
   std::int64_t where = window.first();
-  each_tap(window, [&](std::int64_t tap, std::int64_t index) {
-    if (!(image[tap] > best) && (image[tap] == image[tap] || best != best)) return;
-    best = image[tap];
-    where = index;
-  });
+  for (std::int64_t i = window.z.begin; i < window.z.end; i += window.z.step)
+    for (std::int64_t j = window.y.begin; j < window.y.end; j += window.y.step) {
+      const float* row = image + i * pool.image_strides[0] + j * pool.image_strides[1];
+      for (std::int64_t k = window.x.begin; k < window.x.end; k += window.x.step) {
+        if (!(row[k] > best) && (row[k] == row[k] || best != best)) continue;
+        best = row[k];
+        where = window.index(i, j, k);
+      }
+    }
   found.values[at] = best;
   if (found.indices) found.indices[at] = where;
 }
@@ -204,7 +239,7 @@ HWY_INLINE void max_of_plane(const Run& run, const ImageMax& pool, const float* 
     }
 }
 
-HWY_FLATTEN void max_of_planes(const ImageMax& pool, Planes planes, const float* image, MaxResult found) {
+void max_of_planes(const ImageMax& pool, Planes planes, const float* image, MaxResult found) {
   const Run run(pool.parts[2]);
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     if (found.indices) max_of_plane<Best>(run, pool, image, found);

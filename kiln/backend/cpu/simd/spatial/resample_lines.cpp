@@ -6,32 +6,54 @@
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/spatial/resample_lines.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
-
-#include "kiln/backend/cpu/simd/each_vector.hpp"
+#include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-HWY_FLATTEN void add_all(const WeightedRow& row, const float* x, std::int64_t inner, float* result) {
-  each_vector<4>(inner, [&]<class D, std::int64_t vectors>(D tag, std::int64_t i, VectorCount<vectors>) HWY_ATTR {
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-    hn::Vec<D> sums[vectors];
-    for (auto& sum : sums) sum = hn::Zero(tag);
+/// Computes groups of kVectors adjacent vectors of D, from element i on, while whole groups remain. Returns the first
+/// element that remains.
+template <int kVectors, class D>
+HWY_INLINE std::int64_t add_vectors(D tag, const WeightedRow& row, const float* x, std::int64_t inner, float* result,
+                                    std::int64_t i) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  for (; i + kVectors * lanes <= inner; i += kVectors * lanes) {
+    auto a = hn::Zero(tag), b = a, c = a, d = a;
     const float* from = x + row.begin * inner + i;
-    for (std::int64_t tap = 0; tap < row.count; ++tap, from += inner) {
-      const auto weight = hn::Set(tag, row.weights[tap]);
-      for (std::int64_t k = 0; k < vectors; ++k)
-        sums[k] = hn::MulAdd(weight, hn::LoadU(tag, from + k * lanes), sums[k]);
+    for (std::int64_t k = 0; k < row.count; ++k, from += inner) {
+      const auto weight = hn::Set(tag, row.weights[k]);
+      a = hn::MulAdd(weight, hn::LoadU(tag, from), a);
+      if constexpr (kVectors == 4) {
+        b = hn::MulAdd(weight, hn::LoadU(tag, from + lanes), b);
+        c = hn::MulAdd(weight, hn::LoadU(tag, from + 2 * lanes), c);
+        d = hn::MulAdd(weight, hn::LoadU(tag, from + 3 * lanes), d);
+      }
     }
-    for (std::int64_t k = 0; k < vectors; ++k) hn::StoreU(sums[k], tag, result + i + k * lanes);
-  });
+    hn::StoreU(a, tag, result + i);
+    if constexpr (kVectors == 4) {
+      hn::StoreU(b, tag, result + i + lanes);
+      hn::StoreU(c, tag, result + i + 2 * lanes);
+      hn::StoreU(d, tag, result + i + 3 * lanes);
+    }
+  }
+  return i;
 }
 
-HWY_FLATTEN void gather_all(const LineTable& table, const float* x, float* result) {
-  each_vector(table.results, [&]<class D>(D tag, std::int64_t j, VectorCount<1>) HWY_ATTR {
-    const hn::RebindToSigned<D> index_tag;
-    const auto step = hn::Set(index_tag, static_cast<std::int32_t>(table.inner));
+void add_all(const WeightedRow& row, const float* x, std::int64_t inner, float* result) {
+  const hn::ScalableTag<float> tag;
+  std::int64_t i = add_vectors<4>(tag, row, x, inner, result, 0);
+  i = add_vectors<1>(tag, row, x, inner, result, i);
+  i = add_vectors<1>(hn::CappedTag<float, 4>(), row, x, inner, result, i);
+  add_vectors<1>(hn::CappedTag<float, 1>(), row, x, inner, result, i);
+}
+
+template <class D>
+HWY_INLINE std::int64_t gather_vectors(D tag, const LineTable& table, const float* x, float* result, std::int64_t j) {
+  const hn::RebindToSigned<D> index_tag;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  const auto step = hn::Set(index_tag, static_cast<std::int32_t>(table.inner));
+  for (; j + lanes <= table.results; j += lanes) {
     auto sum = hn::Zero(tag);
     auto index = hn::LoadU(index_tag, table.first.data() + j);
     const float* weights = table.weights.data() + j;
@@ -43,7 +65,14 @@ HWY_FLATTEN void gather_all(const LineTable& table, const float* x, float* resul
       index = hn::Add(index, step);
     }
     hn::StoreU(sum, tag, result + j);
-  });
+  }
+  return j;
+}
+
+void gather_all(const LineTable& table, const float* x, float* result) {
+  std::int64_t j = gather_vectors(hn::ScalableTag<float>(), table, x, result, 0);
+  j = gather_vectors(hn::CappedTag<float, 4>(), table, x, result, j);
+  gather_vectors(hn::CappedTag<float, 1>(), table, x, result, j);
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
