@@ -9,6 +9,7 @@
 #include "kiln/ops/reduce/order.hpp"
 #include "kiln/ops/reduce/scan.hpp"
 #include "kiln/ops/sequence/attention.hpp"
+#include "kiln/ops/spatial/conv.hpp"
 #include "kiln/ops/spatial/pool.hpp"
 #include "kiln/ops/spatial/resample.hpp"
 
@@ -78,6 +79,17 @@ int main(int argc, char** argv) {
   add("attention_causal_both_ways", [&](auto& s) {
     both_ways(s, {q, k, v}, [&](const Values& in) { return attention(in[0], in[1], in[2], {.causal = true}); });
   });
+  // Convolutions of bytes with a kernel for each channel, as quantised networks for phones have them.
+  const auto bytes = [](const Shape& shape, DType dtype) {
+    return cast(uniform(shape, 0, 100, kCpu, DType::F32), dtype);
+  };
+  const Value pixels = bytes({1, 96, 56, 56}, DType::U8), deep = bytes({1, 576, 14, 14}, DType::U8);
+  const Value of_pixels = bytes({96, 1, 3, 3}, DType::I8), of_deep = bytes({576, 1, 3, 3}, DType::I8);
+  const ConvOptions around{.padding = {1, 1}, .groups = 96}, apart{.stride = {2, 2}, .padding = {1, 1}, .groups = 576};
+  add("conv_integer_depthwise",
+      [&](auto& s) { forward(s, [&] { return conv_integer(pixels, of_pixels, {}, {}, around); }); });
+  add("conv_integer_depthwise_stride_2",
+      [&](auto& s) { forward(s, [&] { return conv_integer(deep, of_deep, {}, {}, apart); }); });
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

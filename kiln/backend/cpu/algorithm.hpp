@@ -46,6 +46,12 @@ enum class Algorithm : std::uint8_t {
   AmxAttention,  // bfloat16 on tiles, or on vectors of pairs
 };
 
+/// An algorithm, and why it was chosen.
+struct Choice {
+  Algorithm algorithm;
+  std::string_view reason;
+};
+
 using AlgorithmSet = std::bitset<64>;
 
 /// Returns the algorithms that `list` names, "winograd,direct". Throws ArgumentError for other names, and for
@@ -56,7 +62,7 @@ AlgorithmSet algorithms_in(std::string_view list);
 /// nothing: each call goes to the next one that can compute it, so that a benchmark shows what the algorithm gains.
 bool is_disabled(Algorithm algorithm);
 
-/// For tests: leaves these out instead of those that KILN_WITHOUT names. Must not be called while work is running.
+/// Leaves these out instead of those that KILN_WITHOUT names, in tests. Must not be called while work is running.
 void disable(const AlgorithmSet& algorithms);
 
 }  // namespace kiln::cpu

@@ -1,10 +1,23 @@
-// Copies bytes that do not overlap.
+// Copies of bytes that do not overlap, and elements as words of their size.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "kiln/core/dtype.hpp"
+
 namespace kiln::cpu {
+
+/// Calls f(TypeTag<Word>) with the unsigned integer of so many bytes: 1, 2, 4 or 8.
+template <class F>
+decltype(auto) visit_word(std::size_t bytes, F&& f) {
+  switch (bytes) {
+    case 1: return f(TypeTag<std::uint8_t>{});
+    case 2: return f(TypeTag<std::uint16_t>{});
+    case 4: return f(TypeTag<std::uint32_t>{});
+    default: return f(TypeTag<std::uint64_t>{});
+  }
+}
 
 /// Copies the first and the last `size` of `bytes` bytes; these may overlap.
 template <std::size_t size>
@@ -13,7 +26,7 @@ void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to + bytes - size, from + bytes - size, size);
 }
 
-/// Like std::memcpy, but faster in two cases: for a few bytes, where a call takes longer than the copy; and for long
+/// Does what std::memcpy does, but faster in two cases: for a few bytes, where a call takes longer than the copy; and for long
 /// rows that start, within a page of memory, less than a cache line after their source. There some processors need ten
 /// times as long for the instruction by which std::memcpy copies long rows.
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) {

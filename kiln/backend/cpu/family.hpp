@@ -7,17 +7,20 @@
 
 namespace kiln::cpu {
 
-/// `Run` calls the family's run(op, call), whose result is std::false_type for ops without an overload in the family.
+/// `Run` calls the family's run(op, call), and can be called only with ops for which the family has an overload.
 template <class Run>
 FastKernels family(Run) {
   return {.has =
               [](const op::Op& op) {
-                return op::visit(op, []<class T>(const T& o) {
-                  return !std::is_same_v<decltype(Run{}(o, Call{})), std::false_type>;
-                });
+                return op::visit(op, []<class T>(const T&) { return std::is_invocable_v<Run, const T&, Call>; });
               },
-          .run = [](const op::Op& op,
-                    Call call) { return op::visit(op, [&](const auto& o) -> bool { return Run{}(o, call); }); }};
+          .run =
+              [](const op::Op& op, Call call) {
+                return op::visit(op, [&]<class T>(const T& o) -> bool {
+                  if constexpr (std::is_invocable_v<Run, const T&, Call>) return Run{}(o, call);
+                  else return false;
+                });
+              }};
 }
 
 }  // namespace kiln::cpu

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kiln/core/dtype.hpp"
+#include "kiln/backend/cpu/rows.hpp"
+#include "kiln/core/error/error.hpp"
+#include "kiln/ops/linalg/matrix.hpp"
 
 namespace kiln::cpu {
 
@@ -23,6 +25,26 @@ template <class F>
 void visit_real(DType dtype, F&& f) {
   if (dtype == DType::F64) f(TypeTag<double>{});
   else f(TypeTag<float>{});
+}
+
+/// Gives the result `value` memory in row-major order and fills it with the elements of `from`.
+inline Array copied(const Value& from, Value& value) {
+  const Array result = allocate(value);
+  copy(read(from), result);
+  return result;
+}
+
+/// Throws ArgumentError for NaN or infinity in matrix `index` of an operand, whose `count` elements are given:
+/// iterations would not end.
+template <class T>
+void require_finite(std::string_view name, const T* elements, std::int64_t count, const Value& operand,
+                    std::int64_t index) {
+  T sum = 0;  // NaN if any element is NaN or infinite
+  for (std::int64_t i = 0; i < count; ++i) sum += elements[i] * 0;
+  if (sum != 0) fail<ArgumentError>(name, ": ", op::matrix_name(operand, index), " contains NaN or infinity");
+}
+inline void require_converged(std::string_view name, bool converged, const Value& operand, std::int64_t index) {
+  if (!converged) fail<ArgumentError>(name, ": ", op::matrix_name(operand, index), ": the iteration did not converge");
 }
 
 }  // namespace kiln::cpu

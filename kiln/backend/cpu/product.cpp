@@ -62,11 +62,11 @@ void collapse(Product& p) {
 
 }  // namespace
 
-std::int64_t Matrices::offset(const Shape& batch_shape, std::int64_t index) const {
+std::int64_t offset_of(const Shape& shape, const Dims& strides, std::int64_t index) {
   std::int64_t offset = 0;
-  for (int dim = batch_shape.size() - 1; dim >= 0; --dim) {
-    offset += index % batch_shape[dim] * batch[dim];
-    index /= batch_shape[dim];
+  for (int dim = shape.size() - 1; dim >= 0; --dim) {
+    offset += index % shape[dim] * strides[dim];
+    index /= shape[dim];
   }
   return offset;
 }

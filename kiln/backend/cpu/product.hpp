@@ -4,6 +4,9 @@
 
 namespace kiln::cpu {
 
+/// Returns the distance from the first element to element `index` of a shape, counted in row-major order.
+std::int64_t offset_of(const Shape& shape, const Dims& strides, std::int64_t index);
+
 /// The matrices of one array: the first, and the steps inside a matrix and to the next. One of `row` and `column` is 1.
 struct Matrices {
   std::byte* data = nullptr;
@@ -13,7 +16,13 @@ struct Matrices {
   bool by_rows() const { return column == 1; }
   std::int64_t leading() const { return by_rows() ? row : column; }
   /// Returns the distance in elements from the first matrix to matrix `index`, counted through a batch of that shape.
-  std::int64_t offset(const Shape& batch_shape, std::int64_t index) const;
+  std::int64_t offset(const Shape& shape, std::int64_t index) const { return offset_of(shape, batch, index); }
+  /// Returns the batch's shape without dimensions along which the array broadcasts.
+  Shape distinct(Shape shape) const {
+    for (int i = 0; i < shape.size(); ++i)
+      if (batch[i] == 0) shape[i] = 1;
+    return shape;
+  }
 };
 
 /// c[i] = a[i] b[i] for every index i of `batch`; a is m x k, b is k x n.

@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
 #include "kiln/backend/cpu/amx/amx.hpp"
-#include "kiln/backend/cpu/channels_last.hpp"
 #include "kiln/backend/cpu/conv/choose.hpp"
 #include "kiln/backend/cpu/conv/conv.hpp"
 #include "kiln/backend/cpu/epilogue.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/planned/epilogue.hpp"

@@ -171,8 +171,8 @@ TEST_F(AmxTiles, AreStoredAtOnceAsAfterwards) {
         multiply(left, right, rows, columns, depth, true, sums);
         store(sums, rows, columns, afterwards.numbers(), step);
         multiply(left, right, rows, columns, depth, false, sums);
-        multiply_and_store(left, right, rows, columns, depth, true, sums, at_once.numbers(), step,
-                           {a.halves.data(), 96});
+        multiply(left, right, rows, columns, depth, true, sums, kTileByTile, {at_once.numbers(), step},
+                 {a.halves.data(), 96});
         ASSERT_TRUE(std::equal(at_once.numbers(), at_once.numbers() + size, afterwards.numbers()))
             << rows << " x " << depth << " x " << columns;
       }

@@ -212,9 +212,7 @@ const char* name(Finding::What what) {
 Finding check_primitive(const Geometry& g, const Truth& truth, Pass pass, DType dtype, bool with_bias, int64_t shift) {
   const OneThread one_thread;
   with_bias &= pass == Pass::Forward;
-  Primitive& primitive = pass == Pass::Forward ? conv_primitive(g, dtype, with_bias)
-                         : pass == Pass::Data  ? conv_data_primitive(g, dtype)
-                                               : conv_weight_primitive(g, dtype);
+  Primitive& primitive = conv_primitive(pass, g, dtype, with_bias);
   Finding finding{.what = Finding::What::None, .implementation = {}};
   if (primitive) finding = check_made(primitive, g, truth, pass, dtype, with_bias, shift);
   finding.implementation = primitive.implementation();

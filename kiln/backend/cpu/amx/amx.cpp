@@ -1,15 +1,14 @@
 #include "kiln/backend/cpu/amx/amx.hpp"
 
 #include "kiln/backend/cpu/algorithm.hpp"
-#include "kiln/backend/cpu/amx/conv.hpp"
-#include "kiln/backend/cpu/amx/matmul.hpp"
 #include "kiln/backend/cpu/engines.hpp"
 #include "kiln/backend/cpu/family.hpp"
 
 namespace kiln::cpu {
 
 FastKernels amx_kernels() {
-  FastKernels kernels = family([](const auto& op, Call call) { return amx::run(op, call); });
+  FastKernels kernels =
+      family([](const auto& op, Call call) -> decltype(amx::run(op, call)) { return amx::run(op, call); });
   if (amx::available() && !is_disabled(Algorithm::AmxAttention)) return kernels;
   return {.has = [](const op::Op&) { return false; }, .run = [](const op::Op&, Call) { return false; }};
 }

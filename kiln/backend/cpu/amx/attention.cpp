@@ -152,8 +152,8 @@ class Forward {
       const Interval block{key, std::min(key + kKeys, seen.end)};
       for (int64_t i = 0; i < block.size(); i += kBlock)
         for (int64_t j = 0; j < count; j += kBlock)
-          multiply_rows(keys + (key + i) * width, packed_queries + j * width, shape_.keys - key - i, count - j, width,
-                        false, scores + i * kBlockOfQueries + j, kBlockOfQueries);
+          multiply(keys + (key + i) * width, packed_queries + j * width, shape_.keys - key - i, count - j, width, false,
+                   scores + i * kBlockOfQueries + j, in_rows(kBlockOfQueries));
       scale(scores, kBlockOfQueries, block.size(), count, static_cast<float>(shape_.scale));
       simd::hide_unseen(shape_, queries, block, scores);
       simd::attention_blocks<float>().softmax(scores, block.size(), lanes, largest, total, rescale);
@@ -164,8 +164,8 @@ class Forward {
         round_right(scores + j, kBlockOfQueries, columns, block.size(), softmax_weights);
         for (int64_t i = 0; i < shape_.value_width; i += kBlock) {
           const int64_t rows = std::min(kBlock, shape_.value_width - i);
-          multiply_rows(values + packed_size(i, shape_.keys) + key * round_up(rows, kTile), softmax_weights, rows,
-                        columns, depth, true, sums + i * kBlockOfQueries + j, kBlockOfQueries);
+          multiply(values + packed_size(i, shape_.keys) + key * round_up(rows, kTile), softmax_weights, rows, columns,
+                   depth, true, sums + i * kBlockOfQueries + j, in_rows(kBlockOfQueries));
         }
       }
       add_not_finite(b * shape_.kv_heads + h / shape_.group(), queries, block, scores, sums);

@@ -6,24 +6,12 @@ namespace kiln::cpu::amx {
 
 inline constexpr std::int64_t kTileNumbers = kTile * kPairs;
 
-/// The positions of the tiles of a block of sums, in numbers: the distances from row to row, and from tile to tile.
-struct TileOffsets {
-  std::int64_t row, right, lower;
-};
-/// The layout in which tiles follow one another.
-inline constexpr TileOffsets kTileByTile{kTile, kTile* kTile, 2 * kTile* kTile};
-
 /// Computes on Intel's tiles, which the thread configures before and releases afterwards.
 void set_tiles_up();
 void give_tiles_back();
 void multiply_on_tiles(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
                        std::int64_t depth, bool add, float* sums, TileOffsets at);
 
-/// The destination of a complete block; none, unless there is a `to`.
-struct Rounded {
-  std::uint16_t* to = nullptr;
-  std::int64_t step = 0;  // the distance from row to row
-};
 /// Computes on vectors, with an instruction that adds to each of 16 sums the products of two pairs (AVX512-BF16). Sums
 /// that are rounded are not stored.
 void multiply_on_vectors(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,

@@ -1,7 +1,7 @@
 // Convolutions of bfloat16 and their adjoints in x on tiles: products whose left operand has the windows of pixels as
 // rows. No windows are gathered beforehand; a piece packs the windows of its rows directly from the image, some terms
 // at a time.
-#include "kiln/backend/cpu/amx/conv.hpp"
+#include "kiln/backend/cpu/amx/amx.hpp"
 
 #include <algorithm>
 #include <vector>

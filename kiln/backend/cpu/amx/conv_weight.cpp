@@ -2,7 +2,7 @@
 // channels of the pixels of x under it, with the pixels as terms of the sums.
 #include <algorithm>
 
-#include "kiln/backend/cpu/amx/conv.hpp"
+#include "kiln/backend/cpu/amx/amx.hpp"
 #include "kiln/backend/cpu/amx/pieces.hpp"
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/amx/windows.hpp"

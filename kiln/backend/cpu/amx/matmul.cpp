@@ -4,7 +4,7 @@
 // Packed for tiles, the terms of some 256 rows fit into the second-level cache, and the two operands of one block of 32
 // x 32 results fit into the first-level cache. All threads pack the right operand beforehand if several pieces read the
 // same part of it. While the blocks of one panel of it are computed, the next panel is prefetched.
-#include "kiln/backend/cpu/amx/matmul.hpp"
+#include "kiln/backend/cpu/amx/amx.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,6 +13,7 @@
 #include "kiln/backend/cpu/amx/tiles.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/product.hpp"
+#include "kiln/backend/strided/strided.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::amx {
@@ -79,26 +80,21 @@ class PackedRight {
   /// Packs `operand`, which caches the result from the second time on. Without `always` the result may be empty before
   /// that.
   PackedRight(const Product& p, const Value& operand, bool always)
-      : batch_(p.batch), packer_{p.n, p.k, p.b.row, p.b.column, p.batch, p.b.batch} {
-    for (int i = 0; i < batch_.size(); ++i)
-      if (p.b.batch[i] == 0) packer_.batch[i] = 1;
-    block_ = always ? packed(operand, packer_) : kept(operand, packer_);
-  }
+      : batch_(p.batch),
+        packer_{p.n, p.k, p.b.row, p.b.column, p.b.distinct(p.batch), p.b.batch},
+        matrices_(strided::broadcast_strides(packer_.batch, contiguous_strides(packer_.batch), batch_)),
+        block_(always ? packed(operand, packer_) : kept(operand, packer_)) {}
   explicit operator bool() const { return static_cast<bool>(block_); }
 
   const uint16_t* at(int64_t index, int64_t column, int64_t k) const {
-    int64_t matrix = 0, step = 1;
-    for (int dim = batch_.size() - 1; dim >= 0; --dim) {
-      if (packer_.batch[dim] > 1) matrix += index % batch_[dim] * step;
-      step *= packer_.batch[dim];
-      index /= batch_[dim];
-    }
-    return reinterpret_cast<const uint16_t*>(block_->bytes()) + packer_.place(matrix, column, k);
+    const int64_t place = packer_.place(offset_of(batch_, matrices_, index), column, k);
+    return reinterpret_cast<const uint16_t*>(block_->bytes()) + place;
   }
 
  private:
   Shape batch_;
   PackRight packer_;
+  Dims matrices_;  // the packed matrices' strides over the batch
   Ref<Memory> block_;
 };
 
@@ -130,11 +126,10 @@ void run_piece(const Product& p, const PackedRight* right, const Epilogue* epilo
         Ahead ahead;  // the part of the next panel that this block prefetches
         if (j + 1 < across) ahead = {columns_packed + (j + 1) * step + i * step / down, step / down};
         float* const block = sums + (at_once ? 0 : (j * down + i) * kSums);
-        if (k + depth < p.k)
-          multiply(left + i * step, columns_packed + j * step, rows_left, columns_left, depth, k > 0, block, ahead);
-        else
-          multiply_and_store(left + i * step, columns_packed + j * step, rows_left, columns_left, depth, k > 0, block,
-                             result + i * kBlock * result_step + j * kBlock, result_step, ahead);
+        Rounded rounded;
+        if (k + depth == p.k) rounded = {result + i * kBlock * result_step + j * kBlock, result_step};
+        multiply(left + i * step, columns_packed + j * step, rows_left, columns_left, depth, k > 0, block, kTileByTile,
+                 rounded, ahead);
       }
   }
   if (epilogue)

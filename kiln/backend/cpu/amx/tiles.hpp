@@ -75,21 +75,29 @@ class Tiles {
 
 /// A block of float32 sums, tile by tile.
 inline constexpr std::int64_t kSums = kBlock * kBlock;
+/// The positions of the tiles of a block of sums, in numbers: the distances from row to row, and from tile to tile.
+struct TileOffsets {
+  std::int64_t row, right, lower;
+};
+/// The layout in which tiles follow one another, and the one of rows `step` apart, in memory for whole tiles.
+inline constexpr TileOffsets kTileByTile{kTile, kTile* kTile, 2 * kTile* kTile};
+constexpr TileOffsets in_rows(std::int64_t step) { return {step, kTile, kTile * step}; }
+/// The destination of a complete block, whose rows are `step` apart; none, unless there is a `to`.
+struct Rounded {
+  std::uint16_t* to = nullptr;
+  std::int64_t step = 0;
+};
 /// Numbers to prefetch during a block, because they are needed soon.
 struct Ahead {
   const std::uint16_t* numbers = nullptr;
   std::int64_t count = 0;
 };
 /// Computes the sums of a block of rows x columns over `depth` products, and stores them in `sums` or adds them to it.
+/// Sums that are complete may go to `rounded`, as by store(), if tiles follow one another; those in `sums` then become
+/// invalid.
 void multiply(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
-              std::int64_t depth, bool add, float* sums, Ahead ahead = {});
-/// Does so with sums in rows `step` apart, in memory for whole tiles.
-void multiply_rows(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
-                   std::int64_t depth, bool add, float* sums, std::int64_t step);
-/// Does so for sums that are then complete: they go to `to`, as by store(), and those in `sums` become invalid.
-void multiply_and_store(const std::uint16_t* left, const std::uint16_t* right, std::int64_t rows, std::int64_t columns,
-                        std::int64_t depth, bool add, float* sums, std::uint16_t* to, std::int64_t step,
-                        Ahead ahead = {});
+              std::int64_t depth, bool add, float* sums, TileOffsets at = kTileByTile, Rounded rounded = {},
+              Ahead ahead = {});
 /// Stores the sums, rounded to bfloat16; rows of the result are `step` apart.
 void store(const float* sums, std::int64_t rows, std::int64_t columns, std::uint16_t* to, std::int64_t step);
 /// Stores them so that row i of the result begins at to[i][first].

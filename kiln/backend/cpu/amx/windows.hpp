@@ -37,9 +37,9 @@ struct WindowSet {
   std::vector<std::int64_t> kernel;  // the index of each tap
 };
 
-/// For pixels of y, the paired pixels of x.
+/// Pairs the pixels of y with the pixels of x that they are computed from.
 WindowSet forward_windows(const conv::Geometry& g);
-/// For pixels of x, those of y, in as many sets as the stride has remainders.
+/// Pairs the pixels of x with those of y, in as many sets as the stride has remainders.
 std::int64_t count_of_adjoints(const conv::Geometry& g);
 WindowSet adjoint_windows(const conv::Geometry& g, std::int64_t index);
 

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
-#include "kiln/backend/cpu/channels_last.hpp"
-#include "kiln/backend/cpu/conv/depthwise.hpp"
-#include "kiln/backend/cpu/conv/depthwise_plane.hpp"
+#include "kiln/backend/cpu/conv/algorithms.hpp"
 #include "kiln/backend/cpu/conv/direct_image.hpp"
-#include "kiln/backend/cpu/conv/tiles.hpp"
 #include "kiln/backend/cpu/engines.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 

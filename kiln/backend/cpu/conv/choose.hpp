@@ -1,7 +1,5 @@
 // Chooses the algorithm of a convolution or of one of its adjoints. All rules are in choose.cpp.
 #pragma once
-#include <string_view>
-
 #include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/conv/geometry.hpp"
 
@@ -16,11 +14,6 @@ struct ConvCase {
   bool with_bias = false;
   bool with_epilogue = false;    // an epilogue consumes the result piece by piece
   const Value* image = nullptr;  // x, or y for the adjoint in x: its memory layout; null: channels-last
-};
-
-struct Choice {
-  Algorithm algorithm;
-  std::string_view reason;
 };
 
 /// Chooses by the sizes, the element type and the layouts of the operands, never by the number of threads. The choices

@@ -1,13 +1,8 @@
 #include "kiln/backend/cpu/conv/conv.hpp"
 
+#include "kiln/backend/cpu/conv/algorithms.hpp"
 #include "kiln/backend/cpu/conv/choose.hpp"
-#include "kiln/backend/cpu/conv/depthwise.hpp"
-#include "kiln/backend/cpu/conv/direct.hpp"
-#include "kiln/backend/cpu/conv/tiles.hpp"
 #include "kiln/backend/cpu/conv/weight_sum.hpp"
-#include "kiln/backend/cpu/conv/weight_tiles.hpp"
-#include "kiln/backend/cpu/conv/windows.hpp"
-#include "kiln/backend/cpu/conv/winograd.hpp"
 #include "kiln/backend/cpu/engines.hpp"
 #include "kiln/backend/cpu/family.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
@@ -16,7 +11,8 @@
 namespace kiln::cpu {
 
 FastKernels conv_kernels() {
-  FastKernels kernels = family([](const auto& op, Call call) { return conv::run(op, call); });
+  FastKernels kernels =
+      family([](const auto& op, Call call) -> decltype(conv::run(op, call)) { return conv::run(op, call); });
   kernels.multiply = conv::multiply;
   return kernels;
 }

@@ -5,12 +5,6 @@
 
 namespace kiln::cpu::conv {
 
-/// This template stands for every op without an overload below. Its type says at compile time that there is no kernel.
-template <class T>
-std::false_type run(const T&, Call) {
-  return {};
-}
-
 // These return false for empty convolutions, and, without a kernel of oneDNN, for grouped and very large ones.
 bool run(const op::Conv& op, Call call);
 bool run(const op::ConvTranspose& op, Call call);

@@ -1,9 +1,8 @@
-#include "kiln/backend/cpu/conv/depthwise.hpp"
+#include "kiln/backend/cpu/conv/algorithms.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "kiln/backend/cpu/conv/depthwise_image.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/core/parallel.hpp"
@@ -38,7 +37,7 @@ void convolve(const Geometry& g, const Array& x, const ConvOperand& plain, bool 
   const Ref<Memory> packed = packed_places(g, plain, flipped);
   const auto* const weight = reinterpret_cast<const float*>(packed->bytes());
   const std::vector<float> none(static_cast<std::size_t>(bias ? 0 : g.in), 0.0f);
-  const DepthwiseShape shape = depthwise_shape(g);
+  const DepthwiseShape shape(g);
   const int64_t x_image = Geometry::product(g.sizes) * g.in, rows = shape.result[0] * shape.result[1];
   const int64_t row_numbers = shape.result[2] * g.in;
   // Each number is read for a single product, so a product takes so many times as long as in other convolutions.
@@ -51,8 +50,8 @@ void convolve(const Geometry& g, const Array& x, const ConvOperand& plain, bool 
         // This would be the start of the image.
         auto* const target = reinterpret_cast<float*>(to) - first * row_numbers;
         for (int64_t row = first; row < last; ++row)
-          depthwise_row(shape, x.as<float>() + image * x_image, weight, bias ? bias : none.data(), target, y.finish(),
-                        row / shape.result[1], row % shape.result[1]);
+          depthwise_kernels().row(shape, x.as<float>() + image * x_image, weight, bias ? bias : none.data(), target,
+                                  y.finish(), row / shape.result[1], row % shape.result[1]);
       });
       begin += last - first;
     }
@@ -85,24 +84,12 @@ void convolve_planes(const Geometry& g, const PlaneShape& shape, const Array& x,
   parallel_for(g.batch * g.in, divide_up(g.batch * g.in, wanted), [&](int64_t begin, int64_t end) {
     std::vector<float> room(static_cast<std::size_t>(shape.room()), 0.0f);
     for (int64_t plane = begin; plane < end; ++plane)
-      depthwise_plane(shape, x.as<const float>() + plane * x_plane, weight + plane % g.in * places, room.data(),
-                      y + plane * y_plane);
+      plane_kernels().plane(shape, x.as<const float>() + plane * x_plane, weight + plane % g.in * places, room.data(),
+                            y + plane * y_plane);
   });
 }
 
 }  // namespace
-
-DepthwiseShape depthwise_shape(const Geometry& g) {
-  const ThreeAxes axes(g);
-  return {.channels = g.in,
-          .sizes = axes.sizes,
-          .result = axes.result,
-          .kernel = axes.kernel,
-          .stride = axes.stride,
-          .padding = axes.padding,
-          .dilation = axes.dilation,
-          .held = axes.sizes[1]};
-}
 
 PlaneShape plane_shape(Pass pass, const Geometry& g) { return pass == Pass::Data ? flipped_shape(g) : plane_shape(g); }
 
@@ -135,19 +122,19 @@ void depthwise_planes_weight(const Geometry& g, const Array& x, const Array& y, 
   std::vector<float> room(static_cast<std::size_t>(shape.room()), 0.0f);
   std::fill_n(weight, g.in * places, 0.0f);
   for (int64_t plane = 0; plane < g.batch * g.in; ++plane)
-    depthwise_plane_weight(shape, x.as<const float>() + plane * x_plane, y.as<const float>() + plane * y_plane,
+    plane_kernels().weight(shape, x.as<const float>() + plane * x_plane, y.as<const float>() + plane * y_plane,
                            room.data(), weight + plane % g.in * places);
 }
 
 void depthwise_conv_weight(const Geometry& g, const Array& x, const Array& y, float* weight) {
-  const DepthwiseShape shape = depthwise_shape(g);
+  const DepthwiseShape shape(g);
   const int64_t places = Geometry::product(g.kernel), x_image = Geometry::product(g.sizes) * g.in,
                 y_image = Geometry::product(g.result) * g.in;
   std::vector<float> sums(static_cast<std::size_t>(places * g.in), 0.0f);
   for (int64_t image = 0; image < g.batch; ++image)
     for (int64_t row = 0; row < shape.result[0] * shape.result[1]; ++row)
-      depthwise_weight_row(shape, x.as<float>() + image * x_image, y.as<float>() + image * y_image, sums.data(),
-                           row / shape.result[1], row % shape.result[1]);
+      depthwise_kernels().weight_row(shape, x.as<float>() + image * x_image, y.as<float>() + image * y_image,
+                                     sums.data(), row / shape.result[1], row % shape.result[1]);
   for (int64_t c = 0; c < g.in; ++c)
     for (int64_t k = 0; k < places; ++k) weight[c * places + k] = sums[static_cast<std::size_t>(k * g.in + c)];
 }

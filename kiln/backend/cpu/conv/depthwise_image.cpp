@@ -62,8 +62,8 @@ std::vector<KernelRow> kernel_rows(const DepthwiseShape& s, int64_t z, int64_t r
   for (int64_t a = planes.begin; a < planes.end; ++a)
     for (int64_t b = rows.begin; b < rows.end; ++b) {
       const int64_t plane = planes.first + a * s.dilation[0], line = rows.first + b * s.dilation[1];
-      result.push_back({(plane * s.sizes[1] + line % s.held) * s.sizes[2] * s.channels,
-                        (a * s.kernel[1] + b) * s.kernel[2] * s.channels});
+      result.push_back(
+          {(plane * s.sizes[1] + line) * s.sizes[2] * s.channels, (a * s.kernel[1] + b) * s.kernel[2] * s.channels});
     }
   return result;
 }
@@ -79,8 +79,8 @@ Ahead rows_ahead(const DepthwiseShape& s, const float* x, int64_t z, int64_t row
   const int64_t plane = z * s.stride[0] - s.padding[0],
                 first = row * s.stride[1] - s.padding[1] + (s.kernel[1] - 1) * s.dilation[1] + 1,
                 last = std::min(s.sizes[1], first + s.stride[1]);
-  if (s.sizes[0] * s.held * s.sizes[2] * s.channels <= kNear || s.held < s.sizes[1] || plane < 0 ||
-      plane >= s.sizes[0] || first < 0 || first >= last)
+  if (s.sizes[0] * s.sizes[1] * s.sizes[2] * s.channels <= kNear || plane < 0 || plane >= s.sizes[0] || first < 0 ||
+      first >= last)
     return {x, 0};
   return {x + (plane * s.sizes[1] + first) * s.sizes[2] * s.channels, last - first};
 }
@@ -242,7 +242,12 @@ void weight_row_of(const DepthwiseShape& s, const float* x, const float* y, floa
   }
 }
 
+constexpr DepthwiseKernels kDepthwise{row_of, weight_row_of};
+
 }  // namespace
+
+const DepthwiseKernels& find_depthwise() { return kDepthwise; }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::cpu::conv
 HWY_AFTER_NAMESPACE();
@@ -250,17 +255,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::conv {
 
-HWY_EXPORT(row_of);
-HWY_EXPORT(weight_row_of);
-
-void depthwise_row(const DepthwiseShape& s, const float* x, const float* weight, const float* bias, float* y,
-                   const SimpleEpilogue* finish, std::int64_t z, std::int64_t row) {
-  HWY_DYNAMIC_DISPATCH(row_of)(s, x, weight, bias, y, finish, z, row);
-}
-void depthwise_weight_row(const DepthwiseShape& s, const float* x, const float* y, float* sums, std::int64_t z,
-                          std::int64_t row) {
-  HWY_DYNAMIC_DISPATCH(weight_row_of)(s, x, y, sums, z, row);
-}
+HWY_EXPORT(find_depthwise);
+const DepthwiseKernels& depthwise_kernels() { return HWY_DYNAMIC_DISPATCH(find_depthwise)(); }
 
 }  // namespace kiln::cpu::conv
 #endif

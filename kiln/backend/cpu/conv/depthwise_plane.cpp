@@ -146,7 +146,12 @@ void plane_weight(const PlaneShape& s, const float* x, const float* y, float* ro
     }
 }
 
+constexpr PlaneKernels kPlane{plane, plane_weight};
+
 }  // namespace
+
+const PlaneKernels& find_plane() { return kPlane; }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::cpu::conv
 HWY_AFTER_NAMESPACE();
@@ -154,14 +159,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::conv {
 
-HWY_EXPORT(plane);
-HWY_EXPORT(plane_weight);
-void depthwise_plane(const PlaneShape& s, const float* x, const float* weight, float* room, float* y) {
-  HWY_DYNAMIC_DISPATCH(plane)(s, x, weight, room, y);
-}
-void depthwise_plane_weight(const PlaneShape& s, const float* x, const float* y, float* room, float* weight) {
-  HWY_DYNAMIC_DISPATCH(plane_weight)(s, x, y, room, weight);
-}
+HWY_EXPORT(find_plane);
+const PlaneKernels& plane_kernels() { return HWY_DYNAMIC_DISPATCH(find_plane)(); }
 
 }  // namespace kiln::cpu::conv
 #endif

@@ -1,4 +1,4 @@
-// The inner loops of depthwise.hpp for one channel of an image in row-major order.
+// The inner loops of depthwise.cpp for one channel of an image in row-major order.
 #pragma once
 #include <cstdint>
 
@@ -22,11 +22,14 @@ struct PlaneShape {
   std::int64_t room() const { return down.extent() * across.stride * line(); }
 };
 
-/// Computes y [result rows, columns] from x [rows, columns] and weight [kernel rows, columns]. `room` is scratch memory
-/// of room() numbers, all zeros before the first plane; it can be used for one plane after the other.
-void depthwise_plane(const PlaneShape& s, const float* x, const float* weight, float* room, float* y);
-
-/// Adds the weight's gradient for this plane to weight.
-void depthwise_plane_weight(const PlaneShape& s, const float* x, const float* y, float* room, float* weight);
+struct PlaneKernels {
+  /// Computes y [result rows, columns] from x [rows, columns] and weight [kernel rows, columns]. `room` is scratch
+  /// memory of room() numbers, all zeros before the first plane; it can be used for one plane after the other.
+  void (*plane)(const PlaneShape& s, const float* x, const float* weight, float* room, float* y);
+  /// Adds the weight's gradient for this plane to weight.
+  void (*weight)(const PlaneShape& s, const float* x, const float* y, float* room, float* weight);
+};
+/// The functions for this processor.
+const PlaneKernels& plane_kernels();
 
 }  // namespace kiln::cpu::conv

@@ -1,4 +1,4 @@
-#include "kiln/backend/cpu/conv/direct.hpp"
+#include "kiln/backend/cpu/conv/algorithms.hpp"
 
 #include <algorithm>
 
@@ -116,8 +116,8 @@ void convolve(const Geometry& g, const Array& x, const Memory& packed, const flo
       from.data += (i / slabs * g.sizes[0] + (by_rows ? g.first_row(row) : 0)) * g.sizes[1] * g.in * sizeof(float);
       Images images(part, from);
       y.piece((i / slabs * g.result[0] + row) * line, (last - row) * line, [&](std::byte* to) {
-        direct_forward(shape_of(part, images.row()), images.image(0), weight, start.data(),
-                       reinterpret_cast<float*>(to), y.finish());
+        direct_kernels().forward(shape_of(part, images.row()), images.image(0), weight, start.data(),
+                                 reinterpret_cast<float*>(to), y.finish());
       });
     }
   });
@@ -142,7 +142,8 @@ void direct_conv_weight(const Geometry& g, const Array& x, const Array& y, float
   Images images(g, x);
   const DirectShape shape = shape_of(g, images.row());
   const int64_t image = Geometry::product(g.result) * g.out;
-  for (int64_t i = 0; i < g.batch; ++i) direct_weight(shape, images.image(i), y.as<float>() + i * image, sums.data());
+  for (int64_t i = 0; i < g.batch; ++i)
+    direct_kernels().weight(shape, images.image(i), y.as<float>() + i * image, sums.data());
   order.each([&](int64_t plain, int64_t place) { weight[plain] = sums[static_cast<std::size_t>(place)]; });
 }
 

@@ -189,7 +189,12 @@ void weight_any(const DirectShape& s, const float* x, const float* y, float* sum
   else weight(hn::CappedTag<float, 16>(), s, x, y, sums);
 }
 
+constexpr DirectKernels kDirect{forward_any, weight_any};
+
 }  // namespace
+
+const DirectKernels& find_direct() { return kDirect; }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace kiln::cpu::conv
 HWY_AFTER_NAMESPACE();
@@ -197,17 +202,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::conv {
 
-HWY_EXPORT(forward_any);
-HWY_EXPORT(weight_any);
-
-void direct_forward(const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
-                    const SimpleEpilogue* finish) {
-  HWY_DYNAMIC_DISPATCH(forward_any)(s, x, weight, bias, y, finish);
-}
-
-void direct_weight(const DirectShape& s, const float* x, const float* y, float* sums) {
-  HWY_DYNAMIC_DISPATCH(weight_any)(s, x, y, sums);
-}
+HWY_EXPORT(find_direct);
+const DirectKernels& direct_kernels() { return HWY_DYNAMIC_DISPATCH(find_direct)(); }
 
 }  // namespace kiln::cpu::conv
 #endif

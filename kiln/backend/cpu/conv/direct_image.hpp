@@ -1,4 +1,4 @@
-// The inner loops for convolutions of few channels (direct.hpp), one image at a time.
+// The inner loops for convolutions of few channels (direct.cpp), one image at a time.
 //
 // In channels-last order the numbers under one row of the kernel are contiguous: kernel width x channels of them, here
 // called taps. A pixel of y is a sum of taps times vectors of output channels. The gradient of the weight is a sum over
@@ -23,11 +23,15 @@ struct DirectShape {
 /// Returns the channels of a packed weight: whole vectors.
 constexpr std::int64_t padded_channels(std::int64_t channels) { return channels <= 8 ? 8 : (channels + 15) / 16 * 16; }
 
-/// Computes y [rows, columns, out] with weight [kernel_rows, taps, out_padded] and bias [out_padded]. `finish` is the
-/// epilogue, or null.
-void direct_forward(const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
-                    const SimpleEpilogue* finish);
-/// Adds the gradient of the weight to sums [kernel_rows, taps, out_padded].
-void direct_weight(const DirectShape& s, const float* x, const float* y, float* sums);
+struct DirectKernels {
+  /// Computes y [rows, columns, out] with weight [kernel_rows, taps, out_padded] and bias [out_padded]. `finish` is the
+  /// epilogue, or null.
+  void (*forward)(const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
+                  const SimpleEpilogue* finish);
+  /// Adds the gradient of the weight to sums [kernel_rows, taps, out_padded].
+  void (*weight)(const DirectShape& s, const float* x, const float* y, float* sums);
+};
+/// The functions for this processor.
+const DirectKernels& direct_kernels();
 
 }  // namespace kiln::cpu::conv

@@ -1,4 +1,4 @@
-#include "kiln/backend/cpu/conv/weight_tiles.hpp"
+#include "kiln/backend/cpu/conv/algorithms.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "kiln/backend/cpu/conv/windows.hpp"
+#include "kiln/backend/cpu/conv/algorithms.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -3,9 +3,6 @@
 #include <cstring>
 
 #include "kiln/backend/cpu/conv/choose.hpp"
-#include "kiln/backend/cpu/conv/geometry.hpp"
-#include "kiln/backend/cpu/conv/operand.hpp"
-#include "kiln/backend/cpu/integer/depthwise.hpp"
 #include "kiln/backend/cpu/integer/integer.hpp"
 #include "kiln/backend/cpu/integer/product.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"

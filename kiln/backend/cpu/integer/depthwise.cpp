@@ -1,12 +1,11 @@
-#include "kiln/backend/cpu/integer/depthwise.hpp"
-
+// Depthwise convolutions of 8-bit integers. They are computed in float32, some rows at a time, which is exact while the
+// sums are below 2^24.
 #include <algorithm>
 #include <vector>
 
-#include "kiln/backend/cpu/conv/depthwise.hpp"
 #include "kiln/backend/cpu/conv/depthwise_image.hpp"
+#include "kiln/backend/cpu/integer/integer.hpp"
 #include "kiln/backend/cpu/integer/product.hpp"
-#include "kiln/backend/cpu/integer/scratch.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/core/parallel.hpp"
@@ -27,7 +26,7 @@ struct PackPlaces {
   std::size_t bytes() const { return static_cast<std::size_t>(channels * places) * sizeof(float); }
   void pack(const std::byte* from, std::byte* to) const {
     std::vector<float> plain(static_cast<std::size_t>(channels * places));
-    to_floats(from, is_signed, zero, channels * places, plain.data());
+    byte_kernels().to_floats(from, is_signed, zero, channels * places, plain.data());
     auto* const packed = reinterpret_cast<float*>(to);
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t k = 0; k < places; ++k) packed[k * channels + c] = plain[static_cast<std::size_t>(c * places + k)];
@@ -73,14 +72,15 @@ void depthwise(const Geometry& g, const Array& x, std::int32_t zero, const conv:
     for (int64_t part = begin; part < end; ++part) {
       const int64_t image = part / parts, first = part % parts * some, last = std::min(rows, first + some);
       const Geometry piece = g.rows(first, last);
-      const DepthwiseShape shape = conv::depthwise_shape(piece);
+      const DepthwiseShape shape(piece);
       const int64_t numbers = piece.sizes[0] * x_row, made = (last - first) * row_numbers;
-      to_floats(x.data + image * g.sizes[0] * x_row + g.first_row(first) * x_row, is_signed, zero, numbers, data);
+      byte_kernels().to_floats(x.data + image * g.sizes[0] * x_row + g.first_row(first) * x_row, is_signed, zero,
+                               numbers, data);
       for (int64_t row = 0; row < shape.result[0] * shape.result[1]; ++row)
-        conv::depthwise_row(shape, data, factors, none.data(), sums, nullptr, row / shape.result[1],
-                            row % shape.result[1]);
+        conv::depthwise_kernels().row(shape, data, factors, none.data(), sums, nullptr, row / shape.result[1],
+                                      row % shape.result[1]);
       const int64_t place = (image * rows + first) * row_numbers;
-      to_words(sums, made, epilogue ? words : result + place);
+      byte_kernels().to_words(sums, made, epilogue ? words : result + place);
       if (epilogue) epilogue->finish({place, 1, made, made, reinterpret_cast<const std::byte*>(words), made});
     }
   });

@@ -1,4 +1,4 @@
-// For compilers and processors without special tiles.
+// This file takes the place of the special tiles where compilers or processors have none.
 #include "kiln/backend/cpu/integer/tiles.hpp"
 
 namespace kiln::cpu::integer {

@@ -3,7 +3,7 @@
 
 #include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/amx/amx.hpp"
-#include "kiln/backend/cpu/integer/machine_tiles.hpp"
+#include "kiln/backend/cpu/integer/tiles.hpp"
 
 namespace kiln::cpu::integer {
 namespace {

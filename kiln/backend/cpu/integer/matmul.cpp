@@ -1,10 +1,12 @@
 // op::MatmulInteger: its matrices as they are in strided memory.
 #include <algorithm>
 
+#include "kiln/backend/cpu/family.hpp"
 #include "kiln/backend/cpu/integer/integer.hpp"
 #include "kiln/backend/cpu/integer/product.hpp"
 #include "kiln/backend/cpu/memory/packing.hpp"
 #include "kiln/backend/cpu/product.hpp"
+#include "kiln/backend/strided/strided.hpp"
 #include "kiln/ops/planned/epilogue.hpp"
 
 namespace kiln::cpu::integer {
@@ -59,17 +61,15 @@ bool multiply_matrices(Call call, const Epilogue* epilogue) {
 
   const bool is_signed = a.dtype() == DType::I8, is_unsigned = b.dtype() == DType::U8;
   const MatrixRows left(p.a, p.batch, p.k, is_signed);
-  PackPanels packer{.n = p.n,
-                    .taps = 1,
-                    .inner = p.k,
-                    .column_step = p.b.column,
-                    .tap_step = 0,
-                    .inner_step = p.b.row,
-                    .is_unsigned = is_unsigned,
-                    .batch = p.batch,
-                    .steps = p.b.batch};
-  for (int i = 0; i < p.batch.size(); ++i)
-    if (p.b.batch[i] == 0) packer.batch[i] = 1;
+  const PackPanels packer{.n = p.n,
+                          .taps = 1,
+                          .inner = p.k,
+                          .column_step = p.b.column,
+                          .tap_step = 0,
+                          .inner_step = p.b.row,
+                          .is_unsigned = is_unsigned,
+                          .batch = p.b.distinct(p.batch),
+                          .steps = p.b.batch};
   const Ref<Memory> right = packed(copies[1].node() ? copies[1] : b, packer);
   Product product{.matrices = numel(p.batch),
                   .m = p.m,
@@ -83,16 +83,10 @@ bool multiply_matrices(Call call, const Epilogue* epilogue) {
                   .right = right->bytes(),
                   .rights = {},
                   .b_zeros = zeros_of(b_zero, is_unsigned ? 128 : 0, p.n)};
+  const Dims matrices = strided::broadcast_strides(packer.batch, contiguous_strides(packer.batch), p.batch);
   if (packer.batch != p.batch)
-    for (int64_t index = 0; index < product.matrices; ++index) {
-      int64_t rest = index, matrix = 0, step = 1;
-      for (int dim = p.batch.size() - 1; dim >= 0; --dim) {
-        if (packer.batch[dim] > 1) matrix += rest % p.batch[dim] * step;
-        step *= packer.batch[dim];
-        rest /= p.batch[dim];
-      }
-      product.rights.push_back(matrix);
-    }
+    for (int64_t index = 0; index < product.matrices; ++index)
+      product.rights.push_back(offset_of(p.batch, matrices, index));
   multiply(product, tiles_for(p.m), epilogue, reinterpret_cast<std::int32_t*>(p.c.data));
   return true;
 }
@@ -108,3 +102,14 @@ bool multiply(const op::Epilogue& op, Call call, const Epilogue& epilogue) {
 }
 
 }  // namespace kiln::cpu::integer
+
+namespace kiln::cpu {
+
+FastKernels integer_kernels() {
+  FastKernels kernels =
+      family([](const auto& op, Call call) -> decltype(integer::run(op, call)) { return integer::run(op, call); });
+  kernels.multiply = integer::multiply;
+  return kernels;
+}
+
+}  // namespace kiln::cpu

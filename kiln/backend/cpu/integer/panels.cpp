@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kiln/backend/cpu/pieces.hpp"
+#include "kiln/backend/cpu/product.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::integer {
@@ -42,15 +42,11 @@ void PackPanels::pack(const std::byte* from, std::byte* to) const {
   const int64_t across = panels();
   parallel_for(numel(batch) * across, std::max<int64_t>(1, (1 << 16) / panel_size()), [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
-      int64_t matrix = part / across, offset = 0;
-      const int64_t panel = part % across, first = panel * kPanel;
+      const int64_t matrix = part / across, panel = part % across, first = panel * kPanel;
+      const std::byte* const source = from + offset_of(batch, steps, matrix) + first * column_step;
       std::byte* const target = to + matrix * matrix_size();
-      for (int dim = batch.size() - 1; dim >= 0; --dim) {
-        offset += matrix % batch[dim] * steps[dim];
-        matrix /= batch[dim];
-      }
-      pack_panel(reinterpret_cast<const std::uint8_t*>(from) + offset + first * column_step,
-                 std::min(kPanel, n - first), reinterpret_cast<std::uint8_t*>(target) + panel * panel_size(),
+      pack_panel(reinterpret_cast<const std::uint8_t*>(source), std::min(kPanel, n - first),
+                 reinterpret_cast<std::uint8_t*>(target) + panel * panel_size(),
                  const_cast<std::int32_t*>(sums_of(target)) + first);
     }
   });

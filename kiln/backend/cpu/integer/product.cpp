@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kiln/backend/cpu/integer/scratch.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/core/parallel.hpp"
 
@@ -66,7 +65,7 @@ void run_piece(const Product& p, const Tiles& tiles, const Epilogue* epilogue, s
     const bool of_each = static_cast<int64_t>(p.b_zeros.size()) > p.n;
     correction.factors = p.b_zeros.data() + (of_each ? index * p.n : 0) + column;
     correction.row_sums = row_sums;
-    sum_rows(left, left_step, rows, p.k, row_sums);
+    byte_kernels().sum_rows(left, left_step, rows, p.k, row_sums);
   }
   if (p.a_zero != 0 || correction.factors) {
     const std::int32_t* const column_sums = p.packer->sums_of(matrix) + column;
@@ -78,9 +77,9 @@ void run_piece(const Product& p, const Tiles& tiles, const Epilogue* epilogue, s
     correction.add = add;
   }
   const int64_t first = index * p.matrix_step + row * p.row_step + column;
-  if (!epilogue) return correct(sums, sum_row, rows, columns, correction, result + first, p.row_step);
+  if (!epilogue) return byte_kernels().correct(sums, sum_row, rows, columns, correction, result + first, p.row_step);
   // Rows are contiguous, so that the epilogue can process whole rows as one run.
-  correct(sums, sum_row, rows, columns, correction, finished, columns);
+  byte_kernels().correct(sums, sum_row, rows, columns, correction, finished, columns);
   epilogue->finish({first, rows, columns, p.row_step, reinterpret_cast<const std::byte*>(finished), columns});
 }
 

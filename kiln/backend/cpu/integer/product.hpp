@@ -7,6 +7,20 @@
 
 namespace kiln::cpu::integer {
 
+/// The scratch memory of one thread for one piece of work: blocks whose contents are undefined at first.
+class Scratch {
+ public:
+  template <class T>
+  T* take(std::int64_t count) {
+    if (count == 0) return nullptr;
+    blocks_.push_back(make_ref<Memory>(static_cast<std::size_t>(count) * sizeof(T)));
+    return reinterpret_cast<T*>(blocks_.back()->bytes());
+  }
+
+ private:
+  std::vector<Ref<Memory>> blocks_;
+};
+
 /// The rows of left operands in bytes. Signed bytes become unsigned by adding 128.
 class LeftRows {
  public:

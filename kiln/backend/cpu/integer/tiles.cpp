@@ -141,37 +141,24 @@ void floats_to_words(const float* x, int64_t count, std::int32_t* to) {
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<std::int32_t>(x[i]);
 }
 
+constexpr Tiles kTiles{"vectors", Algorithm::IntegerVectors, 1, kQuad, multiply};
+constexpr ByteKernels kByteKernels{kTiles, correct_each, sum_each_row, bytes_to_floats, floats_to_words};
+const ByteKernels& find_byte_kernels() { return kByteKernels; }
+
 }  // namespace kiln::cpu::integer::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::cpu::integer {
-namespace {
 
-HWY_EXPORT(multiply);
-HWY_EXPORT(correct_each);
-HWY_EXPORT(sum_each_row);
-HWY_EXPORT(bytes_to_floats);
-HWY_EXPORT(floats_to_words);
-
-void multiply_vectors(const std::uint8_t* left, std::int64_t step, std::int64_t count, const std::int8_t* right,
-                      std::int64_t panel_step, std::int64_t panels, std::int64_t depth, std::int32_t* sums,
-                      std::int64_t row) {
-  HWY_DYNAMIC_DISPATCH(multiply)(left, step, count, right, panel_step, panels, depth, sums, row);
-}
-
-}  // namespace
-
-const Tiles& vector_tiles() {
-  static constexpr Tiles kTiles{"vectors", Algorithm::IntegerVectors, 1, kQuad, multiply_vectors};
-  return kTiles;
-}
+HWY_EXPORT(find_byte_kernels);
+const ByteKernels& byte_kernels() { return HWY_DYNAMIC_DISPATCH(find_byte_kernels)(); }
 
 std::span<const Tiles* const> all_tiles() {
   static const std::vector<const Tiles*> all = [] {
     const auto machine = machine_tiles();
     std::vector<const Tiles*> list(machine.begin(), machine.end());
-    list.push_back(&vector_tiles());
+    list.push_back(&byte_kernels().tiles);
     return list;
   }();
   return all;
@@ -180,21 +167,7 @@ std::span<const Tiles* const> all_tiles() {
 const Tiles& tiles_for(std::int64_t rows) {
   for (const Tiles* tiles : all_tiles())
     if (8 * rows >= tiles->rows && !is_disabled(tiles->algorithm)) return *tiles;
-  return vector_tiles();
-}
-
-void correct(const std::int32_t* sums, std::int64_t row, std::int64_t rows, std::int64_t columns,
-             const Correction& correction, std::int32_t* to, std::int64_t to_row) {
-  HWY_DYNAMIC_DISPATCH(correct_each)(sums, row, rows, columns, correction, to, to_row);
-}
-void sum_rows(const std::uint8_t* left, std::int64_t step, std::int64_t rows, std::int64_t depth, std::int32_t* sums) {
-  HWY_DYNAMIC_DISPATCH(sum_each_row)(left, step, rows, depth, sums);
-}
-void to_floats(const std::byte* x, bool is_signed, std::int32_t zero, std::int64_t count, float* to) {
-  HWY_DYNAMIC_DISPATCH(bytes_to_floats)(x, is_signed, zero, count, to);
-}
-void to_words(const float* x, std::int64_t count, std::int32_t* to) {
-  HWY_DYNAMIC_DISPATCH(floats_to_words)(x, count, to);
+  return byte_kernels().tiles;
 }
 
 }  // namespace kiln::cpu::integer

@@ -2,7 +2,7 @@
 // library. The left operand is read in place, 16 rows of 64 bytes at a time.
 #include <immintrin.h>
 
-#include "kiln/backend/cpu/integer/machine_tiles.hpp"
+#include "kiln/backend/cpu/integer/tiles.hpp"
 
 namespace kiln::cpu::integer {
 namespace {

@@ -2,7 +2,7 @@
 // library.
 #include <immintrin.h>
 
-#include "kiln/backend/cpu/integer/machine_tiles.hpp"
+#include "kiln/backend/cpu/integer/tiles.hpp"
 
 namespace kiln::cpu::integer {
 namespace {

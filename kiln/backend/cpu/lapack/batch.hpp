@@ -7,11 +7,8 @@
 #include <mutex>
 #include <vector>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/matrix_batch.hpp"
-#include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
-#include "kiln/ops/linalg/matrix.hpp"
 
 namespace kiln::cpu::lapack {
 
@@ -31,13 +28,6 @@ void each_chunk(std::int64_t count, double operations, Body&& body) {
     const auto lock = lock_routines();
     body(begin, end);
   });
-}
-
-/// Gives the result `value` memory in row-major order and fills it with the elements of `from`.
-inline Array copied(const Value& from, Value& value) {
-  const Array result = allocate(value);
-  copy(read(from), result);
-  return result;
 }
 
 /// Returns the workspace size from the element in which a routine gives it: a float may have been rounded down.

@@ -27,7 +27,7 @@ std::unique_lock<std::mutex> lapack::lock_routines() {
 }
 
 FastKernels lapack_kernels() {
-  return family([](const auto& op, Call call) { return lapack::run(op, call); });
+  return family([](const auto& op, Call call) -> decltype(lapack::run(op, call)) { return lapack::run(op, call); });
 }
 
 }  // namespace kiln::cpu

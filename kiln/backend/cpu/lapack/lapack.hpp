@@ -5,12 +5,6 @@
 
 namespace kiln::cpu::lapack {
 
-/// The overload for each op without one below: its type says at compile time that there is no kernel.
-template <class T>
-std::false_type run(const T&, Call) {
-  return {};
-}
-
 // Returns false for matrices with so many rows or columns that LAPACK cannot count its workspace.
 bool run(const op::Eigh& op, Call call);
 bool run(const op::Svd& op, Call call);

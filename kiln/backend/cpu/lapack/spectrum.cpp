@@ -9,19 +9,6 @@
 namespace kiln::cpu::lapack {
 namespace {
 
-/// Throws ArgumentError for NaN or infinity, on which LAPACK may iterate for ever.
-template <class T>
-void require_finite(std::string_view name, const T* elements, std::int64_t count, const Value& operand,
-                    std::int64_t index) {
-  T sum = 0;  // NaN if any element is NaN or infinite
-  for (std::int64_t i = 0; i < count; ++i) sum += elements[i] * 0;
-  if (sum != 0) fail<ArgumentError>(name, ": ", op::matrix_name(operand, index), " contains NaN or infinity");
-}
-
-void require_converged(std::string_view name, int info, const Value& operand, std::int64_t index) {
-  if (info != 0) fail<ArgumentError>(name, ": ", op::matrix_name(operand, index), ": the iteration did not converge");
-}
-
 template <class T>
 void transpose(T* a, int n) {
   for (int i = 0; i < n; ++i)
@@ -56,7 +43,7 @@ bool run(const op::Eigh& op, Call call) {
         require_finite("eigh", vectors, area, operand, i);
         Routines<T>::syevd(job, "U", &n, vectors, &n, values + i * n, work.data(), &size, integers.data(),
                            &integer_size, &info, 1, 1);
-        require_converged("eigh", info, operand, i);
+        require_converged("eigh", info == 0, operand, i);
         if (!op.vectors) continue;
         for (int k = 0; k < n; ++k)
           if (T* vector = vectors + k * std::int64_t{n}; points_backwards(vector, n, 1)) negate(vector, n, 1);
@@ -100,7 +87,7 @@ bool run(const op::Svd& op, Call call) {
       for (std::int64_t i = begin; i < end; ++i) {
         require_finite("svd", a.as<T>() + i * m * n, std::int64_t{m} * n, operand, i);
         decompose(work.data(), i);
-        require_converged("svd", info, operand, i);
+        require_converged("svd", info == 0, operand, i);
         if (!vectors) continue;
         T *left = u.as<T>() + i * m * width, *right = vt.as<T>() + i * height * n;
         for (int j = 0; j < k; ++j) {

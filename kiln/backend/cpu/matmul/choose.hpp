@@ -1,7 +1,5 @@
 // Chooses the algorithm of a matrix product. All rules are in choose.cpp.
 #pragma once
-#include <string_view>
-
 #include "kiln/backend/cpu/algorithm.hpp"
 #include "kiln/backend/cpu/simd/product/matmul.hpp"
 
@@ -18,11 +16,6 @@ struct MatmulCase {
   static MatmulCase of(const Value& a, const Value& b) {
     return {a.dtype(), a.dim(-2), b.dim(-1), a.dim(-1), a.rank() > 2 || b.rank() > 2, b.rank() > 2};
   }
-};
-
-struct Choice {
-  Algorithm algorithm;
-  std::string_view reason;
 };
 
 /// Returns the algorithm of the product: FewHalves, AmxMatmul, OnednnMatmul, Float32, Int16, ProductTiles (see

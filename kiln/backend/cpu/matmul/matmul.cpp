@@ -9,7 +9,8 @@
 namespace kiln::cpu {
 
 FastKernels matmul_kernels() {
-  FastKernels kernels = family([](const auto& op, Call call) { return matmul::run(op, call); });
+  FastKernels kernels =
+      family([](const auto& op, Call call) -> decltype(matmul::run(op, call)) { return matmul::run(op, call); });
   kernels.multiply = matmul::multiply;
   return kernels;
 }

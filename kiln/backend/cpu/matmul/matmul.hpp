@@ -5,12 +5,6 @@
 
 namespace kiln::cpu::matmul {
 
-/// This template stands for every op without an overload below. Its type says at compile time that there is no kernel.
-template <class T>
-std::false_type run(const T&, Call) {
-  return {};
-}
-
 /// Returns false for booleans.
 bool run(const op::Matmul&, Call call);
 /// Implements FastKernels::multiply.

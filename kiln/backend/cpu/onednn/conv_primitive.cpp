@@ -13,15 +13,6 @@ constexpr auto kForward = dnnl::prop_kind::forward_training;
 
 memory::dims dims_of(const Spatial& list) { return {list.begin(), list.end()}; }
 
-/// Returns nothing if oneDNN's kernel for the case is known to be wrong. Its next best kernel is not used: it is
-/// untested for such cases, and sometimes crashes.
-template <class Descriptor>
-Primitive right_or_none(const Descriptor& descriptor, Pass pass, const Geometry& g, DType dtype,
-                        std::initializer_list<int> roles) {
-  if (mistaken(pass, g, dtype, descriptor.impl_info_str())) return {};
-  return Primitive(descriptor, roles);
-}
-
 /// The arguments of oneDNN's descriptors.
 struct ConvDescriptor {
   MemoryDesc x, y, bias;
@@ -43,63 +34,56 @@ struct ConvDescriptor {
 
   MemoryDesc any_weight(DType dtype) const { return MemoryDesc(weight, type_of(dtype), memory::format_tag::any); }
 
-  auto forward(DType dtype, bool with_bias = false) const {
+  auto forward(DType dtype, bool with_bias) const {
     using Forward = dnnl::convolution_forward;
     const MemoryDesc w = any_weight(dtype);
     return with_bias
                ? describe<Forward>(attributes(), kForward, kDirect, x, w, bias, y, stride, dilation, before, after)
                : describe<Forward>(attributes(), kForward, kDirect, x, w, y, stride, dilation, before, after);
   }
+  template <class Gradient>
+  auto gradient(DType dtype, DType of_weight) const {
+    return describe_gradient<Gradient>(forward(dtype, false), attributes(), kDirect, x, any_weight(of_weight), y,
+                                       stride, dilation, before, after);
+  }
 };
 
-struct Forward {
+struct Convolution {
+  Pass pass;
   Geometry geometry;
   DType dtype;
   bool with_bias;
 
   Primitive make() const {
-    const auto descriptor = ConvDescriptor(geometry, dtype).forward(dtype, with_bias);
-    if (!with_bias)
-      return right_or_none(descriptor, Pass::Forward, geometry, dtype, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
-    return right_or_none(descriptor, Pass::Forward, geometry, dtype,
-                         {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS});
-  }
-};
-
-struct BackwardData {
-  Geometry geometry;
-  DType dtype;
-
-  Primitive make() const {
     const ConvDescriptor parts(geometry, dtype);
-    const auto descriptor = describe_gradient<dnnl::convolution_backward_data>(
-        parts.forward(dtype), attributes(), kDirect, parts.x, parts.any_weight(dtype), parts.y, parts.stride,
-        parts.dilation, parts.before, parts.after);
-    return right_or_none(descriptor, Pass::Data, geometry, dtype,
-                         {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC});
+    switch (pass) {
+      case Pass::Forward:
+        if (with_bias)
+          return unless_mistaken(parts.forward(dtype, true),
+                                 {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS});
+        return unless_mistaken(parts.forward(dtype, false), {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST});
+      case Pass::Data:
+        return unless_mistaken(parts.gradient<dnnl::convolution_backward_data>(dtype, dtype),
+                               {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC});
+      case Pass::Weight: break;
+    }
+    return unless_mistaken(parts.gradient<dnnl::convolution_backward_weights>(dtype, DType::F32),
+                           {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS});
   }
-};
 
-struct BackwardWeight {
-  Geometry geometry;
-  DType dtype;
-
-  Primitive make() const {
-    const ConvDescriptor parts(geometry, dtype);
-    const auto descriptor = describe_gradient<dnnl::convolution_backward_weights>(
-        parts.forward(dtype), attributes(), kDirect, parts.x, parts.any_weight(DType::F32), parts.y, parts.stride,
-        parts.dilation, parts.before, parts.after);
-    return right_or_none(descriptor, Pass::Weight, geometry, dtype,
-                         {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS});
+ private:
+  /// Returns nothing if oneDNN's kernel for the case is known to be wrong. Its next best kernel is not used: it is
+  /// untested for such cases, and sometimes crashes.
+  Primitive unless_mistaken(const dnnl::primitive_desc_base& descriptor, std::initializer_list<int> roles) const {
+    if (mistaken(pass, geometry, dtype, descriptor.impl_info_str())) return {};
+    return Primitive(descriptor, roles);
   }
 };
 
 }  // namespace
 
-Primitive& conv_primitive(const Geometry& g, DType dtype, bool with_bias) {
-  return cached(Forward{g, dtype, with_bias});
+Primitive& conv_primitive(Pass pass, const Geometry& g, DType dtype, bool with_bias) {
+  return cached(Convolution{pass, g, dtype, with_bias});
 }
-Primitive& conv_data_primitive(const Geometry& g, DType dtype) { return cached(BackwardData{g, dtype}); }
-Primitive& conv_weight_primitive(const Geometry& g, DType dtype) { return cached(BackwardWeight{g, dtype}); }
 
 }  // namespace kiln::cpu::onednn

@@ -5,13 +5,10 @@
 
 namespace kiln::cpu::onednn {
 
-using conv::Geometry;
+using conv::Geometry, conv::Pass;
 
-/// The operands are x, weight, y and, if there is one, the bias.
-Primitive& conv_primitive(const Geometry& g, DType dtype, bool with_bias);
-/// The operands are y, weight, x.
-Primitive& conv_data_primitive(const Geometry& g, DType dtype);
-/// The operands are x, y, weight; the weight is float32.
-Primitive& conv_weight_primitive(const Geometry& g, DType dtype);
+/// The operands of the convolution are x, weight, y and, if there is one, the bias; those of its adjoint in x are y,
+/// weight, x; those of its adjoint in the weight are x, y and a weight of float32.
+Primitive& conv_primitive(Pass pass, const Geometry& g, DType dtype, bool with_bias = false);
 
 }  // namespace kiln::cpu::onednn

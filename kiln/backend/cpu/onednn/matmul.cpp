@@ -22,7 +22,7 @@ struct RowRange {
 /// Returns the cost of a product in floating-point operations; the 4 stands for the memory traffic of thin matrices.
 int64_t cost(int64_t m, int64_t n, int64_t k) { return 2 * k * (m + 4) * (n + 4); }
 
-/// With at most so many rows, a transposed b is best read once, column by column; more rows need it packed.
+/// The most rows for which a transposed b is best read once, column by column; more rows need it packed.
 constexpr int64_t kThin = 8;  // bench: suite matmul_*_bf16, gpt2_124M_decode_bf16
 
 /// Depends on the sizes alone. Tiles of 128 rows are as fast as the whole, and from 32 rows on it pays to pack a

@@ -181,7 +181,7 @@ bool mistaken(Pass pass, const Geometry& g, DType dtype, std::string_view kernel
   });
 }
 
-// With AMX an illegal instruction: 4 products of 69 x 63 and 63 x 44.
+// An example is 4 products of 69 x 63 and 63 x 44, which with AMX run into an illegal instruction.
 bool product_is_mistaken(int64_t k) {
   static const bool amx = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx;
   return amx && k % 2 == 1 && !everything_is_trusted;

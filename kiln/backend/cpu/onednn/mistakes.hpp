@@ -16,7 +16,7 @@ bool mistaken(Pass pass, const Geometry& g, DType dtype, std::string_view kernel
 /// Whether its product of bfloat16 matrices, with sums over `k`, is known to be wrong on this processor.
 bool product_is_mistaken(std::int64_t k);
 
-/// For the sweep, before any primitive is created: no kernel counts as wrong.
+/// Lets no kernel count as wrong. The sweep calls it before it creates any primitive.
 void trust_everything(bool trust);
 
 }  // namespace kiln::cpu::onednn

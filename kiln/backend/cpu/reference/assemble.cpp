@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "kiln/backend/cpu/channels_last.hpp"
 #include "kiln/backend/cpu/copy_bytes.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/core/parallel.hpp"
@@ -84,14 +84,10 @@ bool cat_short(const op::Cat& op, Call call, std::int64_t grain) {
   const Array z = allocate(call.out[0]);
   parallel_for(rows, std::max<std::int64_t>(1, grain * size / std::max<std::int64_t>(row_bytes, 1)),
                [&](std::int64_t begin, std::int64_t end) {
-                 if (single) {
-                   switch (size) {
-                     case 1: return interleave<std::uint8_t>(parts, begin, end - begin, z.data);
-                     case 2: return interleave<std::uint16_t>(parts, begin, end - begin, z.data);
-                     case 4: return interleave<std::uint32_t>(parts, begin, end - begin, z.data);
-                     default: return interleave<std::uint64_t>(parts, begin, end - begin, z.data);
-                   }
-                 }
+                 if (single)
+                   return visit_word(static_cast<std::size_t>(size), [&]<class Word>(TypeTag<Word>) {
+                     interleave<Word>(parts, begin, end - begin, z.data);
+                   });
                  std::byte* to = z.data + begin * row_bytes;
                  for (std::int64_t row = begin; row < end; ++row)
                    for (const ByteRows& part : parts) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kiln/backend/cpu/copy_bytes.hpp"
+#include "kiln/backend/cpu/lines.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/core/wrapping.hpp"
@@ -37,23 +39,14 @@ void gather(const Array& x, const Array& index, const Array& z, int dim) {
                [&](std::int64_t to, std::int64_t from) { z.as<Word>()[to] = x.as<Word>()[from]; });
 }
 
-/// x divided around dimension `dim`: [outer, size, inner].
-struct Slices {
-  std::int64_t outer = 1, size, inner = 1;
-  Slices(const Shape& x, int dim) : size(x[dim]) {
-    for (int i = 0; i < dim; ++i) outer *= x[i];
-    for (int i = dim + 1; i < x.size(); ++i) inner *= x[i];
-  }
-};
-
 /// Calls f(slice of x, slice of the selection), numbers of slices of `inner` elements, in order of the selection.
 template <class F>
-void each_slice(std::string_view op, const Slices& slices, const Array& index, int dim, F&& f) {
+void each_slice(std::string_view op, const Lines& slices, const Array& index, int dim, F&& f) {
   const RowMajor<std::int64_t> indices(index);
   const std::int64_t count = index.numel();
-  for (std::int64_t i = 0; i < count; ++i) require_index(op, indices[i], dim, slices.size);
+  for (std::int64_t i = 0; i < count; ++i) require_index(op, indices[i], dim, slices.length);
   for (std::int64_t outer = 0; outer < slices.outer; ++outer)
-    for (std::int64_t i = 0; i < count; ++i) f(outer * slices.size + indices[i], outer * count + i);
+    for (std::int64_t i = 0; i < count; ++i) f(outer * slices.length + indices[i], outer * count + i);
 }
 
 /// Calls f with the function that computes the new element from the old one and the one written.
@@ -84,7 +77,7 @@ void update(const Op& op, Call call, EachPair each_pair) {
 }
 
 /// Works in place where possible, as caches of attention need.
-void assign_slices(const op::SelectUpdate& op, Call call, const Slices& slices, const Array& index, int dim) {
+void assign_slices(const op::SelectUpdate& op, Call call, const Lines& slices, const Array& index, int dim) {
   using op::SelectUpdate;
   Value held;
   const Array x = read(call.in[SelectUpdate::x]), source = read_contiguous(call.in[SelectUpdate::source], held);
@@ -104,12 +97,7 @@ template <>
 void run(const op::Gather& op, Call call) {
   const Array x = read(call.in[op::Gather::x]), index = read(call.in[op::Gather::index]), z = allocate(call.out[0]);
   const int dim = wrap_dim(op::Gather::kName, op.dim, x.shape.size());
-  switch (size_of(x.dtype)) {
-    case 1: return gather<std::uint8_t>(x, index, z, dim);
-    case 2: return gather<std::uint16_t>(x, index, z, dim);
-    case 4: return gather<std::uint32_t>(x, index, z, dim);
-    default: return gather<std::uint64_t>(x, index, z, dim);
-  }
+  visit_word(size_of(x.dtype), [&]<class Word>(TypeTag<Word>) { gather<Word>(x, index, z, dim); });
 }
 
 template <>
@@ -125,7 +113,7 @@ void run(const op::Select& op, Call call) {
   Value held;
   const Array x = read_contiguous(call.in[op::Select::x], held), z = allocate(call.out[0]);
   const int dim = wrap_dim(op::Select::kName, op.dim, x.shape.size());
-  const Slices slices(x.shape, dim);
+  const Lines slices(x.shape, dim);
   const std::size_t bytes = static_cast<std::size_t>(slices.inner) * size_of(x.dtype);
   each_slice(op::Select::kName, slices, read(call.in[op::Select::index]), dim, [&](std::int64_t from, std::int64_t to) {
     std::memcpy(z.data + static_cast<std::size_t>(to) * bytes, x.data + static_cast<std::size_t>(from) * bytes, bytes);
@@ -137,7 +125,7 @@ void run(const op::SelectUpdate& op, Call call) {
   const Array index = read(call.in[op::SelectUpdate::index]);
   const Shape& shape = call.in[op::SelectUpdate::x].shape();
   const int dim = wrap_dim(op.function_name(), op.dim, shape.size());
-  const Slices slices(shape, dim);
+  const Lines slices(shape, dim);
   if (op.update == Update::Assign) return assign_slices(op, call, slices, index, dim);
   update(op, call, [&](auto f) {
     each_slice(op.function_name(), slices, index, dim, [&](std::int64_t to, std::int64_t from) {

@@ -2,8 +2,8 @@
 #pragma once
 #include <span>
 
+#include "kiln/backend/cpu/matrix_batch.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
-#include "kiln/ops/linalg/matrix.hpp"
 
 namespace kiln::cpu::reference {
 

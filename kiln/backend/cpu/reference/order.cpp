@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kiln/backend/cpu/lines.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 
@@ -21,10 +22,10 @@ void ordered(const Array& array, std::span<Value> out, int dim, std::int64_t cou
   const RowMajor<C> x(array);
   Result<C> values(out[0]);
   Result<std::int64_t> indices(out[1]);
-  const std::int64_t size = array.shape[dim], inner = contiguous_strides(array.shape)[dim];
-  const std::int64_t lines = size > 0 ? array.numel() / size : 0;
+  const Lines lines(array.shape, dim);
+  const std::int64_t size = lines.length, inner = lines.inner;
   std::vector<std::int64_t> places(static_cast<std::size_t>(size));
-  for (std::int64_t line = 0; line < lines; ++line) {
+  for (std::int64_t line = 0; size > 0 && line < lines.count(); ++line) {
     const std::int64_t outer = line / inner, from = outer * size * inner + line % inner;
     const auto value = [&](std::int64_t place) { return x[from + place * inner]; };
     std::iota(places.begin(), places.end(), std::int64_t{0});

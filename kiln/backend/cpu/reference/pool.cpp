@@ -102,23 +102,17 @@ template <>
 void run(const op::MaxPoolGrad& op, Call call) {
   const Array y = read(call.in[op::MaxPoolGrad::y]);
   const std::int64_t planes = y.shape[0] * y.shape[1];
+  const std::int64_t inputs = planes ? call.out[0].numel() / planes : 0, results = planes ? y.numel() / planes : 0;
   visit_float(y.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(y);
     const RowMajor<std::int64_t> indices(read(call.in[op::MaxPoolGrad::indices]));
-    Result<C> result(call.out[0]);
-    const std::int64_t inputs = planes ? call.out[0].numel() / planes : 0, results = planes ? y.numel() / planes : 0;
-    std::vector<double> sums(static_cast<std::size_t>(inputs));
-    for (std::int64_t plane = 0; plane < planes; ++plane) {
-      std::fill(sums.begin(), sums.end(), 0.0);
-      for (std::int64_t i = plane * results; i < (plane + 1) * results; ++i) {
-        require<IndexError>(indices[i] >= 0 && indices[i] < inputs, "max_pool_grad: index ", indices[i],
-                            " is out of range for ", op.sizes);
-        sums[static_cast<std::size_t>(indices[i])] += static_cast<double>(data[i]);
-      }
-      for (std::int64_t i = 0; i < inputs; ++i)
-        result[plane * inputs + i] = convert<C>(sums[static_cast<std::size_t>(i)]);
+    Sums<C> sums(call.out[0]);
+    for (std::int64_t i = 0; i < planes * results; ++i) {
+      require<IndexError>(indices[i] >= 0 && indices[i] < inputs, "max_pool_grad: index ", indices[i],
+                          " is out of range for ", op.sizes);
+      sums[i / results * inputs + indices[i]] += static_cast<double>(data[i]);
     }
-    result.store();
+    sums.store();
   });
 }
 
@@ -128,15 +122,15 @@ void run(const op::AvgPool& op, Call call) {
   const WindowParts parts(op, x.shape, call.out[0].shape());
   visit_float(x.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(x);
-    Result<C> result(call.out[0]);
+    Sums<C> means(call.out[0]);
     for (std::int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane)
       parts.each_result([&](std::int64_t to, const Part& z, const Part& y, const Part& w) {
-        double sum = 0;
+        double& mean = means[plane * parts.results() + to];
         parts.each_input(z, y, w,
-                         [&](std::int64_t at) { sum += static_cast<double>(data[plane * parts.inputs() + at]); });
-        result[plane * parts.results() + to] = convert<C>(sum / divisor(z, y, w));
+                         [&](std::int64_t at) { mean += static_cast<double>(data[plane * parts.inputs() + at]); });
+        mean /= divisor(z, y, w);
       });
-    result.store();
+    means.store();
   });
 }
 
@@ -147,18 +141,13 @@ void run(const op::AvgPoolGrad& op, Call call) {
   const WindowParts parts(op.pool, shape, y.shape);
   visit_float(y.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(y);
-    Result<C> result(call.out[0]);
-    std::vector<double> sums(static_cast<std::size_t>(parts.inputs()));
-    for (std::int64_t plane = 0; plane < shape[0] * shape[1]; ++plane) {
-      std::fill(sums.begin(), sums.end(), 0.0);
+    Sums<C> sums(call.out[0]);
+    for (std::int64_t plane = 0; plane < shape[0] * shape[1]; ++plane)
       parts.each_result([&](std::int64_t at, const Part& z, const Part& w, const Part& x) {
         const double share = static_cast<double>(data[plane * parts.results() + at]) / divisor(z, w, x);
-        parts.each_input(z, w, x, [&](std::int64_t to) { sums[static_cast<std::size_t>(to)] += share; });
+        parts.each_input(z, w, x, [&](std::int64_t to) { sums[plane * parts.inputs() + to] += share; });
       });
-      for (std::int64_t i = 0; i < parts.inputs(); ++i)
-        result[plane * parts.inputs() + i] = convert<C>(sums[static_cast<std::size_t>(i)]);
-    }
-    result.store();
+    sums.store();
   });
 }
 

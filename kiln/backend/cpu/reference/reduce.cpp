@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kChunk = 256;
 
-/// For each element of z: folds the elements of x along `dims` by step(so far, next) from `start`, then calls finish.
+/// Folds, for each element of z, the elements of x along `dims` by step(so far, next) from `start`, then calls finish.
 template <class C, class A, class Step, class Finish>
 void fold(const Array& x, const Array& z, const Dims& dims, A start, Step step, Finish finish) {
   Shape folded = Shape::filled(x.shape.size(), 1);

@@ -1,5 +1,6 @@
 #include "kiln/ops/spatial/resample_ops.hpp"
 
+#include "kiln/backend/cpu/lines.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 
@@ -14,9 +15,8 @@ void run(const op::Resample& op, Call call) {
     Result<C> result(call.out[0]);
     if (kiln::numel(shape) == 0) return;
     const op::Resample::Taps taps = op.taps();
-    std::int64_t inner = 1;
-    for (int i = op.dim + 1; i < shape.size(); ++i) inner *= shape[i];
-    const std::int64_t size = x.shape[op.dim], to = shape[op.dim], outer = kiln::numel(shape) / (to * inner);
+    const auto [outer, to, inner] = Lines(shape, op.dim);
+    const std::int64_t size = x.shape[op.dim];
     for (std::int64_t n = 0; n < outer; ++n)
       for (std::int64_t o = 0; o < to; ++o) {
         const auto& row = taps.rows[static_cast<std::size_t>(o)];

@@ -91,16 +91,6 @@ bool orthogonalize(const Matrix& a, const Matrix& v) {
   return false;
 }
 
-void require_finite(std::string_view name, const double* elements, std::int64_t count, const Value& operand,
-                    std::int64_t index) {
-  const bool finite = std::all_of(elements, elements + count, [](double x) { return std::isfinite(x); });
-  require<ArgumentError>(finite, name, ": ", op::matrix_name(operand, index), " contains NaN or infinity");
-}
-
-void require_converged(std::string_view name, bool converged, const Value& operand, std::int64_t index) {
-  require<ArgumentError>(converged, name, ": ", op::matrix_name(operand, index), ": the iteration did not converge");
-}
-
 /// Returns the numbers 0, 1, ... sorted by `before`.
 template <class Before>
 std::vector<std::int64_t> ordered(std::int64_t count, Before before) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kiln/backend/cpu/lines.hpp"
 #include "kiln/backend/cpu/reference/chunk.hpp"
 #include "kiln/backend/cpu/reference/reference.hpp"
 #include "kiln/backend/cpu/rows.hpp"
@@ -55,10 +56,8 @@ void run(const op::Fold& op, Call call) {
   visit_compute(x.dtype, [&]<class C>(TypeTag<C>) {
     Result<C> result(call.out[0]);
     const RowMajor<C> windows(x);
-    const std::int64_t size = x.shape.back(), count = x.shape[op.dim];
-    std::int64_t outer = 1, inner = 1;
-    for (int i = 0; i < op.dim; ++i) outer *= x.shape[i];
-    for (int i = op.dim + 1; i + 1 < x.shape.size(); ++i) inner *= x.shape[i];
+    const auto [outer, count, inner] = Lines(Shape(x.shape.begin(), x.shape.end() - 1), op.dim);
+    const std::int64_t size = x.shape.back();
     std::fill_n(result.data(), outer * op.length * inner, C{0});
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t k = 0; k < size; ++k)

@@ -37,7 +37,7 @@ inline std::optional<double> exact_inverse(const Scalar& divisor) {
 template <class T>
 constexpr bool computes(op::Domain domain) {
   return domain == op::Domain::Any || domain == op::Domain::Number ||
-         domain == (std::is_floating_point_v<T> || is_half<T> ? op::Domain::Float : op::Domain::Integer) ||
+         domain == (std::is_floating_point_v<T> || kiln::is_half<T> ? op::Domain::Float : op::Domain::Integer) ||
          (domain == op::Domain::Bool && sizeof(T) == 1);
 }
 

@@ -5,7 +5,8 @@
 namespace kiln::cpu {
 
 FastKernels simd_kernels() {
-  FastKernels kernels = family([](const auto& op, Call call) { return simd::run(op, call); });
+  FastKernels kernels =
+      family([](const auto& op, Call call) -> decltype(simd::run(op, call)) { return simd::run(op, call); });
   kernels.run_epilogue = simd::run_epilogue;
   return kernels;
 }

@@ -6,12 +6,6 @@
 
 namespace kiln::cpu::simd {
 
-/// Catches every op without an overload below. The result type says at compile time that there is no kernel.
-template <class T>
-std::false_type run(const T&, Call) {
-  return {};
-}
-
 bool run(const op::Unary&, Call);
 bool run(const op::Binary&, Call);
 bool run(const op::Where&, Call);

@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "kiln/backend/cpu/rows.hpp"
+#include "kiln/backend/cpu/simd/product/dots.hpp"
+#include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::simd {
@@ -87,6 +89,22 @@ void transpose_queries(const T* x, int64_t row, int64_t rows, int64_t width, T f
 template void transpose_queries(const float*, int64_t, int64_t, int64_t, float, float*);
 template void transpose_queries(const double*, int64_t, int64_t, int64_t, double, double*);
 
+template <class T>
+void multiply_block(Strided<T> a, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t m, int64_t n, int64_t k,
+                    bool add) {
+  if (m == 0 || n == 0) return;
+  constexpr int64_t kDepth = 128, kWidestPanel = 2 * 64 / sizeof(T);  // terms at a time, whose panel stays in the cache
+  T panel[kDepth * kWidestPanel];
+  const ProductTiles<T>& tiles = product_tiles<T>();
+  for (int64_t first = 0; first == 0 || first < k; first += kDepth)
+    tiles.multiply({a.data + first * a.column, a.row, a.column, a.row * rows_of_tile(m, tiles.rows)},
+                   {b + first * b_row, b_row, 1}, {c, c_row, c, c_row}, m, n, std::min(kDepth, k - first),
+                   add || first > 0, panel);
+}
+template void multiply_block(Strided<float>, const float*, int64_t, float*, int64_t, int64_t, int64_t, int64_t, bool);
+template void multiply_block(Strided<double>, const double*, int64_t, double*, int64_t, int64_t, int64_t, int64_t,
+                             bool);
+
 namespace {
 
 /// A bias of -inf hides the key, whatever its score is.
@@ -103,8 +121,8 @@ void ScoreBlocks<T>::compute(int64_t batch, int64_t head, Interval queries, Inte
   const AttentionBlocks<T> blocks = attention_blocks<T>();
   constexpr T kUnseen = -std::numeric_limits<T>::infinity();
   const int64_t lanes = padded<T>(queries.size());
-  blocks.product({k.at(batch, head / shape.group(), keys.begin), k.row(), 1}, transposed, kBlockOfQueries, scores,
-                 kBlockOfQueries, keys.size(), lanes, shape.width, false);
+  multiply_block<T>({k.at(batch, head / shape.group(), keys.begin), k.row(), 1}, transposed, kBlockOfQueries, scores,
+                    kBlockOfQueries, keys.size(), lanes, shape.width, false);
   if (shape.softcap > 0) blocks.cap(scores, slopes, keys.size(), lanes, static_cast<T>(shape.softcap));
   T* const first = scores;
   for (int64_t key = keys.begin; (bias.data || mask.data) && key < keys.end; ++key, scores += kBlockOfQueries) {
@@ -127,7 +145,7 @@ void ScoreBlocks<T>::compute_row(int64_t batch, int64_t head, int64_t query, Int
   const AttentionBlocks<T> blocks = attention_blocks<T>();
   constexpr T kUnseen = -std::numeric_limits<T>::infinity();
   const int64_t count = keys.size(), lanes = padded<T>(count);
-  blocks.row_scores(q, k.at(batch, head / shape.group(), keys.begin), k.row(), scores, count, shape.width);
+  dots<T>()(q, 0, k.at(batch, head / shape.group(), keys.begin), k.row(), scores, 0, 1, 1, count, shape.width, true);
   if (shape.softcap > 0) blocks.cap(scores, nullptr, 1, lanes, static_cast<T>(shape.softcap));
   if (bias.data) {
     const T* add = reinterpret_cast<const T*>(bias.data) + bias.offset(batch, head, query, keys.begin);
@@ -165,14 +183,14 @@ struct Forward {
   /// if v may hold values that are not finite.
   void add_values(int64_t batch, int64_t head, Interval keys, int64_t queries, const T* softmax_weights,
                   const std::uint8_t* hidden, T* finite, T* sums) const {
-    const AttentionBlocks<T> blocks = attention_blocks<T>();
     const int64_t wide = padded<T>(shape.value_width), step = queries == 1 ? 1 : kBlockOfQueries;
     const T* values = v.at(batch, head / shape.group(), keys.begin);
     const Strided<T> left{softmax_weights, queries == 1 ? 0 : 1, step};
     bool dirty = false;
     for (int64_t j = 0; hidden && j < keys.size(); ++j)
       dirty = copy_finite(values + j * v.row(), wide, finite + j * wide) || dirty;
-    blocks.product(left, dirty ? finite : values, dirty ? wide : v.row(), sums, wide, queries, wide, keys.size(), true);
+    multiply_block<T>(left, dirty ? finite : values, dirty ? wide : v.row(), sums, wide, queries, wide, keys.size(),
+                      true);
     if (dirty)
       add_not_finite<T>({softmax_weights, hidden, step}, true, values, v.row(), keys.size(), shape.value_width, sums,
                         wide, queries);

@@ -171,20 +171,21 @@ template <class T>
 void add_not_finite(const PairWeights<T>& pairs, bool of_keys, const T* x, std::int64_t row, std::int64_t count,
                     std::int64_t width, T* sums, std::int64_t sums_row, std::int64_t others);
 
-// ---- vectors (attention_blocks.cpp); `lanes` fill whole vectors, and rows are kBlockOfQueries lanes apart -----------
-
 /// A matrix whose element [i, j] is data[i * row + j * column].
 template <class T>
 struct Strided {
   const T* data;
   std::int64_t row, column;
 };
+/// Computes c [m, n] = a [m, k] b [k, n], or c += a b if `add`. n is a number of whole vectors.
+template <class T>
+void multiply_block(Strided<T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row, std::int64_t m,
+                    std::int64_t n, std::int64_t k, bool add);
+
+// ---- vectors (attention_blocks.cpp); `lanes` fill whole vectors, and rows are kBlockOfQueries lanes apart -----------
 
 template <class T>
 struct AttentionBlocks {
-  /// c [m, n] = a [m, k] b [k, n], or c += a b if `add`. n is a number of whole vectors.
-  void (*product)(Strided<T> a, const T* b, std::int64_t b_row, T* c, std::int64_t c_row, std::int64_t m,
-                  std::int64_t n, std::int64_t k, bool add);
   /// x = cap * tanh(x / cap); also computes the derivative of that if slopes is not null.
   void (*cap)(T* x, T* slopes, std::int64_t rows, std::int64_t lanes, T cap);
   /// Adds the scores of more keys to a running softmax. `largest` and `total` become those of all keys so far, scores
@@ -196,8 +197,6 @@ struct AttentionBlocks {
   void (*score_gradient)(const T* softmax_weights, T* g, std::int64_t rows, std::int64_t lanes, const T* delta);
   /// x *= y
   void (*multiply)(T* x, const T* y, std::int64_t rows, std::int64_t lanes);
-  /// scores[i] = q . row i of keys [count, width], for i < count: the contiguous scores of a single query.
-  void (*row_scores)(const T* q, const T* keys, std::int64_t row, T* scores, std::int64_t count, std::int64_t width);
   /// `softmax` for the scores of a single query, whose number is that of whole vectors; returns its `rescale`.
   T (*row_softmax)(T* scores, std::int64_t count, T& largest, T& total);
   /// Multiplies row i of the contiguous x [rows, lanes] by factors[i].

@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "kiln/backend/cpu/simd/attention/attention.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,51 +13,6 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 using std::int64_t;
 template <class T>
 constexpr auto kWidth = static_cast<int64_t>(kLanes<T>);
-
-// The sums of a tile of c stay in registers: 24 of the 32 registers of AVX-512, 12 of 16 elsewhere.
-constexpr std::size_t kTileVectors = 2, kTileRows = HWY_MAX_BYTES >= 64 ? 12 : 6;
-
-/// Computes a tile of c of `Vectors` vectors in each row; I numbers the vectors row by row.
-template <class T, std::size_t Vectors, std::size_t... I>
-HWY_INLINE void product_tile(Strided<T> a, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t k, bool add,
-                             std::index_sequence<I...>) {
-  const auto place = [&](std::size_t i) {
-    return c + static_cast<int64_t>(i / Vectors) * c_row + static_cast<int64_t>(i % Vectors) * kWidth<T>;
-  };
-  Vector<T> sums[] = {(add ? Vector<T>::load(place(I)) : Vector<T>(0))...};
-  for (int64_t p = 0; p < k; ++p, b += b_row, a.data += a.column) {
-    const Vector<T> row[] = {Vector<T>::load(b), Vector<T>::load(b + (Vectors - 1) * kWidth<T>)};
-    ((sums[I] = fma(Vector<T>(a.data[static_cast<int64_t>(I / Vectors) * a.row]), row[I % Vectors], sums[I])), ...);
-  }
-  (store(sums[I], place(I)), ...);
-}
-
-template <class T>
-using Tile = void (*)(Strided<T>, const T*, int64_t, T*, int64_t, int64_t, bool);
-template <class T, std::size_t Rows, std::size_t Vectors>
-void tile(Strided<T> a, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t k, bool add) {
-  product_tile<T, Vectors>(a, b, b_row, c, c_row, k, add, std::make_index_sequence<Rows * Vectors>());
-}
-template <class T, std::size_t Vectors, std::size_t... I>
-constexpr std::array<Tile<T>, sizeof...(I)> tiles(std::index_sequence<I...>) {
-  return {&tile<T, I + 1, Vectors>...};
-}
-
-template <class T>
-void product(Strided<T> a, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t m, int64_t n, int64_t k, bool add) {
-  static constexpr auto kWide = tiles<T, kTileVectors>(std::make_index_sequence<kTileRows>());
-  static constexpr auto kNarrow = tiles<T, 1>(std::make_index_sequence<kTileRows>());
-  constexpr auto rows = static_cast<int64_t>(kTileRows), wide = static_cast<int64_t>(kTileVectors) * kWidth<T>;
-  for (int64_t j = 0; j < n;) {
-    const bool whole = j + wide <= n;
-    for (int64_t i = 0; i < m; i += rows) {
-      const auto count = static_cast<std::size_t>(std::min(rows, m - i) - 1);
-      (whole ? kWide : kNarrow)[count]({a.data + i * a.row, a.row, a.column}, b + j, b_row, c + i * c_row + j, c_row, k,
-                                       add);
-    }
-    j += whole ? wide : kWidth<T>;
-  }
-}
 
 /// Calls f(place) for every vector of a block.
 template <class T, class F>
@@ -98,24 +49,6 @@ void softmax(T* scores, int64_t rows, int64_t lanes, T* largest, T* total, T* re
     store(fma(Vector<T>::load(total + lane), factor, sum), total + lane);
     store(best, largest + lane);
   }
-}
-
-/// Computes the scores of as many rows as I has numbers; the sums of each row are in the lanes of one vector.
-template <class T, std::size_t... I>
-HWY_INLINE void dot_rows(const T* q, const T* keys, int64_t row, T* scores, int64_t width, std::index_sequence<I...>) {
-  Vector<T> sums[] = {((void)I, Vector<T>(0))...};
-  int64_t j = 0;
-  for (; j + kWidth<T> <= width; j += kWidth<T>)
-    ((sums[I] = fma(Vector<T>::load(q + j), Vector<T>::load(keys + static_cast<int64_t>(I) * row + j), sums[I])), ...);
-  ((scores[I] = hn::GetLane(hn::SumOfLanes(typename Vector<T>::Tag(), sums[I].lanes))), ...);
-  for (; j < width; ++j) ((scores[I] += q[j] * keys[static_cast<int64_t>(I) * row + j]), ...);
-}
-
-template <class T>
-void row_scores(const T* q, const T* keys, int64_t row, T* scores, int64_t count, int64_t width) {
-  int64_t i = 0;
-  for (; i + 8 <= count; i += 8) dot_rows(q, keys + i * row, row, scores + i, width, std::make_index_sequence<8>());
-  for (; i < count; ++i) dot_rows(q, keys + i * row, row, scores + i, width, std::make_index_sequence<1>());
 }
 
 template <class T>
@@ -173,8 +106,7 @@ void scale_each_row(T* x, int64_t rows, int64_t lanes, const T* factors) {
 
 template <class T>
 AttentionBlocks<T> blocks() {
-  return {product<T>,  cap<T>,        softmax<T>,     exponentiate<T>,  score_gradient<T>,
-          multiply<T>, row_scores<T>, row_softmax<T>, scale_each_row<T>};
+  return {cap<T>, softmax<T>, exponentiate<T>, score_gradient<T>, multiply<T>, row_softmax<T>, scale_each_row<T>};
 }
 AttentionBlocks<float> attention_float() { return blocks<float>(); }
 AttentionBlocks<double> attention_double() { return blocks<double>(); }

@@ -105,41 +105,39 @@ class QueryBlock {
   int64_t count() const { return queries_.size(); }
 
   /// Computes softmax_weights(), the softmax weights of these keys, and inner(), the gradient of the scores.
-  void compute(const AttentionBlocks<T>& blocks, Interval keys) {
+  void compute(Interval keys) {
     const AttentionShape& s = from_.shape;
     const int64_t lanes = padded<T>(count());
     from_.scores.compute(batch_, head_, queries_, keys, transposed_q_, softmax_weights_, slopes_);
     for (int64_t row = 0; hidden_ && row < keys.size(); ++row)
       note_hidden(softmax_weights_ + row * kLanes, count(), hidden_ + row * kLanes);
-    blocks.exponentiate(softmax_weights_, keys.size(), lanes, shift_);
+    blocks_.exponentiate(softmax_weights_, keys.size(), lanes, shift_);
     clear(keys, softmax_weights_);
-    blocks.product({from_.v.at(batch_, head_ / s.group(), keys.begin), from_.v.row(), 1}, transposed_g_, kLanes, inner_,
-                   kLanes, keys.size(), lanes, s.value_width, false);
-    blocks.score_gradient(softmax_weights_, inner_, keys.size(), lanes, delta_);
+    multiply_block<T>({from_.v.at(batch_, head_ / s.group(), keys.begin), from_.v.row(), 1}, transposed_g_, kLanes,
+                      inner_, kLanes, keys.size(), lanes, s.value_width, false);
+    blocks_.score_gradient(softmax_weights_, inner_, keys.size(), lanes, delta_);
     clear(keys, inner_);
   }
   /// Multiplies inner() by the derivatives of the softcap, if there is one.
-  void uncap(const AttentionBlocks<T>& blocks, Interval keys) {
+  void uncap(Interval keys) {
     if (!slopes_) return;
-    blocks.multiply(inner_, slopes_, keys.size(), padded<T>(count()));
+    blocks_.multiply(inner_, slopes_, keys.size(), padded<T>(count()));
     clear(keys, inner_);
   }
   /// sums [keys, width] += weights times x, which has a row for each query. `weights` is softmax_weights() or inner().
-  void add_to_keys(const AttentionBlocks<T>& blocks, Interval keys, const T* weights, const T* x, int64_t row,
-                   int64_t width, T* sums) const {
+  void add_to_keys(Interval keys, const T* weights, const T* x, int64_t row, int64_t width, T* sums) const {
     const int64_t whole = padded<T>(width);
     const T* finite = finite_of(x, row, count(), whole);
-    blocks.product({weights, kLanes, 1}, finite ? finite : x, finite ? whole : row, sums, whole, keys.size(), whole,
-                   count(), true);
+    multiply_block<T>({weights, kLanes, 1}, finite ? finite : x, finite ? whole : row, sums, whole, keys.size(), whole,
+                      count(), true);
     if (finite) add_not_finite<T>({weights, hidden_, kLanes}, false, x, row, count(), width, sums, whole, keys.size());
   }
   /// sums [queries, width] += inner() times x, which has a row for each key.
-  void add_to_queries(const AttentionBlocks<T>& blocks, Interval keys, const T* x, int64_t row, int64_t width,
-                      T* sums) const {
+  void add_to_queries(Interval keys, const T* x, int64_t row, int64_t width, T* sums) const {
     const int64_t whole = padded<T>(width);
     const T* finite = finite_of(x, row, keys.size(), whole);
-    blocks.product({inner_, 1, kLanes}, finite ? finite : x, finite ? whole : row, sums, whole, count(), whole,
-                   keys.size(), true);
+    multiply_block<T>({inner_, 1, kLanes}, finite ? finite : x, finite ? whole : row, sums, whole, count(), whole,
+                      keys.size(), true);
     if (finite) add_not_finite<T>({inner_, hidden_, kLanes}, true, x, row, keys.size(), width, sums, whole, count());
   }
   const T* softmax_weights() const { return softmax_weights_; }
@@ -159,6 +157,7 @@ class QueryBlock {
     return changed ? finite_ : nullptr;
   }
 
+  const AttentionBlocks<T> blocks_ = attention_blocks<T>();
   const Operands<T>& from_;
   T *transposed_q_, *transposed_g_, *shift_, *delta_, *softmax_weights_, *inner_, *slopes_, *finite_;
   std::uint8_t* hidden_;
@@ -194,7 +193,6 @@ void store_scaled(const T* sums, int64_t rows, int64_t width, double factor, T* 
 template <class T>
 void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dq, T* dk, T* dv,
                 bool handles_non_finite) {
-  const AttentionBlocks<T> blocks = attention_blocks<T>();
   const AttentionShape& s = from.shape;
   const int64_t width = padded<T>(s.width), value_width = padded<T>(s.value_width);
   Workspace workspace(
@@ -210,14 +208,13 @@ void add_inputs(const Operands<T>& from, int64_t batch, int64_t kv_head, Interva
     std::fill_n(q_sums, count * width, T{0});
     if (seen.size() > 0) block.load(batch, head, queries);
     each_key_block(seen, [&](Interval keys) {
-      block.compute(blocks, keys);
-      block.add_to_keys(blocks, keys, block.softmax_weights(), block.g(), from.g.row(), s.value_width,
+      block.compute(keys);
+      block.add_to_keys(keys, block.softmax_weights(), block.g(), from.g.row(), s.value_width,
                         v_sums + (keys.begin - chunk.begin) * value_width);
-      block.uncap(blocks, keys);
-      block.add_to_keys(blocks, keys, block.inner(), block.q(), from.q.row(), s.width,
+      block.uncap(keys);
+      block.add_to_keys(keys, block.inner(), block.q(), from.q.row(), s.width,
                         k_sums + (keys.begin - chunk.begin) * width);
-      block.add_to_queries(blocks, keys, from.scores.k.at(batch, kv_head, keys.begin), from.scores.k.row(), s.width,
-                           q_sums);
+      block.add_to_queries(keys, from.scores.k.at(batch, kv_head, keys.begin), from.scores.k.row(), s.width, q_sums);
     });
     store_scaled(q_sums, count, s.width, s.scale,
                  dq + ((batch * s.heads + head) * s.queries + queries.begin) * s.width);
@@ -241,13 +238,12 @@ bool has_nan_result(const AttentionShape& s, int64_t batch, int64_t kv_head, Int
 /// the dimensions in which it is broadcast.
 template <class T>
 void add_bias(const Operands<T>& from, int64_t batch, int64_t kv_head, Interval chunk, T* dbias, const Dims& strides) {
-  const AttentionBlocks<T> blocks = attention_blocks<T>();
   Workspace workspace(QueryBlock<T>::numbers(from.shape, true) * static_cast<int64_t>(sizeof(T)));
   QueryBlock<T> block(from, workspace, true);
   each_query_block(from.shape, kv_head, chunk, [&](int64_t head, Interval queries, Interval seen) {
     if (seen.size() > 0) block.load(batch, head, queries);
     each_key_block(seen, [&](Interval keys) {
-      block.compute(blocks, keys);
+      block.compute(keys);
       const T* inner = block.inner();
       for (int64_t key = keys.begin; key < keys.end; ++key, inner += kLanes) {
         T* to = dbias + batch * strides[0] + head * strides[1] + queries.begin * strides[2] + key * strides[3];

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "kiln/backend/cpu/algorithm.hpp"
-#include "kiln/backend/cpu/channels_last.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/pieces.hpp"
 #include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/backend/cpu/simd/elementwise/clamp.hpp"

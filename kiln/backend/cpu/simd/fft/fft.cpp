@@ -4,7 +4,6 @@
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
-#include "kiln/backend/cpu/simd/fft/fft_layout.hpp"
 #include "kiln/backend/cpu/simd/fft/fft_transform.hpp"
 #include "kiln/core/convert.hpp"
 #include "kiln/core/parallel.hpp"
@@ -24,7 +23,7 @@ struct Elements {
   std::int64_t part_step;  // the distance from the first number of an element to the second
 };
 
-/// Where the lines of the operand and of the result begin, and the layout of their elements.
+/// Says where the lines of the operand and of the result begin, and how their elements lie.
 struct FftLines {
   Shape outer;  // the dimensions that count lines
   Dims x_outer, z_outer;
@@ -120,13 +119,13 @@ class Transform {
     gather_block<kWidth>(lines, width, x);
     if (op_.kind == FftKind::ComplexToReal && !paired_) mirror<kWidth>(x);
     if (paired_ && op_.kind == FftKind::ComplexToReal) {
-      fold_spectrum(*plan_, x, y, kWidth);
+      kernels_.fold(*plan_, x, y, kWidth == 1);
       std::swap(x, y);
     }
     Split<T> result = swaps_parts_ ? transform(x.swapped(), y.swapped()).swapped() : transform(x, y);
     if (paired_ && op_.kind == FftKind::RealToComplex) {
       const Split<T> other = result.re == x.re ? y : x;
-      unfold_spectrum(*plan_, result, other, kWidth);
+      kernels_.unfold(*plan_, result, other, kWidth == 1);
       result = other;
     }
     scatter_block<kWidth>(result, lines, width);
@@ -153,7 +152,8 @@ class Transform {
     if constexpr (std::is_same_v<E, T>)
       if (const std::int64_t step = even_step<kWidth>(lines_.x, width, [&](auto c) { return lines[c].x; })) {
         const Factors factors = factors_in(1);
-        copied = copy_into_block(x_ + lines[0].x, step, lines_.x.count, x, factors.re, factors.im, kWidth);
+        copied = kernels_.copy_in(const_cast<E*>(x_) + lines[0].x, step, lines_.x.count, x, factors.re, factors.im,
+                                  kWidth == 1);
         if (op_.kind == FftKind::ComplexToReal) each_single(copied, some);
       }
     in_tiles(copied, lines_.x.count, some);
@@ -169,7 +169,7 @@ class Transform {
     if constexpr (std::is_same_v<E, T>)
       if (const std::int64_t step = even_step<kWidth>(lines_.z, width, [&](auto c) { return lines[c].z; })) {
         const Factors factors = factors_out(1);
-        copied = copy_out_of_block(x, lines_.z.count, factors.re, factors.im, z_ + lines[0].z, step, kWidth);
+        copied = kernels_.copy_out(z_ + lines[0].z, step, lines_.z.count, x, factors.re, factors.im, kWidth == 1);
         if (op_.adjoint) each_single(copied, some);
       }
     in_tiles(copied, lines_.z.count, some);
@@ -266,6 +266,7 @@ class Transform {
       }
   }
 
+  const FftKernels<T>& kernels_ = fft_kernels<T>();
   const op::Fft& op_;
   const E* x_;
   E* z_;

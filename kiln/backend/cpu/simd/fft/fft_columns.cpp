@@ -1,6 +1,8 @@
 #include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <utility>
 
@@ -118,7 +120,7 @@ HWY_INLINE void pass(const FftStage<T>& stage, std::int64_t stride, Split<T> x, 
 }
 
 template <class T>
-HWY_INLINE Split<T> passes(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
+Split<T> passes(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
   std::int64_t stride = kColumns;
   for (const FftStage<T>& stage : plan.stages) {
     switch (stage.radix) {
@@ -135,13 +137,10 @@ HWY_INLINE Split<T> passes(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
   }
   return x;
 }
-Split<float> passes_f32(const FftPlan<float>& plan, Split<float> x, Split<float> y) { return passes(plan, x, y); }
-Split<double> passes_f64(const FftPlan<double>& plan, Split<double> x, Split<double> y) { return passes(plan, x, y); }
 
 /// x[j * kColumns + c] *= w[j * row + c * column]
 template <class T>
-HWY_INLINE void turn_block(Split<T> x, const T* re, const T* im, std::int64_t row, std::int64_t column,
-                           std::int64_t rows) {
+void turn_block(Split<T> x, const T* re, const T* im, std::int64_t row, std::int64_t column, std::int64_t rows) {
   for (std::int64_t j = 0; j < rows; ++j)
     for (std::int64_t c = 0; c < kColumns; c += static_cast<std::int64_t>(kLanes<T>)) {
       const T *r = re + j * row + c * column, *i = im + j * row + c * column;
@@ -149,14 +148,6 @@ HWY_INLINE void turn_block(Split<T> x, const T* re, const T* im, std::int64_t ro
       const Split<T> at = x.at(j * kColumns + c);
       store(load(at) * w, at);
     }
-}
-void turn_block_f32(Split<float> x, const float* re, const float* im, std::int64_t row, std::int64_t column,
-                    std::int64_t rows) {
-  turn_block(x, re, im, row, column, rows);
-}
-void turn_block_f64(Split<double> x, const double* re, const double* im, std::int64_t row, std::int64_t column,
-                    std::int64_t rows) {
-  turn_block(x, re, im, row, column, rows);
 }
 
 /// out = combine(a, b, w[k]) for one element of all lines of a block, or of a single line.
@@ -200,16 +191,94 @@ HWY_INLINE void fold_each(const FftPlan<T>& plan, Split<T> x, Split<T> z) {
                           return {even_re - (odd_im * w.re - odd_re * w.im), even_im + (odd_re * w.re + odd_im * w.im)};
                         });
 }
-#define KILN_SPECTRUM(T, suffix)                                                    \
-  void unfold_##suffix(const FftPlan<T>& plan, Split<T> x, Split<T> z, bool line) { \
-    line ? unfold_each<1>(plan, x, z) : unfold_each<kColumns>(plan, x, z);          \
-  }                                                                                 \
-  void fold_##suffix(const FftPlan<T>& plan, Split<T> x, Split<T> z, bool line) {   \
-    line ? fold_each<1>(plan, x, z) : fold_each<kColumns>(plan, x, z);              \
+template <class T>
+void unfold(const FftPlan<T>& plan, Split<T> x, Split<T> z, bool line) {
+  line ? unfold_each<1>(plan, x, z) : unfold_each<kColumns>(plan, x, z);
+}
+template <class T>
+void fold(const FftPlan<T>& plan, Split<T> x, Split<T> z, bool line) {
+  line ? fold_each<1>(plan, x, z) : fold_each<kColumns>(plan, x, z);
+}
+
+// ---- lines and blocks -----------------------------------------------------------------------------------------------
+
+/// Interleaves the lanes of a and b, from lane kFirst on.
+template <int kFirst, class Lanes, int... I>
+HWY_INLINE Lanes interleave(Lanes a, Lanes b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, (kFirst + I / 2 + I % 2 * static_cast<int>(sizeof...(I)))...);
+}
+/// Transposes a square matrix whose rows are vectors.
+template <class T>
+HWY_INLINE void transpose_square(Vector<T>* rows) {
+  constexpr int kSide = static_cast<int>(kLanes<T>);
+  typedef T Lanes __attribute__((vector_size(kSide * sizeof(T))));  // compilers shuffle these
+  constexpr auto places = std::make_integer_sequence<int, kSide>();
+  Lanes now[kSide], next[kSide];
+  for (int i = 0; i < kSide; ++i) std::memcpy(&now[i], &rows[i], sizeof(Lanes));
+  // Take a number's row and lane as one index: each interleaving rotates the bits of that index by one.
+  for (int turned = 1; turned < kSide; turned *= 2) {
+    for (int i = 0; i < kSide / 2; ++i) {
+      next[2 * i] = interleave<0>(now[i], now[i + kSide / 2], places);
+      next[2 * i + 1] = interleave<kSide / 2>(now[i], now[i + kSide / 2], places);
+    }
+    for (int i = 0; i < kSide; ++i) now[i] = next[i];
   }
-KILN_SPECTRUM(float, f32)
-KILN_SPECTRUM(double, f64)
-#undef KILN_SPECTRUM
+  // In Highway's emulated targets a vector is a class with initialisers, for which compilers warn of memcpy.
+  for (int i = 0; i < kSide; ++i) std::memcpy(static_cast<void*>(&rows[i]), &now[i], sizeof(Lanes));
+}
+
+/// Transposes lines into the block if `into`, otherwise the block into lines, in squares of kLanes lines and half as
+/// many complex elements. Returns how many elements of each line have been copied.
+template <bool into, class T>
+HWY_INLINE std::int64_t transpose_lines(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im) {
+  constexpr auto kSide = static_cast<std::int64_t>(kLanes<T>), kPairs = kSide / 2;
+  if constexpr (kSide < 2 || kColumns % kSide != 0) return 0;
+  const Vector<T> factors[] = {re, im};
+  Vector<T> square[kSide];
+  std::int64_t j = 0;
+  for (; j + kPairs <= count; j += kPairs)
+    for (std::int64_t c = 0; c < kColumns; c += kSide) {
+      T* const from = lines + c * step + 2 * j;
+      const auto place = [&](std::int64_t i) { return (i % 2 ? x.im : x.re) + (j + i / 2) * kColumns + c; };
+      for (std::int64_t i = 0; i < kSide; ++i)
+        square[i] = into ? Vector<T>::load(from + i * step) : Vector<T>::load(place(i)) * factors[i % 2];
+      transpose_square(square);
+      for (std::int64_t i = 0; i < kSide; ++i)
+        if constexpr (into) store(square[i] * factors[i % 2], place(i));
+        else store(square[i], from + i * step);
+    }
+  return j;
+}
+/// Does what transpose_lines() does for a single line, whose real and imaginary parts are split or interleaved.
+template <bool into, class T>
+HWY_INLINE std::int64_t split_line(T* pairs, std::int64_t count, Split<T> x, T re, T im) {
+  constexpr auto kStep = static_cast<std::int64_t>(kLanes<T>);
+  const hn::ScalableTag<T> tag;
+  const Vector<T> factor_re = re, factor_im = im;
+  std::int64_t j = 0;
+  for (; j + kStep <= count; j += kStep)
+    if constexpr (into) {
+      Vector<T> now_re, now_im;
+      hn::LoadInterleaved2(tag, pairs + 2 * j, now_re.lanes, now_im.lanes);
+      store(now_re * factor_re, x.re + j);
+      store(now_im * factor_im, x.im + j);
+    } else {
+      const Vector<T> now_re = Vector<T>::load(x.re + j) * factor_re, now_im = Vector<T>::load(x.im + j) * factor_im;
+      hn::StoreInterleaved2(now_re.lanes, now_im.lanes, tag, pairs + 2 * j);
+    }
+  return j;
+}
+template <bool into, class T>
+std::int64_t copy_lines(T* lines, std::int64_t step, std::int64_t count, Split<T> x, T re, T im, bool line) {
+  return line ? split_line<into>(lines, count, x, re, im) : transpose_lines<into>(lines, step, count, x, re, im);
+}
+
+template <class T>
+constexpr FftKernels<T> kFftKernels{passes<T>, turn_block<T>,       unfold<T>,
+                                    fold<T>,   copy_lines<true, T>, copy_lines<false, T>};
+
+const FftKernels<float>& fft_kernels_float() { return kFftKernels<float>; }
+const FftKernels<double>& fft_kernels_double() { return kFftKernels<double>; }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -217,35 +286,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_EXPORT(T, suffix)                                                                                 \
-  HWY_EXPORT(passes_##suffix);                                                                                 \
-  HWY_EXPORT(turn_block_##suffix);                                                                             \
-  HWY_EXPORT(unfold_##suffix);                                                                                 \
-  HWY_EXPORT(fold_##suffix);                                                                                   \
-  template <>                                                                                                  \
-  Split<T> pass_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y) {                                      \
-    return HWY_DYNAMIC_DISPATCH(passes_##suffix)(plan, x, y);                                                  \
-  }                                                                                                            \
-  template <>                                                                                                  \
-  void multiply_twiddles_by_column(Split<T> x, const SplitVector<T>& w, std::int64_t first, std::int64_t step, \
-                                   std::int64_t rows) {                                                        \
-    HWY_DYNAMIC_DISPATCH(turn_block_##suffix)(x, w.re.data() + first, w.im.data() + first, step, 1, rows);     \
-  }                                                                                                            \
-  template <>                                                                                                  \
-  void multiply_twiddles_by_row(Split<T> x, const SplitVector<T>& w, std::int64_t rows) {                      \
-    HWY_DYNAMIC_DISPATCH(turn_block_##suffix)(x, w.re.data(), w.im.data(), 1, 0, rows);                        \
-  }                                                                                                            \
-  template <>                                                                                                  \
-  void unfold_spectrum(const FftPlan<T>& plan, Split<T> x, Split<T> z, std::int64_t columns) {                 \
-    HWY_DYNAMIC_DISPATCH(unfold_##suffix)(plan, x, z, columns == 1);                                           \
-  }                                                                                                            \
-  template <>                                                                                                  \
-  void fold_spectrum(const FftPlan<T>& plan, Split<T> x, Split<T> z, std::int64_t columns) {                   \
-    HWY_DYNAMIC_DISPATCH(fold_##suffix)(plan, x, z, columns == 1);                                             \
-  }
-KILN_EXPORT(float, f32)
-KILN_EXPORT(double, f64)
-#undef KILN_EXPORT
+HWY_EXPORT(fft_kernels_float);
+HWY_EXPORT(fft_kernels_double);
+template <> const FftKernels<float>& fft_kernels() { return HWY_DYNAMIC_DISPATCH(fft_kernels_float)(); }
+template <> const FftKernels<double>& fft_kernels() { return HWY_DYNAMIC_DISPATCH(fft_kernels_double)(); }
 
 }  // namespace kiln::cpu::simd
 #endif

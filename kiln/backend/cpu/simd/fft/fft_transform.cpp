@@ -1,40 +1,31 @@
 #include "kiln/backend/cpu/simd/fft/fft_transform.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
 #include "kiln/backend/cpu/simd/fft/fft_columns.hpp"
-#include "kiln/backend/cpu/simd/fft/fft_layout.hpp"
-#include "kiln/core/error/error.hpp"
+#include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/core/parallel.hpp"
 
 namespace kiln::cpu::simd {
 
 template <class T>
-FftBuffer<T>::FftBuffer(std::int64_t count) : half_((count + 15) / 16 * 16) {
-  const auto bytes = 2 * static_cast<std::size_t>(half_) * sizeof(T);
-  memory_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
-  require<MemoryError>(memory_ != nullptr, "fft: needs ", bytes, " bytes, which the system cannot provide");
-}
-template <class T>
-void FftBuffer<T>::Free::operator()(T* memory) const {
-  std::free(memory);
-}
-
-template <class T>
 Split<T> transform_columns(const FftPlan<T>& plan, Split<T> x, Split<T> y) {
-  if (!plan.convolution) return pass_columns(plan, x, y);
+  const FftKernels<T>& kernels = fft_kernels<T>();
+  if (!plan.convolution) return kernels.transform(plan, x, y);
+  const auto multiply = [&](Split<T> rows, const SplitVector<T>& w, std::int64_t count) {
+    kernels.multiply_twiddles(rows, w.re.data(), w.im.data(), 1, 0, count);
+  };
   const std::int64_t rest = (plan.capacity() - plan.n) * kColumns;
-  multiply_twiddles_by_row(x, plan.chirp, plan.n);
+  multiply(x, plan.chirp, plan.n);
   std::fill_n(x.re + plan.n * kColumns, rest, T{0});
   std::fill_n(x.im + plan.n * kColumns, rest, T{0});
-  const Split<T> spectrum = pass_columns(*plan.convolution, x, y);
-  multiply_twiddles_by_row(spectrum, plan.filter, plan.capacity());
+  const Split<T> spectrum = kernels.transform(*plan.convolution, x, y);
+  multiply(spectrum, plan.filter, plan.capacity());
   const Split<T> other = spectrum.re == x.re ? y : x;
-  const Split<T> result = pass_columns(*plan.convolution, spectrum.swapped(), other.swapped()).swapped();
-  multiply_twiddles_by_row(result, plan.chirp, plan.n);
+  const Split<T> result = kernels.transform(*plan.convolution, spectrum.swapped(), other.swapped()).swapped();
+  multiply(result, plan.chirp, plan.n);
   return result;
 }
 
@@ -46,7 +37,7 @@ constexpr std::int64_t kWork = 16384;  // the minimum number of elements per thr
 template <class T>
 void multiply_twiddles(Split<T> x, const SplitVector<T>& w, std::int64_t count) {
   const std::int64_t rows = count / kColumns, whole = rows * kColumns;
-  multiply_twiddles_by_column(x, w, 0, kColumns, rows);
+  fft_kernels<T>().multiply_twiddles(x, w.re.data(), w.im.data(), kColumns, 1, rows);
   for (std::int64_t i = whole; i < count; ++i) {
     const T re = w.re[static_cast<std::size_t>(i)], im = w.im[static_cast<std::size_t>(i)], a = x.re[i], b = x.im[i];
     x.re[i] = a * re - b * im;
@@ -102,9 +93,11 @@ void transform_matrix(const FftPlan<T>& plan, Split<T> x) {
   const FftBuffer<T> transposed(plan.n);
   const Split<T> t = transposed.split();
   each_block(*plan.by_column, x, columns, [&](Split<T> block, std::int64_t start, std::int64_t width) {
-    multiply_twiddles_by_column(block, plan.twiddles, start * rows, kColumns, rows);
-    transpose_block(block.re, width, rows, t.re + start * rows, rows);
-    transpose_block(block.im, width, rows, t.im + start * rows, rows);
+    const std::int64_t first = start * rows;
+    fft_kernels<T>().multiply_twiddles(block, plan.twiddles.re.data() + first, plan.twiddles.im.data() + first,
+                                       kColumns, 1, rows);
+    product_tiles<T>().transpose(block.re, kColumns, t.re + first, rows, rows, width);
+    product_tiles<T>().transpose(block.im, kColumns, t.im + first, rows, rows, width);
   });
   each_block(*plan.by_row, t, rows, [&](Split<T> block, std::int64_t start, std::int64_t width) {
     with_width(width, [&](auto count) {
@@ -140,7 +133,6 @@ void transform_line(const FftPlan<T>& plan, Split<T> x) {
 }
 
 #define KILN_INSTANTIATE(T)                                                   \
-  template class FftBuffer<T>;                                                \
   template Split<T> transform_columns(const FftPlan<T>&, Split<T>, Split<T>); \
   template void transform_line(const FftPlan<T>&, Split<T>);
 KILN_INSTANTIATE(float)

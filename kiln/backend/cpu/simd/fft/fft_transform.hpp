@@ -1,7 +1,6 @@
 // The Fourier transform of any length, for a block of lines or for one long line.
 #pragma once
-#include <memory>
-
+#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/fft/fft_plan.hpp"
 
 namespace kiln::cpu::simd {
@@ -10,15 +9,16 @@ namespace kiln::cpu::simd {
 template <class T>
 class FftBuffer {
  public:
-  explicit FftBuffer(std::int64_t count);
-  Split<T> split() const { return {memory_.get(), memory_.get() + half_}; }
+  explicit FftBuffer(std::int64_t count)
+      : half_((count + 15) / 16 * 16), memory_(2 * static_cast<std::size_t>(half_) * sizeof(T)) {}
+  Split<T> split() const {
+    auto* const numbers = reinterpret_cast<T*>(memory_.bytes());
+    return {numbers, numbers + half_};
+  }
 
  private:
-  struct Free {
-    void operator()(T* memory) const;
-  };
   std::int64_t half_;
-  std::unique_ptr<T[], Free> memory_;
+  Memory memory_;
 };
 
 /// Transforms a block of kColumns lines (see fft_columns.hpp). x and y must have space for plan.capacity() elements of

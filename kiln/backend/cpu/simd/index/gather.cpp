@@ -54,17 +54,17 @@ void gather(const Array& x, const Indices& index, const Array& z, int dim) {
 /// Gathers x [outer, size, inner] -> z [outer, count, inner] in blocks of columns, for rows so long that a few of them
 /// displace each other in the cache.
 template <class Word>
-void gather_columns(const Slices& slices, const Slices& result, const Word* x, const Indices& index, Word* z, int dim) {
+void gather_columns(const Lines& slices, const Lines& result, const Word* x, const Indices& index, Word* z, int dim) {
   const std::int64_t inner = slices.inner, blocks = (inner + kColumns - 1) / kColumns;
-  index.check(op::Gather::kName, dim, slices.size);
-  parallel_for(result.outer * blocks, std::max<std::int64_t>(1, kGrain / (kColumns * result.size)),
+  index.check(op::Gather::kName, dim, slices.length);
+  parallel_for(result.outer * blocks, std::max<std::int64_t>(1, kGrain / (kColumns * result.length)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t piece = begin; piece < end; ++piece) {
                    const std::int64_t outer = piece / blocks, first = piece % blocks * kColumns;
                    const std::int64_t count = std::min(kColumns, inner - first);
-                   const Word* from = x + outer * slices.size * inner + first;
-                   for (std::int64_t k = 0; k < result.size; ++k) {
-                     const std::int64_t at = (outer * result.size + k) * inner + first;
+                   const Word* from = x + outer * slices.length * inner + first;
+                   for (std::int64_t k = 0; k < result.length; ++k) {
+                     const std::int64_t at = (outer * result.length + k) * inner + first;
                      gather_run(from, inner, 1, index.data() + at, z + at, count);
                    }
                  }
@@ -72,18 +72,18 @@ void gather_columns(const Slices& slices, const Slices& result, const Word* x, c
 }
 
 /// Returns whether gather_columns() is faster: x is large, and the index covers whole, long rows of it.
-bool columns_are_faster(const Array& x, const Shape& index, int dim, const Slices& slices) {
+bool columns_are_faster(const Array& x, const Shape& index, int dim, const Lines& slices) {
   for (int i = 1; i < x.shape.size(); ++i)
     if (i != dim && index[i] != x.shape[i]) return false;
-  const std::int64_t bytes = slices.size * slices.inner * static_cast<std::int64_t>(size_of(x.dtype));
+  const std::int64_t bytes = slices.length * slices.inner * static_cast<std::int64_t>(size_of(x.dtype));
   return x.contiguous() && slices.inner >= 2 * kColumns && bytes >= kCache;
 }
 
 template <class Word>
 void gather_words(const Array& x, const Indices& index, const Array& z, int dim) {
-  const Slices slices(x.shape, dim);
+  const Lines slices(x.shape, dim);
   if (columns_are_faster(x, z.shape, dim, slices))
-    gather_columns(slices, Slices(z.shape, dim), x.as<const Word>(), index, z.as<Word>(), dim);
+    gather_columns(slices, Lines(z.shape, dim), x.as<const Word>(), index, z.as<Word>(), dim);
   else gather<Word>(x, index, z, dim);
 }
 
@@ -131,13 +131,13 @@ CopyRows copy_rows_of(std::size_t bytes) {
 }
 
 /// Copies all rows of z where they are so long that several threads copy parts of each.
-void copy_long_rows(const std::byte* x, std::size_t row_stride, std::size_t bytes, const Slices& slices,
+void copy_long_rows(const std::byte* x, std::size_t row_stride, std::size_t bytes, const Lines& slices,
                     const Indices& index, std::byte* z) {
   const std::int64_t count = index.count(), all = static_cast<std::int64_t>(bytes), parts = (all + kPart - 1) / kPart;
   parallel_for(slices.outer * count * parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t item = begin; item < end; ++item) {
       const std::int64_t row = item / parts, first = item % parts * kPart;
-      const std::int64_t from = row / count * slices.size + index.data()[row % count];
+      const std::int64_t from = row / count * slices.length + index.data()[row % count];
       copy_bytes(z + static_cast<std::size_t>(row) * bytes + first,
                  x + static_cast<std::size_t>(from) * row_stride + first,
                  static_cast<std::size_t>(std::min(kPart, all - first)));
@@ -173,12 +173,7 @@ bool run(const op::Gather& op, Call call) {
   const Array x = read(call.in[op::Gather::x]), z = allocate(call.out[0]);
   const Indices index(call.in[op::Gather::index]);
   const int dim = wrap_dim(op::Gather::kName, op.dim, x.shape.size());
-  switch (size_of(x.dtype)) {
-    case 1: gather_words<std::uint8_t>(x, index, z, dim); break;
-    case 2: gather_words<std::uint16_t>(x, index, z, dim); break;
-    case 4: gather_words<std::uint32_t>(x, index, z, dim); break;
-    default: gather_words<std::uint64_t>(x, index, z, dim); break;
-  }
+  visit_word(size_of(x.dtype), [&]<class Word>(TypeTag<Word>) { gather_words<Word>(x, index, z, dim); });
   return true;
 }
 
@@ -186,7 +181,7 @@ bool run(const op::Select& op, Call call) {
   constexpr std::int64_t kMostOfAll = 4;
   const int dim = wrap_dim(op::Select::kName, op.dim, call.in[op::Select::x].rank());
   Array x = read(call.in[op::Select::x]);
-  const Slices slices(x.shape, dim);
+  const Lines slices(x.shape, dim);
   // The rows of a single table may be apart, as in a slice of a wider table.
   Array row = x;
   row.shape = Shape(x.shape.begin() + dim + 1, x.shape.end());
@@ -195,8 +190,8 @@ bool run(const op::Select& op, Call call) {
   std::int64_t row_stride = x.strides[dim];
   const Indices index(call.in[op::Select::index]);
   if (slices.outer > 1 || !row.contiguous() || row_stride < slices.inner) {
-    if (!x.contiguous() && index.count() <= slices.size / kMostOfAll) {
-      index.check(op::Select::kName, dim, slices.size);
+    if (!x.contiguous() && index.count() <= slices.length / kMostOfAll) {
+      index.check(op::Select::kName, dim, slices.length);
       copy_slices(x, dim, index, allocate(call.out[0]));
       return true;
     }
@@ -209,7 +204,7 @@ bool run(const op::Select& op, Call call) {
   // The indices of a single table are checked block by block just before their use, unless several threads use each of
   // them.
   const bool single = slices.outer == 1 && z.numel() > 0 && !long_rows;
-  if (!single) index.check(op::Select::kName, dim, slices.size);
+  if (!single) index.check(op::Select::kName, dim, slices.length);
   if (z.numel() == 0) return true;
   if (long_rows) {
     copy_long_rows(x.data, static_cast<std::size_t>(row_stride) * element, bytes, slices, index, z.data);
@@ -221,8 +216,8 @@ bool run(const op::Select& op, Call call) {
                  const std::int64_t together = single ? kBlock : end - begin;
                  for (std::int64_t at = begin; at < end; at += together) {
                    const std::int64_t last = std::min(end, at + together);
-                   if (single) index.check(op::Select::kName, dim, slices.size, at, last);
-                   copy(x.data, static_cast<std::size_t>(row_stride) * element, bytes, slices.size, index.data(),
+                   if (single) index.check(op::Select::kName, dim, slices.length, at, last);
+                   copy(x.data, static_cast<std::size_t>(row_stride) * element, bytes, slices.length, index.data(),
                         index.count(), z.data, at, last);
                  }
                });

@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/lines.hpp"
 #include "kiln/core/wrapping.hpp"
 
 namespace kiln::cpu::simd {
@@ -31,15 +31,6 @@ class Indices {
   Value held_;
   const std::int64_t* data_ = nullptr;
   std::int64_t count_;
-};
-
-/// The shape of a tensor seen from one dimension: [outer, size, inner].
-struct Slices {
-  std::int64_t outer = 1, size, inner = 1;
-  Slices(const Shape& x, int dim) : size(x[dim]) {
-    for (int i = 0; i < dim; ++i) outer *= x[i];
-    for (int i = dim + 1; i < x.size(); ++i) inner *= x[i];
-  }
 };
 
 }  // namespace kiln::cpu::simd

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kiln/backend/cpu/copy_bytes.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/simd/each_type.hpp"
 #include "kiln/core/grain.hpp"
@@ -174,19 +175,13 @@ bool run(const op::MaskSelect& op, Call call) {
   Value held_x, held_mask;
   const Array x = read_contiguous(call.in[MaskSelect::x], held_x);
   const Array mask = read_contiguous(call.in[MaskSelect::mask], held_mask), z = allocate(call.out[0]);
-  const auto compress_by = [&]<class Word>(TypeTag<Word>) {
+  visit_word(size_of(x.dtype), [&]<class Word>(TypeTag<Word>) {
     each_piece(MaskSelect::kName, mask, op.count,
                [&](std::int64_t first, std::int64_t count, std::int64_t from, std::int64_t to) {
                  compress(mask.as<const std::uint8_t>() + first, x.as<const Word>() + first, count, z.as<Word>() + from,
                           z.as<Word>() + to);
                });
-  };
-  switch (size_of(x.dtype)) {
-    case 1: compress_by(TypeTag<std::uint8_t>()); break;
-    case 2: compress_by(TypeTag<std::uint16_t>()); break;
-    case 4: compress_by(TypeTag<std::uint32_t>()); break;
-    default: compress_by(TypeTag<std::uint64_t>()); break;
-  }
+  });
   return true;
 }
 

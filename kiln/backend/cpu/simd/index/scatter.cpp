@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kiln/backend/cpu/copy_bytes.hpp"
 #include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/elementwise/convert.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
@@ -116,9 +117,9 @@ bool sorting_is_faster(std::int64_t pieces, std::int64_t work, std::int64_t size
 /// Scatters source and index [outer, count, inner] -> z [outer, size, inner]. If `step` is 0, the source is a single
 /// element for all, and `inner` must be 1.
 template <class T, Update update>
-void scatter(const Slices& z_slices, std::int64_t outer, std::int64_t count, const std::int64_t* index, const T* source,
+void scatter(const Lines& z_slices, std::int64_t outer, std::int64_t count, const std::int64_t* index, const T* source,
              std::int64_t step, T* z) {
-  const std::int64_t inner = z_slices.inner, size = z_slices.size;
+  const std::int64_t inner = z_slices.inner, size = z_slices.length;
   const std::int64_t width = std::min(inner, kColumns), blocks = (inner + width - 1) / width, pieces = outer * blocks;
   if (sorting_is_faster(pieces, outer * count * inner, size, count * inner, size * inner * bytes_of<T>)) {
     for (std::int64_t o = 0; o < outer; ++o) {
@@ -174,9 +175,9 @@ FloatCopy widened_copy(const Array& x, const Device& device) {
 
 /// Updates slices of z [outer, size, inner] with those of source [outer, count, inner].
 template <class T, Update update>
-void select_update(const Slices& slices, std::int64_t count, const std::int64_t* index, const T* source, T* z) {
-  const std::int64_t inner = slices.inner, size = slices.size;
-  const UpdateRow<T> row = update_row<T>(update);
+void select_update(const Lines& slices, std::int64_t count, const std::int64_t* index, const T* source, T* z) {
+  const std::int64_t inner = slices.inner, size = slices.length;
+  const UpdateRow<T> row(update);
   const auto write = [&](T* to, const T* from, std::int64_t n) {
     if (n >= kWideRow) return row(to, from, n);
     for (std::int64_t i = 0; i < n; ++i) to[i] = updated<update>(to[i], from[i]);
@@ -203,10 +204,10 @@ void select_update(const Slices& slices, std::int64_t count, const std::int64_t*
 
 /// select_update() for halves. All updates of one element are computed in float and rounded once, for which the indices
 /// are sorted completely.
-void select_update_halves(const Slices& slices, std::int64_t count, const std::int64_t* index, const Array& source,
+void select_update_halves(const Lines& slices, std::int64_t count, const std::int64_t* index, const Array& source,
                           const Array& z, Update update) {
   constexpr std::int64_t kWidth = 256, kPlaces = 1024;
-  const std::int64_t inner = slices.inner, size = slices.size;
+  const std::int64_t inner = slices.inner, size = slices.length;
   std::vector<std::int64_t> starts(static_cast<std::size_t>(size) + 1, 0), order(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) ++starts[static_cast<std::size_t>(index[i]) + 1];
   for (std::size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
@@ -215,7 +216,7 @@ void select_update_halves(const Slices& slices, std::int64_t count, const std::i
     order[static_cast<std::size_t>(next[static_cast<std::size_t>(index[i])]++)] = i;
 
   const std::int64_t blocks = (inner + kWidth - 1) / kWidth, parts = (size + kPlaces - 1) / kPlaces;
-  const UpdateRow<float> row = update_row<float>(update);
+  const UpdateRow<float> row(update);
   const auto run_piece = [&](std::int64_t outer, std::int64_t part, std::int64_t block) {
     float sum[kWidth], written[kWidth];
     const std::int64_t first = block * kWidth, n = std::min(kWidth, inner - first);
@@ -250,14 +251,7 @@ bool takes(Update update, DType dtype) {
 /// Calls f(TypeTag<T>) with the type in which to update. Halves are floats by now, unless they are assigned.
 template <class F>
 void visit_element(Update update, DType dtype, F&& f) {
-  if (update == Update::Assign) {
-    switch (size_of(dtype)) {
-      case 1: return f(TypeTag<std::uint8_t>{});
-      case 2: return f(TypeTag<std::uint16_t>{});
-      case 4: return f(TypeTag<std::uint32_t>{});
-      default: return f(TypeTag<std::uint64_t>{});
-    }
-  }
+  if (update == Update::Assign) return visit_word(size_of(dtype), f);
   switch (dtype) {
     case DType::F64: return f(TypeTag<double>{});
     case DType::F32: return f(TypeTag<float>{});
@@ -276,13 +270,13 @@ bool run(const op::Scatter& op, Call call) {
   // The index may cover a part of dimension 0, but must cover all other dimensions, so that slices are whole.
   for (int i = 0; i < shape.size(); ++i)
     if (i != dim && index_shape[i] != shape[i] && (i > 0 || dim == 0)) return false;
-  const Slices slices(shape, dim), covered(index_shape, dim);
+  const Lines slices(shape, dim), covered(index_shape, dim);
 
   const Array z = allocate(call.out[0]);
   copy(read(call.in[Scatter::x]), z);
   if (numel(index_shape) == 0) return true;
   const Indices index(call.in[Scatter::index]);
-  index.check(op.function_name(), dim, slices.size);
+  index.check(op.function_name(), dim, slices.length);
   Value held;
   Array source = read(call.in[Scatter::source]), target = z;
   const bool same = slices.inner == 1 && std::all_of(source.strides.begin(), source.strides.end(),
@@ -299,7 +293,7 @@ bool run(const op::Scatter& op, Call call) {
   }
   visit_element(op.update, target.dtype, [&]<class T>(TypeTag<T>) {
     visit_update<T>(op.update, [&]<Update update>(Mode<update>) {
-      scatter<T, update>(slices, covered.outer, covered.size, index.data(), source.as<const T>(), same ? 0 : 1,
+      scatter<T, update>(slices, covered.outer, covered.length, index.data(), source.as<const T>(), same ? 0 : 1,
                          target.as<T>());
     });
   });
@@ -315,10 +309,10 @@ bool run(const op::SelectUpdate& op, Call call) {
   const Shape& shape = call.in[SelectUpdate::x].shape();
   const int dim = wrap_dim(op.function_name(), op.dim, shape.size());
   if (!takes(op.update, call.in[SelectUpdate::x].dtype())) return false;
-  const Slices slices(shape, dim);
+  const Lines slices(shape, dim);
 
   const Indices index(call.in[SelectUpdate::index]);
-  index.check(op.function_name(), dim, slices.size);
+  index.check(op.function_name(), dim, slices.length);
   const bool in_place = reuse_memory(call.out[0], contiguous_strides(shape), call, SelectUpdate::x);
   const Array z = allocate(call.out[0]);
   if (!in_place) copy(read(call.in[SelectUpdate::x]), z);

@@ -12,7 +12,8 @@
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/index/select_sum.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+
+#include "kiln/backend/cpu/simd/each_vector.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
@@ -20,44 +21,27 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t kAhead = 8;  // how many rows ahead memory is prefetched
 
-/// Adds columns of `count` rows to `sums`, kVectors vectors at a time from column `at` on, while whole groups of
-/// vectors remain. Returns the first column that remains. `left` indices may be read for prefetching, including those
-/// of the next bags.
-template <std::size_t kVectors, class D>
-HWY_INLINE std::int64_t add_columns(D tag, const float* x, std::int64_t row_stride, const std::int64_t* index,
-                                    std::int64_t count, std::int64_t left, std::int64_t columns, float* sums,
-                                    std::int64_t at) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag)), width = lanes * static_cast<std::int64_t>(kVectors);
-  for (; at + width <= columns; at += width) {
-    hn::Vec<D> sum[kVectors];
-    for (std::size_t k = 0; k < kVectors; ++k) sum[k] = hn::Zero(tag);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float* row = x + index[i] * row_stride + at;
-      const float* const soon = x + index[std::min(i + kAhead, left - 1)] * row_stride + at;
-      for (std::size_t k = 0; k < kVectors; ++k) hwy::Prefetch(soon + static_cast<std::int64_t>(k) * lanes);
-      for (std::size_t k = 0; k < kVectors; ++k)
-        sum[k] = hn::Add(sum[k], hn::LoadU(tag, row + static_cast<std::int64_t>(k) * lanes));
-    }
-    for (std::size_t k = 0; k < kVectors; ++k) {
-      float* to = sums + at + static_cast<std::int64_t>(k) * lanes;
-      hn::StoreU(hn::Add(hn::LoadU(tag, to), sum[k]), tag, to);
-    }
-  }
-  return at;
-}
-
-void add_rows(const float* x, std::int64_t row_stride, const std::int64_t* index, std::int64_t count, std::int64_t left,
-              std::int64_t columns, float* sums) {
+/// Computes the sum of `count` rows. `left` indices may be read for prefetching, including those of the next bags.
+HWY_FLATTEN void add_rows(const float* x, std::int64_t row_stride, const std::int64_t* index, std::int64_t count,
+                          std::int64_t left, std::int64_t columns, float* sums) {
   constexpr std::int64_t kTogether = 128;  // so many rows have a sum of their own, which limits rounding errors
   std::fill_n(sums, columns, 0.0f);
-  for (; count > 0; index += kTogether, count -= kTogether, left -= kTogether) {
-    const std::int64_t some = std::min(count, kTogether);
-    const hn::ScalableTag<float> whole;
-    std::int64_t at = add_columns<4>(whole, x, row_stride, index, some, left, columns, sums, 0);
-    at = add_columns<1>(whole, x, row_stride, index, some, left, columns, sums, at);
-    at = add_columns<1>(hn::CappedTag<float, 4>(), x, row_stride, index, some, left, columns, sums, at);
-    add_columns<1>(hn::CappedTag<float, 1>(), x, row_stride, index, some, left, columns, sums, at);
-  }
+  for (; count > 0; index += kTogether, count -= kTogether, left -= kTogether)
+    each_vector<4>(columns, [&]<class D, std::int64_t vectors>(D tag, std::int64_t at, VectorCount<vectors>) HWY_ATTR {
+      const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+      hn::Vec<D> sum[vectors];
+      for (auto& each : sum) each = hn::Zero(tag);
+      for (std::int64_t i = 0; i < std::min(count, kTogether); ++i) {
+        const float* row = x + index[i] * row_stride + at;
+        const float* const soon = x + index[std::min(i + kAhead, left - 1)] * row_stride + at;
+        for (std::int64_t k = 0; k < vectors; ++k) hwy::Prefetch(soon + k * lanes);
+        for (std::int64_t k = 0; k < vectors; ++k) sum[k] = hn::Add(sum[k], hn::LoadU(tag, row + k * lanes));
+      }
+      for (std::int64_t k = 0; k < vectors; ++k) {
+        float* const to = sums + at + k * lanes;
+        hn::StoreU(hn::Add(hn::LoadU(tag, to), sum[k]), tag, to);
+      }
+    });
 }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE

@@ -1,20 +1,42 @@
 // The update modes of ops/index/update.hpp as functions of elements and of rows.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
+#include "kiln/backend/cpu/simd/blocks.hpp"
 #include "kiln/core/wrapping.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/index/update.hpp"
 
 namespace kiln::cpu::simd {
 
-/// z[i] = update(z[i], source[i]) for n elements.
+/// Computes z[i] = update(z[i], source[i]) for n elements. T is float, double, int32 or int64; for Assign it may also be
+/// an unsigned integer of any size.
 template <class T>
-using UpdateRow = void (*)(T* z, const T* source, std::int64_t n);
+class UpdateRow {
+ public:
+  explicit UpdateRow(Update update) : block_(block_of(update)) {}
+  void operator()(T* z, const T* source, std::int64_t n) const {
+    if (block_) block_(source, 1, z, 1, z, static_cast<std::size_t>(n));
+    else std::copy_n(source, n, z);
+  }
 
-/// Returns the function for the instruction set of this machine. T is float, double, int32 or int64; for Assign it may
-/// also be an unsigned integer of any size.
-template <class T>
-UpdateRow<T> update_row(Update update);
+ private:
+  static BinaryBlock<T> block_of(Update update) {
+    if constexpr (!std::is_unsigned_v<T>) {
+      switch (update) {
+        case Update::Assign: break;
+        case Update::Add: return binary_block<T>(op::BinaryFn::Add);
+        case Update::Mul: return binary_block<T>(op::BinaryFn::Mul);
+        case Update::Min: return binary_block<T>(op::BinaryFn::Minimum);
+        case Update::Max: return binary_block<T>(op::BinaryFn::Maximum);
+      }
+    }
+    return nullptr;
+  }
+
+  BinaryBlock<T> block_;  // null for Assign
+};
 
 /// Returns the new element for the old one and the one that is written.
 template <Update update, class T>

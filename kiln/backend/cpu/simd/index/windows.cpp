@@ -45,7 +45,7 @@ void fold(const op::Fold& op, const Array& windows, const Array& z) {
   const Rows<2> rows(shape, {to, from});
   const auto [z_stride, row_stride] = rows.steps();
   const bool dense = z_stride == 1 && row_stride == 1;
-  const UpdateRow<T> add = update_row<T>(Update::Add);
+  const UpdateRow<T> add(Update::Add);
   const auto add_slice = [&, z_stride = z_stride, row_stride = row_stride](T* into, const T* slice) {
     rows.each([&](const auto& offsets) {
       T* target = into + offsets[0];

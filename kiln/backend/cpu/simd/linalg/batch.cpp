@@ -5,10 +5,8 @@
 #include <numeric>
 
 #include "kiln/backend/cpu/orientation.hpp"
-#include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/linalg/lanes.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
-#include "kiln/core/error/error.hpp"
 #include "kiln/ops/linalg/factor_ops.hpp"
 #include "kiln/ops/linalg/spectrum_ops.hpp"
 
@@ -64,17 +62,7 @@ bool in_lanes(const Value& matrices, F&& f) {
   return matrices.dtype() == DType::F64 ? run.template operator()<double>() : run.template operator()<float>();
 }
 
-template <class T>
-void require_finite(std::string_view name, const T* elements, int64_t area, int64_t first, int64_t some,
-                    const Value& operand) {
-  for (int64_t i = first; i < first + some; ++i) {
-    T sum = 0;  // NaN if any element is NaN or infinite
-    for (int64_t k = 0; k < area; ++k) sum += elements[(i - first) * area + k] * 0;
-    if (sum != 0) fail<ArgumentError>(name, ": ", op::matrix_name(operand, i), " contains NaN or infinity");
-  }
-}
-
-void require_converged(std::string_view name, bool converged, int64_t first, const Value& operand) {
+void require_converged_group(std::string_view name, bool converged, int64_t first, const Value& operand) {
   if (!converged)
     fail<ArgumentError>(name, ": ", op::matrix_name(operand, first),
                         " or one behind it: the iteration did not converge");
@@ -136,10 +124,10 @@ bool run(const op::Eigh& op, Call call) {
     const LaneOperand<T> a(operand);
     const int64_t n = operand.shape().back(), area = n * n, width = matrix_lanes<T>().width;
     each_group<T>(operand.shape(), 50 * cube(n), 2 * area, [&](int64_t first, int64_t some, T* workspace) {
-      require_finite("eigh", a.matrix(first), area, first, some, operand);
+      for (int64_t i = first; i < first + some; ++i) require_finite("eigh", a.matrix(i), area, operand, i);
       T* const transposed = vectors ? workspace + area * width : nullptr;
       a.enter(first, some, workspace);
-      require_converged("eigh", matrix_lanes<T>().diagonalize(workspace, transposed, n), first, operand);
+      require_converged_group("eigh", matrix_lanes<T>().diagonalize(workspace, transposed, n), first, operand);
       for (int64_t lane = 0; lane < some; ++lane) {
         const auto value = [&](int64_t i) { return workspace[(i * n + i) * width + lane]; };
         const auto order = ordered(n, value);
@@ -165,11 +153,11 @@ bool run(const op::Svd& op, Call call) {
     const int64_t m = op::rows_of(operand.shape()), n = op::columns_of(operand.shape()), k = std::min(m, n),
                   area = m * n, width = matrix_lanes<T>().width;
     each_group<T>(operand.shape(), 50 * cube(std::max(m, n)), area + k, [&](int64_t first, int64_t some, T* workspace) {
-      require_finite("svd", a.matrix(first), area, first, some, operand);
+      for (int64_t i = first; i < first + some; ++i) require_finite("svd", a.matrix(i), area, operand, i);
       T* const lengths = workspace + area * width;
       a.enter(first, some, workspace);
       const bool rows = m <= n;  // whether rows or columns are made orthogonal
-      require_converged(
+      require_converged_group(
           "svd", matrix_lanes<T>().orthogonalize(workspace, lengths, k, rows ? n : 1, rows ? n : m, rows ? 1 : n),
           first, operand);
       for (int64_t lane = 0; lane < some; ++lane) {

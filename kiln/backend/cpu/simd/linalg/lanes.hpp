@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/matrix_batch.hpp"
 #include "kiln/backend/cpu/simd/product/product_tiles.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/linalg/factor_ops.hpp"
-#include "kiln/ops/linalg/matrix.hpp"
 
 namespace kiln::cpu::simd {
 

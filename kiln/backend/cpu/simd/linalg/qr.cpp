@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/linalg/lanes.hpp"
 #include "kiln/backend/cpu/simd/linalg/triangles.hpp"
 #include "kiln/backend/cpu/simd/product/dots.hpp"
@@ -18,7 +17,7 @@ using std::int64_t;
 template <class T>
 class Reflections {
  public:
-  /// For matrices of m rows, which take k reflections each.
+  /// Holds the reflections of matrices of m rows, which take k of them each.
   Reflections(int64_t m, int64_t k)
       : memory_(make_ref<Memory>(static_cast<std::size_t>((m + kPanelColumns) * k) * sizeof(T))),
         v_(reinterpret_cast<T*>(memory_->bytes())),

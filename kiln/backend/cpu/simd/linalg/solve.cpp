@@ -2,27 +2,15 @@
 #include <algorithm>
 #include <vector>
 
-#include "kiln/backend/cpu/rows.hpp"
 #include "kiln/backend/cpu/simd/linalg/lanes.hpp"
 #include "kiln/backend/cpu/simd/linalg/triangles.hpp"
 #include "kiln/backend/cpu/simd/simd.hpp"
-#include "kiln/core/error/error.hpp"
 #include "kiln/ops/linalg/factor_ops.hpp"
 #include "kiln/ops/linalg/solve_ops.hpp"
 
 namespace kiln::cpu::simd {
-namespace {
 
 using std::int64_t;
-
-/// Allocates the result `value` in row-major order and fills it with the elements of `from`.
-Array copied(const Value& from, Value& value) {
-  const Array result = allocate(value);
-  copy(read(from), result);
-  return result;
-}
-
-}  // namespace
 
 bool run(const op::Cholesky&, Call call) {
   if (factor_cholesky_in_lanes(call)) return true;

@@ -8,7 +8,6 @@
 
 #include "kiln/backend/cpu/matrix_batch.hpp"
 #include "kiln/core/parallel.hpp"
-#include "kiln/ops/linalg/matrix.hpp"
 
 namespace kiln::cpu::simd {
 
@@ -22,7 +21,7 @@ struct MatrixBlocks {
   void (*divide)(const T* t, std::int64_t t_row, bool upper, bool unit, T* x, std::int64_t x_row, std::int64_t n,
                  std::int64_t columns);
   /// Factors a [m, n], n at most kPanelColumns, by LU with partial pivoting. The columns are `column` elements apart.
-  /// For i from 0 to min(m, n) - 1, row i is swapped with row pivots[i].
+  /// Row i is swapped with row pivots[i], for i from 0 to min(m, n) - 1.
   void (*factor_lu)(T* a, std::int64_t column, std::int64_t m, std::int64_t n, std::int64_t* pivots);
   /// Makes a [m, n] upper triangular by reflections 1 - scale v vᵀ, one for each column. The columns are `column`
   /// elements apart. v begins on the diagonal with a 1, which is not stored; the rest of v is stored in the place of

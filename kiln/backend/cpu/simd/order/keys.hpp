@@ -54,12 +54,15 @@ constexpr T element_of(Key<T> key) {
   else return std::bit_cast<T>(static_cast<K>(key & sign ? key ^ sign : ~key));
 }
 
-/// Writes the keys of `count` elements, or their complements, which have the opposite order, if `descending`.
+/// T is any element type but bool, which is ordered as uint8.
 template <class T>
-void order_keys(const T* x, std::int64_t count, bool descending, Key<T>* keys);
-
-/// Returns whether one of `count` keys is below the limit. K is an unsigned integer.
-template <class K>
-bool any_below(const K* keys, std::int64_t count, K limit);
+struct OrderKernels {
+  /// Writes the keys of `count` elements, or their complements, which have the opposite order, if `descending`.
+  void (*keys)(const T* x, std::int64_t count, bool descending, Key<T>* keys);
+  /// Returns whether one of `count` keys is below the limit.
+  bool (*any_below)(const Key<T>* keys, std::int64_t count, Key<T> limit);
+};
+/// Returns the functions for the instruction set of this machine.
+template <class T> const OrderKernels<T>& order_kernels();
 
 }  // namespace kiln::cpu::simd

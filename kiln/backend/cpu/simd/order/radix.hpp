@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/lines.hpp"
 #include "kiln/backend/cpu/simd/order/keys.hpp"
 #include "kiln/core/grain.hpp"
 
@@ -99,9 +101,10 @@ void make_items(const T* x, std::int64_t count, bool descending, Item* items) {
   constexpr std::int64_t kBlock = 1024;
   parallel_for(count, kRadixPiece, [&](std::int64_t begin, std::int64_t end) {
     Key<T> keys[kBlock];
+    const auto& kernels = order_kernels<T>();
     for (; begin < end; begin += kBlock) {
       const std::int64_t size = std::min(end - begin, kBlock);
-      order_keys<T>(x + begin, size, descending, keys);
+      kernels.keys(x + begin, size, descending, keys);
       for (std::int64_t i = 0; i < size; ++i) items[begin + i] = Item::of(keys[i], begin + i);
     }
   });
@@ -145,6 +148,27 @@ void each_line(std::int64_t lines, std::int64_t length, F&& line) {
   }
   parallel_for(lines, std::max<std::int64_t>(1, 8192 / length), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) line(i);
+  });
+}
+
+/// Calls line<Item>(x, length, values, indices) for each line of an operand along `dim`; the results of a line are as
+/// long as those of the call. T is the element type, uint8 for booleans.
+template <class F>
+void order_lines(Call call, int dim, F&& line) {
+  const Dims order = strides_along(call.out[0].shape(), dim);
+  const Array values = allocate(call.out[0], order), indices = allocate(call.out[1], order);
+  if (values.numel() == 0) return;
+  Value held;
+  const std::byte* x = read_along(call.in[0], dim, held);
+  const std::int64_t length = call.in[0].dim(dim), count = values.shape[dim];
+  visit_dtype(values.dtype, [&]<class E>(TypeTag<E>) {
+    using T = std::conditional_t<std::is_same_v<E, bool>, std::uint8_t, E>;
+    visit_item<T>(length, [&]<class Item>() {
+      each_line(values.numel() / count, length, [&](std::int64_t i) {
+        line.template operator()<Item>(reinterpret_cast<const T*>(x) + i * length, length, values.as<T>() + i * count,
+                                       indices.as<std::int64_t>() + i * count);
+      });
+    });
   });
 }
 

@@ -2,8 +2,6 @@
 // before the k-th one so far; whenever enough are collected, a better k-th one is selected from them.
 #include <algorithm>
 
-#include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/lines.hpp"
 #include "kiln/backend/cpu/simd/order/radix.hpp"
 #include "kiln/ops/reduce/order_ops.hpp"
 
@@ -22,10 +20,11 @@ std::int64_t collect_few(const T* x, std::int64_t begin, std::int64_t end, std::
   Item first[kVeryFew + 1];
   std::int64_t count = 0;
   Key<T> keys[kSome];
+  const auto& kernels = order_kernels<T>();
   for (; begin < end; begin += kSome) {
     const std::int64_t size = std::min(end - begin, kSome);
-    order_keys<T>(x + begin, size, largest, keys);
-    if (count == k && !any_below(keys, size, static_cast<Key<T>>(first[k - 1].key()))) continue;
+    kernels.keys(x + begin, size, largest, keys);
+    if (count == k && !kernels.any_below(keys, size, static_cast<Key<T>>(first[k - 1].key()))) continue;
     for (std::int64_t i = 0; i < size; ++i) {
       if (count == k && keys[i] >= first[k - 1].key()) continue;
       const Item item = Item::of(keys[i], begin + i);
@@ -52,11 +51,12 @@ std::int64_t collect(const T* x, std::int64_t begin, std::int64_t end, std::int6
   std::uint64_t limit = 0;
   bool limited = false;
   Key<T> keys[kBlock];
+  const auto& kernels = order_kernels<T>();
   for (; begin < end; begin += kBlock) {
     const std::int64_t size = std::min(end - begin, kBlock);
-    order_keys<T>(x + begin, size, largest, keys);
+    kernels.keys(x + begin, size, largest, keys);
     // Among equal keys earlier elements come first, so a key that equals the limit comes too late.
-    if (limited && !any_below(keys, size, static_cast<Key<T>>(limit))) continue;
+    if (limited && !kernels.any_below(keys, size, static_cast<Key<T>>(limit))) continue;
     for (std::int64_t i = 0; i < size; ++i)
       if (!limited || keys[i] < limit) found.push_back(Item::of(keys[i], begin + i));
     if (found.size() < capacity) continue;
@@ -99,23 +99,10 @@ void first_of_line(const T* x, std::int64_t length, std::int64_t k, bool largest
 }  // namespace
 
 bool run(const op::TopK& op, Call call) {
-  const Shape& shape = call.in[0].shape();
-  const Dims order = strides_along(call.out[op::TopK::values].shape(), op.dim);
-  const Array values = allocate(call.out[op::TopK::values], order);
-  const Array indices = allocate(call.out[op::TopK::indices], order);
-  if (values.numel() == 0) return true;
-  Value held;
-  const std::byte* x = read_along(call.in[0], op.dim, held);
-  const std::int64_t length = shape[op.dim], lines = values.numel() / op.k;
-  visit_dtype(values.dtype, [&]<class E>(TypeTag<E>) {
-    using T = std::conditional_t<std::is_same_v<E, bool>, std::uint8_t, E>;
-    visit_item<T>(length, [&]<class Item>() {
-      each_line(lines, length, [&](std::int64_t line) {
-        first_of_line<Item>(reinterpret_cast<const T*>(x) + line * length, length, op.k, op.largest,
-                            values.as<T>() + line * op.k, indices.as<std::int64_t>() + line * op.k);
-      });
-    });
-  });
+  order_lines(call, op.dim,
+              [&]<class Item, class T>(const T* x, std::int64_t length, T* values, std::int64_t* indices) {
+                first_of_line<Item>(x, length, op.k, op.largest, values, indices);
+              });
   return true;
 }
 

@@ -3,8 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/backend/cpu/simd/product/few_rows.hpp"
-#include "kiln/backend/cpu/simd/product/half_dots.hpp"
+#include "kiln/backend/cpu/simd/product/dots.hpp"
 #include "kiln/backend/cpu/simd/product/matmul.hpp"
 #include "kiln/backend/cpu/simd/product/parts.hpp"
 #include "kiln/core/parallel.hpp"
@@ -17,7 +16,6 @@ using std::int64_t;
 template <class H>
 void multiply_few(Product p) {
   if (p.m > p.n) p = transposed(p);
-  const HalfDots<H> dots = half_dots<H>();
   // The left operand of c^T = b^T a^T, or of c = a b, has the vectors; they are copied as consecutive rows of float32.
   const int64_t count = p.m, lines = p.n, k = p.k;
   std::vector<float> vectors(static_cast<std::size_t>(count * k));
@@ -36,7 +34,9 @@ void multiply_few(Product p) {
                    const int64_t first = piece * size, some = std::min(size, lines - first);
                    if (adds)
                      few_rows<H>()(vectors.data(), k, 1, count, matrix + first, p.b.row, some, k, results.data(), some);
-                   else dots(matrix + first * p.b.column, p.b.column, some, k, vectors.data(), count, results.data());
+                   else
+                     dots<H>()(vectors.data(), k, matrix + first * p.b.column, p.b.column, results.data(), some, 1,
+                               count, some, k, false);
                    auto* const to = reinterpret_cast<H*>(p.c.data);
                    for (int64_t v = 0; v < count; ++v)
                      for (int64_t i = 0; i < some; ++i)
@@ -47,9 +47,7 @@ void multiply_few(Product p) {
 
 }  // namespace
 
-bool multiply_converts(DType half) {
-  return half == DType::BF16 ? half_dots<BF16>() != nullptr : half_dots<F16>() != nullptr;
-}
+bool multiply_converts(DType half) { return half == DType::BF16 ? dots<BF16>() != nullptr : dots<F16>() != nullptr; }
 
 void multiply_few_halves(Product p) {
   if (p.dtype == DType::BF16) multiply_few<BF16>(std::move(p));

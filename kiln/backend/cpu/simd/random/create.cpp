@@ -27,10 +27,15 @@ void each_draw(Key key, std::int64_t count, F&& f) {
   parallel_chunks(count, limited_grain(kGrain, kBlockWords), [&](std::int64_t begin, std::int64_t end) {
     alignas(64) std::uint32_t words[kBlockWords];
     for (std::int64_t at = begin; at < end; at += kBlockWords) {
-      random_words(key, static_cast<std::uint64_t>(at / kBlockWords), words);
+      draw_kernels().words(key, static_cast<std::uint64_t>(at / kBlockWords), words);
       f(at, words, std::min(kBlockWords, end - at));
     }
   });
+}
+
+/// Writes the words of a block as 16-bit halves, the lower half first.
+void draw_halves(Key key, std::uint64_t block, std::uint16_t* halves) {
+  draw_kernels().words(key, block, reinterpret_cast<std::uint32_t*>(halves));
 }
 
 /// Calls draw(to), which writes kBlockWords numbers, and copies the first `count` of them to `numbers`.
@@ -55,8 +60,8 @@ void drop_row_major(Key key, const Array& x, const Array& z, const DropoutThresh
       const std::int64_t count = std::min(kHalves, end - at);
       draw_halves(key, static_cast<std::uint64_t>(at / kHalves), halves);
       if (!single) convert(x.dtype, x.data + at * bytes, DType::F32, widened, count);
-      drop(single ? x.as<float>() + at : widened, halves, threshold.threshold, static_cast<float>(threshold.scale),
-           single ? z.as<float>() + at : widened, count);
+      draw_kernels().drop(single ? x.as<float>() + at : widened, halves, threshold.threshold,
+                          static_cast<float>(threshold.scale), single ? z.as<float>() + at : widened, count);
       if (!single) convert(DType::F32, widened, z.dtype, z.data + at * bytes, count);
     }
   });
@@ -84,8 +89,8 @@ void drop_permuted(Key key, const Array& x, const Array& z, const DropoutThresho
       to.data = reinterpret_cast<std::byte*>(moved.data());
       copy(from, to);
       const std::int64_t offset = i * x.strides[0];
-      drop(x.as<float>() + offset, moved.data(), threshold.threshold, static_cast<float>(threshold.scale),
-           z.as<float>() + offset, count);
+      draw_kernels().drop(x.as<float>() + offset, moved.data(), threshold.threshold,
+                          static_cast<float>(threshold.scale), z.as<float>() + offset, count);
     }
   });
 }
@@ -105,7 +110,7 @@ void draw_doubles(op::Distribution distribution, Key key, double a, double b, co
     const std::int64_t count = some / 2;
     const auto unit = [&](std::int64_t i) { return to_uniform(words[2 * i], words[2 * i + 1]); };
     if (distribution == op::Distribution::Uniform) {
-      draw_uniform(words, a, b, numbers, count);
+      draw_kernels().uniform_double(words, a, b, numbers, count);
     } else if (distribution == op::Distribution::Exponential) {
       for (std::int64_t i = 0; i < count; ++i)
         numbers[i] = -std::log(sample::open_uniform(words[2 * i], words[2 * i + 1])) / a;
@@ -144,16 +149,18 @@ bool run(const op::Random& op, Call call) {
               float* const numbers = single ? z.as<float>() + at : wide;
               switch (op.distribution) {
                 case op::Distribution::Uniform:
-                  draw_uniform(words, a, b, numbers, count);
+                  draw_kernels().uniform(words, a, b, numbers, count);
                   if (!single && b > a)
                     for (std::int64_t i = 0; i < count; ++i) wide[i] = std::min(wide[i], most);
                   break;
-                case op::Distribution::Bernoulli: draw_bernoulli(words, uniform_threshold(a), numbers, count); break;
+                case op::Distribution::Bernoulli:
+                  draw_kernels().bernoulli(words, uniform_threshold(a), numbers, count);
+                  break;
                 case op::Distribution::Exponential:
-                  whole_block(numbers, count, [&](float* block) { draw_exponential(words, a, block); });
+                  whole_block(numbers, count, [&](float* block) { draw_kernels().exponential(words, a, block); });
                   break;
                 case op::Distribution::Normal:
-                  whole_block(numbers, count, [&](float* block) { draw_normal(words, a, b, block); });
+                  whole_block(numbers, count, [&](float* block) { draw_kernels().normal(words, a, b, block); });
                   break;
                 default: KILN_CHECK(false);
               }

@@ -127,45 +127,22 @@ void exponential_of(const std::uint32_t* words, double rate, float* numbers) {
   for (std::int64_t i = 0; i < kBlockWords; ++i) numbers[i] = static_cast<float>(u[i]);
 }
 
+constexpr DrawKernels kDrawKernels{words_of,  bernoulli_of,   uniform_of, uniform_double_of,
+                                   normal_of, exponential_of, drop_of};
+const DrawKernels& find_draw_kernels() { return kDrawKernels; }
+
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-HWY_EXPORT(words_of);
-HWY_EXPORT(bernoulli_of);
-HWY_EXPORT(uniform_of);
-HWY_EXPORT(uniform_double_of);
-HWY_EXPORT(normal_of);
-HWY_EXPORT(exponential_of);
-HWY_EXPORT(drop_of);
+HWY_EXPORT(find_draw_kernels);
+const DrawKernels& draw_kernels() { return HWY_DYNAMIC_DISPATCH(find_draw_kernels)(); }
 
-void random_words(Key key, std::uint64_t block, std::uint32_t* words) {
-  HWY_DYNAMIC_DISPATCH(words_of)(key, block, words);
-}
 std::uint32_t uniform_threshold(double probability) {
   if (!(probability <= 1)) return 1u << 24;  // which no word reaches; also for NaN
   return probability <= 0 ? 0 : static_cast<std::uint32_t>(std::ceil(probability * 0x1p24));
-}
-void draw_bernoulli(const std::uint32_t* words, std::uint32_t threshold, float* ones, std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(bernoulli_of)(words, threshold, ones, count);
-}
-void draw_uniform(const std::uint32_t* words, double low, double high, float* numbers, std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(uniform_of)(words, low, high, numbers, count);
-}
-void draw_uniform(const std::uint32_t* words, double low, double high, double* numbers, std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(uniform_double_of)(words, low, high, numbers, count);
-}
-void draw_normal(const std::uint32_t* words, double mean, double deviation, float* numbers) {
-  HWY_DYNAMIC_DISPATCH(normal_of)(words, mean, deviation, numbers);
-}
-void draw_exponential(const std::uint32_t* words, double rate, float* numbers) {
-  HWY_DYNAMIC_DISPATCH(exponential_of)(words, rate, numbers);
-}
-void drop(const float* x, const std::uint16_t* bits, std::uint32_t threshold, float scale, float* z,
-          std::int64_t count) {
-  HWY_DYNAMIC_DISPATCH(drop_of)(x, bits, threshold, scale, z, count);
 }
 
 }  // namespace kiln::cpu::simd

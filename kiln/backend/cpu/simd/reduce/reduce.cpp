@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/simd/elementwise/convert.hpp"
-#include "kiln/backend/cpu/simd/order/order.hpp"
 #include "kiln/backend/cpu/simd/reduce/plan.hpp"
 #include "kiln/ops/reduce/reduce_ops.hpp"
 

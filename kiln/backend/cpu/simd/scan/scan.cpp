@@ -182,7 +182,7 @@ void LineScan<C>::run_along(const ScanTask& strip, bool write) {
     block.places_steps = steps;
     block.place = place;
     block.place_steps = {direction, pieces_at_once_ ? steps.column : 0};
-    scan_block(op_.fn, op_.exclusive, block, running);
+    scan_kernels<C>().scan(op_.fn, op_.exclusive, block, running);
     if (write && !direct_out_)
       each_run([&](std::int64_t to, std::int64_t from, std::int64_t count) {
         convert(dtype_of<C>, out + from, z_.dtype, z_.data + to * static_cast<std::int64_t>(size_of(z_.dtype)), count);
@@ -211,8 +211,8 @@ void recur(const op::Recurrence& op, const Array& a, const Array& b, const Array
                    const std::int64_t line = item / groups * across + column;
                    const std::int64_t first =
                        (line / inner * lines.length + (op.reverse ? lines.length - 1 : 0)) * inner + line % inner;
-                   recurrence_block(a.as<C>() + first, b.as<C>() + first, y.as<C>() + first, lines.length,
-                                    std::min(abreast, across - column), steps);
+                   scan_kernels<C>().recur(a.as<C>() + first, b.as<C>() + first, y.as<C>() + first, lines.length,
+                                           std::min(abreast, across - column), steps);
                  }
                });
 }

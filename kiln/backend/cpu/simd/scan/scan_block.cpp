@@ -41,42 +41,32 @@ HWY_INLINE void total_row(A* HWY_RESTRICT folded, const C* HWY_RESTRICT x, std::
 }
 
 template <class C, bool product, bool exclusive>
-void fold_block(const ScanBlock<C>& block, ScanState<C>& running) {
+HWY_FLATTEN void fold_block(const ScanBlock<C>& block, ScanState<C>& running) {
   using A = typename ScanState<C>::A;
-  const auto [x_row, x_column] = block.x_steps;
-  const auto [z_row, z_column] = block.z_steps;
-  const C* x = block.x;
-  C* z = block.z;
-  if (x_column == 1 && z_column == 1) {
-    for (std::int64_t row = 0; row < block.rows; ++row, x += x_row) {
+  // Numbers that are constants have a type of their own here, so that the loops over them are compiled separately.
+  const auto fold_rows = [&](A* folded, auto x_column, auto z_column, auto columns) HWY_ATTR {
+    const C* x = block.x;
+    C* z = block.z;
+    for (std::int64_t row = 0; row < block.rows; ++row, x += block.x_steps.row) {
       if (!z) {
-        total_row<C, product>(running.folded, x, 1, block.columns);
+        total_row<C, product>(folded, x, x_column, columns);
       } else {
-        fold_row<C, product, exclusive>(running.folded, x, 1, z, 1, block.columns);
-        z += z_row;
+        fold_row<C, product, exclusive>(folded, x, x_column, z, z_column, columns);
+        z += block.z_steps.row;
       }
     }
+  };
+  const std::integral_constant<std::int64_t, 1> one;
+  const std::int64_t x_column = block.x_steps.column, z_column = block.z_steps.column;
+  if (x_column == 1 && z_column == 1) {
+    fold_rows(running.folded, one, one, block.columns);
   } else if (block.columns == kContiguousLines) {
     A folded[kContiguousLines];
-    for (std::int64_t i = 0; i < kContiguousLines; ++i) folded[i] = running.folded[i];
-    for (std::int64_t row = 0; row < block.rows; ++row, x += x_row) {
-      if (!z) {
-        total_row<C, product>(folded, x, x_column, kContiguousLines);
-      } else {
-        fold_row<C, product, exclusive>(folded, x, x_column, z, z_column, kContiguousLines);
-        z += z_row;
-      }
-    }
-    for (std::int64_t i = 0; i < kContiguousLines; ++i) running.folded[i] = folded[i];
+    std::copy_n(running.folded, kContiguousLines, folded);
+    fold_rows(folded, x_column, z_column, std::integral_constant<std::int64_t, kContiguousLines>());
+    std::copy_n(folded, kContiguousLines, running.folded);
   } else {
-    for (std::int64_t row = 0; row < block.rows; ++row, x += x_row) {
-      if (!z) {
-        total_row<C, product>(running.folded, x, x_column, block.columns);
-      } else {
-        fold_row<C, product, exclusive>(running.folded, x, x_column, z, z_column, block.columns);
-        z += z_row;
-      }
-    }
+    fold_rows(running.folded, x_column, z_column, block.columns);
   }
 }
 
@@ -203,20 +193,12 @@ void recur(const C* a, const C* b, C* y, std::int64_t rows, std::int64_t columns
   }
 }
 
-#define KILN_SCANS(C, name)                                                                           \
-  void scan_##name(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, ScanState<C>& running) { \
-    scan<C>(fn, exclusive, block, running);                                                           \
-  }
-KILN_SCANS(float, float)
-KILN_SCANS(double, double)
-KILN_SCANS(std::int64_t, int64)
-#undef KILN_SCANS
-void recur_float(const float* a, const float* b, float* y, std::int64_t rows, std::int64_t columns, Steps steps) {
-  recur(a, b, y, rows, columns, steps);
-}
-void recur_double(const double* a, const double* b, double* y, std::int64_t rows, std::int64_t columns, Steps steps) {
-  recur(a, b, y, rows, columns, steps);
-}
+template <class C>
+constexpr ScanKernels<C> kScanKernels{scan<C>, recur<C>};
+
+const ScanKernels<float>& scans_float() { return kScanKernels<float>; }
+const ScanKernels<double>& scans_double() { return kScanKernels<double>; }
+const ScanKernels<std::int64_t>& scans_int64() { return kScanKernels<std::int64_t>; }
 
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -224,28 +206,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-#define KILN_SCANS(C, name)                                                                          \
-  HWY_EXPORT(scan_##name);                                                                           \
-  template <>                                                                                        \
-  void scan_block(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, ScanState<C>& running) { \
-    HWY_DYNAMIC_DISPATCH(scan_##name)(fn, exclusive, block, running);                                \
-  }
-KILN_SCANS(float, float)
-KILN_SCANS(double, double)
-KILN_SCANS(std::int64_t, int64)
-#undef KILN_SCANS
-
-HWY_EXPORT(recur_float);
-HWY_EXPORT(recur_double);
-template <>
-void recurrence_block(const float* a, const float* b, float* y, std::int64_t rows, std::int64_t columns, Steps steps) {
-  HWY_DYNAMIC_DISPATCH(recur_float)(a, b, y, rows, columns, steps);
-}
-template <>
-void recurrence_block(const double* a, const double* b, double* y, std::int64_t rows, std::int64_t columns,
-                      Steps steps) {
-  HWY_DYNAMIC_DISPATCH(recur_double)(a, b, y, rows, columns, steps);
-}
+HWY_EXPORT(scans_float);
+HWY_EXPORT(scans_double);
+HWY_EXPORT(scans_int64);
+template <> const ScanKernels<float>& scan_kernels() { return HWY_DYNAMIC_DISPATCH(scans_float)(); }
+template <> const ScanKernels<double>& scan_kernels() { return HWY_DYNAMIC_DISPATCH(scans_double)(); }
+template <> const ScanKernels<std::int64_t>& scan_kernels() { return HWY_DYNAMIC_DISPATCH(scans_int64)(); }
 
 }  // namespace kiln::cpu::simd
 #endif

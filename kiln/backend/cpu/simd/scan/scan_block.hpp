@@ -34,20 +34,23 @@ struct ScanBlock {
   Steps x_steps{};
   C* z = nullptr;
   Steps z_steps{};
-  // For extremes: where indices are written, the index of x, and the differences between the indices of neighbours.
+  // Extremes have these as well: where indices are written, the index of x, and the differences between the indices of
+  // neighbours.
   std::int64_t* places = nullptr;
   Steps places_steps{};
   std::int64_t place = 0;
   Steps place_steps{};
 };
 
-/// Scans a block and updates `running`. C is float, double or int64; LogSumExp is for floats only.
+/// C is float, double or int64.
 template <class C>
-void scan_block(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, ScanState<C>& running);
-
-/// Computes y = a * y + b along each of `columns` lines, where the y before the first element is 0. C is float or
-/// double.
-template <class C>
-void recurrence_block(const C* a, const C* b, C* y, std::int64_t rows, std::int64_t columns, Steps steps);
+struct ScanKernels {
+  /// Scans a block and updates `running`; LogSumExp is for floats only.
+  void (*scan)(op::ScanFn fn, bool exclusive, const ScanBlock<C>& block, ScanState<C>& running);
+  /// Computes y = a * y + b along each of `columns` lines of floats, where the y before the first element is 0.
+  void (*recur)(const C* a, const C* b, C* y, std::int64_t rows, std::int64_t columns, Steps steps);
+};
+/// Returns the functions for the instruction set of this machine.
+template <class C> const ScanKernels<C>& scan_kernels();
 
 }  // namespace kiln::cpu::simd

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/simd/order/order.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/simd/spatial/blend_points.hpp"
 #include "kiln/core/parallel.hpp"
 
@@ -67,7 +67,7 @@ bool run(const op::Blend&, Call call) {
       const std::int64_t n = p / b.points;
       const float* image = x + n * b.channels * b.size;
       if (!b.planes) {
-        blend_point(b.at(p), image, b.channels, b.channels, y + p * b.channels);
+        point_kernels().blend(b.at(p), image, b.channels, b.channels, y + p * b.channels);
         continue;
       }
       float sums[kFewChannels] = {};
@@ -106,7 +106,7 @@ bool run(const op::BlendTranspose&, Call call) {
           float* image = x + n * b.channels * b.size + first;
           for (std::int64_t i = 0; i < b.size; ++i) std::fill_n(image + i * b.channels, count, 0.0f);
           for (std::int64_t p = n * b.points; p < (n + 1) * b.points; ++p)
-            spread_point(b.at(p), y + p * b.channels + first, b.channels, count, image);
+            point_kernels().spread(b.at(p), y + p * b.channels + first, b.channels, count, image);
         }
       });
   return true;
@@ -125,7 +125,7 @@ bool run(const op::BlendWeightGrad&, Call call) {
       const std::int64_t n = p / b.points;
       const float* image = x + n * b.channels * b.size;
       if (!b.planes) {
-        weigh_point(b.at(p), image, y + p * b.channels, b.channels, weight + p * b.taps);
+        point_kernels().weigh(b.at(p), image, y + p * b.channels, b.channels, weight + p * b.taps);
         continue;
       }
       std::fill_n(weight + p * b.taps, b.taps, 0.0f);

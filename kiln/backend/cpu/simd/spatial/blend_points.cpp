@@ -4,7 +4,8 @@
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/spatial/blend_points.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+
+#include "kiln/backend/cpu/simd/each_vector.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
@@ -14,51 +15,31 @@ HWY_INLINE bool inside(const PointTaps& taps, std::int64_t t) {
   return static_cast<std::uint64_t>(taps.index[t]) < static_cast<std::uint64_t>(taps.size);
 }
 
-/// Blends groups of kVectors adjacent vectors of D, from channel c on, while whole groups remain. Returns the first
-/// channel that remains.
-template <int kVectors, class D>
-HWY_INLINE std::int64_t blend_vectors(D tag, const PointTaps& taps, const float* x, std::int64_t channels,
-                                      std::int64_t count, float* result, std::int64_t c) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  for (; c + kVectors * lanes <= count; c += kVectors * lanes) {
-    auto a = hn::Zero(tag), b = a;
+HWY_FLATTEN void blend_one(const PointTaps& taps, const float* x, std::int64_t channels, std::int64_t count,
+                           float* result) {
+  each_vector<2>(count, [&]<class D, std::int64_t vectors>(D tag, std::int64_t c, VectorCount<vectors>) HWY_ATTR {
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+    hn::Vec<D> sums[vectors];
+    for (auto& sum : sums) sum = hn::Zero(tag);
     for (std::int64_t t = 0; t < taps.count; ++t) {
       if (!inside(taps, t)) continue;
       const float* from = x + taps.index[t] * channels + c;
       const auto weight = hn::Set(tag, taps.weight[t]);
-      a = hn::MulAdd(weight, hn::LoadU(tag, from), a);
-      if constexpr (kVectors == 2) b = hn::MulAdd(weight, hn::LoadU(tag, from + lanes), b);
+      for (std::int64_t k = 0; k < vectors; ++k)
+        sums[k] = hn::MulAdd(weight, hn::LoadU(tag, from + k * lanes), sums[k]);
     }
-    hn::StoreU(a, tag, result + c);
-    if constexpr (kVectors == 2) hn::StoreU(b, tag, result + c + lanes);
-  }
-  return c;
+    for (std::int64_t k = 0; k < vectors; ++k) hn::StoreU(sums[k], tag, result + c + k * lanes);
+  });
 }
 
-void blend_one(const PointTaps& taps, const float* x, std::int64_t channels, std::int64_t count, float* result) {
-  const hn::ScalableTag<float> tag;
-  std::int64_t c = blend_vectors<2>(tag, taps, x, channels, count, result, 0);
-  c = blend_vectors<1>(tag, taps, x, channels, count, result, c);
-  c = blend_vectors<1>(hn::CappedTag<float, 4>(), taps, x, channels, count, result, c);
-  blend_vectors<1>(hn::CappedTag<float, 1>(), taps, x, channels, count, result, c);
-}
-
-template <class D>
-HWY_INLINE std::int64_t spread_vectors(D tag, float weight, const float* y, std::int64_t count, float* x,
-                                       std::int64_t c) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  for (; c + lanes <= count; c += lanes)
-    hn::StoreU(hn::MulAdd(hn::Set(tag, weight), hn::LoadU(tag, y + c), hn::LoadU(tag, x + c)), tag, x + c);
-  return c;
-}
-
-void spread_one(const PointTaps& taps, const float* y, std::int64_t channels, std::int64_t count, float* x) {
+HWY_FLATTEN void spread_one(const PointTaps& taps, const float* y, std::int64_t channels, std::int64_t count,
+                            float* x) {
   for (std::int64_t t = 0; t < taps.count; ++t) {
     if (!inside(taps, t)) continue;
     float* to = x + taps.index[t] * channels;
-    std::int64_t c = spread_vectors(hn::ScalableTag<float>(), taps.weight[t], y, count, to, 0);
-    c = spread_vectors(hn::CappedTag<float, 4>(), taps.weight[t], y, count, to, c);
-    spread_vectors(hn::CappedTag<float, 1>(), taps.weight[t], y, count, to, c);
+    each_vector(count, [&](auto tag, std::int64_t c, VectorCount<1>) HWY_ATTR {
+      hn::StoreU(hn::MulAdd(hn::Set(tag, taps.weight[t]), hn::LoadU(tag, y + c), hn::LoadU(tag, to + c)), tag, to + c);
+    });
   }
 }
 
@@ -78,25 +59,17 @@ void weigh_one(const PointTaps& taps, const float* x, const float* y, std::int64
   }
 }
 
+constexpr PointKernels kPointKernels{blend_one, spread_one, weigh_one};
+const PointKernels& find_point_kernels() { return kPointKernels; }
+
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-HWY_EXPORT(blend_one);
-HWY_EXPORT(spread_one);
-HWY_EXPORT(weigh_one);
-
-void blend_point(const PointTaps& taps, const float* x, std::int64_t channels, std::int64_t count, float* result) {
-  HWY_DYNAMIC_DISPATCH(blend_one)(taps, x, channels, count, result);
-}
-void spread_point(const PointTaps& taps, const float* y, std::int64_t channels, std::int64_t count, float* x) {
-  HWY_DYNAMIC_DISPATCH(spread_one)(taps, y, channels, count, x);
-}
-void weigh_point(const PointTaps& taps, const float* x, const float* y, std::int64_t channels, float* result) {
-  HWY_DYNAMIC_DISPATCH(weigh_one)(taps, x, y, channels, result);
-}
+HWY_EXPORT(find_point_kernels);
+const PointKernels& point_kernels() { return HWY_DYNAMIC_DISPATCH(find_point_kernels)(); }
 
 }  // namespace kiln::cpu::simd
 #endif

@@ -182,37 +182,17 @@ void find_slopes(const GridTaps& taps, std::int64_t count, const float* by_weigh
   }
 }
 
+constexpr GridKernels kGridKernels{find_taps, blend_all, spread_all, weigh_all, find_slopes};
+const GridKernels& find_grid_kernels() { return kGridKernels; }
+
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-HWY_EXPORT(find_taps);
-HWY_EXPORT(blend_all);
-HWY_EXPORT(spread_all);
-HWY_EXPORT(weigh_all);
-HWY_EXPORT(find_slopes);
-
-void find_grid_taps(const GridAxis& across, const GridAxis& down, const float* grid, std::int64_t count,
-                    GridTaps& taps) {
-  HWY_DYNAMIC_DISPATCH(find_taps)(across, down, grid, count, taps);
-}
-void blend_planes(const GridTaps& taps, std::int64_t count, GridPlanes planes, const float* x, float* y,
-                  std::int64_t points) {
-  HWY_DYNAMIC_DISPATCH(blend_all)(taps, count, planes, x, y, points);
-}
-void spread_planes(const GridTaps& taps, std::int64_t count, GridPlanes planes, const float* y, std::int64_t points,
-                   float* x) {
-  HWY_DYNAMIC_DISPATCH(spread_all)(taps, count, planes, y, points, x);
-}
-void weigh_planes(const GridTaps& taps, std::int64_t count, GridPlanes planes, const float* x, const float* y,
-                  std::int64_t points, float* by_weight) {
-  HWY_DYNAMIC_DISPATCH(weigh_all)(taps, count, planes, x, y, points, by_weight);
-}
-void find_grid_slopes(const GridTaps& taps, std::int64_t count, const float* by_weight, float* grid) {
-  HWY_DYNAMIC_DISPATCH(find_slopes)(taps, count, by_weight, grid);
-}
+HWY_EXPORT(find_grid_kernels);
+const GridKernels& grid_kernels() { return HWY_DYNAMIC_DISPATCH(find_grid_kernels)(); }
 
 }  // namespace kiln::cpu::simd
 #endif

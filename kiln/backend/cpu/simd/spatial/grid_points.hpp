@@ -25,19 +25,23 @@ struct GridPlanes {
   std::int64_t count, size;
 };
 
-/// Computes the taps of `count` points. `grid` has their coordinates [count, 2], the one along the width first.
-void find_grid_taps(const GridAxis& across, const GridAxis& down, const float* grid, std::int64_t count,
+struct GridKernels {
+  /// Computes the taps of `count` points. `grid` has their coordinates [count, 2], the one along the width first.
+  void (*find_taps)(const GridAxis& across, const GridAxis& down, const float* grid, std::int64_t count,
                     GridTaps& taps);
-/// y[c][point] = the sum over taps of weight * x[c][index]. The channels of y are `points` elements apart.
-void blend_planes(const GridTaps& taps, std::int64_t count, GridPlanes planes, const float* x, float* y,
-                  std::int64_t points);
-/// x[c][index] += weight * y[c][point], for all points in order.
-void spread_planes(const GridTaps& taps, std::int64_t count, GridPlanes planes, const float* y, std::int64_t points,
-                   float* x);
-/// by_weight[point][tap] = the sum over c of x[c][index] * y[c][point].
-void weigh_planes(const GridTaps& taps, std::int64_t count, GridPlanes planes, const float* x, const float* y,
-                  std::int64_t points, float* by_weight);
-/// Computes the gradients of the coordinates from the gradients of the weights.
-void find_grid_slopes(const GridTaps& taps, std::int64_t count, const float* by_weight, float* grid);
+  /// y[c][point] = the sum over taps of weight * x[c][index]. The channels of y are `points` elements apart.
+  void (*blend)(const GridTaps& taps, std::int64_t count, GridPlanes planes, const float* x, float* y,
+                std::int64_t points);
+  /// x[c][index] += weight * y[c][point], for all points in order.
+  void (*spread)(const GridTaps& taps, std::int64_t count, GridPlanes planes, const float* y, std::int64_t points,
+                 float* x);
+  /// by_weight[point][tap] = the sum over c of x[c][index] * y[c][point].
+  void (*weigh)(const GridTaps& taps, std::int64_t count, GridPlanes planes, const float* x, const float* y,
+                std::int64_t points, float* by_weight);
+  /// Computes the gradients of the coordinates from the gradients of the weights.
+  void (*find_slopes)(const GridTaps& taps, std::int64_t count, const float* by_weight, float* grid);
+};
+/// Returns the functions for the instruction set of this machine.
+const GridKernels& grid_kernels();
 
 }  // namespace kiln::cpu::simd

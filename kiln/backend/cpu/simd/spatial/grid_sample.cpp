@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/simd/order/order.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/simd/spatial/blend_points.hpp"
 #include "kiln/backend/cpu/simd/spatial/grid_points.hpp"
 #include "kiln/core/parallel.hpp"
@@ -59,7 +59,7 @@ struct Sampling {
     GridTaps taps;
     for (std::int64_t p = begin; p < end; p += GridTaps::kMost) {
       const std::int64_t count = std::min(GridTaps::kMost, end - p);
-      find_grid_taps(across, down, grid + 2 * (image * points + p), count, taps);
+      grid_kernels().find_taps(across, down, grid + 2 * (image * points + p), count, taps);
       f(p, count, taps);
     }
   }
@@ -102,12 +102,12 @@ bool run(const op::GridSample& op, Call call) {
   s.each_block_of_all([&](std::int64_t n, std::int64_t first, std::int64_t count, const GridTaps& taps) {
     const float* from = x + n * s.channels * s.size;
     if (s.planes) {
-      blend_planes(taps, count, s.all_planes(), from, y + n * s.channels * s.points + first, s.points);
+      grid_kernels().blend(taps, count, s.all_planes(), from, y + n * s.channels * s.points + first, s.points);
       return;
     }
     float* to = y + (n * s.points + first) * s.channels;
     s.each_pixel(taps, count, [&](std::int64_t p, const PointTaps& point) {
-      blend_point(point, from, s.channels, s.channels, to + p * s.channels);
+      point_kernels().blend(point, from, s.channels, s.channels, to + p * s.channels);
     });
   });
   return true;
@@ -137,7 +137,7 @@ bool run(const op::GridSampleTranspose& op, Call call) {
         float* to = x + first_plane * s.size;
         std::fill_n(to, own * s.size, 0.0f);
         s.each_block(n, 0, s.points, [&](std::int64_t first, std::int64_t count, const GridTaps& taps) {
-          spread_planes(taps, count, {own, s.size}, y + first_plane * s.points + first, s.points, to);
+          grid_kernels().spread(taps, count, {own, s.size}, y + first_plane * s.points + first, s.points, to);
         });
         continue;
       }
@@ -146,7 +146,7 @@ bool run(const op::GridSampleTranspose& op, Call call) {
       s.each_block(n, 0, s.points, [&](std::int64_t first, std::int64_t count, const GridTaps& taps) {
         const float* from = y + (n * s.points + first) * s.channels + channel;
         s.each_pixel(taps, count, [&](std::int64_t p, const PointTaps& point) {
-          spread_point(point, from + p * s.channels, s.channels, own, to);
+          point_kernels().spread(point, from + p * s.channels, s.channels, own, to);
         });
       });
     }
@@ -167,14 +167,15 @@ bool run(const op::GridSampleGridGrad& op, Call call) {
     float by_weight[GridTaps::kTaps * GridTaps::kMost];
     const float* from = x + n * s.channels * s.size;
     if (s.planes) {
-      weigh_planes(taps, count, s.all_planes(), from, y + n * s.channels * s.points + first, s.points, by_weight);
+      grid_kernels().weigh(taps, count, s.all_planes(), from, y + n * s.channels * s.points + first, s.points,
+                           by_weight);
     } else {
       const float* gradient = y + (n * s.points + first) * s.channels;
       s.each_pixel(taps, count, [&](std::int64_t p, const PointTaps& point) {
-        weigh_point(point, from, gradient + p * s.channels, s.channels, by_weight + p * GridTaps::kTaps);
+        point_kernels().weigh(point, from, gradient + p * s.channels, s.channels, by_weight + p * GridTaps::kTaps);
       });
     }
-    find_grid_slopes(taps, count, by_weight, grid + 2 * (n * s.points + first));
+    grid_kernels().find_slopes(taps, count, by_weight, grid + 2 * (n * s.points + first));
   });
   return true;
 }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/simd/elementwise/through_float32.hpp"
-#include "kiln/backend/cpu/simd/order/order.hpp"
 #include "kiln/backend/cpu/simd/spatial/max_image.hpp"
 #include "kiln/backend/cpu/simd/spatial/pool_image.hpp"
 #include "kiln/core/parallel.hpp"
@@ -42,18 +42,8 @@ struct Geometry {
   Geometry(const Geometry&) = delete;
 };
 
-/// The layout of a result: channels-last if the operand is. (Images of one element could be either.)
-struct Layout {
-  Dims strides;
-  bool channels_last;
-  Layout(const Shape& result, const Array& x) : strides(dense_like(result, x)) {
-    channels_last = x.shape[1] > 1 && x.strides[1] == 1 && strides[1] == 1;
-    if (!channels_last) strides = contiguous_strides(result);
-  }
-};
-
-/// Call each(n) for the images of a batch, or each(n, channel, row) for its planes, where `row` is scratch memory for
-/// one row. Both run on several threads.
+/// Call each(n) for the images of a batch, or each(plane, row) for its planes, where `row` is scratch memory for one
+/// row. Both run on several threads.
 template <class F>
 void each_image(const Shape& images, F&& each) {
   const std::int64_t work = std::max<std::int64_t>(1, numel(images) / std::max<std::int64_t>(1, images[0]));
@@ -67,13 +57,17 @@ void each_plane(const Shape& images, F&& each) {
   const std::int64_t work = std::max<std::int64_t>(1, numel(images) / std::max<std::int64_t>(1, planes));
   parallel_for(planes, std::max<std::int64_t>(1, kGrain / work), [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> row(static_cast<std::size_t>(images.back()));
-    for (std::int64_t plane = begin; plane < end; ++plane) each(plane / images[1], plane % images[1], row.data());
+    for (std::int64_t plane = begin; plane < end; ++plane) each(plane, row.data());
   });
 }
 
 /// Returns whether x is dense, channels-last and of more than one channel.
 bool channels_last(const Array& x) { return x.shape[1] > 1 && has_strides(x, channels_last_strides(x.shape)); }
 
+/// Returns an operand in channels-last order if `last`, otherwise in row-major order.
+Array read_like(const Value& value, bool last, Value& held) {
+  return read_in(value, last ? channels_last_strides(value.shape()) : contiguous_strides(value.shape()), held);
+}
 /// Allocates `result`, channels-last if `last`, otherwise row-major.
 Array allocate_like(Value& result, bool last) {
   return last ? allocate(result, channels_last_strides(result.shape())) : allocate(result);
@@ -91,12 +85,9 @@ bool run(const op::MaxPool& op, Call call) {
   const Shape& shape = values.shape();
   const std::int64_t planes = shape[0] * shape[1];
   if (values.numel() == 0 || call.in[0].numel() / planes > std::numeric_limits<std::int32_t>::max()) return false;
-  Array x = read(call.in[0]);
-  const bool last = channels_last(x);
+  const bool last = channels_last(read(call.in[0]));
   Value held;
-  if (!last) x = read_contiguous(call.in[0], held);
-  if (!last) x.strides = contiguous_strides(x.shape);
-  const Array z = allocate_like(values, last);
+  const Array x = read_like(call.in[0], last, held), z = allocate_like(values, last);
   std::int64_t* indices = op.indexed ? allocate_like(call.out[op::MaxPool::indices], last).as<std::int64_t>() : nullptr;
   const Geometry geometry(op, x, z);
   const auto found = [&](std::int64_t at) { return MaxResult{z.as<float>() + at, indices ? indices + at : nullptr}; };
@@ -126,10 +117,9 @@ bool run(const op::MaxPoolGrad& op, Call call) {
   if (grad.dtype() != DType::F32 || where.dtype() != DType::I64) return false;
   const bool last = channels_last(read(where));
   const Shape &pooled = grad.shape(), &shape = call.out[0].shape();
-  const Dims order = last ? channels_last_strides(pooled) : contiguous_strides(pooled);
   Value held, held_where;
-  const auto* from = read_in(grad, order, held).as<float>();
-  const auto* places = read_in(where, order, held_where).as<std::int64_t>();
+  const auto* from = read_like(grad, last, held).as<float>();
+  const auto* places = read_like(where, last, held_where).as<std::int64_t>();
   auto* to = allocate_like(call.out[0], last).as<float>();
   const std::int64_t planes = shape[0] * shape[1], channels = shape[1];
   if (planes == 0) return true;
@@ -170,21 +160,19 @@ bool run(const op::MaxPoolGrad& op, Call call) {
 bool run(const op::AvgPool& op, Call call) {
   if (is_half(call.in[0].dtype())) return through_float32(op, call, run);
   if (call.in[0].dtype() != DType::F32) return false;
-  const Array x = read(call.in[0]);
-  const Layout layout(call.out[0].shape(), x);
-  if (!layout.channels_last && x.strides.back() != 1 && x.shape.back() != 1) return false;
-  const Array z = allocate(call.out[0], layout.strides);
+  const bool last = channels_last(read(call.in[0]));
+  Value held;
+  const Array x = read_like(call.in[0], last, held), z = allocate_like(call.out[0], last);
   const Geometry geometry(op, x, z);
   const auto* from = x.as<float>();
   auto* to = z.as<float>();
-  if (layout.channels_last)
+  if (last)
     each_image(x.shape, [&](std::int64_t n) {
-      average_channels_last(geometry.pool, from + n * x.strides[0], to + n * z.strides[0]);
+      average_kernels().average(geometry.pool, from + n * x.strides[0], to + n * z.strides[0]);
     });
   else
-    each_plane(x.shape, [&](std::int64_t n, std::int64_t c, float* row) {
-      average_plane(geometry.pool, from + n * x.strides[0] + c * x.strides[1], to + n * z.strides[0] + c * z.strides[1],
-                    row);
+    each_plane(x.shape, [&](std::int64_t plane, float* row) {
+      average_kernels().average_plane(geometry.pool, from + plane * x.strides[1], to + plane * z.strides[1], row);
     });
   return true;
 }
@@ -192,22 +180,21 @@ bool run(const op::AvgPool& op, Call call) {
 bool run(const op::AvgPoolGrad& op, Call call) {
   if (is_half(call.in[0].dtype())) return through_float32(op, call, run);
   if (call.in[0].dtype() != DType::F32) return false;
-  const Array y = read(call.in[0]);
-  const Layout layout(call.out[0].shape(), y);
-  const Array z = allocate(call.out[0], layout.strides);
+  const bool last = channels_last(read(call.in[0]));
+  Value held;
+  const Array y = read_like(call.in[0], last, held), z = allocate_like(call.out[0], last);
   const Geometry geometry(op.pool, z, y);
   const auto* from = y.as<float>();
   auto* to = z.as<float>();
-  if (layout.channels_last)
+  if (last)
     each_image(z.shape, [&](std::int64_t n) {
       std::fill_n(to + n * z.strides[0], z.numel() / z.shape[0], 0.0f);
-      spread_channels_last(geometry.pool, from + n * y.strides[0], to + n * z.strides[0]);
+      average_kernels().spread(geometry.pool, from + n * y.strides[0], to + n * z.strides[0]);
     });
   else
-    each_plane(z.shape, [&](std::int64_t n, std::int64_t c, float* row) {
-      float* plane = to + n * z.strides[0] + c * z.strides[1];
-      std::fill_n(plane, z.strides[1], 0.0f);
-      spread_plane(geometry.pool, from + n * y.strides[0] + c * y.strides[1], plane, row);
+    each_plane(z.shape, [&](std::int64_t plane, float* row) {
+      std::fill_n(to + plane * z.strides[1], z.strides[1], 0.0f);
+      average_kernels().spread_plane(geometry.pool, from + plane * y.strides[1], to + plane * z.strides[1], row);
     });
   return true;
 }

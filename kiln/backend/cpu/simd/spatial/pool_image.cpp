@@ -6,7 +6,8 @@
 #define HWY_TARGET_INCLUDE "kiln/backend/cpu/simd/spatial/pool_image.cpp"
 #include "kiln/backend/cpu/simd/targets.hpp"
 #include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+
+#include "kiln/backend/cpu/simd/each_vector.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
@@ -32,57 +33,35 @@ HWY_INLINE void each_result(const ImagePool& pool, F&& what) {
                  static_cast<std::int64_t>(k) * pool.pooled_strides[2]);
 }
 
-/// Averages channels, a vector of D at a time, while whole vectors remain. Returns the first channel that remains.
-template <class D>
-HWY_INLINE std::int64_t average_vectors(D tag, const Taps& taps, const float* image, float* pooled,
-                                        std::int64_t channel, std::int64_t channels) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  for (; channel + lanes <= channels; channel += lanes) {
-    auto sum = hn::Zero(tag);
-    for (std::int64_t i = taps.z.begin; i < taps.z.end; ++i)
-      for (std::int64_t j = taps.y.begin; j < taps.y.end; ++j) {
-        const float* from =
-            image + i * taps.strides[0] + j * taps.strides[1] + taps.x.begin * taps.strides[2] + channel;
-        for (std::int64_t k = taps.x.begin; k < taps.x.end; ++k, from += taps.strides[2])
-          sum = hn::Add(sum, hn::LoadU(tag, from));
-      }
-    hn::StoreU(hn::Div(sum, hn::Set(tag, taps.divisor())), tag, pooled + channel);
-  }
-  return channel;
+/// Calls what(offset) for the pixels of a window.
+template <class F>
+HWY_INLINE void each_tap(const Taps& taps, F&& what) {
+  for (std::int64_t i = taps.z.begin; i < taps.z.end; ++i)
+    for (std::int64_t j = taps.y.begin; j < taps.y.end; ++j) {
+      std::int64_t at = i * taps.strides[0] + j * taps.strides[1] + taps.x.begin * taps.strides[2];
+      for (std::int64_t k = taps.x.begin; k < taps.x.end; ++k, at += taps.strides[2]) what(at);
+    }
 }
 
-template <class D>
-HWY_INLINE std::int64_t spread_vectors(D tag, const Taps& taps, const float* pooled, float* image, std::int64_t channel,
-                                       std::int64_t channels) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  for (; channel + lanes <= channels; channel += lanes) {
-    const auto share = hn::Div(hn::LoadU(tag, pooled + channel), hn::Set(tag, taps.divisor()));
-    for (std::int64_t i = taps.z.begin; i < taps.z.end; ++i)
-      for (std::int64_t j = taps.y.begin; j < taps.y.end; ++j) {
-        float* to = image + i * taps.strides[0] + j * taps.strides[1] + taps.x.begin * taps.strides[2] + channel;
-        for (std::int64_t k = taps.x.begin; k < taps.x.end; ++k, to += taps.strides[2])
-          hn::StoreU(hn::Add(hn::LoadU(tag, to), share), tag, to);
-      }
-  }
-  return channel;
-}
-
-// Full vectors of channels come first, then narrower ones, and single channels last.
-void average_last(const ImagePool& pool, const float* image, float* pooled) {
+HWY_FLATTEN void average_last(const ImagePool& pool, const float* image, float* pooled) {
   each_result(pool, [&](const Taps& taps, std::int64_t at) HWY_ATTR {
-    std::int64_t channel = average_vectors(hn::ScalableTag<float>(), taps, image, pooled + at, 0, pool.channels);
-    channel = average_vectors(hn::CappedTag<float, 8>(), taps, image, pooled + at, channel, pool.channels);
-    channel = average_vectors(hn::CappedTag<float, 4>(), taps, image, pooled + at, channel, pool.channels);
-    average_vectors(hn::CappedTag<float, 1>(), taps, image, pooled + at, channel, pool.channels);
+    each_vector(pool.channels, [&](auto tag, std::int64_t channel, VectorCount<1>) HWY_ATTR {
+      auto sum = hn::Zero(tag);
+      each_tap(taps, [&](std::int64_t tap) HWY_ATTR { sum = hn::Add(sum, hn::LoadU(tag, image + tap + channel)); });
+      hn::StoreU(hn::Div(sum, hn::Set(tag, taps.divisor())), tag, pooled + at + channel);
+    });
   });
 }
 
-void spread_last(const ImagePool& pool, const float* pooled, float* image) {
+HWY_FLATTEN void spread_last(const ImagePool& pool, const float* pooled, float* image) {
   each_result(pool, [&](const Taps& taps, std::int64_t at) HWY_ATTR {
-    std::int64_t channel = spread_vectors(hn::ScalableTag<float>(), taps, pooled + at, image, 0, pool.channels);
-    channel = spread_vectors(hn::CappedTag<float, 8>(), taps, pooled + at, image, channel, pool.channels);
-    channel = spread_vectors(hn::CappedTag<float, 4>(), taps, pooled + at, image, channel, pool.channels);
-    spread_vectors(hn::CappedTag<float, 1>(), taps, pooled + at, image, channel, pool.channels);
+    each_vector(pool.channels, [&](auto tag, std::int64_t channel, VectorCount<1>) HWY_ATTR {
+      const auto share = hn::Div(hn::LoadU(tag, pooled + at + channel), hn::Set(tag, taps.divisor()));
+      each_tap(taps, [&](std::int64_t tap) HWY_ATTR {
+        float* const to = image + tap + channel;
+        hn::StoreU(hn::Add(hn::LoadU(tag, to), share), tag, to);
+      });
+    });
   });
 }
 
@@ -129,29 +108,17 @@ void spread_rows(const ImagePool& pool, const float* pooled, float* image, float
     }
 }
 
+constexpr AverageKernels kAverageKernels{average_last, spread_last, average_rows, spread_rows};
+const AverageKernels& find_average_kernels() { return kAverageKernels; }
+
 }  // namespace kiln::cpu::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace kiln::cpu::simd {
 
-HWY_EXPORT(average_last);
-HWY_EXPORT(spread_last);
-HWY_EXPORT(average_rows);
-HWY_EXPORT(spread_rows);
-
-void average_channels_last(const ImagePool& pool, const float* image, float* pooled) {
-  HWY_DYNAMIC_DISPATCH(average_last)(pool, image, pooled);
-}
-void spread_channels_last(const ImagePool& pool, const float* pooled, float* image) {
-  HWY_DYNAMIC_DISPATCH(spread_last)(pool, pooled, image);
-}
-void average_plane(const ImagePool& pool, const float* image, float* pooled, float* row) {
-  HWY_DYNAMIC_DISPATCH(average_rows)(pool, image, pooled, row);
-}
-void spread_plane(const ImagePool& pool, const float* pooled, float* image, float* row) {
-  HWY_DYNAMIC_DISPATCH(spread_rows)(pool, pooled, image, row);
-}
+HWY_EXPORT(find_average_kernels);
+const AverageKernels& average_kernels() { return HWY_DYNAMIC_DISPATCH(find_average_kernels)(); }
 
 }  // namespace kiln::cpu::simd
 #endif

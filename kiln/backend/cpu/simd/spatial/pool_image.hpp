@@ -19,12 +19,15 @@ struct ImageWindows {
 };
 using ImagePool = ImageWindows<op::AvgPool::WindowPart>;
 
-/// Pool all channels of a channels-last image.
-void average_channels_last(const ImagePool& pool, const float* image, float* pooled);
-void spread_channels_last(const ImagePool& pool, const float* pooled, float* image);
-/// Pool one channel. The last dimension of the image must be contiguous. `row` is scratch memory for one row of the
-/// image.
-void average_plane(const ImagePool& pool, const float* image, float* pooled, float* row);
-void spread_plane(const ImagePool& pool, const float* pooled, float* image, float* row);
+/// Averages over windows, and their adjoint, of all channels of a channels-last image or of one channel (a plane). The
+/// last dimension of a plane must be contiguous; `row` is scratch memory for one row of it.
+struct AverageKernels {
+  void (*average)(const ImagePool& pool, const float* image, float* pooled);
+  void (*spread)(const ImagePool& pool, const float* pooled, float* image);
+  void (*average_plane)(const ImagePool& pool, const float* image, float* pooled, float* row);
+  void (*spread_plane)(const ImagePool& pool, const float* pooled, float* image, float* row);
+};
+/// Returns the functions for the instruction set of this machine.
+const AverageKernels& average_kernels();
 
 }  // namespace kiln::cpu::simd

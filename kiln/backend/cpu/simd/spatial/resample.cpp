@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kiln/backend/cpu/kernel.hpp"
-#include "kiln/backend/cpu/simd/order/order.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 #include "kiln/backend/cpu/simd/spatial/resample_lines.hpp"
 #include "kiln/core/parallel.hpp"
 

@@ -1,8 +1,19 @@
-#include "kiln/backend/cpu/simd/order/order.hpp"
+#include "kiln/backend/cpu/memory_order.hpp"
 
 #include "kiln/backend/cpu/rows.hpp"
 
-namespace kiln::cpu::simd {
+namespace kiln::cpu {
+
+Dims channels_last_strides(const Shape& shape) {
+  Dims strides = Dims::filled(shape.size(), 1);
+  std::int64_t stride = shape[1];
+  for (int i = shape.size() - 1; i >= 2; --i) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+  strides[0] = stride;
+  return strides;
+}
 
 Dims dense_like(const Shape& shape, const Array& x) {
   InlineList<int, kMaxRank> order;
@@ -20,27 +31,16 @@ Dims dense_like(const Shape& shape, const Array& x) {
   return strides;
 }
 
-Dims channels_last_strides(const Shape& shape) {
-  Dims strides = Dims::filled(shape.size(), 1);
-  std::int64_t step = shape[1];
-  for (int i = shape.size() - 1; i >= 0; --i) {
-    if (i == 1) continue;
-    strides[i] = step;
-    step *= shape[i];
-  }
-  return strides;
-}
-
 Array read_in(const Value& value, const Dims& strides, Value& held) {
   Array array = read(value);
   if (!has_strides(array, strides)) {
-    held = Value(make_ref<Node>(value.node()->desc, value.node()->device));
-    const Array result = allocate(held, strides, MemoryUse::Scratch);
-    copy(array, result);
-    return result;
+    held = Value(make_ref<Node>(value.node()->desc, value.device()));
+    const Array copied = allocate(held, strides, MemoryUse::Scratch);
+    copy(array, copied);
+    return copied;
   }
   array.strides = strides;
   return array;
 }
 
-}  // namespace kiln::cpu::simd
+}  // namespace kiln::cpu
