@@ -340,6 +340,7 @@ Link fold_link(op::ReduceFn fn) {
     case op::ReduceFn::Sum: return EightLinks::link(&EightLinks::fold_block<Fold::Sum>);
     case op::ReduceFn::Max: return EightLinks::link(&EightLinks::fold_block<Fold::Max>);
     case op::ReduceFn::Min: return EightLinks::link(&EightLinks::fold_block<Fold::Min>);
+    case op::ReduceFn::Length: return EightLinks::link(&EightLinks::fold_block<Fold::Length>);
     default: return {};
   }
 }
