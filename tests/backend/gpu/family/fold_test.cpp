@@ -1,5 +1,6 @@
 // Reductions against loops over doubles, of sizes at and beyond all that a kernel's shape depends on. Data are whole
 // numbers, of which sums are exact in any order: each element must be there exactly once.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
