@@ -7,8 +7,9 @@ namespace {
 
 /// The length of two: scaled by the larger, so that no square leaves the range of the type. NaN wins, then infinity.
 constexpr std::string_view kLengthOfTwo =
-    "select(is_finite(max(abs(x), abs(y))) & (max(abs(x), abs(y)) > 0), "
-    "max(abs(x), abs(y)) * sqrt(1 + square(min(abs(x), abs(y)) / max(abs(x), abs(y)))), max(abs(x), abs(y)))";
+    "select(is_finite(max(abs(x), abs(y))) & (max(abs(x), abs(y)) > 0), max(abs(x), abs(y)) * sqrt(1 + "
+    "(min(abs(x), abs(y)) / max(abs(x), abs(y))) * (min(abs(x), abs(y)) / max(abs(x), abs(y)))), "
+    "max(abs(x), abs(y)))";
 
 Combiner make(std::string_view identity, std::string_view combine, std::string_view finish = "x") {
   const Variable pair[] = {{"x"}, {"y"}}, all[] = {{"x"}, {"n"}};
