@@ -1,11 +1,9 @@
 #include "kiln/optim/clip.hpp"
 
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "kiln/ops/collective/collective.hpp"
-#include "kiln/ops/linalg/length.hpp"
 #include "kiln/ops/reduce/statistics.hpp"
 
 namespace kiln {
@@ -15,24 +13,35 @@ constexpr double kNotZero = 1e-6;  // PyTorch's value; avoids 0 / 0
 
 DType wide(DType dtype) { return promote(dtype, DType::F32); }
 
-SquareSums sums_of(const Value& grad, DType dtype) { return square_sums(cast(grad, dtype), all_dims(grad)); }
+/// A norm, and the same scaled down by a power of two: finite where no element is infinite or NaN, even if the norm
+/// exceeds its type. Norms so small that scaling them costs digits are nothing beside kNotZero.
+struct Length {
+  static constexpr double kFactor = 0x1p-40;
+  Value scaled_down;
+  Value value = scaled_down * (1 / kFactor);
+};
+Length length_of(const Value& x, const Dims& dims, bool keep = false) {
+  return {euclidean_length(cast(x, wide(x.dtype())) * Length::kFactor, dims, keep)};
+}
+Length length_of(const Value& x) { return length_of(x, all_dims(x)); }
 
-Length length_of(const GradientsParams& grads) {
+/// The norm of all gradients together, in `dtype`, from `norm_of` each.
+Value all_together(const GradientsParams& grads, DType dtype, FunctionRef<Value(const Value&)> norm_of) {
+  Values norms;
+  for (const auto& [path, grad] : grads.by_path) norms.push_back(norm_of(grad));
+  return euclidean_length(ravel(norms, dtype), {0});
+}
+DType common_type(const GradientsParams& grads) {
   DType dtype = DType::F32;
   for (const auto& [path, grad] : grads.by_path) dtype = promote(dtype, grad.dtype());
-  std::optional<SquareSums> total;
-  for (const auto& [path, grad] : grads.by_path) {
-    const SquareSums own = sums_of(grad, dtype);
-    total = total ? *total + own : own;
-  }
-  return kiln::length_of(*total);
+  return dtype;
 }
-
+Value scaled_length(const GradientsParams& grads, DType dtype) {
+  return all_together(grads, dtype, [](const Value& grad) { return length_of(grad).scaled_down; });
+}
 Length length_among(const GradientsParams& grads, const Ranks& among, const Value& zero) {
-  SquareSums own{zero, zero, zero};
-  for (const auto& [path, grad] : grads.by_path) own = own + sums_of(grad, zero.dtype());
-  const Value all = all_reduce(ravel(Values{own.plain, own.scaled_down, own.scaled_up}, zero.dtype()), among);
-  return kiln::length_of(SquareSums{at(all, 0, 0), at(all, 0, 1), at(all, 0, 2)});
+  const Value own = grads.by_path.empty() ? zero : scaled_length(grads, zero.dtype());
+  return {euclidean_length(all_gather(reshape(own, {1}), among), {0})};
 }
 
 /// Returns grad times `share`, where `length` is the norm of this gradient or of several. If the norm overflows its
@@ -40,8 +49,8 @@ Length length_among(const GradientsParams& grads, const Ranks& among, const Valu
 Value scaled(const Value& grad, const Length& length, const Value& share, const Value& most) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Value fits = is_finite(length.value),
-              first = where(fits, 1.0, full({}, length.factor, grad.device(), share.dtype()));
-  const Value rest = minimum(most / length.scaled_down, 1 / length.factor);
+              first = where(fits, 1.0, full({}, Length::kFactor, grad.device(), share.dtype()));
+  const Value rest = minimum(most / length.scaled_down, 1 / Length::kFactor);
   const Value second = where(fits, share, where(is_finite(length.scaled_down), rest, nan));
   return grad * cast(first, grad.dtype()) * cast(second, grad.dtype());
 }
@@ -60,20 +69,23 @@ void require_limit(std::string_view function, double limit) {
 Length unit_norms(const Value& x) {
   Dims inner;
   for (int i = x.rank() > 1 ? 1 : 0; i < x.rank(); ++i) inner.push_back(i);
-  return kiln::length_of(square_sums(cast(x, wide(x.dtype())), inner, true));
+  return length_of(x, inner, true);
 }
 
 }  // namespace
 
 Tensor<0> global_norm(const GradientsParams& grads) {
   require<ArgumentError>(!grads.by_path.empty(), "global_norm: there are no gradients");
-  return Typed{length_of(grads).value};
+  const auto norm_of = [](const Value& grad) {
+    return euclidean_length(cast(grad, wide(grad.dtype())), all_dims(grad));
+  };
+  return Typed{all_together(grads, common_type(grads), norm_of)};
 }
 
 GradientsParams clip_by_global_norm(GradientsParams grads, double limit) {
   require_limit("clip_by_global_norm", limit);
   if (grads.by_path.empty()) return grads;
-  const Length length = length_of(grads);
+  const Length length{scaled_length(grads, common_type(grads))};
   return scaled(std::move(grads), length, limit);
 }
 
@@ -86,7 +98,7 @@ GradientsParams clip_by_global_norm(GradientsParams grads, double limit, const R
 GradientsParams clip_by_norm(GradientsParams grads, double limit) {
   require_limit("clip_by_norm", limit);
   for (auto& [path, grad] : grads.by_path) {
-    const Length length = kiln::length_of(sums_of(grad, wide(grad.dtype())));
+    const Length length = length_of(grad);
     grad = scaled(grad, length, minimum(limit / (length.value + kNotZero), 1.0), limit);
   }
   return grads;

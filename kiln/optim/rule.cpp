@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/ops/linalg/length.hpp"
 #include "kiln/ops/reduce/statistics.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
@@ -66,10 +65,7 @@ Value moving_average(const Value& old, const Value& fresh, double share) { retur
 Value norm(const Value& x) { return euclidean_length(x.detach(), all_dims(x)); }
 
 Value root_mean_square(const Value& x) {
-  const double count = static_cast<double>(std::max<std::int64_t>(x.numel(), 1));
-  const Value plain = mean(square(x)), root = sqrt(plain);
-  // Squares that overflow or underflow give infinity or 0.
-  return where(logical_or(is_inf(plain), lt(plain, 1e-27)), norm(x) / std::sqrt(count), root);
+  return norm(x) / std::sqrt(static_cast<double>(std::max<std::int64_t>(x.numel(), 1)));
 }
 
 Value as_matrix(std::string_view rule, const Value& x) {

@@ -27,7 +27,7 @@ FusionTraits Gpu::fusion_traits() const {
       .groups = FusionTraits::Groups{.max_inputs = inputs,
                                      .max_steps = 256,
                                      .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max,
-                                                    ReduceFn::Min},
+                                                    ReduceFn::Min, ReduceFn::Length},
                                      .reduced_types = floats,
                                      .min_reduced = 8,
                                      .contracts = true},
@@ -39,7 +39,7 @@ FusionTraits Gpu::fusion_traits() const {
       .epilogues = FusionTraits::Epilogues{.norms = true, .types = floats, .accepts = &family::accepts},
       // A block of threads keeps a row in its registers.
       .rows = FusionTraits::Rows{
-          .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max, ReduceFn::Min},
+          .reductions = {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Prod, ReduceFn::Max, ReduceFn::Min, ReduceFn::Length},
           .max_row = 1 << 14,
           .max_dropout_row = 4096,
           .max_live_rows = 1 << 15,

@@ -72,7 +72,11 @@ Results reduced(Call& c) {
 Value widened(const Value& x) { return x.dtype() == DType::F16 || x.dtype() == DType::BF16 ? cast(x, DType::F32) : x; }
 
 Results reduce_l1(Call& c) { return of_type(sum_over(abs(c[0]), axes_of(c, 18)), c[0].dtype()); }
-Results reduce_l2(Call& c) { return of_type(sqrt(sum_over(square(widened(c[0])), axes_of(c, 18))), c[0].dtype()); }
+Results reduce_l2(Call& c) {
+  const Axes axes = axes_of(c, 18);
+  if (is_float(c[0].dtype())) return axes.dims.empty() ? abs(c[0]) : euclidean_length(c[0], axes.dims, axes.keep);
+  return of_type(sqrt(sum_over(square(c[0]), axes)), c[0].dtype());
+}
 Results reduce_sum_square(Call& c) { return of_type(sum_over(square(widened(c[0])), axes_of(c, 18)), c[0].dtype()); }
 Results reduce_log_sum(Call& c) { return of_type(log(sum_over(widened(c[0]), axes_of(c, 18))), c[0].dtype()); }
 Results reduce_log_sum_exp(Call& c) {
@@ -114,7 +118,7 @@ constexpr OperatorRow kReduceRows[] = {
     {"CumProd", 26, running<true>, {.kind = OperatorKind::SameShape}},
     {"CumSum", 11, running<false>, {.kind = OperatorKind::SameShape}},
     {"ReduceL1", 1, reduce_l1, {.kind = OperatorKind::Reduction}},
-    {"ReduceL2", 1, reduce_l2, {.kind = OperatorKind::Reduction}},
+    {"ReduceL2", 1, reduce_l2, traits_of(ReduceFn::Length)},
     {"ReduceLogSum", 1, reduce_log_sum, {.kind = OperatorKind::Reduction}},
     {"ReduceLogSumExp", 1, reduce_log_sum_exp, {.kind = OperatorKind::Reduction}},
     {"ReduceMax", 1, extreme<true>, traits_of(ReduceFn::Max)},

@@ -19,6 +19,7 @@ std::string reduced(const WriterStep& s, std::string_view name, const std::strin
 
 void reduce_row(const op::Reduce& op, const WriterStep& s) {
   const DType from = s.desc(0).dtype, to = s.result_desc().dtype;
+  if (op.dims.empty() && op.fn == op::ReduceFn::Length) return s.result(s.one("Abs", {s.in(0)}));
   if (op.dims.empty()) return s.result(cast_name(s.out, s.in(0), from, to));
   const bool truths = from == DType::Bool && to == DType::Bool;
   const DType within = truths ? DType::I32 : to;

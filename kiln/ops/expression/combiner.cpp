@@ -5,6 +5,12 @@
 namespace kiln::expr {
 namespace {
 
+/// The length of two: scaled by the larger, so that no square leaves the range of the type. NaN wins, then infinity.
+constexpr std::string_view kLengthOfTwo =
+    "select(is_finite(max(abs(x), abs(y))) & (max(abs(x), abs(y)) > 0), max(abs(x), abs(y)) * sqrt(1 + "
+    "(min(abs(x), abs(y)) / max(abs(x), abs(y))) * (min(abs(x), abs(y)) / max(abs(x), abs(y)))), "
+    "max(abs(x), abs(y)))";
+
 Combiner make(std::string_view identity, std::string_view combine, std::string_view finish = "x") {
   const Variable pair[] = {{"x"}, {"y"}}, all[] = {{"x"}, {"n"}};
   return {parse(identity, {}), parse(combine, pair), parse(finish, all)};
@@ -28,6 +34,7 @@ const Combiner& combiner(op::ReduceFn fn) {
       make("highest", "min(x, y)"),
       make("0", "select((x != 0) | (y != 0), 1, 0)"),
       make("1", "select((x != 0) & (y != 0), 1, 0)"),
+      make("0", kLengthOfTwo, "abs(x)"),
   };
   return kCombiners[static_cast<std::size_t>(fn)];
 }

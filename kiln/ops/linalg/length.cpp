@@ -13,11 +13,10 @@ namespace {
 /// their digits; `down` and `up` scale elements outside this range into it.
 struct Bounds {
   int high, low, down, up;
-  int least_sum;  // sums of squares from here on have all digits
-  int power;      // the range of powers that are computed
+  int power;  // the range of powers that are computed
   int reciprocal;
 };
-constexpr Bounds kFloat{48, -48, -80, 80, -90, 96, 125}, kDouble{480, -480, -600, 700, -900, 900, 1020};
+constexpr Bounds kFloat{48, -48, -80, 80, 96, 125}, kDouble{480, -480, -600, 700, 900, 1020};
 
 const Bounds& bounds_of(const Value& x) { return x.dtype() == DType::F64 ? kDouble : kFloat; }
 double two_to(double power) { return std::exp2(power); }
@@ -49,35 +48,11 @@ Value factor_beside(const Value& x, const Value& factor) {
 }
 Value unscaled(const Value& x, const Value& factor) { return x / cast(factor_beside(x, factor), x.dtype()); }
 
-SquareSums square_sums(const Value& x, const Dims& dims, bool keep) {
-  const Bounds& bounds = bounds_of(x);
-  const auto of = [&](const Value& each) { return sum(square(each), dims, keep); };
-  return {of(x), of(x * two_to(bounds.down)), of(x * two_to(bounds.up))};
-}
-
-SquareSums operator+(const SquareSums& a, const SquareSums& b) {
-  return {a.plain + b.plain, a.scaled_down + b.scaled_down, a.scaled_up + b.scaled_up};
-}
-
-Length length_of(const SquareSums& sums) {
-  const Bounds& bounds = bounds_of(sums.plain);
-  const Value scaled_down = sqrt(sums.scaled_down), scaled_up = sqrt(sums.scaled_up) * two_to(-bounds.up);
-  const Value small = where(lt(sums.plain, two_to(bounds.least_sum)), scaled_up, sqrt(sums.plain));
-  const Value large = scaled_down * two_to(-bounds.down);
-  return {where(is_inf(sums.plain), large, small), scaled_down, two_to(bounds.down)};
-}
-
 Value root_of_variance(const Value& x, const Value& counted, const Dims& dims,
                        FunctionRef<Value(const Value&)> variance_of) {
   if (!is_float(x.dtype())) return sqrt_or_zero(variance_of(x));
   const Value factor = range_factor(counted, dims);
   return unscaled(sqrt_or_zero(variance_of(x * factor)), factor);
-}
-
-Value euclidean_length(const Value& x, const Dims& dims, bool keep) {
-  if (!x.tracked() || !grad_enabled()) return length_of(square_sums(x, dims, keep)).value;
-  const auto [inside, factor] = scale_into_range(x, dims);
-  return unscaled(sqrt_or_zero(sum(square(inside), dims, keep)), factor);
 }
 
 }  // namespace kiln

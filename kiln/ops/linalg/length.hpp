@@ -1,5 +1,6 @@
-// Lengths of vectors whose squares leave the range of the element type though the lengths do not: 1e20 in float32 has
-// the square 1e40. Elements are scaled by powers of two, which changes no bit of lengths that do not need it.
+// Vectors whose squares or powers leave the range of the element type though their lengths do not: 1e20 in float32 has the
+// square 1e40. Elements are scaled by powers of two, which changes no bit of results that do not need it. A Euclidean
+// length alone needs no scaling: it is a reduction of its own (euclidean_length()).
 #pragma once
 #include "kiln/core/function_ref.hpp"
 #include "kiln/ops/functions.hpp"
@@ -19,25 +20,6 @@ Value range_factor(const Value& x, const Dims& dims, double p = 2);
 /// factor_beside: the factor in the shape of `x`, from which `dims` may have been dropped. unscaled: x / factor.
 Value factor_beside(const Value& x, const Value& factor);
 Value unscaled(const Value& x, const Value& factor);
-
-/// Sums of squares: of the elements, of the elements scaled down, and of those scaled up. One pass over x, float32 or
-/// float64.
-struct SquareSums {
-  Value plain, scaled_down, scaled_up;
-};
-SquareSums square_sums(const Value& x, const Dims& dims, bool keep = false);
-SquareSums operator+(const SquareSums& a, const SquareSums& b);
-
-/// The square root of sums of squares. `scaled_down` is that root times `factor`, accurate where the length is large;
-/// it is finite where no element is infinite or NaN, even if the length itself exceeds the type.
-struct Length {
-  Value value, scaled_down;
-  double factor;
-};
-Length length_of(const SquareSums& sums);
-
-/// The Euclidean length of x, float32 or float64, over `dims`. Where the length is zero, so is its gradient.
-Value euclidean_length(const Value& x, const Dims& dims, bool keep = false);
 
 /// The square root of variance_of(x); x is scaled first where the squares of `counted`, which is x without ignored
 /// elements, would leave the range of the type.

@@ -22,7 +22,7 @@ using op::rows_of;
 Value plain_norm(const Value& x, double p, const Dims& dims, bool keep) {
   if (p == 0) return sum(where(ne(x, 0), 1.0, sign(x)), dims, keep);  // for zeros: 0, with slope 0
   if (p == 1) return sum(abs(x), dims, keep);
-  if (p == 2) return sqrt_or_zero(sum(square(x), dims, keep));
+  if (p == 2) return euclidean_length(x, dims, keep);
   if (p == kInfinity) return max(abs(x), dims, keep);
   if (p == -kInfinity) return min(abs(x), dims, keep);
   return root_or_zero(sum(power_of_size(x, p), dims, keep), [&](const Value& total) { return pow(total, 1 / p); });
@@ -36,10 +36,9 @@ Value singular_values(const Value& a) {
 }
 
 /// Whether the norm is computed from powers that may leave the range of the type where the norm does not.
-bool takes_powers(double p) { return p > 0 && p != 1 && p != kInfinity; }
+bool takes_powers(double p) { return p > 0 && p != 1 && p != 2 && p != kInfinity; }
 
 Value norm_of(const Value& x, double p, const Dims& dims, bool keep) {
-  if (p == 2) return euclidean_length(x, dims, keep);
   if (!takes_powers(p)) return plain_norm(x, p, dims, keep);
   const auto [inside, factor] = scale_into_range(x, dims, p);
   return unscaled(plain_norm(inside, p, dims, keep), factor);
@@ -182,7 +181,8 @@ Value cdist(const Value& x, const Value& y, double p, bool through_matmul) {
   require<ArgumentError>(!through_matmul || p == 2, "cdist: through matmul p must be 2, got ", p);
   require<ArgumentError>(p == p, "cdist: p is NaN");
   Value factor;
-  if (takes_powers(p)) {  // one factor for all; a factor for each distance would take as long as the distances
+  if (takes_powers(p) ||
+      through_matmul) {  // one factor for all; a factor for each distance would take as long as the distances
     const auto own = [&](const Value& of) { return reshape(range_factor(of, all_dims(of), p), {}); };
     factor = minimum(own(a), own(b));
     a = a * factor;

@@ -3,6 +3,7 @@
 
 #include "kiln/ops/elementwise/numbers.hpp"
 #include "kiln/ops/elementwise/powers.hpp"
+#include "kiln/ops/elementwise/rows.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/loss/check.hpp"
 #include "kiln/ops/loss/loss.hpp"
@@ -156,13 +157,12 @@ Value binary_cross_entropy_with_logits(const Value& logits, const Value& targets
                                        const BinaryCrossEntropyOptions& options, Reduction reduction) {
   require_binary("binary_cross_entropy_with_logits", logits, targets, options);
   const Value t = smoothed(cast(targets, logits.dtype()), options.label_smoothing);
-  const Value far = is_inf(logits), x = where(far, 0.0, logits);
-  const Value negative = softplus(neg(x));  // -log sigmoid(x); -log(1 - sigmoid(x)) is that plus x
-  const Value weighted = options.positive_weights ? negative * ((options.positive_weights - 1) * t + 1) : negative;
-  // At infinities the two terms would cancel; each kind of error alone has a limit, and is 0 where there is no error.
-  const Value too_high = weighed(1 - t, relu(logits)), low = weighed(t, relu(neg(logits)));
-  const Value too_low = options.positive_weights ? low * options.positive_weights : low;
-  const Value losses = where(far, too_high + too_low, (1 - t) * x + weighted);
+  if (options.positive_weights) {
+    const Value missed = options.positive_weights * t;
+    const Value both = weighed(1 - t, softplus(logits)) + weighed(missed, softplus(neg(logits)));
+    return reduced(options.weights ? both * options.weights : both, reduction);
+  }
+  const Value losses = logistic_loss(logits, t);
   return reduced(options.weights ? losses * options.weights : losses, reduction);
 }
 

@@ -1,6 +1,7 @@
 #include "kiln/ops/reduce/reduce_ops.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "kiln/ops/check.hpp"
 #include "kiln/ops/composite.hpp"
@@ -23,6 +24,7 @@ std::string_view name(ReduceFn fn) {
     case ReduceFn::Min: return "min";
     case ReduceFn::Any: return "any";
     case ReduceFn::All: return "all";
+    case ReduceFn::Length: return "euclidean_length";
   }
   return {};
 }
@@ -33,7 +35,8 @@ namespace {
 /// The type to which a tensor of `dtype` is cast before it is reduced.
 DType reduced_in(ReduceFn fn, DType dtype) {
   switch (fn) {
-    case ReduceFn::Mean: return is_float(dtype) ? dtype : DType::F32;
+    case ReduceFn::Mean:
+    case ReduceFn::Length: return is_float(dtype) ? dtype : DType::F32;
     case ReduceFn::Any:
     case ReduceFn::All: return DType::Bool;
     default: return dtype;
@@ -78,7 +81,8 @@ Saves Reduce::saves(std::uint32_t) const {
   switch (fn) {
     case ReduceFn::Prod: return {.in = 1};
     case ReduceFn::Max:
-    case ReduceFn::Min: return {.in = 1, .out = true};
+    case ReduceFn::Min:
+    case ReduceFn::Length: return {.in = 1, .out = true};
     default: return {};
   }
 }
@@ -115,6 +119,9 @@ void Reduce::vjp(Backward& backward) const {
         return chosen * (g / sum(chosen, dims, true));
       }
       case ReduceFn::Prod: return g * product_of_others(backward.in(0), dims);
+      case ReduceFn::Length:
+        return g *
+               (backward.in(0) / where(eq(backward.out(), 0), std::numeric_limits<double>::infinity(), backward.out()));
       case ReduceFn::Any:
       case ReduceFn::All: return {};
     }
@@ -134,9 +141,15 @@ Descs ArgReduce::infer(Inputs in) const {
 }
 void ArgReduce::vjp(Backward&) const {}
 
-/// Long sums and products may exceed half precision; the other reductions return one of the elements.
+/// Long sums, products and lengths may exceed half precision; the other reductions return one of the elements.
 AutocastTo Reduce::autocast_to() const {
-  return fn == ReduceFn::Sum || fn == ReduceFn::Mean || fn == ReduceFn::Prod ? AutocastTo::Single : AutocastTo::Same;
+  switch (fn) {
+    case ReduceFn::Sum:
+    case ReduceFn::Mean:
+    case ReduceFn::Prod:
+    case ReduceFn::Length: return AutocastTo::Single;
+    default: return AutocastTo::Same;
+  }
 }
 bool Reduce::is_row_wise(int axis) const {
   return std::all_of(dims.begin(), dims.end(), [&](std::int64_t dim) { return dim > axis; });
@@ -189,6 +202,9 @@ KILN_REDUCTION(min, Min)
 KILN_REDUCTION(any, Any)
 KILN_REDUCTION(all, All)
 #undef KILN_REDUCTION
+Value euclidean_length(const Value& x, const Dims& dims, bool keep) {
+  return reduce(op::ReduceFn::Length, x, dims, keep);
+}
 
 Value argmax(const Value& x) { return argmax(reshape(x, {x.numel()}), 0); }
 Value argmin(const Value& x) { return argmin(reshape(x, {x.numel()}), 0); }

@@ -4,14 +4,16 @@
 
 namespace kiln::op {
 
-enum class ReduceFn : std::uint8_t { Sum, Mean, Prod, Max, Min, Any, All };
+enum class ReduceFn : std::uint8_t { Sum, Mean, Prod, Max, Min, Any, All, Length };
 enum class ArgFn : std::uint8_t { ArgMax, ArgMin };
 
 std::string_view name(ReduceFn fn);  // "sum"
 std::string_view name(ArgFn fn);
 
 /// Reduces over `dims`, ascending. Sum and Prod of integers and booleans are int64. An empty Sum is 0, Prod 1, Any
-/// false, All true, Mean NaN; an empty Max or Min is an error. NaN wins in Max and Min.
+/// false, All true, Mean NaN, Length 0; an empty Max or Min is an error. NaN wins in Max and Min. Length is the Euclidean
+/// length, the square root of the sum of squares: right wherever it lies in the range of the type itself, though squares
+/// do not. A NaN wins over an infinity. Where a length is 0, so is its gradient.
 struct Reduce {
   static constexpr std::string_view kName = "reduce";
   static constexpr OpTraits kTraits{Pattern::Reduction, AutocastTo::ByAttributes, Bound::Memory, Rows::ByAttributes,

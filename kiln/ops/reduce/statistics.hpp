@@ -24,6 +24,9 @@ struct Extremes {
   Value least, most;
 };
 Extremes aminmax(const Value& x, const Dims& dims, bool keep = false);
+/// The Euclidean length, the square root of the sum of squares, right wherever it lies in the range of the type. Where it
+/// is 0, so is its gradient.
+Value euclidean_length(const Value& x, const Dims& dims, bool keep = false);
 /// The largest magnitude.
 Value max_abs(const Value& x, const Dims& dims, bool keep = false);
 /// log(sum(exp(x))), without overflow; -inf where there are no elements.

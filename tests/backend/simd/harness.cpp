@@ -145,12 +145,15 @@ std::vector<double> expected_of(op::ReduceFn fn, const std::vector<double>& x, c
   for (std::size_t i = 0; i < x.size(); ++i) {
     double& so_far = z[static_cast<std::size_t>(broadcast_position(static_cast<std::int64_t>(i), shape, kept))];
     if (fn == ReduceFn::Prod) so_far *= x[i];
+    else if (fn == ReduceFn::Length) so_far += x[i] * x[i];
     else if (fn == ReduceFn::Max) so_far = std::max(so_far, x[i]);
     else if (fn == ReduceFn::Min) so_far = std::min(so_far, x[i]);
     else so_far += x[i];
   }
   if (fn == ReduceFn::Mean)
     for (double& number : z) number /= static_cast<double>(count);
+  if (fn == ReduceFn::Length)
+    for (double& number : z) number = std::sqrt(number);
   return z;
 }
 

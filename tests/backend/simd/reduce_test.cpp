@@ -11,7 +11,8 @@ using op::ReduceFn;
 
 void expect_reduction(const Shape& shape, const Dims& dims, const Dims& order = {}) {
   for (const DType dtype : {DType::F32, DType::F64})
-    for (const ReduceFn fn : {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Max, ReduceFn::Min, ReduceFn::Prod}) {
+    for (const ReduceFn fn :
+         {ReduceFn::Sum, ReduceFn::Mean, ReduceFn::Max, ReduceFn::Min, ReduceFn::Prod, ReduceFn::Length}) {
       SCOPED_TRACE(text(op::name(fn), " over ", dims, " of ", shape, " ", dtype));
       const auto x = rounded(dtype, fn == ReduceFn::Prod ? random_numbers(numel(shape), 0.999, 1.001)
                                                          : random_numbers(numel(shape), -1, 3));
@@ -122,6 +123,43 @@ TEST(SimdReduce, LetsNanWin) {
           found[33] = found[0];
           EXPECT_EQ(found, std::vector<double>(70, fn == ReduceFn::Sum ? 50 : 0.5));
         }
+      }
+  });
+}
+
+/// Elements whose squares leave the range of the type, alone or beside ordinary ones, zeros, infinities and NaN.
+TEST(SimdReduce, HasLengthsOfElementsOfAnySize) {
+  const std::pair<Shape, Dims> cases[] = {{{40, 5}, {1}},    {{40, 63}, {1}},      {{9, 300}, {1}},  {{2, 70001}, {1}},
+                                          {{5, 40}, {0}},    {{300, 40}, {0}},     {{70, 100}, {0}}, {{400, 7}, {0}},
+                                          {{17, 1100}, {0}}, {{6, 20, 70}, {0, 2}}};
+  for_each_target([&] {
+    for (const DType dtype : {DType::F32, DType::BF16, DType::F64})
+      for (const auto& [shape, dims] : cases) {
+        const double tiny = dtype == DType::F64 ? 0x1p-1000 : 0x1p-120, huge = dtype == DType::F64 ? 0x1p1000 : 0x1p115;
+        // Every result has elements of one size of its own, but for a few of another.
+        const double sizes[] = {1, tiny, huge, 0, 0x1p-60, 0x1p-43};
+        const std::vector<double> some = rounded(dtype, random_numbers(numel(shape), 1, 2));
+        Shape kept = shape;
+        for (const auto dim : dims) kept[static_cast<int>(dim)] = 1;
+        const auto results = static_cast<std::size_t>(numel(kept));
+        std::vector<double> x(some.size());
+        std::vector<long double> squares(results);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          const auto result = static_cast<std::size_t>(broadcast_position(static_cast<std::int64_t>(i), shape, kept));
+          x[i] = some[i] * sizes[(result + (i % 97 == 5)) % 6];
+          if (result == 7 && i % 11 == 0) x[i] = -INFINITY;
+          if (result == 8 && i % 11 == 0) x[i] = i % 2 ? NAN : INFINITY;
+          squares[result] += static_cast<long double>(x[i]) * x[i];
+        }
+        std::vector<double> expected;
+        for (const long double each : squares) expected.push_back(static_cast<double>(std::sqrt(each)));
+        SCOPED_TRACE(text(dtype, " ", shape, " over ", dims));
+        expect_close(numbers(run_op(op::Reduce{ReduceFn::Length, dims}, {tensor(dtype, shape, x)})),
+                     rounded(dtype, expected),
+                     dtype == DType::F32   ? 1.5e-7
+                     : dtype == DType::F64 ? 1e-14
+                                           : 0.008,
+                     0);
       }
   });
 }

@@ -109,6 +109,8 @@ TEST(Combiners, FoldAsReductionsDoInAnyTree) {
     }
     expect_reduced<double>(ReduceFn::Mean, seed);
     expect_reduced<float>(ReduceFn::Mean, seed);
+    expect_reduced<double>(ReduceFn::Length, seed);
+    expect_reduced<float>(ReduceFn::Length, seed);
     expect_reduced<bool>(ReduceFn::Any, seed);
     expect_reduced<bool>(ReduceFn::All, seed);
   }

@@ -151,6 +151,9 @@ const std::map<std::string, BinaryMeaning>& binary_meanings() {
                                                                 : 0; }, -2, 2, 0.501, 0.502}},
       {"smooth_l1",
        {[](double x, double y) { return std::fabs(x) < y ? x * x / (2 * y) : std::fabs(x) - y / 2; }, -2, 2, 0.5, 2}},
+      {"logistic_loss",
+       {[](double x, double y) { return y * std::log1p(std::exp(-x)) + (1 - y) * std::log1p(std::exp(x)); }, -3, 3, 0,
+        1}},
       {"copysign", {[](double x, double y) { return std::copysign(x, y); }}},
       {"heaviside", {[](double x, double y) { return x < 0    ? 0
                                                      : x == 0 ? y

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kiln/ops/reduce/statistics.hpp"
 #include "tests/ops/harness.hpp"
 
 namespace kiln::test {
@@ -48,6 +49,11 @@ double spread(const std::vector<double>& v) {
   for (double x : v) t += (x - mean) * (x - mean);
   return t / static_cast<double>(v.size() - 1);
 }
+double length(const std::vector<double>& v) {
+  double squares = 0;
+  for (double x : v) squares += x * x;
+  return std::sqrt(squares);
+}
 double first_largest(const std::vector<double>& v) {
   return static_cast<double>(std::max_element(v.begin(), v.end()) - v.begin());
 }
@@ -66,11 +72,14 @@ std::vector<OpCase> reduce_rows() {
     OperandSpec::Kind kind;
     bool empty;
   };
-  const Named functions[] = {
-      {"sum", kiln::sum, total, OperandSpec::Real, true},     {"mean", kiln::mean, average, OperandSpec::Real, false},
-      {"prod", kiln::prod, product, OperandSpec::Real, true}, {"max", kiln::max, largest, OperandSpec::Real, false},
-      {"min", kiln::min, smallest, OperandSpec::Real, false}, {"any", kiln::any, largest, OperandSpec::Flag, false},
-      {"all", kiln::all, smallest, OperandSpec::Flag, false}};
+  const Named functions[] = {{"sum", kiln::sum, total, OperandSpec::Real, true},
+                             {"mean", kiln::mean, average, OperandSpec::Real, false},
+                             {"prod", kiln::prod, product, OperandSpec::Real, true},
+                             {"max", kiln::max, largest, OperandSpec::Real, false},
+                             {"min", kiln::min, smallest, OperandSpec::Real, false},
+                             {"any", kiln::any, largest, OperandSpec::Flag, false},
+                             {"all", kiln::all, smallest, OperandSpec::Flag, false},
+                             {"euclidean_length", kiln::euclidean_length, length, OperandSpec::Real, true}};
   struct Case {
     const char* suffix;
     Shape shape;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kiln/backend/cpu/reference/chunk.hpp"
@@ -69,6 +70,14 @@ void reduce(const op::Reduce& op, const Array& x, const Array& z) {
     case op::ReduceFn::Min:
       return fold<C>(x, z, op.dims, greatest<C>(), [](C a, C b) { return b != b || b < a ? b : a; }, same);
     case op::ReduceFn::Any: return fold<C>(x, z, op.dims, C{0}, [](C a, C b) { return C(a != 0 || b != 0); }, same);
+    case op::ReduceFn::Length:
+      return fold<C>(
+          x, z, op.dims, 0.0,
+          [](double a, C b) {
+            const auto next = static_cast<double>(b);
+            return a != a || next != next ? std::numeric_limits<double>::quiet_NaN() : std::hypot(a, next);
+          },
+          same);
     case op::ReduceFn::All: return fold<C>(x, z, op.dims, C{1}, [](C a, C b) { return C(a != 0 && b != 0); }, same);
   }
 }

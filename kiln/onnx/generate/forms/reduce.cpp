@@ -72,6 +72,7 @@ constexpr Form kReduceForms[] = {
 
 MaybeStatement reduce(const Site& n, op::ReduceFn fn) {
   const std::optional<Ints> axes = n.ints_either(1, "axes");
+  if (fn == op::ReduceFn::Length) return {};  // no method of tensors
   if (!axes || axes->empty() || !n.typed(0, Float) || !n.gives(Float)) return {};
   Code::List operands = literals(*axes);
   if (n.i("keepdims", 1)) operands.insert(operands.begin(), Code::word("keep"));

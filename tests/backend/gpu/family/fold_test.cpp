@@ -1,5 +1,6 @@
 // Reductions against loops over doubles, of sizes at and beyond all that a kernel's shape depends on. Data are whole
 // numbers, of which sums are exact in any order: each element must be there exactly once.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -57,6 +58,11 @@ double all(const Line& v) {
   return 1;
 }
 double mean(const Line& v) { return total(v) / static_cast<double>(v.size()); }
+double length(const Line& v) {
+  double squares = 0;
+  for (const double x : v) squares += x * x;
+  return std::sqrt(squares);
+}
 double largest(const Line& v) { return v[extreme(v, true)]; }
 double smallest(const Line& v) { return v[extreme(v, false)]; }
 
@@ -69,6 +75,7 @@ Meaning meaning_of(op::ReduceFn fn) {
     case op::ReduceFn::Min: return smallest;
     case op::ReduceFn::Any: return any;
     case op::ReduceFn::All: return all;
+    case op::ReduceFn::Length: return length;
   }
   return {};
 }
@@ -97,6 +104,31 @@ TEST(GpuFold, SumsRowsOfAnyLength) {
     for (const std::int64_t rows : {1, 2, 9})
       if (rows * length < 40000) expect_reduced(op::ReduceFn::Sum, made({rows, length}, DType::F32), {1});
   for (const std::int64_t rows : {255, 257, 1030}) expect_reduced(op::ReduceFn::Sum, made({rows, 3}, DType::F32), {1});
+}
+
+TEST(GpuFold, HasLengthsOfElementsOfAnySize) {
+  for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16})
+    for (const auto& [shape, dims] :
+         {std::pair<Shape, Dims>{{3, 70}, {1}}, {{70, 6}, {0}}, {{2, 9000}, {1}}, {{2500, 8}, {0}}}) {
+      const bool wide = dtype == DType::F32 || dtype == DType::BF16;
+      for (const double size : {1.0, 0.0,
+                                dtype == DType::F64 ? 1e-160
+                                : wide              ? 0x1p-100
+                                                    : 0x1p-12,
+                                dtype == DType::F64 ? 1e200
+                                : wide              ? 0x1p100
+                                                    : 0x1p7}) {
+        const TensorData whole = whole_numbers(shape, DType::F64, 7, 3);
+        std::vector<double> numbers;
+        for (const double each : whole.to_vector<double>()) numbers.push_back(each * size);
+        const TensorData x = TensorData::of<double>(shape, std::span<const double>(numbers)).to(dtype);
+        const Value found = emit(op::Reduce{op::ReduceFn::Length, dims}, {from_data(x, simulated())});
+        std::vector<double> expected;
+        for (const double each : fold(whole, dims, length)) expected.push_back(each * size);
+        const double share = dtype == DType::F64 ? 1e-12 : dtype == DType::F32 ? 4e-6 : 1e-2;
+        expect_near(found, expected, share * *std::ranges::min_element(expected), text(dtype, " ", shape, " ", size));
+      }
+    }
 }
 
 TEST(GpuFold, SumsColumnsOfAnyLength) {

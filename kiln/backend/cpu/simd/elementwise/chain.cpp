@@ -212,9 +212,13 @@ struct LinksOf<std::index_sequence<k...>> {
       return fold_some<fold>(link, places, at, x...);
     float* const own = block_of(places[kOwnPlace], 0);
     store_block(own, x...);  // halves of vectors are cheaper to load than to take out
-    Line::take_block(own, run.lanes<float, fold>().data(), run.near);
     run.next += Line::kBlock;
-    run.left -= Line::kBlock;
+    if constexpr (fold == Fold::Length) {
+      run.take(own, Line::kBlock);  // in fold.cpp, which rounds products before it adds them
+    } else {
+      Line::take_block(own, run.lanes<float, fold>().data(), run.near);
+      run.left -= Line::kBlock;
+    }
     go_on(link, places, at, x...);
   }
   /// Of a block whose first elements are folded already, or that is not full, or after one that was not.
@@ -226,7 +230,7 @@ struct LinksOf<std::index_sequence<k...>> {
     const std::int64_t end = std::min(begin + Line::kBlock, run.end), first = run.next - begin, count = end - run.next;
     float *const own = block_of(places[kOwnPlace], 0), *const last = own + kWidth;
     store_block(own, x...);
-    if (run.waiting == 0 && end == begin + Line::kBlock && count == run.left) {
+    if (fold != Fold::Length && run.waiting == 0 && end == begin + Line::kBlock && count == run.left) {
       store_block(last, x...);
       Line::take_end(last, count, run.lanes<float, fold>().data(), run.near);
     } else {
@@ -340,6 +344,7 @@ Link fold_link(op::ReduceFn fn) {
     case op::ReduceFn::Sum: return EightLinks::link(&EightLinks::fold_block<Fold::Sum>);
     case op::ReduceFn::Max: return EightLinks::link(&EightLinks::fold_block<Fold::Max>);
     case op::ReduceFn::Min: return EightLinks::link(&EightLinks::fold_block<Fold::Min>);
+    case op::ReduceFn::Length: return EightLinks::link(&EightLinks::fold_block<Fold::Length>);
     default: return {};
   }
 }

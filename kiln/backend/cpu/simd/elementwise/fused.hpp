@@ -3,9 +3,9 @@
 //   chains (fused_chain.hpp)  Values stay in registers from step to step. Programs in float32, halves and booleans, which are
 //                             all computed in float32; integers of up to four bytes may become float32 first, and float32
 //                             may become bytes at the end. A product's epilogue is always a chain.
-//   tiles (fused_tiles.hpp)   A step is one call of its row's function for a tile, and what lies between steps is in L1. All
-//                             other programs, and a single op of any type: it has nothing to keep in registers, and its
-//                             function goes through memory once.
+//   tiles (fused_tiles.hpp)   A step is one call of its row's function for a tile (tile_step.cpp), and what lies between
+//                             steps is in L1. All other programs, and a single op of any type: it has nothing to keep in
+//                             registers, and its function goes through memory once (single_step.cpp).
 //
 //   element type               functions of tiles
 //   float64, float32           unary.cpp, binary.cpp: vectors

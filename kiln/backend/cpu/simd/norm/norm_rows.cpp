@@ -12,29 +12,41 @@
 HWY_BEFORE_NAMESPACE();
 namespace kiln::cpu::simd::HWY_NAMESPACE {
 
+/// The moments of a row: the mean in two numbers of T, and the mean squared distance to it.
+template <class T>
+struct RowMoments {
+  T near = 0, rest = 0, variance = 0;
+};
+
+template <class T>
+Moments moments_in_double(const RowMoments<T>& row, int64_t count) {
+  const auto size = static_cast<double>(count);
+  return {size, row.near, row.rest, row.variance * size};
+}
+
 /// Computes the moments of `rows` rows of `count` contiguous numbers, row after row, each step for all of them.
 template <class T>
-HWY_INLINE void moments_of(const T* x, int64_t rows, int64_t count, bool centred, Moments* moments) {
-  T near[kInterleavedRows] = {}, rest[kInterleavedRows] = {};
+HWY_INLINE void moments_of(const T* x, int64_t rows, int64_t count, bool centred, RowMoments<T>* moments) {
   const auto size = static_cast<T>(count);
+  for (int64_t k = 0; k < rows; ++k) moments[k] = {};
   if (centred) {
     for (int64_t k = 0; k < rows; ++k) {
       const T* const row = x + k * count;
-      near[k] = sum_over<T>(count, [&](int64_t i, auto at) HWY_ATTR { return at.load(row + i); }) / size;
+      moments[k].near = sum_over<T>(count, [&](int64_t i, auto at) HWY_ATTR { return at.load(row + i); }) / size;
     }
     // The mean is rounded: the mean of the distances to it is subtracted as well.
     for (int64_t k = 0; k < rows; ++k) {
-      const T *const row = x + k * count, mean = near[k];
-      rest[k] = sum_over<T>(count, [&](int64_t i, auto at) HWY_ATTR { return at.load(row + i) - mean; }) / size;
+      const T *const row = x + k * count, mean = moments[k].near;
+      moments[k].rest = sum_over<T>(count, [&](int64_t i, auto at) HWY_ATTR { return at.load(row + i) - mean; }) / size;
     }
   }
   for (int64_t k = 0; k < rows; ++k) {
-    const T *const row = x + k * count, mean = near[k], left = rest[k];
+    const T *const row = x + k * count, mean = moments[k].near, left = moments[k].rest;
     const T squares = sum_over<T>(count, [&](int64_t i, auto at) HWY_ATTR {
       const Vector<T> distance = at.load(row + i) - mean - left;
       return distance * distance;
     });
-    moments[k] = {static_cast<double>(count), near[k], rest[k], squares};
+    moments[k].variance = squares / size;
   }
 }
 
@@ -45,16 +57,17 @@ HWY_INLINE void each_piece(const NormPlan& plan, F&& f) {
     for (int64_t i = 0; i < plan.length; i += kNormPiece)
       f(run * plan.apart + i, std::min(kNormPiece, plan.length - i));
 }
-/// Computes the moments of `rows` rows. They are short, or one.
+bool is_one_piece(const NormPlan& plan) { return plan.runs == 1 && plan.length <= kNormPiece; }
+/// Computes the moments of one row of several pieces.
 template <class T>
-HWY_INLINE void moments_of_rows(const NormPlan& plan, const T* x, int64_t rows, Moments* moments) {
-  if (plan.runs == 1 && plan.length <= kNormPiece) return moments_of(x, rows, plan.length, plan.centred, moments);
-  *moments = {};
+HWY_INLINE Moments moments_of_pieces(const NormPlan& plan, const T* x) {
+  Moments all;
   each_piece(plan, [&](int64_t at, int64_t count) HWY_ATTR {
-    Moments piece;
+    RowMoments<T> piece;
     moments_of(x + at, 1, count, plan.centred, &piece);
-    moments->merge(piece);
+    all.merge(moments_in_double(piece, count));
   });
+  return all;
 }
 /// Calls f(row, count) for rows [begin, end): some rows at a time if they are short.
 template <class F>
@@ -63,18 +76,17 @@ HWY_INLINE void parallel_rows(const NormPlan& plan, int64_t elements, int64_t be
                   [&](int64_t row, int64_t count) HWY_ATTR { f(begin + row, count); });
 }
 
-/// A mean in two numbers of T.
+/// The mean of a row's moments in two numbers of T.
 template <class T>
-struct Mean {
-  explicit Mean(const Moments& m)
-      : near(static_cast<T>(std::is_same_v<T, double> ? m.near : m.mean())),
-        rest(static_cast<T>(std::is_same_v<T, double> ? m.rest : m.mean() - near)) {}
-  T near, rest;
-};
+RowMoments<T> mean_of(const Moments& m) {
+  if constexpr (std::is_same_v<T, double>) return {m.near, m.rest};
+  const auto near = static_cast<T>(m.mean());
+  return {near, static_cast<T>(m.mean() - near)};
+}
 
 /// z = (x - mean) * scale * weight + bias for one row, from its first element and its first weight on.
 template <class T>
-HWY_INLINE void affine_row(const NormPlan& plan, const NormForward<T>& from, const Mean<T>& mean, T scale) {
+HWY_INLINE void affine_row(const NormPlan& plan, const NormForward<T>& from, const RowMoments<T>& mean, T scale) {
   for (int64_t run = 0; run < plan.runs; ++run) {
     const T* const x = from.x + run * plan.apart;
     T* const z = from.z + run * plan.apart;
@@ -103,20 +115,26 @@ template <class T>
 HWY_INLINE void normalise(const NormPlan& plan, const NormForward<T>& call, int64_t begin, int64_t end) {
   parallel_rows(plan, kInterleavedElements, begin, end, [&](int64_t row, int64_t count) HWY_ATTR {
     const int64_t first = (row - begin) * plan.length;
-    Moments moments[kInterleavedRows];
+    RowMoments<T> moments[kInterleavedRows];
     T scales[kInterleavedRows];
-    moments_of_rows(plan, call.x + first, count, moments);
-    // Rows that share all weights are many and short; a channel's variance may be beyond float32.
-    for (int64_t k = 0; k < count; ++k)
-      scales[k] = plan.kinds == 1 && plan.runs == 1
-                      ? 1 / std::sqrt(static_cast<T>(moments[k].variance()) + static_cast<T>(plan.epsilon))
-                      : static_cast<T>(1 / std::sqrt(moments[k].variance() + plan.epsilon));
+    if (is_one_piece(plan)) {
+      moments_of(call.x + first, count, plan.length, plan.centred, moments);
+      // Rows that share all weights are many and short; a channel's variance may be beyond float32.
+      for (int64_t k = 0; k < count; ++k)
+        scales[k] = plan.kinds == 1 ? 1 / std::sqrt(moments[k].variance + static_cast<T>(plan.epsilon))
+                                    : static_cast<T>(1 / std::sqrt(moments[k].variance + plan.epsilon));
+      for (int64_t k = 0; k < count && call.moments; ++k)
+        call.moments[row - begin + k] = moments_in_double(moments[k], plan.length);
+    } else {
+      const Moments all = moments_of_pieces(plan, call.x + first);
+      moments[0] = mean_of<T>(all);
+      scales[0] = static_cast<T>(1 / std::sqrt(all.variance() + plan.epsilon));
+      if (call.moments) call.moments[row - begin] = all;
+    }
     for (int64_t k = 0; k < count; ++k) {
       const int64_t at = first + k * plan.length, weight = (row + k) % plan.kinds * plan.weights();
-      affine_row<T>(plan, {call.x + at, call.weight + weight, call.bias + weight, call.z + at}, Mean<T>(moments[k]),
-                    scales[k]);
+      affine_row<T>(plan, {call.x + at, call.weight + weight, call.bias + weight, call.z + at}, moments[k], scales[k]);
     }
-    if (call.moments) std::copy_n(moments, count, call.moments + row - begin);
   });
 }
 void normalise_floats(const NormPlan& plan, const NormForward<float>& call, int64_t begin, int64_t end) {
@@ -218,14 +236,22 @@ void gradient_rows(const NormPlan& plan, const NormBackward& call, int64_t begin
       return NormBackward{call.x + at,           call.g + at,         call.weight + weight, call.dx + at,
                           call.dweight + weight, call.dbias + weight, call.means,           call.variances};
     };
-    Moments moments[kInterleavedRows];
-    if (!call.means) moments_of_rows(plan, call.x + first * plan.length, count, moments);
+    RowMoments<float> moments[kInterleavedRows] = {};
+    double variances[kInterleavedRows];
+    if (call.means) {
+      for (int64_t k = 0; k < count; ++k)
+        moments[k].near = call.means[first + k], variances[k] = call.variances[first + k];
+    } else if (is_one_piece(plan)) {
+      moments_of(call.x + first * plan.length, count, plan.length, plan.centred, moments);
+      for (int64_t k = 0; k < count; ++k) variances[k] = moments[k].variance;
+    } else {
+      const Moments all = moments_of_pieces(plan, call.x + first * plan.length);
+      moments[0] = mean_of<float>(all);
+      variances[0] = all.variance();
+    }
     for (int64_t k = 0; k < count; ++k) {
-      const Mean<float> mean(moments[k]);
-      rows[k].near = call.means ? call.means[first + k] : mean.near;
-      rows[k].rest = call.means ? 0 : mean.rest;
-      const double variance = call.means ? call.variances[first + k] : moments[k].variance();
-      rows[k].inverse = 1 / std::sqrt(variance + plan.epsilon);
+      rows[k].near = moments[k].near, rows[k].rest = moments[k].rest;
+      rows[k].inverse = 1 / std::sqrt(variances[k] + plan.epsilon);
     }
     for (int64_t k = 0; k < count; ++k) sum_row(plan, of_row(k), rows[k]);
     for (int64_t k = 0; k < count; ++k) {

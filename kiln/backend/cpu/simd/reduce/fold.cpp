@@ -21,6 +21,13 @@ const FoldKernel* float_kernel(DType dtype, Fold fold) {
   return dtype == DType::F64 ? fold_kernel_of<double>(fold) : fold_kernel_of<float>(fold);
 }
 
+void root(double* sums, std::int64_t count) {
+  constexpr auto lanes = static_cast<std::int64_t>(kLanes<double>);
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    store(Vector<double>(hn::Sqrt(Vector<double>::load(sums + i).lanes)), sums + i);
+  for (; i < count; ++i) sums[i] = std::sqrt(sums[i]);
+}
 void divide(double divisor, double* sums, std::int64_t count) {
   constexpr auto lanes = static_cast<std::int64_t>(kLanes<double>);
   const auto each = [&](auto&& quotient) HWY_ATTR {
@@ -67,6 +74,7 @@ template <class T>
 const FoldLanes::Functions* functions_for(Fold fold) {
   if (fold == Fold::Max) return &FoldOfRun<T, Fold::Max>::kFunctions;
   if (fold == Fold::Min) return &FoldOfRun<T, Fold::Min>::kFunctions;
+  if (fold == Fold::Length) return &FoldOfRun<T, Fold::Length>::kFunctions;
   return &FoldOfRun<T, Fold::Sum>::kFunctions;
 }
 const FoldLanes::Functions* functions_of(Fold fold, bool of_doubles) {
@@ -88,7 +96,12 @@ const FoldKernel& fold_kernel(DType dtype, Fold fold) {
 }
 
 HWY_EXPORT(divide);
-void divide_by(double divisor, double* sums, std::int64_t count) { HWY_DYNAMIC_DISPATCH(divide)(divisor, sums, count); }
+HWY_EXPORT(root);
+void finish_fold(op::ReduceFn fn, std::int64_t of, void* folded, std::int64_t count) {
+  auto* const sums = static_cast<double*>(folded);
+  if (fn == op::ReduceFn::Mean && of != 1) HWY_DYNAMIC_DISPATCH(divide)(static_cast<double>(of), sums, count);
+  if (fn == op::ReduceFn::Length) HWY_DYNAMIC_DISPATCH(root)(sums, count);
+}
 
 HWY_EXPORT(functions_of);
 void FoldLanes::start(op::ReduceFn fn, DType dtype, std::int64_t count) {

@@ -10,8 +10,9 @@
 
 namespace kiln::cpu::simd {
 
-/// Squares is the sum of squares. Numbers is the sum of the elements that are not NaN.
-enum class Fold : std::uint8_t { Sum, Prod, Max, Min, Squares, Numbers };
+/// Squares is the sum of squares. Numbers is the sum of the elements that are not NaN. Length is the sum of squares that
+/// do not leave the range of the FoldType, whose root is the length (finish_fold()).
+enum class Fold : std::uint8_t { Sum, Prod, Max, Min, Squares, Numbers, Length };
 constexpr bool accumulates(Fold fold) { return fold != Fold::Max && fold != Fold::Min; }
 /// Returns the fold of a reduction. A mean is a sum until it is divided, and booleans are bytes.
 constexpr Fold fold_of(op::ReduceFn fn) {
@@ -21,11 +22,12 @@ constexpr Fold fold_of(op::ReduceFn fn) {
     case op::ReduceFn::Max: return Fold::Max;
     case op::ReduceFn::All:
     case op::ReduceFn::Min: return Fold::Min;
+    case op::ReduceFn::Length: return Fold::Length;
     default: return Fold::Sum;
   }
 }
 /// Returns how partial results are folded.
-constexpr Fold combiner(Fold fold) { return fold == Fold::Squares || fold == Fold::Numbers ? Fold::Sum : fold; }
+constexpr Fold combiner(Fold fold) { return accumulates(fold) && fold != Fold::Prod ? Fold::Sum : fold; }
 
 /// The type in which elements of T are folded. Sums and products of floats are computed in double: the result is the
 /// exact one rounded, except for sums of more than 2^29 terms or with heavy cancellation. If many floats are added,
@@ -62,7 +64,8 @@ struct FoldKernel {
 };
 /// Returns the kernels for the instruction set of this machine. Booleans are folded as bytes. Squares and Numbers are
 /// for floats and halves only: their bits are those that Sum gives for the squares, rounded to T, and for x with zeros
-/// in the place of NaN.
+/// in the place of NaN. Length is for floats too: of doubles it is Squares; of others the squares are computed in double,
+/// or in float where none of a group overflows and the largest of them keeps its digits.
 const FoldKernel& fold_kernel(DType dtype, Fold fold);
 
 /// The kernels for the types of one source.
@@ -70,7 +73,8 @@ const FoldKernel& float_fold_kernel(DType dtype, Fold fold);
 const FoldKernel& half_fold_kernel(DType dtype, Fold fold);
 const FoldKernel& integer_fold_kernel(DType dtype, Fold fold);
 
-/// Divides `count` sums by `divisor`, which makes them means.
-void divide_by(double divisor, double* sums, std::int64_t count);
+/// Makes `count` results of `fn` of what was folded, `of` elements each: means of sums, and lengths of sums of squares.
+/// Results of other functions stay as they are, in any FoldType.
+void finish_fold(op::ReduceFn fn, std::int64_t of, void* folded, std::int64_t count);
 
 }  // namespace kiln::cpu::simd

@@ -57,7 +57,8 @@ struct FoldColumns : FoldVectors<T, fold> {
         for (std::int64_t i = 0; i < kSums; ++i) sums[i] = step<fold>(sums[i], load.template operator()<A>(from, i));
     };
     const T *const first = x + row * stride + column, *from = first;
-    const std::int64_t last = by_four ? count % 4 : count;
+    // Lanes beyond the last column would look like lengths of 0.
+    const std::int64_t last = by_four && (full || fold != Fold::Length) ? count % 4 : count;
     load_results();
     for (std::int64_t left = count - last; left > 0; left -= 4, from += 4 * stride)
       for (std::int64_t i = 0; i < vectors; ++i) {
@@ -68,12 +69,13 @@ struct FoldColumns : FoldVectors<T, fold> {
         if constexpr (fold == Fold::Prod && !std::is_same_v<T, A>) sums[i] = without_subnormals(sums[i]);
       }
     fold_rows(from, last);
-    if constexpr (!kOneType) {
-      // An overflow in N is still visible here, as no later number makes the result finite again.
-      bool finite = true;
-      for (const Vector<A>& sum : sums) finite = finite && Vectors::is_finite(sum);
-      if (!finite && last < count) load_results(), fold_rows(first, count);
-    }
+    if constexpr (!kOneType)
+      if (last < count) {
+        // An overflow in N is still visible here, as no later number makes the result finite again.
+        bool exact = true;
+        for (const Vector<A>& sum : sums) exact = exact && Vectors::have_digits(sum);
+        if (!exact) load_results(), fold_rows(first, count);
+      }
     for (std::int64_t i = 0; i < kSums; ++i) {
       if constexpr (full) {
         store(sums[i], results + i * kVector);
@@ -124,7 +126,8 @@ template <class T, Fold fold>
 void fold_lines(const void* numbers, std::int64_t lines, std::int64_t stride, std::int64_t count, void* so_far) {
   using Columns = FoldColumns<T, fold>;
   using Line = FoldLine<T, fold>;
-  constexpr std::int64_t kTogether = Columns::kWidth;
+  constexpr int kVectors = Columns::kOneType ? 2 : 1;  // at least two vectors of A, so that neither waits for the other
+  constexpr std::int64_t kTogether = kVectors * Columns::kWidth;
   const auto* x = static_cast<const T*>(numbers);
   auto* results = static_cast<FoldType<T, fold>*>(so_far);
   if constexpr (!is_half<T>)  // these take longer to transpose
@@ -133,8 +136,8 @@ void fold_lines(const void* numbers, std::int64_t lines, std::int64_t stride, st
       alignas(64) T turned[Line::kLeast * kTogether];
       for (; lines >= kTogether; lines -= kTogether, x += kTogether * stride, results += kTogether) {
         Transposer<T>::run(x, stride, turned, kTogether, kTogether, count);
-        Columns{{}, turned, count, kTogether, false}.template column_reduce_strip<1, true>(0, count, 0, kTogether,
-                                                                                           results);
+        Columns{{}, turned, count, kTogether, false}.template column_reduce_strip<kVectors, true>(0, count, 0,
+                                                                                                  kTogether, results);
       }
     }
   for (std::int64_t i = 0; i < lines; ++i) results[i] = Line::whole(x + i * stride, count, results[i]);
@@ -168,6 +171,7 @@ const FoldKernel* fold_kernel_of(Fold fold) {
     case Fold::Min: return &kFoldKernel<T, Fold::Min>;
     case Fold::Squares: return &kFoldKernel<T, Fold::Squares>;
     case Fold::Numbers: return &kFoldKernel<T, Fold::Numbers>;
+    case Fold::Length: return &kFoldKernel<T, Fold::Length>;
   }
   return nullptr;
 }

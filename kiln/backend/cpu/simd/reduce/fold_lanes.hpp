@@ -20,7 +20,7 @@ struct FoldLanes {
   };
 
   /// Begins a run of `count` numbers of type `dtype`, F32 or F64. `fn` is Sum, Mean (for which the total is the sum),
-  /// Max or Min.
+  /// Max, Min or Length (the sum of squares).
   void start(op::ReduceFn fn, DType dtype, std::int64_t count);
   /// Begins a run whose numbers take() only copies to `to`, one after the other; the caller folds them. There is no
   /// total.

@@ -45,10 +45,22 @@ struct FoldVectors {
       for (std::int64_t i = 0; i < kParts; ++i) sums[i] = sums[i] + load_as<A>(numbers + i * kVector);
     }
   }
+  /// Sums of squares from here on have all digits, though squares of smaller elements were rounded to 0 in N.
+  static constexpr float kLeastSquares = 0x1p-80F;
   /// Returns whether all lanes are finite. A sum in N that overflows is infinite or NaN from then on.
   template <class X>
   static HWY_INLINE bool is_finite(Vector<X> x) {
     return hn::AllTrue(hn::ScalableTag<X>(), hn::IsFinite(x.lanes));
+  }
+  /// Returns whether terms that were added in N, in lanes of one result, have the digits that they would have in A.
+  static HWY_INLINE bool has_digits(Vector<N> x) {
+    if constexpr (fold == Fold::Length) return is_finite(x) && any(x >= Vector<N>(kLeastSquares));
+    else return is_finite(x);
+  }
+  /// Returns whether terms that were added in N, in lanes of different results, have the digits that they would have in A.
+  static HWY_INLINE bool have_digits(Vector<A> sums) {
+    if constexpr (fold == Fold::Length) return is_finite(sums) && !any(sums < Vector<A>(kLeastSquares));
+    else return is_finite(sums);
   }
 };
 
@@ -118,7 +130,7 @@ struct FoldLine : FoldVectors<T, fold> {
       for (std::int64_t i = 0; i < count; ++i) so_far = step<fold>(so_far, number_as<fold, A>(x[i]));
       return so_far;
     }
-    if constexpr (kOneType) return step<fold>(so_far, whole_line<true>(x, count));
+    if constexpr (kOneType || fold == Fold::Length) return step<fold>(so_far, whole_line<true>(x, count));
     // An overflow in N makes the total infinite or NaN: then the line is folded again, with checks.
     const A total = whole_line<false>(x, count);
     return step<fold>(so_far, total - total == 0 ? total : checked_line(x, count));
@@ -160,8 +172,8 @@ struct FoldLine : FoldVectors<T, fold> {
       return step<fold>(left, in_pairs<first + half, half>(missing, load));
     }
   }
-  /// Folds the last `count` elements of a block, which begin at x: all of them if it is `full`. Sums in N that overflow
-  /// are replaced by exact ones if it `checks`.
+  /// Folds the last `count` elements of a block, which begin at x: all of them if it is `full`. Sums in N that lack
+  /// digits are replaced by exact ones if it `checks`.
   template <bool full, bool checks = true>
   static HWY_INLINE void fold_block(const T* x, std::int64_t count, std::int64_t near, Vector<A>* sums) {
     const std::int64_t missing = full ? 0 : 8 - (count + kWidth - 1) / kWidth;
@@ -180,7 +192,7 @@ struct FoldLine : FoldVectors<T, fold> {
         const auto load = loads.template operator()<N>(0);
         const Vector<N> low = missing < 4 ? in_pairs<0, 4>(missing, load) : Vector<N>(0);
         const Vector<N> high = in_pairs<4, 4>(missing, load), all = low + high;
-        if (!checks || Vectors::is_finite(all)) {
+        if (!checks || Vectors::has_digits(all)) {
           if (near == 8) return Vectors::add(all, sums);
           Vector<A> both[kParts];
           for (Vector<A>& part : both) part = Vector<A>(0);

@@ -1,4 +1,4 @@
-// Loads elements for folds: halves are converted to floats, and Squares and Numbers are applied to each element.
+// Loads elements for folds: halves are converted to floats, and Squares, Numbers and Length are applied to each element.
 // Included once per target.
 #if defined(KILN_SIMD_FOLD_LOADS_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef KILN_SIMD_FOLD_LOADS_HPP
@@ -31,8 +31,8 @@ HWY_INLINE const Stored<T>* stored(const T* from) {
 template <class T>
 inline constexpr bool kHasMasks = HWY_ARCH_X86 && HWY_MAX_BYTES >= (sizeof(T) < 4 ? 64 : 32);
 
-/// Returns the numbers to fold for the elements of T in `lanes`, as A: their squares, their values that are not NaN, or
-/// the elements themselves.
+/// Returns the numbers to fold for the elements of T in `lanes`, as A: their squares, rounded to T, or, for Length,
+/// computed in A; their values that are not NaN; or the elements themselves.
 template <Fold fold, class A, class T>
 HWY_INLINE Vector<A> folded_as(hn::Vec<hn::Rebind<Stored<T>, hn::ScalableTag<A>>> lanes) {
   const hn::ScalableTag<A> tag;
@@ -43,18 +43,25 @@ HWY_INLINE Vector<A> folded_as(hn::Vec<hn::Rebind<Stored<T>, hn::ScalableTag<A>>
   }();
   const auto mapped = [&]() HWY_ATTR {
     if constexpr (fold == Fold::Squares && is_half<T>) return Halves<dtype_of<T>>::round(numbers, hn::Mul(x, x));
-    else if constexpr (fold == Fold::Squares) return hn::Mul(x, x);
+    else if constexpr (fold == Fold::Squares || (fold == Fold::Length && std::is_same_v<Number<T>, A>))
+      return hn::Mul(x, x);
     else if constexpr (fold == Fold::Numbers) return hn::IfThenElseZero(hn::Eq(x, x), x);
     else return x;
   }();
-  if constexpr (std::is_same_v<Number<T>, A>) return mapped;
-  else return hn::PromoteTo(tag, mapped);
+  if constexpr (std::is_same_v<Number<T>, A>) {
+    return mapped;
+  } else {
+    const auto wide = hn::PromoteTo(tag, mapped);
+    if constexpr (fold == Fold::Length) return hn::Mul(wide, wide);
+    else return wide;
+  }
 }
 /// folded_as() for one element.
 template <Fold fold, class A, class T>
 HWY_INLINE A number_as(T stored) {
   const Number<T> x = stored;
   if constexpr (fold == Fold::Squares) return static_cast<Number<T>>(static_cast<T>(x * x));
+  else if constexpr (fold == Fold::Length) return static_cast<A>(x) * static_cast<A>(x);
   else if constexpr (fold == Fold::Numbers) return x == x ? x : 0;
   else return static_cast<A>(x);
 }

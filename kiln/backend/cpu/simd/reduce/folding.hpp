@@ -17,15 +17,16 @@ namespace kiln::cpu::simd {
 /// short rows are copied together, and many of these rows are folded at once.
 class FusedReductions {
  public:
-  /// Returns whether the program's reductions are all sums, means or extremes of floats or doubles, over the same last
-  /// dimensions.
+  /// Returns whether the program's reductions are all sums, means, extremes or lengths of floats or doubles, over the
+  /// same last dimensions. Lengths of doubles may be computed twice (reduce.cpp), from memory.
   static bool takes(const op::Program& program) {
     using enum op::ReduceFn;
     return std::ranges::all_of(program.folds, [&](const op::Program::Fold& fold) {
       const DType dtype = program.steps[fold.step].dtype;
       return fold.kept(program.shape) && fold.dims == program.folds[0].dims &&
              (dtype == DType::F32 || dtype == DType::F64) &&
-             (fold.fn == Sum || fold.fn == Mean || fold.fn == Max || fold.fn == Min);
+             (fold.fn == Sum || fold.fn == Mean || fold.fn == Max || fold.fn == Min ||
+              (fold.fn == Length && dtype == DType::F32));
     });
   }
 
@@ -97,7 +98,7 @@ class FusedReductions {
         const FoldKernel& kernel = kernel_of(i);
         std::vector<double> pieces(static_cast<std::size_t>(pieces_));  // of the kernel's FoldType
         convert(DType::F64, &place(row, i), kernel.folded, pieces.data(), pieces_);
-        fold_rows(i, fold_kernel(kernel.folded, fold_of(folds_[i].fn)), row, 1, pieces_, pieces.data());
+        fold_rows(i, fold_kernel(kernel.folded, combiner(fold_of(folds_[i].fn))), row, 1, pieces_, pieces.data());
       }
   }
 
@@ -112,10 +113,9 @@ class FusedReductions {
     store(i, row, rows, totals);
   }
 
-  /// Stores the results of reduction i from the totals of some rows. Divides `totals` in place for means.
+  /// Stores the results of reduction i from the totals of some rows, which it finishes in place.
   void store(std::size_t i, std::int64_t row, std::int64_t rows, double* totals) const {
-    if (folds_[i].fn == op::ReduceFn::Mean)
-      for (std::int64_t k = 0; k < rows; ++k) totals[k] /= static_cast<double>(length_);
+    finish_fold(folds_[i].fn, length_, totals, rows);
     if (types_[i] == DType::F64) std::copy_n(totals, rows, results[i].as<double>() + row);
     else
       for (std::int64_t k = 0; k < rows; ++k) results[i].as<float>()[row + k] = kiln::convert<float>(totals[k]);

@@ -3,6 +3,8 @@
 #include "kiln/backend/cpu/simd/reduce/reduce.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "kiln/backend/cpu/kernel.hpp"
@@ -21,8 +23,9 @@ class Reduction {
         join_(fold_kernel(kernel_.folded, combiner(fold))),
         plan_(plan_reduction(x.shape, x.strides, z.strides, op.dims)),
         parts_(parts),
+        x_(x),
         z_(z),
-        divisor_(op.fn == op::ReduceFn::Mean ? static_cast<double>(plan_.count) : 1) {}
+        fn_(op.fn) {}
 
   void run() const {
     if (plan_.pieces > 1) return run_in_pieces();
@@ -101,9 +104,28 @@ class Reduction {
     });
   }
 
-  /// Writes the results to z, where they are contiguous. Divides them in place for means.
+  /// Lengths of doubles whose squares left the range are computed again, scaled by the largest magnitude.
+  void scale_lengths(const Group& group, double* lengths) const {
+    for (std::int64_t i = 0; i < group.count; ++i) {
+      if (lengths[i] > 0x1p-450 && lengths[i] < std::numeric_limits<double>::infinity()) continue;
+      const double* const first = x_.as<double>() + group.x + i * plan_.kept.steps()[1];
+      const auto each = [&](auto&& take) {
+        plan_.folded.each([&](const auto& offsets) {
+          for (std::int64_t k = 0; k < plan_.folded.length(); ++k)
+            take(std::abs(first[offsets[0] + k * plan_.folded.steps()[0]]));
+        });
+      };
+      double most = 0, sum = 0;
+      each([&](double size) { most = size > most || size != size ? size : most; });
+      each([&](double size) { sum += size / most * (size / most); });
+      lengths[i] = most > 0 && most < std::numeric_limits<double>::infinity() ? most * std::sqrt(sum) : most;
+    }
+  }
+
+  /// Writes the results to z, where they are contiguous. Finishes them in place.
   void store(void* results, const Group& group) const {
-    if (divisor_ != 1) divide_by(divisor_, static_cast<double*>(results), group.count);
+    finish_fold(fn_, plan_.count, results, group.count);
+    if (fn_ == op::ReduceFn::Length && x_.dtype == DType::F64) scale_lengths(group, static_cast<double*>(results));
     convert(kernel_.folded, results, z_.dtype, z_.data + group.z * static_cast<std::int64_t>(size_of(z_.dtype)),
             group.count);
   }
@@ -111,8 +133,8 @@ class Reduction {
   const FoldKernel &kernel_, &join_;
   ReducePlan plan_;
   ReducedParts parts_;
-  Array z_;
-  double divisor_;
+  Array x_, z_;
+  op::ReduceFn fn_;
 };
 
 /// Calls use_parts with a way to find parts in the memory of x.
