@@ -46,6 +46,20 @@ class ParquetRows final : public Dataset<Row> {
     parquet::RowReader(file_, nodes_, index).read(row);
     return row;
   }
+  std::vector<Row> items(std::span<const std::int64_t> indices, std::size_t& at) const override {
+    std::vector<Row> rows(indices.size());
+    if (rows.empty()) return rows;
+    // A row group is decompressed once for all of its rows, however few groups are kept.
+    const auto order = in_ascending_order(indices);
+    at = order.front();
+    parquet::RowReader reader(file_, nodes_, indices[at]);
+    for (const std::size_t position : order) {
+      at = position;
+      reader.seek(indices[at]);
+      reader.read(rows[at]);
+    }
+    return rows;
+  }
   ParquetFile file_;
   std::vector<parquet::Node> nodes_;
 };

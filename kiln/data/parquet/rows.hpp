@@ -135,11 +135,19 @@ std::string read_element(const Values& elements, std::size_t element, T& value) 
 /// Assembles a row from the columns of its nodes.
 class RowReader {
  public:
-  RowReader(const ParquetFile& file, const std::vector<Node>& nodes, std::int64_t index)
-      : file_(file), nodes_(nodes), index_(index) {
-    const ParquetFile::RowPosition at = file.find(index);
+  RowReader(const ParquetFile& file, const std::vector<Node>& nodes, std::int64_t index) : file_(file), nodes_(nodes) {
+    seek(index);
+  }
+
+  /// Makes `index` the row that is read; the columns of its group stay with the reader.
+  void seek(std::int64_t index) {
+    const ParquetFile::RowPosition at = file_.find(index);
+    index_ = index;
     row_ = static_cast<std::uint32_t>(at.row);
-    for (const Node& node : nodes) chunks_.push_back(file.chunk(node.column, at.group));
+    if (at.group == group_) return;
+    chunks_.clear();
+    for (const Node& node : nodes_) chunks_.push_back(file_.chunk(node.column, at.group));
+    group_ = at.group;
   }
 
   template <class T>
@@ -208,7 +216,8 @@ class RowReader {
 
   const ParquetFile& file_;
   const std::vector<Node>& nodes_;
-  const std::int64_t index_;
+  std::int64_t index_ = 0;
+  std::size_t group_ = std::numeric_limits<std::size_t>::max();
   std::uint32_t row_ = 0;
   std::vector<std::shared_ptr<const Chunk>> chunks_;  // one per node
 };
