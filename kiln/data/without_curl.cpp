@@ -1,4 +1,6 @@
-// Replaces transfer_curl.cpp in a build without libcurl.
+// Replaces transfer_curl.cpp and http_curl.cpp in a build without libcurl.
+#include "kiln/core/error/error.hpp"
+#include "kiln/data/http.hpp"
 #include "kiln/data/transfer.hpp"
 
 namespace kiln {
@@ -7,5 +9,7 @@ std::optional<TransferFailure> transfer(const std::string&, const Download&, Par
                                         std::string_view) {
   return TransferFailure{"this Kiln was built without libcurl"};
 }
+
+HttpAnswer ask(const HttpQuestion&) { fail<IoError>("this Kiln was built without libcurl"); }
 
 }  // namespace kiln
