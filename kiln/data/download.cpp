@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/data/curl/transfer.hpp"
 #include "kiln/data/part_file.hpp"
-#include "kiln/data/transfer.hpp"
 
 namespace kiln {
 namespace {

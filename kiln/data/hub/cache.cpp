@@ -1,9 +1,11 @@
 #include "kiln/data/hub/cache.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/file.hpp"
+#include "kiln/core/folder.hpp"
 #include "kiln/data/hub/names.hpp"
 
 namespace kiln::hub {
@@ -50,10 +52,16 @@ bool Cache::has(std::string_view commit, std::string_view path) const {
 
 std::vector<std::string> Cache::files(std::string_view commit) const {
   std::vector<std::string> found;
-  std::error_code problem;
+  std::error_code ignored;
   const fs::path folder = snapshot(commit);
-  for (fs::recursive_directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem))
-    if (std::error_code ignored; at->is_regular_file(ignored)) found.push_back(at->path().lexically_relative(folder));
+  std::vector<fs::path> left{folder};
+  while (!left.empty()) {
+    const fs::path path = std::move(left.back());
+    left.pop_back();
+    if (fs::is_directory(fs::symlink_status(path, ignored)))
+      for (fs::path& inner : paths_in(path, ignored)) left.push_back(std::move(inner));
+    else if (fs::is_regular_file(path, ignored)) found.push_back(path.lexically_relative(folder).string());
+  }
   std::ranges::sort(found);
   return found;
 }

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kiln/data/http.hpp"
+#include "kiln/data/curl/http.hpp"
 #include "kiln/data/hub/hub.hpp"
 
 namespace kiln::hub {

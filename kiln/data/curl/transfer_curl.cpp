@@ -8,9 +8,9 @@
 #include <curl/curl.h>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/data/curl_library.hpp"
+#include "kiln/data/curl/curl_library.hpp"
+#include "kiln/data/curl/transfer.hpp"
 #include "kiln/data/part_file.hpp"
-#include "kiln/data/transfer.hpp"
 
 namespace kiln {
 namespace {

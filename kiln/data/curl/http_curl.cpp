@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/data/curl_library.hpp"
-#include "kiln/data/http.hpp"
+#include "kiln/data/curl/curl_library.hpp"
+#include "kiln/data/curl/http.hpp"
 
 namespace kiln {
 namespace {

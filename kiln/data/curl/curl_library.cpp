@@ -1,4 +1,4 @@
-#include "kiln/data/curl_library.hpp"
+#include "kiln/data/curl/curl_library.hpp"
 
 #include <type_traits>
 

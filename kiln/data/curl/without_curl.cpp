@@ -1,7 +1,7 @@
 // Replaces transfer_curl.cpp and http_curl.cpp in a build without libcurl.
 #include "kiln/core/error/error.hpp"
-#include "kiln/data/http.hpp"
-#include "kiln/data/transfer.hpp"
+#include "kiln/data/curl/http.hpp"
+#include "kiln/data/curl/transfer.hpp"
 
 namespace kiln {
 
