@@ -4,6 +4,7 @@
 #include "kiln/train/early_stopping.hpp"
 #include "kiln/train/evaluator.hpp"
 #include "kiln/train/learner.hpp"
+#include "kiln/train/log/asynchronous.hpp"
 #include "kiln/train/log/files.hpp"
 #include "kiln/train/log/progress.hpp"
 #include "kiln/train/log/tensorboard.hpp"
