@@ -6,6 +6,7 @@
 #include "kiln/train/learner.hpp"
 #include "kiln/train/log/asynchronous.hpp"
 #include "kiln/train/log/files.hpp"
+#include "kiln/train/log/mlflow.hpp"
 #include "kiln/train/log/progress.hpp"
 #include "kiln/train/log/tensorboard.hpp"
 #include "kiln/train/metric/accuracy.hpp"
