@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 
+import results
 import scaling
 from figures import figures
 from runners import ROOT, Burn, Kiln, Torch, peers_python
@@ -132,6 +133,8 @@ def arguments():
     parser.add_argument("--only", default="", metavar="WORDS",
                         help="workloads that have one of these words in their name; commas between words")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path)
+    parser.add_argument("--keep", action="store_true",
+                        help="also in bench/results, by date and machine; bench/results.py draws them over time")
     parser.add_argument("--seconds", type=float, default=1.5, help="for each workload and runner")
     parser.add_argument("--rounds", type=int, default=3, help="turns that these seconds are cut into")
     parser.add_argument("--busy", action="store_true",
@@ -209,9 +212,11 @@ def main():
         print(f"{figure['name']}: {figure['value']:.2f} {figure['unit']}")
     machine["after"] = measured()
     print(f"afterwards: {described(machine['after'])}")
+    found = {"machine": machine, "workloads": entries, "figures": extra}
     if options.json:
-        found = {"machine": machine, "workloads": entries, "figures": extra}
         options.json.write_text(json.dumps(found, indent=1) + "\n")
+    if options.keep and entries:
+        print("kept as", results.keep(found, options.busy))
     return 0 if len(entries) == len(workloads) else 1
 
 

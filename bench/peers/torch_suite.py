@@ -160,6 +160,51 @@ permuted("permute_16_channels_first", (32, 56, 56, 16), (0, 3, 1, 2))
 permuted("permute_heads", (8, 128, 8, 32), (0, 2, 1, 3))
 
 
+# ---- transfers
+@workload("from_data_64mib")
+def from_data(compiled):
+    x = torch.arange(2**24, dtype=torch.float32)
+    return lambda: x.to(DEVICE, copy=True)
+
+
+@workload("data_64mib")
+def data(compiled):
+    x = random(2**24)
+    return lambda: x.to("cpu", copy=True)
+
+
+@workload("data_1000_scalars")
+def data_of_scalars(compiled):
+    scalars = [random() for _ in range(1000)]
+    return lambda: [x.item() for x in scalars] and None
+
+
+if GPU:
+    @workload("to_device_64mib")
+    def to_device(compiled):
+        x = torch.randn(2**24, device="cpu")
+        return lambda: x.to(DEVICE)
+
+    @workload("to_host_64mib")
+    def to_host(compiled):
+        x = random(2**24)
+        return lambda: x.to("cpu")
+
+
+# ---- layouts
+@workload("layout_pictures_to_float", compiles=True)
+def pictures_to_float(compiled):
+    x = (torch.rand(32, 224, 224, 3) * 255).to(torch.uint8)
+    to_float = (lambda x: (x.to(torch.float32) * (1 / 255)).permute(0, 3, 1, 2).contiguous())
+    called = torch.compile(to_float) if compiled else to_float
+    return lambda: called(x)
+
+
+of_tensors("layout_relu_channels_last", lambda x, b: torch.relu(x + b).permute(0, 2, 3, 1).contiguous(),
+           (32, 16, 56, 56), (16, 1, 1))
+of_tensors("layout_add_transposed", lambda x, y: x + y.t(), (2048, 2048), (2048, 2048))
+
+
 # ---- overhead
 def chain(t):
     y = t

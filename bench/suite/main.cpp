@@ -63,9 +63,9 @@ constexpr std::size_t kFewest = 3, kMost = 2000;  // samples in one burst
 
 std::vector<Workload> all_workloads() {
   std::vector<Workload> all;
-  for (const auto& family :
-       {matmul_workloads, elementwise_workloads, reduce_workloads, everyday_workloads, overhead_workloads,
-        attention_workloads, model_workloads, detection_workloads, decode_workloads, optimizer_workloads})
+  for (const auto& family : {matmul_workloads, elementwise_workloads, reduce_workloads, everyday_workloads,
+                             transfer_workloads, layout_workloads, overhead_workloads, attention_workloads,
+                             model_workloads, detection_workloads, decode_workloads, optimizer_workloads})
     for (Workload& workload : family()) all.push_back(std::move(workload));
   return all;
 }

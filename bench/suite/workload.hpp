@@ -49,6 +49,8 @@ std::vector<Workload> matmul_workloads();
 std::vector<Workload> elementwise_workloads();
 std::vector<Workload> reduce_workloads();
 std::vector<Workload> everyday_workloads();
+std::vector<Workload> transfer_workloads();
+std::vector<Workload> layout_workloads();
 std::vector<Workload> overhead_workloads();
 std::vector<Workload> attention_workloads();
 std::vector<Workload> model_workloads();

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/data/curl/transfer.hpp"
 #include "kiln/data/part_file.hpp"
-#include "kiln/data/transfer.hpp"
 
 namespace kiln {
 namespace {
@@ -45,7 +45,8 @@ void download(const Download& file, const fs::path& target, const DownloadProgre
     std::optional<TransferFailure> failure = TransferFailure{"", true};
     for (int attempt = 0; attempt < file.attempts && failure->again; ++attempt)
       if (failure = fetch(url, file, part, target, progress); !failure) return;
-    failures += text(failures.empty() ? "" : "; ", url, ": ", failure->why);
+    // What follows a question mark may be a signature that lets anybody read the file.
+    failures += text(failures.empty() ? "" : "; ", url.substr(0, url.find('?')), ": ", failure->why);
     wrong_content |= failure->wrong_content;
   }
   if (part.size() == 0) part.remove();

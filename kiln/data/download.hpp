@@ -11,11 +11,12 @@
 namespace kiln {
 
 struct Download {
-  std::vector<std::string> urls;  // http or https; if one fails, the next is tried
-  std::string sha256;             // 64 lower-case hexadecimal digits; empty: unknown, only the size is checked
-  std::int64_t bytes = 0;         // the size of the file; larger responses are aborted
-  int attempts = 3;               // per url: an interrupted transfer is resumed
-  int stall_seconds = 30;         // after this time without data, a transfer counts as interrupted
+  std::vector<std::string> urls;       // http or https; if one fails, the next is tried
+  std::string sha256;                  // 64 lower-case hexadecimal digits; empty: unknown, only the size is checked
+  std::int64_t bytes = 0;              // the size of the file; larger responses are aborted
+  int attempts = 3;                    // per url: an interrupted transfer is resumed
+  int stall_seconds = 30;              // after this time without data, a transfer counts as interrupted
+  std::vector<std::string> headers{};  // lines of the request; with any, redirections are not followed
 };
 
 /// Called regularly with the file's name, the bytes received and the bytes in total. An exception ends the download and

@@ -78,10 +78,14 @@ Json described(const LoaderConfig& config, std::int64_t items) {
   return Json{std::move(said)};
 }
 
-void with_item_context(std::int64_t index, FunctionRef<void()> get) {
+void with_item_context(std::span<const std::int64_t> indices, FunctionRef<void(std::size_t& at)> get) {
+  std::size_t at = 0;
   try {
-    get();
-  } catch (const Error& error) { raise(error.kind(), text(error.message(), " (item ", index, " of the data set)")); }
+    get(at);
+  } catch (const Error& error) {
+    if (at >= indices.size()) throw;
+    raise(error.kind(), text(error.message(), " (item ", indices[at], " of the data set)"));
+  }
 }
 
 }  // namespace kiln

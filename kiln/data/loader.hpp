@@ -65,8 +65,9 @@ class EpochPlan {
 /// or rule of batches as a digest of the first epoch. It tells whether a loader has changed.
 Json described(const LoaderConfig& config, std::int64_t items);
 
-/// Calls `get`; adds the item of the data set to errors of Kiln that it throws.
-void with_item_context(std::int64_t index, FunctionRef<void()> get);
+/// Calls `get`, which counts in its argument which of the indices it is at; adds the item of the data set to errors of
+/// Kiln that it throws.
+void with_item_context(std::span<const std::int64_t> indices, FunctionRef<void(std::size_t& at)> get);
 
 /// Makes a batch from its items, or from its items and one random key for each (for augmentation). Called from several
 /// threads at once.
@@ -147,10 +148,9 @@ class DataLoader {
     return [dataset = std::move(dataset), batcher = std::move(batcher)](const EpochPlan& plan, std::int64_t batch) {
       std::vector<Item> items;
       std::vector<Key> keys;
-      for (const auto index : plan.indices(batch)) {
-        with_item_context(index, [&] { items.push_back(dataset->get(index)); });
-        keys.push_back(plan.item_key(index));
-      }
+      with_item_context(plan.indices(batch),
+                        [&](std::size_t& at) { items = dataset->get_many(plan.indices(batch), &at); });
+      for (const auto index : plan.indices(batch)) keys.push_back(plan.item_key(index));
       if constexpr (KeyedBatcher<B, Item>) return batcher(std::span<const Item>(items), std::span<const Key>(keys));
       else return batcher(std::span<const Item>(items));
     };

@@ -1,5 +1,6 @@
 #include "kiln/data/permutation.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -32,6 +33,13 @@ std::vector<std::vector<std::int64_t>> split_permutation(std::int64_t count, std
     from += size;
   }
   return parts;
+}
+
+std::vector<std::size_t> in_ascending_order(std::span<const std::int64_t> indices) {
+  std::vector<std::size_t> positions(indices.size());
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  std::ranges::stable_sort(positions, {}, [&](std::size_t position) { return indices[position]; });
+  return positions;
 }
 
 }  // namespace kiln

@@ -1,5 +1,6 @@
 // Random permutations by key, for shuffles, splits and epochs.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,5 +16,8 @@ std::vector<std::int64_t> permutation(std::int64_t count, Key key);
 /// negative or the sizes add up to more than count.
 std::vector<std::vector<std::int64_t>> split_permutation(std::int64_t count, std::span<const std::int64_t> sizes,
                                                          Key key);
+
+/// The positions of `indices` by ascending index; equal ones in the order of their positions.
+std::vector<std::size_t> in_ascending_order(std::span<const std::int64_t> indices);
 
 }  // namespace kiln

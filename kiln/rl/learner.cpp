@@ -152,7 +152,7 @@ training::RunEnd RlLoop::fit() try {
     }
     if (checkpoints_.due(run_, ended)) save();
   }
-  if (checkpoints_.lacks(run_)) save();
+  if (run_.control().saves_end() && checkpoints_.lacks(run_)) save();
   callbacks_.report_missed(run_);
   checkpoints_.finish();
   const training::RunEnd ending{run_.at, run_.reason()};

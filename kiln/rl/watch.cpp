@@ -9,7 +9,7 @@ namespace kiln::rl {
 void watch(RlLoop& learner, const Watch& how) {
   if (how.web) learner.add(WebDashboard({.port = *how.web}));
   if (how.plain || how.web) learner.add(ProgressLines());
-  else learner.add(Dashboard());
+  else learner.add(Dashboard({.stays = how.stays}));
 }
 
 }  // namespace kiln::rl

@@ -37,7 +37,7 @@ void EarlyStopping::on(const training::Begin& begin, Interrupter& control) {
 
 void EarlyStopping::on(const training::Evaluation& evaluation, Interrupter& control) {
   if (!evaluation.complete || evaluation.split != split) return;
-  const double value = evaluation.reading("early stopping", metric).value;
+  const double value = evaluation.number("early stopping", metric);
   state.met = state.met || (when && when(value));
   if (++state.seen > warmup) {
     const bool first = state.seen == warmup + 1 || std::isnan(state.best);

@@ -31,6 +31,20 @@ const Reading& Evaluation::reading(std::string_view who, std::string_view name) 
   fail<ArgumentError>(who, ": the evaluation '", split, "' has no metric '", name, '\'', instead(name, names));
 }
 
+namespace {
+
+void require_number(bool is_number, std::string_view who, std::string_view metric) {
+  require<ArgumentError>(is_number, who, ": the values of the metric '", metric, "' are words, and a number is needed");
+}
+
+}  // namespace
+
+double Evaluation::number(std::string_view who, std::string_view name) const {
+  const Reading& found = reading(who, name);
+  require_number(!found.words, who, name);
+  return found.value;
+}
+
 void require_measured(std::string_view who, const Begin& begin, std::string_view split, std::string_view metric) {
   if (begin.measured.empty()) return;
   std::vector<std::string_view> splits;
@@ -41,6 +55,7 @@ void require_measured(std::string_view who, const Begin& begin, std::string_view
   const std::vector<std::string_view> names(found->metrics.begin(), found->metrics.end());
   require<ArgumentError>(std::ranges::find(names, metric) != names.end(), who, ": the evaluation '", split,
                          "' has no metric '", metric, '\'', instead(metric, names));
+  require_number(std::ranges::find(found->texts, metric) == found->texts.end(), who, metric);
 }
 
 }  // namespace kiln::training

@@ -22,11 +22,13 @@
 
 namespace kiln {
 
-/// A number with a name. If it could not be measured, `problem` says why and the value is NaN.
+/// A number with a name, or words, which a metric may say instead: the value is then NaN. If it could not be measured,
+/// `problem` says why and the value is NaN.
 struct Reading {
   std::string name;
   double value = 0;
   std::string problem = {};
+  std::optional<std::string> words = {};
 };
 
 namespace training {
@@ -44,6 +46,7 @@ struct Position {
 struct Measured {
   std::string split;
   std::vector<std::string> metrics;
+  std::vector<std::string> texts = {};  // those whose values are words
 };
 struct Begin {
   Position at{};
@@ -75,8 +78,11 @@ struct Evaluation {
   const Reading* find(std::string_view name) const;
   /// Throws ArgumentError, which names `who`, if there is no such metric.
   const Reading& reading(std::string_view who, std::string_view name) const;
+  /// The value of a metric that is a number; NaN if it was not measured. Throws as reading(), and if its value is words.
+  double number(std::string_view who, std::string_view name) const;
 };
-/// Throws ArgumentError, which names `who`, if it is known that this metric will not be measured.
+/// Throws ArgumentError, which names `who`, if it is known that this metric will not be measured, or that its values are
+/// words.
 void require_measured(std::string_view who, const Begin& begin, std::string_view split, std::string_view metric);
 /// The end of an epoch, after its evaluations.
 struct EpochEnd {

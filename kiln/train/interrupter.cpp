@@ -32,17 +32,23 @@ void on_signal(int number) {
 
 struct Interrupter::State {
   mutable std::mutex mutex;
-  bool stop = false, save = false;
+  bool stop = false, save = false, saves_end = true;
   std::string reason;
 };
 
 Interrupter::Interrupter() : state_(std::make_shared<State>()) {}
 
-void Interrupter::stop(std::string reason) {
+void Interrupter::stop(std::string reason, bool saves) {
   const std::lock_guard lock(state_->mutex);
   if (state_->stop) return;
   state_->stop = true;
+  state_->saves_end = saves;
   state_->reason = std::move(reason);
+}
+
+bool Interrupter::saves_end() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->saves_end;
 }
 
 bool Interrupter::should_stop() const {
@@ -65,6 +71,7 @@ std::string Interrupter::reason() const {
 void Interrupter::reset() {
   const std::lock_guard lock(state_->mutex);
   state_->stop = state_->save = false;
+  state_->saves_end = true;
   state_->reason.clear();
   stop_signal = 0;
 }

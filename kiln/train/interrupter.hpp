@@ -10,8 +10,10 @@ class Interrupter {
  public:
   Interrupter();
 
-  /// Ends training after the current step, and saves. The first reason counts. Thread-safe.
-  void stop(std::string reason);
+  /// Ends training after the current step, and saves unless `saves` says otherwise. The first call counts. Thread-safe.
+  void stop(std::string reason, bool saves = true);
+  /// Should the end of training be saved?
+  bool saves_end() const;
   bool should_stop() const;
   /// The reason; empty if no stop was requested.
   std::string reason() const;

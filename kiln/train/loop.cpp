@@ -18,6 +18,7 @@ constexpr std::string_view kPlateau = "reduce on plateau";
 Measured measured(std::string split, const MetricList& metrics) {
   Measured measured{std::move(split), metrics.names()};
   measured.metrics.insert(measured.metrics.begin(), "loss");
+  measured.texts = metrics.text_names();
   return measured;
 }
 
@@ -85,8 +86,7 @@ void Loop::set_plateau(const ReduceOnPlateauConfig& config, MetricName name) {
     if (const auto* const begin = std::get_if<Begin>(&event))
       require_measured(kPlateau, *begin, name.split, name.metric);
     const auto* const e = std::get_if<Evaluation>(&event);
-    if (e && e->complete && e->split == name.split)
-      optional_state_.plateau->observe(e->reading(kPlateau, name.metric).value);
+    if (e && e->complete && e->split == name.split) optional_state_.plateau->observe(e->number(kPlateau, name.metric));
   });
 }
 
@@ -157,7 +157,7 @@ RunEnd Loop::train_on(const Batches& train, const Batches* valid) try {
     run_.require_past(epoch);
   }
   check_weights();
-  if (team_.agree(run_, checkpoints_.lacks(run_))) save(train);
+  if (team_.agree(run_, run_.control().saves_end() && checkpoints_.lacks(run_))) save(train);
   callbacks_.report_missed(run_);
   checkpoints_.finish();
   share();  // state that a rank has learned from its own data alone becomes rank 0's

@@ -27,6 +27,13 @@ std::vector<std::string> MetricList::names() const {
   return names;
 }
 
+std::vector<std::string> MetricList::text_names() const {
+  std::vector<std::string> names;
+  for (const NamedMetric& entry : entries_)
+    if (entry.type->is_text) names.push_back(entry.name);
+  return names;
+}
+
 void MetricList::clear() {
   loss_ = {};
   for (const NamedMetric& entry : entries_) entry.type->clear(entry.metric.get());
@@ -43,15 +50,14 @@ void MetricList::update(const void* output, double loss, std::int64_t items) {
 
 std::vector<Reading> MetricList::readings() const {
   std::vector<Reading> readings;
-  const auto read = [&](const std::string& name, const auto& value) {
+  const auto read = [&](const std::string& name, const MetricType& type, const void* metric) {
+    Reading& reading = readings.emplace_back(Reading{name, std::numeric_limits<double>::quiet_NaN()});
     try {
-      readings.push_back({name, value()});
-    } catch (const Error& error) {
-      readings.push_back({name, std::numeric_limits<double>::quiet_NaN(), std::string(error.message())});
-    }
+      type.measure(metric, reading);
+    } catch (const Error& error) { reading.problem = error.message(); }
   };
-  read("loss", [&] { return loss_.value(); });
-  for (const NamedMetric& entry : entries_) read(entry.name, [&] { return entry.type->value(entry.metric.get()); });
+  read("loss", metric_type<metric::Mean>(), &loss_);
+  for (const NamedMetric& entry : entries_) read(entry.name, *entry.type, entry.metric.get());
   return readings;
 }
 

@@ -35,7 +35,8 @@ void feed(M& metric, const Output& output) {
 
 /// The operations on a metric of any type.
 struct MetricType {
-  double (*value)(const void* metric);
+  void (*measure)(const void* metric, Reading& reading);  // throws what the metric's value() throws
+  bool is_text;
   void (*clear)(void* metric);
   void (*begin)(void* metric);
   void (*record)(void* metric, RecordedObjects& objects, const std::string& path);
@@ -46,7 +47,11 @@ struct MetricType {
 template <class M>
 const MetricType& metric_type() {
   static constexpr MetricType type{
-      [](const void* metric) { return static_cast<double>(static_cast<const M*>(metric)->value()); },
+      [](const void* metric, Reading& reading) {
+        if constexpr (TextMetric<M>) reading.words = static_cast<const M*>(metric)->value();
+        else reading.value = static_cast<double>(static_cast<const M*>(metric)->value());
+      },
+      TextMetric<M>,
       [](void* metric) { *static_cast<M*>(metric) = metric::fresh(std::move(*static_cast<M*>(metric))); },
       [](void* metric) {
         if constexpr (requires(M& m) { m.begin(); }) static_cast<M*>(metric)->begin();
@@ -77,6 +82,8 @@ extern template const MetricType& metric_type<metric::RootMeanSquaredError>();
 class MetricList {
  public:
   std::vector<std::string> names() const;
+  /// Of those metrics whose values are words.
+  std::vector<std::string> text_names() const;
   /// Resets all metrics.
   void clear();
   /// Measurement begins: starts the clocks.

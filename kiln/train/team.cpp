@@ -230,12 +230,15 @@ std::vector<Reading> Team::readings(MetricList& metrics) const {
   gather(metrics);
   std::vector<Reading> readings = metrics.readings();
   if (!several()) return readings;
-  std::string said;  // for each: its value, the length of its problem, the problem
+  std::string said;  // for each: its value, whether it has words, and the lengths and letters of problem and words
+  const auto put = [&](const auto& number) { said.append(reinterpret_cast<const char*>(&number), sizeof number); };
   for (const Reading& reading : readings) {
-    const std::uint64_t length = reading.problem.size();
-    said.append(reinterpret_cast<const char*>(&reading.value), sizeof reading.value);
-    said.append(reinterpret_cast<const char*>(&length), sizeof length);
-    said += reading.problem;
+    put(reading.value);
+    put(std::uint64_t{reading.words.has_value()});
+    for (const std::string& words : {reading.problem, reading.words.value_or("")}) {
+      put(std::uint64_t{words.size()});
+      said += words;
+    }
   }
   said = told(ranks_, "training: readings", said);
   const char* at = said.data();
@@ -244,11 +247,16 @@ std::vector<Reading> Team::readings(MetricList& metrics) const {
     at += count;
   };
   for (Reading& reading : readings) {
-    std::uint64_t length = 0;
+    std::uint64_t length = 0, has_words = 0;
+    std::string words;
     take(&reading.value, sizeof reading.value);
-    take(&length, sizeof length);
-    reading.problem.assign(at, length);
-    at += length;
+    take(&has_words, sizeof has_words);
+    for (std::string* const to : {&reading.problem, &words}) {
+      take(&length, sizeof length);
+      to->assign(at, length);
+      at += length;
+    }
+    reading.words = has_words ? std::optional(std::move(words)) : std::nullopt;
   }
   return readings;
 }

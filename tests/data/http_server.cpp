@@ -48,8 +48,15 @@ void HttpServer::serve() {
     Request request;
     if (const auto space = head.find(' '); space != std::string::npos)
       request.path = head.substr(space + 1, head.find(' ', space + 1) - space - 1);
-    if (const auto at = head.find("Range: "); at != std::string::npos)
-      request.range = head.substr(at + 7, head.find('\r', at) - at - 7);
+    request.method = head.substr(0, head.find(' '));
+    const auto header = [&](const std::string& name) {
+      const auto at = head.find("\r\n" + name + ": ");
+      if (at == std::string::npos) return std::string();
+      const auto first = at + name.size() + 4;
+      return head.substr(first, head.find('\r', first) - first);
+    };
+    request.range = header("Range");
+    request.authorization = header("Authorization");
     {
       const std::lock_guard lock(mutex_);
       requests_.push_back(request);

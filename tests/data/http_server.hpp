@@ -9,8 +9,10 @@
 namespace kiln::test {
 
 struct Request {
-  std::string path;   // "/train.gz"
-  std::string range;  // of its Range header: "bytes=100-", or empty
+  std::string path;           // "/train.gz"
+  std::string method;         // "GET"
+  std::string authorization;  // of its Authorization header, or empty
+  std::string range;          // of its Range header: "bytes=100-", or empty
 };
 
 class HttpServer {

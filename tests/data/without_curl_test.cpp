@@ -1,4 +1,4 @@
-// Linked with kiln/data/without_curl.cpp, as builds on machines without libcurl are.
+// Linked with kiln/data/curl/without_curl.cpp, as builds on machines without libcurl are.
 #include <gtest/gtest.h>
 
 #include "kiln/core/error/error.hpp"

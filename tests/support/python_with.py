@@ -11,7 +11,7 @@ import sys
 
 SKIPPED = 77
 LARGE = {"torch", "torchvision"}
-MODULES = {"pillow": "PIL"}  # of packages whose names are not their modules'
+MODULES = {"pillow": "PIL", "mlflow-skinny": "mlflow"}  # of packages whose names are not their modules'
 
 
 def lacks(python, packages):

@@ -1,17 +1,23 @@
 // What loggers write, and take back where a training is resumed.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <bit>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <limits>
+#include <memory>
+#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kiln/core/file.hpp"
+#include "kiln/train/log/asynchronous.hpp"
 #include "kiln/train/log/files.hpp"
 #include "kiln/train/log/progress.hpp"
 #include "kiln/train/log/tensorboard.hpp"
@@ -61,6 +67,104 @@ TEST(Logs, AreLinesOfJson) {
                       "C \xc2"),
             "\"61 \xc2\xb0"
             "C \\u00c2\"");  // what is UTF-8 stays that
+}
+
+TEST(Logs, HaveTheWordsOfMetrics) {
+  const fs::path directory = fresh_directory("words");
+  const Evaluation sample{
+      {.epoch = 1, .step = 7}, "valid", {{"loss", 0.5}, {"sample", kNan, {}, "two\nlines, \"so\""}}};
+  const auto tell = [&](auto logger) {
+    logger.on(Begin{.at = {.step = 0}});
+    logger.on(sample);
+  };
+  tell(JsonLinesLog(directory / "log.jsonl"));
+  EXPECT_EQ(read_text_file((directory / "log.jsonl").string()),
+            "{\"step\":7,\"event\":\"valid\",\"epoch\":1,\"complete\":true,\"metrics\":{\"loss\":0.5,\"sample\":"
+            "\"two\\u000alines, \\\"so\\\"\"}}\n");
+  tell(CsvLog(directory / "log.csv"));
+  EXPECT_EQ(read_text_file((directory / "log.csv").string()),
+            "step,epoch,split,metric,value\n7,1,valid,loss,0.5\n7,1,valid,sample,\"two\\nlines, \"\"so\"\"\"\n");
+  tell(RunDirectory(directory / "run"));
+  EXPECT_EQ(read_text_file((directory / "run/valid/epoch-2/sample.log").string()),
+            "7 \"two\\u000alines, \\\"so\\\"\"\n");
+  EXPECT_EQ(sentence_of(sample), "valid: loss 0.5, sample \"two\\x0alines, \"so\"\"");
+  tell(TensorBoard(directory / "board"));
+  for (const auto& entry : fs::directory_iterator(directory / "board")) {
+    const std::string events = read_text_file(entry.path().string());
+    EXPECT_NE(events.find("valid/sample"), events.npos);
+    EXPECT_NE(events.find("two\nlines, \"so\""), events.npos);
+  }
+}
+
+/// Keeps the steps that it is told of, once it may.
+struct Gated {
+  static constexpr bool kIsALog = true;
+  std::shared_future<void> gate{};
+  std::shared_ptr<std::vector<std::int64_t>> steps = std::make_shared<std::vector<std::int64_t>>();
+  void on(const Step& step) {
+    if (gate.valid()) gate.wait();
+    require<IoError>(step.at.step % 10 != 0, "no room for step ", step.at.step);
+    steps->push_back(step.at.step);
+  }
+  void on(const RunEnd&) {}
+};
+Step step_at(std::int64_t step) { return {.at = {.step = step}}; }
+
+TEST(Asynchronous, WritesTheSameFiles) {
+  const fs::path directory = fresh_directory("asynchronous");
+  run(JsonLinesLog(directory / "here.jsonl"), 0, 8);
+  run(Asynchronous(JsonLinesLog(directory / "there.jsonl")), 0, 8);
+  EXPECT_EQ(read_text_file((directory / "there.jsonl").string()), read_text_file((directory / "here.jsonl").string()));
+  static_assert(!training::kReceives<Asynchronous<CsvLog>, Message>);
+  static_assert(training::kIsCallback<Asynchronous<CsvLog>> && Asynchronous<CsvLog>::kIsALog);
+}
+
+TEST(Asynchronous, KeepsTheOrderAndABoundedNumberOfEvents) {
+  std::promise<void> gate;
+  const Gated logger{.gate = gate.get_future()};
+  Asynchronous log(logger, 3);
+  std::atomic<std::int64_t> added{0};
+  std::thread training([&] {
+    for (std::int64_t step = 1; step < 10; ++step) {
+      log.on(step_at(step));
+      ++added;
+    }
+  });
+  while (added < 3) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(added, 3);  // the training waits
+  gate.set_value();
+  training.join();
+  log.flush();
+  EXPECT_EQ(*logger.steps, (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(sentence_of([&] { return Asynchronous(logger, 0), 0; }),
+            "ArgumentError: Asynchronous: 0 events may wait: it must be at least 1");
+}
+
+TEST(Asynchronous, TellsOfEachErrorOnce) {
+  const Gated logger;
+  Asynchronous log(logger);
+  log.on(step_at(10));
+  EXPECT_EQ(sentence_of([&] { return log.flush(), 0; }), "IoError: no room for step 10");
+  log.flush();
+  for (const std::int64_t step : {20, 30, 40}) {
+    try {
+      log.on(step_at(step));
+    } catch (const IoError&) {}
+  }
+  std::promise<void> gate;
+  Asynchronous slow(Gated{.gate = gate.get_future()});
+  for (const std::int64_t step : {1, 20, 30, 40}) slow.on(step_at(step));
+  gate.set_value();
+  EXPECT_EQ(sentence_of([&] { return slow.on(RunEnd{}), 0; }),
+            "IoError: no room for step 20 (and 2 more errors of this log)");
+  EXPECT_EQ(*logger.steps, std::vector<std::int64_t>{});
+  // A log that cannot be opened is told of at once.
+  const fs::path file = fresh_directory("no directory") / "file";
+  fs::create_directories(file.parent_path());
+  write_file_atomically(file.string(), std::string_view("in the way"));
+  EXPECT_EQ(sentence_of([&] { return Asynchronous(CsvLog(file / "log.csv")).on(Begin{}), 0; }).substr(0, 9),
+            "IoError: ");
 }
 
 TEST(Logs, AreTheSameWhereATrainingWasKilledAndResumed) {

@@ -217,6 +217,91 @@ TEST(Dashboard, GoesBackThroughTheSteps) {
   EXPECT_EQ(view.steps(made).from, 0);
 }
 
+TEST(Dashboard, ShowsWordsAndPlotsNumbers) {
+  Board made = board();
+  made.histories.on(training::Evaluation{{}, "valid", {{"sample", std::nan(""), {}, "once upon\na time"}}});
+  EXPECT_EQ(made.histories.metrics(), (std::vector<std::string>{"loss", "rate", "accuracy"}));
+  const auto lines = screen_of(made, {}, {100, 30}, false);
+  EXPECT_NE(std::ranges::find(lines, "valid    sample                   once upon\\x0aa time"), lines.end())
+      << ::testing::PrintToString(lines);
+}
+
+TEST(Dashboard, IsChosenFromByTheMouse) {
+  Board made = board();
+  made.histories.on(training::Evaluation{{}, "train", {{"loss", 0.5}, {"accuracy", 0.125}}});
+  constexpr ScreenSize kSize{100, 30};
+  View view;
+  const auto click = [&](std::string_view words, int more = 0) {
+    const auto lines = screen_of(made, view, kSize, false);
+    for (int row = 0; row < std::ssize(lines); ++row) {
+      const std::size_t at = lines[static_cast<std::size_t>(row)].find(words);
+      if (at == std::string::npos) continue;
+      const auto target = target_at(made, kSize, {static_cast<int>(at) + more, row});
+      if (target) view.choose(*target, made);
+      return target.has_value();
+    }
+    return false;
+  };
+  const auto first_row = [&] {
+    const auto lines = screen_of(made, view, kSize, false);
+    const auto heading = std::ranges::find_if(lines, [](const auto& line) { return line.starts_with("split"); });
+    return (heading + 1)->substr(0, 18);
+  };
+  EXPECT_TRUE(click(" loss  rate  accuracy ", 14));
+  EXPECT_EQ(view.metric, 2u);
+  EXPECT_TRUE(click("  rate  ", 2));
+  EXPECT_EQ(view.metric, 1u);
+  EXPECT_TRUE(click("train    accuracy"));  // a row
+  EXPECT_EQ(view.metric, 2u);
+  EXPECT_EQ(first_row(), "valid    loss     ");
+  EXPECT_TRUE(click("last"));
+  EXPECT_EQ(view.sorted_by, TableColumn::Last);
+  EXPECT_EQ(first_row(), "train    accuracy ");  // 0.125 is the least
+  EXPECT_TRUE(click("last^"));
+  EXPECT_EQ(first_row(), "valid    accuracy ");  // 0.75
+  EXPECT_TRUE(click("train    loss"));           // rows are chosen as they are shown
+  EXPECT_EQ(view.metric, 0u);
+  EXPECT_TRUE(click("lastv"));
+  EXPECT_EQ(view.sorted_by, std::nullopt);
+  EXPECT_TRUE(click("metric", 3));
+  EXPECT_EQ(first_row(), "valid    accuracy ");
+  EXPECT_FALSE(click("epoch 3/4"));
+  EXPECT_FALSE(click("q: stop"));
+  for (int row = -1; row < 40; ++row)
+    for (int column = -1; column < 120; ++column)
+      if (const auto target = target_at(made, kSize, {column, row})) view.choose(*target, made);
+  for (const ScreenSize size : {ScreenSize{1, 1}, {20, 5}})
+    for (int row = 0; row < 6; ++row)
+      if (const auto target = target_at(made, size, {0, row})) view.choose(*target, made);
+}
+
+TEST(Terminal, TakesKeysOffItsBytesOneByOne) {
+  const auto all = [](std::string bytes, std::string* rest = nullptr) {
+    std::vector<Press> keys;
+    ScreenPlace clicked;
+    for (Press key; (key = take_key(bytes, clicked)) != Press::None;) keys.push_back(key);
+    if (rest) *rest = bytes;
+    return keys;
+  };
+  using enum Press;
+  EXPECT_EQ(all("qst<g"), (std::vector{Stop, Save, Unsaved, Back, GoOn}));
+  EXPECT_EQ(all("\x1b[A\x1bOB\x1b[C\x1b[1;5Dx"), (std::vector{Up, Down, Right, Other, Other}));
+  EXPECT_EQ(all("\x1b"), std::vector{GoOn});
+  EXPECT_EQ(all("\x1b[<64;1;1M\x1b[<65;1;1M\x1b[<0;1;1m\x1b[<2;1;1M\x1b[<M"),
+            (std::vector{Up, Down, Other, Other, Other}));
+  EXPECT_EQ(all("\x1b[<99999999999;1;1M"), std::vector{Other});
+  std::string rest;
+  EXPECT_TRUE(all("\x1b[<0;12", &rest).empty());
+  EXPECT_EQ(rest, "\x1b[<0;12");  // the rest of it is still to come
+  EXPECT_TRUE(all("\x1b[" + std::string(100, '0'), &rest).empty());
+  EXPECT_EQ(rest, "");
+  ScreenPlace clicked;
+  std::string bytes = "\x1b[<0;12;3M";
+  EXPECT_EQ(take_key(bytes, clicked), Click);
+  EXPECT_EQ(clicked.column, 11);
+  EXPECT_EQ(clicked.row, 2);
+}
+
 TEST(Terminal, CutsLinesByLettersNotBytes) {
   EXPECT_EQ(clipped("\x1b[31mäöü\x1b[0m", 2), "\x1b[31mäö");
   EXPECT_EQ(clipped("ab", 5), "ab");
@@ -303,13 +388,49 @@ void watch_until_stopped() {
 }
 
 TEST(Dashboard, IsStoppedByAKeyAndLeavesTheScreen) {
-  const Seen seen = on_terminal({press("q")}, watch_until_stopped);
+  const Seen seen = on_terminal({press("q"), press("s", "g: go on")}, watch_until_stopped);
   EXPECT_EQ(seen.status, 0);
   EXPECT_NE(seen.bytes.find("\x1b[?1049h"), std::string::npos);
   const std::size_t left = seen.bytes.rfind("\x1b[?1049l");
   ASSERT_NE(left, std::string::npos);
   EXPECT_NE(seen.bytes.find("stopped by the key q", left), std::string::npos);
   EXPECT_TRUE(seen.canonical);
+}
+
+TEST(Dashboard, AsksBeforeItStops) {
+  // Other keys are no answer, and the question comes again.
+  const Seen unsaved = on_terminal({press("q"), press("g", "g: go on"), press("q"), press("t", "g: go on")}, [] {
+    training::Begin begin{.batches = 1};
+    Dashboard dashboard;
+    dashboard.on(begin);
+    for (std::int64_t step = 1; !begin.control.should_stop() && step < 2000; ++step) {
+      dashboard.on(training::Step{{.step = step}, 0.5, {0.1}, 1, 0.005});
+      ::usleep(5000);
+    }
+    dashboard.on(training::RunEnd{{.step = 7}, begin.control.reason()});
+    std::exit(begin.control.saves_end() ? 1 : 0);
+  });
+  EXPECT_EQ(unsaved.status, 0);
+  EXPECT_NE(unsaved.bytes.find("stopped by the key q, without saving", unsaved.bytes.rfind("\x1b[?1049l")),
+            std::string::npos);
+  EXPECT_NE(unsaved.bytes.find("\x1b[?1006h"), std::string::npos);
+  EXPECT_LT(unsaved.bytes.rfind("\x1b[?1006h"), unsaved.bytes.rfind("\x1b[?1006l"));
+}
+
+TEST(Dashboard, StaysAfterTrainingUntilItIsLeft) {
+  const auto stays = [] {
+    Dashboard dashboard({.stays = true});
+    dashboard.on(training::Begin{.batches = 1});
+    dashboard.on(training::Evaluation{{.step = 1}, "valid", {{"loss", 0.5}}});
+    dashboard.on(training::RunEnd{{.step = 1}, "all is done"});
+    std::printf("[after]\n");
+  };
+  const Seen seen = on_terminal({press("xq", "q: leave")}, stays);
+  EXPECT_EQ(seen.status, 0);
+  EXPECT_TRUE(seen.canonical);
+  const std::size_t left = seen.bytes.rfind("\x1b[?1049l"), after = seen.bytes.find("[after]");
+  EXPECT_LT(seen.bytes.find("q: leave"), left);
+  EXPECT_LT(left, after);
 }
 
 TEST(Dashboard, LeavesTheScreenWhereTheProgramCrashes) {
@@ -401,7 +522,7 @@ TEST(Dashboard, GivesTheTerminalBackWhileItIsStopped) {
                                  press("\x1a"),
                                  {"[stopped]", [](int) {}},
                                  {"[runs]", [](int) {}},
-                                 press("q")},
+                                 press("qs")},
                                 watch_as_a_job);
   EXPECT_EQ(seen.status, 0);
   const auto screen = [&](std::size_t from, std::size_t to) {
@@ -418,7 +539,7 @@ TEST(Dashboard, GivesTheTerminalBackWhileItIsStopped) {
 }
 
 TEST(Dashboard, FollowsATerminalThatIsResized) {
-  const Seen seen = on_terminal({resize(100, 40, "q: stop"), resize(30, 10, "\x1b[40;1H"), press("q", "\x1b[2J")},
+  const Seen seen = on_terminal({resize(100, 40, "q: stop"), resize(30, 10, "\x1b[40;1H"), press("qs", "\x1b[2J")},
                                 watch_until_stopped);
   EXPECT_EQ(seen.status, 0);
   const std::size_t drawn = seen.bytes.rfind("\x1b[2J"), left = seen.bytes.find("\x1b[?1049l", drawn);

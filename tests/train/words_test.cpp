@@ -1,6 +1,8 @@
 // Metrics of texts against torchmetrics and NLTK.
 #include <gtest/gtest.h>
 
+#include "kiln/core/config/config.hpp"
+#include "kiln/core/file.hpp"
 #include "kiln/train/metric/meteor.hpp"
 #include "kiln/train/metric/stem.hpp"
 #include "kiln/train/metric/words.hpp"
@@ -36,6 +38,40 @@ TEST(Metrics, OfTextsAreTorchmetrics) {
   metric::CharErrorRate characters;
   characters.update("nave\xff", "naïve");  // two edits of five characters, though of six bytes
   EXPECT_DOUBLE_EQ(characters.value(), 2.0 / 5);
+}
+
+struct BleuCase {
+  std::string corpus;
+  std::vector<std::string> said;
+  std::vector<std::vector<std::string>> right;
+  metric::BleuSmoothing smoothing = metric::BleuSmoothing::None;
+  std::optional<double> amount{};
+  double sacrebleu = 0;
+  std::optional<double> nltk{};
+};
+struct BleuFigures {
+  std::string made_with;
+  std::vector<BleuCase> cases;
+};
+
+TEST(Metrics, SmoothsBleuAsSacrebleuAndNltkDo) {
+  const std::string path = KILN_SOURCE_DIR "/tests/train/bleu_figures.json";
+  const auto figures = from_json<BleuFigures>(parse_json(read_text_file(path), path), path);
+  ASSERT_EQ(figures.cases.size(), 36u);
+  for (const BleuCase& each : figures.cases) {
+    SCOPED_TRACE(text(each.corpus, ' ', static_cast<int>(each.smoothing), ' ', each.amount.value_or(-1)));
+    metric::Bleu bleu{.smoothing = each.smoothing, .amount = each.amount};
+    for (std::size_t i = 0; i < each.said.size(); ++i)
+      bleu.update(each.said[i], std::vector<std::string_view>(each.right[i].begin(), each.right[i].end()));
+    EXPECT_NEAR(bleu.value(), each.sacrebleu, 1e-12);
+    EXPECT_NEAR(bleu.value(), each.nltk.value_or(each.sacrebleu), 1e-12);
+  }
+  metric::Bleu wrong{.smoothing = metric::BleuSmoothing::Floor, .amount = -1};
+  EXPECT_EQ(sentence_of([&] { return wrong.update("a", {"a"}), 0; }),
+            "ArgumentError: bleu: amount is -1, it must be positive and finite");
+  wrong = {.smoothing = metric::BleuSmoothing::Exponential, .amount = 1};
+  EXPECT_EQ(sentence_of([&] { return wrong.update("a", {"a"}), 0; }),
+            "ArgumentError: bleu: amount is of the smoothings AddK and Floor alone");
 }
 
 TEST(Metrics, StemsArePorters) {

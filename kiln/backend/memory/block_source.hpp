@@ -1,9 +1,10 @@
-// The source of a pool's memory: the system, or a GPU's driver.
+// The source of a pool's memory: the system, a GPU's driver, or one's own (memory_options.hpp).
 #pragma once
 #include <cstddef>
 
 namespace kiln {
 
+/// Called by one thread at a time. No function may throw.
 class BlockSource {
  public:
   virtual ~BlockSource() = default;

@@ -45,11 +45,8 @@ static_assert(size_of_class(8) == 576 && size_of_class(size_class(kLargestSmall)
 
 constexpr int kSmallClasses = size_class(kLargestSmall).index + 1;
 
-/// The class of blocks that consist of merged free pages.
-constexpr int kJoined = -1;
-SizeClass block_for(std::size_t bytes, bool joins) {
-  return joins && bytes > kLargestSmall ? SizeClass{kJoined, round_up(bytes, kPage)} : size_class(bytes);
-}
+/// The class of blocks that consist of merged free memory, and of those that the source gives one by one.
+constexpr int kJoined = -1, kExact = -2;
 
 int this_thread() {
   static std::atomic<int> threads = 0;
@@ -63,31 +60,70 @@ constexpr auto kLowerFirst = [](const auto& a, const auto& b) { return std::grea
 
 MemoryPool::MemoryPool(std::size_t limit, BlockSource& source, Order order)
     : source_(source),
+      strategy_(MemoryStrategy::Pool),
+      arena_bytes_(0),
       order_(order),
       joins_(order == Order::LatestFirst && source.returns_parts()),
       limit_(std::min(limit, kLargest)) {}
 
+MemoryPool::MemoryPool(std::size_t limit, const MemoryOptions& options)
+    : source_(options.source ? *options.source : system_pages()),
+      strategy_(options.strategy),
+      arena_bytes_(options.bytes),
+      order_(Order::LatestFirst),
+      joins_(options.strategy != MemoryStrategy::Pool || source_.returns_parts()),
+      limit_(std::min(limit, kLargest)) {}
+
 MemoryPool::~MemoryPool() {
   release_locked();
+  extents_.drop_if([&](const Extent& range) { return range.size == arena_.size && unmap(range); });
   for (const Extent& region : regions_) unmap(region);
 }
 
 std::byte* MemoryPool::acquire(std::size_t bytes, const Purpose& purpose) {
   if (bytes > kLargest) return nullptr;
-  const auto [index, size] = block_for(bytes, joins_);
+  const auto [index, size] = block_for(bytes);
   const std::lock_guard lock(mutex_);
-  std::byte* block = index == kJoined ? take_large(size) : pop(index);
-  if (!block && index != kJoined) block = size > kLargestSmall ? map(size) : allocate_small(index, size);
+  std::byte* block = nullptr;
+  if (index == kExact) block = map(size);
+  else if (index == kJoined) block = strategy_ == MemoryStrategy::Arena ? take_from_arena(size) : take_large(size);
+  else if (block = pop(index); !block) block = size > kLargestSmall ? map(size) : allocate_small(index, size);
   if (block) accounting_.record_acquire(block, size, purpose);
   return block;
 }
 
 void MemoryPool::release(std::byte* block, std::size_t bytes, MemoryUse use) {
-  const auto [index, size] = block_for(bytes, joins_);
+  const auto [index, size] = block_for(bytes);
   const std::lock_guard lock(mutex_);
   accounting_.record_release(block, size, use);
-  if (index == kJoined) join({block, size});
+  if (index == kExact) give_up({block, size});
+  else if (index == kJoined) join({block, size});
   else push(index, block);
+}
+
+MemoryPool::SizeClass MemoryPool::block_for(std::size_t bytes) const {
+  const std::size_t wanted = std::max(bytes, std::size_t{1});
+  if (strategy_ == MemoryStrategy::Exact) return {kExact, round_up(wanted, kPage)};
+  if (strategy_ == MemoryStrategy::Arena) return {kJoined, round_up(wanted, kAlignment)};
+  if (joins_ && bytes > kLargestSmall) return {kJoined, round_up(bytes, kPage)};
+  const auto [index, size] = size_class(bytes);
+  return {index, size};
+}
+
+std::byte* MemoryPool::take_from_arena(std::size_t size) {
+  if (!arena_.start) {
+    const std::size_t all = round_up(arena_bytes_, kPage);
+    std::byte* const start = map(all);
+    if (!start) return nullptr;
+    arena_ = {start, all};
+    join(arena_);
+  }
+  return extents_.take(size);
+}
+
+// Where the source refuses, the memory stays reserved: it is offered again with what else is unused.
+void MemoryPool::give_up(Extent range) noexcept {
+  if (!unmap(range)) join(range);
 }
 
 // Where the host has no memory for a longer list, the block is not reused: it stays allocated, without a user, until
@@ -225,6 +261,7 @@ void MemoryPool::release_unused() {
 }
 
 void MemoryPool::release_locked() {
+  if (strategy_ == MemoryStrategy::Arena) return;  // it stays whole
   for (int index = kSmallClasses; index < kClasses; ++index)
     while (std::byte* block = pop(index)) unmap({block, size_of_class(index)});
   extents_.drop_if([&](const Extent& range) { return unmap(range); });

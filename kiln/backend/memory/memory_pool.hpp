@@ -8,6 +8,7 @@
 #include "kiln/backend/memory/accounting.hpp"
 #include "kiln/backend/memory/block_source.hpp"
 #include "kiln/backend/memory/extents.hpp"
+#include "kiln/backend/memory/memory_options.hpp"
 #include "kiln/core/threads/brief_mutex.hpp"
 
 namespace kiln {
@@ -29,6 +30,8 @@ class MemoryPool {
   enum class Order : std::uint8_t { LatestFirst, LowestFirst };
   /// Holds at most `limit` bytes of `source`, which must outlive it.
   explicit MemoryPool(std::size_t limit, BlockSource& source = system_pages(), Order order = Order::LatestFirst);
+  /// With another strategy than a pool; see MemoryOptions.
+  MemoryPool(std::size_t limit, const MemoryOptions& options);
   /// Large blocks still in use remain valid; other blocks do not.
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
@@ -55,6 +58,13 @@ class MemoryPool {
   };
   static constexpr int kClasses = 320;  // up to 2^48 bytes
 
+  struct SizeClass {
+    int index;
+    std::size_t size;
+  };
+  SizeClass block_for(std::size_t bytes) const;
+  std::byte* take_from_arena(std::size_t size);
+  void give_up(Extent range) noexcept;
   std::byte* pop(int size_class);
   void push(int size_class, std::byte* block) noexcept;
   void join(Extent range) noexcept;
@@ -70,6 +80,8 @@ class MemoryPool {
   bool unmap(Extent range);
 
   BlockSource& source_;
+  const MemoryStrategy strategy_;
+  const std::size_t arena_bytes_;
   const Order order_;
   const bool joins_;  // merge large blocks
   mutable BriefMutex mutex_;
@@ -79,6 +91,7 @@ class MemoryPool {
   Extent region_rest_{};                          // the rest of the last region
   Extents extents_;                               // the free memory for large blocks
   std::size_t reserved_ = 0, in_regions_ = 0;
+  Extent arena_{};  // all of it, once it is there
   MemoryAccounting accounting_;
 };
 

@@ -41,8 +41,9 @@ template <DatasetLike D, class Predicate>
                                                                                                  Predicate predicate) {
   const auto shared = share(std::move(dataset));
   std::vector<std::int64_t> kept;
-  for (std::int64_t i = 0; i < shared->size(); ++i)
-    if (std::invoke(predicate, shared->get(i))) kept.push_back(i);
+  for_each_item(*shared, [&](std::int64_t i, auto&& item) {
+    if (std::invoke(predicate, static_cast<ItemOf<D>&&>(item))) kept.push_back(i);
+  });
   return subset(shared, std::move(kept));
 }
 
@@ -59,6 +60,14 @@ class Zipped final : public Dataset<std::pair<A, B>> {
 
  private:
   std::pair<A, B> item(std::int64_t index) const override { return {first_->get(index), second_->get(index)}; }
+  std::vector<std::pair<A, B>> items(std::span<const std::int64_t> indices, std::size_t& at) const override {
+    auto first = first_->get_many(indices, &at);
+    auto second = second_->get_many(indices, &at);
+    std::vector<std::pair<A, B>> pairs;
+    pairs.reserve(indices.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) pairs.emplace_back(std::move(first[i]), std::move(second[i]));
+    return pairs;
+  }
   DatasetPtr<A> first_;
   DatasetPtr<B> second_;
 };

@@ -1,9 +1,11 @@
 // Data sets whose items are kept in memory once they are computed.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,7 +19,7 @@ template <DatasetLike D>
   const auto shared = share(std::move(dataset));
   std::vector<ItemOf<D>> items;
   items.reserve(static_cast<std::size_t>(shared->size()));
-  for (std::int64_t i = 0; i < shared->size(); ++i) items.push_back(shared->get(i));
+  for_each_item(*shared, [&](std::int64_t, auto&& item) { items.push_back(static_cast<ItemOf<D>&&>(item)); });
   return in_memory(std::move(items));
 }
 
@@ -38,6 +40,40 @@ class Cached final : public Dataset<T> {
     const std::lock_guard lock(slot.mutex);
     if (!slot.item) slot.item = from_->get(index);
     return *slot.item;
+  }
+  std::vector<T> items(std::span<const std::int64_t> indices, std::size_t& at) const override {
+    std::vector<std::int64_t> missing;
+    {
+      // Slots are locked in ascending order, so that no two threads wait for each other.
+      std::vector<std::unique_lock<std::mutex>> locks;
+      for (const std::size_t position : in_ascending_order(indices)) {
+        if (!missing.empty() && missing.back() == indices[position]) continue;
+        Slot& slot = slots_[static_cast<std::size_t>(indices[position])];
+        std::unique_lock lock(slot.mutex);
+        if (slot.item) continue;
+        locks.push_back(std::move(lock));
+        missing.push_back(indices[position]);
+      }
+      fill(missing, indices, at);
+    }
+    std::vector<T> found;
+    found.reserve(indices.size());
+    // An item that is there never changes, and its lock was held above.
+    for (const auto index : indices) found.push_back(*slots_[static_cast<std::size_t>(index)].item);
+    return found;
+  }
+  void fill(std::span<const std::int64_t> missing, std::span<const std::int64_t> indices, std::size_t& at) const {
+    std::size_t inner = 0;
+    std::vector<T> made;
+    try {
+      made = from_->get_many(missing, &inner);
+    } catch (...) {
+      if (inner < missing.size())
+        at = static_cast<std::size_t>(std::ranges::find(indices, missing[inner]) - indices.begin());
+      throw;
+    }
+    for (std::size_t i = 0; auto&& item : made)
+      slots_[static_cast<std::size_t>(missing[i++])].item.emplace(static_cast<T&&>(item));
   }
   DatasetPtr<T> from_;
   mutable std::vector<Slot> slots_;

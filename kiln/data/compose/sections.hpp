@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,11 @@ class Section final : public Dataset<T> {
 
  private:
   T item(std::int64_t index) const override { return from_->get(first_ + index); }
+  std::vector<T> items(std::span<const std::int64_t> indices, std::size_t& at) const override {
+    std::vector<std::int64_t> inner;
+    for (const auto index : indices) inner.push_back(first_ + index);
+    return from_->get_many(inner, &at);
+  }
   DatasetPtr<T> from_;
   std::int64_t first_, size_;
 };
@@ -47,10 +53,10 @@ class Windows final : public Dataset<std::vector<T>> {
 
  private:
   std::vector<T> item(std::int64_t index) const override {
-    std::vector<T> window;
     const std::int64_t first = index * config_.stride, count = std::min(config_.size, from_->size() - first);
-    for (std::int64_t i = 0; i < count; ++i) window.push_back(from_->get(first + i));
-    return window;
+    std::vector<std::int64_t> inner(static_cast<std::size_t>(count));
+    std::iota(inner.begin(), inner.end(), first);
+    return from_->get_many(inner);
   }
   DatasetPtr<T> from_;
   WindowConfig config_;

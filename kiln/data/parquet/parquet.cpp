@@ -185,32 +185,40 @@ void RowReader::fail_at(std::size_t node, std::string_view problem) const {
   fail<DataError>(file_.name(), ", row ", index_, ": column '", shown(column(node).name), "' ", problem);
 }
 
+bool is_of_split(const std::filesystem::path& path, std::string_view split) {
+  if (path.extension() != ".parquet") return false;
+  const std::string stem = path.stem().string();
+  const bool named =
+      stem == split || (stem.starts_with(split) && stem.size() > split.size() && stem[split.size()] == '-');
+  return named || path.parent_path().filename() == split;
+}
+
+void require_whole(const std::set<std::filesystem::path>& files, std::string_view directory, std::string_view split) {
+  require<DataError>(!files.empty(), directory, ": has no Parquet files of '", shown(split), "'");
+  std::set<std::filesystem::path> folders;
+  for (const auto& file : files) folders.insert(file.parent_path());
+  if (folders.size() > 1)
+    fail<DataError>(directory, ": has Parquet files of '", shown(split), "' in ", folders.begin()->string(), " and in ",
+                    folders.rbegin()->string(), ": select one of them");
+  const std::int64_t count = count_in(files.begin()->stem().string());
+  require<DataError>(count == 0 || count == std::ssize(files), folders.begin()->string(), ": has ", files.size(),
+                     " Parquet files of '", shown(split), "', and their names say that there are ", count);
+}
+
 std::vector<std::string> files_of(const std::filesystem::path& directory, std::string_view split) try {
   namespace fs = std::filesystem;
   std::error_code problem;
-  std::set<fs::path> found, folders;
+  std::set<fs::path> found;
   std::vector<fs::path> left = paths_in(directory, problem);
   while (!problem && !left.empty()) {
     const fs::path path = std::move(left.back());
     left.pop_back();
     if (fs::is_directory(fs::symlink_status(path, problem)))
       std::ranges::move(paths_in(path, problem), std::back_inserter(left));
-    if (path.extension() != ".parquet") continue;
-    const std::string stem = path.stem().string();
-    const bool named =
-        stem == split || (stem.starts_with(split) && stem.size() > split.size() && stem[split.size()] == '-');
-    if (!named && path.parent_path().filename() != split) continue;
-    found.insert(path);
-    folders.insert(path.parent_path());
+    if (is_of_split(path, split)) found.insert(path);
   }
   require<IoError>(!problem, "cannot read ", directory.string(), ": ", problem.message());
-  require<DataError>(!found.empty(), directory.string(), ": has no Parquet files of '", shown(split), "'");
-  if (folders.size() > 1)
-    fail<DataError>(directory.string(), ": has Parquet files of '", shown(split), "' in ", folders.begin()->string(),
-                    " and in ", folders.rbegin()->string(), ": select one of them");
-  const std::int64_t count = count_in(found.begin()->stem().string());
-  require<DataError>(count == 0 || count == std::ssize(found), folders.begin()->string(), ": has ", found.size(),
-                     " Parquet files of '", shown(split), "', and their names say that there are ", count);
+  require_whole(found, directory.string(), split);
   std::vector<std::string> paths;
   for (const fs::path& path : found) paths.push_back(path.string());
   return paths;

@@ -12,6 +12,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,10 @@ namespace kiln {
 
 namespace parquet {
 
+/// Is it named after a split, or in a folder of its name?
+bool is_of_split(const std::filesystem::path& path, std::string_view split);
+/// Throws DataError if there is no file, they are in several folders, or some of those that a name counts are missing.
+void require_whole(const std::set<std::filesystem::path>& files, std::string_view directory, std::string_view split);
 /// The files of a split: those named after it, or in a folder of its name, by their names.
 std::vector<std::string> files_of(const std::filesystem::path& directory, std::string_view split);
 
@@ -45,6 +50,20 @@ class ParquetRows final : public Dataset<Row> {
     Row row{};
     parquet::RowReader(file_, nodes_, index).read(row);
     return row;
+  }
+  std::vector<Row> items(std::span<const std::int64_t> indices, std::size_t& at) const override {
+    std::vector<Row> rows(indices.size());
+    if (rows.empty()) return rows;
+    // A row group is decompressed once for all of its rows, however few groups are kept.
+    const auto order = in_ascending_order(indices);
+    at = order.front();
+    parquet::RowReader reader(file_, nodes_, indices[at]);
+    for (const std::size_t position : order) {
+      at = position;
+      reader.seek(indices[at]);
+      reader.read(rows[at]);
+    }
+    return rows;
   }
   ParquetFile file_;
   std::vector<parquet::Node> nodes_;

@@ -15,45 +15,11 @@
 
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/data/parquet/file.hpp"
+#include "kiln/data/table/row_types.hpp"
 
 namespace kiln::parquet {
 
-template <class T>
-concept ByteList = std::same_as<T, std::vector<std::byte>> || std::same_as<T, std::vector<std::uint8_t>>;
-template <class T>
-concept Leaf = std::is_arithmetic_v<T> || std::same_as<T, std::string> || ByteList<T> || reflect::ScopedEnum<T>;
-template <class T>
-concept OptionalLeaf = reflect::OptionalLike<T> && Leaf<typename T::value_type>;
-template <class T>
-concept List = reflect::ListLike<T> && !Leaf<T>;  // includes maps, which are lists of entries
-template <class T>
-concept OptionalList = reflect::OptionalLike<T> && List<typename T::value_type>;
-
-template <class Key, class Value>
-struct MapEntry {
-  Key key{};
-  Value value{};
-};
-template <class T>
-struct ItemOf {
-  using Type = typename T::value_type;
-};
-template <reflect::MapLike T>
-struct ItemOf<T> {
-  using Type = MapEntry<typename T::key_type, typename T::mapped_type>;
-};
-template <List T>
-using Item = typename ItemOf<T>::Type;
-
-/// The description of a kind in errors: "text", "whole numbers", ...
-template <class T>
-constexpr std::string_view wanted() {
-  if constexpr (reflect::OptionalLike<T>) return wanted<typename T::value_type>();
-  else if constexpr (std::same_as<T, bool>) return "truth values";
-  else if constexpr (std::integral<T>) return "whole numbers";
-  else if constexpr (std::floating_point<T>) return "numbers";
-  else return ByteList<T> ? "bytes" : "texts";
-}
+using namespace row;
 
 /// A column that a type reads, or an optional struct: then a column inside it, and the definition level from which the
 /// struct is present.
@@ -105,8 +71,6 @@ void find_nodes(const ParquetFile& file, const std::string& name, std::size_t li
   }
 }
 
-constexpr std::string_view kMissing = "is missing (a field that may be is a std::optional)";
-
 /// Why an element cannot be read as a T; empty if it can.
 template <Leaf T>
 std::string read_element(const Values& elements, std::size_t element, T& value) {
@@ -135,11 +99,19 @@ std::string read_element(const Values& elements, std::size_t element, T& value) 
 /// Assembles a row from the columns of its nodes.
 class RowReader {
  public:
-  RowReader(const ParquetFile& file, const std::vector<Node>& nodes, std::int64_t index)
-      : file_(file), nodes_(nodes), index_(index) {
-    const ParquetFile::RowPosition at = file.find(index);
+  RowReader(const ParquetFile& file, const std::vector<Node>& nodes, std::int64_t index) : file_(file), nodes_(nodes) {
+    seek(index);
+  }
+
+  /// Makes `index` the row that is read; the columns of its group stay with the reader.
+  void seek(std::int64_t index) {
+    const ParquetFile::RowPosition at = file_.find(index);
+    index_ = index;
     row_ = static_cast<std::uint32_t>(at.row);
-    for (const Node& node : nodes) chunks_.push_back(file.chunk(node.column, at.group));
+    if (at.group == group_) return;
+    chunks_.clear();
+    for (const Node& node : nodes_) chunks_.push_back(file_.chunk(node.column, at.group));
+    group_ = at.group;
   }
 
   template <class T>
@@ -208,7 +180,8 @@ class RowReader {
 
   const ParquetFile& file_;
   const std::vector<Node>& nodes_;
-  const std::int64_t index_;
+  std::int64_t index_ = 0;
+  std::size_t group_ = std::numeric_limits<std::size_t>::max();
   std::uint32_t row_ = 0;
   std::vector<std::shared_ptr<const Chunk>> chunks_;  // one per node
 };

@@ -28,6 +28,10 @@ std::string SqliteTable::place(std::int64_t index) const {
 
 std::vector<SqliteCell> SqliteTable::item(std::int64_t index) const { return source_->read(index); }
 
+std::vector<std::vector<SqliteCell>> SqliteTable::items(std::span<const std::int64_t> indices, std::size_t& at) const {
+  return source_->read(indices, at);
+}
+
 std::string sqlite::described(const SqliteCell& cell) {
   if (const auto* const whole = std::get_if<std::int64_t>(&cell)) return text("INTEGER ", *whole);
   if (const auto* const real = std::get_if<double>(&cell)) return text("REAL ", *real);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +45,7 @@ class SqliteTable final : public Dataset<std::vector<SqliteCell>> {
 
  private:
   std::vector<SqliteCell> item(std::int64_t index) const override;
+  std::vector<std::vector<SqliteCell>> items(std::span<const std::int64_t> indices, std::size_t& at) const override;
   std::shared_ptr<const Source> source_;
 };
 
@@ -111,8 +113,15 @@ class SqliteRows final : public Dataset<Row> {
   std::int64_t size() const override { return table_.size(); }
 
  private:
-  Row item(std::int64_t index) const override {
-    std::vector<SqliteCell> cells = table_.get(index);
+  Row item(std::int64_t index) const override { return row_of(index, table_.get(index)); }
+  std::vector<Row> items(std::span<const std::int64_t> indices, std::size_t& at) const override {
+    auto cells = table_.get_many(indices, &at);
+    std::vector<Row> rows;
+    rows.reserve(indices.size());
+    for (at = 0; at < indices.size(); ++at) rows.push_back(row_of(indices[at], std::move(cells[at])));
+    return rows;
+  }
+  Row row_of(std::int64_t index, std::vector<SqliteCell> cells) const {
     Row row{};
     std::size_t field = 0;
     reflect::for_each_field(row, [&](std::string_view, auto& value) {

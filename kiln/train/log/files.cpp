@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/folder.hpp"
 
@@ -45,6 +46,21 @@ std::string cell(std::string_view word) {
   return quoted += '"';
 }
 
+std::string json_value(const Reading& reading) {
+  return reading.words ? json_text(*reading.words) : json_number(reading.value);
+}
+
+/// With \n for ends of lines, so that a record is a line.
+std::string one_line(std::string_view words) {
+  std::string line;
+  for (const char letter : words) {
+    if (letter == '\n') line += "\\n";
+    else if (letter == '\r') line += "\\r";
+    else line += letter;
+  }
+  return line;
+}
+
 }  // namespace
 
 void JsonLinesLog::on(const training::Step& step) {
@@ -57,7 +73,7 @@ void JsonLinesLog::on(const training::Step& step) {
 void JsonLinesLog::on(const training::Evaluation& evaluation) {
   std::string metrics;
   for (const Reading& reading : evaluation.readings)
-    metrics += text(metrics.empty() ? "" : ",", json_text(reading.name), ':', json_number(reading.value));
+    metrics += text(metrics.empty() ? "" : ",", json_text(reading.name), ':', json_value(reading));
   log_.write(text(head(evaluation.at, evaluation.split), ",\"complete\":", evaluation.complete, ",\"metrics\":{",
                   metrics, "}}"));
 }
@@ -76,12 +92,18 @@ void CsvLog::on(const training::Step& step) {
 }
 
 void CsvLog::on(const training::Evaluation& evaluation) {
-  for (const Reading& reading : evaluation.readings) row(evaluation.at, evaluation.split, reading.name, reading.value);
+  for (const Reading& reading : evaluation.readings)
+    if (reading.words) row(evaluation.at, evaluation.split, reading.name, one_line(*reading.words));
+    else row(evaluation.at, evaluation.split, reading.name, reading.value);
 }
 
 void CsvLog::row(const training::Position& at, std::string_view split, std::string_view metric, double value) {
   const std::string number = json_number(value);
-  log_.write(text(at.step, ',', at.epoch, ',', cell(split), ',', cell(metric), ',', number == "null" ? "" : number));
+  row(at, split, metric, number == "null" ? "" : number);
+}
+void CsvLog::row(const training::Position& at, std::string_view split, std::string_view metric,
+                 std::string_view value) {
+  log_.write(text(at.step, ',', at.epoch, ',', cell(split), ',', cell(metric), ',', cell(value)));
 }
 
 RunDirectory::RunDirectory(fs::path directory, Json configuration)
@@ -122,7 +144,8 @@ void RunDirectory::take_back(const training::Position& at) const {
     }
 }
 
-void RunDirectory::log(const training::Position& at, std::string_view split, std::string_view metric, double value) {
+void RunDirectory::log(const training::Position& at, std::string_view split, std::string_view metric,
+                       std::string_view value) {
   if (std::exchange(epoch_, at.epoch) != at.epoch) logs_.clear();
   const auto path = directory_ / file_name_of(split) / text("epoch-", at.epoch + 1) / (file_name_of(metric) + ".log");
   auto found = logs_.find(path);
@@ -130,16 +153,18 @@ void RunDirectory::log(const training::Position& at, std::string_view split, std
     found = logs_.emplace(path, LineLog(path)).first;
     found->second.begin(begun_at_);
   }
-  found->second.write(text(at.step, ' ', json_number(value)));
+  found->second.write(text(at.step, ' ', value));
 }
 
 void RunDirectory::on(const training::Step& step) {
-  log(step.at, "step", "loss", step.loss);
-  for (std::size_t i = 0; i < step.rates.size(); ++i) log(step.at, "step", training::rate_name(i), step.rates[i]);
+  log(step.at, "step", "loss", json_number(step.loss));
+  for (std::size_t i = 0; i < step.rates.size(); ++i)
+    log(step.at, "step", training::rate_name(i), json_number(step.rates[i]));
 }
 
 void RunDirectory::on(const training::Evaluation& evaluation) {
-  for (const Reading& reading : evaluation.readings) log(evaluation.at, evaluation.split, reading.name, reading.value);
+  for (const Reading& reading : evaluation.readings)
+    log(evaluation.at, evaluation.split, reading.name, json_value(reading));
   if (evaluation.complete) say(text("step ", evaluation.at.step, ", ", sentence_of(evaluation)));
 }
 
@@ -161,6 +186,8 @@ std::string sentence_of(const training::Evaluation& evaluation) {
   std::string sentence, problems;
   for (const Reading& reading : evaluation.readings)
     if (!reading.problem.empty()) problems += "; " + reading.problem;
+    else if (reading.words)
+      sentence += text(sentence.empty() ? " " : ", ", reading.name, " \"", shown(*reading.words), '"');
     else sentence += text(sentence.empty() ? " " : ", ", reading.name, ' ', reading.value);
   if (sentence.empty() && !problems.empty()) problems.erase(0, 1);
   return evaluation.split + ':' + sentence + problems;

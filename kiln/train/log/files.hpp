@@ -13,7 +13,7 @@ namespace kiln {
 /// Writes a line of JSON for each step and each evaluation:
 ///   {"step":7,"event":"step","epoch":0,"loss":0.25,"rates":[0.001],"items":64,"seconds":0.01}
 ///   {"step":7,"event":"valid","epoch":0,"complete":true,"metrics":{"loss":0.3,"accuracy":0.9}}
-/// Notes, checkpoints and the end have lines too. Numbers that are not finite become null.
+/// Notes, checkpoints and the end have lines too. Numbers that are not finite become null; words are strings.
 class JsonLinesLog {
  public:
   static constexpr bool kIsALog = true;
@@ -28,7 +28,7 @@ class JsonLinesLog {
   LineLog log_;
 };
 
-/// A row for each number: step,epoch,split,metric,value. The loss and the rates of steps have the split "step".
+/// A row for each number, or words with \n for ends of lines: step,epoch,split,metric,value. The loss and the rates of steps have the split "step".
 class CsvLog {
  public:
   static constexpr bool kIsALog = true;
@@ -39,13 +39,14 @@ class CsvLog {
 
  private:
   void row(const training::Position& at, std::string_view split, std::string_view metric, double value);
+  void row(const training::Position& at, std::string_view split, std::string_view metric, std::string_view value);
   LineLog log_;
 };
 
 /// A directory that is laid out for people:
 ///   experiment.log              sentences, with the time
 ///   config.json                 the user's configuration
-///   train/epoch-1/accuracy.log  lines of step and value; also valid/, and step/ with each step's loss and rates
+///   train/epoch-1/accuracy.log  lines of step and value, words as JSON strings; also valid/, and step/ with each step's loss and rates
 /// A new run removes the curves of an earlier one, but keeps its lines in experiment.log. If there is no
 /// experiment.log, the files belong to someone else: none is removed, and an existing config.json is a ConfigError.
 class RunDirectory {
@@ -61,7 +62,7 @@ class RunDirectory {
 
  private:
   void say(std::string_view sentence);
-  void log(const training::Position& at, std::string_view split, std::string_view metric, double value);
+  void log(const training::Position& at, std::string_view split, std::string_view metric, std::string_view value);
   void take_back(const training::Position& at) const;
 
   std::filesystem::path directory_;

@@ -212,7 +212,8 @@ void TensorBoard::on(const training::Step& step) {
 void TensorBoard::on(const training::Evaluation& evaluation) {
   if (!file_) file_.emplace(directory_, 0);
   for (const Reading& reading : evaluation.readings)
-    file_->scalar(evaluation.split + '/' + reading.name, reading.value, evaluation.at.step);
+    if (reading.words) file_->text(evaluation.split + '/' + reading.name, *reading.words, evaluation.at.step);
+    else file_->scalar(evaluation.split + '/' + reading.name, reading.value, evaluation.at.step);
 }
 
 void TensorBoard::on(const training::Message& note) {

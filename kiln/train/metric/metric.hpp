@@ -10,6 +10,8 @@
 //     }
 //     double value() const { return metric::mean("bias", off, count); }
 //   };
+//
+// A value() may also return a std::string: words that logs write and displays show.
 #pragma once
 #include <concepts>
 #include <string>
@@ -22,10 +24,15 @@
 
 namespace kiln {
 
+/// A metric whose values are words, such as a sample of what a model writes.
 template <class M>
-concept Metric = reflect::Aggregate<M> && std::copyable<M> && requires(const M& metric) {
-  { metric.value() } -> std::convertible_to<double>;
+concept TextMetric = reflect::Aggregate<M> && std::copyable<M> && requires(const M& metric) {
+  { metric.value() } -> std::convertible_to<std::string>;
 };
+template <class M>
+concept Metric = TextMetric<M> || (reflect::Aggregate<M> && std::copyable<M> && requires(const M& metric) {
+                   { metric.value() } -> std::convertible_to<double>;
+                 });
 
 namespace metric {
 

@@ -94,6 +94,10 @@ void WordErrorRate::update(std::string_view said, std::string_view right) {
 void Bleu::update(std::string_view said, std::span<const std::string_view> references) {
   require<ArgumentError>(!references.empty(), "bleu: a text without a reference");
   require<ArgumentError>(n >= 1, "bleu: n is ", n, ", it must be at least 1");
+  require<ArgumentError>(!amount || (*amount > 0 && std::isfinite(*amount)), "bleu: amount is ", amount.value_or(0),
+                         ", it must be positive and finite");
+  require<ArgumentError>(!amount || smoothing == BleuSmoothing::AddK || smoothing == BleuSmoothing::Floor,
+                         "bleu: amount is of the smoothings AddK and Floor alone");
   const Tokens words = words_of(said);
   std::vector<Tokens> rights;
   for (const auto reference : references) rights.push_back(words_of(reference));
@@ -121,10 +125,16 @@ void Bleu::update(std::string_view said, std::span<const std::string_view> refer
 
 double Bleu::value() const {
   mean("bleu", 0, right_length);
-  double logs = 0;
+  if (matches.total() == 0) return 0;
+  double logs = 0, missing = 1;
   for (std::int64_t length = 0; length < n; ++length) {
-    if (matches.at(length) == 0) return 0;
-    logs += std::log(matches.at(length) / possible.at(length));
+    const double added = smoothing == BleuSmoothing::AddK && length > 0 ? amount.value_or(1) : 0;
+    const double all = possible.at(length) + added;
+    double found = matches.at(length) + added;
+    if (found == 0 && smoothing == BleuSmoothing::Floor) found = amount.value_or(0.1);
+    if (found == 0 && smoothing == BleuSmoothing::Exponential) found = 1 / (missing *= 2);
+    if (found == 0 || all == 0) return 0;
+    logs += std::log(found / all);
   }
   const double brevity = said_length < right_length ? std::exp(1 - right_length / said_length) : 1;
   return brevity * std::exp(logs / static_cast<double>(n));

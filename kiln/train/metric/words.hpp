@@ -1,6 +1,7 @@
 // Metrics of texts against references. Texts are UTF-8; words are separated by white space.
 #pragma once
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,12 +31,19 @@ struct WordErrorRate {
   double value() const { return mean("word error rate", edits, length); }
 };
 
+/// What BLEU does with n-grams of which no text has one (Chen, Cherry, "A systematic comparison of smoothing techniques for
+/// sentence-level BLEU", 2014): the result is 0; k is added to matches and possible ones of n-grams of two and more words;
+/// a small number stands for 0 matches; or the k-th such length counts as 1/2^k matches.
+enum class BleuSmoothing { None, AddK, Floor, Exponential };
+
 /// The BLEU of a corpus, not a mean over sentences (Papineni, Roukos, Ward, Zhu, "BLEU: a method for automatic
-/// evaluation of machine translation", 2002), from 0 to 1, without smoothing. Of several references the one with the
+/// evaluation of machine translation", 2002), from 0 to 1. Of several references the one with the
 /// nearest length counts; of two such, the shorter.
 struct Bleu {
-  std::int64_t n = 4;            // the longest n-gram
-  Totals matches{}, possible{};  // for n-grams of 1, 2, ... words
+  std::int64_t n = 4;  // the longest n-gram
+  BleuSmoothing smoothing = BleuSmoothing::None;
+  std::optional<double> amount{};  // the k of AddK, otherwise 1; the number of Floor, otherwise 0.1
+  Totals matches{}, possible{};    // for n-grams of 1, 2, ... words
   Total said_length{}, right_length{};
 
   /// Throws ArgumentError if there is no reference.
@@ -43,6 +51,7 @@ struct Bleu {
   void update(std::string_view said, std::initializer_list<std::string_view> references) {
     update(said, std::span(references.begin(), references.size()));
   }
+  /// Without a match of any length it is 0, whatever the smoothing.
   double value() const;
 };
 

@@ -85,6 +85,7 @@ void Series::measure(const Reading& reading, bool complete) {
   if (complete || !measured()) {
     last = reading.value;
     known = reading.problem.empty();
+    words = reading.words;
   }
   if (!complete || std::isnan(reading.value)) return;
   const bool before = measured();
@@ -107,7 +108,7 @@ void Histories::on(const training::Step& step) {
 void Histories::on(const training::Evaluation& evaluation) {
   for (const Reading& reading : evaluation.readings) {
     Series& own = series(evaluation.split, reading.name);
-    own.add(static_cast<double>(evaluation.at.step), reading.value);
+    if (!reading.words) own.add(static_cast<double>(evaluation.at.step), reading.value);
     own.measure(reading, evaluation.complete);
   }
 }
@@ -122,7 +123,7 @@ std::vector<const Series*> Histories::rows() const {
 std::vector<std::string> Histories::metrics() const {
   std::vector<std::string> names;
   for (const Series& s : all_)
-    if (std::find(names.begin(), names.end(), s.metric) == names.end()) names.push_back(s.metric);
+    if (!s.words && std::find(names.begin(), names.end(), s.metric) == names.end()) names.push_back(s.metric);
   return names;
 }
 
@@ -136,6 +137,7 @@ std::vector<const Series*> Histories::of(const std::string& metric) const {
 Histories::Flat Histories::flattened() const {
   Flat flat;
   for (const Series& s : all_) {
+    if (s.words) continue;  // the next evaluation says them again
     flat.splits.push_back(s.split);
     flat.metrics.push_back(s.metric);
     flat.counts.push_back(std::ssize(s.points));

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@ struct Series {
   // Tables show the last, the smallest and the largest value of complete evaluations; NaN if there was none. Incomplete
   // evaluations count as long as there are no others.
   double last = std::numeric_limits<double>::quiet_NaN(), least = last, greatest = last;
-  bool known = false;  // `last` is a measured value
+  bool known = false;                  // `last` is a measured value
+  std::optional<std::string> words{};  // the last words of a metric that says such; checkpoints do not keep them
   bool measured() const { return least <= greatest; }
   void measure(const Reading& reading, bool complete);
 
@@ -39,7 +41,7 @@ class Histories {
   const std::vector<Series>& all() const { return all_; }
   /// The series of evaluations, for a table.
   std::vector<const Series*> rows() const;
-  /// The names of metrics, each once.
+  /// The names of metrics that are numbers, each once.
   std::vector<std::string> metrics() const;
   std::vector<const Series*> of(const std::string& metric) const;
 

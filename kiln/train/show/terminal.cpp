@@ -5,13 +5,16 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "kiln/core/text.hpp"
@@ -91,7 +94,7 @@ void send(std::string_view bytes) {
 /// leave() and restore() do only what a signal handler may do.
 void leave() {
   if (!active.exchange(false)) return;
-  send("\x1b[?25h\x1b[?1049l");
+  send("\x1b[?1006l\x1b[?1000l\x1b[?25h\x1b[?1049l");
   ::tcsetattr(STDIN_FILENO, TCSANOW, &found);
 }
 
@@ -141,7 +144,7 @@ void Terminal::enter() {
   active = true;
   continued = false;
   ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-  send("\x1b[?1049h\x1b[?25l\x1b[2J");
+  send("\x1b[?1049h\x1b[?25l\x1b[?1000h\x1b[?1006h\x1b[2J");
   shown_size_ = {0, 0};  // redraw everything
   if (over) leave();     // another thread is ending the program
 }
@@ -189,21 +192,83 @@ Press Terminal::key(int milliseconds) {
   }
   pollfd wait{STDIN_FILENO, POLLIN, 0};
   if (::poll(&wait, 1, milliseconds) <= 0) return Press::None;
-  char bytes[16];
+  char bytes[256];
   const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
   if (count <= 0) {
-    ::poll(nullptr, 0, milliseconds);  // closed: avoids a busy loop
+    closed_ = true;
+    ::poll(nullptr, 0, milliseconds);  // avoids a busy loop
     return Press::None;
   }
-  const std::string_view pressed(bytes, static_cast<std::size_t>(count));
-  if (pressed == "\x1b[A" || pressed == "\x1bOA") return Press::Up;
-  if (pressed == "\x1b[B" || pressed == "\x1bOB") return Press::Down;
-  if (pressed == "\x1b[C" || pressed == "\x1bOC" || pressed == "\t") return Press::Right;
-  if (pressed == "\x1b[D" || pressed == "\x1bOD") return Press::Left;
-  if (pressed[0] == '<' || pressed[0] == ',') return Press::Back;
-  if (pressed[0] == '>' || pressed[0] == '.') return Press::Forward;
-  if (pressed[0] == 'q') return Press::Stop;
-  return pressed[0] == 's' ? Press::Save : Press::Other;
+  arrived_.append(bytes, static_cast<std::size_t>(count));
+  return next_key();
+}
+
+namespace {
+
+/// "\x1b[<0;12;3M": a button, its place counted from 1, and M where it is pressed (the mode SGR 1006 of xterm).
+Press mouse_of(std::string_view numbers, char end, ScreenPlace& clicked) {
+  std::array<int, 3> parts{};
+  const char* at = numbers.data();
+  const char* const behind = at + numbers.size();
+  for (int& part : parts) {
+    const auto [next, problem] = std::from_chars(at, behind, part);
+    if (problem != std::errc()) return Press::Other;
+    at = next + (next != behind);
+  }
+  constexpr int kLeft = 0, kWheelUp = 64, kWheelDown = 65;
+  if (parts[0] == kWheelUp) return Press::Up;
+  if (parts[0] == kWheelDown) return Press::Down;
+  if (parts[0] != kLeft || end != 'M') return Press::Other;
+  clicked = {parts[1] - 1, parts[2] - 1};
+  return Press::Click;
+}
+
+Press letter_of(char letter) {
+  switch (letter) {
+    case '\t': return Press::Right;
+    case '<':
+    case ',': return Press::Back;
+    case '>':
+    case '.': return Press::Forward;
+    case 'q': return Press::Stop;
+    case 's': return Press::Save;
+    case 't': return Press::Unsaved;
+    case 'g':
+    case '\x1b': return Press::GoOn;
+    default: return Press::Other;
+  }
+}
+
+}  // namespace
+
+Press take_key(std::string& bytes, ScreenPlace& clicked) {
+  if (bytes.empty()) return Press::None;
+  const bool is_sequence = bytes[0] == '\x1b' && bytes.size() > 1 && (bytes[1] == '[' || bytes[1] == 'O');
+  if (!is_sequence) {
+    const char letter = bytes[0];
+    bytes.erase(0, 1);
+    return letter_of(letter);
+  }
+  // Numbers and the like, up to a letter.
+  constexpr std::size_t kLongest = 64;
+  const auto last = std::find_if(bytes.begin() + 2, bytes.end(), [](char c) { return c >= '@' && c <= '~'; });
+  const auto end = static_cast<std::size_t>(last - bytes.begin());
+  if (end == bytes.size()) {
+    if (bytes.size() > kLongest) bytes.clear();
+    return Press::None;
+  }
+  const std::string sequence = bytes.substr(2, end - 2);
+  const char letter = bytes[end];
+  bytes.erase(0, end + 1);
+  if (sequence.starts_with('<')) return mouse_of(std::string_view(sequence).substr(1), letter, clicked);
+  if (!sequence.empty()) return Press::Other;
+  switch (letter) {
+    case 'A': return Press::Up;
+    case 'B': return Press::Down;
+    case 'C': return Press::Right;
+    case 'D': return Press::Left;
+    default: return Press::Other;
+  }
 }
 
 std::string clipped(const std::string& line, int width) {

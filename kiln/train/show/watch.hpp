@@ -10,6 +10,7 @@ namespace kiln {
 struct Watch {
   bool plain = false;                  // lines instead of the dashboard
   std::optional<std::uint16_t> web{};  // a port: the dashboard as a page for a browser; 0: a free port
+  bool stays = false;                  // the dashboard, after training, until q is pressed
 };
 
 /// Adds a display to a Learner: the dashboard on the terminal, or lines, or lines and a page.

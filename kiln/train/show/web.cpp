@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/core/error/shown.hpp"
 #include "kiln/core/text.hpp"
 #include "kiln/train/log/line_log.hpp"
 #include "kiln/train/show/board.hpp"
@@ -96,7 +97,7 @@ struct WebDashboard::Shown {
     for (const Series* const row : board.histories.rows())
       rows += text(rows.empty() ? "" : ",", '[', json_text(row->split), ',', json_text(row->metric), ',',
                    json_number(row->last), ',', json_number(row->least), ',', json_number(row->greatest), ',',
-                   row->measured(), ']');
+                   row->measured(), row->words ? text(',', json_text(shown(*row->words))) : "", ']');
     return text("\"step\":", progress.at().step, ",\"epoch\":", json_text(progress.epoch_text()),
                 ",\"epochShare\":", json_number(progress.epoch_share()), ",\"share\":", json_number(progress.share()),
                 ",\"left\":", json_text(progress.share() > 0 ? duration_text(progress.seconds_left()) : ""),

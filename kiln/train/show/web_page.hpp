@@ -88,7 +88,7 @@ function plot(metric,splits){
 }
 function rows(list){
   const table=el("rows");table.replaceChildren();
-  for(const cells of [["","last","least","greatest"],...list.map(r=>[r[0]+" "+r[1],short(r[2]),r[5]?short(r[3]):"",r[5]?short(r[4]):""])]){
+  for(const cells of [["","last","least","greatest"],...list.map(r=>[r[0]+" "+r[1],r[6]===undefined?short(r[2]):r[6],r[5]?short(r[3]):"",r[5]?short(r[4]):""])]){
     const tr=table.insertRow();for(const cell of cells)tr.insertCell().textContent=cell;}
 }
 const source=new EventSource("events");

@@ -453,5 +453,77 @@ TEST(MemoryPool, NeverLooksIntoMemoryOfASourceThatTakesNoPartsBack) {
   EXPECT_LE(far.pieces.size(), 1u) << "a large block that is still in use";
 }
 
+/// The system's pages, counted.
+class Counted final : public BlockSource {
+ public:
+  std::byte* map(std::size_t bytes) override {
+    ++mapped;
+    held += bytes;
+    return system_pages().map(bytes);
+  }
+  bool unmap(std::byte* start, std::size_t bytes) override {
+    if (refuses) return false;
+    held -= bytes;
+    return system_pages().unmap(start, bytes);
+  }
+  bool returns_parts() const override { return true; }
+  std::size_t mapped = 0, held = 0;
+  bool refuses = false;
+};
+
+TEST(MemoryOptions, HoldsExactlyWhatIsInUse) {
+  Counted source;
+  MemoryPool pool(64 * kMiB, {.strategy = MemoryStrategy::Exact, .source = &source});
+  std::byte *const small = pool.acquire(1), *const large = pool.acquire(3 * kMiB + 1);
+  ASSERT_TRUE(small && large);
+  small[0] = large[3 * kMiB] = std::byte{1};
+  EXPECT_EQ(source.held, 4096 + 3 * kMiB + 4096);
+  EXPECT_EQ(static_cast<std::size_t>(pool.statistics().reserved), source.held);
+  EXPECT_EQ(pool.acquire(61 * kMiB), nullptr);  // over the limit
+  pool.release(large, 3 * kMiB + 1);
+  EXPECT_EQ(source.held, 4096u);
+  std::byte* const other = pool.acquire(63 * kMiB);
+  EXPECT_NE(other, nullptr);
+  source.refuses = true;
+  pool.release(other, 63 * kMiB);
+  EXPECT_EQ(static_cast<std::size_t>(pool.statistics().reserved), 63 * kMiB + 4096);  // the source keeps it
+  source.refuses = false;
+  pool.release_unused();
+  EXPECT_EQ(source.held, 4096u);
+  pool.release(small, 1);
+  EXPECT_EQ(source.held, 0u);
+  EXPECT_EQ(pool.statistics().in_use, 0);
+}
+
+TEST(MemoryOptions, TakesAnArenaOnce) {
+  Counted source;
+  {
+    MemoryPool pool(512 * kMiB, {.strategy = MemoryStrategy::Arena, .bytes = 10 * kMiB, .source = &source});
+    EXPECT_EQ(source.mapped, 0u);
+    std::vector<std::pair<std::byte*, std::size_t>> blocks;
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{100}, 2 * kMiB, 5 * kMiB}) {
+      blocks.emplace_back(pool.acquire(bytes), bytes);
+      ASSERT_NE(blocks.back().first, nullptr);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(blocks.back().first) % kAlignment, 0u);
+      std::memset(blocks.back().first, 1, bytes);
+    }
+    EXPECT_EQ(source.mapped, 1u);
+    EXPECT_EQ(pool.acquire(4 * kMiB), nullptr);  // 3 MiB are left, less some lines
+    std::byte* const rest = pool.acquire(3 * kMiB - 256);
+    EXPECT_NE(rest, nullptr);
+    pool.release(rest, 3 * kMiB - 256);
+    pool.release_unused();
+    EXPECT_EQ(source.held, 10 * kMiB);  // it stays whole
+    for (const auto& [block, bytes] : blocks) pool.release(block, bytes);
+    std::byte* const whole = pool.acquire(10 * kMiB);
+    EXPECT_NE(whole, nullptr);  // what was free side by side is one
+    pool.release(whole, 10 * kMiB);
+    EXPECT_EQ(source.mapped, 1u);
+  }
+  EXPECT_EQ(source.held, 0u);
+  MemoryPool none(kMiB, {.strategy = MemoryStrategy::Arena, .bytes = 2 * kMiB, .source = &source});
+  EXPECT_EQ(none.acquire(1), nullptr);  // the limit is less than the arena
+}
+
 }  // namespace
 }  // namespace kiln::cpu

@@ -106,6 +106,26 @@ TEST(Parquet, IsReadByAnyThreadInAnyOrder) {
   }
 }
 
+TEST(Parquet, ReadsManyRowsAtOnce) {
+  for (const std::int64_t most_bytes : {0, 1 << 30}) {
+    const auto rows = parquet_rows<Row>(ParquetFile(stored("plain"), most_bytes));
+    std::vector<std::int64_t> wanted;
+    for (std::int64_t i = 0; i < 2 * kRows; ++i) wanted.push_back(i * 37 % kRows);
+    const auto many = rows->get_many(wanted);
+    ASSERT_EQ(many.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) expect_row(many[i], wanted[i]);
+    EXPECT_TRUE(rows->get_many({}).empty());
+  }
+  struct Titled {
+    std::string title;
+  };
+  const auto titled = parquet_rows<Titled>(ParquetFile(stored("plain")));
+  std::size_t at = 0;
+  EXPECT_EQ(raised<DataError>([&] { titled->get_many(std::vector<std::int64_t>{1, 69, 65, 2}, &at); }),
+            stored("plain") + ", row 65: column 'title' is missing (a field that may be is a std::optional)");
+  EXPECT_EQ(at, 2u);
+}
+
 TEST(Parquet, HasTheFilesOfASplit) {
   const test::TemporaryDirectory directory;
   const std::string bytes = read_text_file(stored("snappy"));

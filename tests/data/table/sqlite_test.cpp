@@ -86,6 +86,23 @@ TEST(Sqlite, ReadsRowsAsStructsFromAnyThread) {
   for (auto& thread : threads) thread.join();
 }
 
+TEST(Sqlite, ReadsManyRowsAtOnce) {
+  const test::TemporaryDirectory directory;
+  const SqliteTable table(made_by(directory, kItems), "items");
+  const std::vector<std::int64_t> wanted{2, 0, 2, 1};
+  const auto cells = table.get_many(wanted);
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(cells[i], table.get(wanted[i])) << i;
+  struct Label {
+    std::uint8_t label = 0;
+  };
+  std::size_t at = 0;
+  const auto rows = sqlite_rows<Label>(table);
+  EXPECT_EQ(raised<DataError>([&] { rows->get_many(std::vector<std::int64_t>{0, 0, 1, 2}, &at); }),
+            table.place(1) + ": column 'label': INTEGER -1 is too large or too small a number");
+  EXPECT_EQ(at, 2u);
+  EXPECT_EQ(rows->get_many(std::vector<std::int64_t>{0, 0})[1].label, 3);
+}
+
 template <class T>
 struct Labelled {
   T label{};

@@ -4,6 +4,8 @@
 
 #include "kiln/backend/cpu/memory/memory_limit.hpp"
 #include "kiln/backend/memory/accounting.hpp"
+#include "kiln/backend/memory/memory_options.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/core/mutex.hpp"
 
 namespace kiln::cpu {
@@ -76,3 +78,11 @@ void reset_memory_peak() {
 void release_memory() {}
 
 }  // namespace kiln::cpu
+
+namespace kiln {
+
+void set_memory_options(const MemoryOptions&) {
+  fail<DeviceError>("memory options: this build of Kiln takes each block from the C++ library");
+}
+
+}  // namespace kiln

@@ -1,14 +1,33 @@
 #include <cstring>
+#include <mutex>
 
 #include "kiln/backend/cpu/memory/memory_limit.hpp"
 #include "kiln/backend/memory/memory_pool.hpp"
+#include "kiln/core/error/error.hpp"
 
 namespace kiln::cpu {
 namespace {
 
+struct Choice {
+  std::mutex mutex;
+  MemoryOptions options;
+  bool used = false;
+};
+Choice& choice() {
+  static Choice& choice = *new Choice;
+  return choice;
+}
+
+/// The options, which nobody may change from then on.
+MemoryOptions taken_options() {
+  const std::lock_guard lock(choice().mutex);
+  choice().used = true;
+  return choice().options;
+}
+
 // Never destroyed: tensors in static variables outlive everything else.
 MemoryPool& pool() {
-  static MemoryPool& pool = *new MemoryPool(memory_limit_at_start());
+  static MemoryPool& pool = *new MemoryPool(memory_limit_at_start(), taken_options());
   return pool;
 }
 
@@ -28,3 +47,18 @@ void reset_memory_peak() { pool().reset_peak(); }
 void release_memory() { pool().release_unused(); }
 
 }  // namespace kiln::cpu
+
+namespace kiln {
+
+void set_memory_options(const MemoryOptions& options) {
+  const bool is_arena = options.strategy == MemoryStrategy::Arena;
+  require<ArgumentError>(!is_arena || options.bytes > 0, "memory options: an arena of 0 bytes: say how large it is");
+  require<ArgumentError>(is_arena || options.bytes == 0, "memory options: bytes = ", options.bytes,
+                         " are of an arena alone: a limit is set by set_memory_limit()");
+  const std::lock_guard lock(cpu::choice().mutex);
+  require<ArgumentError>(!cpu::choice().used,
+                         "memory options: the processor's memory is in use: set them before the first tensor");
+  cpu::choice().options = options;
+}
+
+}  // namespace kiln

@@ -1,72 +1,21 @@
-// Transfers by libcurl, which is opened when the first one begins: a program that downloads nothing does not load it
-// and the thirty libraries that it needs.
+// Transfers by libcurl.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <exception>
-#include <memory>
 #include <span>
-#include <type_traits>
 
 #include <curl/curl.h>
-#include <dlfcn.h>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/data/curl/curl_library.hpp"
+#include "kiln/data/curl/transfer.hpp"
 #include "kiln/data/part_file.hpp"
-#include "kiln/data/transfer.hpp"
 
 namespace kiln {
 namespace {
 
-/// The functions of the library that are used.
-struct Library {
-  decltype(&curl_global_init) global_init;
-  decltype(&curl_easy_init) init;
-  decltype(&curl_easy_setopt) set;
-  decltype(&curl_easy_perform) perform;
-  decltype(&curl_easy_getinfo) get;
-  decltype(&curl_easy_strerror) message;
-  decltype(&curl_easy_cleanup) cleanup;
-
-  std::string problem;  // why it cannot be used; empty if it can
-
-  Library() {
-    void* handle = nullptr;
-    for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"})
-      if (!handle) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-      problem = "this machine has no libcurl (Debian: libcurl4)";
-      return;
-    }
-    const auto find = [&](const char* name, auto& function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-      if (!function) problem = text("this machine's libcurl has no ", name);
-    };
-    find("curl_global_init", global_init);
-    find("curl_easy_init", init);
-    find("curl_easy_setopt", set);
-    find("curl_easy_perform", perform);
-    find("curl_easy_getinfo", get);
-    find("curl_easy_strerror", message);
-    find("curl_easy_cleanup", cleanup);
-    if (problem.empty() && global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) problem = "libcurl does not start";
-  }
-};
-const Library& library() {
-  static const Library opened;
-  return opened;
-}
-
-struct CloseCurl {
-  void operator()(CURL* curl) const { library().cleanup(curl); }
-};
-using Curl = std::unique_ptr<CURL, CloseCurl>;
-
-Curl open_curl() {
-  Curl curl(library().init());
-  require<IoError>(curl != nullptr, "download: libcurl does not start");
-  return curl;
-}
+using namespace curl;
 
 /// The start of the data according to a header line `Content-Range: bytes 100-199/200`.
 std::optional<std::int64_t> range_start(std::string_view header) {
@@ -89,14 +38,17 @@ class Transfer {
       : file_(file), part_(part), progress_(progress), name_(name), curl_(open_curl()) {}
 
   std::optional<TransferFailure> run(const std::string& url) {
-    CURL* curl = curl_.get();
+    CURL* const curl = curl_.get();
     start_ = part_.size();
     char reason[CURL_ERROR_SIZE] = "";
     library().set(curl, CURLOPT_URL, url.c_str());
     library().set(curl, CURLOPT_ERRORBUFFER, reason);
     library().set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    library().set(curl, CURLOPT_FOLLOWLOCATION, 1L);
+    // What the headers say is for this server alone.
+    library().set(curl, CURLOPT_FOLLOWLOCATION, file_.headers.empty() ? 1L : 0L);
     library().set(curl, CURLOPT_MAXREDIRS, 5L);
+    const HeaderList headers(file_.headers);
+    library().set(curl, CURLOPT_HTTPHEADER, headers.get());
     library().set(curl, CURLOPT_NOSIGNAL, 1L);  // signals and threads do not mix
     library().set(curl, CURLOPT_CONNECTTIMEOUT, static_cast<long>(file_.stall_seconds));
     library().set(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(file_.stall_seconds));
@@ -111,6 +63,7 @@ class Transfer {
 
     const CURLcode code = library().perform(curl);
     library().set(curl, CURLOPT_ERRORBUFFER, nullptr);
+    library().set(curl, CURLOPT_HTTPHEADER, nullptr);
     if (thrown_) std::rethrow_exception(thrown_);
     if (!failure_ && !answered_) answer();  // a response without a body
     if (failure_) return failure_;
