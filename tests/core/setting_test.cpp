@@ -163,7 +163,7 @@ TEST(Settings, NameTopicsThatAreLogged) {
   ::setenv("KILN_LOG", "fusoin", 1);
   EXPECT_EQ(
       sentence_of([] { return is_logged("fusion"); }),
-      "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion and gpu, separated by commas, got 'fusoin'");
+      "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion, gpu and vulkan, separated by commas, got 'fusoin'");
   ::unsetenv("KILN_LOG");
   EXPECT_FALSE(is_logged("fusion"));
 }

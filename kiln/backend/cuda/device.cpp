@@ -63,7 +63,7 @@ DeviceKind kind(int index) {
 
 // Runs before constructors of global objects, which may look up devices by name.
 [[gnu::constructor(200)]] void register_cuda() {
-  register_devices("cuda", 2, &device, &count);
+  register_devices("cuda", 4, &device, &count);
   register_kind("cuda", &kind);
 }
 

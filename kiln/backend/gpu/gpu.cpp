@@ -343,7 +343,11 @@ std::shared_ptr<const Gpu::Compiled> Gpu::compile(const Kernel& kernel) const {
     refusal = Refusal{wide && !has.computes.has(DType::F64) ? Refusal::Reason::Type : Refusal::Reason::Limit,
                       text(name(), ": ", error.message())};
   }
-  if (!refusal) code = driver().compile(made);
+  try {
+    if (!refusal) code = driver().compile(made);
+  } catch (const Refused& refused) {  // by the compiler of a driver
+    refusal = Refusal{refused.reason(), std::string(refused.message())};
+  }
   return std::make_shared<const Compiled>(Compiled{std::move(code), std::move(refusal)});
 }
 

@@ -77,7 +77,7 @@ void Body::let_several(const Statement& statement, const std::string& indent) {
   const std::string at = name(in.operands[0]);
   if (!target_.has_pointers) {
     for (Id i = 0; i < in.width; ++i)
-      define(statement.first + i, expr::loaded(printer_, element(in, index(in.operands[0], i)), dtype), indent);
+      define(statement.first + i, expr::loaded(printer_, element(in, i), dtype), indent);
     return;
   }
   const std::string packed = pack(dtype, in.width);
@@ -118,15 +118,23 @@ void Body::store(const Statement& statement, const std::string& indent) {
   }
   const bool atomic = is(Syntax::Wgsl) && (shared ? updates_shared(place) : updates(place));
   for (std::size_t i = 1; i < in.size(); ++i) {
-    const std::string to = text(array, "[", index(in[0], static_cast<Id>(i - 1)), "]"),
+    const auto more = static_cast<Id>(i - 1);
+    const std::string to = !shared && target_.has_references ? referred(place, in[0], more)
+                                                             : text(array, "[", index(in[0], more), "]"),
                       element = expr::stored(printer_, name(in[i]), dtype);
     out_ += atomic ? text(indent, "atomicStore(&", to, ", ", element, ");\n") : text(indent, to, " = ", element, ";\n");
   }
 }
 
 void Body::choose(const Statement& statement, const std::string& indent) {
-  if (!target_.has_pointers) lacks("tables");
+  if (!has_tables()) lacks("tables");
   const std::uint16_t table = kernel_.chosen[statement.place - Kernel::kChosen];
+  if (target_.has_references) {
+    const std::string type = reference_type(table);
+    out_ += text(indent, type, " ", buffer(statement.place), " = ", type, "(kiln_given[", kernel_.words()[table], " + ",
+                 index(statement.operands[0]), "]);\n");
+    return;
+  }
   out_ += text(indent, pointer(kernel_.parameters[table]), " const ", buffer(statement.place), " = p", table, ".at[",
                name(statement.operands[0]), "];\n");
 }

@@ -41,6 +41,10 @@ class Body {
   /// An index of an array; `more` is added to it.
   std::string index(Id id, Id more = 0) const;
   std::string pack(DType dtype, std::size_t width) const;
+  /// Tables and chosen buffers are possible.
+  bool has_tables() const { return target_.has_pointers || target_.has_references; }
+  /// Element `id` + `more` of a buffer, where the target has references.
+  std::string referred(std::uint16_t place, Id id, Id more) const;
   [[noreturn]] void lacks(std::string_view what) const;
 
   // value.cpp
@@ -52,7 +56,7 @@ class Body {
   std::string update(const Instruction& in) const;
   std::string shuffled(const Instruction& in) const;
   /// The element at an index of a buffer or a shared array, as stored.
-  std::string element(const Instruction& in, const std::string& index) const;
+  std::string element(const Instruction& in, Id more = 0) const;
   std::string local(std::uint16_t place, Id index) const;
 
   // body.cpp
@@ -75,6 +79,9 @@ class Body {
   expr::Printer printer_;
   std::string out_;
 };
+
+/// The type of references to buffer parameter `place`, as declare.cpp declares it.
+std::string reference_type(std::uint16_t place);
 
 /// `form` with $0, $1, ... replaced, and $t and $s by the last two.
 std::string filled(std::string_view form, std::span<const std::string> operands, std::string_view t = {},

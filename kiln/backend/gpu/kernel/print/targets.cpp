@@ -62,6 +62,12 @@ const Target kGlslTarget{
     .has_pointers = false,
 };
 
+const Target kVulkanTarget = [] {
+  Target target = kGlslTarget;
+  target.has_references = true;
+  return target;
+}();
+
 // Its comparing exchange may fail for no reason, which is another operation than ours.
 const Target kWgslTarget{
     .dialect = &expr::kWgsl,
