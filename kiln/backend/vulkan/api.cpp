@@ -25,9 +25,9 @@ void Api::find_of_instance(VkInstance instance) {
       GetInstanceProcAddr(instance, "vkDestroyDebugUtilsMessengerEXT"));
 }
 
-void Api::find_of_device(VkDevice device) {
+void Api::find_of_device(VkDevice device){
 #define KILN_VULKAN_FIND(name) take(name, GetDeviceProcAddr(device, "vk" #name), "vk" #name);
-  KILN_VULKAN_DEVICE(KILN_VULKAN_FIND)
+    KILN_VULKAN_DEVICE(KILN_VULKAN_FIND)
 #undef KILN_VULKAN_FIND
 }
 
@@ -39,8 +39,8 @@ Api load_api(std::initializer_list<const char*> names) {
 #define KILN_VULKAN_FIND(name) take(api.name, api.GetInstanceProcAddr(nullptr, "vk" #name), "vk" #name);
   KILN_VULKAN_GLOBAL(KILN_VULKAN_FIND)
 #undef KILN_VULKAN_FIND
-  api.EnumerateInstanceVersion = reinterpret_cast<PFN_vkEnumerateInstanceVersion>(
-      api.GetInstanceProcAddr(nullptr, "vkEnumerateInstanceVersion"));
+  api.EnumerateInstanceVersion =
+      reinterpret_cast<PFN_vkEnumerateInstanceVersion>(api.GetInstanceProcAddr(nullptr, "vkEnumerateInstanceVersion"));
   return api;
 }
 

@@ -11,16 +11,16 @@ namespace kiln::vulkan {
 
 #define KILN_VULKAN_GLOBAL(X) X(CreateInstance) X(EnumerateInstanceExtensionProperties)
 
-#define KILN_VULKAN_INSTANCE(X)           \
-  X(DestroyInstance)                      \
-  X(EnumeratePhysicalDevices)             \
-  X(GetPhysicalDeviceProperties)          \
-  X(GetPhysicalDeviceProperties2)         \
-  X(GetPhysicalDeviceFeatures2)           \
-  X(GetPhysicalDeviceMemoryProperties2)   \
+#define KILN_VULKAN_INSTANCE(X)             \
+  X(DestroyInstance)                        \
+  X(EnumeratePhysicalDevices)               \
+  X(GetPhysicalDeviceProperties)            \
+  X(GetPhysicalDeviceProperties2)           \
+  X(GetPhysicalDeviceFeatures2)             \
+  X(GetPhysicalDeviceMemoryProperties2)     \
   X(GetPhysicalDeviceQueueFamilyProperties) \
-  X(EnumerateDeviceExtensionProperties)   \
-  X(CreateDevice)                         \
+  X(EnumerateDeviceExtensionProperties)     \
+  X(CreateDevice)                           \
   X(GetDeviceProcAddr)
 
 #define KILN_VULKAN_DEVICE(X)    \
@@ -76,6 +76,15 @@ struct Api {
   void find_of_instance(VkInstance instance);
   void find_of_device(VkDevice device);
 };
+
+/// One of Vulkan's structures, with what it is and what is chained to it; all else is 0.
+template <class T>
+T structure(VkStructureType type, void* next = nullptr) {
+  T made{};
+  made.sType = type;
+  made.pNext = next;
+  return made;
+}
 
 /// Opens Vulkan's loader, by the first of these names that there is, and finds what needs no instance. Throws
 /// DeviceError, which says what to install.

@@ -9,8 +9,8 @@ namespace {
 
 using gpu::Types;
 
-constexpr Types kBytes{DType::I8, DType::U8, DType::Bool},
-    kHalves{DType::I16, DType::U16, DType::F16, DType::BF16}, kWords{DType::F32, DType::I32, DType::U32};
+constexpr Types kBytes{DType::I8, DType::U8, DType::Bool}, kHalves{DType::I16, DType::U16, DType::F16, DType::BF16},
+    kWords{DType::F32, DType::I32, DType::U32};
 
 gpu::Lanes lanes_of(const Context& context) {
   const PhysicalDevice& device = context.physical();
@@ -27,8 +27,7 @@ gpu::Lanes lanes_of(const Context& context) {
 
 /// The largest memory of the device's own.
 std::int64_t memory_of(const Context& context) {
-  VkPhysicalDeviceMemoryProperties2 properties{};
-  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+  auto properties = structure<VkPhysicalDeviceMemoryProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2);
   VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{};
   budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
   const bool has_budget = context.physical().has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
@@ -58,9 +57,7 @@ gpu::Capabilities capabilities_of(const Context& context) {
     updates = updates | Types{DType::I64, DType::U64};
   if (device.features12.shaderSharedInt64Atomics && device.features.shaderInt64)
     updates_shared = updates_shared | Types{DType::I64, DType::U64};
-  const auto blocks = [&](int i) {
-    return std::min<std::int64_t>(limits.maxComputeWorkGroupCount[i], INT32_MAX);
-  };
+  const auto blocks = [&](int i) { return std::min<std::int64_t>(limits.maxComputeWorkGroupCount[i], INT32_MAX); };
   return {.computes = kWords | Types{DType::Bool} | wide,
           .loads = kWords | wide | narrow,
           .stores = kWords | wide | narrow,
@@ -73,7 +70,9 @@ gpu::Capabilities capabilities_of(const Context& context) {
           .shared_memory = limits.maxComputeSharedMemorySize,
           .most_blocks = {blocks(0), blocks(1), blocks(2)},
           // Vulkan does not tell; enough work for all of a large one.
-          .multiprocessors = device.is_software() ? 2 : device.kind() == DeviceKind::Integrated ? 16 : 64,
+          .multiprocessors = device.is_software()                      ? 2
+                             : device.kind() == DeviceKind::Integrated ? 16
+                                                                       : 64,
           .memory = memory_of(context)};
 }
 

@@ -48,18 +48,18 @@ void Context::open() {
       .pNext = nullptr,
       .subgroupSizeControl = VK_TRUE,
       .computeFullSubgroups = VK_TRUE};
-  VkPhysicalDeviceVulkan12Features features12{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                              .pNext = sets_lanes_ ? &sizes : nullptr};
+  auto features12 = structure<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                                                sets_lanes_ ? &sizes : nullptr);
   features12.bufferDeviceAddress = features12.timelineSemaphore = VK_TRUE;
   features12.storageBuffer8BitAccess = has12.storageBuffer8BitAccess;
   features12.shaderBufferInt64Atomics = has12.shaderBufferInt64Atomics;
   features12.shaderSharedInt64Atomics = has12.shaderSharedInt64Atomics;
   features12.shaderInt8 = has12.shaderInt8;
   features12.shaderSubgroupExtendedTypes = has12.shaderSubgroupExtendedTypes;
-  VkPhysicalDeviceVulkan11Features features11{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
-                                              .pNext = &features12};
+  auto features11 =
+      structure<VkPhysicalDeviceVulkan11Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &features12);
   features11.storageBuffer16BitAccess = physical_.features11.storageBuffer16BitAccess;
-  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &features11, {}};
+  auto features = structure<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &features11);
   features.features.shaderInt64 = has.shaderInt64;
   features.features.shaderFloat64 = has.shaderFloat64;
   features.features.shaderInt16 = has.shaderInt16;
@@ -131,7 +131,8 @@ void Context::demand_alive() const {
 
 void Context::raise_error(VkResult result, const std::string& doing) const {
   if (result == VK_ERROR_DEVICE_LOST) {
-    lose(text("while ", doing, " the driver gave it up (a kernel that ran too long, a driver that was reset or updated, "
+    lose(text("while ", doing,
+              " the driver gave it up (a kernel that ran too long, a driver that was reset or updated, "
               "or a device that was removed)"));
     demand_alive();
   }

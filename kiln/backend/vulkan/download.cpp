@@ -70,8 +70,7 @@ struct Downloads::Notified {
   }
 };
 
-Downloads::Downloads(Ref<Context> context, Ref<Queue> queue)
-    : context_(std::move(context)), queue_(std::move(queue)) {}
+Downloads::Downloads(Ref<Context> context, Ref<Queue> queue) : context_(std::move(context)), queue_(std::move(queue)) {}
 
 Downloads::~Downloads() {
   if (!notified_) return;

@@ -52,8 +52,8 @@ class Compilation {
  private:
   void demand(bool done, const char* said) const {
     if (!done)
-      fail<DeviceError>("kernel ", kernel_, " is refused by glslang: ", said ? said : "without a word",
-                        "\nIts text:\n", text_);
+      fail<DeviceError>("kernel ", kernel_, " is refused by glslang: ", said ? said : "without a word", "\nIts text:\n",
+                        text_);
   }
 
   const std::string& kernel_;

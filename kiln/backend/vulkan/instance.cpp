@@ -20,8 +20,8 @@ constexpr bool counts(VkDebugUtilsMessageSeverityFlagBitsEXT severity) {
 VKAPI_ATTR VkBool32 VKAPI_CALL hear(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                     VkDebugUtilsMessageTypeFlagsEXT types,
                                     const VkDebugUtilsMessengerCallbackDataEXT* data, void*) {
-  if (!counts(severity) || !(types & (VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
-                                      VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT)))
+  if (!counts(severity) ||
+      !(types & (VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT)))
     return VK_FALSE;
   ++messages;
   std::fprintf(stderr, "kiln: vulkan: validation: %s\n", data->pMessage);
@@ -80,16 +80,18 @@ PhysicalDevice described(const Api& api, VkPhysicalDevice handle) {
       device.properties.apiVersion >= VK_API_VERSION_1_3 || device.has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
 
   device.sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
-  device.driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES,
-                   .pNext = has_sizes ? &device.sizes : nullptr};
-  device.subgroups = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, .pNext = &device.driver};
+  device.driver = structure<VkPhysicalDeviceVulkan12Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES,
+                                                                has_sizes ? &device.sizes : nullptr);
+  device.subgroups = structure<VkPhysicalDeviceVulkan11Properties>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, &device.driver);
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &device.subgroups, {}};
   api.GetPhysicalDeviceProperties2(handle, &properties);
 
   device.size_control.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
-  device.features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                       .pNext = has_sizes ? &device.size_control : nullptr};
-  device.features11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &device.features12};
+  device.features12 = structure<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                                                  has_sizes ? &device.size_control : nullptr);
+  device.features11 = structure<VkPhysicalDeviceVulkan11Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+                                                                  &device.features12);
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &device.features11, {}};
   api.GetPhysicalDeviceFeatures2(handle, &features);
   device.features = features.features;

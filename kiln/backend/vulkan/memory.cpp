@@ -18,8 +18,7 @@ constexpr VkMemoryPropertyFlags kOfHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | 
 /// The first type of memory among `allowed` with all of the flags, and those wished for if there is one.
 std::uint32_t type_of(const Context& context, std::uint32_t allowed, VkMemoryPropertyFlags needed,
                       VkMemoryPropertyFlags wished) {
-  VkPhysicalDeviceMemoryProperties2 properties{};
-  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+  auto properties = structure<VkPhysicalDeviceMemoryProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2);
   context.api().GetPhysicalDeviceMemoryProperties2(context.physical().handle, &properties);
   for (const VkMemoryPropertyFlags flags : {needed | wished, needed})
     for (std::uint32_t i = 0; i < properties.memoryProperties.memoryTypeCount; ++i)
@@ -49,8 +48,7 @@ void Buffer::release() noexcept {
 void Buffer::create(Kind kind) {
   const Api& api = context_->api();
   const VkDevice device = context_->device();
-  VkBufferCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = size_;
   info.usage = kUsages[static_cast<std::size_t>(kind)];
   context_->check(api.CreateBuffer(device, &info, nullptr, &buffer_), "a buffer of ", size_, " bytes");
@@ -58,12 +56,10 @@ void Buffer::create(Kind kind) {
   api.GetBufferMemoryRequirements(device, buffer_, &needs);
 
   const bool addressed = info.usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-  VkMemoryAllocateFlagsInfo flags{};
-  flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
+  auto flags = structure<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
   flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-  VkMemoryAllocateInfo allocation{};
-  allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-  allocation.pNext = addressed ? &flags : nullptr;
+  auto allocation =
+      structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, addressed ? &flags : nullptr);
   allocation.allocationSize = needs.size;
   allocation.memoryTypeIndex =
       kind == Kind::Device    ? type_of(*context_, needs.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0)
@@ -72,8 +68,7 @@ void Buffer::create(Kind kind) {
   context_->check(api.AllocateMemory(device, &allocation, nullptr, &memory_), size_, " bytes");
   context_->check(api.BindBufferMemory(device, buffer_, memory_, 0), "binding ", size_, " bytes");
   if (addressed) {
-    VkBufferDeviceAddressInfo where{};
-    where.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
+    auto where = structure<VkBufferDeviceAddressInfo>(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO);
     where.buffer = buffer_;
     address_ = api.GetBufferDeviceAddress(device, &where);
   }

@@ -20,9 +20,7 @@ gpu::Kernel without_body(gpu::Kernel kernel) {
   return kernel;
 }
 
-[[noreturn]] void refuse(const std::string& sentence) {
-  throw gpu::Refused({gpu::Refusal::Reason::Limit, sentence});
-}
+[[noreturn]] void refuse(const std::string& sentence) { throw gpu::Refused({gpu::Refusal::Reason::Limit, sentence}); }
 
 /// The driver, its version and the device: as the driver itself tells its caches apart.
 std::string identity_of(const PhysicalDevice& device) {
@@ -53,13 +51,13 @@ Program::~Program() { context_->api().DestroyPipeline(context_->device(), pipeli
 
 std::vector<std::uint64_t> Program::passed(std::int64_t blocks, std::span<const std::uint64_t> arguments) const {
   // Elements that are parts of words lie in whole words.
-  gpu::LoweredArguments given = gpu::lowered_arguments(
-      kernel_, blocks, arguments, [](std::uint64_t address) { return address / 4 * 4; });
+  gpu::LoweredArguments given =
+      gpu::lowered_arguments(kernel_, blocks, arguments, [](std::uint64_t address) { return address / 4 * 4; });
   require<DeviceError>(given.arguments.size() == kernel_.words().back(), context_->name(), ": kernel ", name(),
                        " takes ", kernel_.words().back(), " arguments, got ", given.arguments.size());
   for (std::size_t i = 0; i < given.uniform.size(); i += 2)
-    given.arguments.push_back(given.uniform[i] |
-                              std::uint64_t{i + 1 < given.uniform.size() ? given.uniform[i + 1] : 0} << 32);
+    given.arguments.push_back(given.uniform[i] | std::uint64_t{i + 1 < given.uniform.size() ? given.uniform[i + 1] : 0}
+                                                     << 32);
   return std::move(given.arguments);
 }
 
@@ -111,12 +109,10 @@ VkPipeline Compiler::pipeline(const std::string& name, const std::string& text,
   const std::string key = "pipeline of " + driver_ + glslang_version() + "\n" + text;
   const std::vector<std::byte> kept = cache_.find(key).value_or(std::vector<std::byte>());
 
-  VkShaderModuleCreateInfo code{};
-  code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+  auto code = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   code.codeSize = words.size_bytes();
   code.pCode = words.data();
-  VkPipelineCacheCreateInfo known{};
-  known.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  auto known = structure<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
   known.initialDataSize = kept.size();
   known.pInitialData = kept.data();
   VkShaderModule module = nullptr;
@@ -140,8 +136,8 @@ VkPipeline Compiler::pipeline(const std::string& name, const std::string& text,
       result == VK_ERROR_OUT_OF_HOST_MEMORY)
     context_->check(result, "compiling kernel ", name);
   if (result != VK_SUCCESS || !made)
-    refuse(kiln::text(context_->name(), ": kernel ", name, " is refused by the driver of ", context_->physical().model(),
-                      ": ", name_of(result), "\nIts text:\n", text));
+    refuse(kiln::text(context_->name(), ": kernel ", name, " is refused by the driver of ",
+                      context_->physical().model(), ": ", name_of(result), "\nIts text:\n", text));
   if (logs_)
     std::fprintf(stderr, "kiln: %s: %s: pipeline%s in %.1f ms\n", context_->name().c_str(), name.c_str(),
                  kept.empty() ? "" : ", kept on disk,", time.passed());
@@ -149,11 +145,10 @@ VkPipeline Compiler::pipeline(const std::string& name, const std::string& text,
 }
 
 VkResult Compiler::create(VkShaderModule module, VkPipelineCache cache, VkPipeline* pipeline) const {
-  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo lanes{};
-  lanes.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+  auto lanes = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
   lanes.requiredSubgroupSize = gpu::kLanes;
-  VkComputePipelineCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+  auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.pNext = context_->sets_lanes() ? &lanes : nullptr;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;

@@ -11,7 +11,7 @@
 namespace kiln::vulkan {
 namespace {
 
-constexpr int kMostRecorded = 512;     // commands that wait to be started
+constexpr int kMostRecorded = 512;       // commands that wait to be started
 constexpr std::size_t kMostRunning = 8;  // batches that the device has yet to finish
 constexpr std::size_t kStaging = std::size_t{4} << 20;
 constexpr std::size_t kMostKept = 16;  // free staging buffers
@@ -41,13 +41,11 @@ Queue::~Queue() {
 Queue::Batch Queue::new_batch() {
   const Api& api = context_->api();
   Batch batch;
-  VkCommandPoolCreateInfo pool{};
-  pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+  auto pool = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   pool.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
   pool.queueFamilyIndex = context_->physical().queue_family;
   context_->check(api.CreateCommandPool(context_->device(), &pool, nullptr, &batch.pool), "making room for commands");
-  VkCommandBufferAllocateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+  auto info = structure<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
   info.commandPool = batch.pool;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
   info.commandBufferCount = 1;
@@ -62,8 +60,7 @@ Queue::Batch& Queue::open() {
   if (open_) return *open_;
   collect();
   if (free_.empty()) free_.push_back(new_batch());
-  VkCommandBufferBeginInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  auto info = structure<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   context_->check(context_->api().BeginCommandBuffer(free_.back().commands, &info), "beginning a list of commands");
   open_ = std::move(free_.back());
@@ -90,8 +87,7 @@ void Queue::collect() {
 
 /// All that was recorded before is done before what follows, and seen by it.
 void Queue::barrier(VkPipelineStageFlags to_stage, VkAccessFlags to) {
-  VkMemoryBarrier memory{};
-  memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  auto memory = structure<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
   memory.srcAccessMask = kWrites;
   memory.dstAccessMask = to;
   context_->api().CmdPipelineBarrier(open_->commands, kStages, to_stage, 0, 1, &memory, 0, nullptr, 0, nullptr);
@@ -123,24 +119,20 @@ void Queue::flush_locked() {
   const Api& api = context_->api();
   context_->check(api.EndCommandBuffer(open_->commands), "ending a list of commands");
   const VkSemaphore timeline = context_->timeline();
-  VkTimelineSemaphoreSubmitInfo values{};
-  values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+  auto values = structure<VkTimelineSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
   values.signalSemaphoreValueCount = 1;
   values.pSignalSemaphoreValues = &open_->value;
-  VkSubmitInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  info.pNext = &values;
+  auto info = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO, &values);
   info.commandBufferCount = 1;
   info.pCommandBuffers = &open_->commands;
   info.signalSemaphoreCount = 1;
   info.pSignalSemaphores = &timeline;
   const VkResult result = api.QueueSubmit(context_->queue(), 1, &info, nullptr);
   // Results are missing from here on.
-  if (result != VK_SUCCESS) context_->lose(text("a list of ", open_->recorded, " commands could not be started, ",
-                                                name_of(result)));
+  if (result != VK_SUCCESS)
+    context_->lose(text("a list of ", open_->recorded, " commands could not be started, ", name_of(result)));
   context_->demand_alive();
-  if (logs_)
-    std::fprintf(stderr, "kiln: %s: %d commands started\n", context_->name().c_str(), open_->recorded);
+  if (logs_) std::fprintf(stderr, "kiln: %s: %d commands started\n", context_->name().c_str(), open_->recorded);
   submitted_ = open_->value;
   running_.push_back(std::move(*open_));
   open_.reset();

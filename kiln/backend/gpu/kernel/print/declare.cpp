@@ -161,8 +161,8 @@ KernelText glsl_with_references(const Kernel& kernel, Body& body) {
     const std::string given = text("kiln_given[", words[i], "]");
     if (parameter.kind == Parameter::Kind::Number) {
       if (!parameter.count)
-        arguments += text("  ", body.type(parameter.dtype), " p", i, " = ",
-                          number_of_glsl(body, parameter.dtype, given), ";\n");
+        arguments +=
+            text("  ", body.type(parameter.dtype), " p", i, " = ", number_of_glsl(body, parameter.dtype, given), ";\n");
       continue;
     }
     const std::string type = reference_type(static_cast<std::uint16_t>(i));

@@ -22,7 +22,7 @@ struct Target {
   std::string_view single;            // the end of the names of C's functions on float32
   std::string_view precise;           // before the type of a float, so that each operation is rounded
   bool has_pointers;                  // packs of elements are loaded and stored at once, and tables are parameters
-  bool has_references = false;        // buffers are addresses among the arguments (GLSL's buffer references); tables too
+  bool has_references = false;  // buffers are addresses among the arguments (GLSL's buffer references); tables too
 
   std::string_view name() const { return dialect->name; }
 };

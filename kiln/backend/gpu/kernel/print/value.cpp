@@ -125,7 +125,8 @@ std::string Body::element(const Instruction& in, Id more) const {
   if (!(in.place & Kernel::kChosen) && kernel_.parameters[in.place].uniform && !is(Syntax::Cpp))
     return target_.has_references
                ? text("kiln_given[", kernel_.words().back(), " + (", index, ") / 2][(", index, ") % 2]")
-               : text(buffer(in.place), "[(", index, ") / 4][(", index, ") % 4]");  // vectors, as uniform blocks have them
+               : text(buffer(in.place), "[(", index, ") / 4][(", index,
+                      ") % 4]");  // vectors, as uniform blocks have them
   if (target_.has_references) return referred(in.place, in.operands[0], more);
   const std::string at = text(buffer(in.place), "[", index, "]");
   return is(Syntax::Wgsl) && in.kind == Kind::Load && updates(in.place) ? text("atomicLoad(&", at, ")") : at;
@@ -196,14 +197,11 @@ std::string Body::value(const Instruction& in) {
         return text("int64_t(packUint2x32(kiln_given[", kernel_.words()[in.place], " + ", index(in.operands[0]), "]))");
       return text("p", in.place, ".at[", first(), "]");
     case Kind::Narrow: return expr::narrowed(printer_, first(), in.element);
-    case Kind::Load:
-      return expr::loaded(printer_, element(in), kernel_.parameter(in.place).dtype);
-    case Kind::Shared:
-      return expr::loaded(printer_, element(in), kernel_.shared[in.place].dtype);
+    case Kind::Load: return expr::loaded(printer_, element(in), kernel_.parameter(in.place).dtype);
+    case Kind::Shared: return expr::loaded(printer_, element(in), kernel_.shared[in.place].dtype);
     case Kind::SharedPair:
       if (is(Syntax::Cpp))
-        return text("*(", target_.has_pointers ? "const unsigned int" : "threadgroup const uint", "*)&",
-                    element(in));
+        return text("*(", target_.has_pointers ? "const unsigned int" : "threadgroup const uint", "*)&", element(in));
       return text("uint(", element(in), ") | (uint(", element(in, 1), ") << 16)");
     case Kind::Fragments: break;
     case Kind::Local: return local(in.place, in.operands[0]);
