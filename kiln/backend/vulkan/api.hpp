@@ -25,6 +25,7 @@ namespace kiln::vulkan {
 
 #define KILN_VULKAN_DEVICE(X)    \
   X(DestroyDevice)               \
+  X(DeviceWaitIdle)              \
   X(GetDeviceQueue)              \
   X(CreateBuffer)                \
   X(DestroyBuffer)               \

@@ -35,6 +35,7 @@ Context::Context(const Instance& instance, int index, const ContextOptions& opti
 
 // Nothing runs any more: the queue has waited (Queue::~Queue).
 Context::~Context() {
+  if (abandoned_) return;
   if (layout_) api_.DestroyPipelineLayout(device_, layout_, nullptr);
   if (timeline_) api_.DestroySemaphore(device_, timeline_, nullptr);
   if (device_) api_.DestroyDevice(device_, nullptr);
@@ -112,8 +113,9 @@ void Context::make_timeline() {
 
 // ---- errors --------------------------------------------------------------------------------------------------------
 
-void Context::lose(const std::string& reason) const {
+void Context::lose(const std::string& reason, bool by_driver) const {
   const std::lock_guard lock(mutex_);
+  lost_by_driver_ |= by_driver;
   if (!lost_) lost_ = reason;
 }
 
@@ -131,15 +133,27 @@ void Context::demand_alive() const {
 
 void Context::raise_error(VkResult result, const std::string& doing) const {
   if (result == VK_ERROR_DEVICE_LOST) {
-    lose(text("while ", doing,
-              " the driver gave it up (a kernel that ran too long, a driver that was reset or updated, "
-              "or a device that was removed)"));
+    lose(
+        text("while ", doing,
+             " the driver gave it up (a kernel that ran too long, a driver that was reset or updated, or a device that "
+             "was removed)"),
+        true);
     demand_alive();
   }
   if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
     fail<MemoryError>(name_, ": no memory is left for ", doing, " (", name_of(result),
                       "); use smaller batches, or end other programs that use the device");
   fail<DeviceError>(name_, ": ", doing, " failed: ", name_of(result));
+}
+
+void Context::settle(std::uint64_t value) const noexcept {
+  std::uint64_t now = 0;
+  const VkResult result = api_.GetSemaphoreCounterValue(device_, timeline_, &now);
+  if (result == VK_SUCCESS && now >= value) return;
+  // A driver that has given a device up ends its work.
+  if (const std::lock_guard lock(mutex_); lost_by_driver_ || result == VK_ERROR_DEVICE_LOST)
+    api_.DeviceWaitIdle(device_);
+  else abandoned_ = true;
 }
 
 // ---- the time line -------------------------------------------------------------------------------------------------

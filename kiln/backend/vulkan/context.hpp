@@ -45,7 +45,12 @@ class Context : public RefCounted {
   /// Throws the reason if the device is lost.
   void demand_alive() const;
   bool is_lost() const;
-  void lose(const std::string& reason) const;
+  /// `by_driver`: it has said so itself.
+  void lose(const std::string& reason, bool by_driver = false) const;
+  /// Before what the device uses is destroyed: sees that it has completed all up to that value. If it has not, and may
+  /// never, it is abandoned: then nothing of it is destroyed.
+  void settle(std::uint64_t value) const noexcept;
+  bool is_abandoned() const { return abandoned_; }
 
   // ---- the time line: a number that grows by one with each submission that the device completes ----
   VkSemaphore timeline() const { return timeline_; }
@@ -71,6 +76,8 @@ class Context : public RefCounted {
   VkSemaphore timeline_ = nullptr;
   mutable std::mutex mutex_;
   mutable std::optional<std::string> lost_;
+  mutable bool lost_by_driver_ = false;
+  mutable std::atomic<bool> abandoned_{false};
 };
 
 }  // namespace kiln::vulkan

@@ -12,6 +12,7 @@ class Driver final : public gpu::Driver {
   explicit Driver(int index) : Driver(Instance::get(), index) {}
   Driver(const Instance& instance, int index, const ContextOptions& options = {},
          gpu::CodeCache cache = gpu::CodeCache::named("vulkan"));
+  ~Driver() override { queue_->settle(); }
 
   std::string name() const override { return context_->name(); }
   const gpu::Capabilities& capabilities() const override { return capabilities_; }

@@ -40,6 +40,7 @@ Buffer::Buffer(Ref<Context> context, Kind kind, std::size_t bytes) : context_(st
 Buffer::~Buffer() { release(); }
 
 void Buffer::release() noexcept {
+  if (context_->is_abandoned()) return;
   const Api& api = context_->api();
   if (buffer_) api.DestroyBuffer(context_->device(), buffer_, nullptr);
   if (memory_) api.FreeMemory(context_->device(), memory_, nullptr);

@@ -47,7 +47,9 @@ class Milliseconds {
 Program::Program(Ref<Context> context, gpu::Kernel kernel, VkPipeline pipeline)
     : context_(std::move(context)), kernel_(without_body(std::move(kernel))), pipeline_(pipeline) {}
 
-Program::~Program() { context_->api().DestroyPipeline(context_->device(), pipeline_, nullptr); }
+Program::~Program() {
+  if (!context_->is_abandoned()) context_->api().DestroyPipeline(context_->device(), pipeline_, nullptr);
+}
 
 std::vector<std::uint64_t> Program::passed(std::int64_t blocks, std::span<const std::uint64_t> arguments) const {
   // Elements that are parts of words lie in whole words.
@@ -71,7 +73,13 @@ Compiler::Compiler(Ref<Context> context, gpu::CodeCache cache)
       logs_(is_logged("vulkan")) {}
 
 Ref<Program> Compiler::compile(const gpu::Kernel& kernel) const {
-  std::string text = gpu::print(kernel, gpu::kVulkanTarget).text;
+  const std::string name = context_->name();
+  std::string text;
+  try {
+    text = gpu::print(kernel, gpu::kVulkanTarget).text;
+  } catch (const DTypeError& error) {  // GLSL has few functions of float64
+    throw gpu::Refused({gpu::Refusal::Reason::Type, kiln::text(name, ": kernel ", kernel.name, ": ", error.message())});
+  } catch (const ArgumentError& error) { refuse(kiln::text(name, ": kernel ", error.message())); }
   text.insert(text.find('\n') + 1, controls_);  // behind #version
   return compile(kernel, text);
 }

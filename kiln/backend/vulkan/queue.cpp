@@ -25,15 +25,20 @@ constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFE
 Queue::Queue(Ref<Context> context) : context_(std::move(context)), logs_(is_logged("vulkan")) {}
 
 Queue::~Queue() {
-  try {
-    finish();
-  } catch (const Error&) {}  // of a lost device, whose work has ended
+  settle();
+  if (context_->is_abandoned()) return;
   const auto destroy = [&](Batch& batch) {
     context_->api().DestroyCommandPool(context_->device(), batch.pool, nullptr);
   };
   if (open_) destroy(*open_);
   std::ranges::for_each(running_, destroy);
   std::ranges::for_each(free_, destroy);
+}
+
+void Queue::settle() noexcept {
+  try {
+    finish();
+  } catch (const Error&) { context_->settle(submitted_); }  // of a lost device
 }
 
 // ---- batches -------------------------------------------------------------------------------------------------------
@@ -130,7 +135,8 @@ void Queue::flush_locked() {
   const VkResult result = api.QueueSubmit(context_->queue(), 1, &info, nullptr);
   // Results are missing from here on.
   if (result != VK_SUCCESS)
-    context_->lose(text("a list of ", open_->recorded, " commands could not be started, ", name_of(result)));
+    context_->lose(text("a list of ", open_->recorded, " commands could not be started, ", name_of(result)),
+                   result == VK_ERROR_DEVICE_LOST);
   context_->demand_alive();
   if (logs_) std::fprintf(stderr, "kiln: %s: %d commands started\n", context_->name().c_str(), open_->recorded);
   submitted_ = open_->value;

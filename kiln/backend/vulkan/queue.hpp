@@ -31,6 +31,8 @@ class Queue : public RefCounted {
   void flush_for(std::uint64_t value);
   /// Waits for all work.
   void finish();
+  /// Before what commands use is destroyed.
+  void settle() noexcept;
 
  private:
   /// A command buffer, and what its commands need until they are done.

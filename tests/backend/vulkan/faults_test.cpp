@@ -189,12 +189,16 @@ TEST(VulkanFaults, EndAWaitForADeviceThatIsLost) {
 
 TEST(VulkanFaults, EndAWaitForADeviceThatStandsStill) {
   KILN_NEEDS_DEVICE();
+  static PFN_vkGetSemaphoreCounterValue real_value;
+  static std::atomic<bool> stands;
+  stands = true;
   const Ref<Driver> still = changed(
       [](Api& api) {
+        real_value = api.GetSemaphoreCounterValue;
         api.WaitSemaphores = [](VkDevice, const VkSemaphoreWaitInfo*, std::uint64_t) { return VK_TIMEOUT; };
-        api.GetSemaphoreCounterValue = [](VkDevice, VkSemaphore, std::uint64_t* value) {
+        api.GetSemaphoreCounterValue = [](VkDevice device, VkSemaphore semaphore, std::uint64_t* value) {
           *value = 0;
-          return VK_SUCCESS;
+          return stands ? VK_SUCCESS : real_value(device, semaphore, value);
         };
       },
       std::chrono::milliseconds(50));
@@ -209,7 +213,9 @@ TEST(VulkanFaults, EndAWaitForADeviceThatStandsStill) {
   transfer->notify({[](void*) { told = true; }, nullptr});
   EXPECT_TRUE(told);
   // What was started goes on in truth, and must end before its memory does.
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  stands = false;
+  for (std::uint64_t done = 0; done == 0; std::this_thread::yield())
+    still->context().api().GetSemaphoreCounterValue(still->context().device(), still->context().timeline(), &done);
 }
 
 TEST(VulkanFaults, SayThatMemoryHasRunOut) {
@@ -234,6 +240,24 @@ TEST(VulkanFaults, SayThatMemoryHasRunOut) {
   std::vector<std::byte> bytes(4096, std::byte{1});
   driver->download(block, 4096)->wait(bytes.data());
   EXPECT_EQ(bytes, std::vector<std::byte>(4096));
+}
+
+TEST(VulkanFaults, AbandonADeviceThatNeverEnds) {
+  KILN_NEEDS_DEVICE();
+  static std::atomic<int> destroyed;
+  destroyed = 0;
+  {
+    const Ref<Driver> still = changed(
+        [](Api& api) {
+          api.QueueSubmit = [](VkQueue, std::uint32_t, const VkSubmitInfo*, VkFence) { return VK_SUCCESS; };
+          api.DestroyDevice = [](VkDevice, const VkAllocationCallbacks*) { ++destroyed; };
+        },
+        std::chrono::milliseconds(20));
+    std::byte* const block = still->memory().map(4096);
+    still->clear(block, 4096);
+    EXPECT_THROW(still->synchronize(), DeviceError);
+  }
+  EXPECT_EQ(destroyed, 0);
 }
 
 // ---- kernels that compilers refuse ----------------------------------------------------------------------------------
