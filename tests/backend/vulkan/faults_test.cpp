@@ -125,6 +125,15 @@ TEST(VulkanFaults, CountTheDevicesForANumberThatIsTooLarge) {
   EXPECT_THROW((void)Device::parse("vulkan:-1"), DeviceError);
 }
 
+TEST(VulkanFaults, LeaveVulkanOutOfListsWhereItIsMissing) {
+  const std::string missing = missing_device();
+  if (missing.empty()) GTEST_SKIP() << "nothing is missing";  // vulkan.without_driver has less
+  EXPECT_TRUE(has(missing, "DeviceError: vulkan: ")) << missing;
+  EXPECT_EQ(sentence_of([] { (void)Device::parse("vulkan"); }), missing);
+  for (const std::string& name : device_names()) EXPECT_FALSE(name.starts_with("vulkan")) << name;
+  (void)Device::best();
+}
+
 // ---- what Device knows of it ---------------------------------------------------------------------------------------
 
 TEST(VulkanFaults, LeaveSoftwareToThoseWhoAskForIt) {
