@@ -75,6 +75,7 @@ void Body::let_several(const Statement& statement, const std::string& indent) {
   const bool shared = in.kind == Kind::Shared;
   const DType dtype = shared ? kernel_.shared[in.place].dtype : kernel_.parameter(in.place).dtype;
   const std::string at = name(in.operands[0]);
+  if (!shared && is_in_words(dtype, in.width)) return load_words(statement, indent);
   if (!target_.has_pointers) {
     for (Id i = 0; i < in.width; ++i)
       define(statement.first + i, expr::loaded(printer_, element(in, i), dtype), indent);
@@ -116,6 +117,7 @@ void Body::store(const Statement& statement, const std::string& indent) {
     out_ += "}};\n";
     return;
   }
+  if (!shared && is_in_words(dtype, in.size() - 1)) return store_words(statement, indent);
   const bool atomic = is(Syntax::Wgsl) && (shared ? updates_shared(place) : updates(place));
   for (std::size_t i = 1; i < in.size(); ++i) {
     const auto more = static_cast<Id>(i - 1);

@@ -133,15 +133,6 @@ KernelText glsl(const Kernel& kernel, Body& body) {
           kernel.shared_offsets().back()};
 }
 
-/// Others must see the stores of a thread only where the kernel loads from the same buffer.
-std::string_view access_of_glsl(const Parameter& parameter) {
-  switch (parameter.kind) {
-    case Parameter::Kind::Input: return "readonly ";
-    case Parameter::Kind::Output: return "";
-    default: return "coherent ";
-  }
-}
-
 KernelText glsl_with_references(const Kernel& kernel, Body& body) {
   const std::string statements = body.print();
   const std::vector<std::size_t> words = kernel.words();
@@ -170,6 +161,7 @@ KernelText glsl_with_references(const Kernel& kernel, Body& body) {
                 access_of_glsl(parameter), "buffer ", type, " { ", body.stored(parameter.dtype), " at[]; };\n");
     if (!parameter.count) arguments += text("  ", type, " p", i, " = ", type, "(", given, ");\n");
   }
+  for (const std::string& type : body.word_types()) out += type;
   return {text(out, shared_of_glsl(kernel, body), "void main() {\n", arguments, locals_of_c(kernel, body), statements,
                "}\n"),
           "main", kernel.shared_offsets().back()};
