@@ -1,5 +1,6 @@
 // Context: a device that is open, the time line of its queue, and the errors that come out of it.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <mutex>

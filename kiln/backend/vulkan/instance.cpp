@@ -1,6 +1,7 @@
 #include "kiln/backend/vulkan/instance.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,6 +1,5 @@
 // Instance: Vulkan as this program uses it, and the devices that its drivers offer.
 #pragma once
-#include <atomic>
 #include <string>
 #include <vector>
 

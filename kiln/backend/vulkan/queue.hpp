@@ -53,7 +53,6 @@ class Queue : public RefCounted {
 
   Batch& open();
   Batch new_batch();
-  void finished_one();
   void barrier(VkPipelineStageFlags to_stage, VkAccessFlags to);
   Batch& command();
   Staged stage(std::size_t bytes);
