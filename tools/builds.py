@@ -16,7 +16,7 @@ VERSION = re.search(r'KILN_VERSION "([\d.]+)"', (ROOT / "kiln" / "version.hpp").
 CONSUMER = ROOT / "tests" / "install"
 
 # What is in a library for nobody else: kernels, and the templates of Highway that they are made of.
-INTERNAL = re.compile(r"\bhwy::|kiln::cpu::simd::N_|kiln::gpu::family::|kiln::cuda::")
+INTERNAL = re.compile(r"\bhwy::|kiln::cpu::simd::N_|kiln::gpu::family::|kiln::cuda::|kiln::rocm::|kiln::streams::")
 # Packages that a compiler brings.
 COMPILER = re.compile(r"^(libstdc\+\+|libc6|libgcc|gcc|g\+\+|cpp|linux-libc|libcrypt|binutils|mold)")
 

@@ -14,7 +14,7 @@ LAYERS = [
     ["wire", "picture"],
     ["autodiff", "fusion", "backend", "collective"],
     ["tensor"],
-    ["nn"],
+    ["nn", "distribution"],
     ["vision"],
     ["optim", "data", "store", "onnx"],
     ["train"],

@@ -7,16 +7,13 @@
 // The folder holds pictures, and a file that says what is on them, in the form of COCO's instances.json. Without --data,
 // discs, squares and triangles are drawn into such a folder, "shapes-400-96", which is used again. --weights begins with
 // published weights, apart from those of the classes.
-#include <filesystem>
 #include <optional>
 #include <string>
 
-#include "examples/object_detection/pictures.hpp"
-#include "examples/object_detection/shapes.hpp"
+#include "examples/coco/learning.hpp"
+#include "examples/object_detection/boxes.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
-#include "kiln/kiln.hpp"
-#include "kiln/train/train.hpp"
 #include "models/detection/learning.hpp"
 
 namespace {
@@ -35,7 +32,7 @@ struct Run {
   bool plain = false;              // lines in place of the dashboard
   std::optional<std::uint16_t> web;  // a port: the dashboard as a page for a browser; 0: any port that is free
   std::int64_t pictures = 400;       // that are drawn without --data
-  std::int64_t side = 96;            // pixels of the square that pictures are brought into
+  std::int64_t side = 96;            // pixels of the square that pictures are brought to
   std::int64_t epochs = 10, batch = 8;
   int workers = 1;
   double rate = 3e-3;
@@ -48,17 +45,6 @@ struct Run {
   }
 };
 
-/// What decides the weights. How far to go, and who looks on, may change where a training goes on.
-Json kept(Run run) {
-  run.run.reset();
-  run.plain = false;
-  run.web.reset();
-  run.epochs = 0;
-  run.workers = 0;
-  run.picture.clear();
-  return to_json(run);
-}
-
 Yolox begin(const Run& run, std::int64_t classes, const Device& device) {
   models::YoloxConfig config = run.model ? models::yolox(*run.model) : run.network;
   config.classes = classes;
@@ -69,8 +55,7 @@ Yolox begin(const Run& run, std::int64_t classes, const Device& device) {
 
 void learn(const Run& run) {
   (void)FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
-  auto loaders = pictures::load(run.data ? *run.data : shapes::draw(run.pictures, run.side),
-                                {run.annotations, run.side, run.batch, run.workers, run.seed});
+  auto loaders = boxes::load(coco::folder_of(run), coco::pictures_of(run));
   const Device device = Device::best().autodiff();
   device.seed(run.seed);
   Yolox model = begin(run, std::ssize(loaders.classes), device);
@@ -81,23 +66,14 @@ void learn(const Run& run) {
 
   AdamW optimizer = AdamWConfig{.weight_decay = 0.05}.init(model);
   Learner learner(std::move(model), std::move(optimizer), step, {.epochs = run.epochs, .seed = run.seed});
-  const std::int64_t steps = run.epochs * loaders.train.size(), warmup = std::min<std::int64_t>(20, steps / 10);
-  learner.schedule(CosineConfig{.peak = run.rate, .warmup = warmup, .steps = steps});
   learner.valid_step(look).valid_metric(models::DetectionPrecision{}).train_metric(metric::ItemsPerSecond{});
-  watch(learner, {run.plain, run.web});
-  if (run.run) {
-    const std::filesystem::path directory = *run.run;
-    learner.add(RunDirectory(directory, to_json(run)));
-    learner.checkpoints(directory / "checkpoint",
-                        {.last = 1, .best = 1, .metric = "map", .rising = true, .exact = false}, true, kept(run));
-  }
-  learner.fit(loaders.train, loaders.valid);
+  coco::fit(learner, run, loaders, "map");
 
   Evaluator evaluator(learner.result(), look);
   const auto found = evaluator.metric(models::DetectionPrecision{}).measure("held out", loaders.valid);
   print("mean average precision {:.4f} on {} pictures that were held out\n", found.find("map")->value,
         loaders.held_out->size());
-  pictures::draw_found(learner.result(), loaders, run.side, run.picture);
+  boxes::draw_found(learner.result(), loaders, run.side, run.picture);
 }
 
 }  // namespace

@@ -6,16 +6,13 @@
 //
 // The folder holds pictures, and a file with the outlines of what is on them, in the form of COCO's instances.json.
 // Without --data, discs, squares and triangles are drawn into such a folder, "shapes-400-64", which is used again.
-#include <filesystem>
 #include <optional>
 #include <string>
 
-#include "examples/object_detection/shapes.hpp"
-#include "examples/segment/pictures.hpp"
+#include "examples/coco/learning.hpp"
+#include "examples/segment/masks.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
-#include "kiln/kiln.hpp"
-#include "kiln/train/train.hpp"
 #include "models/segmentation.hpp"
 
 namespace {
@@ -45,17 +42,6 @@ struct Run {
   }
 };
 
-/// What decides the weights. How far to go, and who looks on, may change where a training goes on.
-Json kept(Run run) {
-  run.run.reset();
-  run.plain = false;
-  run.web.reset();
-  run.epochs = 0;
-  run.workers = 0;
-  run.picture.clear();
-  return to_json(run);
-}
-
 struct Segmented {
   Tensor<0> loss;
   Tensor<4> scores;        // [batch, classes, height, width]
@@ -65,8 +51,7 @@ struct Segmented {
 
 void learn(Run run) {
   (void)FileReplacement(run.picture);  // throws now, not after the training, where no file can be written
-  auto loaders = pictures::load(run.data ? *run.data : shapes::draw(run.pictures, run.side),
-                                {run.annotations, run.side, run.batch, run.workers, run.seed});
+  auto loaders = masks::load(coco::folder_of(run), coco::pictures_of(run));
   const Device device = Device::best().autodiff();
   device.seed(run.seed);
   run.model.classes = std::ssize(loaders.classes);
@@ -79,24 +64,15 @@ void learn(Run run) {
   };
   AdamW optimizer = AdamWConfig{}.init(model);
   Learner learner(std::move(model), std::move(optimizer), step, {.epochs = run.epochs, .seed = run.seed});
-  const std::int64_t steps = run.epochs * loaders.train.size(), warmup = std::min<std::int64_t>(20, steps / 10);
-  learner.schedule(CosineConfig{.peak = run.rate, .warmup = warmup, .steps = steps});
   const metric::Iou overlap{.options = {.ignore = CocoMasks::kCrowd}};
   learner.valid_metric(overlap).train_metric(metric::ItemsPerSecond{});
-  watch(learner, {run.plain, run.web});
-  if (run.run) {
-    const std::filesystem::path directory = *run.run;
-    learner.add(RunDirectory(directory, to_json(run)));
-    learner.checkpoints(directory / "checkpoint",
-                        {.last = 1, .best = 1, .metric = "iou", .rising = true, .exact = false}, true, kept(run));
-  }
-  learner.fit(loaders.train, loaders.valid);
+  coco::fit(learner, run, loaders, "iou");
 
   Evaluator evaluator(learner.result(), step);
   const auto found = evaluator.metric(overlap).measure("held out", loaders.valid);
   print("mean overlap with the truth {:.4f} on {} pictures that were held out\n", found.find("iou")->value,
         loaders.held_out->size());
-  pictures::draw_seen(learner.result(), loaders, run.side, run.picture);
+  masks::draw_seen(learner.result(), loaders, run.side, run.picture);
 }
 
 }  // namespace

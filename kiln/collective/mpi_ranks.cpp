@@ -212,8 +212,8 @@ class MpiRank final : public Communicator {
     }
   }
 
-  /// Also tells the other ranks about `rank`: they may see this rank leave before they see that one end, or be on other
-  /// machines.
+  /// Throws, and tells the other ranks about `rank`: they may see this rank leave before they see that one end, or be
+  /// on other machines.
   [[noreturn]] void fail_of_end(std::string_view what, int rank) {
     lost_ = true;  // its transfers will never end
     leave_with(text("it was in ", what, ", to which rank ", rank, " did not arrive"), text(kReports, rank));

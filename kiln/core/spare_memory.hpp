@@ -10,7 +10,7 @@ void* cached_allocate(std::size_t bytes);
 /// Returns a block; `bytes` must be the number that it was taken with.
 void cached_free(void* memory, std::size_t bytes) noexcept;
 
-/// For containers whose blocks are small.
+/// The allocator of containers whose blocks are small.
 template <class T>
 struct SpareAllocator {
   using value_type = T;

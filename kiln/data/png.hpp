@@ -19,7 +19,7 @@ Image grid_of(std::span<const Image> images, std::int64_t columns, std::int64_t 
 /// ShapeError if the image is empty or its number of pixels does not match its size, MemoryError if it is larger than a
 /// PNG can be.
 std::vector<std::byte> encode_png(const Image& image);
-/// For one channel or three; throws ShapeError for other numbers as well.
+/// Encodes one channel or three; throws ShapeError for other numbers as well.
 std::vector<std::byte> encode_picture(const Picture& picture);
 /// Replaces the file atomically. Also throws IoError.
 void write_png(const Image& image, const std::string& path);

@@ -18,13 +18,13 @@ class PrefetchWindow {
  public:
   PrefetchWindow(std::int64_t count, std::int64_t window) : count_(count), window_(window), done_(window, false) {}
 
-  /// For a worker: the next position, once it is in the window; none after the last one or after stop().
+  /// A worker asks for the next position, once it is in the window; none after the last one or after stop().
   std::optional<std::int64_t> claim();
-  /// For a worker: the claimed position is ready.
+  /// A worker says that the position it claimed is ready.
   void finish(std::int64_t position);
-  /// For the consumer: waits until the next position is ready; none after the last one.
+  /// The consumer waits until the next position is ready; none after the last one.
   std::optional<std::int64_t> wait();
-  /// For the consumer: moves the window on. Called after the result that wait() announced has been moved away.
+  /// The consumer moves the window on, after it has moved away the result that wait() announced.
   void take();
   /// Makes every current and future claim() return none.
   void stop();

@@ -104,7 +104,7 @@ class Segment {
   const std::vector<Scalar>& numbers() const { return numbers_; }
   /// Adds a number that a plan derives from these.
   void add_number(const Scalar& number) { numbers_.push_back(number); }
-  /// All operands and results, entry by entry.
+  /// The operands and results of all entries, one entry after the other.
   const std::vector<Reference>& references() const { return references_; }
 
   /// The exact structure of the segment: two segments with the same key differ only in the contents of tensors and in

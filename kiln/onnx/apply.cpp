@@ -37,7 +37,7 @@ Datum constant(TensorData data, const Device& device, Element element) {
 
 }  // namespace
 
-Argument::Argument(std::string_view of, Body body) : Argument(of, AttributeProto::Type::Graph) {
+Argument::Argument(std::string_view of, Body body) : Argument(of, PlainAttribute(AttributeProto::Type::Graph)) {
   auto graph = std::make_shared<Graph>();
   graph->name = of;
   for (std::size_t i = 0; i < body.inputs; ++i) graph->inputs.push_back(graph->add_value(text("input ", i)));

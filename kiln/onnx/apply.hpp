@@ -35,34 +35,8 @@ struct Argument {
   std::string_view name;
   Attribute value;
 
-  template <std::integral T>
-  Argument(std::string_view of, T number) : Argument(of, AttributeProto::Type::Int) {
-    value.i = static_cast<std::int64_t>(number);
-  }
-  template <std::floating_point T>
-  Argument(std::string_view of, T number) : Argument(of, AttributeProto::Type::Float) {
-    value.f = static_cast<float>(number);
-  }
-  Argument(std::string_view of, std::string_view words) : Argument(of, AttributeProto::Type::String) {
-    value.s = words;
-  }
-  Argument(std::string_view of, const char* words) : Argument(of, std::string_view(words)) {}
-  Argument(std::string_view of, Ints numbers) : Argument(of, AttributeProto::Type::Ints) {
-    value.ints = std::move(numbers);
-  }
-  Argument(std::string_view of, Floats numbers) : Argument(of, AttributeProto::Type::Floats) {
-    value.floats = std::move(numbers);
-  }
-  Argument(std::string_view of, Strings words) : Argument(of, AttributeProto::Type::Strings) {
-    value.strings = std::move(words);
-  }
-  Argument(std::string_view of, Datum tensor) : Argument(of, AttributeProto::Type::Tensor) {
-    value.tensors.push_back(std::move(tensor));
-  }
+  Argument(std::string_view of, Attribute is) : name(of), value(std::move(is)) {}
   Argument(std::string_view of, Body body);
-
- private:
-  Argument(std::string_view of, AttributeProto::Type type) : name(of) { value.type = type; }
 };
 using Arguments = std::initializer_list<Argument>;
 

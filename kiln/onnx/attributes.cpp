@@ -113,15 +113,22 @@ constexpr struct {
     {{kLeast, 1 << 12}, "sampling_ratio"},  // its square is the number of samples
     {{0, 1 << 8}, "dtype output_datatype output_dtype precision softmax_precision to"},  // element types
 };
+// What the rows of a table say of each of their words.
+template <class Fact, class Row, std::size_t count>
+std::map<std::string, Fact, std::less<>> facts_of(const Row (&table)[count]) {
+  std::map<std::string, Fact, std::less<>> all;
+  for (const auto& [fact, names] : table) {
+    std::istringstream words(names);
+    for (std::string word; words >> word;) all.emplace(word, fact);
+  }
+  return all;
+}
+const std::map<std::string, Type, std::less<>>& usual_types() {
+  static const auto types = facts_of<Type>(kNames);
+  return types;
+}
 IntRange range_of_attribute(std::string_view name) {
-  static const auto ranges = [] {
-    std::map<std::string, IntRange, std::less<>> all;
-    for (const auto& [range, names] : kRanges) {
-      std::istringstream words(names);
-      for (std::string word; words >> word;) all.emplace(word, range);
-    }
-    return all;
-  }();
+  static const auto ranges = facts_of<IntRange>(kRanges);
   const auto found = ranges.find(name);
   return found == ranges.end() ? IntRange{} : found->second;
 }
@@ -131,16 +138,8 @@ Type attribute_type(const Node& node, std::string_view name) {
   for (const auto& other : kOthers)
     if (other.name == name && other.domain == node.domain && other.op == node.op && node.version <= other.until)
       return other.type;
-  static const auto types = [] {
-    std::map<std::string, Type, std::less<>> all;
-    for (const auto& [type, names] : kNames) {
-      std::istringstream words(names);
-      for (std::string word; words >> word;) all.emplace(word, type);
-    }
-    return all;
-  }();
-  const auto found = types.find(name);
-  return found == types.end() ? Type::Undefined : found->second;
+  const auto found = usual_types().find(name);
+  return found == usual_types().end() ? Type::Undefined : found->second;
 }
 
 }  // namespace
@@ -167,11 +166,8 @@ std::string wrong_attribute(const Node& node) {
 
 std::vector<std::pair<std::string, Type>> integer_attributes() {
   std::vector<std::pair<std::string, Type>> list;
-  for (const auto& [type, names] : kNames) {
-    if (type != Type::Int && type != Type::Ints) continue;
-    std::istringstream words(names);
-    for (std::string word; words >> word;) list.emplace_back(std::move(word), type);
-  }
+  for (const auto& [name, type] : usual_types())
+    if (type == Type::Int || type == Type::Ints) list.emplace_back(name, type);
   return list;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/table.hpp"
@@ -12,16 +13,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Outcome = BackendTestResult::Outcome;
-
-bool any_node(const Graph& graph, bool (*holds)(const Node&)) {
-  for (const Node& node : graph.nodes) {
-    if (holds(node) || (node.function && any_node(*node.function, holds))) return true;
-    for (const auto& [name, attribute] : node.attributes)
-      for (const auto& inner : attribute.graphs)
-        if (any_node(*inner, holds)) return true;
-  }
-  return false;
-}
 
 Datum read_datum(const std::string& path, TypeProto::Kind kind, const Device& device) {
   const FileBytes file = map_file(path);
@@ -99,10 +90,6 @@ Datum light_input(const ValueInfo& info, const Device& device) {
   return from_data(TensorData::of<float>(shape, numbers), device);
 }
 
-bool is_data_set(const fs::directory_entry& entry) {
-  return entry.is_directory() && entry.path().filename().string().rfind("test_data_set_", 0) == 0;
-}
-
 std::string run_data_set(const fs::path& directory, const std::vector<ValueInfo>& inputs,
                          const std::vector<ValueInfo>& outputs, const Runner& run, const Graph* graph,
                          const Device& device, Comparison how) {
@@ -119,6 +106,19 @@ std::string run_data_set(const fs::path& directory, const std::vector<ValueInfo>
     }
   }
   return "";
+}
+
+// The first difference in the data sets of a test, empty where they agree; nothing where there is no data set.
+std::optional<std::string> run_data_sets(const std::string& directory, const std::vector<ValueInfo>& inputs,
+                                         const std::vector<ValueInfo>& outputs, const Runner& run, const Graph* graph,
+                                         const Device& device, const Comparison& how) {
+  std::optional<std::string> found;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    if (!entry.is_directory() || !entry.path().filename().string().starts_with("test_data_set_")) continue;
+    found = run_data_set(entry.path(), inputs, outputs, run, graph, device, how);
+    if (!found->empty()) break;
+  }
+  return found;
 }
 
 std::string first_line(const std::string& all) { return all.substr(0, all.find('\n', all.find('\n') + 1)); }
@@ -156,14 +156,8 @@ std::string compare_data_sets(const std::string& directory, const std::vector<Ty
     for (std::size_t i = 0; i < kinds.size(); ++i) list[i].type.kind = kinds[i];
     return list;
   };
-  int sets = 0;
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    if (!is_data_set(entry)) continue;
-    ++sets;
-    std::string found = run_data_set(entry.path(), infos(inputs), infos(outputs), run, nullptr, device, how);
-    if (!found.empty()) return found;
-  }
-  return sets ? "" : text("there is no test_data_set_0 in ", shown(directory));
+  return run_data_sets(directory, infos(inputs), infos(outputs), run, nullptr, device, how)
+      .value_or(text("there is no test_data_set_0 in ", shown(directory)));
 }
 
 BackendTestResult run_backend_test(const std::string& directory, const Device& device, const LoadOptions& options,
@@ -182,20 +176,14 @@ BackendTestResult run_backend_test(const std::string& directory, const Device& d
     Comparison how;
     how.shapes_alone = any_node(model.graph(), [](const Node& node) { return node.row && node.row->traits.random; });
     how.to_largest = any_node(model.graph(), [](const Node& node) { return node.op == "DFT" || node.op == "STFT"; });
-    int sets = 0;
-    for (const auto& entry : fs::directory_iterator(directory)) {
-      if (!is_data_set(entry)) continue;
-      ++sets;
-      const Runner of_model = [&](const std::vector<Datum>& in) {
-        const Outputs out = model.run(in);
-        return std::vector<Datum>(out.begin(), out.end());
-      };
-      const std::string found = run_data_set(entry.path(), model.inputs(), model.outputs(), run ? run : of_model,
-                                             &model.graph(), device, how);
-      if (!found.empty()) return {Outcome::Failed, first_line(found)};
-    }
-    if (!sets) return {Outcome::Failed, "there is no test_data_set_0"};
-    return {Outcome::Passed, ""};
+    const Runner of_model = [&](const std::vector<Datum>& in) {
+      const Outputs out = model.run(in);
+      return std::vector<Datum>(out.begin(), out.end());
+    };
+    const std::string found =
+        run_data_sets(directory, model.inputs(), model.outputs(), run ? run : of_model, &model.graph(), device, how)
+            .value_or("there is no test_data_set_0");
+    return {found.empty() ? Outcome::Passed : Outcome::Failed, first_line(found)};
   } catch (const std::exception& error) { return {Outcome::Failed, error.what()}; }
 }
 

@@ -14,7 +14,7 @@ namespace kiln::onnx {
 namespace {
 
 using Versions = std::map<std::string, std::int64_t, std::less<>>;
-using Bindings = std::map<std::string, Attribute, std::less<>>;
+using Bindings = Attributes;
 
 constexpr std::size_t kDeepestCalls = 256;  // each takes memory on the stack
 
@@ -105,7 +105,7 @@ class Builder {
       if (value == kAbsent)
         wrong("no node computes the output '", shown(output.name), "' of graph '", shown(proto.name), "'");
       graph.outputs.push_back(value);
-      ValueInfo& info = graph.values[static_cast<std::size_t>(value)];
+      ValueInfo& info = graph[value];
       if (info.type.kind == TypeProto::Kind::None) info.type = output.type;
     }
     find_last_uses(graph);
@@ -167,7 +167,7 @@ class Builder {
     if (found != scope.names.end()) return found->second;
     const int outer = scope.outer ? resolve(*scope.outer, name) : kAbsent;
     if (outer == kAbsent) return kAbsent;
-    const TypeProto type = scope.outer->graph->values[static_cast<std::size_t>(outer)].type;
+    const TypeProto type = (*scope.outer->graph)[outer].type;
     const int inner = scope.graph->add_value(name, type);
     scope.names.emplace(name, inner);
     scope.graph->captures.push_back({outer, inner});
@@ -252,15 +252,7 @@ class Builder {
   Attribute attribute_of(const AttributeProto& proto, const Versions& versions, Scope* scope,
                          const Bindings* bindings) {
     using Type = AttributeProto::Type;
-    Attribute attribute;
-    attribute.type = proto.type;
-    attribute.f = proto.f;
-    attribute.i = proto.i;
-    attribute.s = proto.s;
-    attribute.floats = proto.floats;
-    attribute.ints = proto.ints;
-    attribute.strings = proto.strings;
-    attribute.types = proto.types;
+    Attribute attribute = static_cast<const PlainAttribute&>(proto);
     for (const TensorProto& tensor : proto.tensors) attribute.tensors.push_back(datum_of(tensor, reader_, device_));
     for (const SparseTensorProto& tensor : proto.sparse_tensors)
       attribute.tensors.push_back(datum_of(tensor, reader_, device_));

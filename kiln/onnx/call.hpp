@@ -11,7 +11,14 @@
 namespace kiln::onnx {
 
 /// The values of a graph while it runs.
-using Frame = std::vector<Datum>;
+struct Frame {
+  Frame() = default;
+  explicit Frame(const Graph& graph) : values(graph.values.size()) {}
+  Datum& operator[](int value) { return values[static_cast<std::size_t>(value)]; }
+  const Datum& operator[](int value) const { return values[static_cast<std::size_t>(value)]; }
+
+  std::vector<Datum> values;
+};
 
 /// The most iterations of all loops of a run: a file of a few bytes may have a loop whose condition never becomes false.
 inline constexpr std::int64_t kMostTrips = std::int64_t{1} << 24;
@@ -54,13 +61,16 @@ struct Call {
   std::int64_t integer(int i) const;
   double number(int i) const;
   /// `value` with the ONNX type of input i, where only elements were moved around.
-  Datum like(int i, const Value& value) const;
+  Datum like(int i, const Value& value) const { return datum(i).like(value); }
 
   // ---- attributes; one of another type is an error ----------------------------------------------------------------
-  bool given(std::string_view name) const { return node.attributes.find(name) != node.attributes.end(); }
+  bool given(std::string_view name) const { return find_attribute(node, name) != nullptr; }
   std::int64_t i(std::string_view name, std::int64_t otherwise) const;
   double f(std::string_view name, double otherwise) const;
   std::string s(std::string_view name, std::string_view otherwise) const;
+  /// One of `words`; others are unknown.
+  std::string word(std::string_view name, std::string_view otherwise,
+                   std::initializer_list<std::string_view> words) const;
   Ints ints(std::string_view name) const;
   std::vector<float> floats(std::string_view name) const;
   Strings strings(std::string_view name) const;

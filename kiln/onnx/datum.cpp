@@ -85,6 +85,16 @@ Strings Datum::strings() const {
   return out;
 }
 
+std::vector<std::int64_t> ranks_of(const Strings& words, Strings& sorted) {
+  sorted = words;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::vector<std::int64_t> ranks;
+  for (const std::string& word : words)
+    ranks.push_back(std::lower_bound(sorted.begin(), sorted.end(), word) - sorted.begin());
+  return ranks;
+}
+
 std::vector<Datum> with_one_list(std::vector<Datum> tensors) {
   const bool any = std::any_of(tensors.begin(), tensors.end(), [](const Datum& datum) { return datum.is_string(); });
   if (!any) return tensors;

@@ -52,6 +52,8 @@ class Datum {
   /// A tensor's strings in row-major order. Waits.
   Strings strings() const;
   const std::shared_ptr<const Strings>& string_list() const { return strings_; }
+  /// `value` with this tensor's type, where only elements were moved around.
+  Datum like(const Value& value) const { return is_string() ? Datum(value, strings_) : Datum(value, element_); }
   const std::vector<Datum>& items() const;
   const Map& entries() const;
   /// The element of an optional; null where it has none.
@@ -66,6 +68,8 @@ class Datum {
   std::shared_ptr<const Map> map_;
 };
 
+/// The place of each word among the distinct ones in order, which become `sorted`.
+std::vector<std::int64_t> ranks_of(const Strings& words, Strings& sorted);
 /// Tensors of strings with one list for all; others are left as they are.
 std::vector<Datum> with_one_list(std::vector<Datum> tensors);
 

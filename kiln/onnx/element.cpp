@@ -9,40 +9,40 @@ namespace kiln::onnx {
 namespace {
 
 struct ElementInfo {
-  const char* name;
+  const char *enumerator, *name;
   int bits;
   DType dtype;
 };
 constexpr std::array<ElementInfo, 29> kElements = {{
-    {"undefined", 0, DType::F32},
-    {"float", 32, DType::F32},
-    {"uint8", 8, DType::U8},
-    {"int8", 8, DType::I8},
-    {"uint16", 16, DType::U16},
-    {"int16", 16, DType::I16},
-    {"int32", 32, DType::I32},
-    {"int64", 64, DType::I64},
-    {"string", 0, DType::I64},
-    {"bool", 8, DType::Bool},
-    {"float16", 16, DType::F16},
-    {"double", 64, DType::F64},
-    {"uint32", 32, DType::U32},
-    {"uint64", 64, DType::U64},
-    {"complex64", 0, DType::F32},
-    {"complex128", 0, DType::F64},
-    {"bfloat16", 16, DType::BF16},
-    {"float8e4m3fn", 8, DType::F32},
-    {"float8e4m3fnuz", 8, DType::F32},
-    {"float8e5m2", 8, DType::F32},
-    {"float8e5m2fnuz", 8, DType::F32},
-    {"uint4", 4, DType::U8},
-    {"int4", 4, DType::I8},
-    {"float4e2m1", 4, DType::F32},
-    {"float8e8m0", 8, DType::F32},
-    {"uint2", 2, DType::U8},
-    {"int2", 2, DType::I8},
-    {"float6e2m3", 8, DType::F32},
-    {"float6e3m2", 8, DType::F32},
+    {"Undefined", "undefined", 0, DType::F32},
+    {"Float", "float", 32, DType::F32},
+    {"Uint8", "uint8", 8, DType::U8},
+    {"Int8", "int8", 8, DType::I8},
+    {"Uint16", "uint16", 16, DType::U16},
+    {"Int16", "int16", 16, DType::I16},
+    {"Int32", "int32", 32, DType::I32},
+    {"Int64", "int64", 64, DType::I64},
+    {"String", "string", 0, DType::I64},
+    {"Bool", "bool", 8, DType::Bool},
+    {"Float16", "float16", 16, DType::F16},
+    {"Double", "double", 64, DType::F64},
+    {"Uint32", "uint32", 32, DType::U32},
+    {"Uint64", "uint64", 64, DType::U64},
+    {"Complex64", "complex64", 0, DType::F32},
+    {"Complex128", "complex128", 0, DType::F64},
+    {"Bfloat16", "bfloat16", 16, DType::BF16},
+    {"Float8E4M3FN", "float8e4m3fn", 8, DType::F32},
+    {"Float8E4M3FNUZ", "float8e4m3fnuz", 8, DType::F32},
+    {"Float8E5M2", "float8e5m2", 8, DType::F32},
+    {"Float8E5M2FNUZ", "float8e5m2fnuz", 8, DType::F32},
+    {"Uint4", "uint4", 4, DType::U8},
+    {"Int4", "int4", 4, DType::I8},
+    {"Float4E2M1", "float4e2m1", 4, DType::F32},
+    {"Float8E8M0", "float8e8m0", 8, DType::F32},
+    {"Uint2", "uint2", 2, DType::U8},
+    {"Int2", "int2", 2, DType::I8},
+    {"Float6E2M3", "float6e2m3", 8, DType::F32},
+    {"Float6E3M2", "float6e3m2", 8, DType::F32},
 }};
 
 const ElementInfo* entry(Element element) {
@@ -108,6 +108,11 @@ double from_low_bits(Element element, unsigned bits) {
 std::string name(Element element) {
   const ElementInfo* const known = entry(element);
   return known ? known->name : text("element type ", static_cast<std::int32_t>(element));
+}
+
+std::string enumerator(Element element) {
+  const ElementInfo* const known = entry(element);
+  return text("onnx::Element::", known ? known->enumerator : "Undefined");
 }
 
 bool is_known(Element element) {

@@ -48,6 +48,8 @@ enum class Element : std::int32_t {
 
 /// "float8e4m3fn"; "element type 99" for what is none.
 std::string name(Element element);
+/// "onnx::Element::Float", as C++ has it.
+std::string enumerator(Element element);
 inline void append(std::string& out, Element element) { out += name(element); }
 
 /// Kiln has tensors of this type: all but the complex ones and Undefined.

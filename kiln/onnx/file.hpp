@@ -2,11 +2,13 @@
 // Bytes of tensors are not copied: they are spans of the file, which is mapped, and of the files that hold external
 // data.
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/core/mapped_file.hpp"
@@ -57,7 +59,8 @@ struct SparseTensorProto {
 
 struct GraphProto;
 
-struct AttributeProto {
+/// An attribute's type, and its contents where these are numbers, words or types: the field of its type is set.
+struct PlainAttribute {
   enum class Type : std::int32_t {
     Undefined,
     Float,
@@ -75,7 +78,6 @@ struct AttributeProto {
     Type,
     Types,
   };
-  std::string name, ref_attr_name;
   Type type = Type::Undefined;
   float f = 0;
   std::int64_t i = 0;
@@ -83,10 +85,27 @@ struct AttributeProto {
   std::vector<float> floats;
   std::vector<std::int64_t> ints;
   std::vector<std::string> strings;
+  std::vector<TypeProto> types;  // one for a TYPE_PROTO
+
+  explicit PlainAttribute(Type of = Type::Undefined) : type(of) {}
+  template <std::integral T>
+  PlainAttribute(T number) : type(Type::Int), i(static_cast<std::int64_t>(number)) {}
+  template <std::floating_point T>
+  PlainAttribute(T number) : type(Type::Float), f(static_cast<float>(number)) {}
+  PlainAttribute(std::string_view words) : type(Type::String), s(words) {}
+  PlainAttribute(const char* words) : PlainAttribute(std::string_view(words)) {}
+  PlainAttribute(std::vector<float> numbers) : type(Type::Floats), floats(std::move(numbers)) {}
+  PlainAttribute(std::vector<std::int64_t> numbers) : type(Type::Ints), ints(std::move(numbers)) {}
+  PlainAttribute(std::vector<std::string> words) : type(Type::Strings), strings(std::move(words)) {}
+};
+
+struct AttributeProto : PlainAttribute {
+  AttributeProto(PlainAttribute plain = PlainAttribute()) : PlainAttribute(std::move(plain)) {}
+
+  std::string name, ref_attr_name;
   std::vector<TensorProto> tensors;                       // one for a TENSOR
   std::vector<SparseTensorProto> sparse_tensors;          // one for a SPARSE_TENSOR
   std::vector<std::shared_ptr<const GraphProto>> graphs;  // one for a GRAPH
-  std::vector<TypeProto> types;                           // one for a TYPE_PROTO
 };
 
 struct NodeProto {

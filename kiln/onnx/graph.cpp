@@ -1,28 +1,32 @@
 #include "kiln/onnx/graph.hpp"
 
+#include <algorithm>
+
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln::onnx {
 
 std::string_view domain_of(std::string_view domain) { return domain == "ai.onnx" ? std::string_view() : domain; }
 
-Attribute of_int(std::int64_t value) {
-  Attribute made;
-  made.type = AttributeProto::Type::Int;
-  made.i = value;
-  return made;
+bool any_node(const Graph& graph, FunctionRef<bool(const Node&)> holds) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    bool found = holds(node) || (node.function && any_node(*node.function, holds));
+    each_graph(node, [&](const auto& inner) { found = found || any_node(*inner, holds); });
+    return found;
+  });
 }
-Attribute of_float(double value) {
-  Attribute made;
-  made.type = AttributeProto::Type::Float;
-  made.f = static_cast<float>(value);
-  return made;
+
+const Attribute* find_attribute(const Node& node, std::string_view name) {
+  const auto found = node.attributes.find(name);
+  return found == node.attributes.end() ? nullptr : &found->second;
 }
-Attribute of_ints(std::vector<std::int64_t> values) {
-  Attribute made;
-  made.type = AttributeProto::Type::Ints;
-  made.ints = std::move(values);
-  return made;
+std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t otherwise) {
+  const Attribute* const found = find_attribute(node, name);
+  return found ? found->i : otherwise;
+}
+std::string string_attribute(const Node& node, std::string_view name, std::string_view otherwise) {
+  const Attribute* const found = find_attribute(node, name);
+  return found ? found->s : std::string(otherwise);
 }
 
 std::string described(const Node& node) {
@@ -49,9 +53,7 @@ void find_last_uses(Graph& graph) {
     }
     for (const int input : node.inputs) use(input, n);
     for (const int output : node.outputs) use(output, n);
-    for (const auto& [name, attribute] : node.attributes)
-      for (const auto& inner : attribute.graphs)
-        for (const auto& [from, to] : inner->captures) use(from, n);
+    each_capture(node, [&](const Graph::Capture& capture) { use(capture.outer, n); });
   }
   for (const int output : graph.outputs)
     if (output != kAbsent) last[static_cast<std::size_t>(output)] = -1;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/core/function_ref.hpp"
 #include "kiln/onnx/datum.hpp"
 
 namespace kiln::onnx {
@@ -21,27 +22,21 @@ struct OperatorRow;
 inline constexpr int kAbsent = -1;
 
 /// An attribute of a node; the field of its type is set.
-struct Attribute {
-  AttributeProto::Type type = AttributeProto::Type::Undefined;
-  float f = 0;
-  std::int64_t i = 0;
-  std::string s;
-  std::vector<float> floats;
-  std::vector<std::int64_t> ints;
-  Strings strings;
+struct Attribute : PlainAttribute {
+  using PlainAttribute::PlainAttribute;
+  Attribute(PlainAttribute plain = PlainAttribute()) : PlainAttribute(std::move(plain)) {}
+  Attribute(Datum tensor) : PlainAttribute(Type::Tensor), tensors{std::move(tensor)} {}
+
   std::vector<Datum> tensors;
   std::vector<std::shared_ptr<const Graph>> graphs;
-  std::vector<TypeProto> types;
 };
-Attribute of_int(std::int64_t value);
-Attribute of_float(double value);
-Attribute of_ints(std::vector<std::int64_t> values);
+using Attributes = std::map<std::string, Attribute, std::less<>>;
 
 struct Node {
   std::string name, op, domain;
   std::int64_t version = 0;          // the version of its operator set
   std::vector<int> inputs, outputs;  // values, or kAbsent
-  std::map<std::string, Attribute, std::less<>> attributes;
+  Attributes attributes;
   const OperatorRow* row = nullptr;
   std::shared_ptr<const Graph> function;  // what a call of a function runs, in place of a row
   std::vector<int> last_uses;             // values that no later node reads
@@ -67,7 +62,30 @@ struct Graph {
   std::function<std::vector<Datum>(std::vector<Datum>)> code;  // what runs in place of the nodes: see apply.hpp
 
   int add_value(std::string name, TypeProto type = {});
+  ValueInfo& operator[](int value) { return values[static_cast<std::size_t>(value)]; }
+  const ValueInfo& operator[](int value) const { return values[static_cast<std::size_t>(value)]; }
 };
+
+/// Calls f(graph) for each graph that a node has as an attribute.
+template <class N, class F>
+void each_graph(N& node, F&& f) {
+  for (auto& [name, attribute] : node.attributes)
+    for (auto& inner : attribute.graphs) f(inner);
+}
+/// Calls f(capture) for each value of the graph around that such a graph reads.
+template <class F>
+void each_capture(const Node& node, F&& f) {
+  each_graph(node, [&](const auto& inner) {
+    for (const Graph::Capture& capture : inner->captures) f(capture);
+  });
+}
+/// Does it hold for a node of the graph, of functions that it calls, or of graphs inside?
+bool any_node(const Graph& graph, FunctionRef<bool(const Node&)> holds);
+
+/// Null where the node has no such attribute.
+const Attribute* find_attribute(const Node& node, std::string_view name);
+std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t otherwise);
+std::string string_attribute(const Node& node, std::string_view name, std::string_view otherwise);
 
 /// "node 'conv1', operator Conv" (with the domain where it is not ai.onnx).
 std::string described(const Node& node);

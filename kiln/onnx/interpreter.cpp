@@ -35,17 +35,12 @@ double Call::number(int i) const {
   check((*this)[i].numel() == 1, "input ", i, " is ", datum(i), ", not one number");
   return (*this)[i].data().at(0);
 }
-Datum Call::like(int i, const Value& value) const {
-  const Datum& from = datum(i);
-  return from.is_string() ? Datum(value, from.string_list()) : Datum(value, from.element());
-}
 
 const Attribute* Call::attribute(std::string_view name, AttributeProto::Type type) const {
-  const auto found = node.attributes.find(name);
-  if (found == node.attributes.end()) return nullptr;
-  check(found->second.type == type, "attribute '", name, "' is ", type_name(found->second.type), ", not ",
-        type_name(type));
-  return &found->second;
+  const Attribute* const found = find_attribute(node, name);
+  if (found)
+    check(found->type == type, "attribute '", name, "' is ", type_name(found->type), ", not ", type_name(type));
+  return found;
 }
 std::int64_t Call::i(std::string_view name, std::int64_t otherwise) const {
   const Attribute* found = attribute(name, AttributeProto::Type::Int);
@@ -58,6 +53,12 @@ double Call::f(std::string_view name, double otherwise) const {
 std::string Call::s(std::string_view name, std::string_view otherwise) const {
   const Attribute* found = attribute(name, AttributeProto::Type::String);
   return found ? found->s : std::string(otherwise);
+}
+std::string Call::word(std::string_view name, std::string_view otherwise,
+                       std::initializer_list<std::string_view> words) const {
+  const std::string found = s(name, otherwise);
+  check(std::ranges::find(words, found) != words.end(), name, " '", shown(found), "' is unknown");
+  return found;
 }
 Ints Call::ints(std::string_view name) const {
   const Attribute* found = attribute(name, AttributeProto::Type::Ints);
@@ -106,7 +107,7 @@ void run_node(const Node& node, const Graph& graph, Frame& frame, const RunConte
     require<ArgumentError>(context.trips-- > 0, "the model runs more steps than a description can follow");
   std::vector<Datum> in;
   in.reserve(node.inputs.size());
-  for (const int input : node.inputs) in.push_back(input == kAbsent ? Datum() : frame[static_cast<std::size_t>(input)]);
+  for (const int input : node.inputs) in.push_back(input == kAbsent ? Datum() : frame[input]);
   std::vector<Datum> out;
   if (node.function) {
     in.resize(node.function->inputs.size());
@@ -121,7 +122,7 @@ void run_node(const Node& node, const Graph& graph, Frame& frame, const RunConte
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == kAbsent) continue;
     require<ArgumentError>(i < out.size(), node.op, ": there is no output ", i);
-    frame[static_cast<std::size_t>(node.outputs[i])] = std::move(out[i]);
+    frame[node.outputs[i]] = std::move(out[i]);
   }
 }
 
@@ -131,22 +132,19 @@ std::vector<Datum> run_graph(const Graph& graph, std::vector<Datum> inputs, cons
                          graph.inputs.size(), " inputs, not ", inputs.size());
   if (graph.code) return graph.code(std::move(inputs));
   if (context.ran) context.ran->insert(&graph);
-  Frame frame(graph.values.size());
-  for (const auto& [value, constant] : graph.constants) frame[static_cast<std::size_t>(value)] = constant;
+  Frame frame(graph);
+  for (const auto& [value, constant] : graph.constants) frame[value] = constant;
   if (given)
-    for (const auto& [value, datum] : *given) frame[static_cast<std::size_t>(value)] = datum;
+    for (const auto& [value, datum] : *given) frame[value] = datum;
   if (outer)
-    for (const auto& [from, to] : graph.captures)
-      frame[static_cast<std::size_t>(to)] = (*outer)[static_cast<std::size_t>(from)];
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    frame[static_cast<std::size_t>(graph.inputs[i])] = std::move(inputs[i]);
+    for (const auto& [from, to] : graph.captures) frame[to] = (*outer)[from];
+  for (std::size_t i = 0; i < inputs.size(); ++i) frame[graph.inputs[i]] = std::move(inputs[i]);
   for (const Node& node : graph.nodes) {
     run_node(node, graph, frame, context);
-    for (const int value : node.last_uses) frame[static_cast<std::size_t>(value)] = {};
+    for (const int value : node.last_uses) frame[value] = {};
   }
   std::vector<Datum> out;
-  for (const int output : graph.outputs)
-    out.push_back(output == kAbsent ? Datum() : frame[static_cast<std::size_t>(output)]);
+  for (const int output : graph.outputs) out.push_back(output == kAbsent ? Datum() : frame[output]);
   return out;
 }
 

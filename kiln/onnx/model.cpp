@@ -68,10 +68,10 @@ std::set<int> statistics_of(const Graph& graph) {
 
 void choose_outputs(Graph& graph, const Strings& names, const std::string& file) {
   std::map<std::string_view, int> values;
-  for (const int input : graph.inputs) values[graph.values[static_cast<std::size_t>(input)].name] = input;
+  for (const int input : graph.inputs) values[graph[input].name] = input;
   for (const Node& node : graph.nodes)
     for (const int output : node.outputs)
-      if (output != kAbsent) values[graph.values[static_cast<std::size_t>(output)].name] = output;
+      if (output != kAbsent) values[graph[output].name] = output;
   std::vector<std::string_view> known;
   for (const auto& [name, value] : values) known.push_back(name);
   graph.outputs.clear();
@@ -87,7 +87,7 @@ void choose_outputs(Graph& graph, const Strings& names, const std::string& file)
 
 void free_first_dimensions(Graph& graph) {
   for (const int input : graph.inputs) {
-    TypeProto& type = graph.values[static_cast<std::size_t>(input)].type;
+    TypeProto& type = graph[input].type;
     if (type.kind == TypeProto::Kind::Tensor && type.shape && !type.shape->empty()) type.shape->front() = {{}, "batch"};
   }
 }
@@ -114,7 +114,7 @@ Model::Model(std::shared_ptr<const Graph> graph, const Device& device, std::stri
     if (statistics.count(number)) continue;
     if (!constant.is_tensor() || !is_float(constant.value().dtype()) || is_narrow(constant.element())) continue;
     if (constant.value().rank() < 1) continue;
-    std::string name = graph_->values[static_cast<std::size_t>(number)].name;
+    std::string name = (*graph_)[number].name;
     std::replace(name.begin(), name.end(), '.', '/');
     while (places_.count(name)) name += '\'';
     places_[name] = number;
@@ -124,24 +124,23 @@ Model::Model(std::shared_ptr<const Graph> graph, const Device& device, std::stri
 
 std::vector<ValueInfo> Model::inputs() const {
   std::vector<ValueInfo> list;
-  for (const int input : graph().inputs) list.push_back(graph_->values[static_cast<std::size_t>(input)]);
+  for (const int input : graph().inputs) list.push_back((*graph_)[input]);
   return list;
 }
 std::vector<ValueInfo> Model::outputs() const {
   std::vector<ValueInfo> list;
-  for (const int output : graph().outputs) list.push_back(graph_->values[static_cast<std::size_t>(output)]);
+  for (const int output : graph().outputs) list.push_back((*graph_)[output]);
   return list;
 }
 
 Outputs Model::run(std::vector<Datum> inputs, const NamedInputs& others) const {
   std::map<std::string, std::pair<std::int64_t, std::string>> sizes;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    check_input(inputs[i], graph_->values[static_cast<std::size_t>(graph_->inputs[i])], file_, sizes);
+  for (std::size_t i = 0; i < inputs.size(); ++i) check_input(inputs[i], (*graph_)[graph_->inputs[i]], file_, sizes);
   Values weights;
   for (const auto& [name, parameter] : parameters_) weights.push_back(value_of(parameter));
   std::map<int, Datum> given;
   for (const int value : graph_->replaceable) {
-    const ValueInfo& info = graph_->values[static_cast<std::size_t>(value)];
+    const ValueInfo& info = (*graph_)[value];
     if (const auto other = others.find(info.name); other != others.end()) {
       check_input(other->second, info, file_, sizes);
       given[value] = other->second;
@@ -173,13 +172,13 @@ Outputs Model::run(const NamedInputs& inputs) const try {
   std::vector<Datum> list;
   std::vector<std::string_view> known;
   for (const int input : graph().inputs) {
-    const std::string& name = graph_->values[static_cast<std::size_t>(input)].name;
+    const std::string& name = (*graph_)[input].name;
     known.push_back(name);
     const auto found = inputs.find(name);
     require<ArgumentError>(found != inputs.end(), shown(file_), ": input '", shown(name), "' is missing");
     list.push_back(found->second);
   }
-  for (const int value : graph_->replaceable) known.push_back(graph_->values[static_cast<std::size_t>(value)].name);
+  for (const int value : graph_->replaceable) known.push_back((*graph_)[value].name);
   for (const auto& [name, datum] : inputs)
     require<ArgumentError>(std::count(known.begin(), known.end(), name) != 0, shown(file_), " has no input '",
                            shown(name), "'", did_you_mean(name, known));

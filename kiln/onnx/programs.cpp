@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostPrograms = 8, kMostSeen = 16;
 
-/// All that a program was captured for, but the weights.
+/// What a program was captured for, but the weights.
 struct Key {
   std::vector<std::pair<Element, Shape>> inputs;
   std::vector<std::pair<std::size_t, std::int64_t>> numbers = {};  // inputs that the program holds for what they are
@@ -129,13 +129,8 @@ struct Programs::CachedPrograms {
 };
 
 bool has_fixed_program(const Graph& graph) {
-  return std::ranges::all_of(graph.nodes, [](const Node& node) {
-    if (node.function) return has_fixed_program(*node.function);
-    if (!node.row || node.row->traits.random || node.op == "Dropout" || node.op == "Gradient") return false;
-    for (const auto& [name, attribute] : node.attributes)
-      for (const auto& inner : attribute.graphs)
-        if (!has_fixed_program(*inner)) return false;
-    return true;
+  return !any_node(graph, [](const Node& node) {
+    return !node.function && (!node.row || node.row->traits.random || node.op == "Dropout" || node.op == "Gradient");
   });
 }
 

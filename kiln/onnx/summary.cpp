@@ -94,10 +94,9 @@ std::int64_t limit_of(const Graph& graph, int input) {
   for (const Node& node : graph.nodes) {
     if (node.op != "Gather" || node.inputs.size() < 2 || node.inputs[1] != input) continue;
     const auto table = graph.constants.find(node.inputs[0]);
-    const auto axis = node.attributes.find("axis");
     if (table == graph.constants.end() || table->second.value().rank() == 0) continue;
-    const std::int64_t dim = axis == node.attributes.end() ? 0 : axis->second.i;
-    limit = std::min(limit, table->second.value().dim(wrap_dim("Gather", dim, table->second.value().rank())));
+    const int dim = wrap_dim("Gather", int_attribute(node, "axis", 0), table->second.value().rank());
+    limit = std::min(limit, table->second.value().dim(dim));
   }
   return limit == std::numeric_limits<std::int64_t>::max() ? 2 : std::max<std::int64_t>(limit, 1);
 }
@@ -108,8 +107,7 @@ std::vector<Datum> example_inputs(const Model& model, const Sizes& sizes) {
   std::vector<Datum> list;
   const Graph& graph = model.graph();
   for (const int input : graph.inputs)
-    list.emplace_back(
-        example_input(graph.values[static_cast<std::size_t>(input)], model.device(), sizes, limit_of(graph, input)));
+    list.emplace_back(example_input(graph[input], model.device(), sizes, limit_of(graph, input)));
   return list;
 }
 

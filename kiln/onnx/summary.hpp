@@ -27,7 +27,7 @@ Summary summarize(const std::string& path, const Device& device, const Sizes& si
 /// the graph takes them as places in a table, anywhere in that; true. Throws ArgumentError where an input is no tensor of
 /// numbers, or of any rank.
 std::vector<Datum> example_inputs(const Model& model, const Sizes& sizes = {});
-/// That of one input; integers are below `limit`.
+/// An example of one input; integers are below `limit`.
 Value example_input(const ValueInfo& input, const Device& device, const Sizes& sizes = {}, std::int64_t limit = 2);
 
 }  // namespace kiln::onnx

@@ -78,6 +78,12 @@ constexpr OperatorTraits traits_of(op::BinaryFn fn, std::string_view attribute, 
   return {.kind = OperatorKind::Elementwise, .function = {fn, attribute, otherwise}};
 }
 
+/// An operator of a kind, where it needs be with rules of its own.
+constexpr OperatorTraits traits_of(OperatorKind kind, ShapeRule shape = nullptr, ShapeRule numbers = nullptr,
+                                   ResultRank rank = ResultRank::Static) {
+  return {.kind = kind, .shape = shape, .numbers = numbers, .rank = rank};
+}
+
 struct OperatorRow {
   std::string_view name;
   int since;  // the first version of the operator set in which this row holds

@@ -15,7 +15,7 @@ struct ParamPart {
   bool operator==(const ParamPart&) const = default;
 };
 
-/// At most one part of each parameter, by its path.
+/// Parts of parameters by their paths, at most one of each.
 using ParamParts = std::map<std::string, ParamPart, std::less<>>;
 
 /// x itself if the part is all of it, else a view [count].

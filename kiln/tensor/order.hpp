@@ -5,7 +5,7 @@
 
 namespace kiln {
 
-/// For each of `values` the number of elements of `sorted` (ascending) before it; with `right`, equal elements count
+/// The number of elements of `sorted` (ascending) before each of `values`; with `right`, equal elements count
 /// too.
 template <int D, class K, class L>
 Tensor<D, Int> searchsorted(const Tensor<1, K>& sorted, const Tensor<D, L>& values, bool right = false) {

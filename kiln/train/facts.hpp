@@ -12,7 +12,7 @@
 
 namespace kiln::training {
 
-/// By name; null if unknown.
+/// What is known of a run, by name; null if unknown.
 using RunFacts = Json::Object;
 
 template <class T> constexpr bool is_describable();

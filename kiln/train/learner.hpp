@@ -47,7 +47,7 @@ class Learner final : public training::Loop {
   /// Throws ArgumentError for an invalid configuration.
   Learner(M model, O optimizer, F step, const LearnerConfig& config)
       : Loop(config, kByHand), model_(std::move(model)), optimizer_(std::move(optimizer)), step_(std::move(step)) {}
-  /// One of several ranks, which may share the optimizer's state. fit() throws ConfigError if their Learners differ,
+  /// The Learner of one of several ranks, which may share the optimizer's state. fit() throws ConfigError if their Learners differ,
   /// and IoError if a rank has left. Throws ArgumentError if the optimizer's state cannot be shared.
   Learner(M model, O optimizer, F step, const LearnerConfig& config, Ranks ranks, Sharding sharding = Sharding::None)
       : Learner(std::move(model), std::move(optimizer), std::move(step), config) {

@@ -110,8 +110,7 @@ RunEnd Loop::fit(const Batches& train, const Batches* valid) {
   }
 }
 
-// With several ranks: gives rank 0's state of all that is trained to the others. What ranks have a part of stays
-// theirs.
+// Gives rank 0's state of all that is trained to the other ranks. What ranks have a part of stays theirs.
 void Loop::share() {
   if (!team_.several()) return;
   RecordedObjects all;

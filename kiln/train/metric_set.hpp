@@ -42,7 +42,7 @@ struct MetricType {
   /// Merges the states of a metric of other data, which are stored under `path`.
   void (*merge)(void* metric, const TensorSource& others, const std::string& path);
 };
-/// Not inline: those of the usual metrics are compiled once, in metric_set.cpp.
+/// The functions of the usual metrics are compiled once, in metric_set.cpp.
 template <class M>
 const MetricType& metric_type() {
   static constexpr MetricType type{

@@ -27,7 +27,7 @@ struct RegressionOutput {
   std::int64_t items() const { return targets.dim(0); }
 };
 
-/// For texts, or anything else that is predicted token by token.
+/// The output of a model of texts, or of anything else that is predicted token by token.
 struct SequenceOutput {
   Tensor<0> loss;          // the mean over the tokens that are not padding
   Tensor<3> scores;        // [batch, classes, time]

@@ -84,7 +84,7 @@ class TrainingRun {
   void next_epoch();
   /// Is a limit reached, or a stop requested?
   bool done();
-  /// With several ranks: sets the time, by the clock of one rank, and the reason for which some rank was asked to stop.
+  /// Several ranks agree on the time, by the clock of one rank, and on the reason for which some rank was asked to stop.
   /// From here on no other request to stop counts.
   void agree(double seconds, std::optional<std::string> stop);
   const std::string& reason() const { return reason_; }

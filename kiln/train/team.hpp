@@ -24,7 +24,7 @@ class Team {
   /// Rank 0 writes checkpoints, and has all callbacks.
   bool leads() const { return ranks_->rank() == 0; }
   int rank() const { return ranks_->rank(); }
-  /// None for a single rank.
+  /// What is shared; nothing for a single rank.
   Sharding sharding() const { return several() ? sharding_ : Sharding::None; }
   /// This rank's part of the optimizer's state; from now on buckets() have the slices of these parts.
   std::unique_ptr<Shards> shard(OptimizerState& state, const nn::ModuleView& model);
@@ -57,7 +57,7 @@ class Team {
   };
   Batch total(double loss, std::int64_t items) const;
 
-  /// For the gradients of this step, which all ranks combine.
+  /// The buckets of the gradients of this step, which all ranks combine.
   Buckets buckets(Combine how, const nn::ModuleView& model, Buckets::Halves halves) const {
     if (slices_) return {ranks_, how, slices_};
     return {ranks_, how, model, halves};

@@ -60,7 +60,7 @@ TextSize text_size(std::string_view text, std::int64_t scale = 1);
 /// Fills the pixels whose centres lie in a rectangle with `colour`.
 void fill_rectangle(Picture& picture, double x1, double y1, double x2, double y2, const Colour& colour);
 
-/// One of the rectangles that form a text, relative to the text's corner, at scale 1.
+/// A rectangle, one of those that form a text, relative to the text's corner, at scale 1.
 struct Quad {
   float x1, y1, x2, y2;
 };

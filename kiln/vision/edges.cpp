@@ -78,7 +78,7 @@ Value laplacian(const Value& x, const Derivative& options) {
   const CalledAs named("laplacian");
   require_pictures(name, x);
   require_derivative(name, options);
-  // Both second derivatives in one window.
+  // One window has both second derivatives.
   const Weights second = sobel_weights(options.size, 2), smooth = sobel_weights(options.size, 0);
   const std::int64_t size = std::ssize(second), before = (size - std::ssize(smooth)) / 2;
   Window window{.row = -(size / 2), .column = -(size / 2), .rows = size, .columns = size};
@@ -129,7 +129,7 @@ Value canny(const Value& x, const Canny& options) {
   require<ArgumentError>(options.low >= 0 && options.low <= options.high && std::isfinite(options.high), name,
                          ": low = ", options.low, " and high = ", options.high, " must be in order, from 0 on");
   if (x.numel() == 0) return cast(x, DType::Bool);
-  // All that is compared are whole numbers times 2^-15, which float32 holds for derivatives of bytes over 3 pixels.
+  // The numbers that are compared are whole numbers times 2^-15, which float32 holds for derivatives of bytes over 3 pixels.
   const bool is_small = x.dtype() == DType::U8 && options.size == 3;
   const Value exact = cast(x, is_integer(x.dtype()) && !is_small ? DType::F64 : working_type(x.dtype()));
   const Derivative slope{.size = options.size, .border = Border::Replicate};

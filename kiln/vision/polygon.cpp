@@ -13,7 +13,7 @@ std::int64_t first_from(double at, std::int64_t size) {
   return static_cast<std::int64_t>(std::ceil(std::clamp(at - 0.5, 0.0, static_cast<double>(size))));
 }
 
-/// Where the sides cross the horizontal line at y, in ascending order.
+/// The places at which the sides cross the horizontal line at y, in ascending order.
 std::vector<double> crossings(std::span<const Position> corners, double y) {
   std::vector<double> found;
   for (std::size_t i = 0; i < corners.size(); ++i) {

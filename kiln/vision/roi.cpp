@@ -143,7 +143,7 @@ Value roi_align_largest(const Value& x, const Value& boxes, const RoiAlignOption
   const PartSamples all_down = along(2, rows, x.dim(2)), all_across = along(1, columns, width);
   const Value first = first_elements(x, boxes), elements = cast(flatten(permute(x, {1, 0, 2, 3}), 1), DType::F64);
   const std::int64_t tall = all_down.before.dim(2), wide = all_across.before.dim(2);
-  // As many boxes at a time as have samples of some megabytes.
+  // A block has as many boxes as have samples of some megabytes.
   constexpr std::int64_t kAtOnce = 1 << 20;
   const std::int64_t block = std::clamp<std::int64_t>(kAtOnce / (channels * rows * columns) / (tall * wide), 1, count);
   Values parts;

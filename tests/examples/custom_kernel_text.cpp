@@ -15,12 +15,12 @@ namespace {
 TEST(CustomKernelTexts, AreTheSameKernels) {
   std::string missing;
   try {
-    (void)cuda::Nvrtc::get();
+    (void)cuda::nvrtc();
   } catch (const Error& error) { missing = error.what(); }
   if (!missing.empty()) GTEST_SKIP() << missing;
   const char* const options[] = {"--gpu-architecture=sm_90", "--std=c++17"};
   for (const gpu::CudaText& text : {LinearGeluText{}.text(), StateScanText{false}.text(), StateScanText{true}.text()})
-    EXPECT_FALSE(cuda::Nvrtc::get().compile(text.name, text.text, options).empty());
+    EXPECT_FALSE(cuda::nvrtc().compile(text.name, text.text, options).empty());
   if (Device::best().name() != "cuda") return;
   const Device device = Device::best();
   const Value x = tensor(numbers(70 * 33, 1, -1, 1), {70, 33}, device, DType::F32),

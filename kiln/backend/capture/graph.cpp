@@ -1,9 +1,6 @@
 #include "kiln/backend/capture/graph.hpp"
 
-#include "kiln/backend/capture/body.hpp"
-#include "kiln/ops/emit.hpp"
-#include "kiln/ops/scope/fails_with.hpp"
-#include "kiln/ops/scope/no_grad.hpp"
+#include "kiln/backend/capture/replay.hpp"
 
 namespace kiln {
 namespace {
@@ -30,66 +27,18 @@ void check(const GraphBody& body, Inputs inputs) {
   }
 }
 
-/// For each value the last step that reads it; outputs are kept.
-std::vector<std::size_t> last_uses(const GraphBody& body) {
-  std::vector<std::size_t> last(static_cast<std::size_t>(body.count), 0);
-  const auto read = [&](const std::vector<GraphOperand>& operands, std::size_t step) {
-    for (const auto& operand : operands)
-      if (operand.id >= 0) last[static_cast<std::size_t>(operand.id)] = step;
-  };
-  for (std::size_t i = 0; i < body.steps.size(); ++i) {
-    read(body.steps[i].in, i);
-    read(body.steps[i].causes, i);
-  }
-  for (const auto& output : body.outputs)
-    if (output.id >= 0) last[static_cast<std::size_t>(output.id)] = body.steps.size();
-  return last;
-}
-
 }  // namespace
 
 Values Graph::replay(Inputs inputs, const ReplayOptions& options) const {
   check(*body_, inputs);
-  const std::vector<std::size_t> last = last_uses(*body_);
-  Values values(inputs.begin(), inputs.end());
-  values.insert(values.end(), body_->constants.begin(), body_->constants.end());
-  values.resize(static_cast<std::size_t>(body_->count));
-
-  const auto fetch = [&](const GraphOperand& operand) -> Value {
-    if (operand.id == GraphOperand::kNumber) return operand.number;
-    if (operand.id == GraphOperand::kNothing) return {};
-    const Value& value = values[static_cast<std::size_t>(operand.id)];
-    return operand.tracked ? value : value.detach();
-  };
-  for (std::size_t i = 0; i < body_->steps.size(); ++i) {
-    const GraphStep& step = body_->steps[i];
-    Values in;
-    bool has_tensor = false;
-    for (const auto& operand : step.in) {
-      in.push_back(fetch(operand));
-      has_tensor |= operand.id >= 0;
-    }
+  return replay_by(*body_, inputs, [&](const GraphStep& step, Values in, const Device& device) {
     if (const int at = options.key ? key_of(step.op) : -1; at >= 0) {
       Value& key = in[static_cast<std::size_t>(at)];
       const auto drawn = key.scalar().to<std::int64_t>();
       key = Scalar(static_cast<std::int64_t>(options.key->split(static_cast<std::uint64_t>(drawn)).bits));
     }
-    Values causes;
-    for (const auto& cause : step.causes) causes.push_back(fetch(cause));
-    const FailsWith scope(causes);
-    const NoGrad pause(!step.recorded);
-    Values results =
-        has_tensor ? emit_all(step.op, in) : emit_all(inputs.empty() ? body_->device : inputs[0].device(), step.op, in);
-    for (std::size_t k = 0; k < results.size(); ++k)
-      values[static_cast<std::size_t>(step.first) + k] = std::move(results[k]);
-    for (const auto* operands : {&step.in, &step.causes})
-      for (const auto& operand : *operands)
-        if (operand.id >= 0 && last[static_cast<std::size_t>(operand.id)] == i)
-          values[static_cast<std::size_t>(operand.id)] = {};
-  }
-  Values outputs;
-  for (const auto& output : body_->outputs) outputs.push_back(fetch(output));
-  return outputs;
+    return run_step(step, in, device);
+  });
 }
 
 std::vector<Desc> Graph::inputs() const { return body_->inputs; }

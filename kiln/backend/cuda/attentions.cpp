@@ -24,7 +24,7 @@ struct AttentionTensor {
   Dims strides;
 };
 
-/// All that a plan depends on.
+/// The key has all that a plan depends on.
 struct AttentionKey {
   Kind kind;
   DType dtype;

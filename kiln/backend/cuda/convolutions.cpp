@@ -25,7 +25,7 @@ struct ConvTensor {
   std::int64_t alignment;
 };
 
-/// All that a plan depends on, for two or three spatial dimensions.
+/// The key has all that a plan depends on, for two or three spatial dimensions.
 struct ConvKey {
   Of kind;
   DType dtype;

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "kiln/backend/cuda/cudnn_graph.hpp"
-#include "kiln/backend/cuda/stream.hpp"
+#include "kiln/backend/cuda/driver_api.hpp"
 #include "kiln/core/reflect/signature.hpp"
 
 namespace kiln::cuda {

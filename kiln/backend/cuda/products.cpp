@@ -30,7 +30,7 @@ struct Matrix {
   std::uint32_t alignment;
 };
 
-/// All that the choice of an algorithm depends on.
+/// The key has all that the choice of an algorithm depends on.
 struct ProductPlanKey {
   DType dtype, c_dtype;
   bool tf32;

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "kiln/backend/cuda/cublas.hpp"
-#include "kiln/backend/cuda/stream.hpp"
+#include "kiln/backend/cuda/driver_api.hpp"
 #include "kiln/backend/cuda/tune/choices.hpp"
 #include "kiln/backend/gpu/product.hpp"
 #include "kiln/core/reflect/signature.hpp"

@@ -10,7 +10,7 @@ namespace {
 
 double largest(const Value& x) { return x.empty() ? 1 : max(abs(cast(x, DType::F64))).item(); }
 
-/// For a norm's gradient: `x` is [parts, elements], and each part has its own statistics.
+/// What a norm's gradient cancels: `x` is [parts, elements], and each part has its own statistics.
 double of_norm(const Value& x, bool centred, const Value& weight, double epsilon, const Value& grad, double count,
                std::size_t result) {
   const Value apart = centred ? op::centred(x, {1}) : x;

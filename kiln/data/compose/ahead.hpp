@@ -49,7 +49,7 @@ class AheadLoader {
   Json description() const requires requires(const Loader& loader) { loader.description(); } {
     return loader_.description();
   }
-  /// For a stream: the place before the loop's next batch, however far the thread has read.
+  /// The place in a stream before the loop's next batch, however far the thread has read.
   const StreamPlace& place() const requires kHasPlace { return *place_; }
   void restore(StreamPlace place) requires kHasPlace { *place_ = std::move(place); }
 

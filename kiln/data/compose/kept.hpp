@@ -43,7 +43,7 @@ class Cached final : public Dataset<T> {
   mutable std::vector<Slot> slots_;
 };
 
-/// For items that cost more to compute than to keep: decoded images, tokenized texts.
+/// The data set, with items that are computed once and kept: decoded images, tokenized texts.
 template <DatasetLike D>
 [[nodiscard("a data set is not changed: a new one is returned")]] DatasetPtr<ItemOf<D>> cached(D dataset) {
   return std::make_shared<const Cached<ItemOf<D>>>(share(std::move(dataset)));

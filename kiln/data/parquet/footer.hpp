@@ -31,7 +31,7 @@ struct Column {
   bool without_sign = false;  // are integers unsigned?
   int most_definition = 0;    // the maximal definition level: how many nodes of the path are optional or repeated
   std::vector<int> lists;     // the enclosing lists, outermost first: the definition level from which each has an item
-  /// For each node of the path: where its name ends in `name`, and the definition level from which it is present.
+  /// Where the name of each node of the path ends in `name`, and the definition level from which the node is present.
   std::vector<std::pair<std::size_t, int>> nodes;
   std::string problem;  // why it cannot be read; empty if it can
 

@@ -54,7 +54,7 @@ std::optional<Box> moved_box(const Box& box, const Transform2D& transform, std::
   return Box{left, top, right - left, bottom - top, box.label};
 }
 
-/// All of an item but the pictures, which `of_picture` and `of_mask` make.
+/// The item under a transform; `of_picture` and `of_mask` make its pictures.
 template <class OfPicture, class OfMask>
 AnnotatedPicture changed(const AnnotatedPicture& item, const Transform2D& transform, const Move& options,
                          OfPicture of_picture, OfMask of_mask) {

@@ -21,7 +21,7 @@ const std::string kFashion = "http://fashion-mnist.s3-website.eu-central-1.amazo
 const std::string kNews = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv/";
 const std::string kToronto = "https://www.cs.toronto.edu/~kriz/";
 
-// In the order of PublishedSet.
+// The rows are in the order of PublishedSet.
 const std::vector<PublishedRow> kRows = {
     {"fashion-mnist",
      {{kFashion + "train-images-idx3-ubyte.gz", 26421880,

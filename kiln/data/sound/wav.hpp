@@ -27,7 +27,7 @@ struct Sound {
 /// Throws DataError for other formats, and files that are damaged, truncated, or have more than `most_samples`.
 Sound decode_wav(std::span<const std::byte> file, std::string_view name,
                  std::int64_t most_samples = std::int64_t{1} << 31);
-/// Also throws IoError.
+/// decode_wav() of a file. Throws IoError, too.
 Sound read_wav(const std::string& path);
 
 enum class WavFormat { Pcm8, Pcm16, Pcm24, Pcm32, Float32, Float64 };

@@ -41,7 +41,7 @@ class CsvFile final : public Dataset<std::vector<std::string>> {
   std::size_t width() const { return width_; }
   /// The column of that name. Throws DataError.
   std::size_t column(std::string_view name) const;
-  /// For error messages: "housing.csv:17".
+  /// The name of a row in error messages: "housing.csv:17".
   std::string place(std::int64_t index) const { return records_.place(index); }
   const std::string& name() const { return records_.name(); }
 

@@ -35,7 +35,7 @@ class JsonLines final : public Dataset<Json> {
   explicit JsonLines(FileBytes file);
 
   std::int64_t size() const override { return records_.size(); }
-  /// For error messages: "reviews.jsonl:17".
+  /// The name of a line in error messages: "reviews.jsonl:17".
   std::string place(std::int64_t index) const { return records_.place(index); }
 
  private:

@@ -15,9 +15,9 @@ class Records {
   Records(FileBytes file, std::vector<std::uint64_t> begins) : file_(std::move(file)), begins_(std::move(begins)) {}
 
   std::int64_t size() const { return static_cast<std::int64_t>(begins_.size()); }
-  /// From the record's first byte to that of the next.
+  /// The bytes from the record's first to that of the next.
   std::string_view at(std::int64_t index) const;
-  /// For error messages: "news.csv:17", the line where the record begins.
+  /// The name of a record in error messages: "news.csv:17", the line where it begins.
   std::string place(std::int64_t index) const;
   const std::string& name() const { return file_.name; }
 
@@ -28,7 +28,7 @@ class Records {
 
 /// The bytes as text.
 std::string_view text_of(const FileBytes& file);
-/// Where a text begins after a byte order mark, which some programs write before UTF-8.
+/// The place at which a text begins, after a byte order mark, which some programs write before UTF-8.
 std::size_t behind_byte_order_mark(std::string_view text);
 /// "news.csv:17" for byte `at` of the text.
 std::string place_in(std::string_view name, std::string_view text, std::size_t at);

@@ -37,7 +37,7 @@ class SqliteTable final : public Dataset<std::vector<SqliteCell>> {
   const std::vector<std::string>& columns() const;
   /// The column of that name. Throws DataError.
   std::size_t column(std::string_view name) const;
-  /// For error messages: "pictures.db: train, row 17", by its ROWID.
+  /// The name of a row in error messages, by its ROWID: "pictures.db: train, row 17".
   std::string place(std::int64_t index) const;
 
   struct Source;

@@ -54,7 +54,7 @@ Stage sequence(const View& json, std::string_view member, Read read) {
 
 enum class Prepend { Always, First, Never };
 
-/// Where "▁" is added for a space before the text; older files use another key.
+/// The texts before which "▁" is added, as for a space; older files use another key.
 inline Prepend prepend_scheme(const View& json) {
   const View scheme = json["prepend_scheme"], older = json["add_prefix_space"];
   if (scheme.is_null()) return older.flag_or(true) ? Prepend::Always : Prepend::Never;

@@ -62,7 +62,7 @@ struct TensorCache {
     length += x.dim(dim);
     first = std::max(first, length - places());
   }
-  /// All that is stored: a view, unless a ring has wrapped around.
+  /// The time steps that are stored: a view, unless a ring has wrapped around.
   Tensor<D> all() const { return last(length - first); }
   /// The last `count` time steps. Throws ArgumentError if there are not as many.
   Tensor<D> last(std::int64_t count) const {
@@ -70,8 +70,8 @@ struct TensorCache {
                            " time steps");
     return Tensor<D>(last_of(memory.value(), dim, length, count));
   }
-  /// Only without a ring: all(), and memory behind it up to a multiple of kStride or the capacity, so that the shape
-  /// rarely changes.
+  /// all(), and memory behind it up to a multiple of kStride or the capacity, so that the shape rarely changes.
+  /// There must be no ring.
   Tensor<D> all_and_more() const {
     return memory.narrow(dim, 0, std::min(capacity(), (length + kStride - 1) / kStride * kStride));
   }
@@ -103,7 +103,7 @@ struct TransformerCache {
 
   /// How many time steps the caches hold.
   std::int64_t length() const { return attention.empty() ? 0 : attention.front().length(); }
-  /// Like KvCache's; if they throw, nothing has changed.
+  /// These do what KvCache's do; if they throw, nothing has changed.
   void reorder(const Tensor<1, Int>& beams);
   void truncate(std::int64_t length);
 };

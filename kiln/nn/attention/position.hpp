@@ -55,10 +55,10 @@ struct Linear {
 struct Ntk {
   double factor = 1;
 };
-/// None while a sequence is no longer than the table, which has the length of training; for a longer sequence Ntk with
-/// the factor factor * length / table's length - (factor - 1) (emozilla, "Dynamically scaled RoPE", 2023). Frequencies
-/// change with each time step, so caches hold keys before rotation (Peng et al., "YaRN", 2023, section 3.3), and each
-/// call rotates all of them.
+/// No scaling while a sequence is no longer than the table, which has the length of training; for a longer sequence Ntk
+/// with the factor factor * length / table's length - (factor - 1) (emozilla, "Dynamically scaled RoPE", 2023).
+/// Frequencies change with each time step, so caches hold keys before rotation (Peng et al., "YaRN", 2023, section
+/// 3.3), and each call rotates all of them.
 struct DynamicNtk {
   double factor = 1;
 };

@@ -70,13 +70,13 @@ struct MultiMarginLoss {
   KILN_LOSS(MultiMarginLoss, multi_margin_loss, MultiMarginOptions{margin, power, class_weights})
 };
 
-/// For examples with several classes: targets are the classes of an example, followed by -1.
+/// The loss of examples with several classes: targets are the classes of an example, followed by -1.
 struct MultilabelMarginLoss {
   Reduction reduction = Reduction::Mean;
   KILN_LOSS(MultilabelMarginLoss, multilabel_margin_loss)
 };
 
-/// For examples with several classes: the mean over classes of binary cross entropy of logits.
+/// The mean over classes of binary cross entropy of logits, for examples with several classes.
 struct MultilabelSoftMarginLoss {
   Tensor<1> class_weights = {};
   Reduction reduction = Reduction::Mean;

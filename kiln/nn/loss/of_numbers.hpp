@@ -46,7 +46,7 @@ struct KlDivLoss {
   KILN_LOSS(KlDivLoss, kl_div, log_target)
 };
 
-/// For counts: exp(x) - target x.
+/// The loss of counts, exp(x) - target x.
 struct PoissonNllLoss {
   bool log_input = true;  // is x the logarithm of the rate?
   bool full = false;      // includes Stirling's approximation of log(target!)

@@ -54,7 +54,7 @@ class [[nodiscard("an average changes no model: it is updated, and applied")]] W
 
   std::int64_t updates() const { return updates_; }
 
-  /// For records; see kiln/store/record.hpp.
+  /// Records visit the state by this; see kiln/store/record.hpp.
   template <class F>
   void visit_state(F&& f) {
     visit_state_of(*this, f);

@@ -77,7 +77,7 @@ constexpr TensorAccess make_tensor_access() {
   return access;
 }
 
-/// Not inline: those of the usual leaves are compiled once, in part_type.cpp.
+/// The functions of the usual leaves are compiled once, in part_type.cpp.
 template <class L>
 const TensorAccess& tensor_access() {
   static constexpr TensorAccess access = make_tensor_access<L>();
@@ -216,7 +216,7 @@ class AnyLeaf {
   /// Updates a buffer with what a forward pass computed.
   void learn(const Value& value) const { type_->tensor().learn(object_, value); }
 
-  // For parameters only.
+  // These are for parameters only.
   const Ref<ParamIdentity>& identity() const { return type_->tensor().identity(object_); }
   bool is_frozen() const { return type_->tensor().is_frozen(object_); }
   void set_frozen(bool frozen) { type_->tensor().set_frozen(object_, frozen); }

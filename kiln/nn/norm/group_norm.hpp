@@ -53,8 +53,8 @@ struct InstanceNormConfig {
   InstanceNorm init(const Device& device) const;
 };
 
-/// Over neighbouring channels: x / (k + alpha / size * sum of `size` squares)^beta (Krizhevsky, Sutskever, Hinton,
-/// 2012).
+/// x / (k + alpha / size * sum of squares)^beta, summed over `size` neighbouring channels (Krizhevsky, Sutskever,
+/// Hinton, 2012).
 struct LocalResponseNorm {
   std::int64_t size = 5;
   double alpha = 1e-4, beta = 0.75, k = 1;

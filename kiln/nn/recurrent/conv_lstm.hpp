@@ -29,7 +29,7 @@ ConvLstmPass conv_lstm(const Value& x, FunctionRef<Value(const Value&)> of_input
 template <int N>
 struct ConvLstm {
   static constexpr std::string_view kName = std::array{"ConvLstm1d", "ConvLstm2d", "ConvLstm3d"}[N - 1];
-  // Both give 4 * hidden channels: those of the input, forget, cell and output gate, as in an Lstm.
+  // The convolutions give 4 * hidden channels: those of the input, forget, cell and output gate, as in an Lstm.
   Conv<N> input;
   Conv<N> hidden;  // without a bias; keeps the sizes
 

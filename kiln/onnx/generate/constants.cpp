@@ -29,7 +29,7 @@ Code Lowering::sequence_code(const Datum& sequence, const ConstantKey& key, cons
     items.push_back(constant_code(item, {key.owner, key.part + part}, name + part, reader, false));
   }
   return Code::call("onnx::Datum::sequence",
-                    {Code::list(std::move(items)), Code::word(element_text(sequence.element()))});
+                    {Code::list(std::move(items)), Code::word(enumerator(sequence.element()))});
 }
 
 // The layer of a constant; its first reader adds the layer.
@@ -76,21 +76,20 @@ Code Lowering::constant_code(const Datum& constant, const ConstantKey& key, cons
                                 : value.dtype() == DType::F64 ? listed(value.data().to_vector<double>())
                                                               : listed(value.data().to_vector<float>());
     Code::List operands{shape, Code::verbatim(numbers), Code::device()};
-    if (element != (real ? Element::Float : Element::Int64)) operands.push_back(Code::word(element_text(element)));
+    if (element != (real ? Element::Float : Element::Int64)) operands.push_back(Code::word(enumerator(element)));
     return Code::call(real ? "onnx::reals" : "onnx::ints", std::move(operands));
   }
   const int number = constant_layer(value, key, name, reader, trained);
   const Code field = Code::layer(number);
   const bool is_param = program_.layers[static_cast<std::size_t>(number)].type.starts_with("nn::Param<");
   if (is_param) return field;  // for every reader, as its first one took it
-  return is_narrow(element)
-             ? Code::call("onnx::Datum", {Code::method(field, "value"), Code::word(element_text(element))})
-             : Code::method(field, "get");
+  return is_narrow(element) ? Code::call("onnx::Datum", {Code::method(field, "value"), Code::word(enumerator(element))})
+                            : Code::method(field, "get");
 }
 
 NodeInput Lowering::operand(int value, const Node& reader) {
   if (value == kAbsent) return {};
-  const Variable& variable = program_.values[static_cast<std::size_t>(value)];
+  const Variable& variable = program_[value];
   NodeInput input{Code::value(value), variable.type, variable.element, nullptr, variable.shape};
   const auto constant = graph_.constants.find(value);
   if (constant == graph_.constants.end()) return input;
@@ -101,7 +100,7 @@ NodeInput Lowering::operand(int value, const Node& reader) {
 }
 
 int Lowering::add_layer(Layer layer, const Node& node, int weight, std::string_view otherwise) {
-  const std::string& name = graph_.values[static_cast<std::size_t>(weight)].name;
+  const std::string& name = graph_[weight].name;
   layer.path = scope_of(node);
   if (layer.path.empty()) {
     layer.path = split(name, '.');

@@ -6,7 +6,7 @@
 namespace kiln::onnx::cpp {
 
 std::string StructBuilder::local_name(int value, const Scope& scope) const {
-  std::string name = program_.values[static_cast<std::size_t>(value)].name;
+  std::string name = program_[value].name;
   const std::size_t end = name.rfind("_output_");
   const bool numbered = end != std::string::npos && name.find_first_not_of("0123456789", end + 8) == std::string::npos;
   if (numbered) name = name.substr(0, end) + (name.substr(end + 8) == "0" ? "" : "_" + name.substr(end + 8));
@@ -158,8 +158,7 @@ std::string StructBuilder::add_inputs(Forward& forward) {
   for (std::size_t i = 0; i < scope.inputs.size(); ++i) {
     const int input = scope.inputs[i];
     static constexpr const char* kLetters[] = {"x", "y", "z"};
-    const bool outside =
-        program_.values[static_cast<std::size_t>(input)].name.find('/', 1) == std::string::npos && i > 0;
+    const bool outside = program_[input].name.find('/', 1) == std::string::npos && i > 0;
     std::string name = forward.is_root || outside ? local_name(input, scope)
                        : i < 3                    ? kLetters[i]
                                                   : text("input_", i + 1);

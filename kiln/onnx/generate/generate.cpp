@@ -10,20 +10,6 @@
 #include "kiln/onnx/summary.hpp"
 
 namespace kiln::onnx {
-namespace {
-
-bool is_random(const Graph& graph) {
-  for (const Node& node : graph.nodes) {
-    if (node.row && node.row->traits.random) return true;
-    for (const auto& [name, attribute] : node.attributes)
-      for (const auto& inner : attribute.graphs)
-        if (is_random(*inner)) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 GeneratedCode generate(const std::string& path, const GenerateOptions& options) try {
   using namespace cpp;
   const Device device = Device::cpu();
@@ -57,9 +43,8 @@ GeneratedCode generate(const std::string& path, const GenerateOptions& options) 
   const std::string stem = std::filesystem::path(path).stem().string();
   subject.name = code.name = identifier(options.name.empty() ? stem : options.name, "model");
   subject.file = file;
-  for (const int input : program.inputs)
-    subject.input_types.push_back(program.values[static_cast<std::size_t>(input)].type);
-  subject.random = is_random(graph);
+  for (const int input : program.inputs) subject.input_types.push_back(program[input].type);
+  subject.random = any_node(graph, [](const Node& node) { return node.row && node.row->traits.random; });
   subject.has_weights = !program.layers.empty();
   Structs structs = structs_of(program, subject.name, path);
   find_parameters(structs, program);

@@ -42,9 +42,8 @@ Lowering::Lowering(const Graph& graph, const Observed& observed, std::string fil
   };
   for (const Node& node : graph.nodes) {
     for (const int input : node.inputs) read(input, &node);
-    for (const auto& [name, attribute] : node.attributes)
-      for (const auto& inner : attribute.graphs)
-        for (const auto& capture : inner->captures) read(capture.outer, nullptr), read(capture.outer, nullptr);
+    each_capture(node,
+                 [&](const Graph::Capture& capture) { read(capture.outer, nullptr), read(capture.outer, nullptr); });
   }
   for (const int output : graph.outputs) read(output, nullptr);
   for (std::size_t value = 0; value < counts_.size(); ++value)
@@ -89,8 +88,7 @@ Path Lowering::scope_of(const Node& node) {
 void Lowering::check(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (node.op == "Gradient") wrong_.push_back(described(node));
-    for (const auto& [name, attribute] : node.attributes)
-      for (const auto& inner : attribute.graphs) check(*inner);
+    each_graph(node, [&](const auto& inner) { check(*inner); });
   }
 }
 
@@ -170,7 +168,7 @@ Program Lowering::run() {
     const NodeInput result = operand(output, giver);
     program_.results.push_back(result.code);
     program_.result_types.push_back(result.type);
-    program_.result_names.push_back(output == kAbsent ? "" : graph_.values[static_cast<std::size_t>(output)].name);
+    program_.result_names.push_back(output == kAbsent ? "" : graph_[output].name);
   }
   if (!wrong_.empty()) {
     std::string list;

@@ -95,6 +95,7 @@ class Lowering {
     const Graph& graph;
     std::vector<int> values;
     int operator[](int value) const { return values[static_cast<std::size_t>(value)]; }
+    int& operator[](int value) { return values[static_cast<std::size_t>(value)]; }
   };
   Code operand_code(int value, const Body& body, const Node& reader);
   Code constant_code(const Datum& constant, const ConstantKey& key, const std::string& name, const Node& reader,

@@ -11,7 +11,7 @@ std::string operator_name(const Node& node) { return node.domain.empty() ? node.
 }  // namespace
 
 Code Lowering::inner_constant(const Graph& graph, int value, const Node& reader) {
-  const std::string name = text(graph.name, '/', graph.values[static_cast<std::size_t>(value)].name);
+  const std::string name = text(graph.name, '/', graph[value].name);
   return constant_code(graph.constants.at(value), {&graph, text(value)}, name, reader, true);
 }
 
@@ -33,8 +33,7 @@ Code::List Lowering::attributes_of(const Node& node, const Body& body) {
   // The tensor is named after the node, or after its first result if the node has no name.
   const auto name_of_tensor = [&](const std::string& attribute) {
     const bool named = !node.name.starts_with('#') || node.outputs.empty() || node.outputs[0] == kAbsent;
-    return named ? text(node.name, '/', attribute)
-                 : program_.values[static_cast<std::size_t>(body[node.outputs[0]])].name;
+    return named ? text(node.name, '/', attribute) : program_[body[node.outputs[0]]].name;
   };
   Code::List all;
   for (const auto& [name, attribute] : node.attributes) {
@@ -91,8 +90,7 @@ Lowering::Body Lowering::body_of(const Graph& inner, const Body& outer) {
   Body body{inner, {}};
   for (const ValueInfo& value : inner.values) body.values.push_back(add_variable(value.name));
   for (const auto& [value, constant] : inner.constants) inner_constants_[body[value]] = {&inner, value};
-  for (const Graph::Capture& capture : inner.captures)
-    body.values[static_cast<std::size_t>(capture.inner)] = outer[capture.outer];
+  for (const Graph::Capture& capture : inner.captures) body[capture.inner] = outer[capture.outer];
   return body;
 }
 
@@ -125,12 +123,12 @@ Code Lowering::body_code(const Graph& inner, const Body& outer) {
   Code::List types, results;
   std::vector<Line> lines = lines_of(body, results), all;
   for (const int output : inner.outputs) {
-    const TypeProto* type = &inner.values[static_cast<std::size_t>(output)].type;
+    const TypeProto* type = &inner[output].type;
     if (type->kind == TypeProto::Kind::Sequence && type->inner) type = type->inner.get();
     Ints sizes;
     if (type->shape)
       for (const DimProto& dim : *type->shape) sizes.push_back(dim.value.value_or(0));
-    types.push_back(Code::list({Code::word(element_text(type->element)), Code::verbatim(braces(sizes))}));
+    types.push_back(Code::list({Code::word(enumerator(type->element)), Code::verbatim(braces(sizes))}));
   }
   std::set<int> read;
   const auto note = [&](const Code& reference) {
@@ -151,13 +149,13 @@ Code Lowering::body_code(const Graph& inner, const Body& outer) {
 }
 
 std::vector<Line> Lowering::branch_lines(const Node& node, const Body& body, const char* name) {
-  const auto found = node.attributes.find(name);
-  if (found == node.attributes.end() || found->second.graphs.empty()) {
+  const Attribute* const found = find_attribute(node, name);
+  if (!found || found->graphs.empty()) {
     wrong_.push_back(text(described(node), ": there is no ", name));
     return {};
   }
   Code::List results;
-  std::vector<Line> lines = lines_of(body_of(*found->second.graphs[0], body), results);
+  std::vector<Line> lines = lines_of(body_of(*found->graphs[0], body), results);
   for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)
     if (node.outputs[i] != kAbsent) lines.push_back({"", {Code::value(body[node.outputs[i]])}, results[i]});
   return lines;
@@ -170,7 +168,7 @@ Statement Lowering::branch(const Node& node, const Body& body) {
   for (const int output : node.outputs) {
     if (output == kAbsent) continue;
     statement.results.push_back(body[output]);
-    program_.values[static_cast<std::size_t>(body[output])].type = {};
+    program_[body[output]].type = {};
     statement.lines.push_back({"onnx::Datum", {Code::value(body[output])}, Code::verbatim("")});
   }
   const Code condition = node.inputs.empty() ? Code::verbatim("{}") : operand_code(node.inputs[0], body, node);

@@ -38,7 +38,7 @@ Observed::Seen seen(const Datum& datum) {
 // Indices that count from the end, which nn::Embedding refuses.
 bool takes_negative(const Node& node, const Frame& frame) {
   if (node.op != "Gather" || node.inputs.size() != 2 || node.inputs[1] == kAbsent) return false;
-  const Datum& indices = frame[static_cast<std::size_t>(node.inputs[1])];
+  const Datum& indices = frame[node.inputs[1]];
   if (!indices.is_tensor() || !is_integer(indices.value().dtype()) || indices.value().numel() == 0) return false;
   const auto list = indices.value().data().to_vector<std::int64_t>();
   return *std::min_element(list.begin(), list.end()) < 0;
@@ -51,19 +51,19 @@ Observed observe(const Graph& graph, const std::vector<Datum>& inputs, const Run
   Observed observed;
   const RunContext context{shared.device, shared.file, shared.trips, &observed.ran};
   observed.values.resize(graph.values.size());
-  Frame frame(graph.values.size());
+  Frame frame(graph);
   const auto note = [&](int value, bool sure) {
     auto& now = observed.values[static_cast<std::size_t>(value)];
-    now = seen(frame[static_cast<std::size_t>(value)]);
+    now = seen(frame[value]);
     now.sure = sure && now.rank >= 0;
   };
   for (const auto& [value, constant] : graph.constants) {
-    frame[static_cast<std::size_t>(value)] = constant;
+    frame[value] = constant;
     note(value, true);
   }
   if (inputs.size() < graph.inputs.size()) {  // no examples: then what is declared is known
     for (const int input : graph.inputs) {
-      const TypeProto& type = graph.values[static_cast<std::size_t>(input)].type;
+      const TypeProto& type = graph[input].type;
       if (type.kind == TypeProto::Kind::Tensor && type.shape && is_known(type.element))
         observed.values[static_cast<std::size_t>(input)] = {Datum::Kind::Tensor, type.element,
                                                             static_cast<int>(type.shape->size()), true};
@@ -71,8 +71,8 @@ Observed observe(const Graph& graph, const std::vector<Datum>& inputs, const Run
     return observed;
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const TypeProto& type = graph.values[static_cast<std::size_t>(graph.inputs[i])].type;
-    frame[static_cast<std::size_t>(graph.inputs[i])] = inputs[i];
+    const TypeProto& type = graph[graph.inputs[i]].type;
+    frame[graph.inputs[i]] = inputs[i];
     note(graph.inputs[i], type.shape && type.element != Element::Undefined);
   }
   const Shapes shapes = infer_shapes(graph);
@@ -83,10 +83,10 @@ Observed observe(const Graph& graph, const std::vector<Datum>& inputs, const Run
       const bool sure = rank_is_sure(node, graph, shapes, observed);
       for (const int output : node.outputs)
         if (output != kAbsent) note(output, sure || shapes[output]);
-      for (const int value : node.last_uses) frame[static_cast<std::size_t>(value)] = {};
+      for (const int value : node.last_uses) frame[value] = {};
     }
     for (const int output : graph.outputs) {
-      const Datum& made = frame[static_cast<std::size_t>(output)];
+      const Datum& made = frame[output];
       if (made.is_tensor()) (void)made.value().data();  // what goes wrong, does so here
       observed.outputs.push_back(made);
     }

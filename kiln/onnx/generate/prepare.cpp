@@ -16,16 +16,15 @@ void make_absent(Graph& graph, int value) {
   for (Node& node : graph.nodes) {
     for (int& input : node.inputs)
       if (input == value) input = kAbsent;
-    for (auto& [name, attribute] : node.attributes)
-      for (auto& inner : attribute.graphs) {
-        const auto reads = [&](const Graph::Capture& capture) { return capture.outer == value; };
-        const auto found = std::find_if(inner->captures.begin(), inner->captures.end(), reads);
-        if (found == inner->captures.end()) continue;
-        auto copy = std::make_shared<Graph>(*inner);
-        make_absent(*copy, found->inner);
-        std::erase_if(copy->captures, reads);
-        inner = std::move(copy);
-      }
+    each_graph(node, [&](auto& inner) {
+      const auto reads = [&](const Graph::Capture& capture) { return capture.outer == value; };
+      const auto found = std::find_if(inner->captures.begin(), inner->captures.end(), reads);
+      if (found == inner->captures.end()) return;
+      auto copy = std::make_shared<Graph>(*inner);
+      make_absent(*copy, found->inner);
+      std::erase_if(copy->captures, reads);
+      inner = std::move(copy);
+    });
   }
   for (int& output : graph.outputs)
     if (output == value) output = kAbsent;
@@ -71,8 +70,7 @@ void add_function(Graph& graph, const Node& call, std::vector<Node>& nodes) {
     for (auto* list : {&node.inputs, &node.outputs})
       for (int& value : *list)
         if (value != kAbsent) value = places[static_cast<std::size_t>(value)];
-    for (auto& [name, attribute] : node.attributes)
-      for (auto& inner : attribute.graphs) inner = recaptured(*inner, places);
+    each_graph(node, [&](auto& inner) { inner = recaptured(*inner, places); });
     nodes.push_back(std::move(node));
   }
   for (const auto& [from, to] : copies) {
@@ -90,12 +88,11 @@ void add_function(Graph& graph, const Node& call, std::vector<Node>& nodes) {
 void inline_functions(Graph& graph) {
   std::vector<Node> nodes;
   for (Node& node : graph.nodes) {
-    for (auto& [name, attribute] : node.attributes)
-      for (auto& inner : attribute.graphs) {
-        auto copy = std::make_shared<Graph>(*inner);
-        inline_functions(*copy);
-        inner = std::move(copy);
-      }
+    each_graph(node, [](auto& inner) {
+      auto copy = std::make_shared<Graph>(*inner);
+      inline_functions(*copy);
+      inner = std::move(copy);
+    });
     if (node.function) add_function(graph, node, nodes);
     else nodes.push_back(std::move(node));
   }

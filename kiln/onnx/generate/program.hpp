@@ -86,6 +86,9 @@ struct Program {
   std::vector<Code> results;  // results of forward()
   std::vector<Type> result_types;
   std::vector<std::string> result_names;
+
+  Variable& operator[](int value) { return values[static_cast<std::size_t>(value)]; }
+  const Variable& operator[](int value) const { return values[static_cast<std::size_t>(value)]; }
 };
 
 /// Properties of a graph's values that runs on examples showed.

@@ -2,8 +2,7 @@
 #include <algorithm>
 
 #include "kiln/onnx/generate/layers.hpp"
-#include "kiln/ops/functions.hpp"
-#include "kiln/ops/view/view.hpp"
+#include "kiln/onnx/operators/gates.hpp"
 
 namespace kiln::onnx::cpp {
 namespace {
@@ -22,19 +21,14 @@ bool is_zeros(const Site& n, int value) {
   if (kind == OperatorKind::Rearranged || (kind == OperatorKind::GivenShape && maker->inputs.size() > 1))
     return is_zeros(n, maker->inputs[0]);
   if (maker->op != "ConstantOfShape") return false;
-  const auto fill = maker->attributes.find("value");
-  return fill == maker->attributes.end() || fill->second.tensors.at(0).value().data().at(0) == 0;
+  const Attribute* const fill = find_attribute(*maker, "value");
+  return !fill || fill->tensors.at(0).value().data().at(0) == 0;
 }
 
-// The rows of the gates of one direction in Kiln's order: an LSTM's i, o, f, g as i, f, g, o; a GRU's z, r, n as r, z, n.
-Value gates_of(const Value& all, int direction, bool is_lstm) {
-  const Value rows = at(all, 0, direction);
-  const std::int64_t gates = is_lstm ? 4 : 3, hidden = rows.dim(0) / gates;
-  Values parts;
-  for (const std::int64_t gate : is_lstm ? Ints{0, 2, 3, 1} : Ints{1, 0, 2})
-    parts.push_back(narrow(rows, 0, gate * hidden, hidden));
-  const Value turned = cat(parts, 0);
-  return from_data(turned.data(), turned.device());
+// The rows of the gates of one direction in Kiln's order.
+Value gates_of(const Value& all, int direction, std::int64_t gates) {
+  const Value rows = in_kiln_order(at(all, 0, direction), gates);
+  return from_data(rows.data(), rows.device());
 }
 
 // The node's weights as ONNX has them, [directions, gates * hidden, ...].
@@ -75,11 +69,11 @@ Layer module_of(const Site& n, const RecurrentWeights& of) {
   const std::int64_t rows = of.gates() * of.hidden();
   for (int d = 0; d < of.directions(); ++d) {
     const std::string path = d == 0 ? "layers.0." : "reversed.0.";
-    layer.tensors[path + "weight_ih"] = gates_of(of.w, d, of.is_lstm);
-    layer.tensors[path + "weight_hh"] = gates_of(of.r, d, of.is_lstm);
+    layer.tensors[path + "weight_ih"] = gates_of(of.w, d, of.gates());
+    layer.tensors[path + "weight_hh"] = gates_of(of.r, d, of.gates());
     if (of.bias.empty()) continue;
-    layer.tensors[path + "bias_ih"] = gates_of(narrow(of.bias, 1, 0, rows), d, of.is_lstm);
-    layer.tensors[path + "bias_hh"] = gates_of(narrow(of.bias, 1, rows, rows), d, of.is_lstm);
+    layer.tensors[path + "bias_ih"] = gates_of(narrow(of.bias, 1, 0, rows), d, of.gates());
+    layer.tensors[path + "bias_hh"] = gates_of(narrow(of.bias, 1, rows, rows), d, of.gates());
   }
   return layer;
 }
@@ -125,7 +119,7 @@ MaybeStatement recurrent_layer(const Site& n) {
   for (std::size_t i = 0; i < n.node.outputs.size(); ++i) {
     const int value = n.node.outputs[i];
     if (value == kAbsent || !n.lowering.is_read(value)) continue;
-    const Type& type = n.lowering.program().values[static_cast<std::size_t>(value)].type;
+    const Type& type = n.lowering.program()[value].type;
     if (type.rank != (i == 0 ? 4 : 3)) return {};
     statement.results.push_back(value);
     statement.lines.push_back({"const " + name_of(type), {Code::value(value)}, parts[i]});

@@ -30,10 +30,10 @@ bool Site::one_result() const {
     if (node.outputs[i] != kAbsent) return false;
   return !node.outputs.empty() && node.outputs[0] != kAbsent;
 }
-int Site::rank() const { return lowering.program().values[static_cast<std::size_t>(node.outputs[0])].type.rank; }
+int Site::rank() const { return lowering.program()[node.outputs[0]].type.rank; }
 bool Site::gives(kiln::Kind kind) const {
   if (!one_result()) return false;
-  const Type& type = lowering.program().values[static_cast<std::size_t>(node.outputs[0])].type;
+  const Type& type = lowering.program()[node.outputs[0]].type;
   return type.is_tensor() && type.kind == kind;
 }
 

@@ -71,7 +71,7 @@ class StructBuilder {
   std::string result_type(const Forward& forward) const;
   /// A new variable for a value.
   Code variable(Forward& forward, int value, std::string name) const;
-  const Type& type_of(int value) const { return program_.values[static_cast<std::size_t>(value)].type; }
+  const Type& type_of(int value) const { return program_[value].type; }
   /// What a value may be called in this scope: "conv1" of /layer1/layer1.0/conv1/Conv_output_0 in layer1.0.
   std::string local_name(int value, const Scope& scope) const;
   /// The code with names in place of references.

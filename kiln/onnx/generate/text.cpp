@@ -173,15 +173,4 @@ std::string indented(const std::string& code, int letters) {
   return out;
 }
 
-std::string element_text(Element element) {
-  static constexpr const char* kNames[] = {"Undefined",      "Float",    "Uint8",        "Int8",           "Uint16",
-                                           "Int16",          "Int32",    "Int64",        "String",         "Bool",
-                                           "Float16",        "Double",   "Uint32",       "Uint64",         "Complex64",
-                                           "Complex128",     "Bfloat16", "Float8E4M3FN", "Float8E4M3FNUZ", "Float8E5M2",
-                                           "Float8E5M2FNUZ", "Uint4",    "Int4",         "Float4E2M1",     "Float8E8M0",
-                                           "Uint2",          "Int2",     "Float6E2M3",   "Float6E3M2"};
-  const auto number = static_cast<std::size_t>(element);
-  return text("onnx::Element::", number < std::size(kNames) ? kNames[number] : "Undefined");
-}
-
 }  // namespace kiln::onnx::cpp

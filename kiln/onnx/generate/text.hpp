@@ -31,8 +31,6 @@ std::string listed(const List& list) {
   for (const auto& each : list) out += text(out.size() > 1 ? ", " : "", literal(each));
   return out + '}';
 }
-/// "onnx::Element::Float"
-std::string element_text(Element element);
 /// A name in a form that a comment of one line may contain.
 std::string remark(std::string_view name);
 

@@ -15,8 +15,8 @@ Results with_attribute(Call& c) {
 
 // The function runs over `axis`. Up to version 12 it runs over the columns of x as a matrix: the dimensions before `axis`
 // are its rows, the others its columns.
-template <class F>
-Value along_axis(const Call& c, F&& function) {
+template <Value (*function)(const Value&, kiln::Dim)>
+Results along_axis(Call& c) {
   const Value& x = c[0];
   const bool as_matrix = c.version() < 13;
   const int axis = c.dim(c.i("axis", as_matrix ? 1 : -1), x.rank());
@@ -26,22 +26,15 @@ Value along_axis(const Call& c, F&& function) {
   return reshape(function(reshape(x, {rows, columns}), 1), x.shape());
 }
 
-Value hardmax(const Value& x, int dim) {
-  Shape line = Shape::filled(x.rank(), 1);
-  line[dim] = x.dim(dim);
-  const Value places = reshape(arange(0, x.dim(dim), 1, x.device()), line);
-  return cast(eq(argmax(x, dim, true), places), x.dtype());
+Value hardmax(const Value& x, kiln::Dim axis) {
+  const int dim = wrap_dim("Hardmax", axis, x.rank());
+  return cast(eq(argmax(x, dim, true), counted(x.dim(dim), dim, x.rank(), x.device())), x.dtype());
 }
 
 Results prelu_of(Call& c) {
-  const auto& [x, slope] = std::pair<const Value&, const Value&>(c[0], c[1]);
-  Value weight = slope;
-  if (c.version() < 7 && slope.rank() == 1 && slope.numel() > 1 && x.rank() > 2) {
-    Shape shape = Shape::filled(x.rank(), 1);
-    shape[1] = slope.numel();
-    weight = reshape(slope, shape);
-  }
-  return of_type(where(lt(x, 0), weight * x, x), x.dtype());
+  const Value &x = c[0], &slope = c[1];
+  const bool by_channel = c.version() < 7 && slope.rank() == 1 && slope.numel() > 1 && x.rank() > 2;
+  return of_type(where(lt(x, 0), (by_channel ? along(slope, 1, x.rank()) : slope) * x, x), x.dtype());
 }
 
 Results gelu_of(Call& c) {
@@ -63,6 +56,7 @@ Results shrink_of(Call& c) {
   return of_type(where(lt(x, -bound), x + bias, where(gt(x, bound), x - bias, zeros_like(x))), x.dtype());
 }
 
+Results hard_sigmoid_of(Call& c) { return hard_sigmoid(c[0], c.f("alpha", 0.2f), c.f("beta", 0.5)); }
 Value swish(const Value& x, double alpha) { return alpha == 1 ? silu(x) : x * sigmoid(x * alpha); }
 
 using op::BinaryFn;
@@ -71,27 +65,18 @@ constexpr OperatorRow kActivationRows[] = {
     {"Celu", 12, with_attribute<celu>, traits_of(BinaryFn::Celu, "alpha", 1)},
     {"Elu", 1, with_attribute<elu>, traits_of(BinaryFn::Elu, "alpha", 1)},
     {"Gelu", 20, gelu_of, traits_of(UnaryFn::Gelu)},
-    {"HardSigmoid",
-     1,
-     [](Call& c) -> Results { return hard_sigmoid(c[0], c.f("alpha", 0.2f), c.f("beta", 0.5)); },
-     {.kind = OperatorKind::Elementwise}},
+    {"HardSigmoid", 1, hard_sigmoid_of, {.kind = OperatorKind::Elementwise}},
     {"HardSwish", 14, result_of<hard_swish>, traits_of(UnaryFn::HardSwish)},
-    {"Hardmax", 1, [](Call& c) -> Results { return along_axis(c, hardmax); }, {.kind = OperatorKind::SameShape}},
+    {"Hardmax", 1, along_axis<hardmax>, {.kind = OperatorKind::SameShape}},
     {"LeakyRelu", 1, with_attribute<leaky_relu>, traits_of(BinaryFn::LeakyRelu, "alpha", 0.01f)},
-    {"LogSoftmax",
-     1,
-     [](Call& c) -> Results { return along_axis(c, [](const Value& x, int d) { return log_softmax(x, d); }); },
-     {.kind = OperatorKind::SameShape}},
+    {"LogSoftmax", 1, along_axis<log_softmax>, {.kind = OperatorKind::SameShape}},
     {"Mish", 18, result_of<mish>, traits_of(UnaryFn::Mish)},
     {"PRelu", 1, prelu_of, {.kind = OperatorKind::Broadcasting}},
     {"Relu", 1, result_of<relu>, traits_of(UnaryFn::Relu)},
     {"Selu", 1, selu_of, {.kind = OperatorKind::Elementwise}},
     {"Shrink", 9, shrink_of, {.kind = OperatorKind::Elementwise}},
     {"Sigmoid", 1, result_of<sigmoid>, traits_of(UnaryFn::Sigmoid)},
-    {"Softmax",
-     1,
-     [](Call& c) -> Results { return along_axis(c, [](const Value& x, int d) { return softmax(x, d); }); },
-     {.kind = OperatorKind::SameShape}},
+    {"Softmax", 1, along_axis<softmax>, {.kind = OperatorKind::SameShape}},
     {"Softplus", 1, result_of<softplus>, traits_of(UnaryFn::Softplus)},
     {"Softsign", 1, result_of<softsign>, traits_of(UnaryFn::Softsign)},
     {"SwiGLU", 28, [](Call& c) -> Results { return swish(c[0], c.f("alpha", 1)) * c[1]; }},

@@ -147,9 +147,8 @@ Results linear_attention(Call& c) {
   const DType type = q_in.dtype(), wide = wide_type(type);
   const Value q = of_type(heads_apart(c, q_in, q_heads), wide), k = of_type(heads_apart(c, c[1], kv_heads), wide),
               v = of_type(heads_apart(c, c[2], kv_heads), wide);
-  const std::string rule = c.s("update_rule", "gated_delta");
+  const std::string rule = c.word("update_rule", "gated_delta", {"linear", "gated", "delta", "gated_delta"});
   const bool gated = rule == "gated" || rule == "gated_delta", delta = rule == "delta" || rule == "gated_delta";
-  c.check(gated || delta || rule == "linear", "update_rule '", rule, "' is unknown");
   const std::int64_t batch = q.dim(0), time = q.dim(2), key_width = k.dim(3), value_width = v.dim(3);
   const double given = c.f("scale", 0), scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(q.dim(3)));
   const DType state_type = c.has(3) ? c[3].dtype() : type;

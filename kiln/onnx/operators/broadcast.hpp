@@ -23,6 +23,17 @@ Results result_of(Call& c) {
 /// The type that floats are normalised in: halves in float32.
 inline DType wide_type(DType type) { return type == DType::F64 ? DType::F64 : DType::F32; }
 
+/// The numbers of x along dimension `dim` of `rank`, of which all others have the size 1.
+inline Value along(const Value& x, int dim, int rank) {
+  Shape shape = Shape::filled(rank, 1);
+  shape[dim] = x.numel();
+  return reshape(x, shape);
+}
+/// 0, 1, ..., size - 1 along dimension `dim` of `rank`.
+inline Value counted(std::int64_t size, int dim, int rank, const Device& device) {
+  return along(arange(0, size, 1, device), dim, rank);
+}
+
 inline Value of_type(const Value& x, DType type) { return x.dtype() == type ? x : cast(x, type); }
 
 }  // namespace kiln::onnx

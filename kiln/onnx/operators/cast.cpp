@@ -18,9 +18,7 @@ Element named_type(const Call& c, std::string name) {
 }
 
 NarrowRules rules_of(const Call& c, std::string& round_mode) {
-  round_mode = c.s("round_mode", "up");
-  c.check(round_mode == "up" || round_mode == "down" || round_mode == "nearest", "round_mode '", round_mode,
-          "' is unknown");
+  round_mode = c.word("round_mode", "up", {"up", "down", "nearest"});
   return {.saturate = c.i("saturate", 1) != 0, .round_mode = round_mode};
 }
 

@@ -6,7 +6,7 @@
 namespace kiln::onnx {
 namespace {
 
-// Where in a sequence of `size`; one behind the last is a place to insert at.
+// The place of `position` in a sequence of `size`; one behind the last is a place to insert at.
 std::size_t place_of(const Call& c, std::int64_t position, std::size_t size, bool behind) {
   const auto length = static_cast<std::int64_t>(size);
   const std::int64_t place = position < 0 ? position + length : position;
@@ -40,8 +40,7 @@ Results concat_from_sequence(Call& c) {
   Values values;
   for (const Datum& item : items) values.push_back(item.value());
   const int axis = c.dim(c.i("axis", 0), values[0].rank() + fresh);
-  const Value joined = fresh ? stack(values, axis) : cat(values, axis);
-  return items[0].is_string() ? Datum(joined, items[0].string_list()) : Datum(joined, items[0].element());
+  return items[0].like(fresh ? stack(values, axis) : cat(values, axis));
 }
 
 Results split_to_sequence(Call& c) {

@@ -33,15 +33,12 @@ Datum stacked(const Call& c, std::vector<Datum> steps, int axis, bool backwards,
   steps = with_one_list(std::move(steps));
   Values values;
   for (const Datum& step : steps) values.push_back(step.value());
-  const Value all = stack(values, axis);
-  return steps[0].is_string() ? Datum(all, steps[0].string_list()) : Datum(all, steps[0].element());
+  return steps[0].like(stack(values, axis));
 }
 
 constexpr std::int64_t kBytesOfResult = 512;  // the memory of a kept result of a body, however few elements it has
 
-const ValueInfo& output_info(const Graph& graph, std::size_t i) {
-  return graph.values[static_cast<std::size_t>(graph.outputs[i])];
-}
+const ValueInfo& output_info(const Graph& graph, std::size_t i) { return graph[graph.outputs[i]]; }
 
 Results loop(Call& c) {
   const Graph& body = c.subgraph("body");
@@ -96,8 +93,7 @@ std::vector<Datum> scan_pass(const Call& c, const Graph& body, std::vector<Datum
     for (std::size_t s = 0; s < scanned; ++s) {
       const Datum& from = in[states + s];
       const bool backwards = option(old ? "directions" : "scan_input_directions", s) != 0;
-      const Value part = at(from.value(), axes[s], backwards ? steps - 1 - i : i);
-      step.push_back(from.is_string() ? Datum(part, from.string_list()) : Datum(part, from.element()));
+      step.push_back(from.like(at(from.value(), axes[s], backwards ? steps - 1 - i : i)));
     }
     std::vector<Datum> out = c.run(body, std::move(step));
     for (std::size_t s = 0; s < states; ++s) state[s] = std::move(out[s]);

@@ -20,7 +20,7 @@ Results constant(Call& c) {
   const auto count = [](const auto& list) { return Shape{static_cast<std::int64_t>(list.size())}; };
   if (c.given("value")) return *c.tensor("value");
   if (c.given("sparse_value")) {
-    const Attribute& found = c.node.attributes.find("sparse_value")->second;
+    const Attribute& found = *find_attribute(c.node, "sparse_value");
     c.check(!found.tensors.empty(), "attribute 'sparse_value' holds no tensor");
     return found.tensors.front();
   }
@@ -39,8 +39,7 @@ Results constant_of_shape(Call& c) {
   const Datum* const value = c.tensor("value");
   if (!value) return zeros(shape, c.device());
   c.check(value->value().numel() == 1, "the value is ", *value, ", not one element");
-  const Value filled = expand(reshape(value->value(), Shape::filled(shape.size(), 1)), shape);
-  return value->is_string() ? Datum(filled, value->string_list()) : Datum(filled, value->element());
+  return value->like(expand(reshape(value->value(), Shape::filled(shape.size(), 1)), shape));
 }
 
 Results eye_like(Call& c) {

@@ -72,10 +72,8 @@ constexpr OperatorRow kElementwiseRows[] = {
     {"Asin", 7, unary<asin>, traits_of(UnaryFn::Asin)},
     {"Asinh", 9, unary<asinh>, traits_of(UnaryFn::Asinh)},
     {"Atan", 7, unary<atan>, traits_of(UnaryFn::Atan)},
-    {"Atan2",
-     kNewestOpset,
-     binary<atan2>,
-     {.kind = OperatorKind::Broadcasting}},  // no operator of ONNX's: what find_angles() makes
+    // No operator of ONNX's: what find_angles() makes.
+    {"Atan2", kNewestOpset, binary<atan2>, traits_of(OperatorKind::Broadcasting)},
     {"Atanh", 9, unary<atanh>, traits_of(UnaryFn::Atanh)},
     {"Ceil", 1, unary<ceil>, traits_of(UnaryFn::Ceil)},
     {"Clip", 1, clip, {.kind = OperatorKind::Elementwise}},

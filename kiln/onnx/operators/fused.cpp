@@ -39,8 +39,7 @@ Results fused_matmul(Call& c) {
 constexpr std::string_view kActivations[] = {"", "Clip", "HardSigmoid", "LeakyRelu", "Relu", "Sigmoid", "Tanh"};
 
 std::string unknown_activation(const Node& node) {
-  const auto found = node.attributes.find("activation");
-  const std::string name = found == node.attributes.end() ? "" : found->second.s;
+  const std::string name = string_attribute(node, "activation", "");
   const bool known = std::find(std::begin(kActivations), std::end(kActivations), name) != std::end(kActivations);
   return known ? "" : text("activation ", shown(name));
 }

@@ -63,8 +63,7 @@ Value rotated(const Call& c, const Value& x, std::int64_t first) {
   const auto table = [&](const std::vector<float>& numbers) {
     return Datum(from_data(TensorData::of<float>({1, time, width / 2}, numbers), c.device()));
   };
-  return standard(c, "RotaryEmbedding", 23, {Datum(x), table(cosines), table(sines)},
-                  {{"rotary_embedding_dim", of_int(width)}})
+  return standard(c, "RotaryEmbedding", 23, {Datum(x), table(cosines), table(sines)}, {{"rotary_embedding_dim", width}})
       .value();
 }
 
@@ -154,7 +153,7 @@ Results rotary_embedding(Call& c) {
     heads = x.dim(2) / (2 * cosine.dim(1));
   }
   return standard(c, "RotaryEmbedding", 23, {c.datum(0), c.datum(2), c.datum(3), Datum(places)},
-                  {{"num_heads", of_int(heads)}});
+                  {{"num_heads", heads}});
 }
 
 constexpr OperatorRow kFusedAttentionRows[] = {

@@ -15,8 +15,7 @@ namespace {
 // ai.onnx's, by places [batch, time].
 Value rotated(const Call& c, const Value& x, const Value& places) {
   return standard(c, "RotaryEmbedding", 23, {Datum(x), c.datum(7), c.datum(8), Datum(places)},
-                  {{"interleaved", of_int(c.i("rotary_interleaved", 0))},
-                   {"rotary_embedding_dim", of_int(2 * c[7].dim(-1))}})
+                  {{"interleaved", c.i("rotary_interleaved", 0)}, {"rotary_embedding_dim", 2 * c[7].dim(-1)}})
       .value();
 }
 
@@ -102,8 +101,7 @@ Results grouped_attention(Call& c) {
 
 std::string lacks(const Node& node) {
   for (const char* const name : {"k_quant_type", "v_quant_type"})
-    if (const auto found = node.attributes.find(name); found != node.attributes.end() && found->second.s != "NONE")
-      return name;
+    if (string_attribute(node, name, "NONE") != "NONE") return name;
   return lacking(node, {"qk_output"}, {12, 13});
 }
 

@@ -100,8 +100,7 @@ Results decode(Call& c) {
   const Picture picture = bmp   ? read_bmp(c, stream)
                           : pnm ? read_pnm(c, stream)
                                 : decode_picture(std::as_bytes(stream), "ImageDecoder: the picture");
-  const std::string format = c.s("pixel_format", "RGB");
-  c.check(format == "RGB" || format == "BGR" || format == "Grayscale", "pixel_format '", format, "' is unknown");
+  const std::string format = c.word("pixel_format", "RGB", {"RGB", "BGR", "Grayscale"});
   const bool gray = format == "Grayscale";
   TensorData out({picture.height, picture.width, gray ? 1 : 3}, DType::U8);
   const auto values = out.as<std::uint8_t>();

@@ -49,29 +49,24 @@ Results gather_by_tuples(Call& c) {
 }
 
 Update update_of(const Call& c) {
-  const std::string how = c.s("reduction", "none");
+  const std::string how = c.word("reduction", "none", {"none", "add", "mul", "max", "min"});
   if (how == "add") return Update::Add;
   if (how == "mul") return Update::Mul;
   if (how == "max") return Update::Max;
   if (how == "min") return Update::Min;
-  c.check(how == "none", "reduction '", how, "' is unknown");
   return Update::Assign;
-}
-
-Datum with_type_of(const Datum& like, const Value& value) {
-  return like.is_string() ? Datum(value, like.string_list()) : Datum(value, like.element());
 }
 
 Results scatter_elements(Call& c) {
   const std::vector<Datum> both = with_one_list({c.datum(0), c.datum(2)});
   const Value& x = both[0].value();
   const int axis = c.dim(c.i("axis", 0), x.rank());
-  return with_type_of(both[0], scatter(x, axis, wrapped(c[1], x.dim(axis)), both[1].value(), update_of(c)));
+  return both[0].like(scatter(x, axis, wrapped(c[1], x.dim(axis)), both[1].value(), update_of(c)));
 }
 
 Results scatter_by_tuples(Call& c) {
   const std::vector<Datum> both = with_one_list({c.datum(0), c.datum(2)});
-  return with_type_of(both[0], scatter_nd(both[0].value(), of_type(c[1], DType::I64), both[1].value(), update_of(c)));
+  return both[0].like(scatter_nd(both[0].value(), of_type(c[1], DType::I64), both[1].value(), update_of(c)));
 }
 
 Results compress(Call& c) {
@@ -93,10 +88,7 @@ Results one_hot_of(Call& c) {
   c.check(depth >= 1 && depth < 1e15, "depth is ", depth);
   const auto classes = static_cast<std::int64_t>(depth);
   const int rank = index.rank() + 1, axis = c.dim(c.i("axis", -1), rank);
-  Shape line = Shape::filled(rank, 1);
-  line[axis] = classes;
-  const Value places = reshape(arange(0, classes, 1, c.device()), line);
-  const Value hot = eq(unsqueeze(wrapped(index, classes), axis), places);
+  const Value hot = eq(unsqueeze(wrapped(index, classes), axis), counted(classes, axis, rank, c.device()));
   const Value off = narrow(c[2], 0, 0, 1), on = narrow(c[2], 0, 1, 1);
   return c.like(2, where(hot, on, off));
 }
@@ -150,17 +142,9 @@ Results tensor_scatter(Call& c) {
 Results distinct(Call& c) {
   const Datum& x = c.datum(0);
   Value values = x.value();
-  Ints ranks;  // the order of strings
   Strings words;
-  if (x.is_string()) {
-    Strings all = x.strings();
-    words = all;
-    std::sort(words.begin(), words.end());
-    words.erase(std::unique(words.begin(), words.end()), words.end());
-    for (const std::string& word : all)
-      ranks.push_back(std::lower_bound(words.begin(), words.end(), word) - words.begin());
-    values = from_data(TensorData::of<std::int64_t>(values.shape(), ranks), c.device());
-  }
+  if (x.is_string())
+    values = from_data(TensorData::of<std::int64_t>(values.shape(), ranks_of(x.strings(), words)), c.device());
   const bool by_slices = c.given("axis");
   const int axis = by_slices ? c.dim(c.i("axis", 0), values.rank()) : 0;
   if (!by_slices) values = reshape(values, {values.numel()});

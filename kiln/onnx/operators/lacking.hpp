@@ -8,8 +8,8 @@ namespace kiln::onnx {
 inline std::string lacking(const Node& node, std::initializer_list<std::string_view> attributes,
                            std::initializer_list<std::size_t> inputs = {}) {
   for (const std::string_view name : attributes) {
-    const auto found = node.attributes.find(name);
-    if (found != node.attributes.end() && (found->second.i != 0 || found->second.f != 0)) return std::string(name);
+    const Attribute* const found = find_attribute(node, name);
+    if (found && (found->i != 0 || found->f != 0)) return std::string(name);
   }
   for (const std::size_t input : inputs)
     if (input < node.inputs.size() && node.inputs[input] != kAbsent) return text("input ", input);

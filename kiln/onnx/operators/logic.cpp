@@ -1,6 +1,4 @@
 // Comparisons, booleans, bits and choices.
-#include <algorithm>
-
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/elementwise/numbers.hpp"
@@ -17,16 +15,12 @@ Results compare(Call& c) {
 Results equal(Call& c) {
   if (!c.datum(0).is_string()) return compare<eq>(c);
   // Equal strings under one number.
-  std::vector<Value> sides;
   Strings all = c.datum(0).strings();
   const std::size_t first = all.size();
   const Strings second = c.datum(1).strings();
   all.insert(all.end(), second.begin(), second.end());
-  Strings sorted = all;
-  std::sort(sorted.begin(), sorted.end());
-  Ints ranks;
-  for (const std::string& word : all)
-    ranks.push_back(std::lower_bound(sorted.begin(), sorted.end(), word) - sorted.begin());
+  Strings sorted;
+  const Ints ranks = ranks_of(all, sorted);
   const auto side = [&](int i, std::size_t from, std::size_t count) {
     const std::span<const std::int64_t> part(ranks.data() + from, count);
     return from_data(TensorData::of<std::int64_t>(c[i].shape(), part), c.device());
@@ -36,8 +30,7 @@ Results equal(Call& c) {
 
 Results choose(Call& c) {
   const std::vector<Datum> sides = with_one_list({c.datum(1), c.datum(2)});
-  const Value result = where(c[0], sides[0].value(), sides[1].value());
-  return sides[0].is_string() ? Datum(result, sides[0].string_list()) : Datum(result, sides[0].element());
+  return sides[0].like(where(c[0], sides[0].value(), sides[1].value()));
 }
 
 Results is_infinite(Call& c) {

@@ -7,8 +7,7 @@ namespace kiln::onnx {
 namespace {
 
 Value likelihood_loss(const Call& c, const Value& log_probabilities, const Value& targets, const Value& weights) {
-  const std::string how = c.s("reduction", "mean");
-  c.check(how == "mean" || how == "sum" || how == "none", "reduction '", how, "' is unknown");
+  const std::string how = c.word("reduction", "mean", {"mean", "sum", "none"});
   NllOptions options;
   if (!weights.empty()) options.weights = weights;
   if (c.given("ignore_index")) options.ignore = c.i("ignore_index", 0);

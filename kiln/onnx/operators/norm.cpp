@@ -13,12 +13,7 @@ namespace {
 Value wide(const Value& x) { return of_type(x, wide_type(x.dtype())); }
 
 // [channels] so that it broadcasts to [batch, channels, sizes...].
-Value by_channel(const Value& x, int rank) {
-  if (x.rank() != 1) return x;
-  Shape shape = Shape::filled(rank, 1);
-  shape[1] = x.dim(0);
-  return reshape(x, shape);
-}
+Value by_channel(const Value& x, int rank) { return x.rank() == 1 ? along(x, 1, rank) : x; }
 
 Results batch_normalization(Call& c) {
   const Value& x = c[0];

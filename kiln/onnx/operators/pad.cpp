@@ -23,7 +23,7 @@ Value continued(const Call& c, std::int64_t size, std::int64_t before, std::int6
 }
 
 Results pad_ends(Call& c) {
-  const std::string mode = c.s("mode", "constant");
+  const std::string mode = c.word("mode", "constant", {"constant", "reflect", "edge", "wrap"});
   const bool old = c.version() < 11;
   const Ints pads = old ? c.ints(c.version() < 2 ? "paddings" : "pads") : c.ints(1);
   Datum datum = c.datum(0);
@@ -39,7 +39,6 @@ Results pad_ends(Call& c) {
     after[axis] = pads[i + axes.size()];
   }
   if (mode != "constant") {
-    c.check(mode == "reflect" || mode == "edge" || mode == "wrap", "mode '", mode, "' is unknown");
     Value x = datum.value();
     for (int d = 0; d < rank; ++d)
       if (before[d] || after[d]) x = select(x, d, continued(c, x.dim(d), before[d], after[d], mode));

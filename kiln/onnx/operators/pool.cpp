@@ -13,14 +13,12 @@ namespace kiln::onnx {
 namespace {
 
 PoolOptions options_of(const Call& c, const Windows& w) {
-  PoolOptions options;
-  options.kernel = w.kernel;
-  options.stride = w.stride;
-  options.dilation = w.dilation;
-  options.padding = w.before;
-  options.padding_after = w.after;
-  options.ceil = c.i("ceil_mode", 0) != 0;
-  return options;
+  return {.kernel = w.kernel,
+          .stride = w.stride,
+          .padding = w.before,
+          .dilation = w.dilation,
+          .ceil = c.i("ceil_mode", 0) != 0,
+          .padding_after = w.after};
 }
 
 // A fold over windows of any padding and dilation, one dimension after the other. What lies beyond x, in the padding

@@ -15,11 +15,7 @@ namespace {
 Value spread(const Call& c, const Value& parameter, const Value& x) {
   if (parameter.numel() == 1 && parameter.rank() <= 1) return reshape(parameter, {});
   const int axis = c.dim(c.i("axis", 1), x.rank());
-  if (parameter.rank() == 1) {
-    Shape shape = Shape::filled(x.rank(), 1);
-    shape[axis] = parameter.numel();
-    return reshape(parameter, shape);
-  }
+  if (parameter.rank() == 1) return along(parameter, axis, x.rank());
   const std::int64_t given = c.i("block_size", 0), blocks = parameter.dim(axis);
   c.check(parameter.rank() == x.rank() && blocks > 0 && given >= 0, "a scale of shape ", parameter.shape(), " for ",
           x.shape());
@@ -97,15 +93,13 @@ Results dynamic_quantize(Call& c) {
   return {quantized(x, scale, zero, Element::Uint8, true), scale, Datum(cast(zero, DType::U8))};
 }
 
-// Zero points of a matrix or a filter: one for all, or one for each row or column.
+// Scales or zero points of a matrix or a filter: one for all, or one for each row or column.
+Value in_dim(const Value& parameter, int rank, int dim) {
+  if (parameter.numel() == 1) return reshape(parameter, {});
+  return parameter.rank() == 1 ? along(parameter, dim < 0 ? dim + rank : dim, rank) : parameter;
+}
 Value zero_of(const Call& c, int i, int rank, int dim) {
-  if (!c.has(i)) return full({}, 0, c.device(), DType::I32);
-  const Value zero = cast(c[i], DType::I32);
-  if (zero.numel() == 1) return reshape(zero, {});
-  if (zero.rank() != 1) return zero;
-  Shape shape = Shape::filled(rank, 1);
-  shape[dim < 0 ? dim + rank : dim] = zero.numel();
-  return reshape(zero, shape);
+  return c.has(i) ? in_dim(cast(c[i], DType::I32), rank, dim) : full({}, 0, c.device(), DType::I32);
 }
 
 // A matrix's zero point as matmul_integer() takes it: one number, or those of rows or columns.
@@ -128,14 +122,7 @@ Value product_of_steps(const Call& c, int a, int a_zero, int b, int b_zero) {
 Results matmul_integer_of(Call& c) { return product_of_steps(c, 0, 2, 1, 3); }
 
 Results qlinear_matmul(Call& c) {
-  const auto scale_of = [&](int i, int rank, int dim) {
-    const Value scale = of_type(c[i], DType::F32);
-    if (scale.numel() == 1) return reshape(scale, {});
-    if (scale.rank() != 1) return scale;
-    Shape shape = Shape::filled(rank, 1);
-    shape[dim + rank] = scale.numel();
-    return reshape(scale, shape);
-  };
+  const auto scale_of = [&](int i, int rank, int dim) { return in_dim(of_type(c[i], DType::F32), rank, dim); };
   const int rows = std::max(-2, -c[0].rank());
   const Value product = product_of_steps(c, 0, 2, 3, 5);
   const Value real = of_type(product, DType::F32) * scale_of(1, c[0].rank(), rows) * scale_of(4, c[3].rank(), -1);
@@ -155,9 +142,10 @@ Results conv_integer_of(Call& c) {
 Results qlinear_conv(Call& c) {
   const Value &x = c[0], &weight = c[3];
   Value sums = integer_convolution(c, x, weight, zero_of_filter(c, 2), zero_of_filter(c, 5));
-  Shape channels = Shape::filled(x.rank(), 1);
-  channels[1] = weight.dim(0);
-  const auto by_channel = [&](const Value& v) { return v.numel() == 1 ? reshape(v, {}) : reshape(v, channels); };
+  const auto by_channel = [&](const Value& v) {
+    c.check(v.numel() == 1 || v.numel() == weight.dim(0), v.numel(), " numbers for ", weight.dim(0), " channels");
+    return in_dim(reshape(v, {v.numel()}), x.rank(), 1);
+  };
   // float32 holds the sums of all but filters of more than 258 numbers, and those nearly.
   Value real = cast(sums, DType::F32);
   if (c.has(8)) real = real + by_channel(cast(c[8], DType::F32));
@@ -170,10 +158,8 @@ constexpr OperatorRow kQuantizeRows[] = {
     // Constant weights stay integers: floats would take four times their memory.
     {"DequantizeLinear", 10, dequantize_linear, {.kind = OperatorKind::SameShape, .folds = false}},
     {"DynamicQuantizeLinear", 11, dynamic_quantize},
-    {"FakeQuantize",
-     kNewestOpset,
-     fake_quantize,
-     {.kind = OperatorKind::SameShape}},  // no operator of ONNX's: what find_fake_quantisation() makes
+    // No operator of ONNX's: what find_fake_quantisation() makes.
+    {"FakeQuantize", kNewestOpset, fake_quantize, traits_of(OperatorKind::SameShape)},
     {"MatMulInteger", 10, matmul_integer_of},
     {"QLinearConv", 10, qlinear_conv},
     {"QLinearMatMul", 10, qlinear_matmul},

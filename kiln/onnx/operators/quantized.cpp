@@ -24,8 +24,7 @@ Value unpacked(const Value& bytes, std::int64_t bits) {
 }
 
 std::string odd_bits(const Node& node) {
-  const auto found = node.attributes.find("bits");
-  const std::int64_t bits = found == node.attributes.end() ? 4 : found->second.i;
+  const std::int64_t bits = int_attribute(node, "bits", 4);
   return bits == 2 || bits == 4 || bits == 8 ? "" : text("bits = ", bits);
 }
 

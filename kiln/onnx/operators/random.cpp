@@ -15,15 +15,15 @@ RandomKey key_of(const Call& c) {
   return Key(seed);
 }
 
-Results normal_numbers(const Call& c, const Shape& shape, Element type) {
-  const double mean = c.f("mean", 0), scale = c.f("scale", 1);
-  return cast_to(normal(shape, mean, scale, c.device(), type == Element::Double ? DType::F64 : DType::F32, key_of(c)),
-                 type);
-}
-Results uniform_numbers(const Call& c, const Shape& shape, Element type) {
-  const double low = c.f("low", 0), high = c.f("high", 1);
-  return cast_to(uniform(shape, low, high, c.device(), type == Element::Double ? DType::F64 : DType::F32, key_of(c)),
-                 type);
+// Numbers of the shape and type of the operand, or of those that attributes give.
+template <bool is_normal, bool like>
+Results random_numbers(Call& c) {
+  const Shape shape = like ? c[0].shape() : to_shape(c.ints("shape"));
+  const Element type = c.element("dtype", like ? c.datum(0).element() : Element::Float);
+  const DType drawn = type == Element::Double ? DType::F64 : DType::F32;
+  const Value numbers = is_normal ? normal(shape, c.f("mean", 0), c.f("scale", 1), c.device(), drawn, key_of(c))
+                                  : uniform(shape, c.f("low", 0), c.f("high", 1), c.device(), drawn, key_of(c));
+  return cast_to(numbers, type);
 }
 
 Results draw_bernoulli(Call& c) {
@@ -58,22 +58,10 @@ constexpr OperatorRow kRandomRows[] = {
     {"Bernoulli", 15, draw_bernoulli, {.random = true}},
     {"Dropout", 1, dropout_of, {.kind = OperatorKind::SameShape}},
     {"Multinomial", 7, draw_multinomial, {.random = true}},
-    {"RandomNormal",
-     1,
-     [](Call& c) { return normal_numbers(c, to_shape(c.ints("shape")), c.element("dtype", Element::Float)); },
-     {.random = true}},
-    {"RandomNormalLike",
-     1,
-     [](Call& c) { return normal_numbers(c, c[0].shape(), c.element("dtype", c.datum(0).element())); },
-     {.random = true}},
-    {"RandomUniform",
-     1,
-     [](Call& c) { return uniform_numbers(c, to_shape(c.ints("shape")), c.element("dtype", Element::Float)); },
-     {.random = true}},
-    {"RandomUniformLike",
-     1,
-     [](Call& c) { return uniform_numbers(c, c[0].shape(), c.element("dtype", c.datum(0).element())); },
-     {.random = true}},
+    {"RandomNormal", 1, random_numbers<true, false>, {.random = true}},
+    {"RandomNormalLike", 1, random_numbers<true, true>, {.random = true}},
+    {"RandomUniform", 1, random_numbers<false, false>, {.random = true}},
+    {"RandomUniformLike", 1, random_numbers<false, true>, {.random = true}},
 };
 
 }  // namespace

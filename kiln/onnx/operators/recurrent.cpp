@@ -2,61 +2,63 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/operators/broadcast.hpp"
 #include "kiln/onnx/operators/gate_products.hpp"
+#include "kiln/onnx/operators/gates.hpp"
 #include "kiln/onnx/operators/standard.hpp"
-#include "kiln/ops/sequence/recurrent.hpp"
 
 namespace kiln::onnx {
 namespace {
 
-struct Activation {
-  std::string name;
-  double alpha = 0, beta = 0;
+// A function of gates, with the options that it takes where none are given.
+struct ActivationRow {
+  std::string_view name;
+  Value (*apply)(const Value& x, double alpha, double beta);
+  std::optional<double> alpha = {}, beta = {};
+};
+constexpr ActivationRow kActivations[] = {
+    {"sigmoid", [](const Value& x, double, double) { return sigmoid(x); }},
+    {"tanh", [](const Value& x, double, double) { return tanh(x); }},
+    {"relu", [](const Value& x, double, double) { return relu(x); }},
+    {"softsign", [](const Value& x, double, double) { return softsign(x); }},
+    {"softplus", [](const Value& x, double, double) { return softplus(x); }},
+    {"affine", [](const Value& x, double a, double b) { return x * a + b; }, 1, 0},
+    {"leakyrelu", [](const Value& x, double a, double) { return leaky_relu(x, a); }, 0.01},
+    {"thresholdedrelu", [](const Value& x, double a, double) { return thresholded_relu(x, a); }, 1},
+    {"scaledtanh", [](const Value& x, double a, double b) { return tanh(x * b) * a; }, 1, 1},
+    {"hardsigmoid", [](const Value& x, double a, double b) { return clamp(x * a + b, 0, 1); }, 0.2, 0.5},
+    {"elu", [](const Value& x, double a, double) { return elu(x, a); }, 1},
 };
 
-Value apply(const Call& c, const Activation& f, const Value& x) {
-  if (f.name == "sigmoid") return sigmoid(x);
-  if (f.name == "tanh") return tanh(x);
-  if (f.name == "relu") return relu(x);
-  if (f.name == "affine") return x * f.alpha + f.beta;
-  if (f.name == "leakyrelu") return leaky_relu(x, f.alpha);
-  if (f.name == "thresholdedrelu") return thresholded_relu(x, f.alpha);
-  if (f.name == "scaledtanh") return tanh(x * f.beta) * f.alpha;
-  if (f.name == "hardsigmoid") return clamp(x * f.alpha + f.beta, 0, 1);
-  if (f.name == "elu") return elu(x, f.alpha);
-  if (f.name == "softsign") return softsign(x);
-  if (f.name == "softplus") return softplus(x);
-  c.wrong("activation '", f.name, "' is unknown");
-}
+struct Activation {
+  const ActivationRow* row;
+  double alpha, beta;
+  Value operator()(const Value& x) const { return row->apply(x, alpha, beta); }
+};
 
-Strings lower(Strings names) {
-  for (std::string& name : names)
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char l) { return l >= 'A' && l <= 'Z' ? char(l + 32) : l; });
-  return names;
+std::string lower(std::string_view name) {
+  std::string out(name);
+  for (char& l : out)
+    if (l >= 'A' && l <= 'Z') l = static_cast<char>(l + 32);
+  return out;
 }
 
 // The functions of all directions; options go to those that take some, in order.
 std::vector<Activation> activations_of(const Call& c, Strings names, int directions) {
-  if (c.given("activations")) names = lower(c.strings("activations"));
+  if (c.given("activations")) names = c.strings("activations");
   else if (const Strings one = names; directions == 2) names.insert(names.end(), one.begin(), one.end());
   const std::vector<float> alphas = c.floats("activation_alpha"), betas = c.floats("activation_beta");
-  std::vector<Activation> list;
   std::size_t alpha = 0, beta = 0;
+  const auto next = [](const std::optional<double>& usual, const std::vector<float>& given, std::size_t& place) {
+    if (!usual) return 0.0;
+    return place < given.size() ? static_cast<double>(given[place++]) : *usual;
+  };
+  std::vector<Activation> list;
   for (const std::string& name : names) {
-    Activation f{name};
-    const bool has_beta = name == "affine" || name == "scaledtanh" || name == "hardsigmoid";
-    const bool has_alpha = has_beta || name == "leakyrelu" || name == "thresholdedrelu" || name == "elu";
-    const double usual = name == "leakyrelu" ? 0.01 : name == "hardsigmoid" ? 0.2 : 1;
-    if (has_alpha) f.alpha = alpha < alphas.size() ? static_cast<double>(alphas[alpha]) : usual;
-    if (has_beta)
-      f.beta = beta < betas.size()     ? static_cast<double>(betas[beta])
-               : name == "hardsigmoid" ? 0.5
-               : name == "affine"      ? 0
-                                       : 1;
-    alpha += has_alpha, beta += has_beta;
-    list.push_back(std::move(f));
+    const auto row = std::ranges::find(kActivations, lower(name), &ActivationRow::name);
+    if (row == std::end(kActivations)) c.wrong("activation '", shown(lower(name)), "' is unknown");
+    list.push_back({row, next(row->alpha, alphas, alpha), next(row->beta, betas, beta)});
   }
   return list;
 }
@@ -73,7 +75,7 @@ struct Pass {
   const GateProducts* products = nullptr;  // then x is what its product has given already
 
   Value clipped(const Value& x) const { return clip > 0 ? clamp(x, -clip, clip) : x; }
-  Value activate(std::size_t i, const Value& x) const { return apply(c, f.at(i), clipped(x)); }
+  Value activate(std::size_t i, const Value& x) const { return f.at(i)(clipped(x)); }
   /// Rows of gate `i` of x * weight^T + bias.
   Value part(const Value& all, int i) const { return narrow(all, 1, i * hidden, hidden); }
   Value input(const Value& x) const { return (products ? x : matmul(x, transpose(w))) + wb; }
@@ -114,15 +116,14 @@ std::vector<Value> lstm_step(const Pass& p, const Value& x, const std::vector<Va
   const Value input = gate(0, 0, cell);
   const Value forget = p.c.i("input_forget", 0) ? 1 - input : gate(2, 2, cell);
   const Value next = forget * cell + input * p.activate(1, p.part(all, 3));
-  return {gate(1, 1, next) * apply(p.c, p.f.at(2), next), next};
+  return {gate(1, 1, next) * p.f.at(2)(next), next};
 }
 
 // ---- as a layer of Kiln, all time steps at once ----------------------------------------------------------------------
 std::optional<GateActivation> gate_activation(const Activation& f) {
-  if (f.name == "sigmoid") return GateActivation::Sigmoid;
-  if (f.name == "tanh") return GateActivation::Tanh;
-  if (f.name == "relu") return GateActivation::Relu;
-  if (f.name == "softsign") return GateActivation::Softsign;
+  using enum GateActivation;
+  for (const GateActivation each : {Sigmoid, Tanh, Relu, Softsign})
+    if (lower(name_of(each)) == f.row->name) return each;
   return {};
 }
 
@@ -144,15 +145,6 @@ std::optional<RecurrentOptions> layer_options(const Call& c, const std::vector<A
   return options;
 }
 
-// Rows of gates, along a dimension, in Kiln's order: an LSTM's i, o, f, g as i, f, g, o; a GRU's z, r, n as r, z, n.
-Value in_kiln_order(const Value& rows, int gates, int dim = 0) {
-  if (gates == 1) return rows;
-  const std::int64_t hidden = rows.dim(dim) / gates;
-  Values parts;
-  for (const std::int64_t gate : gates == 4 ? Ints{0, 2, 3, 1} : Ints{1, 0, 2})
-    parts.push_back(narrow(rows, dim, gate * hidden, hidden));
-  return cat(parts, dim);
-}
 // The transpose of in_kiln_order, contiguous, for products that read it.
 Value across_in_kiln_order(const Value& rows, int gates) {
   return permute(in_kiln_order(permute(rows, {1, 0}), gates, 1), {1, 0});
@@ -173,9 +165,66 @@ std::vector<Value> layer(const Pass& pass, const Value& x, const std::vector<Val
 // Each sequence of [time, batch, ...] backwards from its end.
 Value reversed(const Call& c, const Value& x) {
   if (x.numel() == 0) return x;
-  return standard(c, "ReverseSequence", 10, {Datum(x), c.datum(4)},
-                  {{"batch_axis", of_int(1)}, {"time_axis", of_int(0)}})
-      .value();
+  return standard(c, "ReverseSequence", 10, {Datum(x), c.datum(4)}, {{"batch_axis", 1}, {"time_axis", 0}}).value();
+}
+
+// Which sequences of the batch have time step t: [batch, 1].
+Value have_step(const Call& c, const Ints& lengths, std::int64_t t) {
+  std::vector<std::uint8_t> flags;
+  for (const std::int64_t length : lengths) flags.push_back(t < length);
+  const auto count = static_cast<std::int64_t>(flags.size());
+  return cast(from_data(TensorData::of<std::uint8_t>({count, 1}, flags), c.device()), DType::Bool);
+}
+
+// One direction, a time step after the other; takes and gives what layer() does.
+std::vector<Value> step_by_step(const Pass& pass, const Value& x, std::vector<Value> state, const Ints& lengths,
+                                bool backwards) {
+  const Call& c = pass.c;
+  const std::int64_t time = x.dim(0), batch = x.dim(1);
+  c.count_trips(time);
+  std::vector<Value> outputs(static_cast<std::size_t>(time));
+  Value each = pass.products ? pass.products->input(x) : x, inside;
+  // Sequences that take a step together are quantised together, so that each begins at its own end.
+  const bool is_reversed = pass.products && backwards && !lengths.empty();
+  if (is_reversed) each = reversed(c, each);
+  for (std::int64_t i = 0; i < time; ++i) {
+    const std::int64_t t = backwards && !is_reversed ? time - 1 - i : i;
+    std::vector<Value> now = state;
+    if (pass.products && c.wants(0) && !inside.empty()) now[0] = where(inside, now[0], zeros_like(now[0]));
+    std::vector<Value> next = pass.step(pass, at(each, 0, t), now);
+    Value& seen = outputs[static_cast<std::size_t>(t)] = next[0];
+    if (!lengths.empty()) {  // beyond its end a sequence keeps its state, and gives zeros
+      inside = have_step(c, lengths, t);
+      for (std::size_t s = 0; s < next.size(); ++s) next[s] = where(inside, next[s], state[s]);
+      seen = where(inside, seen, zeros_like(seen));
+    }
+    state = std::move(next);
+  }
+  const Value all = time ? stack(outputs, 0) : zeros({0, batch, pass.hidden}, c.device(), x.dtype());
+  state.insert(state.begin(), is_reversed ? reversed(c, all) : all);
+  return state;
+}
+
+// The weights of direction d.
+Pass pass_of(const Call& c, int gates, decltype(Pass::step) step, int d) {
+  const auto of = [&](const Value& all) { return at(all, 0, d); };
+  const std::int64_t hidden = c[2].dim(2);
+  Pass pass{c, gates, step, of(c[1]), of(c[2]), {}, {}, {}, {}, c.f("clip", 0), hidden};
+  const Value bias = c.has(3) ? of(c[3]) : zeros({2 * gates * hidden}, c.device(), c[0].dtype());
+  pass.wb = narrow(bias, 0, 0, gates * hidden);
+  pass.rb = narrow(bias, 0, gates * hidden, gates * hidden);
+  if (c.has(7)) pass.peephole = of(c[7]);
+  return pass;
+}
+
+// The lengths of the sequences; none where all are as long as x [time, batch, in].
+Ints lengths_of(const Call& c, const Value& x) {
+  const Ints lengths = c.ints(4);
+  c.check(lengths.empty() || static_cast<std::int64_t>(lengths.size()) == x.dim(1), lengths.size(),
+          " lengths for a batch of ", x.dim(1));
+  for (const std::int64_t length : lengths)
+    c.check(length >= 0 && length <= x.dim(0), "a length is ", length, " of ", x.dim(0));
+  return lengths;
 }
 
 // `products`: of each direction, where they are not those of x and the state with the weights.
@@ -184,79 +233,39 @@ Results recurrent(Call& c, int gates, int states, Strings usual, decltype(Pass::
   const bool batch_first = c.i("layout", 0) != 0;
   const Value x = batch_first ? permute(c[0], {1, 0, 2}) : c[0];
   const Value &w = c[1], &r = c[2];
-  const std::string direction = c.s("direction", "forward");
+  const std::string direction = c.word("direction", "forward", {"forward", "foward", "reverse", "bidirectional"});
   const int directions = direction == "bidirectional" ? 2 : 1;
-  c.check(directions == 2 || direction == "forward" || direction == "foward" || direction == "reverse", "direction '",
-          direction, "' is unknown");
   c.check(x.rank() == 3 && w.rank() == 3 && r.rank() == 3 && r.dim(0) == directions && w.dim(0) == directions &&
               w.dim(1) == r.dim(1) && r.dim(1) == gates * r.dim(2) && w.dim(2) == x.dim(2),
           "x ", x.shape(), ", W ", w.shape(), " and R ", r.shape(), " do not fit");
-  const std::int64_t time = x.dim(0), batch = x.dim(1), hidden = r.dim(2);
   const std::vector<Activation> functions = activations_of(c, usual, directions);
   c.check(functions.size() == usual.size() * static_cast<std::size_t>(directions), "there are ", functions.size(),
           " activations, not ", usual.size() * static_cast<std::size_t>(directions));
-  const Ints lengths = c.ints(4);
-  c.check(lengths.empty() || static_cast<std::int64_t>(lengths.size()) == batch, lengths.size(),
-          " lengths for a batch of ", batch);
-  for (const std::int64_t length : lengths)
-    c.check(length >= 0 && length <= time, "a length is ", length, " of ", time);
-  std::vector<Value> outputs, last[2];
-  std::optional<RecurrentOptions> options = products.empty() && (x.dtype() == DType::F32 || x.dtype() == DType::F64)
-                                                ? layer_options(c, functions)
-                                                : std::optional<RecurrentOptions>();
+  const Ints lengths = lengths_of(c, x);
+  std::optional<RecurrentOptions> options;
+  if (products.empty() && (x.dtype() == DType::F32 || x.dtype() == DType::F64)) options = layer_options(c, functions);
   // Kiln's layers have one set of functions for both directions.
   for (std::size_t i = usual.size(); i < functions.size(); ++i)
-    if (functions[i].name != functions[i - usual.size()].name) options.reset();
+    if (functions[i].row != functions[i - usual.size()].row) options.reset();
+  std::vector<Value> outputs, last[2];
   for (int d = 0; d < directions; ++d) {
-    const auto of = [&](const Value& all) { return at(all, 0, d); };
-    Pass pass{c, gates, step, of(w), of(r), {}, {}, {}, {}, c.f("clip", 0), hidden};
+    Pass pass = pass_of(c, gates, step, d);
     pass.products = products.empty() ? nullptr : &products[static_cast<std::size_t>(d)];
-    const Value bias = c.has(3) ? of(c[3]) : zeros({2 * gates * hidden}, c.device(), x.dtype());
-    pass.wb = narrow(bias, 0, 0, gates * hidden);
-    pass.rb = narrow(bias, 0, gates * hidden, gates * hidden);
-    if (c.has(7)) pass.peephole = of(c[7]);
-    pass.f.assign(functions.begin() + d * static_cast<int>(usual.size()),
-                  functions.begin() + (d + 1) * static_cast<int>(usual.size()));
+    const auto first = functions.begin() + d * std::ssize(usual);
+    pass.f.assign(first, first + std::ssize(usual));
     std::vector<Value> state;
     for (int s = 0; s < states; ++s) {
       Value initial = c.get(5 + s);
       if (!initial.empty() && batch_first) initial = permute(initial, {1, 0, 2});
-      state.push_back(initial.empty() ? zeros({batch, hidden}, c.device(), x.dtype()) : of(initial));
+      state.push_back(initial.empty() ? zeros({x.dim(1), pass.hidden}, c.device(), x.dtype()) : at(initial, 0, d));
     }
     const bool backwards = direction == "reverse" || d == 1;
-    if (options) {
-      options->reverse = backwards;
-      const std::vector<Value> made =
-          layer(pass, x, state, lengths.empty() ? Value() : of_type(c[4], DType::I64), *options);
-      outputs.push_back(made[0]);
-      for (int s = 0; s < states; ++s) last[s].push_back(made[static_cast<std::size_t>(s) + 1]);
-      continue;
-    }
-    c.count_trips(time);
-    std::vector<Value> steps(static_cast<std::size_t>(time));
-    Value each = pass.products ? pass.products->input(x) : x, inside;
-    // Sequences that take a step together are quantised together, so that each begins at its own end.
-    const bool is_reversed = pass.products && backwards && !lengths.empty();
-    if (is_reversed) each = reversed(c, each);
-    for (std::int64_t i = 0; i < time; ++i) {
-      const std::int64_t t = backwards && !is_reversed ? time - 1 - i : i;
-      std::vector<Value> now = state;
-      if (pass.products && c.wants(0) && !inside.empty()) now[0] = where(inside, now[0], zeros_like(now[0]));
-      std::vector<Value> next = step(pass, at(each, 0, t), now);
-      Value seen = next[0];
-      if (!lengths.empty()) {  // beyond its end a sequence keeps its state, and gives zeros
-        std::vector<std::uint8_t> flags;
-        for (const std::int64_t length : lengths) flags.push_back(t < length);
-        inside = cast(from_data(TensorData::of<std::uint8_t>({batch, 1}, flags), c.device()), DType::Bool);
-        for (std::size_t s = 0; s < next.size(); ++s) next[s] = where(inside, next[s], state[s]);
-        seen = where(inside, seen, zeros_like(seen));
-      }
-      state = std::move(next);
-      steps[static_cast<std::size_t>(t)] = seen;
-    }
-    outputs.push_back(time ? stack(steps, 0) : zeros({0, batch, hidden}, c.device(), x.dtype()));
-    if (is_reversed) outputs.back() = reversed(c, outputs.back());
-    for (int s = 0; s < states; ++s) last[s].push_back(state[static_cast<std::size_t>(s)]);
+    if (options) options->reverse = backwards;
+    const std::vector<Value> made =
+        options ? layer(pass, x, state, lengths.empty() ? Value() : of_type(c[4], DType::I64), *options)
+                : step_by_step(pass, x, std::move(state), lengths, backwards);
+    outputs.push_back(made[0]);
+    for (int s = 0; s < states; ++s) last[s].push_back(made[static_cast<std::size_t>(s) + 1]);
   }
   std::vector<Datum> out{Datum(stack(outputs, batch_first ? 2 : 1))};  // [time, directions, batch, hidden]
   if (batch_first) out[0] = Datum(permute(out[0].value(), {1, 0, 2, 3}));

@@ -33,9 +33,7 @@ using ReduceFunction = Value (*)(const Value& x, const Dims& dims, bool keep);
 Value over(const Value& x, const Axes& axes, ReduceFunction reduce) {
   return axes.dims.empty() ? x : reduce(x, axes.dims, axes.keep);
 }
-Value sum_over(const Value& x, const Axes& axes) {
-  return over(x, axes, [](const Value& y, const Dims& d, bool keep) { return sum(y, d, keep); });
-}
+Value sum_over(const Value& x, const Axes& axes) { return over(x, axes, sum); }
 
 Shape reduced_shape(const Value& x, const Axes& axes) {
   Shape shape;
@@ -66,14 +64,9 @@ Results extreme(Call& c) {
   return largest ? max(x, axes.dims, axes.keep) : min(x, axes.dims, axes.keep);
 }
 
-Results reduce_sum(Call& c) { return of_type(sum_over(c[0], axes_of(c, 13)), c[0].dtype()); }
-Results reduce_mean(Call& c) {
-  const ReduceFunction mean_over = [](const Value& y, const Dims& d, bool keep) { return mean(y, d, keep); };
-  return of_type(over(c[0], axes_of(c, 18), mean_over), c[0].dtype());
-}
-Results reduce_prod(Call& c) {
-  const ReduceFunction prod_over = [](const Value& y, const Dims& d, bool keep) { return prod(y, d, keep); };
-  return of_type(over(c[0], axes_of(c, 18), prod_over), c[0].dtype());
+template <ReduceFunction reduce, int since = 18>
+Results reduced(Call& c) {
+  return of_type(over(c[0], axes_of(c, since), reduce), c[0].dtype());
 }
 // Half types are summed in float32, so that squares do not overflow before the root is taken.
 Value widened(const Value& x) { return x.dtype() == DType::F16 || x.dtype() == DType::BF16 ? cast(x, DType::F32) : x; }
@@ -85,8 +78,7 @@ Results reduce_log_sum(Call& c) { return of_type(log(sum_over(widened(c[0]), axe
 Results reduce_log_sum_exp(Call& c) {
   const Axes axes = axes_of(c, 18);
   const Value x = is_float(c[0].dtype()) ? c[0] : cast(c[0], DType::F64);
-  const ReduceFunction reduce = [](const Value& y, const Dims& d, bool keep) { return logsumexp(y, d, keep); };
-  return of_type(over(x, axes, reduce), c[0].dtype());
+  return of_type(over(x, axes, logsumexp), c[0].dtype());
 }
 
 template <bool largest>
@@ -126,10 +118,10 @@ constexpr OperatorRow kReduceRows[] = {
     {"ReduceLogSum", 1, reduce_log_sum, {.kind = OperatorKind::Reduction}},
     {"ReduceLogSumExp", 1, reduce_log_sum_exp, {.kind = OperatorKind::Reduction}},
     {"ReduceMax", 1, extreme<true>, traits_of(ReduceFn::Max)},
-    {"ReduceMean", 1, reduce_mean, traits_of(ReduceFn::Mean)},
+    {"ReduceMean", 1, reduced<mean>, traits_of(ReduceFn::Mean)},
     {"ReduceMin", 1, extreme<false>, traits_of(ReduceFn::Min)},
-    {"ReduceProd", 1, reduce_prod, traits_of(ReduceFn::Prod)},
-    {"ReduceSum", 1, reduce_sum, traits_of(ReduceFn::Sum)},
+    {"ReduceProd", 1, reduced<prod>, traits_of(ReduceFn::Prod)},
+    {"ReduceSum", 1, reduced<sum, 13>, traits_of(ReduceFn::Sum)},
     {"ReduceSumSquare", 1, reduce_sum_square, {.kind = OperatorKind::Reduction}},
     {"TopK", 1, top_k},
 };

@@ -70,7 +70,7 @@ std::int64_t nearest_of(const std::string& how, double x) {
   return whole(how == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5));
 }
 
-Value along(const Call& c, const Value& x, const AxisPlan& a, const Manner& manner) {
+Value resized_along(const Call& c, const Value& x, const AxisPlan& a, const Manner& manner) {
   const auto inside = [&](std::int64_t i) { return std::clamp<std::int64_t>(i, 0, a.in - 1); };
   if (manner.mode == "nearest") {
     Ints places;
@@ -98,12 +98,10 @@ Value along(const Call& c, const Value& x, const AxisPlan& a, const Manner& mann
     }
     for (std::size_t k = 0; k < taps.size() && manner.exclude_outside; ++k) weights[k].back() /= sum;
   }
-  Shape line = Shape::filled(x.rank(), 1);
-  line[a.axis] = a.out;
   Value result;
   for (std::size_t k = 0; k < places.size(); ++k) {
-    const Value weight = cast(from_data(TensorData::of<double>(line, weights[k]), c.device()), x.dtype());
-    const Value part = select(x, a.axis, from_ints(places[k], c.device())) * weight;
+    const Value weight = cast(from_data(TensorData::of<double>({a.out}, weights[k]), c.device()), x.dtype());
+    const Value part = select(x, a.axis, from_ints(places[k], c.device())) * along(weight, a.axis, x.rank());
     result = k ? result + part : part;
   }
   return result.empty() ? select(x, a.axis, from_ints({}, c.device())) : result;
@@ -118,33 +116,20 @@ Value resized(const Call& c, const Value& x, const std::vector<AxisPlan>& plans,
     if (a.in == a.out && a.scale == 1 && !crops) continue;
     c.check(a.in > 0 || a.out == 0, "dimension ", a.axis, " of ", x.shape(), " has no elements");
     c.check_room(a.out, 2 * sizeof(double));
-    result = along(c, result, a, manner);
+    result = resized_along(c, result, a, manner);
     if (!crops) continue;
     std::vector<std::uint8_t> beyond;
     for (std::int64_t i = 0; i < a.out; ++i) {
       const double at = position(a, manner.coordinates, i);
       beyond.push_back(at < 0 || at > static_cast<double>(a.in - 1));
     }
-    Shape line = Shape::filled(x.rank(), 1);
-    line[a.axis] = a.out;
-    const Value mask = cast(from_data(TensorData::of<std::uint8_t>(line, beyond), c.device()), DType::Bool);
+    const Value flags = from_data(TensorData::of<std::uint8_t>({a.out}, beyond), c.device());
+    const Value mask = along(cast(flags, DType::Bool), a.axis, x.rank());
     outside = outside.empty() ? mask : logical_or(outside, mask);
   }
   if (!outside.empty()) result = where(outside, outside_value, result);
   if (!exact && is_integer(x.dtype())) result = round(result);
   return of_type(result, x.dtype());
-}
-
-void check_manner(const Call& c, const Manner& manner) {
-  const auto one_of = [&](const std::string& word, std::initializer_list<std::string_view> words, const char* what) {
-    c.check(std::find(words.begin(), words.end(), word) != words.end(), what, " '", word, "' is unknown");
-  };
-  one_of(manner.mode, {"nearest", "linear", "cubic"}, "mode");
-  one_of(manner.nearest, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}, "nearest_mode");
-  one_of(
-      manner.coordinates,
-      {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"},
-      "coordinate_transformation_mode");
 }
 
 std::vector<AxisPlan> plans_by_scales(const Call& c, const Value& x, const std::vector<float>& scales,
@@ -167,9 +152,9 @@ Results upsample(Call& c) {
   if (c.version() < 7)
     scales = {1, 1, static_cast<float>(c.f("height_scale", 1)), static_cast<float>(c.f("width_scale", 1))};
   else scales = c.version() < 9 ? c.floats("scales") : cast(c[1], DType::F32).data().to_vector<float>();
-  Manner manner{.mode = c.s("mode", "nearest"), .coordinates = "asymmetric", .nearest = "floor"};
-  if (manner.mode == "bilinear" || manner.mode == "trilinear") manner.mode = "linear";
-  check_manner(c, manner);
+  const std::string mode = c.word("mode", "nearest", {"nearest", "linear", "bilinear", "trilinear", "cubic"});
+  const bool is_linear = mode == "bilinear" || mode == "trilinear";
+  const Manner manner{.mode = is_linear ? "linear" : mode, .coordinates = "asymmetric", .nearest = "floor"};
   Ints axes;
   for (int d = 0; d < x.rank(); ++d) axes.push_back(d);
   return c.like(0, resized(c, x, plans_by_scales(c, x, scales, axes), manner, 0));
@@ -178,13 +163,15 @@ Results upsample(Call& c) {
 Results resize(Call& c) {
   if (c.version() < 11) return upsample(c);
   const Value& x = c[0];
-  const Manner manner{.mode = c.s("mode", "nearest"),
-                      .coordinates = c.s("coordinate_transformation_mode", "half_pixel"),
-                      .nearest = c.s("nearest_mode", "round_prefer_floor"),
+  const Manner manner{.mode = c.word("mode", "nearest", {"nearest", "linear", "cubic"}),
+                      .coordinates = c.word("coordinate_transformation_mode", "half_pixel",
+                                            {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                             "align_corners", "asymmetric", "tf_crop_and_resize"}),
+                      .nearest = c.word("nearest_mode", "round_prefer_floor",
+                                        {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}),
                       .cubic = c.f("cubic_coeff_a", -0.75),
                       .exclude_outside = c.i("exclude_outside", 0) != 0,
                       .antialias = c.i("antialias", 0) != 0};
-  check_manner(c, manner);
   Ints axes = c.ints("axes");
   if (axes.empty())
     for (int d = 0; d < x.rank(); ++d) axes.push_back(d);
@@ -195,9 +182,7 @@ Results resize(Call& c) {
   } else {
     const Ints sizes = c.ints(3);
     c.check(sizes.size() == axes.size(), sizes.size(), " sizes for ", axes.size(), " axes");
-    const std::string policy = c.s("keep_aspect_ratio_policy", "stretch");
-    c.check(policy == "stretch" || policy == "not_larger" || policy == "not_smaller", "keep_aspect_ratio_policy '",
-            policy, "' is unknown");
+    const std::string policy = c.word("keep_aspect_ratio_policy", "stretch", {"stretch", "not_larger", "not_smaller"});
     double common = policy == "not_larger" ? 1e30 : 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const int axis = c.dim(axes[i], x.rank());

@@ -66,6 +66,14 @@ Dims points_of(const Windows& w, const Value& x, const Value& weight) {
   return points.size() < w.dims() ? points : Dims();
 }
 
+ConvOptions options_of(const Call& c, const Windows& w) {
+  return {.stride = w.stride,
+          .padding = w.before,
+          .dilation = w.dilation,
+          .padding_after = w.after,
+          .groups = c.i("group", 1)};
+}
+
 Value conv_without(const Dims& points, const Value& x, const Value& weight, const Value& bias, ConvOptions options) {
   if (points.empty()) return conv(x, weight, bias, options);
   for (Spatial* const list : {&options.stride, &options.dilation, &options.padding, &options.padding_after})
@@ -76,11 +84,7 @@ Value conv_without(const Dims& points, const Value& x, const Value& weight, cons
 // The operand of a convolution and its options: negative padding cuts elements off.
 std::pair<Value, ConvOptions> convolved(const Call& c, const Value& x, const Value& weight) {
   const Windows w = windows_of(c, x.shape(), kernel_of(weight));
-  ConvOptions options{.stride = w.stride,
-                      .padding = w.before,
-                      .dilation = w.dilation,
-                      .padding_after = w.after,
-                      .groups = c.i("group", 1)};
+  ConvOptions options = options_of(c, w);
   Dims before{0, 0}, after{0, 0};
   bool cuts = false;
   for (int d = 0; d < w.dims(); ++d) {
@@ -118,38 +122,23 @@ Results transposed(Call& c) {
       w.after[d] = cut - w.before[d];
     }
   }
-  ConvOptions options;
-  options.stride = w.stride;
-  options.dilation = w.dilation;
-  options.groups = c.i("group", 1);
+  ConvOptions options = options_of(c, w);
   bool plain = true;  // as Kiln's own has it: what is cut off is no less than nothing, what is added less than a step
   for (int d = 0; d < dims; ++d) plain = plain && w.before[d] >= 0 && w.after[d] >= 0 && more[d] < w.stride[d];
-  if (plain) {
-    options.padding = w.before;
-    options.padding_after = w.after;
-    return conv_transpose(x, weight, bias, options, more);
-  }
+  if (plain) return conv_transpose(x, weight, bias, options, more);
+  options.padding = options.padding_after = {};
   Value result = conv_transpose(x, weight, {}, options);
   Dims before{0, 0}, after{0, 0};
   for (int d = 0; d < dims; ++d) before.push_back(-w.before[d]), after.push_back(more[d] - w.after[d]);
   result = pad(result, before, after);
-  if (bias.empty()) return result;
-  Shape channels = Shape::filled(result.rank(), 1);
-  channels[1] = bias.numel();
-  return result + reshape(bias, channels);
+  return bias.empty() ? result : result + along(bias, 1, result.rank());
 }
 
 Results deformable(Call& c) {
   const Value &x = c[0], &weight = c[1];
   const Windows w = windows_of(c, x.shape(), kernel_of(weight));
   c.check(w.dims() == 2, "two spatial dimensions are needed, not those of ", x.shape());
-  ConvOptions options;
-  options.stride = w.stride;
-  options.dilation = w.dilation;
-  options.padding = w.before;
-  options.padding_after = w.after;
-  options.groups = c.i("group", 1);
-  return deform_conv2d(x, c[2], weight, c.get(3), c.get(4), options);
+  return deform_conv2d(x, c[2], weight, c.get(3), c.get(4), options_of(c, w));
 }
 
 Results column_to_image(Call& c) {
@@ -187,10 +176,7 @@ Results causal_conv(Call& c) {
   ConvOptions options;
   options.groups = channels;
   Value result = conv(line, weight, c.get(2), options);
-  const std::string activation = c.s("activation", "none");
-  c.check(activation == "none" || activation == "silu" || activation == "swish", "activation '", activation,
-          "' is unknown");
-  if (activation != "none") result = silu(result);
+  if (c.word("activation", "none", {"none", "silu", "swish"}) != "none") result = silu(result);
   return {result, narrow(line, 2, line.dim(2) - past, past)};
 }
 

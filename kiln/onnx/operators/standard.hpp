@@ -4,9 +4,9 @@
 
 namespace kiln::onnx {
 
-/// All that `op` of ai.onnx, as `version` has it, gives for other inputs, with this node's attributes.
+/// The results of `op` of ai.onnx, as `version` has it, for other inputs, with this node's attributes.
 inline std::vector<Datum> standard_results(const Call& c, std::string_view op, int version, std::vector<Datum> inputs,
-                                           std::map<std::string, Attribute, std::less<>> more = {}) {
+                                           Attributes more = {}) {
   Node node = c.node;
   node.version = version;
   node.row = find_row("", op, version);
@@ -16,7 +16,7 @@ inline std::vector<Datum> standard_results(const Call& c, std::string_view op, i
 }
 /// The first result.
 inline Datum standard(const Call& c, std::string_view op, int version, std::vector<Datum> inputs,
-                      std::map<std::string, Attribute, std::less<>> more = {}) {
+                      Attributes more = {}) {
   return standard_results(c, op, version, std::move(inputs), std::move(more)).at(0);
 }
 

@@ -60,8 +60,7 @@ Results adam(Call& c) {
 Results momentum(Call& c) {
   Update u = update_of(c, 3);
   const double alpha = c.f("alpha", 0), beta = u.step > 0 ? c.f("beta", 0) : 1;
-  const std::string mode = c.s("mode", "standard");
-  c.check(mode == "standard" || mode == "nesterov", "mode '", mode, "' is unknown");
+  const std::string mode = c.word("mode", "standard", {"standard", "nesterov"});
   for (std::size_t i = 0; i < u.x.size(); ++i) {
     const Value g = u.x[i] * c.f("norm_coefficient", 0) + u.gradient[i];
     u.first[i] = u.first[i] * alpha + g * beta;
@@ -75,28 +74,28 @@ Results gradient(Call& c) {
   const Strings xs = c.strings("xs"), zs = c.strings("zs");
   c.check(xs.size() + zs.size() == c.in.size(), xs.size() + zs.size(), " names for ", c.in.size(), " operands");
   const auto number_of = [&](const std::string& name) {
-    for (std::size_t v = 0; v < c.graph.values.size(); ++v)
-      if (c.graph.values[v].name == name) return v;
+    for (int v = 0; v < std::ssize(c.graph.values); ++v)
+      if (c.graph[v].name == name) return v;
     c.wrong("there is no value '", name, "' beside the node");
   };
   Frame frame = c.frame;
-  std::vector<bool> given(frame.size());
+  std::set<int> given;
   Values leaves;
   for (std::size_t i = 0; i < c.in.size(); ++i) {
-    const std::size_t at = number_of(i < xs.size() ? xs[i] : zs[i - xs.size()]);
+    const int at = number_of(i < xs.size() ? xs[i] : zs[i - xs.size()]);
     Value value = c.in[i].value().detach();
     if (i < xs.size()) {
       value = to_device(value, c.device().autodiff()).require_grad();
       leaves.push_back(value);
     }
     frame[at] = Datum(value);
-    given[at] = true;
+    given.insert(at);
   }
   const RunContext context{c.device().autodiff(), c.context.file};
   for (const Node& node : c.graph.nodes) {
     if (&node == &c.node) break;
-    const bool is_given = std::all_of(node.outputs.begin(), node.outputs.end(),
-                                      [&](int o) { return o == kAbsent || given[static_cast<std::size_t>(o)]; });
+    const bool is_given =
+        std::all_of(node.outputs.begin(), node.outputs.end(), [&](int o) { return o == kAbsent || given.count(o); });
     if (!is_given && node.op != "Gradient") run_node(node, c.graph, frame, context);
   }
   const Value y = frame[number_of(c.s("y", ""))].value();

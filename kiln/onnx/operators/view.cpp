@@ -11,6 +11,8 @@
 namespace kiln::onnx {
 namespace {
 
+Results identity(Call& c) { return c.in.empty() ? Datum() : c.in[0]; }
+
 // ---- shapes -------------------------------------------------------------------------------------------------------
 Results reshape_to(Call& c) {
   const Value& x = c[0];
@@ -121,8 +123,7 @@ Results concat(Call& c) {
   c.check(!parts.empty(), "there is nothing to join");
   Values values;
   for (const Datum& part : parts) values.push_back(part.value());
-  const Value joined = cat(values, c.dim(c.i("axis", 1), values[0].rank()));
-  return parts[0].is_string() ? Datum(joined, parts[0].string_list()) : Datum(joined, parts[0].element());
+  return parts[0].like(cat(values, c.dim(c.i("axis", 1), values[0].rank())));
 }
 
 Results split_parts(Call& c) {
@@ -222,36 +223,20 @@ constexpr OperatorRow kViewRows[] = {
     {"DepthToSpace", 1, depth_to_space, {.kind = OperatorKind::Rearranged}},
     {"Expand", 8, expand_to, {.kind = OperatorKind::GivenShape, .shape = shape_rules::expand}},
     {"Flatten", 1, flatten_to_matrix, {.kind = OperatorKind::Rearranged}},
-    {"Identity",
-     1,
-     [](Call& c) -> Results { return c.in.empty() ? Results(Datum()) : Results(c.in[0]); },
-     {.kind = OperatorKind::SameShape, .numbers = number_rules::same}},
-    {"Reshape",
-     1,
-     reshape_to,
-     {.kind = OperatorKind::GivenShape, .shape = shape_rules::reshape, .numbers = number_rules::same}},
+    {"Identity", 1, identity, traits_of(OperatorKind::SameShape, nullptr, number_rules::same)},
+    {"Reshape", 1, reshape_to, traits_of(OperatorKind::GivenShape, shape_rules::reshape, number_rules::same)},
     {"Shape", 1, shape_of, {.shape = shape_rules::shape, .numbers = number_rules::shape}},
     {"Size", 1, size_of_all, {.shape = shape_rules::size}},
     {"Slice", 1, slice_dims, {.kind = OperatorKind::Rearranged, .numbers = number_rules::slice}},
     {"SpaceToDepth", 1, space_to_depth, {.kind = OperatorKind::Rearranged}},
     {"Split", 1, split_parts},
-    {"Squeeze",
-     1,
-     squeeze_dims,
-     {.kind = OperatorKind::Rearranged,
-      .shape = shape_rules::squeeze,
-      .numbers = number_rules::same,
-      .rank = ResultRank::OfNumbers}},
+    {"Squeeze", 1, squeeze_dims,
+     traits_of(OperatorKind::Rearranged, shape_rules::squeeze, number_rules::same, ResultRank::OfNumbers)},
     {"Tile", 1, tile_of, {.kind = OperatorKind::Rearranged, .folds = false}},
     {"Transpose", 1, transpose_dims, {.kind = OperatorKind::Rearranged, .shape = shape_rules::transpose}},
     {"Trilu", 14, trilu, {.kind = OperatorKind::SameShape}},
-    {"Unsqueeze",
-     1,
-     unsqueeze_dims,
-     {.kind = OperatorKind::Rearranged,
-      .shape = shape_rules::unsqueeze,
-      .numbers = number_rules::same,
-      .rank = ResultRank::OfNumbers}},
+    {"Unsqueeze", 1, unsqueeze_dims,
+     traits_of(OperatorKind::Rearranged, shape_rules::unsqueeze, number_rules::same, ResultRank::OfNumbers)},
 };
 
 }  // namespace

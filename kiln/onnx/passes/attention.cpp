@@ -36,9 +36,6 @@ Scores scores_of(Patterns& patterns, int value) {
 }
 
 bool is_known(const std::optional<PartialShape>& shape, std::size_t rank) { return shape && shape->size() == rank; }
-bool is_same(const Dim& a, const Dim& b) {
-  return a.value ? a.value == b.value : !a.param.empty() && a.param == b.param;
-}
 
 // Does a mask broadcast to the scores, with all keys, and not beyond them?
 bool spreads(const std::optional<PartialShape>& mask, const PartialShape& scores) {
@@ -85,14 +82,14 @@ void find_attention(Graph& graph) {
     if (of_heads) {
       Node added = *transpose;
       added.name += "_of_keys";
-      added.attributes["perm"] = of_ints({0, 2, 1, 3});
-      k = graph.add_value(graph.values[static_cast<std::size_t>(scores.k)].name);
+      added.attributes["perm"] = Ints{0, 2, 1, 3};
+      k = graph.add_value(graph[scores.k].name);
       added.outputs = {k};
       of_keys.emplace_back(n, std::move(added));
     }
     std::vector<int> inputs{scores.q, k, v};
     if (mask != kAbsent) inputs.push_back(mask);
-    patterns.become(node, "Attention", std::move(inputs), {{"scale", of_float(scores.scale)}});
+    patterns.become(node, "Attention", std::move(inputs), {{"scale", scores.scale}});
   }
   for (std::size_t i = of_keys.size(); i-- > 0;)
     graph.nodes.insert(graph.nodes.begin() + static_cast<std::ptrdiff_t>(of_keys[i].first),

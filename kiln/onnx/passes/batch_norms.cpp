@@ -47,7 +47,7 @@ std::optional<Weights> weights_of(const Graph& graph, const Node& node) {
 }
 void set_weights(Graph& graph, Node& node, const Weights& weights) {
   const auto add = [&](int named_like, const Value& value) {
-    const int added = graph.add_value(graph.values[static_cast<std::size_t>(named_like)].name);
+    const int added = graph.add_value(graph[named_like].name);
     graph.constants[added] = Datum(value);
     return added;
   };

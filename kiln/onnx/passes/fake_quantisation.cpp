@@ -28,8 +28,7 @@ void find_fake_quantisation(Graph& graph) {
     if (!is_signed && code->element() != Element::Uint8) continue;
     if (find_attribute(node, "output_dtype") || find_attribute(*quantise, "precision")) continue;
     const double least = (is_signed ? -128 : 0) - *patterns.number(zero);
-    patterns.become(node, "FakeQuantize", {quantise->inputs[0], scale},
-                    {{"low", of_float(least)}, {"high", of_float(least + 255)}});
+    patterns.become(node, "FakeQuantize", {quantise->inputs[0], scale}, {{"low", least}, {"high", least + 255}});
   }
   remove_unread(graph);
 }

@@ -32,7 +32,7 @@ bool makes_much(const Node& node, const Graph& graph) {
 
 void fold_constants(Graph& graph, const RunContext& context) {
   const NoGrad no_grad;
-  Frame frame(graph.values.size());
+  Frame frame(graph);
   std::vector<Node> kept;
   for (Node& node : graph.nodes) {
     bool constant = node.row && node.row->traits.folds && !node.row->traits.random && !has_subgraphs(node);
@@ -42,12 +42,12 @@ void fold_constants(Graph& graph, const RunContext& context) {
     }
     if (constant && !makes_much(node, graph)) {
       for (const int input : node.inputs)
-        if (input != kAbsent) frame[static_cast<std::size_t>(input)] = *constant_of(graph, input);
+        if (input != kAbsent) frame[input] = *constant_of(graph, input);
       run_node(node, graph, frame, context);
       for (const int input : node.inputs)
-        if (input != kAbsent) frame[static_cast<std::size_t>(input)] = {};
+        if (input != kAbsent) frame[input] = {};
       for (const int output : node.outputs)
-        if (output != kAbsent) graph.constants[output] = std::move(frame[static_cast<std::size_t>(output)]);
+        if (output != kAbsent) graph.constants[output] = std::move(frame[output]);
       continue;
     }
     kept.push_back(std::move(node));

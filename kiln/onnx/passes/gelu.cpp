@@ -73,10 +73,7 @@ void find_gelus(Graph& graph) {
       const bool has_half =
           std::any_of(factors.begin(), factors.end(), [&](int f) { return patterns.number(f) == 0.5; });
       if (!has_x || !has_half) continue;
-      Attribute how;
-      how.type = AttributeProto::Type::String;
-      how.s = erf ? "none" : "tanh";
-      patterns.become(node, "Gelu", {x}, {{"approximate", how}});
+      patterns.become(node, "Gelu", {x}, {{"approximate", erf ? "none" : "tanh"}});
       break;
     }
   }

@@ -9,8 +9,7 @@ void remove_identities(Graph& graph) {
   std::vector<std::pair<int, int>> replaced;
   for (const Node& node : graph.nodes) {
     const bool training = node.inputs.size() > 2 && node.inputs[2] != kAbsent;
-    const auto is_test = node.attributes.find("is_test");
-    const bool drops = node.version < 7 && (is_test == node.attributes.end() || is_test->second.i == 0);
+    const bool drops = node.version < 7 && int_attribute(node, "is_test", 0) == 0;
     const bool nothing =
         node.domain.empty() && !node.function && !node.inputs.empty() && node.inputs[0] != kAbsent &&
         (node.op == "Identity" || (node.op == "Concat" && node.inputs.size() == 1) ||

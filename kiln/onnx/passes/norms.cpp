@@ -58,8 +58,7 @@ bool is_vector(const Graph& graph, int value) {
          constant->element() == Element::Float;
 }
 
-using Options = std::map<std::string, Attribute, std::less<>>;
-Options options_of(double epsilon) { return {{"axis", of_int(-1)}, {"epsilon", of_float(epsilon)}}; }
+Attributes options_of(double epsilon) { return {{"axis", -1}, {"epsilon", epsilon}}; }
 
 }  // namespace
 

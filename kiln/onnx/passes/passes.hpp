@@ -33,7 +33,7 @@ void find_attention(Graph& graph);
 /// Removes nodes whose results are not read.
 void remove_unread(Graph& graph);
 
-/// All of them, in the graphs of nodes and of functions too. There constants of the graph around are known, but for those
+/// Runs all passes, on the graphs of nodes and of functions, too. There constants of the graph around are known, but for those
 /// that are parameters of the model and may be trained.
 void simplify(Graph& graph, const RunContext& context);
 

@@ -8,8 +8,9 @@
 namespace kiln::onnx {
 
 bool has_subgraphs(const Node& node) {
-  return node.function || std::any_of(node.attributes.begin(), node.attributes.end(),
-                                      [](const auto& entry) { return !entry.second.graphs.empty(); });
+  bool has = node.function != nullptr;
+  each_graph(node, [&](const auto&) { has = true; });
+  return has;
 }
 
 const Datum* constant_of(const Graph& graph, int value) {
@@ -25,25 +26,14 @@ void replace_reads(Graph& graph, int from, int to) {
 }
 
 bool is_captured(const Graph& graph, int value) {
+  bool found = false;
   for (const Node& node : graph.nodes)
-    for (const auto& [name, attribute] : node.attributes)
-      for (const auto& inner : attribute.graphs)
-        for (const auto& capture : inner->captures)
-          if (capture.outer == value) return true;
-  return false;
+    each_capture(node, [&](const Graph::Capture& capture) { found = found || capture.outer == value; });
+  return found;
 }
 
 bool is_output(const Graph& graph, int value) {
   return std::count(graph.outputs.begin(), graph.outputs.end(), value) != 0;
-}
-
-const Attribute* find_attribute(const Node& node, std::string_view name) {
-  const auto found = node.attributes.find(name);
-  return found == node.attributes.end() ? nullptr : &found->second;
-}
-std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t otherwise) {
-  const Attribute* const found = find_attribute(node, name);
-  return found ? found->i : otherwise;
 }
 
 Patterns::Patterns(Graph& graph) : graph_(graph), makers_(graph.values.size(), -1), readers_(graph.values.size()) {
@@ -54,9 +44,7 @@ Patterns::Patterns(Graph& graph) : graph_(graph), makers_(graph.values.size(), -
     for (const int input : graph.nodes[n].inputs) read(input);
     for (const int output : graph.nodes[n].outputs)
       if (output != kAbsent) makers_[static_cast<std::size_t>(output)] = static_cast<int>(n);
-    for (const auto& [name, attribute] : graph.nodes[n].attributes)
-      for (const auto& inner : attribute.graphs)
-        for (const auto& capture : inner->captures) read(capture.outer), read(capture.outer);
+    each_capture(graph.nodes[n], [&](const Graph::Capture& capture) { read(capture.outer), read(capture.outer); });
   }
   for (const int output : graph.outputs) read(output), read(output);
 }
@@ -93,8 +81,7 @@ bool Patterns::over_last(const Node& reduction) const {
   return reduction.inputs.size() == 2 && number(reduction.inputs[1]) == -1.0;
 }
 
-void Patterns::become(Node& node, std::string_view op, std::vector<int> inputs,
-                      std::map<std::string, Attribute, std::less<>> attributes) {
+void Patterns::become(Node& node, std::string_view op, std::vector<int> inputs, Attributes attributes) {
   node.op = op;
   node.version = kNewestOpset;
   node.row = find_row("", op, node.version);

@@ -13,8 +13,6 @@ bool is_output(const Graph& graph, int value);
 bool is_captured(const Graph& graph, int value);
 bool has_subgraphs(const Node& node);
 void replace_reads(Graph& graph, int from, int to);
-const Attribute* find_attribute(const Node& node, std::string_view name);
-std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t otherwise);
 
 /// The node that makes each value of a graph, and the number of readers, for patterns of several nodes. It is valid as
 /// long as no node is added.
@@ -35,8 +33,7 @@ class Patterns {
   bool over_last(const Node& reduction) const;
 
   /// The node becomes `op` of ai.onnx as its newest version has it.
-  void become(Node& node, std::string_view op, std::vector<int> inputs,
-              std::map<std::string, Attribute, std::less<>> attributes);
+  void become(Node& node, std::string_view op, std::vector<int> inputs, Attributes attributes);
 
  private:
   Graph& graph_;

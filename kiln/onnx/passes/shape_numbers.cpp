@@ -76,14 +76,7 @@ MaybeShape cast(const NodeShapes& n) {
 MaybeShape gather(const NodeShapes& n) {
   const PartialShape* const x = n.numbers(0);
   const std::optional<Ints> indices = n.ints(1, "");
-  if (!x || !indices || !n.shape(0) || n.shape(0)->size() != 1) return {};
-  PartialShape made;
-  for (const std::int64_t index : *indices) {
-    const auto from = index_of_dim(index, x->size());
-    if (!from) return {};
-    made.push_back((*x)[*from]);
-  }
-  return made;
+  return x && indices && n.shape(0) && n.shape(0)->size() == 1 ? picked(*x, *indices) : MaybeShape();
 }
 
 MaybeShape slice(const NodeShapes& n) {

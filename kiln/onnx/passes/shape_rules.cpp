@@ -8,9 +8,6 @@ namespace kiln::onnx {
 namespace {
 
 bool is(const Dim& dim, std::int64_t size) { return dim.value && *dim.value == size; }
-bool is_same(const Dim& a, const Dim& b) {
-  return a.value ? a.value == b.value : !a.param.empty() && a.param == b.param;
-}
 
 Dim broadcast(const Dim& a, const Dim& b) {
   if (is(a, 1)) return b;
@@ -32,15 +29,25 @@ std::optional<PartialShape> broadcast(const std::optional<PartialShape>& a, cons
   return shape;
 }
 
+// The dimensions that a node's axes are among `rank`; nothing where the axes are not known, or are no dimensions.
+std::optional<std::vector<bool>> marked(const std::optional<Ints>& axes, std::size_t rank) {
+  std::vector<bool> marks(rank);
+  if (!axes) return {};
+  for (const std::int64_t axis : *axes) {
+    const auto at = index_of_dim(axis, rank);
+    if (!at) return {};
+    marks[*at] = true;
+  }
+  return marks;
+}
+
 MaybeShape reduced(const NodeShapes& n) {
   MaybeShape x = n.shape(0);
   const std::optional<Ints> axes = n.ints(1, "axes");
-  if (!x || !axes || axes->empty() || n.option("keepdims", 1) != 1) return {};
-  for (const std::int64_t axis : *axes) {
-    const auto at = index_of_dim(axis, x->size());
-    if (!at) return {};
-    (*x)[*at] = known(1);
-  }
+  const auto gone = marked(axes, x ? x->size() : 0);
+  if (!x || !gone || axes->empty() || n.option("keepdims", 1) != 1) return {};
+  for (std::size_t d = 0; d < x->size(); ++d)
+    if ((*gone)[d]) (*x)[d] = known(1);
   return x;
 }
 
@@ -53,20 +60,23 @@ MaybeShape broadcasted(const NodeShapes& n) {
 
 }  // namespace
 
+MaybeShape picked(const PartialShape& x, const Ints& dims) {
+  PartialShape made;
+  for (const std::int64_t dim : dims) {
+    const auto from = index_of_dim(dim, x.size());
+    if (!from) return {};
+    made.push_back(x[*from]);
+  }
+  return made;
+}
+
 namespace shape_rules {
 
 MaybeShape transpose(const NodeShapes& n) {
   const MaybeShape x = n.shape(0);
   if (!x) return {};
   const Attribute* const given = find_attribute(n.node, "perm");
-  if (!given) return PartialShape(x->rbegin(), x->rend());
-  PartialShape made;
-  for (const std::int64_t dim : given->ints) {
-    const auto from = index_of_dim(dim, x->size());
-    if (!from) return {};
-    made.push_back((*x)[*from]);
-  }
-  return made;
+  return given ? picked(*x, given->ints) : PartialShape(x->rbegin(), x->rend());
 }
 
 MaybeShape matmul(const NodeShapes& n) {
@@ -138,18 +148,13 @@ MaybeShape reshape(const NodeShapes& n) {
 MaybeShape unsqueeze(const NodeShapes& n) {
   const MaybeShape x = n.shape(0);
   const std::optional<Ints> axes = n.ints(1, "axes");
-  if (!x || !axes) return {};
-  PartialShape made(x->size() + axes->size());
-  std::vector<bool> fresh(made.size());
-  for (const std::int64_t axis : *axes) {
-    const auto to = index_of_dim(axis, made.size());
-    if (!to) return {};
-    fresh[*to] = true;
-  }
+  const auto fresh = marked(axes, x && axes ? x->size() + axes->size() : 0);
+  if (!x || !fresh) return {};
+  PartialShape made;
   std::size_t from = 0;
-  for (std::size_t d = 0; d < made.size(); ++d) {
-    if (!fresh[d] && from == x->size()) return {};
-    made[d] = fresh[d] ? known(1) : (*x)[from++];
+  for (const bool is_fresh : *fresh) {
+    if (!is_fresh && from == x->size()) return {};
+    made.push_back(is_fresh ? known(1) : (*x)[from++]);
   }
   return made;
 }
@@ -157,16 +162,11 @@ MaybeShape unsqueeze(const NodeShapes& n) {
 MaybeShape squeeze(const NodeShapes& n) {
   const MaybeShape x = n.shape(0);
   const std::optional<Ints> axes = n.ints(1, "axes");
-  if (!x || !axes || axes->empty()) return {};
-  std::vector<bool> gone(x->size());
-  for (const std::int64_t axis : *axes) {
-    const auto from = index_of_dim(axis, x->size());
-    if (!from) return {};
-    gone[*from] = true;
-  }
+  const auto gone = marked(axes, x ? x->size() : 0);
+  if (!x || !gone || axes->empty()) return {};
   PartialShape made;
   for (std::size_t d = 0; d < x->size(); ++d)
-    if (!gone[d]) made.push_back((*x)[d]);
+    if (!(*gone)[d]) made.push_back((*x)[d]);
   return made;
 }
 

@@ -59,6 +59,8 @@ MaybeShape slice(const NodeShapes& node);
 inline Dim known(std::int64_t size) { return {size, {}}; }
 /// The index of a dimension that is counted from the end where it is negative; nothing where there is none.
 std::optional<std::size_t> index_of_dim(std::int64_t axis, std::size_t rank);
+/// The dimensions of these numbers, as index_of_dim() has them; nothing where x does not have them.
+MaybeShape picked(const PartialShape& x, const Ints& dims);
 /// The dimensions that a Shape node gives: the first, and how many.
 std::pair<std::size_t, std::int64_t> shape_range(const NodeShapes& node, std::size_t rank);
 

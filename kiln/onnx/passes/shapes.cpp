@@ -40,7 +40,7 @@ Shapes infer_shapes(const Graph& graph) {
   shapes.of.resize(graph.values.size());
   for (const auto* list : {&graph.inputs, &graph.replaceable})
     for (const int input : *list)
-      if (!graph.is_inner) declare(shapes, input, graph.values[static_cast<std::size_t>(input)].type);
+      if (!graph.is_inner) declare(shapes, input, graph[input].type);
   for (const auto& [value, constant] : graph.constants)
     if (constant_of(graph, value)) add_constant(shapes, value, constant);
   for (const Node& node : graph.nodes) {

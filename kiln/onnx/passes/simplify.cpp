@@ -29,8 +29,7 @@ std::shared_ptr<const Graph> simplified(const Graph& graph, const Graph* outer, 
 void simplify_graphs_of_nodes(Graph& graph, const RunContext& context) {
   for (Node& node : graph.nodes) {
     if (node.function) node.function = simplified(*node.function, nullptr, context);
-    for (auto& [name, attribute] : node.attributes)
-      for (auto& inner : attribute.graphs) inner = simplified(*inner, &graph, context);
+    each_graph(node, [&](auto& inner) { inner = simplified(*inner, &graph, context); });
   }
 }
 

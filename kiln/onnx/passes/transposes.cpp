@@ -74,7 +74,7 @@ void join_transposes(Graph& graph) {
     const Ints order = first ? composed(order_of(*first), order_of(node)) : Ints();
     if (order.empty()) continue;
     node.inputs = first->inputs;
-    node.attributes["perm"] = of_ints(order);
+    node.attributes["perm"] = order;
   }
   for (Node& node : graph.nodes) {
     if (!node.row || !node.domain.empty() || node.op != "Transpose" || node.inputs.size() != 1) continue;

@@ -20,9 +20,7 @@ void remove_unread(Graph& graph) {
     });
     if (!wanted && !all) continue;
     for (const int input : node.inputs) mark(input);
-    for (const auto& [name, attribute] : node.attributes)
-      for (const auto& inner : attribute.graphs)
-        for (const auto& capture : inner->captures) mark(capture.outer);
+    each_capture(node, [&](const Graph::Capture& capture) { mark(capture.outer); });
     kept.push_back(std::move(node));
   }
   std::reverse(kept.begin(), kept.end());

@@ -40,7 +40,7 @@ const OperatorRow* unary_operator(const op::Unary& op, int opset) {
 void unary(const op::Unary& op, const WriterStep& s) {
   const OperatorRow* const row = unary_operator(op, s.out.opset());
   if (!row) return tree_result(s, expr::tree(op.fn));
-  Attributes attributes;
+  NamedAttributes attributes;
   if (op.fn == UnaryFn::GeluTanh) attributes.push_back(attribute("approximate", "tanh"));
   s.result(s.one(row->name, operands_of(s), attributes));
 }

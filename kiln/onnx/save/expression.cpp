@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+
+#include "kiln/onnx/table.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 
 namespace kiln::onnx {
 namespace {
@@ -10,22 +14,21 @@ using expr::Operator;
 using expr::Tree;
 using expr::Type;
 
-struct Native {
-  std::string_view function, op;
-};
-// Functions of scalar_math.hpp that are an operator.
-constexpr Native kNative[] = {
-    {"abs", "Abs"},     {"sign", "Sign"},    {"sqrt", "Sqrt"},    {"exp", "Exp"},     {"log", "Log"},
-    {"sin", "Sin"},     {"cos", "Cos"},      {"tan", "Tan"},      {"asin", "Asin"},   {"acos", "Acos"},
-    {"atan", "Atan"},   {"sinh", "Sinh"},    {"cosh", "Cosh"},    {"tanh", "Tanh"},   {"asinh", "Asinh"},
-    {"acosh", "Acosh"}, {"atanh", "Atanh"},  {"erf", "Erf"},      {"floor", "Floor"}, {"ceil", "Ceil"},
-    {"round", "Round"}, {"is_nan", "IsNaN"}, {"is_inf", "IsInf"}, {"max", "Max"},     {"min", "Min"},
-    {"pow", "Pow"},
-};
-const Native* native(std::string_view function) {
-  const auto found = std::find_if(std::begin(kNative), std::end(kNative),
-                                  [&](const Native& each) { return each.function == function; });
-  return found == std::end(kNative) ? nullptr : found;
+// The operator of a function of expressions: that whose row names the function. Empty where there is none.
+std::string_view native(std::string_view function) {
+  static const auto operators = [] {
+    std::map<std::string_view, std::string_view> all = {{"max", "Max"}, {"min", "Min"}};
+    for (const Family& family : families())
+      for (const OperatorRow& row : family.rows) {
+        const KilnFunction& is = row.traits.function;
+        if (!family.domain.empty() || !is.attribute.empty()) continue;
+        if (const auto* const unary = std::get_if<op::UnaryFn>(&is.fn)) all.emplace(op::name(*unary), row.name);
+        if (const auto* const binary = std::get_if<op::BinaryFn>(&is.fn)) all.emplace(op::name(*binary), row.name);
+      }
+    return all;
+  }();
+  const auto found = operators.find(function);
+  return found == operators.end() ? std::string_view() : found->second;
 }
 
 // Others that a few operators make.
@@ -58,7 +61,7 @@ constexpr ComposedRow kComposed[] = {
        return w.one("Where",
                     {w.one("Equal", {turn, zero}), w.number(1.0, t), w.one("Div", {w.one("Sin", {turn}), turn})});
      }},
-    {"fmod", [](Writing& w, const Strings& x, DType) { return w.one("Mod", x, {attribute("fmod", std::int64_t{1})}); }},
+    {"fmod", [](Writing& w, const Strings& x, DType) { return w.one("Mod", x, {attribute("fmod", 1)}); }},
     {"remainder",
      [](Writing& w, const Strings& x, DType t) {
        if (!is_float(t)) return w.one("Mod", x);
@@ -87,7 +90,7 @@ const expr::Definition* straight(const expr::Function& function, DType dtype) {
 }
 
 std::string why_not_function(const expr::Function& function, DType dtype, int depth) {
-  if (native(function.name) || composed(function.name)) return "";
+  if (!native(function.name).empty() || composed(function.name)) return "";
   const expr::Definition* const definition = straight(function, dtype);
   if (!definition || depth > 8) return text("ONNX has no ", function.name);
   for (const expr::Statement& line : definition->body)
@@ -144,8 +147,8 @@ class TreeWriter {
       case Operator::Divide: return out_.one("Div", in);
       case Operator::Add: return out_.one("Add", in);
       case Operator::Subtract: return out_.one("Sub", in);
-      case Operator::ShiftLeft: return out_.one("BitShift", in, {attribute("direction", std::string_view("LEFT"))});
-      case Operator::ShiftRight: return out_.one("BitShift", in, {attribute("direction", std::string_view("RIGHT"))});
+      case Operator::ShiftLeft: return out_.one("BitShift", in, {attribute("direction", "LEFT")});
+      case Operator::ShiftRight: return out_.one("BitShift", in, {attribute("direction", "RIGHT")});
       case Operator::Less: return out_.one("Less", in);
       case Operator::LessEqual: return out_.one("LessOrEqual", in);
       case Operator::Greater: return out_.one("Greater", in);
@@ -161,7 +164,7 @@ class TreeWriter {
   }
 
   std::string call(const expr::Function& function, const Strings& in) {
-    if (const Native* found = native(function.name)) return out_.one(found->op, in);
+    if (const std::string_view found = native(function.name); !found.empty()) return out_.one(found, in);
     if (const Composed write = composed(function.name)) return write(out_, in, dtype_);
     const expr::Definition& definition = *straight(function, dtype_);
     Strings variables = in;

@@ -4,7 +4,7 @@
 namespace kiln::onnx {
 namespace {
 
-Attributes axis_of(int dim) { return {attribute("axis", std::int64_t{dim})}; }
+NamedAttributes axis_of(int dim) { return {attribute("axis", dim)}; }
 
 std::string index_of(const WriterStep& s, int i) {
   const DType type = s.desc(i).dtype;
@@ -34,7 +34,7 @@ void select_row(const op::Select& op, const WriterStep& s) {
 }
 
 void scatter_row(const op::Scatter& op, const WriterStep& s) {
-  Attributes attributes = axis_of(op.dim);
+  NamedAttributes attributes = axis_of(op.dim);
   attributes.push_back(attribute("reduction", reduction(op.update)));
   s.result(s.one("ScatterElements", {s.in(0), index_of(s, 1), s.in(2)}, attributes));
 }

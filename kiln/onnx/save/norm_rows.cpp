@@ -15,7 +15,7 @@ std::string filled(const WriterStep& s, std::int64_t count, double value) {
 /// The result of a normalisation of x by weight and bias, which may be empty. ONNX's rule rounds halves before weight
 /// and bias as well (stash_type), Kiln only the result: so that of floats is written, between two casts.
 void normalised(const WriterStep& s, const char* name, const std::string& weight, const std::string& bias,
-                const Attributes& attributes) {
+                const NamedAttributes& attributes) {
   const DType own = s.result_desc().dtype, wide = size_of(own) == 2 ? DType::F32 : own;
   const auto widened = [&](const std::string& x) { return x.empty() ? x : cast_name(s.out, x, own, wide); };
   Strings inputs{widened(s.in(0)), widened(weight)};
@@ -24,8 +24,7 @@ void normalised(const WriterStep& s, const char* name, const std::string& weight
 }
 
 void layer_norm_row(const op::LayerNorm&, const WriterStep& s) {
-  normalised(s, "LayerNormalization", s.in(1), s.get(2),
-             {attribute("axis", std::int64_t{-s.rank(1)}), epsilon_of(s, 3)});
+  normalised(s, "LayerNormalization", s.in(1), s.get(2), {attribute("axis", -s.rank(1)), epsilon_of(s, 3)});
 }
 
 // Rows of one group that keep their mean are an RMS norm.
@@ -35,7 +34,7 @@ void group_norm_row(const op::GroupNorm& op, const WriterStep& s) {
   if (!op.centred) return normalised(s, "RMSNormalization", weight, "", {epsilon_of(s, 3)});
   const std::string bias = s.has(2) ? s.in(2) : filled(s, channels, 0);
   const bool each = s.out.opset() < 21;  // where GroupNormalization has a weight a group, not a channel
-  Attributes attributes{epsilon_of(s, 3)};
+  NamedAttributes attributes{epsilon_of(s, 3)};
   if (!each) attributes.push_back(attribute("num_groups", op.groups));
   normalised(s, each ? "InstanceNormalization" : "GroupNormalization", weight, bias, attributes);
 }

@@ -28,14 +28,14 @@ void reduce_row(const op::Reduce& op, const WriterStep& s) {
 
 void arg_reduce_row(const op::ArgReduce& op, const WriterStep& s) {
   s.result(s.one(op.fn == op::ArgFn::ArgMax ? "ArgMax" : "ArgMin", {s.in(0)},
-                 {attribute("axis", std::int64_t{op.dim}), attribute("keepdims", std::int64_t{1})}));
+                 {attribute("axis", op.dim), attribute("keepdims", 1)}));
 }
 
 void scan_row(const op::Scan& op, const WriterStep& s) {
   const std::string x = cast_name(s.out, s.in(0), s.desc(0).dtype, s.result_desc().dtype);
   const std::string axis = s.out.number(std::int64_t{op.dim}, DType::I64);
   s.result(s.one(op.fn == op::ScanFn::Sum ? "CumSum" : "CumProd", {x, axis},
-                 {attribute("exclusive", std::int64_t{op.exclusive}), attribute("reverse", std::int64_t{op.reverse})}));
+                 {attribute("exclusive", op.exclusive), attribute("reverse", op.reverse)}));
 }
 std::string scan_refused(const op::Scan& op, const Program&, const Program::Line&, int opset) {
   if (op.fn == op::ScanFn::Sum) return "";
@@ -45,8 +45,7 @@ std::string scan_refused(const op::Scan& op, const Program&, const Program::Line
 
 void write_top(const WriterStep& s, const Size& k, int dim, bool largest) {
   const Strings found =
-      s.out.node("TopK", {s.in(0), s.out.sizes({k})},
-                 {attribute("axis", std::int64_t{dim}), attribute("largest", std::int64_t{largest})}, 2);
+      s.out.node("TopK", {s.in(0), s.out.sizes({k})}, {attribute("axis", dim), attribute("largest", largest)}, 2);
   s.result(found[0], 0);
   s.result(found[1], 1);
 }
@@ -58,7 +57,7 @@ void topk_row(const op::TopK& op, const WriterStep& s) {
 }
 
 void softmax_row(const op::Softmax& op, const WriterStep& s) {
-  s.result(s.one(op.log ? "LogSoftmax" : "Softmax", {s.in(0)}, {attribute("axis", std::int64_t{op.dim})}));
+  s.result(s.one(op.log ? "LogSoftmax" : "Softmax", {s.in(0)}, {attribute("axis", op.dim)}));
 }
 
 void det_row(const op::Det&, const WriterStep& s) { s.result(s.one("Det", {s.in(0)})); }

@@ -1,6 +1,9 @@
 // Attention and recurrent layers.
+#include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "kiln/onnx/operators/gates.hpp"
 #include "kiln/onnx/save/rows.hpp"
 #include "kiln/ops/sequence/attention.hpp"
 
@@ -29,10 +32,10 @@ void attention_row(const op::Attention& op, const WriterStep& s) {
     const DType type = s.desc(op::Attention::bias).dtype;
     mask = mask.empty() ? bias : s.one("Where", {mask, bias, s.out.number(-INFINITY, type)});
   }
-  Attributes attributes;
+  NamedAttributes attributes;
   const double scale = s.value(op::Attention::scale);
   if (scale != 1 / std::sqrt(static_cast<double>(s.desc(0).shape[3]))) attributes.push_back(attribute("scale", scale));
-  if (op.causal && !places) attributes.push_back(attribute("is_causal", std::int64_t{1}));
+  if (op.causal && !places) attributes.push_back(attribute("is_causal", 1));
   if (s.has(op::Attention::softcap)) attributes.push_back(attribute("softcap", s.value(op::Attention::softcap)));
   s.result(s.one("Attention", {s.in(0), s.in(1), s.in(2), mask}, attributes));
 }
@@ -68,32 +71,11 @@ std::optional<Sums> sums_of(const Program& p, const Program::LineOperand& sums) 
   return same ? std::optional(found) : std::nullopt;
 }
 
-std::string_view activation(GateActivation f) {
-  switch (f) {
-    case GateActivation::Sigmoid: return "Sigmoid";
-    case GateActivation::Tanh: return "Tanh";
-    case GateActivation::Relu: return "Relu";
-    case GateActivation::Softsign: return "Softsign";
-    case GateActivation::HardSigmoid: return "HardSigmoid";
-    case GateActivation::Identity: return "Affine";
-  }
-  return {};
-}
 Strings activations(const RecurrentCell& cell) {
-  const auto of = [](GateActivation f) { return std::string(activation(f)); };
+  const auto of = [](GateActivation f) { return std::string(name_of(f)); };
   if (cell.kind == RecurrentKind::Rnn) return {of(cell.candidate)};
   if (cell.kind == RecurrentKind::Gru) return {of(cell.gate), of(cell.candidate)};
   return {of(cell.gate), of(cell.candidate), of(cell.output)};
-}
-
-// Rows of gates in ONNX's order: an LSTM's i, f, g, o as i, o, f, g; a GRU's r, z, n as z, r, n.
-Value in_onnx_order(const Value& rows, RecurrentKind kind) {
-  if (kind == RecurrentKind::Rnn) return rows;
-  const std::int64_t gates = gates_of(kind), hidden = rows.dim(0) / gates;
-  Values parts;
-  for (const std::int64_t gate : kind == RecurrentKind::Lstm ? Ints{0, 3, 1, 2} : Ints{1, 0, 2})
-    parts.push_back(narrow(rows, 0, gate * hidden, hidden));
-  return cat(parts, 0);
 }
 
 void recurrent_row(const op::RecurrentLayer& op, const WriterStep& s) {
@@ -102,8 +84,9 @@ void recurrent_row(const op::RecurrentLayer& op, const WriterStep& s) {
   const Sums sums = *sums_of(p, s.operand(L::inputs));
   const RecurrentKind kind = op.cell.kind;
   const auto constant = [&](const Program::LineOperand& operand) { return p.constants.at(operand.id); };
-  const Value input = in_onnx_order(transpose(constant(sums.weight)), kind),
-              hidden = in_onnx_order(constant(s.operand(L::weight)), kind);
+  const std::int64_t gates = gates_of(kind);
+  const Value input = in_onnx_order(transpose(constant(sums.weight)), gates),
+              hidden = in_onnx_order(constant(s.operand(L::weight)), gates);
   const std::int64_t out = hidden.dim(1), rows = hidden.dim(0);
   const std::string w = s.out.constant(unsqueeze(input, 0).data(), "W"),
                     r = s.out.constant(unsqueeze(hidden, 0).data(), "R");
@@ -115,7 +98,7 @@ void recurrent_row(const op::RecurrentLayer& op, const WriterStep& s) {
       candidate = pad(of, {rows - of.dim(0)}, {0});
     }
     bias =
-        s.out.constant(unsqueeze(cat(Values{in_onnx_order(constant(*sums.bias), kind), candidate}, 0), 0).data(), "B");
+        s.out.constant(unsqueeze(cat(Values{in_onnx_order(constant(*sums.bias), gates), candidate}, 0), 0).data(), "B");
   }
   std::string lengths;
   if (s.has(L::lengths)) lengths = cast_name(s.out, s.in(L::lengths), s.desc(L::lengths).dtype, DType::I32);
@@ -126,10 +109,9 @@ void recurrent_row(const op::RecurrentLayer& op, const WriterStep& s) {
                                : s.one("Slice", {state, s.out.ints({from}), s.out.ints({to}), s.out.ints({1})});
     return s.one("Unsqueeze", {of, first});
   };
-  Attributes attributes{attribute("hidden_size", out), attribute("activations", activations(op.cell))};
-  if (op.cell.reverse) attributes.push_back(attribute("direction", std::string_view("reverse")));
-  if (kind == RecurrentKind::Gru)
-    attributes.push_back(attribute("linear_before_reset", std::int64_t{op.cell.reset_after}));
+  NamedAttributes attributes{attribute("hidden_size", out), attribute("activations", activations(op.cell))};
+  if (op.cell.reverse) attributes.push_back(attribute("direction", "reverse"));
+  if (kind == RecurrentKind::Gru) attributes.push_back(attribute("linear_before_reset", op.cell.reset_after));
   const bool lstm = kind == RecurrentKind::Lstm;
   const std::string x = transposed(s.out, s.out.name_of(sums.x.id), {1, 0, 2});
   const Strings made =
@@ -139,8 +121,7 @@ void recurrent_row(const op::RecurrentLayer& op, const WriterStep& s) {
                  {x, w, r, bias, lengths, part(0, out), lstm ? part(out, 2 * out) : ""}, attributes, lstm ? 3 : 2);
   const auto flat = [&](const std::string& y, std::int64_t dim) { return s.one("Squeeze", {y, s.out.ints({dim})}); };
   s.result(transposed(s.out, flat(made[0], 1), {1, 0, 2}), L::outputs);
-  s.result(lstm ? s.one("Concat", {flat(made[1], 0), flat(made[2], 0)}, {attribute("axis", std::int64_t{1})})
-                : flat(made[1], 0),
+  s.result(lstm ? s.one("Concat", {flat(made[1], 0), flat(made[2], 0)}, {attribute("axis", 1)}) : flat(made[1], 0),
            L::last);
 }
 std::string recurrent_refused(const op::RecurrentLayer& op, const Program& p, const Program::Line& line, int) {
@@ -148,12 +129,8 @@ std::string recurrent_refused(const op::RecurrentLayer& op, const Program& p, co
   const auto constant = [&](int i) {
     return !line.has(i) || p.constants.count(line.in[static_cast<std::size_t>(i)].id);
   };
-  const RecurrentCell& cell = op.cell;
-  const bool known = [&] {
-    for (const GateActivation f : {cell.gate, cell.candidate, cell.output})
-      if (f == GateActivation::HardSigmoid || f == GateActivation::Identity) return false;
-    return true;
-  }();
+  const bool known = std::ranges::none_of(std::array{op.cell.gate, op.cell.candidate, op.cell.output},
+                                          [](GateActivation f) { return name_of(f).empty(); });
   const bool fits = known && !line.has(L::projection) && !line.has(L::clip) && constant(L::weight) &&
                     constant(L::candidate_bias) && sums_of(p, line.in[L::inputs]);
   return fits ? "" : "as what it is made of";

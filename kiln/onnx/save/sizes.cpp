@@ -27,7 +27,7 @@ std::string Writing::symbol(int number) {
   for (const FreeDim& dim : symbols_.dims())
     if (symbols_.number_of(dim.name) == number) {
       name = one("Shape", {name_of(static_cast<std::int32_t>(dim.input))},
-                 {attribute("start", std::int64_t{dim.dim}), attribute("end", std::int64_t{dim.dim + 1})});
+                 {attribute("start", dim.dim), attribute("end", dim.dim + 1)});
       break;
     }
   return name;
@@ -60,7 +60,7 @@ std::string Writing::sizes(const std::vector<Size>& list) {
   }
   flush();
   if (parts.empty()) return ints({});
-  return parts.size() == 1 ? parts[0] : one("Concat", parts, {attribute("axis", std::int64_t{0})});
+  return parts.size() == 1 ? parts[0] : one("Concat", parts, {attribute("axis", 0)});
 }
 
 std::string Writing::scalar(const Size& size) {

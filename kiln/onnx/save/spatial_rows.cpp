@@ -13,7 +13,7 @@ Ints both(const Spatial& before, const Spatial& after) {
   return list;
 }
 
-Attributes conv_attributes(const op::Conv& op, const Shape& weight) {
+NamedAttributes conv_attributes(const op::Conv& op, const Shape& weight) {
   return {attribute("kernel_shape", Ints(weight.begin() + 2, weight.end())), attribute("strides", ints_of(op.stride)),
           attribute("dilations", ints_of(op.dilation)), attribute("pads", both(op.padding, op.padding_after)),
           attribute("group", op.groups)};
@@ -30,7 +30,7 @@ void conv_integer_row(const op::ConvInteger& op, const WriterStep& s) {
 // The sizes of the result, of which several come to the same, are said by what is added at their ends.
 void conv_transpose_row(const op::ConvTranspose& op, const WriterStep& s) {
   const Shape &y = s.desc(0).shape, &weight = s.desc(1).shape;
-  Attributes attributes = conv_attributes(op.conv, weight);
+  NamedAttributes attributes = conv_attributes(op.conv, weight);
   Ints more;
   for (int d = 0; d < op.sizes.size(); ++d) {
     const Size size = s.size<op::ConvTranspose>([d](const op::ConvTranspose& o) { return o.sizes[d]; });
@@ -61,9 +61,9 @@ op::Window window_of(const op::Window& window, const Spatial& adaptive, const Sh
   }
   return made;
 }
-Attributes window_attributes(const op::Window& w) {
+NamedAttributes window_attributes(const op::Window& w) {
   return {attribute("kernel_shape", ints_of(w.kernel)), attribute("strides", ints_of(w.stride)),
-          attribute("pads", both(w.padding, w.padding_after)), attribute("ceil_mode", std::int64_t{w.ceil})};
+          attribute("pads", both(w.padding, w.padding_after)), attribute("ceil_mode", w.ceil)};
 }
 constexpr const char* kUneven = "ONNX has no adaptive pools, and the parts are not of one size";
 bool spatially_free(const WriterStep& s) {
@@ -75,7 +75,7 @@ void max_pool_row(const op::MaxPool& op, const WriterStep& s) {
   if (!op.adaptive.empty() && spatially_free(s))
     return s.complain("an adaptive pool's operand has a free spatial size");
   const op::Window w = window_of(op.window, op.adaptive, s.desc(0).shape);
-  Attributes attributes = window_attributes(w);
+  NamedAttributes attributes = window_attributes(w);
   attributes.push_back(attribute("dilations", ints_of(w.dilation)));
   const bool indexed = op.indexed && s.wants(1);
   const Strings made = s.out.node("MaxPool", {s.in(0)}, attributes, indexed ? 2 : 1);
@@ -93,8 +93,8 @@ std::string max_pool_refused(const op::MaxPool& op, const Program& p, const Prog
 void avg_pool_row(const op::AvgPool& op, const WriterStep& s) {
   if (!op.adaptive.empty() && spatially_free(s))
     return s.complain("an adaptive pool's operand has a free spatial size");
-  Attributes attributes = window_attributes(window_of(op.window, op.adaptive, s.desc(0).shape));
-  attributes.push_back(attribute("count_include_pad", std::int64_t{op.count_padding}));
+  NamedAttributes attributes = window_attributes(window_of(op.window, op.adaptive, s.desc(0).shape));
+  attributes.push_back(attribute("count_include_pad", op.count_padding));
   s.result(s.one("AveragePool", {s.in(0)}, attributes));
 }
 std::string avg_pool_refused(const op::AvgPool& op, const Program& p, const Program::Line& line, int opset) {
@@ -115,11 +115,11 @@ void resample_row(const op::Resample& op, const WriterStep& s) {
   const bool nearest = op.mode == Nearest || op.mode == NearestExact;
   const std::string_view mode = nearest ? "nearest" : op.mode == Linear ? "linear" : "cubic";
   const std::string_view where = op.mode == Nearest ? "asymmetric" : op.align_corners ? "align_corners" : "half_pixel";
-  Attributes attributes{attribute("mode", mode), attribute("coordinate_transformation_mode", where)};
-  if (nearest) attributes.push_back(attribute("nearest_mode", std::string_view("floor")));
-  if (op.mode == NearestExact) attributes.back() = attribute("nearest_mode", std::string_view("round_prefer_ceil"));
+  NamedAttributes attributes{attribute("mode", mode), attribute("coordinate_transformation_mode", where)};
+  if (nearest) attributes.push_back(attribute("nearest_mode", "floor"));
+  if (op.mode == NearestExact) attributes.back() = attribute("nearest_mode", "round_prefer_ceil");
   if (op.mode == Cubic) attributes.push_back(attribute("cubic_coeff_a", op.antialias ? -0.5 : -0.75));
-  if (op.antialias) attributes.push_back(attribute("antialias", std::int64_t{1}));
+  if (op.antialias) attributes.push_back(attribute("antialias", 1));
   s.result(s.one("Resize", {s.in(0), "", "", s.out.sizes(sizes)}, attributes));
 }
 std::string resample_refused(const op::Resample& op, const Program&, const Program::Line&, int opset) {

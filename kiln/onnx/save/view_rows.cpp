@@ -101,7 +101,7 @@ void unfold_row(const op::Unfold& op, const WriterStep& s) {
   const Value first = reshape(arange(0, windows.offset, 1, device) * op.step, {windows.offset, 1});
   const Value index = first + reshape(arange(0, op.size, 1, device) * op.dilation, {1, op.size});
   const std::string found =
-      s.one("Gather", {s.in(0), s.out.constant(index.data(), "places")}, {attribute("axis", std::int64_t{op.dim})});
+      s.one("Gather", {s.in(0), s.out.constant(index.data(), "places")}, {attribute("axis", op.dim)});
   Dims order;
   for (int d = 0; d <= s.rank(0); ++d)
     if (d != op.dim + 1) order.push_back(d);
@@ -112,7 +112,7 @@ void unfold_row(const op::Unfold& op, const WriterStep& s) {
 void cat_row(const op::Cat& op, const WriterStep& s) {
   Strings parts;
   for (int i = 0; i < s.inputs(); ++i) parts.push_back(s.in(i));
-  s.result(s.one("Concat", parts, {attribute("axis", std::int64_t{op.dim})}));
+  s.result(s.one("Concat", parts, {attribute("axis", op.dim)}));
 }
 
 void matmul_row(const op::Matmul&, const WriterStep& s) { s.result(s.one("MatMul", {s.in(0), s.in(1)})); }

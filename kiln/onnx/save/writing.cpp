@@ -5,44 +5,13 @@
 #include "kiln/core/error/shown.hpp"
 
 namespace kiln::onnx {
-namespace {
-
-AttributeProto attribute_of(std::string_view name, AttributeProto::Type type) {
-  AttributeProto made;
+AttributeProto attribute(std::string_view name, PlainAttribute value) {
+  AttributeProto made(std::move(value));
   made.name = name;
-  made.type = type;
-  return made;
-}
-
-}  // namespace
-
-AttributeProto attribute(std::string_view name, std::int64_t value) {
-  AttributeProto made = attribute_of(name, AttributeProto::Type::Int);
-  made.i = value;
-  return made;
-}
-AttributeProto attribute(std::string_view name, double value) {
-  AttributeProto made = attribute_of(name, AttributeProto::Type::Float);
-  made.f = static_cast<float>(value);
-  return made;
-}
-AttributeProto attribute(std::string_view name, std::string_view value) {
-  AttributeProto made = attribute_of(name, AttributeProto::Type::String);
-  made.s = value;
-  return made;
-}
-AttributeProto attribute(std::string_view name, const Ints& values) {
-  AttributeProto made = attribute_of(name, AttributeProto::Type::Ints);
-  made.ints = values;
-  return made;
-}
-AttributeProto attribute(std::string_view name, const Strings& values) {
-  AttributeProto made = attribute_of(name, AttributeProto::Type::Strings);
-  made.strings = values;
   return made;
 }
 AttributeProto attribute(std::string_view name, TensorProto value) {
-  AttributeProto made = attribute_of(name, AttributeProto::Type::Tensor);
+  AttributeProto made = attribute(name, PlainAttribute(AttributeProto::Type::Tensor));
   made.tensors.push_back(std::move(value));
   return made;
 }
@@ -95,7 +64,7 @@ std::string Writing::scope_of(const Strings& inputs) const {
   return "/";
 }
 
-Strings Writing::node(std::string_view op, Strings inputs, Attributes attributes, int results) {
+Strings Writing::node(std::string_view op, Strings inputs, NamedAttributes attributes, int results) {
   while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
   NodeProto node;
   node.op_type = op;
@@ -242,7 +211,7 @@ std::string reshaped(Writing& out, const std::string& x, const std::vector<Size>
     sizes.push_back(unknown ? -1 : copied ? 0 : to[d].offset);
   }
   const bool empty = std::any_of(to.begin(), to.end(), [](const Size& s) { return s.is_fixed() && s.offset == 0; });
-  if (empty) return out.one("Reshape", {x, out.sizes(to)}, {attribute("allowzero", std::int64_t{1})});
+  if (empty) return out.one("Reshape", {x, out.sizes(to)}, {attribute("allowzero", 1)});
   return out.one("Reshape", {x, open <= 1 ? out.ints(sizes) : out.sizes(to)});
 }
 

@@ -9,13 +9,9 @@
 namespace kiln::onnx {
 
 /// An attribute by its name.
-AttributeProto attribute(std::string_view name, std::int64_t value);
-AttributeProto attribute(std::string_view name, double value);
-AttributeProto attribute(std::string_view name, std::string_view value);
-AttributeProto attribute(std::string_view name, const Ints& values);
-AttributeProto attribute(std::string_view name, const Strings& values);
+AttributeProto attribute(std::string_view name, PlainAttribute value);
 AttributeProto attribute(std::string_view name, TensorProto value);
-using Attributes = std::vector<AttributeProto>;
+using NamedAttributes = std::vector<AttributeProto>;
 
 /// The file while it is written.
 class Writing {
@@ -36,9 +32,9 @@ class Writing {
   std::string constant(TensorData data, std::string_view name);
   std::string ints(const Ints& list);
   /// Adds a node and gives the names of its results, which are fresh.
-  Strings node(std::string_view op, Strings inputs, Attributes attributes = {}, int results = 1);
+  Strings node(std::string_view op, Strings inputs, NamedAttributes attributes = {}, int results = 1);
   /// The name of its only result.
-  std::string one(std::string_view op, Strings inputs, Attributes attributes = {}) {
+  std::string one(std::string_view op, Strings inputs, NamedAttributes attributes = {}) {
     return node(op, std::move(inputs), std::move(attributes)).front();
   }
 
@@ -111,7 +107,7 @@ struct WriterStep {
   std::string get(int i) const { return has(i) ? in(i) : std::string(); }
   bool wants(int result) const { return program().readers(line.first + result) > 0; }
   void result(std::string name, int i = 0) const { out.set_name(line.first + i, std::move(name)); }
-  std::string one(std::string_view op, Strings inputs, Attributes attributes = {}) const {
+  std::string one(std::string_view op, Strings inputs, NamedAttributes attributes = {}) const {
     return out.one(op, std::move(inputs), std::move(attributes));
   }
   /// The sizes of an operand and of a result, and of what `read` finds in the line's op.
@@ -131,17 +127,15 @@ struct SaveRow {
   void (*write)(const op::Op& op, const WriterStep& step);
   std::string (*refuses)(const op::Op& op, const Program& program, const Program::Line& line, int opset) = nullptr;
 };
-template <class T, void (*write)(const T&, const WriterStep&)>
-constexpr SaveRow save_row() {
-  return {T::kName, [](const op::Op& op, const WriterStep& step) { write(*std::get_if<T>(&op.is), step); }};
-}
 template <class T, void (*write)(const T&, const WriterStep&),
-          std::string (*refuses)(const T&, const Program&, const Program::Line&, int)>
+          std::string (*refuses)(const T&, const Program&, const Program::Line&, int) = nullptr>
 constexpr SaveRow save_row() {
-  return {T::kName, [](const op::Op& op, const WriterStep& step) { write(*std::get_if<T>(&op.is), step); },
-          [](const op::Op& op, const Program& p, const Program::Line& line, int opset) {
-            return refuses(*std::get_if<T>(&op.is), p, line, opset);
-          }};
+  SaveRow row{T::kName, [](const op::Op& op, const WriterStep& step) { write(*std::get_if<T>(&op.is), step); }};
+  if constexpr (refuses != nullptr)
+    row.refuses = [](const op::Op& op, const Program& p, const Program::Line& line, int opset) {
+      return refuses(*std::get_if<T>(&op.is), p, line, opset);
+    };
+  return row;
 }
 /// Null where no row has the operation.
 const SaveRow* find_save_row(const op::Op& op);

@@ -217,7 +217,8 @@ constexpr std::string_view kCudaPreamble =
     "  unsigned short w;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(w) : \"f\"(x));\n  return w;\n}\n"
     "#endif\n";
 constexpr std::string_view kHipPreamble =
-    "#include <hip/hip_runtime.h>\n#define KILN_DEVICE static __device__ inline\n"
+    "#ifndef __HIPCC_RTC__  // which has it by itself\n#include <hip/hip_runtime.h>\n#endif\n"
+    "#define KILN_DEVICE static __device__ inline\n"
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n";
 constexpr std::string_view kGlslPreamble =
     "#version 450\n#extension GL_EXT_shader_explicit_arithmetic_types : require\n"

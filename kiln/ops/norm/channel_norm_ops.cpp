@@ -34,7 +34,7 @@ Value by_channel(const Value& x, int rank) {
   shape[1] = x.dim(0);
   return reshape(x, shape);
 }
-/// All dimensions except the channels.
+/// The dimensions except the channels.
 Dims beside_channels(int rank) {
   Dims dims{0};
   for (int i = 2; i < rank; ++i) dims.push_back(i);

@@ -8,7 +8,7 @@
 namespace kiln {
 namespace {
 
-/// All elements along `dim` except the last, and all except the first.
+/// The elements along `dim` without the last, and without the first.
 struct Neighbours {
   Value before, after;
   Neighbours(const Value& x, int dim)

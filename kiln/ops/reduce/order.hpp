@@ -5,7 +5,7 @@
 
 namespace kiln {
 
-/// All elements along `dim` in ascending or descending order, and their indices in x.
+/// The elements along `dim` in ascending or descending order, and their indices in x.
 ValueWithIndices sort(const Value& x, Dim dim, bool descending = false);
 /// The indices of sort(): gather(x, dim, argsort(x, dim)) is sorted.
 Value argsort(const Value& x, Dim dim, bool descending = false);
@@ -24,8 +24,8 @@ ValueWithIndices mode(const Value& x, Dim dim, bool keep = false);
 /// Whether each line along `dim` is sorted. Boolean, without `dim`.
 Value is_sorted(const Value& x, Dim dim, bool descending = false);
 
-/// For each of `values` the number (int64) of elements of `sorted` (ascending along its last dimension) that come
-/// before it; with `right`, elements that equal it count too. `sorted` is [n], or has the dimensions of `values` except
+/// The number (int64) of elements of `sorted` (ascending along its last dimension) that come before each of `values`;
+/// with `right`, elements that equal it count too. `sorted` is [n], or has the dimensions of `values` except
 /// for the last.
 Value searchsorted(const Value& sorted, const Value& values, bool right = false);
 /// Searches an unsorted tensor; `sorter` would sort its last dimension, as argsort(sequence, -1) does.

@@ -30,7 +30,7 @@ struct TopK {
   void vjp(Backward& backward) const;
 };
 
-/// For each of `values` [..., m] the number (int64) of elements of `sorted`, ascending, that come before it; with
+/// The number (int64) of elements of `sorted`, ascending, that come before each of `values` [..., m]; with
 /// `right`, elements that equal it count too. `sorted` is one line [n] for all values, or a line for each line of them:
 /// [..., n].
 struct SearchSorted {

@@ -85,7 +85,7 @@ Saves Reduce::saves(std::uint32_t) const {
 
 namespace {
 
-/// For each element the product of the others along `dims`: the product of those before it and those after it, one
+/// The product of the other elements along `dims`, for each element: the product of those before it and those after it, one
 /// dimension after the other. Nothing is divided, so that zeros need no special case.
 Value product_of_others(const Value& x, const Dims& dims) {
   Value others = ones_like(x), left = x;

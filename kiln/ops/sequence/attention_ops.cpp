@@ -125,7 +125,7 @@ Value multiply_rows(const Value& x, const Value& y, const Value& seen) {
   return where(is_finite(product), multiply(finite(x), transpose(finite(y))), product.detach());
 }
 
-/// All scores, and the derivative of the cap where there is one.
+/// The scores, and the derivative of the cap where there is one.
 struct Scores {
   Value scores, slope, seen;
 };

@@ -58,7 +58,7 @@ double upper_series(double a, double x) {
   return -std::expm1(log_first) - std::exp(log_first) * a * sum;
 }
 
-/// For a from 1000 on and x near it, where the other methods take long (Temme, "The asymptotic expansion of the
+/// Takes a from 1000 on and x near it, for which the other methods take long (Temme, "The asymptotic expansion of the
 /// incomplete gamma functions", 1979; DLMF 8.12). The upper function if `upper`, else the lower.
 double near_large(double a, double mu, bool upper) {
   const double excess = log_excess(mu), eta = std::copysign(std::sqrt(2 * excess), mu);
@@ -100,7 +100,7 @@ double incomplete(double a, double x, bool upper) {
   return upper ? upper_fraction(a, x) : 1 - upper_fraction(a, x);
 }
 
-/// For q > 0, by the Euler-Maclaurin formula (DLMF 25.11.5), in units of the first term.
+/// Zeta for q > 0, by the Euler-Maclaurin formula (DLMF 25.11.5), in units of the first term.
 double positive_zeta(double s, double q) {
   const double first = std::pow(q, -s);
   if (!(first < kInfinity) || q == kInfinity) return q == kInfinity ? 0 : first;

@@ -32,7 +32,7 @@ double log_ndtr(double x) {
   return x < -1 ? std::log(0.5 * erfcx(-x * kRootHalf)) - 0.5 * x * x : std::log1p(-ndtr(-x));
 }
 
-/// In the middle by erfinv; outside by Newton's method for the logarithm, which is concave, so that from the left the
+/// The quantile: in the middle by erfinv, outside by Newton's method for the logarithm, which is concave, so that from the left the
 /// steps approach the root without passing it.
 double ndtri(double share) {
   if (!(share > 0 && share < 1)) return share == 0 ? -kInfinity : share == 1 ? kInfinity : kNan;

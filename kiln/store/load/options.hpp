@@ -27,7 +27,7 @@ struct LoadOptions {
   // Adds tensors under further names: {{"head.weight", "embedding.weight"}} if the model has two parameters where the
   // file has one tied parameter. A tensor that the file already has under such a name stays.
   std::map<std::string, std::string> aliases = {};
-  // Which of the object's parts are loaded; the others stay as they are, whether the file contains them or not. Tensors
+  // The object's parts that are loaded; the others stay as they are, whether the file contains them or not. Tensors
   // that are in the file alone are selected by name, and are not unexpected if they are not selected.
   Selector only = Selector::all();
   Selector except = Selector::none();

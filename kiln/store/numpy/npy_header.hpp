@@ -12,7 +12,7 @@ struct NpyHeader {
   std::string unread;  // why the elements cannot be read; the element type has no meaning then
 };
 
-/// So many bytes contain any header that is read.
+/// The bytes that contain any header that is read.
 inline constexpr std::size_t kLongestNpyHeader = 1 << 17;
 
 /// Reads the header of an array in a file of `size` bytes, whose first bytes are `beginning`. Checks that the file

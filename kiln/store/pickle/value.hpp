@@ -27,7 +27,7 @@ struct OtherType {
   std::string_view storage, name;  // "ComplexFloatStorage", "complex64"
   std::size_t bytes;
 };
-/// Where a tensor's elements are: an entry of the archive, or data after the pickles of a legacy file.
+/// The place of a tensor's elements: an entry of the archive, or data after the pickles of a legacy file.
 struct StorageRef {
   std::string_view key;
   std::int64_t count = 0;  // number of elements

@@ -6,7 +6,7 @@
 
 namespace kiln::metric {
 
-/// All scores of all items, and the true labels; a state.
+/// The scores of all items, and the true labels; a state.
 struct RankedScores {
   std::int64_t columns = 0;  // classes or labels; 0 while there are none
   bool exclusive = false;

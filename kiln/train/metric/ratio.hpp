@@ -89,7 +89,7 @@ struct RatioMetric {
     counts.add(kName, scores.value(), targets.value(), options);
   }
   double value() const { return counts.average(kName, average, ratio); }
-  /// For a single class.
+  /// The ratio of a single class.
   double of(std::int64_t label) const { return ratio(counts.of(label)); }
 };
 
@@ -117,7 +117,7 @@ struct MatthewsCorrelation {
 
 }  // namespace agreement
 
-/// For one class of several; binary classification has two.
+/// The agreement in one class of several; binary classification has two.
 template <class Agreement>
 struct AgreementMetric {
   static constexpr std::string_view kName = Agreement::kName;

@@ -35,7 +35,7 @@ struct Totals {
   void merge(const Totals& other);
 };
 
-/// For each of several columns: the count, the mean, and the sum of squared distances from it; exact even for large
+/// The count, the mean, and the sum of squared distances from it, for each of several columns; exact even for large
 /// means (Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
 struct Moments {
   double count = 0;

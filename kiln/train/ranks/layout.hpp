@@ -62,8 +62,8 @@ struct Layout {
   Value taken(const Value& slice, const Bucket& bucket, std::size_t param, const ParamPart& part) const;
 };
 
-/// For tests and measurements: from now on no bucket of several parameters has more bytes; 0: the default. Must not be
-/// called while buckets are running, and must be the same on all ranks.
+/// Tests and measurements set by this how many bytes a bucket of several parameters has at most; 0: the default. Must not
+/// be called while buckets are running, and must be the same on all ranks.
 void limit_buckets(std::int64_t most_bytes);
 
 }  // namespace kiln::training

@@ -13,7 +13,7 @@ namespace kiln {
 class Gauge {
  public:
   Gauge() = default;
-  /// For the CPU, and for those devices that are not the CPU.
+  /// Measures the CPU, and those devices that are not the CPU.
   explicit Gauge(std::vector<Device> devices) : devices_(std::move(devices)) {}
 
   /// Takes a reading if it is time; returns whether the line has changed.

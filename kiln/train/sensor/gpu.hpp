@@ -11,7 +11,7 @@ struct GpuState {
   std::optional<double> degrees{};  // Celsius
 };
 
-/// For a device "cuda", "cuda:1", ..., from NVIDIA's management library (NVML), which comes with the driver and is
+/// The state of a device "cuda", "cuda:1", ..., from NVIDIA's management library (NVML), which comes with the driver and is
 /// opened on first use. Empty for any other device, without the library, and if it gives no readings.
 GpuState gpu_state(const Device& device);
 

@@ -19,7 +19,7 @@ struct Series {
   std::vector<Point> points{};
   std::int64_t every = 1, seen = 0;
 
-  // For tables: the last, the smallest and the largest value of complete evaluations; NaN if there was none. Incomplete
+  // Tables show the last, the smallest and the largest value of complete evaluations; NaN if there was none. Incomplete
   // evaluations count as long as there are no others.
   double last = std::numeric_limits<double>::quiet_NaN(), least = last, greatest = last;
   bool known = false;  // `last` is a measured value

@@ -88,7 +88,7 @@ void send(std::string_view bytes) {
   }
 }
 
-/// Only does what a signal handler may do; the same for restore().
+/// leave() and restore() do only what a signal handler may do.
 void leave() {
   if (!active.exchange(false)) return;
   send("\x1b[?25h\x1b[?1049l");

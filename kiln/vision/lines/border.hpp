@@ -1,4 +1,4 @@
-// Where the pixels lie that a border continues, one by one.
+// The places of the pixels that a border continues, one by one.
 #pragma once
 #include <algorithm>
 #include <cstdint>

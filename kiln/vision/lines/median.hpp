@@ -33,7 +33,7 @@ constexpr void each_exchange(int count, F f) {
   }
 }
 
-/// Of `exchanges`, a range, marks those on whose results wire `wanted` depends; `needed` has a flag for each wire.
+/// Marks the exchanges on whose results wire `wanted` depends; `needed` has a flag for each wire.
 template <class Exchanges, class Flags>
 constexpr void mark_needed(Exchanges& exchanges, Flags& needed, std::size_t wanted) {
   needed[wanted] = true;

@@ -97,7 +97,7 @@ class ByOps {
     return window.step < 0 ? stencil_.steps.size() : static_cast<std::size_t>(window.step);
   }
 
-  /// All that step i reads at some offset of a window: as many pixels as it has itself, and `more` behind.
+  /// The elements that step i reads at some offset of a window: as many pixels as it has itself, and `more` behind.
   Value view(std::size_t i, const Window& window, std::int64_t row, std::int64_t column, std::int64_t more_rows = 0,
              std::int64_t more_columns = 0) const {
     const Reach &own = reaches_[i], &there = reaches_[source_of(window)];

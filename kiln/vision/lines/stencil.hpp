@@ -8,7 +8,7 @@
 
 namespace kiln::vision {
 
-/// For each pixel the rows x columns elements from (row, column) away from it on.
+/// The rows x columns elements from (row, column) away from each pixel on.
 struct Window {
   std::int64_t step = -1;  // what it reads: the result of this step; -1: the picture
   std::int64_t row = 0, column = 0, rows = 1, columns = 1;

@@ -44,7 +44,7 @@ TEST(CudaCompile, MakesMachineCodeOfKernels) {
   for (const DType dtype :
        {DType::F64, DType::F32, DType::F16, DType::BF16, DType::I64, DType::I32, DType::I16, DType::U8, DType::Bool}) {
     const gpu::KernelText text = gpu::print(busy_kernel(dtype), gpu::kCudaTarget);
-    const std::vector<std::byte> code = Nvrtc::get().compile("busy", text.text, kOptions);
+    const std::vector<std::byte> code = nvrtc().compile("busy", text.text, kOptions);
     EXPECT_EQ(code[0], std::byte{0x7f}) << "not an ELF file";
     EXPECT_TRUE(contains(code, "ELF")) << name(dtype);
     EXPECT_TRUE(contains(code, ".text." + text.function)) << name(dtype);
@@ -54,7 +54,7 @@ TEST(CudaCompile, MakesMachineCodeOfKernels) {
 TEST(CudaCompile, ShowsAKernelThatDoesNotCompile) {
   KILN_NEEDS_COMPILER();
   const std::string said = sentence_of([] {
-    return Nvrtc::get().compile("dud", "#error not today\nextern \"C\" __global__ void dud() {}\n", kOptions);
+    return nvrtc().compile("dud", "#error not today\nextern \"C\" __global__ void dud() {}\n", kOptions);
   });
   EXPECT_EQ(said.find("DeviceError: cuda: kernel dud does not compile: NVRTC_ERROR_COMPILATION\n"), 0u) << said;
   EXPECT_NE(said.find("#error"), said.npos) << said;
@@ -68,7 +68,7 @@ TEST(CudaCompile, KeepsCodeOnTheDisk) {
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const std::string text = gpu::print(scale_kernel(), gpu::kCudaTarget).text;
   const auto code = [&](const char* architecture) {
-    return Compiler(architecture, gpu::CodeCache(std::filesystem::path(folder))).code("scale", text);
+    return compiler_for(architecture, gpu::CodeCache(std::filesystem::path(folder))).code("scale", text);
   };
   const auto files = [&] {
     const std::filesystem::directory_iterator all(folder);

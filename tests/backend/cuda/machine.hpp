@@ -20,7 +20,7 @@ inline std::string missing_device() {
 }
 inline std::string missing_compiler() {
   try {
-    (void)Nvrtc::get();
+    (void)nvrtc();
     return "";
   } catch (const Error& error) { return error.what(); }
 }

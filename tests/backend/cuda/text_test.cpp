@@ -99,7 +99,7 @@ TEST(CudaText, HasAsManyThreadsAsABlockCan) {
 TEST(CudaText, IsComparedWithItsParametersAndArguments) {
   KILN_NEEDS_DEVICE();
   KILN_NEEDS_COMPILER();
-  const Ref<Stream> stream = make_ref<Stream>(0);
+  const Ref<Stream> stream = make_ref<Stream>(driver_api(), 0);
   if (!stream->api().function_get_parameter) GTEST_SKIP() << "a driver that does not know a kernel's parameters";
   EXPECT_EQ(said_of(make_ref<const Twice>(Text{false, 3})),
             "DeviceError: Twice: cuda: kernel twice has more parameters than the 3 that were announced");

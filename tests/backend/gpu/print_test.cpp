@@ -2,6 +2,7 @@
 #include "kiln/backend/gpu/kernel/print/print.hpp"
 
 #include "kiln/backend/cuda/nvrtc.hpp"
+#include "kiln/backend/rocm/hip.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/rows.hpp"
 #include "tests/backend/gpu/kernels.hpp"
@@ -124,20 +125,43 @@ TEST(PrintedKernels, AreStored) {
   expr::expect_stored("hip_busy.txt", print(busy(), kHipTarget).text);
 }
 
-TEST(PrintedKernels, AreTakenByTheCompiler) {
-  try {
-    (void)cuda::Nvrtc::get();
-  } catch (const Error& error) { GTEST_SKIP() << error.what(); }
-  constexpr const char* kOptions[] = {"--gpu-architecture=sm_90"};
-  for (const auto& [name, kernel] : all())
-    EXPECT_FALSE(cuda::Nvrtc::get().compile(kernel.name, print(kernel, kCudaTarget).text, kOptions).empty()) << name;
+/// Compiles kernels for one of both makers whose compiler is a library.
+void expect_compiled(const streams::RuntimeCompiler& compiler, const Target& target, const char* option,
+                     const std::vector<std::pair<std::string, Kernel>>& kernels) {
+  const char* const options[] = {option};
+  for (const auto& [name, kernel] : kernels) {
+    if (&target != &kCudaTarget && name.find("fragments") != name.npos) continue;  // which are CUDA's own
+    EXPECT_FALSE(compiler.compile(kernel.name, print(kernel, target).text, options).empty()) << name;
+  }
+}
+
+std::vector<std::pair<std::string, Kernel>> conversions() {
+  std::vector<std::pair<std::string, Kernel>> kernels;
   for (const DType from :
        {DType::F64, DType::F32, DType::F16, DType::BF16, DType::I64, DType::I16, DType::U32, DType::Bool})
-    for (const DType to : {DType::F64, DType::F16, DType::BF16, DType::U64, DType::I32, DType::U8, DType::Bool}) {
-      const Kernel kernel = converting(from, to, 2);
-      EXPECT_FALSE(cuda::Nvrtc::get().compile(kernel.name, print(kernel, kCudaTarget).text, kOptions).empty())
-          << kiln::name(from) << " to " << kiln::name(to);
-    }
+    for (const DType to : {DType::F64, DType::F16, DType::BF16, DType::U64, DType::I32, DType::U8, DType::Bool})
+      kernels.emplace_back(text(kiln::name(from), " to ", kiln::name(to)), converting(from, to, 2));
+  return kernels;
+}
+
+TEST(PrintedKernels, AreTakenByTheCompiler) {
+  try {
+    (void)cuda::nvrtc();
+  } catch (const Error& error) { GTEST_SKIP() << error.what(); }
+  expect_compiled(cuda::nvrtc(), kCudaTarget, "--gpu-architecture=sm_90", all());
+  expect_compiled(cuda::nvrtc(), kCudaTarget, "--gpu-architecture=sm_90", conversions());
+}
+
+TEST(PrintedKernels, AreTakenByTheCompilerOfHip) {
+  try {
+    (void)rocm::hiprtc();
+  } catch (const Error& error) { GTEST_SKIP() << error.what(); }
+  for (const char* const architecture : {"--offload-arch=gfx90a", "--offload-arch=gfx1030"})  // warps of 64, and of 32
+    expect_compiled(rocm::hiprtc(), kHipTarget, architecture, all());
+  // HIPRTC is slow; every fifth conversion has each type.
+  const std::vector<std::pair<std::string, Kernel>> each = conversions();
+  for (std::size_t i = 0; i < each.size(); i += 5)
+    expect_compiled(rocm::hiprtc(), kHipTarget, "--offload-arch=gfx90a", {each[i]});
 }
 
 std::string complaints_of(const Target& target, const std::string& text) {

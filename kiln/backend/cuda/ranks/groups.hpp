@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "kiln/backend/cuda/driver_api.hpp"
 #include "kiln/backend/cuda/ranks/nccl.hpp"
-#include "kiln/backend/cuda/stream.hpp"
 #include "kiln/backend/gpu/collective.hpp"
 #include "kiln/ops/collective/communicator.hpp"
 

@@ -51,7 +51,7 @@ Choices::Choices(Ref<Stream> stream, gpu::CodeCache cache)
       logs_(is_logged("cuda")) {}
 
 std::string Choices::key(std::span<const std::uint64_t> question, std::size_t version) const {
-  std::string key = text("cuBLASLt ", version, " on ", stream_->model(), ", ", stream_->architecture(), ':');
+  std::string key = text("cuBLASLt ", version, " on ", stream_->model(), ", ", architecture_of(*stream_), ':');
   for (const std::uint64_t word : question) key += text(' ', word);
   return key;
 }

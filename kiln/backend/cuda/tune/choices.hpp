@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kiln/backend/cuda/cublas.hpp"
-#include "kiln/backend/cuda/stream.hpp"
+#include "kiln/backend/cuda/driver_api.hpp"
 #include "kiln/backend/gpu/code_cache.hpp"
 #include "kiln/core/function_ref.hpp"
 

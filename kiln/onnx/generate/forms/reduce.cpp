@@ -13,15 +13,15 @@ MaybeStatement matrix_product(const Site& n) {
   return statement_of(Code::method(n.in(0), "matmul", {n.in(1)}));
 }
 
-MaybeStatement along(const Site& n, std::string_view name) {
+// Softmax and LogSoftmax.
+MaybeStatement along_axis(const Site& n) {
   if (!n.typed(0, Float) || !n.gives(Float) || n.rank(0) < 1) return {};
   const std::int64_t axis = n.i("axis", n.node.version < 13 ? 1 : -1);
   // Versions before 13 take x as a matrix of two groups of dimensions.
   if (n.node.version < 13 && axis != n.rank(0) - 1 && axis != -1) return {};
+  const char* const name = n.node.op == "Softmax" ? "softmax" : "log_softmax";
   return statement_of(Code::method(n.in(0), name, {Code::literal(axis)}));
 }
-MaybeStatement softmax(const Site& n) { return along(n, "softmax"); }
-MaybeStatement log_softmax(const Site& n) { return along(n, "log_softmax"); }
 
 MaybeStatement global_average(const Site& n) {
   if (!n.typed(0, Float) || n.rank(0) < 3 || !n.gives(Float)) return {};
@@ -64,8 +64,8 @@ MaybeStatement average_pool(const Site& n) { return pool(n, "avg_pool", false); 
 
 constexpr Form kReduceForms[] = {
     {"AveragePool", average_pool}, {"GlobalAveragePool", global_average},
-    {"LogSoftmax", log_softmax},   {"MatMul", matrix_product},
-    {"MaxPool", max_pool},         {"Softmax", softmax},
+    {"LogSoftmax", along_axis},    {"MatMul", matrix_product},
+    {"MaxPool", max_pool},         {"Softmax", along_axis},
 };
 
 }  // namespace

@@ -69,15 +69,11 @@ MaybeStatement transpose(const Site& n) {
   return statement_of(Code::method(n.in(0), "permute", literals(order)));
 }
 
-MaybeStatement unsqueeze(const Site& n) {
+// Unsqueeze and Squeeze.
+MaybeStatement with_axes(const Site& n) {
   const std::optional<Ints> axes = n.ints_either(1, "axes");
   if (!axes || axes->empty() || !n.typed(0) || !n.gives(n.operand(0).type.kind)) return {};
-  return statement_of(Code::method(n.in(0), "unsqueeze", literals(*axes)));
-}
-MaybeStatement squeeze(const Site& n) {
-  const std::optional<Ints> axes = n.ints_either(1, "axes");
-  if (!axes || axes->empty() || !n.typed(0) || !n.gives(n.operand(0).type.kind)) return {};
-  return statement_of(Code::method(n.in(0), "squeeze", literals(*axes)));
+  return statement_of(Code::method(n.in(0), n.node.op == "Squeeze" ? "squeeze" : "unsqueeze", literals(*axes)));
 }
 
 MaybeStatement concat(const Site& n) {
@@ -113,8 +109,8 @@ MaybeStatement slice(const Site& n) {
 }
 
 constexpr Form kForms[] = {
-    {"Concat", concat}, {"Flatten", flatten}, {"Gather", gather},       {"Reshape", reshape},
-    {"Slice", slice},   {"Squeeze", squeeze}, {"Transpose", transpose}, {"Unsqueeze", unsqueeze},
+    {"Concat", concat}, {"Flatten", flatten},   {"Gather", gather},       {"Reshape", reshape},
+    {"Slice", slice},   {"Squeeze", with_axes}, {"Transpose", transpose}, {"Unsqueeze", with_axes},
 };
 
 }  // namespace

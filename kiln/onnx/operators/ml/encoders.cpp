@@ -144,10 +144,9 @@ Results one_hot_encoder(Call& c) {
 // ---- maps ---------------------------------------------------------------------------------------------------------
 Results cast_map(Call& c) {
   const Datum::Map& entries = c.datum(0).entries();
-  const std::string to = c.s("cast_to", "TO_FLOAT");
+  const std::string to = c.word("cast_to", "TO_FLOAT", {"TO_FLOAT", "TO_INT64", "TO_STRING"});
   const bool sparse = c.s("map_form", "DENSE") == "SPARSE";
   const std::int64_t most = c.i("max_map", 1);
-  c.check(to == "TO_FLOAT" || to == "TO_INT64" || to == "TO_STRING", "cast_to '", to, "' is unknown");
   c.check(!sparse || (most >= 0 && most <= 1 << 20), "max_map is ", most);
   const Element element = to == "TO_FLOAT" ? Element::Float : to == "TO_INT64" ? Element::Int64 : Element::String;
   std::vector<Label> out;
@@ -228,8 +227,7 @@ Results imputer(Call& c) {
 
 Results normalizer(Call& c) {
   const Value x = of_type(c[0], DType::F32);
-  const std::string norm = c.s("norm", "MAX");
-  c.check(norm == "MAX" || norm == "L1" || norm == "L2", "norm '", norm, "' is unknown");
+  const std::string norm = c.word("norm", "MAX", {"MAX", "L1", "L2"});
   const Dims last{x.rank() - 1};
   const Value size = norm == "MAX"  ? max(x, last, true)
                      : norm == "L1" ? sum(abs(x), last, true)

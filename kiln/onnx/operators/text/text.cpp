@@ -63,8 +63,7 @@ Results string_normalizer(Call& c) {
   const Value& x = c[0];
   const bool row = x.rank() == 2;
   c.check(x.rank() == 1 || (row && x.dim(0) == 1), "strings of shape ", x.shape(), ", not [n] or [1, n]");
-  const std::string action = c.s("case_change_action", "NONE");
-  c.check(action == "NONE" || action == "LOWER" || action == "UPPER", "case_change_action '", action, "' is unknown");
+  const std::string action = c.word("case_change_action", "NONE", {"NONE", "LOWER", "UPPER"});
   const bool exact = c.i("is_case_sensitive", 0) != 0;
   Strings stop = c.strings("stopwords"), kept;
   if (!exact)
@@ -128,31 +127,37 @@ Results regex_full_match(Call& c) {
   return cast(from_data(TensorData::of<std::uint8_t>(c[0].shape(), matches), c.device()), DType::Bool);
 }
 
+// The n-grams of the pool with their places in it, and how many there are, those that occur twice included. Words are
+// strings, whichever kind they are.
+std::pair<std::map<Strings, std::size_t>, std::size_t> grams_of(const Call& c, const Ints& starts) {
+  Strings pool = c.strings("pool_strings");
+  for (const std::int64_t number : c.ints("pool_int64s")) pool.push_back(std::to_string(number));
+  std::map<Strings, std::size_t> grams;
+  std::size_t gram = 0;
+  for (std::size_t n = 0; n < starts.size(); ++n) {
+    const std::int64_t end = n + 1 < starts.size() ? starts[n + 1] : std::ssize(pool);
+    const auto length = static_cast<std::int64_t>(n) + 1;
+    c.check(starts[n] >= 0 && end >= starts[n] && end <= std::ssize(pool), "ngram_counts does not fit a pool of ",
+            pool.size());
+    for (std::int64_t at = starts[n]; at + length <= end; at += length)
+      grams.emplace(Strings(pool.begin() + at, pool.begin() + at + length), gram++);
+  }
+  return {std::move(grams), gram};
+}
+
 Results tf_idf(Call& c) {
-  const std::string mode = c.s("mode", "");
-  c.check(mode == "TF" || mode == "IDF" || mode == "TFIDF", "mode '", mode, "' is unknown");
+  const std::string mode = c.word("mode", "", {"TF", "IDF", "TFIDF"});
   const Ints starts = c.ints("ngram_counts"), indexes = c.ints("ngram_indexes");
   const std::vector<float> weights = c.floats("weights");
   const std::int64_t skips = c.i("max_skip_count", 0), shortest = c.i("min_gram_length", 1),
                      longest = c.i("max_gram_length", 1);
   c.check(shortest >= 1 && longest >= shortest && skips >= 0 && !indexes.empty(), "n-grams of ", shortest, " to ",
           longest, " elements with up to ", skips, " skipped");
-  // Words as strings, whichever kind they are.
-  Strings pool = c.strings("pool_strings"), words;
-  for (const std::int64_t number : c.ints("pool_int64s")) pool.push_back(std::to_string(number));
+  Strings words;
   if (c.datum(0).is_string()) words = c.datum(0).strings();
   else
     for (const std::int64_t number : c.ints(0)) words.push_back(std::to_string(number));
-  std::map<Strings, std::size_t> grams;  // to its place in the pool
-  std::size_t gram = 0;
-  for (std::size_t n = 0; n < starts.size(); ++n) {
-    const std::int64_t end = n + 1 < starts.size() ? starts[n + 1] : static_cast<std::int64_t>(pool.size());
-    const auto length = static_cast<std::int64_t>(n) + 1;
-    c.check(starts[n] >= 0 && end >= starts[n] && end <= static_cast<std::int64_t>(pool.size()),
-            "ngram_counts does not fit a pool of ", pool.size());
-    for (std::int64_t at = starts[n]; at + length <= end; at += length)
-      grams.emplace(Strings(pool.begin() + at, pool.begin() + at + length), gram++);
-  }
+  const auto [grams, gram] = grams_of(c, starts);
   c.check(gram <= indexes.size() && (weights.empty() || weights.size() >= gram), gram, " n-grams, ", indexes.size(),
           " indexes and ", weights.size(), " weights");
   const std::int64_t columns = *std::max_element(indexes.begin(), indexes.end()) + 1;

@@ -169,7 +169,7 @@ fn draw_poisson(a: float, b, )" KILN_STREAM R"() {
 }
 fn stream_number(e: word, f: word, k: word, l: word, at: word) -> u64 =
   to_number(stream_word(e, f, k, l, at, false)) * 4294967296 + to_number(stream_word(e, f, k, l, at, true));
-// Of [a, b), the bits of two int64.
+// An integer of [a, b), which are the bits of two int64.
 fn draw_integer(a: u64, b, )" KILN_STREAM R"() {
   let range = b - a;
   var at: word = 0;
@@ -182,7 +182,7 @@ fn draw_integer(a: u64, b, )" KILN_STREAM R"() {
   }
   return a + fmod(number, range);
 }
-// Of a row of weights, whose running sums end with a.
+// A number below the last running sum, a, of a row of weights.
 fn draw_below(a: float, b, )" KILN_STREAM ") = stream_uniform(e, f, k, l, 0) * a;\n";
 
 }  // namespace kiln::expr

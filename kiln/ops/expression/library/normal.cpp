@@ -25,7 +25,7 @@ fn erfcx_above_zero(x: f64) {
 fn erfcx_above_zero(x: f32) {
   if (x < 0.5) { return exp(x * x) * (1 - erf(x)); }
   if (x >= 8) { return erfcx_far(x); }
-  // As in erfc, whose other factor is exp(-x^2).
+  // The polynomial is that of erfc, whose other factor is exp(-x^2).
   let t = 2 / (2 + x);
   let u = (t - 0.4986338797814208) * 2.9877551020408164;
   return t * exp(poly(u, 1.32163998e-05, -8.74525806e-06, -0.000136321502, 0.000163737409, 0.00118019453,

@@ -54,7 +54,7 @@ fn next_number(x: float, y, digits) {
   if (is_nan(x) | is_nan(y)) { return nan; }
   if (x == y) { return y; }
   let fraction = digits - 1;
-  // Of float64, of float16, of the two whose exponents have 8 bits
+  // The largest exponent of float64, of float16, and of the two types whose exponents have 8 bits.
   let largest = select(fraction == 52, 1023, select(fraction == 10, 15, 127));
   let smallest = 1 - largest - fraction;
   if (x == 0) { return copysign(times_power_of_two(1, smallest), y); }

@@ -33,6 +33,12 @@ HWY_INLINE void store(Vector<T> x, T* to, int64_t count) {
   std::copy_n(lanes, count, to);
 }
 
+/// Calls body(i, left) for every vector of units from unit i on, of which `left` are still to come.
+template <template <class> class Step, class T, class F>
+HWY_INLINE void each_vector(const Step<T>& m, F&& body) {
+  for (int64_t i = 0; i < m.count; i += kWidth<T>) body(i, m.count - i);
+}
+
 template <class T>
 HWY_INLINE Vector<T> activate(GateActivation activation, Vector<T> x) {
   switch (activation) {
@@ -76,8 +82,8 @@ HWY_INLINE Vector<T> sum_of(const TimeStep<T>& m, int64_t gate, int64_t i, int64
 
 template <class T>
 void lstm(const TimeStep<T>& m) {
-  for (int64_t i = 0; i < m.count; i += kWidth<T>) {
-    const int64_t left = m.count - i, width = m.width;
+  each_vector(m, [&](int64_t i, int64_t left) HWY_ATTR {
+    const int64_t width = m.width;
     const Vector<T> in = activate(m.is.gate, sum_of(m, 0, i, left)),
                     forget = activate(m.is.gate, sum_of(m, 1, i, left)),
                     candidate = activate(m.is.candidate, sum_of(m, 2, i, left)),
@@ -92,17 +98,16 @@ void lstm(const TimeStep<T>& m) {
     }
     store(cell, m.cell + i, left);
     store(out * activate(m.is.output, cell), m.after + i, left);
-  }
+  });
 }
 
 template <class T>
 void rnn(const TimeStep<T>& m) {
-  for (int64_t i = 0; i < m.count; i += kWidth<T>) {
-    const int64_t left = m.count - i;
+  each_vector(m, [&](int64_t i, int64_t left) HWY_ATTR {
     const Vector<T> y = activate(m.is.candidate, sum_of(m, 0, i, left));
     store(y, m.kept + i, left);
     store(bounded<T>(y, m.clip), m.after + i, left);
-  }
+  });
 }
 
 template <class T>
@@ -113,8 +118,7 @@ HWY_INLINE void finish_gru(const TimeStep<T>& m, int64_t i, int64_t left, Vector
 
 template <class T>
 void gru(const TimeStep<T>& m) {
-  for (int64_t i = 0; i < m.count; i += kWidth<T>) {
-    const int64_t left = m.count - i;
+  each_vector(m, [&](int64_t i, int64_t left) HWY_ATTR {
     const Vector<T> reset = activate(m.is.gate, sum_of(m, 0, i, left)),
                     update = activate(m.is.gate, sum_of(m, 1, i, left));
     Vector<T> product = load(m.sums + 2 * m.gate + i, left);
@@ -123,27 +127,25 @@ void gru(const TimeStep<T>& m) {
     store(update, m.kept + m.width + i, left);
     store(product, m.kept + 3 * m.width + i, left);
     finish_gru(m, i, left, update, activate(m.is.candidate, load(m.inputs + 2 * m.width + i, left) + reset * product));
-  }
+  });
 }
 
 template <class T>
 void gru_gates(const TimeStep<T>& m) {
-  for (int64_t i = 0; i < m.count; i += kWidth<T>) {
-    const int64_t left = m.count - i;
+  each_vector(m, [&](int64_t i, int64_t left) HWY_ATTR {
     const Vector<T> reset = activate(m.is.gate, sum_of(m, 0, i, left));
     store(reset, m.kept + i, left);
     store(activate(m.is.gate, sum_of(m, 1, i, left)), m.kept + m.width + i, left);
     store(reset * load(m.before + i, left), m.after + i, left);
-  }
+  });
 }
 
 template <class T>
 void gru_candidate(const TimeStep<T>& m) {
-  for (int64_t i = 0; i < m.count; i += kWidth<T>) {
-    const int64_t left = m.count - i;
+  each_vector(m, [&](int64_t i, int64_t left) HWY_ATTR {
     const Vector<T> sum = load(m.inputs + 2 * m.width + i, left) + load(m.sums + i, left);
     finish_gru(m, i, left, load(m.kept + m.width + i, left), activate(m.is.candidate, sum));
-  }
+  });
 }
 
 // ---- backward -------------------------------------------------------------------------------------------------------
@@ -156,8 +158,8 @@ HWY_INLINE void store_gate(const TimeStepGrad<T>& m, int64_t gate, int64_t i, in
 
 template <class T>
 void lstm_grad(const TimeStepGrad<T>& m) {
-  for (int64_t i = 0; i < m.count; i += kWidth<T>) {
-    const int64_t left = m.count - i, width = m.width;
+  each_vector(m, [&](int64_t i, int64_t left) HWY_ATTR {
+    const int64_t width = m.width;
     const Vector<T> in = load(m.kept + i, left), forget = load(m.kept + width + i, left),
                     candidate = load(m.kept + 2 * width + i, left), out = load(m.kept + 3 * width + i, left),
                     cell = load(m.kept + 4 * width + i, left), squashed = activate(m.is.output, cell);
@@ -168,16 +170,15 @@ void lstm_grad(const TimeStepGrad<T>& m) {
     store_gate(m, 2, i, left, dcell * in * slope(m.is.candidate, candidate));
     store_gate(m, 3, i, left, grad * squashed * slope(m.is.gate, out));
     store(dcell * forget, m.cell + i, left);
-  }
+  });
 }
 
 template <class T>
 void rnn_grad(const TimeStepGrad<T>& m) {
-  for (int64_t i = 0; i < m.count; i += kWidth<T>) {
-    const int64_t left = m.count - i;
+  each_vector(m, [&](int64_t i, int64_t left) HWY_ATTR {
     const Vector<T> y = load(m.kept + i, left);
     store_gate(m, 0, i, left, within(y, m.clip, load(m.grad + i, left)) * slope(m.is.candidate, y));
-  }
+  });
 }
 
 /// Stores the gradients of the update gate z and of the candidate n, and returns the gradient of the argument of n,
@@ -196,30 +197,26 @@ HWY_INLINE Vector<T> update_and_candidate(const TimeStepGrad<T>& m, int64_t i, i
 
 template <class T>
 void gru_grad(const TimeStepGrad<T>& m) {
-  for (int64_t i = 0; i < m.count; i += kWidth<T>) {
-    const int64_t left = m.count - i;
+  each_vector(m, [&](int64_t i, int64_t left) HWY_ATTR {
     const Vector<T> sum = update_and_candidate(m, i, left), reset = load(m.kept + i, left);
     store(sum * reset, m.sums + 2 * m.width + i, left);
     store_gate(m, 0, i, left, sum * load(m.kept + 3 * m.width + i, left) * slope(m.is.gate, reset));
-  }
+  });
 }
 
 template <class T>
 void gru_update_grad(const TimeStepGrad<T>& m) {
-  for (int64_t i = 0; i < m.count; i += kWidth<T>) {
-    const int64_t left = m.count - i;
-    store(update_and_candidate(m, i, left), m.sums + 2 * m.width + i, left);
-  }
+  each_vector(m, [&](int64_t i, int64_t left)
+                     HWY_ATTR { store(update_and_candidate(m, i, left), m.sums + 2 * m.width + i, left); });
 }
 
 template <class T>
 void gru_reset_grad(const TimeStepGrad<T>& m) {
-  for (int64_t i = 0; i < m.count; i += kWidth<T>) {
-    const int64_t left = m.count - i;
+  each_vector(m, [&](int64_t i, int64_t left) HWY_ATTR {
     const Vector<T> reset = load(m.kept + i, left), grad = load(m.grad + i, left);
     store_gate(m, 0, i, left, grad * load(m.before + i, left) * slope(m.is.gate, reset));
     store(load(m.direct + i, left) + grad * reset, m.direct + i, left);
-  }
+  });
 }
 
 template <class T>

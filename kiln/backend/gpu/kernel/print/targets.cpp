@@ -38,6 +38,9 @@ const Target kHipTarget = [] {
   Target target = kCudaTarget;
   target.dialect = &expr::kHip;
   target.shuffle = "__shfl($0, $1, 32)";
+  // HIP's own functions of these names take no signed integers of 64 bits before ROCm 6.
+  target.updates[1] = "__hip_atomic_fetch_max(&$0, $1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)";
+  target.updates[2] = "__hip_atomic_fetch_min(&$0, $1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)";
   return target;
 }();
 

@@ -1,0 +1,25 @@
+// An AMD GPU as a Driver: kernels are printed as HIP and compiled by HIPRTC; products use rocBLAS where it is installed.
+// It has never run on AMD's hardware.
+#pragma once
+#include "kiln/backend/rocm/products.hpp"
+#include "kiln/backend/streams/driver.hpp"
+
+namespace kiln::rocm {
+
+class Driver final : public StreamDriver, public gpu::Library {
+ public:
+  /// Throws DeviceError if the machine has no such device, or no driver.
+  explicit Driver(int index) : Driver(make_ref<Stream>(driver_api(), index)) {}
+
+  gpu::Library* library() override { return this; }
+  bool multiply(const gpu::Product& product) override;
+
+ private:
+  explicit Driver(const Ref<Stream>& stream);
+  void multiply(const void*, const gpu::Product& product) override { products_.multiply(product); }
+  void run(const void*, std::span<const std::uint64_t>) override {}
+
+  Products products_;
+};
+
+}  // namespace kiln::rocm

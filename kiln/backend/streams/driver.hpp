@@ -1,0 +1,52 @@
+// StreamDriver: a GPU whose maker's driver has streams, as a gpu::Driver. Everything but collectives of ranks runs in one
+// stream. A maker adds the printer of its language, its compiler and its libraries.
+#pragma once
+#include "kiln/backend/gpu/driver.hpp"
+#include "kiln/backend/gpu/kernel/print/print.hpp"
+#include "kiln/backend/streams/compiler.hpp"
+#include "kiln/backend/streams/download.hpp"
+#include "kiln/backend/streams/queue.hpp"
+#include "kiln/backend/streams/upload.hpp"
+
+namespace kiln::streams {
+
+class StreamDriver : public gpu::Driver, protected LibraryCalls {
+ public:
+  std::string name() const override { return stream_->device(); }
+  const gpu::Capabilities& capabilities() const override { return capabilities_; }
+  BlockSource& memory() override { return memory_; }
+
+  Ref<gpu::Code> compile(const gpu::Kernel& kernel) override;
+  void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override;
+  void upload(std::byte* to, std::span<const std::byte> from) override;
+  Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override;
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
+  void clear(std::byte* start, std::size_t bytes) override;
+  void flush() override { queue_.flush(); }
+  void synchronize() override;
+
+ protected:
+  /// Kernels are printed for `target`, and compiled by `compiler`.
+  StreamDriver(Ref<Stream> stream, const gpu::Capabilities& capabilities, const gpu::Target& target, Compiler compiler);
+
+  /// Starts to compile a text that is written in the maker's language. Throws DeviceError if no block can run it.
+  Ref<Program> load(Program::ProgramTraits traits, const std::string& text);
+  const Ref<Stream>& stream() const { return stream_; }
+  Queue& queue() { return queue_; }
+
+ private:
+  const Ref<Stream> stream_;
+  const gpu::Capabilities capabilities_;
+  const gpu::Target& target_;
+  const Compiler compiler_;
+  DeviceMemory memory_;
+  Uploads uploads_;
+  const Ref<Downloads> downloads_;
+  Queue queue_;
+};
+
+/// Bytes of the device's memory that programs may hold: what is free, but for a part that code and the maker's own
+/// libraries take later.
+std::int64_t usable_memory(const Stream& stream);
+
+}  // namespace kiln::streams

@@ -1,0 +1,42 @@
+#include "kiln/backend/streams/memory.hpp"
+
+#include <cstring>
+
+#include "kiln/core/parallel.hpp"
+
+namespace kiln::streams {
+
+std::byte* DeviceMemory::map(std::size_t bytes) {
+  Address address = 0;
+  const Result result = stream_->api().memory_alloc(&address, bytes);
+  if (result == kOutOfMemory) return nullptr;
+  stream_->check(result, "allocating ", bytes, " bytes");
+  return reinterpret_cast<std::byte*>(address);
+}
+
+bool DeviceMemory::unmap(std::byte* start, std::size_t) {
+  const DriverApi& api = stream_->api();
+  bool done = false;
+  flush_and_([&] {
+    done = api.stream_synchronize(stream_->handle()) == kSuccess && api.memory_free(address_of(start)) == kSuccess;
+  });
+  return done;
+}
+
+Pinned::Pinned(Ref<Stream> stream, std::size_t bytes) : stream_(std::move(stream)), size_(bytes), done_(stream_) {
+  void* memory = nullptr;
+  stream_->check(stream_->api().host_alloc(&memory, bytes, kHostAllocPortable), "allocating ", bytes,
+                 " bytes of the host's memory for copies");
+  data_ = static_cast<std::byte*>(memory);
+}
+
+Pinned::~Pinned() { stream_->last_api().host_free(data_); }
+
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::int64_t kPiece = 256 << 10;
+  parallel_for(static_cast<std::int64_t>(bytes), kPiece, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+  });
+}
+
+}  // namespace kiln::streams

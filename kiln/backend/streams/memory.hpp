@@ -1,0 +1,49 @@
+// Memory: the device's, as blocks for pools, and pinned memory of the host.
+#pragma once
+#include <functional>
+
+#include "kiln/backend/memory/block_source.hpp"
+#include "kiln/backend/streams/stream.hpp"
+#include "kiln/core/function_ref.hpp"
+
+namespace kiln::streams {
+
+class DeviceMemory final : public BlockSource {
+ public:
+  /// `flush_and` starts the commands that are still queued, and then calls its argument.
+  using FlushAnd = std::function<void(FunctionRef<void()>)>;
+  DeviceMemory(Ref<Stream> stream, FlushAnd flush_and) : stream_(std::move(stream)), flush_and_(std::move(flush_and)) {}
+  std::byte* map(std::size_t bytes) override;
+  /// Waits for the device, which may still use the memory.
+  bool unmap(std::byte* start, std::size_t bytes) override;
+  bool returns_parts() const override { return false; }
+
+ private:
+  const Ref<Stream> stream_;
+  const FlushAnd flush_and_;
+};
+
+/// Pinned memory of the host, so that copies to and from the device run while the host continues; and an event that
+/// tells when they are done. Throws MemoryError.
+class Pinned {
+ public:
+  Pinned(Ref<Stream> stream, std::size_t bytes);
+  ~Pinned();
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  Event& done() { return done_; }
+
+ private:
+  const Ref<Stream> stream_;
+  std::byte* data_ = nullptr;
+  const std::size_t size_;
+  Event done_;
+};
+
+/// memcpy, by several threads for large blocks.
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
+
+}  // namespace kiln::streams
