@@ -106,15 +106,18 @@ constexpr Native kCudaHalves[] = {
 // Drivers may assume that there are no infinities and NaNs, and round halves as they like: functions that test for or
 // create these work on the bits. Functions that are accurate only for some operands are the library's.
 constexpr Native kShaderNatives[] = {
-    {"abs", kFloats, "abs($0)"},   {"sqrt", kFloats, "sqrt($0)"},    {"floor", kFloats, "floor($0)"},
-    {"ceil", kFloats, "ceil($0)"}, {"trunc", kFloats, "trunc($0)"},  {"exp", kF32, "exp($0)"},
-    {"exp2", kF32, "exp2($0)"},    {"log", kF32, "log($0)"},         {"log2", kF32, "log2($0)"},
-    {"sin", kF32, "sin($0)"},      {"cos", kF32, "cos($0)"},         {"tan", kF32, "tan($0)"},
-    {"asin", kF32, "asin($0)"},    {"acos", kF32, "acos($0)"},       {"atan", kF32, "atan($0)"},
-    {"lowest", kU32, "0u"},        {"highest", kU32, "4294967295u"}, {"width", kU32, "32u"},
+    {"abs", kFloats, "abs($0)"},   {"sqrt", kFloats, "sqrt($0)"},   {"floor", kFloats, "floor($0)"},
+    {"ceil", kFloats, "ceil($0)"}, {"trunc", kFloats, "trunc($0)"}, {"exp", kF32, "exp($0)"},
+    {"exp2", kF32, "exp2($0)"},    {"log", kF32, "log($0)"},        {"log2", kF32, "log2($0)"},
+    {"sin", kF32, "sin($0)"},      {"cos", kF32, "cos($0)"},        {"tan", kF32, "tan($0)"},
+    {"atan", kF32, "atan($0)"},    {"lowest", kU32, "0u"},          {"highest", kU32, "4294967295u"},
+    {"width", kU32, "32u"},
 };
 
+// Mesa's asin and acos are wrong in the fourth digit.
 constexpr Native kGlslNatives[] = {
+    {"asin", kF32, "(abs($0) <= 1.0f ? atan($0, sqrt((1.0f - ($0)) * (1.0f + ($0)))) : uintBitsToFloat(0x7fc00000u))"},
+    {"acos", kF32, "(abs($0) <= 1.0f ? atan(sqrt((1.0f - ($0)) * (1.0f + ($0))), $0) : uintBitsToFloat(0x7fc00000u))"},
     {"to_number", kF64, "double($0)"},
     {"to_number", kF32, "float($0)"},
     {"to_number", kI32, "int($0)"},
@@ -150,6 +153,8 @@ constexpr Native kGlslNatives[] = {
 
 // A constant that is infinite or NaN is an error in WGSL, so these are computed from a variable.
 constexpr Native kWgslNatives[] = {
+    {"asin", kF32, "asin($0)"},
+    {"acos", kF32, "acos($0)"},
     {"to_number", kF32, "f32($0)"},
     {"to_number", kI32, "i32($0)"},
     {"to_number", kU32, "u32($0)"},
@@ -167,6 +172,8 @@ constexpr Native kWgslNatives[] = {
 };
 
 constexpr Native kMetalNatives[] = {
+    {"asin", kF32, "asin($0)"},
+    {"acos", kF32, "acos($0)"},
     {"to_number", kF32, "(float)($0)"},
     {"to_number", kI32, "(int)($0)"},
     {"to_number", kU32, "(uint)($0)"},

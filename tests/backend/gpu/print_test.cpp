@@ -165,7 +165,7 @@ TEST(PrintedKernels, AreTakenByTheCompilerOfHip) {
 }
 
 std::string complaints_of(const Target& target, const std::string& text) {
-  if (&target == &kGlslTarget) return expr::complaints_of_glslang(text);
+  if (target.dialect == &expr::kGlsl) return expr::complaints_of_glslang(text);
   if (&target == &kMetalTarget) return expr::complaints_of_metal(text, KILN_METAL);
   return expr::complaints_of_wgsl(text);
 }
@@ -182,6 +182,14 @@ TEST(PrintedKernels, AreTakenByTheCompilerOfGlsl) {
       expect_accepted(kGlslTarget, converting(from, to, 2));
 }
 
+TEST(PrintedKernels, AreTakenAsGlslWithReferences) {
+  for (const DType type : {DType::F32, DType::F16, DType::BF16}) expect_accepted(kVulkanTarget, folding(type));
+  for (const DType from : {DType::F64, DType::F16, DType::I64, DType::I8, DType::U32, DType::Bool})
+    for (const DType to : {DType::F32, DType::BF16, DType::U64, DType::U8})
+      expect_accepted(kVulkanTarget, converting(from, to, 2));
+  expect_accepted(kVulkanTarget, choosing());
+}
+
 TEST(PrintedKernels, AreMetal) {
   for (const DType type : {DType::F32, DType::F16, DType::BF16}) expect_accepted(kMetalTarget, folding(type));
   for (const DType from : {DType::F32, DType::F16, DType::I64, DType::U32, DType::Bool})
@@ -193,6 +201,7 @@ TEST(PrintedKernels, AreMetal) {
 TEST(PrintedKernels, AreStoredInOtherLanguages) {
   if (!expr::kOrderIsThatOfStoredTexts) GTEST_SKIP() << expr::kOtherOrder;
   expr::expect_stored("glsl_fold_f16.txt", print(folding(DType::F16), kGlslTarget).text);
+  expr::expect_stored("glsl_references_fold_f16.txt", print(folding(DType::F16), kVulkanTarget).text);
   expr::expect_stored("msl_fold_f16.txt", print(folding(DType::F16), kMetalTarget).text);
 }
 

@@ -98,9 +98,10 @@ void Body::let_several(const Statement& statement, const std::string& indent) {
   const bool shared = in.kind == Kind::Shared;
   const DType dtype = shared ? kernel_.shared[in.place].dtype : kernel_.parameter(in.place).dtype;
   const std::string at = name(in.operands[0]);
+  if (!shared && is_in_words(dtype, in.width)) return load_words(statement, indent);
   if (!target_.has_pointers) {
     for (Id i = 0; i < in.width; ++i)
-      define(statement.first + i, expr::loaded(printer_, element(in, index(in.operands[0], i)), dtype), indent);
+      define(statement.first + i, expr::loaded(printer_, element(in, i), dtype), indent);
     return;
   }
   const std::string packed = pack(dtype, in.width);
@@ -139,17 +140,26 @@ void Body::store(const Statement& statement, const std::string& indent) {
     out_ += "}};\n";
     return;
   }
+  if (!shared && is_in_words(dtype, in.size() - 1)) return store_words(statement, indent);
   const bool atomic = is(Syntax::Wgsl) && (shared ? updates_shared(place) : updates(place));
   for (std::size_t i = 1; i < in.size(); ++i) {
-    const std::string to = text(array, "[", index(in[0], static_cast<Id>(i - 1)), "]"),
+    const auto more = static_cast<Id>(i - 1);
+    const std::string to = !shared && target_.has_references ? referred(place, in[0], more)
+                                                             : text(array, "[", index(in[0], more), "]"),
                       element = expr::stored(printer_, name(in[i]), dtype);
     out_ += atomic ? text(indent, "atomicStore(&", to, ", ", element, ");\n") : text(indent, to, " = ", element, ";\n");
   }
 }
 
 void Body::choose(const Statement& statement, const std::string& indent) {
-  if (!target_.has_pointers) lacks("tables");
+  if (!has_tables()) lacks("tables");
   const std::uint16_t table = kernel_.chosen[statement.place - Kernel::kChosen];
+  if (target_.has_references) {
+    const std::string type = reference_type(table);
+    out_ += text(indent, type, " ", buffer(statement.place), " = ", type, "(kiln_given[", kernel_.words()[table], " + ",
+                 index(statement.operands[0]), "]);\n");
+    return;
+  }
   out_ += text(indent, pointer(kernel_.parameters[table]), " const ", buffer(statement.place), " = p", table, ".at[",
                name(statement.operands[0]), "];\n");
 }

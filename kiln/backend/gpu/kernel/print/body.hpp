@@ -1,5 +1,6 @@
 // The statements of a kernel in the language of a target. What stands around them is declare.cpp's.
 #pragma once
+#include <set>
 #include <span>
 
 #include "kiln/backend/gpu/kernel/kernel.hpp"
@@ -15,6 +16,8 @@ class Body {
   /// The statements; afterwards library() has the functions that they call.
   std::string print();
   const std::string& library() const { return printer_.library(); }
+  /// The types of words that they load and store at once (words.cpp), declared.
+  const std::set<std::string>& word_types() const { return words_; }
 
   const Kernel& kernel() const { return kernel_; }
   const Target& target() const { return target_; }
@@ -41,6 +44,12 @@ class Body {
   /// An index of an array; `more` is added to it.
   std::string index(Id id, Id more = 0) const;
   std::string pack(DType dtype, std::size_t width) const;
+  /// Tables and chosen buffers are possible.
+  bool has_tables() const { return target_.has_pointers || target_.has_references; }
+  /// Element `id` + `more` of a buffer, where the target has references.
+  /// The address of the element of buffer `place` at the index `id`, of which GLSL makes a reference.
+  std::string moved(std::uint16_t place, Id id) const;
+  std::string referred(std::uint16_t place, Id id, Id more) const;
   [[noreturn]] void lacks(std::string_view what) const;
 
   // value.cpp
@@ -52,8 +61,14 @@ class Body {
   std::string update(const Instruction& in) const;
   std::string shuffled(const Instruction& in) const;
   /// The element at an index of a buffer or a shared array, as stored.
-  std::string element(const Instruction& in, const std::string& index) const;
+  std::string element(const Instruction& in, Id more = 0) const;
   std::string local(std::uint16_t place, Id index) const;
+
+  // words.cpp
+  bool is_in_words(DType dtype, std::size_t width) const;
+  std::string words(std::uint16_t place, Id index, std::size_t width);
+  void load_words(const Statement& statement, const std::string& indent);
+  void store_words(const Statement& statement, const std::string& indent);
 
   // body.cpp
   void statements(const Statements& list, const std::string& indent);
@@ -76,7 +91,13 @@ class Body {
   const Target& target_;
   expr::Printer printer_;
   std::string out_;
+  std::set<std::string> words_;
 };
+
+/// The type of references to buffer parameter `place`, as declare.cpp declares it.
+std::string reference_type(std::uint16_t place);
+/// How GLSL declares what a kernel does with a buffer: "readonly ".
+std::string_view access_of_glsl(const Parameter& parameter);
 
 /// `form` with $0, $1, ... replaced, and $t and $s by the last two.
 std::string filled(std::string_view form, std::span<const std::string> operands, std::string_view t = {},

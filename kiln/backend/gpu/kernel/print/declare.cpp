@@ -82,30 +82,40 @@ template <class Number, class Buffer> int each_parameter(const Kernel& kernel, N
 /// The vectors of four words of a uniform block.
 int vectors_of(const Parameter& parameter) { return (parameter.uniform + 3) / 4; }
 
+constexpr std::string_view kGlslExtensions =
+    "#extension GL_EXT_control_flow_attributes : require\n#extension GL_KHR_shader_subgroup_shuffle : enable\n"
+    "#extension GL_EXT_shader_subgroup_extended_types_int64 : enable\n"
+    "#extension GL_EXT_shader_atomic_int64 : enable\n";
+
+/// What numbers are made from: two words of an argument.
+std::string number_of_glsl(const Body& body, DType dtype, const std::string& words) {
+  switch (expr::computed_in(dtype)) {
+    case DType::F64: return text("packDouble2x32(", words, ")");
+    case DType::F32: return text("uintBitsToFloat(", words, ".x)");
+    case DType::I64: return text("int64_t(packUint2x32(", words, "))");
+    case DType::U64: return text("packUint2x32(", words, ")");
+    default: return text(body.type(dtype), "(", words, ".x)");
+  }
+}
+
+std::string shared_of_glsl(const Kernel& kernel, const Body& body) {
+  std::string out;
+  for (std::size_t i = 0; i < kernel.shared.size(); ++i)
+    out += text("shared ", body.stored(kernel.shared[i].dtype), " m", i, "[", kernel.shared[i].count, "];\n");
+  return out;
+}
+
 KernelText glsl(const Kernel& kernel, Body& body) {
   require_no_tables(kernel, body.target());
   const std::string statements = body.print();
   std::string out(body.target().dialect->preamble), numbers;
-  out +=
-      "#extension GL_EXT_control_flow_attributes : require\n#extension GL_KHR_shader_subgroup_shuffle : enable\n"
-      "#extension GL_EXT_shader_subgroup_extended_types_int64 : enable\n"
-      "#extension GL_EXT_shader_atomic_int64 : enable\n";
-  out += body.library();
-  out += text("layout(local_size_x = ", kernel.threads, ") in;\n");
+  out += text(kGlslExtensions, body.library(), "layout(local_size_x = ", kernel.threads, ") in;\n");
   const int count = each_parameter(
       kernel,
       [&](std::size_t i, int index) {
         const DType dtype = kernel.parameters[i].dtype;
-        const std::string words = text("kiln_numbers[", index, "]"), low = words + ".x";
-        std::string value;
-        switch (expr::computed_in(dtype)) {
-          case DType::F64: value = text("packDouble2x32(", words, ")"); break;
-          case DType::F32: value = text("uintBitsToFloat(", low, ")"); break;
-          case DType::I64: value = text("int64_t(packUint2x32(", words, "))"); break;
-          case DType::U64: value = text("packUint2x32(", words, ")"); break;
-          default: value = text(body.type(dtype), "(", low, ")");
-        }
-        numbers += text("  ", body.type(dtype), " p", i, " = ", value, ";\n");
+        numbers += text("  ", body.type(dtype), " p", i, " = ",
+                        number_of_glsl(body, dtype, text("kiln_numbers[", index, "]")), ";\n");
       },
       [&](std::size_t i, int index) {
         const Parameter& parameter = kernel.parameters[i];
@@ -118,10 +128,43 @@ KernelText glsl(const Kernel& kernel, Body& body) {
                       body.stored(parameter.dtype), " p", i, "[]; };\n");
       });
   if (count) out += text("layout(push_constant) uniform Numbers { uvec2 kiln_numbers[", count, "]; };\n");
-  for (std::size_t i = 0; i < kernel.shared.size(); ++i)
-    out += text("shared ", body.stored(kernel.shared[i].dtype), " m", i, "[", kernel.shared[i].count, "];\n");
+  out += shared_of_glsl(kernel, body);
   return {text(out, "void main() {\n", numbers, locals_of_c(kernel, body), statements, "}\n"), "main",
           kernel.shared_offsets().back()};
+}
+
+KernelText glsl_with_references(const Kernel& kernel, Body& body) {
+  const std::string statements = body.print();
+  const std::vector<std::size_t> words = kernel.words();
+  const std::size_t bytes = argument_bytes(kernel);
+  std::string out(body.target().dialect->preamble), arguments;
+  out += text("#extension GL_EXT_buffer_reference : require\n#extension GL_EXT_buffer_reference_uvec2 : require\n",
+              kGlslExtensions, body.library(), "layout(local_size_x = ", kernel.threads, ") in;\n");
+  if (bytes > kPushedBytes)
+    out +=
+        "layout(buffer_reference, std430, buffer_reference_align = 8) readonly buffer KilnGiven { uvec2 at[]; };\n"
+        "layout(push_constant) uniform KilnWhere { KilnGiven kiln_where; };\n#define kiln_given kiln_where.at\n";
+  else if (bytes)
+    out += text("layout(push_constant) uniform KilnGiven { uvec2 kiln_given[", (bytes + 7) / 8, "]; };\n");
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
+    const Parameter& parameter = kernel.parameters[i];
+    if (parameter.uniform) continue;
+    const std::string given = text("kiln_given[", words[i], "]");
+    if (parameter.kind == Parameter::Kind::Number) {
+      if (!parameter.count)
+        arguments +=
+            text("  ", body.type(parameter.dtype), " p", i, " = ", number_of_glsl(body, parameter.dtype, given), ";\n");
+      continue;
+    }
+    const std::string type = reference_type(static_cast<std::uint16_t>(i));
+    out += text("layout(buffer_reference, std430, buffer_reference_align = ", size_of(parameter.dtype), ") ",
+                access_of_glsl(parameter), "buffer ", type, " { ", body.stored(parameter.dtype), " at[]; };\n");
+    if (!parameter.count) arguments += text("  ", type, " p", i, " = ", type, "(", given, ");\n");
+  }
+  for (const std::string& type : body.word_types()) out += type;
+  return {text(out, shared_of_glsl(kernel, body), "void main() {\n", arguments, locals_of_c(kernel, body), statements,
+               "}\n"),
+          "main", kernel.shared_offsets().back()};
 }
 
 KernelText wgsl(const Kernel& kernel, Body& body) {
@@ -208,11 +251,17 @@ KernelText metal(const Kernel& kernel, Body& body) {
 
 }  // namespace
 
+std::size_t argument_bytes(const Kernel& kernel) {
+  std::size_t bytes = kernel.words().back() * 8;
+  for (const Parameter& each : kernel.parameters) bytes += std::size_t{each.uniform} * 4;
+  return bytes;
+}
+
 KernelText print(const Kernel& kernel, const Target& target) {
   Body body(kernel, target);
   if (target.has_pointers) return cuda(kernel, body);
   switch (target.dialect->syntax) {
-    case Syntax::Glsl: return glsl(kernel, body);
+    case Syntax::Glsl: return target.has_references ? glsl_with_references(kernel, body) : glsl(kernel, body);
     case Syntax::Wgsl: return wgsl(kernel, body);
     case Syntax::Cpp: break;
   }

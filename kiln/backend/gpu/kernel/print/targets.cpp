@@ -65,6 +65,12 @@ const Target kGlslTarget{
     .has_pointers = false,
 };
 
+const Target kVulkanTarget = [] {
+  Target target = kGlslTarget;
+  target.has_references = true;
+  return target;
+}();
+
 const Target kWgslTarget{
     .dialect = &expr::kWgsl,
     .thread = "i32(kiln_thread.x)",

@@ -24,10 +24,13 @@ struct Target {
   std::string_view unrolled, rolled;  // before a loop
   std::string_view single;            // the end of the names of C's functions on float32
   bool has_pointers;                  // packs of elements are loaded and stored at once, and tables are parameters
+  bool has_references = false;  // buffers are addresses among the arguments (GLSL's buffer references); tables too
 
   std::string_view name() const { return dialect->name; }
 };
 
 extern const Target kCudaTarget, kHipTarget, kGlslTarget, kWgslTarget, kMetalTarget;
+/// GLSL for Vulkan's devices with Addressing::Addresses; kGlslTarget is for those that bind buffers.
+extern const Target kVulkanTarget;
 
 }  // namespace kiln::gpu

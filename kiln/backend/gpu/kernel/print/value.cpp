@@ -105,7 +105,23 @@ std::string Body::bits(const std::string& x, DType from, DType to) const {
   return cast(x, to);
 }
 
-std::string Body::element(const Instruction& in, const std::string& index) const {
+std::string reference_type(std::uint16_t place) { return text("B", place); }
+
+std::string Body::moved(std::uint16_t place, Id id) const {
+  return text("uint64_t(", buffer(place), ") + uint64_t(int64_t(", name(id), ")) * ",
+              size_of(kernel_.parameter(place).dtype), "ul");
+}
+
+/// Places are added to the address but for uint32: arrays of GLSL take 32 bits, and none below 0, where kernels that walk
+/// backwards get.
+std::string Body::referred(std::uint16_t place, Id id, Id more) const {
+  if (type_of(id) == DType::U32) return text(buffer(place), ".at[", index(id, more), "]");
+  const std::string type = reference_type(place & Kernel::kChosen ? kernel_.chosen[place - Kernel::kChosen] : place);
+  return text(type, "(", moved(place, id), ").at[", more, "]");
+}
+
+std::string Body::element(const Instruction& in, Id more) const {
+  const std::string index = this->index(in.operands[0], more);
   const bool shared = in.kind == Kind::Shared || in.kind == Kind::SharedPair || in.kind == Kind::SharedSame ||
                       in.kind == Kind::UpdateShared;
   if (shared) {
@@ -113,7 +129,11 @@ std::string Body::element(const Instruction& in, const std::string& index) const
     return is(Syntax::Wgsl) && in.kind == Kind::Shared && updates_shared(in.place) ? text("atomicLoad(&", at, ")") : at;
   }
   if (!(in.place & Kernel::kChosen) && kernel_.parameters[in.place].uniform && !is(Syntax::Cpp))
-    return text(buffer(in.place), "[(", index, ") / 4][(", index, ") % 4]");  // vectors, as uniform blocks have them
+    return target_.has_references
+               ? text("kiln_given[", kernel_.words().back(), " + (", index, ") / 2][(", index, ") % 2]")
+               : text(buffer(in.place), "[(", index, ") / 4][(", index,
+                      ") % 4]");  // vectors, as uniform blocks have them
+  if (target_.has_references) return referred(in.place, in.operands[0], more);
   const std::string at = text(buffer(in.place), "[", index, "]");
   return is(Syntax::Wgsl) && in.kind == Kind::Load && updates(in.place) ? text("atomicLoad(&", at, ")") : at;
 }
@@ -127,7 +147,7 @@ std::string Body::update(const Instruction& in) const {
                       dtype);
   const std::string_view form = target_.updates[static_cast<std::size_t>(in.update)];
   if (form.empty()) lacks("such an update of memory");
-  std::string at = element(in, index(in.operands[0]));
+  std::string at = element(in);
   DType word = dtype;
   if (target_.has_pointers && ((is_float(dtype) && exchanges) || (dtype == DType::I64 && !compares)))
     word = size_of(dtype) == 8 ? DType::U64 : DType::U32;
@@ -178,24 +198,22 @@ std::string Body::value(const Instruction& in) {
     case Kind::Bits: return bits(first(), type_of(in.operands[0]), in.type);
     case Kind::Convert: return expr::converted(printer_, first(), in.element, in.to);
     case Kind::Entry:
-      if (!target_.has_pointers) lacks("tables");
+      if (!has_tables()) lacks("tables");
+      if (target_.has_references)
+        return text("int64_t(packUint2x32(kiln_given[", kernel_.words()[in.place], " + ", index(in.operands[0]), "]))");
       return text("p", in.place, ".at[", first(), "]");
     case Kind::Narrow: return expr::narrowed(printer_, first(), in.element);
-    case Kind::Load:
-      return expr::loaded(printer_, element(in, index(in.operands[0])), kernel_.parameter(in.place).dtype);
-    case Kind::Shared:
-      return expr::loaded(printer_, element(in, index(in.operands[0])), kernel_.shared[in.place].dtype);
+    case Kind::Load: return expr::loaded(printer_, element(in), kernel_.parameter(in.place).dtype);
+    case Kind::Shared: return expr::loaded(printer_, element(in), kernel_.shared[in.place].dtype);
     case Kind::SharedSame: {
-      const std::string element = this->element(in, index(in.operands[0]));
+      const std::string element = this->element(in);
       return expr::loaded(printer_, is(Syntax::Wgsl) ? text("workgroupUniformLoad(&", element, ")") : element,
                           kernel_.shared[in.place].dtype);
     }
     case Kind::SharedPair:
       if (is(Syntax::Cpp))
-        return text("*(", target_.has_pointers ? "const unsigned int" : "threadgroup const uint", "*)&",
-                    element(in, index(in.operands[0])));
-      return text("uint(", element(in, index(in.operands[0])), ") | (uint(", element(in, index(in.operands[0], 1)),
-                  ") << 16)");
+        return text("*(", target_.has_pointers ? "const unsigned int" : "threadgroup const uint", "*)&", element(in));
+      return text("uint(", element(in), ") | (uint(", element(in, 1), ") << 16)");
     case Kind::Fragments: break;
     case Kind::Local: return local(in.place, in.operands[0]);
     case Kind::Shuffle: return shuffled(in);
