@@ -36,7 +36,8 @@ constexpr KnownSetting kRows[] = {
     {"fusion", Means::Choice},       {"inflation", Means::Choice},     {"log", Means::Choice},
     {"memory_limit", Means::Choice}, {"nccl", Means::Choice},          {"nvrtc", Means::Library},
     {"poison", Means::Choice},       {"profile", Means::Trace},        {"tf32", Means::Choice},
-    {"threads", Means::Choice},      {"verify", Means::Choice}};
+    {"threads", Means::Choice},      {"verify", Means::Choice},
+    {"webgpu_library", Means::Library}};
 constexpr std::string_view kBlank = " \t\r";
 
 /// A line of the file: `name = value  # why`. The values are TOML's strings, whole numbers and booleans.

@@ -1,0 +1,37 @@
+// Provider: who provides the functions of WebGPU. A library that is opened at run time, and whose kind and version are
+// known by what it exports.
+#pragma once
+#include <span>
+#include <string>
+
+#include "kiln/backend/webgpu/functions.hpp"
+
+namespace kiln::webgpu {
+
+/// What differs between implementations: a row for each that was tried.
+struct Implementation {
+  std::string_view name;  // "wgpu-native 29"
+  // WGPUFeatureName; 0: the implementation has it under a name of its own, or not at all
+  std::uint32_t halves, lanes;
+};
+
+struct Provider {
+  std::string library;  // its name, for errors
+  const Implementation* implementation = nullptr;
+  Functions functions{};
+  InstanceHandle instance = nullptr;
+
+  /// Runs the callbacks that are due.
+  void process_events(DeviceHandle device) const {
+    if (functions.poll && device) functions.poll(device, 0, nullptr);
+    else functions.process_events(instance);
+  }
+};
+
+/// Opens the library of that name; an empty one stands for those that the loader may know. Throws DeviceError where
+/// there is none, or none whose implementation is known.
+Provider open_provider(const std::string& name);
+/// The program's: of the library that KILN_WEBGPU_LIBRARY names.
+const Provider& provider();
+
+}  // namespace kiln::webgpu
