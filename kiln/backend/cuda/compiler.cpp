@@ -13,7 +13,7 @@
 
 namespace kiln::cuda {
 
-Compiler::Compiler(std::string architecture, CodeCache cache)
+Compiler::Compiler(std::string architecture, gpu::CodeCache cache)
     : architecture_(std::move(architecture)), cache_(std::move(cache)), logs_(is_logged("cuda")) {}
 
 std::vector<std::byte> Compiler::code(const std::string& kernel, const std::string& source) const {

@@ -3,14 +3,14 @@
 #include <future>
 #include <string>
 
-#include "kiln/backend/cuda/code_cache.hpp"
+#include "kiln/backend/gpu/code_cache.hpp"
 
 namespace kiln::cuda {
 
 class Compiler {
  public:
   /// `architecture`: "sm_90"
-  explicit Compiler(std::string architecture, CodeCache cache = CodeCache());
+  explicit Compiler(std::string architecture, gpu::CodeCache cache = gpu::CodeCache::named("cuda"));
   /// The code of `kernel`, the only one in `text`. Throws DeviceError if it does not compile, or there is no compiler.
   std::vector<std::byte> code(const std::string& kernel, const std::string& text) const;
   /// Compiles in a thread of its own: kernels that a program needs one after the other are compiled in parallel, as
@@ -19,7 +19,7 @@ class Compiler {
 
  private:
   const std::string architecture_;
-  const CodeCache cache_;
+  const gpu::CodeCache cache_;
   const bool logs_;
 };
 

@@ -2,7 +2,7 @@
 
 namespace kiln::cuda::cublas {
 
-Api::Api(const Library& library) {
+Api::Api(const SharedLibrary& library) {
   library.find("cublasLtCreate", create);
   library.find("cublasLtDestroy", destroy);
   library.find("cublasLtGetVersion", get_version);
@@ -22,8 +22,8 @@ Api::Api(const Library& library) {
 }
 
 const Api& api() {
-  static const Library library("multiplies matrices", {"libcublasLt.so.13", "libcublasLt.so.12"},
-                               "install NVIDIA's CUDA toolkit (Debian: libcublaslt12)");
+  static const SharedLibrary library("cuda", "multiplies matrices", {"libcublasLt.so.13", "libcublasLt.so.12"},
+                                     "install NVIDIA's CUDA toolkit (Debian: libcublaslt12)");
   static const Api opened(library);
   return opened;
 }

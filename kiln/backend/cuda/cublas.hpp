@@ -46,7 +46,7 @@ struct Heuristic {
 static_assert(sizeof(Heuristic) == 96);
 
 struct Api {
-  explicit Api(const Library& library);
+  explicit Api(const SharedLibrary& library);
 
   Status (*create)(Handle* handle);
   Status (*destroy)(Handle handle);

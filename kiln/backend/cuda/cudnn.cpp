@@ -2,7 +2,7 @@
 
 namespace kiln::cuda::cudnn {
 
-Api::Api(const Library& library) {
+Api::Api(const SharedLibrary& library) {
   library.find("cudnnGetVersion", get_version);
   library.find("cudnnCreate", create);
   library.find("cudnnDestroy", destroy);
@@ -17,7 +17,7 @@ Api::Api(const Library& library) {
 }
 
 const Api& api() {
-  static const Library library("convolves", {"libcudnn.so.9"}, "install NVIDIA's cuDNN 9");
+  static const SharedLibrary library("cuda", "convolves", {"libcudnn.so.9"}, "install NVIDIA's cuDNN 9");
   static const Api opened(library);
   return opened;
 }

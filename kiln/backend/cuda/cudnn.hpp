@@ -174,7 +174,7 @@ template <>
 inline constexpr int kTypeOf<ReduceBy> = 18;
 
 struct Api {
-  explicit Api(const Library& library);
+  explicit Api(const SharedLibrary& library);
 
   std::size_t (*get_version)();  // 90100 is 9.1.0
   Status (*create)(Handle* handle);

@@ -4,7 +4,7 @@
 
 namespace kiln::cuda {
 
-DriverApi::DriverApi(const Library& library) {
+DriverApi::DriverApi(const SharedLibrary& library) {
   library.find("cuInit", init);
   library.find("cuGetErrorName", get_error_name);
   library.find("cuGetErrorString", get_error_string);
@@ -64,8 +64,8 @@ std::string words_of(const DriverApi& api, Result error) {
 // If it throws, the next call tries again.
 const DriverApi& driver_api() {
   static const DriverApi& api = []() -> const DriverApi& {
-    static const Library library("drives NVIDIA's GPUs", {"libcuda.so.1"},
-                                 "it comes with NVIDIA's driver (Debian: libcuda1; Ubuntu: nvidia-driver-580)");
+    static const SharedLibrary library("cuda", "drives NVIDIA's GPUs", {"libcuda.so.1"},
+                                       "it comes with NVIDIA's driver (Debian: libcuda1; Ubuntu: nvidia-driver-580)");
     static const DriverApi opened(library);
     const Result result = opened.init(0);
     require<DeviceError>(result == kSuccess, "cuda: the driver does not start: ", words_of(opened, result));

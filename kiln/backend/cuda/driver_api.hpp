@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kiln/backend/cuda/library.hpp"
+#include "kiln/core/shared_library.hpp"
 
 namespace kiln::cuda {
 
@@ -52,7 +52,7 @@ struct KernelNode {
 };
 
 struct DriverApi {
-  explicit DriverApi(const Library& library);
+  explicit DriverApi(const SharedLibrary& library);
 
   Result (*init)(unsigned flags);
   Result (*get_error_name)(Result error, const char** name);

@@ -11,9 +11,9 @@ constexpr std::string_view kPurpose = "compiles kernels",
                                "install NVIDIA's CUDA toolkit (Debian: libnvrtc12), or the Python package "
                                "nvidia-cuda-nvrtc-cu12 and let KILN_NVRTC name its libnvrtc.so.12";
 
-Library open_library() {
-  if (const char* const file = setting("KILN_NVRTC")) return Library(kPurpose, {file}, kRemedy);
-  return Library(kPurpose, {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, kRemedy);
+SharedLibrary open_library() {
+  if (const char* const file = setting("KILN_NVRTC")) return SharedLibrary("cuda", kPurpose, {file}, kRemedy);
+  return SharedLibrary("cuda", kPurpose, {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, kRemedy);
 }
 
 std::string numbered(std::string_view text) {
@@ -33,7 +33,7 @@ const Nvrtc& Nvrtc::get() {
   return opened;
 }
 
-Nvrtc::Nvrtc(const Library& library) {
+Nvrtc::Nvrtc(const SharedLibrary& library) {
   library.find("nvrtcVersion", get_version_);
   library.find("nvrtcGetErrorString", get_error_string_);
   library.find("nvrtcCreateProgram", create_program_);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kiln/backend/cuda/library.hpp"
+#include "kiln/core/shared_library.hpp"
 
 namespace kiln::cuda {
 
@@ -14,7 +14,7 @@ class Nvrtc {
  public:
   /// The installed library, or the file that KILN_NVRTC names. Throws DeviceError if there is none.
   static const Nvrtc& get();
-  explicit Nvrtc(const Library& library);
+  explicit Nvrtc(const SharedLibrary& library);
 
   /// "12.9"
   const std::string& version() const { return version_; }

@@ -38,7 +38,7 @@ struct Folder {
 std::vector<float> multiply(const Folder& folder, const char* autotune, std::int64_t n = 2) {
   autotune ? ::setenv("KILN_AUTOTUNE", autotune, 1) : ::unsetenv("KILN_AUTOTUNE");
   const Ref<Stream> stream = make_ref<Stream>(0);
-  Products products(stream, Choices(stream, CodeCache(std::filesystem::path(folder.name))));
+  Products products(stream, Choices(stream, gpu::CodeCache(std::filesystem::path(folder.name))));
   ::unsetenv("KILN_AUTOTUNE");
   const std::vector<float> a{1, 2, 3, 4, 5, 6}, b(static_cast<std::size_t>(3 * n), 2);
   Driver& memory = driver();
@@ -128,7 +128,7 @@ TEST(CudaChoices, ThatAreNoLongerTakenAreMadeAnew) {
 TEST(CudaChoices, AreOfOneVersionAndOneQuestion) {
   KILN_NEEDS_DEVICE();
   const Folder folder;
-  const Choices choices(make_ref<Stream>(0), CodeCache(std::filesystem::path(folder.name)));
+  const Choices choices(make_ref<Stream>(0), gpu::CodeCache(std::filesystem::path(folder.name)));
   const std::uint64_t question[] = {1, 2}, other[] = {1, 3};
   choices.keep(question, 7, {{1, 2, 3, 4, 99, 0, 0, 0}});
   ASSERT_TRUE(choices.find(question, 7));

@@ -68,7 +68,7 @@ TEST(CudaCompile, KeepsCodeOnTheDisk) {
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const std::string text = gpu::print(scale_kernel(), gpu::kCudaTarget).text;
   const auto code = [&](const char* architecture) {
-    return Compiler(architecture, CodeCache(std::filesystem::path(folder))).code("scale", text);
+    return Compiler(architecture, gpu::CodeCache(std::filesystem::path(folder))).code("scale", text);
   };
   const auto files = [&] {
     const std::filesystem::directory_iterator all(folder);

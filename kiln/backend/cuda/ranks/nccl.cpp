@@ -2,7 +2,7 @@
 
 namespace kiln::cuda::nccl {
 
-Api::Api(const Library& library) {
+Api::Api(const SharedLibrary& library) {
   library.find("ncclGetVersion", get_version);
   library.find("ncclGetErrorString", get_error_string);
   library.find_if_there("ncclGetLastError", get_last_error);
@@ -16,8 +16,9 @@ Api::Api(const Library& library) {
 }
 
 const Api& api() {
-  static const Library library("carries tensors between GPUs", {"libnccl.so.2"},
-                               "install NVIDIA's NCCL (Debian: libnccl2; or the Python package nvidia-nccl-cu13)");
+  static const SharedLibrary library(
+      "cuda", "carries tensors between GPUs", {"libnccl.so.2"},
+      "install NVIDIA's NCCL (Debian: libnccl2; or the Python package nvidia-nccl-cu13)");
   static const Api opened(library);
   return opened;
 }

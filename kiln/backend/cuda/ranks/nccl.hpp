@@ -23,7 +23,7 @@ struct UniqueId {
 };
 
 struct Api {
-  explicit Api(const Library& library);
+  explicit Api(const SharedLibrary& library);
 
   Status (*get_version)(int* version);
   const char* (*get_error_string)(Status status);

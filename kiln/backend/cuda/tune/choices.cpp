@@ -44,7 +44,7 @@ class Watch {
 
 }  // namespace
 
-Choices::Choices(Ref<Stream> stream, CodeCache cache)
+Choices::Choices(Ref<Stream> stream, gpu::CodeCache cache)
     : stream_(std::move(stream)),
       cache_(std::move(cache)),
       wanted_(is_set("KILN_AUTOTUNE", false)),

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "kiln/backend/cuda/code_cache.hpp"
 #include "kiln/backend/cuda/cublas.hpp"
 #include "kiln/backend/cuda/stream.hpp"
+#include "kiln/backend/gpu/code_cache.hpp"
 #include "kiln/core/function_ref.hpp"
 
 namespace kiln::cuda {
@@ -16,7 +16,7 @@ class Choices {
   /// How many algorithms are compared.
   static constexpr int kMost = 16;
 
-  explicit Choices(Ref<Stream> stream, CodeCache cache = CodeCache::named("cuda-products"));
+  explicit Choices(Ref<Stream> stream, gpu::CodeCache cache = gpu::CodeCache::named("cuda-products"));
   /// Is KILN_AUTOTUNE 1?
   bool wanted() const { return wanted_; }
 
@@ -33,7 +33,7 @@ class Choices {
   std::string key(std::span<const std::uint64_t> question, std::size_t version) const;
 
   const Ref<Stream> stream_;
-  const CodeCache cache_;
+  const gpu::CodeCache cache_;
   const bool wanted_, logs_;
 };
 

@@ -1,18 +1,23 @@
-// A shared library of NVIDIA's, opened on first use: programs are built and started without it.
+// A shared library that is opened while a program runs, so that the program is built and started without it.
 #pragma once
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
-namespace kiln::cuda {
+namespace kiln {
 
 /// Stays open until the program ends.
-class Library {
+class SharedLibrary {
  public:
-  /// Opens the first of `names` that the loader finds. Throws DeviceError, which says what the library is needed for,
-  /// and, by `remedy`, what to install.
-  Library(std::string_view purpose, std::initializer_list<const char*> names, std::string_view remedy);
+  /// Opens the first of `names` that the loader finds. Throws DeviceError, which says which device needs the library,
+  /// what for ("multiplies matrices") and, by `remedy`, what to install.
+  SharedLibrary(std::string_view device, std::string_view purpose, std::span<const char* const> names,
+                std::string_view remedy);
+  SharedLibrary(std::string_view device, std::string_view purpose, std::initializer_list<const char*> names,
+                std::string_view remedy)
+      : SharedLibrary(device, purpose, std::span(names.begin(), names.size()), remedy) {}
 
   /// Finds the function of that name. Throws DeviceError if the library is too old to have it.
   template <class F>
@@ -33,7 +38,7 @@ class Library {
   void* address_of(const char* name) const;
 
   void* handle_ = nullptr;
-  std::string name_, remedy_;
+  std::string device_, name_, remedy_;
 };
 
-}  // namespace kiln::cuda
+}  // namespace kiln

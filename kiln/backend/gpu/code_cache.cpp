@@ -1,4 +1,4 @@
-#include "kiln/backend/cuda/code_cache.hpp"
+#include "kiln/backend/gpu/code_cache.hpp"
 
 #include <cstdint>
 #include <cstdio>
@@ -12,7 +12,7 @@
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/core/user_folders.hpp"
 
-namespace kiln::cuda {
+namespace kiln::gpu {
 namespace {
 
 // The layout of a file: this header, the key, the code.
@@ -20,7 +20,7 @@ struct Header {
   char magic[8];
   std::uint64_t key_bytes, code_bytes, key_hash, code_hash;
 };
-constexpr char kMagic[9] = "KILNCUB1";
+constexpr char kMagic[9] = "KILNCOD1";
 
 std::string_view letters(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -45,7 +45,7 @@ std::filesystem::path CodeCache::file_of(std::string_view key) const {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string name;
   for (std::uint64_t hash = reflect::hash(key), i = 0; i < 16; ++i) name += kDigits[hash >> (60 - 4 * i) & 15];
-  return *folder_ / (name + ".cubin");
+  return *folder_ / (name + ".code");
 }
 
 // Other users must not write to the folder, since its contents are executed.
@@ -54,8 +54,8 @@ void CodeCache::warn_of_others() const {
   std::call_once(once, [&] {
     std::fprintf(
         stderr,
-        "kiln: cuda: kernels are not kept in %s, as other users may change what lies there: let KILN_CACHE name "
-        "a folder that is yours alone, or be 0\n",
+        "kiln: compiled kernels are not kept in %s, since other users may change what lies there: let KILN_CACHE "
+        "name a folder that is yours alone, or be 0\n",
         shown(folder_->native()).c_str());
   });
 }
@@ -94,4 +94,4 @@ void CodeCache::keep(std::string_view key, std::span<const std::byte> code) cons
   } catch (const Error&) {}
 }
 
-}  // namespace kiln::cuda
+}  // namespace kiln::gpu

@@ -9,14 +9,12 @@
 #include <string_view>
 #include <vector>
 
-namespace kiln::cuda {
+namespace kiln::gpu {
 
 class CodeCache {
  public:
-  /// $KILN_CACHE/cuda, or `cuda` in Kiln's folder of the user's cache; disabled if KILN_CACHE is 0 or there is no home
-  /// folder.
-  CodeCache() : CodeCache(named("cuda")) {}
-  /// Another folder in the same place.
+  /// $KILN_CACHE/`folder`, or `folder` in Kiln's folder of the user's cache; disabled if KILN_CACHE is 0 or there is no
+  /// home folder.
   static CodeCache named(const char* folder);
   explicit CodeCache(std::optional<std::filesystem::path> folder) : folder_(std::move(folder)) {}
 
@@ -31,4 +29,4 @@ class CodeCache {
   std::optional<std::filesystem::path> folder_;
 };
 
-}  // namespace kiln::cuda
+}  // namespace kiln::gpu

@@ -1,4 +1,4 @@
-#include "kiln/backend/cuda/code_cache.hpp"
+#include "kiln/backend/gpu/code_cache.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 #include "kiln/core/file.hpp"
 
-namespace kiln::cuda {
+namespace kiln::gpu {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,7 +25,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-class CudaCodeCache : public testing::Test {
+class GpuCodeCache : public testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "kiln_cache_XXXXXX").string();
@@ -43,7 +43,7 @@ class CudaCodeCache : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(CudaCodeCache, FindsWhatWasKept) {
+TEST_F(GpuCodeCache, FindsWhatWasKept) {
   EXPECT_EQ(cache().find("a key"), std::nullopt);
   cache().keep("a key", bytes_of("some code"));
   EXPECT_EQ(cache().find("a key"), bytes_of("some code"));
@@ -52,7 +52,7 @@ TEST_F(CudaCodeCache, FindsWhatWasKept) {
   EXPECT_EQ(cache().find("a key"), bytes_of("newer"));
 }
 
-TEST_F(CudaCodeCache, DoesNotBelieveADamagedFile) {
+TEST_F(GpuCodeCache, DoesNotBelieveADamagedFile) {
   cache().keep("a key", bytes_of("some code"));
   const fs::path file = only_file();
   const std::vector<std::byte> whole = read_file(file.string());
@@ -75,7 +75,7 @@ TEST_F(CudaCodeCache, DoesNotBelieveADamagedFile) {
 }
 
 // A file that has another key's name, as where two keys had one hash.
-TEST_F(CudaCodeCache, DoesNotTakeTheCodeOfAnotherKey) {
+TEST_F(GpuCodeCache, DoesNotTakeTheCodeOfAnotherKey) {
   cache().keep("a key", bytes_of("some code"));
   const fs::path file = only_file();
   const std::vector<std::byte> of_first = read_file(file.string());
@@ -85,7 +85,7 @@ TEST_F(CudaCodeCache, DoesNotTakeTheCodeOfAnotherKey) {
   EXPECT_EQ(cache().find("other"), std::nullopt);
 }
 
-TEST_F(CudaCodeCache, IsWrittenByManyAtOnce) {
+TEST_F(GpuCodeCache, IsWrittenByManyAtOnce) {
   const auto code_of = [](int key) { return std::vector<std::byte>(20000, static_cast<std::byte>(key)); };
   const auto work = [&] {
     bool right = true;
@@ -110,7 +110,7 @@ TEST_F(CudaCodeCache, IsWrittenByManyAtOnce) {
 }
 
 // A process that is killed while it writes leaves what was there before, or what it wrote, and never a part of it.
-TEST_F(CudaCodeCache, IsWholeAfterAProcessWasKilled) {
+TEST_F(GpuCodeCache, IsWholeAfterAProcessWasKilled) {
   constexpr int kKeys = 4;
   const auto code_of = [](int key, int round) {
     return std::vector<std::byte>(300000, static_cast<std::byte>(key * 50 + round));
@@ -145,7 +145,7 @@ TEST_F(CudaCodeCache, IsWholeAfterAProcessWasKilled) {
   }
 }
 
-TEST_F(CudaCodeCache, DoesWithoutAFolder) {
+TEST_F(GpuCodeCache, DoesWithoutAFolder) {
   const CodeCache none(std::nullopt);
   none.keep("a key", bytes_of("some code"));
   EXPECT_EQ(none.find("a key"), std::nullopt);
@@ -155,7 +155,7 @@ TEST_F(CudaCodeCache, DoesWithoutAFolder) {
 }
 
 // Whoever may write there could have what he likes executed.
-TEST_F(CudaCodeCache, IsNotReadWhereOthersWrite) {
+TEST_F(GpuCodeCache, IsNotReadWhereOthersWrite) {
   cache().keep("a key", bytes_of("some code"));
   EXPECT_EQ(fs::status(folder_ / "cuda").permissions(), fs::perms::owner_all);
   fs::permissions(folder_ / "cuda", fs::perms::all);
@@ -168,18 +168,18 @@ TEST_F(CudaCodeCache, IsNotReadWhereOthersWrite) {
   EXPECT_EQ(cache().find("a key"), std::nullopt);
 }
 
-TEST_F(CudaCodeCache, LiesWhereTheEnvironmentSays) {
+TEST_F(GpuCodeCache, LiesWhereTheEnvironmentSays) {
   ::setenv("KILN_CACHE", folder_.c_str(), 1);
-  CodeCache().keep("a key", bytes_of("some code"));
+  CodeCache::named("cuda").keep("a key", bytes_of("some code"));
   EXPECT_EQ(cache().find("a key"), bytes_of("some code"));
   ::setenv("KILN_CACHE", "0", 1);
-  EXPECT_EQ(CodeCache().find("a key"), std::nullopt);
+  EXPECT_EQ(CodeCache::named("cuda").find("a key"), std::nullopt);
   ::unsetenv("KILN_CACHE");
   ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-  CodeCache().keep("a key", bytes_of("other code"));
+  CodeCache::named("cuda").keep("a key", bytes_of("other code"));
   ::unsetenv("XDG_CACHE_HOME");
   EXPECT_EQ(CodeCache(folder_ / "kiln" / "cuda").find("a key"), bytes_of("other code"));
 }
 
 }  // namespace
-}  // namespace kiln::cuda
+}  // namespace kiln::gpu

@@ -1,0 +1,33 @@
+#include "kiln/core/shared_library.hpp"
+
+#include <dlfcn.h>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
+
+namespace kiln {
+
+SharedLibrary::SharedLibrary(std::string_view device, std::string_view purpose, std::span<const char* const> names,
+                             std::string_view remedy)
+    : device_(device), remedy_(remedy) {
+  std::string tried;
+  for (const char* const name : names) {
+    name_ = name;
+    handle_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle_) return;
+    const char* const reason = ::dlerror();
+    tried += text(tried.empty() ? "" : "; ", reason ? shown(reason) : shown(name));
+  }
+  fail<DeviceError>(device_, ": there is no library that ", purpose, " (", tried, "); ", remedy);
+}
+
+void* SharedLibrary::find_address(const char* name) const { return ::dlsym(handle_, name); }
+
+void* SharedLibrary::address_of(const char* name) const {
+  void* const address = find_address(name);
+  require<DeviceError>(address != nullptr, device_, ": ", name_, " has no function ", name, ", so it is too old; ",
+                       remedy_);
+  return address;
+}
+
+}  // namespace kiln

@@ -1,0 +1,37 @@
+#include "kiln/core/shared_library.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/sentence.hpp"
+
+namespace kiln {
+namespace {
+
+TEST(ASharedLibrary, SaysWhatIsMissingAndWhatToInstall) {
+  const std::string said = sentence_of([] {
+    SharedLibrary("oven", "bakes bread", {"libbread-of-nobody.so.7", "libbread-of-nobody.so.6"}, "buy an oven");
+  });
+  EXPECT_EQ(said.find("DeviceError: oven: there is no library that bakes bread (libbread-of-nobody.so.7: "), 0u)
+      << said;
+  EXPECT_NE(said.find("; libbread-of-nobody.so.6: "), said.npos) << said;
+  EXPECT_NE(said.find("); buy an oven"), said.npos) << said;
+}
+
+TEST(ASharedLibrary, IsTheFirstThatTheLoaderFinds) {
+  const SharedLibrary library("oven", "has functions of numbers", {"libbread-of-nobody.so.7", "libm.so.6"},
+                              "install the C library");
+  EXPECT_EQ(library.name(), "libm.so.6");
+  double (*cosine)(double) = nullptr;
+  library.find("cos", cosine);
+  EXPECT_EQ(cosine(0), 1.0);
+}
+
+TEST(ASharedLibrary, SaysWhichFunctionIsMissing) {
+  const SharedLibrary library("oven", "has functions of numbers", {"libm.so.6"}, "install another");
+  double (*cosine)(double) = nullptr;
+  EXPECT_EQ(sentence_of([&] { library.find("rise", cosine); }),
+            "DeviceError: oven: libm.so.6 has no function rise, so it is too old; install another");
+}
+
+}  // namespace
+}  // namespace kiln
