@@ -64,7 +64,11 @@ struct Capabilities {
   // ---- a block ----
   Lanes lanes{};
   int most_threads = 1024;
-  std::int64_t shared_memory = 48 << 10;     // bytes, the most that a block may have
+  std::int64_t shared_memory = 48 << 10;  // bytes, the most that a block may have
+  // A barrier under a condition is an error unless the device's compiler sees that the condition is the same for all
+  // threads of the block: one that comes from memory is not (W3C, "WebGPU Shading Language", "Uniformity analysis").
+  bool proves_barriers = false;
+  bool fences = true;                        // among blocks (Builder::fence)
   std::span<const Fragment> fragments = {};  // matrix units (Builder::multiply_fragments)
 
   // ---- parameters ----
@@ -74,6 +78,8 @@ struct Capabilities {
   std::int64_t direct_number_bytes = 512 * 8;          // of numbers that are passed by themselves, 8 bytes each
   std::int64_t binding_bytes = std::int64_t{1} << 62;  // from where a buffer begins to its last byte
   std::int64_t binding_alignment = 1;                  // bytes; of the place where a buffer begins
+  // A launch must not bind memory twice that it may write to (lower/lower.hpp: with_shared_bindings).
+  bool separate_bindings = false;
 
   // ---- a launch ----
   std::array<std::int64_t, 3> most_blocks{INT32_MAX, 65535, 65535};  // in each direction of the grid

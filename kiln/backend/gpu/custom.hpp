@@ -14,6 +14,9 @@
 //     }
 //   };
 //
+// A kernel that the device refuses (types, sizes, or its compiler does) runs as the expansion; KILN_LOG=gpu says so. An
+// operation that takes an operand's memory asks for all of its kernels (Gpu::find) before it launches the first.
+//
 // A plain struct builds the kernel from its fields alone; the fields are also the key under which it is cached:
 //
 //   struct TwiceKernel {

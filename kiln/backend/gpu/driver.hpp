@@ -48,7 +48,9 @@ class Driver : public RefCounted {
   virtual void acquired(std::byte* /*start*/, std::size_t /*bytes*/) {}
   virtual void released(std::byte* /*start*/, std::size_t /*bytes*/) {}
 
-  /// Throws DeviceError with the kernel's name, the compiler's message and the source text.
+  /// Throws Refused (kernel/refusal.hpp) where the device's own compiler does not take the kernel: operations then run
+  /// in another way. Throws another DeviceError where the device fails. Both have the kernel's name, the compiler's
+  /// message and the source text.
   virtual Ref<Code> compile(const Kernel& kernel) = 0;
   /// Arguments are 8 bytes each, in the order of the kernel's parameters: addresses, or numbers in the low bytes. With
   /// no blocks nothing is launched.

@@ -6,11 +6,11 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <tuple>
 
 #include "kiln/backend/gpu/custom.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/kernel/lower/lower.hpp"
+#include "kiln/backend/gpu/results.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/expand.hpp"
@@ -75,18 +75,31 @@ void tell_once(const op::Op& op, std::string_view reason) {
   if (told.insert(sentence).second) std::fprintf(stderr, "kiln: gpu: %s\n", sentence.c_str());
 }
 
-/// The GPU whose custom operation this thread is running, or null.
-thread_local Gpu* running = nullptr;
+/// The custom operation that this thread is running.
+struct RunningCustom {
+  explicit RunningCustom(Gpu& gpu);
+  ~RunningCustom();
+  Gpu& gpu;
+  RunningCustom* const before;
+  bool replaces = false;  // has a result the memory of an operand?
+  bool began = false;     // was a kernel launched after that?
+};
+thread_local RunningCustom* running = nullptr;
+RunningCustom::RunningCustom(Gpu& gpu) : gpu(gpu), before(running) { running = this; }
+RunningCustom::~RunningCustom() { running = before; }
 
-/// Runs a custom operation's own kernel; errors get the name of the operation, so that the user finds it.
-bool run_custom(Gpu& gpu, const CustomOp& op, Call call) {
-  struct Running {
-    explicit Running(Gpu& gpu) { running = &gpu; }
-    ~Running() { running = before; }
-    Gpu* const before = running;
-  } scope(gpu);
+/// Runs a custom operation's own kernel; errors get the name of the operation, so that the user finds it. Returns
+/// false, as if there were none, where the device refuses it before an operand was changed.
+bool run_custom(Gpu& gpu, const op::Op& as, const CustomOp& op, Call call) {
+  const Results results(call.out);
+  RunningCustom scope(gpu);
   try {
     return op.run(gpu.name(), call);
+  } catch (const Refused& refused) {
+    if (scope.began) fail<DeviceError>(op.name(), ": ", refused.message());
+    results.restore();
+    if (is_logged("gpu")) tell_once(as, refused.message());
+    return false;
   } catch (const DeviceError& error) {
     fail<DeviceError>(op.name(), ": ", error.message());
   } catch (const ArgumentError& error) { fail<ArgumentError>(op.name(), ": ", error.message()); }
@@ -101,7 +114,7 @@ Argument::Argument(const Scalar& number, DType dtype) : bits(0) {
   });
 }
 
-Gpu* as_gpu(std::string_view backend) { return running && running->name() == backend ? running : nullptr; }
+Gpu* as_gpu(std::string_view backend) { return running && running->gpu.name() == backend ? &running->gpu : nullptr; }
 
 Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))), running_collectives_(pool_->driver()) {}
 
@@ -144,31 +157,6 @@ std::vector<Ref<DataCheck>> Gpu::doubts(Inputs operands) const {
   return checks;
 }
 
-namespace {
-
-/// Where results lie before a family runs: what it has begun is undone if the device refuses one of its kernels.
-class Results {
- public:
-  explicit Results(std::span<Value> values) : values_(values) {
-    if (std::ranges::any_of(values, [](const Value& value) { return static_cast<bool>(value.node()->storage); }))
-      for (const Value& value : values)
-        before_.push_back({value.node()->storage, value.node()->strides, value.node()->offset});
-  }
-  void restore() const {
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      Node& node = *values_[i].node();
-      if (before_.empty()) node.storage = nullptr;
-      else std::tie(node.storage, node.strides, node.offset) = before_[i];
-    }
-  }
-
- private:
-  std::span<Value> values_;
-  std::vector<std::tuple<Ref<Storage>, Dims, std::int64_t>> before_;  // empty where none had storage
-};
-
-}  // namespace
-
 /// Runs the op by its kernels. Returns false, with nothing done, if there are none for these operands. Where the device
 /// cannot compute with the operands' types, the whole op runs on the host.
 template <class T>
@@ -188,7 +176,7 @@ bool Gpu::run_family(const op::Op& op, const T& attributes, Call call) {
 void Gpu::run_kernel(const op::Op& op, Call call) {
   op::visit(op, [&]<class T>(const T& o) {
     if constexpr (std::is_same_v<T, op::Custom>) {
-      if (!run_custom(*this, *o.op, call)) run_expansion(*this, op, call);
+      if (!run_custom(*this, op, *o.op, call)) run_expansion(*this, op, call);
     } else {
       if constexpr (HasFamily<T>)
         if (run_family(op, o, call)) return;
@@ -283,6 +271,7 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
 bool Gpu::take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i) {
   if (!strided::may_reuse(result, strides, call, i)) return false;
   strided::alias(result, call.in[i], strides, 0);
+  if (running) running->replaces = true;
   return true;
 }
 
@@ -326,24 +315,36 @@ const void* Gpu::keep_cached(const Signature& signature, std::shared_ptr<const v
 
 void Gpu::launch(const Code& code, std::int64_t blocks, std::span<const Argument> arguments) {
   static_assert(sizeof(Argument) == sizeof(std::uint64_t));
+  if (running && running->replaces) running->began = true;
   driver().launch(code, blocks, {&arguments.data()->bits, arguments.size()});
 }
 
+namespace {
+
+/// Lowers the kernel for a device; returns the reason if it cannot run what is left.
+std::optional<Refusal> lower_for(const Capabilities& has, const std::string& name, Kernel& kernel) {
+  const bool has_doubles = std::ranges::find(kernel.values, DType::F64) != kernel.values.end();
+  try {
+    kernel = lowered(kernel, has);
+    return refusal_of(kernel, has, name);
+  } catch (const DeviceError& error) {
+    return Refusal{has_doubles && !has.computes.has(DType::F64) ? Refusal::Reason::Type : Refusal::Reason::Limit,
+                   text(name, ": ", error.message())};
+  }
+}
+
+}  // namespace
+
 /// The one place where kernels meet the device: they are lowered, checked against its capabilities, and compiled.
 std::shared_ptr<const Gpu::Compiled> Gpu::compile(const Kernel& kernel) const {
-  const Capabilities& has = driver().capabilities();
-  std::optional<Refusal> refusal;
+  Kernel made = kernel;
+  std::optional<Refusal> refusal = lower_for(driver().capabilities(), name(), made);
   Ref<Code> code;
-  Kernel made;
   try {
-    made = lowered(kernel, has);
-    refusal = refusal_of(made, has, name());
-  } catch (const DeviceError& error) {
-    const bool wide = std::ranges::find(kernel.values, DType::F64) != kernel.values.end();
-    refusal = Refusal{wide && !has.computes.has(DType::F64) ? Refusal::Reason::Type : Refusal::Reason::Limit,
-                      text(name(), ": ", error.message())};
+    if (!refusal) code = driver().compile(made);
+  } catch (const Refused& refused) {  // by the device's own compiler
+    refusal = Refusal{refused.reason(), std::string(refused.message())};
   }
-  if (!refusal) code = driver().compile(made);
   return std::make_shared<const Compiled>(Compiled{std::move(code), std::move(refusal)});
 }
 
@@ -354,8 +355,12 @@ std::shared_ptr<const Gpu::Compiled> Gpu::compile(const CudaText& kernel) const 
   return std::make_shared<const Compiled>(Compiled{driver().cuda()->compile(kernel), std::nullopt});
 }
 
-Value Gpu::check_cell() {
-  Value cell = scratch({Shape{1}, driver().capabilities().updates.has(DType::I64) ? DType::I64 : DType::U32});
+Value Gpu::check_cell(std::int64_t places) {
+  const bool wide = driver().capabilities().updates.has(DType::I64);
+  if (constexpr std::int64_t kMost = std::int64_t{1} << 31; !wide && places > kMost)
+    throw Refused({Refusal::Reason::Limit, text(name(), ": looks for wrong data among ", places,
+                                                " places, and a word that the device updates tells apart ", kMost)});
+  Value cell = scratch({Shape{1}, wide ? DType::I64 : DType::U32});
   driver().clear(read(cell).data, size_of(cell.dtype()));
   return cell;
 }

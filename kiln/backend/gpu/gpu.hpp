@@ -96,6 +96,11 @@ class Gpu final : public LeafBackend {
   Ref<Code> find(const T& source) {
     return usable(made<Compiled>(source, [&] { return compile(source.kernel()); }));
   }
+  /// Null for such a kernel.
+  template <KernelSource T>
+  Ref<Code> find_or_none(const T& source) {
+    return made<Compiled>(source, [&] { return compile(source.kernel()); }).code;
+  }
   template <TextSource T>
   Ref<Code> find(const T& source) {
     return usable(made<Compiled>(source, [&] { return compile(source.text()); }));
@@ -113,10 +118,11 @@ class Gpu final : public LeafBackend {
   /// depend on, except for views and for op::Batched, each part of which waits for its own.
   RunningCollectives& running_collectives() { return running_collectives_; }
 
-  /// Returns a cell, initially 0, in which a kernel stores a number if its data are wrong: an int64, or a uint32 on
-  /// devices that update no 64-bit integers; kernels are built for its type. check() is called once the
+  /// Returns a cell, initially 0, in which a kernel stores which of so many `places` is wrong: an int64, or a uint32 on
+  /// devices that update no 64-bit integers, which throws Refused beyond 2^31 places. Kernels are built for its type.
+  /// check() is called once the
   /// kernel is launched: the results of the call then depend on the cell, and `tell` turns its number into the error.
-  Value check_cell();
+  Value check_cell(std::int64_t places);
   void check(const Value& cell, Call call, std::function<std::exception_ptr(std::int64_t)> tell);
 
  private:

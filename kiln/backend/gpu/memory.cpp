@@ -19,6 +19,13 @@ std::size_t limit_of(const Driver& driver) {
 Pool::Pool(Ref<Driver> driver)
     : driver_(std::move(driver)), blocks_(limit_of(*driver_), driver_->memory(), MemoryPool::Order::LowestFirst) {}
 
+std::size_t Pool::size_of_block(std::size_t bytes) const {
+  const Capabilities& has = driver_->capabilities();
+  if (!has.separate_bindings) return bytes;
+  const auto step = static_cast<std::size_t>(has.binding_alignment);
+  return (std::max(bytes, std::size_t{1}) + step - 1) / step * step;
+}
+
 // ---- checks --------------------------------------------------------------------------------------------------------
 
 DataCheck::DataCheck(Value cell, std::function<std::exception_ptr(std::int64_t)> tell,
@@ -63,7 +70,7 @@ Ref<Failure> DataCheck::failure() {
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 Memory::Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose)
-    : Block(pool->blocks().acquire(bytes, purpose), bytes, purpose.use), pool_(std::move(pool)) {
+    : Block(pool->blocks().acquire(pool->size_of_block(bytes), purpose), bytes, purpose.use), pool_(std::move(pool)) {
   if (bytes_) {
     pool_->driver().acquired(bytes_, size_);
     return;
@@ -76,7 +83,7 @@ Memory::Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose)
 
 Memory::~Memory() {
   pool_->driver().released(bytes_, size_);
-  pool_->blocks().release(bytes_, size_, use_);
+  pool_->blocks().release(bytes_, pool_->size_of_block(size_), use_);
 }
 
 bool Memory::ready() const {

@@ -25,6 +25,8 @@ class Pool : public RefCounted {
   explicit Pool(Ref<Driver> driver);
   Driver& driver() const { return *driver_; }
   MemoryPool& blocks() { return blocks_; }
+  /// The bytes of the block that holds so many: where a device binds no memory twice, blocks begin where it can bind.
+  std::size_t size_of_block(std::size_t bytes) const;
 
  private:
   const Ref<Driver> driver_;

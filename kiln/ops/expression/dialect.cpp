@@ -235,7 +235,8 @@ const Dialect kGlsl{Dialect::Syntax::Glsl,
                     {kShaderNatives, kGlslNatives, {}},
                     kGlslPreamble,
                     {"double", "float", "int64_t", "uint64_t", "int", "uint"},
-                    "l"};
+                    "l",
+                    "precise "};
 const Dialect kWgsl{Dialect::Syntax::Wgsl,
                     "WGSL",
                     kF32 | kI32 | kU32,

@@ -23,6 +23,8 @@ struct Dialect {
   std::string_view preamble;              // stands before everything else
   std::array<std::string_view, 6> types;  // float64, float32, int64, uint64, int32, uint32
   std::string_view wide;                  // the end of literals of 64-bit integers
+  // Before the type of a float that is declared or returned, so that each operation on the way to it is rounded.
+  std::string_view precise{};
 
   const Native* native(const Function& function, DType dtype) const;
   bool has(const Function& function, DType dtype) const { return native(function, dtype) != nullptr; }

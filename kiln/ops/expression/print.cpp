@@ -70,6 +70,12 @@ std::string Printer::type(Type type, DType dtype) const {
   return std::string(type == Type::Bool ? "bool" : type == Type::Word ? dialect_.word() : dialect_.type(dtype));
 }
 
+/// The type of a variable or a result, whose operations are rounded one by one.
+std::string Printer::declared_type(Type of, DType dtype) const {
+  const bool is_rounded = of == Type::Number && is_float(computed_in(dtype));
+  return std::string(is_rounded ? dialect_.precise : "") + type(of, dtype);
+}
+
 std::string Printer::call(const Function& function, DType dtype, std::span<const std::string> operands) {
   require<DTypeError>(supports(dialect_, function, dtype), dialect_.name, " has no ", function.name, " of ",
                       computed_in(dtype));
@@ -94,7 +100,7 @@ std::string Printer::call(const Function& function, DType dtype, std::span<const
 void Printer::define(const Function& function, DType dtype, const std::string& name) {
   const Definition& definition = *function.definition(dtype);
   const bool wgsl = dialect_.syntax == Syntax::Wgsl;
-  std::string result = type(function.gives, dtype);
+  std::string result = declared_type(function.gives, dtype);
   if (function.results > 1) result = dialect_.syntax == Syntax::Cpp ? "KilnWords" : wgsl ? "vec4<u32>" : "uvec4";
   std::vector<std::string> names;
   for (const Variable& variable : definition.variables) names.push_back(variable.name);
@@ -121,7 +127,7 @@ void Printer::statements(const std::vector<Statement>& list, const Definition& d
       case Statement::Kind::Let:
       case Statement::Kind::Var: {
         const Variable& variable = definition.variables[statement.variable];
-        out += declaration(type(variable.type, dtype), variable.name, values[0], changes) + "\n";
+        out += declaration(declared_type(variable.type, dtype), variable.name, values[0], changes) + "\n";
         break;
       }
       case Statement::Kind::Assign: out += kiln::text(names[statement.variable], " = ", values[0], ";\n"); break;

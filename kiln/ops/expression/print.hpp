@@ -32,6 +32,7 @@ class Printer {
   std::string operation(const Tree& tree, const Node& node, DType dtype, std::span<const std::string> names,
                         bool inside);
   std::string type(Type type, DType dtype) const;
+  std::string declared_type(Type type, DType dtype) const;
   void statements(const std::vector<Statement>& list, const Definition& definition, const Function& function,
                   DType dtype, std::span<const std::string> names, std::string indent, std::string& out);
   void define(const Function& function, DType dtype, const std::string& name);

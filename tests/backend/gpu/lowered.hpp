@@ -12,17 +12,20 @@
 
 namespace kiln::gpu {
 
-/// A device that has 32-bit types alone, binds buffers at multiples of 256 bytes, and has no lanes.
+/// A device that has 32-bit types alone, updates integers alone, moves 8 bytes at once, binds buffers at multiples of 256
+/// bytes, proves barriers, and has no lanes.
 inline Capabilities poor_device() {
   const Types words{DType::F32, DType::I32, DType::U32};
   return {.computes = words | Types{DType::Bool},
           .loads = words,
           .stores = words,
           .shares = words,
-          .updates = words,
-          .updates_shared = words,
+          .updates = {DType::I32, DType::U32},
+          .updates_shared = {DType::I32, DType::U32},
           .numbers = words,
+          .widest = 8,
           .lanes = {0, 0},
+          .proves_barriers = true,
           .addressing = Addressing::Bindings,
           .binding_alignment = 256,
           .most_blocks = {65535, 65535, 65535}};
@@ -48,6 +51,9 @@ inline constexpr LoweringRule kLoweringRules[] = {
      [](const Kernel& kernel) { return lower::with_packed_elements(lower::with_offsets(kernel), kPacked); }},
     {"wide_shared", [](const Kernel& kernel) { return lower::with_wide_shared(kernel, kPacked); }},
     {"shared_shuffles", &lower::with_shared_shuffles},
+    {"updated_words", [](const Kernel& kernel) { return lower::with_updated_words(kernel, true, true); }},
+    {"narrow_accesses", [](const Kernel& kernel) { return lower::with_narrow_accesses(kernel, 4); }},
+    {"common_conditions", &lower::with_common_conditions},
     {"all_rules", [](const Kernel& kernel) { return lowered(kernel, poor_device()); }},
 };
 

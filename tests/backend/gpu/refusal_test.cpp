@@ -3,10 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include "kiln/backend/gpu/custom.hpp"
 #include "kiln/backend/gpu/gpu.hpp"
 #include "kiln/backend/gpu/simulated/simulated.hpp"
+#include "kiln/ops/custom.hpp"
 #include "kiln/ops/devices.hpp"
+#include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/op.hpp"
 #include "tests/backend/gpu/kernels.hpp"
 
 namespace kiln::gpu {
@@ -123,6 +127,68 @@ TEST(Refusal, NamesWhatThreadsDoTogether) {
                       k.output(DType::F32).store(k.thread(), made[0]);
                     }),
             "simulated:vulkan64: kernel made: value 2 is a product of fragments of float16, which the device has not");
+}
+
+TEST(Refusal, NamesFences) {
+  const auto fences = [](Builder& k) {
+    const Buffer x = k.both(DType::I32);
+    x.store(k.thread(), k.thread());
+    k.fence();
+    x.store(k.thread() + 64, k.thread());
+  };
+  EXPECT_EQ(refused("vulkan8", fences), "");
+  for (const std::string device : {"metal", "webgpu"})
+    EXPECT_EQ(refused(device, fences),
+              text("simulated:", device, ": kernel made: it has a fence, and the device has none among blocks"));
+}
+
+/// Counts its operand down from 7, by a kernel with a fence.
+struct Countdown final : CustomOp {
+  struct Source {
+    bool fenced;
+    Kernel kernel() const {
+      Builder k("countdown", 32);
+      const Buffer x = k.both(DType::F32), y = k.both(DType::F32);
+      k.when(k.thread() < 3, [&] { y.store(k.thread(), k.literal(DType::F32, 7) - x[k.thread()]); });
+      if (fenced) k.fence();
+      return k.finish();
+    }
+  };
+  std::string name() const override { return "countdown"; }
+  Descs infer(Inputs in) const override { return {Desc{in[0].shape(), in[0].dtype()}}; }
+  Values expand(Inputs in) const override { return {7 - in[0]}; }
+  bool run(std::string_view backend, Call call) const override {
+    Gpu* const gpu = as_gpu(backend);
+    if (!gpu) return false;
+    const Array x = read(call.in[0]);
+    const Array y = gpu->allocate(call.out[0]);
+    gpu->launch(Source{false}, 1, {x, y});
+    gpu->launch(Source{true}, 1, {x, y});
+    return true;
+  }
+};
+
+TEST(Refusal, OfACustomKernelIsItsExpansion) {
+  const std::vector<double> numbers{1, 4, 9};
+  for (const Profile& each : profiles()) {
+    const Device device(make_ref<Gpu>(make_simulated(each)));
+    const Value x = from_data(TensorData::of<double>({3}, numbers).to(DType::F32), device);
+    EXPECT_EQ(emit(op::Custom{make_ref<Countdown>()}, {x}).data().to_vector<double>(), (std::vector<double>{6, 3, -2}))
+        << each.name;
+  }
+}
+
+TEST(Refusal, OfACheckNamesHowManyPlaces) {
+  const auto said = [](std::string_view device, std::int64_t places) {
+    const auto gpu = make_ref<Gpu>(make_simulated(profile(device)));
+    return sentence_of([&] { return gpu->check_cell(places).numel(); });
+  };
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  EXPECT_EQ(said("cuda", kMost + 1), "");
+  EXPECT_EQ(said("metal", kMost), "");
+  EXPECT_EQ(said("metal", kMost + 1),
+            "DeviceError: simulated:metal: looks for wrong data among 2147483649 places, and a word that the device "
+            "updates tells apart 2147483648");
 }
 
 TEST(Profiles, AreDevicesByName) {

@@ -41,7 +41,9 @@ std::string complaints_of_glslang(const std::string& text) {
 std::string complaints_of_wgsl(const std::string& text) {
   const char* command = std::getenv("KILN_WGSL_VALIDATOR");
   if (command) return run(command, ".wgsl", text);
-  return is_installed("naga") ? run("naga", ".wgsl", text) : kNoValidator;
+  for (const std::string each : {"tint", "naga"})
+    if (is_installed(each)) return run(each == "tint" ? "tint --format wgsl -o /dev/null" : each, ".wgsl", text);
+  return kNoValidator;
 }
 
 std::string complaints_of_metal(const std::string& text, const std::string& declarations) {

@@ -6,7 +6,7 @@ namespace kiln::expr {
 
 /// What the language's own compiler says of the text: nothing if it takes it, "no validator" where there is none.
 /// GLSL: glslangValidator (Debian's glslang-tools). WGSL: the command in KILN_WGSL_VALIDATOR, which is given a file, or
-/// naga; validate_wgsl.mjs is such a command for Node and npm's package webgpu.
+/// tint (of Dawn), or naga (of wgpu); validate_wgsl.mjs is such a command for Node and npm's package webgpu.
 std::string complaints_of_glslang(const std::string& text);
 std::string complaints_of_wgsl(const std::string& text);
 /// MSL: a C++ compiler, with declarations of Metal's library in a folder. Apple's own compiler is not asked.

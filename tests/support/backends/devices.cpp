@@ -10,7 +10,9 @@
 #include "tests/support/backends/few_kernels.hpp"
 #include "tests/support/backends/late_reads.hpp"
 #include "tests/support/backends/lowered.hpp"
+#include "tests/support/backends/printed.hpp"
 #include "tests/support/backends/queued.hpp"
+#include "tests/support/backends/refusing.hpp"
 
 namespace kiln::test {
 namespace {
@@ -19,6 +21,8 @@ Ref<Backend> backend_named(const std::string& name) {
   if (name == "few") return make_ref<FewKernels>(plain_cpu());
   if (name == "late") return make_ref<LateReads>(plain_cpu());
   if (name.starts_with("lowered:")) return lowered_simulated(name.substr(8));
+  if (name.starts_with("printed:")) return printed_simulated(name.substr(8));
+  if (name.starts_with("refusing:")) return refusing_simulated(name.substr(9));
   if (name == "queued") return make_ref<Queued>(plain_cpu());
   return Device::parse(name).handle();
 }

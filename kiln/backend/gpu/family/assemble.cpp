@@ -91,10 +91,14 @@ void cat(Gpu& gpu, std::span<const Array> parts, const Array& z, std::int64_t ou
 /// Collects contiguous parts of z, whose lines have `pitch` elements, so that one kernel copies as many as it can.
 class CatBatch {
  public:
-  CatBatch(Gpu& gpu, const Array& z, std::int64_t pitch) : gpu_(gpu), z_(z), pitch_(pitch) {}
+  CatBatch(Gpu& gpu, const Array& z, std::int64_t pitch)
+      : gpu_(gpu),
+        z_(z),
+        pitch_(pitch),
+        most_(static_cast<std::size_t>(std::min(CatKernel::kMost, gpu.driver().capabilities().most_buffers - 1))) {}
   /// Adds the next part, with `length` elements per line.
   void add(const Array& part, std::int64_t length) {
-    if (!group_.empty() && (group_[0].dtype != part.dtype || group_.size() == CatKernel::kMost)) flush();
+    if (!group_.empty() && (group_[0].dtype != part.dtype || group_.size() == most_)) flush();
     group_.push_back(part);
     at_ += length;
   }
@@ -115,6 +119,7 @@ class CatBatch {
   Gpu& gpu_;
   const Array z_;
   const std::int64_t pitch_;
+  const std::size_t most_;  // parts of one kernel
   std::vector<Array> group_;
   std::int64_t at_ = 0, begin_ = 0;  // where the next part begins, and the collected group
 };

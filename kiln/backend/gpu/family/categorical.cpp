@@ -104,7 +104,7 @@ bool draw_classes(Gpu& gpu, const op::Random& op, Call call) {
   const Array weights = gpu.read_contiguous(call.in[op::Random::a], held), z = gpu.allocate(call.out[0]);
   const std::int64_t classes = weights.shape.back(), draws = op.shape.back();
   if (weights.numel() == 0) return true;
-  const Value cell = gpu.check_cell(), sums = gpu.scratch({weights.shape, DType::F64});
+  const Value cell = gpu.check_cell(2 * weights.numel()), sums = gpu.scratch({weights.shape, DType::F64});
   gpu.launch(RunningSumsKernel{weights.dtype, cell.dtype()}, weights.numel() / classes,
              {weights, read(sums), read(cell), classes});
   check_weights(gpu, cell, call, classes);

@@ -1,5 +1,8 @@
 // Creates tensors from plain numbers.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
@@ -27,7 +30,7 @@ struct FillKernel {
 };
 
 struct ArangeKernel {
-  DType dtype, counted, index;  // `counted`: int64 or float64
+  DType dtype, counted, index;  // `counted`: int64, float64, or float32 if that is exact
 
   Kernel kernel() const {
     Builder k("arange", kThreads);
@@ -41,6 +44,20 @@ struct ArangeKernel {
     return k.finish();
   }
 };
+
+/// Is start + i * step, for all i below `count`, computed without rounding in float32? It is where all numbers on the
+/// way are multiples of one power of two, and below 2^24 of them.
+bool is_exact_in_float32(double start, double step, std::int64_t count) {
+  constexpr int kDigits = std::numeric_limits<float>::digits, kLeast = std::numeric_limits<float>::min_exponent,
+                kMost = std::numeric_limits<float>::max_exponent - kDigits;
+  const double last = step * static_cast<double>(count - 1),
+               largest = std::max({std::abs(start), std::abs(last), std::abs(start + last)});
+  if (!std::isfinite(largest) || count > std::int64_t{1} << kDigits) return false;
+  if (largest == 0) return true;
+  const int unit = std::ilogb(largest) + 1 - kDigits;
+  const auto is_multiple = [&](double x) { return std::trunc(std::ldexp(x, -unit)) == std::ldexp(x, -unit); };
+  return unit >= kLeast && unit <= kMost && is_multiple(start) && is_multiple(step);
+}
 
 }  // namespace
 
@@ -67,7 +84,8 @@ bool run(Gpu& gpu, const op::Arange&, Call call) {
   if (z.numel() == 0) return true;
   const Scalar &start = call.in[op::Arange::start].scalar(), &step = call.in[op::Arange::step].scalar();
   const bool whole = start.kind() != Kind::Float && step.kind() != Kind::Float;
-  const DType counted = whole ? DType::I64 : DType::F64;
+  const bool exact = is_exact_in_float32(start.to<double>(), step.to<double>(), z.numel());
+  const DType counted = whole ? DType::I64 : exact ? DType::F32 : DType::F64;
   gpu.launch(ArangeKernel{z.dtype, counted, index_type(z.numel())},
              blocks_for(z.numel(), kThreads * neighbours(z.dtype)),
              {z, z.numel(), Argument(start, counted), Argument(step, counted)});

@@ -56,7 +56,7 @@ void pick(Gpu& gpu, Call call, std::string_view op, int dim, const Dims& x_strid
   Value held;
   const Array indices = read(call.in[op::Gather::index]);
   const std::int64_t size = x.shape[dim];
-  const Value cell = gpu.check_cell();
+  const Value cell = gpu.check_cell(std::max(z.numel(), indices.numel()));
   if (z.numel() == 0) {
     if (indices.numel() == 0) return;
     const Array all = gpu.read_contiguous(call.in[op::Gather::index], held);

@@ -6,6 +6,7 @@
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/family/index.hpp"
 #include "kiln/backend/gpu/family/program.hpp"
+#include "kiln/backend/gpu/results.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 
 namespace kiln::gpu::family {
@@ -90,18 +91,10 @@ struct BatchPart {
   }
 };
 
-/// Does the device compute in all types of the program? Lowering replaces all but float64.
-bool computes(const Gpu& gpu, const op::Program& program) {
-  if (gpu.driver().capabilities().computes.has(DType::F64)) return true;
-  return std::ranges::find(program.inputs, DType::F64) == program.inputs.end() &&
-         std::ranges::find(program.steps, DType::F64, &op::ProgramStep::dtype) == program.steps.end();
-}
-
-/// None if tensors broadcast other than as one element, or do not have the same order; or if the device cannot compute it,
-/// since a part that ran in place before another one was refused could not run again.
+/// None if tensors broadcast other than as one element, or do not have the same order.
 std::optional<BatchPart> part_of(Gpu& gpu, const op::Op& op, const Call& call) {
   const ProgramKey* const program = program_of(gpu, op, call);
-  if (!program || !computes(gpu, *program->program)) return std::nullopt;
+  if (!program) return std::nullopt;
   const Shape& shape = call.out[0].shape();
   BatchPart part{.op = &op,
                  .program = program,
@@ -141,6 +134,8 @@ void run_alike(Gpu& gpu, std::vector<BatchPart>& parts) {
   for (std::size_t begin = 0; begin < parts.size(); begin += most) {
     const std::span<BatchPart> some = std::span(parts).subspan(begin, std::min(most, parts.size() - begin));
     std::vector<std::vector<Array>> results(some.size());
+    std::vector<Results> before;
+    for (const BatchPart& part : some) before.emplace_back(part.call.out);
     bool aligned = some[0].aligned;
     std::int64_t longest = 0;
     for (std::size_t i = 0; i < some.size(); ++i) {
@@ -173,7 +168,15 @@ void run_alike(Gpu& gpu, std::vector<BatchPart>& parts) {
       arguments.emplace_back(i < some.size() ? blocks : std::numeric_limits<std::int64_t>::max());
       if (i < some.size()) blocks += blocks_for(some[i].count, std::int64_t{kThreads} * width);
     }
-    gpu.launch(kernel, blocks, arguments);
+    // Others may have run in place, so that the batch as a whole cannot start again.
+    if (const Ref<Code> code = gpu.find_or_none(kernel)) {
+      gpu.launch(*code, blocks, arguments);
+      continue;
+    }
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      before[i].restore();
+      gpu.run(*some[i].op, some[i].call);
+    }
   }
 }
 

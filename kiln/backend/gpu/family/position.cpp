@@ -143,7 +143,7 @@ bool run(Gpu& gpu, const op::RavelIndex& op, Call call) {
   const Loop loop = merged(z.shape, strides);
   kernel.index = index_type(loop);
   kernel.rank = loop.sizes.size();
-  const Value cell = gpu.check_cell();
+  const Value cell = gpu.check_cell(z.numel() * op.shape.size());
   kernel.report_as = cell.dtype();
   arguments.insert(arguments.end(), {z, read(cell)});
   for (const std::int64_t size : op.shape) arguments.emplace_back(size);
@@ -163,11 +163,11 @@ bool run(Gpu& gpu, const op::RavelIndex& op, Call call) {
 bool run(Gpu& gpu, const op::Nonzero& op, Call call) {
   Value held;
   const Array x = gpu.read_contiguous(call.in[0], held), z = gpu.allocate(call.out[0]);
-  if (x.numel() > std::numeric_limits<std::int32_t>::max()) return false;
+  if (x.numel() >= std::numeric_limits<std::int32_t>::max()) return false;
   if (x.numel() == 0) return true;
   const std::int64_t tiles = blocks_for(x.numel(), std::int64_t{kThreads} * kEach);
   const Value counts = gpu.scratch({{1, tiles}, DType::I32}), total = gpu.scratch({{1}, DType::I32}),
-              cell = gpu.check_cell();
+              cell = gpu.check_cell(x.numel());
   gpu.launch(CountTrueKernel{}, tiles, {x, read(counts), x.numel()});
   exclusive_sums(gpu, read(counts), read(total));
   gpu.launch(NonzeroKernel{cell.dtype()}, tiles, {x, read(counts), read(total), z, read(cell), x.numel(), op.count});
@@ -184,7 +184,7 @@ bool run(Gpu& gpu, const op::Within& op, Call call) {
   if (z.numel() == 0) return true;
   const Dims strides[] = {x.strides};
   const Loop loop = merged(x.shape, strides);
-  const Value cell = gpu.check_cell();
+  const Value cell = gpu.check_cell(z.numel());
   const WithinKernel kernel{x.dtype, index_type(loop), cell.dtype(), loop.sizes.size()};
   // A float32 is below a bound just where it is below the next float32 above the bound.
   const bool narrow = kernel.compared() == DType::F32;

@@ -201,7 +201,7 @@ bool run_update(Gpu& gpu, const Op& op, Call call, int dim, const Writes& writes
   const Array z = gpu.allocate(call.out[0]);
   if (writes.count == 0) return true;
 
-  const Value cell = gpu.check_cell(), keys = gpu.scratch({{1, writes.count}, writes.key()});
+  const Value cell = gpu.check_cell(writes.count), keys = gpu.scratch({{1, writes.count}, writes.key()});
   const Dims strides[] = {indices.strides, destinations};
   const Loop loop = merged(indices.shape, strides);
   std::vector<Argument> arguments{indices, read(keys), read(cell), writes.count, size, stride, writes.places};

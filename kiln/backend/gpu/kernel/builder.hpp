@@ -150,8 +150,12 @@ class Shared {
   /// Elements i to i + count, with i a multiple of count, which is a power of two; 16 bytes at most.
   void store(const Expr& i, std::span<const Expr> values) const;
   Expr update(Update update, const Expr& i, const Expr& value) const;
+  Expr compare_and_swap(const Expr& i, const Expr& expected, const Expr& value) const;
   /// The bits of elements i and i + 1, of 16 bits each, as a uint32; i is even.
   Expr pair(const Expr& i) const;
+  /// Element i, which is the same for all threads, after one barrier and before another: where a device must see that
+  /// all threads take the same way (Capabilities::proves_barriers), this is a value that it knows to be the same.
+  Expr same(const Expr& i) const;
 
  private:
   Builder* builder_;

@@ -101,7 +101,7 @@ struct Readers {
 
 bool does_something(const Instruction& instruction) {
   return instruction.kind == Kind::Update || instruction.kind == Kind::UpdateShared ||
-         instruction.kind == Kind::Shuffle;
+         instruction.kind == Kind::Shuffle || instruction.kind == Kind::SharedSame;
 }
 
 bool any_read(const Statement& let, const Readers& read) {

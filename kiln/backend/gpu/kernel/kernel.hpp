@@ -21,7 +21,7 @@ enum class Arithmetic : std::uint8_t {
   Add,
   Subtract,
   Multiply,
-  Divide,     // integers: truncated; division by 0 is an error of the kernel
+  Divide,     // integers: truncated; by 0, devices give what they like, and interpreter and pairs of words give 0
   Remainder,  // integers only, with the sign of the dividend
   Minimum,    // on integers, or on floats, where a NaN may get lost
   Maximum,
@@ -61,8 +61,9 @@ struct Instruction {
     Shared,   // `width` elements of shared array `place`, in the same way
     Local,    // an element of local array `place`
     SharedPair,  // elements operand 0 and the next of shared array `place`, of 16 bits each, as one word; operand 0 is even
-    Fragments,  // product of matrices distributed over a warp, of halves `element`: Builder::multiply_fragments
-    Shuffle,    // operand 0 of the lane `operand 1` of this thread's warp
+    SharedSame,  // element operand 0 of shared array `place`, the same one for all threads, between two barriers
+    Fragments,   // product of matrices distributed over a warp, of halves `element`: Builder::multiply_fragments
+    Shuffle,     // operand 0 of the lane `operand 1` of this thread's warp
     Update,  // updates an element of buffer `place`; gives its old value. Operands: index, value (swap: new, expected)
     UpdateShared,
   };
@@ -130,6 +131,7 @@ struct Origin {
   std::uint16_t of = 0;
   std::uint16_t size = 1;   // bytes of an element
   std::uint16_t words = 2;  // of 4 bytes, the lower one first, that it takes in a uniform block
+  std::uint16_t group = 0;  // of Bases and Offsets: those of one number, but 0, share the first Base among them
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 

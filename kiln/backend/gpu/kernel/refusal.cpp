@@ -1,5 +1,7 @@
 #include "kiln/backend/gpu/kernel/refusal.hpp"
 
+#include "kiln/backend/gpu/kernel/lower/flow.hpp"
+
 namespace kiln::gpu {
 namespace {
 
@@ -30,6 +32,7 @@ class Check {
     for (const Kernel::Array& array : kernel_.locals)
       type("a variable", "is", array.dtype, device_.computes, "computes in");
     statements(kernel_.body);
+    if (device_.proves_barriers) barriers(kernel_.body, lower::Flow(kernel_, lower::Flow::By::Compiler), true);
     return std::move(found_);
   }
 
@@ -79,9 +82,26 @@ class Check {
       if (statement.kind == Statement::Kind::Let) value(statement);
       else if (statement.kind == Statement::Kind::Store) store(statement);
       else if (statement.kind == Statement::Kind::Loop) computed(statement.first, kernel_.values[statement.first]);
+      else if (statement.kind == Statement::Kind::Fence && !device_.fences)
+        refuse(Reason::Limit, "it has a fence, and the device has none among blocks");
       statements(statement.head);
       statements(statement.body);
       statements(statement.otherwise);
+    }
+  }
+
+  /// `common`: does the device see that all threads of the block get there, or none?
+  void barriers(const Statements& list, const lower::Flow& flow, bool common) {
+    for (const Statement& statement : list) {
+      if (found_ || !lower::holds_barrier(statement)) continue;
+      if (!common)
+        return refuse(Reason::Limit,
+                      "a barrier stands under a condition of which the device does not see that it is the "
+                      "same for all threads");
+      const bool inside = flow.are_same(statement.operands);
+      barriers(statement.head, flow, inside);
+      barriers(statement.body, flow, inside);
+      barriers(statement.otherwise, flow, inside);
     }
   }
 

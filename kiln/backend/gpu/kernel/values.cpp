@@ -33,6 +33,12 @@ void require_index(const Expr& i) {
   require<ArgumentError>(static_cast<bool>(i) && is_integer(i.type()), "kernel: ", i.type(), " is no index");
 }
 
+void require_swap(DType dtype, const Expr& i, const Expr& expected, const Expr& value) {
+  require_index(i);
+  require<ArgumentError>(value.type() == dtype && expected.type() == dtype && size_of(dtype) >= 4, "kernel: ", dtype,
+                         " is swapped with ", value.type());
+}
+
 }  // namespace
 
 // ---- Expr ----------------------------------------------------------------------------------------------------------
@@ -111,9 +117,7 @@ Expr Buffer::update(Update update, const Expr& i, const Expr& value) const {
 }
 
 Expr Buffer::compare_and_swap(const Expr& i, const Expr& expected, const Expr& value) const {
-  require_index(i);
-  require<ArgumentError>(value.type() == dtype_ && expected.type() == dtype_ && size_of(dtype_) >= 4,
-                         "kernel: ", dtype_, " is swapped with ", value.type());
+  require_swap(dtype_, i, expected, value);
   return builder_->let({.kind = Kind::Update,
                         .type = dtype_,
                         .update = Update::CompareAndSwap,
@@ -169,6 +173,12 @@ Expr Shared::pair(const Expr& i) const {
   return builder_->let({.kind = Kind::SharedPair, .type = DType::U32, .place = place_, .operands = {i.id()}});
 }
 
+Expr Shared::same(const Expr& i) const {
+  require_index(i);
+  return builder_->let(
+      {.kind = Kind::SharedSame, .type = expr::computed_in(dtype_), .place = place_, .operands = {i.id()}});
+}
+
 Expr Shared::update(Update update, const Expr& i, const Expr& value) const {
   require_index(i);
   require_update(update, dtype_, value.type());
@@ -177,6 +187,15 @@ Expr Shared::update(Update update, const Expr& i, const Expr& value) const {
                         .update = update,
                         .place = place_,
                         .operands = {i.id(), value.id()}});
+}
+
+Expr Shared::compare_and_swap(const Expr& i, const Expr& expected, const Expr& value) const {
+  require_swap(dtype_, i, expected, value);
+  return builder_->let({.kind = Kind::UpdateShared,
+                        .type = dtype_,
+                        .update = Update::CompareAndSwap,
+                        .place = place_,
+                        .operands = {i.id(), value.id(), expected.id()}});
 }
 
 Expr Local::operator[](const Expr& i) const {

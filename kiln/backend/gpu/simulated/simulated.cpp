@@ -21,9 +21,21 @@ struct Interpreted final : Code {
     for (const Parameter& parameter : of.parameters)
       are_addresses.insert(are_addresses.end(), parameter.words(), parameter.kind != Parameter::Kind::Number);
   }
+  /// The kernel for a launch whose parameters share bindings in this way.
+  const Interpreted& sharing(const std::vector<std::uint16_t>& sharers) const {
+    if (!are_shared(sharers)) return *this;
+    const std::lock_guard lock(mutex_);
+    Ref<Interpreted>& known = sharing_[sharers];
+    if (!known) known = make_ref<Interpreted>(with_shared_bindings(kernel, sharers));
+    return *known;
+  }
   const Kernel kernel;
   const Interpreter interpreter;
   std::vector<bool> are_addresses;  // by argument
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<std::vector<std::uint16_t>, Ref<Interpreted>> sharing_;
 };
 
 class Arrived final : public Transfer {
@@ -62,7 +74,11 @@ class Simulated final : public Driver, Collectives {
     return make_ref<Interpreted>(kernel);
   }
   void launch(const Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override {
-    const auto& made = static_cast<const Interpreted&>(code);
+    const auto& whole = static_cast<const Interpreted&>(code);
+    const Interpreted& made = profile_.has.separate_bindings
+                                  ? whole.sharing(sharers_of(whole.kernel, arguments,
+                                                             [this](std::uint64_t at) { return extent_of(at).begin; }))
+                                  : whole;
     LoweredArguments given =
         lowered_arguments(made.kernel, blocks, arguments, [this](std::uint64_t at) { return bound_at(at); });
     const std::vector<Extent> extents = extents_of(made, given, arguments);
@@ -188,6 +204,16 @@ class Simulated final : public Driver, Collectives {
                            code.kernel.name, ": parameter ", i, " is a buffer of ", bytes, " bytes, the device binds ",
                            has.binding_bytes);
     }
+    if (has.separate_bindings) demand_separate(code, arguments, extents);
+  }
+  void demand_separate(const Interpreted& code, std::span<const std::uint64_t> arguments,
+                       std::span<const Extent> extents) const {
+    for (std::size_t i = 0; i < std::min(arguments.size(), code.are_addresses.size()); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        require<DeviceError>(!code.are_addresses[i] || !code.are_addresses[j] || arguments[i] >= extents[j].end ||
+                                 arguments[j] >= extents[i].end,
+                             name(), ": kernel ", code.kernel.name, ": parameters ", j, " and ", i,
+                             " are bound to the same memory");
   }
   void demand(std::string_view what, const std::byte* start, std::size_t bytes) const {
     const Extent extent = extent_of(address(start));

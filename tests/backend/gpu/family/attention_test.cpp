@@ -3,7 +3,7 @@
 
 #include "kiln/ops/sequence/attention.hpp"
 #include "kiln/ops/sequence/attention_ops.hpp"
-#include "tests/backend/gpu/family/device.hpp"
+#include "tests/backend/gpu/family/naming.hpp"
 
 namespace kiln::test {
 namespace {
@@ -34,9 +34,9 @@ Numbers random_numbers(const Shape& shape, unsigned seed) {
   return made;
 }
 
-Value on_device(const Numbers& numbers, DType dtype, bool turned = false) {
+Value on_device(const Device& device, const Numbers& numbers, DType dtype, bool turned = false) {
   const auto value = [&](const Shape& shape, std::span<const double> all) {
-    return Value(simulated().backend().upload(TensorData::of<double>(shape, all).to(dtype), simulated()));
+    return Value(device.backend().upload(TensorData::of<double>(shape, all).to(dtype), device));
   };
   if (!turned) return value(numbers.shape, numbers.all);
   const Shape& s = numbers.shape;
@@ -47,7 +47,7 @@ Value on_device(const Numbers& numbers, DType dtype, bool turned = false) {
   return permute(value({s[0], s[2], s[1], s[3]}, moved), {0, 2, 1, 3});
 }
 
-void expect_attention(const Case& c, DType dtype) {
+void expect_attention(const Case& c, DType dtype, const Device& device = simulated()) {
   Numbers q = random_numbers({c.batch, c.heads, c.queries, c.width}, 1);
   Numbers k = random_numbers({c.batch, c.kv_heads, c.keys, c.width}, 2);
   Numbers v = random_numbers({c.batch, c.kv_heads, c.keys, c.values}, 3);
@@ -108,20 +108,21 @@ void expect_attention(const Case& c, DType dtype) {
   const DType wide = dtype == DType::F64 ? DType::F64 : DType::F32;
   const double tolerance = dtype == DType::F64 ? 1e-11 : dtype == DType::F32 ? 2e-5 : dtype == DType::F16 ? 0.02 : 0.1;
   for (double& number : mask.all) number = number > 0;
-  const Value visible = c.masked ? on_device(mask, DType::Bool) : Value();
-  const Values in{on_device(q, dtype, c.turned),
-                  on_device(k, dtype, c.turned),
-                  on_device(v, dtype, c.turned),
+  const Value visible = c.masked ? on_device(device, mask, DType::Bool) : Value();
+  const Values in{on_device(device, q, dtype, c.turned),
+                  on_device(device, k, dtype, c.turned),
+                  on_device(device, v, dtype, c.turned),
                   visible,
-                  c.biased ? on_device(bias, dtype) : Value(),
+                  c.biased ? on_device(device, bias, dtype) : Value(),
                   scale,
                   c.softcap > 0 ? Value(c.softcap) : Value()};
   const Values made = emit_all(op::Attention{c.causal, c.window}, in);
   expect_near(made[0], out.all, tolerance, "output");
   expect_near(made[1], sums.all, tolerance, "logarithm");
   Values more = in;
-  more.insert(more.end(), {on_device(g, dtype, c.turned), reshape(on_device(sums, wide), {c.batch, c.heads, c.queries}),
-                           reshape(on_device(delta, wide), {c.batch, c.heads, c.queries}), Value()});
+  more.insert(more.end(), {on_device(device, g, dtype, c.turned),
+                           reshape(on_device(device, sums, wide), {c.batch, c.heads, c.queries}),
+                           reshape(on_device(device, delta, wide), {c.batch, c.heads, c.queries}), Value()});
   const Values grads = emit_all(op::AttentionGrad{c.causal, c.window}, more);
   expect_near(grads[0], dq.all, 4 * tolerance, "gradient of q");
   expect_near(grads[1], dk.all, 16 * tolerance, "gradient of k");
@@ -154,6 +155,23 @@ TEST(GpuAttention, KnowsAllTypesAndOrders) {
   for (const DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16})
     for (const bool turned : {false, true})
       expect_attention({2, 4, 2, 35, 40, 8, 16, true, 0, false, false, 0, turned}, dtype);
+}
+
+TEST(GpuAttention, HasTilesForLittleSharedMemory) {
+  const std::set<std::string> ours{
+      "attention",          "attention_again",         "attention_query_grad", "attention_query_grad_again",
+      "attention_key_grad", "attention_key_grad_again"};
+  for (const gpu::Profile& profile : gpu::profiles()) {
+    SCOPED_TRACE(profile.name);
+    const auto driver = make_ref<NamingDriver>(profile);
+    const Device device(make_ref<gpu::Gpu>(driver));
+    for (const DType dtype : {DType::F32, DType::F16}) {
+      driver->names.clear();
+      expect_attention({1, 2, 1, 35, 40, 8, 8, true, 0, true}, dtype, device);
+      expect_attention({1, 1, 1, 5, 9, 20, 150}, dtype, device);
+      for (const std::string& each : ours) EXPECT_TRUE(driver->names.contains(each)) << each << " of " << dtype;
+    }
+  }
 }
 
 TEST(GpuAttention, OfNothing) {

@@ -5,7 +5,7 @@
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/ops/create/random.hpp"
-#include "tests/backend/gpu/family/device.hpp"
+#include "tests/backend/gpu/family/naming.hpp"
 
 namespace kiln::test {
 namespace {
@@ -41,6 +41,33 @@ TEST(GpuCreate, CountsInWholeNumbersOrNot) {
                              TensorData::of<double>({count}, std::span<const double>(real)).to(dtype)))
           << dtype << " " << count;
     }
+}
+
+TEST(GpuArange, IsExactWithAndWithoutFloat64) {
+  const gpu::Profile& metal = *std::ranges::find(gpu::profiles(), "simulated:metal", &gpu::Profile::name);
+  const auto driver = make_ref<NamingDriver>(metal);
+  const Device device(make_ref<gpu::Gpu>(driver));
+  struct Case {
+    double start, step;
+    std::int64_t count;
+    bool exact;  // in float32
+  };
+  for (const Case& c : {Case{0, 0.25, 1000, true}, Case{-16777215, 1, 300, true}, Case{16777000, 1, 300, false},
+                        Case{1, -0.0078125, 129, true}, Case{0, 0.1, 11, false}, Case{0x1p100, 0x1p80, 4, true},
+                        Case{0x1p-149, 0x1p-149, 5, false}, Case{0.5, 0, 7, true}, Case{1e300, 1e300, 2, false},
+                        Case{1, 0x1p-24, 3, false}, Case{3.0, 0.5, 1, true}}) {
+    SCOPED_TRACE(text(c.start, " by ", c.step));
+    std::vector<double> wanted;
+    for (std::int64_t i = 0; i < c.count; ++i) wanted.push_back(c.start + static_cast<double>(i) * c.step);
+    for (const DType dtype : {DType::F32, DType::BF16}) {
+      const TensorData expected = TensorData::of<double>({c.count}, std::span<const double>(wanted)).to(dtype);
+      EXPECT_TRUE(same_bytes(emit(device, op::Arange{c.count, dtype}, {c.start, c.step}).data(), expected)) << dtype;
+      EXPECT_TRUE(same_bytes(emit(simulated(), op::Arange{c.count, dtype}, {c.start, c.step}).data(), expected));
+    }
+    const auto twice = make_ref<NamingDriver>(metal);
+    (void)emit(Device(make_ref<gpu::Gpu>(twice)), op::Arange{c.count, DType::F32}, {c.start, c.step}).data();
+    EXPECT_EQ(twice->names.contains("arange"), c.exact);
+  }
 }
 
 Value draw(op::Distribution distribution, const Shape& shape, DType dtype, const Value& a, const Value& b) {

@@ -3,8 +3,10 @@
 #include <map>
 #include <set>
 
+#include "kiln/backend/gpu/kernel/builder.hpp"
 #include "kiln/backend/gpu/kernel/lower/lower.hpp"
 #include "kiln/backend/gpu/kernel/print/print.hpp"
+#include "kiln/backend/gpu/kernel/refusal.hpp"
 #include "kiln/backend/gpu/simulated/profiles.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/functions.hpp"
@@ -70,6 +72,70 @@ void compute(const Device& device) {
           permute(x, {2, 0, 3, 1}),
           gather(rows, 0, from_data(TensorData::of<std::int64_t>({2, 33}, std::vector<std::int64_t>(66, 1)), device)),
           where(gt(rows, 2), rows, -rows), uniform({50}, 0, 1, device), matmul(of({17, 19}), of({19, 23}))});
+}
+
+using gpu::Builder, gpu::Buffer, gpu::Expr, gpu::Shared, gpu::Local, gpu::Kernel;
+
+/// What no family uses, or seldom.
+std::vector<Kernel> rare_kernels() {
+  std::vector<Kernel> all;
+  for (const DType dtype : {DType::I32, DType::U32, DType::F32}) {
+    Builder k(text("exchanges_", name(dtype)), 64);
+    const Buffer x = k.both(dtype), old = k.output(dtype);
+    const Shared shared = k.shared(dtype, 64);
+    const Expr i = k.thread(), one = k.literal(dtype, 1), two = k.literal(dtype, 2);
+    shared.store(i, x[i]);
+    k.barrier();
+    const Expr found = x.compare_and_swap(i, one, two) + shared.compare_and_swap(i, two, one);
+    const Expr added = x.update(gpu::Update::Add, i / 2, two) + shared.update(gpu::Update::Add, i / 2, one);
+    old.store(i, found + added + x.update(gpu::Update::Exchange, i, one));
+    all.push_back(k.finish());
+  }
+  Builder k("conditions", 64);
+  const Buffer counts = k.input(DType::I32), x = k.both(DType::F32);
+  const Shared word = k.shared(DType::I32, 1), line = k.shared(DType::F32, 64);
+  const Expr first = k.literal(DType::I32, 0);
+  k.when(k.thread() == 0, [&] { word.store(first, counts[k.block()]); });
+  k.barrier();
+  const Local round = k.variable(k.literal(DType::I32, 0));
+  k.loop_while([&] { return round.get() < word[first]; },
+               [&] {
+                 k.when(counts[round] > 0, [&] {
+                   line.store(k.thread(), x[k.thread()]);
+                   k.barrier();
+                   x.store(k.thread(), line[k.literal(DType::I32, 63) - k.thread()]);
+                   k.barrier();
+                 });
+                 round.set(round + 1);
+               });
+  all.push_back(k.finish());
+  return all;
+}
+
+/// The kernel in a language, lowered for the profile; `shares`: where all of its buffers lie in one piece of memory.
+std::string printed_for(const Language& language, const Kernel& kernel, bool shares) {
+  const gpu::Profile& profile = profile_of(language);
+  Kernel made = lowered(kernel, profile.has);
+  const std::optional<gpu::Refusal> refusal = refusal_of(made, profile.has, profile.name);
+  EXPECT_FALSE(refusal) << refusal->sentence;
+  if (shares) {
+    const std::vector<std::uint64_t> addresses(kernel.parameters.size(), 4096);
+    made = with_shared_bindings(made, sharers_of(made, addresses, [](std::uint64_t) { return std::uint64_t{4096}; }));
+  }
+  return gpu::print(made, *language.target).text;
+}
+
+TEST(Languages, TakeWhatIsRare) {
+  for (const Language& language : kLanguages)
+    for (const Kernel& kernel : rare_kernels())
+      for (const bool shares : {false, true}) {
+        // Types of one piece of memory differ only where floats are words.
+        if (shares && language.target != &gpu::kWgslTarget) continue;
+        SCOPED_TRACE(text(kernel.name, " in ", language.target->name(), " for ", language.profile));
+        const std::string printed = printed_for(language, kernel, shares),
+                          complaints = complaints_of(language, printed);
+        EXPECT_TRUE(complaints.empty() || complaints == expr::kNoValidator) << complaints << printed;
+      }
 }
 
 TEST(Languages, AreTakenByTheirCompilers) {

@@ -64,6 +64,43 @@ TEST(SideBySide, AreComputedOnceWhereTheDeviceLacksTheTypeOfSome) {
   }
 }
 
+/// Has a compiler that does not take kernels of that name with buffers of a type.
+class Refusing final : public ForwardingDriver {
+ public:
+  Refusing(std::string_view name, DType dtype) : name_(name), dtype_(dtype) {}
+  Ref<gpu::Code> compile(const gpu::Kernel& kernel) override {
+    if (kernel.name == name_ && std::ranges::count(kernel.parameters, dtype_, &gpu::Parameter::dtype)) {
+      ++refused;
+      throw gpu::Refused({gpu::Refusal::Reason::Limit, text("no ", name_)});
+    }
+    return ForwardingDriver::compile(kernel);
+  }
+  int refused = 0;
+
+ private:
+  const std::string name_;
+  const DType dtype_;
+};
+
+TEST(SideBySide, AreComputedOnceWhereTheCompilerDoesNotTakeTheKernelOfSome) {
+  const auto driver = make_ref<Refusing>("together", DType::F16);
+  const Device device(make_ref<fusion::Fusion>(make_ref<gpu::Gpu>(driver)));
+  constexpr DType kTypes[] = {DType::F32, DType::F16, DType::F32, DType::F16, DType::BF16, DType::BF16};
+  Values parameters;
+  for (const DType dtype : kTypes) parameters.push_back(from_data(whole_numbers({4, 6}, dtype, 9, 1), device));
+  device.flush();
+  for (int i = 0; i < 2; ++i) {
+    for (Value& each : parameters) each = each - each * 0.25;
+    device.flush();
+  }
+  for (const Value& each : parameters) {
+    std::vector<double> wanted = whole_numbers({4, 6}, each.dtype(), 9, 1).to_vector<double>();
+    for (double& number : wanted) number *= 0.5625;
+    expect_numbers(each.data(), wanted, text("of ", each.dtype()));
+  }
+  EXPECT_EQ(driver->refused, 1) << "it is asked once";
+}
+
 TEST(SideBySide, GoThoseWhoseGradientsRanksHaveAddedUp) {
   const WatchedDevice on;
   const Shape shape{4, 4};

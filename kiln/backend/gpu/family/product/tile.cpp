@@ -51,9 +51,13 @@ Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start
 
 // ---- loading a factor ----------------------------------------------------------------------------------------------
 
+std::int64_t Resident::elements(const Tile& tile, int depth) {
+  return tile.fragments ? std::int64_t{tile.rows} * (depth + kWholePadding)
+                        : std::int64_t{depth} * (tile.rows + kPadding);
+}
+
 Resident::Resident(Builder& k, const Tile& tile, DType dtype, int depth)
-    : memory(tile.fragments ? k.shared(dtype, std::int64_t{tile.rows} * (depth + kWholePadding))
-                            : k.shared(expr::computed_in(dtype), std::int64_t{depth} * (tile.rows + kPadding))),
+    : memory(k.shared(tile.fragments ? dtype : expr::computed_in(dtype), elements(tile, depth))),
       stride(tile.fragments ? depth + kWholePadding : tile.rows + kPadding),
       fragments(tile.fragments) {}
 

@@ -53,6 +53,7 @@ Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start
 /// A left factor in shared memory: element [depth * stride + row]; for fragments [row * stride + depth].
 struct Resident {
   Resident(Builder& k, const Tile& tile, DType dtype, int depth);
+  static std::int64_t elements(const Tile& tile, int depth);
   Expr place(const Expr& row, const Expr& depth) const;
   Shared memory;
   int stride;

@@ -52,7 +52,7 @@ bool run(Gpu& gpu, const op::CrossEntropy&, Call call) {
   Array largest = gpu.allocate(call.out[CrossEntropy::largest]);
   largest.shape.push_back(1);
   largest.strides.push_back(1);
-  const Value cell = gpu.check_cell();
+  const Value cell = gpu.check_cell(targets.numel());
   const std::int64_t classes = logits.shape[1];
   const CrossEntropyKernel kernel{logits.dtype, losses.dtype, targets.dtype, cell.dtype()};
   fold(gpu, kernel, {.shape = logits.shape, .dims = {1}, .inputs = {{logits}}, .result = largest}, kernel.state(),

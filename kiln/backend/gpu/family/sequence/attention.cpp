@@ -134,15 +134,41 @@ AttentionParameters::Range AttentionParameters::queries_of(const Expr& first_key
   return range;
 }
 
-int attention_columns(std::int64_t width) {
+namespace {
+
+/// Bytes of shared memory: tiles of queries and keys, the tile of scores, and tiles of values.
+std::int64_t bytes_of(const AttentionTiles& tiles, DType dtype) {
+  AttentionKey key{};
+  key.depth = tiles.depth;
+  const Tile scores = score_tile(key, tiles.side, tiles.side), result = result_tile(key, tiles.side, tiles.columns);
+  const Tile values{0, result.columns, result.depth, 1, 1};
+  const auto each = static_cast<std::int64_t>(size_of(expr::computed_in(dtype)));
+  return scores.shared_bytes(dtype) + values.shared_bytes(dtype) + Resident::elements(scores, tiles.side) * each;
+}
+
+}  // namespace
+
+AttentionTiles attention_tiles(const Gpu& gpu, DType dtype, bool fragments) {
+  const AttentionTiles whole{size_of(dtype) == 8 ? 32 : 64, fragments ? 32 : 16, 128};
+  if (fragments) return whole;
+  // Folds, and shuffles where they go through shared memory, take the rest.
+  constexpr std::int64_t kRest = 2304;
+  const std::int64_t room = gpu.driver().capabilities().shared_memory - kRest;
+  for (const AttentionTiles& tiles : {whole, AttentionTiles{32, 16, 128}})
+    if (bytes_of(tiles, dtype) <= room) return tiles;
+  return {32, 8, 64};
+}
+
+int attention_columns(const AttentionTiles& tiles, std::int64_t width) {
   int columns = 16;
-  while (columns < width && columns < 128) columns *= 2;
+  while (columns < width && columns < tiles.columns) columns *= 2;
   return columns;
 }
 
 Tile score_tile(const AttentionKey& key, int rows, int columns) {
-  if (key.fragments) return {rows, columns, 32, 2, columns / 4, true};
-  return {rows, columns, 16, rows / 16, columns / 16};
+  if (key.fragments) return {rows, columns, key.depth, 2, columns / 4, true};
+  // At least as many elements of a factor as there are threads.
+  return {rows, columns, rows < 32 ? 16 : key.depth, rows / 16, columns / 16};
 }
 Tile result_tile(const AttentionKey& key, int rows, int columns) {
   if (key.fragments) return {rows, columns, 16, 2, columns / 4, true};
@@ -174,6 +200,7 @@ AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::i
   }
   const auto has = [&](Op::Slot slot) { return !call.in[slot].empty(); };
   const DType dtype = read(call.in[Op::q]).dtype;
+  const bool fragments = multiplies_fragments(gpu, dtype);
   return {.dtype = dtype,
           .index = index_type({most}),
           .causal = causal,
@@ -181,7 +208,8 @@ AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::i
           .capped = has(Op::softcap),
           .masked = has(Op::mask),
           .biased = has(Op::bias),
-          .fragments = multiplies_fragments(gpu, dtype)};
+          .fragments = fragments,
+          .depth = attention_tiles(gpu, dtype, fragments).depth};
 }
 
 bool hides(const AttentionKey& key, const Call& call) {

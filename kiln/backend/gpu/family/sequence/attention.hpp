@@ -15,6 +15,7 @@ struct AttentionKey {
   DType dtype, index;
   bool causal, windowed, capped, masked, biased;
   bool fragments;  // products by tensor cores
+  int depth;       // of the tiles of queries and keys, whose products are scores
 };
 
 /// An operand [batch, heads, time, width]: its memory and strides in a kernel.
@@ -76,10 +77,15 @@ class AttentionParameters {
   Builder& builder_;
 };
 
-/// Queries and keys per tile.
-inline int attention_side(DType dtype) { return size_of(dtype) == 8 ? 32 : 64; }
+/// Queries and keys per tile, the depth of their tiles (AttentionKey::depth), and the most columns that a block
+/// computes of a result.
+struct AttentionTiles {
+  int side, depth, columns;
+};
+/// The largest for which the device has the shared memory.
+AttentionTiles attention_tiles(const Gpu& gpu, DType dtype, bool fragments);
 /// Columns that a block computes of a result of width `width`.
-int attention_columns(std::int64_t width);
+int attention_columns(const AttentionTiles& tiles, std::int64_t width);
 /// A tile of scores, `rows` x `columns`; and a tile of results, to which scores are a factor, whose threads have the
 /// same rows.
 Tile score_tile(const AttentionKey& key, int rows, int columns);

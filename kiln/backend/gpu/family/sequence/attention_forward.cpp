@@ -121,8 +121,9 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
   const bool attended = attend(gpu, op, call, out, log_sum);
   const AttentionKey key = attention_key(gpu, call, op.causal, op.window, {out});
   // A single warp would be too few threads to load tiles.
-  const int side = attention_side(q.dtype), rows = queries <= 16 && !key.fragments ? 16 : side;
-  const int columns = attention_columns(values);
+  const AttentionTiles tiled = attention_tiles(gpu, q.dtype, key.fragments);
+  const int side = tiled.side, rows = queries <= 16 && !key.fragments ? 16 : side;
+  const int columns = attention_columns(tiled, values);
   const std::int64_t tiles = blocks_for(queries, rows), chunks = std::max<std::int64_t>(blocks_for(values, columns), 1);
   std::vector<Argument> arguments;
   AttentionParameters::append(arguments, call, op.window);

@@ -280,7 +280,8 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
   const bool attended = attend(gpu, op, call, log_sum, made);
   const Array delta = gpu.read_contiguous(call.in[Op::delta], held_delta);
   const AttentionKey key = attention_key(gpu, call, op.causal, op.window, {grad, made[0], made[1], made[2]});
-  const int side = attention_side(q.dtype);
+  const AttentionTiles tiled = attention_tiles(gpu, q.dtype, key.fragments);
+  const int side = tiled.side;
   const std::int64_t width = q.shape[3], values = v.shape[3];
   const auto launch = [&](const auto& kernel, int columns, std::int64_t most, std::int64_t times, const Array& of,
                           std::initializer_list<Array> results) {
@@ -293,7 +294,7 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
     for (const Array& result : results) AttentionParameters::append(arguments, result);
     gpu.launch(kernel, of.shape[0] * of.shape[1] * chunks * tiles, arguments);
   };
-  const int columns = attention_columns(width), both = attention_columns(std::max(width, values));
+  const int columns = attention_columns(tiled, width), both = attention_columns(tiled, std::max(width, values));
   for (const bool again : {false, true}) {
     if (again ? !hides(key, call) : attended) continue;
     launch(QueryGradKernel{key, side, columns, load_width(q), load_width(k), load_width(v), load_width(grad),

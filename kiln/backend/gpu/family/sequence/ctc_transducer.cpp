@@ -216,7 +216,7 @@ bool run(Gpu& gpu, const op::Ctc&, Call call) {
   const Array scores = in(Op::scores), skips = in(Op::skips), times = in(Op::times), sizes = in(Op::sizes);
   const std::int64_t batch = scores.shape[0], time = scores.shape[1], width = scores.shape[2];
   const Array loss = gpu.allocate(call.out[Op::loss]), occupancy = cleared(gpu, call.out[Op::occupancy]);
-  const Value cell = gpu.check_cell();
+  const Value cell = gpu.check_cell(2 * batch);
   const Value alpha = gpu.scratch({{batch, time, width}, kSums}), to = gpu.scratch({{batch, 2, width}, kSums});
   gpu.launch(CtcKernel{scores.dtype, times.dtype, sizes.dtype, cell.dtype()}, batch,
              {times, sizes, loss, read(cell), scores, skips, occupancy, read(alpha), read(to), batch, time, width});
@@ -232,7 +232,7 @@ bool run(Gpu& gpu, const op::Rnnt&, Call call) {
   const std::int64_t batch = blanks.shape[0], time = blanks.shape[1], width = blanks.shape[2];
   const Array loss = gpu.allocate(call.out[Op::loss]), blank_share = cleared(gpu, call.out[Op::blank_occupancy]),
               label_share = cleared(gpu, call.out[Op::label_occupancy]);
-  const Value cell = gpu.check_cell();
+  const Value cell = gpu.check_cell(2 * batch);
   const Desc lattice{{batch, time, width}, kSums};
   const Value alpha = gpu.scratch(lattice), beta = gpu.scratch(lattice);
   gpu.launch(RnntKernel{blanks.dtype, times.dtype, sizes.dtype, cell.dtype()}, batch,

@@ -162,7 +162,7 @@ bool run(Gpu& gpu, const op::MaxPoolGrad& op, Call call) {
   const Array made = gpu.allocate(call.out[0], strides_in(shape, interleaved));
   const IndexLines lines{shape[0] * shape[1], numel(Shape(op.sizes.begin(), op.sizes.end())),
                          interleaved ? shape[1] : 1};
-  const Value cell = gpu.check_cell();
+  const Value cell = gpu.check_cell(index.numel());
   if (!gather(gpu, y, index, nullptr, made, lines, 1, cell)) return false;
   gpu.check(cell, call,
             [kept = KeptOperand(call.in[Op::indices]), function = CalledAs::function(), sizes = op.sizes](auto found) {

@@ -102,6 +102,7 @@ class Preparation {
       case Kind::Shared: return run_shared(kernel.shared[in.place].dtype);
       case Kind::Local: return run_local(in.type);
       case Kind::SharedPair: return run_shared_pair();
+      case Kind::SharedSame: return run_shared_same(kernel.shared[in.place].dtype);
       case Kind::Fragments: return run_fragments(in.element);
       case Kind::Shuffle: return run_shuffle(in.type);
       case Kind::Update:

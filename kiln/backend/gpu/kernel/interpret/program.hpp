@@ -62,6 +62,7 @@ Run run_local(DType type);
 Run run_store_local(DType type);
 Run run_shuffle(DType type);
 Run run_shared_pair();
+Run run_shared_same(DType dtype);
 Run run_fragments(DType dtype);
 Run run_call(DType element);
 std::shared_ptr<const void> make_call(const Instruction& instruction, std::vector<DType> operands);

@@ -100,10 +100,11 @@ void update_shared(Block& block, const Step& step) {
   const std::int64_t* const places = find_shared<Access::Update>(block, step);
   std::byte* const data = block.shared[step.place].data.data();
   const S* const values = block.cells<S>(step.operands[1]);
+  const S* const expected = block.cells<S>(step.operands.back());  // of a comparing exchange
   S* const result = block.cells<S>(step.result);
   block.each([&](int t) {
     result[t] = element<S>(data, places[t]);
-    set_element<S>(block, t, data, places[t], updated<S>(update, result[t], values[t], S{}));
+    set_element<S>(block, t, data, places[t], updated<S>(update, result[t], values[t], expected[t]));
   });
 }
 
@@ -193,6 +194,15 @@ void barrier(Block& block, const Step&) {
   ++block.now;
 }
 
+template <class S>
+void read_same(Block& block, const Step& step) {
+  barrier(block, step);
+  if (!are_in_line(block.find_places(step), block.threads, std::int64_t{0})) [[unlikely]]
+    block.wrong("its threads take different elements of shared array ", step.place, " for one that is the same");
+  read_shared<S>(block, step);
+  barrier(block, step);
+}
+
 /// The cell at which the block synchronizes with others.
 std::int32_t& meeting_cell(Block& block, const Step& step) {
   const std::int64_t* const places = block.find_places(step);
@@ -238,6 +248,9 @@ Run run_shuffle(DType type) {
 }
 Run run_shared_pair() { return &read_pair; }
 Run run_fragments(DType dtype) { return dtype == DType::F16 ? &multiply_fragments<F16> : &multiply_fragments<BF16>; }
+Run run_shared_same(DType dtype) {
+  return visit_dtype(dtype, [](auto tag) -> Run { return &read_same<typename decltype(tag)::type>; });
+}
 Run run_barrier() { return &barrier; }
 
 }  // namespace kiln::gpu::interpreted

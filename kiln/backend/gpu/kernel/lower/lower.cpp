@@ -1,5 +1,7 @@
 #include "kiln/backend/gpu/kernel/lower/lower.hpp"
 
+#include <map>
+
 #include "kiln/backend/gpu/kernel/lower/rules.hpp"
 #include "kiln/core/error/error.hpp"
 
@@ -11,6 +13,9 @@ constexpr Types kWide{DType::I64, DType::U64},
 
 constexpr bool has_all(Types types, Types of) { return (of - types).empty(); }
 constexpr Types both(Types a, Types b) { return a - (a - b); }
+
+/// Are float32 missing among what is updated, which words could stand in for?
+constexpr bool lacks_sums(Types updates) { return !updates.has(DType::F32) && updates.has(DType::U32); }
 
 }  // namespace
 
@@ -25,7 +30,11 @@ Kernel lowered(Kernel kernel, const Capabilities& device) {
   if (pairs) kernel = with_pairs(with_expanded_trees(kernel));
   if (!packed.empty()) kernel = with_packed_elements(kernel, packed);
   if (!shared.empty()) kernel = with_wide_shared(kernel, shared);
+  const bool buffers = lacks_sums(device.updates), arrays = lacks_sums(device.updates_shared);
+  if (buffers || arrays) kernel = with_updated_words(kernel, buffers, arrays);
+  if (device.widest < 16) kernel = with_narrow_accesses(kernel, device.widest);
   if (!device.shuffles_among(kLanes)) kernel = with_shared_shuffles(kernel);
+  if (device.proves_barriers) kernel = with_common_conditions(kernel);
   return kernel;
 }
 
@@ -36,6 +45,14 @@ LoweredArguments lowered_arguments(const Kernel& kernel, std::int64_t blocks, st
     made.arguments.assign(arguments.begin(), arguments.end());
     return made;
   }
+  // The first address of each group.
+  std::map<std::uint16_t, std::uint64_t> least;
+  for (const std::vector<Origin>* const list : {&kernel.origins, &kernel.uniform})
+    for (const Origin& origin : *list)
+      if (origin.group && origin.of < arguments.size()) {
+        std::uint64_t& first = least.try_emplace(origin.group, arguments[origin.of]).first->second;
+        first = std::min(first, arguments[origin.of]);
+      }
   const auto value_of = [&](const Origin& origin) -> std::uint64_t {
     using enum Origin::Kind;
     if (origin.kind == Blocks) return static_cast<std::uint64_t>(blocks);
@@ -44,7 +61,7 @@ LoweredArguments lowered_arguments(const Kernel& kernel, std::int64_t blocks, st
                          " arguments, of which it needs number ", origin.of);
     const std::uint64_t given = arguments[origin.of];
     if (origin.kind == Argument) return given;
-    const std::uint64_t base = base_of(given);
+    const std::uint64_t base = base_of(origin.group ? least.at(origin.group) : given);
     if (origin.kind == Base) return base;
     const std::uint64_t bytes = given - base;
     require<DeviceError>(bytes % origin.size == 0 && bytes / origin.size <= INT32_MAX, "kernel ", kernel.name,

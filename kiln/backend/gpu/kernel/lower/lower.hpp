@@ -19,6 +19,18 @@ struct LoweredArguments {
   std::vector<std::uint32_t> uniform;    // its words
 };
 
+/// Which parameters of a launch lie in one piece of memory: by parameter, the first of those that it shares one with,
+/// which may be itself; numbers and uniform blocks are always by themselves. `memory_of` returns the same number for
+/// all addresses in a piece of memory. Where devices bind each piece once (Capabilities::separate_bindings), a launch
+/// runs with_shared_bindings(kernel, sharers), whose buffers keep offsets of their own; its arguments are made like
+/// those of the kernel.
+std::vector<std::uint16_t> sharers_of(const Kernel& kernel, std::span<const std::uint64_t> arguments,
+                                      FunctionRef<std::uint64_t(std::uint64_t address)> memory_of);
+/// Are there any?
+bool are_shared(std::span<const std::uint16_t> sharers);
+/// Throws DeviceError where two types update one piece of memory in a way that is no matter of bits.
+Kernel with_shared_bindings(const Kernel& kernel, std::span<const std::uint16_t> sharers);
+
 /// Makes the arguments of a lowered kernel from those of the kernel that it was. `base_of` returns the last address up
 /// to a given one that the device can bind, and from which on the kernel may touch its memory.
 LoweredArguments lowered_arguments(const Kernel& kernel, std::int64_t blocks, std::span<const std::uint64_t> arguments,

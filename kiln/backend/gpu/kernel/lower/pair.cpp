@@ -49,9 +49,11 @@ struct Quotient {
 };
 
 /// One step of long division for each bit of the lower word: after the upper word nothing is left that the divisor's
-/// words could not hold.
-Quotient divided(const Pair& x, const Pair& y) {
+/// words could not hold. By 0 all is 0, as in arithmetic.hpp.
+Quotient divided(const Pair& x, const Pair& by) {
   Builder& k = x.low.builder();
+  const Expr nothing = (by.low | by.high) == 0;
+  const Pair y{select(nothing, word(x.low, 1), by.low), by.high};
   const Expr zero = word(x.low, 0);
   const Local low = k.variable(zero), high = k.variable(zero), rest_low = k.variable(zero),
               rest_high = k.variable(zero);
@@ -77,7 +79,8 @@ Quotient divided(const Pair& x, const Pair& y) {
              rest_high.set(less.high);
            });
          });
-  return {{low, high}, {rest_low, rest_high}};
+  const Pair none = pair_of(k, 0);
+  return {select(nothing, none, {low, high}), select(nothing, none, {rest_low, rest_high})};
 }
 
 Pair quotient_of(Arithmetic op, bool is_signed, const Pair& x, const Pair& y) {

@@ -92,19 +92,22 @@ void Rewrite::copy(const Statement& statement) {
   const std::vector<Id>& in = statement.operands;
   switch (statement.kind) {
     case Statement::Kind::If:
-      return k_.when(at(in[0]), [&] { statements(statement.body); }, [&] { statements(statement.otherwise); });
-    case Statement::Kind::Loop:
-      k_.loop(at(in[0]), at(in[1]), at(in[2]), [&](const Expr& i) {
+      return k_.when(
+          decider(statement, in[0]), [&] { statements(statement.body); }, [&] { statements(statement.otherwise); });
+    case Statement::Kind::Loop: {
+      const Expr begin = decider(statement, in[0]), end = decider(statement, in[1]), step = decider(statement, in[2]);
+      k_.loop(begin, end, step, [&](const Expr& i) {
         known_[statement.first] = {i};
         statements(statement.body);
       });
       k_.open_.back()->back().unrolled = statement.unrolled;
       return;
+    }
     case Statement::Kind::While:
       return k_.loop_while(
           [&] {
             statements(statement.head);
-            return at(in[0]);
+            return decider(statement, in[0]);
           },
           [&] { statements(statement.body); });
     default: break;

@@ -29,6 +29,9 @@ class Rewrite {
   /// Rewrites a statement other than Let.
   virtual void statement(const Statement& statement) { copy(statement); }
 
+  /// What decides about an If, a Loop or a While: `id` is one of its operands.
+  virtual Expr decider(const Statement& /*statement*/, Id id) { return at(id); }
+
   void statements(const Statements& list);
   std::vector<Exprs> copied(const Instruction& in);
   /// Appends an instruction whose operands are new values.

@@ -26,5 +26,13 @@ Kernel with_packed_elements(const Kernel& kernel, Types types);
 Kernel with_wide_shared(const Kernel& kernel, Types types);
 /// shuffle.cpp: shuffles pass values through shared memory. All threads of the block must get to each.
 Kernel with_shared_shuffles(const Kernel& kernel);
+/// updates.cpp: float32 in buffers, in shared memory, that is updated atomically is a word, which a comparing exchange
+/// replaces.
+Kernel with_updated_words(const Kernel& kernel, bool buffers, bool shared);
+/// widths.cpp: no access moves more than so many bytes at once, unless an element has more.
+Kernel with_narrow_accesses(const Kernel& kernel, int widest);
+/// conditions.cpp: what decides whether threads get to a barrier is passed from the first thread to all others where a
+/// compiler would not see that it is the same for all (Shared::same).
+Kernel with_common_conditions(const Kernel& kernel);
 
 }  // namespace kiln::gpu::lower

@@ -79,7 +79,11 @@ class Wide final : public Rewrite {
         if (in.update == Update::CompareAndSwap)
           return {{buffer(in.place).compare_and_swap(index(in.operands[0]), at(in.operands[2]), at(in.operands[1]))}};
         return {{buffer(in.place).update(in.update, index(in.operands[0]), at(in.operands[1]))}};
-      case Kind::UpdateShared: return {{shared(in.place).update(in.update, index(in.operands[0]), at(in.operands[1]))}};
+      case Kind::UpdateShared:
+        if (in.update == Update::CompareAndSwap)
+          return {{shared(in.place).compare_and_swap(index(in.operands[0]), at(in.operands[2]), at(in.operands[1]))}};
+        return {{shared(in.place).update(in.update, index(in.operands[0]), at(in.operands[1]))}};
+      case Kind::SharedSame: return {{shared(in.place).same(index(in.operands[0]))}};
       default: refuse("a 64-bit integer is used in a way that has no pairs of words");
     }
   }

@@ -54,7 +54,7 @@ bool Body::has_update(const Statements& list, Kind kind, std::uint16_t place) {
 
 void Body::define(Id id, const std::string& value, const std::string& indent) {
   const DType dtype = type_of(id);
-  const std::string type_text = text(is_float(dtype) ? target_.precise : "", type(dtype));
+  const std::string type_text = text(is_float(dtype) ? target_.dialect->precise : "", type(dtype));
   out_ += text(indent, printer_.declaration(type_text, name(id), value, false), "\n");
 }
 
@@ -62,12 +62,35 @@ void Body::let(const Statement& statement, const std::string& indent) {
   const Instruction& in = statement.instruction;
   if ((in.kind == Kind::Load || in.kind == Kind::Shared) && in.width > 1) return let_several(statement, indent);
   if (in.kind == Kind::Fragments) return fragments(statement, indent);
+  if (is_weak_exchange(in)) return exchange(statement, indent);
+  if (in.kind == Kind::SharedSame && !is(Syntax::Wgsl)) {  // whose function has barriers around it
+    out_ += text(indent, target_.barrier, "\n");
+    define(statement.first, value(in), indent);
+    out_ += text(indent, target_.barrier, "\n");
+    return;
+  }
   if (in.kind != Kind::Call || in.function->results == 1) return define(statement.first, value(in), indent);
   static constexpr std::string_view kParts[] = {"x", "y", "z", "w"};
   const std::string_view words = is(Syntax::Cpp) ? "KilnWords" : is(Syntax::Glsl) ? "uvec4" : "vec4<u32>";
   out_ += text(indent, printer_.declaration(words, text("w", statement.first), value(in), false), "\n");
   for (Id i = 0; i < in.function->results; ++i)
     define(statement.first + i, text("w", statement.first, ".", kParts[i]), indent);
+}
+
+bool Body::is_weak_exchange(const Instruction& in) const {
+  return (in.kind == Kind::Update || in.kind == Kind::UpdateShared) && in.update == Update::CompareAndSwap &&
+         !target_.weak_exchange.empty();
+}
+
+/// Again where it failed although the element was what it should be.
+void Body::exchange(const Statement& statement, const std::string& indent) {
+  const Instruction& in = statement.instruction;
+  if (is_float(in.type) || size_of(in.type) != 4) lacks(text("comparing exchanges of ", kiln::name(in.type)));
+  const std::string old = name(statement.first), expected = name(in.operands[2]);
+  const std::string operands[] = {element(in, index(in.operands[0])), name(in.operands[1]), expected, old};
+  const std::string form =
+      filled(target_.weak_exchange, operands, type(in.type), in.kind == Kind::UpdateShared ? "threadgroup" : "device");
+  out_ += text(indent, printer_.declaration(type(in.type), old, expected, true), "\n", indent, form, "\n");
 }
 
 void Body::let_several(const Statement& statement, const std::string& indent) {

@@ -60,6 +60,8 @@ class Body {
   void block(const Statements& list, const std::string& indent);
   void let(const Statement& statement, const std::string& indent);
   void let_several(const Statement& statement, const std::string& indent);
+  bool is_weak_exchange(const Instruction& in) const;
+  void exchange(const Statement& statement, const std::string& indent);
   void fragments(const Statement& statement, const std::string& indent);
   void define(Id id, const std::string& value, const std::string& indent);
   void store(const Statement& statement, const std::string& indent);

@@ -27,10 +27,10 @@ const Target kCudaTarget{
     .f64_of_bits = "__longlong_as_double($0)",
     .updates = {"atomicAdd(&$0, $1)", "atomicMax(&$0, $1)", "atomicMin(&$0, $1)", "atomicAnd(&$0, $1)",
                 "atomicOr(&$0, $1)", "atomicExch(&$0, $1)", "atomicCAS(&$0, $2, $1)"},
+    .weak_exchange = "",
     .unrolled = "#pragma unroll",
     .rolled = "#pragma unroll 1",
     .single = "f",
-    .precise = "",
     .has_pointers = true,
 };
 
@@ -55,14 +55,13 @@ const Target kGlslTarget{
     .f64_of_bits = "packDouble2x32(uvec2(unpackInt2x32($0)))",
     .updates = {"atomicAdd($0, $1)", "atomicMax($0, $1)", "atomicMin($0, $1)", "atomicAnd($0, $1)", "atomicOr($0, $1)",
                 "atomicExchange($0, $1)", "atomicCompSwap($0, $2, $1)"},
+    .weak_exchange = "",
     .unrolled = "[[unroll]]",
     .rolled = "[[dont_unroll]]",
     .single = "",
-    .precise = "precise ",
     .has_pointers = false,
 };
 
-// Its comparing exchange may fail for no reason, which is another operation than ours.
 const Target kWgslTarget{
     .dialect = &expr::kWgsl,
     .thread = "i32(kiln_thread.x)",
@@ -77,10 +76,12 @@ const Target kWgslTarget{
     .f64_of_bits = "",
     .updates = {"atomicAdd(&$0, $1)", "atomicMax(&$0, $1)", "atomicMin(&$0, $1)", "atomicAnd(&$0, $1)",
                 "atomicOr(&$0, $1)", "atomicExchange(&$0, $1)", ""},
+    .weak_exchange =
+        "loop { let tried = atomicCompareExchangeWeak(&$0, $2, $1); $3 = tried.old_value; "
+        "if (tried.exchanged || $3 != $2) { break; } }",
     .unrolled = "",
     .rolled = "",
     .single = "",
-    .precise = "",
     .has_pointers = false,
 };
 
@@ -102,10 +103,12 @@ const Target kMetalTarget{
                 "atomic_fetch_and_explicit(($s atomic_$t*)&$0, $1, memory_order_relaxed)",
                 "atomic_fetch_or_explicit(($s atomic_$t*)&$0, $1, memory_order_relaxed)",
                 "atomic_exchange_explicit(($s atomic_$t*)&$0, $1, memory_order_relaxed)", ""},
+    .weak_exchange =
+        "while (!atomic_compare_exchange_weak_explicit(($s atomic_$t*)&$0, &$3, $1, memory_order_relaxed, "
+        "memory_order_relaxed) && $3 == $2) {}",
     .unrolled = "#pragma unroll",
     .rolled = "#pragma nounroll",
     .single = "",
-    .precise = "",
     .has_pointers = false,
 };
 

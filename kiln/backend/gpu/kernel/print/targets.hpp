@@ -18,9 +18,11 @@ struct Target {
   // Atomic updates of the element $0 with $1, in the order of Update: Add, Maximum, Minimum, And, Or,
   // Exchange, CompareAndSwap (expects $2); empty: none. $t is the element's type, $s its address space.
   std::string_view updates[7];
+  // A statement that exchanges $0 for $1 where it is $2, and leaves the old value in $3, in a language whose own
+  // comparing exchange may fail for no reason; empty: `updates` has one.
+  std::string_view weak_exchange;
   std::string_view unrolled, rolled;  // before a loop
   std::string_view single;            // the end of the names of C's functions on float32
-  std::string_view precise;           // before the type of a float, so that each operation is rounded
   bool has_pointers;                  // packs of elements are loaded and stored at once, and tables are parameters
 
   std::string_view name() const { return dialect->name; }

@@ -106,7 +106,8 @@ std::string Body::bits(const std::string& x, DType from, DType to) const {
 }
 
 std::string Body::element(const Instruction& in, const std::string& index) const {
-  const bool shared = in.kind == Kind::Shared || in.kind == Kind::SharedPair || in.kind == Kind::UpdateShared;
+  const bool shared = in.kind == Kind::Shared || in.kind == Kind::SharedPair || in.kind == Kind::SharedSame ||
+                      in.kind == Kind::UpdateShared;
   if (shared) {
     const std::string at = text("m", in.place, "[", index, "]");
     return is(Syntax::Wgsl) && in.kind == Kind::Shared && updates_shared(in.place) ? text("atomicLoad(&", at, ")") : at;
@@ -184,6 +185,11 @@ std::string Body::value(const Instruction& in) {
       return expr::loaded(printer_, element(in, index(in.operands[0])), kernel_.parameter(in.place).dtype);
     case Kind::Shared:
       return expr::loaded(printer_, element(in, index(in.operands[0])), kernel_.shared[in.place].dtype);
+    case Kind::SharedSame: {
+      const std::string element = this->element(in, index(in.operands[0]));
+      return expr::loaded(printer_, is(Syntax::Wgsl) ? text("workgroupUniformLoad(&", element, ")") : element,
+                          kernel_.shared[in.place].dtype);
+    }
     case Kind::SharedPair:
       if (is(Syntax::Cpp))
         return text("*(", target_.has_pointers ? "const unsigned int" : "threadgroup const uint", "*)&",
