@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kiln/core/error/shown.hpp"
@@ -62,6 +64,20 @@ DeviceKind kind_of(const RegisteredDevice& entry, int index) {
   return DeviceKind::Other;
 }
 
+/// A device that a program or a hypervisor stands in for must be asked for, and is the last in lists.
+bool stands_in(const RegisteredDevice& entry) { return kind_of(entry, 0) == DeviceKind::Virtual; }
+
+/// The registered devices that the machine has, the fastest first.
+std::vector<const RegisteredDevice*> present_entries() {
+  std::vector<std::pair<int, const RegisteredDevice*>> ranked;
+  for (const RegisteredDevice& entry : registry())
+    if (entry.present() > 0) ranked.emplace_back(stands_in(entry) ? -1 : entry.priority, &entry);
+  std::ranges::stable_sort(ranked, std::ranges::greater(), &std::pair<int, const RegisteredDevice*>::first);
+  std::vector<const RegisteredDevice*> entries;
+  for (const auto& [rank, entry] : ranked) entries.push_back(entry);
+  return entries;
+}
+
 /// What is thrown for a name that no device has.
 [[noreturn]] void fail_unknown(std::string_view name) {
   std::string known;
@@ -108,19 +124,20 @@ Device Device::cuda(int index) { return parse(index ? text("cuda:", index) : "cu
 Device Device::best() {
   if (const char* const wanted = setting("KILN_DEVICE")) return parse(wanted);
   const RegisteredDevice* best = nullptr;
-  for (const RegisteredDevice& entry : registry())
-    if ((!best || entry.priority > best->priority) && entry.present() > 0) best = &entry;
+  std::vector<const RegisteredDevice*> entries;
+  for (const RegisteredDevice& entry : registry()) entries.push_back(&entry);
+  std::ranges::stable_sort(entries, std::ranges::greater(), &RegisteredDevice::priority);
+  // Others are not even looked for: that takes time.
+  for (const RegisteredDevice* const entry : entries)
+    if (!best && entry->present() > 0 && !stands_in(*entry)) best = entry;
   require<DeviceError>(best != nullptr, "this program was linked without any device");
   return best->first();
 }
 
 std::vector<std::string> device_names() {
-  std::vector<RegisteredDevice> entries = registry();
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const RegisteredDevice& a, const RegisteredDevice& b) { return a.priority > b.priority; });
   std::vector<std::string> names;
-  for (const RegisteredDevice& entry : entries)
-    for (std::string& name : entry.names()) names.push_back(std::move(name));
+  for (const RegisteredDevice* const entry : present_entries())
+    for (std::string& name : entry->names()) names.push_back(std::move(name));
   return names;
 }
 

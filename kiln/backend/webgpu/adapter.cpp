@@ -43,14 +43,14 @@ Adapter request_adapter(const Provider& provider) {
   require<DeviceError>(got.adapter != nullptr, "webgpu: ", provider.library, " finds no GPU",
                        got.words.empty() ? "" : ": ", got.words,
                        "; a driver for Vulkan is needed (Debian: mesa-vulkan-drivers)");
-  Adapter made{.handle = got.adapter};
+  Adapter made;
+  made.handle = got.adapter;
   AdapterInfo info;
   f.adapter_info(made.handle, &info);
   f.adapter_limits(made.handle, &made.limits);
   const std::string_view api = kBackends[info.backend < std::size(kBackends) ? info.backend : 0];
   made.name = text(shown(info.device.view()), ", by ", api);
   made.type = info.type;
-  made.halves = f.adapter_has(made.handle, provider.implementation->halves);
   // Its kernels end at once, and leave their results as they were.
   require<DeviceError>(
       info.backend != kNull, "webgpu: ", provider.library,
@@ -70,9 +70,9 @@ const Adapter& adapter() {
 }
 
 gpu::Capabilities Adapter::capabilities() const {
-  constexpr Types kWords{DType::F32, DType::I32, DType::U32};
+  constexpr gpu::Types kWords{DType::F32, DType::I32, DType::U32};
   const bool is_own = type == kDiscrete;  // the memory, rather than the machine's
-  return {.computes = kWords | Types{DType::Bool},
+  return {.computes = kWords | gpu::Types{DType::Bool},
           .loads = kWords,
           .stores = kWords,
           .shares = kWords,

@@ -10,7 +10,6 @@ struct Adapter {
   std::string name;        // "llvmpipe (LLVM 15.0.6, 256 bits), by Vulkan"
   std::uint32_t type = 0;  // kDiscrete, kIntegrated, kProcessor
   Limits limits{};         // all that it has, so that a device is asked for with as much
-  bool halves = false;     // 16-bit floats in kernels
 
   /// Capabilities of a device of that adapter.
   gpu::Capabilities capabilities() const;

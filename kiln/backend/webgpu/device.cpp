@@ -47,7 +47,7 @@ DeviceKind kind(int) {
 
 // Runs before constructors of global objects, which may look up devices by name.
 [[gnu::constructor(200)]] void register_webgpu() {
-  register_devices("webgpu", 0, &device_of, &count);
+  register_devices("webgpu", 2, &device_of, &count);
   register_kind("webgpu", &kind);
 }
 

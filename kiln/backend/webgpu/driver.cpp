@@ -10,7 +10,7 @@ namespace kiln::webgpu {
 namespace {
 
 // Memory of our own: words of zeros, which no kernel writes, and a place for uploads that are no whole words.
-constexpr std::uint64_t kZeros = 4096, kStaged = 1 << 20;
+constexpr std::uint64_t kZeros = 64 << 10, kStaged = 1 << 20;
 
 /// Copies `count` elements of a type.
 gpu::Kernel copying_kernel(std::string_view name, DType dtype) {

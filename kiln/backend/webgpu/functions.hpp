@@ -13,7 +13,6 @@ struct Functions {
   FutureNumber (*request_device)(AdapterHandle, const DeviceDescriptor*, Callback<DeviceCallback>);
   std::uint32_t (*adapter_info)(AdapterHandle, AdapterInfo*);
   std::uint32_t (*adapter_limits)(AdapterHandle, Limits*);
-  Truth (*adapter_has)(AdapterHandle, std::uint32_t feature);
   void (*adapter_release)(AdapterHandle);
 
   QueueHandle (*device_queue)(DeviceHandle);

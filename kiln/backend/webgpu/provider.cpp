@@ -12,8 +12,7 @@ constexpr std::string_view kRemedy =
     "of "
     "Dawn";
 
-constexpr Implementation kWgpuNative29{.name = "wgpu-native 29", .halves = 0x0b, .lanes = 0x12};
-constexpr Implementation kDawnOfApril2025{.name = "Dawn of April 2025", .halves = 0x0a, .lanes = 0x11};
+constexpr std::string_view kWgpuNative29 = "wgpu-native 29", kDawnOfApril2025 = "Dawn of April 2025";
 
 SharedLibrary open_library(const std::string& name) {
   constexpr std::string_view kPurpose = "has WebGPU's functions";
@@ -28,7 +27,7 @@ bool exports(const SharedLibrary& library, const char* name) {
 }
 
 /// Numbers of features, and what structures hold, moved between versions, so that a guess would be dangerous.
-const Implementation& implementation_of(const SharedLibrary& library) {
+std::string_view implementation_of(const SharedLibrary& library) {
   std::string found = "of an implementation that it does not tell";
   std::uint32_t (*version)() = nullptr;
   library.find_if_there("wgpuGetVersion", version);
@@ -41,8 +40,8 @@ const Implementation& implementation_of(const SharedLibrary& library) {
       return kDawnOfApril2025;
     found = "Dawn of another time";
   }
-  fail<DeviceError>("webgpu: ", library.name(), " is ", found, "; tried were ", kWgpuNative29.name, " and ",
-                    kDawnOfApril2025.name, ", and others may number things otherwise; ", kRemedy);
+  fail<DeviceError>("webgpu: ", library.name(), " is ", found, "; tried were ", kWgpuNative29, " and ",
+                    kDawnOfApril2025, ", and others may number things otherwise; ", kRemedy);
 }
 
 Functions functions_of(const SharedLibrary& library) {
@@ -53,7 +52,6 @@ Functions functions_of(const SharedLibrary& library) {
   library.find("wgpuAdapterRequestDevice", f.request_device);
   library.find("wgpuAdapterGetInfo", f.adapter_info);
   library.find("wgpuAdapterGetLimits", f.adapter_limits);
-  library.find("wgpuAdapterHasFeature", f.adapter_has);
   library.find("wgpuAdapterRelease", f.adapter_release);
   library.find("wgpuDeviceGetQueue", f.device_queue);
   library.find("wgpuDeviceDestroy", f.device_destroy);
@@ -99,7 +97,7 @@ Functions functions_of(const SharedLibrary& library) {
 Provider open_provider(const std::string& name) {
   const SharedLibrary library = open_library(name);
   Provider made{
-      .library = library.name(), .implementation = &implementation_of(library), .functions = functions_of(library)};
+      .library = library.name(), .implementation = implementation_of(library), .functions = functions_of(library)};
   const InstanceDescriptor nothing;
   made.instance = made.functions.create_instance(&nothing);
   require<DeviceError>(made.instance != nullptr, "webgpu: ", made.library, " makes no instance of WebGPU");

@@ -8,16 +8,9 @@
 
 namespace kiln::webgpu {
 
-/// What differs between implementations: a row for each that was tried.
-struct Implementation {
-  std::string_view name;  // "wgpu-native 29"
-  // WGPUFeatureName; 0: the implementation has it under a name of its own, or not at all
-  std::uint32_t halves, lanes;
-};
-
 struct Provider {
-  std::string library;  // its name, for errors
-  const Implementation* implementation = nullptr;
+  std::string library;              // its name, for errors
+  std::string_view implementation;  // "wgpu-native 29"
   Functions functions{};
   InstanceHandle instance = nullptr;
 

@@ -1,5 +1,6 @@
 #include "kiln/backend/webgpu/session.hpp"
 
+#include <deque>
 #include <memory>
 
 #include "kiln/core/error/shown.hpp"
@@ -24,12 +25,11 @@ constexpr std::uint32_t kDestroyed = 2, kCancelled = 3;  // WGPUDeviceLostReason
 
 void lost(const DeviceHandle*, std::uint32_t reason, Words words, void* to, void*) {
   if (reason == kCancelled) return;
-  static_cast<const Session*>(to)->lose(text("the device is lost",
-                                             reason == kDestroyed ? ", as somebody destroyed it" : "", ": ",
-                                             escaped(words.view(), true)));
+  static_cast<Loss*>(to)->happen(text("the device is lost", reason == kDestroyed ? ", as somebody destroyed it" : "",
+                                      ": ", escaped(words.view(), true)));
 }
 void failed(const DeviceHandle*, std::uint32_t, Words words, void* to, void*) {
-  static_cast<const Session*>(to)->lose(escaped(words.view(), true));
+  static_cast<Loss*>(to)->happen(escaped(words.view(), true));
 }
 
 /// What the scopes of trouble_of() tell. Callbacks may come late, when nobody waits any more.
@@ -50,17 +50,15 @@ void told(std::uint32_t status, std::uint32_t type, Words words, void* to, void*
 
 }  // namespace
 
-Session::Session(const Provider& provider, const Adapter& adapter) : provider_(provider), adapter_(adapter) {
+Session::Session(const Provider& provider, const Adapter& adapter)
+    : provider_(provider), adapter_(adapter), loss_(Loss::make()) {
   DeviceDescriptor descriptor;
-  const std::uint32_t features[] = {provider.implementation->halves};
   descriptor.label = std::string_view("kiln");
-  descriptor.features = features;
-  descriptor.feature_count = adapter.halves ? 1 : 0;
   descriptor.limits = &adapter_.limits;
   descriptor.lost.call = &lost;
-  descriptor.lost.to = this;
+  descriptor.lost.to = &loss_;
   descriptor.error.call = &failed;
-  descriptor.error.to = this;
+  descriptor.error.to = &loss_;
   DeviceAnswer got;
   functions().request_device(adapter.handle, &descriptor, {.call = &answer, .to = &got});
   wait([&] { return got.given.load(); });
@@ -99,16 +97,29 @@ void Session::process_events() {
 }
 
 void Session::check() const {
-  if (!is_lost()) return;
-  const std::lock_guard lock(reason_mutex_);
-  fail<DeviceError>("webgpu: ", adapter_.name, ": ", reason_);
+  if (is_lost()) fail<DeviceError>("webgpu: ", adapter_.name, ": ", loss_.reason());
 }
 
-void Session::lose(std::string reason) const {
-  const std::lock_guard lock(reason_mutex_);
-  if (is_lost_) return;
+// ---- loss ----------------------------------------------------------------------------------------------------------
+
+// Callbacks may come when the session has gone.
+Loss& Loss::make() {
+  static std::mutex mutex;
+  static auto& all = *new std::deque<Loss>();
+  const std::lock_guard lock(mutex);
+  return all.emplace_back();
+}
+
+void Loss::happen(std::string reason) {
+  const std::lock_guard lock(mutex_);
+  if (happened_) return;
   reason_ = std::move(reason);
-  is_lost_.store(true, std::memory_order_release);
+  happened_.store(true, std::memory_order_release);
+}
+
+std::string Loss::reason() const {
+  const std::lock_guard lock(mutex_);
+  return reason_;
 }
 
 }  // namespace kiln::webgpu

@@ -19,6 +19,21 @@ struct Trouble {
   std::string words;    // the implementation's
 };
 
+/// Why a device's further results are useless. Never destroyed.
+class Loss {
+ public:
+  static Loss& make();
+  bool happened() const { return happened_.load(std::memory_order_acquire); }
+  /// From any thread; the first reason counts.
+  void happen(std::string reason);
+  std::string reason() const;
+
+ private:
+  std::atomic<bool> happened_{false};
+  mutable std::mutex mutex_;
+  std::string reason_;
+};
+
 class Session : public RefCounted {
  public:
   /// Throws DeviceError if the adapter gives no device.
@@ -53,9 +68,7 @@ class Session : public RefCounted {
 
   /// Throws DeviceError if the device is lost, or an earlier command had an error, so that its results are useless.
   void check() const;
-  bool is_lost() const { return is_lost_.load(std::memory_order_acquire); }
-  /// Declares the device's further results useless, for that reason. From any thread; the first reason counts.
-  void lose(std::string reason) const;
+  bool is_lost() const { return loss_.happened(); }
 
  private:
   static void pause(int turn) {
@@ -68,9 +81,7 @@ class Session : public RefCounted {
   DeviceHandle device_ = nullptr;
   QueueHandle queue_ = nullptr;
   mutable std::mutex mutex_;
-  mutable std::atomic<bool> is_lost_{false};
-  mutable std::mutex reason_mutex_;
-  mutable std::string reason_;
+  Loss& loss_;
 };
 
 }  // namespace kiln::webgpu
