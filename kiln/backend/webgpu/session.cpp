@@ -78,7 +78,7 @@ std::optional<Trouble> Session::trouble_of(FunctionRef<void()> f) {
   const auto scopes = std::make_shared<Scopes>();
   {
     const std::lock_guard lock(mutex_);
-    constexpr std::uint32_t kFilters[] = {kFilterInternal, kFilterOutOfMemory, kFilterValidation};
+    constexpr std::uint32_t kFilters[] = {kFilterOutOfMemory, kFilterValidation};
     for (const std::uint32_t filter : kFilters) functions().push_scope(device_, filter);
     f();
     for (std::size_t i = 0; i < std::size(kFilters); ++i) {
