@@ -46,9 +46,9 @@ class Body {
   std::string pack(DType dtype, std::size_t width) const;
   /// Tables and chosen buffers are possible.
   bool has_tables() const { return target_.has_pointers || target_.has_references; }
-  /// Element `id` + `more` of a buffer, where the target has references.
   /// The address of the element of buffer `place` at the index `id`, of which GLSL makes a reference.
   std::string moved(std::uint16_t place, Id id) const;
+  /// Element `id` + `more` of a buffer, where the target has references.
   std::string referred(std::uint16_t place, Id id, Id more) const;
   [[noreturn]] void lacks(std::string_view what) const;
 
