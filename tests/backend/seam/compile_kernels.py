@@ -23,7 +23,9 @@ def contracted(words):
     """Names a sum that the driver may join with a product, so that it is rounded once and not twice."""
     listing = subprocess.run(["spirv-dis", "--raw-id", str(words)], stdout=subprocess.PIPE, text=True, check=True).stdout
     kept = set(re.findall(r"OpDecorate (%\d+) NoContraction", listing))
-    loose = [name for name in re.findall(r"(%\d+) = OpF(?:Add|Sub) ", listing) if name not in kept]
+    products = set(re.findall(r"(%\d+) = OpFMul ", listing)) - kept
+    sums = re.findall(r"(%\d+) = OpF(?:Add|Sub) %\d+ (%\d+) (%\d+)", listing)
+    loose = [name for name, *operands in sums if name not in kept and products.intersection(operands)]
     return f"{len(loose)} sums are not precise, {loose[0]} is the first\n" if loose else ""
 
 
