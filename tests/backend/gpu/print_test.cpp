@@ -201,7 +201,6 @@ TEST(PrintedKernels, AreMetal) {
 TEST(PrintedKernels, AreStoredInOtherLanguages) {
   if (!expr::kOrderIsThatOfStoredTexts) GTEST_SKIP() << expr::kOtherOrder;
   expr::expect_stored("glsl_fold_f16.txt", print(folding(DType::F16), kGlslTarget).text);
-  expr::expect_stored("glsl_references_fold_f16.txt", print(folding(DType::F16), kVulkanTarget).text);
   expr::expect_stored("msl_fold_f16.txt", print(folding(DType::F16), kMetalTarget).text);
 }
 
