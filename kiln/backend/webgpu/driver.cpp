@@ -57,8 +57,10 @@ void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const 
   const Pipeline& pipeline = program.sharing(gpu::sharers_of(program.plain().kernel(), arguments, start_of));
   const gpu::Kernel& kernel = pipeline.kernel();
   const auto alignment = static_cast<std::uint64_t>(capabilities_.binding_alignment);
-  const gpu::LoweredArguments given = gpu::lowered_arguments(
-      kernel, blocks, arguments, [&](std::uint64_t address) { return address / alignment * alignment; });
+  // Strides may be negative: a kernel touches what lies before an address, too.
+  const gpu::LoweredArguments given =
+      gpu::lowered_arguments(kernel, blocks, arguments,
+                             [&](std::uint64_t address) { return start_of(address) / alignment * alignment; });
 
   std::vector<GroupEntry> entries;
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i)
@@ -75,7 +77,7 @@ void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const 
                       .rows = static_cast<std::uint32_t>(rows)});
 }
 
-/// Binds the memory of a tensor from `base` to its end.
+/// Binds the memory of a tensor, from `base` to its end.
 GroupEntry Driver::entry_of(const gpu::Kernel& kernel, std::size_t parameter, std::uint64_t base,
                             std::uint64_t address) const {
   const auto binding = static_cast<std::uint32_t>(parameter);

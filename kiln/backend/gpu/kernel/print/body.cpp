@@ -87,7 +87,7 @@ void Body::exchange(const Statement& statement, const std::string& indent) {
   const Instruction& in = statement.instruction;
   if (is_float(in.type) || size_of(in.type) != 4) lacks(text("comparing exchanges of ", kiln::name(in.type)));
   const std::string old = name(statement.first), expected = name(in.operands[2]);
-  const std::string operands[] = {element(in, index(in.operands[0])), name(in.operands[1]), expected, old};
+  const std::string operands[] = {element(in), name(in.operands[1]), expected, old};
   const std::string form =
       filled(target_.weak_exchange, operands, type(in.type), in.kind == Kind::UpdateShared ? "threadgroup" : "device");
   out_ += text(indent, printer_.declaration(type(in.type), old, expected, true), "\n", indent, form, "\n");
