@@ -21,7 +21,7 @@ DeviceList& list() {
 
 // Runs before constructors of global objects, which may look up devices by name.
 [[gnu::constructor(200)]] void register_cuda() {
-  register_devices("cuda", 4, [](int index) { return list().device(index); }, [] { return list().count(); });
+  register_devices("cuda", 5, [](int index) { return list().device(index); }, [] { return list().count(); });
   register_kind("cuda", [](int index) { return list().kind(index); });
 }
 

@@ -21,7 +21,7 @@ DeviceList& list() {
 
 // Runs before constructors of global objects, which may look up devices by name.
 [[gnu::constructor(200)]] void register_rocm() {
-  register_devices("rocm", 3, [](int index) { return list().device(index); }, [] { return list().count(); });
+  register_devices("rocm", 4, [](int index) { return list().device(index); }, [] { return list().count(); });
   register_kind("rocm", [](int index) { return list().kind(index); });
 }
 

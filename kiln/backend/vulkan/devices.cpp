@@ -46,7 +46,7 @@ DeviceKind kind(int index) { return Instance::get().device(index).kind(); }
 
 // Runs before constructors of global objects, which may look up devices by name.
 [[gnu::constructor(200)]] void register_vulkan() {
-  register_devices("vulkan", 2, &device, &count);
+  register_devices("vulkan", 3, &device, &count);
   register_kind("vulkan", &kind);
 }
 

@@ -114,7 +114,7 @@ constexpr Native kShaderNatives[] = {
     {"width", kU32, "32u"},
 };
 
-// Mesa's asin and acos are wrong in the fourth digit.
+// The asin and acos of Mesa's drivers are wrong in the fourth digit, here and in WGSL.
 constexpr Native kGlslNatives[] = {
     {"asin", kF32, "(abs($0) <= 1.0f ? atan($0, sqrt((1.0f - ($0)) * (1.0f + ($0)))) : uintBitsToFloat(0x7fc00000u))"},
     {"acos", kF32, "(abs($0) <= 1.0f ? atan(sqrt((1.0f - ($0)) * (1.0f + ($0))), $0) : uintBitsToFloat(0x7fc00000u))"},
@@ -153,8 +153,10 @@ constexpr Native kGlslNatives[] = {
 
 // A constant that is infinite or NaN is an error in WGSL, so these are computed from a variable.
 constexpr Native kWgslNatives[] = {
-    {"asin", kF32, "asin($0)"},
-    {"acos", kF32, "acos($0)"},
+    {"asin", kF32,
+     "select(bitcast<f32>(kiln_infinity | 0x400000u), atan2($0, sqrt((1.0 - ($0)) * (1.0 + ($0)))), abs($0) <= 1.0)"},
+    {"acos", kF32,
+     "select(bitcast<f32>(kiln_infinity | 0x400000u), atan2(sqrt((1.0 - ($0)) * (1.0 + ($0))), $0), abs($0) <= 1.0)"},
     {"to_number", kF32, "f32($0)"},
     {"to_number", kI32, "i32($0)"},
     {"to_number", kU32, "u32($0)"},
