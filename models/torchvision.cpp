@@ -51,6 +51,41 @@ std::vector<Rename> vgg_names(const VggFeatures& features, std::string_view thei
   return names;
 }
 
+/// The places of AlexNet's convolutions in torchvision's list.
+std::vector<Rename> alexnet_names(std::string_view theirs, std::string_view ours) {
+  std::vector<Rename> names;
+  int i = 0;
+  for (const int place : {0, 3, 6, 8, 10})
+    names.push_back({text('^', theirs, place, R"(\.)"), text(ours, "convolutions.", i++, '.')});
+  return names;
+}
+
+/// torchvision numbers the stem, its relu, the poolings and the fires in one list.
+std::vector<Rename> squeezenet_names(const SqueezeNetFeatures& features, std::string_view theirs,
+                                     std::string_view ours) {
+  std::vector<Rename> names = {{text('^', theirs, R"(0\.)"), text(ours, "stem.")}};
+  std::size_t place = 2;
+  for (std::size_t i = 0; i < features.fires.size(); ++i, ++place) {
+    if (features.pooled.at(i)) ++place;
+    names.push_back({text('^', theirs, place, R"(\.)"), text(ours, "fires.", i, '.')});
+  }
+  return names;
+}
+
+std::vector<Rename> inception_v3_names() {
+  std::vector<Rename> names = {{R"(^Mixed_6a\.)", "reduce6."}, {R"(^Mixed_7a\.)", "reduce7."}, {R"(^fc\.)", "head."}};
+  const auto list = [&](std::string_view ours, std::initializer_list<std::string_view> theirs) {
+    int i = 0;
+    for (const std::string_view name : theirs) names.push_back({text('^', name, R"(\.)"), text(ours, i++, '.')});
+  };
+  list("stem.", {"Conv2d_1a_3x3", "Conv2d_2a_3x3", "Conv2d_2b_3x3", "Conv2d_3b_1x1", "Conv2d_4a_3x3"});
+  list("mixed5.", {"Mixed_5b", "Mixed_5c", "Mixed_5d"});
+  list("mixed6.", {"Mixed_6b", "Mixed_6c", "Mixed_6d", "Mixed_6e"});
+  list("mixed7.", {"Mixed_7b", "Mixed_7c"});
+  names.push_back({R"(\.bn\.)", ".norm."});
+  return names;
+}
+
 std::vector<TensorSplit> vision_transformer_parts() {
   return {{R"(self_attention\.in_proj_)", {"attention.query.", "attention.key.", "attention.value."}},
           {R"(\.attn\.qkv\.)", {".attention.query.", ".attention.key.", ".attention.value."}}};
@@ -116,6 +151,35 @@ LoadReport load_torchvision(VisionTransformer& model, const std::string& path, L
   const std::vector<TensorSplit> parts = vision_transformer_parts();
   options.split.insert(options.split.begin(), parts.begin(), parts.end());
   return load_renamed(model, path, vision_transformer_names(), options);
+}
+
+LoadReport load_torchvision(AlexNet& model, const std::string& path, LoadOptions options) {
+  std::vector<Rename> names = alexnet_names(R"(features\.)", "features.");
+  names.push_back({R"(^classifier\.1\.)", "hidden1."});
+  names.push_back({R"(^classifier\.4\.)", "hidden2."});
+  names.push_back({R"(^classifier\.6\.)", "head."});
+  return load_renamed(model, path, std::move(names), options);
+}
+
+LoadReport load_torchvision(AlexNetFeatures& model, const std::string& path, LoadOptions options) {
+  options.under += options.under.empty() ? "features" : ".features";
+  return load_renamed(model, path, alexnet_names("", ""), options);
+}
+
+LoadReport load_torchvision(SqueezeNet& model, const std::string& path, LoadOptions options) {
+  std::vector<Rename> names = squeezenet_names(model.features, R"(features\.)", "features.");
+  names.push_back({R"(^classifier\.1\.)", "head."});
+  return load_renamed(model, path, std::move(names), options);
+}
+
+LoadReport load_torchvision(SqueezeNetFeatures& model, const std::string& path, LoadOptions options) {
+  options.under += options.under.empty() ? "features" : ".features";
+  return load_renamed(model, path, squeezenet_names(model, "", ""), options);
+}
+
+LoadReport load_torchvision(InceptionV3& model, const std::string& path, LoadOptions options) {
+  options.except = options.except || "AuxLogits.**";
+  return load_renamed(model, path, inception_v3_names(), options);
 }
 
 }  // namespace kiln::models

@@ -3,8 +3,11 @@
 #include <string>
 
 #include "kiln/store/load/options.hpp"
+#include "models/alexnet.hpp"
+#include "models/inception_v3.hpp"
 #include "models/mobilenet_v2.hpp"
 #include "models/resnet.hpp"
+#include "models/squeezenet.hpp"
 #include "models/vgg.hpp"
 #include "models/vision_transformer.hpp"
 
@@ -25,5 +28,13 @@ LoadReport load_torchvision(Vgg& model, const std::string& path, LoadOptions opt
 LoadReport load_torchvision(VggFeatures& model, const std::string& path, LoadOptions options = {});
 /// torchvision.models.vit_b_16 and its variants, and those of timm, such as vit_base_patch16_224
 LoadReport load_torchvision(VisionTransformer& model, const std::string& path, LoadOptions options = {});
+/// torchvision.models.alexnet; or only the convolutions of the file
+LoadReport load_torchvision(AlexNet& model, const std::string& path, LoadOptions options = {});
+LoadReport load_torchvision(AlexNetFeatures& model, const std::string& path, LoadOptions options = {});
+/// torchvision.models.squeezenet1_1; or all but the head
+LoadReport load_torchvision(SqueezeNet& model, const std::string& path, LoadOptions options = {});
+LoadReport load_torchvision(SqueezeNetFeatures& model, const std::string& path, LoadOptions options = {});
+/// torchvision.models.inception_v3, whose auxiliary classifier is left out, and FID's weights, which have the same names
+LoadReport load_torchvision(InceptionV3& model, const std::string& path, LoadOptions options = {});
 
 }  // namespace kiln::models

@@ -87,24 +87,18 @@ Batch batch_of(const std::vector<std::string>& sentences, const Tokenizer& token
   return {Tensor<2, Int>::of(ids, {count, width}, device), places.lt(Tensor<1, Int>::of(counts, device).unsqueeze(1))};
 }
 
-/// [sentences, width], of length 1: the mean of the states of a sentence's own tokens.
-Tensor<2> embedded(const models::Bert& model, const Batch& batch) {
-  const Tensor<2> there = batch.there.to_float();
-  const Tensor<3> states = model.forward(batch.ids, {.padding = batch.there}) * there.unsqueeze(2);
-  const Tensor<2> mean = states.sum(1) / there.sum(1).unsqueeze(1);
-  return mean / mean.square().sum(1).sqrt().unsqueeze(1);
-}
-
 void compare(const Run& run) {
   const NoGrad pause;
   const Device device = Device::best();
   device.seed(run.seed);
   const models::Bert model = valid(model_of(run, device));
   const std::vector<std::string> sentences = sentences_of(run);
-  const Batch batch = batch_of(sentences, tokenizer_of(run), model.positions.weight.dim(0), device);
-  embedded(model, batch).to_vector();  // plans
+  const Batch batch =
+      batch_of(sentences, tokenizer_of(run), model.positions.weight.dim(0) - model.first_position, device);
+  const auto embedded = [&] { return models::embed_sentences(model, batch.ids, {.padding = batch.there}); };
+  embedded().to_vector();  // plans
   const auto start = std::chrono::steady_clock::now();
-  const Tensor<2> meanings = embedded(model, batch);
+  const Tensor<2> meanings = embedded();
   const std::vector<float> near = meanings.matmul(meanings.transpose()).to_vector();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   for (std::size_t i = 0; i < sentences.size(); ++i) {

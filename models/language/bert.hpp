@@ -1,4 +1,6 @@
-// BERT (Devlin et al., "BERT: pre-training of deep bidirectional transformers", 2019): an encoder of whole sequences.
+// BERT (Devlin et al., "BERT: pre-training of deep bidirectional transformers", 2019): an encoder of whole sequences; and
+// what differs from it in its names and positions alone: RoBERTa (Liu et al., "RoBERTa: a robustly optimized BERT
+// pretraining approach", 2019), XLM-RoBERTa, and small ones such as MiniLM.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,9 +26,11 @@ struct Bert {
   nn::Dropout dropout;
   nn::TransformerEncoder encoder;
   std::optional<nn::Linear> pooler = {};
+  std::int64_t first_position = 0;  // the row of the table of positions that the first token gets
 
   /// tokens [batch, time] -> [batch, time, width]. Throws ArgumentError for sequences longer than the table of
-  /// positions, IndexError for tokens or segments outside their tables.
+  /// positions, IndexError for tokens or segments outside their tables. Where the first position is not 0, what is
+  /// padding by the options has no position of its own, also at the beginning of a row.
   Tensor<3> forward(const Tensor<2, Int>& ids, const BertOptions& options = {}) const;
   /// [batch, time, width] -> [batch, width], computed from the first token. Throws ArgumentError for a model without a
   /// pooler.
@@ -39,16 +43,23 @@ struct BertConfig {
   double dropout = 0.1, epsilon = 1e-12;
   nn::ActivationConfig activation = nn::Gelu{};
   bool pooler = true;
+  // RoBERTa: 2, one more than the id of its padding token. So many rows of the table, whose length is context plus this,
+  // are no token's positions.
+  std::int64_t first_position = 0;
 
   /// Throws ArgumentError for inconsistent sizes.
   Bert init(const Device& device) const;
 };
 
-/// Reads the config.json of published models. Throws ConfigError with the file and the key for options that are not
+/// [batch, width], of length 1: the mean of the states of each row's own tokens, as sentence-transformers has it for
+/// all-MiniLM-L6-v2. A row of padding alone is zeros.
+Tensor<2> embed_sentences(const Bert& model, const Tensor<2, Int>& ids, const BertOptions& options = {});
+
+/// Reads the config.json of published models of the types bert, roberta, xlm-roberta and camembert. Throws ConfigError with the file and the key for options that are not
 /// implemented, and for an unknown key.
 BertConfig bert_config(const std::string& file);
 /// Loads weights under the names of Hugging Face's BertModel (`encoder.layer.0.attention.self.query.weight`), or of a
-/// model that contains one (`bert.encoder. ...`), whose heads are ignored. Throws LoadError for files of another model.
+/// model that contains one (`bert.encoder. ...`, `roberta.encoder. ...`), whose heads are ignored. Throws LoadError for files of another model.
 LoadReport load_bert(Bert& model, const std::string& file);
 /// Loads a folder with config.json and one file of weights, which may have no pooler.
 Bert load_bert(const std::string& folder, const Device& device);

@@ -14,7 +14,13 @@ struct TorchFigures {
 };
 
 const TorchFigures& torch_figures() {
-  static const auto figures = load_config<TorchFigures>(KILN_SOURCE_DIR "/tests/models/torch_figures.json");
+  static const auto figures = [] {
+    auto all = load_config<TorchFigures>(KILN_SOURCE_DIR "/tests/models/torch_figures.json");
+    auto more = load_config<TorchFigures>(KILN_SOURCE_DIR "/tests/models/perceptual_figures.json");
+    all.states.merge(more.states);
+    all.numbers.merge(more.numbers);
+    return all;
+  }();
   return figures;
 }
 

@@ -1,4 +1,5 @@
-// torch_figures.json: what PyTorch and torchvision find for small models; torch_figures.py writes it.
+// torch_figures.json and perceptual_figures.json: what PyTorch and torchvision find for small models; torch_figures.py
+// and perceptual_figures.py write them.
 #pragma once
 #include <map>
 #include <span>
