@@ -54,7 +54,7 @@ const WrongCall kLinalgCalls[] = {
      [] { return matrix_power(floats({2, 3}), 2); }},
     {"ShapeError: matrix_exp: needs square matrices, got float32 [2, 3]", [] { return matrix_exp(floats({2, 3})); }},
     {"ArgumentError: vector_norm: p is NaN", [] { return vector_norm(floats({2}), NAN); }},
-    {"IndexError: sum: dimension 3 is out of range for rank 2", [] { return l2_norm(floats({2, 2}), 3); }},
+    {"IndexError: euclidean_length: dimension 3 is out of range for rank 2", [] { return l2_norm(floats({2, 2}), 3); }},
     {"IndexError: cosine_similarity: dimension -1 is out of range for rank 0",
      [] { return cosine_similarity(floats({}), floats({})); }},
     {"ShapeError: cdist: float32 [2, 3] and float32 [2, 4] have rows of 3 and 4 elements",
