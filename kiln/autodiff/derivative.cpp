@@ -39,7 +39,7 @@ Value rows_of(std::string_view name, const Value& y, const Value& x, const Backw
   require<ShapeError>(shape.size() + x.rank() <= kMaxRank, name, ": derivatives of ", y.shape(), " by ", x.shape(),
                       " have ", shape.size() + x.rank(), " dimensions, of which there are at most ", kMaxRank);
   for (const std::int64_t size : x.shape()) shape.push_back(size);
-  if (numel(shape) == 0) return zeros(shape, x.device(), y.dtype());
+  if (numel(shape) == 0) return zeros(shape, x.device(), x.dtype());
   Values rows;
   const Value elements = flatten(y);
   for (std::int64_t i = 0; i < y.numel(); ++i) rows.push_back(gradient(at(elements, 0, i), Value(), x, options));

@@ -36,6 +36,7 @@ struct Argument {
   Attribute value;
 
   Argument(std::string_view of, Attribute is) : name(of), value(std::move(is)) {}
+  Argument(std::string_view of, Datum tensor) : Argument(of, Attribute(std::move(tensor))) {}
   Argument(std::string_view of, Body body);
 };
 using Arguments = std::initializer_list<Argument>;

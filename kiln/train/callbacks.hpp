@@ -1,11 +1,15 @@
 // The callbacks of a training, whichever loop it is: who they are, what checkpoints keep of them, and logs that cannot
 // be written.
 #pragma once
+#include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kiln/core/error/error.hpp"
 #include "kiln/train/recorded.hpp"
 #include "kiln/train/run.hpp"
 
@@ -24,12 +28,17 @@ class Callbacks {
       objects.add_optional(std::string(reflect::type_name<Callback>()), held->seen);
     if constexpr (kIsCallback<Callback>) {
       TrainingRun::Listener listener = [&run, held](const Event& event) { notify(*held, event, run.control()); };
-      if constexpr (requires { requires Callback::kIsALog; }) listener = tolerate_errors(run, std::move(listener));
+      if constexpr (requires { requires Callback::kIsALog; }) {
+        TakeErrors take_errors;
+        if constexpr (requires { held->take_errors(); }) take_errors = [held] { return held->take_errors(); };
+        listener = tolerate_errors(run, std::move(listener), std::move(take_errors));
+      }
       run.listen(std::move(listener));
     }
     return held;
   }
-  /// Notes how many events each log lacks.
+  /// Waits for logs on threads of their own, and notes how many events each log lacks. Throws their errors that are no
+  /// IoError.
   void report_missed(const TrainingRun& run) const;
 
  private:
@@ -37,12 +46,21 @@ class Callbacks {
   struct LostEvents {
     std::string why;
     std::int64_t events = 0;
+    void add(const IoError& error) {
+      if (events++ == 0) why = error.message();
+    }
+  };
+  /// Waits for a log, and returns its errors that nobody has been told of. Null: it has none.
+  using TakeErrors = std::function<std::vector<std::exception_ptr>()>;
+  struct Log {
+    std::shared_ptr<LostEvents> lost;
+    TakeErrors take_errors;
   };
   /// Wraps a log so that its IoError (a full disk) is reported and does not end the training.
-  TrainingRun::Listener tolerate_errors(TrainingRun& run, TrainingRun::Listener log);
+  TrainingRun::Listener tolerate_errors(TrainingRun& run, TrainingRun::Listener log, TakeErrors take_errors);
 
   int with_state_ = 0;
-  std::vector<std::shared_ptr<LostEvents>> missed_;
+  std::vector<Log> logs_;
 };
 
 }  // namespace kiln::training

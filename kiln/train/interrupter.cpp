@@ -40,7 +40,12 @@ Interrupter::Interrupter() : state_(std::make_shared<State>()) {}
 
 void Interrupter::stop(std::string reason, bool saves) {
   const std::lock_guard lock(state_->mutex);
-  if (state_->stop) return;
+  if (state_->stop || (listening && stop_signal != 0)) {
+    if (state_->saves_end || !saves) return;
+    state_->saves_end = true;  // the reason may say that nothing is saved
+    state_->reason = std::move(reason);
+    return;
+  }
   state_->stop = true;
   state_->saves_end = saves;
   state_->reason = std::move(reason);

@@ -10,7 +10,8 @@ class Interrupter {
  public:
   Interrupter();
 
-  /// Ends training after the current step, and saves unless `saves` says otherwise. The first call counts. Thread-safe.
+  /// Ends training after the current step, and saves unless `saves` says otherwise. The first call or signal counts,
+  /// but for the first that saves after one that does not. Thread-safe.
   void stop(std::string reason, bool saves = true);
   /// Should the end of training be saved?
   bool saves_end() const;

@@ -157,7 +157,7 @@ RunEnd Loop::train_on(const Batches& train, const Batches* valid) try {
     run_.require_past(epoch);
   }
   check_weights();
-  if (team_.agree(run_, run_.control().saves_end() && checkpoints_.lacks(run_))) save(train);
+  if (team_.agree(run_, checkpoints_.lacks(run_), /*discard=*/!run_.control().saves_end())) save(train);
   callbacks_.report_missed(run_);
   checkpoints_.finish();
   share();  // state that a rank has learned from its own data alone becomes rank 0's

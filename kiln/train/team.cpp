@@ -261,25 +261,26 @@ std::vector<Reading> Team::readings(MetricList& metrics) const {
   return readings;
 }
 
-bool Team::agree(TrainingRun& run, bool save) const {
-  if (!several()) return save;
+bool Team::agree(TrainingRun& run, bool save, bool discard) const {
+  if (!several()) return save && !discard;
   struct Wish {
     double seconds = 0;
-    std::int64_t save = 0, stop = 0;
-    char reason[232] = {};
+    std::int64_t save = 0, stop = 0, discard = 0;
+    char reason[224] = {};
   };
-  Wish own{.seconds = run.at.seconds, .save = save, .stop = run.control().should_stop()};
+  Wish own{.seconds = run.at.seconds, .save = save, .stop = run.control().should_stop(), .discard = discard};
   const std::string reason = run.control().reason();
   reason.copy(own.reason, sizeof own.reason - 1);
-  bool saves = false;
+  bool saves = false, discards = false;
   std::optional<std::string> stop;
   const std::vector<Wish> wishes = gathered(ranks_, "training: end of a step", own);
   for (const Wish& wish : wishes) {
     saves = saves || wish.save;
+    discards = discards || wish.discard;
     if (wish.stop && !stop) stop = wish.reason;
   }
   run.agree(wishes[0].seconds, std::move(stop));
-  return saves;
+  return saves && !discards;
 }
 
 }  // namespace kiln::training

@@ -89,8 +89,9 @@ class Team {
   /// The readings over all data, the same on all ranks. Calls gather().
   std::vector<Reading> readings(MetricList& metrics) const;
 
-  /// Returns whether some rank wants to save. Passes requests to stop, and the time by rank 0's clock, to `run`.
-  bool agree(TrainingRun& run, bool save) const;
+  /// Returns whether some rank wants to save and none wants to discard. Passes requests to stop, and the time by rank
+  /// 0's clock, to `run`.
+  bool agree(TrainingRun& run, bool save, bool discard = false) const;
 
   /// Tells the others not to wait for this rank.
   void leave(std::string_view reason) const { ranks_->leave(reason); }

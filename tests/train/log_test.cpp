@@ -11,12 +11,14 @@
 #include <future>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kiln/core/file.hpp"
+#include "kiln/train/callbacks.hpp"
 #include "kiln/train/log/asynchronous.hpp"
 #include "kiln/train/log/files.hpp"
 #include "kiln/train/log/progress.hpp"
@@ -24,6 +26,7 @@
 #include "tests/support/full_disk.hpp"
 #include "tests/support/sentence.hpp"
 #include "tests/train/fresh_directory.hpp"
+#include "tests/train/heard.hpp"
 
 namespace kiln {
 namespace {
@@ -165,6 +168,59 @@ TEST(Asynchronous, TellsOfEachErrorOnce) {
   write_file_atomically(file.string(), std::string_view("in the way"));
   EXPECT_EQ(sentence_of([&] { return Asynchronous(CsvLog(file / "log.csv")).on(Begin{}), 0; }).substr(0, 9),
             "IoError: ");
+}
+
+/// Cannot write a step after some time; has errors of two kinds.
+struct Failing {
+  static constexpr bool kIsALog = true;
+  bool is_io = true;
+  std::shared_future<void> gate{};
+  void on(const Step& step) {
+    if (gate.valid()) gate.wait();
+    if (!is_io) throw std::runtime_error(text("step ", step.at.step));
+    fail<IoError>("no room for step ", step.at.step);
+  }
+  void on(const RunEnd&) {}
+};
+
+TEST(Asynchronous, CountsAllErrors) {
+  std::promise<void> gate;
+  Asynchronous log(Failing{.is_io = false, .gate = gate.get_future()});
+  for (const std::int64_t step : {1, 2, 3}) log.on(step_at(step));
+  gate.set_value();
+  std::string said;
+  try {
+    log.flush();
+  } catch (const std::exception& error) { said = error.what(); }
+  EXPECT_EQ(said, "step 1 (and 2 more errors of this log)");
+  EXPECT_TRUE(log.take_errors().empty());
+}
+
+TEST(Asynchronous, ReportsWhatIsStillWritten) {
+  for (const bool is_io : {true, false}) {
+    TrainingRun trained({.steps = 4});
+    RecordedObjects objects;
+    training::Callbacks callbacks;
+    Heard heard;
+    std::promise<void> gate;
+    callbacks.add(trained, objects, Asynchronous(Failing{.is_io = is_io, .gate = gate.get_future()}));
+    callbacks.add(trained, objects, heard);
+    for (const std::int64_t step : {1, 2, 3, 4}) trained.notify(step_at(step));
+    gate.set_value();
+    std::string said;
+    try {
+      callbacks.report_missed(trained);
+    } catch (const std::exception& error) { said = error.what(); }
+    const auto notes = heard.of<Message>();
+    if (is_io) {
+      EXPECT_EQ(said, "");
+      ASSERT_EQ(notes.size(), 1u);
+      EXPECT_EQ(notes[0].text, "a log lacks 4 of the training's events: no room for step 1");
+    } else {
+      EXPECT_EQ(said, "step 1 (and 3 more errors of this log)");
+      EXPECT_TRUE(notes.empty());
+    }
+  }
 }
 
 TEST(Logs, AreTheSameWhereATrainingWasKilledAndResumed) {

@@ -288,8 +288,8 @@ TEST(Terminal, TakesKeysOffItsBytesOneByOne) {
   EXPECT_EQ(all("\x1b[A\x1bOB\x1b[C\x1b[1;5Dx"), (std::vector{Up, Down, Right, Other, Other}));
   EXPECT_EQ(all("\x1b"), std::vector{GoOn});
   EXPECT_EQ(all("\x1b[<64;1;1M\x1b[<65;1;1M\x1b[<0;1;1m\x1b[<2;1;1M\x1b[<M"),
-            (std::vector{Up, Down, Other, Other, Other}));
-  EXPECT_EQ(all("\x1b[<99999999999;1;1M"), std::vector{Other});
+            (std::vector{WheelUp, WheelDown, Mouse, Mouse, Mouse}));
+  EXPECT_EQ(all("\x1b[<99999999999;1;1M"), std::vector{Mouse});
   std::string rest;
   EXPECT_TRUE(all("\x1b[<0;12", &rest).empty());
   EXPECT_EQ(rest, "\x1b[<0;12");  // the rest of it is still to come
@@ -415,6 +415,32 @@ TEST(Dashboard, AsksBeforeItStops) {
             std::string::npos);
   EXPECT_NE(unsaved.bytes.find("\x1b[?1006h"), std::string::npos);
   EXPECT_LT(unsaved.bytes.rfind("\x1b[?1006h"), unsaved.bytes.rfind("\x1b[?1006l"));
+}
+
+TEST(Dashboard, AsksOnWhereTheMouseIsUsed) {
+  // A click and its release, and the wheel: the answer comes after them.
+  const std::string mouse = "\x1b[<0;1;1M\x1b[<0;1;1m\x1b[<64;1;1M\x1b[<65;1;1M";
+  const Seen seen = on_terminal({press("q"), press(mouse + "s", "g: go on")}, watch_until_stopped);
+  EXPECT_EQ(seen.status, 0);
+  EXPECT_NE(seen.bytes.find("stopped by the key q", seen.bytes.rfind("\x1b[?1049l")), std::string::npos);
+}
+
+TEST(Dashboard, SaysWhetherItSaves) {
+  const auto in_one_step = [] {  // both answers come within it
+    training::Begin begin{.batches = 1};
+    Dashboard dashboard;
+    dashboard.on(begin);
+    for (int i = 0; i < 2000 && !begin.control.take_save(); ++i) ::usleep(5000);
+    dashboard.on(training::RunEnd{{.step = 1}, begin.control.reason()});
+    std::exit(begin.control.saves_end() ? 0 : 1);
+  };
+  for (const char* const keys : {"qtqs", "qsqt"}) {
+    const Seen seen = on_terminal({press(keys), press("s", "saves and stops after this step")}, in_one_step);
+    EXPECT_EQ(seen.status, 0) << keys;
+    const std::size_t left = seen.bytes.rfind("\x1b[?1049l");
+    EXPECT_NE(seen.bytes.find("stopped by the key q", left), std::string::npos) << keys;
+    EXPECT_EQ(seen.bytes.find("without saving", left), std::string::npos) << keys;
+  }
 }
 
 TEST(Dashboard, StaysAfterTrainingUntilItIsLeft) {

@@ -53,6 +53,27 @@ TEST(Learner, EndsAfterTheStepOnAnInterrupt) {
       testing::KilledBySignal(SIGINT), "");
 }
 
+TEST(Interrupter, SavesWhereOneStopDoes) {
+  Interrupter control;
+  control.stop("unsaved", false);
+  EXPECT_FALSE(control.saves_end());
+  control.stop("also unsaved", false);
+  EXPECT_FALSE(control.saves_end());
+  EXPECT_EQ(control.reason(), "unsaved");
+  control.stop("saved");
+  EXPECT_TRUE(control.saves_end());
+  EXPECT_EQ(control.reason(), "saved");
+  control.stop("unsaved", false);
+  EXPECT_TRUE(control.saves_end());
+  EXPECT_EQ(control.reason(), "saved");
+  control.reset();
+  const SignalScope signals;
+  std::raise(SIGINT);
+  control.stop("unsaved", false);
+  EXPECT_TRUE(control.saves_end());
+  EXPECT_EQ(control.reason(), "interrupted");
+}
+
 // As a program that nohup started.
 TEST(Learner, OutlivesATerminalWhereThatIsIgnored) {
   auto train = loader(16, {.batch_size = 4});

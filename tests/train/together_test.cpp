@@ -278,6 +278,22 @@ TEST(Team, AgreesOnWhenToStop) {
   EXPECT_EQ(by_time, (std::vector<std::string>(2, "DataError: the time of 1e-09 s is over, at step 1")));
 }
 
+TEST(Team, SavesNothingWhereARankDiscards) {
+  for (const int discards : {0, 1, 2}) {  // 2: none
+    const auto directory = fresh_directory("discarded");
+    const auto said = endings({}, {}, [&](int rank, NetLearner& learner) {
+      learner.checkpoints(directory, {.every_epochs = {}});
+      if (discards == 2 ? rank == 0 : rank == discards) learner.interrupter().stop("enough", discards == 2);
+    });
+    EXPECT_EQ(said, (std::vector<std::string>(2, "DataError: enough, at step 0")));
+    int files = 0;
+    if (std::filesystem::exists(directory))
+      for (const auto& entry : std::filesystem::directory_iterator(directory))
+        files += entry.path().extension() == ".kiln";
+    EXPECT_EQ(files > 0, discards == 2) << discards;
+  }
+}
+
 TEST(Team, EndsWithARankThatFails) {
   struct FullDisk {
     void on(const training::Step& now) { require<DataError>(now.at.step < 3, "the disk is full"); }

@@ -49,9 +49,10 @@ Results emitted(const op::Op& op, const BatchedCall& call) { return emit_all(op,
 
 // ---- rules ---------------------------------------------------------------------------------------------------------
 
+/// Dropout is none of them: what it drops depends on where an element lies in the whole operand.
 template <class T>
-concept Elementwise =
-    T::kTraits.pattern == Pattern::Elementwise || std::is_same_v<T, op::Special> || std::is_same_v<T, op::Gcd>;
+concept Elementwise = (T::kTraits.pattern == Pattern::Elementwise && !std::is_same_v<T, op::Dropout>) ||
+                      std::is_same_v<T, op::Special> || std::is_same_v<T, op::Gcd>;
 /// Ops of one dimension that all operands have, or of several.
 template <class T>
 concept AlongDim =

@@ -14,6 +14,7 @@ class Driver final : public StreamDriver, public gpu::Library, public gpu::Colle
  public:
   /// Throws DeviceError if the machine has no such device, or no driver.
   explicit Driver(int index);
+  ~Driver() override { queue().forget(); }
 
   gpu::Library* library() override { return this; }
   Worth worth() const override { return worth_; }

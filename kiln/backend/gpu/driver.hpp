@@ -1,5 +1,5 @@
-// Driver: the few things that the backend of a GPU needs from the device's own software. CUDA implements it; simulated/
-// runs kernels on the host, so that everything above can be tested without a GPU.
+// Driver: the few things that the backend of a GPU needs from the device's own software. Folders beside
+// this one implement it; simulated/ runs kernels on the host, so that everything above can be tested without a GPU.
 #pragma once
 #include <span>
 

@@ -358,8 +358,9 @@ std::shared_ptr<const Gpu::Compiled> Gpu::compile(const CudaText& kernel) const 
 Value Gpu::check_cell(std::int64_t places) {
   const bool wide = driver().capabilities().updates.has(DType::I64);
   if (constexpr std::int64_t kMost = std::int64_t{1} << 31; !wide && places > kMost)
-    throw Refused({Refusal::Reason::Limit, text(name(), ": looks for wrong data among ", places,
-                                                " places, and a word that the device updates tells apart ", kMost)});
+    throw Refused(
+        {Refusal::Reason::Limit,
+         text(name(), ": ", places, " places must be checked, and the device's 32-bit cells name at most ", kMost)});
   Value cell = scratch({Shape{1}, wide ? DType::I64 : DType::U32});
   driver().clear(read(cell).data, size_of(cell.dtype()));
   return cell;

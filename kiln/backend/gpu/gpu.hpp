@@ -120,8 +120,8 @@ class Gpu final : public LeafBackend {
 
   /// Returns a cell, initially 0, in which a kernel stores which of so many `places` is wrong: an int64, or a uint32 on
   /// devices that update no 64-bit integers, which throws Refused beyond 2^31 places. Kernels are built for its type.
-  /// check() is called once the
-  /// kernel is launched: the results of the call then depend on the cell, and `tell` turns its number into the error.
+  /// check() is called once the kernel is launched: the results of the call then depend on the cell, and `tell` turns
+  /// its number into the error.
   Value check_cell(std::int64_t places);
   void check(const Value& cell, Call call, std::function<std::exception_ptr(std::int64_t)> tell);
 

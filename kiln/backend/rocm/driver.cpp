@@ -21,9 +21,7 @@ Driver::Driver(const Ref<Stream>& stream)
       products_(stream) {}
 
 bool Driver::multiply(const gpu::Product& product) {
-  if (!products_.takes(product)) return false;
-  queue().multiply(nullptr, product);
-  return true;
+  return queue().flush_and([&] { return products_.multiply(product); });
 }
 
 }  // namespace kiln::rocm

@@ -16,7 +16,8 @@ class Driver final : public StreamDriver, public gpu::Library {
 
  private:
   explicit Driver(const Ref<Stream>& stream);
-  void multiply(const void*, const gpu::Product& product) override { products_.multiply(product); }
+  // Nothing of a library is queued.
+  void multiply(const void*, const gpu::Product&) override {}
   void run(const void*, std::span<const std::uint64_t>) override {}
 
   Products products_;

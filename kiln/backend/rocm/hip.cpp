@@ -106,6 +106,16 @@ DriverApi functions_of(const SharedLibrary& from) {
   return api;
 }
 
+/// HIPRTC's own version has been 9.0 in all releases.
+std::string build_of_hip() {
+  Result (*version_of)(int* version) = nullptr;
+  try {
+    library().find_if_there("hipRuntimeGetVersion", version_of);
+  } catch (const DeviceError&) {}  // a compiler alone compiles, too
+  int version = 0;
+  return version_of && version_of(&version) == kSuccess ? text(" of HIP ", version) : "";
+}
+
 SharedLibrary open_compiler() {
   constexpr const char* kPurpose = "compiles kernels";
   if (const char* const file = setting("KILN_HIPRTC")) return SharedLibrary("rocm", kPurpose, {file}, kRemedy);
@@ -146,7 +156,7 @@ std::string architecture_of(const Stream& stream) {
 }
 
 const RuntimeCompiler& hiprtc() {
-  static const RuntimeCompiler opened(open_compiler(), {"rocm", "HIPRTC", "hiprtc", "Code", ".hip"});
+  static const RuntimeCompiler opened(open_compiler(), {"rocm", "HIPRTC", "hiprtc", "Code", ".hip", build_of_hip()});
   return opened;
 }
 

@@ -19,7 +19,17 @@ std::optional<int> number_of(DType dtype) {
   }
 }
 
+constexpr int kSuccessful = 0, kNotImplemented = 2, kInvalidSize = 4, kInvalidValue = 11;  // rocblas_status
+
 bool fits(std::int64_t size) { return size <= INT32_MAX; }
+
+/// The step between lines of [rows, columns], or of columns where transposed: at least their length, which also takes the
+/// place of the step that a single line does not have. None if lines overlap.
+std::optional<int> step_of(const gpu::Product::Matrix& matrix, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t lines = matrix.transposed ? columns : rows, length = matrix.transposed ? rows : columns;
+  if (lines > 1 && matrix.stride < length) return std::nullopt;
+  return static_cast<int>(lines == 1 ? length : matrix.stride);
+}
 
 }  // namespace
 
@@ -62,11 +72,13 @@ bool Products::takes(const gpu::Product& product) {
   for (const std::int64_t size :
        {product.m, product.n, product.k, product.batch, product.a.stride, product.b.stride, product.c_stride})
     if (!fits(size)) return false;
+  if (!step_of(product.a, product.m, product.k) || !step_of(product.b, product.k, product.n)) return false;
   return open();
 }
 
 // Matrices are column-major there: it computes the transposed c of the transposed b and a.
-void Products::multiply(const gpu::Product& product) {
+bool Products::multiply(const gpu::Product& product) {
+  if (!takes(product)) return false;
   const bool is_double = product.dtype == DType::F64;
   const auto alpha = static_cast<float>(product.alpha), beta = static_cast<float>(product.beta);
   const void* const scale = is_double ? static_cast<const void*>(&product.alpha) : &alpha;
@@ -76,14 +88,16 @@ void Products::multiply(const gpu::Product& product) {
   const auto operation = [](const gpu::Product::Matrix& matrix) { return matrix.transposed ? kTransposed : kAsItIs; };
   const std::lock_guard lock(mutex_);
   (void)stream_->api();
-  const Status status =
-      gemm_(handle_, operation(product.b), operation(product.a), as_int(product.n), as_int(product.m),
-            as_int(product.k), scale, product.b.data, type, as_int(product.b.stride), product.b.batch_stride,
-            product.a.data, type, as_int(product.a.stride), product.a.batch_stride, keep, product.c, c_type,
-            as_int(product.c_stride), product.c_batch_stride, product.c, c_type, as_int(product.c_stride),
-            product.c_batch_stride, as_int(product.batch), is_double ? type : *number_of(DType::F32), 0, 0, 0);
-  require<DeviceError>(status == 0, stream_->device(), ": rocBLAS fails with status ", status, " at a product of [",
-                       product.m, ", ", product.k, "] and [", product.k, ", ", product.n, "]");
+  const Status status = gemm_(
+      handle_, operation(product.b), operation(product.a), as_int(product.n), as_int(product.m), as_int(product.k),
+      scale, product.b.data, type, *step_of(product.b, product.k, product.n), product.b.batch_stride, product.a.data,
+      type, *step_of(product.a, product.m, product.k), product.a.batch_stride, keep, product.c, c_type,
+      as_int(product.c_stride), product.c_batch_stride, product.c, c_type, as_int(product.c_stride),
+      product.c_batch_stride, as_int(product.batch), is_double ? type : *number_of(DType::F32), 0, 0, 0);
+  if (status == kNotImplemented || status == kInvalidSize || status == kInvalidValue) return false;
+  require<DeviceError>(status == kSuccessful, stream_->device(), ": rocBLAS fails with status ", status,
+                       " at a product of [", product.m, ", ", product.k, "] and [", product.k, ", ", product.n, "]");
+  return true;
 }
 
 }  // namespace kiln::rocm

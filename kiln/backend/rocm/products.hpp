@@ -15,14 +15,14 @@ class Products {
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
-  /// Can rocBLAS compute it? A library that is missing is reported once. Biases and functions are not its business.
-  bool takes(const gpu::Product& product);
-  /// Submits a product that takes() says yes to. Throws DeviceError if it fails.
-  void multiply(const gpu::Product& product);
+  /// Submits a product to the stream. Returns false, with nothing done, where rocBLAS is missing, which is reported once,
+  /// or does not compute it: biases and functions are not its business. Throws DeviceError if it fails.
+  bool multiply(const gpu::Product& product);
 
  private:
   using Handle = struct _rocblas_handle*;
   using Status = int;  // rocblas_status; 0 is success
+  bool takes(const gpu::Product& product);
   bool open();
   void connect();
 

@@ -171,6 +171,13 @@ void Queue::run(const Command& command) {
   }
 }
 
+void Queue::forget() {
+  const std::lock_guard lock(mutex_);
+  commands_.clear();
+  words_.clear();
+  known_.clear();
+}
+
 void Queue::flush() {
   const std::lock_guard lock(mutex_);
   flush_locked();

@@ -76,6 +76,8 @@ class Queue {
   void run(const void* plan, std::span<const std::uint64_t> words);
   /// Starts all commands.
   void flush();
+  /// Drops all commands, and the graphs that were recorded: their plans are the libraries', which must outlive them.
+  void forget();
   /// Starts all commands, and then calls f(), which may submit work to the stream directly: no graph is recorded
   /// meanwhile, which would otherwise include that work.
   template <class F>

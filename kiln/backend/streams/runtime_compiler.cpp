@@ -32,7 +32,7 @@ RuntimeCompiler::RuntimeCompiler(const SharedLibrary& library, const Names& name
   find(text("Get", names.code), get_code_);
   int major = 0, minor = 0;
   get_version_(&major, &minor);
-  version_ = text(names.library, ' ', major, '.', minor);
+  version_ = text(names.library, ' ', major, '.', minor, names.build);
 }
 
 struct RuntimeCompiler::Destroy {

@@ -20,11 +20,12 @@ class RuntimeCompiler {
     std::string_view prefix;     // of its functions: "nvrtc"
     std::string_view code;       // what they call the code in "nvrtcGetCUBIN"
     std::string_view extension;  // of a source file: ".cu"
+    std::string build{};         // tells builds apart of which the version says the same; may be empty
   };
   /// Throws DeviceError if the library lacks a function.
   RuntimeCompiler(const SharedLibrary& library, const Names& names);
 
-  /// "NVRTC 12.9"
+  /// "NVRTC 12.9", and the build
   const std::string& version() const { return version_; }
   /// The machine code of the only kernel in `text`. Throws DeviceError with the kernel's name, the compiler's message
   /// and the text with line numbers.

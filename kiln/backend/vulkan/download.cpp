@@ -15,7 +15,10 @@ class Download final : public gpu::Transfer {
     try {
       downloads_->queue_->flush_for(value_);
       downloads_->context_->wait_for(value_);  // the device may yet write there
-    } catch (const Error&) {}
+    } catch (const Error&) {
+      (void)landing_.release();  // a lost device may still write there
+      return;
+    }
     downloads_->give_back(std::move(landing_));
   }
 

@@ -158,7 +158,10 @@ VkResult Compiler::create(VkShaderModule module, VkPipelineCache cache, VkPipeli
   lanes.requiredSubgroupSize = gpu::kLanes;
   auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-  info.stage.pNext = context_->sets_lanes() ? &lanes : nullptr;
+  if (context_->sets_lanes()) {  // and none of them missing, as a thread's lane is its number in the block modulo 32
+    info.stage.pNext = &lanes;
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = "main";

@@ -78,6 +78,7 @@ Queue::Batch& Queue::open() {
 /// Takes back what finished batches held.
 void Queue::collect() {
   while (!running_.empty() && context_->reached(running_.front().value)) {
+    if (context_->is_lost()) return;  // the device may still use what they hold
     Batch batch = std::move(running_.front());
     running_.pop_front();
     for (std::unique_ptr<Buffer>& each : batch.staging)
@@ -122,7 +123,6 @@ void Queue::flush_locked() {
   if (!open_) return;
   context_->demand_alive();
   const Api& api = context_->api();
-  context_->check(api.EndCommandBuffer(open_->commands), "ending a list of commands");
   const VkSemaphore timeline = context_->timeline();
   auto values = structure<VkTimelineSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
   values.signalSemaphoreValueCount = 1;
@@ -132,7 +132,8 @@ void Queue::flush_locked() {
   info.pCommandBuffers = &open_->commands;
   info.signalSemaphoreCount = 1;
   info.pSignalSemaphores = &timeline;
-  const VkResult result = api.QueueSubmit(context_->queue(), 1, &info, nullptr);
+  VkResult result = api.EndCommandBuffer(open_->commands);
+  if (result == VK_SUCCESS) result = api.QueueSubmit(context_->queue(), 1, &info, nullptr);
   // Results are missing from here on.
   if (result != VK_SUCCESS)
     context_->lose(text("a list of ", open_->recorded, " commands could not be started, ", name_of(result)),

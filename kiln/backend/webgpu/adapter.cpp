@@ -1,6 +1,7 @@
 #include "kiln/backend/webgpu/adapter.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <thread>
 #include <unistd.h>
 
@@ -13,13 +14,15 @@ namespace {
 constexpr std::string_view kBackends[] = {"an unknown API", "nothing", "WebGPU", "Direct3D 11", "Direct3D 12",
                                           "Metal",          "Vulkan",  "OpenGL", "OpenGL ES"};
 
+/// Shared with the callback, which may come when nobody waits any more.
 struct Answer {
   bool given = false;
   AdapterHandle adapter = nullptr;
   std::string words;
 };
 void answer(std::uint32_t status, AdapterHandle adapter, Words words, void* to, void*) {
-  *static_cast<Answer*>(to) = {true, status == kSuccess ? adapter : nullptr, escaped(words.view(), true)};
+  const std::unique_ptr<std::shared_ptr<Answer>> answer(static_cast<std::shared_ptr<Answer>*>(to));
+  **answer = {true, status == kSuccess ? adapter : nullptr, escaped(words.view(), true)};
 }
 
 /// Callbacks of a request run at once, or when events are processed.
@@ -34,8 +37,9 @@ std::int64_t memory_of_machine() {
 Adapter request_adapter(const Provider& provider) {
   const Functions& f = provider.functions;
   const AdapterOptions options{.power = kHighPerformance};
-  Answer got;
-  f.request_adapter(provider.instance, &options, {.call = &answer, .to = &got});
+  const auto shared = std::make_shared<Answer>();
+  const Answer& got = *shared;
+  f.request_adapter(provider.instance, &options, {.call = &answer, .to = new std::shared_ptr<Answer>(shared)});
   for (int turn = 0; !got.given && turn < kMostTurns; ++turn) {
     provider.process_events(nullptr);
     if (!got.given) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -54,13 +54,17 @@ void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const 
   session_->check();
   const auto& program = static_cast<const Program&>(code);
   const auto start_of = [&](std::uint64_t address) { return memory_.extent_of(address).begin; };
-  const Pipeline& pipeline = program.sharing(gpu::sharers_of(program.plain().kernel(), arguments, start_of));
+  // What is refused here is an error: kernels before it may have changed operands in place.
+  const Pipeline& pipeline = [&]() -> const Pipeline& {
+    try {
+      return program.sharing(gpu::sharers_of(program.plain().kernel(), arguments, start_of));
+    } catch (const gpu::Refused& refused) { fail<DeviceError>(refused.message()); }
+  }();
   const gpu::Kernel& kernel = pipeline.kernel();
   const auto alignment = static_cast<std::uint64_t>(capabilities_.binding_alignment);
   // Strides may be negative: a kernel touches what lies before an address, too.
-  const gpu::LoweredArguments given =
-      gpu::lowered_arguments(kernel, blocks, arguments,
-                             [&](std::uint64_t address) { return start_of(address) / alignment * alignment; });
+  const gpu::LoweredArguments given = gpu::lowered_arguments(
+      kernel, blocks, arguments, [&](std::uint64_t address) { return start_of(address) / alignment * alignment; });
 
   std::vector<GroupEntry> entries;
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i)

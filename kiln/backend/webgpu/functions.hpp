@@ -1,4 +1,4 @@
-// Functions: WebGPU as a table of functions. A library that is opened at run time provides them (library.hpp); a browser
+// Functions: WebGPU as a table of functions. A library that is opened at run time provides them (provider.hpp); a browser
 // would by its own.
 #pragma once
 #include "kiln/backend/webgpu/interface.hpp"

@@ -1,6 +1,6 @@
 // The part of WebGPU's C interface that is used, declared here so that the build needs no header of anybody's. Names
 // and numbers are those of "webgpu.h" (webgpu-native/webgpu-headers); what moved between implementations is a row of
-// implementation.hpp.
+// provider.hpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ inline constexpr std::uint32_t kSuccess = 1;
 // WGPUCallbackMode: callbacks run in process_events(), in other calls where the implementation wants that, or in both.
 inline constexpr std::uint32_t kAllowProcessEvents = 2;
 // WGPUErrorFilter
-inline constexpr std::uint32_t kFilterValidation = 1, kFilterOutOfMemory = 2, kFilterInternal = 3;
+inline constexpr std::uint32_t kFilterValidation = 1, kFilterOutOfMemory = 2;
 // WGPUErrorType
 inline constexpr std::uint32_t kNoError = 1, kOutOfMemory = 3;
 // WGPUBackendType

@@ -15,7 +15,10 @@ Buffer::Buffer(Ref<Session> session, std::uint64_t bytes, Flags usage) : session
     handle_ = session_->functions().create_buffer(session_->device(), &descriptor);
   });
   if (!trouble && handle_) return;
-  if (handle_) session_->functions().buffer_release(handle_);
+  if (handle_) {
+    const std::lock_guard lock(session_->mutex());
+    session_->functions().buffer_release(handle_);
+  }
   if (trouble && !trouble->memory)
     fail<DeviceError>("webgpu: a buffer of ", bytes, " bytes cannot be made: ", trouble->words);
   fail<MemoryError>("webgpu: there is no room for a buffer of ", bytes, " bytes");

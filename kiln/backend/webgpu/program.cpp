@@ -12,7 +12,10 @@ Pipeline::Pipeline(Ref<Session> session, gpu::Kernel kernel)
   const gpu::KernelText text = gpu::print(kernel_, gpu::kWgslTarget);
   const std::optional<Trouble> trouble = session_->trouble_of([&] { make(text.text, text.function); });
   if (!trouble && handle_ && layout_) return;
-  release();
+  {
+    const std::lock_guard lock(session_->mutex());
+    release();
+  }
   session_->check();
   if (trouble && trouble->memory) fail<MemoryError>("webgpu: kernel ", kernel_.name, ": ", trouble->words);
   // Another kernel, or what the operation is made of, may do.

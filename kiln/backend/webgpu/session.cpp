@@ -8,19 +8,21 @@
 namespace kiln::webgpu {
 namespace {
 
+/// Shared with the callback, which may come when nobody waits any more.
 struct DeviceAnswer {
   std::atomic<bool> given{false};
   DeviceHandle device = nullptr;
   std::string words;
 };
 void answer(std::uint32_t status, DeviceHandle device, Words words, void* to, void*) {
-  auto& answer = *static_cast<DeviceAnswer*>(to);
+  const std::unique_ptr<std::shared_ptr<DeviceAnswer>> shared(static_cast<std::shared_ptr<DeviceAnswer>*>(to));
+  DeviceAnswer& answer = **shared;
   answer.device = status == kSuccess ? device : nullptr;
   answer.words = escaped(words.view(), true);
   answer.given = true;
 }
 
-// A program that ends destroys its device, which is no loss.
+// A request that is cancelled when a program ends is no loss.
 constexpr std::uint32_t kDestroyed = 2, kCancelled = 3;  // WGPUDeviceLostReason
 
 void lost(const DeviceHandle*, std::uint32_t reason, Words words, void* to, void*) {
@@ -43,7 +45,7 @@ void told(std::uint32_t status, std::uint32_t type, Words words, void* to, void*
   Scopes& all = **scopes;
   if (status == kSuccess && type > kNoError) {
     const std::lock_guard lock(all.mutex);
-    all.trouble = Trouble{.memory = type == kOutOfMemory, .words = escaped(words.view(), true)};
+    if (!all.trouble) all.trouble = Trouble{.memory = type == kOutOfMemory, .words = escaped(words.view(), true)};
   }
   --all.open;
 }
@@ -59,8 +61,10 @@ Session::Session(const Provider& provider, const Adapter& adapter)
   descriptor.lost.to = &loss_;
   descriptor.error.call = &failed;
   descriptor.error.to = &loss_;
-  DeviceAnswer got;
-  functions().request_device(adapter.handle, &descriptor, {.call = &answer, .to = &got});
+  const auto shared = std::make_shared<DeviceAnswer>();
+  const DeviceAnswer& got = *shared;
+  functions().request_device(adapter.handle, &descriptor,
+                             {.call = &answer, .to = new std::shared_ptr<DeviceAnswer>(shared)});
   wait([&] { return got.given.load(); });
   require<DeviceError>(got.device != nullptr, "webgpu: ", adapter.name, " gives no device: ", got.words);
   device_ = got.device;
@@ -78,6 +82,7 @@ std::optional<Trouble> Session::trouble_of(FunctionRef<void()> f) {
   const auto scopes = std::make_shared<Scopes>();
   {
     const std::lock_guard lock(mutex_);
+    // wgpu-native ends the process where it is asked for internal errors.
     constexpr std::uint32_t kFilters[] = {kFilterOutOfMemory, kFilterValidation};
     for (const std::uint32_t filter : kFilters) functions().push_scope(device_, filter);
     f();

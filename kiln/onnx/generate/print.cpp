@@ -92,7 +92,7 @@ std::string source_text(const Structs& structs, const Subject& subject) {
                 type->name, " made;\n", indented(type->init, 2), "  return made;\n}\n\n");
   }
   if (subject.has_weights)
-    out += text(loader(structs, subject), " {\n  ", structs.name, " made = undrawn(", structs.name,
+    out += text(loader(structs, subject), " {\n  ", structs.name, " made = uninitialized(", structs.name,
                 "Config{}, device);\n  kiln::load(made, path);\n  return valid(std::move(made));\n}\n\n");
   else out += text(structs.name, " load_", subject.name, "(const std::string&, const Device&) { return {}; }\n\n");
   return wrapped(text(out, "}  // namespace ", subject.name, '\n'));

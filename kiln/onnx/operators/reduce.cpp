@@ -68,7 +68,7 @@ template <ReduceFunction reduce, int since = 18>
 Results reduced(Call& c) {
   return of_type(over(c[0], axes_of(c, since), reduce), c[0].dtype());
 }
-// Half types are summed in float32, so that squares do not overflow before the root is taken.
+// Half types are summed in float32, so that sums do not overflow before the last rounding.
 Value widened(const Value& x) { return x.dtype() == DType::F16 || x.dtype() == DType::BF16 ? cast(x, DType::F32) : x; }
 
 Results reduce_l1(Call& c) { return of_type(sum_over(abs(c[0]), axes_of(c, 18)), c[0].dtype()); }

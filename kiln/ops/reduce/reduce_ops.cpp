@@ -32,6 +32,12 @@ std::string_view name(ArgFn fn) { return fn == ArgFn::ArgMax ? "argmax" : "argmi
 
 namespace {
 
+/// A length of 0 has the slope 0. Where the length exceeds its type, the slope is not known, rather than 0.
+Value length_to_divide_by(const Value& length) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  return where(eq(length, 0), kInfinity, where(eq(length, kInfinity), kNan, length));
+}
+
 /// The type to which a tensor of `dtype` is cast before it is reduced.
 DType reduced_in(ReduceFn fn, DType dtype) {
   switch (fn) {
@@ -119,9 +125,7 @@ void Reduce::vjp(Backward& backward) const {
         return chosen * (g / sum(chosen, dims, true));
       }
       case ReduceFn::Prod: return g * product_of_others(backward.in(0), dims);
-      case ReduceFn::Length:
-        return g *
-               (backward.in(0) / where(eq(backward.out(), 0), std::numeric_limits<double>::infinity(), backward.out()));
+      case ReduceFn::Length: return g * (backward.in(0) / length_to_divide_by(backward.out()));
       case ReduceFn::Any:
       case ReduceFn::All: return {};
     }

@@ -5,11 +5,27 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "kiln/core/error/error.hpp"
 
 namespace kiln::training {
+
+void throw_counted(const std::exception_ptr& first, std::size_t more) {
+  const auto counted = [&](std::string_view said) { return text(said, " (and ", more, " more errors of this log)"); };
+  if (more == 0) std::rethrow_exception(first);
+  try {
+    std::rethrow_exception(first);
+  } catch (const Error& error) { raise(error.kind(), counted(error.message())); } catch (const std::bad_alloc&) {
+    raise(ErrorKind::Memory, counted("the system gives no more memory"));
+  } catch (const std::exception& error) { throw std::runtime_error(counted(error.what())); } catch (...) {
+    throw std::runtime_error(counted("something that is no error"));
+  }
+}
 
 struct EventThread::Shared {
   Shared(std::function<void(const Event&)> handle, std::int64_t most) : handle_(std::move(handle)), most_(most) {}
@@ -30,6 +46,13 @@ struct EventThread::Shared {
     throw_first(lock, true);
   }
 
+  std::vector<std::exception_ptr> take_errors() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return events_.empty(); });
+    const std::deque<std::exception_ptr> errors = std::exchange(errors_, {});
+    return {errors.begin(), errors.end()};
+  }
+
   void end() {
     {
       const std::lock_guard lock(mutex_);
@@ -40,6 +63,7 @@ struct EventThread::Shared {
     for (const std::exception_ptr& error : errors_) try {
         std::rethrow_exception(error);
       } catch (const std::exception& said) { std::fprintf(stderr, "a log: %s\n", said.what()); } catch (...) {
+        std::fprintf(stderr, "a log: something that is no error\n");
       }
   }
 
@@ -70,12 +94,7 @@ struct EventThread::Shared {
     const std::size_t more = is_last ? errors_.size() : 0;
     if (is_last) errors_.clear();
     lock.unlock();
-    try {
-      std::rethrow_exception(first);
-    } catch (const Error& error) {
-      if (more == 0) throw;
-      raise(error.kind(), text(error.message(), " (and ", more, " more errors of this log)"));
-    }
+    throw_counted(first, more);
   }
 
   std::function<void(const Event&)> handle_;
@@ -99,5 +118,6 @@ EventThread::~EventThread() {
 
 void EventThread::add(Event event, bool flushes) { shared_->add(std::move(event), flushes); }
 void EventThread::flush() { shared_->flush(); }
+std::vector<std::exception_ptr> EventThread::take_errors() { return shared_->take_errors(); }
 
 }  // namespace kiln::training

@@ -5,16 +5,21 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "kiln/train/events.hpp"
 
 namespace kiln {
 
 namespace training {
+
+/// Throws `first`; its message says how many `more` there are, if any.
+[[noreturn]] void throw_counted(const std::exception_ptr& first, std::size_t more);
 
 /// Events that a thread hands to a function, in the order in which they came.
 class EventThread {
@@ -30,6 +35,8 @@ class EventThread {
   void add(Event event, bool flushes = false);
   /// Waits until all events are handled. Throws as add(); if there are more errors, the message says how many.
   void flush();
+  /// Waits until all events are handled. Returns the errors that nobody has been told of, one for each lost event.
+  std::vector<std::exception_ptr> take_errors();
 
  private:
   struct Shared;
@@ -70,6 +77,8 @@ class Asynchronous {
 
   /// Waits until everything is written. Throws an error of the logger that nobody has been told of.
   void flush() { thread_.flush(); }
+  /// Waits as flush(), and returns all errors that nobody has been told of.
+  std::vector<std::exception_ptr> take_errors() { return thread_.take_errors(); }
 
  private:
   std::shared_ptr<Logger> logger_;

@@ -84,8 +84,8 @@ void View::press(Press key, const Board& board) {
   const std::size_t metrics = std::max<std::size_t>(board.histories.metrics().size(), 1);
   if (key == Press::Right) metric = (metric + 1) % metrics;
   if (key == Press::Left) metric = (metric + metrics - 1) % metrics;
-  if (key == Press::Up) zoom = std::min(zoom + 1, 10);
-  if (key == Press::Down) zoom = std::max(zoom - 1, 0);
+  if (key == Press::Up || key == Press::WheelUp) zoom = std::min(zoom + 1, 10);
+  if (key == Press::Down || key == Press::WheelDown) zoom = std::max(zoom - 1, 0);
   if (key != Press::Back && key != Press::Forward) return;
   const double last = static_cast<double>(board.progress.at().step), half = last / (2 << zoom);
   middle = std::max(middle.value_or(last - half) + (key == Press::Back ? -half : half), half);
@@ -246,6 +246,8 @@ struct Dashboard::Shown {
   }
   /// The mutex is locked.
   void press(Press key) {
+    const bool turns_or_releases = key == Press::WheelUp || key == Press::WheelDown || key == Press::Mouse;
+    if (view.asks && turns_or_releases) return;
     if (key == Press::Click) {
       const auto target = target_at(board, terminal->size(), terminal->clicked());
       if (target) view.choose(*target, board);
@@ -255,7 +257,7 @@ struct Dashboard::Shown {
       const bool saves = key == Press::Save || key == Press::Stop;
       if (saves || key == Press::Unsaved) {
         control.stop(saves ? "stopped by the key q" : "stopped by the key q, without saving", saves);
-        board.say(saves ? "saves and stops after this step" : "stops after this step, and saves nothing");
+        board.say(control.saves_end() ? "saves and stops after this step" : "stops after this step, and saves nothing");
       }
     } else if (key == Press::Stop) {
       view.asks = true;
@@ -268,6 +270,7 @@ struct Dashboard::Shown {
   void wait() {
     std::unique_lock lock(mutex);
     waits = true;
+    view.asks = false;
     const bool asked = control.should_stop();
     while (!leaves && (asked || !control.should_stop())) left.wait_for(lock, std::chrono::milliseconds(kFrame));
   }

@@ -212,13 +212,13 @@ Press mouse_of(std::string_view numbers, char end, ScreenPlace& clicked) {
   const char* const behind = at + numbers.size();
   for (int& part : parts) {
     const auto [next, problem] = std::from_chars(at, behind, part);
-    if (problem != std::errc()) return Press::Other;
+    if (problem != std::errc()) return Press::Mouse;
     at = next + (next != behind);
   }
   constexpr int kLeft = 0, kWheelUp = 64, kWheelDown = 65;
-  if (parts[0] == kWheelUp) return Press::Up;
-  if (parts[0] == kWheelDown) return Press::Down;
-  if (parts[0] != kLeft || end != 'M') return Press::Other;
+  if (parts[0] == kWheelUp) return Press::WheelUp;
+  if (parts[0] == kWheelDown) return Press::WheelDown;
+  if (parts[0] != kLeft || end != 'M') return Press::Mouse;
   clicked = {parts[1] - 1, parts[2] - 1};
   return Press::Click;
 }

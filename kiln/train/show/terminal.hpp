@@ -5,7 +5,24 @@
 
 namespace kiln {
 
-enum class Press { None, Left, Right, Up, Down, Back, Forward, Stop, Save, Unsaved, GoOn, Click, Other };
+enum class Press {
+  None,
+  Left,
+  Right,
+  Up,
+  Down,
+  Back,
+  Forward,
+  Stop,
+  Save,
+  Unsaved,
+  GoOn,
+  Click,
+  WheelUp,
+  WheelDown,
+  Mouse,  // a button is released, or one without a meaning pressed
+  Other   // another key
+};
 
 struct ScreenSize {
   int width = 80, height = 24;

@@ -8,13 +8,13 @@
 namespace kiln::cpu {
 namespace {
 
-struct Choice {
+struct ChosenOptions {
   std::mutex mutex;
   MemoryOptions options;
   bool used = false;
 };
-Choice& choice() {
-  static Choice& choice = *new Choice;
+ChosenOptions& choice() {
+  static ChosenOptions& choice = *new ChosenOptions;
   return choice;
 }
 
@@ -56,8 +56,10 @@ void set_memory_options(const MemoryOptions& options) {
   require<ArgumentError>(is_arena || options.bytes == 0, "memory options: bytes = ", options.bytes,
                          " are of an arena alone: a limit is set by set_memory_limit()");
   const std::lock_guard lock(cpu::choice().mutex);
-  require<ArgumentError>(!cpu::choice().used,
-                         "memory options: the processor's memory is in use: set them before the first tensor");
+  require<ArgumentError>(
+      !cpu::choice().used,
+      "memory options: the processor's memory is in use: set them before the first tensor, and before limits and "
+      "statistics");
   cpu::choice().options = options;
 }
 

@@ -51,7 +51,7 @@ bool is_exact_in_float32(double start, double step, std::int64_t count) {
   constexpr int kDigits = std::numeric_limits<float>::digits, kLeast = std::numeric_limits<float>::min_exponent,
                 kMost = std::numeric_limits<float>::max_exponent - kDigits;
   const double last = step * static_cast<double>(count - 1),
-               largest = std::max({std::abs(start), std::abs(last), std::abs(start + last)});
+               largest = std::max({std::abs(start), std::abs(step), std::abs(last), std::abs(start + last)});
   if (!std::isfinite(largest) || count > std::int64_t{1} << kDigits) return false;
   if (largest == 0) return true;
   const int unit = std::ilogb(largest) + 1 - kDigits;

@@ -10,8 +10,8 @@
 
 namespace kiln::cpu::simd {
 
-/// Squares is the sum of squares. Numbers is the sum of the elements that are not NaN. Length is the sum of squares that
-/// do not leave the range of the FoldType, whose root is the length (finish_fold()).
+/// Squares is the sum of squares. Numbers is the sum of the elements that are not NaN. Length is the sum of squares,
+/// whose root is the length (finish_fold()); those of doubles may leave the range, and are computed again with a scale.
 enum class Fold : std::uint8_t { Sum, Prod, Max, Min, Squares, Numbers, Length };
 constexpr bool accumulates(Fold fold) { return fold != Fold::Max && fold != Fold::Min; }
 /// Returns the fold of a reduction. A mean is a sum until it is divided, and booleans are bytes.

@@ -17,8 +17,8 @@ namespace kiln::cpu::simd {
 /// short rows are copied together, and many of these rows are folded at once.
 class FusedReductions {
  public:
-  /// Returns whether the program's reductions are all sums, means, extremes or lengths of floats or doubles, over the
-  /// same last dimensions. Lengths of doubles may be computed twice (reduce.cpp), from memory.
+  /// Returns whether the program's reductions are all sums, means or extremes of floats or doubles, or lengths of
+  /// floats, over the same last dimensions.
   static bool takes(const op::Program& program) {
     using enum op::ReduceFn;
     return std::ranges::all_of(program.folds, [&](const op::Program::Fold& fold) {

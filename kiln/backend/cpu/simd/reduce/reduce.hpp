@@ -28,8 +28,7 @@ using FindPart = FunctionRef<FoundPart(const ReducedPart&)>;
 using ReducedParts = FunctionRef<void(FunctionRef<void(FindPart)>)>;
 
 /// Reduces numbers of the shape and strides of x, which come from `parts`; the memory of x is read for lengths of doubles
-/// alone. The bits are
-/// those of the reduction of a tensor with these numbers.
+/// alone. The bits are those of the reduction of a tensor with these numbers.
 void reduce(const op::Reduce& op, const Array& x, ReducedParts parts, Value& result);
 /// Computes the sum or the mean of the squares of floats, rounded to their type (Squares), or of the floats that are
 /// not NaN (Numbers). The bits are those of the reduction of a tensor that holds these numbers in the layout of x.
