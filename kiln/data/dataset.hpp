@@ -70,10 +70,10 @@ class Dataset {
   virtual T item(std::int64_t index) const = 0;
 };
 
-/// Calls function(index, item) for all items in order, which are read some hundreds at once.
+/// Calls function(index, item) for all items in order, which are read 16 at once.
 template <class T, class Function>
 void for_each_item(const Dataset<T>& dataset, Function function) {
-  constexpr std::int64_t kAtOnce = 256;
+  constexpr std::int64_t kAtOnce = 16;
   std::vector<std::int64_t> indices;
   for (std::int64_t first = 0; first < dataset.size(); first += kAtOnce) {
     indices.resize(static_cast<std::size_t>(std::min(kAtOnce, dataset.size() - first)));

@@ -12,6 +12,8 @@
 #include "kiln/data/mnist.hpp"
 #include "kiln/data/sha256.hpp"
 
+#include "kiln/data/curl/transfer.hpp"
+
 #include "tests/data/http_server.hpp"
 #include "tests/data/idx_files.hpp"
 #include "tests/data/raised.hpp"
@@ -55,6 +57,13 @@ class DownloadTest : public testing::Test {
   TemporaryDirectory directory;
   const std::filesystem::path target = directory / "new/f.gz", part = directory / "new/f.gz.part";
 };
+
+TEST(Transfer, IsRedirectedFromHttpsToHttpsAlone) {
+  EXPECT_STREQ(redirect_protocols("https://host/f"), "https");
+  EXPECT_STREQ(redirect_protocols("HTTPS://host/f"), "https");
+  EXPECT_STREQ(redirect_protocols("http://host/f"), "http,https");
+  EXPECT_STREQ(redirect_protocols("http"), "http,https");
+}
 
 TEST_F(DownloadTest, PutsTheWholeFileInPlaceAndReportsProgress) {
   HttpServer server([&](const Request& request) { return served(request, contents); });

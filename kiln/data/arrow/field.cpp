@@ -119,6 +119,9 @@ struct Reading {
       require_that(type->layout == Layout::Integers, field, "has a dictionary, and '", shown(field.format),
                    "' is no integer");
       field.dictionary.push_back(this->field(*schema.dictionary, parent, level + 1));
+      require_that(field.dictionary.front().dictionary.empty(), field,
+                   "has a dictionary whose words are those of another dictionary, which is not supported: convert it "
+                   "first");
       field.dictionary.front().name = field.name;
       field.dictionary.front().path = field.path;
     }

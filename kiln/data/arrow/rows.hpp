@@ -52,7 +52,7 @@ void find_children(const Field& of, std::vector<std::size_t>& found) {
                         : std::is_arithmetic_v<T> ? Wanted::Number
                                                   : Wanted::Text);
   } else if constexpr (reflect::OptionalLike<T>) {
-    find_children<typename T::value_type>(field, found);
+    find_children<typename T::value_type>(of, found);
   } else if constexpr (reflect::MapLike<T>) {
     require_kind(field, Wanted::List);
     const Field& entry = field.children[0].meaning();

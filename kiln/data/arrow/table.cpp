@@ -18,7 +18,12 @@ template <class Struct>
 class Owned {
  public:
   Owned() = default;
-  explicit Owned(Struct* from) : content_(*from) { from->release = nullptr; }
+  /// Has nothing if `from` is a null pointer or was released.
+  explicit Owned(Struct* from) {
+    if (!from) return;
+    content_ = *from;
+    from->release = nullptr;
+  }
   Owned(Owned&& other) noexcept : content_(other.content_) { other.content_.release = nullptr; }
   Owned& operator=(Owned&&) = delete;
   ~Owned() {
@@ -36,9 +41,9 @@ namespace {
 const std::string kName = "Arrow";  // the start of errors
 
 template <class Struct>
-void require_there(const Struct* given, std::string_view what) {
+void require_there(const Struct* given, Owned<Struct>& taken, std::string_view what) {
   require<ArgumentError>(given != nullptr, kName, ": ", what, " is a null pointer");
-  require<ArgumentError>(given->release != nullptr, kName, ": ", what, " was released before");
+  require<ArgumentError>(taken->release != nullptr, kName, ": ", what, " was released before");
 }
 
 std::string_view contents_of(Layout layout) {
@@ -127,18 +132,18 @@ struct ArrowTable::Content {
 };
 
 ArrowTable::ArrowTable(ArrowSchema* schema, ArrowArray* batch) try {
-  arrow::require_there(schema, "the schema");
-  arrow::require_there(batch, "the array");
   arrow::Owned<ArrowSchema> type(schema);
   arrow::Owned<ArrowArray> array(batch);
+  arrow::require_there(schema, type, "the schema");
+  arrow::require_there(batch, array, "the array");
   const auto content = std::make_shared<Content>(type);
   content->add(std::move(array));
   content_ = content;
 } catch (...) { rethrow_as_memory_error("an Arrow table"); }
 
 ArrowTable::ArrowTable(ArrowArrayStream* stream) try {
-  arrow::require_there(stream, "the stream");
   arrow::Owned<ArrowArrayStream> from(stream);
+  arrow::require_there(stream, from, "the stream");
   require<ArgumentError>(from->get_schema && from->get_next, arrow::kName,
                          ": the stream has null pointers as functions");
   const auto check = [&](int code) {

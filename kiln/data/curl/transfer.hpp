@@ -1,5 +1,6 @@
 // One attempt to download the missing part of a file; download.hpp repeats it as needed.
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,15 @@ struct TransferFailure {
   std::string why;
   bool again = false, wrong_content = false;
 };
+
+/// What the server of `url` may redirect to: from https to https alone, where nobody on the way can change the file.
+inline const char* redirect_protocols(std::string_view url) {
+  constexpr std::string_view kSecure = "https:";
+  for (std::size_t i = 0; i < kSecure.size(); ++i)
+    if (i >= url.size() || (url[i] >= 'A' && url[i] <= 'Z' ? url[i] + ('a' - 'A') : url[i]) != kSecure[i])
+      return "http,https";
+  return "https";
+}
 
 /// Appends the data of `url` to `part`, or returns why it failed. Throws what `progress` throws.
 std::optional<TransferFailure> transfer(const std::string& url, const Download& file, PartFile& part,

@@ -1,7 +1,10 @@
 #include "kiln/data/hub/cache.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
+
+#include <unistd.h>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/file.hpp"
@@ -45,6 +48,35 @@ void Cache::set_commit(std::string_view revision, std::string_view commit) const
   write_file_atomically(file.string(), commit);
 }
 
+std::optional<std::vector<std::string>> Cache::list(std::string_view commit) const {
+  const fs::path file = folder_ / "lists" / commit;
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return std::nullopt;
+  const std::string lines = read_text_file(file.string());
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size());
+    names.push_back(lines.substr(at, end - at));
+    require<DataError>(is_inner_path(names.back()), "hub: ", file.string(), ": line ", names.size(),
+                       " is no path in a repository: remove the file");
+    at = end + 1;
+  }
+  return names;
+}
+
+void Cache::set_list(std::string_view commit, const std::vector<std::string>& names) const {
+  const fs::path file = folder_ / "lists" / commit;
+  std::error_code ignored;
+  if (fs::is_regular_file(file, ignored)) return;  // a commit never changes
+  std::string lines;
+  for (const std::string& name : names) lines += name + '\n';
+  try {
+    make_folder(file.parent_path());
+    write_file_atomically(file.string(), lines);
+  } catch (const IoError&) {  // a cache that is only read stays of use
+  }
+}
+
 bool Cache::has(std::string_view commit, std::string_view path) const {
   std::error_code ignored;
   return fs::is_regular_file(snapshot(commit) / path, ignored);
@@ -71,11 +103,17 @@ void Cache::link(std::string_view commit, std::string_view path, std::string_vie
   make_folder(file.parent_path());
   std::error_code problem, ignored;
   // Made under another name first: whoever looks meanwhile finds the old file, or the new one.
-  const fs::path beside = fs::path(file) += text(".new-", etag.substr(0, 8));
+  // Each process and thread has its own.
+  static std::atomic<unsigned> count{0};
+  const fs::path beside = fs::path(file) += text(".new-", ::getpid(), '-', ++count);
   fs::remove(beside, ignored);
   fs::create_symlink(target.lexically_relative(file.parent_path()), beside, problem);
   if (problem) fs::copy_file(target, beside, problem = {});
   if (!problem) fs::rename(beside, file, problem);
+  if (problem) {
+    fs::remove(beside, ignored);
+    if (has(commit, path)) return;  // by another
+  }
   require<IoError>(!problem, "hub: ", file.string(), " cannot be made: ", problem.message());
 }
 

@@ -1,6 +1,7 @@
 // The folder of one repository in a hub's cache, in the layout of huggingface_hub:
 //
 //   models--org--name/refs/main                        the commit of a branch
+//   models--org--name/lists/COMMIT                     the names of all files, each a line; Kiln's own
 //   models--org--name/blobs/ETAG                       contents, by the name that the server gives them
 //   models--org--name/snapshots/COMMIT/path/of/file    symbolic links to blobs
 #pragma once
@@ -23,6 +24,11 @@ class Cache {
   std::optional<std::string> commit_of(std::string_view revision) const;
   /// Throws IoError.
   void set_commit(std::string_view revision, std::string_view commit) const;
+
+  /// The names of all files of a commit, those that are not in the cache too; none if they are not known.
+  std::optional<std::vector<std::string>> list(std::string_view commit) const;
+  /// Keeps them, unless the cache cannot be written.
+  void set_list(std::string_view commit, const std::vector<std::string>& names) const;
 
   std::filesystem::path snapshot(std::string_view commit) const { return folder_ / "snapshots" / commit; }
   std::filesystem::path blob(std::string_view etag) const { return folder_ / "blobs" / etag; }

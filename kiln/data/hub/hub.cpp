@@ -27,9 +27,15 @@ class Repository {
 
   /// The files of the revision, and from then on its commit.
   std::vector<std::string> files() {
-    if (settings_.offline) return cache_.files(cached_commit());
+    if (settings_.offline) {
+      const std::string commit = cached_commit();
+      auto listed = cache_.list(commit);
+      knows_all_ = listed.has_value();
+      return listed ? *std::move(listed) : cache_.files(commit);
+    }
     hub::Listing listing = remote_.list();
     commit_ = listing.commit;
+    cache_.set_list(commit_, listing.files);
     cache_.set_commit(options_.revision, commit_);
     return std::move(listing.files);
   }
@@ -49,6 +55,9 @@ class Repository {
     cache_.link(commit_, path, file.etag);
     return there;
   }
+
+  /// Were the files those of the revision, and not only those in the cache?
+  bool knows_all() const { return knows_all_; }
 
   fs::path snapshot() const { return cache_.snapshot(commit_); }
 
@@ -76,6 +85,7 @@ class Repository {
   hub::Cache cache_;
   hub::Remote remote_;
   std::string commit_;  // empty while it is unknown
+  bool knows_all_ = true;
 };
 
 bool is_of(const std::string& file, const std::string& config) {
@@ -133,6 +143,11 @@ std::vector<std::string> hub_split(std::string_view repository, std::string_view
     std::vector<std::string> paths;
     const auto fetch = [&](Repository& from, const std::set<fs::path>& files) {
       parquet::require_whole(files, text("hub: ", repository), split);
+      for (const fs::path& file : files)
+        require<IoError>(from.knows_all() || file.stem().string().find("-of-") != std::string::npos,
+                         "hub: ", repository, ": the cache does not say whether it has all files of '", shown(split),
+                         "', whose names do not count them: read it once without HF_HUB_OFFLINE or "
+                         "HubOptions::offline");
       for (const fs::path& file : files) paths.push_back(from.file(file.string()).string());
       return paths;
     };

@@ -46,7 +46,8 @@ struct HubOptions {
 std::filesystem::path hub_file(HubKind kind, std::string_view repository, std::string_view path,
                                const HubOptions& options = {});
 
-/// The names of all files of a repository. Offline, those that are in the cache. Throws as hub_file().
+/// The names of all files of a repository. Offline, those that the hub named for this commit, or else
+/// those that are in the cache. Throws as hub_file().
 std::vector<std::string> hub_files(HubKind kind, std::string_view repository, const HubOptions& options = {});
 
 /// Downloads a model's files (settings, tokenizer, and weights as safetensors, or else PyTorch's) and returns their
@@ -57,7 +58,8 @@ std::filesystem::path from_hub(std::string_view repository, std::string_view rev
 
 /// Downloads the Parquet files of a split of a data set, those of its revision or, if it has none, those into which the hub
 /// has converted it (its branch refs/convert/parquet); returns their paths in order. Throws as hub_file(), and DataError if
-/// there are none, some of the files that a name counts are missing, or several configurations have such a split.
+/// there are none, some of the files that a name counts are missing, or several configurations have such a split. Offline,
+/// throws IoError if a file is missing, or nothing says how many there are.
 std::vector<std::string> hub_split(std::string_view repository, std::string_view split, const HubOptions& options = {});
 
 /// The rows of hub_split(), as those of parquet_rows().

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/error/error.hpp"
@@ -38,6 +39,14 @@ std::string origin_of(std::string_view url) {
   return std::string(url.substr(0, url.find('/', host == url.npos ? 0 : host + 3)));
 }
 
+/// The number that a header is; none if it is anything else.
+std::optional<std::int64_t> number_of(const std::string& header) {
+  std::int64_t number = 0;
+  const char* const end = header.data() + header.size();
+  const auto [behind, problem] = std::from_chars(header.data(), end, number);
+  return problem == std::errc() && behind == end ? std::optional(number) : std::nullopt;
+}
+
 bool is_sha256(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
@@ -63,7 +72,7 @@ std::vector<std::string> Remote::headers_for(std::string_view url) const {
 void Remote::refuse(const HttpAnswer& answer, std::string_view about) const {
   const std::string start = text("hub: ", about, ": ");
   const std::string words = answer.header("x-error-message");
-  const std::string said = words.empty() ? "" : text(" (", redacted(shown(words)), ")");
+  const std::string said = words.empty() ? "" : text(" (", shown(redacted(words)), ")");
   if (answer.status == 401 || answer.status == 403)
     fail<IoError>(start, "the hub answered ", answer.status, said, ": ",
                   settings_.token.empty()
@@ -74,7 +83,7 @@ void Remote::refuse(const HttpAnswer& answer, std::string_view about) const {
   if (answer.status == 429) {
     const std::string wait = answer.header("retry-after");
     fail<IoError>(start, "the hub answered 429", said, ": too many requests; ",
-                  wait.empty() ? "try again later" : text("try again after ", shown(wait), " s"),
+                  wait.empty() ? "try again later" : text("try again after ", shown(redacted(wait)), " s"),
                   ", and what has arrived is kept");
   }
   fail<IoError>(start, "the hub answered ", answer.status, said);
@@ -108,7 +117,7 @@ Listing Remote::list() const {
   for (const Json& file : *files) {
     const std::string* const path = text_member(file, "rfilename");
     require<DataError>(path && is_inner_path(*path), "hub: ", about,
-                       ": the hub names a file that cannot be: ", path ? shown(*path) : "");
+                       ": the hub names a file that cannot be: ", path ? shown(redacted(*path)) : "");
     listing.files.push_back(*path);
   }
   std::ranges::sort(listing.files);
@@ -118,6 +127,7 @@ Listing Remote::list() const {
 RemoteFile Remote::find(std::string_view commit, std::string_view path) const {
   const std::string about = text(repository_, ": ", shown(path));
   RemoteFile file;
+  std::optional<std::int64_t> bytes;
   file.url = text(settings_.endpoint, kind_ == HubKind::Model ? "/" : "/datasets/", repository_, "/resolve/", commit,
                   "/", in_url(path, true));
   for (int redirections = 0;; ++redirections) {
@@ -125,11 +135,9 @@ RemoteFile Remote::find(std::string_view commit, std::string_view path) const {
     // What the hub itself says of the file, before it sends to where the contents are.
     for (const char* const name : {"x-linked-etag", "etag"})
       if (file.etag.empty()) file.etag = etag_of(answer.header(name));
-    if (const std::string linked = answer.header("x-linked-size"); file.bytes == 0 && !linked.empty())
-      std::from_chars(linked.data(), linked.data() + linked.size(), file.bytes);
+    if (!bytes) bytes = number_of(answer.header("x-linked-size"));
     if (answer.status == 200) {
-      const std::string size = answer.header("content-length");
-      if (file.bytes == 0) std::from_chars(size.data(), size.data() + size.size(), file.bytes);
+      if (!bytes) bytes = number_of(answer.header("content-length"));
       break;
     }
     const std::string location = answer.header("location");
@@ -138,16 +146,18 @@ RemoteFile Remote::find(std::string_view commit, std::string_view path) const {
                      kMostRedirections, " times");
     const bool has_host = location.starts_with("https://") || location.starts_with("http://");
     require<IoError>(has_host || (location.starts_with("/") && !location.starts_with("//")), "hub: ", about,
-                     ": the hub redirects to ", redacted(shown(location.substr(0, location.find('?')))),
+                     ": the hub redirects to ", shown(redacted(location.substr(0, location.find('?')))),
                      ", which is no address");
     require<IoError>(!file.url.starts_with("https:") || !location.starts_with("http:"), "hub: ", about,
                      ": the hub redirects from https to http, where anybody could change the file");
     file.url = has_host ? location : origin_of(file.url) + location;
-    if (!file.url.starts_with(settings_.endpoint + '/') && file.bytes > 0 && !file.etag.empty()) break;
+    if (!file.url.starts_with(settings_.endpoint + '/') && bytes && !file.etag.empty()) break;
   }
   file.is_elsewhere = !file.url.starts_with(settings_.endpoint + '/');
-  require<DataError>(is_plain_name(file.etag), "hub: ", about, ": the hub names its contents '", shown(file.etag),
-                     "', which is no ETag");
+  require<DataError>(is_plain_name(file.etag), "hub: ", about, ": the hub names its contents '",
+                     shown(redacted(file.etag)), "', which is no ETag");
+  require<IoError>(bytes.has_value(), "hub: ", about, ": the hub does not say how large the file is");
+  file.bytes = *bytes;
   require<DataError>(file.bytes >= 0, "hub: ", about, ": the hub says that it has ", file.bytes, " bytes");
   if (is_sha256(file.etag)) file.sha256 = file.etag;
   return file;

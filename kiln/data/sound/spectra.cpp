@@ -8,6 +8,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/ops/elementwise/numbers.hpp"
+#include "kiln/ops/elementwise/powers.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/spatial/conv.hpp"
 
@@ -107,8 +108,8 @@ Value mel_spectrogram(const Value& x, const MelOptions& given) {
                                  .pad = options.pad_mode});
   const Value squares = sum(z * z, {3});
   const Value spectrum = options.power == 2   ? squares
-                         : options.power == 1 ? sqrt(squares)
-                                              : pow(squares, options.power / 2);
+                         : options.power == 1 ? sqrt_or_zero(squares)
+                                              : power_of_size(squares, options.power / 2);
   return unflat(matmul(mel_filters(options, x.device(), x.dtype()).value(), spectrum), x);
 }
 

@@ -22,6 +22,7 @@ Library::Library() {
   find("sqlite3_open_v2", open);
   find("sqlite3_close", close);
   find("sqlite3_exec", exec);
+  find("sqlite3_file_control", file_control);
   find("sqlite3_limit", limit);
   find("sqlite3_errmsg", message);
   find("sqlite3_prepare_v2", prepare);

@@ -12,6 +12,7 @@ struct Library {
   decltype(&sqlite3_open_v2) open;
   decltype(&sqlite3_close) close;
   decltype(&sqlite3_exec) exec;
+  decltype(&sqlite3_file_control) file_control;
   decltype(&sqlite3_limit) limit;
   decltype(&sqlite3_errmsg) message;
   decltype(&sqlite3_prepare_v2) prepare;
@@ -43,6 +44,9 @@ struct Close {
 };
 using Database = std::unique_ptr<sqlite3, Close>;
 using Statement = std::unique_ptr<sqlite3_stmt, Close>;
+
+/// How long a reader or a writer waits for another one.
+inline constexpr const char* kWait = "PRAGMA busy_timeout = 3000";  // milliseconds
 
 /// What SQLite's `code` says, after a call that was to read or write `name`.
 [[noreturn]] void throw_problem(const std::string& name, sqlite3* database, int code);

@@ -26,7 +26,8 @@ Database open_database(const std::string& path) {
   Database database(opened);
   if (code != SQLITE_OK) throw_problem(path, database.get(), code);
   // A database is untrusted data: its schema must not run code, and pages are checked before they are used.
-  for (const char* const pragma : {"PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA query_only=ON"})
+  for (const char* const pragma :
+       {kWait, "PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA query_only=ON"})
     run(path, database.get(), pragma);
   // No text or blob is longer than the file, unless a column is generated: zeroblob(1000000000) takes a few bytes.
   constexpr std::uintmax_t kOfAny = 1 << 20, kMost = 1'000'000'000;

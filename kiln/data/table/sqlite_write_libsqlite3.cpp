@@ -17,26 +17,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that did not exist before: removed again, with SQLite's journal, unless it is kept.
+bool is_empty(const std::string& name, sqlite3* database) {
+  const Statement any = prepared(name, database, "SELECT 1 FROM sqlite_master LIMIT 1");
+  return !step(name, database, any.get());
+}
+
+/// Was the file removed or replaced since it was opened?
+bool has_moved(sqlite3* database) {
+  int moved = 0;
+  return library().file_control(database, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
+}
+
+/// The file of a database that this writer has made: removed again unless it is kept. The database outlives this.
 class NewFile {
  public:
-  explicit NewFile(const std::string& path) : path_(path) {
-    std::error_code ignored;
-    is_new_ = !fs::exists(fs::symlink_status(path, ignored));
-  }
+  NewFile() = default;
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
   ~NewFile() {
-    std::error_code ignored;
-    if (!is_new_) return;
-    fs::remove(path_, ignored);
-    fs::remove(path_ + "-journal", ignored);
+    if (!database_) return;
+    try {
+      // Undone first: SQLite would remove its journal later by name, and then it could be another writer's.
+      library().exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
+      run(path_, database_, "PRAGMA busy_timeout=0");
+      // Removed while the lock is held, and only if no other writer was faster.
+      run(path_, database_, "BEGIN IMMEDIATE");
+      std::error_code ignored;
+      if (!has_moved(database_) && is_empty(path_, database_)) fs::remove(path_, ignored);
+    } catch (...) {  // another writer has it now
+    }
   }
-  void keep() { is_new_ = false; }
+  void remove_later(const std::string& path, sqlite3* database) {
+    path_ = path;
+    database_ = database;
+  }
+  void keep() { database_ = nullptr; }
 
  private:
   std::string path_;
-  bool is_new_ = false;
+  sqlite3* database_ = nullptr;  // none: the file stays
 };
 
 Database open_for_writing(const std::string& path) {
@@ -47,6 +66,7 @@ Database open_for_writing(const std::string& path) {
   const int code = sqlite.open(path.c_str(), &opened, flags, nullptr);
   Database database(opened);
   if (code != SQLITE_OK) throw_problem(path, database.get(), code);
+  run(path, database.get(), kWait);
   run(path, database.get(), "PRAGMA trusted_schema=OFF");
   return database;
 }
@@ -94,15 +114,15 @@ std::string insert_command(const std::string& table, const std::vector<ColumnTyp
 struct CellWriter::Sink {
   std::string name;                  // for error messages: "pictures.db: train"
   std::vector<std::string> columns;  // their names
-  NewFile file;
   Database database;
+  NewFile file;  // goes before the database does, and after the statement
   Statement insert;
   std::int64_t rows = 0;
   bool failed = false, committed = false;
 
   Sink(const std::string& path, const std::string& table, const std::vector<ColumnType>& types,
        const SqliteWriteOptions& options)
-      : name(text(path, ": ", shown(table))), file(path) {
+      : name(text(path, ": ", shown(table))) {
     const std::string problem = problem_of_name(table);
     require<ArgumentError>(problem.empty(), path, ": '", shown(table), "': ", problem);
     for (const ColumnType& type : types) {
@@ -110,9 +130,13 @@ struct CellWriter::Sink {
                              ": a column _rowid_ would hide SQLite's own: rename the field");
       columns.push_back(type.name);
     }
+    std::error_code ignored;
+    const bool is_new = !fs::exists(fs::symlink_status(path, ignored));
     database = open_for_writing(path);
     // Another writer is refused from here on; what is written becomes visible by COMMIT alone.
     run(name, database.get(), "BEGIN IMMEDIATE");
+    require<IoError>(!has_moved(database.get()), name, ": the file was removed meanwhile: try again");
+    if (is_new && is_empty(name, database.get())) file.remove_later(path, database.get());
     const auto kind = kind_of(name, database.get(), table);
     require<DataError>(!kind || *kind == "table", name, ": there is already a ", kind ? *kind : "", " of that name");
     require<DataError>(!kind || options.existing != ExistingTable::Refuse, name,
@@ -178,8 +202,9 @@ void CellWriter::commit() {
   require<ArgumentError>(!sink.failed && !sink.committed, sink.name, ": the writer ",
                          sink.failed ? "failed before: nothing is committed" : "has committed already");
   sink.failed = true;
-  run(sink.name, sink.database.get(), "COMMIT");
-  sink.failed = false;
+  const int code = library().exec(sink.database.get(), "COMMIT", nullptr, nullptr, nullptr);
+  sink.failed = code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY;  // after BUSY the transaction is still there
+  if (code != SQLITE_OK) throw_problem(sink.name, sink.database.get(), code);
   sink.committed = true;
   sink.file.keep();
 }

@@ -101,13 +101,14 @@ std::string write_cell(const T& value, SqliteCell& cell) {
 /// (lists of std::byte or std::uint8_t), enums (by name) and optionals of these. SQLite
 /// keeps no sign of a zero. Other columns are NOT NULL.
 /// sqlite_rows<Row>() reads what was written, in the same order. Nothing is in the database before commit(); a writer
-/// that ends without it leaves the file as it was, or no file if there was none. Used by one thread at a time.
+/// that ends without it leaves the file as it was, or no file if there was none. Used by one thread at a time. Rows must
+/// not come from the file that is written: whoever reads it can keep commit() waiting.
 template <class Row>
 class SqliteWriter {
  public:
   /// Creates the database and the table if needed; other tables stay. Throws DataError if the table exists (unless
   /// options say otherwise) or, for Append, lacks a column; IoError if the file cannot be written, another program
-  /// writes to it, or there is no libsqlite3; ArgumentError for a name that SQLite keeps for itself.
+  /// writes to it for more than 10 s, or there is no libsqlite3; ArgumentError for a name that SQLite keeps for itself.
   explicit SqliteWriter(const std::string& path, const std::string& table, const SqliteWriteOptions& options = {})
       : writer_(path, table, columns(), options) {}
 
@@ -123,7 +124,8 @@ class SqliteWriter {
     });
   }
 
-  /// Puts all rows into the database at once. Throws IoError, and the database is as it was before.
+  /// Puts all rows into the database at once. Throws IoError, and the database is as it was before; if it was in use
+  /// for more than 10 s, commit() can be tried again.
   void commit() { writer_.commit(); }
 
  private:
@@ -141,7 +143,7 @@ class SqliteWriter {
 };
 
 /// Writes all items of a data set. Throws what SqliteWriter throws, and what reading an item throws; the database is
-/// then as it was before.
+/// then as it was before. The data set must not be read from the file that is written.
 template <DatasetLike D>
 void write_sqlite(D dataset, const std::string& path, const std::string& table,
                   const SqliteWriteOptions& options = {}) {

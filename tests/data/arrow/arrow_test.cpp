@@ -147,6 +147,15 @@ TEST(Arrow, RefusesSchemasThatCannotBe) {
             "Arrow: column 'items' is a map whose entries are no structs of a key and a value");
   EXPECT_EQ(column(5, [](ArrowSchema& s) { s.format = "f"; }),
             "Arrow: column 'kind' has a dictionary, and 'f' is no integer");
+  Made words{.format = "u", .name = ""};
+  words.fill();
+  EXPECT_EQ(column(5,
+                   [&](ArrowSchema& s) {
+                     s.dictionary->format = "c";
+                     s.dictionary->dictionary = &words.schema;
+                   }),
+            "Arrow: column 'kind' has a dictionary whose words are those of another dictionary, which is not "
+            "supported: convert it first");
   EXPECT_EQ(column(1, [](ArrowSchema& s) { s.release = nullptr; }), "Arrow: column 'title' was released before");
   EXPECT_EQ(refused([](Made& made) {
               made.schema.format = "+w:3";
@@ -219,9 +228,19 @@ TEST(Arrow, RefusesNullPointersAndWhatWasReleased) {
   EXPECT_EQ(raised<ArgumentError>([&] { ArrowTable(&made->schema, nullptr); }), "Arrow: the array is a null pointer");
   EXPECT_EQ(raised<ArgumentError>([&] { ArrowTable(static_cast<ArrowArrayStream*>(nullptr)); }),
             "Arrow: the stream is a null pointer");
-  EXPECT_EQ(made->schemas_released + made->arrays_released, 0);
-  const ArrowTable table(&made->schema, &made->array);
+  // What was there is taken.
+  EXPECT_EQ(made->schemas_released, 1);
+  EXPECT_EQ(made->arrays_released, 1);
   EXPECT_EQ(raised<ArgumentError>([&] { ArrowTable(&made->schema, &made->array); }),
+            "Arrow: the schema was released before");
+  const auto half = some_table();
+  half->array.release = nullptr;
+  EXPECT_EQ(raised<ArgumentError>([&] { ArrowTable(&half->schema, &half->array); }),
+            "Arrow: the array was released before");
+  EXPECT_EQ(half->schemas_released, 1);
+  const auto whole = some_table();
+  const ArrowTable table(&whole->schema, &whole->array);
+  EXPECT_EQ(raised<ArgumentError>([&] { ArrowTable(&whole->schema, &whole->array); }),
             "Arrow: the schema was released before");
 }
 

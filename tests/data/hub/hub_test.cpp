@@ -282,6 +282,11 @@ TEST_F(HubTest, TrustsNoAnswer) {
             "DataError: hub: org/name: config.json: the hub names its contents '../../x', which is no ETag");
   EXPECT_EQ(headed("200 OK", ""),
             "DataError: hub: org/name: config.json: the hub names its contents '', which is no ETag");
+  override_ = [](const Request& request) {
+    return request.method == "HEAD" ? response("200 OK", "", -1, "ETag: \"abc\"\r\n") : std::string();
+  };
+  EXPECT_EQ(raised<IoError>([&] { fetched("config.json", options()); }),
+            "hub: org/name: config.json: the hub does not say how large the file is");
   EXPECT_EQ(headed("302 Found", "Location: //other/x\r\n"),
             "IoError: hub: org/name: config.json: the hub redirects to //other/x, which is no address");
   EXPECT_EQ(headed("302 Found", "Location: /again\r\n"),
@@ -369,6 +374,19 @@ TEST_F(HubTest, ReadsTheSplitOfADataSet) {
   HubOptions offline = options();
   offline.offline = true;
   EXPECT_EQ(hub_dataset<Labelled>("org/data", "train", offline)->size(), 140);
+
+  // Files whose names do not count them, one of which has not arrived.
+  files_ = {{"train/0.parquet", rows}, {"train/1.parquet", rows}};
+  hub_dataset<Labelled>("org/parts", "train", options());
+  const fs::path parts = cache() / "datasets--org--parts";
+  fs::remove(parts / "snapshots" / kCommit / "train/1.parquet");
+  EXPECT_EQ(raised<IoError>([&] { hub_split("org/parts", "train", offline); }),
+            text("hub: org/parts: train/1.parquet is not in ", parts.string(),
+                 ", and the program is offline (HF_HUB_OFFLINE or HubOptions::offline)"));
+  fs::remove(parts / "lists" / kCommit);
+  EXPECT_EQ(raised<IoError>([&] { hub_split("org/parts", "train", offline); }),
+            "hub: org/parts: the cache does not say whether it has all files of 'train', whose names do not count "
+            "them: read it once without HF_HUB_OFFLINE or HubOptions::offline");
 
   files_ = {{"data.csv", {"a,b"}}};
   converted_ = {{"one/train/0000.parquet", rows}, {"two/train/0000.parquet", rows}, {"one/test/0000.parquet", rows}};

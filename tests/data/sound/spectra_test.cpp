@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kiln/autodiff/backward.hpp"
 #include "kiln/core/config/config.hpp"
 #include "kiln/core/file.hpp"
 
@@ -98,6 +99,14 @@ TEST(Spectra, HaveGradients) {
       less[at] -= 1e-5;
       EXPECT_NEAR(gradient[at], (loss(more) - loss(less)) / 2e-5, 1e-4) << c.what << ' ' << at;
     }
+  }
+}
+
+TEST(Spectra, HaveNoSlopeInSilence) {
+  for (const double power : {1.0, 1.5, 2.0}) {
+    const Value x = zeros({2000}, Device::cpu()).require_grad();
+    const Value slope = backward(sum(mel_spectrogram(x, {.n_fft = 1024, .power = power}))).of(x);
+    EXPECT_EQ(difference(slope.data(), TensorData::of<float>({2000}, std::vector<float>(2000))), "") << power;
   }
 }
 

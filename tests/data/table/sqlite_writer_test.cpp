@@ -3,6 +3,7 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -191,6 +192,19 @@ TEST(SqliteWriter, SaysWhatIsWrong) {
             path + ": b: database is locked: another program or thread uses it; try again when that is done");
   first.commit();
   EXPECT_EQ(asked(path, "SELECT name FROM sqlite_master"), "a\n");
+}
+
+TEST(SqliteWriter, WaitsForOtherWritersOfANewFile) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.file("t.db");
+  {
+    std::vector<std::jthread> threads;
+    for (const char* table : {"a", "b", "c", "d"})
+      threads.emplace_back(
+          [&path, table] { EXPECT_NO_THROW(write_sqlite(in_memory(numbers(100)), path, table)) << table; });
+  }
+  EXPECT_EQ(asked(path, "SELECT name FROM sqlite_master ORDER BY name"), "a\nb\nc\nd\n");
+  EXPECT_EQ(asked(path, "SELECT count(*) FROM a"), "100\n");
 }
 
 // A limit on files' sizes stands for a full disk.
