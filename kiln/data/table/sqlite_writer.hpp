@@ -108,7 +108,7 @@ class SqliteWriter {
  public:
   /// Creates the database and the table if needed; other tables stay. Throws DataError if the table exists (unless
   /// options say otherwise) or, for Append, lacks a column; IoError if the file cannot be written, another program
-  /// writes to it for more than 10 s, or there is no libsqlite3; ArgumentError for a name that SQLite keeps for itself.
+  /// writes to it for more than 3 s, or there is no libsqlite3; ArgumentError for a name that SQLite keeps for itself.
   explicit SqliteWriter(const std::string& path, const std::string& table, const SqliteWriteOptions& options = {})
       : writer_(path, table, columns(), options) {}
 
@@ -125,7 +125,7 @@ class SqliteWriter {
   }
 
   /// Puts all rows into the database at once. Throws IoError, and the database is as it was before; if it was in use
-  /// for more than 10 s, commit() can be tried again.
+  /// for more than 3 s, commit() can be tried again.
   void commit() { writer_.commit(); }
 
  private:
