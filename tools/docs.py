@@ -106,7 +106,7 @@ def ops_page(program):
 def unknown_names():
     """Names of docs/names.md's last column that no header declares."""
     known = set(facade.methods())
-    for header in ("kiln/autodiff/backward.hpp", "kiln/core/limits.hpp", "kiln/core/system_seed.hpp",
+    for header in ("kiln/autodiff/backward.hpp", "kiln/core/limits.hpp", "kiln/core/system/system_seed.hpp",
                    "kiln/ops/devices.hpp", "kiln/ops/read.hpp"):
         known.update(facade.declared(ROOT / header))
     for names in [*facade.value_functions().values(), *facade.typed_functions().values()]:

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "kiln/backend/streams/stream.hpp"
-#include "kiln/core/shared_library.hpp"
+#include "kiln/core/system/shared_library.hpp"
 
 namespace kiln::cuda {
 

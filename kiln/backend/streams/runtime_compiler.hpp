@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kiln/core/shared_library.hpp"
+#include "kiln/core/system/shared_library.hpp"
 
 namespace kiln::streams {
 

@@ -1,7 +1,7 @@
 #include "kiln/backend/vulkan/api.hpp"
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/shared_library.hpp"
+#include "kiln/core/system/shared_library.hpp"
 
 namespace kiln::vulkan {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
-#include "kiln/core/shared_library.hpp"
+#include "kiln/core/system/shared_library.hpp"
 
 namespace kiln::webgpu {
 namespace {

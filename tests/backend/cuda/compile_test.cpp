@@ -53,9 +53,8 @@ TEST(CudaCompile, MakesMachineCodeOfKernels) {
 
 TEST(CudaCompile, ShowsAKernelThatDoesNotCompile) {
   KILN_NEEDS_COMPILER();
-  const std::string said = sentence_of([] {
-    return nvrtc().compile("dud", "#error not today\nextern \"C\" __global__ void dud() {}\n", kOptions);
-  });
+  const std::string said = sentence_of(
+      [] { return nvrtc().compile("dud", "#error not today\nextern \"C\" __global__ void dud() {}\n", kOptions); });
   EXPECT_EQ(said.find("DeviceError: cuda: kernel dud does not compile: NVRTC_ERROR_COMPILATION\n"), 0u) << said;
   EXPECT_NE(said.find("#error"), said.npos) << said;
   EXPECT_NE(said.find("\n1: #error not today\n2: extern \"C\" __global__ void dud() {}"), said.npos) << said;

@@ -1,4 +1,4 @@
-#include "kiln/core/shared_library.hpp"
+#include "kiln/core/system/shared_library.hpp"
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include "kiln/core/system_seed.hpp"
+#include "kiln/core/system/system_seed.hpp"
 
 #include <exception>
 #include <random>
