@@ -199,9 +199,10 @@ TEST(Refusal, OfACheckNamesHowManyPlaces) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   EXPECT_EQ(said("cuda", kMost + 1), "");
   EXPECT_EQ(said("metal", kMost), "");
-  EXPECT_EQ(said("metal", kMost + 1),
-            "DeviceError: simulated:metal: looks for wrong data among 2147483649 places, and a word that the device "
-            "updates tells apart 2147483648");
+  EXPECT_EQ(
+      said("metal", kMost + 1),
+      "DeviceError: simulated:metal: 2147483649 places must be checked, and the device's 32-bit cells name at most "
+      "2147483648");
 }
 
 TEST(Profiles, AreDevicesByName) {
