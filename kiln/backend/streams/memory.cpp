@@ -1,9 +1,5 @@
 #include "kiln/backend/streams/memory.hpp"
 
-#include <cstring>
-
-#include "kiln/core/parallel.hpp"
-
 namespace kiln::streams {
 
 std::byte* DeviceMemory::map(std::size_t bytes) {
@@ -31,12 +27,5 @@ Pinned::Pinned(Ref<Stream> stream, std::size_t bytes) : stream_(std::move(stream
 }
 
 Pinned::~Pinned() { stream_->last_api().host_free(data_); }
-
-void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::int64_t kPiece = 256 << 10;
-  parallel_for(static_cast<std::int64_t>(bytes), kPiece, [&](std::int64_t begin, std::int64_t end) {
-    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
-  });
-}
 
 }  // namespace kiln::streams

@@ -43,7 +43,4 @@ class Pinned {
   Event done_;
 };
 
-/// memcpy, by several threads for large blocks.
-void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
-
 }  // namespace kiln::streams

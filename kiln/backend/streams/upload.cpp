@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/backend/gpu/landing.hpp"
+
 namespace kiln::streams {
 
 void Uploads::upload(std::byte* to, std::span<const std::byte> from) {
@@ -18,7 +20,7 @@ std::size_t Uploads::upload_piece(std::byte* to, std::span<const std::byte> from
   if (filled_ == kPiece) next_piece();
   const std::size_t bytes = std::min(from.size(), kPiece - filled_);
   std::byte* const stage = ring_.back()->data() + filled_;
-  copy_bytes(stage, from.data(), bytes);
+  gpu::copy_bytes(stage, from.data(), bytes);
   stream_->check(stream_->api().copy_to_device(address_of(to), stage, bytes, stream_->handle()), "copying ", bytes,
                  " bytes to the device");
   filled_ = std::min((filled_ + bytes + kAlignment - 1) / kAlignment * kAlignment, kPiece);

@@ -1,9 +1,4 @@
 #include "kiln/backend/vulkan/memory.hpp"
-
-#include <cstring>
-
-#include "kiln/core/parallel.hpp"
-
 namespace kiln::vulkan {
 namespace {
 
@@ -113,13 +108,6 @@ Place DeviceMemory::find(const std::byte* start, std::size_t bytes) const {
   const bool found = next != blocks_.begin() && address + bytes <= (--next)->first + next->second->size();
   require<DeviceError>(found, context_->name(), ": ", bytes, " bytes at ", address, " are not in the device's memory");
   return {next->second->handle(), address - next->first};
-}
-
-void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::int64_t kPiece = 256 << 10;
-  parallel_for(static_cast<std::int64_t>(bytes), kPiece, [&](std::int64_t begin, std::int64_t end) {
-    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
-  });
 }
 
 }  // namespace kiln::vulkan

@@ -67,7 +67,4 @@ class DeviceMemory final : public BlockSource {
   std::map<std::uint64_t, std::unique_ptr<Buffer>> blocks_;  // by address
 };
 
-/// memcpy, by several threads for large blocks.
-void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
-
 }  // namespace kiln::vulkan

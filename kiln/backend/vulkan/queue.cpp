@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kiln/backend/gpu/kernel/print/print.hpp"
+#include "kiln/backend/gpu/landing.hpp"
 #include "kiln/core/setting/setting.hpp"
 
 namespace kiln::vulkan {
@@ -241,7 +242,7 @@ std::size_t Queue::upload_piece(Place to, std::span<const std::byte> from) {
   Batch& batch = command();
   const std::size_t bytes = std::min(from.size(), kStaging);
   const Staged staged = stage(bytes);
-  copy_bytes(staged.data, from.data(), bytes);
+  gpu::copy_bytes(staged.data, from.data(), bytes);
   const VkBufferCopy region{staged.place.offset, to.offset, bytes};
   context_->api().CmdCopyBuffer(batch.commands, staged.place.buffer, to.buffer, 1, &region);
   return bytes;

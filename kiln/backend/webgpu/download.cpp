@@ -1,9 +1,6 @@
 #include "kiln/backend/webgpu/download.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
@@ -81,7 +78,8 @@ class Download final : public gpu::Transfer {
     landing_ = nullptr;
   }
   void notify(Wakeup then) override {
-    if (std::shared_ptr<Landing> landing = this->landing()) downloads_->notify(std::move(landing), then);
+    if (std::shared_ptr<Landing> landing = this->landing())
+      downloads_->notifier_.notify([landing] { landing->settle(); }, then);  // wait() throws its errors
     else then();
   }
 
@@ -110,76 +108,15 @@ Ref<gpu::Transfer> Downloads::start(std::uint64_t from, std::size_t bytes) {
 }
 
 std::shared_ptr<Landing> Downloads::take(std::size_t bytes) {
-  const bool large = bytes > kLargestKept;
-  const std::size_t size = large ? bytes : std::bit_ceil(std::max(bytes, kSmallest));
-  std::unique_ptr<Landing> landing;
-  if (!large) {
-    const std::lock_guard lock(mutex_);
-    auto& free = free_[static_cast<std::size_t>(std::countr_zero(size))];
-    if (!free.empty()) {
-      landing = std::move(free.back());
-      free.pop_back();
-      kept_ -= size;
-    }
-  }
-  if (!landing) landing = std::make_unique<Landing>(session_, size);
+  std::unique_ptr<Landing> landing = free_.take(bytes);
+  if (!landing) landing = std::make_unique<Landing>(session_, free_.size_for(bytes));
   return {landing.release(),
           [self = Ref<Downloads>(this)](Landing* given) { self->give_back(std::unique_ptr<Landing>(given)); }};
 }
 
 // A copy that nobody waited for leaves its buffer mapped, or about to be: such a buffer is released.
 void Downloads::give_back(std::unique_ptr<Landing> landing) {
-  if (!landing->is_free()) return;
-  const std::size_t size = landing->buffer().size();
-  const std::lock_guard lock(mutex_);
-  if (size > kLargestKept || kept_ + size > kMostKept) return;
-  free_[static_cast<std::size_t>(std::countr_zero(size))].push_back(std::move(landing));
-  kept_ += size;
-}
-
-void Downloads::notify(std::shared_ptr<Landing> landing, Wakeup then) {
-  const std::lock_guard lock(mutex_);
-  if (!notifier_) notifier_ = std::make_unique<Notifier>();
-  notifier_->notify(std::move(landing), then);
-}
-
-// ---- notifications -------------------------------------------------------------------------------------------------
-
-struct Notifier::State {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::pair<std::shared_ptr<Landing>, Wakeup>> waiting;  // in order, as the device works
-  bool ended = false;
-
-  void run() {
-    for (;;) {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return ended || !waiting.empty(); });
-      if (waiting.empty()) return;
-      auto [landing, then] = std::move(waiting.front());
-      waiting.pop_front();
-      lock.unlock();
-      landing->settle();  // errors are thrown by the transfer's wait()
-      then();
-    }
-  }
-};
-
-// The thread shares its state and is detached: it may itself release the Notifier's owner last.
-Notifier::Notifier() : state_(std::make_shared<State>()) {
-  std::thread([state = state_] { state->run(); }).detach();
-}
-
-Notifier::~Notifier() {
-  const std::lock_guard lock(state_->mutex);
-  state_->ended = true;
-  state_->changed.notify_one();
-}
-
-void Notifier::notify(std::shared_ptr<Landing> landing, Wakeup then) {
-  const std::lock_guard lock(state_->mutex);
-  state_->waiting.emplace_back(std::move(landing), then);
-  state_->changed.notify_one();
+  if (landing->is_free()) free_.give_back(landing, landing->buffer().size());
 }
 
 }  // namespace kiln::webgpu

@@ -1,10 +1,11 @@
 // Copies to the host: through buffers that the host maps, once the device is done.
 #pragma once
-#include <array>
-#include <condition_variable>
-#include <deque>
+#include <atomic>
+#include <memory>
+#include <mutex>
 
 #include "kiln/backend/gpu/driver.hpp"
+#include "kiln/backend/gpu/landing.hpp"
 #include "kiln/backend/webgpu/recorder.hpp"
 
 namespace kiln::webgpu {
@@ -42,20 +43,6 @@ class Landing {
   std::atomic<bool> free_{true};
 };
 
-/// A thread that waits for copies on behalf of others.
-class Notifier {
- public:
-  Notifier();
-  /// The thread ends by itself, once it has waited for all that was requested.
-  ~Notifier();
-  /// Calls `then` once `landing` has its answer, or the device is lost.
-  void notify(std::shared_ptr<Landing> landing, Wakeup then);
-
- private:
-  struct State;
-  const std::shared_ptr<State> state_;
-};
-
 class Downloads : public RefCounted {
  public:
   Downloads(Ref<Session> session, Recorder& recorder, const DeviceMemory& memory)
@@ -65,20 +52,14 @@ class Downloads : public RefCounted {
 
  private:
   friend class Download;
-  static constexpr std::size_t kSmallest = std::size_t{4} << 10, kLargestKept = std::size_t{64} << 20,
-                               kMostKept = std::size_t{256} << 20;
-
   std::shared_ptr<Landing> take(std::size_t bytes);
   void give_back(std::unique_ptr<Landing> landing);
-  void notify(std::shared_ptr<Landing> landing, Wakeup then);
 
   const Ref<Session> session_;
   Recorder& recorder_;
   const DeviceMemory& memory_;
-  std::mutex mutex_;
-  std::array<std::vector<std::unique_ptr<Landing>>, 32> free_;  // by the power of two that is their size
-  std::size_t kept_ = 0;
-  std::unique_ptr<Notifier> notifier_;  // created on first use
+  gpu::FreeLandings<Landing> free_;
+  gpu::Notifier notifier_;
 };
 
 }  // namespace kiln::webgpu
