@@ -11,7 +11,7 @@ from sources import ROOT, includes, listed, reachable
 LAYERS = [
     ["core"],
     ["ops"],
-    ["wire", "picture"],
+    ["wire", "picture", "net"],
     ["autodiff", "fusion", "backend", "collective"],
     ["tensor"],
     ["nn", "distribution"],
