@@ -6,7 +6,6 @@
 
 #include <cmath>
 
-#include "kiln/tensor/named.hpp"
 
 using namespace kiln;
 
