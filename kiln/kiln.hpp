@@ -1,6 +1,6 @@
-// What a model and its training loop need: tensors, gradients, distributions, modules, optimizers, files of models and
-// optimizers, configs. Data sets (kiln/data/), the Learner (kiln/train/train.hpp) and what few programs use have headers
-// of their own, so that a model compiles in two or three seconds; docs/names.md lists them.
+// All that a model and its training loop need: tensors, gradients, distributions, modules, optimizers, files of models
+// and optimizers, configs. Data sets (kiln/data/), the Learner (kiln/train/train.hpp) and what few programs use have
+// headers of their own, so that a model compiles in two or three seconds; docs/names.md lists them.
 #pragma once
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/autodiff/checkpoint.hpp"

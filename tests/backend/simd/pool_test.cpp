@@ -101,7 +101,7 @@ TEST(SimdAvgPool, ReadsAPartOfImagesInTheirMemory) {
     for (const Dims& order : {Dims{}, channels_last(shape.size())}) {
       const Value all = tensor(DType::F32, whole, random_numbers(numel(whole), -1, 1), order);
       const Value part = first_of(all, shape), alone = tensor(DType::F32, shape, numbers(part), order);
-      EXPECT_EQ(numbers(run_op(op, {part})), numbers(run_op(op, {alone}))) << shape << " of " << whole << ' ' << order;
+      EXPECT_EQ(numbers(run_op(op, {part})), numbers(run_op(op, {alone}))) << text(shape, " of ", whole, ' ', order);
       // Every second element of a row is no row in memory.
       const Value some = every(2, alone), copied = tensor(DType::F32, some.shape(), numbers(some), order);
       EXPECT_EQ(numbers(run_op(op, {some})), numbers(run_op(op, {copied})));
