@@ -19,7 +19,7 @@ namespace {
 using namespace kiln;
 using std::int64_t;
 
-/// Of one thread the processor's time, which a busy machine leaves as it is.
+/// The processor's time of one thread, which a busy machine leaves as it is.
 double now_us() { return 1e6 * (num_threads() == 1 ? bench::process_seconds() : bench::wall_seconds()); }
 
 /// Microseconds of one call, over some milliseconds of them.

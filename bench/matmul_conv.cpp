@@ -1,6 +1,6 @@
 // Matrix products and convolutions: our calls against oneDNN called directly with everything prepared (primitives made,
-// weights packed, results allocated, the better of two layouts) and its own threads. Prints microseconds and ours / theirs:
-// what allocation, packing, layout and the sharing out of work cost, or save.
+// weights packed, results allocated, the better of two layouts) and its own threads. Prints microseconds and ours /
+// theirs: what allocation, packing, layout and the sharing out of work cost, or save.
 //
 //   ./dev bench matmul_conv [WORD]    only the rows whose name has WORD in it; KILN_THREADS chooses the threads
 #include <algorithm>
@@ -29,7 +29,7 @@ using std::int64_t;
 using Tag = memory::format_tag;
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
-/// Of one thread the processor's time, which a busy machine leaves as it is.
+/// The processor's time of one thread, which a busy machine leaves as it is.
 double now_us() { return 1e6 * (num_threads() == 1 ? bench::process_seconds() : bench::wall_seconds()); }
 
 /// Microseconds of one call: the best of several runs of some milliseconds.

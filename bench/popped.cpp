@@ -1,6 +1,6 @@
-// What it brings to take gradients out of Gradients (pop) rather than to read them (of): a step of plain gradient descent
-// on one parameter of N numbers, where the update may then be written over the gradient. Milliseconds of the processor's
-// time (the median), and the most bytes in use during a step.
+// Measures what is gained by taking gradients out of Gradients (pop) rather than reading them (of): a step of plain
+// gradient descent on one parameter of N numbers, where the update may then be written over the gradient. Milliseconds
+// of the processor's time (the median), and the most bytes in use during a step.
 //
 //   bench_popped [STEPS [N]]
 #include <algorithm>

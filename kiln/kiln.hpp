@@ -1,10 +1,13 @@
-// What a model and its training loop need: tensors, gradients, modules, optimizers, files of both, configs. Data sets
-// and what few programs use have headers of their own (kiln/data/), so that a model compiles in about a second.
+// All that a model and its training loop need: tensors, gradients, distributions, modules, optimizers, files of models
+// and optimizers, configs. Data sets (kiln/data/), the Learner (kiln/train/train.hpp) and what few programs use have
+// headers of their own, so that a model compiles in two or three seconds; docs/names.md lists them.
 #pragma once
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/autodiff/checkpoint.hpp"
 #include "kiln/core/config/config.hpp"
 #include "kiln/core/limits.hpp"
+#include "kiln/core/system/system_seed.hpp"
+#include "kiln/distribution/distribution.hpp"
 #include "kiln/nn/nn.hpp"
 #include "kiln/ops/devices.hpp"
 #include "kiln/ops/scope/autocast.hpp"
@@ -25,10 +28,13 @@
 #include "kiln/tensor/custom.hpp"
 #include "kiln/tensor/diagonal.hpp"
 #include "kiln/tensor/embedding.hpp"
+#include "kiln/tensor/function/derivative.hpp"
+#include "kiln/tensor/function/vmap.hpp"
 #include "kiln/tensor/gradient.hpp"
 #include "kiln/tensor/linalg.hpp"
 #include "kiln/tensor/loss.hpp"
 #include "kiln/tensor/masked.hpp"
+#include "kiln/tensor/named.hpp"
 #include "kiln/tensor/normalization.hpp"
 #include "kiln/tensor/numbers.hpp"
 #include "kiln/tensor/order.hpp"
@@ -43,4 +49,5 @@
 #include "kiln/tensor/statistics.hpp"
 #include "kiln/tensor/tensor.hpp"
 #include "kiln/tensor/text/print.hpp"
+#include "kiln/tensor/text/stream.hpp"
 #include "kiln/tensor/vector_norm.hpp"

@@ -152,7 +152,7 @@ double SquaredLog::of(double prediction, double target) {
 }
 
 """),
-    ("tests/train/metric_test.cpp", "TEST(Metrics, AMeanIsThatOfItems", """\
+    ("tests/train/metric/metric_test.cpp", "TEST(Metrics, AMeanIsThatOfItems", """\
 TEST(Metrics, OfLogarithms) {
   const double e = std::exp(1.0);
   const std::vector<double> truth = {0, e - 1, e * e - 1, 0}, guess = {e - 1, e - 1, 0, 0};

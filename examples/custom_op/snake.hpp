@@ -9,14 +9,14 @@
 
 /// Operands: x of any shape, and a of one element.
 struct Snake {
-  /// What comes out, or what is wrong with the operands.
+  /// The description of the result; throws for operands that do not fit.
   kiln::Desc infer(kiln::Inputs in) const {
     kiln::require<kiln::ShapeError>(in[1].numel() == 1 && in[1].dtype() == in[0].dtype(), "Snake: the frequency ",
                                     in[1], " must be one element of the type of ", in[0]);
     return kiln::like(in[0]);
   }
 
-  /// What it is made of, for devices and types without a kernel.
+  /// The operations that it is made of, for devices and types without a kernel.
   kiln::Value expand(kiln::Inputs in) const { return in[0] + square(sin(in[1] * in[0])) / in[1]; }
 
   /// The gradients of x and a, one kernel the fewer for knowing that 2 sin cos is the sine of twice the angle. Written

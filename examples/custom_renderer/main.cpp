@@ -26,7 +26,7 @@ struct Run {
   std::int64_t width = 40;  // of the bars, in letters
 };
 
-/// What a checkpoint keeps of the display is `state`.
+/// A checkpoint keeps `state` of the display.
 struct Bars {
   std::int64_t width = 40;
   struct State {

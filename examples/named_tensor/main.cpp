@@ -6,8 +6,6 @@
 
 #include <cmath>
 
-#include "kiln/tensor/named.hpp"
-
 using namespace kiln;
 
 namespace {
@@ -15,7 +13,7 @@ namespace {
 using Tokens = Named<Tensor<3>, "batch", "time", "feature">;
 using Projection = Named<Tensor<3>, "feature", "head", "key">;
 
-/// What each token takes from the others: x [batch, time, feature] -> [batch, head, time, feature].
+/// The sum of what each token takes from the others: x [batch, time, feature] -> [batch, head, time, feature].
 auto attend(const Tokens& x, const Projection& query, const Projection& key) {
   const auto q = contract<"feature">(x, query);                                    // batch, time, head, key
   const auto k = contract<"feature">(x, key).rename<"time", "source">();           // batch, source, head, key

@@ -45,7 +45,7 @@ void download(const Download& file, const fs::path& target, const DownloadProgre
     std::optional<TransferFailure> failure = TransferFailure{"", true};
     for (int attempt = 0; attempt < file.attempts && failure->again; ++attempt)
       if (failure = fetch(url, file, part, target, progress); !failure) return;
-    // What follows a question mark may be a signature that lets anybody read the file.
+    // The part after a question mark may be a signature that lets anybody read the file.
     failures += text(failures.empty() ? "" : "; ", url.substr(0, url.find('?')), ": ", failure->why);
     wrong_content |= failure->wrong_content;
   }

@@ -64,6 +64,13 @@ struct Binomial {
     const auto no = where(rest > 0, rest * (-logits).log_sigmoid(), 0.0);
     return supported(x, support, ways + yes + no);
   }
+  template <int E>
+  Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
+    const auto inside = (x >= 0) & (x < number());
+    const auto k = in_support(inside, x.detach(), 0).floor();
+    const auto share = betainc(number() - k, k + 1, (-logits).sigmoid());  // of probabilities above this one
+    return where(x.is_nan(), kNan, where(inside, share, where(x < 0, 0.0, 1.0)));
+  }
   Tensor<D> draw(RandomKey key = {}) const {
     const Tensor<D> p = probability().detach();
     return Typed{binomial_draw(trials, p.value(), key)};

@@ -22,6 +22,10 @@ struct Exponential {
   Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
     return -(-rate * x.clamp(0.0, kInfinity)).expm1();
   }
+  template <int E>
+  Tensor<kLargest<D, E>> icdf(const Tensor<E>& share) const {
+    return -(-share_of_one(share)).log1p() / rate;
+  }
   Tensor<D> rsample(RandomKey key = {}) const { return exponential_numbers_like(rate, key) / rate; }
   Tensor<D> mean() const { return 1 / rate; }
   Tensor<D> variance() const { return 1 / rate.square(); }
@@ -49,6 +53,12 @@ struct Laplace {
   Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
     const auto z = (x - location) / scale;
     return 0.5 - z.sign() * (-z.abs()).expm1() * 0.5;
+  }
+  template <int E>
+  Tensor<kLargest<D, E>> icdf(const Tensor<E>& share) const {
+    const auto away = share - 0.5;
+    const auto nearer = where(away < 0, share, 1 - share);  // to 0 or to 1, with its digits
+    return location - scale * away.sign() * (nearer * 2).log();
   }
   /// The difference of two exponential numbers follows Laplace's distribution.
   Tensor<D> rsample(RandomKey key = {}) const {

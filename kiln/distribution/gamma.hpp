@@ -62,6 +62,11 @@ struct Beta {
     const auto y = in_support((x > 0) & (x < 1), x, 0.5);
     return supported(x, (x > 0) & (x < 1), (a - 1) * y.log() + (b - 1) * (-y).log1p() - log_normalizer());
   }
+  /// Has no gradient for a and b.
+  template <int E>
+  Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
+    return betainc(a, b, x.clamp(0.0, 1.0));
+  }
   /// x / (x + y) for samples of two Gamma distributions.
   Tensor<D> rsample(RandomKey key = {}) const {
     const Tensor<D> x = Typed{log_gamma_sample(a.value(), key_part(key, 0))};
@@ -97,6 +102,18 @@ struct StudentT {
     const auto t = (x - location) / scale;
     return (freedom + 1) * -0.5 * (t.square() / freedom).log1p() - scale.log() -
            (freedom * std::numbers::pi).log() * 0.5 - (freedom * 0.5).lgamma() + ((freedom + 1) * 0.5).lgamma();
+  }
+  /// Has no gradient for the degrees of freedom.
+  template <int E>
+  Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
+    const auto any = (x - location) / scale, t = where(any == 0, any + 1e-15, any);  // the slope at 0 is a limit
+    // The share beyond |t|, by the one of two forms whose last argument keeps its digits.
+    const auto square = t.square();
+    const auto near = square < freedom;
+    const auto small = where(near, square, freedom), large = where(near, freedom, square);
+    const auto tail = where(near, 0.5 - 0.5 * betainc(0.5, freedom * 0.5, small / (freedom + small)),
+                            0.5 * betainc(freedom * 0.5, 0.5, freedom / (freedom + large)));
+    return where(t < 0, tail, 1 - tail);
   }
   /// A normal number divided by the root of a chi-squared one.
   Tensor<D> rsample(RandomKey key = {}) const {

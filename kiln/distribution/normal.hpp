@@ -24,6 +24,10 @@ struct Normal {
   Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
     return ndtr((x - location) / scale);
   }
+  template <int E>
+  Tensor<kLargest<D, E>> icdf(const Tensor<E>& share) const {
+    return location + scale * ndtri(share);
+  }
   Tensor<D> rsample(RandomKey key = {}) const { return location + scale * standard_normal_like(location, key); }
   Tensor<D> mean() const { return location; }
   Tensor<D> variance() const { return scale.square(); }
@@ -52,6 +56,10 @@ struct LogNormal {
   template <int E>
   Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
     return where(x <= 0, 0.0, logarithm.cdf(in_support(!(x <= 0), x, 1).log()));
+  }
+  template <int E>
+  Tensor<kLargest<D, E>> icdf(const Tensor<E>& share) const {
+    return logarithm.icdf(share).exp();
   }
   Tensor<D> rsample(RandomKey key = {}) const { return logarithm.rsample(key).exp(); }
   Tensor<D> mean() const { return (logarithm.location + logarithm.variance() * 0.5).exp(); }

@@ -6,7 +6,9 @@
 //   log_prob(x)        the logarithm of the density or probability; minus infinity outside the support
 //   rsample(key)       a sample through which gradients flow to the parameters
 //   draw(key)          a sample without gradients, for distributions that have no rsample
-//   mean(), variance(), entropy(), cdf(x)
+//   mean(), variance(), entropy()
+//   cdf(x)             the share of numbers up to x
+//   icdf(share)        its inverse, where that has a closed form; NaN for what is no share
 //   repeated(count)    the same distribution, [count, ...] times
 //
 // sample.hpp has what follows from these, kl_divergence.hpp the divergences. Nothing waits for the device to check
@@ -52,6 +54,11 @@ Tensor<kLargest<D, E>> in_support(const Tensor<D, Bool>& support, const Tensor<E
 template <int D, int E, int F>
 Tensor<kLargest<D, E, F>> supported(const Tensor<D>& x, const Tensor<E, Bool>& support, const Tensor<F>& log_density) {
   return where(x.is_nan(), kNan, where(support, log_density, -kInfinity));
+}
+/// A number between 0 and 1, or NaN.
+template <int D>
+Tensor<D> share_of_one(const Tensor<D>& share) {
+  return where((share >= 0) & (share <= 1), share, kNan);
 }
 /// Whether x is a whole number from 0 on.
 template <int D>

@@ -25,6 +25,10 @@ struct Uniform {
   Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
     return ((x - low) / width()).clamp(0.0, 1.0);
   }
+  template <int E>
+  Tensor<kLargest<D, E>> icdf(const Tensor<E>& share) const {
+    return low + width() * share_of_one(share);
+  }
   Tensor<D> rsample(RandomKey key = {}) const { return low + width() * rand_like(low.detach(), key); }
   Tensor<D> mean() const { return (low + high) * 0.5; }
   Tensor<D> variance() const { return width().square() / 12; }

@@ -87,8 +87,8 @@ constexpr struct {
     {"value", "", "Pad", Type::Float},
 };
 
-// Sizes, counts, indices and flags have at most 32 bits, whatever the operator, so that sums of them and products of two
-// of them have at most 64. Integers that are data, or ends of slices, have no limit.
+// Sizes, counts, indices and flags have at most 32 bits, whatever the operator, so that sums of them and products of
+// two of them have at most 64. Integers that are data, or ends of slices, have no limit.
 constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1, kLeast = -kMost - 1;
 struct IntRange {
   std::int64_t least = kLeast, most = kMost;
@@ -113,7 +113,7 @@ constexpr struct {
     {{kLeast, 1 << 12}, "sampling_ratio"},  // its square is the number of samples
     {{0, 1 << 8}, "dtype output_datatype output_dtype precision softmax_precision to"},  // element types
 };
-// What the rows of a table say of each of their words.
+// The description that the rows of a table give of each of their words.
 template <class Fact, class Row, std::size_t count>
 std::map<std::string, Fact, std::less<>> facts_of(const Row (&table)[count]) {
   std::map<std::string, Fact, std::less<>> all;

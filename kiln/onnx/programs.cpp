@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostPrograms = 8, kMostSeen = 16;
 
-/// What a program was captured for, but the weights.
+/// The inputs that a program was captured for, without the weights.
 struct Key {
   std::vector<std::pair<Element, Shape>> inputs;
   std::vector<std::pair<std::size_t, std::int64_t>> numbers = {};  // inputs that the program holds for what they are

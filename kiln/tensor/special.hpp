@@ -38,6 +38,12 @@ KILN_SPECIAL_OF_2(ldexp)
 KILN_SPECIAL_OF_2(nextafter)
 #undef KILN_SPECIAL_OF_2
 
+/// Takes tensors and numbers; x is between 0 and 1.
+template <Operand A, Operand B, int D, class K>
+Tensor<kLargest<OperandTraits<A>::kRank, OperandTraits<B>::kRank, D>> betainc(const A& a, const B& b,
+                                                                              const Tensor<D, K>& x) {
+  return Typed{betainc(Value(a), Value(b), x.value())};
+}
 template <int D, class K>
 Tensor<D> entr(const Tensor<D, K>& x) {
   return Typed{entr(x.value())};

@@ -82,7 +82,7 @@ extern template const MetricType& metric_type<metric::RootMeanSquaredError>();
 class MetricList {
  public:
   std::vector<std::string> names() const;
-  /// Of those metrics whose values are words.
+  /// The names of the metrics whose values are words.
   std::vector<std::string> text_names() const;
   /// Resets all metrics.
   void clear();

@@ -7,7 +7,7 @@
 
 namespace kiln::models {
 
-/// What is found in one picture, the best first.
+/// The findings in one picture, the best first.
 struct Detections {
   Tensor<2> boxes;        // [found, 4] of x1, y1, x2, y2, in pixels
   Tensor<1> scores;       // [found], 0 to 1
@@ -25,7 +25,8 @@ struct DetectOptions {
 /// device. Throws ArgumentError.
 std::vector<Detections> detections(const YoloxOutput& output, const DetectOptions& options = {});
 
-/// Boxes in the picture's own pixels, cut off at its edges. Throws ShapeError for a picture that has not three channels.
+/// Boxes in the picture's own pixels, cut off at its edges. Throws ShapeError for a picture that has not three
+/// channels.
 Detections detect(const Yolox& model, const Picture& picture, const DetectOptions& options = {});
 
 /// The picture scaled to fit, in the top left corner, and grey beside it, as YOLOX is trained on; boxes move with it.

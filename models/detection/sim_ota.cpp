@@ -7,7 +7,7 @@
 namespace kiln::models {
 namespace {
 
-/// What a box adds to the cost of a cell that is near another box alone.
+/// The addition of a box to the cost of a cell that is near another box alone.
 constexpr double kFar = 1e6;
 constexpr double kLeastOverlap = 1e-8;
 /// Logarithms of probabilities are no less, as in PyTorch's binary cross entropy.

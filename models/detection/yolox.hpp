@@ -1,5 +1,5 @@
-// YOLOX (Ge, Liu, Wang, Li, Sun, "YOLOX: exceeding YOLO series in 2021", 2021): a detector without anchors. Each cell of
-// three feature maps predicts one box, whether there is an object, and its class.
+// YOLOX (Ge, Liu, Wang, Li, Sun, "YOLOX: exceeding YOLO series in 2021", 2021): a detector without anchors. Each cell
+// of three feature maps predicts one box, whether there is an object, and its class.
 //
 //   Yolox model = yolox("nano", classes).init(device);                      // or load_yolox(model, "yolox_nano.pth")
 //   const YoloxLosses losses = YoloxLoss{}.forward(model.forward(images), boxes);   // yolox_loss.hpp
@@ -33,7 +33,7 @@ struct YoloxCells {
   Tensors tensors(const Device& device) const;
 };
 
-/// What Yolox sees in images.
+/// The features that Yolox sees in images.
 struct YoloxOutput {
   /// [batch, cells, 5 + classes]: for each cell the middle of the box as its distance from the cell's corner, and the
   /// logarithms of its width and height, all in strides; logits of objectness and of the classes.
@@ -47,8 +47,8 @@ struct YoloxOutput {
   Tensor<3> scores() const;
 };
 
-/// Joins feature maps of several sizes, from the small to the large ones and back (Liu et al., "Path aggregation network
-/// for instance segmentation", 2018).
+/// Joins feature maps of several sizes, from the small to the large ones and back (Liu et al., "Path aggregation
+/// network for instance segmentation", 2018).
 struct PathAggregation {
   struct Step {
     DarknetConv conv;  // upwards: to fewer channels; downwards: to half the size
@@ -91,10 +91,10 @@ struct YoloxConfig {
 /// The config of a published model: "nano", "tiny", "s", "m", "l" or "x". Throws ArgumentError for another name.
 YoloxConfig yolox(std::string_view name, std::int64_t classes = 80);
 
-/// Loads weights of the same config that YOLOX's own program saved: yolox_nano.pth and its like, or the state dict alone
-/// as .pt or .safetensors. `options` are those of load(); renaming rules see the model's names. A model of other classes
-/// is {.allow_missing = true, .except = {"heads.*.classes.*"}}. Throws IoError, DataError, or a LoadError that names every
-/// mismatch; the model is unchanged then.
+/// Loads weights of the same config that YOLOX's own program saved: yolox_nano.pth and its like, or the state dict
+/// alone as .pt or .safetensors. `options` are those of load(); renaming rules see the model's names. A model of other
+/// classes is {.allow_missing = true, .except = {"heads.*.classes.*"}}. Throws IoError, DataError, or a LoadError that
+/// names every mismatch; the model is unchanged then.
 LoadReport load_yolox(Yolox& model, const std::string& path, LoadOptions options = {});
 
 }  // namespace kiln::models

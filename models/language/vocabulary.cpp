@@ -50,6 +50,17 @@ Vocabulary::Vocabulary(std::span<const std::vector<std::string>> texts, std::int
   for (const auto& entry : found) ids_.emplace(entry.first, size());
 }
 
+Vocabulary::Vocabulary(std::span<const std::string> words) {
+  for (const std::string& word : words)
+    require<DataError>(ids_.emplace(word, size()).second, "Vocabulary: the word '", shown(word), "' is there twice");
+}
+
+std::vector<std::string> Vocabulary::words() const {
+  std::vector<std::string> words(ids_.size());
+  for (const auto& [word, id] : ids_) words[static_cast<std::size_t>(id - kUnknown - 1)] = word;
+  return words;
+}
+
 std::int64_t Vocabulary::id(const std::string& word) const {
   const auto place = ids_.find(word);
   return place == ids_.end() ? kUnknown : place->second;

@@ -32,7 +32,11 @@ class Vocabulary {
   static constexpr std::int64_t kPadding = 0, kUnknown = 1;
   /// Takes the `most` most frequent words of those that occur `least` times or more.
   Vocabulary(std::span<const std::vector<std::string>> texts, std::int64_t least, std::int64_t most);
+  /// words() of another one. Throws DataError for a word that is there twice.
+  explicit Vocabulary(std::span<const std::string> words);
   std::int64_t size() const { return static_cast<std::int64_t>(ids_.size()) + 2; }
+  /// In the order of their ids, which begin with 2.
+  std::vector<std::string> words() const;
   std::int64_t id(const std::string& word) const;
   std::vector<std::int64_t> encode(std::span<const std::string> words) const;
 

@@ -1,4 +1,4 @@
-// PyTorch's figures (torch_figures.py), and comparisons with them.
+// Figures of PyTorch (torch_figures.py) and of SciPy (scipy_figures.py), and comparisons with them.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -13,9 +13,11 @@
 namespace kiln::distribution {
 
 inline const TensorData* stored_if_any(const std::string& name) {
-  static const TensorFile file = read_safetensors(read_file(KILN_TORCH_FIGURES), KILN_TORCH_FIGURES);
-  const auto found = file.tensors.find(name);
-  return found == file.tensors.end() ? nullptr : &found->second;
+  static const TensorFile files[] = {read_safetensors(read_file(KILN_TORCH_FIGURES), KILN_TORCH_FIGURES),
+                                     read_safetensors(read_file(KILN_SCIPY_FIGURES), KILN_SCIPY_FIGURES)};
+  for (const TensorFile& file : files)
+    if (const auto found = file.tensors.find(name); found != file.tensors.end()) return &found->second;
+  return nullptr;
 }
 /// A figure as a tensor. Throws ArgumentError where there is none of that name.
 template <int D, class K = Float>

@@ -1,15 +1,17 @@
-// Densities, moments, entropies and divergences against PyTorch's in float64.
+// Densities, moments, entropies and divergences against PyTorch's in float64; distribution functions against PyTorch's or
+// SciPy's.
 #include "tests/distribution/figures.hpp"
 
 namespace kiln::distribution {
 namespace {
 
-/// All that P and PyTorch both have; `functions` counts them, so that none is forgotten.
+/// All that P and PyTorch or SciPy have; `functions` counts them, so that none is forgotten.
 template <class P, class X>
 void expect_figures(const std::string& name, const P& p, const X& x, int functions) {
   int seen = 1;
   expect_figure(p.log_prob(x), name, "log_prob");
   if constexpr (requires { p.cdf(x); }) expect_figure(p.cdf(x), name, "cdf"), ++seen;
+  if constexpr (requires { p.icdf(x); }) expect_figure(p.icdf(stored<2>(name + ".share")), name, "icdf"), ++seen;
   if constexpr (requires { p.mean(); }) expect_figure(p.mean(), name, "mean"), ++seen;
   if constexpr (requires { p.variance(); }) expect_figure(p.variance(), name, "variance"), ++seen;
   if constexpr (requires { p.entropy(); })
@@ -23,27 +25,17 @@ TEST(Figures, OfTwoParameters) {
     expect_figures(name, p, stored<2>(name + ".x"), functions);
     expect_figure(kl_divergence(p, q), name, "divergence");
   };
-  both("normal", [](const Tensor<1>& a, const Tensor<1>& b) { return Normal(a, b); }, 5);
-  both("log_normal", [](const Tensor<1>& a, const Tensor<1>& b) { return LogNormal(a, b); }, 5);
-  both("uniform", [](const Tensor<1>& a, const Tensor<1>& b) { return Uniform(a, b); }, 5);
-  both("laplace", [](const Tensor<1>& a, const Tensor<1>& b) { return Laplace(a, b); }, 5);
-  both("beta", [](const Tensor<1>& a, const Tensor<1>& b) { return Beta(a, b); }, 4);
-}
-
-TEST(Figures,
-     OfGamma) {  // PyTorch 1.13 has no distribution function of it: see Samples.FollowTheirDistributionFunction
-  const std::string name = "gamma";
-  const Gamma p(parameter<1>(name, 0), parameter<1>(name, 1)), q(other<1>(name, 0), other<1>(name, 1));
-  expect_figure(p.log_prob(stored<2>("gamma.x")), name, "log_prob");
-  expect_figure(p.mean(), name, "mean");
-  expect_figure(p.variance(), name, "variance");
-  expect_figure(p.entropy(), name, "entropy");
-  expect_figure(kl_divergence(p, q), name, "divergence");
+  both("normal", [](const Tensor<1>& a, const Tensor<1>& b) { return Normal(a, b); }, 6);
+  both("log_normal", [](const Tensor<1>& a, const Tensor<1>& b) { return LogNormal(a, b); }, 6);
+  both("uniform", [](const Tensor<1>& a, const Tensor<1>& b) { return Uniform(a, b); }, 6);
+  both("laplace", [](const Tensor<1>& a, const Tensor<1>& b) { return Laplace(a, b); }, 6);
+  both("gamma", [](const Tensor<1>& a, const Tensor<1>& b) { return Gamma(a, b); }, 5);
+  both("beta", [](const Tensor<1>& a, const Tensor<1>& b) { return Beta(a, b); }, 5);
 }
 
 TEST(Figures, OfOneParameter) {
   const Exponential p(parameter<1>("exponential", 0));
-  expect_figures("exponential", p, stored<2>("exponential.x"), 5);
+  expect_figures("exponential", p, stored<2>("exponential.x"), 6);
   expect_figure(kl_divergence(p, Exponential(other<1>("exponential", 0))), "exponential", "divergence");
   const Dirichlet d(parameter<2>("dirichlet", 0));
   expect_figures("dirichlet", d, stored<3>("dirichlet.x"), 4);
@@ -52,7 +44,7 @@ TEST(Figures, OfOneParameter) {
 
 TEST(Figures, OfStudentT) {
   const StudentT p(parameter<1>("student_t", 0), parameter<1>("student_t", 1), parameter<1>("student_t", 2));
-  expect_figures("student_t", p, stored<2>("student_t.x"), 4);
+  expect_figures("student_t", p, stored<2>("student_t.x"), 5);
 }
 
 TEST(Figures, OfVectors) {
@@ -70,12 +62,10 @@ TEST(Figures, OfCounts) {
   expect_figure(kl_divergence(b, Bernoulli(other<1>("bernoulli", 0))), "bernoulli", "divergence");
   expect_figure(Bernoulli<1>::of(b.probability()).log_prob(stored<2>("bernoulli.x")), "bernoulli", "log_prob");
   const Binomial n(9, parameter<1>("binomial", 0));
-  expect_figures("binomial", n, stored<2>("binomial.x"), 4);
+  expect_figures("binomial", n, stored<2>("binomial.x"), 5);
   expect_figure(kl_divergence(n, Binomial(9, other<1>("binomial", 0))), "binomial", "divergence");
   const Poisson p(parameter<1>("poisson", 0));
-  expect_figure(p.log_prob(stored<2>("poisson.x")), "poisson", "log_prob");
-  expect_figure(p.mean(), "poisson", "mean");
-  expect_figure(p.variance(), "poisson", "variance");
+  expect_figures("poisson", p, stored<2>("poisson.x"), 4);
   expect_figure(kl_divergence(p, Poisson(other<1>("poisson", 0))), "poisson", "divergence");
 }
 

@@ -63,6 +63,28 @@ TEST(Slopes, OfDensitiesAndEntropies) {
                         [](auto p) { return Transformed(Normal(at(p, 0), at(p, 1)), Affine{at(p, 1), -1.5}, Tanh{}); });
 }
 
+TEST(Slopes, OfDistributionFunctionsAreDensities) {
+  const auto expect = [](const auto& p, std::initializer_list<double> numbers) {
+    const Tensor<1> x = leaf(numbers);
+    const std::vector<double> slope = grad(p.cdf(x), x).template to_vector<double>(),
+                              density = p.log_prob(x.detach()).exp().template to_vector<double>();
+    for (std::size_t i = 0; i < slope.size(); ++i) EXPECT_NEAR(slope[i], density[i], 1e-12) << i;
+  };
+  const Tensor<0> two = full({}, 2.0, test::cpu, DType::F64);
+  expect(Beta(two, 0.5), {0.01, 0.5, 0.99});
+  expect(Beta(two, 1.0), {-1, 0.25, 2});
+  for (const double freedom : {0.7, 1.0, 2.0, 30.0})
+    expect(StudentT(freedom, two, 3.0), {-40, 1.9, 2, 2 + 1e-9, 5, 1000});
+  expect_slope("binomial", {-3, 0.25, 4}, [](const Tensor<1>& p) {
+    return Binomial(9, p).cdf(Tensor<2>::of({{-1, 0, 3}, {2.5, 8, 9}}, test::cpu).to(DType::F64));
+  });
+  EXPECT_EQ(sentence_of([&] {
+              const Tensor<1> a = leaf({1, 2});
+              grad(Beta(a, 2.0).cdf(full({}, 0.5, test::cpu, DType::F64)), a);
+            }),
+            "AutodiffError: betainc: has no gradient with respect to its first operand");
+}
+
 TEST(Slopes, OfDivergences) {
   const Tensor<0> one = full({}, 1.0, test::cpu, DType::F64);
   expect_slope("gamma", {0.7, 2, 3, 0.5},

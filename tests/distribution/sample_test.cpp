@@ -76,6 +76,8 @@ TEST(Samples, FollowTheirDistributionFunction) {
   expect_follows("laplace", Laplace(two, 3.0));
   for (const double concentration : {0.05, 0.7, 1.0, 4.0, 5000.0})
     expect_follows("gamma", Gamma(full({}, concentration, best(), DType::F64), 2.0));
+  expect_follows("beta", Beta(two, 0.6));
+  expect_follows("student_t", StudentT(two, 1.0, 3.0));
   expect_follows("transformed", Transformed(Laplace(two, 0.5), Affine{1.0, -0.7}, Tanh{}));
 }
 

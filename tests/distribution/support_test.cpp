@@ -59,10 +59,41 @@ TEST(Support, ADistributionFunctionIsZeroBelowAndOneAbove) {
   expect(Uniform(one, 2.0), 0, 3);
   expect(Exponential(one), -1, kInfinity);
   expect(Gamma(one, one), -1, kInfinity);
+  expect(Beta(one, 2.0), -1, 2);
+  expect(StudentT(one, 0.0, 1.0), -kInfinity, kInfinity);
   expect(Poisson(one), -1, 1000);
+  expect(Binomial(7, one), -1, 7);
+  expect(Binomial(0, one), -1, 0);
   expect(Transformed(Normal(one, one), Exp{}), 0, kInfinity);
   expect(Transformed(Normal(one, one), Tanh{}), -2, 1);
   expect(Transformed(Normal(one, one), Affine{0.0, -1.0}, Sigmoid{}), -1, 2);
+}
+
+TEST(Support, StudentsDistributionFunctionKeepsItsDigits) {
+  // With one degree of freedom it is that of Cauchy, 1/2 + atan(t) / pi, with two 1/2 + t / (2 sqrt(2 + t^2)).
+  const Tensor<1> t = Tensor<1>::of({-1e6f, -20.0f, -1.0f, -1e-5f, 0.0f, 1e-5f, 1.0f, 1e6f}, test::cpu);
+  const std::vector<float> one = StudentT(t * 0 + 1, 0.0, 1.0).cdf(t).to_vector(),
+                           two = StudentT(t * 0 + 2, 0.0, 1.0).cdf(t).to_vector();
+  const std::vector<float> at = t.to_vector();
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const double x = at[i], cauchy = std::atan2(1, -x) / M_PI;
+    EXPECT_NEAR(one[i] / cauchy, 1, 3e-7) << x;
+    const double root = std::sqrt(2 + x * x), both = x < 0 ? 1 / (root * (root - x)) : 0.5 + x / (2 * root);
+    EXPECT_NEAR(two[i] / both, 1, 3e-7) << x;
+  }
+}
+
+TEST(Support, QuantilesAreNumbersOfShares) {
+  const Tensor<1> one = list({1}), wrong = list({-0.5, 1.5, kNan});
+  const auto expect = [&](const auto& p, double at_zero, double at_one) {
+    EXPECT_EQ(numbers(p.icdf(list({0, 1}))), (std::vector<double>{at_zero, at_one}));
+    for (const double number : numbers(p.icdf(wrong))) EXPECT_TRUE(std::isnan(number));
+  };
+  expect(Normal(one, one), -kInfinity, kInfinity);
+  expect(LogNormal(one, one), 0, kInfinity);
+  expect(Uniform(one, 3.0), 1, 3);
+  expect(Exponential(one), 0, kInfinity);
+  expect(Laplace(one, one), -kInfinity, kInfinity);
 }
 
 TEST(Support, CertainOutcomesHaveAProbabilityOfOne) {

@@ -25,6 +25,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What a program says that ends with an error.
+std::string refused(const std::string& program) {
+  return output_of(text("(", program, ") 2>&1; test $? -eq 1 || echo ended otherwise"));
+}
+
 TEST(CustomLoop, GoesOnToTheSameBitsAfterBeingKilled) {
   const fs::path folder = fs::temp_directory_path() / text("kiln-custom-loop-", ::getpid());
   const std::string whole = (folder / "whole").string(), parts = (folder / "parts").string();
@@ -153,6 +158,69 @@ TEST(TextClassification, LearnsAndGoesOnWhereItWas) {
   fs::remove_all(folder);
 }
 
+/// Records in the form of DbPedia's files: class from 1, title, text. Two words of a text tell its class.
+std::string articles(int count, int classes) {
+  std::string table;
+  for (int i = 0; i < count; ++i)
+    table += text(1 + i % classes, ",\"Article ", i * 37 % 11, "\",\" The \"\"subject", i % classes, "\"\" of region",
+                  i % classes, " since ", i * 13 % 29, ".\"\n");
+  return table;
+}
+
+TEST(TextClassification, TunesAModelOfDbPediaByAdaptersAlone) {
+  const fs::path folder = fs::temp_directory_path() / text("kiln-adapters-", ::getpid());
+  fs::create_directories(folder / "dbpedia_csv");
+  for (const char* const part : {"train.csv", "test.csv"})
+    write_file_atomically((folder / "dbpedia_csv" / part).string(), std::string_view(articles(560, 14)));
+  write_file_atomically((folder / "news.csv").string(), std::string_view(articles(200, 4)));
+  const std::string program = text("cd ", folder.string(), " && ", TEXT_CLASSIFICATION_PROGRAM, " --plain --batch 16 ");
+  const std::string learned = output_of(
+      program + "--model.width 32 --epochs 4 --set DbPedia --data dbpedia_csv --sample 500 --save encyclopedia");
+  EXPECT_GT(number_after(learned, "right about "), 80) << learned;  // by chance it would be 7
+  EXPECT_NE(learned.find("of 50 texts"), learned.npos) << learned;
+
+  // Other classes: a head for them is learned too. The classes it knows: nothing but the adapters.
+  const std::string from = program + "--from encyclopedia --lora 2 --epochs 2 --rate 1e-2 ";
+  const std::string news = output_of(from + "--data news.csv --save news");
+  const std::string again = output_of(from + "--set DbPedia --data dbpedia_csv --sample 100 --save again");
+  const int rank = 2, width = 32, adapters = 4 * rank * (width + width), head = 4 * width + 4;
+  EXPECT_EQ(number_after(news, "trains "), adapters + head) << news;
+  EXPECT_EQ(number_after(again, "trains "), adapters) << again;
+  EXPECT_GT(number_after(news, "right about "), 80) << news;  // by chance it would be 25
+  const auto names = [&](const char* name) {
+    std::vector<std::string> all;
+    for (const auto& [path, tensor] : open_tensors((folder / name / "adapters.safetensors").string()).tensors)
+      all.push_back(path);
+    return all;
+  };
+  EXPECT_EQ(names("again").size(), 8u);
+  EXPECT_EQ(names("news").size(), 10u);
+  for (const std::string& name : names("again"))
+    EXPECT_EQ(name.find("adapters.lora.parts.encoder.blocks.0.attention."), 0u) << name;
+  for (const std::string& said : {news, again})
+    EXPECT_LT(number_after(said, "with the adapters merged, scores differ by "), 1e-4) << said;
+  fs::remove_all(folder);
+}
+
+TEST(TextClassification, SaysWhatIsMissing) {
+  const fs::path folder = fs::temp_directory_path() / text("kiln-no-adapters-", ::getpid());
+  fs::create_directories(folder / "from");
+  const std::string program = text("cd ", folder.string(), " && ", TEXT_CLASSIFICATION_PROGRAM, " --plain ");
+  EXPECT_EQ(
+      refused(program + "--lora 4"),
+      "ArgumentError: --lora trains adapters of a model that has learned: name its folder, which --save wrote, by "
+      "--from\n");
+  write_file_atomically((folder / "from/words.txt").string(), std::string_view("a\nb\n"));
+  write_file_atomically((folder / "from/model.json").string(), std::string_view("{\"vocabulary\": 7, \"classes\": 4}"));
+  EXPECT_EQ(refused(program + "--from from"),
+            "DataError: from/words.txt: holds 2 words, but from/model.json says that the model has 5\n");
+  write_file_atomically((folder / "few.csv").string(), std::string_view(articles(4, 4)));
+  EXPECT_EQ(refused(program + "--data few.csv"), "DataError: few.csv: holds 4 texts, too few to hold a fifth out\n");
+  EXPECT_EQ(refused(program + "--data few.csv --sample 9"),
+            "ArgumentError: --sample 9 must be at least 10: a tenth is measured on\n");
+  fs::remove_all(folder);
+}
+
 TEST(ImageFolder, LearnsPicturesThatItDraws) {
   const fs::path folder = fs::temp_directory_path() / text("kiln-pictures-", ::getpid());
   fs::create_directories(folder);
@@ -168,11 +236,6 @@ TEST(ImageFolder, LearnsPicturesThatItDraws) {
   EXPECT_GT(number_after(said, "right about "), 50);  // by chance it would be 10
   EXPECT_EQ(number_after(same, "right about "), number_after(said, "right about "));
   fs::remove_all(folder);
-}
-
-/// What a program says that ends with an error.
-std::string refused(const std::string& program) {
-  return output_of(text("(", program, ") 2>&1; test $? -eq 1 || echo ended otherwise"));
 }
 
 TEST(ImageFolder, NamesThePictureThatIsNone) {

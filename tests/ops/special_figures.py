@@ -34,6 +34,7 @@ FUNCTIONS = {
     "spherical_bessel_j0": mp.sinc,
     "igamma": lambda a, x: mp.gammainc(a, 0, x, regularized=True),
     "igammac": lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+    "betainc": lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
     "zeta": mp.zeta,
     "chebyshev_t": lambda x, n: mp.chebyt(n, x),
     "chebyshev_u": lambda x, n: mp.chebyu(n, x),

@@ -1,5 +1,5 @@
 // Derivatives of functions against central differences, closed forms and each other.
-#include "kiln/tensor/derivative.hpp"
+#include "kiln/tensor/function/derivative.hpp"
 
 #include <gtest/gtest.h>
 

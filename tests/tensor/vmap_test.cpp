@@ -1,6 +1,6 @@
 // vmap against a loop that calls the function on one example after the other: values, and gradients by xs and by what
 // the function captures.
-#include "kiln/tensor/vmap.hpp"
+#include "kiln/tensor/function/vmap.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "kiln/tensor/activation.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
-#include "kiln/tensor/derivative.hpp"
+#include "kiln/tensor/function/derivative.hpp"
 #include "kiln/tensor/gradient.hpp"
 #include "kiln/tensor/linalg.hpp"
 #include "kiln/tensor/normalization.hpp"

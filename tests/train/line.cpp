@@ -1,6 +1,6 @@
 #include "tests/train/line.hpp"
 
-#include "tests/train/metric_data.hpp"
+#include "tests/train/metric/metric_data.hpp"
 
 namespace kiln {
 namespace {

@@ -11,7 +11,7 @@
 #include "kiln/store/record/record_file.hpp"
 #include "kiln/train/checkpointer.hpp"
 #include "kiln/train/early_stopping.hpp"
-#include "tests/train/metric_data.hpp"
+#include "tests/train/metric/metric_data.hpp"
 
 namespace kiln {
 

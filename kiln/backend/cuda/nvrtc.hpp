@@ -8,7 +8,7 @@ namespace kiln::cuda {
 /// The installed library, or the file that KILN_NVRTC names. Throws DeviceError if there is none.
 const RuntimeCompiler& nvrtc();
 
-/// For an architecture: "sm_90".
+/// The compiler for an architecture: "sm_90".
 Compiler compiler_for(const std::string& architecture, gpu::CodeCache cache = gpu::CodeCache::named("cuda"));
 
 }  // namespace kiln::cuda

@@ -1,4 +1,5 @@
-// What drivers share that copy to the host through memory which both sides see: a landing holds the bytes of one copy.
+// Landings: memory that the device and the host see, through which drivers copy to the host. One holds the bytes of one
+// copy.
 #pragma once
 #include <algorithm>
 #include <array>

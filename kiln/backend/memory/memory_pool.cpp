@@ -121,7 +121,7 @@ std::byte* MemoryPool::take_from_arena(std::size_t size) {
   return extents_.take(size);
 }
 
-// Where the source refuses, the memory stays reserved: it is offered again with what else is unused.
+// The memory stays reserved if the source refuses: it is offered again with what else is unused.
 void MemoryPool::give_up(Extent range) noexcept {
   if (!unmap(range)) join(range);
 }

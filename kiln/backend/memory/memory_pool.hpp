@@ -30,7 +30,7 @@ class MemoryPool {
   enum class Order : std::uint8_t { LatestFirst, LowestFirst };
   /// Holds at most `limit` bytes of `source`, which must outlive it.
   explicit MemoryPool(std::size_t limit, BlockSource& source = system_pages(), Order order = Order::LatestFirst);
-  /// With another strategy than a pool; see MemoryOptions.
+  /// A pool by other rules than the usual ones; see MemoryOptions.
   MemoryPool(std::size_t limit, const MemoryOptions& options);
   /// Large blocks still in use remain valid; other blocks do not.
   ~MemoryPool();

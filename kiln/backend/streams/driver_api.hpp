@@ -1,5 +1,6 @@
-// What is used of a driver with streams, events, modules and graphs: NVIDIA's CUDA driver, or AMD's HIP, which took over its
-// functions. Declared here so that the build needs neither. Comments name types by "CUDA Driver API", NVIDIA's reference.
+// The functions of a driver with streams, events, modules and graphs that are used: NVIDIA's CUDA driver, or AMD's HIP,
+// which took over its functions. Declared here so that the build needs neither. Comments name types by "CUDA Driver
+// API", NVIDIA's reference.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -13,7 +13,8 @@
 
 namespace kiln::streams {
 
-/// What a driver's libraries submit to its stream. A plan is theirs: calls with the same plan differ by their words alone.
+/// The calls that a driver's libraries submit to its stream. A plan is theirs: calls with the same plan differ by their
+/// words alone.
 class LibraryCalls {
  public:
   virtual ~LibraryCalls() = default;

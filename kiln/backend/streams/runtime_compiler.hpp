@@ -1,5 +1,5 @@
-// A compiler as a library: NVIDIA's NVRTC, or AMD's HIPRTC, which took over its functions. Names and numbers are those of
-// NVRTC's reference.
+// A compiler as a library: NVIDIA's NVRTC, or AMD's HIPRTC, which took over its functions. Names and numbers are those
+// of NVRTC's reference.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -13,7 +13,7 @@ namespace kiln::streams {
 
 class RuntimeCompiler {
  public:
-  /// What a maker's library is called.
+  /// The names of a maker's library.
   struct Names {
     std::string_view device;     // "cuda"
     std::string_view library;    // "NVRTC"

@@ -32,7 +32,7 @@ class Context : public RefCounted {
   VkDevice device() const { return device_; }
   VkQueue queue() const { return queue_; }
   const PhysicalDevice& physical() const { return physical_; }
-  /// Of all kernels: kPushedBytes of push constants.
+  /// The layout of all kernels: kPushedBytes of push constants.
   VkPipelineLayout layout() const { return layout_; }
   /// Do pipelines ask for warps of 32 threads?
   bool sets_lanes() const { return sets_lanes_; }

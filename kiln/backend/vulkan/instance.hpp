@@ -8,7 +8,7 @@
 
 namespace kiln::vulkan {
 
-/// What a driver says of a device.
+/// A device as its driver describes it.
 struct PhysicalDevice {
   VkPhysicalDevice handle = nullptr;
   VkPhysicalDeviceProperties properties{};

@@ -54,7 +54,7 @@ void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const 
   session_->check();
   const auto& program = static_cast<const Program&>(code);
   const auto start_of = [&](std::uint64_t address) { return memory_.extent_of(address).begin; };
-  // What is refused here is an error: kernels before it may have changed operands in place.
+  // A refusal is an error here: kernels before it may have changed operands in place.
   const Pipeline& pipeline = [&]() -> const Pipeline& {
     try {
       return program.sharing(gpu::sharers_of(program.plain().kernel(), arguments, start_of));
@@ -101,7 +101,8 @@ GroupEntry Driver::entry_of(const gpu::Kernel& kernel, std::size_t parameter, st
 
 // ---- copies --------------------------------------------------------------------------------------------------------
 
-// WebGPU copies whole words, between two buffers. What lies behind the end of a tensor, up to a whole word, is nobody's.
+// WebGPU copies whole words, between two buffers. What lies behind the end of a tensor, up to a whole word, is
+// nobody's.
 
 std::uint64_t Driver::whole_words(std::uint64_t to, std::uint64_t bytes) const {
   return memory_.extent_of(to).end == to + bytes ? (bytes + 3) / 4 * 4 : bytes / 4 * 4;

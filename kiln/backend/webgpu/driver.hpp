@@ -1,5 +1,5 @@
-// A GPU through WebGPU, as a Driver. Kernels are WGSL, written by gpu/kernel/print from what lowering leaves; buffers are
-// bound by ranges, and those of one tensor share a binding.
+// A GPU through WebGPU, as a Driver. Kernels are WGSL, written by gpu/kernel/print from what lowering leaves; buffers
+// are bound by ranges, and those of one tensor share a binding.
 #pragma once
 #include "kiln/backend/gpu/driver.hpp"
 #include "kiln/backend/webgpu/download.hpp"
@@ -29,7 +29,7 @@ class Driver final : public gpu::Driver {
  private:
   GroupEntry entry_of(const gpu::Kernel& kernel, std::size_t parameter, std::uint64_t base,
                       std::uint64_t address) const;
-  /// Of so many bytes there, those that can be written as whole words.
+  /// The bytes, of so many there, that can be written as whole words.
   std::uint64_t whole_words(std::uint64_t to, std::uint64_t bytes) const;
   void copy_at(std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
   void copy_by(const Program& program, std::uint64_t to, std::uint64_t from, std::uint64_t count);

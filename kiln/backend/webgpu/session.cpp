@@ -34,7 +34,7 @@ void failed(const DeviceHandle*, std::uint32_t, Words words, void* to, void*) {
   static_cast<Loss*>(to)->happen(escaped(words.view(), true));
 }
 
-/// What the scopes of trouble_of() tell. Callbacks may come late, when nobody waits any more.
+/// The errors that the scopes of trouble_of() tell. Callbacks may come late, when nobody waits any more.
 struct Scopes {
   std::atomic<int> open = 0;
   std::mutex mutex;

@@ -141,7 +141,7 @@ void Builder::add_nothing() {
 
 namespace {
 
-/// What a schema's private_data is.
+/// The private_data of a schema.
 struct SchemaContent {
   std::string name, format;
   std::vector<ArrowSchema> children;

@@ -28,15 +28,15 @@ struct ArrowColumn {
   TensorData data;  // [rows, ...]
 };
 
-/// A batch whose columns are tensors with equally many rows. Rows of more than one number are lists of one size. Elements
-/// are not copied if the columns are moved here (truth values become bits). The receiver calls release of both structs, in any order; until then the
-/// elements live. Throws ArgumentError for a null pointer; ShapeError if the
+/// A batch whose columns are tensors with equally many rows. Rows of more than one number are lists of one size.
+/// Elements are not copied if the columns are moved here (truth values become bits). The receiver calls release of both
+/// structs, in any order; until then the elements live. Throws ArgumentError for a null pointer; ShapeError if the
 /// numbers of rows differ; DTypeError for bfloat16. If it throws, both structs are unchanged.
 void export_arrow(std::vector<ArrowColumn> columns, ArrowSchema* schema, ArrowArray* batch);
 
 namespace arrow {
 
-/// What makes the batches of a stream.
+/// The function that makes the batches of a stream.
 struct Batches {
   std::function<Builder()> empty;                           // the schema
   std::function<Builder(std::int64_t, std::int64_t)> rows;  // so many from a first one on
@@ -66,9 +66,9 @@ void export_arrow(D dataset, ArrowSchema* schema, ArrowArray* batch) {
   arrow::export_batch(arrow::build<ItemOf<D>>(*rows, 0, rows->size()), schema, batch);
 }
 
-/// The rows as a stream of batches of at most `at_once` rows, each read when the receiver asks for it; the data set lives
-/// until the stream is released. An error of an item is the stream's error. Throws ArgumentError for a null pointer, or
-/// batches without rows.
+/// The rows as a stream of batches of at most `at_once` rows, each read when the receiver asks for it; the data set
+/// lives until the stream is released. An error of an item is the stream's error. Throws ArgumentError for a null
+/// pointer, or batches without rows.
 template <DatasetLike D>
 void export_arrow(D dataset, ArrowArrayStream* stream, std::int64_t at_once = 65'536) {
   const auto rows = share(std::move(dataset));

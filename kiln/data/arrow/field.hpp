@@ -39,7 +39,7 @@ struct Field {
   std::vector<Field> children;
   std::vector<Field> dictionary;  // the type that the column's integers stand for; at most one
 
-  /// What the elements are: the field itself, or that of its dictionary.
+  /// The field of the elements: the field itself, or that of its dictionary.
   const Field& meaning() const { return dictionary.empty() ? *this : dictionary.front(); }
 };
 

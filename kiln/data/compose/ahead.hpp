@@ -71,7 +71,7 @@ class AheadLoader {
     std::shared_ptr<StreamPlace> after{};
   };
 
-  /// What the thread uses, created in its first call.
+  /// The objects that the thread uses, created in its first call.
   struct Source {
     Source(const Loader& from, const F& function) : loader(from), f(function) {}
 

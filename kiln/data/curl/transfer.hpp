@@ -17,7 +17,8 @@ struct TransferFailure {
   bool again = false, wrong_content = false;
 };
 
-/// What the server of `url` may redirect to: from https to https alone, where nobody on the way can change the file.
+/// The protocols that the server of `url` may redirect to: from https to https alone, as nobody on the way can change
+/// the file then.
 inline const char* redirect_protocols(std::string_view url) {
   constexpr std::string_view kSecure = "https:";
   for (std::size_t i = 0; i < kSecure.size(); ++i)

@@ -45,7 +45,7 @@ class Transfer {
     library().set(curl, CURLOPT_ERRORBUFFER, reason);
     library().set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     library().set(curl, CURLOPT_REDIR_PROTOCOLS_STR, redirect_protocols(url));
-    // What the headers say is for this server alone.
+    // The headers are for this server alone.
     library().set(curl, CURLOPT_FOLLOWLOCATION, file_.headers.empty() ? 1L : 0L);
     library().set(curl, CURLOPT_MAXREDIRS, 5L);
     const HeaderList headers(file_.headers);

@@ -16,7 +16,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// As Hugging Face's library has it: 1, true, yes and on.
+/// True for 1, true, yes and on, as in Hugging Face's library.
 bool is_on(const char* name) {
   std::string value = environment(name);
   for (char& c : value) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);

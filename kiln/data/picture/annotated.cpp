@@ -80,7 +80,7 @@ AnnotatedPicture changed(const AnnotatedPicture& item, const Transform2D& transf
   return result;
 }
 
-/// What a function of pictures as tensors makes of one.
+/// The result of a function of pictures as tensors for one picture.
 template <class F>
 Picture by_tensor(const Picture& picture, F function) {
   // The device is found by its name, so that programs that only read data link none.

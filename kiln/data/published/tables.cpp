@@ -21,15 +21,15 @@ struct Article {
   std::string title, text;
 };
 
-DatasetPtr<LabelledText> articles(const std::string& path, std::int64_t classes) {
+}  // namespace
+
+DatasetPtr<LabelledText> labelled_articles(const std::string& path, std::int64_t classes) {
   return mapped(csv_rows<Article>(CsvFile(path, {.header = false})), [path, classes](const Article& article) {
     require<DataError>(article.label >= 1 && article.label <= classes, path, ": has the class ", article.label,
                        ", not 1 to ", classes);
     return LabelledText{article.title + " " + article.text, article.label - 1};
   });
 }
-
-}  // namespace
 
 const std::vector<std::string>& ag_news_classes() {
   static const std::vector<std::string> classes = {"World", "Sports", "Business", "Sci/Tech"};
@@ -48,13 +48,13 @@ const std::vector<std::string>& dbpedia_classes() {
 }
 
 DatasetPtr<LabelledText> ag_news(const fs::path& directory, Split split) {
-  return articles(found(directory, "ag_news_csv", split == Split::Train ? "train.csv" : "test.csv"),
-                  std::ssize(ag_news_classes()));
+  return labelled_articles(found(directory, "ag_news_csv", split == Split::Train ? "train.csv" : "test.csv"),
+                           std::ssize(ag_news_classes()));
 }
 
 DatasetPtr<LabelledText> dbpedia(const fs::path& directory, Split split) {
-  return articles(found(directory, "dbpedia_csv", split == Split::Train ? "train.csv" : "test.csv"),
-                  std::ssize(dbpedia_classes()));
+  return labelled_articles(found(directory, "dbpedia_csv", split == Split::Train ? "train.csv" : "test.csv"),
+                           std::ssize(dbpedia_classes()));
 }
 
 DatasetPtr<CaliforniaDistrict> california_housing(const fs::path& directory) {

@@ -20,6 +20,8 @@ const std::vector<std::string>& dbpedia_classes();
 /// Throws IoError, DataError; errors in a row are thrown when it is read.
 DatasetPtr<LabelledText> ag_news(const std::filesystem::path& directory, Split split);
 DatasetPtr<LabelledText> dbpedia(const std::filesystem::path& directory, Split split);
+/// One CSV file of that form: class (1 to `classes`), title, text, without a header. Throws as those do.
+DatasetPtr<LabelledText> labelled_articles(const std::string& path, std::int64_t classes);
 
 /// Districts of California in 1990 (Pace, Barry, "Sparse spatial autoregressions", 1997).
 struct CaliforniaDistrict {

@@ -119,7 +119,8 @@ std::vector<Value> lstm_step(const Pass& p, const Value& x, const std::vector<Va
   return {gate(1, 1, next) * p.f.at(2)(next), next};
 }
 
-// ---- as a layer of Kiln, all time steps at once ----------------------------------------------------------------------
+// ---- as a layer of Kiln, all time steps at once
+// ----------------------------------------------------------------------
 std::optional<GateActivation> gate_activation(const Activation& f) {
   using enum GateActivation;
   for (const GateActivation each : {Sigmoid, Tanh, Relu, Softsign})
@@ -168,7 +169,7 @@ Value reversed(const Call& c, const Value& x) {
   return standard(c, "ReverseSequence", 10, {Datum(x), c.datum(4)}, {{"batch_axis", 1}, {"time_axis", 0}}).value();
 }
 
-// Which sequences of the batch have time step t: [batch, 1].
+// True for the sequences of the batch that have time step t: [batch, 1].
 Value have_step(const Call& c, const Ints& lengths, std::int64_t t) {
   std::vector<std::uint8_t> flags;
   for (const std::int64_t length : lengths) flags.push_back(t < length);

@@ -30,7 +30,7 @@ void tree_result(const WriterStep& s, const expr::Tree& tree) {
 std::string tree_refused(const expr::Tree& tree, const Program& program, const Program::Line& line, int opset) {
   const DType type = operand_type(program, line);
   if (!is_float(type) && opset < 18) return "";
-  return why_not(tree, type);
+  return why_not(tree, type, opset);
 }
 
 // Gelu is one operator, whose attribute tells the two functions apart.

@@ -14,21 +14,30 @@ using expr::Operator;
 using expr::Tree;
 using expr::Type;
 
-// The operator of a function of expressions: that whose row names the function. Empty where there is none.
-std::string_view native(std::string_view function) {
+struct Native {
+  std::string_view name;
+  int since;
+};
+// The operator of a function of expressions in a version of the operator set: that whose row names the function. Empty
+// where there is none.
+std::string_view native(std::string_view function, int opset) {
   static const auto operators = [] {
-    std::map<std::string_view, std::string_view> all = {{"max", "Max"}, {"min", "Min"}};
+    std::map<std::string_view, Native> all = {{"max", {"Max", 1}}, {"min", {"Min", 1}}};
+    const auto add = [&](std::string_view name, const OperatorRow& row) {
+      Native& is = all.try_emplace(name, Native{row.name, row.since}).first->second;
+      is.since = std::min(is.since, row.since);
+    };
     for (const Family& family : families())
       for (const OperatorRow& row : family.rows) {
         const KilnFunction& is = row.traits.function;
         if (!family.domain.empty() || !is.attribute.empty()) continue;
-        if (const auto* const unary = std::get_if<op::UnaryFn>(&is.fn)) all.emplace(op::name(*unary), row.name);
-        if (const auto* const binary = std::get_if<op::BinaryFn>(&is.fn)) all.emplace(op::name(*binary), row.name);
+        if (const auto* const unary = std::get_if<op::UnaryFn>(&is.fn)) add(op::name(*unary), row);
+        if (const auto* const binary = std::get_if<op::BinaryFn>(&is.fn)) add(op::name(*binary), row);
       }
     return all;
   }();
   const auto found = operators.find(function);
-  return found == operators.end() ? std::string_view() : found->second;
+  return found == operators.end() || found->second.since > opset ? std::string_view() : found->second.name;
 }
 
 // Others that a few operators make.
@@ -89,8 +98,8 @@ const expr::Definition* straight(const expr::Function& function, DType dtype) {
   return last.kind == expr::Statement::Kind::Return && last.values.size() == 1 ? definition : nullptr;
 }
 
-std::string why_not_function(const expr::Function& function, DType dtype, int depth) {
-  if (!native(function.name).empty() || composed(function.name)) return "";
+std::string why_not_function(const expr::Function& function, DType dtype, int opset, int depth) {
+  if (!native(function.name, opset).empty() || composed(function.name)) return "";
   const expr::Definition* const definition = straight(function, dtype);
   if (!definition || depth > 8) return text("ONNX has no ", function.name);
   for (const expr::Statement& line : definition->body)
@@ -98,7 +107,7 @@ std::string why_not_function(const expr::Function& function, DType dtype, int de
       for (const expr::Node& node : value.nodes) {
         if (node.type == Type::Word) return text("ONNX has no ", function.name);
         if (node.kind != expr::Node::Kind::Call) continue;
-        if (const std::string why = why_not_function(*node.function, dtype, depth + 1); !why.empty()) return why;
+        if (const std::string why = why_not_function(*node.function, dtype, opset, depth + 1); !why.empty()) return why;
       }
   return "";
 }
@@ -164,7 +173,7 @@ class TreeWriter {
   }
 
   std::string call(const expr::Function& function, const Strings& in) {
-    if (const std::string_view found = native(function.name); !found.empty()) return out_.one(found, in);
+    if (const std::string_view found = native(function.name, out_.opset()); !found.empty()) return out_.one(found, in);
     if (const Composed write = composed(function.name)) return write(out_, in, dtype_);
     const expr::Definition& definition = *straight(function, dtype_);
     Strings variables = in;
@@ -183,11 +192,11 @@ class TreeWriter {
 
 }  // namespace
 
-std::string why_not(const Tree& tree, DType dtype) {
+std::string why_not(const Tree& tree, DType dtype, int opset) {
   for (const expr::Node& node : tree.nodes) {
     if (node.type == Type::Word) return "it is made of bits";
     if (node.kind != expr::Node::Kind::Call) continue;
-    if (const std::string why = why_not_function(*node.function, dtype, 0); !why.empty()) return why;
+    if (const std::string why = why_not_function(*node.function, dtype, opset, 0); !why.empty()) return why;
   }
   return "";
 }

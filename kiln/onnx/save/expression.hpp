@@ -5,9 +5,9 @@
 
 namespace kiln::onnx {
 
-/// Why a tree over elements of `dtype` cannot be written; empty where it can: functions that ONNX lacks and that are
-/// defined by loops.
-std::string why_not(const expr::Tree& tree, DType dtype);
+/// Why a tree over elements of `dtype` cannot be written in a version of the operator set; empty where it can: functions
+/// that ONNX lacks and that are defined by loops.
+std::string why_not(const expr::Tree& tree, DType dtype, int opset);
 
 /// The tree's value as the name of a result; variables are `operands`.
 std::string write_tree(Writing& out, const expr::Tree& tree, const Strings& operands, DType dtype);

@@ -18,6 +18,9 @@ double ndtri(double share);
 /// (igamma) and from x on (igammac), divided by Gamma(a). NaN for negative numbers.
 double igamma(double a, double x);
 double igammac(double a, double x);
+/// The regularised incomplete Beta function for a >= 0, b >= 0 and x between 0 and 1: the integral of t^(a - 1)
+/// (1 - t)^(b - 1) from 0 to x, divided by B(a, b). NaN for other operands. 12 digits for a and b up to 1e8.
+double betainc(double a, double b, double x);
 /// Hurwitz's zeta function, the sum over k >= 0 of (q + k)^-s, for s > 1; infinite for s = 1, and where q is an integer
 /// below 1; NaN for s < 1, and for other q below 0 unless s is an integer.
 double zeta(double s, double q);

@@ -16,14 +16,19 @@ double log_excess(double mu) {
   return s * mu - sum;
 }
 
+/// log Gamma(a) without (a - 1/2) log(a) - a + log(2 pi) / 2: the rest of Stirling's series.
+double stirling_rest(double a) {
+  if (a < 10) return lgamma(a) - ((a - 0.5) * std::log(a) - a + 0.9189385332046727);
+  const double s = 1 / (a * a);
+  double sum = 1.0 / 156;
+  for (const double c : {-691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12}) sum = sum * s + c;
+  return sum / a;
+}
+
 /// x^a exp(-x) / Gamma(a); from 10 on by Stirling's series, so that no large powers are multiplied.
 double last_factor(double a, double x) {
   if (a < 10) return std::pow(x, a) * std::exp(-x) / std::tgamma(a);
-  const double s = 1 / (a * a);
-  double stirling = 1.0 / 156;
-  for (const double c : {-691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12})
-    stirling = stirling * s + c;
-  return std::sqrt(a / (2 * kPi)) * std::exp(-a * log_excess((x - a) / a) - stirling / a);
+  return std::sqrt(a / (2 * kPi)) * std::exp(-a * log_excess((x - a) / a) - stirling_rest(a));
 }
 
 /// The lower function by its power series (DLMF 8.7.1): all terms are positive.
@@ -100,6 +105,32 @@ double incomplete(double a, double x, bool upper) {
   return upper ? upper_fraction(a, x) : 1 - upper_fraction(a, x);
 }
 
+/// The incomplete Beta function for x up to (a + 1) / (a + b + 2), where y is 1 - x: x^a y^b / (a B(a, b)) times its
+/// continued fraction (DLMF 8.17.22), with Lentz's method. The factor is measured from where x is a / (a + b), so that no
+/// large powers are multiplied.
+double lower_beta(double a, double b, double x, double y) {
+  const double sum = a + b, away = x * b - y * a;  // a + away is x * sum, b - away is y * sum
+  const auto excess = [](double mu, double ratio) {
+    return std::abs(mu) > 0.5 ? mu - std::log(ratio) : log_excess(mu);
+  };
+  const double exponent = stirling_rest(sum) - stirling_rest(a) - stirling_rest(b) -
+                          a * excess(away / a, x * (sum / a)) - b * excess(-away / b, y * (sum / b));
+  const double factor = std::exp(exponent) * std::sqrt(b / sum / (2 * kPi)) / std::sqrt(a);
+  double c = 1, d = 1 / (1 - sum * x / (a + 1)), value = d;
+  for (double m = 1; m < 100000; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / (1 + even * d);
+    c = 1 + even / c;
+    value *= c * d;
+    const double odd = -(a + m) * (sum + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / (1 + odd * d);
+    c = 1 + odd / c;
+    value *= c * d;
+    if (std::abs(c * d - 1) < 1e-16) break;
+  }
+  return factor * value;
+}
+
 /// Zeta for q > 0, by the Euler-Maclaurin formula (DLMF 25.11.5), in units of the first term.
 double positive_zeta(double s, double q) {
   const double first = std::pow(q, -s);
@@ -114,6 +145,15 @@ double positive_zeta(double s, double q) {
 
 double igamma(double a, double x) { return incomplete(a, x, false); }
 double igammac(double a, double x) { return incomplete(a, x, true); }
+
+double betainc(double a, double b, double x) {
+  if (!(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) || (a == kInfinity && b == kInfinity)) return kNan;
+  if (a == 0 || b == kInfinity) return a == 0 || x > 0 ? 1 : 0;  // all is at 0
+  if (b == 0 || a == kInfinity) return x < 1 ? 0 : 1;            // all is at 1
+  if (x == 0 || x == 1) return x;
+  if (x <= (a + 1) / (a + b + 2)) return lower_beta(a, b, x, 1 - x);
+  return 1 - lower_beta(b, a, 1 - x, x);
+}
 
 double zeta(double s, double q) {
   if (s != s || q != q || s < 1) return kNan;

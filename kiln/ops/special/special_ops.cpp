@@ -58,6 +58,9 @@ Value over(const Value& y, const Value& x) {
   return where(at_zero, 0.5, y / where(at_zero, 1.0, x));
 }
 Value igamma_slope(const Value& a, const Value& x) { return exp(xlogy(a - 1, x) - x - lgamma(a)); }
+Value betainc_slope(const Value& a, const Value& b, const Value& x) {
+  return exp(xlogy(a - 1, x) + xlog1py(b - 1, neg(x)) - lgamma(a) - lgamma(b) + lgamma(a + b));
+}
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 // Writes tensors, shapes, element types and devices to a std::ostream, in the texts of print() and of error sentences:
-// std::cout << x << x.shape() << x.dtype() << x.device(). kiln.hpp does not include this header, as streams take long
-// to compile. Tensors are shown with print_options().
+// std::cout << x << x.shape() << x.dtype() << x.device(). Tensors are shown with print_options().
 #pragma once
 #include <ostream>
 

@@ -50,7 +50,7 @@ std::string json_value(const Reading& reading) {
   return reading.words ? json_text(*reading.words) : json_number(reading.value);
 }
 
-/// With \n for ends of lines, so that a record is a line.
+/// The words with \n for ends of lines, so that a record is a line.
 std::string one_line(std::string_view words) {
   std::string line;
   for (const char letter : words) {

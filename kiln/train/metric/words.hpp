@@ -31,9 +31,9 @@ struct WordErrorRate {
   double value() const { return mean("word error rate", edits, length); }
 };
 
-/// What BLEU does with n-grams of which no text has one (Chen, Cherry, "A systematic comparison of smoothing techniques for
-/// sentence-level BLEU", 2014): the result is 0; k is added to matches and possible ones of n-grams of two and more words;
-/// a small number stands for 0 matches; or the k-th such length counts as 1/2^k matches.
+/// The treatment of n-grams of which no text has one (Chen, Cherry, "A systematic comparison of smoothing techniques
+/// for sentence-level BLEU", 2014): the result is 0; k is added to matches and possible ones of n-grams of two and more
+/// words; a small number stands for 0 matches; or the k-th such length counts as 1/2^k matches.
 enum class BleuSmoothing { None, AddK, Floor, Exponential };
 
 /// The BLEU of a corpus, not a mean over sentences (Papineni, Roukos, Ward, Zhu, "BLEU: a method for automatic

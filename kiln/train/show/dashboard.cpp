@@ -117,7 +117,7 @@ std::vector<const Series*> View::rows(const Board& board) const {
     std::ranges::stable_sort(
         rows, [&](const Series* a, const Series* b) { return falling ? key(*b) < key(*a) : key(*a) < key(*b); });
   };
-  // What has no number comes last.
+  // A row without a number comes last.
   const auto number = [&](bool known, double value) {
     return std::pair((known && !std::isnan(value)) == falling, std::isnan(value) ? 0 : value);
   };

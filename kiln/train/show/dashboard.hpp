@@ -12,7 +12,7 @@ namespace kiln {
 
 enum class TableColumn { Split, Metric, Last, Least, Greatest };
 
-/// What may be clicked.
+/// A part of the screen that may be clicked.
 struct ScreenTarget {
   enum class Kind { Tab, Heading, Row } kind = Kind::Tab;
   std::size_t index = 0;  // of the metric, the TableColumn, or the row
@@ -28,7 +28,7 @@ struct View {
   bool asks = false;                       // whether to stop
 
   void press(Press key, const Board& board);
-  /// What lies under the mouse, as target_at() says.
+  /// Does what a click on the target means.
   void choose(const ScreenTarget& target, const Board& board);
   StepRange steps(const Board& board) const;
   /// The rows of the table in their order.
@@ -37,7 +37,7 @@ struct View {
 
 /// The lines for a screen of this size.
 std::vector<std::string> screen_of(const Board& board, const View& view, ScreenSize size, bool colours = true);
-/// What a click means on such a screen; nothing in most places.
+/// The part under a place of such a screen; most places have none.
 std::optional<ScreenTarget> target_at(const Board& board, ScreenSize size, ScreenPlace place);
 
 struct DashboardOptions {
@@ -46,10 +46,10 @@ struct DashboardOptions {
 
 /// A callback. Draws five times a second, and when a key is pressed, in a thread of its own. If the terminal is not
 /// capable, it is a ProgressLines. Keys: left and right choose the metric, up and down zoom, < and > move back and
-/// forward, s saves, q asks whether to save and stop, to stop without saving, or to go on. The mouse chooses metrics (their
-/// names, rows of the table) and the order of the table (its headings), its wheel zooms. When training ends, the screen is
-/// restored, and the best values are printed; with `stays` that waits until q is pressed, and so does the training's fit().
-/// Checkpoints save the curves.
+/// forward, s saves, q asks whether to save and stop, to stop without saving, or to go on. The mouse chooses metrics
+/// (their names, rows of the table) and the order of the table (its headings), its wheel zooms. When training ends, the
+/// screen is restored, and the best values are printed; with `stays` that waits until q is pressed, and so does the
+/// training's fit(). Checkpoints save the curves.
 class Dashboard {
  public:
   explicit Dashboard(DashboardOptions options = {});

@@ -34,10 +34,11 @@ struct ScreenPlace {
 /// Takes the first key, or click of the mouse, off the bytes that a terminal sent; None if they end within one.
 Press take_key(std::string& bytes, ScreenPlace& clicked);
 
-/// While it lives, the standard output is the terminal's alternate screen, and keys and clicks are read one by one (text is
-/// selected with Shift). The terminal is restored when it is destroyed, at exit(), and when a signal ends the process (a crash, a Ctrl-C that is not
-/// handled); a stack overflow is only handled in the thread that created it. While the process is stopped (Ctrl-Z) or
-/// in the background, the terminal is left to others. Only one may exist at a time.
+/// While it lives, the standard output is the terminal's alternate screen, and keys and clicks are read one by one
+/// (text is selected with Shift). The terminal is restored when it is destroyed, at exit(), and when a signal ends the
+/// process (a crash, a Ctrl-C that is not handled); a stack overflow is only handled in the thread that created it.
+/// While the process is stopped (Ctrl-Z) or in the background, the terminal is left to others. Only one may exist at a
+/// time.
 class Terminal {
  public:
   /// Are standard input and output a capable terminal? TERM=dumb is not.
@@ -57,7 +58,7 @@ class Terminal {
   Press key(int milliseconds);
   /// A key that has arrived with the last one; None if there is no more.
   Press next_key() { return take_key(arrived_, clicked_); }
-  /// Where the mouse was at the last Press::Click.
+  /// The place of the mouse at the last Press::Click.
   ScreenPlace clicked() const { return clicked_; }
   /// Has the terminal gone away?
   bool is_closed() const { return closed_; }

@@ -1,6 +1,6 @@
-// Windows over pictures as data. Each step folds windows of the picture, or of what steps before it made, into a picture of
-// its own, and the last one is the result. A processor takes a few lines at a time through all steps, so that nothing but the
-// picture and the result lies in memory; other devices run what the steps are made of.
+// Windows over pictures as data. Each step folds windows of the picture, or of what steps before it made, into a
+// picture of its own, and the last one is the result. A processor takes a few lines at a time through all steps, so
+// that nothing but the picture and the result lies in memory; other devices run what the steps are made of.
 #pragma once
 #include <vector>
 
@@ -28,8 +28,8 @@ struct Stencil {
   Border border = Border::Reflect101;
 };
 
-/// x [batch, channels, height, width] -> the same shape and type; sums are those of floats. The border, whose constant is
-/// `outside`, continues the picture alone: steps are computed as far out as later ones read them. Differentiable.
+/// x [batch, channels, height, width] -> the same shape and type; sums are those of floats. The border, whose constant
+/// is `outside`, continues the picture alone: steps are computed as far out as later ones read them. Differentiable.
 Value run_stencil(const Value& x, const Stencil& stencil, const Scalar& outside = 0);
 
 /// `size` neighbours along a line of pixels, from `offset` away from a pixel on.
@@ -48,7 +48,7 @@ struct Reach {
 /// Returns that of each step, and behind the last that of the picture, which includes all of its own pixels.
 std::vector<Reach> reaches_of(const Stencil& stencil);
 
-/// What run_stencil is made of where there is no kernel.
+/// The composition of run_stencil for devices without a kernel.
 Value stencil_by_ops(const Value& x, const Stencil& stencil, const Scalar& outside);
 
 }  // namespace kiln::vision

@@ -174,7 +174,7 @@ bool has_rows(const Stencil& stencil) {
 
 void run_stencil_rows(const Stencil& stencil, float outside, const float* x, const Planes& planes, float* y) {
   const Reach all = reaches_of(stencil).back();
-  // What a chunk computes of the lines around it is a small part of all.
+  // The lines around a chunk that it computes are a small part of all.
   const std::int64_t grain = std::max<std::int64_t>(64, 16 * (all.last_row - all.first_row));
   parallel_for(planes.count * planes.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     Worker worker(stencil, outside, planes);

@@ -82,6 +82,12 @@ Value every(std::int64_t step, const Value& value) {
   return result;
 }
 
+Value first_of(const Value& value, const Shape& shape) {
+  Value result(make_ref<Node>(Desc{shape, value.dtype()}, value.device()));
+  alias(result, value, value.node()->strides, 0);
+  return result;
+}
+
 std::vector<double> numbers(const Value& value) {
   std::vector<double> result;
   const Array array = read(value);

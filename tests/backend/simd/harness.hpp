@@ -22,6 +22,8 @@ Dims channels_last(int rank);
 Value expanded(const Value& value, const Shape& shape);
 /// Every `step`-th element of the last dimension.
 Value every(std::int64_t step, const Value& value);
+/// The first elements of each dimension, `shape` of them, in the memory of the whole.
+Value first_of(const Value& value, const Shape& shape);
 /// The elements in row-major order.
 std::vector<double> numbers(const Value& value);
 /// As the element type stores them.

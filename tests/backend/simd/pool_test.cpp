@@ -96,6 +96,38 @@ TEST(SimdAvgPoolGrad, SpreadsEachResultOverItsWindow) {
   });
 }
 
+TEST(SimdAvgPool, ReadsAPartOfImagesInTheirMemory) {
+  const auto expect = [](const auto& op, const Shape& shape, const Shape& whole) {
+    for (const Dims& order : {Dims{}, channels_last(shape.size())}) {
+      const Value all = tensor(DType::F32, whole, random_numbers(numel(whole), -1, 1), order);
+      const Value part = first_of(all, shape), alone = tensor(DType::F32, shape, numbers(part), order);
+      EXPECT_EQ(numbers(run_op(op, {part})), numbers(run_op(op, {alone}))) << text(shape, " of ", whole, ' ', order);
+      // Every second element of a row is no row in memory.
+      const Value some = every(2, alone), copied = tensor(DType::F32, some.shape(), numbers(some), order);
+      EXPECT_EQ(numbers(run_op(op, {some})), numbers(run_op(op, {copied})));
+    }
+  };
+  for_each_target([&] {
+    for (const Shape& more : {Shape{1, 0, 0, 0}, {0, 2, 0, 0}, {0, 0, 3, 0}, {0, 0, 0, 5}, {1, 2, 3, 5}}) {
+      const Shape shape{2, 19, 9, 8};
+      Shape whole = shape;
+      for (int i = 0; i < 4; ++i) whole[i] += more[i];
+      expect(window({3, 2}, {2, 2}, {1, 0}, true), shape, whole);
+      expect(adaptive({2, 3}), shape, whole);
+    }
+  });
+  const op::AvgPool pool = window({2, 2}, {2, 2}, {0, 0}, true);
+  for_each_target([&] {
+    const Shape pooled{2, 5, 4, 6}, whole{2, 7, 5, 8};
+    for (const Dims& order : {Dims{}, channels_last(4)}) {
+      const Value all = tensor(DType::F32, whole, random_numbers(numel(whole), -1, 1), order);
+      const Value part = first_of(all, pooled), alone = tensor(DType::F32, pooled, numbers(part), order);
+      const op::AvgPoolGrad grad{pool, {8, 12}};
+      EXPECT_EQ(numbers(run_op(grad, {part})), numbers(run_op(grad, {alone})));
+    }
+  });
+}
+
 TEST(SimdPool, TakesTheLargestOfShortIntegersAsOfFloats) {
   for (const DType dtype : {DType::U8, DType::I8, DType::U16, DType::I16})
     for (const Dims& order : {Dims{}, Dims{0, 2, 3, 1}}) {

@@ -164,9 +164,31 @@ TEST(SimdReduce, HasLengthsOfElementsOfAnySize) {
   });
 }
 
+TEST(SimdReduce, GivesAColumnTheSameBitsWhateverStandsBesideIt) {
+  for_each_target([] {
+    for (const std::int64_t columns : {8, 19, 37})
+      for (const auto& [fn, other] :
+           {std::pair{ReduceFn::Length, 0.0}, {ReduceFn::Length, 1e30}, {ReduceFn::Sum, 3e38}}) {
+        const std::int64_t rows = 64;
+        std::vector<double> x = rounded(DType::F32, random_numbers(rows * columns, 0.1, 3));
+        const auto reduced = [&] {
+          return numbers(run_op(op::Reduce{fn, {0}}, {tensor(DType::F32, {rows, columns}, x, {})}));
+        };
+        const std::vector<double> usual = reduced();
+        for (std::int64_t i = 0; i < rows; ++i) x[static_cast<std::size_t>(i * columns + columns - 2)] = other;
+        const std::vector<double> beside = reduced();
+        for (std::int64_t j = 0; j < columns; ++j) {
+          if (j == columns - 2) continue;
+          EXPECT_EQ(beside[static_cast<std::size_t>(j)], usual[static_cast<std::size_t>(j)])
+              << columns << " columns of " << op::name(fn) << " beside " << other << ", number " << j;
+        }
+      }
+  });
+}
+
 TEST(SimdReduce, KeepsSumsThatAreTooLargeInBetween) {
-  // Any two neighbours of one sign add up to more than the largest float; all together are a number that a double still has
-  // beside some hundreds of them, whatever is added first.
+  // Any two neighbours of one sign add up to more than the largest float; all together are a number that a double still
+  // has beside some hundreds of them, whatever is added first.
   static constexpr double kLeft = 0x1p100;
   for_each_target([] {
     for (const std::int64_t run : {1, 2, 4, 8, 16, 64, 128}) {

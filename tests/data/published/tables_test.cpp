@@ -34,6 +34,15 @@ TEST(DbPedia, ReadsWhatItsArchiveHolds) {
   EXPECT_EQ(dbpedia_classes().size(), 14u);
 }
 
+TEST(LabelledArticles, ReadOneFile) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.write("mine.csv", "2,a,b\n3,c,d\n");
+  const auto articles = labelled_articles(path, 2);
+  EXPECT_EQ(articles->get(0).text, "a b");
+  EXPECT_EQ(articles->get(0).label, 1);
+  EXPECT_EQ(raised<DataError>([&] { articles->get(1); }), path + ": has the class 3, not 1 to 2");
+}
+
 TEST(CaliforniaHousing, ReadsDistricts) {
   const test::TemporaryDirectory directory;
   const std::string path = directory.write("CaliforniaHousing/cal_housing.data",

@@ -1,4 +1,5 @@
-// Spectrograms and resampling against torchaudio's formulas by numpy (spectra_figures.py).
+// Spectrograms and resampling against torchaudio (torchaudio_figures.py), and against its formulas by numpy
+// (spectra_figures.py).
 #include "kiln/data/sound/spectra.hpp"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/core/config/config.hpp"
-#include "kiln/core/file.hpp"
 
 #include "tests/data/raised.hpp"
 
@@ -35,8 +35,7 @@ struct Figures {
 };
 
 const Figures& figures() {
-  static const std::string path = KILN_SPECTRA_FIGURES;
-  static const auto read = from_json<Figures>(parse_json(read_text_file(path), path), path);
+  static const auto read = load_config<Figures>(KILN_SOUND_FIGURES "/spectra_figures.json");
   return read;
 }
 
@@ -62,12 +61,11 @@ Value made(const Case& c, const Value& x) {
                   {.lowpass_filter_width = c.width, .rolloff = c.rolloff, .kaiser_beta = c.beta});
 }
 
-TEST(Spectra, AreThoseOfTorchaudiosFormulas) {
-  ASSERT_EQ(figures().cases.size(), 10u);
-  const auto time = std::ssize(figures().x);
-  const TensorData sound = TensorData::of<double>({time}, std::span<const double>(figures().x));
+void expect_all(const Figures& figures) {
+  const auto time = std::ssize(figures.x);
+  const TensorData sound = TensorData::of<double>({time}, std::span<const double>(figures.x));
   for (const DType dtype : {DType::F64, DType::F32})
-    for (const Case& c : figures().cases) {
+    for (const Case& c : figures.cases) {
       SCOPED_TRACE(text(c.what, ' ', c.source, ' ', c.power, ' ', dtype));
       const Value x = from_data(sound.to(dtype), Device::cpu()), y = made(c, x);
       TensorData expected(Shape(c.shape.begin(), c.shape.end()), DType::F64);
@@ -81,6 +79,17 @@ TEST(Spectra, AreThoseOfTorchaudiosFormulas) {
           difference(reshape(narrow(both, 0, 0, 1), y.shape()).data(), y.data(), {.relative = 1e-4, .absolute = 1e-4}),
           "");
     }
+}
+
+TEST(Spectra, AreThoseOfTorchaudio) {
+  const auto torchaudio = load_config<Figures>(KILN_SOUND_FIGURES "/torchaudio_figures.json");
+  ASSERT_EQ(torchaudio.cases.size(), 14u);
+  expect_all(torchaudio);
+}
+
+TEST(Spectra, AreThoseOfTorchaudiosFormulas) {
+  ASSERT_EQ(figures().cases.size(), 10u);
+  expect_all(figures());
 }
 
 TEST(Spectra, HaveGradients) {

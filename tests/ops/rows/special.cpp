@@ -56,6 +56,16 @@ double lower_gamma(double a, double x) {
          integral(0, std::pow(x, 0.25), [a](double s) { return std::pow(s, 4 * a - 1) * std::exp(-std::pow(s, 4)); }) /
          std::tgamma(a);
 }
+/// Of t^(a - 1) (1 - t)^(b - 1) from 0 to x, with t = sin(s)^2 and s = r^2, so that nothing is infinite at 0.
+double lower_beta(double a, double b, double x) {
+  const double end = std::sqrt(std::asin(std::sqrt(x)));
+  return 4 *
+         integral(0, end,
+                  [=](double r) {
+                    return r * std::pow(std::sin(r * r), 2 * a - 1) * std::pow(std::cos(r * r), 2 * b - 1);
+                  }) *
+         std::tgamma(a + b) / (std::tgamma(a) * std::tgamma(b));
+}
 /// A thousand terms, and Euler's and Maclaurin's formula for the rest.
 double zeta_sum(double s, double q) {
   double sum = 0;
@@ -217,6 +227,17 @@ std::vector<OpCase> special_rows() {
     with_a("igamma", igamma, a, false);
     with_a("igammac", igammac, a, true);
   }
+  for (const auto& [a, b] : {std::pair{0.5, 0.5}, {2.5, 1.0}, {1.0, 6.5}, {12.0, 15.5}})
+    rows.push_back({.name = text("betainc_of_", a * 10, '_', b * 10),
+                    .operands = {{{8}, 0.05, 0.95}},
+                    .function = [a = a, b = b](const Values& in) { return Values{betainc(a, b, in[0])}; },
+                    .meaning =
+                        [a = a, b = b](const std::vector<Array>& in) {
+                          Array result = in[0];
+                          for (double& x : result.v) x = lower_beta(a, b, x);
+                          return std::vector<Array>{result};
+                        },
+                    .tolerance = 8});
   for (const double s : {1.5, 4.0})
     rows.push_back({.name = text("zeta_of_", static_cast<int>(s * 10)),
                     .operands = {{{8}, 0.7, 7}},

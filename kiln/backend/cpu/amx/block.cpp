@@ -18,6 +18,8 @@ Tiles::~Tiles() {
 
 void multiply(const uint16_t* left, const uint16_t* right, int64_t rows, int64_t columns, int64_t depth, bool add,
               float* sums, TileOffsets at, Rounded rounded, Ahead ahead) {
+  KILN_CHECK(!rounded.to ||
+             (at.row == kTileByTile.row && at.right == kTileByTile.right && at.lower == kTileByTile.lower));
   if (!has_tiles()) return multiply_on_vectors(left, right, rows, columns, depth, add, sums, at, rounded, ahead);
   multiply_on_tiles(left, right, rows, columns, depth, add, sums, at);
   if (rounded.to) store(sums, std::min(rows, kBlock), std::min(columns, kBlock), rounded.to, rounded.step);

@@ -43,7 +43,7 @@ std::span<const Tiles* const> all_tiles();
 /// Returns the fastest tiles for so many rows.
 const Tiles& tiles_for(std::int64_t rows);
 
-/// What is added to sums[i * row + j], `add[j]`, and subtracted, `factors[j] * row_sums[i]`, unless these are null.
+/// Adds `add[j]` to sums[i * row + j], and subtracts `factors[j] * row_sums[i]`, unless these are null.
 struct Correction {
   const std::int32_t *add, *factors, *row_sums;
 };

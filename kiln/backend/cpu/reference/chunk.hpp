@@ -1,7 +1,9 @@
 // Converts elements of any type to one of four types to compute in, so that kernels are compiled four times, not
 // thirteen: halves are computed in float, integers and booleans in int64, which wraps to the same bits.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "kiln/backend/cpu/rows.hpp"
@@ -91,43 +93,52 @@ class Result {
   std::vector<C> pending_;
 };
 
-/// A result whose elements are sums in double, which start at 0.
+/// A result whose elements are sums in double, which start at 0. It may be made in `parts` of one size that follow one
+/// another, of which only one is kept in double; next() begins the one after it.
 template <class C>
 class Sums {
  public:
-  explicit Sums(Value& value) : result_(value), sums_(static_cast<std::size_t>(value.numel())) {}
-  double& operator[](std::int64_t i) { return sums_[static_cast<std::size_t>(i)]; }
-  void store() {
-    for (std::size_t i = 0; i < sums_.size(); ++i) result_[static_cast<std::int64_t>(i)] = convert<C>(sums_[i]);
-    result_.store();
+  explicit Sums(Value& value, std::int64_t parts = 1)
+      : result_(value), sums_(static_cast<std::size_t>(value.numel() / std::max<std::int64_t>(parts, 1))) {}
+  /// Element i of the whole result, which must lie in the present part.
+  double& operator[](std::int64_t i) { return sums_[static_cast<std::size_t>(i - first_)]; }
+  std::int64_t first() const { return first_; }
+  std::int64_t size() const { return static_cast<std::int64_t>(sums_.size()); }
+  void next() {
+    for (double& sum : sums_) result_[first_++] = convert<C>(std::exchange(sum, 0));
   }
+  /// After the last part.
+  void store() { result_.store(); }
 
  private:
   Result<C> result_;
   std::vector<double> sums_;
+  std::int64_t first_ = 0;  // of the present part
 };
 
 /// The three tensors of a linear op and its adjoints. Each op sums into one of them the products of the other two.
 enum Side : std::size_t { kX, kWeight, kY };
 using Places = std::array<std::int64_t, 3>;  // flat indices in the three
 
-/// Sums the products of `a` and `b`, tensors kA and kB, into tensor kSum, the result of the call. each(f) calls
-/// f(places) for every product. start(sums) sets what the sums start from.
+/// Sums the products of `a` and `b`, tensors kA and kB, into tensor kSum, the result of the call, one of its `parts` after
+/// the other. each(part, f) calls f(places) for every product of a part. start(sums) sets what its sums start from.
 template <Side kA, Side kB, Side kSum, class Each, class Start>
-void sum_products(Call call, const Value& a, const Value& b, Each&& each, Start&& start) {
+void sum_products(Call call, const Value& a, const Value& b, std::int64_t parts, Each&& each, Start&& start) {
   visit_float(a.dtype(), [&]<class C>(TypeTag<C>) {
     const RowMajor<C> left(read(a)), right(read(b));
-    Sums<C> sums(call.out[0]);
-    start(sums);
-    each([&](const Places& at) {
-      sums[at[kSum]] += static_cast<double>(left[at[kA]]) * static_cast<double>(right[at[kB]]);
-    });
+    Sums<C> sums(call.out[0], parts);
+    for (std::int64_t part = 0; part < parts; ++part, sums.next()) {
+      start(sums);
+      each(part, [&](const Places& at) {
+        sums[at[kSum]] += static_cast<double>(left[at[kA]]) * static_cast<double>(right[at[kB]]);
+      });
+    }
     sums.store();
   });
 }
 template <Side kA, Side kB, Side kSum, class Each>
 void sum_products(Call call, const Value& a, const Value& b, Each&& each) {
-  sum_products<kA, kB, kSum>(call, a, b, each, [](auto&) {});
+  sum_products<kA, kB, kSum>(call, a, b, 1, [&](std::int64_t, auto&& f) { each(f); }, [](auto&) {});
 }
 
 /// An operand broadcast to a shape. A plain number is stored here as `dtype`.

@@ -84,18 +84,23 @@ class Products {
   /// The number of elements of y in one channel of an image.
   std::int64_t area() const { return result_size(axes_); }
 
+  std::int64_t batch() const { return batch_; }
+
+  /// Those of image n.
+  template <class F>
+  void operator()(std::int64_t n, F&& f) const {
+    const std::int64_t xs = input_size(axes_), ys = area(), ks = kernel_size(axes_), inner = in_ / groups_;
+    for (std::int64_t o = 0; o < out_; ++o)
+      for (std::int64_t i = 0; i < inner; ++i) {
+        const std::int64_t channel = o / (out_ / groups_) * inner + i;
+        const std::int64_t x = (n * in_ + channel) * xs, weight = (o * inner + i) * ks, y = (n * out_ + o) * ys;
+        each_tap(axes_,
+                 [&](std::int64_t k, std::int64_t from, std::int64_t to) { f(Places{x + from, weight + k, y + to}); });
+      }
+  }
   template <class F>
   void operator()(F&& f) const {
-    const std::int64_t xs = input_size(axes_), ys = area(), ks = kernel_size(axes_), inner = in_ / groups_;
-    for (std::int64_t n = 0; n < batch_; ++n)
-      for (std::int64_t o = 0; o < out_; ++o)
-        for (std::int64_t i = 0; i < inner; ++i) {
-          const std::int64_t channel = o / (out_ / groups_) * inner + i;
-          const std::int64_t x = (n * in_ + channel) * xs, weight = (o * inner + i) * ks, y = (n * out_ + o) * ys;
-          each_tap(axes_, [&](std::int64_t k, std::int64_t from, std::int64_t to) {
-            f(Places{x + from, weight + k, y + to});
-          });
-        }
+    for (std::int64_t n = 0; n < batch_; ++n) (*this)(n, f);
   }
 
  private:
@@ -114,17 +119,18 @@ void run(const op::Conv& op, Call call) {
   const auto start = [&](auto& sums) {
     if (call.in.size() <= Slot::bias || call.in[Slot::bias].empty()) return;
     const RowMajor<double> bias(read(call.in[Slot::bias]));
-    for (std::int64_t i = 0; i < numel(shape); ++i) sums[i] = bias[i / products.area() % shape[1]];
+    for (std::int64_t i = sums.first(); i < sums.first() + sums.size(); ++i)
+      sums[i] = bias[i / products.area() % shape[1]];
   };
-  sum_products<kWeight, kX, kY>(call, weight, x, products, start);
+  sum_products<kWeight, kX, kY>(call, weight, x, products.batch(), products, start);
 }
 
 template <>
 void run(const op::ConvTranspose& op, Call call) {
   using Slot = op::ConvTranspose::Slot;
   const Value &y = call.in[Slot::y], &weight = call.in[Slot::weight];
-  sum_products<kWeight, kY, kX>(call, weight, y,
-                                Products(op.conv, call.out[0].shape(), y.shape(), spatial_of(weight.shape())));
+  const Products products(op.conv, call.out[0].shape(), y.shape(), spatial_of(weight.shape()));
+  sum_products<kWeight, kY, kX>(call, weight, y, products.batch(), products, [](auto&) {});
 }
 
 template <>

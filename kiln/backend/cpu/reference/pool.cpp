@@ -106,12 +106,13 @@ void run(const op::MaxPoolGrad& op, Call call) {
   visit_float(y.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(y);
     const RowMajor<std::int64_t> indices(read(call.in[op::MaxPoolGrad::indices]));
-    Sums<C> sums(call.out[0]);
-    for (std::int64_t i = 0; i < planes * results; ++i) {
-      require<IndexError>(indices[i] >= 0 && indices[i] < inputs, "max_pool_grad: index ", indices[i],
-                          " is out of range for ", op.sizes);
-      sums[i / results * inputs + indices[i]] += static_cast<double>(data[i]);
-    }
+    Sums<C> sums(call.out[0], planes);
+    for (std::int64_t plane = 0; plane < planes; ++plane, sums.next())
+      for (std::int64_t i = plane * results; i < (plane + 1) * results; ++i) {
+        require<IndexError>(indices[i] >= 0 && indices[i] < inputs, "max_pool_grad: index ", indices[i],
+                            " is out of range for ", op.sizes);
+        sums[plane * inputs + indices[i]] += static_cast<double>(data[i]);
+      }
     sums.store();
   });
 }
@@ -122,8 +123,9 @@ void run(const op::AvgPool& op, Call call) {
   const WindowParts parts(op, x.shape, call.out[0].shape());
   visit_float(x.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(x);
-    Sums<C> means(call.out[0]);
-    for (std::int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane)
+    const std::int64_t planes = x.shape[0] * x.shape[1];
+    Sums<C> means(call.out[0], planes);
+    for (std::int64_t plane = 0; plane < planes; ++plane, means.next())
       parts.each_result([&](std::int64_t to, const Part& z, const Part& y, const Part& w) {
         double& mean = means[plane * parts.results() + to];
         parts.each_input(z, y, w,
@@ -141,8 +143,9 @@ void run(const op::AvgPoolGrad& op, Call call) {
   const WindowParts parts(op.pool, shape, y.shape);
   visit_float(y.dtype, [&]<class C>(TypeTag<C>) {
     const RowMajor<C> data(y);
-    Sums<C> sums(call.out[0]);
-    for (std::int64_t plane = 0; plane < shape[0] * shape[1]; ++plane)
+    const std::int64_t planes = shape[0] * shape[1];
+    Sums<C> sums(call.out[0], planes);
+    for (std::int64_t plane = 0; plane < planes; ++plane, sums.next())
       parts.each_result([&](std::int64_t at, const Part& z, const Part& w, const Part& x) {
         const double share = static_cast<double>(data[plane * parts.results() + at]) / divisor(z, w, x);
         parts.each_input(z, w, x, [&](std::int64_t to) { sums[plane * parts.inputs() + to] += share; });

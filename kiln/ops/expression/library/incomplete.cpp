@@ -1,4 +1,4 @@
-// The incomplete Gamma functions and Hurwitz's zeta function (special/gamma.cpp has their definitions and formulas).
+// The incomplete Gamma and Beta functions and Hurwitz's zeta function (special/gamma.cpp has their definitions and formulas).
 #include "kiln/ops/expression/library/library.hpp"
 
 namespace kiln::expr {
@@ -30,16 +30,19 @@ fn gamma_of_small(x: float) {
   if (rest < 1) { return exp(lgamma_near_one(rest)) / rest; }
   return product * exp(lgamma_near_one(rest - 1));
 }
+// log Gamma(a) without the first terms of Stirling's series
+fn stirling_rest(a: float) {
+  if (a < 10) { return lgamma_above_zero(a) - ((a - 0.5) * log(a) - a + 0.9189385332046727); }
+  return poly(1 / (a * a), 0.00641025641025641, -0.0019175269175269176, 0.0008417508417508417, -0.0005952380952380953,
+              0.0007936507936507937, -0.002777777777777778, 0.08333333333333333) / a;
+}
 // x^a exp(-x) / Gamma(a)
 fn last_factor(a: float, x) {
   if (a < 10) {  // in two halves, as exp(-x) leaves float32 before the result does
     let root = pow(x, a * 0.5) * exp(x * -0.5);
     return root * root / gamma_of_small(a);
   }
-  let s = 1 / (a * a);
-  let stirling = poly(s, 0.00641025641025641, -0.0019175269175269176, 0.0008417508417508417, -0.0005952380952380953,
-                      0.0007936507936507937, -0.002777777777777778, 0.08333333333333333);
-  return sqrt(a * 0.15915494309189535) * exp(-a * log_excess((x - a) / a) - stirling / a);
+  return sqrt(a * 0.15915494309189535) * exp(-a * log_excess((x - a) / a) - stirling_rest(a));
 }
 fn lower_series(a: float, x) {
   var sum = 1;
@@ -122,6 +125,44 @@ fn incomplete_gamma(a: float, x, upper: bool) {
 }
 fn igamma(a: float, x) = incomplete_gamma(a, x, false);
 fn igammac(a: float, x) = incomplete_gamma(a, x, true);
+
+// mu - log(ratio), where ratio is 1 + mu
+fn excess_of(mu: float, ratio) {
+  if (abs(mu) > 0.5) { return mu - log(ratio); }
+  return log_excess(mu);
+}
+// The incomplete Beta function below its mean; y is 1 - x.
+fn lower_beta(a: float, b, x, y) {
+  let sum = a + b;
+  let away = x * b - y * a;
+  let exponent = stirling_rest(sum) - stirling_rest(a) - stirling_rest(b) - a * excess_of(away / a, x * (sum / a)) -
+                 b * excess_of(-away / b, y * (sum / b));
+  let factor = exp(exponent) * sqrt(b / sum * 0.15915494309189535) / sqrt(a);
+  var c = 1;
+  var d = 1 / (1 - sum * x / (a + 1));
+  var value = d;
+  var m = 1;
+  while (m < 100000) {
+    let even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / (1 + even * d);
+    c = 1 + even / c;
+    value = value * (c * d);
+    let odd = -(a + m) * (sum + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / (1 + odd * d);
+    c = 1 + odd / c;
+    value = value * (c * d);
+    m = select(abs(c * d - 1) < rounding(x), 100000, m + 1);
+  }
+  return factor * value;
+}
+fn betainc(a: float, b, x) {
+  if (!((a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)) | ((a == 0) & (b == 0)) | (is_inf(a) & is_inf(b))) { return nan; }
+  if ((a == 0) | is_inf(b)) { return select((a == 0) | (x > 0), 1, 0); }
+  if ((b == 0) | is_inf(a)) { return select(x < 1, 0, 1); }
+  if ((x == 0) | (x == 1)) { return x; }
+  if (x <= (a + 1) / (a + b + 2)) { return lower_beta(a, b, x, 1 - x); }
+  return 1 - lower_beta(b, a, 1 - x, x);
+}
 
 // The sum over k >= 0 of (q + k)^-s for q > 0
 fn positive_zeta(s: float, q) {

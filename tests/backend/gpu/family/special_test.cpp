@@ -25,6 +25,17 @@ TEST(GpuSpecial, TakesOneOperandAndTwoAndNumbers) {
   }
 }
 
+TEST(GpuSpecial, TakesThreeOperands) {
+  const TensorData a = TensorData::of<double>({4, 1}, {0.5, 2, 30, 800}),
+                   x = TensorData::of<double>({3}, {0.125, 0.5, 0.875});
+  for (const auto& [dtype, bound] : {std::pair{DType::F64, 1e-12}, std::pair{DType::F32, 5e-5}}) {
+    const Value in = from_data(a.to(dtype), simulated()), at = from_data(x.to(dtype), simulated());
+    const TensorData result = emit(op::Special{op::SpecialFn::Betainc}, {in, 9.5, at}).data();
+    for (std::int64_t i = 0; i < 12; ++i)
+      EXPECT_NEAR(result.at(i), special::betainc(a.at(i / 3), 9.5, x.at(i % 3)), bound) << i;
+  }
+}
+
 TEST(GpuSpecial, FindsTheGreatestCommonDivisor) {
   for (const DType dtype : {DType::I64, DType::I32, DType::I8, DType::U64, DType::U16}) {
     const TensorData x = whole_numbers({7, 300}, dtype, 120, 3), y = whole_numbers({300}, dtype, 120, 4);

@@ -187,7 +187,7 @@ void round_to_odd_each(const double* from, float* to, std::int64_t count) {
     const auto nearest = hn::DemoteTo(kDemoted, number);
     const auto size = hn::Abs(number), rounded = hn::Abs(hn::PromoteTo(kDoubles, nearest));
     const auto one = hn::Set(kDoubles, 1.0);
-    // As numbers of 32 bits: what to add to the bits of the float, were they even.
+    // The number of 32 bits to add to the bits of the float, were they even.
     const hn::RebindToSigned<decltype(bits)> words;
     const auto step = hn::DemoteTo(
         words, hn::Sub(hn::IfThenElseZero(hn::Lt(rounded, size), one), hn::IfThenElseZero(hn::Gt(rounded, size), one)));
@@ -199,8 +199,8 @@ void round_to_odd_each(const double* from, float* to, std::int64_t count) {
 }
 #endif
 
-/// Rounded to float16 as the number is, half a vector: that has so few digits that those after the 23rd may be one, and 0
-/// for all that floats have no 23 digits of.
+/// Rounded to float16 as the number is, half a vector: that has so few digits that those after the 23rd may be one, and
+/// 0 for all that floats have no 23 digits of.
 HWY_INLINE hn::Vec<decltype(kDemoted)> shortened(const double* x) {
   const hn::RebindToUnsigned<decltype(kDoubles)> bits;
   const auto number = hn::BitCast(bits, hn::LoadU(kDoubles, x)), lost = hn::Set(bits, (std::uint64_t{1} << 29) - 1);
@@ -234,7 +234,7 @@ HWY_INLINE void store_rounded(const std::int32_t* x, BF16* to) {
 #endif
   Halves<DType::BF16>::store_number(numbers, reinterpret_cast<std::byte*>(to));
 }
-/// Of 16 bits or fewer: a float holds them all.
+/// A float holds all integers of 16 bits or fewer.
 template <class From, class Half>
 HWY_INLINE void store_rounded(const From* x, Half* to) {
   const auto words = hn::PromoteTo(kWords, hn::LoadU(hn::Rebind<From, decltype(kWords)>(), x));
@@ -260,8 +260,8 @@ void widen_each(const From* HWY_RESTRICT from, double* HWY_RESTRICT to, std::int
   }
 }
 
-/// Whole numbers of 32 bits as floats whose rounding to bfloat16 is theirs: those that a float does not hold lose their last
-/// eight bits, and where these were not 0, the next one is set.
+/// Whole numbers of 32 bits as floats whose rounding to bfloat16 is theirs: those that a float does not hold lose their
+/// last eight bits, and where these were not 0, the next one is set.
 template <class From>
 void shorten_each(const From* HWY_RESTRICT from, float* HWY_RESTRICT to, std::int64_t count) {
   static_assert(sizeof(From) == 4);

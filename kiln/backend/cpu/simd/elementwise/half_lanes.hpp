@@ -47,7 +47,7 @@ struct Halves<DType::BF16> {
   static HWY_INLINE void store(Lanes x, std::byte* to) {
     store_upper(upper_half(hn::ScalableTag<float>(), x.lanes), to);
   }
-  /// Of none that is NaN.
+  /// The operands are not NaN.
   static HWY_INLINE void store_number(Lanes x, std::byte* to) {
     store_upper(nearest(hn::ScalableTag<float>(), x.lanes), to);
   }

@@ -6,7 +6,7 @@
 
 namespace kiln::cpu::simd {
 
-/// Of results from which on it pays.
+/// The number of bytes of results from which on it pays.
 inline constexpr std::int64_t kStreamedBytes = 32 << 20;
 
 /// Copies `bytes` that do not overlap; `to` may have any alignment. Who calls it calls finish_streaming() at the end.

@@ -57,8 +57,7 @@ struct FoldColumns : FoldVectors<T, fold> {
         for (std::int64_t i = 0; i < kSums; ++i) sums[i] = step<fold>(sums[i], load.template operator()<A>(from, i));
     };
     const T *const first = x + row * stride + column, *from = first;
-    // Lanes beyond the last column would look like lengths of 0.
-    const std::int64_t last = by_four && (full || fold != Fold::Length) ? count % 4 : count;
+    const std::int64_t last = by_four ? count % 4 : count;
     load_results();
     for (std::int64_t left = count - last; left > 0; left -= 4, from += 4 * stride)
       for (std::int64_t i = 0; i < vectors; ++i) {
@@ -71,10 +70,24 @@ struct FoldColumns : FoldVectors<T, fold> {
     fold_rows(from, last);
     if constexpr (!kOneType)
       if (last < count) {
-        // An overflow in N is still visible here, as no later number makes the result finite again.
+        // An overflow in N is still visible here, as no later number makes the result finite again. Only the columns
+        // that need it are folded again, so that no column's bits depend on another's numbers.
+        Vector<A> quick[kSums];
+        Mask<A> again[kSums];
         bool exact = true;
-        for (const Vector<A>& sum : sums) exact = exact && Vectors::have_digits(sum);
-        if (!exact) load_results(), fold_rows(first, count);
+        for (std::int64_t i = 0; i < kSums; ++i) {
+          quick[i] = sums[i];
+          again[i] = Vectors::lacks_digits(sums[i]);
+          if constexpr (!full) {  // lanes beyond the last column have the length 0
+            const auto here = static_cast<std::size_t>(std::clamp<std::int64_t>(columns - i * kVector, 0, kVector));
+            again[i] = again[i] & Mask<A>{hn::FirstN(hn::ScalableTag<A>(), here)};
+          }
+          exact = exact && !any(again[i]);
+        }
+        if (!exact) {
+          load_results(), fold_rows(first, count);
+          for (std::int64_t i = 0; i < kSums; ++i) sums[i] = select(again[i], sums[i], quick[i]);
+        }
       }
     for (std::int64_t i = 0; i < kSums; ++i) {
       if constexpr (full) {

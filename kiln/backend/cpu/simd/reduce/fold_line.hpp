@@ -57,10 +57,11 @@ struct FoldVectors {
     if constexpr (fold == Fold::Length) return is_finite(x) && any(x >= Vector<N>(kLeastSquares));
     else return is_finite(x);
   }
-  /// Returns whether terms that were added in N, in lanes of different results, have the digits that they would have in A.
-  static HWY_INLINE bool have_digits(Vector<A> sums) {
-    if constexpr (fold == Fold::Length) return is_finite(sums) && !any(sums < Vector<A>(kLeastSquares));
-    else return is_finite(sums);
+  /// The lanes of different results whose terms, added in N, lack digits that they would have in A.
+  static HWY_INLINE Mask<A> lacks_digits(Vector<A> sums) {
+    const Mask<A> infinite = !Mask<A>{hn::IsFinite(sums.lanes)};
+    if constexpr (fold == Fold::Length) return infinite | (sums < Vector<A>(kLeastSquares));
+    else return infinite;
   }
 };
 

@@ -73,6 +73,25 @@ Array allocate_like(Value& result, bool last) {
   return last ? allocate(result, channels_last_strides(result.shape())) : allocate(result);
 }
 
+/// The images of an average, or of its adjoint: in place where the channels of a pixel, or the elements of a row, follow
+/// one another, as in a part of a picture. `last` says which.
+struct AverageOperand {
+  Value held;
+  Array array;
+  bool last;
+
+  explicit AverageOperand(const Value& value) : array(read(value)) {
+    const bool rows = array.strides.back() == 1 || array.shape.back() == 1;
+    last = channels_last(array) || (!rows && array.shape[1] > 1 && array.strides[1] == 1);
+    if (!last && !rows) array = read_like(value, false, held);
+  }
+};
+
+/// Where plane `plane` of [batch, channels, ...] begins.
+std::int64_t plane_at(const Array& x, std::int64_t plane) {
+  return plane / x.shape[1] * x.strides[0] + plane % x.shape[1] * x.strides[1];
+}
+
 std::int64_t grain(std::int64_t work) { return std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, work)); }
 
 }  // namespace
@@ -160,19 +179,18 @@ bool run(const op::MaxPoolGrad& op, Call call) {
 bool run(const op::AvgPool& op, Call call) {
   if (is_half(call.in[0].dtype())) return through_float32(op, call, run);
   if (call.in[0].dtype() != DType::F32) return false;
-  const bool last = channels_last(read(call.in[0]));
-  Value held;
-  const Array x = read_like(call.in[0], last, held), z = allocate_like(call.out[0], last);
+  const AverageOperand images(call.in[0]);
+  const Array &x = images.array, z = allocate_like(call.out[0], images.last);
   const Geometry geometry(op, x, z);
   const auto* from = x.as<float>();
   auto* to = z.as<float>();
-  if (last)
+  if (images.last)
     each_image(x.shape, [&](std::int64_t n) {
       average_kernels().average(geometry.pool, from + n * x.strides[0], to + n * z.strides[0]);
     });
   else
     each_plane(x.shape, [&](std::int64_t plane, float* row) {
-      average_kernels().average_plane(geometry.pool, from + plane * x.strides[1], to + plane * z.strides[1], row);
+      average_kernels().average_plane(geometry.pool, from + plane_at(x, plane), to + plane * z.strides[1], row);
     });
   return true;
 }
@@ -180,13 +198,12 @@ bool run(const op::AvgPool& op, Call call) {
 bool run(const op::AvgPoolGrad& op, Call call) {
   if (is_half(call.in[0].dtype())) return through_float32(op, call, run);
   if (call.in[0].dtype() != DType::F32) return false;
-  const bool last = channels_last(read(call.in[0]));
-  Value held;
-  const Array y = read_like(call.in[0], last, held), z = allocate_like(call.out[0], last);
+  const AverageOperand results(call.in[0]);
+  const Array &y = results.array, z = allocate_like(call.out[0], results.last);
   const Geometry geometry(op.pool, z, y);
   const auto* from = y.as<float>();
   auto* to = z.as<float>();
-  if (last)
+  if (results.last)
     each_image(z.shape, [&](std::int64_t n) {
       std::fill_n(to + n * z.strides[0], z.numel() / z.shape[0], 0.0f);
       average_kernels().spread(geometry.pool, from + n * y.strides[0], to + n * z.strides[0]);
@@ -194,7 +211,7 @@ bool run(const op::AvgPoolGrad& op, Call call) {
   else
     each_plane(z.shape, [&](std::int64_t plane, float* row) {
       std::fill_n(to + plane * z.strides[1], z.strides[1], 0.0f);
-      average_kernels().spread_plane(geometry.pool, from + plane * y.strides[1], to + plane * z.strides[1], row);
+      average_kernels().spread_plane(geometry.pool, from + plane_at(y, plane), to + plane * z.strides[1], row);
     });
   return true;
 }

@@ -8,7 +8,7 @@ class Flow {
  public:
   /// By whom it is known: by us, who know that barriers stand between a store and its loads; or by a compiler, for
   /// which everything in memory that is written may differ, and so may floats, whose infinities come from such memory.
-  /// What such a compiler does not see of conditions around barriers is passed over where they `will_be_same`.
+  /// Conditions around barriers that such a compiler does not see through are passed over if they `will_be_same`.
   enum class By : std::uint8_t { Us, Compiler };
   explicit Flow(const Kernel& kernel, By by = By::Us, bool will_be_same = false);
   /// The same wherever the value is known?

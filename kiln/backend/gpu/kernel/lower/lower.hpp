@@ -19,11 +19,11 @@ struct LoweredArguments {
   std::vector<std::uint32_t> uniform;    // its words
 };
 
-/// Which parameters of a launch lie in one piece of memory: by parameter, the first of those that it shares one with,
-/// which may be itself; numbers and uniform blocks are always by themselves. `memory_of` returns the same number for
-/// all addresses in a piece of memory. Where devices bind each piece once (Capabilities::separate_bindings), a launch
-/// runs with_shared_bindings(kernel, sharers), whose buffers keep offsets of their own; its arguments are made like
-/// those of the kernel.
+/// The parameters of a launch that lie in one piece of memory: by parameter, the first of those that it shares one
+/// with, which may be itself; numbers and uniform blocks are always by themselves. `memory_of` returns the same number
+/// for all addresses in a piece of memory. Where devices bind each piece once (Capabilities::separate_bindings), a
+/// launch runs with_shared_bindings(kernel, sharers), whose buffers keep offsets of their own; its arguments are made
+/// like those of the kernel.
 std::vector<std::uint16_t> sharers_of(const Kernel& kernel, std::span<const std::uint64_t> arguments,
                                       FunctionRef<std::uint64_t(std::uint64_t address)> memory_of);
 /// Are there any?

@@ -29,7 +29,7 @@ class Rewrite {
   /// Rewrites a statement other than Let.
   virtual void statement(const Statement& statement) { copy(statement); }
 
-  /// What decides about an If, a Loop or a While: `id` is one of its operands.
+  /// An operand that decides about an If, a Loop or a While: `id`.
   virtual Expr decider(const Statement& /*statement*/, Id id) { return at(id); }
 
   void statements(const Statements& list);

@@ -7,7 +7,7 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-/// Which buffers and shared arrays of float32 are updated atomically, by place.
+/// The buffers and shared arrays of float32 that are updated atomically, by place.
 struct Updated {
   std::vector<bool> buffers, shared;
   explicit Updated(const Kernel& kernel) : buffers(kernel.parameters.size()), shared(kernel.shared.size()) {

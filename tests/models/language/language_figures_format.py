@@ -6,7 +6,7 @@ import torch
 
 
 def weights(shapes):
-    """Element i of tensor k, counted in the order of the names: tests/models/published.cpp has the same."""
+    """Element i of tensor k, counted in the order of the names: tests/models/language/published.cpp has the same."""
     result = {}
     for k, (name, shape) in enumerate(sorted(shapes.items())):
         i = torch.arange(math.prod(shape), dtype=torch.float64)

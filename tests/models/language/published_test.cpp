@@ -8,7 +8,7 @@
 #include "models/language/gpt2.hpp"
 #include "models/language/llama.hpp"
 #include "tests/data/raised.hpp"
-#include "tests/models/published.hpp"
+#include "tests/models/language/published.hpp"
 
 namespace kiln::models {
 namespace {

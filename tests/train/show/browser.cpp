@@ -1,4 +1,4 @@
-#include "tests/train/browser.hpp"
+#include "tests/train/show/browser.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -7,7 +7,7 @@
 #include "kiln/nn/module.hpp"
 #include "models/language/albert.hpp"
 #include "tests/data/raised.hpp"
-#include "tests/models/published.hpp"
+#include "tests/models/language/published.hpp"
 
 namespace kiln::models {
 namespace {
@@ -21,7 +21,7 @@ struct EncoderFigures {
 };
 
 const EncoderFigures& figures() {
-  static const auto stored_figures = load_config<EncoderFigures>(KILN_SOURCE_DIR "/tests/models/encoder_figures.json");
+  static const auto stored_figures = load_config<EncoderFigures>(KILN_SOURCE_DIR "/tests/models/language/encoder_figures.json");
   return stored_figures;
 }
 

@@ -7,7 +7,7 @@
 #include "kiln/train/metric/ranking.hpp"
 #include "kiln/train/metric/ratio.hpp"
 #include "tests/support/sentence.hpp"
-#include "tests/train/metric_data.hpp"
+#include "tests/train/metric/metric_data.hpp"
 
 namespace kiln {
 namespace {

@@ -14,7 +14,7 @@
 #include "models/language/gpt2.hpp"
 #include "models/language/llama.hpp"
 #include "tests/data/raised.hpp"
-#include "tests/models/published.hpp"
+#include "tests/models/language/published.hpp"
 
 namespace kiln::models {
 namespace {
@@ -32,7 +32,7 @@ struct Variant {
 
 const std::vector<Variant>& variants() {
   static const auto kAll = [] {
-    const std::string file = KILN_SOURCE_DIR "/tests/models/transformers_figures.json";
+    const std::string file = KILN_SOURCE_DIR "/tests/models/language/transformers_figures.json";
     const Json json = parse_json(read_text_file(file), file);
     std::vector<Variant> all;
     for (const Json& row : std::get<Json::List>(json.is)) {

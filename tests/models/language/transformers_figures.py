@@ -11,7 +11,7 @@ import transformers_variants as variants
 
 
 def fill(model):
-    """Element i of tensor k, counted in the order of the names: tests/models/published.cpp has the same."""
+    """Element i of tensor k, counted in the order of the names: tests/models/language/published.cpp has the same."""
     weights = variants.weights_of(model)
     for k, (name, value) in enumerate(sorted(weights.items())):
         i = torch.arange(math.prod(value.shape), dtype=torch.float64)

@@ -1,11 +1,11 @@
-#include "tests/train/metric_figures.hpp"
+#include "tests/train/metric/metric_figures.hpp"
 
 #include "tests/support/figures.hpp"
 
 namespace kiln {
 
 const MetricFigures& metric_figures() {
-  static const auto figures = load_config<MetricFigures>(KILN_SOURCE_DIR "/tests/train/metric_figures.json");
+  static const auto figures = load_config<MetricFigures>(KILN_SOURCE_DIR "/tests/train/metric/metric_figures.json");
   return figures;
 }
 

@@ -7,7 +7,7 @@
 #include "kiln/train/metric/image.hpp"
 #include "kiln/train/metric/regression.hpp"
 #include "tests/support/sentence.hpp"
-#include "tests/train/metric_data.hpp"
+#include "tests/train/metric/metric_data.hpp"
 
 namespace kiln {
 namespace {

@@ -5,7 +5,7 @@
 #include "kiln/train/metric/frechet.hpp"
 #include "kiln/train/metric/perceptual.hpp"
 #include "tests/support/sentence.hpp"
-#include "tests/train/metric_data.hpp"
+#include "tests/train/metric/metric_data.hpp"
 
 namespace kiln {
 namespace {

@@ -11,7 +11,7 @@
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/tensor.hpp"
 #include "kiln/train/metric/metric.hpp"
-#include "tests/train/metric_figures.hpp"
+#include "tests/train/metric/metric_figures.hpp"
 
 namespace kiln {
 

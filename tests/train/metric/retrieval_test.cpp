@@ -8,7 +8,7 @@
 #include "kiln/train/metric/retrieval.hpp"
 #include "kiln/train/metric_set.hpp"
 #include "tests/support/sentence.hpp"
-#include "tests/train/metric_data.hpp"
+#include "tests/train/metric/metric_data.hpp"
 
 namespace kiln {
 namespace {

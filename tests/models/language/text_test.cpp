@@ -31,6 +31,18 @@ TEST(Vocabulary, HasTheFrequentWordsFirst) {
   EXPECT_THAT(one.encode(texts[0]), ElementsAre(Vocabulary::kUnknown, 2, Vocabulary::kUnknown));
 }
 
+TEST(Vocabulary, IsMadeAgainOfItsWords) {
+  const std::vector<std::vector<std::string>> texts = {{"b", "a", "c"}, {"a", "b", "a"}};
+  const Vocabulary all(texts, 1, 10);
+  EXPECT_THAT(all.words(), ElementsAre("a", "b", "c"));
+  const Vocabulary again(all.words());
+  EXPECT_EQ(again.size(), 5);
+  EXPECT_EQ(again.encode(texts[0]), all.encode(texts[0]));
+  EXPECT_THAT(again.words(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(raised<DataError>([] { Vocabulary(std::vector<std::string>{"a", "b", "a"}); }),
+            "Vocabulary: the word 'a' is there twice");
+}
+
 TEST(Words, AreRunsOfLettersOrSingleSigns) {
   EXPECT_THAT(words_of("It's 24.5%,  na\xc3\xafve!"),
               ElementsAre("It", "'", "s", "24", ".", "5", "%", ",", "na\xc3\xafve", "!"));

@@ -5,7 +5,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/train/show/web.hpp"
-#include "tests/train/browser.hpp"
+#include "tests/train/show/browser.hpp"
 
 namespace kiln {
 namespace {

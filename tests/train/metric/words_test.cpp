@@ -7,7 +7,7 @@
 #include "kiln/train/metric/stem.hpp"
 #include "kiln/train/metric/words.hpp"
 #include "tests/support/sentence.hpp"
-#include "tests/train/metric_data.hpp"
+#include "tests/train/metric/metric_data.hpp"
 
 namespace kiln {
 namespace {
@@ -55,7 +55,7 @@ struct BleuFigures {
 };
 
 TEST(Metrics, SmoothsBleuAsSacrebleuAndNltkDo) {
-  const std::string path = KILN_SOURCE_DIR "/tests/train/bleu_figures.json";
+  const std::string path = KILN_SOURCE_DIR "/tests/train/metric/bleu_figures.json";
   const auto figures = from_json<BleuFigures>(parse_json(read_text_file(path), path), path);
   ASSERT_EQ(figures.cases.size(), 36u);
   for (const BleuCase& each : figures.cases) {

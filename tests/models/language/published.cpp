@@ -1,4 +1,4 @@
-#include "tests/models/published.hpp"
+#include "tests/models/language/published.hpp"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 namespace kiln::models {
 
 const LanguageFigures& language_figures() {
-  static const auto figures = load_config<LanguageFigures>(KILN_SOURCE_DIR "/tests/models/language_figures.json");
+  static const auto figures = load_config<LanguageFigures>(KILN_SOURCE_DIR "/tests/models/language/language_figures.json");
   return figures;
 }
 

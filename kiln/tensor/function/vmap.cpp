@@ -1,4 +1,4 @@
-#include "kiln/tensor/vmap.hpp"
+#include "kiln/tensor/function/vmap.hpp"
 
 namespace kiln::detail {
 

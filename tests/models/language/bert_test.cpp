@@ -5,7 +5,7 @@
 #include "kiln/nn/module.hpp"
 #include "models/language/bert.hpp"
 #include "tests/data/raised.hpp"
-#include "tests/models/published.hpp"
+#include "tests/models/language/published.hpp"
 
 namespace kiln::models {
 namespace {
