@@ -1,6 +1,8 @@
 #include "kiln/net/events.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "kiln/core/text.hpp"
@@ -38,6 +40,11 @@ void EventStream::leave() {
   left_ = true;
   waiting_ = {};
 }
+bool EventStream::has_left() const {
+  const std::lock_guard lock(mutex_);
+  return left_;
+}
+
 Events::~Events() {
   const std::lock_guard lock(mutex_);
   for (const auto& stream : streams_) stream->end();
@@ -57,6 +64,19 @@ void Events::send(std::string_view event, std::string_view text) {
   const std::lock_guard lock(mutex_);
   for (const auto& stream : streams_) stream->push(message);
   std::erase_if(streams_, [](const auto& each) { return each->is_over(); });
+}
+
+void Events::finish(double seconds) {
+  const Deadline deadline(seconds);
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& stream : streams_) stream->end();
+  }
+  const auto all_left = [this] {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::all_of(streams_, [](const auto& each) { return each->has_left(); });
+  };
+  while (!deadline.is_over() && !all_left()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
 std::size_t Events::streams() const {

@@ -32,6 +32,7 @@ class EventStream {
   int wakes() const { return wake_.get(); }
   /// The page has gone: nothing is kept for it any more.
   void leave();
+  bool has_left() const;
 
  private:
   const std::size_t most_bytes_;
@@ -55,6 +56,8 @@ class Events {
   /// Sends an event to all pages. The text must not contain line breaks.
   void send(std::string_view event, std::string_view text);
   std::size_t streams() const;
+  /// Ends all streams, and waits at most so many seconds until the pages have been sent the rest.
+  void finish(double seconds);
 
  private:
   const std::size_t most_bytes_;

@@ -17,7 +17,7 @@ std::string copied(boost::beast::string_view text) { return {text.data(), text.s
 template <bool is_request>
 class BeastParser final : public HttpParser {
  public:
-  explicit BeastParser(const Limits& limits) {
+  explicit BeastParser(const Limits& limits) : header_bytes_(limits.header_bytes) {
     parser_.header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(limits.header_bytes, 1u << 30)));
     parser_.body_limit(limits.body_bytes);
     parser_.eager(true);
@@ -51,9 +51,9 @@ class BeastParser final : public HttpParser {
  private:
   static constexpr const char* kNoRequest = "this is no request of HTTP/1.1";
 
-  [[noreturn]] static void fail_with(const boost::system::error_code& error, std::span<const std::byte> bytes) {
+  [[noreturn]] void fail_with(const boost::system::error_code& error, std::span<const std::byte> bytes) const {
     const std::string_view head(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (error == http::error::header_limit && head.find("\r\n") != head.npos)
+    if (error == http::error::header_limit && head.find("\r\n") < header_bytes_)
       throw HttpError(431, "the header of the request is longer than this server takes");
     if (error == http::error::body_limit)
       throw HttpError(413, "the body of the request is longer than this server takes");
@@ -76,6 +76,7 @@ class BeastParser final : public HttpParser {
     for (const auto& field : head) message_.headers.emplace_back(copied(field.name_string()), copied(field.value()));
   }
 
+  const std::size_t header_bytes_;
   http::parser<is_request, http::string_body> parser_;
   Request message_;
   bool begun_ = false, header_ = false;

@@ -21,11 +21,12 @@ struct Address {
 
 /// Files in PEM format, and what is asked of the other end. A server needs a certificate and its key; a client needs neither.
 struct TlsOptions {
-  std::string certificate;  // the own certificate, followed by those of intermediate authorities
-  std::string key;          // the private key of `certificate`
-  std::string authority;  // certificates to trust; without it a client trusts the system's, and a server asks for none
+  std::string certificate = {};  // the own certificate, followed by those of intermediate authorities
+  std::string key = {};          // the private key of `certificate`
+  std::string authority =
+      {};                 // certificates to trust; without it a client trusts the system's, and a server asks for none
   bool verify = true;     // false: whoever answers is believed, so that only listeners are kept out
-  std::string name;       // the name that the server's certificate must have; empty: the host of the address
+  std::string name = {};  // the name that the server's certificate must have; empty: the host of the address
 };
 
 /// What a connection may take of this program. Times are in seconds.

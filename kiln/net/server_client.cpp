@@ -89,7 +89,9 @@ Response refusal_of(const Service& service, const Request& request) {
 void Conversation::run() noexcept {
   try {
     client_.begin(Client::Does::Reads);
-    shake_hands(*stream_, Deadline(limits().handshake));
+    try {
+      shake_hands(*stream_, Deadline(limits().handshake));
+    } catch (const IoError&) { return farewell(); }  // so that the client hears why
     if (serve_one(limits().handshake))
       while (serve_one(limits().idle)) {}
   } catch (...) {  // the client has gone, or was too slow: it is told nothing any more
@@ -226,12 +228,12 @@ void Conversation::speak(const WebSocketHandler& handler, const Request& request
           false, false);
     return farewell();
   }
+  client_.begin(Client::Does::Speaks);
   write_all(
       *stream_,
       text("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ",
            websocket_accept(key), "\r\n\r\n"),
       limits().stalled);
-  client_.begin(Client::Does::Speaks);
   handler(websocket_over(std::move(stream_), End::Server, received_, limits(), slot_), request);
 }
 

@@ -100,10 +100,10 @@ void drain(Stream& stream, double seconds, bool until_sent) noexcept {
   do {
     int unsent = 0;
     if (until_sent && ::ioctl(stream.socket(), SIOCOUTQ, &unsent) == 0 && unsent == 0) return;
-    const Moved moved = stream.read(dropped);
-    if (moved.ended || !moved.failure.empty()) return;
+    const ssize_t got = ::recv(stream.socket(), dropped.data(), dropped.size(), 0);  // below TLS, which may have failed
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return;
     // The other end's word that it has all does not wake poll().
-    if (moved.bytes == 0) wait_for(stream.socket(), POLLIN, Deadline(until_sent ? 0.005 : deadline.seconds_left()));
+    if (got < 0) wait_for(stream.socket(), POLLIN, Deadline(until_sent ? 0.005 : deadline.seconds_left()));
   } while (!deadline.is_over());
 }
 
