@@ -54,6 +54,15 @@ Launch Launch::from_environment() {
     constexpr int kPorts = 10'000;
     launch.port = 20'000 + (number_of("SLURM_JOB_ID", 0) + 97 * number_of("SLURM_STEP_ID", 0)) % kPorts;
   }
+  launch.secret = said("KILN_RANK_SECRET");
+  const auto encrypted = said("KILN_RANK_TLS");
+  require<IoError>(encrypted.empty() || encrypted == "0" || encrypted == "1",
+                   "ranks: KILN_RANK_TLS must be 0 or 1, got ", shown(encrypted));
+  require<IoError>(
+      encrypted != "1" || !launch.secret.empty(),
+      "ranks: KILN_RANK_TLS=1 without a secret would hide the data from everyone but those who connect: set "
+      "KILN_RANK_SECRET, the same for all ranks (openssl rand -hex 32)");
+  launch.encrypted = encrypted != "0";
   require<IoError>(launch.size >= 1 && launch.rank >= 0 && launch.rank < launch.size, "ranks: the launcher says rank ",
                    launch.rank, " of ", launch.size);
   require<IoError>(launch.port > 0 && launch.port < 65'536, "ranks: the port ", launch.port, " must be 1 to 65535");

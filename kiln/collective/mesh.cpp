@@ -1,14 +1,11 @@
 #include "kiln/collective/mesh.hpp"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "kiln/collective/introduction.hpp"
 #include "kiln/collective/rank_listener.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -25,12 +23,24 @@
 namespace kiln {
 namespace {
 
-using collective::Deadline, collective::RankListener, collective::IdentifiedRank, collective::Hello,
-    collective::Address, collective::Socket, collective::address_by;
+using collective::RankListener, collective::IdentifiedRank, collective::Introduction, net::Deadline, net::Socket;
+
+/// An IPv4 address in network byte order, as it is sent.
+struct RankAddress {
+  std::uint32_t address = 0;
+  std::uint16_t port = 0, unused = 0;
+};
+
+RankAddress peer_of(const net::Stream& stream) {
+  sockaddr_in name{};
+  socklen_t length = sizeof name;
+  ::getpeername(stream.socket(), reinterpret_cast<sockaddr*>(&name), &length);
+  return {name.sin_addr.s_addr, name.sin_port};
+}
 
 bool is_loopback(std::uint32_t address) { return ntohl(address) >> 24 == 127; }
 
-sockaddr_in name_of(const Address& address) {
+sockaddr_in name_of(const RankAddress& address) {
   sockaddr_in name{};
   name.sin_family = AF_INET;
   name.sin_addr.s_addr = address.address;
@@ -38,7 +48,7 @@ sockaddr_in name_of(const Address& address) {
   return name;
 }
 
-Address resolved(const Launch& launch) {
+RankAddress resolved(const Launch& launch) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
@@ -52,7 +62,7 @@ Address resolved(const Launch& launch) {
 
 Socket made() { return Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
-Socket listening(const Address& address) {
+Socket listening(const RankAddress& address) {
   Socket socket = made();
   const int yes = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -64,7 +74,7 @@ Socket listening(const Address& address) {
 }
 
 /// Connects; tries again until the other side listens.
-Socket connected(const Address& address, int rank, const Deadline& deadline) {
+Socket connected(const RankAddress& address, int rank, const Deadline& deadline) {
   const sockaddr_in name = name_of(address);
   for (;;) {
     Socket socket = made();
@@ -77,21 +87,11 @@ Socket connected(const Address& address, int rank, const Deadline& deadline) {
   }
 }
 
-bool send_all(int socket, const void* bytes, std::size_t size) {
-  return ::send(socket, bytes, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);  // a few bytes, which always fit
-}
-bool receive_all(int socket, void* bytes, std::size_t size, const Deadline& deadline) {
-  auto* at = static_cast<std::byte*>(bytes);
-  while (size > 0) {
-    pollfd wait{socket, POLLIN, 0};
-    if (::poll(&wait, 1, deadline.milliseconds()) <= 0 && deadline.is_over()) return false;
-    const ssize_t got = ::recv(socket, at, size, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (got <= 0) return false;
-    at += got;
-    size -= static_cast<std::size_t>(got);
-  }
-  return true;
+/// False: the other rank has ended, or is late.
+bool receives(net::Stream& stream, std::span<std::byte> place, const Deadline& deadline) {
+  try {
+    return net::read_all(stream, place, deadline);
+  } catch (const IoError&) { return false; }
 }
 
 /// Checks the limit of open files: each rank has a connection with each other one.
@@ -108,82 +108,64 @@ void require_connections(const Launch& launch) {
 
 Mesh::Mesh(const Launch& launch, double timeout) {
   require_connections(launch);
+  const Introduction introduction(launch);
   connections_.resize(static_cast<std::size_t>(launch.size));
   const Deadline deadline(timeout);
-  const Address first = resolved(launch);
-  std::vector<Address> addresses(connections_.size());
+  const RankAddress first = resolved(launch);
+  std::vector<RankAddress> addresses(connections_.size());
   std::vector<int> missing;  // the ranks that connect with this one
   for (int other = launch.rank + 1; other < launch.size; ++other) missing.push_back(other);
   const auto take = [&](RankListener& listener) {
     IdentifiedRank identified = listener.next(missing, deadline);
     std::erase(missing, identified.hello.rank);
-    addresses[static_cast<std::size_t>(identified.hello.rank)] = {
-        address_by(::getpeername, identified.socket.get()).address, identified.hello.port};
-    to(identified.hello.rank).socket = identified.socket.release();
+    addresses[static_cast<std::size_t>(identified.hello.rank)] = {peer_of(*identified.stream).address,
+                                                                  identified.hello.port};
+    to(identified.hello.rank).stream = std::move(identified.stream);
   };
-  try {
-    const std::size_t table = addresses.size() * sizeof(Address);
-    // A host name may resolve to a loopback address on its own machine alone, so rank 0 listens at all addresses unless
-    // told otherwise.
-    const bool here = launch.address == "localhost" || launch.address.starts_with("127.");
-    const std::uint32_t reached_at = here ? first.address : htonl(INADDR_ANY);
-    if (launch.rank == 0) {
-      RankListener listener(listening({reached_at, first.port}), launch);
-      while (!missing.empty()) take(listener);
-      for (int other = 1; other < launch.size; ++other)
-        require<IoError>(send_all(to(other).socket, addresses.data(), table), "ranks: rank ", other, " has gone");
-    } else {
-      to(0).socket = connected(first, 0, deadline).release();
-      RankListener listener(listening({reached_at, 0}), launch);
-      Hello hello;
-      hello.rank = launch.rank;
-      hello.size = launch.size;
-      hello.port = listener.address().port;
-      const auto greet = [&](int other) {
-        require<IoError>(send_all(to(other).socket, &hello, sizeof hello), "ranks: rank ", other, " has gone");
-      };
-      greet(0);
-      require<IoError>(receive_all(to(0).socket, addresses.data(), table, deadline),
-                       "ranks: rank 0 has ended, or waited for others too long");
-      for (int other = 1; other < launch.rank; ++other) {
-        Address address = addresses[static_cast<std::size_t>(other)];
-        if (is_loopback(address.address)) address.address = first.address;  // the rank is on rank 0's machine
-        to(other).socket = connected(address, other, deadline).release();
-        greet(other);
-      }
-      while (!missing.empty()) take(listener);
-    }
-  } catch (...) {
-    close_all();
-    throw;
+  const auto table = std::as_writable_bytes(std::span(addresses));
+  // A host name may resolve to a loopback address on its own machine alone, so rank 0 listens at all addresses unless told
+  // otherwise.
+  const bool here = launch.address == "localhost" || launch.address.starts_with("127.");
+  const std::uint32_t reached_at = here ? first.address : htonl(INADDR_ANY);
+  if (launch.rank == 0) {
+    RankListener listener(listening({reached_at, first.port}), launch, introduction);
+    while (!missing.empty()) take(listener);
+    for (int other = 1; other < launch.size; ++other)
+      net::write_all(*to(other).stream, table, std::max(deadline.seconds_left(), 1.0));
+    return;
   }
-  for (const Connection& connection : connections_) {
-    if (connection.socket < 0) continue;
-    const int yes = 1;
-    ::setsockopt(connection.socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    ::fcntl(connection.socket, F_SETFL, ::fcntl(connection.socket, F_GETFL) | O_NONBLOCK);
+  Socket socket = connected(first, 0, deadline);
+  RankListener listener(listening({reached_at, 0}), launch, introduction);
+  const auto hello = introduction.hello(launch.rank, launch.size, htons(listener.port()));
+  const auto greet = [&](Socket at, int other) {
+    to(other).stream = introduction.connected(std::move(at), other);
+    introduction.introduce(*to(other).stream, hello, deadline);
+  };
+  greet(std::move(socket), 0);
+  require<IoError>(receives(*to(0).stream, table, deadline), "ranks: rank 0 has ended, or waited for others too long");
+  for (int other = 1; other < launch.rank; ++other) {
+    RankAddress address = addresses[static_cast<std::size_t>(other)];
+    if (is_loopback(address.address)) address.address = first.address;  // the rank is on rank 0's machine
+    greet(connected(address, other, deadline), other);
   }
+  while (!missing.empty()) take(listener);
 }
 
-Mesh::~Mesh() { close_all(); }
-
-void Mesh::close_all() {
-  for (Connection& connection : connections_)
-    if (connection.socket >= 0) ::close(std::exchange(connection.socket, -1));
-}
+Mesh::~Mesh() = default;
 
 Waited Mesh::carry(std::vector<Transfer> transfers, double timeout) {
   const Deadline deadline(timeout);
   const auto next = [](auto& parts) { return &parts[parts[0].empty() ? 1 : 0]; };
-  // Calls move(bytes) until all bytes are moved or the socket takes no more for now; false: the connection has ended.
-  const auto advance = [&](auto& parts, auto move) {
+  // Calls move(bytes) until all bytes are moved or the stream takes no more for now, which adds to `waits` what poll() is to
+  // wait for; false: the connection has ended.
+  const auto advance = [&](auto& parts, short& waits, auto move) {
     while (!next(parts)->empty()) {
       auto& part = *next(parts);
-      const ssize_t moved = move(part);
-      if (moved < 0 && errno == EINTR) continue;
-      if (moved < 0 && errno == EAGAIN) return true;
-      if (moved <= 0) return false;
-      part = part.subspan(static_cast<std::size_t>(moved));
+      const net::Moved moved = move(part);
+      if (moved.ended || !moved.failure.empty()) return false;
+      part = part.subspan(moved.bytes);
+      waits = static_cast<short>(waits | moved.waits);
+      if (moved.waits != 0) break;
     }
     return true;
   };
@@ -193,17 +175,16 @@ Waited Mesh::carry(std::vector<Transfer> transfers, double timeout) {
     waits.clear();
     int slow = -1;
     for (Transfer& transfer : transfers) {
-      const int socket = to(transfer.rank).socket;
+      net::Stream& stream = *to(transfer.rank).stream;
+      short events = 0;
       // Where sending fails, the other end may have sent its reason, which is still to be read.
-      if (!advance(transfer.out, [&](auto part) { return ::send(socket, part.data(), part.size(), MSG_NOSIGNAL); }))
-        transfer.out = {};
-      if (!advance(transfer.in, [&](auto part) { return ::recv(socket, part.data(), part.size(), 0); }))
+      if (!advance(transfer.out, events, [&](auto part) { return stream.write(part); })) transfer.out = {};
+      if (!advance(transfer.in, events, [&](auto part) { return stream.read(part); }))
         return {Waited::Gone, transfer.rank};
-      const bool sends = !next(transfer.out)->empty(), receives = !next(transfer.in)->empty();
-      to(transfer.rank).cut = sends;
-      if (!sends && !receives) continue;
+      to(transfer.rank).cut = !next(transfer.out)->empty();
+      if (events == 0) continue;
       slow = transfer.rank;
-      waits.push_back({socket, static_cast<short>((sends ? POLLOUT : 0) | (receives ? POLLIN : 0)), 0});
+      waits.push_back({stream.socket(), events, 0});
     }
     if (waits.empty()) return {};
     if (::poll(waits.data(), waits.size(), deadline.milliseconds()) <= 0 && deadline.is_over())
@@ -213,12 +194,12 @@ Waited Mesh::carry(std::vector<Transfer> transfers, double timeout) {
 
 void Mesh::send_last(int rank, std::string_view bytes) {
   const Connection& connection = to(rank);
-  if (!connection.cut) send_all(connection.socket, bytes.data(), bytes.size());
-  ::shutdown(connection.socket, SHUT_WR);
+  if (!connection.cut) (void)connection.stream->write(std::as_bytes(std::span(bytes)));  // a few, which always fit
+  connection.stream->finish();
 }
 
 bool Mesh::has_ended(int rank) const {
-  pollfd end{connections_[static_cast<std::size_t>(rank)].socket, POLLRDHUP, 0};
+  pollfd end{connections_[static_cast<std::size_t>(rank)].stream->socket(), POLLRDHUP, 0};
   return ::poll(&end, 1, 0) > 0;
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "kiln/collective/socket_ranks.hpp"
+#include "kiln/net/stream.hpp"
 
 namespace kiln {
 
@@ -25,7 +27,7 @@ struct Waited {
 class Mesh {
  public:
   /// Connects all ranks, through rank 0. Throws IoError where ranks do not come within `timeout` seconds, or belong to
-  /// another launch.
+  /// another launch, or do not know its secret.
   Mesh(const Launch& launch, double timeout);
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
@@ -40,11 +42,10 @@ class Mesh {
 
  private:
   struct Connection {
-    int socket = -1;
+    std::unique_ptr<net::Stream> stream;
     bool cut = false;  // the rank has received only a part of the last transfer
   };
   Connection& to(int rank) { return connections_[static_cast<std::size_t>(rank)]; }
-  void close_all();
 
   std::vector<Connection> connections_;  // the own entry is empty
 };

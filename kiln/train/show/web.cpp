@@ -4,24 +4,28 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <mutex>
-#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/text.hpp"
+#include "kiln/net/crypto.hpp"
+#include "kiln/net/events.hpp"
+#include "kiln/net/server.hpp"
 #include "kiln/train/log/line_log.hpp"
 #include "kiln/train/show/board.hpp"
-#include "kiln/train/show/http.hpp"
 #include "kiln/train/show/web_page.hpp"
 
 namespace kiln {
 namespace {
 
-constexpr int kPause = 200;  // milliseconds between two messages
+constexpr std::chrono::milliseconds kPause(200);  // between two messages
+constexpr double kFarewell = 0.5;                 // seconds for pages to take the last one
 
 std::string list_of(const std::vector<std::string>& elements) {
   std::string list = "[";
@@ -29,46 +33,63 @@ std::string list_of(const std::vector<std::string>& elements) {
   return list + ']';
 }
 
-/// 128 random bits, as text.
-std::string new_secret() {
-  std::random_device random;
-  std::string word;
-  char digits[9];
-  for (int i = 0; i < 4; ++i) {
-    std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(random()));
-    word += digits;
-  }
-  return word;
+/// The page loads nothing from elsewhere, and is shown in no other page.
+net::Headers headers() {
+  return {
+      {"Cache-Control", "no-store"},
+      {"X-Content-Type-Options", "nosniff"},
+      {"X-Frame-Options", "DENY"},
+      {"Referrer-Policy", "no-referrer"},
+      {"Content-Security-Policy",
+       "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:"}};
+}
+
+net::ServerOptions options_of(const WebConfig& config) {
+  require<ArgumentError>(config.port >= 0 && config.port <= 65535, "web: the port ", config.port,
+                         " must be 0 to 65535");
+  return {.address = {config.everywhere ? "0.0.0.0" : "127.0.0.1", config.port},
+          .tls = config.tls,
+          .limits = {.body_bytes = 1 << 10, .stalled = 10},
+          .keep_alive = false,
+          .headers = headers()};
 }
 
 }  // namespace
 
 struct WebDashboard::Shown {
   explicit Shown(const WebConfig& config)
-      : secret(new_secret()), everywhere(config.everywhere), server(config.port, config.everywhere) {
+      : everywhere(config.everywhere),
+        secure(config.tls.has_value()),
+        server(options_of(config),
+               net::Routes().otherwise([this](const net::Request& request) { return answer(request); })) {
     thread = std::jthread([this](const std::stop_token& stop) {
-      while (!stop.stop_requested()) {
-        server.serve(kPause, [this](const http::Request& request) { return answer(request); });
-        send_news(false);
-      }
-      send_news(true);
-      server.serve(0, [this](const http::Request& request) { return answer(request); });
+      std::unique_lock lock(mutex);
+      while (!pause.wait_for(lock, stop, kPause, [] { return false; }) && !stop.stop_requested()) send_news();
     });
   }
+  ~Shown() {
+    thread = {};
+    {
+      const std::lock_guard lock(mutex);
+      send_news();
+    }
+    events.finish(kFarewell);
+  }
 
-  const std::string secret;  // part of the address, since the machine may have other users
-  const bool everywhere;
+  const std::string secret = net::random_hex();  // part of the address, since the machine may have other users
+  const bool everywhere, secure;
 
-  std::mutex mutex;  // protects what training writes and the thread sends: everything up to the server
+  std::mutex mutex;  // protects what training writes and others send: everything up to the server
   Board board;
   std::vector<std::string> new_points;  // since the last message
   std::int64_t told = 0;                // how many of the board's messages were sent
   bool changed = false;
   Interrupter control;
 
-  http::Server server;
-  std::chrono::steady_clock::time_point sent{};
-  std::jthread thread;  // declared last, so that it ends before what it uses
+  net::Events events;
+  net::Server server;
+  std::condition_variable_any pause;
+  std::jthread thread;
 
   static std::string point(std::string_view split, std::string_view metric, double step, double value) {
     return text('[', json_text(split), ',', json_text(metric), ',', json_number(step), ',', json_number(value), ']');
@@ -106,41 +127,33 @@ struct WebDashboard::Shown {
                 rows, ']');
   }
   /// The complete state, for a new page.
-  std::string everything() {
-    const std::lock_guard lock(mutex);
+  std::string everything() const {
     std::vector<std::string> points;
     for (const Series& series : board.histories.all())
       for (const auto& p : series.points) points.push_back(point(series.split, series.metric, p.step, p.value));
     return text("{\"all\":true,", state(), ",\"points\":", list_of(points), ",\"said\":", last_said(board.sentences),
                 '}');
   }
-  /// Sends changes to the open pages; at most once per pause, unless `at_once`.
-  void send_news(bool at_once) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!at_once && now - sent < std::chrono::milliseconds(kPause)) return;
-    std::string news;
-    {
-      const std::lock_guard lock(mutex);
-      if (!std::exchange(changed, false)) return;
-      const auto points = std::exchange(new_points, {});
-      const std::int64_t new_said = board.sentences - std::exchange(told, board.sentences);
-      if (server.streams() == 0) return;
-      news = text('{', state(), ",\"points\":", list_of(points), ",\"said\":", last_said(new_said), '}');
-    }
-    sent = now;
-    server.broadcast("news", news);
+  /// Sends changes to the open pages.
+  void send_news() {
+    if (!std::exchange(changed, false)) return;
+    const auto points = std::exchange(new_points, {});
+    const std::int64_t new_said = board.sentences - std::exchange(told, board.sentences);
+    if (events.streams() == 0) return;
+    events.send("news", text('{', state(), ",\"points\":", list_of(points), ",\"said\":", last_said(new_said), '}'));
   }
 
   std::string root() const { return text('/', secret, '/'); }
 
-  http::Response answer(const http::Request& request) {
+  net::Response answer(const net::Request& request) {
     const bool get = request.method == "GET",
-               known = http::are_same_secret(request.path.substr(0, root().size()), root());
+               known = net::constant_time_equal(request.path.substr(0, root().size()), root());
     const std::string path = known ? request.path.substr(root().size() - 1) : "";
     if (get && path == "/") return {.type = "text/html; charset=utf-8", .body = std::string(kWebPage)};
     if (get && path == "/events") {
-      send_news(true);  // to the other pages: the new page gets the complete state, and nothing twice
-      return {.body = http::event_text("news", everything()), .stream = true};
+      const std::lock_guard lock(mutex);
+      send_news();  // to the other pages: the new page gets the complete state, and nothing twice
+      return {.events = events.subscribe(net::event_text("news", everything()))};
     }
     if (path != "/stop" && path != "/save") return {.status = 404, .body = "there is no such page\n"};
     if (request.method != "POST") return {.status = 405, .body = "this is asked for by POST\n"};
@@ -161,7 +174,7 @@ WebDashboard::~WebDashboard() = default;
 std::string WebDashboard::address() const {
   char name[256] = "127.0.0.1";
   if (shown_->everywhere) ::gethostname(name, sizeof name - 1);
-  return text("http://", name, ':', shown_->server.port(), shown_->root());
+  return text(shown_->secure ? "https://" : "http://", name, ':', shown_->server.port(), shown_->root());
 }
 
 void WebDashboard::on(const training::Begin& begin) {

@@ -1,8 +1,10 @@
 // Training in a browser: one page, served by the running program, by default to this machine only.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "kiln/net/options.hpp"
 #include "kiln/train/show/plot.hpp"
 
 namespace kiln {
@@ -10,13 +12,14 @@ namespace kiln {
 struct WebConfig {
   int port = 0;             // 0: a free one
   bool everywhere = false;  // to all who can reach this machine; otherwise to its own users and programs
+  std::optional<net::TlsOptions> tls = {};  // with a certificate and its key: https
 };
 
 /// A callback: curves of all metrics, which the wheel zooms and the mouse drags, best and last values, progress,
 /// messages, and buttons that stop and save. Changes are sent at most five times a second; the page loads nothing from
 /// elsewhere. The address is printed when training begins; it contains a secret, without which one cannot see, stop or
 /// save anything; the page is served until the callback is destroyed. Checkpoints save the curves. Throws IoError if
-/// the port is taken, ArgumentError.
+/// the port is taken, or in a build without Boost and OpenSSL; ArgumentError.
 class WebDashboard {
  public:
   explicit WebDashboard(const WebConfig& config = {});

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,7 +19,6 @@
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/train/recorded.hpp"
-#include "kiln/train/show/http.hpp"
 
 namespace kiln {
 namespace {
@@ -53,8 +51,6 @@ class Connection {
   void send(const std::string& bytes) {
     EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
   }
-  /// False where the other side has gone.
-  bool sends(const std::string& bytes) { return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0; }
   /// All up to `end` and it, of what was not read yet; to the connection's end where that does not come.
   std::string read_to(const std::string& end) {
     char buffer[4096];
@@ -225,77 +221,6 @@ TEST(WebDashboard, TellsOtherUsersOfTheMachineNothing) {
         }
   EXPECT_FALSE(begin.control.should_stop());
   EXPECT_FALSE(begin.control.take_save());
-  EXPECT_TRUE(http::are_same_secret("abc", "abc"));
-  EXPECT_FALSE(http::are_same_secret("abc", "abd"));
-  EXPECT_FALSE(http::are_same_secret("abc", "ab"));
-}
-
-/// A server without a thread, and what it says.
-http::Response hello(const http::Request& request) {
-  if (request.path == "/events") return {.body = http::event_text("news", "{}"), .stream = true};
-  return {.body = "hello"};
-}
-std::string greeted(http::Server& server) {
-  Connection connection(server.port());
-  connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  std::string said;
-  std::jthread reader([&] { said = connection.read_all(); });
-  for (int i = 0; i < 100; ++i) server.serve(5, hello);
-  reader.join();
-  return said.substr(0, 15);
-}
-
-TEST(HttpServer, IsHeldUpByNobodyWhoSaysNothing) {
-  http::Server server(0);
-  std::vector<std::unique_ptr<Connection>> silent;
-  for (int i = 0; i < 150; ++i) {
-    silent.push_back(std::make_unique<Connection>(server.port()));
-    if (i % 2) silent.back()->send("G");
-    server.serve(0, hello);
-  }
-  EXPECT_EQ(greeted(server), "HTTP/1.1 200 OK");
-
-  std::vector<std::unique_ptr<Connection>> streams;
-  for (int i = 0; i < 100; ++i) {
-    streams.push_back(std::make_unique<Connection>(server.port()));
-    streams.back()->send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    server.serve(5, hello);
-  }
-  EXPECT_EQ(greeted(server), "HTTP/1.1 200 OK");
-  EXPECT_GT(server.streams(), 50u);  // which went on beside it
-}
-
-TEST(HttpServer, IsHeldUpByNobodyWhoNeverStops) {
-  http::Server server(0);
-  Connection stream(server.port());
-  stream.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  server.serve(20, hello);
-  std::jthread flood([&](const std::stop_token& stop) {
-    const std::string much(1 << 16, 'x');
-    while (!stop.stop_requested() && stream.sends(much)) {}
-  });
-  EXPECT_EQ(greeted(server), "HTTP/1.1 200 OK");
-  EXPECT_EQ(server.streams(), 0u);
-}
-
-TEST(HttpServer, WaitsWhereDescriptorsRunOut) {
-  http::Server server(0);
-  std::vector<std::unique_ptr<Connection>> waiting;
-  for (int i = 0; i < 4; ++i) waiting.push_back(std::make_unique<Connection>(server.port()));
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  const int next = ::dup(0);
-  ::close(next);
-  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  server.serve(50, hello);  // finds that nobody can be accepted
-  // From then on it waits for as long as it is told, and not for no time at all.
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 5; ++i) server.serve(20, hello);
-  const auto waited = std::chrono::steady_clock::now() - begin;
-  ::setrlimit(RLIMIT_NOFILE, &before);
-  EXPECT_GE(waited, std::chrono::milliseconds(90));
-  EXPECT_EQ(greeted(server), "HTTP/1.1 200 OK");
 }
 
 TEST(WebDashboard, ShowsTheCurvesOfACheckpoint) {
