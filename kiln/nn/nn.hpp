@@ -13,6 +13,7 @@
 #include "kiln/nn/module.hpp"
 #include "kiln/nn/module/average.hpp"
 #include "kiln/nn/module/freeze.hpp"
+#include "kiln/nn/module/place.hpp"
 #include "kiln/nn/module/functional.hpp"
 #include "kiln/nn/module/layer_table.hpp"
 #include "kiln/nn/module/selector.hpp"

@@ -78,6 +78,21 @@ std::vector<const RegisteredDevice*> present_entries() {
   return entries;
 }
 
+struct ComposedDevices {
+  std::string kind;
+  Device (*make)(std::string_view rest);
+};
+std::vector<ComposedDevices>& composed() {
+  static std::vector<ComposedDevices> all;
+  return all;
+}
+/// The kind of composed devices that has this name; null if none has.
+const ComposedDevices* composed_as(std::string_view name) {
+  const std::string_view kind = name.substr(0, name.find(':'));
+  const auto found = std::ranges::find(composed(), kind, &ComposedDevices::kind);
+  return found == composed().end() ? nullptr : &*found;
+}
+
 /// What is thrown for a name that no device has.
 [[noreturn]] void fail_unknown(std::string_view name) {
   std::string known;
@@ -103,6 +118,10 @@ void register_devices(std::string_view name, int priority, Device (*make)(int in
   registry().push_back({.name = std::string(name), .priority = priority, .make_one = make, .count = count});
 }
 
+void register_composed_devices(std::string_view kind, Device (*make)(std::string_view rest)) {
+  composed().push_back({std::string(kind), make});
+}
+
 void decorate_devices(Decoration place, Ref<Backend> (*wrap)(Ref<Backend>)) {
   decorations[static_cast<std::size_t>(place)] = wrap;
 }
@@ -116,6 +135,8 @@ Device Device::parse(std::string_view name) {
   for (const RegisteredDevice& entry : registry())
     if (const std::optional<int> index = entry.index_of(name))
       return entry.count ? entry.make_one(*index) : entry.make();
+  if (const ComposedDevices* const kind = composed_as(name))
+    return kind->make(name.substr(std::min(name.size(), kind->kind.size() + 1)));
   fail_unknown(name);
 }
 
@@ -154,6 +175,7 @@ void register_kind(std::string_view name, DeviceKind (*kind)(int index)) {
 DeviceKind kind_of_device(std::string_view name) {
   for (const RegisteredDevice& entry : registry())
     if (const std::optional<int> index = entry.index_of(name)) return kind_of(entry, *index);
+  if (composed_as(name)) return DeviceKind::Other;
   fail_unknown(name);
 }
 

@@ -1,5 +1,7 @@
 // Device: where tensors live and run; a small value over a shared Backend.
 #pragma once
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -24,14 +26,28 @@ class Device {
   /// The fastest device present; the environment's KILN_DEVICE overrides it. Throws DeviceError where that names no
   /// device.
   static Device best();
-  /// "cpu", "reference", "cuda", "cuda:1". Throws DeviceError with the names that exist.
+  /// One device made of several: each operation runs on one of the parts, and values move between them. A second call
+  /// with the same parts makes another device. kiln/backend/router/router.hpp says more. Throws ArgumentError for no
+  /// part, or for one that is there twice.
+  static Device router(std::initializer_list<Device> parts);
+  /// "cpu", "reference", "cuda", "cuda:1", "router:cpu,cuda". Throws DeviceError with the names that exist.
   static Device parse(std::string_view name);
 
   /// Returns the same device with autodiff: parameters created on it require gradients.
-  Device autodiff() const { return Device(backend_, true); }
+  Device autodiff() const { return with_autodiff(true); }
   /// Returns the same device without autodiff.
-  Device inner() const { return Device(backend_, false); }
+  Device inner() const { return with_autodiff(false); }
   bool is_autodiff() const { return autodiff_; }
+
+  /// Where on the device a tensor is, or is to be created; only a device made of parts gives it a meaning. `chosen`: a
+  /// program asked for it. Users write router_part(device, 1).
+  struct Place {
+    std::int16_t part = -1;  // -1: anywhere
+    bool chosen = false;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  Place place() const { return place_; }
+  void set_place(Place place) { place_ = place; }
 
   /// Restarts the stream of random numbers that dropout and the random functions draw from.
   void seed(std::uint64_t seed) const;
@@ -56,12 +72,19 @@ class Device {
   const Ref<Backend>& handle() const { return backend_; }
   explicit operator bool() const { return static_cast<bool>(backend_); }
 
-  /// Whether both are the same device, autodiff or not.
+  /// Whether both are the same device, autodiff or not, whatever the place.
   friend bool operator==(const Device& a, const Device& b) { return a.backend_ == b.backend_; }
 
  private:
+  Device with_autodiff(bool autodiff) const {
+    Device device = *this;
+    device.autodiff_ = autodiff;
+    return device;
+  }
+
   Ref<Backend> backend_;
   bool autodiff_ = false;
+  Place place_;
 };
 
 void append(std::string& out, const Device& device);
@@ -71,6 +94,10 @@ void register_device(std::string_view name, int priority, Device (*make)());
 /// Registers a kind of which the machine has `count()` devices, perhaps none: NAME, NAME:1, ... `count` is called only
 /// when a device is looked for. `make` may be called with any number, and throws where there is no such device.
 void register_devices(std::string_view name, int priority, Device (*make)(int index), int (*count)());
+
+/// Registers the names KIND:REST of devices that a program composes: make("cpu,cuda") returns "router:cpu,cuda", the
+/// same device each time. They are in no list of devices.
+void register_composed_devices(std::string_view kind, Device (*make)(std::string_view rest));
 
 /// The decorators of Kiln's own devices, innermost first: Profile times the kernels that run, Verify checks the kernels
 /// that Fusion builds, and VerifyPlans compares the results of Fusion with those of the program itself.

@@ -102,9 +102,10 @@ Value from_data(TensorData data, const Device& device) {
   return Value(device.backend().upload(std::move(data), device));
 }
 Value to_device(const Value& x, const Device& device) {
-  if (x.is_scalar() || (x.device() == device && x.device().is_autodiff() == device.is_autodiff())) return x;
+  const bool stays = !device.place().chosen || x.device().place() == device.place();
+  if (x.is_scalar() || (x.device() == device && stays && x.device().is_autodiff() == device.is_autodiff())) return x;
   if (!(x.device() == device)) return from_data(x.data(), device);
-  // The result shares the memory; only the device's autodiff flag differs.
+  // The result shares the memory, unless it is to be on another part of the device.
   const NoGrad pause;
   return another_view(x, device);
 }

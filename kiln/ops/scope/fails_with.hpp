@@ -15,6 +15,8 @@ class FailsWith {
   /// Replaces the outer scopes, for code that runs operations of another thread, or knows the causes by other values.
   struct ReplaceOuter {};
   FailsWith(Inputs causes, ReplaceOuter);
+  /// Stands for another scope, whose causes these are, in values of another device.
+  FailsWith(Inputs causes, const FailsWith& scope);
   ~FailsWith();
   FailsWith(const FailsWith&) = delete;
   FailsWith& operator=(const FailsWith&) = delete;

@@ -50,6 +50,10 @@ Key KeyScope::take() {
 
 FailsWith::FailsWith(Inputs causes) : FailsWith(causes, fails_with) {}
 FailsWith::FailsWith(Inputs causes, ReplaceOuter) : FailsWith(causes, nullptr) {}
+FailsWith::FailsWith(Inputs causes, const FailsWith& scope)
+    : causes_(causes), id_(scope.id_), outer_(nullptr), before_(fails_with) {
+  fails_with = this;
+}
 FailsWith::FailsWith(Inputs causes, const FailsWith* outer) : causes_(causes), outer_(outer), before_(fails_with) {
   thread_local std::uint64_t last = 0;
   id_ = ++last;

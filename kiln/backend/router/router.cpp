@@ -1,0 +1,219 @@
+// Where operations run, and when.
+#include "kiln/backend/router/router.hpp"
+
+#include <algorithm>
+
+#include "kiln/backend/router/routing.hpp"
+#include "kiln/core/error/called_as.hpp"
+#include "kiln/ops/expand.hpp"
+#include "kiln/ops/record.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
+
+namespace kiln {
+namespace {
+
+using Stage = Routed::Stage;
+
+/// A program that asks for no data for a long time waits here, before memory is full of what waits.
+constexpr std::size_t kMostTasks = 10'000;
+
+Device::Place place_of(const Value& value) { return value.node()->device.place(); }
+
+/// Whether the program asked for the place of the results, by the device that it gave; that of an operand is not meant.
+bool is_asked(const Call& call) {
+  return !call.out.empty() && place_of(call.out[0]).chosen && std::ranges::none_of(call.in, [&](const Value& value) {
+    return value.node() && place_of(value) == place_of(call.out[0]);
+  });
+}
+
+/// Whether what is computed from a value is to be where the value is.
+bool stays(const Value& value) {
+  return static_cast<const Routed&>(*value.node()->storage).stays || (value.tracked() && value.tape()->is_leaf());
+}
+bool is_tensor(const Value& value) { return static_cast<bool>(value.node()); }
+bool all_stay(Inputs in) {
+  return std::ranges::any_of(in, is_tensor) &&
+         std::ranges::all_of(in, [&](const Value& value) { return !is_tensor(value) || stays(value); });
+}
+
+bool is_view(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return T::kTraits.pattern == Pattern::View; });
+}
+
+}  // namespace
+
+/// The part on which all operands are that are on any, or for which a tensor is created; -1 if there are several.
+int Router::part_of_all(const Call& call) const {
+  int part = -1;
+  bool is_creation = true;
+  for (const Value& value : call.in) {
+    if (!value.node()) continue;
+    is_creation = false;
+    const Routed& x = routed(value);
+    if (x.stage == Stage::Host || x.part == part) continue;
+    if (part >= 0) return -1;
+    part = x.part;
+  }
+  return std::max<int>(part, is_creation && !call.out.empty() ? std::max<int>(place_of(call.out[0]).part, 0) : 0);
+}
+
+/// Asks the policy.
+int Router::choose(const op::Op& op, const Call& call) {
+  RouteRequest request{.op = op::function_name(op), .operands = {}, .allowed = 0, .near = -1};
+  if (!call.out.empty()) request.near = place_of(call.out[0]).part;
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    if (is_composite(op) || parts_[i].backend().has_kernel(op)) request.allowed |= std::uint32_t{1} << i;
+  std::vector<RouteOperand> operands;
+  for (const Value& value : call.in) {
+    if (!value.node()) continue;
+    const Lock lock(mutex_);
+    const Routed& x = routed(value);
+    const bool on_host = x.stage == Stage::Host;
+    std::uint32_t places = on_host ? ~std::uint32_t{0} : std::uint32_t{1} << x.part;
+    for (const Routed::Copy& copy : x.copies) places |= std::uint32_t{1} << copy.part;
+    operands.push_back({on_host ? -1 : x.part, places, stays(value),
+                        value.numel() * static_cast<std::int64_t>(size_of(value.dtype()))});
+  }
+  request.operands = operands;
+  if (!request.allowed) return 0;  // what composes it says that there is no kernel
+  const int part = policy_ ? policy_(request) : route_by_place(request);
+  const auto count = static_cast<int>(parts_.size());
+  require<ArgumentError>(0 <= part && part < count, name(), ": the policy sends ", request.op, " to part ", part,
+                         "; the parts are 0 to ", count - 1);
+  require<DeviceError>(request.allowed >> part & 1, name(), ": the policy sends ", request.op, " to ",
+                       backend(part).name(),
+                       ", which has no kernel for it; RouteRequest::allowed says which parts have "
+                       "one");
+  return part;
+}
+
+void Router::run(const op::Op& op, Call call) {
+  take_arrivals(false);
+  const bool asked = is_asked(call);
+  int part = asked ? place_of(call.out[0]).part : policy_ ? -1 : part_of_all(call);
+  if (part < 0 || !backend(part).has_kernel(op)) {
+    if (!asked) part = choose(op, call);
+    if (!backend(part).has_kernel(op)) return run_composed(op, call);
+  }
+  const bool results_stay = asked || all_stay(call.in);
+  for (const Value& value : call.out) {
+    Node& node = *value.node();
+    Value there(make_ref<Node>(node.desc, parts_[static_cast<std::size_t>(part)]));
+    node.storage = make_ref<Routed>(part, std::move(there), results_stay);
+    node.device.set_place({.part = static_cast<std::int16_t>(part), .chosen = asked});
+  }
+  Operands operands;
+  if (are_there(part, call.in, operands)) {
+    start(op, part, operands, call.out);
+    if (is_view(op)) follow(op, call);
+    return;
+  }
+  const Lock lock(mutex_);
+  operands = bring(part, call.in, op);
+  if (!operands.wait) return start(op, part, operands, call.out);
+
+  Task task{op, part, {}, {call.out.begin(), call.out.end()}, {}, Requester::current(), CalledAs::function()};
+  for (const Value& value : call.in) task.in.push_back(value.node() ? value.detach() : value);
+  for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
+    for (const Value& cause : scope->causes()) task.causes.push_back(cause.detach());
+  tasks_.push_back(std::move(task));
+  if (tasks_.size() > kMostTasks) take_arrivals(true);
+}
+
+/// A view is on all parts that have the value of which it is a view, so that no part asks for it again.
+void Router::follow(const op::Op& op, Call call) {
+  if (std::ranges::count_if(call.in, is_tensor) != 1) return;
+  const Lock lock(mutex_);
+  const FailsWith nothing({}, FailsWith::ReplaceOuter());
+  for (const Routed::Copy& copy : routed(*std::ranges::find_if(call.in, is_tensor)).copies) {
+    if (!copy.value.node() || !backend(copy.part).has_kernel(op)) continue;
+    Values in(call.in.begin(), call.in.end()), out;
+    *std::ranges::find_if(in, is_tensor) = copy.value;
+    for (const Value& value : call.out)
+      out.emplace_back(make_ref<Node>(value.node()->desc, parts_[static_cast<std::size_t>(copy.part)]));
+    backend(copy.part).run(op, {in, out});
+    for (std::size_t i = 0; i < out.size(); ++i) routed(call.out[i]).copies.push_back({copy.part, out[i], {}, {}});
+  }
+}
+
+/// The part composes the operation of others, each of which runs like any operation of the program.
+void Router::run_composed(const op::Op& op, Call call) {
+  run_expansion(*this, op, call);
+  for (const Value& value : call.out)
+    value.node()->device.set_place({.part = static_cast<std::int16_t>(part_of(value)), .chosen = false});
+}
+
+/// Runs an operation in the scopes of this thread, or says why it cannot be computed.
+void Router::start(const op::Op& op, int part, const Operands& operands, std::span<const Value> out) {
+  Values there;
+  there.reserve(out.size());
+  for (const Value& value : out) there.push_back(routed(value).value);
+  Ref<Failure> lost = operands.lost;
+  if (const FailsWith* const scope = FailsWith::innermost(); !lost && scope) {
+    const Values causes = causes_at(part, lost);
+    const FailsWith here(causes, *scope);
+    if (!lost) backend(part).run(op, {operands.values, there});
+  } else if (!lost) {
+    backend(part).run(op, {operands.values, there});
+  }
+  for (const Value& value : out) {
+    if (lost) routed(value).lose(lost);
+    else routed(value).stage = Stage::There;
+  }
+}
+
+/// The causes of this thread's FailsWith as the part knows them. Those of other parts start, so that errors are known,
+/// and `lost` says which.
+Values Router::causes_at(int part, Ref<Failure>& lost) {
+  Values here;
+  for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
+    for (const Value& cause : scope->causes()) {
+      auto* const x = cause.node() ? dynamic_cast<Routed*>(cause.node()->storage.get()) : nullptr;
+      if (!x || x->stage == Stage::Host || x->stage == Stage::Waiting) continue;
+      if (x->stage == Stage::There && x->part == part) {
+        here.push_back(x->value);
+        continue;
+      }
+      if (x->state() == State::Waiting)
+        if (const Ref<Failure> failure = attempt([&] { backend(x->part).run_pending({&x->value, 1}); }))
+          (void)noted(failure, x->value);
+      lost = joined(lost, Ref<Failure>(x->failure()));
+    }
+  return here;
+}
+
+void Router::run_task(Task& task, const Operands& operands) {
+  const RequestedBy whose(task.requester);
+  const CalledAs nobody(nullptr);
+  const CalledAs named(task.function);
+  const FailsWith scope(task.causes, FailsWith::ReplaceOuter());
+  const Ref<Failure> error = attempt([&] { start(task.op, task.part, operands, task.out); });
+  if (!error) return;
+  (void)noted(error, Value());
+  for (const Value& value : task.out) routed(value).lose(error);
+}
+
+/// Takes what has arrived, and runs what waited for it. `wait`: waits until something has arrived.
+void Router::take_arrivals(bool wait) {
+  if (!on_their_way_) return;
+  const Lock lock(mutex_);
+  std::vector<Arrival> left;
+  for (Arrival& arrival : std::exchange(arrivals_, {})) {
+    const auto copy = std::ranges::find(arrival.value->copies, arrival.part, &Routed::Copy::part);
+    if (std::exchange(wait, false) || copy->reading->ready()) end_move(*arrival.value, arrival.part);
+    else left.push_back(std::move(arrival));
+  }
+  const bool any = left.size() < on_their_way_;
+  arrivals_.insert(arrivals_.begin(), std::move_iterator(left.begin()), std::move_iterator(left.end()));
+  on_their_way_ = arrivals_.size();
+  if (!any) return;
+  std::vector<Task> waiting;
+  for (Task& task : std::exchange(tasks_, {})) {
+    const Operands operands = bring(task.part, task.in, task.op);
+    if (operands.wait) waiting.push_back(std::move(task));
+    else run_task(task, operands);
+  }
+  tasks_.insert(tasks_.begin(), std::move_iterator(waiting.begin()), std::move_iterator(waiting.end()));
+}
+
+}  // namespace kiln

@@ -1,0 +1,61 @@
+// Router: one device made of several. Each operation runs on one of the parts, and values move between them.
+//
+//   const Device device = Device::router({Device::cuda(), Device::cpu()}).autodiff();   // or parse("router:cuda,cpu")
+//   model = place(std::move(model), device, {{"encoder", 0}, {"*", 1}});                // kiln/nn/module/place.hpp
+//
+// A value is where it was computed; data from the host go where they are used first. Moves are copies through the host:
+// the value keeps them, so that it moves only once to each part. They are counted (router_moves), and KILN_LOG=router
+// prints each. An operation whose operands are still on their way waits, and the program goes on.
+#pragma once
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kiln/ops/value.hpp"
+
+namespace kiln {
+
+/// A tensor operand of an operation.
+struct RouteOperand {
+  int part;              // where it was computed; -1: still on the host
+  std::uint32_t places;  // bit i: part i has it, or gets it without a move from another part
+  bool stays;            // a program placed it, or it is a parameter, or computed from such values alone
+  std::int64_t bytes;
+};
+
+/// An operation that has to run somewhere.
+struct RouteRequest {
+  std::string_view op;  // the function that was called: "matmul", "add"
+  std::span<const RouteOperand> operands;
+  std::uint32_t allowed;  // bit i: part i has a kernel, or can compose the operation of others
+  int near;               // without operands: where the tensor is for which one is created; -1: unknown
+};
+
+/// Returns the part on which the operation runs, one of request.allowed; another is an error. Threads may call it at
+/// the same time.
+using RoutePolicy = std::function<int(const RouteRequest& request)>;
+
+/// The policy by default: the part of the largest operand that stays; else the one to which the fewest bytes have to
+/// move, among equals where the most bytes were computed, and then the first.
+int route_by_place(const RouteRequest& request);
+
+/// A router with a policy. Throws ArgumentError for no parts, for more than 32 and for one that is there twice, also
+/// within a part that is a router.
+Device router(std::vector<Device> parts, RoutePolicy policy = {});
+
+/// The parts of a router. These functions throw DeviceError for another device.
+std::vector<Device> router_parts(const Device& router);
+/// The same device; tensors that are created on it, or moved to it by to_device(), are on that part, and operations
+/// with them run there. Throws ArgumentError where there is no such part.
+Device router_part(const Device& router, int part);
+/// The part on which a value was computed, or is to be; -1: it is still on the host.
+int part_of(const Value& value);
+
+/// How often values moved from one part to another, and their bytes. What comes from the host does not count.
+struct RouterMoves {
+  std::int64_t count = 0, bytes = 0;
+};
+RouterMoves router_moves(const Device& router);
+
+}  // namespace kiln

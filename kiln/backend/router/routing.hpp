@@ -1,0 +1,100 @@
+// The backend behind Device::router().
+#pragma once
+#include <mutex>
+
+#include "kiln/backend/router/routed.hpp"
+#include "kiln/backend/router/router.hpp"
+#include "kiln/ops/emit.hpp"
+#include "kiln/ops/leaf_backend.hpp"
+#include "kiln/ops/op.hpp"
+#include "kiln/ops/unreported_errors.hpp"
+
+namespace kiln {
+
+class Router final : public LeafBackend {
+ public:
+  Router(std::vector<Device> parts, RoutePolicy policy);
+
+  std::string name() const override;
+  void run(const op::Op& op, Call call) override;
+  /// Whether any part has one.
+  bool has_kernel(const op::Op& op) const override;
+  /// Keeps the data on the host until an operation uses them.
+  Ref<Node> upload(TensorData data, const Device& device) override;
+  TensorData download(const Value& value) override;
+  /// Waits for moves that the values depend on.
+  Ref<PendingRead> start_read(Inputs values) override;
+  void flush() override;
+  void sync() override;
+  /// The sums of the parts.
+  MemoryStatistics memory() const override;
+  /// Throws DeviceError: it is the parts that have memory.
+  void set_memory_limit(std::int64_t bytes) override;
+  void reset_memory_peak() override;
+  void release_memory() override;
+  /// A router of the same parts with other cores.
+  Ref<Backend> with_core(Wrap wrap) override;
+  /// Values that depend on moves stay to be computed when those have arrived.
+  void run_pending(Inputs values) override;
+  State state(const Value& value) const override { return routed(value).state(); }
+
+  const std::vector<Device>& parts() const { return parts_; }
+  RouterMoves moves() const;
+  int part_of(const Value& value) const;
+
+ private:
+  /// An operation whose operands are on their way.
+  struct Task {
+    op::Op op;
+    int part;
+    Values in, out, causes;
+    Ref<Requester> requester;
+    const char* function;  // as named by CalledAs
+  };
+  /// The operands of an operation as a part has them.
+  struct Operands {
+    Values values;
+    bool wait = false;  // some are on their way
+    Ref<Failure> lost;  // there will never be all of them
+  };
+  using Lock = std::lock_guard<std::recursive_mutex>;
+
+  static Routed& routed(const Value& value) { return static_cast<Routed&>(*value.node()->storage); }
+  Backend& backend(int part) const { return parts_[static_cast<std::size_t>(part)].backend(); }
+
+  // Where an operation runs (router.cpp).
+  int part_of_all(const Call& call) const;
+  int choose(const op::Op& op, const Call& call);
+  // Its run, now or later.
+  void run_composed(const op::Op& op, Call call);
+  void start(const op::Op& op, int part, const Operands& operands, std::span<const Value> out);
+  Values causes_at(int part, Ref<Failure>& lost);
+  void follow(const op::Op& op, Call call);
+  void run_task(Task& task, const Operands& operands);
+  void take_arrivals(bool wait);
+  // Its operands there (moves.cpp).
+  static bool are_there(int part, Inputs in, Operands& operands);
+  Operands bring(int part, Inputs in, const op::Op& op);
+  void bring(Routed& x, int part, const op::Op& op, Operands& operands);
+  Ref<Failure> put(Routed& x, int part);
+  void begin_move(Routed& x, int part, const op::Op& op);
+  void end_move(Routed& x, int part);
+  Ref<Failure> noted(Ref<Failure> failure, const Value& source);
+
+  const std::vector<Device> parts_;
+  const RoutePolicy policy_;  // empty: route_by_place
+  UnreportedErrors unreported_;
+  std::atomic<std::int64_t> moved_{0}, moved_bytes_{0};
+
+  struct Arrival {
+    Ref<Routed> value;
+    int part;
+  };
+  // Guards the members below, and what Routed says. A kernel of the user's own, which runs under it, may call functions.
+  std::recursive_mutex mutex_;
+  std::vector<Arrival> arrivals_;
+  std::vector<Task> tasks_;
+  std::atomic<std::size_t> on_their_way_{0};  // the size of arrivals_
+};
+
+}  // namespace kiln
