@@ -17,14 +17,14 @@ namespace {
 using Level = Float32Precision::Level;
 
 /// What the fake libraries have computed; nothing where they are real ones.
-struct Asked {
+struct Computed {
   int products = 0, rounded_products = 0, convolutions = 0, rounded_convolutions = 0;
-  Asked operator-(const Asked& before) const {
+  Computed operator-(const Computed& before) const {
     return {products - before.products, rounded_products - before.rounded_products, convolutions - before.convolutions,
             rounded_convolutions - before.rounded_convolutions};
   }
 };
-std::optional<Asked> asked() {
+std::optional<Computed> computed() {
   void* const cublas = ::dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_LOCAL);
   void* const cudnn = ::dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
   if (!cublas || !cudnn) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<Asked> asked() {
   const auto rounded = reinterpret_cast<int (*)()>(::dlsym(cublas, "kiln_fake_cublas_rounded"));
   const auto convolutions = reinterpret_cast<void (*)(int*, int*)>(::dlsym(cudnn, "kiln_fake_cudnn_convolutions"));
   if (!state || !rounded || !convolutions) return std::nullopt;
-  Asked found;
+  Computed found;
   int which = 0;
   state(&which, &found.products);
   found.rounded_products = rounded();
@@ -54,7 +54,7 @@ TEST(CudaPrecision, IsSaidByScopeDeviceAndEnvironment) {
   KILN_NEEDS_COMPILER();
   const auto product_of = [](const Device& device) {
     const Value x = filled(device, {16, 16}, kFine), y = filled(device, {16, 16}, 1);
-    return matmul(x, y).data().as<float>()[0];
+    return matmul(x, y).data().to_vector<float>()[0];
   };
   ::setenv("KILN_TF32", "1", 1);
   const Device fast{Ref<Backend>(make_ref<gpu::Gpu>(make_ref<Driver>(0)))};
@@ -88,7 +88,7 @@ TEST(CudaPrecision, IsSaidByScopeDeviceAndEnvironment) {
 TEST(CudaPrecision, ReachesLibrariesForwardsAndBackwards) {
   KILN_NEEDS_DEVICE();
   KILN_NEEDS_COMPILER();
-  if (!asked()) GTEST_SKIP() << "real libraries do not tell";
+  if (!computed()) GTEST_SKIP() << "real libraries do not tell";
   const Ref<Backend> gpu = make_ref<gpu::Gpu>(make_ref<Driver>(0));
   for (const Ref<Backend>& backend : {gpu, Ref<Backend>(make_ref<fusion::Fusion>(gpu))}) {
     const Device device(backend);
@@ -97,7 +97,7 @@ TEST(CudaPrecision, ReachesLibrariesForwardsAndBackwards) {
       const Value x = filled(device, {32, 48}, 1).require_grad(), w = filled(device, {48, 64}, 1).require_grad();
       const Value image = filled(device, {2, 32, 8, 8}, 1).require_grad();
       const Value filter = filled(device, {32, 32, 3, 3}, 1).require_grad();
-      const Asked before = *asked();
+      const Computed before = *computed();
       Value loss, convolved;
       {
         const Float32Precision scope(level);
@@ -108,7 +108,7 @@ TEST(CudaPrecision, ReachesLibrariesForwardsAndBackwards) {
       for (const Value& each :
            {loss, of_product.of(x), of_product.of(w), convolved, of_conv.of(image), of_conv.of(filter)})
         (void)each.data();
-      const Asked now = *asked() - before;
+      const Computed now = *computed() - before;
       const bool high = level == Level::High;
       EXPECT_EQ(now.products, high ? 0 : 3);
       EXPECT_EQ(now.rounded_products, high ? 3 : 0);

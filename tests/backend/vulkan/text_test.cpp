@@ -63,7 +63,7 @@ std::string said_of(Ref<const CustomOp> op) {
 TEST(VulkanText, IsLaunchedByAnOperation) {
   KILN_NEEDS_DEVICE();
   const Value y = custom(make_ref<const Scale>(2.5), Values{numbers()})[0];
-  const Value rows = custom(make_ref<const Scale>(-1), Values{slice(numbers(), {{.begin = 3, .end = 8}})})[0];
+  const Value rows = custom(make_ref<const Scale>(-1), Values{narrow(numbers(), 0, 3, 5)})[0];
   const auto all = y.data().to_vector<float>(), some = rows.data().to_vector<float>();
   ASSERT_EQ(some.size(), 50u);
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], 2.5f * static_cast<float>(i));

@@ -60,7 +60,7 @@ class WebgpuText : public testing::Test {
  protected:
   void SetUp() override {
     try {
-      device = Device::parse("webgpu");
+      device = kiln::Device::parse("webgpu");
     } catch (const Error& error) { GTEST_SKIP() << "no device: " << error.what(); }
   }
   Value numbers() const {
@@ -71,13 +71,13 @@ class WebgpuText : public testing::Test {
   std::string said_of(Ref<const CustomOp> op) const {
     return sentence_of([&] { return custom(std::move(op), Values{numbers()})[0].data(); });
   }
-  Device device;
+  kiln::Device device;
 };
 
 TEST_F(WebgpuText, IsLaunchedByAnOperation) {
   const Value y = custom(make_ref<const Scale>(2.5), Values{numbers()})[0];
   // The rows from the third on begin where nothing can be bound.
-  const Value rows = custom(make_ref<const Scale>(-1), Values{slice(numbers(), {{.begin = 3, .end = 8}})})[0];
+  const Value rows = custom(make_ref<const Scale>(-1), Values{narrow(numbers(), 0, 3, 5)})[0];
   const auto all = y.data().to_vector<float>(), some = rows.data().to_vector<float>();
   ASSERT_EQ(some.size(), 50u);
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], 2.5f * static_cast<float>(i));
