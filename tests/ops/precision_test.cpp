@@ -205,6 +205,11 @@ TEST(Float32Precision, StaysWithAGraph) {
     const Precision scope(Level::High);
     return capture_graph(square_of, {&x, 1});
   }();
+  const Graph by_setting = [&] {
+    const Setting setting(device, Level::High);
+    return capture_graph(square_of, {&x, 1});
+  }();
+  EXPECT_EQ(text(by_setting), text(fast));
   EXPECT_NE(text(fast).find("matmul(%0, %0, precision=High)"), std::string::npos) << text(fast);
   EXPECT_EQ(text(exact).find("precision"), std::string::npos) << text(exact);
   wire::Writer out;
