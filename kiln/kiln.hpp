@@ -11,6 +11,7 @@
 #include "kiln/nn/nn.hpp"
 #include "kiln/ops/devices.hpp"
 #include "kiln/ops/scope/autocast.hpp"
+#include "kiln/ops/scope/float32_precision.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/optim/optim.hpp"
 #include "kiln/store/graph_file.hpp"

@@ -88,7 +88,7 @@ struct LinearGelu {
     const auto tiles = [](std::int64_t size) { return kiln::gpu::blocks_for(size, LinearGeluKernel::kTile); };
     const std::int64_t rows = x.shape[0], depth = x.shape[1], columns = w.shape[1],
                        blocks = tiles(rows) * tiles(columns);
-    if (as_text && gpu->takes_cuda() && x.dtype == kiln::DType::F32)
+    if (as_text && gpu->takes(kiln::gpu::Language::Cuda) && x.dtype == kiln::DType::F32)
       gpu->launch(LinearGeluText{}, blocks, {x, w, b, y, h, rows, depth, columns});
     else gpu->launch(LinearGeluKernel{x.dtype}, blocks, {x, w, b, y, h, rows, depth, columns});
     return true;

@@ -4,8 +4,8 @@
 #include "kiln/kiln.hpp"
 
 struct LinearGeluText {
-  kiln::gpu::CudaText text() const {
-    return {.name = "linear_gelu_text", .text = kText, .parameters = 8, .threads = 256};
+  kiln::gpu::TextKernel text() const {
+    return {.name = "linear_gelu_text", .text = kText, .buffers = 5, .numbers = 3, .threads = 256};
   }
   static constexpr const char* kText = R"(
 extern "C" __global__ void linear_gelu_text(const float* x, const float* w, const float* b, float* y, float* h, int rows,

@@ -91,7 +91,7 @@ struct StateScan {
     const auto h = gpu->allocate(call.out[0]);
     const std::int64_t time = h.shape[1], channels = h.shape[2];
     const std::int64_t blocks = h.shape[0] * kiln::gpu::blocks_for(channels, kiln::gpu::kLanes);
-    if (as_text && gpu->takes_cuda() && h.dtype == kiln::DType::F32)
+    if (as_text && gpu->takes(kiln::gpu::Language::Cuda) && h.dtype == kiln::DType::F32)
       gpu->launch(StateScanText{backwards}, blocks, {a, x, h, time, channels});
     else gpu->launch(StateScanKernel{h.dtype, backwards}, blocks, {a, x, h, time, channels});
     return true;

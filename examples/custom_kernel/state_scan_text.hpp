@@ -6,10 +6,11 @@
 struct StateScanText {
   bool backwards;
 
-  kiln::gpu::CudaText text() const {
+  kiln::gpu::TextKernel text() const {
     return {.name = "state_scan_text",
             .text = std::string("constexpr bool kBackwards = ") + (backwards ? "true" : "false") + ";" + kText,
-            .parameters = 5,
+            .buffers = 3,
+            .numbers = 2,
             .threads = 256};
   }
   static constexpr const char* kText = R"(

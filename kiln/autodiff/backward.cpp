@@ -10,7 +10,7 @@
 #include "kiln/autodiff/rematerialisation.hpp"
 #include "kiln/autodiff/slices.hpp"
 #include "kiln/core/setting/setting.hpp"
-#include "kiln/ops/op.hpp"
+#include "kiln/ops/precision.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/ops/view/another_view.hpp"
 #include "kiln/ops/view/view.hpp"
@@ -85,6 +85,8 @@ class Pass {
     if (at.record->recompute) return run_again(at);
     if (const auto* slice = std::get_if<op::Slice>(&at.record->op->is))
       return add_slice(at.record->in[0], *slice, std::move(at.grads[0]));
+    const auto own = op::precision_of(*at.record->op);
+    const Float32Precision as_before(own == Float32Precision::OfDevice ? at.record->precision : own);
     Backward backward = rematerialisations_.backward(at.record, std::move(at.grads));
     op::visit(*at.record->op, [&](const auto& op) { op.vjp(backward); });
     for (int i = 0; i < backward.arity(); ++i)

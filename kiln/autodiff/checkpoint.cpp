@@ -8,7 +8,10 @@ namespace {
 class Rerun final : public Recompute {
  public:
   explicit Rerun(std::function<Values()> function)
-      : function_(std::move(function)), autocast_(autocast_dtype()), checkpointing_(checkpointing()) {}
+      : function_(std::move(function)),
+        autocast_(autocast_dtype()),
+        precision_(Float32Precision::said()),
+        checkpointing_(checkpointing()) {}
 
   /// Runs the function without a tape. Results are tracked where a gradient would flow through the function.
   static Values run_first(Ref<Rerun> self) {
@@ -36,6 +39,7 @@ class Rerun final : public Recompute {
   Values run() const override {
     const WithGrad recording;
     const Autocast autocast(autocast_);
+    const Float32Precision precision(precision_);
     const Checkpointing strategy(checkpointing_);
     std::vector<Key> keys = keys_;
     const KeyScope repeat(keys, KeyScope::Repeat);
@@ -54,6 +58,7 @@ class Rerun final : public Recompute {
  private:
   std::function<Values()> function_;
   DType autocast_;
+  Float32Precision::Level precision_;
   Checkpointing::Strategy checkpointing_;
   std::vector<Key> keys_;
   Descs results_;

@@ -34,7 +34,7 @@ std::uint64_t mark_of(const Node& node) { return node.mark.bits.load(std::memory
 void encode(const op::Op& op, std::vector<std::uint64_t>& words) {
   words.push_back(op.is.index());
   op::visit(op, [&]<class T>(const T& o) {
-    if constexpr (std::is_same_v<T, op::Custom>) o.op->identify(words);
+    if constexpr (std::is_same_v<T, op::Custom>) o.op->identify(words), words.push_back(std::uint64_t(o.precision));
     else if constexpr (std::is_same_v<T, op::Fused>) words.push_back(reinterpret_cast<std::uintptr_t>(o.program.get()));
     else if constexpr (std::is_same_v<T, op::Epilogue>)
       words.push_back(reinterpret_cast<std::uintptr_t>(o.program.get()));

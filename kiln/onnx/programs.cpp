@@ -8,6 +8,7 @@
 #include "kiln/core/mutex.hpp"
 #include "kiln/onnx/table.hpp"
 #include "kiln/ops/scope/autocast.hpp"
+#include "kiln/ops/scope/float32_precision.hpp"
 
 namespace kiln::onnx {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::size_t kMostPrograms = 8, kMostSeen = 16;
 /// The inputs that a program was captured for, without the weights.
 struct Key {
   std::vector<std::pair<Element, Shape>> inputs;
+  Float32Precision::Level precision;  // of its products: a captured program keeps its own
   std::vector<std::pair<std::size_t, std::int64_t>> numbers = {};  // inputs that the program holds for what they are
   friend bool operator==(const Key&, const Key&) = default;
 };
@@ -33,7 +35,10 @@ bool same(const Values& some, const Values& others) {
 
 /// Nothing where these inputs have no program.
 std::optional<Key> key_of(const std::vector<Datum>& inputs, const Device& device) {
-  Key key;
+  const auto said = Float32Precision::said();
+  Key key{.inputs = {},
+          .precision = said == Float32Precision::OfDevice ? Float32Precision::of(device) : said,
+          .numbers = {}};
   for (const Datum& input : inputs) {
     if (!input.is_tensor() || input.is_string()) return {};
     const Value& value = input.value();

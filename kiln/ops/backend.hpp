@@ -7,6 +7,7 @@
 #include "kiln/core/parallel.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/ops/memory.hpp"
+#include "kiln/ops/scope/float32_precision.hpp"
 #include "kiln/ops/value.hpp"
 
 namespace kiln {
@@ -74,6 +75,9 @@ class Backend : public RefCounted {
   virtual void set_memory_limit(std::int64_t bytes) = 0;
   virtual void reset_memory_peak() = 0;
   virtual void release_memory() = 0;
+  /// What Float32Precision::set() set; Highest at first, or what the environment says of such a device.
+  virtual Float32Precision::Level float32_precision() const = 0;
+  virtual void set_float32_precision(Float32Precision::Level level) = 0;
 
   /// Returns this backend with its core, the innermost backend below all decorators, replaced by wrap(core). A
   /// decorator returns a new decorator of its own kind.

@@ -34,6 +34,7 @@ struct Custom {
   static constexpr std::string_view kName = "custom";
   static constexpr OpTraits kTraits{Pattern::Composite, AutocastTo::Same, Bound::Other, Rows::None, MayFail::OnData};
   Ref<const CustomOp> op;
+  Float32Precision::Level precision = Float32Precision::OfDevice;
   Descs infer(Inputs in) const { return op->infer(in); }
   Values expand(Inputs in) const { return op->expand(in); }
   Saves saves(std::uint32_t) const { return {.in = ~0u, .out = true}; }

@@ -25,6 +25,8 @@ class Decorator : public Backend {
   void set_memory_limit(std::int64_t bytes) override { inner_->set_memory_limit(bytes); }
   void reset_memory_peak() override { inner_->reset_memory_peak(); }
   void release_memory() override { inner_->release_memory(); }
+  Float32Precision::Level float32_precision() const override { return inner_->float32_precision(); }
+  void set_float32_precision(Float32Precision::Level level) override { inner_->set_float32_precision(level); }
   void run_pending(Inputs values) override { inner_->run_pending(values); }
   State state(const Value& value) const override { return inner_->state(value); }
   FusionTraits fusion_traits() const override { return inner_->fusion_traits(); }

@@ -1,8 +1,10 @@
 #include "kiln/ops/emit.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "kiln/ops/expand.hpp"
+#include "kiln/ops/precision.hpp"
 #include "kiln/ops/record.hpp"
 #include "kiln/ops/scope/scope.hpp"
 
@@ -72,9 +74,16 @@ Descs results_of(const op::Op& op, Inputs in) {
   return descs;
 }
 
-Value emit_one(const Device& device, const op::Op& op, Inputs operands) {
+/// The op as it is to run: `held` owns one whose precision is settled here.
+const op::Op& with_precision(const Device& device, const op::Op& op, Inputs in, std::optional<op::Op>& held) {
+  return op::is_unsettled(op, in) ? held.emplace(op::settled(op, device)) : op;
+}
+
+Value emit_one(const Device& device, const op::Op& called, Inputs operands) {
   Values held;
-  const Inputs in = after_autocast(op, operands, held);
+  std::optional<op::Op> own;
+  const Inputs in = after_autocast(called, operands, held);
+  const op::Op& op = with_precision(device, called, in, own);
   const Descs descs = results_of(op, in);
   KILN_CHECK(descs.size() == 1);
   Value out;
@@ -82,9 +91,11 @@ Value emit_one(const Device& device, const op::Op& op, Inputs operands) {
   return out;
 }
 
-Values emit_several(const Device& device, const op::Op& op, Inputs operands) {
+Values emit_several(const Device& device, const op::Op& called, Inputs operands) {
   Values held;
-  const Inputs in = after_autocast(op, operands, held);
+  std::optional<op::Op> own;
+  const Inputs in = after_autocast(called, operands, held);
+  const op::Op& op = with_precision(device, called, in, own);
   const Descs descs = results_of(op, in);
   Values out(static_cast<std::size_t>(descs.size()));
   execute(device, op, in, descs, out);

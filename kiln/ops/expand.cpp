@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kiln/ops/emit.hpp"
-#include "kiln/ops/op.hpp"
+#include "kiln/ops/precision.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
@@ -32,6 +32,9 @@ bool is_planned(const op::Op& op) {
 Values expansion(const op::Op& op, Inputs in, std::span<const Value> out) {
   const NoGrad pause;
   const Autocast off(DType::F32);
+  // A planned op's steps have their own; an op without precision may rely on exact products.
+  const auto precision = op::precision_of(op);
+  const Float32Precision own(precision == Float32Precision::OfDevice ? Float32Precision::Highest : precision);
   const std::string_view name = op::name(op);
   Values results = op::visit(op, [&]<class T>(const T& o) -> Values {
     if constexpr (op::Composite<T>) return o.expand(in);

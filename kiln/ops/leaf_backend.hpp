@@ -16,6 +16,8 @@ class LeafBackend : public Backend {
   void set_memory_limit(std::int64_t bytes) override;
   void reset_memory_peak() override {}
   void release_memory() override {}
+  Float32Precision::Level float32_precision() const override { return float32_precision_; }
+  void set_float32_precision(Float32Precision::Level level) override { float32_precision_ = level; }
   Ref<Backend> with_core(Wrap wrap) override { return wrap(Ref<Backend>(this)); }
   /// Flushes, and throws the errors stored with the values.
   void run_pending(Inputs values) override;
@@ -23,6 +25,9 @@ class LeafBackend : public Backend {
   State state(const Value& value) const override;
   /// Requests no fusion.
   FusionTraits fusion_traits() const override;
+
+ private:
+  std::atomic<Float32Precision::Level> float32_precision_{Float32Precision::Highest};
 };
 
 /// A result of start_read() whose data have arrived already.

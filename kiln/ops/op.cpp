@@ -64,6 +64,8 @@ std::string attributes(const Op& op) {
     else
       reflect::for_each_field(o, [&](std::string_view field, const auto& value) {
         if (field == "fn") return;  // it is the spoken name
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Float32Precision::Level>)
+          if (value != Float32Precision::High) return;
         out += text(out.empty() ? "" : ", ", field, "=");
         reflect::append_text(out, value);
       });

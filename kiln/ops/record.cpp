@@ -118,6 +118,7 @@ Ref<Record> make_record(const op::Op& op, Inputs in, const Descs& results, Input
   rematerialisation.missing_out = saves.out && rematerialisation.possible;
   if (saves.out && !rematerialisation.possible) record->out.assign(out.begin(), out.end());
   record->op.emplace(op);
+  record->precision = Float32Precision::said();
   record->results.assign(results.begin(), results.end());
   record->device = device;
   record->order = next_order();

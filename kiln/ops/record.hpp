@@ -36,6 +36,7 @@ struct Record final : RefCounted {
   SpareVector<Desc> results;
   Values out;  // untracked handles to the results, where the op saves them
   Device device;
+  Float32Precision::Level precision = Float32Precision::OfDevice;  // of the thread's scope
   std::uint64_t order = 0;  // grows with creation: an operand's is smaller than its consumer's
   Rematerialisation rematerialisation;
   /// Whether a gradient was computed in several parts that are right only when added together.

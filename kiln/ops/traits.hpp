@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kiln/ops/scope/float32_precision.hpp"
 #include "kiln/ops/value.hpp"
 
 namespace kiln {

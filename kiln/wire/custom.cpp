@@ -8,6 +8,7 @@ namespace kiln::wire {
 namespace {
 
 constexpr std::string_view kPrefix = "custom:";
+constexpr std::uint64_t kRevision = 2;  // 2: a precision follows the fields
 
 /// Readers may traverse the list at any time; registered entries stay.
 struct CustomReader {
@@ -41,7 +42,7 @@ void write_custom(Writer& out, const CustomOp& op) {
   const CustomClass* const found = find([&](const CustomClass& each) { return each.is(op); });
   require<ArgumentError>(found, "the operation '", op.name(), "' is the program's own: register_custom_op<", op.name(),
                          ">(name) lets it travel (kiln/tensor/custom_wire.hpp)");
-  out.op(text(kPrefix, found->name), found->fingerprint);
+  out.op(text(kPrefix, found->name), found->fingerprint + kRevision);
   found->write(out, op);
 }
 
@@ -55,7 +56,7 @@ Ref<const CustomOp> read_custom(Reader& in, Reader::Name& name) {
       in.wrong("the operation '", shown(own),
                "' is the writing program's own: register_custom_op in this one too, "
                "under that name");
-    if (found->fingerprint != name.fingerprint)
+    if (found->fingerprint + kRevision != name.fingerprint)
       in.wrong("the operation '", shown(own), "' has other fields in this program than in the one that wrote it");
     name.resolved_by = &newest;
     name.number = reinterpret_cast<std::uintptr_t>(found);

@@ -137,6 +137,7 @@ void write_op(Writer& out, const op::Op& op) {
   op::visit(op, [&]<class T>(const T& o) {
     if constexpr (std::is_same_v<T, op::Custom>) {
       write_custom(out, *o.op);
+      write_field(out, o.precision);
     } else {
       out.op(T::kName, rows()[op.is.index()].fingerprint);
       if constexpr (op::Planned<T>) write_planned(out, o);
@@ -148,7 +149,11 @@ void write_op(Writer& out, const op::Op& op) {
 op::Op read_op(Reader& in) {
   const Reader::Nested deeper(in);
   Reader::Name& name = in.op();
-  if (is_custom(name.text)) return op::Custom{read_custom(in, name)};
+  if (is_custom(name.text)) {
+    op::Custom custom{read_custom(in, name)};
+    read_field(in, custom.precision);
+    return custom;
+  }
   return schema_for(in, name).read(in);
 }
 

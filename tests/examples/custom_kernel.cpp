@@ -227,7 +227,7 @@ struct Careless {
   };
   struct Text {
     int how;
-    gpu::CudaText text() const { return {.name = "careless", .text = "nothing", .parameters = 2}; }
+    gpu::TextKernel text() const { return {.name = "careless", .text = "nothing", .buffers = 2}; }
   };
   bool run(std::string_view backend, Call call) const {
     gpu::Gpu* const gpu = gpu::as_gpu(backend);
@@ -247,7 +247,7 @@ TEST(CustomKernels, ThatAreWrongNameTheOperation) {
             "DeviceError: Careless: kernel careless, block 0: thread 10 touches element 10 of parameter 0, a buffer of "
             "float32 where elements 0 to before 10 are");
   EXPECT_EQ(said(1), "ArgumentError: Careless: kernel: int32 meets int64");
-  EXPECT_EQ(said(2), "DeviceError: Careless: simulated takes no CUDA C++, and kernel careless is that alone");
+  EXPECT_EQ(said(2), "DeviceError: Careless: simulated takes no text, and kernel careless is CUDA C++");
 }
 
 TEST(CustomKernels, AreOfNoGpuOutsideOfAnOperation) {

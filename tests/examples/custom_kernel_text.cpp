@@ -19,7 +19,7 @@ TEST(CustomKernelTexts, AreTheSameKernels) {
   } catch (const Error& error) { missing = error.what(); }
   if (!missing.empty()) GTEST_SKIP() << missing;
   const char* const options[] = {"--gpu-architecture=sm_90", "--std=c++17"};
-  for (const gpu::CudaText& text : {LinearGeluText{}.text(), StateScanText{false}.text(), StateScanText{true}.text()})
+  for (const gpu::TextKernel& text : {LinearGeluText{}.text(), StateScanText{false}.text(), StateScanText{true}.text()})
     EXPECT_FALSE(cuda::nvrtc().compile(text.name, text.text, options).empty());
   if (Device::best().name() != "cuda") return;
   const Device device = Device::best();

@@ -49,6 +49,14 @@ TEST(CustomWire, CarriesTheFieldsUnderARegisteredName) {
   EXPECT_EQ(shift_of(sent(op_of(Shift{1, std::vector<std::int64_t>(1000, 7)}))).table.size(), 1000u);
 }
 
+TEST(CustomWire, CarriesThePrecisionOfTheCall) {
+  register_custom_op<Shift>("test.shift");
+  op::Op op = op_of(Shift{2.5, {}});
+  EXPECT_EQ(std::get<op::Custom>(sent(op).is).precision, Float32Precision::OfDevice);
+  std::get<op::Custom>(op.is).precision = Float32Precision::High;
+  EXPECT_EQ(std::get<op::Custom>(sent(op).is).precision, Float32Precision::High);
+}
+
 TEST(CustomWire, RefusesWhatNobodyRegistered) {
   EXPECT_EQ(sentence_of([] { sent(op_of(Other{})); }),
             "ArgumentError: the operation 'Other' is the program's own: register_custom_op<Other>(name) lets it travel "

@@ -24,6 +24,7 @@ class RecordingBackend final : public LeafBackend {
   RecordingBackend(const Device& inner, const CaptureOptions& options) : inner_(inner.inner()) {
     body_.device = inner_;
     if (options.random) seed(inner_.backend().next_key().bits);
+    set_float32_precision(inner_.backend().float32_precision());
   }
 
   std::string name() const override { return "capture of " + inner_.name(); }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "kiln/ops/scope/float32_precision.hpp"
+
 namespace kiln::cuda {
 namespace {
 
@@ -48,10 +50,10 @@ Spatial of_two(Spatial axes, std::int64_t first) {
   return axes;
 }
 
-ConvKey key_of(const gpu::Convolution& of, bool tf32) {
+ConvKey key_of(const gpu::Convolution& of) {
   return {.kind = of.kind,
           .dtype = of.dtype,
-          .tf32 = tf32,
+          .tf32 = of.dtype == DType::F32 && Float32Precision::said() == Float32Precision::High,
           .x = operand_of(of.x),
           .weight = operand_of(of.weight),
           .y = operand_of(of.y),
@@ -142,7 +144,7 @@ void describe(cudnn::Graph& graph, const ConvKey& key) {
 }  // namespace
 
 const Dnn::Plan* plan_of(Dnn& dnn, const gpu::Convolution& asked) {
-  const ConvKey key = key_of(asked, dnn.tf32());
+  const ConvKey key = key_of(asked);
   if (!fits(key)) return nullptr;
   return dnn.find(
       key, [&](cudnn::Graph& graph) { describe(graph, key); },

@@ -10,7 +10,6 @@ namespace kiln::cuda {
 Dnn::Dnn(Ref<Stream> stream)
     : stream_(std::move(stream)),
       wanted_(is_set("KILN_CUDNN", true)),
-      tf32_(is_set("KILN_TF32", false)),
       deterministic_(is_set("KILN_DETERMINISTIC", true)),
       logs_(is_logged("cuda")) {}
 

@@ -31,8 +31,6 @@ class Dnn {
   }
   /// False if it is known to be missing, or disabled.
   bool is_there();
-  /// May products of float32 lose digits?
-  bool tf32() const { return tf32_; }
   /// Must results be reproducible, bit for bit?
   bool deterministic() const { return deterministic_; }
   /// Has the plan run? Then it can be queued, and will not fail.
@@ -53,7 +51,7 @@ class Dnn {
   cudnn::Status start(const Plan& plan, Addresses addresses, Address workspace);
 
   const Ref<Stream> stream_;
-  const bool wanted_, tf32_, deterministic_, logs_;
+  const bool wanted_, deterministic_, logs_;
   std::mutex mutex_;
   const cudnn::Api* api_ = nullptr;  // loaded on first use
   bool missing_ = false;

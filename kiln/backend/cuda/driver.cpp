@@ -1,11 +1,9 @@
 #include "kiln/backend/cuda/driver.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "kiln/backend/cuda/attentions.hpp"
 #include "kiln/backend/cuda/convolutions.hpp"
-#include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cuda {
 namespace {
@@ -27,21 +25,12 @@ Driver::Driver(int index) : Driver(make_ref<Stream>(driver_api(), index)) {}
 
 Driver::Driver(const Ref<Stream>& stream)
     : StreamDriver(stream, capabilities_of(*stream), gpu::kCudaTarget, compiler_for(architecture_of(*stream))),
-      worth_{.tf32 = is_set("KILN_TF32", false),
+      worth_{.tf32 = stream->attribute(kComputeCapabilityMajor) >= 8,
              .min_library_channels = 16,
              .min_library_attention = std::int64_t{1} << 28},
       products_(stream),
       dnn_(stream),
       groups_(stream) {}
-
-Ref<gpu::Code> Driver::compile(const gpu::CudaText& kernel) {
-  std::vector<std::size_t> words(kernel.parameters + std::size_t{1});
-  std::iota(words.begin(), words.end(), std::size_t{0});
-  const Ref<Program> program =
-      load({kernel.name, kernel.name, kernel.threads, kernel.shared_bytes, std::move(words), false}, kernel.text);
-  program->require_parameters();
-  return program;
-}
 
 bool Driver::multiply(const gpu::Product& product) {
   if (const Products::Plan* const plan = products_.proven(product)) return queue().multiply(plan, product), true;

@@ -5,12 +5,11 @@
 #include "kiln/backend/cuda/nvrtc.hpp"
 #include "kiln/backend/cuda/products.hpp"
 #include "kiln/backend/cuda/ranks/groups.hpp"
-#include "kiln/backend/gpu/cuda_text.hpp"
 #include "kiln/backend/streams/driver.hpp"
 
 namespace kiln::cuda {
 
-class Driver final : public StreamDriver, public gpu::Library, public gpu::Collectives, public gpu::CudaCompiler {
+class Driver final : public StreamDriver, public gpu::Library, public gpu::Collectives {
  public:
   /// Throws DeviceError if the machine has no such device, or no driver.
   explicit Driver(int index);
@@ -28,9 +27,7 @@ class Driver final : public StreamDriver, public gpu::Library, public gpu::Colle
   std::uint64_t start_collective(Communicator& among, const gpu::Collective& collective) override;
   void wait_for_collective(std::uint64_t collective) override;
 
-  gpu::CudaCompiler* cuda() override { return this; }
-  using StreamDriver::compile;
-  Ref<gpu::Code> compile(const gpu::CudaText& kernel) override;
+  gpu::Language language() const override { return gpu::Language::Cuda; }
 
  private:
   explicit Driver(const Ref<Stream>& stream);

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "kiln/core/setting/setting.hpp"
+#include "kiln/ops/scope/float32_precision.hpp"
 
 namespace kiln::cuda {
 namespace {
@@ -50,7 +50,7 @@ Matrix matrix(std::int64_t rows, std::int64_t columns, std::int64_t stride, std:
 }
 
 // Our rows are columns to cuBLASLt, so it computes c' = b' a'.
-ProductPlanKey key_of(const Product& product, bool tf32) {
+ProductPlanKey key_of(const Product& product) {
   const auto operand = [](const Product::Matrix& x, std::int64_t rows, std::int64_t columns) {
     return x.transposed ? matrix(rows, columns, x.stride, x.batch_stride, true, x.data)
                         : matrix(columns, rows, x.stride, x.batch_stride, false, x.data);
@@ -61,7 +61,7 @@ ProductPlanKey key_of(const Product& product, bool tf32) {
   if (product.function == Product::Function::GeluTanh) epilogue |= cublas::kEpilogueGelu;
   return {.dtype = product.dtype,
           .c_dtype = product.c_dtype,
-          .tf32 = tf32,
+          .tf32 = product.dtype == DType::F32 && Float32Precision::said() == Float32Precision::High,
           .batch = product.batch,
           .a = operand(product.b, product.k, product.n),
           .b = operand(product.a, product.m, product.k),
@@ -88,9 +88,7 @@ class Products::Plan {
        std::size_t workspace_bytes, int wanted)
       : Plan(api) {
     const bool f64 = plan_key.dtype == DType::F64;
-    const int compute = f64                                             ? cublas::kCompute64F
-                        : plan_key.tf32 && plan_key.dtype == DType::F32 ? cublas::kCompute32FFastTF32
-                                                                        : cublas::kCompute32F;
+    const int compute = f64 ? cublas::kCompute64F : plan_key.tf32 ? cublas::kCompute32FFastTF32 : cublas::kCompute32F;
     check(api_.description_create(&description_, compute, f64 ? cublas::kFloat64 : cublas::kFloat32));
     const auto operation = [](const Matrix& x) { return x.transposed ? cublas::kTransposed : cublas::kAsItIs; };
     set(cublas::kDescTransA, operation(plan_key.a));
@@ -187,8 +185,7 @@ class Products::Plan {
 };
 
 Products::Products(Ref<Stream> stream) : Products(stream, Choices(stream)) {}
-Products::Products(Ref<Stream> stream, Choices choices)
-    : stream_(std::move(stream)), choices_(std::move(choices)), tf32_(is_set("KILN_TF32", false)) {}
+Products::Products(Ref<Stream> stream, Choices choices) : stream_(std::move(stream)), choices_(std::move(choices)) {}
 
 Products::~Products() {
   plans_.clear();
@@ -215,12 +212,12 @@ bool Products::open() {
 }
 
 std::optional<const Products::Plan*> Products::find(const Product& product) const {
-  const auto known = plans_.find(Signature(key_of(product, tf32_)));
+  const auto known = plans_.find(Signature(key_of(product)));
   return known == plans_.end() ? std::nullopt : std::optional<const Plan*>(known->second.second.get());
 }
 
 const Products::Plan* Products::make(const Product& product) {
-  const ProductPlanKey plan_key = key_of(product, tf32_);
+  const ProductPlanKey plan_key = key_of(product);
   const Signature signature(plan_key);
   std::unique_ptr<Plan> plan;
   const int wanted = choices_.wanted() ? Choices::kMost : 1;

@@ -34,7 +34,6 @@ class Products {
 
   const Ref<Stream> stream_;
   const Choices choices_;
-  const bool tf32_;
   std::mutex mutex_;
   const cublas::Api* api_ = nullptr;  // loaded on first use
   bool missing_ = false;

@@ -7,12 +7,11 @@
 #include "kiln/backend/gpu/collectives.hpp"
 #include "kiln/backend/gpu/kernel/kernel.hpp"
 #include "kiln/backend/gpu/library.hpp"
+#include "kiln/backend/gpu/text_kernel.hpp"
 #include "kiln/backend/memory/block_source.hpp"
 #include "kiln/ops/backend.hpp"
 
 namespace kiln::gpu {
-
-struct CudaText;
 
 /// The most arguments that a kernel takes: 4 KiB.
 inline constexpr std::size_t kMostArguments = 512;
@@ -28,13 +27,6 @@ class Transfer : public RefCounted {
   virtual void wait(std::byte* to) = 0;
   /// Calls `then` when ready, from any thread.
   virtual void notify(Wakeup then) = 0;
-};
-
-/// Compiles kernels that users wrote in CUDA C++, for devices that accept it.
-class CudaCompiler {
- public:
-  virtual ~CudaCompiler() = default;
-  virtual Ref<Code> compile(const CudaText& kernel) = 0;
 };
 
 /// Work runs in the order in which any thread submits it, and no call waits unless it says so; only collectives of
@@ -68,7 +60,7 @@ class Driver : public RefCounted {
   // ---- what only some devices have; null otherwise ----
   virtual Library* library() { return nullptr; }
   virtual Collectives* collectives() { return nullptr; }
-  virtual CudaCompiler* cuda() { return nullptr; }
+  virtual TextCompiler* texts() { return nullptr; }
 };
 
 }  // namespace kiln::gpu

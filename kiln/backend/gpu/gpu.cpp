@@ -14,7 +14,7 @@
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/expand.hpp"
-#include "kiln/ops/op.hpp"
+#include "kiln/ops/precision.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 
 namespace kiln::gpu {
@@ -116,7 +116,9 @@ Argument::Argument(const Scalar& number, DType dtype) : bits(0) {
 
 Gpu* as_gpu(std::string_view backend) { return running && running->gpu.name() == backend ? &running->gpu : nullptr; }
 
-Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))), running_collectives_(pool_->driver()) {}
+Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))), running_collectives_(pool_->driver()) {
+  if (is_set("KILN_TF32", false)) set_float32_precision(Float32Precision::High);
+}
 
 // ---- running -------------------------------------------------------------------------------------------------------
 
@@ -173,7 +175,10 @@ bool Gpu::run_family(const op::Op& op, const T& attributes, Call call) {
   }
 }
 
+// The device's library, and a kernel of a user's own, ask Float32Precision::said() for the op's precision.
 void Gpu::run_kernel(const op::Op& op, Call call) {
+  const auto precision = op::precision_of(op);
+  const Float32Precision own(precision == Float32Precision::High ? precision : Float32Precision::Highest);
   op::visit(op, [&]<class T>(const T& o) {
     if constexpr (std::is_same_v<T, op::Custom>) {
       if (!run_custom(*this, op, *o.op, call)) run_expansion(*this, op, call);
@@ -348,11 +353,17 @@ std::shared_ptr<const Gpu::Compiled> Gpu::compile(const Kernel& kernel) const {
   return std::make_shared<const Compiled>(Compiled{std::move(code), std::move(refusal)});
 }
 
-std::shared_ptr<const Gpu::Compiled> Gpu::compile(const CudaText& kernel) const {
-  require<DeviceError>(takes_cuda(), name(), " takes no CUDA C++, and kernel ", kernel.name, " is that alone");
-  require<DeviceError>(kernel.parameters <= kMostArguments, "kernel ", kernel.name, " has ", kernel.parameters,
+// A text that does not compile is the user's mistake: the operation does not run in another way.
+std::shared_ptr<const Gpu::Compiled> Gpu::compile(const TextKernel& kernel) const {
+  TextCompiler* const texts = driver().texts();
+  const std::string_view own = texts ? gpu::name(texts->language()) : "no text";
+  require<DeviceError>(takes(kernel.language), name(), " takes ", own, ", and kernel ", kernel.name, " is ",
+                       gpu::name(kernel.language));
+  require<DeviceError>(kernel.parameters() <= kMostArguments, "kernel ", kernel.name, " has ", kernel.parameters(),
                        " parameters, at most ", kMostArguments, " can be given");
-  return std::make_shared<const Compiled>(Compiled{driver().cuda()->compile(kernel), std::nullopt});
+  try {
+    return std::make_shared<const Compiled>(Compiled{texts->compile_text(kernel), std::nullopt});
+  } catch (const Refused& refused) { fail<DeviceError>(refused.message()); }
 }
 
 Value Gpu::check_cell(std::int64_t places) {

@@ -5,7 +5,6 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "kiln/backend/gpu/cuda_text.hpp"
 #include "kiln/backend/gpu/kernel/builder.hpp"
 #include "kiln/backend/gpu/kernel/refusal.hpp"
 #include "kiln/backend/gpu/memory.hpp"
@@ -36,10 +35,10 @@ concept KernelSource = Plain<T> && requires(const T& source) {
   { source.kernel() } -> std::same_as<Kernel>;
 };
 
-/// A plain struct whose kernel is written in CUDA C++: `CudaText text() const`.
+/// A plain struct whose kernel is written as text: `TextKernel text() const`.
 template <class T>
 concept TextSource = Plain<T> && requires(const T& source) {
-  { source.text() } -> std::same_as<CudaText>;
+  { source.text() } -> std::same_as<TextKernel>;
 };
 
 class Gpu final : public LeafBackend {
@@ -63,7 +62,8 @@ class Gpu final : public LeafBackend {
 
   // ---- for families, and for custom kernels (custom.hpp) ----
   Driver& driver() const { return pool_->driver(); }
-  bool takes_cuda() const { return driver().cuda() != nullptr; }
+  /// Whether launch() takes kernels that are written in that language.
+  bool takes(Language language) const { return driver().texts() && driver().texts()->language() == language; }
   /// Allocates memory for a result in row-major order, unless it has some in that order already.
   Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
   /// Allocates in the order of `strides`, which must cover the result without gaps or overlap.
@@ -79,7 +79,7 @@ class Gpu final : public LeafBackend {
   /// Like read_contiguous(), in memory that is aligned for loads of 16 bytes.
   Array read_aligned(const Value& value, Value& held);
 
-  /// Runs a kernel, which is built and compiled on its first launch. CUDA C++ needs a device with takes_cuda().
+  /// Runs a kernel, which is built and compiled on its first launch. Text needs a device that takes() its language.
   template <class T>
   requires KernelSource<T> || TextSource<T>
   void launch(const T& source, std::int64_t blocks, std::initializer_list<Argument> arguments) {
@@ -137,7 +137,7 @@ class Gpu final : public LeafBackend {
     std::optional<Refusal> refusal;
   };
   std::shared_ptr<const Compiled> compile(const Kernel& kernel) const;
-  std::shared_ptr<const Compiled> compile(const CudaText& kernel) const;
+  std::shared_ptr<const Compiled> compile(const TextKernel& kernel) const;
   static const Ref<Code>& usable(const Compiled& compiled) {
     if (compiled.refusal) throw Refused(*compiled.refusal);
     return compiled.code;

@@ -6,12 +6,13 @@
 
 namespace kiln::gpu {
 
-/// Each function returns false, with nothing done, where the library does not know what it is asked for.
+/// Products and convolutions of float32 have the precision of the thread's scope (Float32Precision::said), which is that
+/// of the op. Each function returns false, with nothing done, where the library does not know what it is asked for.
 class Library {
  public:
   /// How the library compares with our kernels.
   struct Worth {
-    bool tf32 = false;                       // it multiplies float32 by matrix units, rounded to tf32
+    bool tf32 = false;                       // it multiplies float32 by matrix units under Float32Precision::High
     std::int64_t min_library_channels = 0;   // with fewer channels, it is no faster than our convolutions
     std::int64_t min_library_attention = 0;  // multiplications; with fewer, calling it does not pay
   };

@@ -10,6 +10,7 @@
 #include "kiln/backend/strided/strided.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/expand.hpp"
+#include "kiln/ops/precision.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/scope/requester.hpp"
@@ -65,9 +66,14 @@ std::optional<DType> coarser(std::optional<DType> rounded, DType dtype) {
   return is_float(dtype) && (!rounded || usual_share(dtype) > usual_share(*rounded)) ? dtype : rounded;
 }
 
+std::optional<DType> rounding_of(const op::Op& op) {
+  if (op::precision_of(op) == Float32Precision::High) return DType::F16;
+  return std::nullopt;
+}
+
 // A kernel for a composite op may round to half precision less often than the ops of the expansion.
 static std::optional<DType> half_of(const op::Op& op, const Call& call) {
-  std::optional<DType> half;
+  std::optional<DType> half = rounding_of(op);
   const auto include = [&](DType dtype) {
     if (dtype == DType::F16 || dtype == DType::BF16) half = coarser(half, dtype);
   };

@@ -35,7 +35,7 @@ namespace {
 /// The type to which results are rounded in a way that depends on how they are computed: that of sums, whose order
 /// follows the memory order of elements, and that of elementwise ops if the device `contracts` them.
 std::optional<DType> rounded_by(const op::Op& op, const Call& call, bool contracts) {
-  std::optional<DType> rounded;
+  std::optional<DType> rounded = rounding_of(op);
   const bool depends = op::visit(op, [&]<class T>(const T&) {
     if (T::kTraits.pattern == Pattern::Elementwise) return contracts;
     return T::kTraits.pattern != Pattern::View && T::kTraits.pattern != Pattern::Creation;

@@ -92,6 +92,8 @@ class VerifiedPlans final : public Decorator {
   std::int64_t made_ = 0;
 };
 
+/// The type whose rounding the op may have beside that of its results: float16 under Float32Precision::High.
+std::optional<DType> rounding_of(const op::Op& op);
 /// The coarser of two float types; other types are finer than any.
 std::optional<DType> coarser(std::optional<DType> rounded, DType dtype);
 /// Copies of the values in memory of their own, in the same order.

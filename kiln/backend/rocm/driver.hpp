@@ -12,6 +12,7 @@ class Driver final : public StreamDriver, public gpu::Library {
   explicit Driver(int index) : Driver(make_ref<Stream>(driver_api(), index)) {}
 
   gpu::Library* library() override { return this; }
+  gpu::Language language() const override { return gpu::Language::Hip; }
   bool multiply(const gpu::Product& product) override;
 
  private:

@@ -1,6 +1,7 @@
 #include "kiln/backend/streams/driver.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace kiln::streams {
 namespace {
@@ -24,6 +25,15 @@ Ref<gpu::Code> StreamDriver::compile(const gpu::Kernel& kernel) {
   const gpu::KernelText text = gpu::print(kernel, target_);
   return load({kernel.name, text.function, kernel.threads, text.shared_bytes, kernel.words(), kernel.together},
               text.text);
+}
+
+Ref<gpu::Code> StreamDriver::compile_text(const gpu::TextKernel& kernel) {
+  std::vector<std::size_t> words(kernel.parameters() + std::size_t{1});
+  std::iota(words.begin(), words.end(), std::size_t{0});
+  const Ref<Program> program =
+      load({kernel.name, kernel.name, kernel.threads, kernel.shared_bytes, std::move(words), false}, kernel.text);
+  program->require_parameters();
+  return program;
 }
 
 Ref<Program> StreamDriver::load(Program::ProgramTraits traits, const std::string& text) {

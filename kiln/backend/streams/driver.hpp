@@ -10,7 +10,7 @@
 
 namespace kiln::streams {
 
-class StreamDriver : public gpu::Driver, protected LibraryCalls {
+class StreamDriver : public gpu::Driver, public gpu::TextCompiler, protected LibraryCalls {
  public:
   std::string name() const override { return stream_->device(); }
   const gpu::Capabilities& capabilities() const override { return capabilities_; }
@@ -24,6 +24,8 @@ class StreamDriver : public gpu::Driver, protected LibraryCalls {
   void clear(std::byte* start, std::size_t bytes) override;
   void flush() override { queue_.flush(); }
   void synchronize() override;
+  gpu::TextCompiler* texts() override { return this; }
+  Ref<gpu::Code> compile_text(const gpu::TextKernel& kernel) override;
 
  protected:
   /// Kernels are printed for `target`, and compiled by `compiler`.

@@ -6,7 +6,7 @@
 
 namespace kiln::vulkan {
 
-class Driver final : public gpu::Driver {
+class Driver final : public gpu::Driver, public gpu::TextCompiler {
  public:
   /// Throws DeviceError if the machine has no such device.
   explicit Driver(int index) : Driver(Instance::get(), index) {}
@@ -20,6 +20,9 @@ class Driver final : public gpu::Driver {
 
   /// Throws gpu::Refused where glslang or the GPU's driver does not take the kernel.
   Ref<gpu::Code> compile(const gpu::Kernel& kernel) override { return compiler_.compile(kernel); }
+  gpu::TextCompiler* texts() override { return this; }
+  gpu::Language language() const override { return gpu::Language::Glsl; }
+  Ref<gpu::Code> compile_text(const gpu::TextKernel& kernel) override { return compiler_.compile(kernel); }
   void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override;
   void upload(std::byte* to, std::span<const std::byte> from) override;
   Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override;

@@ -87,7 +87,18 @@ Ref<Program> Compiler::compile(const gpu::Kernel& kernel) const {
 Ref<Program> Compiler::compile(const gpu::Kernel& kernel, const std::string& text) const {
   context_->demand_alive();
   const std::vector<std::uint32_t> words = spirv(kernel.name, text);
-  return make_ref<Program>(context_, kernel, pipeline(kernel.name, text, words));
+  return make_ref<Program>(context_, kernel, pipeline(kernel.name, text, words, context_->sets_lanes()));
+}
+
+Ref<Program> Compiler::compile(const gpu::TextKernel& kernel) const {
+  context_->demand_alive();
+  constexpr std::size_t kMost = gpu::kPushedBytes / sizeof(std::uint64_t);
+  require<DeviceError>(kernel.parameters() <= kMost, context_->name(), ": kernel ", kernel.name, " has ",
+                       kernel.parameters(), " parameters, a kernel written in GLSL at most ", kMost);
+  gpu::Kernel passes{.name = kernel.name};
+  passes.parameters.assign(kernel.parameters(), {gpu::Parameter::Kind::Number, DType::I64});
+  const std::vector<std::uint32_t> words = spirv(kernel.name, kernel.text);
+  return make_ref<Program>(context_, std::move(passes), pipeline(kernel.name, kernel.text, words, false));
 }
 
 std::vector<std::uint32_t> Compiler::spirv(const std::string& name, const std::string& text) const {
@@ -109,8 +120,8 @@ std::vector<std::uint32_t> Compiler::spirv(const std::string& name, const std::s
 }
 
 // Each kernel has a cache of the driver's by itself, so that processes that share the folder do not undo each other's.
-VkPipeline Compiler::pipeline(const std::string& name, const std::string& text,
-                              std::span<const std::uint32_t> words) const {
+VkPipeline Compiler::pipeline(const std::string& name, const std::string& text, std::span<const std::uint32_t> words,
+                              bool sets_lanes) const {
   const Milliseconds time;
   const Api& api = context_->api();
   const VkDevice device = context_->device();
@@ -128,7 +139,7 @@ VkPipeline Compiler::pipeline(const std::string& name, const std::string& text,
   VkPipeline made = nullptr;
   VkResult result = api.CreateShaderModule(device, &code, nullptr, &module);
   if (result == VK_SUCCESS) result = api.CreatePipelineCache(device, &known, nullptr, &cache);
-  if (result == VK_SUCCESS) result = create(module, cache, &made);
+  if (result == VK_SUCCESS) result = create(module, cache, sets_lanes, &made);
   if (result == VK_SUCCESS && kept.empty()) {
     std::size_t bytes = 0;
     api.GetPipelineCacheData(device, cache, &bytes, nullptr);
@@ -152,13 +163,13 @@ VkPipeline Compiler::pipeline(const std::string& name, const std::string& text,
   return made;
 }
 
-VkResult Compiler::create(VkShaderModule module, VkPipelineCache cache, VkPipeline* pipeline) const {
+VkResult Compiler::create(VkShaderModule module, VkPipelineCache cache, bool sets_lanes, VkPipeline* pipeline) const {
   auto lanes = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
   lanes.requiredSubgroupSize = gpu::kLanes;
   auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-  if (context_->sets_lanes()) {  // and none of them missing, as a thread's lane is its number in the block modulo 32
+  if (sets_lanes) {  // and none of them missing, as a thread's lane is its number in the block modulo 32
     info.stage.pNext = &lanes;
     info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   }

@@ -32,11 +32,15 @@ class Compiler {
   Ref<Program> compile(const gpu::Kernel& kernel) const;
   /// The same for a text that is not the kernel's own (tests).
   Ref<Program> compile(const gpu::Kernel& kernel, const std::string& text) const;
+  /// The same for a user's. It may have blocks of any size.
+  Ref<Program> compile(const gpu::TextKernel& kernel) const;
 
  private:
   std::vector<std::uint32_t> spirv(const std::string& name, const std::string& text) const;
-  VkPipeline pipeline(const std::string& name, const std::string& text, std::span<const std::uint32_t> words) const;
-  VkResult create(VkShaderModule module, VkPipelineCache cache, VkPipeline* pipeline) const;
+  /// `sets_lanes`: blocks consist of whole warps of kLanes threads.
+  VkPipeline pipeline(const std::string& name, const std::string& text, std::span<const std::uint32_t> words,
+                      bool sets_lanes) const;
+  VkResult create(VkShaderModule module, VkPipelineCache cache, bool sets_lanes, VkPipeline* pipeline) const;
 
   const Ref<Context> context_;
   const gpu::CodeCache cache_;

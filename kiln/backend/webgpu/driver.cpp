@@ -47,12 +47,37 @@ Ref<gpu::Code> Driver::compile(const gpu::Kernel& kernel) {
   return make_ref<Program>(session_, kernel);
 }
 
+Ref<gpu::Code> Driver::compile_text(const gpu::TextKernel& kernel) {
+  const auto most = static_cast<std::uint32_t>(capabilities_.most_buffers);
+  require<DeviceError>(kernel.buffers <= most, name(), ": kernel ", kernel.name, " has ", kernel.buffers,
+                       " buffers, the device binds ", most);
+  return make_ref<Program>(session_, kernel);
+}
+
 // ---- launches ------------------------------------------------------------------------------------------------------
+
+/// A user's text gets numbers of 4 bytes, and its blocks lie along x.
+void Driver::demand_fitting(const gpu::Kernel& kernel, std::int64_t blocks,
+                            std::span<const std::uint64_t> arguments) const {
+  const std::int64_t most = capabilities_.most_blocks[0];
+  require<DeviceError>(blocks <= most, name(), ": kernel ", kernel.name, " cannot have ", blocks, " blocks, at most ",
+                       most, ": let each thread do more");
+  const std::size_t expected = kernel.uniform.size();
+  require<DeviceError>(arguments.size() == expected, name(), ": kernel ", kernel.name, " takes ", expected,
+                       " arguments, got ", arguments.size());
+  for (const gpu::Origin& origin : kernel.uniform) {
+    if (origin.kind != gpu::Origin::Kind::Argument) continue;
+    const std::uint64_t high = arguments[origin.of] >> 32;
+    require<DeviceError>(high == 0 || high == 0xFFFFFFFF, name(), ": kernel ", kernel.name, ": argument ", origin.of,
+                         " is no number of 32 bits, of which WGSL's are");
+  }
+}
 
 void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) {
   if (blocks <= 0) return;
   session_->check();
   const auto& program = static_cast<const Program&>(code);
+  if (program.is_text()) demand_fitting(program.plain().kernel(), blocks, arguments);
   const auto start_of = [&](std::uint64_t address) { return memory_.extent_of(address).begin; };
   // A refusal is an error here: kernels before it may have changed operands in place.
   const Pipeline& pipeline = [&]() -> const Pipeline& {

@@ -7,7 +7,7 @@
 
 namespace kiln::webgpu {
 
-class Driver final : public gpu::Driver {
+class Driver final : public gpu::Driver, public gpu::TextCompiler {
  public:
   Driver(const Provider& provider, const Adapter& adapter);
 
@@ -18,6 +18,9 @@ class Driver final : public gpu::Driver {
   void released(std::byte* start, std::size_t) override { memory_.released(address_of(start)); }
 
   Ref<gpu::Code> compile(const gpu::Kernel& kernel) override;
+  gpu::TextCompiler* texts() override { return this; }
+  gpu::Language language() const override { return gpu::Language::Wgsl; }
+  Ref<gpu::Code> compile_text(const gpu::TextKernel& kernel) override;
   void launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) override;
   void upload(std::byte* to, std::span<const std::byte> from) override;
   Ref<gpu::Transfer> download(const std::byte* from, std::size_t bytes) override;
@@ -27,6 +30,7 @@ class Driver final : public gpu::Driver {
   void synchronize() override;
 
  private:
+  void demand_fitting(const gpu::Kernel& kernel, std::int64_t blocks, std::span<const std::uint64_t> arguments) const;
   GroupEntry entry_of(const gpu::Kernel& kernel, std::size_t parameter, std::uint64_t base,
                       std::uint64_t address) const;
   /// The bytes, of so many there, that can be written as whole words.

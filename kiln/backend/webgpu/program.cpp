@@ -1,15 +1,38 @@
 #include "kiln/backend/webgpu/program.hpp"
 
 #include "kiln/backend/gpu/kernel/lower/lower.hpp"
-#include "kiln/backend/gpu/kernel/print/print.hpp"
 #include "kiln/backend/gpu/kernel/refusal.hpp"
 
 namespace kiln::webgpu {
+namespace {
+
+/// What a kernel of a user's binds, as lowering would say it: buffers from their bases, then a uniform block with their
+/// offsets and the numbers.
+gpu::Kernel bound_by(const gpu::TextKernel& text) {
+  using enum gpu::Origin::Kind;
+  gpu::Kernel made{.name = text.name};
+  for (std::uint16_t i = 0; i < text.buffers; ++i) {
+    made.parameters.push_back({gpu::Parameter::Kind::Both, DType::U32});
+    made.origins.push_back({.kind = Base, .of = i});
+    made.uniform.push_back({.kind = Offset, .of = i, .size = 4, .words = 1});
+  }
+  for (auto i = static_cast<std::uint16_t>(text.buffers); i < text.parameters(); ++i)
+    made.uniform.push_back({.kind = Argument, .of = i, .words = 1});
+  if (made.uniform.empty()) return made;
+  const auto words = static_cast<std::uint16_t>(made.uniform.size());
+  made.parameters.push_back({gpu::Parameter::Kind::Input, DType::U32, 0, words});
+  made.origins.push_back({.kind = Uniform});
+  return made;
+}
+
+}  // namespace
 
 Pipeline::Pipeline(Ref<Session> session, gpu::Kernel kernel)
+    : Pipeline(std::move(session), kernel, gpu::print(kernel, gpu::kWgslTarget)) {}
+
+Pipeline::Pipeline(Ref<Session> session, gpu::Kernel kernel, const gpu::KernelText& text)
     : session_(std::move(session)), kernel_(std::move(kernel)) {
   session_->check();
-  const gpu::KernelText text = gpu::print(kernel_, gpu::kWgslTarget);
   const std::optional<Trouble> trouble = session_->trouble_of([&] { make(text.text, text.function); });
   if (!trouble && handle_ && layout_) return;
   {
@@ -69,8 +92,13 @@ void Pipeline::make(const std::string& text, const std::string& function) {
   f.module_release(made);
 }
 
+Program::Program(Ref<Session> session, const gpu::TextKernel& kernel)
+    : session_(session), plain_(session, bound_by(kernel), {kernel.text, kernel.name}), is_text_(true) {}
+
 const Pipeline& Program::sharing(const std::vector<std::uint16_t>& sharers) const {
   if (!gpu::are_shared(sharers)) return plain_;
+  require<DeviceError>(!is_text_, "webgpu: kernel ", plain_.kernel().name,
+                       ": two of its buffers lie in one tensor, whose memory WebGPU binds once: copy one of them");
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Pipeline>& known = sharing_[sharers];
   if (!known) known = std::make_unique<Pipeline>(session_, gpu::with_shared_bindings(plain_.kernel(), sharers));

@@ -9,6 +9,7 @@ struct Matmul {
   static constexpr std::string_view kName = "matmul";
   static constexpr OpTraits kTraits{Pattern::Contraction, AutocastTo::Half, Bound::Compute, Rows::None, MayFail::Never};
   double flops(Inputs in, Inputs out) const;
+  Float32Precision::Level precision = Float32Precision::OfDevice;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const { return saves_the_other(tracked); }
   void vjp(Backward& backward) const;

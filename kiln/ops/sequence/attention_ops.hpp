@@ -23,6 +23,7 @@ struct Attention {
   };  // the last two are plain numbers; mask, bias, softcap may be absent
   bool causal = false;
   std::int64_t window = 0;  // 0: none
+  Float32Precision::Level precision = Float32Precision::OfDevice;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.in = ~0u, .out = true}; }
@@ -40,6 +41,7 @@ struct AttentionGrad {
   bool causal = false;
   std::int64_t window = 0;
   bool of_bias = false;
+  Float32Precision::Level precision = Float32Precision::OfDevice;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
   void vjp(Backward& backward) const;  // none: Attention records the expansion where a gradient is wanted

@@ -28,6 +28,7 @@ struct RecurrentLayer {
   enum Result { outputs, last, kept };
   RecurrentCell cell;
   bool keeps = false;
+  Float32Precision::Level precision = Float32Precision::OfDevice;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
   Saves saves(std::uint32_t) const { return {.in = keeps ? ~(1u << inputs) : ~0u, .out = keeps}; }
@@ -44,6 +45,7 @@ struct RecurrentLayerGrad {
   double flops(Inputs in, Inputs out) const;
   enum Slot { weight, projection, before, kept, state, lengths, clip, grad, grad_last, grad_kept };
   RecurrentCell cell;
+  Float32Precision::Level precision = Float32Precision::OfDevice;
   Descs infer(Inputs in) const;
   Values expand(Inputs in) const;
   void vjp(Backward& backward) const;  // none: RecurrentLayer records the expansion where a gradient is wanted

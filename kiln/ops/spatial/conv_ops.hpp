@@ -17,6 +17,7 @@ struct Conv {
   enum Slot { x, weight, bias };
   Spatial stride, padding, padding_after, dilation;  // padding before the first and after the last element
   std::int64_t groups = 1;
+  Float32Precision::Level precision = Float32Precision::OfDevice;
   Descs infer(Inputs in) const;
   Saves saves(std::uint32_t tracked) const { return saves_the_other(tracked); }
   void vjp(Backward& backward) const;

@@ -40,7 +40,14 @@ struct Heuristic {
 
 // Of those that are found the second is refused, and the third takes a third of the others' time.
 constexpr int kAlgorithms = 4, kRefused = 1, kQuickest = 2;
-int last_algorithm = -1, products = 0;
+int last_algorithm = -1, products = 0, rounded_products = 0;
+constexpr int kSingle = 68, kDouble = 70, kTf32 = 77;  // how it computes
+
+/// What is left of a number where tensor cores read it: 11 bits.
+double rounded_to_tf32(double x) {
+  const double coarse = x * 4398046511105.0;  // 2^42 + 1 (Dekker)
+  return coarse - (coarse - x);
+}
 
 double load(int type, const void* memory, std::int64_t i) {
   if (type == kFloat64) return static_cast<const double*>(memory)[i];
@@ -140,8 +147,8 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* description, void* a, void* b, v
   const bool f64 = x.type == kFloat64;
   *found = 0;
   if (!inner || !outer || c != d || !is_sound(x) || !is_sound(y) || !is_sound(z)) return kInvalidValue;
-  if (x.type != y.type || how.compute != (f64 ? 70 : 68) || how.scale != (f64 ? kFloat64 : kFloat32))
-    return kNotSupported;
+  if (x.type != y.type || how.scale != (f64 ? kFloat64 : kFloat32)) return kNotSupported;
+  if (how.compute != (f64 ? kDouble : kSingle) && !(how.compute == kTf32 && x.type == kFloat32)) return kNotSupported;
   const auto& wish = *static_cast<Preference*>(preference);
   for (*found = 0; *found < std::min(wanted, kAlgorithms); ++*found) {
     Heuristic& each = results[*found];
@@ -163,6 +170,8 @@ void kiln_fake_cublas_state(int* which, int* times) {
   *which = last_algorithm;
   *times = products;
 }
+/// And how many were in TF32.
+int kiln_fake_cublas_rounded() { return rounded_products; }
 
 int cublasLtMatmul(void*, void* description, const void* alpha, const void* a, void* a_layout, const void* b,
                    void* b_layout, const void* beta, const void* c, void* c_layout, void* d, void*,
@@ -177,6 +186,8 @@ int cublasLtMatmul(void*, void* description, const void* alpha, const void* a, v
   last_algorithm = static_cast<int>(algorithm[4]);
   ++products;
   const auto& how = *static_cast<Description*>(description);
+  const auto factor = [&](double of) { return how.compute == kTf32 ? rounded_to_tf32(of) : of; };
+  rounded_products += how.compute == kTf32;
   const auto &x = *static_cast<Layout*>(a_layout), &y = *static_cast<Layout*>(b_layout),
              &z = *static_cast<Layout*>(c_layout);
   const auto depth = static_cast<std::int64_t>(how.transposed[0] ? x.rows : x.columns);
@@ -188,8 +199,8 @@ int cublasLtMatmul(void*, void* description, const void* alpha, const void* a, v
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(z.rows); ++i) {
         double sum = 0;
         for (std::int64_t l = 0; l < depth; ++l)
-          sum += load(x.type, a, place(x, how.transposed[0], batch, i, l)) *
-                 load(y.type, b, place(y, how.transposed[1], batch, l, j));
+          sum += factor(load(x.type, a, place(x, how.transposed[0], batch, i, l))) *
+                 factor(load(y.type, b, place(y, how.transposed[1], batch, l, j)));
         const std::int64_t at = place(z, 0, batch, i, j);
         const double before = load(how.scale, beta, 0);
         double total = load(how.scale, alpha, 0) * sum;

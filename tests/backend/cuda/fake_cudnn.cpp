@@ -145,7 +145,8 @@ std::vector<int> notes_of(const Descriptor& engine) {
   if (engine.engine == kTransforms) return {5};
   return engine.engine == kTensorCores ? std::vector{0} : std::vector<int>{};
 }
-bool may_run(int engine, int type) { return engine == kPlain || (engine == kTensorCores && type != 0); }
+bool may_run(int engine, int) { return engine == kPlain || engine == kTensorCores; }
+int plain_convolutions = 0, rounded_convolutions = 0;  // of float32
 
 template <class T>
 int give(const std::vector<T>& values, std::int64_t wanted, std::int64_t* count, void* to) {
@@ -163,6 +164,12 @@ int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);  // the
 static void* its_stream = nullptr;
 
 std::size_t kiln_fake_cudnn_version = 91900;  // tests set it
+
+/// For tests: how many convolutions of float32 ran without tensor cores and on them, where their operands are TF32.
+void kiln_fake_cudnn_convolutions(int* plain, int* rounded) {
+  *plain = plain_convolutions;
+  *rounded = rounded_convolutions;
+}
 
 std::size_t cudnnGetVersion() { return kiln_fake_cudnn_version; }
 int cudnnCreate(void** handle) {
@@ -265,6 +272,7 @@ int cudnnBackendExecute(void*, void* plan, void* variant_pack) {
   const Places at = places_of(operation);
   const int type = operation.part(at.x).one<int>(901);
   if (!may_run(of.part(401).engine, type) || !pack.one<void*>(1003)) return kBadParameter;
+  if (type == 0) ++(of.part(401).engine == kTensorCores ? rounded_convolutions : plain_convolutions);
   const Descriptor& c = operation.part(at.alpha + 2);
   const auto dims = [](const Descriptor& from, int attribute) {
     const auto all = numbers(from, attribute);

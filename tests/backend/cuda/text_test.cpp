@@ -24,10 +24,11 @@ struct Text {
   bool fails;
   std::uint32_t parameters;
   int threads = 64;
-  gpu::CudaText text() const {
+  gpu::TextKernel text() const {
     return {.name = "twice",
             .text = fails ? std::string("#error not today\n") + kTwice : kTwice,
-            .parameters = parameters,
+            .buffers = 2,
+            .numbers = parameters - 2,
             .threads = threads};
   }
 };
@@ -42,7 +43,7 @@ struct Twice final : CustomOp {
   Values expand(Inputs in) const override { return {in[0] * 2}; }
   bool run(std::string_view backend, Call call) const override {
     gpu::Gpu* const gpu = gpu::as_gpu(backend);
-    if (!gpu || !gpu->takes_cuda()) return false;
+    if (!gpu || !gpu->takes(gpu::Language::Cuda)) return false;
     Value held;
     const gpu::Array x = gpu->read_contiguous(call.in[0], held), y = gpu->allocate(call.out[0]);
     std::vector<gpu::Argument> all{x, y, x.numel(), gpu::Argument(2.0, DType::F32)};

@@ -30,6 +30,8 @@ class Answering final : public Backend {
   void set_memory_limit(std::int64_t) override { asked("set_memory_limit"); }
   void reset_memory_peak() override { asked("reset_memory_peak"); }
   void release_memory() override { asked("release_memory"); }
+  Float32Precision::Level float32_precision() const override { return Float32Precision::High; }
+  void set_float32_precision(Float32Precision::Level) override { asked("set_float32_precision"); }
   Ref<Backend> with_core(Wrap wrap) override { return asked("with_core"), wrap(Ref<Backend>(this)); }
   void run_pending(Inputs) override { asked("run_pending"); }
   State state(const Value&) const override { return asked("state"), State::Failed; }
@@ -76,6 +78,9 @@ TEST(Decorator, PassesOnEveryQuestionAndItsAnswer) {
   EXPECT_EQ(last(), "reset_memory_peak");
   outer->release_memory();
   EXPECT_EQ(last(), "release_memory");
+  EXPECT_EQ(outer->float32_precision(), Float32Precision::High);
+  outer->set_float32_precision(Float32Precision::Highest);
+  EXPECT_EQ(last(), "set_float32_precision");
   outer->run_pending({&value, 1});
   EXPECT_EQ(last(), "run_pending");
   EXPECT_EQ(outer->state(value), Backend::State::Failed);

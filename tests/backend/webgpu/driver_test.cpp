@@ -124,6 +124,26 @@ TEST_F(WebgpuDriver, RunsKernelsOnOneTensorAndOnParts) {
   EXPECT_EQ(read(blocks_[0], kTensor), x);
 }
 
+// As a flipped tensor is read: its address is that of its last element.
+TEST_F(WebgpuDriver, ReadsBackwardsFromWhereATensorEnds) {
+  for (const DType dtype : {DType::U8, DType::I32}) {
+    gpu::Builder k("backwards", 64);
+    const gpu::Buffer x = k.input(dtype), y = k.output(dtype);
+    const gpu::Expr count = k.number(DType::I32), i = k.place(DType::I32);
+    k.when(i < count, [&] { y.store(i, x[-i]); });
+    const Ref<gpu::Code> code = compiled(k.finish());
+    const std::size_t size = size_of(dtype), count_of = 100 / size;
+    const Bytes source = pattern(kTensor, 7);
+    driver()->upload(blocks_[0], source);
+    const std::uint64_t arguments[] = {address_of(blocks_[0] + (count_of - 1) * size), address_of(blocks_[1]),
+                                       count_of};
+    driver()->launch(*code, 2, arguments);
+    const Bytes found = read(blocks_[1], count_of * size);
+    for (std::size_t i = 0; i < count_of; ++i)
+      EXPECT_EQ(std::memcmp(found.data() + i * size, source.data() + (count_of - 1 - i) * size, size), 0) << i;
+  }
+}
+
 TEST_F(WebgpuDriver, StartsManyBlocks) {
   gpu::Builder k("many", 32);
   const gpu::Buffer y = k.both(DType::I32);

@@ -164,10 +164,11 @@ class Simulated final : public Driver, Collectives {
     const auto& [start, bytes] = *--next;
     return at <= start + bytes ? Extent{start, start + bytes} : Extent{at, at};
   }
-  /// The last address up to that one where a binding may begin; packed elements are parts of whole words.
+  /// Where the tensor at that address is bound: strides may be negative, so that it is touched from its beginning on.
+  /// Packed elements are parts of whole words.
   std::uint64_t bound_at(std::uint64_t at) const {
     const auto step = static_cast<std::uint64_t>(std::max<std::int64_t>(profile_.has.binding_alignment, 4));
-    return at / step * step;
+    return extent_of(at).begin / step * step;
   }
   /// What a kernel may touch, by argument. Sets the argument that is a uniform block.
   std::vector<Extent> extents_of(const Interpreted& code, LoweredArguments& given,
@@ -182,8 +183,9 @@ class Simulated final : public Driver, Collectives {
         continue;
       }
       extents[i] = extent_of(origins.empty() ? arguments[i] : arguments[origins[i].of]);
-      // The pool hands out whole words.
-      if (!origins.empty()) extents[i].end = (extents[i].end + 3) / 4 * 4;
+      if (origins.empty()) continue;
+      extents[i].end = (extents[i].end + 3) / 4 * 4;  // the pool hands out whole words
+      if (origins[i].kind == Origin::Kind::Base) extents[i].begin = std::max(extents[i].begin, given.arguments[i]);
     }
     return extents;
   }

@@ -117,7 +117,8 @@ bool is_channels_last(const Array& x) { return x.shape[1] > 1 && x.strides[1] ==
 bool prefers_channels_last(const Gpu& gpu, const Array& x) {
   Library* const library = gpu.driver().library();
   const bool by_tensor_cores =
-      multiplies_fragments(gpu, x.dtype) || (x.dtype == DType::F32 && library && library->worth().tf32);
+      multiplies_fragments(gpu, x.dtype) ||
+      (x.dtype == DType::F32 && Float32Precision::said() == Float32Precision::High && library && library->worth().tf32);
   return by_tensor_cores && x.shape.size() > 3 && x.shape[1] > 1;
 }
 
