@@ -1,0 +1,54 @@
+#include "kiln/net/options.hpp"
+
+#include <charconv>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
+
+namespace kiln::net {
+
+Address Address::parse(std::string_view text, int port_otherwise) {
+  const auto wrong = [&](const char* why) {
+    fail<ArgumentError>("net: ", shown(text), " is no address: ", why, R"(. Write "host:3000" or "[::1]:3000")");
+  };
+  std::string_view host = text, port;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == text.npos) wrong("the ] is missing");
+    host = text.substr(1, end - 1);
+    port = text.substr(end + 1);
+    if (!port.empty() && port[0] != ':') wrong("a : must follow the ]");
+  } else if (const std::size_t colon = text.rfind(':'); colon != text.npos) {
+    host = text.substr(0, colon);
+    port = text.substr(colon);
+    if (host.find(':') != host.npos) wrong("an address of IPv6 stands in []");
+  }
+  if (host.empty()) wrong("the host is missing");
+  if (host.find_first_of(" \t\r\n/@?#") != host.npos || host.find('\0') != host.npos) wrong("no host is called so");
+  if (port.empty()) {
+    if (port_otherwise < 0) wrong("the port is missing");
+    return {std::string(host), port_otherwise};
+  }
+  int number = 0;
+  const auto [end, error] = std::from_chars(port.data() + 1, port.data() + port.size(), number);
+  if (error != std::errc() || end != port.data() + port.size() || number < 0 || number > 65535)
+    wrong("the port must be a number of 0 to 65535");
+  return {std::string(host), number};
+}
+
+std::string Address::text() const {
+  return host.find(':') == host.npos ? kiln::text(host, ':', port) : kiln::text('[', host, "]:", port);
+}
+
+void Limits::check() const {
+  require<ArgumentError>(message_bytes > 0 && header_bytes >= 256 && connections > 0, "net: limits of ", message_bytes,
+                         " bytes a message, ", header_bytes, " bytes a header and ", connections,
+                         " connections let nobody through: they must be at least 1, 256 and 1");
+  require<ArgumentError>(handshake > 0 && idle > 0 && stalled > 0 && silence >= 0, "net: limits of ", handshake,
+                         " s for a handshake, ", idle, " s between requests, ", stalled, " s without progress and ",
+                         silence, " s of silence: the first three must be positive, and none may be negative");
+}
+
+std::pair<std::string, std::string> bearer(std::string_view token) { return {"Authorization", text("Bearer ", token)}; }
+
+}  // namespace kiln::net

@@ -1,0 +1,66 @@
+// One connection of a server: requests come, responses go, until an end closes or the connection becomes a WebSocket.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kiln/net/http_parser.hpp"
+#include "kiln/net/server.hpp"
+#include "kiln/net/stream.hpp"
+#include "kiln/net/tls.hpp"
+
+namespace kiln::net {
+
+/// What all connections of a server share.
+struct Service {
+  ServerOptions options;
+  Routes routes;
+  std::shared_ptr<TlsContext> tls;  // null: plain
+  Address address;                  // where it listens
+};
+
+/// What the server knows of a connection while a thread serves it.
+struct Client {
+  enum class Does { Reads, Writes, Streams, Works, Speaks };  // the first three may be dropped for others
+
+  std::weak_ptr<const Socket> socket;
+  std::atomic<Does> does = Does::Reads;
+  std::atomic<double> since = 0;  // seconds of the steady clock
+  std::atomic<bool> dropped = false, done = false;
+  std::thread thread;
+
+  void begin(Does what);
+  void shut() const;
+};
+
+class Conversation {
+ public:
+  Conversation(const Service& service, Client& client, std::unique_ptr<Stream> stream, std::shared_ptr<void> slot)
+      : service_(service), client_(client), stream_(std::move(stream)), slot_(std::move(slot)) {}
+  /// Until it ends, however that is.
+  void run() noexcept;
+
+ private:
+  const Limits& limits() const { return service_.options.limits; }
+  bool serve_one(double patience);
+  bool read(HttpParser& parser, double patience);
+  Response answer(const Request& request) const;
+  const Handler* handler_of(const Request& request, Response& otherwise) const;
+  void write(const Response& response, bool keeps_alive, bool without_body);
+  void tell(EventStream& events);
+  void farewell();
+  void speak(const WebSocketHandler& handler, const Request& request);
+
+  const Service& service_;
+  Client& client_;
+  std::unique_ptr<Stream> stream_;
+  std::shared_ptr<void> slot_;
+  std::vector<std::byte> received_;  // and not yet parsed
+};
+
+/// Why a request is not for this server, as a response with another status than 200: its Host, its Origin, its token.
+Response refusal_of(const Service& service, const Request& request);
+
+}  // namespace kiln::net

@@ -1,0 +1,60 @@
+// TCP: sockets with an owner, connecting, listening.
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "kiln/net/deadline.hpp"
+#include "kiln/net/options.hpp"
+
+namespace kiln::net {
+
+/// A socket that is closed by the destructor.
+class Socket {
+ public:
+  explicit Socket(int socket = -1) : socket_(socket) {}
+  Socket(Socket&& other) noexcept : socket_(other.release()) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(socket_, other.socket_);
+    return *this;
+  }
+  ~Socket();
+  int get() const { return socket_; }
+  int release() { return std::exchange(socket_, -1); }
+
+ private:
+  int socket_;
+};
+
+/// A descriptor that poll() finds readable once wake() was called (eventfd).
+class Wake {
+ public:
+  Wake();
+  int get() const { return socket_.get(); }
+  void wake() const noexcept;
+  void clear() const noexcept;
+
+ private:
+  Socket socket_;
+};
+
+/// Connects to the first of the host's addresses that answers; the socket does not block. Throws IoError where there is no such
+/// host, nobody listens there, or the deadline passes.
+Socket tcp_connect(const Address& address, const Deadline& deadline);
+/// Listens at an address; the socket does not block. Throws IoError where the port is taken or the address is another machine's.
+Socket tcp_listen(const Address& address);
+/// Makes an accepted or connected socket one for messages: it does not block, sends small messages at once, and finds out within
+/// a minute or two that the other machine is gone.
+void prepare_socket(int socket);
+
+/// The own address of a socket, or its peer's, in numbers.
+Address own_address(int socket);
+Address peer_address(int socket);
+
+/// Waits until one of the events of poll() happens to the socket, or `wake` becomes readable. False: the deadline has passed.
+bool wait_for(int socket, short events, const Deadline& deadline, int wake = -1);
+
+/// Whether connections to this host stay on this machine: "localhost", "127.0.0.1", "::1".
+bool is_loopback(std::string_view host);
+
+}  // namespace kiln::net

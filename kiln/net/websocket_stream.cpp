@@ -1,0 +1,246 @@
+#include "kiln/net/websocket_stream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/net/websocket_frame.hpp"
+
+namespace kiln::net {
+namespace {
+
+constexpr std::size_t kBuffer = 64 << 10, kMostControl = 125;
+constexpr std::size_t kFirstPart = 4 << 20;  // of a message, for which there is memory before it has come
+constexpr double kLastWord = 0.3;            // seconds for the last frame to be taken, and for what was sent to arrive
+
+class WebSocket final : public Connection {
+ public:
+  WebSocket(std::unique_ptr<Stream> stream, End end, std::span<const std::byte> received, const Limits& limits,
+            std::shared_ptr<void> kept)
+      : kept_(std::move(kept)),
+        stream_(std::move(stream)),
+        end_(end),
+        limits_(limits),
+        out_(kBuffer),
+        in_(std::max(kBuffer, received.size())) {
+    std::ranges::copy(received, in_.begin());
+    filled_ = received.size();
+  }
+  ~WebSocket() override {
+    close();
+    if (!ended_) drain(*stream_, kLastWord, true);
+  }
+
+  void send(std::span<const std::byte> message) override {
+    require<ArgumentError>(message.size() <= limits_.message_bytes, "net: a message of ", message.size(),
+                           " bytes is longer than the ", limits_.message_bytes, " of Limits::message_bytes");
+    const std::lock_guard lock(send_mutex_);
+    require<IoError>(!closed_ && !lost_, "net: the connection with ", peer(), " is closed: nothing more can be sent");
+    try {
+      send_frame(Opcode::Binary, message, 0);
+      if (const auto pong = take_pong()) send_frame(Opcode::Pong, *pong, 0);
+    } catch (...) {
+      lost_ = true;  // the other end has a part of a frame, which no other may follow
+      stream_->shut();
+      throw;
+    }
+  }
+
+  std::optional<Message> receive() override {
+    const std::lock_guard lock(receive_mutex_);
+    require<IoError>(failure_.empty(), failure_);
+    if (closed_ && !lost_) return std::nullopt;
+    try {
+      return next();
+    } catch (const IoError& error) {
+      if (failure_.empty() && closed_ && !lost_) return std::nullopt;  // by another thread, meanwhile
+      if (failure_.empty()) stream_->shut();
+      failure_ = std::string(error.message());
+      lost_ = true;
+      throw;
+    }
+  }
+
+  void close() noexcept override { close_with(CloseCode::Normal); }
+  std::string peer() const override { return stream_->peer(); }
+
+ private:
+  void send_frame(Opcode opcode, std::span<const std::byte> message, double stalled) {
+    FrameHead head{.opcode = opcode, .length = message.size()};
+    if (end_ == End::Client) fill_random(head.mask.emplace());
+    std::size_t used = write_head(head, std::span(out_).first<kMostHead>());
+    for (std::size_t at = 0; used > 0 || at < message.size(); used = 0) {
+      if (used == 0 && !head.mask) return write_all(*stream_, message.subspan(at), stalled);  // as they are
+      const std::size_t part = std::min(message.size() - at, out_.size() - used);
+      if (part > 0) std::memcpy(out_.data() + used, message.data() + at, part);
+      if (head.mask) apply_mask(std::span(out_).subspan(used, part), *head.mask, at);
+      write_all(*stream_, std::span(out_).first(used + part), stalled);
+      at += part;
+    }
+  }
+
+  /// Sends the last frame, unless another was or a message is under way to an end that takes nothing.
+  void close_with(CloseCode code, std::string_view why = {}) noexcept {
+    if (closed_.exchange(true)) return;
+    wake_.wake();
+    const std::unique_lock lock(send_mutex_, std::try_to_lock);
+    if (!lock) return stream_->shut();
+    try {
+      std::array<std::byte, kMostControl> frame;
+      frame[0] = static_cast<std::byte>(static_cast<int>(code) >> 8);
+      frame[1] = static_cast<std::byte>(static_cast<int>(code) & 255);
+      const std::size_t size = std::min(why.size(), frame.size() - 2);
+      std::memcpy(frame.data() + 2, why.data(), size);
+      send_frame(Opcode::Close, std::span(frame).first(2 + size), kLastWord);
+      stream_->finish();
+    } catch (...) { stream_->shut(); }
+  }
+
+  /// Tells the other end why, and throws it.
+  [[noreturn]] void refuse(CloseCode code, std::string_view why) {
+    close_with(code, why);
+    failure_ = text("net: ", peer(), " has sent ", why);
+    throw IoError(failure_);
+  }
+
+  /// Waits for bytes, after those that are there. False: there are no more.
+  bool fill() {
+    if (begin_ > 0) {
+      std::memmove(in_.data(), in_.data() + begin_, filled_ - begin_);
+      filled_ -= std::exchange(begin_, 0);
+    }
+    const std::size_t got = wait_for_bytes(std::span(in_).subspan(filled_));
+    filled_ += got;
+    return got > 0;
+  }
+  std::size_t wait_for_bytes(std::span<std::byte> place) {
+    return read_some(*stream_, place, limits_.silence > 0 ? Deadline(limits_.silence) : Deadline::never(), wake_.get());
+  }
+  [[noreturn]] void fail_lost() {
+    if (!closed_) ended_ = true;  // and not: woken
+    throw IoError(text("net: the connection with ", peer(), " is lost: it has ended without a last word"));
+  }
+
+  FrameHead next_head() {
+    for (;;) {
+      const ReadHead read = read_head(std::span(in_).subspan(begin_, filled_ - begin_));
+      if (read.wrong) refuse(CloseCode::Protocol, read.wrong);
+      if (read.size > 0) {
+        begin_ += read.size;
+        if (read.head.mask.has_value() != (end_ == End::Server))
+          refuse(CloseCode::Protocol, end_ == End::Server ? "a frame without a mask" : "a frame with a mask");
+        return read.head;
+      }
+      if (!fill()) fail_lost();
+    }
+  }
+
+  /// Appends the frame's bytes to `to`, in memory that grows as they come: a head may promise more than is sent.
+  void take(const FrameHead& head, Message& to) {
+    const std::size_t begin = to.size();
+    std::size_t left = static_cast<std::size_t>(head.length), at = begin;
+    while (left > 0) {
+      if (at == to.size()) to.resize(at + std::min(left, std::max(kFirstPart, at)));
+      const auto place = std::span(to).subspan(at);
+      std::size_t got = std::min(filled_ - begin_, place.size());
+      if (got > 0) {
+        std::memcpy(place.data(), in_.data() + begin_, got);
+        begin_ += got;
+      } else if ((got = wait_for_bytes(place)) == 0) fail_lost();
+      if (head.mask) apply_mask(place.first(got), *head.mask, at - begin);
+      at += got;
+      left -= got;
+    }
+  }
+
+  std::optional<Message> next() {
+    Message message;
+    for (bool within = false;;) {
+      const FrameHead head = next_head();
+      if (head.is_control()) {
+        if (!answer(head)) return std::nullopt;
+        continue;
+      }
+      if (head.opcode == Opcode::Text) refuse(CloseCode::Unsupported, "a text message: Kiln's messages are binary");
+      if (within != (head.opcode == Opcode::Continuation))
+        refuse(CloseCode::Protocol, "a part of a message that does not follow the one before");
+      if (head.length > limits_.message_bytes - message.size())
+        refuse(CloseCode::TooBig,
+               text("a message that is longer than the ", limits_.message_bytes, " bytes of Limits::message_bytes"));
+      take(head, message);
+      if (head.final) return message;
+      within = true;
+    }
+  }
+
+  /// Answers a control frame. False: the other end has closed.
+  bool answer(const FrameHead& head) {
+    Message said;
+    take(head, said);
+    if (head.opcode == Opcode::Ping) answer_ping(std::move(said));
+    if (head.opcode != Opcode::Close) return true;
+    if (said.size() == 1) refuse(CloseCode::Protocol, "a last frame of one byte");
+    const int code = said.size() < 2 ? static_cast<int>(CloseCode::Normal)
+                                     : std::to_integer<int>(said[0]) << 8 | std::to_integer<int>(said[1]);
+    close_with(CloseCode::Normal);
+    ended_ = true;
+    if (code == static_cast<int>(CloseCode::Normal) || code == static_cast<int>(CloseCode::GoingAway)) return false;
+    const std::string why =
+        said.size() > 2 ? std::string(reinterpret_cast<const char*>(said.data()) + 2, said.size() - 2) : "";
+    failure_ =
+        text("net: ", peer(), " has closed the connection with code ", code, why.empty() ? "" : ": ", shown(why));
+    throw IoError(failure_);
+  }
+
+  /// Sends a pong now, or after the message that is under way: receive() does not wait for the other end to read.
+  void answer_ping(Message said) {
+    {
+      const std::lock_guard lock(pong_mutex_);
+      pong_ = std::move(said);
+    }
+    const std::unique_lock lock(send_mutex_, std::try_to_lock);
+    if (!lock || closed_ || lost_) return;
+    if (const auto pong = take_pong()) send_frame(Opcode::Pong, *pong, 0);
+  }
+  std::optional<Message> take_pong() {
+    const std::lock_guard lock(pong_mutex_);
+    return std::exchange(pong_, std::nullopt);
+  }
+
+  const std::shared_ptr<void> kept_;
+  const std::unique_ptr<Stream> stream_;
+  const End end_;
+  const Limits limits_;
+  const Wake wake_;  // receive(), when another thread closes
+
+  std::mutex send_mutex_;
+  std::vector<std::byte> out_;
+  std::mutex pong_mutex_;
+  std::optional<Message> pong_;  // to be sent after the message that is under way
+
+  std::mutex receive_mutex_;
+  std::vector<std::byte> in_;  // bytes begin_ to filled_ have come and were not taken
+  std::size_t begin_ = 0, filled_ = 0;
+  std::string failure_;  // what receive() reports
+
+  std::atomic<bool> closed_ = false;  // in an orderly way, by either end
+  std::atomic<bool> lost_ = false;
+  std::atomic<bool> ended_ = false;  // nothing more will come
+};
+
+}  // namespace
+
+std::unique_ptr<Connection> websocket_over(std::unique_ptr<Stream> stream, End end, std::span<const std::byte> received,
+                                           const Limits& limits, std::shared_ptr<void> kept) {
+  return std::make_unique<WebSocket>(std::move(stream), end, received, limits, std::move(kept));
+}
+
+}  // namespace kiln::net

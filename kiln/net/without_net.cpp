@@ -1,0 +1,28 @@
+#include "kiln/core/error/error.hpp"
+#include "kiln/net/server.hpp"
+#include "kiln/net/websocket.hpp"
+
+namespace kiln::net {
+namespace {
+
+[[noreturn]] void fail_without() {
+  fail<IoError>(
+      "net: this Kiln was built without Boost and OpenSSL, so it serves nothing and knows no WebSockets: install them "
+      "(Debian: libboost-dev, libssl-dev) and configure again with KILN_NET=ON");
+}
+
+}  // namespace
+
+struct Server::Running {};
+
+Routes& Routes::add(std::string, std::string, Handler) { return *this; }
+Routes& Routes::websocket(std::string, WebSocketHandler) { return *this; }
+Routes& Routes::otherwise(Handler) { return *this; }
+Server::Server(const ServerOptions&, Routes) { fail_without(); }
+Server::~Server() = default;
+int Server::port() const { return 0; }
+int Server::connections() const { return 0; }
+std::unique_ptr<Connection> connect(const Address&, const ConnectOptions&) { fail_without(); }
+std::unique_ptr<WebSocketListener> listen(const Address&, const ListenOptions&) { fail_without(); }
+
+}  // namespace kiln::net
