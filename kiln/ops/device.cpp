@@ -78,6 +78,16 @@ std::vector<const RegisteredDevice*> present_entries() {
   return entries;
 }
 
+struct AddressedDevices {
+  std::string name;
+  Device (*make)(std::string_view address);
+};
+std::vector<AddressedDevices>& addressed() {
+  static std::vector<AddressedDevices> all;
+  return all;
+}
+std::atomic<MoveValue> mover{nullptr};
+
 /// What is thrown for a name that no device has.
 [[noreturn]] void fail_unknown(std::string_view name) {
   std::string known;
@@ -103,6 +113,15 @@ void register_devices(std::string_view name, int priority, Device (*make)(int in
   registry().push_back({.name = std::string(name), .priority = priority, .make_one = make, .count = count});
 }
 
+void register_addressed_devices(std::string_view name, Device (*make)(std::string_view address)) {
+  addressed().push_back({std::string(name), make});
+}
+void register_mover(MoveValue move) { mover = move; }
+Value moved_directly(const Value& value, const Device& to) {
+  const MoveValue move = mover;
+  return move ? move(value, to) : Value();
+}
+
 void decorate_devices(Decoration place, Ref<Backend> (*wrap)(Ref<Backend>)) {
   decorations[static_cast<std::size_t>(place)] = wrap;
 }
@@ -116,6 +135,9 @@ Device Device::parse(std::string_view name) {
   for (const RegisteredDevice& entry : registry())
     if (const std::optional<int> index = entry.index_of(name))
       return entry.count ? entry.make_one(*index) : entry.make();
+  for (const AddressedDevices& entry : addressed())
+    if (name.starts_with(entry.name) && name.substr(entry.name.size()).starts_with(':'))
+      return entry.make(name.substr(entry.name.size() + 1));
   fail_unknown(name);
 }
 

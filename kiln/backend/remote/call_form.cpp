@@ -22,7 +22,9 @@ void append_op(std::vector<std::uint64_t>& words, const op::Op& op) {
 }
 
 FormOperand::Is kind_of_operand(const Value& value) {
-  return value.node() ? FormOperand::Is::Tensor : value.is_scalar() ? FormOperand::Is::Number : FormOperand::Is::Nothing;
+  return value.node()        ? FormOperand::Is::Tensor
+         : value.is_scalar() ? FormOperand::Is::Number
+                             : FormOperand::Is::Nothing;
 }
 
 MayFail may_fail(const op::Op& op) {

@@ -9,7 +9,7 @@ namespace kiln::remote {
 namespace {
 constexpr double kSecondsForValue = 60;
 constexpr std::size_t kMostGiven = 256;  // values that wait to be taken
-}
+}  // namespace
 
 // The connection is like a client's: a hello, but with a ticket; then the description, and the elements in pieces.
 void Host::give(const std::string& address, const std::string& ticket, TensorData data) {
@@ -38,7 +38,8 @@ void Host::receive_value(std::shared_ptr<net::Connection> connection, const std:
   const Desc desc = wire::read_desc(in);
   const std::int64_t limit = settings_.limits.memory;
   const std::int64_t whole = numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype));
-  require<MemoryError>(limit == 0 || whole <= limit, "a value of ", text_of_bytes(whole), " is more than a session may hold");
+  require<MemoryError>(limit == 0 || whole <= limit, "a value of ", text_of_bytes(whole),
+                       " is more than a session may hold");
   TensorData data(desc.shape, desc.dtype);
   const auto bytes = data.bytes();
   std::size_t received = 0;
@@ -65,7 +66,8 @@ TensorData Host::take(const std::string& ticket) {
   std::unique_lock lock(mutex_);
   const auto wait = std::chrono::duration<double>(kSecondsForValue);
   const bool is_here = changed_.wait_for(lock, wait, [&] { return closing_ || given_.contains(ticket); });
-  require<DeviceError>(is_here && !closing_, "another server did not send the value within ", kSecondsForValue, " seconds");
+  require<DeviceError>(is_here && !closing_, "another server did not send the value within ", kSecondsForValue,
+                       " seconds");
   return std::move(given_.extract(ticket).mapped());
 }
 
@@ -82,14 +84,17 @@ std::string prometheus_text(const HostCounters& counters) {
   single("sessions_opened_total", "counter", "Sessions so far.", counters.opened);
   single("sessions_resumed_total", "counter", "Connections that went on with a session.", counters.resumed);
   single("sessions_broken_total", "counter", "Sessions that ended because of what the client sent.", counters.broken);
-  single("connections_refused_total", "counter", "Connections with a wrong token, version or device.", counters.refused);
+  single("connections_refused_total", "counter", "Connections with a wrong token, version or device.",
+         counters.refused);
   const auto each = [&](const char* name, const char* type, const char* help, auto field) {
     head(name, type, help);
     for (const SessionRow& row : counters.sessions)
       out += text("kiln_host_", name, "{session=\"", row.number, "\",device=\"", row.device, "\"} ", field(row), '\n');
   };
-  each("session_connected", "gauge", "Whether the client is connected.", [](const auto& r) { return int{r.connected}; });
-  each("session_compute_seconds_total", "counter", "Time spent on the client's work.", [](const auto& r) { return r.seconds; });
+  each("session_connected", "gauge", "Whether the client is connected.",
+       [](const auto& r) { return int{r.connected}; });
+  each("session_compute_seconds_total", "counter", "Time spent on the client's work.",
+       [](const auto& r) { return r.seconds; });
   each("session_tensors", "gauge", "Tensors held.", [](const auto& r) { return r.tensors; });
   each("session_held_bytes", "gauge", "Bytes of these tensors.", [](const auto& r) { return r.bytes_held; });
   each("session_calls_total", "counter", "Operations.", [](const auto& r) { return r.calls; });

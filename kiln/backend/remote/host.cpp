@@ -97,7 +97,8 @@ void Host::watch() {
   while (!closing_) {
     changed_.wait_for(lock, std::chrono::milliseconds(100));
     for (const auto& client : clients_)
-      if (!client->greeted && !client->done && seconds_since(client->since) > kSecondsForHello) client->connection->close();
+      if (!client->greeted && !client->done && seconds_since(client->since) > kSecondsForHello)
+        client->connection->close();
     std::vector<std::shared_ptr<Kept>> expired;
     for (auto each = sessions_.begin(); each != sessions_.end();) {
       const bool over = !each->second->connection && seconds_since(each->second->lost) > settings_.window;
@@ -209,7 +210,8 @@ void Host::serve(Client& client) {
 void Host::serve_session(Client& client, Kept& kept) {
   Session& session = kept.session;
   session.forget_told();
-  Welcome welcome{kept.number, kept.secret, session.device().name(), session.applied(), settings_.window, {}};
+  Welcome welcome{kept.number,          kept.secret, session.device().name(), session.applied(), settings_.window,
+                  bool(settings_.dial), {}};
   for (const wire::CustomClass& each : wire::custom_classes()) welcome.custom.push_back({each.name, each.fingerprint});
   wire::Writer out;
   begin(out, Frame::Welcome);
@@ -273,8 +275,9 @@ void Host::drain(double seconds) {
     const Clock::time_point last{Clock::duration(kept->last_work.load())};
     return !kept->busy && seconds_since(last) > 0.1;
   };
-  while (seconds_since(start) < seconds &&
-         !std::ranges::all_of(sessions_, [&](const auto& each) { return !each.second->connection || is_idle(each.second); }))
+  while (seconds_since(start) < seconds && !std::ranges::all_of(sessions_, [&](const auto& each) {
+           return !each.second->connection || is_idle(each.second);
+         }))
     changed_.wait_for(lock, std::chrono::milliseconds(20));
   for (const auto& [number, kept] : sessions_) {
     if (!kept->connection) continue;

@@ -15,8 +15,8 @@
 namespace kiln::remote {
 
 struct HostSettings {
-  std::string token{};           // that clients have to show; empty: none
-  double window = 60;            // seconds for which a session waits for a client that lost its connection
+  std::string token{};  // that clients have to show; empty: none
+  double window = 60;   // seconds for which a session waits for a client that lost its connection
   std::size_t most_sessions = 64;
   SessionLimits limits{};  // of each session
   /// Connects to another server, for values that go there without passing the client. Empty: they cannot.
@@ -34,10 +34,10 @@ struct SessionRow {
 
 struct HostCounters {
   std::vector<SessionRow> sessions;
-  std::int64_t opened = 0;    // sessions so far
-  std::int64_t refused = 0;   // connections with a wrong token, version or device
-  std::int64_t broken = 0;    // sessions that ended because of what their client sent
-  std::int64_t resumed = 0;   // connections that went on with a session
+  std::int64_t opened = 0;   // sessions so far
+  std::int64_t refused = 0;  // connections with a wrong token, version or device
+  std::int64_t broken = 0;   // sessions that ended because of what their client sent
+  std::int64_t resumed = 0;  // connections that went on with a session
   bool draining = false;
 };
 /// In the text format of Prometheus.

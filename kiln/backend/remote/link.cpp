@@ -175,7 +175,8 @@ Ref<Failure> Link::read_roots(wire::Reader& in, const Ref<Requester>& requester)
       Ref<Failure>& known = roots_[root.id];
       if (!known) known = failure_saying(root.kind, root.sentence);
       failure = known;
-      if (roots_.size() > kMostRoots) roots_.erase(std::ranges::min_element(roots_, {}, [](const auto& e) { return e.first; }));
+      if (roots_.size() > kMostRoots)
+        roots_.erase(std::ranges::min_element(roots_, {}, [](const auto& e) { return e.first; }));
     }
     unreported_.note(failure, requester);
     all = joined(all, failure);
@@ -250,8 +251,10 @@ std::shared_ptr<net::Connection> Link::reconnect() {
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::milliseconds(1000));
   }
-  end({ErrorKind::Device, text("the connection to ", peer_, " was lost and did not come back within ", window,
-                               " seconds (", last, "): the tensors there are lost"), {}});
+  end({ErrorKind::Device,
+       text("the connection to ", peer_, " was lost and did not come back within ", window, " seconds (", last,
+            "): the tensors there are lost"),
+       {}});
   return nullptr;
 }
 

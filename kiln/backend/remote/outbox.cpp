@@ -65,7 +65,8 @@ void Outbox::confirm(std::uint64_t number) {
 void Outbox::close(double seconds) {
   std::unique_lock lock(mutex_);
   if (seconds > 0)
-    changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !connection_ || !(has_next() || sending_); });
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                      [&] { return !connection_ || !(has_next() || sending_); });
   closed_ = true;
   changed_.notify_all();
 }

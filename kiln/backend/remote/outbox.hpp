@@ -18,7 +18,7 @@ struct Outgoing {
   std::vector<std::byte> head;
   std::shared_ptr<const TensorData> data{};
   std::size_t offset = 0, count = 0;  // of the bytes of `data`
-  std::uint64_t number = 0;           // of a message that is kept until it is confirmed; 0: it is not (Outbox gives numbers)
+  std::uint64_t number = 0;  // of a message that is kept until it is confirmed; 0: it is not (Outbox gives numbers)
 
   std::size_t size() const { return head.size() + count; }
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <new>
-#include <random>
 
 #include "kiln/wire/op_wire.hpp"
 
@@ -11,8 +10,9 @@ namespace kiln::remote {
 Refusal told(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
-  } catch (const Error& known) { return {known.kind(), std::string(known.message()), {}}; } catch (
-      const std::bad_alloc&) {
+  } catch (const Error& known) {
+    return {known.kind(), std::string(known.message()), {}};
+  } catch (const std::bad_alloc&) {
     return {ErrorKind::Memory, "the server's memory does not suffice", {}};
   } catch (const std::exception& other) { return {ErrorKind::Device, other.what(), {}}; } catch (...) {
     return {ErrorKind::Device, "an error of an unknown type", {}};
@@ -41,23 +41,6 @@ std::string differing_ops(const std::vector<KnownOp>& others) {
   for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) list += (i ? ", " : "") + names[i];
   if (names.size() > kShown) list += text(" and ", names.size() - kShown, " more");
   return list;
-}
-
-bool is_same_secret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  volatile unsigned char differs = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    differs = static_cast<unsigned char>(differs | (static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i])));
-  return differs == 0;
-}
-
-std::string new_secret() {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
-  std::random_device device;  // the system's source
-  std::uniform_int_distribution<std::size_t> letter(0, kLetters.size() - 1);
-  std::string secret;
-  for (int i = 0; i < 32; ++i) secret += kLetters[letter(device)];
-  return secret;
 }
 
 }  // namespace kiln::remote

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/net/crypto.hpp"
 #include "kiln/wire/fields.hpp"
 
 namespace kiln::remote {
@@ -81,8 +82,9 @@ struct Welcome {
   std::uint64_t session = 0;
   std::string secret;
   std::string device;
-  std::uint64_t applied = 0;  // the number of the last Work frame that the session has applied
-  double window = 0;          // seconds for which the session outlives its connection
+  std::uint64_t applied = 0;      // the number of the last Work frame that the session has applied
+  double window = 0;              // seconds for which the session outlives its connection
+  bool sends_to_servers = false;  // whether it takes Give
   std::vector<KnownOp> custom;
 };
 
@@ -114,9 +116,7 @@ Refusal told(const std::exception_ptr& error);
 std::string differing_ops(const std::vector<KnownOp>& others);
 std::vector<KnownOp> own_ops();
 
-/// Whether two secrets are equal, in a time that depends only on their lengths.
-bool is_same_secret(std::string_view a, std::string_view b);
-/// Letters and digits that nobody can guess.
-std::string new_secret();
+inline bool is_same_secret(std::string_view a, std::string_view b) { return net::constant_time_equal(a, b); }
+inline std::string new_secret() { return net::random_hex(); }
 
 }  // namespace kiln::remote

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "kiln/backend/capture/body.hpp"
+#include "kiln/backend/capture/graph_wire.hpp"
 #include "kiln/core/error/called_as.hpp"
-#include "kiln/ops/device.hpp"
+#include "kiln/ops/devices.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/wire/custom.hpp"
@@ -16,7 +18,8 @@ class Remote::Handle final : public Storage {
  public:
   Handle(Remote& remote, std::uint64_t number) : remote_(&remote), number_(number) {}
   ~Handle() override {
-    if (const Failure* const known = known_.load(std::memory_order_acquire)) release(static_cast<const RefCounted*>(known));
+    if (const Failure* const known = known_.load(std::memory_order_acquire))
+      release(static_cast<const RefCounted*>(known));
     remote_->free_later(number_);
   }
   static void* operator new(std::size_t size) { return cached_allocate(size); }
@@ -41,8 +44,20 @@ class Remote::Handle final : public Storage {
   std::atomic<Failure*> known_{nullptr};
 };
 
+namespace {
+
+std::optional<Values> replay_there(const Graph& graph, Inputs inputs, const ReplayOptions& options) {
+  const Device device = inputs.empty() ? graph.body().device : inputs[0].device();
+  auto* const remote = device ? dynamic_cast<Remote*>(&device.backend()) : nullptr;
+  return remote ? remote->replay(graph, inputs, options) : std::nullopt;
+}
+
+}  // namespace
+
 Remote::Remote(Dial dial, ClientSettings settings) : link_(Link::open(std::move(dial), std::move(settings))) {
   name_ = text("remote:", link_->peer());
+  register_graph_runner(&replay_there);
+  register_mover(&Remote::move);
 }
 Remote::~Remote() { link_->close(); }
 
@@ -86,10 +101,16 @@ void Remote::write_freed() {
 }
 
 void Remote::begin_list(Entry entry, Inputs values) {
+  for (const Value& value : values)
+    if (value.node()) (void)number_of(value);  // before anything is written
+  begin(out_, entry);
+  write_list(values);
+}
+
+void Remote::write_list(Inputs values) {
   operands_.clear();
   for (const Value& value : values)
     if (value.node()) operands_.push_back(number_of(value));
-  begin(out_, entry);
   out_.whole(operands_.size());
   for (const std::uint64_t number : operands_) out_.whole(next_ - number);
 }
@@ -192,7 +213,7 @@ Ref<Node> Remote::upload(TensorData data, const Device& device) {
   return node;
 }
 
-Ref<Request> Remote::ask(Entry entry, Inputs values) {
+Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writer&)> more) {
   auto request = make_ref<Request>(link_->next_request(), Values(values.begin(), values.end()));
   const std::lock_guard lock(mutex_);
   link_->check();
@@ -201,10 +222,11 @@ Ref<Request> Remote::ask(Entry entry, Inputs values) {
   wire::Writer own;
   begin(own, entry);
   own.whole(request->number());
-  if (entry == Entry::Read) {
-    own.whole(values.size());
+  if (entry == Entry::Read) own.whole(values.size());
+  if (!values.empty()) {
     for (const Value& value : values) own.whole(number_of(value));
   }
+  more(own);
   request->ask = own.take();
   link_->expect(request);
   out_.bytes(request->ask);
@@ -250,6 +272,83 @@ void Remote::run_pending(Inputs values) {
   send_entries();
 }
 
+std::optional<std::uint64_t> Remote::written_program(const Graph& graph) {
+  const Ref<const GraphBody> body(&graph.body());
+  for (const SentProgram& sent : programs_)
+    if (sent.body == body) return sent.number;
+  std::vector<std::byte> bytes;
+  try {
+    for (const Value& constant : body->constants) (void)number_of(constant);
+    wire::Writer out;
+    write_graph(out, graph);
+    bytes = out.take();
+  } catch (const Error&) { return std::nullopt; }  // an operation or a constant of this program alone
+  if (bytes.size() > kMostBytes / 2) return std::nullopt;
+  if (programs_.size() == kMostPrograms) {
+    begin(out_, Entry::DropProgram);
+    out_.whole(programs_.front().number);
+    programs_.erase(programs_.begin());
+  }
+  begin(out_, Entry::Program);
+  out_.whole(++last_program_);
+  out_.whole(bytes.size());
+  out_.bytes(bytes);
+  write_list(body->constants);
+  programs_.push_back({body, last_program_});
+  return last_program_;
+}
+
+std::optional<Values> Remote::replay(const Graph& graph, Inputs inputs, const ReplayOptions& options) {
+  const Device device = inputs.empty() ? graph.body().device : inputs[0].device();
+  const std::lock_guard lock(mutex_);
+  link_->check();
+  write_freed();
+  write_causes();
+  for (const Value& input : inputs) (void)number_of(input);  // before anything is written
+  const std::optional<std::uint64_t> number = written_program(graph);
+  if (!number) return std::nullopt;
+  begin(out_, Entry::Replay);
+  out_.whole(*number);
+  write_list(inputs);
+  wire::write_field(out_, options.key);
+  Values outputs;
+  for (const Desc& desc : graph.outputs()) {
+    outputs.emplace_back(make_ref<Node>(desc, device));
+    hold(*outputs.back().node());
+  }
+  ++calls_;
+  if (out_.size() >= kFrame) send_entries();
+  return outputs;
+}
+
+Value Remote::move(const Value& value, const Device& to) {
+  auto* const here = value.node() ? dynamic_cast<Remote*>(&value.device().backend()) : nullptr;
+  auto* const there = dynamic_cast<Remote*>(&to.backend());
+  if (!here || !there || !here->link_->welcome().sends_to_servers) return {};
+  throw_if_failed(value);
+  const std::string ticket = new_secret(), address = there->link_->peer();
+  const Ref<Failure> refused = attempt([&] {
+    here->ask(Entry::Give, {&value, 1},
+              [&](wire::Writer& out) {
+                out.text(address);
+                out.text(ticket);
+              })
+        ->wait();
+  });
+  if (refused) return {};  // they cannot reach each other, or the value has failed: the usual way tells
+  const Desc desc = value.node()->desc;
+  Value result(make_ref<Node>(desc, to));
+  const std::lock_guard lock(there->mutex_);
+  there->link_->check();
+  there->write_freed();
+  there->write_causes();
+  begin(there->out_, Entry::Take);
+  wire::write_desc(there->out_, desc);
+  there->out_.text(ticket);
+  there->hold(*result.node());
+  return result;
+}
+
 MemoryStatistics Remote::memory() const {
   const std::vector<std::byte> bytes = const_cast<Remote*>(this)->ask(Entry::Memory)->answer();
   wire::Reader in(name_, bytes);
@@ -264,8 +363,12 @@ void Remote::release_memory() { tell(Entry::ReleaseMemory); }
 
 ClientCounters Remote::counters() const {
   const std::lock_guard lock(mutex_);
-  return {calls_, static_cast<std::int64_t>(forms_.size()), static_cast<std::int64_t>(next_), link_->sent_bytes(),
-          link_->received_bytes(), link_->reconnections()};
+  return {calls_,
+          static_cast<std::int64_t>(forms_.size()),
+          static_cast<std::int64_t>(next_),
+          link_->sent_bytes(),
+          link_->received_bytes(),
+          link_->reconnections()};
 }
 
 }  // namespace kiln::remote

@@ -13,9 +13,7 @@
 namespace kiln::remote {
 namespace {
 
-std::int64_t bytes_of(const Desc& desc) {
-  return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype));
-}
+std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
 
 /// Bytes of a client as elements: truth values are 0 or 1 whatever the bytes are.
 void clean(TensorData& data) {
@@ -56,7 +54,6 @@ void Session::apply(std::span<const std::byte> frame, Post post) {
   applied_ = number;
   settle();
   counters_.frames += 1;
-  counters_.tensors = static_cast<std::int64_t>(values_.size());
   counters_.microseconds +=
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
   require<DeviceError>(limits_.seconds == 0 || static_cast<double>(counters_.microseconds) < 1e6 * limits_.seconds,
@@ -85,7 +82,8 @@ void Session::apply_entry(std::uint64_t code) {
     case Entry::Form: {
       if (forms_.size() == kMostForms) reader_.wrong("more than ", kMostForms, " forms");
       CallForm form = read_form(reader_);
-      if (needs_ranks(form.op)) reader_.wrong(op::display_name(form.op), ": ranks do not work together through a server");
+      if (needs_ranks(form.op))
+        reader_.wrong(op::display_name(form.op), ": ranks do not work together through a server");
       if (functions_.size() > 4096) form.function.clear();
       if (!form.function.empty()) functions_.insert(form.function);
       forms_.push_back(std::move(form));
@@ -171,6 +169,7 @@ void Session::hold(Value value, std::int64_t bytes) {
   unsettled_.push_back(next_);
   counters_.bytes_held += bytes;
   values_.emplace(next_++, Held{std::move(value), bytes});
+  counters_.tensors = static_cast<std::int64_t>(values_.size());
 }
 
 void Session::free_value(std::uint64_t number) {
@@ -178,6 +177,7 @@ void Session::free_value(std::uint64_t number) {
   if (found == values_.end()) reader_.wrong("value ", number, " cannot be freed: it was freed, or never made");
   counters_.bytes_held -= found->second.bytes;
   values_.erase(found);
+  counters_.tensors = static_cast<std::int64_t>(values_.size());
 }
 
 Ref<Failure> Session::over_limit(std::int64_t bytes) const {

@@ -32,7 +32,8 @@ void Session::replay() {
   }
   const Graph& program = found->second;
   const std::vector<Desc> takes = program.inputs(), gives = program.outputs();
-  if (!std::ranges::equal(inputs, takes, [](const Value& value, const Desc& desc) { return value.node()->desc == desc; }))
+  if (!std::ranges::equal(inputs, takes,
+                          [](const Value& value, const Desc& desc) { return value.node()->desc == desc; }))
     reader_.wrong("program ", number, " takes other inputs");
   Values outputs;
   const Ref<Failure> failure = attempt([&] { outputs = program.replay(inputs, options); });
