@@ -78,20 +78,22 @@ std::vector<const RegisteredDevice*> present_entries() {
   return entries;
 }
 
-struct ComposedDevices {
+struct AddressedDevices {
   std::string kind;
   Device (*make)(std::string_view rest);
 };
-std::vector<ComposedDevices>& composed() {
-  static std::vector<ComposedDevices> all;
+std::vector<AddressedDevices>& addressed() {
+  static std::vector<AddressedDevices> all;
   return all;
 }
-/// The kind of composed devices that has this name; null if none has.
-const ComposedDevices* composed_as(std::string_view name) {
+/// The kind of addressed devices that has this name; null if none has.
+const AddressedDevices* addressed_as(std::string_view name) {
   const std::string_view kind = name.substr(0, name.find(':'));
-  const auto found = std::ranges::find(composed(), kind, &ComposedDevices::kind);
-  return found == composed().end() ? nullptr : &*found;
+  const auto found = std::ranges::find(addressed(), kind, &AddressedDevices::kind);
+  return found == addressed().end() ? nullptr : &*found;
 }
+
+std::atomic<MoveValue> mover{nullptr};
 
 /// What is thrown for a name that no device has.
 [[noreturn]] void fail_unknown(std::string_view name) {
@@ -118,8 +120,13 @@ void register_devices(std::string_view name, int priority, Device (*make)(int in
   registry().push_back({.name = std::string(name), .priority = priority, .make_one = make, .count = count});
 }
 
-void register_composed_devices(std::string_view kind, Device (*make)(std::string_view rest)) {
-  composed().push_back({std::string(kind), make});
+void register_addressed_devices(std::string_view kind, Device (*make)(std::string_view rest)) {
+  addressed().push_back({std::string(kind), make});
+}
+void register_mover(MoveValue move) { mover = move; }
+Value moved_directly(const Value& value, const Device& to) {
+  const MoveValue move = mover;
+  return move ? move(value, to) : Value();
 }
 
 void decorate_devices(Decoration place, Ref<Backend> (*wrap)(Ref<Backend>)) {
@@ -135,7 +142,7 @@ Device Device::parse(std::string_view name) {
   for (const RegisteredDevice& entry : registry())
     if (const std::optional<int> index = entry.index_of(name))
       return entry.count ? entry.make_one(*index) : entry.make();
-  if (const ComposedDevices* const kind = composed_as(name))
+  if (const AddressedDevices* const kind = addressed_as(name))
     return kind->make(name.substr(std::min(name.size(), kind->kind.size() + 1)));
   fail_unknown(name);
 }

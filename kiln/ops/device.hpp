@@ -95,10 +95,6 @@ void register_device(std::string_view name, int priority, Device (*make)());
 /// when a device is looked for. `make` may be called with any number, and throws where there is no such device.
 void register_devices(std::string_view name, int priority, Device (*make)(int index), int (*count)());
 
-/// Registers the names KIND:REST of devices that a program composes: make("cpu,cuda") returns "router:cpu,cuda", the
-/// same device each time. They are in no list of devices.
-void register_composed_devices(std::string_view kind, Device (*make)(std::string_view rest));
-
 /// The decorators of Kiln's own devices, innermost first: Profile times the kernels that run, Verify checks the kernels
 /// that Fusion builds, and VerifyPlans compares the results of Fusion with those of the program itself.
 enum class Decoration : std::uint8_t { Profile, Verify, Fusion, VerifyPlans };

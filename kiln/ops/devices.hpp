@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kiln/ops/device.hpp"
+#include "kiln/ops/value.hpp"
 
 namespace kiln {
 
@@ -30,5 +31,15 @@ DeviceKind kind_of_device(std::string_view name);
 
 /// Says of what kind the devices are that are registered under `name`, each by its number; Other if nothing is said.
 void register_kind(std::string_view name, DeviceKind (*kind)(int index));
+
+/// Registers a kind whose devices are named by what follows: make("cpu,cuda") returns "router:cpu,cuda", make("HOST:PORT")
+/// "remote:HOST:PORT". They are in no list, as nobody knows which there are. `make` may be called with any text.
+void register_addressed_devices(std::string_view kind, Device (*make)(std::string_view rest));
+
+/// How values go from a device to another of its kind without passing this program (to_device). Empty: these two cannot.
+using MoveValue = Value (*)(const Value& value, const Device& to);
+void register_mover(MoveValue move);
+/// Asks the mover that is registered.
+Value moved_directly(const Value& value, const Device& to);
 
 }  // namespace kiln

@@ -38,8 +38,18 @@ void register_custom_class(const CustomClass& registered) {
   while (!newest.compare_exchange_weak(entry->next, entry, std::memory_order_acq_rel)) continue;
 }
 
+std::vector<CustomClass> custom_classes() {
+  std::vector<CustomClass> all;
+  find([&](const CustomClass& each) { return all.push_back(each), false; });
+  return all;
+}
+
+const CustomClass* class_of(const CustomOp& op) {
+  return find([&](const CustomClass& each) { return each.is(op); });
+}
+
 void write_custom(Writer& out, const CustomOp& op) {
-  const CustomClass* const found = find([&](const CustomClass& each) { return each.is(op); });
+  const CustomClass* const found = class_of(op);
   require<ArgumentError>(found, "the operation '", op.name(), "' is the program's own: register_custom_op<", op.name(),
                          ">(name) lets it travel (kiln/tensor/custom_wire.hpp)");
   out.op(text(kPrefix, found->name), found->fingerprint + kRevision);

@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kiln/ops/custom.hpp"
 #include "kiln/wire/reader.hpp"
@@ -20,6 +21,11 @@ struct CustomClass {
 };
 /// Throws ArgumentError where another class has the name. A class may be registered again.
 void register_custom_class(const CustomClass& registered);
+
+/// The classes that this program has registered.
+std::vector<CustomClass> custom_classes();
+/// The class of an operation; null where none is registered.
+const CustomClass* class_of(const CustomOp& op);
 
 void write_custom(Writer& out, const CustomOp& op);
 /// Whether it is the name of a user-defined op.

@@ -118,6 +118,12 @@ std::uint64_t table_fingerprint() {
   return whole;
 }
 
+std::vector<OpFingerprint> op_fingerprints() {
+  std::vector<OpFingerprint> all;
+  for (const OpSchema& row : rows()) all.push_back({row.name, row.fingerprint});
+  return all;
+}
+
 void write_header(Writer& out) {
   out.bytes(std::as_bytes(std::span(kMagic)));
   out.whole(kVersion);

@@ -1,6 +1,9 @@
 // Converts any op to bytes and back. An op is written by its name and its fields (fields.hpp), so that a new op needs
 // nothing here.
 #pragma once
+#include <string_view>
+#include <vector>
+
 #include "kiln/ops/op.hpp"
 #include "kiln/wire/reader.hpp"
 #include "kiln/wire/writer.hpp"
@@ -17,6 +20,12 @@ std::uint64_t fingerprint(std::string_view op);
 /// The hash of the whole table: all ops, and all values of the enums in their fields. Two programs with the same hash
 /// understand each other in everything but user-defined ops.
 std::uint64_t table_fingerprint();
+struct OpFingerprint {
+  std::string_view name;
+  std::uint64_t fingerprint;
+};
+/// All ops of the table, for programs that find that theirs differ.
+std::vector<OpFingerprint> op_fingerprints();
 
 /// Writes "kiln", the version and the fingerprint of the table: the beginning of a file or a connection.
 void write_header(Writer& out);

@@ -43,6 +43,8 @@ class Writer {
     if (spell(ops_, name)) fixed(fingerprint, 8);
   }
 
+  /// The bytes that were written since the last take().
+  std::size_t size() const { return bytes_.size(); }
   /// Returns what was written since the last call. Names keep their numbers.
   std::vector<std::byte> take() { return std::exchange(bytes_, {}); }
 

@@ -49,6 +49,10 @@ class Graph {
   Ref<const GraphBody> body_;
 };
 
+/// Runs a graph whole on a device that keeps programs (a remote one). Empty: it runs call by call.
+using GraphRunner = std::optional<Values> (*)(const Graph& graph, Inputs inputs, const ReplayOptions& options);
+void register_graph_runner(GraphRunner run);
+
 /// Appends the graph, one operation to a line.
 void append(std::string& out, const Graph& graph);
 

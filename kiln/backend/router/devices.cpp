@@ -50,7 +50,7 @@ Device named_router(std::string_view rest) {
   return known.emplace(rest, device).first->second;
 }
 
-[[gnu::constructor(200)]] void register_routers() { register_composed_devices("router", &named_router); }
+[[gnu::constructor(200)]] void register_routers() { register_addressed_devices("router", &named_router); }
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "kiln/backend/inspect/verify.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "tests/support/backends/few_kernels.hpp"
+#include "tests/support/backends/hosted.hpp"
 #include "tests/support/backends/late_reads.hpp"
 #include "tests/support/backends/lowered.hpp"
 #include "tests/support/backends/printed.hpp"
@@ -20,6 +21,7 @@ namespace {
 Ref<Backend> backend_named(const std::string& name) {
   if (name == "few") return make_ref<FewKernels>(plain_cpu());
   if (name == "late") return make_ref<LateReads>(plain_cpu());
+  if (name.starts_with("hosted:")) return hosted(device_named(name.substr(7)));
   if (name.starts_with("lowered:")) return lowered_simulated(name.substr(8));
   if (name.starts_with("printed:")) return printed_simulated(name.substr(8));
   if (name.starts_with("refusing:")) return refusing_simulated(name.substr(9));

@@ -1,0 +1,59 @@
+// The devices "remote:HOST:PORT" and "remote:tls:HOST:PORT", one of each per program.
+#include "kiln/ops/devices.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "kiln/backend/remote/address.hpp"
+#include "kiln/backend/remote/remote.hpp"
+#include "kiln/core/setting/setting.hpp"
+#include "kiln/net/websocket.hpp"
+
+/// Programs that link the library refer to this symbol by name (CMakeLists.txt), so that the linker keeps this file.
+extern "C" const char kiln_remote_devices[];
+[[gnu::used]] const char kiln_remote_devices[] = "remote";
+
+namespace kiln::remote {
+namespace {
+
+/// Ends the sessions when the program ends, so that servers need not wait for it.
+class AtExit {
+ public:
+  ~AtExit() {
+    for (const auto& [address, device] : devices) dynamic_cast<Remote&>(device->backend()).leave();
+  }
+  std::mutex mutex;
+  std::map<std::string, Device*, std::less<>>
+      devices;  // never destroyed: tensors in global variables may outlive all else
+};
+
+Device device_at(std::string_view address) {
+  static AtExit all;
+  const std::lock_guard lock(all.mutex);
+  if (const auto known = all.devices.find(address); known != all.devices.end()) return *known->second;
+  ClientSettings settings;
+  if (const char* const token = setting("KILN_REMOTE_TOKEN")) settings.token = token;
+  const Ref<Backend> backend = make_ref<Remote>(dial_of(address), std::move(settings));
+  backend->make_permanent();
+  return *all.devices.emplace(address, new Device(backend)).first->second;
+}
+
+[[gnu::constructor(200)]] void register_remote() { register_addressed_devices("remote", &device_at); }
+
+}  // namespace
+
+Dial dial_of(std::string_view address) {
+  constexpr std::string_view kTls = "tls:";
+  const bool is_tls = address.starts_with(kTls);
+  const net::Address at = net::Address::parse(is_tls ? address.substr(kTls.size()) : address, kPort);
+  net::ConnectOptions options{.path = std::string(kPath)};
+  options.limits.message_bytes = kMostBytes;
+  if (is_tls) {
+    options.tls.emplace();
+    if (const char* const authority = setting("KILN_REMOTE_AUTHORITY")) options.tls->authority = authority;
+  }
+  return [at, options] { return net::connect(at, options); };
+}
+
+}  // namespace kiln::remote

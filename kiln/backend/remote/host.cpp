@@ -1,0 +1,305 @@
+#include "kiln/backend/remote/host.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/wire/custom.hpp"
+#include "kiln/wire/op_wire.hpp"
+
+namespace kiln::remote {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kSecondsForHello = 10;
+constexpr std::size_t kMostClients = 1024;
+constexpr std::size_t kMostWaiting = 64 << 20;  // bytes for a client that reads slowly; then its session waits
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+void refuse(net::Connection& connection, const Refusal& refusal) {
+  wire::Writer out;
+  begin(out, Frame::Refusal);
+  wire::write_header(out);
+  wire::write_field(out, refusal);
+  try {
+    connection.send(out.take());
+  } catch (const Error&) {}  // it has gone already
+}
+
+Outgoing goodbye(const Session& session, const Refusal& why) {
+  wire::Writer out;
+  begin(out, Frame::Goodbye);
+  wire::write_field(out, Progress{session.applied(), 0});
+  wire::write_field(out, why);
+  return {.head = out.take()};
+}
+
+}  // namespace
+
+struct Host::Client {
+  std::shared_ptr<net::Connection> connection;
+  Clock::time_point since = Clock::now();
+  std::atomic<bool> greeted{false}, done{false};
+  std::thread thread{};
+};
+
+struct Host::Kept {
+  Kept(std::uint64_t number, Device device, const std::string& peer, const SessionLimits& limits, Exchange& exchange)
+      : number(number), peer(peer), session(std::move(device), peer, limits, exchange) {}
+
+  const std::uint64_t number;
+  const std::string secret = new_secret();
+  const std::string peer;
+  std::mutex applying;  // held by the connection that serves it
+  Session session;
+  std::shared_ptr<net::Connection> connection;  // guarded by the host's mutex, like the next two
+  std::shared_ptr<Outbox> outbox;
+  Clock::time_point lost = Clock::now();
+  std::atomic<bool> busy{false};
+  std::atomic<Clock::rep> last_work{Clock::now().time_since_epoch().count()};
+};
+
+Host::Host(std::vector<Device> devices, HostSettings settings)
+    : devices_(std::move(devices)), settings_(std::move(settings)) {
+  require<ArgumentError>(!devices_.empty(), "host: needs a device that it lends");
+  for (const Device& device : devices_) require<ArgumentError>(bool(device), "host: a device is empty");
+  watcher_ = std::thread([this] { watch(); });
+}
+
+Host::~Host() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    for (const auto& client : clients_) client->connection->close();
+    changed_.notify_all();
+  }
+  watcher_.join();
+  for (const auto& client : clients_)
+    if (client->thread.joinable()) client->thread.join();
+}
+
+void Host::attach(std::unique_ptr<net::Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  if (closing_ || clients_.size() >= kMostClients) return connection->close();
+  Client& client = *clients_.emplace_back(std::make_unique<Client>());
+  client.connection = std::move(connection);
+  client.thread = std::thread([this, &client] {
+    serve(client);
+    client.done = true;
+  });
+}
+
+/// Frees sessions whose clients have not come back, and the threads of connections that have ended.
+void Host::watch() {
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    changed_.wait_for(lock, std::chrono::milliseconds(100));
+    for (const auto& client : clients_)
+      if (!client->greeted && !client->done && seconds_since(client->since) > kSecondsForHello)
+        client->connection->close();
+    std::vector<std::shared_ptr<Kept>> expired;
+    for (auto each = sessions_.begin(); each != sessions_.end();) {
+      const bool over = !each->second->connection && seconds_since(each->second->lost) > settings_.window;
+      if (over) expired.push_back(std::move(each->second));
+      each = over ? sessions_.erase(each) : std::next(each);
+    }
+    std::list<std::unique_ptr<Client>> done;
+    for (auto each = clients_.begin(); each != clients_.end();) {
+      const auto next = std::next(each);
+      if ((*each)->done) done.splice(done.end(), clients_, each);
+      each = next;
+    }
+    lock.unlock();
+    for (const auto& client : done) client->thread.join();
+    done.clear();
+    expired.clear();  // frees their tensors
+    lock.lock();
+  }
+}
+
+const Device& Host::device_for(const std::string& name) const {
+  if (name.empty()) return devices_[0];
+  const auto found = std::ranges::find_if(devices_, [&](const Device& device) { return device.name() == name; });
+  if (found != devices_.end()) return *found;
+  std::string names;
+  for (const Device& device : devices_) names += (names.empty() ? "" : ", ") + device.name();
+  fail<DeviceError>("the server lends no device '", shown(name), "'; it has: ", names);
+}
+
+std::shared_ptr<Host::Kept> Host::kept_for(const Client& client, const Hello& hello) {
+  std::unique_lock lock(mutex_);
+  require<DeviceError>(!counters_.draining && !closing_, "the server is being shut down and takes no more sessions");
+  if (hello.session == 0) {
+    require<DeviceError>(sessions_.size() < settings_.most_sessions, "the server has ", sessions_.size(),
+                         " sessions, which is all that it takes: try again later");
+    const std::uint64_t number = ++last_session_;
+    auto kept = std::make_shared<Kept>(number, device_for(hello.device), client.connection->peer(), settings_.limits,
+                                       static_cast<Exchange&>(*this));
+    kept->connection = client.connection;
+    ++counters_.opened;
+    return sessions_.emplace(number, kept).first->second;
+  }
+  const auto found = sessions_.find(hello.session);
+  require<DeviceError>(found != sessions_.end() && is_same_secret(found->second->secret, hello.secret),
+                       "the server has no session ", hello.session,
+                       ": it was started anew, or has waited too long for this client");
+  ++counters_.resumed;
+  const std::shared_ptr<Kept> kept = found->second;
+  if (kept->connection) kept->connection->close();  // the one that the client has given up
+  kept->connection = client.connection;
+  return kept;
+}
+
+std::shared_ptr<Host::Kept> Host::welcome(Client& client, std::span<const std::byte> message) {
+  Refusal refusal;
+  try {
+    wire::Reader in(client.connection->peer(), message);
+    if (in.byte() != static_cast<std::uint8_t>(Frame::Hello)) in.wrong("a connection begins with a hello");
+    const std::uint64_t table = wire::read_header(in);
+    const std::uint64_t protocol = in.whole();
+    require<DeviceError>(protocol == kProtocol, "the client speaks version ", protocol,
+                         " of the remote device's protocol, the server version ", kProtocol,
+                         ": let both be of the same version of Kiln");
+    Hello hello;
+    wire::read_field(in, hello);
+    in.finish();
+    require<DeviceError>(is_same_secret(hello.token, settings_.token),
+                         hello.token.empty() ? "the server asks for a token: set KILN_REMOTE_TOKEN"
+                                             : "the server does not take this token");
+    if (table != wire::table_fingerprint()) {
+      refusal.ops = own_ops();
+      fail<DeviceError>("client and server are different versions of Kiln");
+    }
+    client.greeted = true;
+    if (!hello.ticket.empty()) return receive_value(client.connection, hello.ticket), nullptr;
+    const std::shared_ptr<Kept> kept = kept_for(client, hello);
+    return kept;
+  } catch (...) {
+    const Refusal why = told(std::current_exception());
+    refusal.kind = why.kind;
+    refusal.sentence = why.sentence;
+  }
+  refuse(*client.connection, refusal);
+  const std::lock_guard lock(mutex_);
+  ++counters_.refused;
+  return nullptr;
+}
+
+void Host::serve(Client& client) {
+  std::shared_ptr<Kept> kept;
+  try {
+    const std::optional<net::Message> hello = client.connection->receive();
+    kept = hello ? welcome(client, *hello) : nullptr;
+    if (kept) {
+      const std::lock_guard applying(kept->applying);  // waits until the connection before has left
+      serve_session(client, *kept);
+    }
+  } catch (const std::exception&) {}  // the connection is lost; the session waits
+  client.connection->close();
+  if (!kept) return;
+  const std::lock_guard lock(mutex_);
+  if (kept->connection != client.connection) return;  // another connection goes on with it
+  kept->connection = nullptr;
+  kept->outbox = nullptr;
+  kept->lost = Clock::now();
+  kept->session.counters().connected = false;
+}
+
+void Host::serve_session(Client& client, Kept& kept) {
+  Session& session = kept.session;
+  session.forget_told();
+  Welcome welcome{kept.number,          kept.secret, session.device().name(), session.applied(), settings_.window,
+                  bool(settings_.dial), {}};
+  for (const wire::CustomClass& each : wire::custom_classes()) welcome.custom.push_back({each.name, each.fingerprint});
+  wire::Writer out;
+  begin(out, Frame::Welcome);
+  wire::write_header(out);
+  wire::write_field(out, welcome);
+  const auto outbox = std::make_shared<Outbox>(kMostWaiting, Outbox::WhenLost::Close);
+  outbox->connect(client.connection);
+  outbox->post({.head = out.take()});
+  {
+    const std::lock_guard lock(mutex_);
+    kept.outbox = outbox;
+  }
+  struct Leave {
+    net::Connection& connection;
+    ~Leave() { connection.close(); }  // before the outbox waits for its thread
+  } const leave{*client.connection};
+  session.counters().connected = true;
+  const auto start = Clock::now();
+  double received = 0;
+  while (const std::optional<net::Message> message = client.connection->receive()) {
+    kept.busy = true;
+    session.counters().bytes_in += static_cast<std::int64_t>(message->size());
+    received += static_cast<double>(message->size());
+    const auto type = message->empty() ? Frame::Goodbye : static_cast<Frame>(message->front());
+    if (type == Frame::Bye) return end_session(kept.number);
+    try {
+      require<DataError>(type == Frame::Work && message->size() <= kMostBytes, "the client sends what is no frame");
+      session.apply(std::span(*message).subspan(1), [&](Outgoing each) { outbox->post(std::move(each)); });
+    } catch (...) {
+      outbox->post(goodbye(session, told(std::current_exception())));
+      outbox->close(1);
+      {
+        const std::lock_guard lock(mutex_);
+        ++counters_.broken;
+      }
+      return end_session(kept.number);
+    }
+    kept.busy = false;
+    kept.last_work = Clock::now().time_since_epoch().count();
+    if (const double rate = settings_.limits.bytes_per_second; rate > 0) {
+      const double ahead = received / rate - seconds_since(start);
+      if (ahead > 0) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(ahead, 1.0)));
+    }
+  }
+}
+
+void Host::end_session(std::uint64_t number) {
+  std::shared_ptr<Kept> kept;  // destroyed without the lock, by the connection's thread
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(number);
+  if (found == sessions_.end()) return;
+  kept = std::move(found->second);
+  sessions_.erase(found);
+}
+
+void Host::drain(double seconds) {
+  const auto start = Clock::now();
+  std::unique_lock lock(mutex_);
+  counters_.draining = true;
+  const auto is_idle = [](const std::shared_ptr<Kept>& kept) {
+    const Clock::time_point last{Clock::duration(kept->last_work.load())};
+    return !kept->busy && seconds_since(last) > 0.1;
+  };
+  while (seconds_since(start) < seconds && !std::ranges::all_of(sessions_, [&](const auto& each) {
+           return !each.second->connection || is_idle(each.second);
+         }))
+    changed_.wait_for(lock, std::chrono::milliseconds(20));
+  for (const auto& [number, kept] : sessions_) {
+    if (!kept->connection) continue;
+    if (kept->outbox) {
+      kept->outbox->post(goodbye(kept->session, {ErrorKind::Device, "the server was shut down", {}}));
+      kept->outbox->close(1);
+    }
+    kept->connection->close();
+  }
+  sessions_.clear();
+}
+
+HostCounters Host::counters() const {
+  const std::lock_guard lock(mutex_);
+  HostCounters all = counters_;
+  for (const auto& [number, kept] : sessions_) {
+    const SessionCounters& own = kept->session.counters();
+    all.sessions.push_back({number, kept->peer, kept->session.device().name(), own.connected,
+                            1e-6 * static_cast<double>(own.microseconds), own.tensors, own.bytes_held, own.calls,
+                            own.frames, own.bytes_in, own.bytes_out});
+  }
+  return all;
+}
+
+}  // namespace kiln::remote

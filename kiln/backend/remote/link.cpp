@@ -1,0 +1,297 @@
+#include "kiln/backend/remote/link.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "kiln/core/error/shown.hpp"
+#include "kiln/wire/op_wire.hpp"
+
+namespace kiln::remote {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t kMostRoots = 512;
+
+Ref<Failure> failure_saying(ErrorKind kind, const std::string& sentence) {
+  return attempt([&] { raise(kind, sentence); });
+}
+
+}  // namespace
+
+Link::Link(Dial dial, ClientSettings settings)
+    : dial_(std::move(dial)), settings_(std::move(settings)), outbox_(settings_.most_waiting, Outbox::WhenLost::Keep) {
+  connection_ = greet();
+  peer_ = connection_->peer();
+  outbox_.connect(connection_);
+}
+
+std::shared_ptr<Link> Link::open(Dial dial, ClientSettings settings) {
+  const std::shared_ptr<Link> link(new Link(std::move(dial), std::move(settings)));
+  link->receiver_ = std::thread([link] { link->receive_all(link->connection_); });
+  return link;
+}
+
+void Link::close() {
+  std::thread receiver;
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    receiver.swap(receiver_);
+  }
+  if (!receiver.joinable()) return;
+  wire::Writer out;
+  begin(out, Frame::Bye);
+  outbox_.post({.head = out.take()});
+  outbox_.close(2);
+  {
+    const std::lock_guard lock(mutex_);
+    if (connection_) connection_->close();
+  }
+  if (receiver.get_id() == std::this_thread::get_id()) receiver.detach();
+  else receiver.join();
+}
+
+/// Opens a connection and says who we are. Throws DeviceError where the server refuses.
+std::shared_ptr<net::Connection> Link::greet() {
+  std::shared_ptr<net::Connection> connection = dial_();
+  wire::Writer out;
+  begin(out, Frame::Hello);
+  wire::write_header(out);
+  out.whole(kProtocol);
+  wire::write_field(out, Hello{.token = settings_.token,
+                               .device = settings_.device,
+                               .session = welcome_.session,
+                               .secret = welcome_.secret,
+                               .ticket = {}});
+  connection->send(out.take());
+  const std::optional<net::Message> message = connection->receive();
+  require<IoError>(message.has_value(), connection->peer(), " has closed the connection");
+  wire::Reader in(text("the server ", connection->peer()), *message);
+  const auto type = static_cast<Frame>(in.byte());
+  if (type != Frame::Welcome && type != Frame::Refusal) in.wrong("it does not answer like a server of Kiln");
+  wire::read_header(in);
+  if (type == Frame::Refusal) {
+    Refusal refusal;
+    wire::read_field(in, refusal);
+    std::string sentence = text("remote device at ", connection->peer(), ": ", refusal.sentence);
+    if (!refusal.ops.empty()) {
+      const std::string names = differing_ops(refusal.ops);
+      sentence += names.empty() ? ": values of enumerations differ" : ": they differ in " + names;
+    }
+    raise(refusal.kind, sentence);
+  }
+  wire::read_field(in, welcome_);
+  return connection;
+}
+
+void Link::post(std::vector<std::byte> entries, std::shared_ptr<const TensorData> data, std::size_t offset,
+                std::size_t count) {
+  check();
+  outbox_.post_work({.head = std::move(entries), .data = std::move(data), .offset = offset, .count = count});
+}
+
+void Link::expect(const Ref<Request>& request) {
+  const std::lock_guard lock(mutex_);
+  if (why_lost_) return request->fail(why_lost_);
+  requests_.emplace(request->number(), request);
+}
+
+Ref<Request> Link::pending(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = requests_.find(number);
+  return found == requests_.end() ? Ref<Request>() : found->second;
+}
+
+void Link::receive_all(std::shared_ptr<net::Connection> connection) {
+  while (connection) {
+    try {
+      while (const std::optional<net::Message> message = connection->receive()) {
+        received_ += message->size();
+        receive(*message);
+      }
+    } catch (const IoError&) {
+    } catch (...) {  // a server that talks nonsense
+      end(told(std::current_exception()));
+    }
+    connection->close();
+    {
+      const std::lock_guard lock(mutex_);
+      if (closing_ || why_lost_) return;
+    }
+    connection = reconnect();
+  }
+}
+
+void Link::receive(std::span<const std::byte> message) {
+  wire::Reader in(text("the server ", peer_), message);
+  const auto type = static_cast<Frame>(in.byte());
+  const std::uint64_t applied = in.whole(), settled = in.whole();
+  outbox_.confirm(applied);
+  switch (type) {
+    case Frame::Ack: break;
+    case Frame::Failures:
+      for (std::uint64_t count = in.whole(); count > 0; --count) {
+        const std::uint64_t value = in.whole();
+        const Ref<Failure> failure = read_roots(in, requester_of(value));
+        const std::lock_guard lock(mutex_);
+        failed_.insert_or_assign(value, failure);
+        any_failed_ = true;
+      }
+      break;
+    case Frame::Piece:
+      if (const Ref<Request> request = pending(in.whole())) request->take_piece(in);
+      break;
+    case Frame::Answer:
+    case Frame::Failed: {
+      const Ref<Request> request = pending(in.whole());
+      if (!request) break;
+      {
+        const std::lock_guard lock(mutex_);
+        requests_.erase(request->number());
+      }
+      if (type == Frame::Answer) request->complete(in);
+      else request->fail(read_roots(in, nullptr));
+      break;
+    }
+    case Frame::Goodbye: {
+      Refusal why;
+      wire::read_field(in, why);
+      end(why);
+      break;
+    }
+    default: in.wrong("a frame of kind ", static_cast<int>(type));
+  }
+  if (settled > settled_.load(std::memory_order_relaxed)) settled_.store(settled, std::memory_order_release);
+}
+
+Ref<Failure> Link::read_roots(wire::Reader& in, const Ref<Requester>& requester) {
+  Ref<Failure> all;
+  for (std::size_t count = in.length(in.left(), "failures"); count > 0; --count) {
+    Root root;
+    wire::read_field(in, root);
+    Ref<Failure> failure;
+    {
+      const std::lock_guard lock(mutex_);
+      Ref<Failure>& known = roots_[root.id];
+      if (!known) known = failure_saying(root.kind, root.sentence);
+      failure = known;
+      if (roots_.size() > kMostRoots)
+        roots_.erase(std::ranges::min_element(roots_, {}, [](const auto& e) { return e.first; }));
+    }
+    unreported_.note(failure, requester);
+    all = joined(all, failure);
+  }
+  return all;
+}
+
+void Link::note_requester(std::uint64_t value) {
+  const Ref<Requester> current = Requester::current();
+  const std::lock_guard lock(mutex_);
+  if (!requesters_.empty() && requesters_.back().requester == current) return;
+  while (requesters_.size() > 1 && requesters_[1].value <= settled()) requesters_.pop_front();
+  requesters_.push_back({value, current});
+}
+
+Ref<Requester> Link::requester_of(std::uint64_t value) {
+  const std::lock_guard lock(mutex_);
+  Ref<Requester> found;
+  for (const RequestedFrom& each : requesters_)
+    if (each.value <= value || !found) found = each.requester;
+  return found;
+}
+
+Ref<Failure> Link::failure_of(std::uint64_t value) {
+  if (is_lost()) {
+    const std::lock_guard lock(mutex_);
+    return why_lost_;
+  }
+  if (!any_failed_.load(std::memory_order_acquire)) return nullptr;
+  const std::lock_guard lock(mutex_);
+  const auto found = failed_.find(value);
+  return found == failed_.end() ? Ref<Failure>() : found->second;
+}
+
+void Link::forget_failure(std::uint64_t value) {
+  if (!any_failed_.load(std::memory_order_acquire)) return;
+  Ref<Failure> forgotten;  // destroyed without the lock
+  const std::lock_guard lock(mutex_);
+  if (const auto found = failed_.find(value); found != failed_.end()) {
+    forgotten = std::move(found->second);
+    failed_.erase(found);
+  }
+}
+
+std::shared_ptr<net::Connection> Link::reconnect() {
+  const auto start = Clock::now();
+  const double window = std::min(settings_.window, welcome_.window);
+  auto pause = std::chrono::milliseconds(20);
+  std::string last = "it was closed";
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closing_) return nullptr;
+    }
+    try {
+      std::shared_ptr<net::Connection> connection = greet();
+      outbox_.confirm(welcome_.applied);
+      {
+        const std::lock_guard lock(mutex_);
+        connection_ = connection;
+        if (closing_) connection->close();
+      }
+      ++reconnections_;
+      outbox_.connect(connection);
+      ask_again();
+      return connection;
+    } catch (const DeviceError& error) {  // the server is there, and has no such session
+      end({ErrorKind::Device, text(error.message(), ": the tensors on it are lost"), {}});
+      return nullptr;
+    } catch (const Error& error) { last = error.message(); }
+    if (std::chrono::duration<double>(Clock::now() - start).count() > window) break;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::milliseconds(1000));
+  }
+  end({ErrorKind::Device,
+       text("the connection to ", peer_, " was lost and did not come back within ", window, " seconds (", last,
+            "): the tensors there are lost"),
+       {}});
+  return nullptr;
+}
+
+/// Requests that the server has seen and whose answers were lost are asked again; values never change.
+void Link::ask_again() {
+  std::vector<Ref<Request>> again;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, request] : requests_) again.push_back(request);
+  }
+  for (const Ref<Request>& request : again) {
+    request->restart();
+    outbox_.post_work({.head = request->ask}, false);
+  }
+}
+
+void Link::end(const Refusal& why) {
+  std::map<std::uint64_t, Ref<Request>> requests;
+  Ref<Failure> failure;
+  {
+    const std::lock_guard lock(mutex_);
+    if (why_lost_) return;
+    failure = why_lost_ = failure_saying(why.kind, text("remote device at ", peer_, ": ", why.sentence));
+    requests.swap(requests_);
+    lost_.store(true, std::memory_order_release);
+  }
+  outbox_.close();
+  for (const auto& [number, request] : requests) request->fail(failure);
+}
+
+void Link::throw_lost() const {
+  Ref<Failure> why;
+  {
+    const std::lock_guard lock(mutex_);
+    why = why_lost_;
+  }
+  throw_failure(*why);
+}
+
+}  // namespace kiln::remote

@@ -1,0 +1,118 @@
+#include "kiln/backend/remote/outbox.hpp"
+
+#include "kiln/backend/remote/protocol.hpp"
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::remote {
+namespace {
+constexpr std::size_t kSmall = 64 << 10;
+}
+
+Outbox::~Outbox() {
+  close();
+  if (!sender_.joinable()) return;
+  if (sender_.get_id() == std::this_thread::get_id()) sender_.detach();
+  else sender_.join();
+}
+
+void Outbox::connect(std::shared_ptr<net::Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  connection_ = std::move(connection);
+  ++epoch_;
+  next_ = 0;
+  changed_.notify_all();
+}
+
+void Outbox::post(Outgoing message) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return closed_ || messages_.empty() || bytes_ + message.size() <= most_; });
+  if (!closed_) add(lock, std::move(message));
+}
+
+void Outbox::post_work(Outgoing entries, bool waits) {
+  std::unique_lock lock(mutex_);
+  if (waits) changed_.wait(lock, [&] { return closed_ || messages_.empty() || bytes_ + entries.size() <= most_; });
+  if (closed_) return;
+  entries.number = ++last_number_;
+  wire::Writer out;
+  begin(out, Frame::Work);
+  out.whole(entries.number);
+  out.bytes(entries.head);
+  entries.head = out.take();
+  add(lock, std::move(entries));
+}
+
+void Outbox::add(std::unique_lock<std::mutex>& lock, Outgoing message) {
+  const bool is_small = message.size() <= kSmall;
+  bytes_ += message.size();
+  messages_.push_back(std::move(message));
+  if (is_small && !sending_ && connection_ && next_ + 1 == messages_.size()) send_next(lock);
+  if (has_next()) changed_.notify_all();
+}
+
+void Outbox::confirm(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  bool any = false;
+  while (next_ > 0 && messages_.front().number && messages_.front().number <= number && !(sending_ && next_ == 1)) {
+    bytes_ -= messages_.front().size();
+    messages_.pop_front();
+    --next_;
+    any = true;
+  }
+  if (any) changed_.notify_all();
+}
+
+void Outbox::close(double seconds) {
+  std::unique_lock lock(mutex_);
+  if (seconds > 0)
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                      [&] { return !connection_ || !(has_next() || sending_); });
+  closed_ = true;
+  changed_.notify_all();
+}
+
+std::uint64_t Outbox::sent_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return sent_;
+}
+
+void Outbox::send_next(std::unique_lock<std::mutex>& lock) {
+  const std::shared_ptr<net::Connection> connection = connection_;
+  const std::uint64_t epoch = epoch_;
+  const Outgoing& message = messages_[next_++];  // stays where it is: confirm() leaves it while sending_ is set
+  sending_ = true;
+  lock.unlock();
+  bool is_sent = true;
+  try {
+    if (message.count == 0) {
+      connection->send(message.head);
+    } else {
+      buffer_.assign(message.head.begin(), message.head.end());
+      const auto part = message.data->bytes().subspan(message.offset, message.count);
+      buffer_.insert(buffer_.end(), part.begin(), part.end());
+      connection->send(buffer_);
+    }
+  } catch (const Error&) { is_sent = false; }
+  lock.lock();
+  sending_ = false;
+  const bool is_current = epoch == epoch_;  // otherwise another connection begins anew
+  if (is_sent) sent_ += message.size();
+  else if (is_current) connection_ = nullptr;
+  if (!is_sent && when_lost_ == WhenLost::Close) closed_ = true;
+  if (is_current && next_ > 0 && !messages_[next_ - 1].number) {
+    bytes_ -= messages_[next_ - 1].size();
+    messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(--next_));
+  }
+  changed_.notify_all();
+}
+
+void Outbox::send_all() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return closed_ || (has_next() && !sending_); });
+    if (closed_) return;
+    send_next(lock);
+  }
+}
+
+}  // namespace kiln::remote

@@ -1,0 +1,122 @@
+// What a client and a server of the remote device say to each other (docs/remote.md). Structs travel field by field
+// (kiln/wire/fields.hpp); everything else is written by the sender and read by the receiver in the order given here.
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "kiln/core/error/error.hpp"
+#include "kiln/net/crypto.hpp"
+#include "kiln/wire/fields.hpp"
+
+namespace kiln::remote {
+
+/// Raise this when a frame or an entry below changes.
+inline constexpr std::uint64_t kProtocol = 1;
+
+/// The first byte of a message.
+enum class Frame : std::uint8_t {
+  // From the client.
+  Hello,  // Hello; the first message of a connection
+  Work,   // a number, 1, 2, 3, ... in a session, then entries
+  Bye,    // the session may be freed
+  // From the server. All but Welcome and Refusal begin with Progress.
+  Welcome,   // Welcome
+  Refusal,   // Refusal
+  Ack,       // nothing
+  Failures,  // a list: a value's number, and the roots of its failure
+  Piece,     // of a read: the request's number, the value's place in it, and bytes
+  Answer,    // the request's number, and bytes that depend on the request
+  Failed,    // the request's number, and the roots of the failure
+  Goodbye,   // a Refusal: the session has ended
+};
+
+/// An entry of a Work frame. Numbers from kFirstForm on are calls: the number of the form plus kFirstForm; for each
+/// operand that is a tensor the distance of its number from that of the next new value, for each plain number its value.
+enum class Entry : std::uint8_t {
+  Form,           // defines the next form: CallForm::write
+  ForgetForms,    // all of them
+  Free,           // a value, by the distance of its number from the next one
+  Upload,         // Desc, and the first bytes; the value's number is the next one
+  Piece,          // the next bytes of the upload that is under way
+  Causes,         // a list of values: from here on results fail with these
+  RunPending,     // a list of values
+  Flush,          //
+  Read,           // the request's number, a list of values by their own numbers; answered by pieces and an Answer
+  Sync,           // the request's number
+  Memory,         // the request's number; the Answer is a MemoryStatistics
+  SetLimit,       // bytes
+  ResetPeak,      //
+  ReleaseMemory,  //
+  Program,        // defines a program: its number, its bytes, and the values that are its constants
+  DropProgram,    // its number
+  Replay,         // its number, a list of values, an optional key; its outputs get the next numbers
+  Give,           // the request's number, a value's number, an address, a ticket: sends the value to that server
+  Take,           // Desc, a ticket: the value that another server sends with that ticket gets the next number
+};
+inline constexpr std::uint64_t kFirstForm = 32;
+/// The most forms that a session has; then the client forgets them all.
+inline constexpr std::uint64_t kMostForms = 1 << 16;
+/// Uploads and reads travel in pieces of at most so many bytes.
+inline constexpr std::size_t kPiece = 256 << 10;
+/// The longest message that anybody sends, and takes.
+inline constexpr std::size_t kMostBytes = 16 << 20;
+
+struct Hello {
+  std::uint64_t protocol = kProtocol;
+  std::string token;
+  std::string device;         // of the server; empty: its first one
+  std::uint64_t session = 0;  // to go on with; 0: a new one
+  std::string secret;         // of that session
+  std::string ticket;         // not empty: this connection only brings the value of that ticket
+};
+
+/// A user-defined operation that a server knows.
+struct KnownOp {
+  std::string name;
+  std::uint64_t fingerprint = 0;
+};
+
+struct Welcome {
+  std::uint64_t session = 0;
+  std::string secret;
+  std::string device;
+  std::uint64_t applied = 0;      // the number of the last Work frame that the session has applied
+  double window = 0;              // seconds for which the session outlives its connection
+  bool sends_to_servers = false;  // whether it takes Give
+  std::vector<KnownOp> custom;
+};
+
+struct Refusal {
+  ErrorKind kind = ErrorKind::Device;
+  std::string sentence;
+  std::vector<KnownOp> ops;  // where the tables differ: those of the server
+};
+
+/// How far a session is: the last Work frame that was applied, and the first value that may still become a failure.
+struct Progress {
+  std::uint64_t applied = 0, settled = 0;
+};
+
+/// An error that occurred on the server. Failures of several values may have the same root, which is reported once.
+struct Root {
+  std::uint64_t id = 0;
+  ErrorKind kind = ErrorKind::Device;
+  std::string sentence;  // empty where the client has this root already
+};
+
+inline void begin(wire::Writer& out, Frame frame) { out.byte(static_cast<std::uint8_t>(frame)); }
+inline void begin(wire::Writer& out, Entry entry) { out.whole(static_cast<std::uint64_t>(entry)); }
+
+/// The sentence of any exception, and the kind of error that says it.
+Refusal told(const std::exception_ptr& error);
+
+/// Which operations two tables have in different forms: "matmul, conv"; those of this program against `others`.
+std::string differing_ops(const std::vector<KnownOp>& others);
+std::vector<KnownOp> own_ops();
+
+inline bool is_same_secret(std::string_view a, std::string_view b) { return net::constant_time_equal(a, b); }
+inline std::string new_secret() { return net::random_hex(); }
+
+}  // namespace kiln::remote

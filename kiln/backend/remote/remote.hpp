@@ -1,0 +1,101 @@
+// Remote: a device of another program (docs/remote.md). Calls are numbers on their way to a server; results are handles of
+// what will be computed there. Autodiff happens here, fusion there.
+#pragma once
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "kiln/backend/capture/graph.hpp"
+#include "kiln/backend/remote/call_form.hpp"
+#include "kiln/backend/remote/link.hpp"
+#include "kiln/ops/leaf_backend.hpp"
+
+namespace kiln::remote {
+
+/// What a client has sent and received so far.
+struct ClientCounters {
+  std::int64_t calls = 0, forms = 0, values = 0;
+  std::uint64_t bytes_sent = 0, bytes_received = 0;
+  int reconnections = 0;
+};
+
+class Remote final : public LeafBackend {
+ public:
+  /// Connects, by `dial`, which is called again where the connection is lost. Throws DeviceError where the server refuses.
+  explicit Remote(Dial dial, ClientSettings settings = {});
+  ~Remote() override;
+
+  std::string name() const override { return name_; }
+  void run(const op::Op& op, Call call) override;
+  /// A user's own operation runs there if the server knows it; otherwise it is composed here.
+  bool has_kernel(const op::Op& op) const override;
+  Ref<Node> upload(TensorData data, const Device& device) override;
+  TensorData download(const Value& value) override;
+  Ref<PendingRead> start_read(Inputs values) override;
+  void flush() override;
+  void sync() override;
+  void run_pending(Inputs values) override;
+  MemoryStatistics memory() const override;
+  void set_memory_limit(std::int64_t bytes) override;
+  void reset_memory_peak() override;
+  void release_memory() override;
+
+  /// Runs a graph that the server keeps, by its number: it is sent once. Empty where it cannot be sent.
+  std::optional<Values> replay(const Graph& graph, Inputs inputs, const ReplayOptions& options);
+  /// Sends a value from this device's server to that of another, and returns it there; empty where these servers cannot.
+  static Value move(const Value& value, const Device& to);
+
+  /// Ends the session: its tensors are lost. For the end of a program, where the device itself is never destroyed.
+  void leave() { link_->close(); }
+
+  ClientCounters counters() const;
+  /// The server's name for the device that it lends: "cpu".
+  const std::string& lent_device() const { return link_->welcome().device; }
+
+ private:
+  class Handle;
+  static constexpr std::size_t kFrame = 8 << 10;     // bytes of calls that are sent together
+  static constexpr std::size_t kMostPrograms = 256;  // that the server keeps; the oldest goes
+  struct SentProgram {
+    Ref<const GraphBody> body;
+    std::uint64_t number;
+  };
+
+  std::uint64_t number_of(const Value& value) const;
+  void write_freed();
+  void write_causes();
+  /// Writes an entry that begins with a list of values.
+  void begin_list(Entry entry, Inputs values);
+  void write_list(Inputs values);
+  void free_later(std::uint64_t value);
+  void hold(Node& node);
+  void send_entries();
+  void run_on_host(const op::Op& op, Call call);
+  /// Sends an entry without an answer.
+  void tell(Entry entry, std::int64_t number = -1);
+  /// Sends an entry and returns the request for its answer.
+  Ref<Request> ask(Entry entry, Inputs values = {}, FunctionRef<void(wire::Writer&)> more = [](wire::Writer&) {});
+  /// The number of a program, which is written first where the server does not have it; empty where it cannot be sent.
+  std::optional<std::uint64_t> written_program(const Graph& graph);
+
+  std::string name_;
+  mutable std::mutex mutex_;  // guards the members up to last_program_
+  wire::Writer out_;
+  FormNumbers forms_;
+  std::uint64_t next_ = 0;  // the number of the next value
+  std::int64_t calls_ = 0;
+  const void* requester_ = nullptr;      // of the last call
+  std::uint64_t scope_ = 0;              // the FailsWith that the server knows; 0: none
+  bool has_causes_ = false;              // whether that names values
+  std::vector<std::uint64_t> operands_;  // of the running call; a member, so that its memory is reused
+
+  std::vector<SentProgram> programs_;
+  std::uint64_t last_program_ = 0;
+
+  std::mutex freeing_;  // values are freed at any time, also while the members above are in use
+  std::vector<std::uint64_t> freed_, freeing_now_;
+
+  const std::shared_ptr<Link> link_;
+};
+
+}  // namespace kiln::remote

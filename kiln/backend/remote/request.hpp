@@ -1,0 +1,52 @@
+// Request: what a client waits for. A read is filled by pieces, others get bytes.
+#pragma once
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "kiln/ops/failure.hpp"
+#include "kiln/wire/reader.hpp"
+
+namespace kiln::remote {
+
+class Request final : public PendingRead {
+ public:
+  /// `ask` are the entries that ask, for a server that has lost the answer. The values stay alive until the data are there.
+  Request(std::uint64_t number, std::vector<Value> values);
+
+  std::uint64_t number() const { return number_; }
+  const std::vector<Value>& values() const { return values_; }
+
+  bool ready() const override;
+  std::vector<TensorData> wait() override;
+  void notify(Wakeup then) override;
+  /// Waits for an answer, and returns its bytes.
+  std::vector<std::byte> answer();
+
+  // The receiver's side.
+  /// Forgets what has arrived: it is asked for again.
+  void restart();
+  void take_piece(wire::Reader& in);
+  /// Throws DataError where elements are missing.
+  void complete(wire::Reader& in);
+  void fail(Ref<Failure> failure);
+
+  std::vector<std::byte> ask;  // the entries that ask; set before the request is sent
+
+ private:
+  void finish(std::unique_lock<std::mutex>& lock);
+
+  const std::uint64_t number_;
+  std::vector<Value> values_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::vector<TensorData> data_;
+  std::vector<std::size_t> received_;
+  std::vector<std::byte> bytes_;
+  Ref<Failure> failure_;
+  std::optional<Wakeup> then_;
+};
+
+}  // namespace kiln::remote

@@ -1,0 +1,404 @@
+#include "kiln/backend/remote/session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+
+#include "kiln/core/error/called_as.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/ops/expand.hpp"
+#include "kiln/wire/call.hpp"
+
+namespace kiln::remote {
+namespace {
+
+std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
+
+/// Bytes of a client as elements: truth values are 0 or 1 whatever the bytes are.
+void clean(TensorData& data) {
+  if (data.dtype() != DType::Bool) return;
+  for (std::byte& each : data.bytes()) each = std::byte{each != std::byte{0}};
+}
+
+}  // namespace
+
+Session::Session(Device device, std::string peer, const SessionLimits& limits, Exchange& exchange)
+    : device_(std::move(device)),
+      limits_(limits),
+      exchange_(exchange),
+      reader_(text("the client ", peer)),
+      memory_limit_(limits.memory) {}
+
+Session::~Session() {
+  values_.clear();
+  const Ref<Failure> unread = attempt([&] { device_.flush(); });
+}
+
+void Session::apply(std::span<const std::byte> frame, Post post) {
+  const auto start = std::chrono::steady_clock::now();
+  reader_.open(frame);
+  const std::uint64_t number = reader_.whole();
+  if (number <= applied_) return;  // sent again after a lost connection
+  if (number != applied_ + 1) reader_.wrong("frame ", number, " follows frame ", applied_);
+  post_ = &post;
+  if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
+  struct Leave {
+    Session& session;
+    ~Leave() {
+      session.scope_.reset();
+      session.post_ = nullptr;
+    }
+  } const leave{*this};
+  while (reader_.left()) apply_entry(reader_.whole());
+  applied_ = number;
+  settle();
+  counters_.frames += 1;
+  counters_.microseconds +=
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+  require<DeviceError>(limits_.seconds == 0 || static_cast<double>(counters_.microseconds) < 1e6 * limits_.seconds,
+                       "this session has computed for ", limits_.seconds,
+                       " seconds, which is what the server allows: connect again for a new one");
+  wire::Writer out = reply(Frame::Ack);
+  send(out);
+}
+
+void Session::forget_told() {
+  for (ToldRoot& root : roots_) root.told = false;
+  unsettled_.clear();
+  for (const auto& [number, held] : values_) unsettled_.push_back(number);
+  std::ranges::sort(unsettled_);
+}
+
+void Session::apply_entry(std::uint64_t code) {
+  if (code >= kFirstForm) {
+    if (code - kFirstForm >= forms_.size()) reader_.wrong("form ", code - kFirstForm, " of ", forms_.size());
+    if (arriving_) reader_.wrong("a call within an upload");
+    return call(forms_[static_cast<std::size_t>(code - kFirstForm)]);
+  }
+  const auto entry = static_cast<Entry>(code);
+  if (arriving_ && entry != Entry::Piece) reader_.wrong("an upload is not complete");
+  switch (entry) {
+    case Entry::Form: {
+      if (forms_.size() == kMostForms) reader_.wrong("more than ", kMostForms, " forms");
+      CallForm form = read_form(reader_);
+      if (needs_ranks(form.op))
+        reader_.wrong(op::display_name(form.op), ": ranks do not work together through a server");
+      if (functions_.size() > 4096) form.function.clear();
+      if (!form.function.empty()) functions_.insert(form.function);
+      forms_.push_back(std::move(form));
+      return;
+    }
+    case Entry::ForgetForms: return forms_.clear();
+    case Entry::Free: return free_value(next_ - reader_.whole());
+    case Entry::Upload: return receive_upload();
+    case Entry::Piece: return receive_piece();
+    case Entry::Causes: return set_causes(list_of_values());
+    case Entry::Program: return define_program();
+    case Entry::DropProgram: {
+      if (const std::uint64_t number = reader_.whole(); programs_.erase(number) == 0)
+        reader_.wrong("there is no program ", number);
+      return;
+    }
+    case Entry::Replay: return replay();
+    case Entry::Take: return take();
+    default: return apply_ask(entry);
+  }
+}
+
+void Session::apply_ask(Entry entry) {
+  Backend& backend = device_.backend();
+  switch (entry) {
+    case Entry::RunPending: {
+      const Values values = list_of_values();
+      const Ref<Failure> of_values = attempt([&] { backend.run_pending(values); });  // the client is told by settle()
+      return;
+    }
+    case Entry::Flush: return backend.flush();
+    case Entry::Read: {
+      const std::uint64_t request = reader_.whole();
+      Values values;  // by their own numbers: a request may come again, after later work
+      for (std::size_t count = reader_.length(reader_.left(), "values"); count > 0; --count)
+        values.push_back(value_of(reader_.whole()));
+      return read_values(request, values);
+    }
+    case Entry::Sync: {
+      const std::uint64_t request = reader_.whole();
+      backend.flush();
+      settle();  // what the client is told of now, sync() need not throw
+      const Ref<Failure> failure = attempt([&] { backend.sync(); });
+      settle();
+      return failure ? answer_failed(request, *failure) : answer(request);
+    }
+    case Entry::Memory: {
+      MemoryStatistics memory = backend.memory();
+      if (memory_limit_) memory.limit = memory_limit_;
+      return answer(reader_.whole(), [&](wire::Writer& out) { wire::write_field(out, memory); });
+    }
+    case Entry::SetLimit: {
+      const std::int64_t wanted = reader_.integer();
+      if (wanted < 1) reader_.wrong("a limit of ", wanted, " bytes");
+      memory_limit_ = limits_.memory ? std::min(limits_.memory, wanted) : wanted;
+      return;
+    }
+    case Entry::ResetPeak: return backend.reset_memory_peak();
+    case Entry::ReleaseMemory: return backend.release_memory();
+    case Entry::Give: return give(reader_.whole());
+    default: reader_.wrong("there is no entry ", static_cast<int>(entry));
+  }
+}
+
+const Value& Session::value_of(std::uint64_t number) const {
+  const auto found = values_.find(number);
+  if (found == values_.end()) reader_.wrong("there is no value ", number, ": it was freed, or never made");
+  return found->second.value;
+}
+
+const Value& Session::value_by_distance() { return value_of(next_ - reader_.whole()); }
+
+Values Session::list_of_values() {
+  Values values;
+  for (std::size_t count = reader_.length(reader_.left(), "values"); count > 0; --count)
+    values.push_back(value_by_distance());
+  return values;
+}
+
+void Session::hold(Value value, std::int64_t bytes) {
+  if (values_.size() >= limits_.tensors)
+    reader_.wrong("more than ", limits_.tensors, " tensors, which is what the server allows");
+  unsettled_.push_back(next_);
+  counters_.bytes_held += bytes;
+  values_.emplace(next_++, Held{std::move(value), bytes});
+  counters_.tensors = static_cast<std::int64_t>(values_.size());
+}
+
+void Session::free_value(std::uint64_t number) {
+  const auto found = values_.find(number);
+  if (found == values_.end()) reader_.wrong("value ", number, " cannot be freed: it was freed, or never made");
+  counters_.bytes_held -= found->second.bytes;
+  values_.erase(found);
+  counters_.tensors = static_cast<std::int64_t>(values_.size());
+}
+
+Ref<Failure> Session::over_limit(std::int64_t bytes) const {
+  const std::int64_t held = counters_.bytes_held;
+  if (memory_limit_ == 0 || bytes <= memory_limit_ - held) return nullptr;
+  return attempt([&] {
+    fail<MemoryError>("the session on the server may hold ", text_of_bytes(memory_limit_), "; it holds ",
+                      text_of_bytes(held), " and asks for ", text_of_bytes(bytes),
+                      " more: free tensors, or ask for a larger limit there");
+  });
+}
+
+void Session::set_causes(Values causes) {
+  scope_.reset();
+  causes_ = std::move(causes);
+  if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
+}
+
+void Session::call(const CallForm& form) {
+  operands_.clear();
+  results_.clear();
+  for (const FormOperand& operand : form.in) {
+    if (operand.is == FormOperand::Is::Nothing) {
+      operands_.emplace_back();
+    } else if (operand.is == FormOperand::Is::Number) {
+      operands_.emplace_back(read_number(reader_, operand.kind));
+    } else {
+      const Value& value = value_by_distance();
+      if (!(value.node()->desc == operand.desc))
+        reader_.wrong(op::display_name(form.op), ": an operand is ", value, ", the form says ", operand.desc.dtype, ' ',
+                      operand.desc.shape);
+      operands_.push_back(value);
+    }
+  }
+  // A form was not checked when it came: infer may look at numbers, which each call has anew.
+  if (wire::results_of(form.op, operands_) != form.out)
+    reader_.wrong(op::display_name(form.op), " does not give the results that the client says");
+  for (const Desc& desc : form.out) results_.emplace_back(make_ref<Node>(desc, device_));
+  counters_.calls += 1;
+  const auto function = functions_.find(form.function);
+  const CalledAs named(function == functions_.end() ? nullptr : function->c_str());
+  run(form.op, {operands_, results_});
+  const bool shares = is_view(form.op);
+  for (Value& value : results_) {
+    const std::int64_t bytes = shares ? 0 : bytes_of(value.node()->desc);
+    hold(std::move(value), bytes);
+  }
+  operands_.clear();
+  results_.clear();
+}
+
+void Session::run(const op::Op& op, Call call) {
+  std::int64_t bytes = 0;
+  if (memory_limit_ && !is_view(op))
+    for (const Value& value : call.out) bytes += bytes_of(value.node()->desc);
+  Ref<Failure> failure = over_limit(bytes);
+  if (!failure) {
+    failure = attempt([&] {
+      if (device_.backend().has_kernel(op)) return device_.backend().run(op, call);
+      const Values made = expansion(op, call.in, call.out);
+      for (std::size_t i = 0; i < made.size(); ++i) call.out[i] = made[i].detach();
+    });
+    // A backend that runs a call at once throws the failure of an operand: that one is known to the client.
+    if (failure)
+      if (const Ref<Failure> known = failure_among(call.in)) failure = known;
+  }
+  if (!failure) return;
+  for (Value& value : call.out) {
+    const Desc desc = value.node()->desc;
+    value = Value(make_ref<Node>(desc, device_));
+    value.node()->storage = failure;
+  }
+}
+
+void Session::receive_upload() {
+  const Desc desc = wire::read_desc(reader_);
+  const std::int64_t bytes = bytes_of(desc);
+  if (Ref<Failure> failure = over_limit(bytes)) {
+    // The elements still come; they are dropped.
+    arriving_.emplace();
+    Value value(make_ref<Node>(desc, device_));
+    value.node()->storage = failure;
+    hold(std::move(value), 0);
+  } else {
+    const Ref<Failure> no_memory = attempt([&] { arriving_.emplace(TensorData(desc.shape, desc.dtype), 0); });
+    Value value(make_ref<Node>(desc, device_));
+    if (no_memory) {
+      arriving_.emplace();
+      value.node()->storage = no_memory;
+    }
+    hold(std::move(value), no_memory ? 0 : bytes);
+  }
+  receive_piece();
+}
+
+void Session::receive_piece() {
+  if (!arriving_) reader_.wrong("a piece of no upload");
+  const std::size_t count = reader_.length(reader_.left(), "bytes");
+  const auto piece = reader_.bytes(count);
+  Held& held = values_.at(next_ - 1);
+  const auto whole = static_cast<std::size_t>(bytes_of(held.value.node()->desc));
+  if (count > whole - arriving_->received)
+    reader_.wrong(count, " bytes for a tensor that lacks ", whole - arriving_->received);
+  if (count == 0 && whole != 0) reader_.wrong("a piece without bytes");
+  const bool failed = bool(held.value.node()->storage);
+  if (!failed && count) std::memcpy(arriving_->data.bytes().data() + arriving_->received, piece.data(), count);
+  arriving_->received += count;
+  if (arriving_->received < whole) return;
+  TensorData data = std::move(arriving_->data);
+  arriving_.reset();
+  if (failed) return;
+  clean(data);
+  Ref<Failure> failure = attempt([&] { held.value = Value(device_.backend().upload(std::move(data), device_)); });
+  if (failure) held.value.node()->storage = failure;
+}
+
+void Session::read_values(std::uint64_t request, const Values& values) {
+  std::vector<TensorData> all;
+  Ref<Failure> failure = attempt([&] { all = device_.backend().start_read(values)->wait(); });
+  if (failure)
+    if (const Ref<Failure> known = failure_among(values)) failure = known;
+  settle();
+  if (failure) return answer_failed(request, *failure);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto data = std::make_shared<const TensorData>(std::move(all[i]));
+    const std::size_t bytes = data->bytes().size();
+    for (std::size_t offset = 0; offset < bytes; offset += kPiece) {
+      wire::Writer head = reply(Frame::Piece);
+      head.whole(request);
+      head.whole(i);
+      const std::size_t count = std::min(kPiece, bytes - offset);
+      head.whole(count);
+      Outgoing piece{.head = head.take()};
+      if (count < 4096) {
+        const auto part = data->bytes().subspan(offset, count);
+        piece.head.insert(piece.head.end(), part.begin(), part.end());
+      } else {
+        piece.data = data;
+        piece.offset = offset;
+        piece.count = count;
+      }
+      counters_.bytes_out += static_cast<std::int64_t>(piece.size());
+      (*post_)(std::move(piece));
+    }
+  }
+  answer(request);
+}
+
+wire::Writer Session::reply(Frame frame) const {
+  wire::Writer out;
+  begin(out, frame);
+  out.whole(applied_);
+  out.whole(settled());
+  return out;
+}
+
+void Session::send(wire::Writer& out) {
+  Outgoing message{.head = out.take()};
+  counters_.bytes_out += static_cast<std::int64_t>(message.size());
+  (*post_)(std::move(message));
+}
+
+void Session::answer(std::uint64_t request, const std::function<void(wire::Writer&)>& body) {
+  wire::Writer out = reply(Frame::Answer);
+  out.whole(request);
+  if (body) body(out);
+  send(out);
+}
+
+void Session::answer_failed(std::uint64_t request, const Failure& failure) {
+  wire::Writer out = reply(Frame::Failed);
+  out.whole(request);
+  write_roots(out, failure);
+  send(out);
+}
+
+void Session::write_roots(wire::Writer& out, const Failure& failure) {
+  constexpr std::size_t kMostRoots = 512;
+  std::vector<Ref<Failure>> roots = failure.causes;
+  if (roots.empty()) roots.emplace_back(const_cast<Failure*>(&failure));
+  out.whole(roots.size());
+  for (const Ref<Failure>& root : roots) {
+    auto known = std::ranges::find(roots_, root, &ToldRoot::failure);
+    if (known == roots_.end()) {
+      if (roots_.size() == kMostRoots) roots_.pop_front();
+      roots_.push_back({root, ++last_root_, false});
+      known = std::prev(roots_.end());
+      root->thrown += 1;  // from here on it is the client that has to throw it
+    }
+    const Refusal sentence = known->told ? Refusal{} : told(root->error);
+    known->told = true;
+    wire::write_field(out, Root{known->id, sentence.kind, sentence.sentence});
+  }
+}
+
+void Session::settle() {
+  wire::Writer list;
+  std::uint64_t count = 0;
+  const Backend& backend = device_.backend();
+  std::vector<std::pair<std::uint64_t, Ref<Failure>>> failed;
+  while (!unsettled_.empty()) {
+    const auto found = values_.find(unsettled_.front());
+    if (found != values_.end()) {
+      if (arriving_ && found->first == next_ - 1) break;
+      const Backend::State state = backend.state(found->second.value);
+      if (state == Backend::State::Waiting) break;
+      if (state == Backend::State::Failed) failed.emplace_back(found->first, failure_of(found->second.value.node()));
+    }
+    unsettled_.pop_front();
+  }
+  for (const auto& [number, failure] : failed) {
+    if (!failure) continue;
+    list.whole(number);
+    write_roots(list, *failure);
+    ++count;
+  }
+  if (count == 0) return;
+  wire::Writer out = reply(Frame::Failures);
+  out.whole(count);
+  out.bytes(list.take());
+  send(out);
+}
+
+}  // namespace kiln::remote

@@ -1,0 +1,131 @@
+// A connection that breaks: the client finds its session and its tensors again, and no work is done twice.
+#include <gtest/gtest.h>
+
+#include "kiln/ops/functions.hpp"
+#include "tests/backend/remote/hosted_pair.hpp"
+#include "tests/support/sentence.hpp"
+
+namespace kiln {
+namespace {
+
+using test::Dialer;
+
+float at(const Value& value) { return value.data().to_vector<float>().at(0); }
+
+struct Cut : testing::Test {
+  remote::Host host{{Device::cpu()}, {.window = 5}};
+  Dialer dialer{&host};
+  Device device{make_ref<remote::Remote>(dialer, remote::ClientSettings{.window = 5})};
+
+  remote::Remote& client() { return dynamic_cast<remote::Remote&>(device.backend()); }
+  void cut() {
+    const std::lock_guard lock(*dialer.mutex);
+    (*dialer.last)->cut();
+  }
+  void reachable(bool is) {
+    const std::lock_guard lock(*dialer.mutex);
+    *dialer.reachable = is;
+  }
+};
+
+TEST_F(Cut, TheSessionGoesOnWithItsTensors) {
+  Value x = full({4}, 1, device, DType::F32);
+  EXPECT_EQ(at(x), 1);
+  cut();
+  x = x + 1;
+  EXPECT_EQ(at(x), 2);
+  EXPECT_EQ(client().counters().reconnections, 1);
+  EXPECT_EQ(host.counters().opened, 1);
+  EXPECT_EQ(host.counters().resumed, 1);
+}
+
+TEST_F(Cut, WorkIsNeitherLostNorDoneTwice) {
+  // After each number of messages that a connection may live for.
+  *dialer.cut_next_after = 3;
+  cut();
+  Value x = full({1}, 0, device, DType::F32);
+  for (int i = 1; i <= 60; ++i) {
+    x = x + 1;
+    if (i % 3 == 0) device.flush();
+    if (i % 10 == 0) { EXPECT_EQ(at(x), i); }
+  }
+  EXPECT_GT(client().counters().reconnections, 5);
+  EXPECT_EQ(host.counters().sessions.at(0).calls, 61);
+}
+
+TEST_F(Cut, AnUploadInPiecesGoesOnWhereItWasCut) {
+  for (int after = 2; after < 9; ++after) {
+    *dialer.cut_next_after = after;
+    cut();
+    TensorData data(Shape{500, 1000}, DType::F32);  // eight pieces
+    for (std::size_t i = 0; i < 500'000; ++i) data.as<float>()[i] = static_cast<float>(i % 1013);
+    const TensorData expected = data;
+    *dialer.cut_next_after = -1;
+    EXPECT_EQ(difference(from_data(std::move(data), device).data(), expected, {0, 0}), "");
+  }
+}
+
+TEST_F(Cut, AReadThatWasCutIsAskedForAgain) {
+  const Value x = full({700, 1000}, 3, device, DType::F32);
+  device.sync();
+  for (int i = 0; i < 5; ++i) {
+    auto reading = device.backend().start_read({&x, 1});
+    cut();
+    EXPECT_EQ(reading->wait()[0].at(699'999), 3);
+  }
+}
+
+TEST_F(Cut, BeyondTheWindowASentenceSaysWhatIsLost) {
+  const Device brief(make_ref<remote::Remote>(dialer, remote::ClientSettings{.window = 0.2}));
+  const Value x = full({4}, 1, brief, DType::F32);
+  brief.sync();
+  reachable(false);
+  cut();
+  EXPECT_EQ(sentence_of([&] { (void)x.data(); }),
+            "DeviceError: remote device at this program: the connection to this program was lost and did not come back "
+            "within 0.2 seconds (nobody answers): the tensors there are lost");
+  EXPECT_TRUE(
+      sentence_of([&] { (void)(x + 1); }).starts_with("DeviceError: remote device at this program: the connection"));
+  EXPECT_TRUE(
+      sentence_of([&] { brief.sync(); }).starts_with("DeviceError: remote device at this program: the connection"));
+  reachable(true);
+}
+
+TEST_F(Cut, AServerThatWasStartedAnewHasNoSessions) {
+  const Value x = full({4}, 1, device, DType::F32);
+  device.sync();
+  remote::Host other({Device::cpu()});
+  // The client's dialer leads to the new server from now on.
+  host.drain(0);
+  EXPECT_TRUE(sentence_of([&] { (void)x.data(); }).starts_with("DeviceError: remote device at this program: "));
+}
+
+TEST_F(Cut, ASessionIsFreedWhenItsClientGoes) {
+  {
+    const Device brief(make_ref<remote::Remote>(dialer));
+    const Value x = full({4}, 1, brief, DType::F32);
+    brief.sync();
+    EXPECT_EQ(host.counters().sessions.size(), 2u);
+  }
+  for (int i = 0; i < 500 && host.counters().sessions.size() > 1; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(host.counters().sessions.size(), 1u);
+}
+
+TEST(Drain, LetsWorkThatHasComeFinish) {
+  remote::Host host({Device::cpu()});
+  const Device device = test::remote_device(host);
+  Value x = full({4}, 1, device, DType::F32);
+  for (int i = 0; i < 100; ++i) x = x + 1;
+  auto reading = device.backend().start_read({&x, 1});
+  EXPECT_EQ(reading->wait()[0].at(0), 101);
+  host.drain(5);
+  EXPECT_TRUE(host.counters().draining);
+  EXPECT_EQ(sentence_of([&] { device.sync(); }),
+            "DeviceError: remote device at this program: the server was shut down");
+  EXPECT_EQ(sentence_of([&] { test::remote_device(host); }),
+            "DeviceError: remote device at this program: the server is being shut down and takes no more sessions");
+}
+
+}  // namespace
+}  // namespace kiln
