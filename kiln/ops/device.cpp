@@ -182,7 +182,7 @@ void register_kind(std::string_view name, DeviceKind (*kind)(int index)) {
 DeviceKind kind_of_device(std::string_view name) {
   for (const RegisteredDevice& entry : registry())
     if (const std::optional<int> index = entry.index_of(name)) return kind_of(entry, *index);
-  if (composed_as(name)) return DeviceKind::Other;
+  if (addressed_as(name)) return DeviceKind::Other;
   fail_unknown(name);
 }
 

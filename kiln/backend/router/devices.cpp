@@ -5,6 +5,7 @@
 #include "kiln/backend/router/routing.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/mutex.hpp"
+#include "kiln/ops/devices.hpp"
 
 /// Every program that links the library names this symbol (CMakeLists.txt), and with it this file.
 extern "C" const char kiln_router_devices[];
