@@ -80,7 +80,7 @@ struct Tokens {
   Tensor<2> forward(const Tensor<2, Int>& tokens) const {
     const Tensor<3> x = embedding.forward(tokens);
     const Tensor<3> seen = norm.forward(x + attention.forward(x, {.causal = true}).gelu());
-    return linear.forward(lstm.forward(seen).outputs.mean({1}).squeeze<2>({1}));
+    return linear.forward(lstm.forward(seen).outputs.mean(1));
   }
 };
 
