@@ -60,7 +60,8 @@ struct Pictures {
   }
   static Pictures init(const Device& on, double dropout) {
     return {.conv1 = nn::Conv2dConfig{.in = 1, .out = 3, .kernel = {3}}.init(on),
-            .conv2 = nn::Conv2dConfig{.in = 3, .out = 4, .kernel = {3}}.init(on),
+            // A norm takes a bias away, and Adam makes whole steps of what rounding leaves of its gradient.
+            .conv2 = nn::Conv2dConfig{.in = 3, .out = 4, .kernel = {3}, .bias = false}.init(on),
             .norm = nn::BatchNormConfig{.channels = 4}.init(on),
             .pool = {.kernel = {2}},
             .dropout = {.probability = dropout},
@@ -80,7 +81,7 @@ struct Tokens {
   Tensor<2> forward(const Tensor<2, Int>& tokens) const {
     const Tensor<3> x = embedding.forward(tokens);
     const Tensor<3> seen = norm.forward(x + attention.forward(x, {.causal = true}).gelu());
-    return linear.forward(lstm.forward(seen).outputs.mean({1}).squeeze<2>({1}));
+    return linear.forward(lstm.forward(seen).outputs.mean(1));
   }
 };
 
@@ -184,7 +185,7 @@ struct PictureOutput {
   std::int64_t items() const { return kPictures; }
 };
 
-/// The weights after so many steps, of which each process does `at_once`; dropout and half precision have a part in it.
+/// The weights after so many steps, some of which may be in a checkpoint already; dropout has a part in it.
 std::vector<float> learned(const Device& plain, const std::filesystem::path& directory, std::int64_t steps) {
   const Device on = plain.autodiff();
   const auto step = [on](const Pictures& m, std::vector<float> shift) -> PictureOutput {
