@@ -4,6 +4,7 @@
 
 #include "kiln/backend/router/routing.hpp"
 #include "kiln/core/setting/setting.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
 
 namespace kiln {
 namespace {
@@ -53,11 +54,13 @@ void Router::bring(Routed& x, int part, const op::Op& op, Operands& operands) {
   if (!lost && x.stage == Stage::Waiting) {
     operands.wait = true;
   } else if (!lost && x.part != part) {
-    if (!copy_at(x, part)) begin_move(x, part, op);
-    const Routed::Copy& copy = *copy_at(x, part);
-    operands.wait |= static_cast<bool>(copy.reading);
+    const bool waits = !copy_at(x, part) && x.view && make_view(x, part);
+    if (!waits && !copy_at(x, part)) begin_move(x, part, op);
+    const Routed::Copy copy = waits ? Routed::Copy{} : *copy_at(x, part);
+    operands.wait |= waits || copy.reading;
     value = copy.value;
     lost = copy.lost;
+    if (lost) std::erase_if(x.copies, [&](const Routed::Copy& each) { return each.part == part; });  // to try again
   }
   operands.lost = joined(operands.lost, lost);
   operands.values.push_back(std::move(value));
@@ -72,6 +75,20 @@ Ref<Failure> Router::put(Routed& x, int part) {
   x.host.reset();
   x.stage = Routed::Stage::There;
   return nullptr;
+}
+
+/// Makes a view on a part that has the value of which it is a view, if it can. Returns whether that is on its way.
+bool Router::make_view(Routed& x, int part) {
+  const Routed::View& view = *x.view;
+  Routed& viewed = routed(*std::ranges::find_if(view.in, [](const Value& value) { return bool(value.node()); }));
+  if (!copy_at(viewed, part) || !backend(part).has_kernel(view.op)) return false;
+  const Operands in = bring(part, view.in, view.op);
+  if (in.wait || in.lost) return in.wait;
+  Value there(make_ref<Node>(x.value.node()->desc, parts_[static_cast<std::size_t>(part)]));
+  const FailsWith nothing({}, FailsWith::ReplaceOuter());
+  if (!attempt([&] { backend(part).run(view.op, {in.values, {&there, 1}}); }))
+    x.copies.push_back({.part = part, .value = there, .reading = {}, .lost = {}});
+  return false;
 }
 
 void Router::begin_move(Routed& x, int part, const op::Op& op) {
