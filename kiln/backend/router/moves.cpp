@@ -101,28 +101,29 @@ void Router::begin_move(Routed& x, int part, const op::Op& op) {
                     op::function_name(op), '\n')
                    .c_str(),
                stderr);
-  x.copies.push_back({.part = part, .value = {}, .reading = {}, .lost = {}});
-  Routed::Copy& copy = x.copies.back();
+  Routed::Copy copy{.part = part, .value = {}, .reading = {}, .lost = {}};
   copy.lost = attempt([&] { copy.reading = from.backend().start_read({&x.value, 1}); });
-  if (copy.lost) {
-    copy.lost = noted(copy.lost, x.value);
-  } else if (copy.reading->ready()) {
-    end_move(x, part);
-  } else {
-    arrivals_.push_back({Ref<Routed>(&x), part});
-    on_their_way_ = arrivals_.size();
-  }
+  if (copy.lost) copy.lost = noted(copy.lost, x.value);
+  const bool arrived = copy.reading && copy.reading->ready();
+  x.copies.push_back(copy);
+  if (arrived) return end_move(x, part);
+  if (!copy.reading) return;
+  arrivals_.push_back({Ref<Routed>(&x), part});
+  on_their_way_ = arrivals_.size();
 }
 
 /// Waits for the data of a move, and uploads them.
 void Router::end_move(Routed& x, int part) {
   const Device& to = parts_[static_cast<std::size_t>(part)];
-  Routed::Copy& copy = *copy_at(x, part);
-  const Ref<PendingRead> reading = std::exchange(copy.reading, nullptr);
+  const Ref<PendingRead> reading = copy_at(x, part)->reading;
+  Value there;
   const Ref<Failure> failure = attempt([&] {
     std::vector<TensorData> data = reading->wait();
-    copy.value = Value(to.backend().upload(std::move(data[0]), to));
+    there = Value(to.backend().upload(std::move(data[0]), to));
   });
+  Routed::Copy& copy = *copy_at(x, part);
+  copy.reading = nullptr;
+  copy.value = std::move(there);
   if (failure) copy.lost = noted(failure, x.value);
 }
 

@@ -142,7 +142,7 @@ void Router::run_composed(const op::Op& op, Call call) {
 
 /// Runs an operation in the scopes of this thread, or says why it cannot be computed.
 void Router::start(const op::Op& op, int part, const Operands& operands, std::span<const Value> out) {
-  Values there;
+  SpareVector<Value> there;
   there.reserve(out.size());
   for (const Value& value : out) there.push_back(routed(value).value);
   Ref<Failure> lost = operands.lost;

@@ -53,7 +53,7 @@ class Router final : public LeafBackend {
   };
   /// The operands of an operation as a part has them.
   struct Operands {
-    Values values;
+    SpareVector<Value> values;
     bool wait = false;  // some are on their way
     Ref<Failure> lost;  // there will never be all of them
   };
