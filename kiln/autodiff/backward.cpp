@@ -11,6 +11,7 @@
 #include "kiln/autodiff/slices.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/precision.hpp"
+#include "kiln/ops/scope/beside.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/ops/view/another_view.hpp"
 #include "kiln/ops/view/view.hpp"
@@ -88,6 +89,7 @@ class Pass {
     const auto own = op::precision_of(*at.record->op);
     const Float32Precision as_before(own == Float32Precision::OfDevice ? at.record->precision : own);
     Backward backward = rematerialisations_.backward(at.record, std::move(at.grads));
+    const Beside where(at.record->device.place());
     op::visit(*at.record->op, [&](const auto& op) { op.vjp(backward); });
     for (int i = 0; i < backward.arity(); ++i)
       add(at.record->in[static_cast<std::size_t>(i)], std::move(backward.into()[static_cast<std::size_t>(i)]));

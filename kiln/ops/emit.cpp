@@ -48,7 +48,9 @@ void execute(const Device& device, const op::Op& op, Inputs in, const Descs& des
   for (const Desc& desc : descs) differentiable |= is_float(desc.dtype);
   if (!differentiable) return;
   if (!grad_enabled()) return note_unrecorded();
-  Ref<Record> record = make_record(op, in, descs, out, device);
+  Device where = device;
+  where.set_place(out[0].node()->device.place());  // its gradient belongs there
+  Ref<Record> record = make_record(op, in, descs, out, where);
   if (descs.size() == 1) return out[0].attach(std::move(record), 0);
   for (int i = 0; i < descs.size(); ++i)
     if (is_float(descs[i].dtype)) out[static_cast<std::size_t>(i)].attach(record, i);

@@ -43,6 +43,12 @@ TEST(CustomStrategy, LearnsByItsOwnSteps) {
   EXPECT_NE(said.substr(said.rfind("valid")), usual.substr(usual.rfind("valid")));
 }
 
+TEST(TwoDevices, MoveOnceInEachDirectionForAMicroBatch) {
+  const std::string said = output_of(TWO_DEVICES_PROGRAM);
+  EXPECT_NE(said.find("125 steps on router:cpu,reference, 8.00 moves and "), said.npos) << said;
+  EXPECT_GT(number_after(said, "accuracy "), 0.7) << said;
+}
+
 TEST(ImportWeights, GivesPyTorchsScores) {
   const fs::path saved = fs::temp_directory_path() / text("kiln-imported-", ::getpid(), ".safetensors");
   const std::string said =

@@ -4,6 +4,7 @@
 
 #include "kiln/backend/router/routing.hpp"
 #include "kiln/core/setting/setting.hpp"
+#include "kiln/ops/scope/fails_with.hpp"
 
 namespace kiln {
 namespace {
@@ -53,11 +54,13 @@ void Router::bring(Routed& x, int part, const op::Op& op, Operands& operands) {
   if (!lost && x.stage == Stage::Waiting) {
     operands.wait = true;
   } else if (!lost && x.part != part) {
-    if (!copy_at(x, part)) begin_move(x, part, op);
-    const Routed::Copy& copy = *copy_at(x, part);
-    operands.wait |= static_cast<bool>(copy.reading);
+    const bool waits = !copy_at(x, part) && x.view && make_view(x, part);
+    if (!waits && !copy_at(x, part)) begin_move(x, part, op);
+    const Routed::Copy copy = waits ? Routed::Copy{} : *copy_at(x, part);
+    operands.wait |= waits || copy.reading;
     value = copy.value;
     lost = copy.lost;
+    if (lost) std::erase_if(x.copies, [&](const Routed::Copy& each) { return each.part == part; });  // to try again
   }
   operands.lost = joined(operands.lost, lost);
   operands.values.push_back(std::move(value));
@@ -74,6 +77,20 @@ Ref<Failure> Router::put(Routed& x, int part) {
   return nullptr;
 }
 
+/// Makes a view on a part that has the value of which it is a view, if it can. Returns whether that is on its way.
+bool Router::make_view(Routed& x, int part) {
+  const Routed::View& view = *x.view;
+  Routed& viewed = routed(*std::ranges::find_if(view.in, [](const Value& value) { return bool(value.node()); }));
+  if (!copy_at(viewed, part) || !backend(part).has_kernel(view.op)) return false;
+  const Operands in = bring(part, view.in, view.op);
+  if (in.wait || in.lost) return in.wait;
+  Value there(make_ref<Node>(x.value.node()->desc, parts_[static_cast<std::size_t>(part)]));
+  const FailsWith nothing({}, FailsWith::ReplaceOuter());
+  if (!attempt([&] { backend(part).run(view.op, {in.values, {&there, 1}}); }))
+    x.copies.push_back({.part = part, .value = there, .reading = {}, .lost = {}});
+  return false;
+}
+
 void Router::begin_move(Routed& x, int part, const op::Op& op) {
   const Device &from = parts_[static_cast<std::size_t>(x.part)], &to = parts_[static_cast<std::size_t>(part)];
   const std::int64_t bytes = x.value.numel() * static_cast<std::int64_t>(size_of(x.value.dtype()));
@@ -84,28 +101,29 @@ void Router::begin_move(Routed& x, int part, const op::Op& op) {
                     op::function_name(op), '\n')
                    .c_str(),
                stderr);
-  x.copies.push_back({.part = part, .value = {}, .reading = {}, .lost = {}});
-  Routed::Copy& copy = x.copies.back();
+  Routed::Copy copy{.part = part, .value = {}, .reading = {}, .lost = {}};
   copy.lost = attempt([&] { copy.reading = from.backend().start_read({&x.value, 1}); });
-  if (copy.lost) {
-    copy.lost = noted(copy.lost, x.value);
-  } else if (copy.reading->ready()) {
-    end_move(x, part);
-  } else {
-    arrivals_.push_back({Ref<Routed>(&x), part});
-    on_their_way_ = arrivals_.size();
-  }
+  if (copy.lost) copy.lost = noted(copy.lost, x.value);
+  const bool arrived = copy.reading && copy.reading->ready();
+  x.copies.push_back(copy);
+  if (arrived) return end_move(x, part);
+  if (!copy.reading) return;
+  arrivals_.push_back({Ref<Routed>(&x), part});
+  on_their_way_ = arrivals_.size();
 }
 
 /// Waits for the data of a move, and uploads them.
 void Router::end_move(Routed& x, int part) {
   const Device& to = parts_[static_cast<std::size_t>(part)];
-  Routed::Copy& copy = *copy_at(x, part);
-  const Ref<PendingRead> reading = std::exchange(copy.reading, nullptr);
+  const Ref<PendingRead> reading = copy_at(x, part)->reading;
+  Value there;
   const Ref<Failure> failure = attempt([&] {
     std::vector<TensorData> data = reading->wait();
-    copy.value = Value(to.backend().upload(std::move(data[0]), to));
+    there = Value(to.backend().upload(std::move(data[0]), to));
   });
+  Routed::Copy& copy = *copy_at(x, part);
+  copy.reading = nullptr;
+  copy.value = std::move(there);
   if (failure) copy.lost = noted(failure, x.value);
 }
 

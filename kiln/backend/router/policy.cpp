@@ -7,11 +7,11 @@ namespace kiln {
 
 int route_by_place(const RouteRequest& request) {
   const auto allows = [&](int part) { return part >= 0 && (request.allowed >> part & 1); };
+  if (allows(request.near)) return request.near;
   const RouteOperand* anchor = nullptr;
   for (const RouteOperand& operand : request.operands)
     if (operand.stays && allows(operand.part) && (!anchor || anchor->bytes < operand.bytes)) anchor = &operand;
   if (anchor) return anchor->part;
-  if (request.operands.empty() && allows(request.near)) return request.near;
 
   struct Cost {
     std::int64_t moved = 0, computed_elsewhere = 0;

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "kiln/ops/backend.hpp"
+#include "kiln/ops/emit.hpp"
 #include "kiln/ops/failure.hpp"
+#include "kiln/ops/op.hpp"
 
 namespace kiln {
 
@@ -49,12 +51,19 @@ struct Routed final : Storage {
     Ref<Failure> lost;
   };
 
+  /// The value as a view of another.
+  struct View {
+    op::Op op;
+    Values in;
+  };
+
   int part = -1;
   bool stays = false;
   Value value;  // a value of the part
   std::atomic<Stage> stage{Stage::Host};
   std::unique_ptr<TensorData> host;
   std::vector<Copy> copies;
+  std::unique_ptr<const View> view;
   Ref<Failure> lost;
 };
 

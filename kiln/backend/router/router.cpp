@@ -7,6 +7,7 @@
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/record.hpp"
+#include "kiln/ops/scope/beside.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 
 namespace kiln {
@@ -28,7 +29,8 @@ bool is_asked(const Call& call) {
 
 /// Whether what is computed from a value is to be where the value is.
 bool stays(const Value& value) {
-  return static_cast<const Routed&>(*value.node()->storage).stays || (value.tracked() && value.tape()->is_leaf());
+  return place_of(value).chosen || static_cast<const Routed&>(*value.node()->storage).stays ||
+         (value.tracked() && value.tape()->is_leaf());
 }
 bool is_tensor(const Value& value) { return static_cast<bool>(value.node()); }
 bool all_stay(Inputs in) {
@@ -60,7 +62,8 @@ int Router::part_of_all(const Call& call) const {
 /// Asks the policy.
 int Router::choose(const op::Op& op, const Call& call) {
   RouteRequest request{.op = op::function_name(op), .operands = {}, .allowed = 0, .near = -1};
-  if (!call.out.empty()) request.near = place_of(call.out[0]).part;
+  if (!std::ranges::any_of(call.in, is_tensor) && !call.out.empty()) request.near = place_of(call.out[0]).part;
+  if (request.near < 0) request.near = Beside::innermost().part;
   for (std::size_t i = 0; i < parts_.size(); ++i)
     if (is_composite(op) || parts_[i].backend().has_kernel(op)) request.allowed |= std::uint32_t{1} << i;
   std::vector<RouteOperand> operands;
@@ -105,7 +108,7 @@ void Router::run(const op::Op& op, Call call) {
   Operands operands;
   if (are_there(part, call.in, operands)) {
     start(op, part, operands, call.out);
-    if (is_view(op)) follow(op, call);
+    if (is_view(op)) remember_view(op, call);
     return;
   }
   const Lock lock(mutex_);
@@ -120,20 +123,14 @@ void Router::run(const op::Op& op, Call call) {
   if (tasks_.size() > kMostTasks) take_arrivals(true);
 }
 
-/// A view is on all parts that have the value of which it is a view, so that no part asks for it again.
-void Router::follow(const op::Op& op, Call call) {
-  if (std::ranges::count_if(call.in, is_tensor) != 1) return;
+/// A view of a value that is on other parts too is made there again, where one asks for it, and does not move.
+void Router::remember_view(const op::Op& op, Call call) {
+  if (call.out.size() != 1 || std::ranges::count_if(call.in, is_tensor) != 1) return;
   const Lock lock(mutex_);
-  const FailsWith nothing({}, FailsWith::ReplaceOuter());
-  for (const Routed::Copy& copy : routed(*std::ranges::find_if(call.in, is_tensor)).copies) {
-    if (!copy.value.node() || !backend(copy.part).has_kernel(op)) continue;
-    Values in(call.in.begin(), call.in.end()), out;
-    *std::ranges::find_if(in, is_tensor) = copy.value;
-    for (const Value& value : call.out)
-      out.emplace_back(make_ref<Node>(value.node()->desc, parts_[static_cast<std::size_t>(copy.part)]));
-    backend(copy.part).run(op, {in, out});
-    for (std::size_t i = 0; i < out.size(); ++i) routed(call.out[i]).copies.push_back({copy.part, out[i], {}, {}});
-  }
+  if (routed(*std::ranges::find_if(call.in, is_tensor)).copies.empty()) return;
+  Values in;
+  for (const Value& value : call.in) in.push_back(is_tensor(value) ? value.detach() : value);
+  routed(call.out[0]).view = std::make_unique<Routed::View>(Routed::View{op, std::move(in)});
 }
 
 /// The part composes the operation of others, each of which runs like any operation of the program.
@@ -145,7 +142,7 @@ void Router::run_composed(const op::Op& op, Call call) {
 
 /// Runs an operation in the scopes of this thread, or says why it cannot be computed.
 void Router::start(const op::Op& op, int part, const Operands& operands, std::span<const Value> out) {
-  Values there;
+  SpareVector<Value> there;
   there.reserve(out.size());
   for (const Value& value : out) there.push_back(routed(value).value);
   Ref<Failure> lost = operands.lost;

@@ -29,15 +29,15 @@ struct RouteRequest {
   std::string_view op;  // the function that was called: "matmul", "add"
   std::span<const RouteOperand> operands;
   std::uint32_t allowed;  // bit i: part i has a kernel, or can compose the operation of others
-  int near;               // without operands: where the tensor is for which one is created; -1: unknown
+  int near;  // where the tensor is for which one is created, or the operation ran whose gradient this is; or -1
 };
 
 /// Returns the part on which the operation runs, one of request.allowed; another is an error. Threads may call it at
 /// the same time.
 using RoutePolicy = std::function<int(const RouteRequest& request)>;
 
-/// The policy by default: the part of the largest operand that stays; else the one to which the fewest bytes have to
-/// move, among equals where the most bytes were computed, and then the first.
+/// The policy by default: the part that is near; else that of the largest operand that stays; else the one to which the
+/// fewest bytes have to move, among equals where the most bytes were computed, and then the first.
 int route_by_place(const RouteRequest& request);
 
 /// A router with a policy. Throws ArgumentError for no parts, for more than 32 and for one that is there twice, also

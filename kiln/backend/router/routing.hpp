@@ -53,7 +53,7 @@ class Router final : public LeafBackend {
   };
   /// The operands of an operation as a part has them.
   struct Operands {
-    Values values;
+    SpareVector<Value> values;
     bool wait = false;  // some are on their way
     Ref<Failure> lost;  // there will never be all of them
   };
@@ -69,7 +69,7 @@ class Router final : public LeafBackend {
   void run_composed(const op::Op& op, Call call);
   void start(const op::Op& op, int part, const Operands& operands, std::span<const Value> out);
   Values causes_at(int part, Ref<Failure>& lost);
-  void follow(const op::Op& op, Call call);
+  void remember_view(const op::Op& op, Call call);
   void run_task(Task& task, const Operands& operands);
   void take_arrivals(bool wait);
   // Its operands there (moves.cpp).
@@ -79,6 +79,7 @@ class Router final : public LeafBackend {
   Ref<Failure> put(Routed& x, int part);
   void begin_move(Routed& x, int part, const op::Op& op);
   void end_move(Routed& x, int part);
+  bool make_view(Routed& x, int part);
   Ref<Failure> noted(Ref<Failure> failure, const Value& source);
 
   const std::vector<Device> parts_;

@@ -1,5 +1,6 @@
 #include "kiln/ops/scope/scope.hpp"
 
+#include "kiln/ops/scope/beside.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 
 namespace kiln {
@@ -9,6 +10,7 @@ thread_local bool recording = true, missed = false;
 thread_local Checkpointing::Strategy strategy = Checkpointing::None;
 thread_local KeyScope* key_scope = nullptr;
 thread_local const FailsWith* fails_with = nullptr;
+thread_local Device::Place beside;
 thread_local const OperandScope* operand_scope = nullptr;
 
 }  // namespace
@@ -47,6 +49,10 @@ Key KeyScope::take() {
                          "same each time");
   return keys_[next_++];
 }
+
+Beside::Beside(Device::Place place) : before_(std::exchange(beside, place)) {}
+Beside::~Beside() { beside = before_; }
+Device::Place Beside::innermost() { return beside; }
 
 FailsWith::FailsWith(Inputs causes) : FailsWith(causes, fails_with) {}
 FailsWith::FailsWith(Inputs causes, ReplaceOuter) : FailsWith(causes, nullptr) {}

@@ -1,11 +1,14 @@
 #include "tests/support/backends/devices.hpp"
 
+#include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
 
 #include "kiln/backend/inspect/profile.hpp"
 #include "kiln/backend/inspect/verify.hpp"
+#include "kiln/backend/router/router.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "tests/support/backends/few_kernels.hpp"
 #include "tests/support/backends/hosted.hpp"
@@ -29,6 +32,20 @@ Ref<Backend> backend_named(const std::string& name) {
   return Device::parse(name).handle();
 }
 
+// A router of the devices with these names, "cpu+simulated". The parts take turns, so that values move everywhere.
+Device alternating_router(const std::string& names) {
+  std::vector<Device> parts;
+  std::istringstream list(names);
+  for (std::string name; std::getline(list, name, '+');) parts.push_back(device_named(name));
+  const auto turns = std::make_shared<std::atomic<unsigned>>(0);
+  return router(std::move(parts), [turns](const RouteRequest& request) {
+    auto turn = (*turns)++ % static_cast<unsigned>(std::popcount(request.allowed));
+    std::uint32_t left = request.allowed;
+    for (; turn; --turn) left &= left - 1;
+    return std::countr_zero(left);
+  });
+}
+
 // Returns the backend below all decorators.
 Ref<Backend> core_of(const Device& device) {
   Ref<Backend> core;
@@ -49,6 +66,11 @@ Ref<Backend> plain_cpu() { return core_of(Device::cpu()); }
 
 // Like Device::cpu(), these devices are never destroyed.
 Device device_named(const std::string& name) {
+  if (name.starts_with("alternating:")) {
+    const Device device = alternating_router(name.substr(12));
+    device.handle()->make_permanent();
+    return device;
+  }
   const std::size_t space = name.find(' ');
   if (space == std::string::npos) {
     const Ref<Backend> backend = backend_named(name);

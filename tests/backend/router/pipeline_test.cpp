@@ -1,0 +1,116 @@
+// Parts that run in threads of their own: a program goes on while values move, so that micro-batches overlap.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kiln/autodiff/backward.hpp"
+#include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/index/index.hpp"
+#include "tests/backend/router/parts.hpp"
+#include "tests/support/backends/queued.hpp"
+
+namespace kiln::test {
+namespace {
+
+using testing::ElementsAre;
+using State = Backend::State;
+
+/// Two devices with a thread each.
+struct Pair {
+  explicit Pair(bool fused = false) {
+    const auto part = [&](const Ref<Queued>& each) {
+      return fused ? Device(make_ref<fusion::Fusion>(each)) : Device(each);
+    };
+    device = Device::router({part(first), part(second)}).autodiff();
+  }
+  Ref<Queued> first = make_ref<Queued>(plain_cpu()), second = make_ref<Queued>(plain_cpu());
+  Device device;
+};
+
+/// Two layers, one on each part: sum((x a) b).
+struct Layers {
+  explicit Layers(const Device& device)
+      : a(from_data(data_of({2, 2}, {1, 2, 3, 4}), router_part(device, 0)).require_grad()),
+        b(from_data(data_of({2, 2}, {5, 6, 7, 8}), router_part(device, 1)).require_grad()) {}
+  Value a, b;
+};
+
+TEST(RouterPipeline, GoesOnWhileAValueMoves) {
+  const Pair pair;
+  const Layers layers(pair.device);
+  pair.first->worker.hold();
+  const Value x = from_data(data_of({1, 2}, {1, 1}), pair.device);
+  const Value hidden = matmul(x, layers.a), result = matmul(hidden, layers.b), more = result * 2 + 1;
+  EXPECT_EQ(pair.device.backend().state(more), State::Waiting);
+  EXPECT_EQ(part_of(more), 1);
+  // What does not depend on it runs.
+  EXPECT_THAT(numbers_of(layers.b + 1), ElementsAre(6, 7, 8, 9));
+  EXPECT_EQ(pair.device.backend().state(more), State::Waiting);
+  pair.first->worker.release();
+  EXPECT_THAT(numbers_of(more), ElementsAre(2 * (4 * 5 + 6 * 7) + 1, 2 * (4 * 6 + 6 * 8) + 1));
+  EXPECT_EQ(router_moves(pair.device).count, 1);
+}
+
+TEST(RouterPipeline, RunsTheNextMicroBatchOnTheFirstPartMeanwhile) {
+  for (const bool fused : {false, true}) {
+    const Pair pair(fused);
+    const Layers layers(pair.device);
+    pair.second->worker.hold();
+    Values hidden, losses, gradients;
+    for (int i = 0; i < 3; ++i) {
+      const Value x = from_data(data_of({1, 2}, {1.f + static_cast<float>(i), 1}), pair.device);
+      hidden.push_back(matmul(x, layers.a));
+      losses.push_back(sum(matmul(hidden.back(), layers.b)));
+      const Gradients found = backward(losses.back());
+      for (const Value* leaf : {&layers.a, &layers.b}) gradients.push_back(found.of(*leaf));
+    }
+    pair.device.flush();
+    // The second part has done nothing yet.
+    EXPECT_THAT(numbers_of(hidden[2].detach()), ElementsAre(6, 10));
+    EXPECT_EQ(pair.device.backend().state(losses[0]), State::Waiting);
+    pair.second->worker.release();
+    for (int i = 0; i < 3; ++i) {
+      const float x = 1 + static_cast<float>(i);
+      // d sum((x a) b) / da = x^T (b 1), / db = (x a)^T 1
+      EXPECT_THAT(numbers_of(gradients[static_cast<std::size_t>(2 * i)]), ElementsAre(x * 11, x * 15, 11, 15));
+      EXPECT_THAT(numbers_of(gradients[static_cast<std::size_t>(2 * i + 1)]),
+                  ElementsAre(x + 3, x + 3, 2 * x + 4, 2 * x + 4));
+      EXPECT_EQ(losses[static_cast<std::size_t>(i)].item(), (x + 3) * 11 + (2 * x + 4) * 15);
+    }
+    // Two moves for each micro-batch: forward and back.
+    EXPECT_EQ(router_moves(pair.device).count, 6);
+  }
+}
+
+TEST(RouterPipeline, TakesErrorsAlong) {
+  const Pair pair;
+  const Layers layers(pair.device);
+  const std::int64_t seven = 7;
+  const Value index = from_data(TensorData::of<std::int64_t>({1}, {&seven, 1}), pair.device);
+  pair.first->worker.hold();
+  const Value wrong = matmul(index_select(layers.a, 0, index), layers.b) * 2;
+  const Value right = matmul(layers.a, layers.b);
+  EXPECT_EQ(pair.device.backend().state(wrong), State::Waiting);
+  pair.first->worker.release();
+  EXPECT_THROW((void)wrong.data(), IndexError);
+  EXPECT_THAT(numbers_of(right.detach()), ElementsAre(19, 22, 43, 50));
+  pair.device.sync();  // it was thrown
+  const Value unread = matmul(index_select(layers.a, 0, index), layers.b);
+  EXPECT_THROW(pair.device.sync(), IndexError);
+  pair.device.sync();
+}
+
+TEST(RouterPipeline, WaitsForAllOfItAtASync) {
+  const Pair pair;
+  const Layers layers(pair.device);
+  Value x = from_data(data_of({2, 2}, {1, 0, 0, 1}), pair.device);
+  for (int i = 0; i < 20; ++i) x = matmul(matmul(x, layers.a), layers.b) * 0.01;
+  pair.device.sync();
+  EXPECT_EQ(pair.device.backend().state(x), State::Arrived);
+  Value expected = from_data(data_of({2, 2}, {1, 0, 0, 1}), Device::cpu());
+  const Value a = to_device(layers.a, Device::cpu()), b = to_device(layers.b, Device::cpu());
+  for (int i = 0; i < 20; ++i) expected = matmul(matmul(expected, a), b) * 0.01;
+  EXPECT_EQ(numbers_of(x.detach()), numbers_of(expected));
+}
+
+}  // namespace
+}  // namespace kiln::test
