@@ -16,26 +16,26 @@
 namespace kiln {
 
 /// The name of a dimension: a literal of 1 to 31 letters.
-struct Name {
+struct DimName {
   char letters[32]{};
   template <std::size_t N>
-  requires(2 <= N && N <= 32) consteval Name(const char (&text)[N]) {
+  requires(2 <= N && N <= 32) consteval DimName(const char (&text)[N]) {
     for (std::size_t i = 0; i < N; ++i) letters[i] = text[i];
   }
-  friend constexpr bool operator==(const Name&, const Name&) = default;
+  friend constexpr bool operator==(const DimName&, const DimName&) = default;
 };
 
-template <Name... kNames>
-struct Names {
+template <DimName... kNames>
+struct DimNames {
   static constexpr int kCount = static_cast<int>(sizeof...(kNames));
   /// The position of `name`; -1 where there is none.
-  static constexpr int find([[maybe_unused]] Name name) {
+  static constexpr int find([[maybe_unused]] DimName name) {
     int place = -1;
     [[maybe_unused]] int i = 0;
     ((kNames == name && place < 0 ? void(place = i) : void(), ++i), ...);
     return place;
   }
-  static constexpr bool has(Name name) { return find(name) >= 0; }
+  static constexpr bool has(DimName name) { return find(name) >= 0; }
   static constexpr bool are_distinct() {
     [[maybe_unused]] int i = 0;
     return ((find(kNames) == i++) && ...);
@@ -46,21 +46,21 @@ namespace detail {
 
 template <class A, class B>
 struct Joint {};
-template <Name... kA, Name... kB>
-struct Joint<Names<kA...>, Names<kB...>> {
-  using type = Names<kA..., kB...>;
+template <DimName... kA, DimName... kB>
+struct Joint<DimNames<kA...>, DimNames<kB...>> {
+  using type = DimNames<kA..., kB...>;
 };
 /// The names of `From` that `Others` has, or those that it lacks, in their order.
 template <class From, class Others, bool kHas>
 struct Filtered {};
 template <class Others, bool kHas>
-struct Filtered<Names<>, Others, kHas> {
-  using type = Names<>;
+struct Filtered<DimNames<>, Others, kHas> {
+  using type = DimNames<>;
 };
-template <Name kFirst, Name... kRest, class Others, bool kHas>
-struct Filtered<Names<kFirst, kRest...>, Others, kHas> {
-  using Rest = typename Filtered<Names<kRest...>, Others, kHas>::type;
-  using First = std::conditional_t<Others::has(kFirst) == kHas, Names<kFirst>, Names<>>;
+template <DimName kFirst, DimName... kRest, class Others, bool kHas>
+struct Filtered<DimNames<kFirst, kRest...>, Others, kHas> {
+  using Rest = typename Filtered<DimNames<kRest...>, Others, kHas>::type;
+  using First = std::conditional_t<Others::has(kFirst) == kHas, DimNames<kFirst>, DimNames<>>;
   using type = typename Joint<First, Rest>::type;
 };
 
@@ -73,23 +73,23 @@ using Common = typename Filtered<A, B, true>::type;
 
 }  // namespace detail
 
-template <class T, Name... kNames>
+template <class T, DimName... kNames>
 class Named;
 
 namespace detail {
-template <class T, class Names>
+template <class T, class DimNames>
 struct NamedBy {};
-template <class T, Name... kNames>
-struct NamedBy<T, Names<kNames...>> {
+template <class T, DimName... kNames>
+struct NamedBy<T, DimNames<kNames...>> {
   using type = Named<T, kNames...>;
 };
 /// A tensor of kind K whose dimensions have these names.
-template <class K, class Names>
-using NamedOf = typename NamedBy<Tensor<Names::kCount, K>, Names>::type;
+template <class K, class DimNames>
+using NamedOf = typename NamedBy<Tensor<DimNames::kCount, K>, DimNames>::type;
 
 /// The dimensions of x, which are called `From`, in the order of `To`; those that `From` lacks have size 1.
-template <class From, Name... kTo>
-Value in_order(const Value& x, Names<kTo...>) {
+template <class From, DimName... kTo>
+Value in_order(const Value& x, DimNames<kTo...>) {
   Dims order, missing;
   [[maybe_unused]] int place = 0;
   ((From::has(kTo) ? order.push_back(From::find(kTo)) : missing.push_back(place), ++place), ...);
@@ -98,8 +98,8 @@ Value in_order(const Value& x, Names<kTo...>) {
 }
 
 /// Throws ShapeError where a dimension that both have has two sizes.
-template <class A, class B, Name... kCommon>
-void require_sizes([[maybe_unused]] const Value& x, [[maybe_unused]] const Value& y, Names<kCommon...>) {
+template <class A, class B, DimName... kCommon>
+void require_sizes([[maybe_unused]] const Value& x, [[maybe_unused]] const Value& y, DimNames<kCommon...>) {
   (require<ShapeError>(x.dim(A::find(kCommon)) == y.dim(B::find(kCommon)), "named tensors: the dimension '",
                        std::string_view(kCommon.letters), "' has the sizes ", x.dim(A::find(kCommon)), " and ",
                        y.dim(B::find(kCommon))),
@@ -107,13 +107,13 @@ void require_sizes([[maybe_unused]] const Value& x, [[maybe_unused]] const Value
 }
 }  // namespace detail
 
-template <int D, class K, Name... kNames>
+template <int D, class K, DimName... kNames>
 class Named<Tensor<D, K>, kNames...> {
   static_assert(sizeof...(kNames) == D, "a named tensor has a name for each dimension");
-  static_assert(Names<kNames...>::are_distinct(), "no two dimensions of a named tensor have the same name");
+  static_assert(DimNames<kNames...>::are_distinct(), "no two dimensions of a named tensor have the same name");
 
  public:
-  using All = Names<kNames...>;
+  using All = DimNames<kNames...>;
   using Kind = K;
 
   explicit Named(Tensor<D, K> x) : x_(std::move(x)) {}
@@ -121,37 +121,37 @@ class Named<Tensor<D, K>, kNames...> {
   const Tensor<D, K>& tensor() const { return x_; }
   const Value& value() const { return x_.value(); }
 
-  template <Name kName>
+  template <DimName kName>
   requires(All::has(kName)) std::int64_t size() const {
     return x_.dim(All::find(kName));
   }
   /// Reductions over the named dimensions: x.sum<"time">().
-#define KILN_NAMED_REDUCE(function)                                                        \
-  template <Name... kOver>                                                                 \
-  requires(sizeof...(kOver) > 0 && (All::has(kOver) && ...)) auto function() const {       \
-    return named<detail::Without<All, Names<kOver...>>>(x_.function(All::find(kOver)...)); \
+#define KILN_NAMED_REDUCE(function)                                                           \
+  template <DimName... kOver>                                                                 \
+  requires(sizeof...(kOver) > 0 && (All::has(kOver) && ...)) auto function() const {          \
+    return named<detail::Without<All, DimNames<kOver...>>>(x_.function(All::find(kOver)...)); \
   }
   KILN_NAMED_REDUCE(sum)
   KILN_NAMED_REDUCE(mean)
   KILN_NAMED_REDUCE(max)
   KILN_NAMED_REDUCE(min)
 #undef KILN_NAMED_REDUCE
-  template <Name kName>
+  template <DimName kName>
   requires(All::has(kName)) Named softmax() const {
     return Named(x_.softmax(All::find(kName)));
   }
   /// All names in another order: x.transpose<"time", "batch">().
-  template <Name... kOrder>
+  template <DimName... kOrder>
   requires(sizeof...(kOrder) == D && (All::has(kOrder) && ...)) auto transpose() const {
     return Named<Tensor<D, K>, kOrder...>(Typed{permute(value(), Dims{All::find(kOrder)...})});
   }
   /// One index of a dimension, which the result lacks: x.at<"time">(0). Throws IndexError where it is out of range.
-  template <Name kName>
+  template <DimName kName>
   requires(All::has(kName)) auto at(std::int64_t index) const {
-    return named<detail::Without<All, Names<kName>>>(
+    return named<detail::Without<All, DimNames<kName>>>(
         Tensor<D - 1, K>(Typed{kiln::at(value(), All::find(kName), index)}));
   }
-  template <Name kOld, Name kNew>
+  template <DimName kOld, DimName kNew>
   requires(All::has(kOld) && !All::has(kNew)) auto rename() const {
     return Named<Tensor<D, K>, (kNames == kOld ? kNew : kNames)...>(x_);
   }
@@ -174,10 +174,10 @@ class Named<Tensor<D, K>, kNames...> {
 
 // Operands broadcast by name: the result has the names of x, then those that y alone has.
 #define KILN_NAMED_OPERATOR(symbol)                                                                                 \
-  template <class T, Name... kX, class U, Name... kY>                                                               \
+  template <class T, DimName... kX, class U, DimName... kY>                                                         \
   auto operator symbol(const Named<T, kX...>& x, const Named<U, kY...>& y) {                                        \
-    using X = Names<kX...>;                                                                                         \
-    using Y = Names<kY...>;                                                                                         \
+    using X = DimNames<kX...>;                                                                                      \
+    using Y = DimNames<kY...>;                                                                                      \
     using All = detail::Together<X, detail::Without<Y, X>>;                                                         \
     detail::require_sizes<X, Y>(x.value(), y.value(), detail::Common<X, Y>{});                                      \
     using Of = Tensor<All::kCount, typename Named<T, kX...>::Kind>;                                                 \
@@ -186,12 +186,12 @@ class Named<Tensor<D, K>, kNames...> {
         Of(Typed{detail::in_order<X>(x.value(), All{})}) symbol With(Typed{detail::in_order<Y>(y.value(), All{})}); \
     return detail::NamedOf<typename OperandTraits<std::remove_const_t<decltype(result)>>::Kind, All>(result);       \
   }                                                                                                                 \
-  template <class T, Name... kX, Number N>                                                                          \
+  template <class T, DimName... kX, Number N>                                                                       \
   auto operator symbol(const Named<T, kX...>& x, N y) {                                                             \
     const auto result = x.tensor() symbol y;                                                                        \
     return Named<std::remove_const_t<decltype(result)>, kX...>(result);                                             \
   }                                                                                                                 \
-  template <Number N, class T, Name... kX>                                                                          \
+  template <Number N, class T, DimName... kX>                                                                       \
   auto operator symbol(N x, const Named<T, kX...>& y) {                                                             \
     const auto result = x symbol y.tensor();                                                                        \
     return Named<std::remove_const_t<decltype(result)>, kX...>(result);                                             \
@@ -210,12 +210,12 @@ KILN_NAMED_OPERATOR(>=)
 
 /// The sum of the products over the dimension `kOver`, which both have: a matrix product. Other names that both have
 /// are of a batch; the result has these, then the others of x, then the others of y.
-template <Name kOver, class T, Name... kX, class U, Name... kY>
-requires(Names<kX...>::has(kOver) && Names<kY...>::has(kOver))
+template <DimName kOver, class T, DimName... kX, class U, DimName... kY>
+requires(DimNames<kX...>::has(kOver) && DimNames<kY...>::has(kOver))
 auto contract(const Named<T, kX...>& x, const Named<U, kY...>& y) {
-  using X = Names<kX...>;
-  using Y = Names<kY...>;
-  using Over = Names<kOver>;
+  using X = DimNames<kX...>;
+  using Y = DimNames<kY...>;
+  using Over = DimNames<kOver>;
   using Batch = detail::Without<detail::Common<X, Y>, Over>;
   using OfX = detail::Without<X, Y>;
   using OfY = detail::Without<Y, X>;
@@ -239,7 +239,7 @@ auto contract(const Named<T, kX...>& x, const Named<U, kY...>& y) {
 }
 
 /// "float32 [batch 2, time 3]"
-template <class T, Name... kNames>
+template <class T, DimName... kNames>
 void append(std::string& out, const Named<T, kNames...>& x) {
   append(out, x.tensor().dtype());
   out += " [";

@@ -178,5 +178,12 @@ TEST_F(AmxTiles, AreStoredAtOnceAsAfterwards) {
       }
 }
 
+TEST_F(AmxTiles, AreRoundedTileByTileAlone) {
+  alignas(64) static std::uint16_t left[32 * 32], right[32 * 32], rounded[32 * 32];
+  alignas(64) static float sums[kSums];
+  const Tiles tiles;
+  EXPECT_DEATH(multiply(left, right, 32, 32, 32, false, sums, in_rows(32), {rounded, 32}), "broken invariant: ");
+}
+
 }  // namespace
 }  // namespace kiln::cpu::amx
