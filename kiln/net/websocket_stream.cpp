@@ -18,6 +18,7 @@ namespace kiln::net {
 namespace {
 
 constexpr std::size_t kBuffer = 64 << 10, kMostControl = 125;
+constexpr std::size_t kReserved = 64 << 20;  // bytes for which there is an address, and memory as they come
 constexpr std::size_t kFirstPart = 4 << 20;  // of a message, for which there is memory before it has come
 constexpr double kLastWord = 0.3;            // seconds for the last frame to be taken, and for what was sent to arrive
 
@@ -147,6 +148,7 @@ class WebSocket final : public Connection {
   void take(const FrameHead& head, Message& to) {
     const std::size_t begin = to.size();
     std::size_t left = static_cast<std::size_t>(head.length), at = begin;
+    to.reserve(begin + std::min(left, kReserved));
     while (left > 0) {
       if (at == to.size()) to.resize(at + std::min(left, std::max(kFirstPart, at)));
       const auto place = std::span(to).subspan(at);

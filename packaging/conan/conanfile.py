@@ -15,9 +15,9 @@ class Kiln(ConanFile):
     description = "A tensor library and deep-learning framework"
     license = "MIT OR Apache-2.0"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "curl": [True, False], "lapack": [True, False], "onednn": [True, False],
+    options = {"shared": [True, False], "curl": [True, False], "lapack": [True, False], "net": [True, False], "onednn": [True, False],
                "pcre2": [True, False], "pictures": [True, False], "re2": [True, False], "sqlite": [True, False]}
-    default_options = {"shared": False, "curl": False, "lapack": True, "onednn": False,
+    default_options = {"shared": False, "curl": False, "lapack": True, "net": False, "onednn": False,
                        "pcre2": False, "pictures": False, "re2": False, "sqlite": False}
 
     def set_version(self):
@@ -36,6 +36,9 @@ class Kiln(ConanFile):
             self.requires("libcurl/[>=8 <9]")
         if self.options.lapack:
             self.requires("openblas/[>=0.3.20 <1]", options={"build_lapack": True})
+        if self.options.net:
+            self.requires("boost/[>=1.74 <2]", options={"header_only": True})
+            self.requires("openssl/[>=3 <4]")
         if self.options.onednn:
             self.requires("onednn/[>=2.6 <4]")
         if self.options.pcre2:
@@ -60,7 +63,7 @@ class Kiln(ConanFile):
         packages.set_property("highway::hwy", "cmake_target_name", "hwy::hwy")
         packages.generate()
         toolchain = CMakeToolchain(self)
-        for library in ("curl", "lapack", "onednn", "pcre2", "pictures", "re2", "sqlite"):
+        for library in ("curl", "lapack", "net", "onednn", "pcre2", "pictures", "re2", "sqlite"):
             toolchain.cache_variables[f"KILN_{library.upper()}"] = bool(self.options.get_safe(library))
         for part in ("MPI", "TESTS", "EXAMPLES", "BENCH"):
             toolchain.cache_variables[f"KILN_{part}"] = False

@@ -4,6 +4,7 @@ get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../.." ABSOLUTE)
 vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES
   curl KILN_CURL
   lapack KILN_LAPACK
+  net KILN_NET
   onednn KILN_ONEDNN
   pcre2 KILN_PCRE2
   pictures KILN_PICTURES
