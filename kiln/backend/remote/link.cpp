@@ -145,12 +145,10 @@ void Link::receive(std::span<const std::byte> message) {
     case Frame::Failed: {
       const Ref<Request> request = pending(in.whole());
       if (!request) break;
-      {
-        const std::lock_guard lock(mutex_);
-        requests_.erase(request->number());
-      }
       if (type == Frame::Answer) request->complete(in);
       else request->fail(read_roots(in, nullptr));
+      const std::lock_guard lock(mutex_);
+      requests_.erase(request->number());
       break;
     }
     case Frame::Goodbye: {

@@ -133,7 +133,7 @@ TEST_F(Hostile, LengthsThatLieAreRefused) {
     EXPECT_NE(said.find(part), std::string::npos) << said;
   };
   says("12 bytes for a tensor that lacks 8", [](wire::Writer& out) { upload(out, {Shape{2}, DType::F32}, 12); });
-  says("bytes should follow", [](wire::Writer& out) {
+  says("bytes, there can be", [](wire::Writer& out) {
     remote::begin(out, Entry::Upload);
     wire::write_desc(out, {Shape{1000}, DType::F32});
     out.whole(1 << 30);
@@ -144,7 +144,7 @@ TEST_F(Hostile, LengthsThatLieAreRefused) {
     upload(out, {Shape{4}, DType::F32}, 8);
     remote::begin(out, Entry::Flush);
   });
-  says("values should follow", [](wire::Writer& out) { remote::begin(out, Entry::Causes), out.whole(1u << 31); });
+  says("values, there can be", [](wire::Writer& out) { remote::begin(out, Entry::Causes), out.whole(1u << 31); });
   says("form 7 of 0", [](wire::Writer& out) { out.whole(remote::kFirstForm + 7); });
   says("there is no entry 31", [](wire::Writer& out) { out.whole(31); });
 }
