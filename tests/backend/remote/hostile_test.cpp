@@ -195,6 +195,16 @@ TEST_F(Hostile, ASessionGetsNoMoreThanItMayHave) {
   EXPECT_NE(sentence_of(fill).find("more than 100 tensors, which is what the server allows"), std::string::npos);
 }
 
+TEST(Limits, ASessionComputesNoLongerThanItMay) {
+  remote::Host host({Device::cpu()}, {.limits = {.seconds = 1e-6}});
+  const Device device = test::remote_device(host);
+  EXPECT_NE(sentence_of([&] {
+              (void)full({1000}, 1, device, DType::F32).data();
+              device.sync();
+            }).find("which is what the server allows: connect again for a new one"),
+            std::string::npos);
+}
+
 /// The frames of an honest session.
 std::vector<std::byte> honest_frame() {
   wire::Writer out;
