@@ -87,6 +87,22 @@ void add_diff(CLI::App& app, CommandResult& result) {
       });
 }
 
+void add_host(CLI::App& app, CommandResult& result) {
+  on<HostCommand>(
+      app,
+      [&](HostCommand& o) {
+        app.add_option("--device", o.devices, "cpu, cuda, ...; may be given several times; the best one by default");
+        app.add_option("--address", o.address, "0.0.0.0: for all who can reach this machine")->capture_default_str();
+        app.add_option("--port", o.port, "0: any that is free")->check(CLI::Range(0, 65535))->capture_default_str();
+        app.add_option("--token", o.token, "that clients have to show, as KILN_REMOTE_TOKEN");
+        app.add_option("--certificate", o.certificate, "a PEM file, for TLS");
+        app.add_option("--key", o.key, "of the certificate");
+        app.add_option("--memory", o.memory, "bytes that each session may hold; 0: no limit");
+        app.add_flag("--sends-to-servers", o.sends_to_servers, "clients may send tensors from here to other servers");
+      },
+      [&](const HostCommand& o) { host_devices(o, result.print); });
+}
+
 void add_plot_schedule(CLI::App& app, CommandResult& result) {
   on<PlotScheduleOptions>(
       app,
@@ -191,6 +207,7 @@ constexpr Command kCommands[] = {
     {"onnx", "say what an .onnx file holds, or run the standard's tests", add_onnx},
     {"import", "write an .onnx file as C++: a struct of modules, its weights, and a test", add_import},
     {"run", "run an .onnx file on tensors of files or on random ones", add_run},
+    {"host", "lend devices to programs on other machines", add_host},
     {"plot-schedule", "draw the learning rates of a schedule", add_plot_schedule},
     {"runs", "list trainings, compare their configurations and metrics, and draw these", add_runs},
     {"completion", "print a script that completes kiln's commands in a shell", add_completion},

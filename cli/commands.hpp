@@ -41,6 +41,16 @@ struct Difference {
 };
 Difference compare(const DiffOptions& options);
 
+struct HostCommand {
+  std::vector<std::string> devices;  // the best one if empty
+  std::string address = "127.0.0.1", token, certificate, key;
+  int port = 3000;
+  std::int64_t memory = 0;  // bytes of each session; 0: no limit
+  bool sends_to_servers = false;
+};
+/// Lends devices to other programs until the process is told to end.
+void host_devices(const HostCommand& options, const Print& print);
+
 struct PlotScheduleOptions {
   std::string file;  // {"Cosine": {"peak": 0.1, "warmup": 100, "steps": 1000}}
   std::int64_t steps = 1000;

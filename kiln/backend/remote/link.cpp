@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/wire/op_wire.hpp"
@@ -20,7 +21,7 @@ Ref<Failure> failure_saying(ErrorKind kind, const std::string& sentence) {
 
 Link::Link(Dial dial, ClientSettings settings)
     : dial_(std::move(dial)), settings_(std::move(settings)), outbox_(settings_.most_waiting, Outbox::WhenLost::Keep) {
-  connection_ = greet();
+  std::tie(connection_, welcome_) = greet();
   peer_ = connection_->peer();
   outbox_.connect(connection_);
 }
@@ -51,8 +52,7 @@ void Link::close() {
   else receiver.join();
 }
 
-/// Opens a connection and says who we are. Throws DeviceError where the server refuses.
-std::shared_ptr<net::Connection> Link::greet() {
+std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet() {
   std::shared_ptr<net::Connection> connection = dial_();
   wire::Writer out;
   begin(out, Frame::Hello);
@@ -80,8 +80,9 @@ std::shared_ptr<net::Connection> Link::greet() {
     }
     raise(refusal.kind, sentence);
   }
-  wire::read_field(in, welcome_);
-  return connection;
+  Welcome welcome;
+  wire::read_field(in, welcome);
+  return {std::move(connection), std::move(welcome)};
 }
 
 void Link::post(std::vector<std::byte> entries, std::shared_ptr<const TensorData> data, std::size_t offset,
@@ -145,12 +146,10 @@ void Link::receive(std::span<const std::byte> message) {
     case Frame::Failed: {
       const Ref<Request> request = pending(in.whole());
       if (!request) break;
-      {
-        const std::lock_guard lock(mutex_);
-        requests_.erase(request->number());
-      }
       if (type == Frame::Answer) request->complete(in);
       else request->fail(read_roots(in, nullptr));
+      const std::lock_guard lock(mutex_);
+      requests_.erase(request->number());
       break;
     }
     case Frame::Goodbye: {
@@ -232,8 +231,8 @@ std::shared_ptr<net::Connection> Link::reconnect() {
       if (closing_) return nullptr;
     }
     try {
-      std::shared_ptr<net::Connection> connection = greet();
-      outbox_.confirm(welcome_.applied);
+      auto [connection, welcome] = greet();
+      outbox_.confirm(welcome.applied);
       {
         const std::lock_guard lock(mutex_);
         connection_ = connection;

@@ -69,7 +69,8 @@ class Link {
 
  private:
   Link(Dial dial, ClientSettings settings);
-  std::shared_ptr<net::Connection> greet();
+  /// Opens a connection, and returns it with the server's answer. Throws DeviceError where the server refuses.
+  std::pair<std::shared_ptr<net::Connection>, Welcome> greet();
   void receive_all(std::shared_ptr<net::Connection> connection);
   void receive(std::span<const std::byte> message);
   /// Null where the session is over.

@@ -65,11 +65,11 @@ inline constexpr std::size_t kMostBytes = 16 << 20;
 
 struct Hello {
   std::uint64_t protocol = kProtocol;
-  std::string token;
-  std::string device;         // of the server; empty: its first one
+  std::string token{};
+  std::string device{};       // of the server; empty: its first one
   std::uint64_t session = 0;  // to go on with; 0: a new one
-  std::string secret;         // of that session
-  std::string ticket;         // not empty: this connection only brings the value of that ticket
+  std::string secret{};       // of that session
+  std::string ticket{};       // not empty: this connection only brings the value of that ticket
 };
 
 /// A user-defined operation that a server knows.

@@ -214,7 +214,8 @@ Ref<Node> Remote::upload(TensorData data, const Device& device) {
 }
 
 Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writer&)> more) {
-  auto request = make_ref<Request>(link_->next_request(), Values(values.begin(), values.end()));
+  const bool reads = entry == Entry::Read;
+  auto request = make_ref<Request>(link_->next_request(), reads ? Values(values.begin(), values.end()) : Values());
   const std::lock_guard lock(mutex_);
   link_->check();
   write_freed();
@@ -222,7 +223,7 @@ Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writ
   wire::Writer own;
   begin(own, entry);
   own.whole(request->number());
-  if (entry == Entry::Read) own.whole(values.size());
+  if (reads) own.whole(values.size());
   if (!values.empty()) {
     for (const Value& value : values) own.whole(number_of(value));
   }

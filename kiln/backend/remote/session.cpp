@@ -222,7 +222,7 @@ void Session::call(const CallForm& form) {
   run(form.op, {operands_, results_});
   const bool shares = is_view(form.op);
   for (Value& value : results_) {
-    const std::int64_t bytes = shares ? 0 : bytes_of(value.node()->desc);
+    const std::int64_t bytes = shares || failure_of(value.node()) ? 0 : bytes_of(value.node()->desc);
     hold(std::move(value), bytes);
   }
   operands_.clear();

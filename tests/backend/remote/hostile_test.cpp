@@ -133,7 +133,7 @@ TEST_F(Hostile, LengthsThatLieAreRefused) {
     EXPECT_NE(said.find(part), std::string::npos) << said;
   };
   says("12 bytes for a tensor that lacks 8", [](wire::Writer& out) { upload(out, {Shape{2}, DType::F32}, 12); });
-  says("bytes should follow", [](wire::Writer& out) {
+  says("bytes, there can be", [](wire::Writer& out) {
     remote::begin(out, Entry::Upload);
     wire::write_desc(out, {Shape{1000}, DType::F32});
     out.whole(1 << 30);
@@ -144,7 +144,7 @@ TEST_F(Hostile, LengthsThatLieAreRefused) {
     upload(out, {Shape{4}, DType::F32}, 8);
     remote::begin(out, Entry::Flush);
   });
-  says("values should follow", [](wire::Writer& out) { remote::begin(out, Entry::Causes), out.whole(1u << 31); });
+  says("values, there can be", [](wire::Writer& out) { remote::begin(out, Entry::Causes), out.whole(1u << 31); });
   says("form 7 of 0", [](wire::Writer& out) { out.whole(remote::kFirstForm + 7); });
   says("there is no entry 31", [](wire::Writer& out) { out.whole(31); });
 }
@@ -193,6 +193,16 @@ TEST_F(Hostile, ASessionGetsNoMoreThanItMayHave) {
     greedy.sync();
   };
   EXPECT_NE(sentence_of(fill).find("more than 100 tensors, which is what the server allows"), std::string::npos);
+}
+
+TEST(Limits, ASessionComputesNoLongerThanItMay) {
+  remote::Host host({Device::cpu()}, {.limits = {.seconds = 1e-6}});
+  const Device device = test::remote_device(host);
+  EXPECT_NE(sentence_of([&] {
+              (void)full({1000}, 1, device, DType::F32).data();
+              device.sync();
+            }).find("which is what the server allows: connect again for a new one"),
+            std::string::npos);
 }
 
 /// The frames of an honest session.

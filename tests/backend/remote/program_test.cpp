@@ -3,6 +3,7 @@
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/backend/capture/graph.hpp"
+#include "kiln/ops/elementwise/rows.hpp"
 #include "kiln/ops/functions.hpp"
 #include "tests/backend/remote/hosted_pair.hpp"
 
@@ -49,7 +50,7 @@ std::vector<TensorData> trained(const Device& plain) {
   Value first = ramp(device, {20, 32}).require_grad(), second = ramp(device, {32, 5}).require_grad();
   const Value x = ramp(device, {16, 20}), target = ramp(device, {16, 5});
   for (int step = 0; step < 12; ++step) {
-    const Value mask = cast(uniform({16, 32}, 0, 1, device) < 0.8, DType::F32);
+    const Value mask = cast(lt(uniform({16, 32}, 0, 1, device), 0.8), DType::F32);
     const Value loss = mean(square(matmul(relu(matmul(x, first)) * mask, second) - target));
     const Gradients gradients = backward(loss);
     first = (first.detach() - 0.01 * gradients.of(first)).require_grad();

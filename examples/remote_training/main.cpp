@@ -1,0 +1,30 @@
+// The guide, unchanged, on a device of a server: only the device's name differs.
+//
+//   remote_training [HOST:PORT] [EPOCHS] [BATCH]    without an address it lends this machine's processor to itself
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "examples/guide/train.hpp"
+#include "kiln/backend/remote/hosting.hpp"
+
+int main(int argc, char** argv) {
+  try {
+    std::unique_ptr<kiln::Hosting> own;
+    std::string address = argc > 1 ? argv[1] : "";
+    if (address.empty()) {
+      own = kiln::host(kiln::Device::cpu(), {.port = 0});
+      address = kiln::text("127.0.0.1:", own->port());
+    }
+    guide::TrainOptions options;
+    options.settings.epochs = argc > 2 ? std::atoi(argv[2]) : 1;
+    if (argc > 3) options.settings.batch_size = std::atoi(argv[3]);
+    options.artifacts = "artifacts/remote_training";
+    options.watch.plain = true;
+    guide::train(options, kiln::Device::parse("remote:" + address));
+  } catch (const kiln::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
