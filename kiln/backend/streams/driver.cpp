@@ -26,6 +26,11 @@ Ref<gpu::Code> StreamDriver::compile(const gpu::Kernel& kernel) {
               text.text);
 }
 
+std::string StreamDriver::identity() const {
+  const std::string& device = stream_->device();
+  return text(device.substr(0, device.find(':')), ", ", stream_->model());
+}
+
 Ref<Program> StreamDriver::load(Program::ProgramTraits traits, const std::string& text) {
   require<DeviceError>(traits.shared_bytes <= capabilities_.shared_memory, name(), ": kernel ", traits.name, " needs ",
                        traits.shared_bytes, " bytes of shared memory, a block has ", capabilities_.shared_memory);

@@ -1,15 +1,16 @@
 #include "kiln/backend/gpu/family/product/product.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace kiln::gpu::family {
 namespace {
 
 /// The parameters of all kernels of products.
 struct Parameters {
-  Parameters(Builder& k, DType dtype, DType index, int rank, bool parts)
-      : a(k.input(dtype)),
-        b(k.input(dtype)),
+  Parameters(Builder& k, std::array<DType, 2> factors, DType dtype, DType index, int rank, bool parts)
+      : a(k.input(factors[0])),
+        b(k.input(factors[1])),
         c(k.output(parts ? expr::computed_in(dtype) : dtype)),
         m(k.number(index)),
         n(k.number(index)),
@@ -43,7 +44,7 @@ struct TileKernel {
 
   Kernel kernel() const {
     Builder k("matmul", tile.threads());
-    const Parameters p(k, dtype, index, rank, parts);
+    const Parameters p(k, {factor_dtype(tile, dtype, a), factor_dtype(tile, dtype, b)}, dtype, index, rank, parts);
     const Expr row_tiles = (p.m + (tile.rows - 1)) / tile.rows, tiles_per_matrix = tiles(p.n, tile.columns) * row_tiles;
     const Expr block = k.block().as(index), matrix = block / tiles_per_matrix, place = block % tiles_per_matrix;
     // Blocks that run at the same time share rows and columns: they take bands of a few columns of tiles.
@@ -85,7 +86,7 @@ struct VectorKernel {
 
   Kernel kernel() const {
     Builder k("matmul_vector", kThreads);
-    const Parameters p(k, dtype, index, rank, parts);
+    const Parameters p(k, {dtype, dtype}, dtype, index, rank, parts);
     const Expr groups = (p.m + (rows() - 1)) / rows();
     const Expr block = k.block().as(index), matrix = block / groups, first_row = block % groups * rows();
     const std::vector<Expr> at = p.batch.of(matrix % p.batches);
@@ -232,18 +233,29 @@ Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::in
   return {along_depth, width_at(factor.data, dtype, places)};
 }
 
-bool multiplies_fragments(const Gpu& gpu, DType dtype) { return gpu.driver().capabilities().multiplies(dtype); }
+bool multiplies_fragments(const Gpu& gpu, DType dtype) {
+  const Capabilities& has = gpu.driver().capabilities();
+  return has.multiplies(dtype) || has.matrix(dtype);
+}
 
 namespace {
 
 /// The tile for a device with enough shared memory.
 Tile wanted_tile(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
   if (multiplies_fragments(gpu, dtype)) {
-    const std::int64_t large = batch * blocks_for(m, 128) * blocks_for(n, 128);
-    if (m > 64 && n > 64 && large >= gpu.driver().capabilities().multiprocessors) return {128, 128, 32, 8, 8, true};
-    if (m <= 16) return {16, 128, 32, 2, 8, true};
-    if (n <= 16) return {128, 16, 32, 4, 4, true};
-    return {64, 64, 32, 4, 8, true};
+    const Fragment* const matrix = gpu.driver().capabilities().matrix(dtype);
+    const int held = matrix ? matrix->m : 0;
+    const std::int64_t busy = gpu.driver().capabilities().multiprocessors;
+    const auto fills = [&](std::int64_t rows, std::int64_t columns) {
+      return m > rows / 2 && n > columns / 2 && batch * blocks_for(m, rows) * blocks_for(n, columns) >= busy;
+    };
+    // Matrices that warps hold lie in shared memory between the factors and the sums; larger tiles pass there less often.
+    if (held && fills(128, 256)) return {128, 256, 16, 8, 16, true, held};
+    if (fills(128, 128)) return {128, 128, 32, 8, 8, true, held};
+    if (held && m > 32 && n > 64) return {64, 128, 32, 8, 8, true, held};
+    if (m <= 16) return {16, 128, 32, 2, 8, true, held};
+    if (n <= 16) return {128, 16, 32, 4, 4, true, held};
+    return {64, 64, 32, 4, 8, true, held};
   }
   const bool wide = size_of(dtype) == 8;
   if (m <= 16 && n <= 16) return {16, 16, 16, 1, 1};
@@ -251,7 +263,7 @@ Tile wanted_tile(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, st
   if (n <= 16) return {128, 16, 16, 4, 2};
   if (!wide && m > 64 && n > 64 &&
       batch * blocks_for(m, 128) * blocks_for(n, 128) >= gpu.driver().capabilities().multiprocessors)
-    return {128, 128, 16, 8, 8};
+    return {128, 128, 8, 8, 8};
   if (m <= 32 || n <= 32) return {32, 32, 32, 2, 2};
   return {64, 64, 16, 4, 4};
 }
@@ -275,6 +287,77 @@ Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::i
   }
   return tile;
 }
+
+namespace {
+
+/// What other tiles a large product may be computed by, which give the same bits: elements are summed over the depth in
+/// the same order by all tiles of a kind. The default comes first.
+std::vector<Tile> tiles_for(const Gpu& gpu, const Tile& first, const Matrices& p, std::int64_t batch) {
+  static constexpr Tile kRegisters[] = {
+      {128, 128, 16, 8, 8}, {128, 128, 8, 8, 8}, {128, 64, 16, 8, 8},  {64, 128, 16, 8, 8},  {64, 64, 16, 4, 4},
+      {64, 64, 16, 8, 4},   {64, 64, 8, 8, 8},   {128, 256, 8, 8, 16}, {256, 128, 8, 16, 8}, {32, 64, 16, 4, 4},
+  };
+  static constexpr Tile kWarps[] = {
+      {128, 128, 32, 8, 8, true},  {128, 128, 32, 8, 16, true}, {128, 256, 16, 8, 16, true},
+      {256, 128, 16, 8, 16, true}, {128, 128, 16, 8, 16, true}, {128, 64, 32, 8, 8, true},
+      {64, 128, 32, 8, 8, true},   {64, 64, 32, 4, 8, true},    {64, 64, 64, 4, 8, true},
+      {64, 256, 16, 8, 16, true},  {128, 128, 16, 8, 8, true},
+  };
+  std::vector<Tile> all{first};
+  if (p.m <= 32 || p.n <= 32) return all;
+  const Capabilities& has = gpu.driver().capabilities();
+  const auto padded = [&](const Tile& tile) {
+    return batch * blocks_for(p.m, tile.rows) * tile.rows * blocks_for(p.n, tile.columns) * tile.columns;
+  };
+  for (Tile tile : first.fragments ? std::span<const Tile>(kWarps) : std::span<const Tile>(kRegisters)) {
+    tile.matrix_rows = first.matrix_rows;
+    // Work on what lies outside of the matrices is more than another tile can win.
+    if (4 * padded(tile) > 5 * padded(first) || tile.shared_bytes(p.dtype) > has.shared_memory ||
+        tile.threads() > has.most_threads || tile == first)
+      continue;
+    all.push_back(tile);
+  }
+  return all;
+}
+
+/// Products that are alike in this have the same tile.
+struct TileQuestion {
+  DType dtype;
+  int m, n, k, batch;  // digits in binary
+  Loading a, b;
+  Tile first;
+  std::string words() const {
+    const auto loaded = [](const Loading& by) { return text(by.along_depth ? "deep " : "wide ", by.width); };
+    return text("product of ", dtype, ", up to 2^", m, " x 2^", n, " x 2^", k, ", 2^", batch, " times, ", loaded(a),
+                " by ", loaded(b));
+  }
+};
+
+std::string name_of(const Tile& tile) {
+  return text(tile.rows, 'x', tile.columns, 'x', tile.depth, " of ", tile.own_rows, 'x', tile.own_columns);
+}
+
+int digits(std::int64_t size) {
+  return std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(size - 1, 0)));
+}
+
+/// The tile to use: the default, or one that was measured (Choices).
+const Tile& chosen_tile(Gpu& gpu, const Matrices& p, const TileQuestion& question, FunctionRef<void(const Tile&)> run) {
+  return gpu.made<Tile>(question, [&] {
+    const std::vector<Tile> tiles = tiles_for(gpu, question.first, p, numel(p.batch.sizes));
+    std::vector<std::string> names;
+    for (const Tile& tile : tiles) names.push_back(name_of(tile));
+    const int choice = gpu.choices().choose(question.words(), names, [&](int i) {
+      try {
+        run(tiles[static_cast<std::size_t>(i)]);
+      } catch (const Refused&) { return false; }
+      return true;
+    });
+    return std::make_shared<const Tile>(tiles[static_cast<std::size_t>(choice)]);
+  });
+}
+
+}  // namespace
 
 DepthSplit split_depth(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least) {
   const std::int64_t wanted = 2 * gpu.driver().capabilities().multiprocessors;
@@ -309,8 +392,7 @@ void multiply(Gpu& gpu, Matrices p) {
   const DType wide = expr::computed_in(p.dtype);
 
   // Launches kernel(index, parts) with `blocks` blocks for each share of the depth.
-  const auto run = [&](std::int64_t blocks, std::int64_t least, auto&& kernel) {
-    const DepthSplit shares = split_depth(gpu, blocks, p.k, least);
+  const auto run = [&](std::int64_t blocks, const DepthSplit& shares, auto&& kernel) {
     const bool parts = shares.count > 1;
     const Value held = parts ? gpu.scratch({Shape{shares.count * count}, wide}) : Value();
     std::byte* const to = parts ? read(held).data : p.c;
@@ -322,14 +404,23 @@ void multiply(Gpu& gpu, Matrices p) {
     const bool b_in_line = a.along_depth && p.b.depth == 1 &&
                            width_at(p.b.data, p.dtype, std::vector(b_batch.begin(), b_batch.end())) >= a.width;
     const VectorKernel as{p.dtype, DType::I64, rank, a, b_in_line, false};
-    run(batch * blocks_for(p.m, as.rows()), 1024,
+    const std::int64_t blocks = batch * blocks_for(p.m, as.rows());
+    run(blocks, split_depth(gpu, blocks, p.k, 1024),
         [&](DType index, bool parts) { return VectorKernel{p.dtype, index, rank, a, b_in_line, parts}; });
   } else {
-    const Tile tile = tile_of(gpu, p.dtype, p.m, p.n, batch);
-    run(batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns), 256, [&](DType index, bool parts) {
-      const std::int64_t line = p.n;
-      return TileKernel{p.dtype, index, rank, tile, a, b, width_at(p.c, parts ? wide : p.dtype, {&line, 1}), parts};
-    });
+    const Tile first = tile_of(gpu, p.dtype, p.m, p.n, batch);
+    const auto blocks_of = [&](const Tile& tile) {
+      return batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns);
+    };
+    // The default decides how the depth is split, and with that the order of sums.
+    const DepthSplit shares = split_depth(gpu, blocks_of(first), p.k, 256);
+    const auto by = [&](const Tile& tile) {
+      run(blocks_of(tile), shares, [&](DType index, bool parts) {
+        const std::int64_t line = p.n;
+        return TileKernel{p.dtype, index, rank, tile, a, b, width_at(p.c, parts ? wide : p.dtype, {&line, 1}), parts};
+      });
+    };
+    by(chosen_tile(gpu, p, {p.dtype, digits(p.m), digits(p.n), digits(p.k), digits(batch), a, b, first}, by));
   }
 }
 
