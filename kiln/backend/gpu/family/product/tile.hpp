@@ -61,6 +61,12 @@ inline DType factor_dtype(const Tile& tile, DType dtype, const Loading& loading)
 Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start, const Expr& first, const Expr& lines,
                  const Expr& line_stride, const Expr& depth_stride);
 
+/// Matrices that warps hold have so many columns, and are so deep.
+inline constexpr int kMatrixSide = 16;
+/// The first row and column of the sums of this thread's warp.
+Expr warp_row(Builder& k, const Tile& tile);
+Expr warp_column(Builder& k, const Tile& tile);
+
 /// A left factor in shared memory: element [depth * stride + row]; for fragments and matrices [row * stride + depth].
 struct Resident {
   Resident(Builder& k, const Tile& tile, DType dtype, int depth);

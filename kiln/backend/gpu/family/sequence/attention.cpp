@@ -202,8 +202,11 @@ AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::i
   }
   const auto has = [&](Op::Slot slot) { return !call.in[slot].empty(); };
   const DType dtype = read(call.in[Op::q]).dtype;
-  const bool fragments = multiplies_fragments(gpu, dtype);
-  const Fragment* const matrix = gpu.driver().capabilities().matrix(dtype);
+  const Capabilities& device = gpu.driver().capabilities();
+  const Fragment* const matrix = device.matrix(dtype);
+  // Tiles of scores and results, and what gives threads the sums of matrices, take nearly all of this.
+  constexpr std::int64_t kRoom = 48 << 10;
+  const bool fragments = multiplies_fragments(gpu, dtype) && (!matrix || device.shared_memory >= kRoom);
   return {.dtype = dtype,
           .index = index_type({most}),
           .causal = causal,
