@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -151,15 +152,22 @@ Device Device::cuda(int index) { return parse(index ? text("cuda:", index) : "cu
 
 Device Device::best() {
   if (const char* const wanted = setting("KILN_DEVICE")) return parse(wanted);
-  const RegisteredDevice* best = nullptr;
   std::vector<const RegisteredDevice*> entries;
   for (const RegisteredDevice& entry : registry()) entries.push_back(&entry);
   std::ranges::stable_sort(entries, std::ranges::greater(), &RegisteredDevice::priority);
-  // Others are not even looked for: that takes time.
-  for (const RegisteredDevice* const entry : entries)
-    if (!best && entry->present() > 0 && !stands_in(*entry)) best = entry;
-  require<DeviceError>(best != nullptr, "this program was linked without any device");
-  return best->first();
+  std::string reasons;
+  // Those after the first that opens are not even looked for: that takes time.
+  for (const RegisteredDevice* const entry : entries) {
+    if (entry->present() == 0 || stands_in(*entry)) continue;
+    try {
+      Device first = entry->first();
+      if (!reasons.empty())
+        std::fprintf(stderr, "kiln: %s is used, since others do not open: %s\n", first.name().c_str(), reasons.c_str());
+      return first;
+    } catch (const DeviceError& error) { reasons += text(reasons.empty() ? "" : "; ", error.message()); }
+  }
+  require<DeviceError>(!reasons.empty(), "this program was linked without any device");
+  fail<DeviceError>(reasons);
 }
 
 std::vector<std::string> device_names() {

@@ -77,6 +77,7 @@ struct Capabilities {
   bool proves_barriers = false;
   bool fences = true;                        // among blocks (Builder::fence)
   std::span<const Fragment> fragments = {};  // matrix units (Builder::multiply_fragments)
+  std::span<const Fragment> matrices = {};   // those whose layout is the device's own (Builder::matrix)
 
   // ---- parameters ----
   Addressing addressing = Addressing::Addresses;
@@ -100,12 +101,21 @@ struct Capabilities {
   /// multiple of so many lanes passes values among parts of them.
   constexpr bool shuffles_among(int threads) const { return lanes.least >= threads && lanes.least % threads == 0; }
   /// Does it multiply fragments of these elements, with sums in float32?
-  constexpr bool multiplies(DType factors) const {
-    for (const Fragment& fragment : fragments)
-      if (fragment.factors == factors && fragment.sums == DType::F32) return true;
-    return false;
+  constexpr bool multiplies(DType factors) const { return find(fragments, factors) != nullptr; }
+  /// The matrices of these elements, with sums in float32, that warps hold; null: there are none.
+  constexpr const Fragment* matrix(DType factors) const { return find(matrices, factors); }
+
+ private:
+  static constexpr const Fragment* find(std::span<const Fragment> all, DType factors) {
+    for (const Fragment& fragment : all)
+      if (fragment.factors == factors && fragment.sums == DType::F32) return &fragment;
+    return nullptr;
   }
 };
+
+/// What most devices have (VK_KHR_cooperative_matrix).
+inline constexpr Fragment kHalfMatrices[] = {{16, 16, 16, DType::F16, DType::F32},
+                                             {16, 16, 16, DType::BF16, DType::F32}};
 
 /// NVIDIA's (PTX's mma.m16n8k16), whose layout Builder::multiply_fragments describes.
 inline constexpr Fragment kHalfFragments[] = {{16, 8, 16, DType::F16, DType::F32},

@@ -34,6 +34,8 @@ class Transfer : public RefCounted {
 class Driver : public RefCounted {
  public:
   virtual std::string name() const = 0;  // "cuda", "cuda:1"
+  /// The device's model, its driver and that driver's version, in words: what is measured on it holds for these.
+  virtual std::string identity() const { return name(); }
   virtual const Capabilities& capabilities() const = 0;
   virtual BlockSource& memory() = 0;
   /// Tells that these bytes of memory() are now in use, or free again: for drivers that check accesses.

@@ -116,7 +116,11 @@ Argument::Argument(const Scalar& number, DType dtype) : bits(0) {
 
 Gpu* as_gpu(std::string_view backend) { return running && running->gpu.name() == backend ? &running->gpu : nullptr; }
 
-Gpu::Gpu(Ref<Driver> driver) : pool_(make_ref<Pool>(std::move(driver))), running_collectives_(pool_->driver()) {
+Gpu::Gpu(Ref<Driver> driver, std::unique_ptr<Choices> choices)
+    : pool_(make_ref<Pool>(std::move(driver))),
+      choices_(choices ? std::move(choices)
+                       : Choices::of(pool_->driver().identity(), [this] { pool_->driver().synchronize(); })),
+      running_collectives_(pool_->driver()) {
   if (is_set("KILN_TF32", false)) set_float32_precision(Float32Precision::High);
 }
 
@@ -276,7 +280,7 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
 bool Gpu::take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i) {
   if (!strided::may_reuse(result, strides, call, i)) return false;
   strided::alias(result, call.in[i], strides, 0);
-  if (running) running->replaces = true;
+  if (running && &running->gpu == this) running->replaces = true;
   return true;
 }
 
@@ -320,7 +324,7 @@ const void* Gpu::keep_cached(const Signature& signature, std::shared_ptr<const v
 
 void Gpu::launch(const Code& code, std::int64_t blocks, std::span<const Argument> arguments) {
   static_assert(sizeof(Argument) == sizeof(std::uint64_t));
-  if (running && running->replaces) running->began = true;
+  if (running && &running->gpu == this && running->replaces) running->began = true;
   driver().launch(code, blocks, {&arguments.data()->bits, arguments.size()});
 }
 

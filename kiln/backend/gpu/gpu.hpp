@@ -9,6 +9,7 @@
 #include "kiln/backend/gpu/kernel/refusal.hpp"
 #include "kiln/backend/gpu/memory.hpp"
 #include "kiln/backend/gpu/running_collectives.hpp"
+#include "kiln/backend/gpu/tune/choices.hpp"
 #include "kiln/core/reflect/signature.hpp"
 #include "kiln/ops/leaf_backend.hpp"
 #include "kiln/ops/unreported_errors.hpp"
@@ -43,7 +44,8 @@ concept TextSource = Plain<T> && requires(const T& source) {
 
 class Gpu final : public LeafBackend {
  public:
-  explicit Gpu(Ref<Driver> driver);
+  /// `choices`: null for those of the environment.
+  explicit Gpu(Ref<Driver> driver, std::unique_ptr<Choices> choices = nullptr);
 
   std::string name() const override { return driver().name(); }
   void run(const op::Op& op, Call call) override;
@@ -62,6 +64,8 @@ class Gpu final : public LeafBackend {
 
   // ---- for families, and for custom kernels (custom.hpp) ----
   Driver& driver() const { return pool_->driver(); }
+  /// Which kernels are the quickest here, of those that give the same bits.
+  Choices& choices() const { return *choices_; }
   /// Whether launch() takes kernels that are written in that language.
   bool takes(Language language) const { return driver().texts() && driver().texts()->language() == language; }
   /// Allocates memory for a result in row-major order, unless it has some in that order already.
@@ -148,6 +152,7 @@ class Gpu final : public LeafBackend {
   void settle_checks(bool all);
 
   const Ref<Pool> pool_;
+  const std::unique_ptr<Choices> choices_;
   mutable std::shared_mutex mutex_;
   struct Hash {
     std::size_t operator()(const Signature& signature) const { return signature.hash(); }

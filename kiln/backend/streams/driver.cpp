@@ -27,6 +27,11 @@ Ref<gpu::Code> StreamDriver::compile(const gpu::Kernel& kernel) {
               text.text);
 }
 
+std::string StreamDriver::identity() const {
+  const std::string& device = stream_->device();
+  return text(device.substr(0, device.find(':')), ", ", stream_->model());
+}
+
 Ref<gpu::Code> StreamDriver::compile_text(const gpu::TextKernel& kernel) {
   std::vector<std::size_t> words(kernel.parameters() + std::size_t{1});
   std::iota(words.begin(), words.end(), std::size_t{0});

@@ -13,6 +13,7 @@ namespace kiln::streams {
 class StreamDriver : public gpu::Driver, public gpu::TextCompiler, protected LibraryCalls {
  public:
   std::string name() const override { return stream_->device(); }
+  std::string identity() const override;
   const gpu::Capabilities& capabilities() const override { return capabilities_; }
   BlockSource& memory() override { return memory_; }
 

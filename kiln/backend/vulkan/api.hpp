@@ -65,7 +65,7 @@ namespace kiln::vulkan {
 struct Api {
   PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
   PFN_vkEnumerateInstanceVersion EnumerateInstanceVersion = nullptr;  // null: Vulkan 1.0
-  // Of an extension that is only there where messages are asked for (Instance::messages); null otherwise.
+  // These belong to an extension that is only asked for where messages of the layers are; null otherwise.
   PFN_vkCreateDebugUtilsMessengerEXT CreateDebugUtilsMessengerEXT = nullptr;
   PFN_vkDestroyDebugUtilsMessengerEXT DestroyDebugUtilsMessengerEXT = nullptr;
 #define KILN_VULKAN_DECLARE(name) PFN_vk##name name = nullptr;

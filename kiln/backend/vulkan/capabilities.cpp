@@ -25,6 +25,14 @@ gpu::Lanes lanes_of(const Context& context) {
   return device.is_software() ? gpu::Lanes{size, size} : gpu::Lanes{0, 0};
 }
 
+int most_threads_of(const Context& context) {
+  const PhysicalDevice& device = context.physical();
+  const VkPhysicalDeviceLimits& limits = device.properties.limits;
+  std::uint32_t most = std::min({limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0], 1024u});
+  if (context.sets_lanes()) most = std::min(most, device.sizes.maxComputeWorkgroupSubgroups * gpu::kLanes);
+  return static_cast<int>(most);
+}
+
 /// The largest memory of the device's own.
 std::int64_t memory_of(const Context& context) {
   auto properties = structure<VkPhysicalDeviceMemoryProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2);
@@ -65,12 +73,14 @@ gpu::Capabilities capabilities_of(const Context& context) {
           .updates = updates,
           .updates_shared = updates_shared,
           .lanes = lanes_of(context),
-          .most_threads = static_cast<int>(
-              std::min({limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0], 1024u})),
+          .most_threads = most_threads_of(context),
           .shared_memory = limits.maxComputeSharedMemorySize,
+          .matrices = context.sets_lanes() ? std::span<const gpu::Fragment>(device.matrices.fragments)
+                                           : std::span<const gpu::Fragment>(),
           .most_blocks = {blocks(0), blocks(1), blocks(2)},
-          // Vulkan does not tell; enough work for all of a large one.
-          .multiprocessors = device.is_software()                      ? 2
+          // Where no extension tells, enough work for all of a large one.
+          .multiprocessors = device.multiprocessors > 0                ? static_cast<int>(device.multiprocessors)
+                             : device.is_software()                    ? 2
                              : device.kind() == DeviceKind::Integrated ? 16
                                                                        : 64,
           .memory = memory_of(context)};
@@ -86,7 +96,7 @@ std::string float_controls_of(const PhysicalDevice& device) {
     if (wide && device.features.shaderFloat64)
       modes += text("spirv_execution_mode(capabilities = [", capability, "], ", mode, ", 64);\n");
   };
-  // Where the modes of one width hold for all, only those that both have are asked for.
+  // Where a mode of one width holds for the others too, it is not asked for: they may not have it.
   const bool of_each = has.denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
              rounds_each = has.roundingModeIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
   if (of_each) add(4464, 4459, has.shaderDenormPreserveFloat32, has.shaderDenormPreserveFloat64);

@@ -5,6 +5,7 @@
 
 #include "kiln/backend/gpu/kernel/kernel.hpp"
 #include "kiln/backend/gpu/kernel/print/print.hpp"
+#include "kiln/backend/vulkan/matrices.hpp"
 
 namespace kiln::vulkan {
 namespace {
@@ -26,16 +27,26 @@ Context::Context(const Instance& instance, int index, const ContextOptions& opti
       patience_(options.patience),
       sets_lanes_(can_set_lanes(physical_)) {
   open();
-  api_.find_of_device(device_);
-  if (options.change) options.change(api_);
-  api_.GetDeviceQueue(device_, physical_.queue_family, 0, &queue_);
-  make_layout();
-  make_timeline();
+  // A constructor that throws has no destructor.
+  try {
+    api_.find_of_device(device_);
+    if (options.change) options.change(api_);
+    api_.GetDeviceQueue(device_, physical_.queue_family, 0, &queue_);
+    make_layout();
+    make_timeline();
+  } catch (...) {
+    destroy();
+    throw;
+  }
 }
 
-// Nothing runs any more: the queue has waited (Queue::~Queue).
+// The queue has waited for the device (Queue::~Queue), unless the device is abandoned.
 Context::~Context() {
-  if (abandoned_) return;
+  if (!abandoned_) destroy();
+}
+
+void Context::destroy() noexcept {
+  if (!api_.DestroyDevice) return;
   if (layout_) api_.DestroyPipelineLayout(device_, layout_, nullptr);
   if (timeline_) api_.DestroySemaphore(device_, timeline_, nullptr);
   if (device_) api_.DestroyDevice(device_, nullptr);
@@ -51,6 +62,11 @@ void Context::open() {
       .computeFullSubgroups = VK_TRUE};
   auto features12 = structure<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                                                 sets_lanes_ ? &sizes : nullptr);
+  // Matrices belong to warps of 32 threads.
+  MatrixFeatures matrices(sets_lanes_ ? physical_.matrices : MatrixUnits{});
+  features12.pNext = matrices.before(features12.pNext);
+  if (!matrices.extensions().empty())
+    features12.vulkanMemoryModel = features12.vulkanMemoryModelDeviceScope = features12.shaderFloat16 = VK_TRUE;
   features12.bufferDeviceAddress = features12.timelineSemaphore = VK_TRUE;
   features12.storageBuffer8BitAccess = has12.storageBuffer8BitAccess;
   features12.shaderBufferInt64Atomics = has12.shaderBufferInt64Atomics;
@@ -65,7 +81,7 @@ void Context::open() {
   features.features.shaderFloat64 = has.shaderFloat64;
   features.features.shaderInt16 = has.shaderInt16;
 
-  std::vector<const char*> extensions;
+  std::vector<const char*> extensions = matrices.extensions();
   constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";  // must be asked for where it is
   if (physical_.has(kPortabilitySubset)) extensions.push_back(kPortabilitySubset);
   if (sets_lanes_ && physical_.properties.apiVersion < VK_API_VERSION_1_3)

@@ -62,6 +62,7 @@ class Context : public RefCounted {
 
  private:
   void open();
+  void destroy() noexcept;
   void make_layout();
   void make_timeline();
   [[noreturn]] void raise_error(VkResult result, const std::string& doing) const;

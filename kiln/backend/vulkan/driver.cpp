@@ -12,9 +12,15 @@ Driver::Driver(const Instance& instance, int index, const ContextOptions& option
       memory_(context_, [this] { queue_->finish(); }),
       downloads_(make_ref<Downloads>(context_, queue_)) {}
 
+std::string Driver::identity() const {
+  const PhysicalDevice& device = context_->physical();
+  return text(device.model(), ", ", device.driver.driverName, " ", device.driver.driverInfo);
+}
+
 void Driver::launch(const gpu::Code& code, std::int64_t blocks, std::span<const std::uint64_t> arguments) {
   if (blocks <= 0) return;
-  queue_->launch(Ref<const Program>(static_cast<const Program*>(&code)), blocks, arguments);
+  const auto& program = static_cast<const Program&>(code);
+  queue_->launch(Ref<const Program>(&program), blocks, arguments, tensors_.accesses_of(program.kernel(), arguments));
 }
 
 void Driver::upload(std::byte* to, std::span<const std::byte> from) {

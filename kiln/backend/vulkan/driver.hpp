@@ -14,9 +14,12 @@ class Driver final : public gpu::Driver, public gpu::TextCompiler {
          gpu::CodeCache cache = gpu::CodeCache::named("vulkan"));
   ~Driver() override { queue_->settle(); }
 
+  std::string identity() const override;
   std::string name() const override { return context_->name(); }
   const gpu::Capabilities& capabilities() const override { return capabilities_; }
   BlockSource& memory() override { return memory_; }
+  void acquired(std::byte* start, std::size_t bytes) override { tensors_.acquired(start, bytes); }
+  void released(std::byte* start, std::size_t) override { tensors_.released(start); }
 
   /// Throws gpu::Refused where glslang or the GPU's driver does not take the kernel.
   Ref<gpu::Code> compile(const gpu::Kernel& kernel) override { return compiler_.compile(kernel); }
@@ -40,6 +43,7 @@ class Driver final : public gpu::Driver, public gpu::TextCompiler {
   const Compiler compiler_;
   const Ref<Queue> queue_;
   DeviceMemory memory_;
+  Tensors tensors_;
   const Ref<Downloads> downloads_;
 };
 

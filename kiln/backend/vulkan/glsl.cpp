@@ -6,6 +6,7 @@
 
 #include <mutex>
 
+#include "kiln/backend/vulkan/matrices.hpp"
 #include "kiln/core/error/error.hpp"
 
 namespace kiln::vulkan {
@@ -37,16 +38,17 @@ class Compilation {
   Compilation& operator=(const Compilation&) = delete;
 
   std::vector<std::uint32_t> run() {
-    demand(glslang_shader_preprocess(shader_, &input_) && glslang_shader_parse(shader_, &input_),
-           glslang_shader_get_info_log(shader_));
+    // What it says is asked for afterwards: the words before do not last.
+    const bool parsed = glslang_shader_preprocess(shader_, &input_) && glslang_shader_parse(shader_, &input_);
+    demand(parsed, glslang_shader_get_info_log(shader_));
     glslang_program_add_shader(program_, shader_);
-    demand(glslang_program_link(program_, GLSLANG_MSG_SPV_RULES_BIT | GLSLANG_MSG_VULKAN_RULES_BIT),
-           glslang_program_get_info_log(program_));
+    const bool linked = glslang_program_link(program_, GLSLANG_MSG_SPV_RULES_BIT | GLSLANG_MSG_VULKAN_RULES_BIT);
+    demand(linked, glslang_program_get_info_log(program_));
     glslang_program_SPIRV_generate(program_, GLSLANG_STAGE_COMPUTE);
     std::vector<std::uint32_t> words(glslang_program_SPIRV_get_size(program_));
     demand(!words.empty(), glslang_program_SPIRV_get_messages(program_));
     glslang_program_SPIRV_get(program_, words.data());
-    return words;
+    return with_khr_matrices(words);
   }
 
  private:

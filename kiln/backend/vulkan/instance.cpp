@@ -1,5 +1,7 @@
 #include "kiln/backend/vulkan/instance.hpp"
 
+#include "kiln/backend/vulkan/matrices.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -67,7 +69,27 @@ std::string missing_of(const PhysicalDevice& device) {
   return {};
 }
 
-PhysicalDevice described(const Api& api, VkPhysicalDevice handle) {
+/// The multiprocessors that a driver of NVIDIA's or AMD's tells by an extension of its own.
+std::uint32_t multiprocessors_of(const Api& api, const PhysicalDevice& device) {
+  auto properties = structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
+  if (device.has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) {
+    VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia{};
+    nvidia.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV;
+    properties.pNext = &nvidia;
+    api.GetPhysicalDeviceProperties2(device.handle, &properties);
+    return nvidia.shaderSMCount;
+  }
+  if (device.has(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME)) {
+    VkPhysicalDeviceShaderCorePropertiesAMD amd{};
+    amd.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD;
+    properties.pNext = &amd;
+    api.GetPhysicalDeviceProperties2(device.handle, &properties);
+    return amd.shaderEngineCount * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray;
+  }
+  return 0;
+}
+
+PhysicalDevice described(const Api& api, VkInstance instance, VkPhysicalDevice handle) {
   PhysicalDevice device{.handle = handle};
   api.GetPhysicalDeviceProperties(handle, &device.properties);
   device.queue_family = UINT32_MAX;
@@ -99,6 +121,9 @@ PhysicalDevice described(const Api& api, VkPhysicalDevice handle) {
   // The structures are copied from here on.
   device.sizes.pNext = device.driver.pNext = device.subgroups.pNext = nullptr;
   device.size_control.pNext = device.features12.pNext = device.features11.pNext = nullptr;
+
+  device.matrices = matrix_units_of(api, instance, device);
+  device.multiprocessors = multiprocessors_of(api, device);
 
   const auto families = listed<VkQueueFamilyProperties>([&](std::uint32_t* count, auto* data) {
     api.GetPhysicalDeviceQueueFamilyProperties(handle, count, data);
@@ -133,18 +158,22 @@ const Instance& Instance::get() {
 }
 
 Instance::Instance(Api api, bool validates) : api_(api) {
-  create(validates);
+  // A constructor that throws has no destructor.
   try {
+    create(validates);
     find_devices();
   } catch (...) {
-    api_.DestroyInstance(instance_, nullptr);
+    destroy();
     throw;
   }
 }
 
-Instance::~Instance() {
-  if (messenger_) api_.DestroyDebugUtilsMessengerEXT(instance_, messenger_, nullptr);
-  api_.DestroyInstance(instance_, nullptr);
+Instance::~Instance() { destroy(); }
+
+void Instance::destroy() noexcept {
+  if (messenger_ && api_.DestroyDebugUtilsMessengerEXT)
+    api_.DestroyDebugUtilsMessengerEXT(instance_, messenger_, nullptr);
+  if (instance_ && api_.DestroyInstance) api_.DestroyInstance(instance_, nullptr);
 }
 
 void Instance::create(bool validates) {
@@ -153,12 +182,16 @@ void Instance::create(bool validates) {
   require<DeviceError>(version >= VK_API_VERSION_1_2, "vulkan: the loader has Vulkan ", version_text(version),
                        ", and 1.2 is needed; install a newer one (Debian: libvulkan1)");
   std::vector<const char*> extensions;
+  bool hears = false;
   VkInstanceCreateFlags flags = 0;
   for (const VkExtensionProperties& each : listed<VkExtensionProperties>([&](std::uint32_t* count, auto* data) {
          return api_.EnumerateInstanceExtensionProperties(nullptr, count, data);
        })) {
     const std::string_view name = each.extensionName;
-    if (validates && name == VK_EXT_DEBUG_UTILS_EXTENSION_NAME) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+    if (validates && name == VK_EXT_DEBUG_UTILS_EXTENSION_NAME) {
+      extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+      hears = true;
+    }
     if (name != VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME) continue;
     extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);  // MoltenVK's devices hide otherwise
     flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
@@ -170,7 +203,6 @@ void Instance::create(bool validates) {
                                       .pEngineName = "kiln",
                                       .engineVersion = 0,
                                       .apiVersion = std::min<std::uint32_t>(version, VK_API_VERSION_1_3)};
-  const bool hears = validates && !extensions.empty();
   const VkInstanceCreateInfo info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                   .pNext = hears ? &kHearing : nullptr,
                                   .flags = flags,
@@ -195,7 +227,7 @@ void Instance::find_devices() {
   for (VkPhysicalDevice handle : listed<VkPhysicalDevice>([&](std::uint32_t* count, VkPhysicalDevice* data) {
          return api_.EnumeratePhysicalDevices(instance_, count, data);
        })) {
-    PhysicalDevice device = described(api_, handle);
+    PhysicalDevice device = described(api_, instance_, handle);
     const std::string missing = missing_of(device);
     if (missing.empty()) devices_.push_back(std::move(device));
     else reasons += text(reasons.empty() ? "" : "; ", device.model(), ": ", missing);

@@ -3,10 +3,18 @@
 #include <string>
 #include <vector>
 
+#include "kiln/backend/gpu/capabilities.hpp"
 #include "kiln/backend/vulkan/api.hpp"
 #include "kiln/ops/devices.hpp"
 
 namespace kiln::vulkan {
+
+/// The matrices that warps of a device hold (matrices.hpp).
+struct MatrixUnits {
+  /// Those that kernels can use: factors of halves, and sums in float32.
+  std::vector<gpu::Fragment> fragments{};
+  bool bfloat16 = false;
+};
 
 /// A device as its driver describes it.
 struct PhysicalDevice {
@@ -20,6 +28,8 @@ struct PhysicalDevice {
   VkPhysicalDeviceVulkan12Features features12{};
   VkPhysicalDeviceSubgroupSizeControlFeatures size_control{};
   std::vector<std::string> extensions{};
+  MatrixUnits matrices{};
+  std::uint32_t multiprocessors = 0;  // 0: it does not say
   std::uint32_t queue_family = 0;  // one that computes and copies
 
   std::string model() const { return properties.deviceName; }
@@ -34,7 +44,7 @@ class Instance {
   /// Created on first use and never destroyed. Throws DeviceError where there is no loader, no driver or no device that
   /// can be used; the sentence says what is missing.
   static const Instance& get();
-  /// `validates`: asks for messages of the layers that the environment's VK_INSTANCE_LAYERS names (messages()).
+  /// `validates`: asks for messages of the layers that the environment's VK_INSTANCE_LAYERS names (validation_messages()).
   Instance(Api api, bool validates);
   ~Instance();
   Instance(const Instance&) = delete;
@@ -49,6 +59,7 @@ class Instance {
 
  private:
   void create(bool validates);
+  void destroy() noexcept;
   void find_devices();
 
   Api api_;
@@ -57,8 +68,8 @@ class Instance {
   std::vector<PhysicalDevice> devices_;
 };
 
-/// How many warnings and errors the validation layers have reported in this process. Each is printed on the standard
-/// error, and ends the program where KILN_VULKAN_VALIDATE is 1 (tests).
+/// How many warnings and errors the validation layers have reported in this process (KILN_VULKAN_VALIDATE=1). Each is
+/// printed on the standard error, and an error ends the program.
 int validation_messages();
 
 }  // namespace kiln::vulkan

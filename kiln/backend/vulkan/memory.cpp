@@ -107,7 +107,7 @@ Place DeviceMemory::find(const std::byte* start, std::size_t bytes) const {
   auto next = blocks_.upper_bound(address);
   const bool found = next != blocks_.begin() && address + bytes <= (--next)->first + next->second->size();
   require<DeviceError>(found, context_->name(), ": ", bytes, " bytes at ", address, " are not in the device's memory");
-  return {next->second->handle(), address - next->first};
+  return {next->second->handle(), address - next->first, address};
 }
 
 }  // namespace kiln::vulkan

@@ -45,6 +45,7 @@ class Buffer {
 struct Place {
   VkBuffer buffer;
   VkDeviceSize offset;
+  std::uint64_t address = 0;  // the device's, of device memory
 };
 
 class DeviceMemory final : public BlockSource {

@@ -14,13 +14,15 @@ class Program final : public gpu::Code {
   ~Program() override;
 
   const std::string& name() const { return kernel_.name; }
+  /// Without its body.
+  const gpu::Kernel& kernel() const { return kernel_; }
   VkPipeline pipeline() const { return pipeline_; }
   /// The bytes that a launch passes: the arguments of the kernel, which may have been lowered, and its uniform block.
   std::vector<std::uint64_t> passed(std::int64_t blocks, std::span<const std::uint64_t> arguments) const;
 
  private:
   const Ref<Context> context_;
-  const gpu::Kernel kernel_;  // without its body
+  const gpu::Kernel kernel_;
   const VkPipeline pipeline_;
 };
 

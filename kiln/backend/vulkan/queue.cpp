@@ -1,6 +1,7 @@
 #include "kiln/backend/vulkan/queue.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -18,12 +19,16 @@ constexpr std::size_t kStaging = std::size_t{4} << 20;
 constexpr std::size_t kMostKept = 16;  // free staging buffers
 
 constexpr VkPipelineStageFlags kStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+Access access(const Place& place, std::size_t bytes, bool writes) {
+  return {place.address, place.address + bytes, writes};
+}
+
 constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
                         kAccesses = kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
 
 }  // namespace
 
-Queue::Queue(Ref<Context> context) : context_(std::move(context)), logs_(is_logged("vulkan")) {}
+Queue::Queue(Ref<Context> context) : context_(std::move(context)), logs_(is_logged("vulkan")), orders_(is_set("KILN_VULKAN_ORDER", true)) {}
 
 Queue::~Queue() {
   settle();
@@ -86,7 +91,7 @@ void Queue::collect() {
       if (each->size() == kStaging && free_staging_.size() < kMostKept) free_staging_.push_back(std::move(each));
     batch.staging.clear();
     batch.programs.clear();
-    batch.recorded = 0;
+    batch.recorded = batch.barriers = 0;
     context_->api().ResetCommandPool(context_->device(), batch.pool, 0);
     free_.push_back(std::move(batch));
   }
@@ -100,11 +105,14 @@ void Queue::barrier(VkPipelineStageFlags to_stage, VkAccessFlags to) {
   context_->api().CmdPipelineBarrier(open_->commands, kStages, to_stage, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
-/// The batch for a command that runs after all before it.
-Queue::Batch& Queue::command() {
+/// The batch for a command that runs after those before it whose memory it touches.
+Queue::Batch& Queue::command(const Accesses& accesses) {
   if (open_ && open_->recorded >= kMostRecorded) flush_locked();
   Batch& batch = open();
-  barrier(kStages, kAccesses);
+  if (!orders_ || order_.waits(accesses)) {
+    barrier(kStages, kAccesses);
+    ++batch.barriers;
+  }
   ++batch.recorded;
   return batch;
 }
@@ -133,6 +141,7 @@ void Queue::flush_locked() {
   info.pCommandBuffers = &open_->commands;
   info.signalSemaphoreCount = 1;
   info.pSignalSemaphores = &timeline;
+  const auto start = std::chrono::steady_clock::now();
   VkResult result = api.EndCommandBuffer(open_->commands);
   if (result == VK_SUCCESS) result = api.QueueSubmit(context_->queue(), 1, &info, nullptr);
   // Results are missing from here on.
@@ -140,7 +149,11 @@ void Queue::flush_locked() {
     context_->lose(text("a list of ", open_->recorded, " commands could not be started, ", name_of(result)),
                    result == VK_ERROR_DEVICE_LOST);
   context_->demand_alive();
-  if (logs_) std::fprintf(stderr, "kiln: %s: %d commands started\n", context_->name().c_str(), open_->recorded);
+  if (logs_) {
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    std::fprintf(stderr, "kiln: %s: %d commands, with %d barriers, started in %.1f us\n", context_->name().c_str(),
+                 open_->recorded, open_->barriers, took.count());
+  }
   submitted_ = open_->value;
   running_.push_back(std::move(*open_));
   open_.reset();
@@ -176,7 +189,8 @@ Queue::Staged Queue::stage(std::size_t bytes) {
 
 // ---- commands ------------------------------------------------------------------------------------------------------
 
-void Queue::launch(Ref<const Program> program, std::int64_t blocks, std::span<const std::uint64_t> arguments) {
+void Queue::launch(Ref<const Program> program, std::int64_t blocks, std::span<const std::uint64_t> arguments,
+                   const Accesses& accesses) {
   const Api& api = context_->api();
   const VkPhysicalDeviceLimits& limits = context_->physical().properties.limits;
   const std::int64_t columns = std::min<std::int64_t>(blocks, limits.maxComputeWorkGroupCount[0]),
@@ -187,7 +201,7 @@ void Queue::launch(Ref<const Program> program, std::int64_t blocks, std::span<co
   const std::size_t bytes = passed.size() * sizeof(std::uint64_t);
 
   const std::lock_guard lock(mutex_);
-  Batch& batch = command();
+  Batch& batch = command(accesses);
   api.CmdBindPipeline(batch.commands, VK_PIPELINE_BIND_POINT_COMPUTE, program->pipeline());
   const auto push = [&](const void* data, std::size_t size) {
     api.CmdPushConstants(batch.commands, context_->layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
@@ -207,7 +221,8 @@ void Queue::launch(Ref<const Program> program, std::int64_t blocks, std::span<co
 void Queue::copy(Place to, Place from, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   const VkBufferCopy region{from.offset, to.offset, bytes};
-  context_->api().CmdCopyBuffer(command().commands, from.buffer, to.buffer, 1, &region);
+  Batch& batch = command(std::vector{access(to, bytes, true), access(from, bytes, false)});
+  context_->api().CmdCopyBuffer(batch.commands, from.buffer, to.buffer, 1, &region);
 }
 
 // Whole words are filled; what else there is at the ends is copied from zeros.
@@ -216,7 +231,7 @@ void Queue::clear(Place start, std::size_t bytes) {
   const VkDeviceSize end = start.offset + bytes, first = std::min((start.offset + 3) / 4 * 4, end),
                      last = std::max(end / 4 * 4, first);
   const std::lock_guard lock(mutex_);
-  Batch& batch = command();
+  Batch& batch = command(std::vector{access(start, bytes, true)});
   if (last > first) api.CmdFillBuffer(batch.commands, start.buffer, first, last - first, 0);
   for (const auto& [from, to] : {std::pair(start.offset, first), std::pair(last, end)}) {
     if (from == to) continue;
@@ -231,6 +246,7 @@ void Queue::upload(Place to, std::span<const std::byte> from) {
   while (!from.empty()) {
     const std::size_t done = upload_piece(to, from);
     to.offset += done;
+    to.address += done;
     from = from.subspan(done);
   }
 }
@@ -239,8 +255,8 @@ std::size_t Queue::upload_piece(Place to, std::span<const std::byte> from) {
   constexpr std::size_t kMostStaged = 8;
   const std::lock_guard lock(mutex_);
   if (open_ && open_->staging.size() >= kMostStaged) flush_locked();
-  Batch& batch = command();
   const std::size_t bytes = std::min(from.size(), kStaging);
+  Batch& batch = command(std::vector{access(to, bytes, true)});
   const Staged staged = stage(bytes);
   gpu::copy_bytes(staged.data, from.data(), bytes);
   const VkBufferCopy region{staged.place.offset, to.offset, bytes};
@@ -250,7 +266,7 @@ std::size_t Queue::upload_piece(Place to, std::span<const std::byte> from) {
 
 std::uint64_t Queue::download(const Buffer& to, Place from, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  Batch& batch = command();
+  Batch& batch = command(std::vector{access(from, bytes, false)});
   const VkBufferCopy region{from.offset, 0, bytes};
   context_->api().CmdCopyBuffer(batch.commands, from.buffer, to.handle(), 1, &region);
   barrier(VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);

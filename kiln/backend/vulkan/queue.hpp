@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kiln/backend/vulkan/memory.hpp"
+#include "kiln/backend/vulkan/order.hpp"
 #include "kiln/backend/vulkan/program.hpp"
 
 namespace kiln::vulkan {
@@ -17,7 +18,9 @@ class Queue : public RefCounted {
   /// Waits for the device.
   ~Queue() override;
 
-  void launch(Ref<const Program> program, std::int64_t blocks, std::span<const std::uint64_t> arguments);
+  /// `accesses`: of the tensors that the arguments point to.
+  void launch(Ref<const Program> program, std::int64_t blocks, std::span<const std::uint64_t> arguments,
+              const Accesses& accesses);
   void copy(Place to, Place from, std::size_t bytes);
   void clear(Place start, std::size_t bytes);
   /// The bytes are the queue's own when it returns.
@@ -40,7 +43,7 @@ class Queue : public RefCounted {
     VkCommandPool pool = nullptr;
     VkCommandBuffer commands = nullptr;
     std::uint64_t value = 0;  // of the time line, at which it is done
-    int recorded = 0;
+    int recorded = 0, barriers = 0;
     std::vector<Ref<const Program>> programs;
     std::vector<std::unique_ptr<Buffer>> staging;
   };
@@ -54,7 +57,7 @@ class Queue : public RefCounted {
   Batch& open();
   Batch new_batch();
   void barrier(VkPipelineStageFlags to_stage, VkAccessFlags to);
-  Batch& command();
+  Batch& command(const Accesses& accesses = std::nullopt);
   Staged stage(std::size_t bytes);
   std::size_t upload_piece(Place to, std::span<const std::byte> from);
   std::unique_ptr<Buffer> take_staging(std::size_t bytes);
@@ -62,8 +65,9 @@ class Queue : public RefCounted {
   void flush_locked();
 
   const Ref<Context> context_;
-  const bool logs_;
+  const bool logs_, orders_;
   std::mutex mutex_;
+  Order order_;
   std::optional<Batch> open_;
   std::deque<Batch> running_;  // the oldest first
   std::vector<Batch> free_;

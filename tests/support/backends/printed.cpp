@@ -23,7 +23,7 @@ Language language_of(std::string_view profile) {
   if (profile == "simulated:webgpu") return {&gpu::kWgslTarget, ".wgsl"};
   if (profile == "simulated:metal") return {&gpu::kMetalTarget, ".metal"};
   if (profile == "simulated:cuda") return {&gpu::kCudaTarget, ".cu"};
-  return {&gpu::kGlslTarget, ".comp"};
+  return {profile == "simulated:vulkan32" ? &gpu::kVulkanTarget : &gpu::kGlslTarget, ".comp"};
 }
 
 class PrintingDriver final : public ForwardingDriver {

@@ -1,18 +1,13 @@
 #include "kiln/backend/cuda/tune/choices.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
+#include "kiln/backend/gpu/tune/quickest.hpp"
 #include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cuda {
 namespace {
-
-constexpr int kRounds = 3;      // each algorithm runs in each round, so that a device that warms up favours none
-constexpr int kRuns = 4;        // per round
-constexpr double kEnough = 50;  // ms per run, beyond which a single run is enough
-constexpr double kGain = 0.98;  // relative to the time of an earlier one, which cuBLASLt prefers
 
 /// The time between two marks of a stream.
 class Watch {
@@ -71,34 +66,19 @@ void Choices::keep(std::span<const std::uint64_t> question, std::size_t version,
 
 std::optional<int> Choices::quickest(int count, FunctionRef<bool(int)> run) const {
   Watch watch(*stream_);
-  struct Contender {
-    int which;
-    double best;
-  };
-  std::vector<Contender> contenders;
-  for (int i = 0; i < count; ++i) {
-    if (!run(i)) continue;  // a warm-up run
+  const std::optional<gpu::Quickest> found = gpu::quickest(count, run, [&](FunctionRef<void()> work) {
     watch.mark(0);
-    run(i);
+    work();
     watch.mark(1);
-    contenders.push_back({i, watch.milliseconds()});
+    return watch.milliseconds();
+  });
+  if (!found) return std::nullopt;
+  if (logs_) {
+    const auto which = static_cast<std::size_t>(found->which);
+    std::fprintf(stderr, "kiln: %s: of %d algorithms number %d takes %.4f ms, the first %.4f\n",
+                 stream_->device().c_str(), count, found->which, found->milliseconds[which], found->milliseconds[0]);
   }
-  if (contenders.empty()) return std::nullopt;
-  const bool slow = std::ranges::any_of(contenders, [](const Contender& each) { return each.best > kEnough; });
-  for (int round = 0; round < (slow ? 0 : kRounds); ++round)
-    for (Contender& each : contenders) {
-      watch.mark(0);
-      for (int i = 0; i < kRuns; ++i) run(each.which);
-      watch.mark(1);
-      each.best = std::min(each.best, watch.milliseconds() / kRuns);
-    }
-  const Contender* best = &contenders[0];
-  for (const Contender& each : contenders)
-    if (each.best < kGain * best->best) best = &each;
-  if (logs_)
-    std::fprintf(stderr, "kiln: %s: of %zu algorithms number %d takes %.4f ms, the first %.4f\n",
-                 stream_->device().c_str(), contenders.size(), best->which, best->best, contenders[0].best);
-  return best->which;
+  return found->which;
 }
 
 }  // namespace kiln::cuda

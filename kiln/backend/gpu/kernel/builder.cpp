@@ -192,6 +192,14 @@ std::vector<Expr> Builder::multiply_fragments(DType dtype, std::span<const Expr>
     }
   return let_all(std::move(instruction), 4);
 }
+Matrix Builder::matrix(Matrix::Use use, const Fragment& fragment) {
+  const bool sums = use == Matrix::Use::Sums;
+  kernel_.matrices.push_back({.use = use,
+                              .rows = static_cast<std::uint16_t>(use == Matrix::Use::Right ? fragment.k : fragment.m),
+                              .columns = static_cast<std::uint16_t>(use == Matrix::Use::Left ? fragment.k : fragment.n),
+                              .dtype = sums ? fragment.sums : fragment.factors});
+  return {this, static_cast<std::uint16_t>(kernel_.matrices.size() - 1)};
+}
 Expr Builder::shuffle_xor(const Expr& x, int mask) { return shuffle(x, lane() ^ mask); }
 
 // ---- new values ----

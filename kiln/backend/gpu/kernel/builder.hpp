@@ -14,6 +14,7 @@
 #include <concepts>
 #include <span>
 
+#include "kiln/backend/gpu/capabilities.hpp"
 #include "kiln/backend/gpu/kernel/fold.hpp"
 #include "kiln/backend/gpu/kernel/kernel.hpp"
 #include "kiln/core/function_ref.hpp"
@@ -88,6 +89,8 @@ inline Expr operator!(const Expr& x) { return compute(Arithmetic::Not, x); }
 inline Expr min(const Expr& x, const Expr& y) { return compute(Arithmetic::Minimum, x, y); }
 inline Expr max(const Expr& x, const Expr& y) { return compute(Arithmetic::Maximum, x, y); }
 Expr select(const Expr& condition, const Expr& yes, const Expr& no);
+/// x * y + z; the product of floats may be rounded or not.
+Expr multiply_add(const Expr& x, const Expr& y, const Expr& z);
 
 /// A buffer of device memory that is a parameter of the kernel. Elements are loaded and stored as the type in which
 /// they are computed (halves as float32, short integers and booleans as int32), and are rounded or truncated on a
@@ -143,6 +146,7 @@ class Shared {
  public:
   Shared(Builder* builder, std::uint16_t place, DType dtype) : builder_(builder), place_(place), dtype_(dtype) {}
   DType dtype() const { return dtype_; }
+  std::uint16_t place() const { return place_; }
   Expr operator[](const Expr& i) const;
   /// Elements i to i + width, with i a multiple of width, a power of two, of 16 bytes at most.
   std::vector<Expr> load(const Expr& i, int width) const;
@@ -182,6 +186,28 @@ class Local {
   Builder* builder_;
   std::uint16_t place_;
   DType type_;
+};
+
+/// A matrix that the threads of each warp hold together, where the device has such (Capabilities::matrices): which
+/// thread holds which element is its own affair. All threads of a warp must get to each call, with the same places.
+class Matrix {
+ public:
+  using Use = Kernel::Matrix::Use;
+  Matrix(Builder* builder, std::uint16_t place) : builder_(builder), place_(place) {}
+  void clear() const;
+  /// Takes its elements from shared memory: element [row, column] from place at + row * stride + column, or, transposed,
+  /// at + row + column * stride. An array of uint32 holds two halves in each element; places are counted in elements of
+  /// the array, and both are multiples of 16 bytes.
+  void load(const Shared& from, const Expr& at, int stride, bool transposed) const;
+  /// Of sums: adds left * right.
+  void add_product(const Matrix& left, const Matrix& right) const;
+  /// Of sums: stores element [row, column] at at + row * stride + column of an array of float32.
+  void store(const Shared& to, const Expr& at, int stride) const;
+
+ private:
+  const Kernel::Matrix& shape() const;
+  Builder* builder_;
+  std::uint16_t place_;
 };
 
 class Builder {
@@ -274,6 +300,9 @@ class Builder {
   std::vector<Expr> multiply_fragments(DType dtype, std::span<const Expr> a, std::span<const Expr> b,
                                        std::span<const Expr> c);
 
+  /// A matrix of the size that `fragment` has for that use; what it holds is undefined until it is set.
+  Matrix matrix(Matrix::Use use, const Fragment& fragment);
+
   /// Returns the kernel, without values that nothing reads. The builder cannot be used afterwards.
   Kernel finish();
 
@@ -284,10 +313,12 @@ class Builder {
   friend class Numbers;
   friend class Shared;
   friend class Local;
+  friend class Matrix;
   friend class Expr;
   friend Expr compute(Arithmetic, const Expr&);
   friend Expr compute(Arithmetic, const Expr&, const Expr&);
   friend Expr select(const Expr&, const Expr&, const Expr&);
+  friend Expr multiply_add(const Expr&, const Expr&, const Expr&);
 
   std::uint16_t take(Parameter::Kind kind, DType dtype, int count = 0);
   Expr let(Instruction instruction);

@@ -43,23 +43,24 @@ enum class Update : std::uint8_t { Add, Maximum, Minimum, And, Or, Exchange, Com
 /// What a value is.
 struct Instruction {
   enum class Kind : std::uint8_t {
-    Literal,  // `bits`
-    Number,   // parameter `place`
-    Thread,   // index in the block
-    Block,    // index in the grid
-    Blocks,   // size of the grid
-    Compute,  // `arithmetic`
-    Select,   // operand 0 ? operand 1 : operand 2
-    Tree,     // `tree` with numbers of type `element`; its variables are the operands
-    Call,     // `function` with numbers of type `element`; may have several results
-    Cast,     // from one numeric type to another, as C++ does
-    Bits,     // reinterprets the bits as another type of the same size
-    Convert,  // an element of `element` to one of `to`, by the rules of kiln/core/convert.hpp
-    Narrow,   // rounds or truncates to what an element of `element` can hold
-    Entry,    // number operand 0 of the table that is parameter `place`
-    Load,     // `width` elements of buffer `place` from operand 0 on, which is a multiple of `width`
-    Shared,   // `width` elements of shared array `place`, in the same way
-    Local,    // an element of local array `place`
+    Literal,      // `bits`
+    Number,       // parameter `place`
+    Thread,       // index in the block
+    Block,        // index in the grid
+    Blocks,       // size of the grid
+    Compute,      // `arithmetic`
+    Select,       // operand 0 ? operand 1 : operand 2
+    MultiplyAdd,  // operand 0 * operand 1 + operand 2 of floats, rounded once or twice, as is quicker for the device
+    Tree,         // `tree` with numbers of type `element`; its variables are the operands
+    Call,         // `function` with numbers of type `element`; may have several results
+    Cast,         // from one numeric type to another, as C++ does
+    Bits,         // reinterprets the bits as another type of the same size
+    Convert,      // an element of `element` to one of `to`, by the rules of kiln/core/convert.hpp
+    Narrow,       // rounds or truncates to what an element of `element` can hold
+    Entry,        // number operand 0 of the table that is parameter `place`
+    Load,         // `width` elements of buffer `place` from operand 0 on, which is a multiple of `width`
+    Shared,       // `width` elements of shared array `place`, in the same way
+    Local,        // an element of local array `place`
     SharedPair,  // elements operand 0 and the next of shared array `place`, of 16 bits each, as one word; operand 0 is even
     SharedSame,  // element operand 0 of shared array `place`, the same one for all threads, between two barriers
     Fragments,   // product of matrices distributed over a warp, of halves `element`: Builder::multiply_fragments
@@ -100,11 +101,17 @@ struct Statement {
     Fence,    // others see this thread's earlier stores to buffers before its later ones
     Arrive,   // a Barrier, after which the block counts as arrived at cell operand 0 of buffer `place`
     Await,    // a Barrier that continues once operand 1 blocks have arrived at that cell
+    // On matrices that warps hold (Kernel::Matrix):
+    MatrixClear,     // matrix `place` becomes 0
+    MatrixLoad,      // matrix `place` from shared array `from`, at operand 0 and with lines operand 1 apart
+    MatrixMultiply,  // matrix `place` += matrix `from` * matrix `by`
+    MatrixStore,     // matrix `from` to shared array `place`, at operand 0 and with rows operand 1 apart
   };
   Kind kind = Kind::Let;
   Id first = 0;
-  std::uint16_t place = 0;
-  bool unrolled = false;  // a Loop whose bounds are literals is written out
+  std::uint16_t place = 0, from = 0, by = 0;
+  bool unrolled = false;    // a Loop whose bounds are literals is written out
+  bool transposed = false;  // a MatrixLoad whose lines are columns
   Instruction instruction{};
   std::vector<Id> operands{};
   Statements head{}, body{}, otherwise{};
@@ -148,6 +155,14 @@ struct Kernel {
   // The tables from which buffers are selected; such buffers are numbered from kChosen.
   std::vector<std::uint16_t> chosen{};
   std::vector<Array> shared{}, locals{};
+  /// A matrix that the threads of each warp hold together, in a way that is the device's own: a factor of halves, or
+  /// sums in float32.
+  struct Matrix {
+    enum class Use : std::uint8_t { Left, Right, Sums } use;
+    std::uint16_t rows, columns;
+    DType dtype;
+  };
+  std::vector<Matrix> matrices{};
   std::vector<DType> values{};  // types, by Id
   Statements body{};
   // By argument, where a lowered kernel has others than the kernel that it was; and what its uniform block holds.

@@ -32,6 +32,7 @@ class Check {
       type("shared memory", "holds", array.dtype, device_.shares, "keeps there");
     for (const Kernel::Array& array : kernel_.locals)
       type("a variable", "is", array.dtype, device_.computes, "computes in");
+    for (const Kernel::Matrix& each : kernel_.matrices) matrix(each);
     statements(kernel_.body);
     if (device_.proves_barriers) barriers(kernel_.body, lower::Flow(kernel_, lower::Flow::By::Compiler), true);
     return std::move(found_);
@@ -75,6 +76,16 @@ class Check {
     }
     limit("buffers", buffers, device_.most_buffers);
     limit("bytes of numbers", bytes, device_.number_bytes);
+  }
+
+  void matrix(const Kernel::Matrix& of) {
+    using Use = Kernel::Matrix::Use;
+    for (const Fragment& has : device_.matrices)
+      if (of.dtype == (of.use == Use::Sums ? has.sums : has.factors) &&
+          of.rows == (of.use == Use::Right ? has.k : has.m) && of.columns == (of.use == Use::Left ? has.k : has.n))
+        return;
+    refuse(Reason::Limit, "its warps hold matrices of ", of.rows, " x ", of.columns, " ", of.dtype,
+           ", which the device has not");
   }
 
   void statements(const Statements& list) {

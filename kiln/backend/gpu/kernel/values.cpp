@@ -77,6 +77,13 @@ Expr select(const Expr& condition, const Expr& yes, const Expr& no) {
       {.kind = Kind::Select, .type = yes.type(), .operands = {condition.id(), yes.id(), no.id()}});
 }
 
+Expr multiply_add(const Expr& x, const Expr& y, const Expr& z) {
+  require<ArgumentError>(x.type() == y.type() && y.type() == z.type(), "kernel: ", x.type(), " times ", y.type(),
+                         " is added to ", z.type());
+  if (!is_float(x.type())) return x * y + z;
+  return x.builder().let({.kind = Kind::MultiplyAdd, .type = x.type(), .operands = {x.id(), y.id(), z.id()}});
+}
+
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 Expr Buffer::operator[](const Expr& i) const { return load(i, 1)[0]; }
@@ -196,6 +203,42 @@ Expr Shared::compare_and_swap(const Expr& i, const Expr& expected, const Expr& v
                         .update = Update::CompareAndSwap,
                         .place = place_,
                         .operands = {i.id(), value.id(), expected.id()}});
+}
+
+// ---- matrices that warps hold ----
+
+const Kernel::Matrix& Matrix::shape() const { return builder_->kernel_.matrices[place_]; }
+
+void Matrix::clear() const { builder_->append({.kind = Statement::Kind::MatrixClear, .place = place_}); }
+
+void Matrix::load(const Shared& from, const Expr& at, int stride, bool transposed) const {
+  const DType dtype = shape().dtype;
+  require<ArgumentError>(from.dtype() == dtype || (from.dtype() == DType::U32 && size_of(dtype) == 2),
+                         "kernel: a matrix of ", dtype, " is not loaded from ", from.dtype());
+  require<ArgumentError>(at.type() == DType::I32 && stride * size_of(from.dtype()) % 16 == 0,
+                         "kernel: lines of a matrix begin at multiples of 16 bytes, at an int32 place");
+  builder_->append({.kind = Statement::Kind::MatrixLoad,
+                    .place = place_,
+                    .from = from.place(),
+                    .transposed = transposed,
+                    .operands = {at.id(), builder_->literal(DType::I32, stride).id()}});
+}
+
+void Matrix::add_product(const Matrix& left, const Matrix& right) const {
+  const Kernel::Matrix &a = left.shape(), &b = right.shape(), &c = shape();
+  require<ArgumentError>(a.use == Use::Left && b.use == Use::Right && c.use == Use::Sums && a.dtype == b.dtype &&
+                             a.rows == c.rows && a.columns == b.rows && b.columns == c.columns,
+                         "kernel: matrices that do not fit are multiplied");
+  builder_->append({.kind = Statement::Kind::MatrixMultiply, .place = place_, .from = left.place_, .by = right.place_});
+}
+
+void Matrix::store(const Shared& to, const Expr& at, int stride) const {
+  require<ArgumentError>(shape().use == Use::Sums && to.dtype() == shape().dtype && at.type() == DType::I32,
+                         "kernel: sums of ", shape().dtype, " are stored to ", to.dtype());
+  builder_->append({.kind = Statement::Kind::MatrixStore,
+                    .place = to.place(),
+                    .from = place_,
+                    .operands = {at.id(), builder_->literal(DType::I32, stride).id()}});
 }
 
 Expr Local::operator[](const Expr& i) const {

@@ -45,6 +45,20 @@ constexpr Capabilities vulkan(int lanes, Types computes) {
           .memory = kMemory};
 }
 
+/// NVIDIA's through Vulkan, whose warps hold matrices in a way that it keeps to itself.
+constexpr Capabilities vulkan_matrices() {
+  Capabilities has = vulkan(32, kComputed);
+  has.matrices = kHalfMatrices;
+  has.most_threads = 1024;
+  has.shared_memory = 48 << 10;
+  has.addressing = Addressing::Addresses;
+  has.most_buffers = 512;
+  has.number_bytes = has.direct_number_bytes = 512 * 8;
+  has.binding_bytes = std::int64_t{1} << 62;
+  has.binding_alignment = 1;
+  return has;
+}
+
 /// Apple's GPUs from the M1 on (Apple, "Metal Feature Set Tables", families Apple7 and Metal3: 31 entries of the buffer
 /// argument table, 32 KB of threadgroup memory, 1024 threads to a threadgroup; setBytes takes 4 KB). The Metal Shading
 /// Language has no double, and atomics of 32 bits. Blocks do not wait for each other.
@@ -102,6 +116,7 @@ constexpr Profile kProfiles[] = {
     {"simulated:vulkan8", vulkan(8, kComputed - Types{DType::F64})},
     {"simulated:vulkan64", vulkan(64, kComputed)},
     {"simulated:vulkan0", vulkan(0, kComputed - Types{DType::F64})},
+    {"simulated:vulkan32", vulkan_matrices()},
     {"simulated:metal", metal()},
     {"simulated:webgpu", webgpu()},
 };

@@ -26,6 +26,7 @@ struct Language {
 constexpr Language kLanguages[] = {{&gpu::kGlslTarget, "simulated:vulkan64"},
                                    {&gpu::kGlslTarget, "simulated:vulkan0"},
                                    {&gpu::kVulkanTarget, "simulated:cuda"},
+                                   {&gpu::kVulkanTarget, "simulated:vulkan32"},
                                    {&gpu::kMetalTarget, "simulated:metal"},
                                    {&gpu::kWgslTarget, "simulated:webgpu"}};
 

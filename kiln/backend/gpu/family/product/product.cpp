@@ -7,9 +7,9 @@ namespace {
 
 /// The parameters of all kernels of products.
 struct Parameters {
-  Parameters(Builder& k, DType dtype, DType index, int rank, bool parts)
-      : a(k.input(dtype)),
-        b(k.input(dtype)),
+  Parameters(Builder& k, std::array<DType, 2> factors, DType dtype, DType index, int rank, bool parts)
+      : a(k.input(factors[0])),
+        b(k.input(factors[1])),
         c(k.output(parts ? expr::computed_in(dtype) : dtype)),
         m(k.number(index)),
         n(k.number(index)),
@@ -43,7 +43,7 @@ struct TileKernel {
 
   Kernel kernel() const {
     Builder k("matmul", tile.threads());
-    const Parameters p(k, dtype, index, rank, parts);
+    const Parameters p(k, {factor_dtype(tile, dtype, a), factor_dtype(tile, dtype, b)}, dtype, index, rank, parts);
     const Expr row_tiles = (p.m + (tile.rows - 1)) / tile.rows, tiles_per_matrix = tiles(p.n, tile.columns) * row_tiles;
     const Expr block = k.block().as(index), matrix = block / tiles_per_matrix, place = block % tiles_per_matrix;
     // Blocks that run at the same time share rows and columns: they take bands of a few columns of tiles.
@@ -85,7 +85,7 @@ struct VectorKernel {
 
   Kernel kernel() const {
     Builder k("matmul_vector", kThreads);
-    const Parameters p(k, dtype, index, rank, parts);
+    const Parameters p(k, {dtype, dtype}, dtype, index, rank, parts);
     const Expr groups = (p.m + (rows() - 1)) / rows();
     const Expr block = k.block().as(index), matrix = block / groups, first_row = block % groups * rows();
     const std::vector<Expr> at = p.batch.of(matrix % p.batches);
@@ -232,50 +232,6 @@ Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::in
   return {along_depth, width_at(factor.data, dtype, places)};
 }
 
-bool multiplies_fragments(const Gpu& gpu, DType dtype) { return gpu.driver().capabilities().multiplies(dtype); }
-
-namespace {
-
-/// The tile for a device with enough shared memory.
-Tile wanted_tile(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
-  if (multiplies_fragments(gpu, dtype)) {
-    const std::int64_t large = batch * blocks_for(m, 128) * blocks_for(n, 128);
-    if (m > 64 && n > 64 && large >= gpu.driver().capabilities().multiprocessors) return {128, 128, 32, 8, 8, true};
-    if (m <= 16) return {16, 128, 32, 2, 8, true};
-    if (n <= 16) return {128, 16, 32, 4, 4, true};
-    return {64, 64, 32, 4, 8, true};
-  }
-  const bool wide = size_of(dtype) == 8;
-  if (m <= 16 && n <= 16) return {16, 16, 16, 1, 1};
-  if (m <= 16) return {16, 128, 16, 2, 4};
-  if (n <= 16) return {128, 16, 16, 4, 2};
-  if (!wide && m > 64 && n > 64 &&
-      batch * blocks_for(m, 128) * blocks_for(n, 128) >= gpu.driver().capabilities().multiprocessors)
-    return {128, 128, 16, 8, 8};
-  if (m <= 32 || n <= 32) return {32, 32, 32, 2, 2};
-  return {64, 64, 16, 4, 4};
-}
-
-}  // namespace
-
-Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
-  Tile tile = wanted_tile(gpu, dtype, m, n, batch);
-  // Less depth first; then fewer sums for each thread.
-  while (!tile.fragments && tile.shared_bytes(dtype) > gpu.driver().capabilities().shared_memory) {
-    const bool tall = tile.rows > tile.columns;
-    int& own = tall ? tile.own_rows : tile.own_columns;
-    if (tile.depth > 16) {
-      tile.depth /= 2;
-    } else if (own > 1) {
-      (tall ? tile.rows : tile.columns) /= 2;
-      own /= 2;
-    } else {
-      break;
-    }
-  }
-  return tile;
-}
-
 DepthSplit split_depth(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least) {
   const std::int64_t wanted = 2 * gpu.driver().capabilities().multiprocessors;
   const std::int64_t count =
@@ -309,8 +265,7 @@ void multiply(Gpu& gpu, Matrices p) {
   const DType wide = expr::computed_in(p.dtype);
 
   // Launches kernel(index, parts) with `blocks` blocks for each share of the depth.
-  const auto run = [&](std::int64_t blocks, std::int64_t least, auto&& kernel) {
-    const DepthSplit shares = split_depth(gpu, blocks, p.k, least);
+  const auto run = [&](std::int64_t blocks, const DepthSplit& shares, auto&& kernel) {
     const bool parts = shares.count > 1;
     const Value held = parts ? gpu.scratch({Shape{shares.count * count}, wide}) : Value();
     std::byte* const to = parts ? read(held).data : p.c;
@@ -322,14 +277,23 @@ void multiply(Gpu& gpu, Matrices p) {
     const bool b_in_line = a.along_depth && p.b.depth == 1 &&
                            width_at(p.b.data, p.dtype, std::vector(b_batch.begin(), b_batch.end())) >= a.width;
     const VectorKernel as{p.dtype, DType::I64, rank, a, b_in_line, false};
-    run(batch * blocks_for(p.m, as.rows()), 1024,
+    const std::int64_t blocks = batch * blocks_for(p.m, as.rows());
+    run(blocks, split_depth(gpu, blocks, p.k, 1024),
         [&](DType index, bool parts) { return VectorKernel{p.dtype, index, rank, a, b_in_line, parts}; });
   } else {
-    const Tile tile = tile_of(gpu, p.dtype, p.m, p.n, batch);
-    run(batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns), 256, [&](DType index, bool parts) {
-      const std::int64_t line = p.n;
-      return TileKernel{p.dtype, index, rank, tile, a, b, width_at(p.c, parts ? wide : p.dtype, {&line, 1}), parts};
-    });
+    const Tile first = tile_of(gpu, p.dtype, p.m, p.n, batch);
+    const auto blocks_of = [&](const Tile& tile) {
+      return batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns);
+    };
+    // The default decides how the depth is split, and with that the order of sums.
+    const DepthSplit shares = split_depth(gpu, blocks_of(first), p.k, 256);
+    const auto by = [&](const Tile& tile) {
+      run(blocks_of(tile), shares, [&](DType index, bool parts) {
+        const std::int64_t line = p.n;
+        return TileKernel{p.dtype, index, rank, tile, a, b, width_at(p.c, parts ? wide : p.dtype, {&line, 1}), parts};
+      });
+    };
+    by(chosen_tile(gpu, p, a, b, first, by));
   }
 }
 

@@ -6,6 +6,14 @@
 #include "kiln/core/error/error.hpp"
 
 namespace kiln::gpu::family {
+
+Expr warp_row(Builder& k, const Tile& tile) {
+  return k.warp() / (tile.columns / (tile.own_columns * 4)) * (tile.own_rows * 8);
+}
+Expr warp_column(Builder& k, const Tile& tile) {
+  return k.warp() % (tile.columns / (tile.own_columns * 4)) * (tile.own_columns * 4);
+}
+
 namespace {
 
 // Padding: rows of shared memory begin in different banks, and vectors stay aligned.
@@ -17,19 +25,30 @@ constexpr int kWholePadding = 8, kAcrossPadding = 2;
 /// The tile's first row of this thread's sums; for fragments, that of its warp plus its place in the fragment.
 Expr own_row(Builder& k, const Tile& tile) {
   if (!tile.fragments) return k.thread() / (tile.columns / tile.own_columns);
-  const int across = tile.columns / (tile.own_columns * 4);
-  return k.warp() / across * (tile.own_rows * 8) + k.lane() / 4;
+  return warp_row(k, tile) + k.lane() / 4;
 }
 Expr own_column(Builder& k, const Tile& tile) {
   if (!tile.fragments) return k.thread() % (tile.columns / tile.own_columns);
-  const int across = tile.columns / (tile.own_columns * 4);
-  return k.warp() % across * (tile.own_columns * 4) + k.lane() % 4 * 2;
+  return warp_column(k, tile) + k.lane() % 4 * 2;
+}
+
+/// How far apart the lines and the depths of a factor are in shared memory. Matrices are loaded from either order,
+/// fragments from lines alone.
+std::pair<int, int> strides_of(const Tile& tile, int lines, bool along_depth) {
+  const int padding = !tile.fragments ? kPadding : tile.matrix_rows || along_depth ? kWholePadding : kAcrossPadding;
+  const bool by_lines = tile.matrix_rows ? along_depth : tile.fragments;
+  return by_lines ? std::pair(tile.depth + padding, 1) : std::pair(1, lines + padding);
 }
 
 }  // namespace
 
 std::int64_t Tile::shared_bytes(DType dtype) const {
   const auto bytes = static_cast<std::int64_t>(size_of(fragments ? dtype : expr::computed_in(dtype)));
+  if (matrix_rows) {
+    const std::int64_t lines = rows + columns, along = lines * (depth + kWholePadding),
+                       across = std::int64_t{depth} * (lines + 2 * kWholePadding);
+    return 2 * std::max(along, across) * bytes + std::int64_t{threads() / kLanes} * matrix_rows * kMatrixSide * 4;
+  }
   const std::int64_t elements = fragments ? std::int64_t{rows + columns} * (depth + kWholePadding)
                                           : std::int64_t{depth} * (rows + columns + 2 * kPadding);
   return 2 * elements * bytes;
@@ -65,19 +84,23 @@ Expr Resident::place(const Expr& row, const Expr& depth) const {
   return fragments ? row * stride + depth : depth * stride + row;
 }
 
-TileProduct::Side::Side(Builder& builder, const Tile& tile, int line_count, DType dtype, bool along_depth)
+TileProduct::Side::Side(Builder& builder, const Tile& tile, int line_count, DType dtype, int of_one, bool along_depth)
     : k(&builder),
       lines(line_count),
       depth(tile.depth),
-      line_stride(tile.fragments ? depth + (along_depth ? kWholePadding : kAcrossPadding) : 1),
-      depth_stride(tile.fragments ? 1 : lines + kPadding),
-      size(tile.fragments ? lines * line_stride : depth * depth_stride),
+      each(of_one),
+      line_stride(strides_of(tile, line_count, along_depth).first),
+      depth_stride(strides_of(tile, line_count, along_depth).second),
+      size(line_stride > depth_stride ? lines * line_stride : depth * depth_stride),
       count(lines * depth / tile.threads()),
       width(1),
-      memory(builder.shared(tile.fragments ? dtype : expr::computed_in(dtype), std::int64_t{2} * size)),
-      held(builder.local(dtype, count)) {
-  require<ArgumentError>(count * tile.threads() == lines * depth, "kernel: a tile of ", lines, " x ", depth,
-                         " is not shared by ", tile.threads(), " threads");
+      memory(builder.shared(each == 2        ? DType::U32
+                            : tile.fragments ? dtype
+                                             : expr::computed_in(dtype),
+                            std::int64_t{2} * size / each)),
+      held(builder.local(each == 2 ? DType::U32 : dtype, count / each)) {
+  require<ArgumentError>(count * tile.threads() == lines * depth && count % each == 0, "kernel: a tile of ", lines,
+                         " x ", depth, " is not shared by ", tile.threads(), " threads");
 }
 
 void TileProduct::Side::begin(const Factor& from) {
@@ -110,6 +133,11 @@ void TileProduct::Side::load(const Expr& from, const Expr& end) {
     k->when(
         before_end[at] & place.inside,
         [&] {
+          if (each == 2) {
+            const std::vector<Expr> loaded = factor->buffer.load(place.index >> 1, width / 2);
+            for (int i = 0; i < width / 2; ++i) held.set(j * width / 2 + i, loaded[static_cast<std::size_t>(i)]);
+            return;
+          }
           const std::vector<Expr> loaded = factor->buffer.load(place.index, width);
           for (int i = 0; i < width; ++i) {
             const Expr x = loaded[static_cast<std::size_t>(i)];
@@ -117,7 +145,7 @@ void TileProduct::Side::load(const Expr& from, const Expr& end) {
           }
         },
         [&] {
-          for (int i = 0; i < width; ++i) held.set(j * width + i, zero);
+          for (int i = 0; i < width / each; ++i) held.set(j * width / each + i, zero);
         });
   }
 }
@@ -128,13 +156,15 @@ void TileProduct::Side::store(const Expr& turn) const {
   const auto bytes = static_cast<int>(size_of(memory.dtype()));
   // Adjacent elements are stored at once if they begin at a multiple of their number.
   const int across = factor->loading.along_depth ? line_stride : depth_stride;
-  int together = step == 1 ? std::min(width, 16 / bytes) : 1;
+  int together = step == 1 ? std::min(width, 16 / bytes * each) : 1;
   while (across % together != 0 || size % together != 0) together /= 2;
+  require<ArgumentError>(together % each == 0, "kernel: words of a factor that lies across are not stored");
   for (int j = 0; j < count / width; ++j)
     for (int i = 0; i < width; i += together) {
       std::vector<Expr> values;
-      for (int each = 0; each < together; ++each) values.push_back(held[j * width + i + each]);
-      memory.store(first + (j * (next_depth * depth_stride + next_line * line_stride) + i * step), values);
+      for (int next = 0; next < together / each; ++next) values.push_back(held[(j * width + i) / each + next]);
+      const Expr at = first + (j * (next_depth * depth_stride + next_line * line_stride) + i * step);
+      memory.store(each == 2 ? at >> 1 : at, values);
     }
 }
 
@@ -150,6 +180,7 @@ TileProduct::TileProduct(Builder& k, const Tile& of, DType dtype)
       own_column_(own_column(k, of)) {
   require<ArgumentError>(k.threads() == tile.threads(), "kernel: ", k.threads(), " threads, but a tile of ",
                          tile.threads());
+  if (tile.matrix_rows) begin_matrices();
 }
 
 TileProduct::TileProduct(const TileProduct& other, Local others)
@@ -161,10 +192,14 @@ TileProduct::TileProduct(const TileProduct& other, Local others)
       own_row_(other.own_row_),
       own_column_(other.own_column_),
       left_(other.left_),
-      right_(other.right_) {}
+      right_(other.right_),
+      exchanged_(other.exchanged_),
+      matrices_(other.matrices_),
+      rows_(other.rows_),
+      columns_(other.columns_) {}
 
 TileProduct TileProduct::beside(const Loading& right) {
-  if (!right_) right_.emplace(*k_, tile, tile.columns, dtype_, right.along_depth);
+  if (!right_) right_.emplace(*k_, tile, tile.columns, dtype_, 1, right.along_depth);
   return {*this, k_->local(type_, std::int64_t{tile.own_rows} * tile.own_columns)};
 }
 
@@ -185,7 +220,7 @@ Expr TileProduct::column(int i) const {
 }
 
 TileProduct::Side& TileProduct::side(std::optional<Side>& side, int lines, const Factor& first) {
-  if (!side) side.emplace(*k_, tile, lines, dtype_, first.loading.along_depth);
+  if (!side) side.emplace(*k_, tile, lines, dtype_, first.buffer.dtype() == dtype_ ? 1 : 2, first.loading.along_depth);
   return *side;
 }
 
@@ -212,6 +247,7 @@ void TileProduct::run(Side* left, const Resident* resident, Side& right, const E
   };
   const Expr zero = k_->literal(DType::I32, 0), one = k_->literal(DType::I32, 1);
   const Expr steps = ((end - begin + (tile.depth - 1)) / tile.depth).as(DType::I32);
+  for (const Matrix& each : matrices_) each.clear();
   load(begin);
   store(zero);
   k_->barrier();
@@ -219,29 +255,44 @@ void TileProduct::run(Side* left, const Resident* resident, Side& right, const E
     const Expr more = step + 1 < steps, turn = step & 1;
     k_->when(more, [&] { load(begin + ((step + 1) * tile.depth).as(begin.type())); });
     const Expr right_at = turn * right.size;
-    if (tile.fragments) {
+    if (tile.matrix_rows) {
+      const Held rows = left ? held(*left, turn) : Held{resident->memory, step, tile.depth, 1, resident->stride, 1};
+      multiply_matrices(rows, held(right, turn));
+    } else if (tile.fragments) {
       if (left) multiply_fragments(left->memory, turn * left->size, left->line_stride, right_at);
       else multiply_fragments(resident->memory, step * tile.depth, resident->stride, right_at);
     } else {
-      if (left) multiply(left->memory, turn * left->size, left->depth_stride, right_at);
-      else multiply(resident->memory, step * (tile.depth * resident->stride), resident->stride, right_at);
+      if (left) multiply({left->memory, turn, left->size, left->depth_stride}, turn);
+      else multiply({resident->memory, step, tile.depth * resident->stride, resident->stride}, turn);
     }
     k_->when(more, [&] { store(turn ^ 1); });
     k_->barrier();
   });
+  if (tile.matrix_rows) end_matrices();
 }
 
-void TileProduct::multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at) {
+void TileProduct::multiply(const Turned& left, const Expr& turn) {
   const Local rows = k_->local(type_, tile.own_rows), columns = k_->local(type_, tile.own_columns);
+  // Places are counted in what is loaded at once.
+  const auto take = [&](const Local& to, int count, const Turned& from, const Expr& depth, const Expr& own, int group) {
+    const int width = std::min(group, 16 / static_cast<int>(size_of(from.memory.dtype())));
+    const int apart = (&from == &left ? tile.rows : tile.columns) / count;
+    const Expr line = from.turn * (from.size / width) + depth * (from.stride / width) + own * (group / width);
+    for (int i = 0; i < count; i += width) {
+      const std::vector<Expr> taken =
+          from.memory.load((line + (i / group * group * apart + i % group) / width) * width, width);
+      for (int j = 0; j < width; ++j) to.set(i + j, taken[static_cast<std::size_t>(j)]);
+    }
+  };
+  const Turned right{right_->memory, turn, right_->size, right_->depth_stride};
   k_->unrolled(tile.depth, [&](const Expr& depth) {
-    const Expr left_line = left_at + depth * left_stride, right_line = right_at + depth * right_->depth_stride;
-    for (int i = 0; i < tile.own_rows; ++i) rows.set(i, left[left_line + row(i)]);
-    for (int i = 0; i < tile.own_columns; ++i) columns.set(i, right_->memory[right_line + column(i)]);
+    take(rows, tile.own_rows, left, depth, own_row_, tile.row_group());
+    take(columns, tile.own_columns, right, depth, own_column_, tile.column_group());
     k_->unrolled(tile.own_rows, [&](const Expr& i) {
       const Expr factor = rows[i];
       k_->unrolled(tile.own_columns, [&](const Expr& j) {
         const Expr at = i * tile.own_columns + j;
-        sums.set(at, sums[at] + factor * columns[j]);
+        sums.set(at, multiply_add(factor, columns[j], sums[at]));
       });
     });
   });

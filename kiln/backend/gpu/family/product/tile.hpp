@@ -15,6 +15,10 @@ struct Tile {
   /// Warps multiply fragments of halves (Builder::multiply_fragments): the depth is a multiple of 16, and a thread has
   /// an even number of sums in either direction.
   bool fragments = false;
+  /// The rows of the matrices of 16 columns, and 16 deep, that warps hold where the device's own layout is not known
+  /// (Builder::matrix); 0: fragments are those of Builder::multiply_fragments. Threads have the same sums of both.
+  int matrix_rows = 0;
+  bool operator==(const Tile&) const = default;
   int threads() const { return (rows / own_rows) * (columns / own_columns); }
   /// How many neighbouring threads share the sums of a row.
   int row_threads() const { return fragments ? 4 : columns / own_columns; }
@@ -32,7 +36,8 @@ struct Loading {
   int width = 1;
 };
 
-/// A factor in memory.
+/// A factor in memory. A buffer of uint32 holds two halves in each element, of factors that are loaded several elements
+/// at once; places are those of elements all the same.
 struct Factor {
   using Precomputed = std::vector<Expr>;
   struct Position {
@@ -46,11 +51,23 @@ struct Factor {
   bool finite_alone = false;  // elements that are not finite count as 0
 };
 
+/// The elements of a factor's buffer: words of two halves where warps hold matrices and several are loaded at once, so
+/// that none is converted on its way.
+inline DType factor_dtype(const Tile& tile, DType dtype, const Loading& loading) {
+  return tile.matrix_rows && loading.width > 1 ? DType::U32 : dtype;
+}
+
 /// A factor that is a matrix in memory from `start` on: `lines` of its lines from `first` on.
 Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start, const Expr& first, const Expr& lines,
                  const Expr& line_stride, const Expr& depth_stride);
 
-/// A left factor in shared memory: element [depth * stride + row]; for fragments [row * stride + depth].
+/// Matrices that warps hold have so many columns, and are so deep.
+inline constexpr int kMatrixSide = 16;
+/// The first row and column of the sums of this thread's warp.
+Expr warp_row(Builder& k, const Tile& tile);
+Expr warp_column(Builder& k, const Tile& tile);
+
+/// A left factor in shared memory: element [depth * stride + row]; for fragments and matrices [row * stride + depth].
 struct Resident {
   Resident(Builder& k, const Tile& tile, DType dtype, int depth);
   static std::int64_t elements(const Tile& tile, int depth);
@@ -88,14 +105,16 @@ class TileProduct {
   /// A factor that is being loaded: registers of each thread, and two tiles of shared memory.
   TileProduct(const TileProduct& other, Local others);
   struct Side {
-    Side(Builder& k, const Tile& tile, int lines, DType dtype, bool along_depth);
+    /// `each`: the elements in one of the factor's buffer.
+    Side(Builder& k, const Tile& tile, int lines, DType dtype, int each, bool along_depth);
     void begin(const Factor& from);
     void load(const Expr& from, const Expr& end);
     void store(const Expr& turn) const;
 
     Builder* k;
     int lines, depth;
-    int line_stride, depth_stride;  // in shared memory
+    int each;                       // elements in one of an array: 2 in arrays of words
+    int line_stride, depth_stride;  // in shared memory, of elements
     int size, count, width;         // elements of a tile there, and of a thread; and per load
     Shared memory;
     Local held;
@@ -106,14 +125,33 @@ class TileProduct {
   };
   Side& side(std::optional<Side>& side, int lines, const Factor& first);
   void run(Side* left, const Resident* resident, Side& right, const Expr& begin, const Expr& end);
-  /// The arguments say where the tiles of both factors begin in shared memory.
-  void multiply(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at);
+  /// A factor in shared memory from turn * size on, whose depths are `stride` apart.
+  struct Turned {
+    const Shared& memory;
+    Expr turn;
+    int size, stride;
+  };
+  void multiply(const Turned& left, const Expr& turn);
+  /// The expressions say where the tiles of both factors begin in shared memory.
   void multiply_fragments(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at);
+  /// A factor in shared memory, of which the elements from turn * size on are multiplied: how matrices take it.
+  struct Held {
+    const Shared& memory;
+    Expr turn;
+    int size, each, line_stride, depth_stride;
+  };
+  void multiply_matrices(const Held& left, const Held& right);
+  void begin_matrices();
+  void end_matrices();
+  Held held(const Side& side, const Expr& turn) const;
 
   Builder* k_;
   const DType dtype_, type_;
   const Expr own_row_, own_column_;
   std::optional<Side> left_, right_;
+  std::optional<Shared> exchanged_;  // a matrix of each warp
+  std::vector<Matrix> matrices_;     // of sums, row by row
+  std::vector<Matrix> rows_, columns_;
 };
 
 }  // namespace kiln::gpu::family

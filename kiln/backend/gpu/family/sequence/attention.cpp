@@ -149,7 +149,9 @@ std::int64_t bytes_of(const AttentionTiles& tiles, DType dtype) {
 }  // namespace
 
 AttentionTiles attention_tiles(const Gpu& gpu, DType dtype, bool fragments) {
-  const AttentionTiles whole{size_of(dtype) == 8 ? 32 : 64, fragments ? 32 : 16, 128};
+  // Matrices that warps hold take some of the shared memory to give threads their sums.
+  const bool matrices = gpu.driver().capabilities().matrix(dtype) != nullptr;
+  const AttentionTiles whole{size_of(dtype) == 8 ? 32 : 64, fragments && !matrices ? 32 : 16, 128};
   if (fragments) return whole;
   // Folds, and shuffles where they go through shared memory, take the rest.
   constexpr std::int64_t kRest = 2304;
@@ -166,12 +168,12 @@ int attention_columns(const AttentionTiles& tiles, std::int64_t width) {
 }
 
 Tile score_tile(const AttentionKey& key, int rows, int columns) {
-  if (key.fragments) return {rows, columns, key.depth, 2, columns / 4, true};
+  if (key.fragments) return {rows, columns, key.depth, 2, columns / 4, true, key.matrix_rows};
   // At least as many elements of a factor as there are threads.
   return {rows, columns, rows < 32 ? 16 : key.depth, rows / 16, columns / 16};
 }
 Tile result_tile(const AttentionKey& key, int rows, int columns) {
-  if (key.fragments) return {rows, columns, 16, 2, columns / 4, true};
+  if (key.fragments) return {rows, columns, 16, 2, columns / 4, true, key.matrix_rows};
   // At least as many columns as threads load at once.
   return {rows, columns, columns < 32 ? 16 : 8, rows / 16, columns / 16};
 }
@@ -200,7 +202,11 @@ AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::i
   }
   const auto has = [&](Op::Slot slot) { return !call.in[slot].empty(); };
   const DType dtype = read(call.in[Op::q]).dtype;
-  const bool fragments = multiplies_fragments(gpu, dtype);
+  const Capabilities& device = gpu.driver().capabilities();
+  const Fragment* const matrix = device.matrix(dtype);
+  // Tiles of scores and results, and what gives threads the sums of matrices, take nearly all of this.
+  constexpr std::int64_t kRoom = 48 << 10;
+  const bool fragments = multiplies_fragments(gpu, dtype) && (!matrix || device.shared_memory >= kRoom);
   return {.dtype = dtype,
           .index = index_type({most}),
           .causal = causal,
@@ -209,6 +215,7 @@ AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::i
           .masked = has(Op::mask),
           .biased = has(Op::bias),
           .fragments = fragments,
+          .matrix_rows = matrix ? matrix->m : 0,
           .depth = attention_tiles(gpu, dtype, fragments).depth};
 }
 

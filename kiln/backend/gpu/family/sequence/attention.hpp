@@ -14,8 +14,9 @@ namespace kiln::gpu::family {
 struct AttentionKey {
   DType dtype, index;
   bool causal, windowed, capped, masked, biased;
-  bool fragments;  // products by tensor cores
-  int depth;       // of the tiles of queries and keys, whose products are scores
+  bool fragments;   // products by tensor cores
+  int matrix_rows;  // Tile::matrix_rows
+  int depth;        // of the tiles of queries and keys, whose products are scores
 };
 
 /// An operand [batch, heads, time, width]: its memory and strides in a kernel.

@@ -21,8 +21,8 @@ class Writer {
       : k_(k),
         of_(of),
         key_(of.key),
-        left_(k.input(key_.dtype)),
-        right_(k.input(key_.dtype)),
+        left_(k.input(factor_dtype(of.tile, key_.dtype, of.a))),
+        right_(k.input(factor_dtype(of.tile, key_.dtype, of.b))),
         made_(k.output(of.parts ? expr::computed_in(key_.dtype) : key_.dtype)),
         bias_(key_.biased ? k.input(key_.dtype) : Buffer()),
         rows_(k.number(key_.index)),
@@ -159,6 +159,15 @@ class Writer {
   Expr group_, first_row_, first_column_;
 };
 
+/// How many channels that stand last can be loaded at once: those of one tap and one group.
+int channels_at_once(const Array& array, std::int64_t channels) {
+  if (array.strides[1] != 1) return 1;
+  std::vector<std::int64_t> places{channels};
+  for (int dim = 0; dim < array.shape.size(); ++dim)
+    if (dim != 1) places.push_back(array.strides[dim]);
+  return width_at(array.data, array.dtype, places);
+}
+
 Kernel TilesKernel::kernel() const {
   Builder k("conv", tile.threads());
   Writer(k, *this).write();
@@ -190,8 +199,11 @@ void convolve_tiles(Gpu& gpu, const Convolution& conv) {
 
   // Neighbouring threads take neighbours in memory: along pixels, or along channels if these are last.
   const bool last = conv.channels_last;
-  const Loading a{.along_depth = of_weight ? !last : to_y || (!last && taps > 1)};
-  const Loading b{.along_depth = of_weight != last};
+  Loading a{.along_depth = of_weight ? !last : to_y || (!last && taps > 1)}, b{.along_depth = of_weight != last};
+  if (last) {
+    a.width = of_weight ? channels_at_once(conv.y, conv.out()) : channels_at_once(conv.weight, conv.in());
+    b.width = conv.result == Convolved::X ? channels_at_once(conv.y, conv.out()) : channels_at_once(conv.x, conv.in());
+  }
   const TilesKernel kernel{key_of(conv, std::max(depth, count * shares.count)), tile, a, b, parts};
   const Array &left = of_weight ? conv.y : conv.weight, &right = conv.result == Convolved::X ? conv.y : conv.x;
   std::vector<Argument> arguments{left, right, to};

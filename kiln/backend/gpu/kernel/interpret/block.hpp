@@ -42,6 +42,12 @@ struct LocalArray {
   std::vector<std::uint8_t> set;  // was it ever set?
 };
 
+/// The elements of a matrix that warps hold, row by row, for each warp; and whether it was set.
+struct MatrixArray {
+  std::vector<float> data;
+  std::vector<std::uint8_t> set;
+};
+
 class Turns;
 
 struct Block {
@@ -59,6 +65,7 @@ struct Block {
   std::vector<View> chosen;           // the buffers selected from tables
   std::vector<SharedArray> shared;
   std::vector<LocalArray> locals;
+  std::vector<MatrixArray> matrices;
   std::vector<Mask> masks;
   const Mask* mask;                  // the active threads now
   std::uint32_t now = 0, began = 0;  // barriers passed so far, and when the block began

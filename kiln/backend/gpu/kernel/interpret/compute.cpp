@@ -56,6 +56,15 @@ void choose(Block& block, const Step& step) {
   for_all(block.threads, [&](int t) { result[t] = condition[t] ? yes[t] : no[t]; });
 }
 
+template <class T>
+void multiply_add(Block& block, const Step& step) {
+  const T* __restrict const x = block.cells<T>(step.operands[0]);
+  const T* __restrict const y = block.cells<T>(step.operands[1]);
+  const T* __restrict const z = block.cells<T>(step.operands[2]);
+  T* __restrict const result = block.cells<T>(step.result);
+  for_all(block.threads, [&](int t) { result[t] = x[t] * y[t] + z[t]; });
+}
+
 }  // namespace
 
 Run run_constant(const Instruction& instruction) {
@@ -89,6 +98,8 @@ Run run_compute(Arithmetic op, DType operand_type) {
 Run run_select(DType type) {
   return visit_type(type, [](auto like) -> Run { return &choose<decltype(like)>; });
 }
+
+Run run_multiply_add(DType type) { return type == DType::F64 ? &multiply_add<double> : &multiply_add<float>; }
 
 Run run_cast(DType from, DType to) {
   return visit_type(from, [&](auto x) {

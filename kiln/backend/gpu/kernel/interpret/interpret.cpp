@@ -43,6 +43,9 @@ Block::Block(const Program& of, std::int64_t launched, std::span<const std::uint
     const std::size_t elements = static_cast<std::size_t>(array.count) * count;
     locals.push_back({std::vector<std::byte>(elements * size_of(array.dtype)), std::vector<std::uint8_t>(elements)});
   }
+  const std::size_t warps = count / kLanes;
+  for (const Kernel::Matrix& matrix : kernel.matrices)
+    matrices.push_back({std::vector<float>(warps * matrix.rows * matrix.columns), std::vector<std::uint8_t>(warps)});
   masks.assign(static_cast<std::size_t>(program.depth) + 1, {std::vector<std::uint8_t>(count, 1), threads});
   mask = &masks.back();
   take(program.constant);
@@ -53,6 +56,7 @@ void Block::run(std::int64_t block) {
   mask = &masks.back();
   began = ++now;
   for (LocalArray& local : locals) std::ranges::fill(local.set, std::uint8_t{0});
+  for (MatrixArray& matrix : matrices) std::ranges::fill(matrix.set, std::uint8_t{0});
   take(program.of_block);
   take(program.body);
 }

@@ -91,6 +91,7 @@ class Preparation {
       case Kind::Blocks: return run_constant(in);
       case Kind::Compute: return run_compute(in.arithmetic, type_of(in.operands[0]));
       case Kind::Select: return run_select(in.type);
+      case Kind::MultiplyAdd: return run_multiply_add(in.type);
       case Kind::Tree:
       case Kind::Call: return run_call(in.element);
       case Kind::Cast: return run_cast(type_of(in.operands[0]), in.type);
@@ -120,6 +121,9 @@ class Preparation {
     Step step = step_of(run_of(statement), statement.operands);
     step.head = std::move(head);
     step.place = statement.place;
+    step.from = statement.from;
+    step.by = statement.by;
+    step.transposed = statement.transposed;
     step.width = static_cast<std::uint16_t>(std::max<std::size_t>(statement.operands.size(), 1) - 1);
     step.depth = static_cast<std::uint16_t>(depth);
     if (statement.kind == Statement::Kind::Loop) {
@@ -144,6 +148,10 @@ class Preparation {
       case Statement::Kind::While: return run_while();
       case Statement::Kind::Barrier: return run_barrier();
       case Statement::Kind::Arrive: demand(statement.place, true); return run_arrive();
+      case Statement::Kind::MatrixClear:
+      case Statement::Kind::MatrixLoad:
+      case Statement::Kind::MatrixMultiply:
+      case Statement::Kind::MatrixStore: return run_matrix(statement.kind);
       case Statement::Kind::Await: demand(statement.place, true); return run_await();
       case Statement::Kind::Fence:
       case Statement::Kind::Let: return run_nothing();

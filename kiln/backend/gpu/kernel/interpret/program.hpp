@@ -21,9 +21,11 @@ struct Step {
   std::vector<std::uint32_t> operands{};
   DType operand_type = DType::I32;     // type of operand 0
   std::uint16_t place = 0, width = 1;  // the buffer or array; elements per access
-  std::uint16_t depth = 0;             // for control flow: the indices of its masks are `depth` and the next
-  std::uint64_t bits = 0;              // a literal's value
-  const void* call = nullptr;          // the prepared call of a tree or a function
+  std::uint16_t from = 0, by = 0;      // of a statement on matrices
+  bool transposed = false;
+  std::uint16_t depth = 0;     // for control flow: the indices of its masks are `depth` and the next
+  std::uint64_t bits = 0;      // a literal's value
+  const void* call = nullptr;  // the prepared call of a tree or a function
   Steps head{}, body{}, otherwise{};
 };
 
@@ -42,10 +44,11 @@ struct Program {
 
 Program prepare(const Kernel& kernel);
 
-// The function of each kind of step, by file: compute.cpp, memory.cpp, shared.cpp, flow.cpp, call.cpp.
+// The function of each kind of step, by file: compute.cpp, memory.cpp, shared.cpp, matrix.cpp, flow.cpp, call.cpp.
 Run run_constant(const Instruction& instruction);
 Run run_compute(Arithmetic op, DType operand_type);
 Run run_select(DType type);
+Run run_multiply_add(DType type);
 Run run_cast(DType from, DType to);
 Run run_bits(DType type);
 Run run_convert(DType from, DType to);
@@ -69,6 +72,7 @@ std::shared_ptr<const void> make_call(const Instruction& instruction, std::vecto
 Run run_if();
 Run run_loop(DType type);
 Run run_while();
+Run run_matrix(Statement::Kind kind);
 Run run_barrier();
 Run run_arrive();
 Run run_await();

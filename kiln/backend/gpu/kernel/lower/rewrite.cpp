@@ -24,6 +24,7 @@ void Rewrite::declare() {
   kernel().chosen = from_.chosen;
   kernel().shared = from_.shared;
   kernel().locals = from_.locals;
+  kernel().matrices = from_.matrices;
   kernel().origins = origins_;
   kernel().uniform = from_.uniform;
   for (const Parameter& parameter : from_.parameters) places_.push_back(add(parameter));
@@ -112,7 +113,11 @@ void Rewrite::copy(const Statement& statement) {
           [&] { statements(statement.body); });
     default: break;
   }
-  Statement made{.kind = statement.kind, .place = statement.place};
+  Statement made{.kind = statement.kind,
+                 .place = statement.place,
+                 .from = statement.from,
+                 .by = statement.by,
+                 .transposed = statement.transposed};
   using enum Statement::Kind;
   if (made.kind == Store || made.kind == Arrive || made.kind == Await) made.place = place(statement.place);
   for (const Id id : in) made.operands.push_back(at(id).id());

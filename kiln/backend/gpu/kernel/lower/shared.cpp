@@ -40,6 +40,9 @@ class WideShared final : public Rewrite {
   }
 
   void statement(const Statement& statement) override {
+    if (statement.kind == Statement::Kind::MatrixLoad && is_widened(statement.from))
+      refuse("matrices are loaded from elements of ", from_.shared[statement.from].dtype,
+             ", which the device's shared memory has not");
     if (statement.kind != Statement::Kind::StoreShared || !is_widened(statement.place)) return copy(statement);
     const std::vector<Id>& in = statement.operands;
     Exprs all;

@@ -12,7 +12,13 @@ using Syntax = expr::Dialect::Syntax;
 
 }  // namespace
 
-Body::Body(const Kernel& kernel, const Target& target) : kernel_(kernel), target_(target), printer_(*target.dialect) {}
+Body::Body(const Kernel& kernel, const Target& target) : kernel_(kernel), target_(target), printer_(*target.dialect) {
+  made_.resize(kernel.values.size());
+  find_shared_vectors();
+  // What is read and written by one kernel, its threads must see of each other.
+  shares_buffers_ =
+      std::ranges::any_of(kernel.parameters, [](const Parameter& each) { return each.kind == Parameter::Kind::Both; });
+}
 
 std::string Body::print() {
   statements(kernel_.body, "  ");
@@ -60,13 +66,15 @@ void Body::define(Id id, const std::string& value, const std::string& indent) {
 
 void Body::let(const Statement& statement, const std::string& indent) {
   const Instruction& in = statement.instruction;
+  made_[statement.first] = &in;
+  if (in.kind == Kind::Shared && vectors_[in.place]) return load_vectors(statement, indent);
   if ((in.kind == Kind::Load || in.kind == Kind::Shared) && in.width > 1) return let_several(statement, indent);
   if (in.kind == Kind::Fragments) return fragments(statement, indent);
   if (is_weak_exchange(in)) return exchange(statement, indent);
   if (in.kind == Kind::SharedSame && !is(Syntax::Wgsl)) {  // whose function has barriers around it
-    out_ += text(indent, target_.barrier, "\n");
+    out_ += text(indent, target_.shared_barrier, "\n");
     define(statement.first, value(in), indent);
-    out_ += text(indent, target_.barrier, "\n");
+    out_ += text(indent, target_.shared_barrier, "\n");
     return;
   }
   if (in.kind != Kind::Call || in.function->results == 1) return define(statement.first, value(in), indent);
@@ -132,6 +140,7 @@ void Body::store(const Statement& statement, const std::string& indent) {
   const DType dtype = shared ? kernel_.shared[place].dtype : kernel_.parameter(place).dtype;
   const std::string array = shared ? text("m", place) : buffer(place), at = name(statement.operands[0]);
   const std::vector<Id>& in = statement.operands;
+  if (shared && vectors_[place]) return store_vectors(statement, indent);
   if (in.size() > 2 && target_.has_pointers) {
     const std::string packed = pack(dtype, in.size() - 1);
     out_ += text(indent, "*(", packed, "*)(", array, " + ", at, ") = ", packed, "{{");
@@ -227,7 +236,13 @@ void Body::statements(const Statements& list, const std::string& indent) {
       case Statement::Kind::If: branch(statement, indent); break;
       case Statement::Kind::Loop: loop(statement, indent); break;
       case Statement::Kind::While: loop_while(statement, indent); break;
-      case Statement::Kind::Barrier: out_ += text(indent, target_.barrier, "\n"); break;
+      case Statement::Kind::Barrier:
+        out_ += text(indent, shares_buffers_ ? target_.barrier : target_.shared_barrier, "\n");
+        break;
+      case Statement::Kind::MatrixClear:
+      case Statement::Kind::MatrixLoad:
+      case Statement::Kind::MatrixMultiply:
+      case Statement::Kind::MatrixStore: matrix(statement, indent); break;
       case Statement::Kind::Fence:
         if (target_.fence.empty()) lacks("fences among blocks");
         out_ += text(indent, target_.fence, "\n");

@@ -18,6 +18,11 @@ class Body {
   const std::string& library() const { return printer_.library(); }
   /// The types of words that they load and store at once (words.cpp), declared.
   const std::set<std::string>& word_types() const { return words_; }
+  /// GLSL's declaration of shared array `i`.
+  std::string shared_array(std::size_t i) const;
+  /// The constants and the variables that matrices are declared by (matrices.cpp).
+  std::string matrix_declarations() const;
+  std::string matrix_variables() const;
 
   const Kernel& kernel() const { return kernel_; }
   const Target& target() const { return target_; }
@@ -70,6 +75,27 @@ class Body {
   void load_words(const Statement& statement, const std::string& indent);
   void store_words(const Statement& statement, const std::string& indent);
 
+  std::string packed(std::span<const Id> values, DType dtype);
+
+  // vectors.cpp
+  struct Accesses {
+    std::size_t least = 16, most = 0;  // bytes
+    bool others = false;               // accesses that vectors do not have
+  };
+  void note_accesses(const Statements& list, std::vector<Accesses>& all) const;
+  void find_shared_vectors();
+  /// How many elements a vector of that shared array has; 1 where it is no array of vectors.
+  std::int64_t in_vector(std::size_t array) const;
+  /// The index of the vector that the element at `index` is in.
+  std::string vector_index(std::uint16_t place, Id index) const;
+  std::string vector_at(std::uint16_t place, Id index, std::size_t more) const;
+  std::string component_at(std::uint16_t place, Id index, std::size_t more) const;
+  void load_vectors(const Statement& statement, const std::string& indent);
+  void store_vectors(const Statement& statement, const std::string& indent);
+
+  // matrices.cpp
+  void matrix(const Statement& statement, const std::string& indent);
+
   // body.cpp
   void statements(const Statements& list, const std::string& indent);
   void block(const Statements& list, const std::string& indent);
@@ -90,8 +116,11 @@ class Body {
   const Kernel& kernel_;
   const Target& target_;
   expr::Printer printer_;
+  bool shares_buffers_ = false;           // is there a buffer that is both read and written?
+  std::vector<const Instruction*> made_;  // what makes each value, as far as it has been said
   std::string out_;
   std::set<std::string> words_;
+  std::vector<std::size_t> vectors_;  // bytes of the vectors of each shared array; 0: it has elements
 };
 
 /// The type of references to buffer parameter `place`, as declare.cpp declares it.

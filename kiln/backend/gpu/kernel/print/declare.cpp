@@ -87,6 +87,9 @@ constexpr std::string_view kGlslExtensions =
     "#extension GL_EXT_shader_subgroup_extended_types_int64 : enable\n"
     "#extension GL_EXT_shader_atomic_int64 : enable\n";
 
+constexpr std::string_view kMatrixExtensions =
+    "#extension GL_KHR_memory_scope_semantics : require\n#extension GL_NV_cooperative_matrix : require\n";
+
 /// What numbers are made from: two words of an argument.
 std::string number_of_glsl(const Body& body, DType dtype, const std::string& words) {
   switch (expr::computed_in(dtype)) {
@@ -100,8 +103,7 @@ std::string number_of_glsl(const Body& body, DType dtype, const std::string& wor
 
 std::string shared_of_glsl(const Kernel& kernel, const Body& body) {
   std::string out;
-  for (std::size_t i = 0; i < kernel.shared.size(); ++i)
-    out += text("shared ", body.stored(kernel.shared[i].dtype), " m", i, "[", kernel.shared[i].count, "];\n");
+  for (std::size_t i = 0; i < kernel.shared.size(); ++i) out += body.shared_array(i);
   return out;
 }
 
@@ -139,7 +141,8 @@ KernelText glsl_with_references(const Kernel& kernel, Body& body) {
   const std::size_t bytes = argument_bytes(kernel);
   std::string out(body.target().dialect->preamble), arguments;
   out += text("#extension GL_EXT_buffer_reference : require\n#extension GL_EXT_buffer_reference_uvec2 : require\n",
-              kGlslExtensions, body.library(), "layout(local_size_x = ", kernel.threads, ") in;\n");
+              kGlslExtensions, kernel.matrices.empty() ? "" : kMatrixExtensions, body.library(),
+              "layout(local_size_x = ", kernel.threads, ") in;\n");
   if (bytes > kPushedBytes)
     out +=
         "layout(buffer_reference, std430, buffer_reference_align = 8) readonly buffer KilnGiven { uvec2 at[]; };\n"
@@ -162,8 +165,8 @@ KernelText glsl_with_references(const Kernel& kernel, Body& body) {
     if (!parameter.count) arguments += text("  ", type, " p", i, " = ", type, "(", given, ");\n");
   }
   for (const std::string& type : body.word_types()) out += type;
-  return {text(out, shared_of_glsl(kernel, body), "void main() {\n", arguments, locals_of_c(kernel, body), statements,
-               "}\n"),
+  return {text(out, body.matrix_declarations(), shared_of_glsl(kernel, body), "void main() {\n", arguments,
+               locals_of_c(kernel, body), body.matrix_variables(), statements, "}\n"),
           "main", kernel.shared_offsets().back()};
 }
 

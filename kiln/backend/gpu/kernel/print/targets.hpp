@@ -10,8 +10,9 @@ struct Target {
 
   // The index of the thread in its block, of the block in its grid, and the number of blocks; all int32.
   std::string_view thread, block, blocks;
-  // A barrier after which the threads of a block see what the others stored; a fence for all blocks, empty: none.
-  std::string_view barrier, fence;
+  // A barrier after which the threads of a block see what the others stored, and one after which they see what the
+  // others stored to shared memory; a fence for all blocks, empty: none.
+  std::string_view barrier, shared_barrier, fence;
   std::string_view shuffle;  // $0: the value, $1: the lane of this thread's 32; empty: none
   // The bits of a float32 as uint32 and back, of a float64 as int64 and back; empty: the type is missing.
   std::string_view bits_of_f32, f32_of_bits, bits_of_f64, f64_of_bits;

@@ -192,6 +192,10 @@ std::string Body::value(const Instruction& in) {
     case Kind::Select:
       if (is(Syntax::Wgsl)) return printer_.choice(first(), name(in.operands[1]), name(in.operands[2]));
       return text(first(), " ? ", name(in.operands[1]), " : ", name(in.operands[2]));
+    case Kind::MultiplyAdd:
+      // CUDA's and HIP's compilers contract an expression; the others are told not to.
+      if (target_.has_pointers) return text(first(), " * ", name(in.operands[1]), " + ", name(in.operands[2]));
+      return text("fma(", first(), ", ", name(in.operands[1]), ", ", name(in.operands[2]), ")");
     case Kind::Tree: return printer_.expression(*in.tree, in.element, names(in.operands));
     case Kind::Call: return printer_.call(*in.function, in.element, names(in.operands));
     case Kind::Cast: return cast(first(), in.type);
@@ -213,6 +217,7 @@ std::string Body::value(const Instruction& in) {
     case Kind::SharedPair:
       if (is(Syntax::Cpp))
         return text("*(", target_.has_pointers ? "const unsigned int" : "threadgroup const uint", "*)&", element(in));
+      if (vectors_[in.place] == 4) return vector_at(in.place, in.operands[0], 0);
       return text("uint(", element(in), ") | (uint(", element(in, 1), ") << 16)");
     case Kind::Fragments: break;
     case Kind::Local: return local(in.place, in.operands[0]);

@@ -2,20 +2,23 @@
 #include <bit>
 
 #include "kiln/backend/gpu/kernel/print/body.hpp"
+#include "kiln/backend/gpu/kernel/print/words.hpp"
 #include "kiln/core/text.hpp"
 #include "kiln/ops/expression/convert.hpp"
 
 namespace kiln::gpu {
-namespace {
 
 std::string_view type_of_words(std::size_t bytes) { return bytes == 4 ? "uint" : bytes == 8 ? "uvec2" : "uvec4"; }
+
+namespace {
 
 std::string word_of(const std::string& words, std::size_t bytes, std::size_t i) {
   static constexpr std::string_view kParts[] = {".x", ".y", ".z", ".w"};
   return bytes == 4 ? words : text(words, kParts[i]);
 }
 
-/// Element `i` among those of `words`, as a number that an element of its type is loaded from.
+}  // namespace
+
 std::string element_of(const std::string& words, DType dtype, std::size_t bytes, std::size_t i) {
   const std::size_t size = size_of(dtype), at = i * size;
   const std::string word = word_of(words, bytes, at / 4);
@@ -31,8 +34,6 @@ std::string element_of(const std::string& words, DType dtype, std::size_t bytes,
     return text("(int(", word, " << ", 32 - low - width, ") >> ", 32 - width, ")");
   return text("((", word, " >> ", low, ") & ", size == 2 ? "0xffffu" : "0xffu", ")");
 }
-
-}  // namespace
 
 bool Body::is_in_words(DType dtype, std::size_t width) const {
   const std::size_t bytes = size_of(dtype) * width;
@@ -62,9 +63,8 @@ void Body::load_words(const Statement& statement, const std::string& indent) {
     define(statement.first + i, expr::loaded(printer_, element_of(loaded, dtype, bytes, i), dtype), indent);
 }
 
-void Body::store_words(const Statement& statement, const std::string& indent) {
-  const std::span<const Id> values = std::span(statement.operands).subspan(1);
-  const DType dtype = kernel_.parameter(statement.place).dtype;
+/// Values as the words of elements of that type.
+std::string Body::packed(std::span<const Id> values, DType dtype) {
   const std::size_t size = size_of(dtype), bytes = size * values.size();
   std::string all;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -78,8 +78,14 @@ void Body::store_words(const Statement& statement, const std::string& indent) {
     else if (size == 4) all += text("uint(", element, ")");
     else all += text(low ? " | " : "", "((uint(", element, ") & ", size == 2 ? "0xffffu" : "0xffu", ") << ", low, ")");
   }
-  out_ += text(indent, words(statement.place, statement.operands[0], values.size()), " = ", type_of_words(bytes), "(",
-               all, ");\n");
+  return text(type_of_words(bytes), "(", all, ")");
+}
+
+void Body::store_words(const Statement& statement, const std::string& indent) {
+  const std::span<const Id> values = std::span(statement.operands).subspan(1);
+  const DType dtype = kernel_.parameter(statement.place).dtype;
+  out_ +=
+      text(indent, words(statement.place, statement.operands[0], values.size()), " = ", packed(values, dtype), ";\n");
 }
 
 /// Others must see the stores of a thread only where the kernel loads from the same buffer.

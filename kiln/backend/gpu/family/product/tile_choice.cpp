@@ -1,0 +1,142 @@
+// Which tile a product is computed by: by what the device has, or by what was measured.
+#include <algorithm>
+#include <bit>
+
+#include "kiln/backend/gpu/family/product/product.hpp"
+
+namespace kiln::gpu::family {
+
+bool multiplies_fragments(const Gpu& gpu, DType dtype) {
+  const Capabilities& has = gpu.driver().capabilities();
+  // The smallest tile of matrices that warps hold needs so much shared memory.
+  constexpr std::int64_t kLeast = 32 << 10;
+  return has.multiplies(dtype) || (has.matrix(dtype) && has.shared_memory >= kLeast);
+}
+
+namespace {
+
+/// The tile for a device with enough shared memory.
+Tile wanted_tile(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
+  const Capabilities& has = gpu.driver().capabilities();
+  if (multiplies_fragments(gpu, dtype)) {
+    const Fragment* const matrix = has.matrix(dtype);
+    const int held = matrix ? matrix->m : 0;
+    const auto fills = [&](const Tile& tile) {
+      const std::int64_t blocks = batch * blocks_for(m, tile.rows) * blocks_for(n, tile.columns);
+      return m > tile.rows / 2 && n > tile.columns / 2 && blocks >= has.multiprocessors &&
+             (!held || tile.shared_bytes(dtype) <= has.shared_memory);
+    };
+    // Matrices that warps hold lie in shared memory between the factors and the sums; larger tiles pass there less often.
+    if (const Tile tile{128, 256, 16, 8, 16, true, held}; held && fills(tile)) return tile;
+    if (const Tile tile{128, 128, 32, 8, 8, true, held}; fills(tile)) return tile;
+    if (const Tile tile{64, 128, 32, 8, 8, true, held};
+        held && m > 32 && n > 64 && tile.shared_bytes(dtype) <= has.shared_memory)
+      return tile;
+    if (m <= 16) return {16, 128, 32, 2, 8, true, held};
+    if (n <= 16) return {128, 16, 32, 4, 4, true, held};
+    return {64, 64, 32, 4, 8, true, held};
+  }
+  const bool wide = size_of(dtype) == 8;
+  if (m <= 16 && n <= 16) return {16, 16, 16, 1, 1};
+  if (m <= 16) return {16, 128, 16, 2, 4};
+  if (n <= 16) return {128, 16, 16, 4, 2};
+  if (!wide && m > 64 && n > 64 && batch * blocks_for(m, 128) * blocks_for(n, 128) >= has.multiprocessors)
+    return {128, 128, 8, 8, 8};
+  if (m <= 32 || n <= 32) return {32, 32, 32, 2, 2};
+  return {64, 64, 16, 4, 4};
+}
+
+}  // namespace
+
+Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
+  Tile tile = wanted_tile(gpu, dtype, m, n, batch);
+  // Less depth first; then fewer sums for each thread.
+  while (!tile.fragments && tile.shared_bytes(dtype) > gpu.driver().capabilities().shared_memory) {
+    const bool tall = tile.rows > tile.columns;
+    int& own = tall ? tile.own_rows : tile.own_columns;
+    if (tile.depth > 16) {
+      tile.depth /= 2;
+    } else if (own > 1) {
+      (tall ? tile.rows : tile.columns) /= 2;
+      own /= 2;
+    } else {
+      break;
+    }
+  }
+  return tile;
+}
+
+namespace {
+
+/// What other tiles a large product may be computed by, which give the same bits: elements are summed over the depth in
+/// the same order by all tiles of a kind. The default comes first.
+std::vector<Tile> tiles_for(const Gpu& gpu, const Tile& first, const Matrices& p, std::int64_t batch) {
+  static constexpr Tile kRegisters[] = {
+      {128, 128, 16, 8, 8}, {128, 128, 8, 8, 8}, {128, 64, 16, 8, 8},  {64, 128, 16, 8, 8},  {64, 64, 16, 4, 4},
+      {64, 64, 16, 8, 4},   {64, 64, 8, 8, 8},   {128, 256, 8, 8, 16}, {256, 128, 8, 16, 8}, {32, 64, 16, 4, 4},
+  };
+  static constexpr Tile kWarps[] = {
+      {128, 128, 32, 8, 8, true},  {128, 128, 32, 8, 16, true}, {128, 256, 16, 8, 16, true},
+      {256, 128, 16, 8, 16, true}, {128, 128, 16, 8, 16, true}, {128, 64, 32, 8, 8, true},
+      {64, 128, 32, 8, 8, true},   {64, 64, 32, 4, 8, true},    {64, 64, 64, 4, 8, true},
+      {64, 256, 16, 8, 16, true},  {128, 128, 16, 8, 8, true},
+  };
+  std::vector<Tile> all{first};
+  if (p.m <= 32 || p.n <= 32) return all;
+  const Capabilities& has = gpu.driver().capabilities();
+  const auto padded = [&](const Tile& tile) {
+    return batch * blocks_for(p.m, tile.rows) * tile.rows * blocks_for(p.n, tile.columns) * tile.columns;
+  };
+  for (Tile tile : first.fragments ? std::span<const Tile>(kWarps) : std::span<const Tile>(kRegisters)) {
+    tile.matrix_rows = first.matrix_rows;
+    // Work on what lies outside of the matrices is more than another tile can win.
+    if (4 * padded(tile) > 5 * padded(first) || tile.shared_bytes(p.dtype) > has.shared_memory ||
+        tile.threads() > has.most_threads || tile == first)
+      continue;
+    all.push_back(tile);
+  }
+  return all;
+}
+
+/// Products that are alike in this have the same tile.
+struct TileQuestion {
+  DType dtype;
+  int m, n, k, batch;  // digits in binary
+  Loading a, b;
+  Tile first;
+  std::string words() const {
+    const auto loaded = [](const Loading& by) { return text(by.along_depth ? "deep " : "wide ", by.width); };
+    return text("product of ", dtype, ", up to 2^", m, " x 2^", n, " x 2^", k, ", 2^", batch, " times, ", loaded(a),
+                " by ", loaded(b));
+  }
+};
+
+std::string name_of(const Tile& tile) {
+  return text(tile.rows, 'x', tile.columns, 'x', tile.depth, " of ", tile.own_rows, 'x', tile.own_columns);
+}
+
+int digits(std::int64_t size) {
+  return std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(size - 1, 0)));
+}
+
+}  // namespace
+
+const Tile& chosen_tile(Gpu& gpu, const Matrices& p, const Loading& a, const Loading& b, const Tile& first,
+                        FunctionRef<void(const Tile&)> run) {
+  const TileQuestion question{p.dtype, digits(p.m), digits(p.n), digits(p.k), digits(numel(p.batch.sizes)),
+                              a,       b,           first};
+  return gpu.made<Tile>(question, [&] {
+    const std::vector<Tile> tiles = tiles_for(gpu, question.first, p, numel(p.batch.sizes));
+    std::vector<std::string> names;
+    for (const Tile& tile : tiles) names.push_back(name_of(tile));
+    const int choice = gpu.choices().choose(question.words(), names, [&](int i) {
+      try {
+        run(tiles[static_cast<std::size_t>(i)]);
+      } catch (const Refused&) { return false; }
+      return true;
+    });
+    return std::make_shared<const Tile>(tiles[static_cast<std::size_t>(choice)]);
+  });
+}
+
+}  // namespace kiln::gpu::family
