@@ -29,10 +29,10 @@ Values checkpointed(T&& result) {
 ///   x = checkpoint([block](const Tensor<3>& x) { return block.forward(x); }, x);
 /// The function must do the same each time, and what it captures by reference must live as long as the graph; tensors
 /// and modules are cheap to capture by value. The second call uses the random keys of the first (dropout zeroes the
-/// same elements), and its Autocast, Float32Precision and Checkpointing; the running statistics of a BatchNorm are updated once (capture
-/// it by reference: a copy has its own statistics). Captured parameters have gradients like the inputs. Scopes nest,
-/// and gradients of gradients work. Throws AutodiffError, from backward(), where the second run gives other shapes or
-/// types or uses other random numbers than the first.
+/// same elements), and its Autocast, Float32Precision and Checkpointing; the running statistics of a BatchNorm are
+/// updated once (capture it by reference: a copy has its own statistics). Captured parameters have gradients like the
+/// inputs. Scopes nest, and gradients of gradients work. Throws AutodiffError, from backward(), where the second run
+/// gives other shapes or types or uses other random numbers than the first.
 template <class F, class... Inputs>
 auto checkpoint(F function, const Inputs&... inputs) {
   using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Inputs&...>>;

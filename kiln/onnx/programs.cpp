@@ -18,7 +18,7 @@ constexpr std::size_t kMostPrograms = 8, kMostSeen = 16;
 /// The inputs that a program was captured for, without the weights.
 struct Key {
   std::vector<std::pair<Element, Shape>> inputs;
-  Float32Precision::Level precision;  // of its products: a captured program keeps its own
+  Float32Precision::Level precision;                               // of its products: a captured program keeps its own
   std::vector<std::pair<std::size_t, std::int64_t>> numbers = {};  // inputs that the program holds for what they are
   friend bool operator==(const Key&, const Key&) = default;
 };
