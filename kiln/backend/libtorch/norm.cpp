@@ -17,7 +17,7 @@ at::Tensor ones(const at::Tensor& x) { return at::ones({x.size(1)}, x.options())
 
 /// x in row-major order, each group minus its mean.
 at::Tensor by_group(const at::Tensor& x, std::int64_t groups) {
-  return centred(x.reshape({x.size(0), groups, -1}), 2).view(x.sizes());
+  return centred(x.reshape({x.size(0), groups, -1}), 2).reshape(x.sizes()).contiguous();
 }
 
 /// x as [batch, channels, elements] for ATen's group norm.
@@ -38,8 +38,8 @@ bool run(const op::LayerNorm&, Call call) {
   using op::LayerNorm;
   const at::Tensor x = computed(call.in[LayerNorm::x]), weight = computed(call.in[LayerNorm::weight]);
   const at::Tensor distance = centred(x.flatten(x.dim() - weight.dim()), x.dim() - weight.dim());
-  give(call.out[0], at::layer_norm(distance.view(x.sizes()), weight.sizes(), weight, computed(call.in[LayerNorm::bias]),
-                                   number_of(call.in[LayerNorm::epsilon])));
+  give(call.out[0], at::layer_norm(distance.reshape(x.sizes()), weight.sizes(), weight,
+                                   computed(call.in[LayerNorm::bias]), number_of(call.in[LayerNorm::epsilon])));
   return true;
 }
 
