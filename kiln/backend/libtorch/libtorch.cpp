@@ -5,6 +5,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "kiln/backend/cpu/family.hpp"
@@ -36,23 +37,31 @@ void count(const op::Op& op, std::int64_t Runs::* way) {
 }
 
 /// Reports once per operation.
-void tell_once(const op::Op& op, std::string_view way) {
+void tell_once(const op::Op& op, std::string_view way, std::string_view reason) {
   if (!is_logged("libtorch")) return;
   static std::mutex mutex;
   static auto& told = *new std::set<std::string>();
-  const std::string sentence = text(op::display_name(op), " runs ", way);
+  const std::string sentence = text(op::display_name(op), reason, " runs by ", way);
   const std::lock_guard lock(mutex);
   if (told.insert(sentence).second) std::fprintf(stderr, "kiln: libtorch: %s\n", sentence.c_str());
 }
 
-void note_other(const op::Op& op) {
+void note_other(const op::Op& op, std::string_view reason) {
   const bool expands = is_composite(op);
   count(op, expands ? &Runs::expanded : &Runs::reference);
-  tell_once(op, expands ? "by its expansion" : "by Kiln's reference kernel");
+  tell_once(op, expands ? "its expansion" : "Kiln's reference kernel", reason);
 }
 
-/// Whether ATen has the element types, and there are elements: it refuses some empty tensors that Kiln's table takes.
-bool is_for_aten(const Value& value) { return !value.node() || (has_type(value.dtype()) && value.numel() > 0); }
+/// A call that goes past ATen for what its tensors are, or nothing. ATen refuses some tensors without elements.
+std::optional<std::string> reason_of(Call call) {
+  for (const auto values : {call.in, Inputs(call.out)})
+    for (const Value& value : values) {
+      if (!value.node()) continue;
+      if (!has_type(value.dtype())) return text(" of ", value.dtype());
+      if (value.numel() == 0) return " of no elements";
+    }
+  return {};
+}
 
 /// Lets ATen use as many threads as Kiln would, and keep no records for gradients of its own.
 struct Setting {
@@ -80,10 +89,6 @@ using Run = decltype([]<class T>(const T& op, Call call) -> decltype(libtorch::r
 });
 
 bool run(const op::Op& op, Call call) {
-  for (const Value& value : call.in)
-    if (!is_for_aten(value)) return false;
-  for (const Value& value : call.out)
-    if (!is_for_aten(value)) return false;
   return op::visit(op, [&]<class T>(const T& o) -> bool {
     if constexpr (std::is_invocable_v<Run, const T&, Call>) return run_kernel(op, [&] { return Run{}(o, call); });
     else return false;
@@ -93,9 +98,10 @@ bool run(const op::Op& op, Call call) {
 cpu::FastKernels kernels() {
   cpu::FastKernels kernels = cpu::family(Run{});
   kernels.run = [](const op::Op& op, Call call) {
-    const bool done = run(op, call);
+    const std::optional<std::string> reason = reason_of(call);
+    const bool done = !reason && run(op, call);
     if (done) count(op, &Runs::aten);
-    else note_other(op);
+    else note_other(op, reason.value_or(""));
     return done;
   };
   return kernels;
@@ -107,7 +113,7 @@ LibTorch::LibTorch() : Cpu("libtorch", {kernels()}) { use_pool(); }
 
 bool LibTorch::has_kernel(const op::Op& op) const {
   const bool has = Cpu::has_kernel(op);
-  if (!has) note_other(op);
+  if (!has) note_other(op, "");
   return has;
 }
 

@@ -64,7 +64,7 @@ at::Tensor operand(const Value& value, DType dtype) {
 
 c10::optional<at::Tensor> optional(const Value& value) {
   if (!value.node()) return c10::nullopt;
-  return computed(value);
+  return computed(value).contiguous();
 }
 
 void give(Value& result, const at::Tensor& x) {

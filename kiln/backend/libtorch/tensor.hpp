@@ -23,7 +23,7 @@ at::Tensor computed(const Value& value);
 at::Tensor number(const Scalar& scalar, DType dtype);
 /// A tensor, or a number beside tensors of type `dtype`, in the type that ops compute in.
 at::Tensor operand(const Value& value, DType dtype);
-/// An operand that may be absent.
+/// An operand that may be absent, in row-major order: some kernels of ATen read no strides of such operands.
 c10::optional<at::Tensor> optional(const Value& value);
 
 /// The result of a call: x, cast to the type of `result`. It keeps the memory of x if that is the pool's and x is the
