@@ -34,13 +34,13 @@ at::Tensor tensor(const Value& value) {
   const at::TensorOptions options = at::device(at::kCPU).dtype(type_of(x.dtype));
   if (x.numel() == 0) return at::empty(to_vector(x.shape), options);
   std::vector<std::int64_t> turned;
-  for (int i = 0; i < x.shape.size(); ++i) {
+  for (int i = x.shape.size() - 1; i >= 0; --i) {
+    // Some functions of ATen look at strides that mean nothing.
+    if (x.shape[i] == 1) x.strides[i] = i + 1 < x.shape.size() ? x.strides[i + 1] * x.shape[i + 1] : 1;
     if (x.strides[i] >= 0) continue;
-    if (x.shape[i] > 1) {
-      x.data += (x.shape[i] - 1) * x.strides[i] * static_cast<std::int64_t>(size_of(x.dtype));
-      turned.push_back(i);
-    }
+    x.data += (x.shape[i] - 1) * x.strides[i] * static_cast<std::int64_t>(size_of(x.dtype));
     x.strides[i] = -x.strides[i];
+    turned.push_back(i);
   }
   const at::Tensor shown = at::from_blob(x.data, to_vector(x.shape), to_vector(x.strides), options);
   return turned.empty() ? shown : shown.flip(turned);
