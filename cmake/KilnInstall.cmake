@@ -123,6 +123,10 @@ function(kiln_install_package)
   install(FILES ${PROJECT_BINARY_DIR}/kiln.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
   install(DIRECTORY kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
     FILES_MATCHING PATTERN *.hpp PATTERN *.def
-    PATTERN backend/cpu/* EXCLUDE)  # kernels, which nobody else includes
+    PATTERN backend/cpu/* EXCLUDE PATTERN backend/libtorch/* EXCLUDE)  # kernels, which nobody else includes
+  if(TARGET kiln_libtorch)
+    install(FILES kiln/backend/libtorch/runs.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln/backend/libtorch
+      COMPONENT dev)
+  endif()
   install(FILES LICENSE-MIT LICENSE-APACHE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
 endfunction()

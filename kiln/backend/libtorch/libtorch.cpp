@@ -11,6 +11,7 @@
 #include "kiln/backend/cpu/family.hpp"
 #include "kiln/backend/libtorch/allocator.hpp"
 #include "kiln/backend/libtorch/kernels.hpp"
+#include "kiln/backend/libtorch/runs.hpp"
 #include "kiln/backend/libtorch/silence.hpp"
 #include "kiln/backend/libtorch/tensor.hpp"
 #include "kiln/core/setting/setting.hpp"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "kiln/backend/libtorch/libtorch.hpp"
+#include "kiln/backend/libtorch/runs.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/devices.hpp"
 #include "kiln/ops/functions.hpp"
