@@ -22,7 +22,7 @@ Device device() {
 // Runs before constructors of global objects, which may look up devices by name. Device::best() never takes it: Kiln's
 // own processor is before it.
 [[gnu::constructor(200)]] void register_libtorch() {
-  register_device("libtorch", 0, &device);
+  register_device("libtorch", -1, &device);
   register_kind("libtorch", [](int) { return DeviceKind::Cpu; });
 }
 
