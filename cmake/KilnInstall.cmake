@@ -24,8 +24,12 @@ function(kiln_install_library name)
   endif()
   set_property(GLOBAL APPEND PROPERTY KILN_PARTS ${name})
   if(KILN_INSTALL)
+    set(package runtime)
+    if(name STREQUAL "libtorch")
+      set(package libtorch)  # a package of its own, as it needs PyTorch's
+    endif()
     install(TARGETS kiln_${name} EXPORT kiln-targets
-      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${package} NAMELINK_COMPONENT dev
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
   endif()
 endfunction()
@@ -63,7 +67,8 @@ endfunction()
 function(kiln_write_pkg_config)
   get_property(parts GLOBAL PROPERTY KILN_PARTS)
   get_property(symbols GLOBAL PROPERTY KILN_ALWAYS_LINKED)
-  list(REMOVE_ITEM parts mpi models)  # who wants them names them: MPI too, or -lkiln_models before the rest
+  list(REMOVE_ITEM parts mpi models libtorch)  # who wants them names them: MPI too, or -lkiln_models before the rest
+  list(REMOVE_ITEM symbols kiln_libtorch_devices)
   list(TRANSFORM symbols PREPEND -Wl,--undefined=)
   set(libraries)
   foreach(part IN LISTS parts)
@@ -116,11 +121,15 @@ function(kiln_install_package)
     INSTALL_DESTINATION ${KILN_PACKAGE_DIR})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/kiln-config-version.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/kiln-config.cmake ${PROJECT_BINARY_DIR}/kiln-config-version.cmake
-    cmake/FindOneDNN.cmake cmake/FindRE2.cmake cmake/KilnOnnx.cmake DESTINATION ${KILN_PACKAGE_DIR} COMPONENT dev)
+    cmake/FindLibTorch.cmake cmake/FindOneDNN.cmake cmake/FindRE2.cmake cmake/KilnOnnx.cmake DESTINATION ${KILN_PACKAGE_DIR} COMPONENT dev)
   kiln_write_pkg_config()
   install(FILES ${PROJECT_BINARY_DIR}/kiln.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
   install(DIRECTORY kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
     FILES_MATCHING PATTERN *.hpp PATTERN *.def
-    PATTERN backend/cpu/* EXCLUDE)  # kernels, which nobody else includes
+    PATTERN backend/cpu/* EXCLUDE PATTERN backend/libtorch/* EXCLUDE)  # kernels, which nobody else includes
+  if(TARGET kiln_libtorch)
+    install(FILES kiln/backend/libtorch/runs.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln/backend/libtorch
+      COMPONENT dev)
+  endif()
   install(FILES LICENSE-MIT LICENSE-APACHE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
 endfunction()

@@ -96,10 +96,21 @@ const AddressedDevices* addressed_as(std::string_view name) {
 
 std::atomic<MoveValue> mover{nullptr};
 
+/// Devices that a program has only if it asks for their component.
+struct Component {
+  std::string_view device, how;
+};
+constexpr Component kComponents[] = {
+    {"libtorch",
+     "the component kiln::libtorch, which Kiln has if it was built with PyTorch's C++ library "
+     "(Debian: libtorch-dev)"}};
+
 /// What is thrown for a name that no device has.
 [[noreturn]] void fail_unknown(std::string_view name) {
   std::string known;
   for (const std::string& each : device_names()) known += (known.empty() ? "" : ", ") + each;
+  for (const Component& component : kComponents)
+    if (component.device == name) known += text("; a program has it that links ", component.how);
   fail<DeviceError>("no device '", shown(name), "'; there are: ", known);
 }
 

@@ -163,7 +163,7 @@ TEST(Settings, NameTopicsThatAreLogged) {
   ::setenv("KILN_LOG", "fusoin", 1);
   EXPECT_EQ(
       sentence_of([] { return is_logged("fusion"); }),
-      "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion, gpu, router, vmap and vulkan, separated by "
+      "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion, gpu, libtorch, router, vmap and vulkan, separated by "
       "commas, got "
       "'fusoin'");
   ::unsetenv("KILN_LOG");

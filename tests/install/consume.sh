@@ -52,7 +52,7 @@ if [[ -x $place/moved/bin/kiln ]]; then
   prints "3.5 true -18 11" "$place/build/imported"
 fi
 needed=$(ldd "$place/build/infer")
-for library in curl dnnl openblas lapack ssl; do
+for library in curl dnnl openblas lapack ssl torch; do
   ! grep -q "lib$library" <<<"$needed" || fail "a program that only infers loads $library: $needed"
 done
 

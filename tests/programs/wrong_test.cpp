@@ -54,6 +54,9 @@ TEST(WrongPrograms, TensorsOfTwoDevices) {
             "DeviceError: add: cpu and reference; move one with to_device()");
   EXPECT_EQ(sentence_of([&] { return Device::parse("gpu9"); }),
             "DeviceError: no device 'gpu9'; there are: cpu, reference");
+  EXPECT_EQ(sentence_of([&] { return Device::parse("libtorch"); }),
+            "DeviceError: no device 'libtorch'; there are: cpu, reference; a program has it that links the component "
+            "kiln::libtorch, which Kiln has if it was built with PyTorch's C++ library (Debian: libtorch-dev)");
   EXPECT_EQ(sentence_of([&] { return ones({2}, Device()); }), "DeviceError: ones: no device was given");
 }
 

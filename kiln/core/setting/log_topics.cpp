@@ -7,7 +7,7 @@
 namespace kiln {
 
 bool is_logged(std::string_view topic) {
-  constexpr std::string_view kTopics[] = {"autodiff", "cuda", "fusion", "gpu", "router", "vmap", "vulkan"};
+  constexpr std::string_view kTopics[] = {"autodiff", "cuda", "fusion", "gpu", "libtorch", "router", "vmap", "vulkan"};
   const char* const said = setting("KILN_LOG");
   std::string_view rest = said ? said : "";
   bool found = false;
@@ -15,7 +15,7 @@ bool is_logged(std::string_view topic) {
     const std::string_view word = rest.substr(0, rest.find(','));
     require<ArgumentError>(
         std::find(std::begin(kTopics), std::end(kTopics), word) != std::end(kTopics),
-        "KILN_LOG must be a list of autodiff, cuda, fusion, gpu, router, vmap and vulkan, separated by commas, got '",
+        "KILN_LOG must be a list of autodiff, cuda, fusion, gpu, libtorch, router, vmap and vulkan, separated by commas, got '",
         shown(said), "'");
     found = found || word == topic;
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
