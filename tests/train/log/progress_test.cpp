@@ -12,7 +12,6 @@ namespace kiln {
 namespace {
 
 using training::Begin, training::Step;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::string printed(const auto& use) {
   std::FILE* const file = std::tmpfile();
@@ -35,7 +34,7 @@ TEST(ProgressLines, ArePlainWhereThereIsNoTerminal) {
   EXPECT_EQ(duration_text(59.5), "1:00");
   EXPECT_EQ(duration_text(-1), "0:00");
   EXPECT_EQ(duration_text(std::numeric_limits<double>::infinity()), "1000000:00:00");
-  EXPECT_EQ(duration_text(kNan), "0:00");
+  EXPECT_EQ(duration_text(std::numeric_limits<double>::quiet_NaN()), "0:00");
 }
 
 TEST(Progress, KnowsWhatIsLeft) {
