@@ -1,0 +1,102 @@
+#include "kiln/compile/compile.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "kiln/compile/arena.hpp"
+#include "kiln/compile/lower.hpp"
+#include "kiln/compile/names.hpp"
+#include "kiln/compile/simplify.hpp"
+#include "kiln/compile/source.hpp"
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::compile {
+namespace {
+
+Names names_of(const Source& source, const Program& program, const std::string& model) {
+  std::set<std::string> taken;
+  Names names{.model = identifier(model, "model", taken), .inputs = {}, .outputs = {}};
+  const auto name = [&](const std::vector<std::string>& known, std::size_t i, std::string_view otherwise) {
+    return identifier(i < known.size() ? known[i] : "", text(otherwise, i), taken);
+  };
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) names.inputs.push_back(name(source.inputs, i, "input"));
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) names.outputs.push_back(name(source.outputs, i, "output"));
+  return names;
+}
+
+/// Keeps large float32 constants as float16: they are read as such, and computed with in float32.
+void halve(Program& program) {
+  constexpr std::int64_t kMany = 16;
+  for (Buffer& buffer : program.buffers) {
+    if (buffer.place != Buffer::Place::Constant || buffer.dtype != DType::F32 || buffer.count <= kMany) continue;
+    buffer.data = buffer.data.to(DType::F16);
+    buffer.dtype = DType::F16;
+  }
+}
+
+/// The places of all elements are counted by ints.
+void require_countable(const Program& program) {
+  for (const Buffer& buffer : program.buffers)
+    require<ArgumentError>(buffer.count <= std::numeric_limits<std::int32_t>::max(), "compile: a tensor of ",
+                           buffer.count, " elements is larger than the 2^31 - 1 that the code counts");
+}
+
+std::string bytes_text(std::int64_t bytes) { return bytes < 10240 ? text(bytes, " bytes") : text(bytes / 1024, " KB"); }
+
+/// "conv needs 40 KB, ..." for the steps during which most of the arena is in use.
+std::string largest_steps(const Program& program) {
+  constexpr std::size_t kNamed = 4;
+  const std::vector<std::int64_t> bytes = bytes_in_use(program);
+  std::vector<std::size_t> order(bytes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+  std::string list;
+  for (std::size_t i = 0; i < std::min(kNamed, order.size()); ++i)
+    list += text(i ? ", " : "", "step ", order[i] + 1, " (", program.loops[order[i]].layer, ") ",
+                 bytes_text(bytes[order[i]]));
+  return list;
+}
+
+void require_room(const Program& program, const Target& target, const CompileOptions& options) {
+  const std::int64_t ram = options.ram >= 0 ? options.ram : target.ram,
+                     flash = options.flash >= 0 ? options.flash : target.flash;
+  require<ArgumentError>(ram == 0 || program.arena_bytes <= ram, "compile: the program works in ",
+                         bytes_text(program.arena_bytes), ", and ", target.name, " has ", bytes_text(ram),
+                         " of RAM. Most is in use at: ", largest_steps(program),
+                         ". Make these layers or the batch smaller, or give the board's memory by --ram");
+  require<ArgumentError>(flash == 0 || program.constant_bytes() <= flash, "compile: the constants are ",
+                         bytes_text(program.constant_bytes()), ", and ", target.name, " has ", bytes_text(flash),
+                         " of flash. Keep weights as float16 (--weights float16), quantise the model to int8, or give "
+                         "the board's memory by --flash");
+}
+
+}  // namespace
+
+CompiledCode compile(const Source& source, const CompileOptions& options) {
+  const Target& machine = target(options.target);
+  require<ArgumentError>(options.weights == DType::F32 || options.weights == DType::F16,
+                         "compile: weights are kept as float32 or float16, not as ", options.weights);
+  const std::size_t inputs = source.graph.inputs().size() - source.bound.size();
+  std::vector<Value> bound = source.bound;
+  const Graph graph = simplified(source.graph, bound);
+  Program program = lowered(graph, inputs, bound);
+  require_countable(program);
+  if (options.weights == DType::F16) halve(program);
+  work_in_place(program);
+  plan_arena(program);
+  require_room(program, machine, options);
+  const Names names = names_of(source, program, options.name);
+  SourceText printed = compile::printed(program, names, machine);
+  CompiledCode code;
+  code.name = names.model;
+  code.files[names.model + ".h"] = std::move(printed.header);
+  code.files[names.model + ".c"] = std::move(printed.source);
+  code.arena_bytes = program.arena_bytes;
+  code.constant_bytes = program.constant_bytes();
+  code.loops = static_cast<std::int64_t>(program.loops.size());
+  code.functions = printed.functions;
+  return code;
+}
+
+}  // namespace kiln::compile
