@@ -25,12 +25,12 @@ compile::Source source_of(const CompileOptions& options) {
 
 std::string compile_program(const CompileOptions& options) {
   const fs::path to = options.directory;
-  const compile::CompiledCode code =
-      compile::compile(source_of(options), {.name = options.name.empty() ? fs::path(options.file).stem().string() : options.name,
-                                            .target = options.target,
-                                            .weights = options.weights == "float16" ? DType::F16 : DType::F32,
-                                            .ram = options.ram,
-                                            .flash = options.flash});
+  const compile::CompiledCode code = compile::compile(
+      source_of(options), {.name = options.name.empty() ? fs::path(options.file).stem().string() : options.name,
+                           .target = options.target,
+                           .weights = options.weights == "float16" ? DType::F16 : DType::F32,
+                           .ram = options.ram,
+                           .flash = options.flash});
   std::error_code problem;
   fs::create_directories(to, problem);
   require<IoError>(!problem, "cannot make the directory ", shown(to.string()), ": ", problem.message());

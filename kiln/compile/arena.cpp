@@ -63,8 +63,7 @@ void work_in_place(Program& program) {
     if (loop.mode != Mode::Store || loop.value.steps.empty()) continue;
     const int out = loop.out[0].buffer;
     Lifetime& written = lives[static_cast<std::size_t>(out)];
-    if (!in_arena(program[out]) || written.first != static_cast<int>(i) ||
-        !writes_each_once(loop, program[out].count))
+    if (!in_arena(program[out]) || written.first != static_cast<int>(i) || !writes_each_once(loop, program[out].count))
       continue;
     for (const Operand& operand : loop.value.in) {
       const int in = operand.access.buffer;

@@ -21,9 +21,9 @@ struct Source {
 };
 
 struct CompileOptions {
-  std::string name = "model";    // of the files and of all that they declare; what is no identifier is replaced
-  std::string target = "host";   // a row of target.cpp
-  DType weights = DType::F32;    // F16: float32 constants of more than 16 elements are kept as float16
+  std::string name = "model";         // of the files and of all that they declare; what is no identifier is replaced
+  std::string target = "host";        // a row of target.cpp
+  DType weights = DType::F32;         // F16: float32 constants of more than 16 elements are kept as float16
   std::int64_t ram = -1, flash = -1;  // bytes; -1: those of the target; 0: not limited
 };
 

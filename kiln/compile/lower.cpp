@@ -80,7 +80,8 @@ class Lower {
         views_[i] = constant(bound[i - inputs]);
       }
     }
-    for (std::size_t i = 0; i < body.constants.size(); ++i) views_[body.inputs.size() + i] = constant(body.constants[i]);
+    for (std::size_t i = 0; i < body.constants.size(); ++i)
+      views_[body.inputs.size() + i] = constant(body.constants[i]);
   }
 
   Program run() {

@@ -28,6 +28,19 @@ bool lower(Lowering& to, Site& site, const op::Elementwise& op) {
   return true;
 }
 
+/// Indices of one dimension, counted from the end where they are negative; whoever reads by them finds those that are out
+/// of range. An index of several dimensions would have to be checked before it is one.
+bool lower_index_of(Site& site, const op::RavelIndex& op) {
+  if (op.shape.size() != 1) return false;
+  const Shape& shape = site.result().shape;
+  const View index = combined(op::Cast{DType::I64}, DType::I64, shape, {expanded(site.in[0], shape)});
+  const View zero = number_view(std::int64_t{0}, DType::I64, shape), size = number_view(op.shape[0], DType::I64, shape);
+  const View is_negative = combined(op::Binary{op::BinaryFn::Less}, DType::Bool, shape, {index, zero});
+  const View moved = combined(op::Binary{op::BinaryFn::Add}, DType::I64, shape, {index, size});
+  site.out = {combined(op::Where{}, DType::I64, shape, {is_negative, moved, index})};
+  return true;
+}
+
 }  // namespace
 
 bool lower_elementwise(Lowering& to, Site& site) {
@@ -36,6 +49,7 @@ bool lower_elementwise(Lowering& to, Site& site) {
   if (const auto* binary = std::get_if<op::Binary>(&op)) return lower(to, site, *binary);
   if (const auto* where = std::get_if<op::Where>(&op)) return lower(to, site, *where);
   if (const auto* cast = std::get_if<op::Cast>(&op)) return lower(to, site, *cast);
+  if (const auto* index = std::get_if<op::RavelIndex>(&op)) return lower_index_of(site, *index);
   if (std::holds_alternative<op::Fill>(op)) {
     site.out = {number_view(site.step.in[0].number, site.result().dtype, site.result().shape)};
     return true;

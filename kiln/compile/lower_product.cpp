@@ -49,8 +49,9 @@ View in_order(Lowering& to, View view) {
       for (int d = view.shape.size(); d-- > 0; left /= view.shape[d])
         from += left % view.shape[d] * access.strides[static_cast<std::size_t>(d)];
       reads_each = reads_each && from >= 0 && from < data.numel();
-      if (reads_each) std::copy_n(data.bytes().begin() + from * static_cast<std::int64_t>(bytes), bytes,
-                                  moved.begin() + i * static_cast<std::int64_t>(bytes));
+      if (reads_each)
+        std::copy_n(data.bytes().begin() + from * static_cast<std::int64_t>(bytes), bytes,
+                    moved.begin() + i * static_cast<std::int64_t>(bytes));
     }
     if (!reads_each) continue;
     access = {to.add_constant(TensorData(view.shape, data.dtype(), std::move(moved))), 0, wanted};
@@ -64,14 +65,12 @@ void multiply(Lowering& to, Site& site, View a, View b) {
   a = expanded(to.reread(a), broadcast_to(a.shape, desc.shape));
   b = expanded(in_order(to, to.reread(b)), broadcast_to(b.shape, desc.shape));
   Contraction sum{.a = a, .b = b, .result = result_of(to, desc), .outer = {}, .reduced = {}, .inner = {}};
-  for (int dim = 0; dim < row; ++dim)
-    sum.outer.push_back({desc.shape[dim], {{kA, dim}, {kB, dim}, {kResult, dim}}});
+  for (int dim = 0; dim < row; ++dim) sum.outer.push_back({desc.shape[dim], {{kA, dim}, {kB, dim}, {kResult, dim}}});
   sum.outer.push_back({desc.shape[row], {{kA, row}, {kResult, row}}});
   sum.reduced = {{a.shape.back(), {{kA, column}, {kB, row}}}};
   const Axis along{desc.shape[column], {{kB, column}, {kResult, column}}};
-  const bool in_rows = std::ranges::all_of(b.value.in, [](const Operand& each) {
-    return each.is_number || each.access.strides.back() <= 1;
-  });
+  const bool in_rows = std::ranges::all_of(
+      b.value.in, [](const Operand& each) { return each.is_number || each.access.strides.back() <= 1; });
   (in_rows ? sum.inner : sum.outer).push_back(along);
   site.out = {sum.result};
   contract(to, std::move(sum));
@@ -107,8 +106,12 @@ void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weigh
   x = to.reread(x);
   weight = to.reread(weight);
   const ConvAxes axes = axes_of(conv, x.shape, weight.shape, desc.shape, kA, kB, kResult);
-  Contraction sum{.a = x, .b = weight, .result = result_of(to, desc), .outer = {axes.batch, axes.group, axes.out},
-                  .reduced = joined({axes.in}, axes.kernel), .inner = axes.places};
+  Contraction sum{.a = x,
+                  .b = weight,
+                  .result = result_of(to, desc),
+                  .outer = {axes.batch, axes.group, axes.out},
+                  .reduced = joined({axes.in}, axes.kernel),
+                  .inner = axes.places};
   sum.begin[kA] = axes.begin;
   sum.guarded = kA;
   site.out = {sum.result};
@@ -129,8 +132,12 @@ void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weigh
 void transpose(Lowering& to, Site& site, const op::ConvTranspose& op) {
   const View y = to.reread(site.in[op::ConvTranspose::y]), weight = to.reread(site.in[op::ConvTranspose::weight]);
   const ConvAxes axes = axes_of(op.conv, site.result().shape, weight.shape, y.shape, kResult, kB, kA);
-  Contraction sum{.a = y, .b = weight, .result = result_of(to, site.result()), .outer = {axes.batch, axes.group, axes.in},
-                  .reduced = joined({axes.out}, axes.kernel), .inner = axes.places};
+  Contraction sum{.a = y,
+                  .b = weight,
+                  .result = result_of(to, site.result()),
+                  .outer = {axes.batch, axes.group, axes.in},
+                  .reduced = joined({axes.out}, axes.kernel),
+                  .inner = axes.places};
   sum.begin[kResult] = axes.begin;
   sum.guarded = kResult;
   sum.scatters = true;
@@ -141,8 +148,12 @@ void transpose(Lowering& to, Site& site, const op::ConvTranspose& op) {
 void weight_gradient(Lowering& to, Site& site, const op::ConvWeightGrad& op) {
   const View x = to.reread(site.in[op::ConvWeightGrad::x]), y = to.reread(site.in[op::ConvWeightGrad::y]);
   const ConvAxes axes = axes_of(op.conv, x.shape, site.result().shape, y.shape, kA, kResult, kB);
-  Contraction sum{.a = x, .b = y, .result = result_of(to, site.result()), .outer = {axes.group, axes.out, axes.in},
-                  .reduced = joined({axes.batch}, axes.places), .inner = {}};
+  Contraction sum{.a = x,
+                  .b = y,
+                  .result = result_of(to, site.result()),
+                  .outer = {axes.group, axes.out, axes.in},
+                  .reduced = joined({axes.batch}, axes.places),
+                  .inner = {}};
   sum.outer = joined(sum.outer, axes.kernel);
   sum.begin[kA] = axes.begin;
   sum.guarded = kA;

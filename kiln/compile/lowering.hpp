@@ -13,9 +13,7 @@ struct Site {
   const GraphStep& step;
   std::vector<View> in;  // numbers have the type of the tensors beside them; an absent operand has no operands
   std::vector<View> out{};
-  bool has(int i) const {
-    return i < static_cast<int>(in.size()) && !in[static_cast<std::size_t>(i)].value.in.empty();
-  }
+  bool has(int i) const { return i < static_cast<int>(in.size()) && !in[static_cast<std::size_t>(i)].value.in.empty(); }
   const Desc& result(int i = 0) const { return step.results[i]; }
 };
 
@@ -24,7 +22,7 @@ class Lowering {
   Lowering() = default;
 
   Program program{};
-  std::string layer{};               // where loops come from
+  std::string layer{};                   // where loops come from
   std::map<std::string, int> refused{};  // what cannot be compiled: how often it occurs
 
   int add_buffer(DType dtype, const Shape& shape);

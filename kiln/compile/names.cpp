@@ -10,16 +10,19 @@ namespace {
 
 // Of C11, C++20 and later, and what the generated source itself declares.
 constexpr std::string_view kReserved[] = {
-    "alignas",   "alignof",    "and",      "and_eq",   "asm",       "auto",     "bitand",   "bitor",    "bool",
-    "break",     "case",       "catch",    "char",     "class",     "compl",    "concept",  "const",    "constexpr",
-    "continue",  "decltype",   "default",  "delete",   "do",        "double",   "else",     "enum",     "explicit",
-    "export",    "extern",     "false",    "float",    "for",       "friend",   "goto",     "if",       "inline",
-    "int",       "long",       "mutable",  "namespace", "new",      "noexcept", "not",      "not_eq",   "nullptr",
-    "operator",  "or",         "or_eq",    "private",  "protected", "public",   "register", "requires", "restrict",
-    "return",    "short",      "signed",   "sizeof",   "static",    "struct",   "switch",   "template", "this",
-    "throw",     "true",       "try",      "typedef",  "typeid",    "typename", "union",    "unsigned", "using",
-    "virtual",   "void",       "volatile", "wchar_t",  "while",     "xor",      "xor_eq",   "linux",    "unix",
-    "i386",      "main",       "arena",    "typeof",   "thread_local", "static_assert", "fortran", "NAN", "INFINITY"};
+    "alignas",   "alignof",      "and",           "and_eq",    "asm",       "auto",     "bitand",
+    "bitor",     "bool",         "break",         "case",      "catch",     "char",     "class",
+    "compl",     "concept",      "const",         "constexpr", "continue",  "decltype", "default",
+    "delete",    "do",           "double",        "else",      "enum",      "explicit", "export",
+    "extern",    "false",        "float",         "for",       "friend",    "goto",     "if",
+    "inline",    "int",          "long",          "mutable",   "namespace", "new",      "noexcept",
+    "not",       "not_eq",       "nullptr",       "operator",  "or",        "or_eq",    "private",
+    "protected", "public",       "register",      "requires",  "restrict",  "return",   "short",
+    "signed",    "sizeof",       "static",        "struct",    "switch",    "template", "this",
+    "throw",     "true",         "try",           "typedef",   "typeid",    "typename", "union",
+    "unsigned",  "using",        "virtual",       "void",      "volatile",  "wchar_t",  "while",
+    "xor",       "xor_eq",       "linux",         "unix",      "i386",      "main",     "arena",
+    "typeof",    "thread_local", "static_assert", "fortran",   "NAN",       "INFINITY"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

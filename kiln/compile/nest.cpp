@@ -106,8 +106,8 @@ void contract(Lowering& to, Contraction contraction) {
   loop.out = {places(contraction.result, 2, axes, contraction.begin[2])};
   if (contraction.guarded >= 0) {
     const View* const views[] = {&contraction.a, &contraction.b, &contraction.result};
-    loop.guards = guards(views[contraction.guarded]->shape, contraction.guarded, axes,
-                         contraction.begin[contraction.guarded]);
+    loop.guards =
+        guards(views[contraction.guarded]->shape, contraction.guarded, axes, contraction.begin[contraction.guarded]);
   }
   to.add(std::move(loop));
 }

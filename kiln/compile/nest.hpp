@@ -32,8 +32,8 @@ struct Contraction {
   View a, b, result;
   Axes outer, reduced, inner;
   Dims begin[3] = {};
-  int guarded = -1;  // the operand whose places may lie outside, if any
-  View start = {};   // what the sums begin with, of the result's shape; zeros if it is empty
+  int guarded = -1;       // the operand whose places may lie outside, if any
+  View start = {};        // what the sums begin with, of the result's shape; zeros if it is empty
   bool scatters = false;  // several places of `inner` and `outer` may be one element of the result
 };
 void contract(Lowering& to, Contraction contraction);

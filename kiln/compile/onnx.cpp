@@ -95,8 +95,9 @@ Source onnx_source(const std::string& path, const onnx::Sizes& sizes) {
     return results;
   };
   const auto remedy = [&](ErrorKind, std::string& out) {
-    out += "; a program without a heap can depend on the shapes of its inputs, not on what they hold: make such an input "
-           "a constant of the file";
+    out +=
+        "; a program without a heap can depend on the shapes of its inputs, not on what they hold: make such an input "
+        "a constant of the file";
   };
   source.graph = [&] {
     try {

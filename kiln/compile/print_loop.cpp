@@ -90,8 +90,10 @@ class LoopPrinter {
       const std::int64_t stride = strides[d];
       if (stride == 0) continue;
       const std::int64_t size = stride < 0 ? -stride : stride;
-      sum += text(stride < 0 ? (sum.empty() ? "-" : " - ") : sum.empty() ? "" : " + ", "i", d,
-                  size == 1 ? "" : text(" * ", size));
+      sum += text(stride < 0    ? (sum.empty() ? "-" : " - ")
+                  : sum.empty() ? ""
+                                : " + ",
+                  "i", d, size == 1 ? "" : text(" * ", size));
     }
     if (offset != 0 || sum.empty())
       sum += text(sum.empty() ? "" : offset < 0 ? " - " : " + ", sum.empty() || offset > 0 ? offset : -offset);
@@ -101,7 +103,8 @@ class LoopPrinter {
   std::string place(const Access& access, std::string_view at) const {
     const std::string fixed = place(access.strides);
     if (access.index < 0) return fixed;
-    return text(fixed == "0" ? "" : fixed + " + ", "(int)", at, access.index_stride == 1 ? "" : text(" * ", access.index_stride));
+    return text(fixed == "0" ? "" : fixed + " + ", "(int)", at,
+                access.index_stride == 1 ? "" : text(" * ", access.index_stride));
   }
   /// Declares `at`, the index of an access, and leaves the function if it is out of range.
   std::string checked_index(const Access& access, std::string_view at, const std::string& in) const {
@@ -140,17 +143,15 @@ class LoopPrinter {
   }
   std::string value() const { return name_of(loop_.value.value); }
   /// The value in the type in which values are folded.
-  std::string folded_value() {
-    return expr::converted(printer_, value(), loop_.value.dtype(), loop_.accumulator);
-  }
+  std::string folded_value() { return expr::converted(printer_, value(), loop_.value.dtype(), loop_.accumulator); }
   std::string combined(const std::string& before, const std::string& value) {
     const std::string pair[] = {before, value};
     return printer_.expression(expr::combiner(loop_.fn).combine, loop_.accumulator, pair);
   }
   std::string assignment(std::size_t k, const std::string& value, int level) {
     const Access& to = loop_.out[k];
-    return text(indent(level), "out", k, "[", place(to, "to"), "] = ",
-                expr::stored(printer_, value, program_[to.buffer].dtype), ";\n");
+    return text(indent(level), "out", k, "[", place(to, "to"),
+                "] = ", expr::stored(printer_, value, program_[to.buffer].dtype), ";\n");
   }
   /// A folded number as an element of the result.
   std::string narrowed(const std::string& value) {
@@ -177,7 +178,8 @@ class LoopPrinter {
       outer[static_cast<std::size_t>(d)] = 0;
       const std::string base = place(outer, guard.offset), name = text(d, number++ ? text("_", number) : "");
       before += text(indent(d), "const int from", name, " = kiln_from(", base, ", ", step, ", ", from, ");\n");
-      before += text(indent(d), "const int to", name, " = kiln_to(", base, ", ", step, ", ", guard.size, ", ", to, ");\n");
+      before +=
+          text(indent(d), "const int to", name, " = kiln_to(", base, ", ", step, ", ", guard.size, ", ", to, ");\n");
       from = text("from", name);
       to = text("to", name);
     }
@@ -225,8 +227,8 @@ class LoopPrinter {
     const expr::Combiner& combiner = expr::combiner(loop_.fn);
     const std::string all[] = {"sum", literal(printer_, Scalar(loop_.divisor), loop_.accumulator)};
     std::string out = heads(0, kept);
-    out += text(indent(kept), type(loop_.accumulator), " sum = ",
-                printer_.expression(combiner.identity, loop_.accumulator, {}), ";\n");
+    out += text(indent(kept), type(loop_.accumulator),
+                " sum = ", printer_.expression(combiner.identity, loop_.accumulator, {}), ";\n");
     out += heads(kept, level) + loads_and_steps(level);
     const std::string before = assignment(0, narrowed("sum"), level);
     if (loop_.mode == Mode::Scan && loop_.exclusive) out += before;
@@ -251,9 +253,9 @@ class LoopPrinter {
     out += text(indent(level), "const ", type(loop_.accumulator), " candidate = ", folded_value(), ";\n", indent(level),
                 "const unsigned int at = (unsigned int)(", place(loop_.index.strides, loop_.index.offset), ");\n",
                 indent(level), "if (!found || ",
-                printer_.expression(expr::replaces(loop_.extreme), loop_.accumulator, names), ") {\n", indent(level + 1),
-                "best = candidate;\n", indent(level + 1), "where = at;\n", indent(level + 1), "found = true;\n",
-                indent(level), "}\n");
+                printer_.expression(expr::replaces(loop_.extreme), loop_.accumulator, names), ") {\n",
+                indent(level + 1), "best = candidate;\n", indent(level + 1), "where = at;\n", indent(level + 1),
+                "found = true;\n", indent(level), "}\n");
     out += ends(kept, level);
     if (loop_.out[0].buffer >= 0) out += assignment(0, "best", kept);
     if (loop_.out.size() > 1 && loop_.out[1].buffer >= 0) out += assignment(1, "(long long)where", kept);

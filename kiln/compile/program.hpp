@@ -19,11 +19,11 @@ struct Buffer {
   enum class Place : std::uint8_t { Input, Output, Constant, Arena };
   Place place = Place::Arena;
   DType dtype = DType::F32;
-  std::int64_t count = 0;      // of elements
-  int position = 0;            // of an Input or Output: which one
-  TensorData data{};           // of a Constant
-  std::int64_t offset = -1;    // of a buffer in the Arena: where it begins, in bytes
-  bool merged = false;         // another buffer has its place: no loop names it
+  std::int64_t count = 0;    // of elements
+  int position = 0;          // of an Input or Output: which one
+  TensorData data{};         // of a Constant
+  std::int64_t offset = -1;  // of a buffer in the Arena: where it begins, in bytes
+  bool merged = false;       // another buffer has its place: no loop names it
 
   std::int64_t bytes() const { return count * static_cast<std::int64_t>(size_of(dtype)); }
 };
@@ -78,15 +78,15 @@ struct Loop {
   Counts sizes{};
   int kept = 0;
   Expression value{};
-  std::vector<Access> out{};         // an absent one has no buffer
+  std::vector<Access> out{};  // an absent one has no buffer
   std::vector<Guard> guards{};
   op::ReduceFn fn = op::ReduceFn::Sum;
-  DType accumulator = DType::F32;    // the type in which values are folded
-  std::int64_t divisor = 1;          // of a mean
-  bool exclusive = false;            // of a scan: without the element itself
+  DType accumulator = DType::F32;  // the type in which values are folded
+  std::int64_t divisor = 1;        // of a mean
+  bool exclusive = false;          // of a scan: without the element itself
   op::ArgFn extreme = op::ArgFn::ArgMax;
-  Guard index{};                     // of an Extreme: the index of an iteration
-  std::string layer{};               // the op that it comes from, for people
+  Guard index{};        // of an Extreme: the index of an iteration
+  std::string layer{};  // the op that it comes from, for people
 };
 
 struct Program {

@@ -14,14 +14,16 @@ namespace {
 using Place = Buffer::Place;
 
 std::string upper(std::string name) {
-  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   return name;
 }
 std::string stored_type(DType dtype) { return std::string(expr::stored_type(expr::kC, dtype)); }
 
 /// What stands around every program's functions.
 constexpr std::string_view kHelpers =
-    "#if defined(__GNUC__) || defined(_MSC_VER)\n#define KILN_RESTRICT __restrict\n#else\n#define KILN_RESTRICT\n#endif\n"
+    "#if defined(__GNUC__) || defined(_MSC_VER)\n#define KILN_RESTRICT __restrict\n#else\n#define "
+    "KILN_RESTRICT\n#endif\n"
     "/* The first and the end of the steps i at which base + i * step lies within [0, size). */\n"
     "KILN_DEVICE int kiln_from(int base, int step, int least) {\n"
     "  const int i = base < 0 ? (-base + step - 1) / step : 0;\n  return i > least ? i : least;\n}\n"
@@ -58,12 +60,12 @@ class SourcePrinter {
   }
   std::string header() const {
     const std::string guard = macro("H");
-    std::string out = text("/* A program compiled by Kiln, for ", target_.what, ". Compile ", names_.model,
-                           ".c beside it:\n     ", target_.compiler, " -c ", names_.model, ".c */\n#ifndef ", guard,
-                           "\n#define ", guard, "\n\n/* Bytes of static memory that ", names_.model,
-                           "_run works in, and bytes of constants. */\n#define ", macro("ARENA_BYTES"), " ",
-                           program_.arena_bytes, "\n#define ", macro("CONSTANT_BYTES"), " ", program_.constant_bytes(),
-                           "\n/* Elements of inputs and outputs. */\n");
+    std::string out =
+        text("/* A program compiled by Kiln, for ", target_.what, ". Compile ", names_.model, ".c beside it:\n     ",
+             target_.compiler, " -c ", names_.model, ".c */\n#ifndef ", guard, "\n#define ", guard,
+             "\n\n/* Bytes of static memory that ", names_.model, "_run works in, and bytes of constants. */\n#define ",
+             macro("ARENA_BYTES"), " ", program_.arena_bytes, "\n#define ", macro("CONSTANT_BYTES"), " ",
+             program_.constant_bytes(), "\n/* Elements of inputs and outputs. */\n");
     std::string about;
     const auto add = [&](const std::string& name, const Desc& desc) {
       out += text("#define ", macro(upper(name)), "_COUNT ", numel(desc.shape), "\n");
@@ -71,11 +73,12 @@ class SourcePrinter {
     };
     for (std::size_t i = 0; i < names_.inputs.size(); ++i) add(names_.inputs[i], program_.inputs[i]);
     for (std::size_t i = 0; i < names_.outputs.size(); ++i) add(names_.outputs[i], program_.outputs[i]);
-    return text(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n/* Tensors in row-major order, none of which overlaps",
-                " another:\n", about,
-                "   Returns 0, or the number of the step that met an index out of range; outputs are then not complete.\n",
-                "   It works in static memory: one call at a time. */\n", signature(),
-                ";\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    return text(
+        out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n/* Tensors in row-major order, none of which overlaps",
+        " another:\n", about,
+        "   Returns 0, or the number of the step that met an index out of range; outputs are then not complete.\n",
+        "   It works in static memory: one call at a time. */\n", signature(),
+        ";\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
   }
 
   // ---- data ----
@@ -85,8 +88,8 @@ class SourcePrinter {
     for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
       const Buffer& buffer = program_.buffers[b];
       if (buffer.place != Place::Constant || buffer.merged) continue;
-      out += text("static const ", stored_type(buffer.dtype), " constant_", b, "[", std::max<std::int64_t>(buffer.count, 1),
-                  "] = {");
+      out += text("static const ", stored_type(buffer.dtype), " constant_", b, "[",
+                  std::max<std::int64_t>(buffer.count, 1), "] = {");
       visit_dtype(buffer.dtype, [&](auto tag) {
         using T = typename decltype(tag)::type;
         std::int64_t i = 0;
@@ -112,9 +115,9 @@ class SourcePrinter {
   // ---- calls ----
   std::string argument(const Access& access, bool written) const {
     const Buffer& buffer = program_[access.buffer];
-    const std::string offset = access.offset ? text(access.offset < 0 ? " - " : " + ",
-                                                    access.offset < 0 ? -access.offset : access.offset)
-                                             : "";
+    const std::string offset =
+        access.offset ? text(access.offset < 0 ? " - " : " + ", access.offset < 0 ? -access.offset : access.offset)
+                      : "";
     switch (buffer.place) {
       case Place::Input: return names_.inputs[static_cast<std::size_t>(buffer.position)] + offset;
       case Place::Output: return names_.outputs[static_cast<std::size_t>(buffer.position)] + offset;

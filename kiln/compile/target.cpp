@@ -38,8 +38,8 @@ const Target& target(std::string_view name) {
     names.push_back(each.name);
     all += text(all.empty() ? "" : ", ", each.name);
   }
-  fail<ArgumentError>("compile: there is no target '", shown(name), "'", did_you_mean(name, names), "; the targets are ",
-                      all);
+  fail<ArgumentError>("compile: there is no target '", shown(name), "'", did_you_mean(name, names),
+                      "; the targets are ", all);
 }
 
 }  // namespace kiln::compile

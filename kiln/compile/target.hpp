@@ -8,8 +8,8 @@ namespace kiln::compile {
 
 struct Target {
   std::string_view name, what;
-  std::int64_t ram, flash;     // bytes of the board that QEMU has; 0: not limited
-  std::string_view compiler;   // the command that compiles for it
+  std::int64_t ram, flash;    // bytes of the board that QEMU has; 0: not limited
+  std::string_view compiler;  // the command that compiles for it
 };
 
 std::span<const Target> targets();

@@ -45,10 +45,11 @@ bool View::is_cheap(const Program& program) const {
     return !operand.is_number && size_of(operand.dtype) == 1 && program[operand.access.buffer].count > 1;
   });
   return narrow && std::ranges::all_of(value.steps, [](const op::ProgramStep& step) {
-    if (const auto* binary = std::get_if<op::Binary>(&step.op))
-      return binary->fn == op::BinaryFn::Add || binary->fn == op::BinaryFn::Sub || binary->fn == op::BinaryFn::Mul;
-    return std::holds_alternative<op::Cast>(step.op);
-  });
+           if (const auto* binary = std::get_if<op::Binary>(&step.op))
+             return binary->fn == op::BinaryFn::Add || binary->fn == op::BinaryFn::Sub ||
+                    binary->fn == op::BinaryFn::Mul;
+           return std::holds_alternative<op::Cast>(step.op);
+         });
 }
 
 View number_view(const Scalar& number, DType dtype, const Shape& shape) {

@@ -23,19 +23,36 @@ std::string arm_emulator(const std::string& machine) {
 Board board(const std::string& target) {
   const std::string arm = "--specs=nano.specs -mthumb ";
   if (target == "m0")
-    return {target, kArm, arm + "-Os -mcpu=cortex-m0", "arm.c", arm_emulator("microbit"),
+    return {target,
+            kArm,
+            arm + "-Os -mcpu=cortex-m0",
+            "arm.c",
+            arm_emulator("microbit"),
             "code_origin=0x0,code_length=256K,data_origin=0x20000000,data_length=16K"};
   if (target == "m4")
-    return {target, kArm, arm + "-O2 -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16", "arm.c",
-            arm_emulator("mps2-an386"), "code_origin=0x0,code_length=4M,data_origin=0x20000000,data_length=4M"};
+    return {target,
+            kArm,
+            arm + "-O2 -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16",
+            "arm.c",
+            arm_emulator("mps2-an386"),
+            "code_origin=0x0,code_length=4M,data_origin=0x20000000,data_length=4M"};
   if (target == "m7")
-    return {target, kArm, arm + "-O2 -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16", "arm.c",
-            arm_emulator("mps2-an500"), "code_origin=0x0,code_length=4M,data_origin=0x60000000,data_length=16M"};
+    return {target,
+            kArm,
+            arm + "-O2 -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16",
+            "arm.c",
+            arm_emulator("mps2-an500"),
+            "code_origin=0x0,code_length=4M,data_origin=0x60000000,data_length=16M"};
   if (target == "m33")
-    return {target, kArm, arm + "-O2 -mcpu=cortex-m33 -mfloat-abi=hard -mfpu=fpv5-sp-d16", "arm.c",
+    return {target,
+            kArm,
+            arm + "-O2 -mcpu=cortex-m33 -mfloat-abi=hard -mfpu=fpv5-sp-d16",
+            "arm.c",
             arm_emulator("mps2-an505"),
             "code_origin=0x10000000,code_length=4M,data_origin=0x38000000,data_length=4M"};
-  return {target, "riscv64-unknown-elf-gcc", "--specs=picolibc.specs -O2 -march=rv32imac -mabi=ilp32 -mcmodel=medany",
+  return {target,
+          "riscv64-unknown-elf-gcc",
+          "--specs=picolibc.specs -O2 -march=rv32imac -mabi=ilp32 -mcmodel=medany",
           "riscv.c",
           "qemu-system-riscv32 -machine virt -bios none -display none -monitor none -serial none "
           "-semihosting-config enable=on,target=native -kernel",
@@ -58,10 +75,10 @@ std::string main_of(const CompiledCode& code, const TensorData& input, const Ten
   for (const float number : expected.as<float>()) largest = std::max(largest, std::fabs(static_cast<double>(number)));
   return text("#include \"", code.name, ".h\"\nvoid say(const char* text);\n", array("input", input),
               array("expected", expected), "static float output[", expected.numel(),
-              "];\nint main(void) {\n  int i;\n  if (", code.name,
-              "_run(input, output)) return 4;\n  for (i = 0; i < ", expected.numel(),
-              "; ++i) {\n    const float error = output[i] - expected[i];\n    if (!(error < ", largest * 1e-4,
-              "f && error > -", largest * 1e-4, "f)) {\n      say(\"wrong\\n\");\n      return 1;\n    }\n  }\n"
+              "];\nint main(void) {\n  int i;\n  if (", code.name, "_run(input, output)) return 4;\n  for (i = 0; i < ",
+              expected.numel(), "; ++i) {\n    const float error = output[i] - expected[i];\n    if (!(error < ",
+              largest * 1e-4, "f && error > -", largest * 1e-4,
+              "f)) {\n      say(\"wrong\\n\");\n      return 1;\n    }\n  }\n"
               "  say(\"right\\n\");\n  return 0;\n}\n");
 }
 
@@ -78,17 +95,12 @@ void expect_right_on(const std::string& target, FunctionRef<Values(const Values&
   const std::string boards = std::string(KILN_SOURCE_DIR) + "/tests/compile/board/";
   std::string symbols = on.memory;
   for (std::size_t at = 0; (at = symbols.find(',', at)) != std::string::npos;) symbols.replace(at, 1, " -Wl,--defsym=");
-  ASSERT_EQ(failure_of(text("cd ", folder.directory, " && ", on.compiler, " -std=gnu11 -Wall -Wextra -Werror ", on.flags,
-                            " -nostartfiles -ffunction-sections -fdata-sections -Wl,--gc-sections -Wl,--defsym=", symbols,
-                            " -T ", boards, "board.ld -o program ", boards, on.start, " main.c ", code.name, ".c -lm")),
-            "");
+  ASSERT_EQ(
+      failure_of(text("cd ", folder.directory, " && ", on.compiler, " -std=gnu11 -Wall -Wextra -Werror ", on.flags,
+                      " -nostartfiles -ffunction-sections -fdata-sections -Wl,--gc-sections -Wl,--defsym=", symbols,
+                      " -T ", boards, "board.ld -o program ", boards, on.start, " main.c ", code.name, ".c -lm")),
+      "");
   EXPECT_EQ(failure_of(text("cd ", folder.directory, " && timeout 60 ", on.emulator, " program")), "");
-}
-
-Device seeded() {
-  const Device device = Device::parse("cpu");
-  device.seed(3);
-  return device;
 }
 
 /// The guide's network, for one picture.
@@ -115,8 +127,7 @@ auto keywords(const Device& device) {
   const auto last = nn::LinearConfig{.in = 64, .out = 12}.init(device);
   return [=](const Values& in) {
     Tensor<4> x(pad(first.forward(Tensor<4>(in[0])).relu().value(), {0, 0, 4, 4}, {0, 0, 4, 4}));
-    for (std::size_t i = 0; i < depthwise.size(); ++i)
-      x = pointwise[i].forward(depthwise[i].forward(x).relu()).relu();
+    for (std::size_t i = 0; i < depthwise.size(); ++i) x = pointwise[i].forward(depthwise[i].forward(x).relu()).relu();
     return Values{last.forward(Tensor<2>(mean(x.value(), {2, 3}))).softmax(1).value()};
   };
 }
@@ -138,19 +149,19 @@ auto autoencoder(const Device& device) {
 
 TEST(Boards, CortexM4RunsTheGuidesNetwork) {
   const Device device = seeded();
-  expect_right_on("m4", guide(512, device), uniform({1, 28, 28}, 0, 1, device));
+  expect_right_on("m4", guide(512, device), uniform(Shape{1, 28, 28}, 0, 1, device));
 }
 TEST(Boards, CortexM7SpotsKeywords) {
   const Device device = seeded();
-  expect_right_on("m7", keywords(device), uniform({1, 1, 49, 10}, -1, 1, device));
+  expect_right_on("m7", keywords(device), uniform(Shape{1, 1, 49, 10}, -1, 1, device));
 }
 TEST(Boards, CortexM33RunsAnAutoencoder) {
   const Device device = seeded();
-  expect_right_on("m33", autoencoder(device), uniform({1, 640}, -1, 1, device));
+  expect_right_on("m33", autoencoder(device), uniform(Shape{1, 640}, -1, 1, device));
 }
 TEST(Boards, RiscvRunsTheGuidesNetwork) {
   const Device device = seeded();
-  expect_right_on("rv32", guide(32, device), uniform({1, 28, 28}, 0, 1, device));
+  expect_right_on("rv32", guide(32, device), uniform(Shape{1, 28, 28}, 0, 1, device));
 }
 // 16 KB of memory, no floating-point unit, no unaligned access.
 TEST(Boards, CortexM0ReadsSmallDigits) {
@@ -164,7 +175,7 @@ TEST(Boards, CortexM0ReadsSmallDigits) {
         const Tensor<4> x(max_pool(conv.forward(Tensor<4>(in[0])).relu().value(), {.kernel = {2, 2}}));
         return Values{linear2.forward(linear1.forward(x.flatten<1>()).relu()).softmax(1).value()};
       },
-      uniform({1, 1, 8, 8}, 0, 1, device));
+      uniform(Shape{1, 1, 8, 8}, 0, 1, device));
 }
 
 }  // namespace

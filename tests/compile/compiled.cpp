@@ -31,8 +31,9 @@ Library::Library(const CompiledCode& code, const Source& source) : outputs_(sour
   const std::size_t count = source.graph.inputs().size() - source.bound.size() + outputs_.size();
   std::string list;
   for (std::size_t i = 0; i < count; ++i) list += text(i ? ", " : "", "p[", i, "]");
-  write_text(folder_.directory + "/call.c", text("#include \"", code.name, ".h\"\nint call(void** p);\nint call(void** p) { return ",
-                                                 code.name, "_run(", list, "); }\n"));
+  write_text(folder_.directory + "/call.c",
+             text("#include \"", code.name, ".h\"\nint call(void** p);\nint call(void** p) { return ", code.name,
+                  "_run(", list, "); }\n"));
   const std::string command =
       text("cd ", folder_.directory, " && cc -std=c11 -O1 -Wall -Wextra -Werror -pedantic -fPIC -shared -o program.so ",
            code.name, ".c call.c -lm");

@@ -4,10 +4,32 @@
 #include <vector>
 
 #include "kiln/compile/compile.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/core/tensor_data.hpp"
+#include "kiln/ops/device.hpp"
 #include "tests/store/temporary.hpp"
 
 namespace kiln::compile {
+
+#define KILN_NEEDS_COMPILER() \
+  if (!has_c_compiler()) GTEST_SKIP() << "there is no C compiler"
+
+inline Device cpu() { return Device::parse("cpu"); }
+/// The same device, whose random numbers begin anew.
+inline Device seeded() {
+  const Device device = cpu();
+  device.seed(7);
+  return device;
+}
+
+/// The sentence of the error that a function throws.
+template <class F>
+std::string said(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) { return std::string(error.message()); }
+  return "nothing was thrown";
+}
 
 /// Whether there is a C compiler; tests that need one are skipped without.
 bool has_c_compiler();
@@ -37,7 +59,6 @@ class Library {
 
 /// Runs `function` on the device cpu, and captured and compiled; an expectation fails where elements differ by more.
 void expect_same(FunctionRef<Values(const Values&)> function, const Values& inputs,
-                 const Tolerance& tolerance = {.relative = 1e-4, .absolute = 1e-5},
-                 const CompileOptions& options = {});
+                 const Tolerance& tolerance = {.relative = 1e-4, .absolute = 1e-5}, const CompileOptions& options = {});
 
 }  // namespace kiln::compile

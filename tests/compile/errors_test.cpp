@@ -16,30 +16,17 @@
 namespace kiln::compile {
 namespace {
 
-const Device& cpu() {
-  static const Device kDevice = Device::parse("cpu");
-  return kDevice;
-}
-
 Source source_of(FunctionRef<Values(const Values&)> function, const Values& inputs) {
   return {.graph = capture_graph(function, inputs)};
-}
-
-template <class F>
-std::string said(F&& f) {
-  try {
-    f();
-  } catch (const ArgumentError& error) { return std::string(error.message()); }
-  return "nothing was thrown";
 }
 
 TEST(Compile, NamesAllOperationsThatNeedAHeapAtOnce) {
   const Source source = source_of(
       [](const Values& in) {
-        const Value noise = uniform({3}, 0, 1, in[0].device());
+        const Value noise = uniform(Shape{3}, 0, 1, in[0].device());
         return Values{sort(in[0], 0).values + noise, sort(exp(in[0]), 0).values};
       },
-      {zeros({3}, cpu())});
+      {zeros(Shape{3}, cpu())});
   const std::string text = said([&] { compile(source); });
   EXPECT_NE(text.find("sort"), std::string::npos) << text;
   EXPECT_NE(text.find("in 2 places"), std::string::npos) << text;
@@ -47,26 +34,27 @@ TEST(Compile, NamesAllOperationsThatNeedAHeapAtOnce) {
 }
 
 TEST(Compile, SaysWhichStepsNeedMoreThanTheTargetsMemory) {
-  const Source source = source_of(
-      [](const Values& in) { return Values{sum(softmax(matmul(in[0], transpose(in[0])), 1))}; }, {zeros({100, 4}, cpu())});
+  const Source source =
+      source_of([](const Values& in) { return Values{sum(softmax(matmul(in[0], transpose(in[0])), 1))}; },
+                {zeros(Shape{100, 4}, cpu())});
   const std::string text = said([&] { compile(source, {.target = "m0"}); });
   EXPECT_NE(text.find("m0 has 16 KB of RAM"), std::string::npos) << text;
   EXPECT_NE(text.find("(matmul) 39 KB"), std::string::npos) << text;
   EXPECT_EQ(said([&] { compile(source, {.target = "m0", .ram = 200000}); }), "nothing was thrown");
-  const Source large = source_of([](const Values& in) { return Values{in[0] + uniform({100000}, 0, 1, cpu())}; },
-                                 {zeros({100000}, cpu())});
+  const Source large = source_of([](const Values& in) { return Values{in[0] + uniform(Shape{100000}, 0, 1, cpu())}; },
+                                 {zeros(Shape{100000}, cpu())});
   EXPECT_NE(said([&] { compile(large, {.target = "m0"}); }).find("of flash"), std::string::npos);
 }
 
 TEST(Compile, RefusesUnknownTargets) {
-  const Source source = source_of([](const Values& in) { return Values{exp(in[0])}; }, {zeros({3}, cpu())});
+  const Source source = source_of([](const Values& in) { return Values{exp(in[0])}; }, {zeros(Shape{3}, cpu())});
   EXPECT_NE(said([&] { compile(source, {.target = "m5"}); }).find("the targets are host, m0"), std::string::npos);
   EXPECT_NE(said([&] { compile(source, {.weights = DType::I8}); }).find("float16"), std::string::npos);
 }
 
 TEST(Compile, LetsNoNameBecomeCode) {
   Source source = source_of([](const Values& in) { return Values{exp(in[0]), in[1] + 1.0}; },
-                            {zeros({3}, cpu()), zeros({2}, cpu())});
+                            {zeros(Shape{3}, cpu()), zeros(Shape{2}, cpu())});
   source.inputs = {"x); system(\"rm -rf /\"); //", "int"};
   source.outputs = {"*/ #include </etc/passwd> /*\n", "\xff\xfe\x00"};
   const CompiledCode code = compile(source, {.name = "../../model\n#error"});
@@ -109,7 +97,8 @@ void expect_no_overlap(const Program& program) {
   for (std::size_t i = 0; i < program.loops.size(); ++i) {
     each_buffer(program.loops[i], [&](int buffer, bool writes) {
       if (program[buffer].place != Buffer::Place::Arena) return;
-      EXPECT_TRUE(writes || alive.count(buffer)) << "loop " << i << " reads buffer " << buffer << " before it is written";
+      EXPECT_TRUE(writes || alive.count(buffer))
+          << "loop " << i << " reads buffer " << buffer << " before it is written";
       alive.insert(buffer);
       EXPECT_GE(program[buffer].offset, 0);
       EXPECT_LE(program[buffer].offset + program[buffer].bytes(), program.arena_bytes);
@@ -136,7 +125,7 @@ TEST(Arena, HoldsNoTwoLiveBuffersInOnePlace) {
         }
         return Values{x, cat(all, 0)};
       },
-      {zeros({12, 12}, cpu())});
+      {zeros(Shape{12, 12}, cpu())});
   std::vector<Value> bound;
   Program program = lowered(simplified(source.graph, bound), 1, bound);
   plan_arena(program);
@@ -151,7 +140,8 @@ TEST(Arena, HoldsNoTwoLiveBuffersInOnePlace) {
 }
 
 TEST(Arena, IsOfTheSizeThatTheHeaderSays) {
-  const Source source = source_of([](const Values& in) { return Values{softmax(in[0], 1)}; }, {zeros({4, 8}, cpu())});
+  const Source source =
+      source_of([](const Values& in) { return Values{softmax(in[0], 1)}; }, {zeros(Shape{4, 8}, cpu())});
   const CompiledCode code = compile(source, {.name = "digits"});
   EXPECT_NE(code.files.at("digits.h").find(text("#define DIGITS_ARENA_BYTES ", code.arena_bytes, "\n")),
             std::string::npos);
@@ -164,7 +154,7 @@ TEST(Compile, IsCAndCpp) {
       [](const Values& in) {
         return Values{softmax(erf(in[0]) + tanh(in[0]), 1), argmax(in[0], 1), cast(in[0], DType::F16)};
       },
-      {zeros({4, 8}, cpu())});
+      {zeros(Shape{4, 8}, cpu())});
   const TemporaryFile folder("x");
   write_code(compile(source), folder.directory);
   int tried = 0;

@@ -8,15 +8,7 @@
 namespace kiln::compile {
 namespace {
 
-#define KILN_NEEDS_COMPILER() \
-  if (!has_c_compiler()) GTEST_SKIP() << "there is no C compiler"
-
-Device seeded() {
-  const Device device = Device::parse("cpu");
-  device.seed(7);
-  return device;
-}
-Value random(const Shape& shape, const Device& device) { return uniform(shape, -1, 1, device); }
+Value drawn(const Shape& shape, const Device& device) { return uniform(shape, -1, 1, device); }
 
 TEST(CompiledNetworks, Perceptron) {
   KILN_NEEDS_COMPILER();
@@ -26,9 +18,9 @@ TEST(CompiledNetworks, Perceptron) {
   const auto forward = [&](const Values& in) {
     return Values{second.forward(first.forward(Tensor<2>(in[0])).gelu()).softmax(1).value()};
   };
-  expect_same(forward, {random({3, 12}, device)});
+  expect_same(forward, {drawn({3, 12}, device)});
   // Weights as float16 have 11 bits.
-  expect_same(forward, {random({1, 12}, device)}, {.relative = 2e-3, .absolute = 2e-3}, {.weights = DType::F16});
+  expect_same(forward, {drawn({1, 12}, device)}, {.relative = 2e-3, .absolute = 2e-3}, {.weights = DType::F16});
 }
 
 TEST(CompiledNetworks, GuidesConvolutions) {
@@ -45,15 +37,15 @@ TEST(CompiledNetworks, GuidesConvolutions) {
         x = pool.forward(conv2.forward(x).relu());
         return Values{linear2.forward(linear1.forward(x.flatten<1>()).relu()).value()};
       },
-      {random({2, 28, 28}, device)});
+      {drawn({2, 28, 28}, device)});
 }
 
 TEST(CompiledNetworks, TransformerBlock) {
   KILN_NEEDS_COMPILER();
   const Device device = seeded();
-  const auto block = nn::valid(nn::TransformerEncoderLayerConfig{.width = 16, .heads = 4, .hidden = 32}.init(device));
+  const auto block = valid(nn::TransformerEncoderLayerConfig{.width = 16, .heads = 4, .hidden = 32}.init(device));
   expect_same([&](const Values& in) { return Values{block.forward(Tensor<3>(in[0])).value()}; },
-              {random({2, 5, 16}, device)});
+              {drawn({2, 5, 16}, device)});
 }
 
 TEST(CompiledNetworks, Lstm) {
@@ -61,20 +53,20 @@ TEST(CompiledNetworks, Lstm) {
   const Device device = seeded();
   const auto lstm = nn::LstmConfig{.in = 4, .hidden = 6}.init(device);
   expect_same([&](const Values& in) { return Values{lstm.forward(Tensor<3>(in[0])).outputs.value()}; },
-              {random({2, 7, 4}, device)});
+              {drawn({2, 7, 4}, device)});
 }
 
 TEST(CompiledNetworks, LayerNormAndDepthwiseConvolutions) {
   KILN_NEEDS_COMPILER();
   const Device device = seeded();
   const auto conv = nn::Conv2dConfig{.in = 4, .out = 4, .kernel = {3}, .stride = {2}, .groups = 4}.init(device);
-  const Value weight = random({3}, device);
+  const Value weight = drawn({3}, device);
   expect_same(
       [&](const Values& in) {
         const Value x = conv.forward(Tensor<4>(in[0])).value();
         return Values{layer_norm(relu(x), weight, {}), softmax(flatten(x, 1), 1)};
       },
-      {random({1, 4, 8, 8}, device)});
+      {drawn({1, 4, 8, 8}, device)});
 }
 
 // Forward, backward and a step of SGD: weights in, weights out.
@@ -94,9 +86,8 @@ TEST(CompiledNetworks, TrainingStep) {
     const auto after = [&](const auto& w) { return (w.detach() - gradients.of(w) * 0.5).value(); };
     return Values{loss.value().detach(), after(w1), after(w2), after(kernel)};
   };
-  const Values inputs{random({4, 36}, device), random({18, 8}, device), random({8, 3}, device),
-                      random({2, 1, 3, 3}, device),
-                      from_data(TensorData::of<std::int64_t>({4}, {0, 2, 1, 1}), device)};
+  const Values inputs{drawn({4, 36}, device), drawn({18, 8}, device), drawn({8, 3}, device),
+                      drawn({2, 1, 3, 3}, device), from_data(TensorData::of<std::int64_t>({4}, {0, 2, 1, 1}), device)};
   expect_same(step, inputs, {.relative = 1e-4, .absolute = 1e-5});
 }
 

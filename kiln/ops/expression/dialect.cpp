@@ -228,7 +228,8 @@ constexpr std::string_view kCPreamble =
     "#include <math.h>\n"
     "#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 202311L)\n"
     "#define bool _Bool\n#define true 1\n#define false 0\n#endif\n"
-    "#define KILN_DEVICE static inline\n"
+    "#ifdef __GNUC__\n#define KILN_DEVICE __attribute__((unused)) static inline\n#else\n"
+    "#define KILN_DEVICE static inline\n#endif\n"
     "KILN_DEVICE unsigned int kiln_bits(float x) {\n"
     "  unsigned int bits, i;\n"
     "  for (i = 0; i < sizeof bits; ++i) ((unsigned char*)&bits)[i] = ((const unsigned char*)&x)[i];\n"
@@ -265,8 +266,7 @@ constexpr std::string_view kWgslPreamble = "var<private> kiln_infinity: u32 = 0x
 
 const Dialect kCpp{Dialect::Syntax::Cpp, "C++",     kAllNumbers, {kCppNatives, kHostNatives, {}},
                    kHostPreamble,        kTypesOfC, "ll"};
-const Dialect kC{Dialect::Syntax::Cpp, "C",       kAllNumbers, {kCppNatives, kCNatives, {}},
-                 kCPreamble,           kTypesOfC, "ll"};
+const Dialect kC{Dialect::Syntax::Cpp, "C", kAllNumbers, {kCppNatives, kCNatives, {}}, kCPreamble, kTypesOfC, "ll"};
 const Dialect kCuda{Dialect::Syntax::Cpp, "CUDA",    kAllNumbers, {kCppNatives, kCudaNatives, kCudaHalves},
                     kCudaPreamble,        kTypesOfC, "ll"};
 const Dialect kHip{Dialect::Syntax::Cpp, "HIP",     kAllNumbers, {kCppNatives, kCudaNatives, {}},
