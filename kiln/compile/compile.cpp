@@ -1,6 +1,7 @@
 #include "kiln/compile/compile.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -30,6 +31,10 @@ void halve(Program& program) {
   constexpr std::int64_t kMany = 16;
   for (Buffer& buffer : program.buffers) {
     if (buffer.place != Buffer::Place::Constant || buffer.dtype != DType::F32 || buffer.count <= kMany) continue;
+    constexpr float kLargest = 65504, kInfinity = std::numeric_limits<float>::infinity();
+    for (const float weight : buffer.data.as<float>())
+      require<ArgumentError>(!(std::fabs(weight) > kLargest && std::fabs(weight) < kInfinity), "compile: the constant ",
+                             weight, " is beyond float16, whose largest number is 65504: keep the weights as float32");
     buffer.data = buffer.data.to(DType::F16);
     buffer.dtype = DType::F16;
   }

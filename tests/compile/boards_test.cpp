@@ -93,11 +93,11 @@ void expect_right_on(const std::string& target, FunctionRef<Values(const Values&
   write_code(code, folder.directory);
   write_text(folder.directory + "/main.c", main_of(code, input.data(), source.graph.replay({&input, 1})[0].data()));
   const std::string boards = std::string(KILN_SOURCE_DIR) + "/tests/compile/board/";
-  std::string symbols = on.memory;
-  for (std::size_t at = 0; (at = symbols.find(',', at)) != std::string::npos;) symbols.replace(at, 1, " -Wl,--defsym=");
+  std::string symbols;
+  for (const char c : "," + on.memory) symbols += c == ',' ? " -Wl,--defsym=" : std::string(1, c);
   ASSERT_EQ(
       failure_of(text("cd ", folder.directory, " && ", on.compiler, " -std=gnu11 -Wall -Wextra -Werror ", on.flags,
-                      " -nostartfiles -ffunction-sections -fdata-sections -Wl,--gc-sections -Wl,--defsym=", symbols,
+                      " -nostartfiles -ffunction-sections -fdata-sections -Wl,--gc-sections", symbols,
                       " -T ", boards, "board.ld -o program ", boards, on.start, " main.c ", code.name, ".c -lm")),
       "");
   EXPECT_EQ(failure_of(text("cd ", folder.directory, " && timeout 60 ", on.emulator, " program")), "");
