@@ -1,6 +1,5 @@
 // Elementwise ops, creations and views.
 #include "kiln/compile/lowering.hpp"
-#include "kiln/ops/elementwise/enumerators.hpp"
 
 namespace kiln::compile {
 namespace {
@@ -35,8 +34,8 @@ bool lower_index_of(Site& site, const op::RavelIndex& op) {
   const Shape& shape = site.result().shape;
   const View index = combined(op::Cast{DType::I64}, DType::I64, shape, {expanded(site.in[0], shape)});
   const View zero = number_view(std::int64_t{0}, DType::I64, shape), size = number_view(op.shape[0], DType::I64, shape);
-  const View is_negative = combined(op::Binary{op::BinaryFn::Less}, DType::Bool, shape, {index, zero});
-  const View moved = combined(op::Binary{op::BinaryFn::Add}, DType::I64, shape, {index, size});
+  const View is_negative = combined(kLess, DType::Bool, shape, {index, zero});
+  const View moved = combined(kAdd, DType::I64, shape, {index, size});
   site.out = {combined(op::Where{}, DType::I64, shape, {is_negative, moved, index})};
   return true;
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "kiln/compile/nest.hpp"
-#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/tree.hpp"
 
 namespace kiln::compile {
@@ -19,7 +18,7 @@ View widened(const View& x, const View* zero) {
   View wide = combined(op::Cast{DType::I32}, DType::I32, x.shape, {x});
   if (!zero || zero->value.in.empty()) return wide;
   const View point = combined(op::Cast{DType::I32}, DType::I32, x.shape, {expanded(*zero, x.shape)});
-  return combined(op::Binary{op::BinaryFn::Sub}, DType::I32, x.shape, {wide, point});
+  return combined(kSubtract, DType::I32, x.shape, {wide, point});
 }
 const View* operand(const Site& site, int i) { return site.has(i) ? &site.in[static_cast<std::size_t>(i)] : nullptr; }
 
@@ -126,7 +125,7 @@ void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weigh
   }
   contract(to, std::move(sum));
   if (bias && to.program.loops.back().mode == Mode::Fold)
-    site.out = {combined(op::Binary{op::BinaryFn::Add}, desc.dtype, desc.shape, {site.out[0], added})};
+    site.out = {combined(kAdd, desc.dtype, desc.shape, {site.out[0], added})};
 }
 
 void transpose(Lowering& to, Site& site, const op::ConvTranspose& op) {

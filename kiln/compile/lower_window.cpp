@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "kiln/compile/nest.hpp"
-#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/combiner.hpp"
 #include "kiln/ops/expression/tree.hpp"
 
@@ -106,8 +105,7 @@ bool average_pool(Lowering& to, Site& site, const op::AvgPool& op) {
   loop.guards = guards(x.shape, kX, all, axes->begin);
   loop.out = {places(sum, kY, all)};
   to.add(std::move(loop));
-  site.out = {combined(op::Binary{op::BinaryFn::Div}, desc.dtype, desc.shape,
-                       {sum, divisors(to, op, x.shape, desc.shape, desc.dtype)})};
+  site.out = {combined(kDivide, desc.dtype, desc.shape, {sum, divisors(to, op, x.shape, desc.shape, desc.dtype)})};
   return true;
 }
 
@@ -116,8 +114,8 @@ bool average_gradient(Lowering& to, Site& site, const op::AvgPoolGrad& op) {
   const Desc& desc = site.result();
   const auto axes = axes_of(op.pool.window, op.pool.adaptive, false, desc.shape, y.shape);
   if (!axes || expr::computed_in(desc.dtype) != desc.dtype) return false;
-  const View share = to.stored(combined(op::Binary{op::BinaryFn::Div}, desc.dtype, y.shape,
-                                        {y, divisors(to, op.pool, desc.shape, y.shape, desc.dtype)}));
+  const View share =
+      to.stored(combined(kDivide, desc.dtype, y.shape, {y, divisors(to, op.pool, desc.shape, y.shape, desc.dtype)}));
   const View sum = to.filled(desc.dtype, desc.shape, 0.0);
   const Axes all = joined(axes->results, axes->window);
   Loop loop;

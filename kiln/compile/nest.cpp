@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/tree.hpp"
 
 namespace kiln::compile {
@@ -32,7 +31,7 @@ Expression product(const Contraction& contraction, const Axes& axes, DType dtype
   Expression value = placed(contraction.a, 0, axes, contraction.begin[0]);
   const op::ProgramOperand left = value.value,
                            right = append(value, placed(contraction.b, 1, axes, contraction.begin[1]));
-  op::ProgramStep step{op::Binary{op::BinaryFn::Mul}, {left, right}, dtype};
+  op::ProgramStep step{kMultiply, {left, right}, dtype};
   value.value = {op::ProgramOperand::Result, static_cast<std::uint16_t>(value.steps.size())};
   value.steps.push_back(step);
   return value;

@@ -6,6 +6,10 @@
 #include "kiln/ops/elementwise/enumerators.hpp"
 
 namespace kiln::compile {
+
+const op::Binary kAdd{op::BinaryFn::Add}, kSubtract{op::BinaryFn::Sub}, kMultiply{op::BinaryFn::Mul},
+    kDivide{op::BinaryFn::Div}, kLess{op::BinaryFn::Less};
+
 namespace {
 
 template <class F>

@@ -54,8 +54,7 @@ TEST(Compile, RefusesUnknownTargets) {
 
 TEST(Compile, RefusesWeightsBeyondFloat16) {
   const Value weights = full(Shape{32}, 70000.0, cpu());
-  const Source source =
-      source_of([&](const Values& in) { return Values{in[0] * weights}; }, {zeros(Shape{32}, cpu())});
+  const Source source = source_of([&](const Values& in) { return Values{in[0] * weights}; }, {zeros(Shape{32}, cpu())});
   EXPECT_NE(said([&] { compile(source, {.weights = DType::F16}); }).find("beyond float16"), std::string::npos);
 }
 
@@ -165,7 +164,8 @@ TEST(Compile, IsCAndCpp) {
   const TemporaryFile folder("x");
   write_code(compile(source), folder.directory);
   int tried = 0;
-  for (const std::string compiler : {"gcc", "clang-19", "clang", "arm-none-eabi-gcc", "riscv64-unknown-elf-gcc --specs=picolibc.specs"}) {
+  for (const std::string compiler :
+       {"gcc", "clang-19", "clang", "arm-none-eabi-gcc", "riscv64-unknown-elf-gcc --specs=picolibc.specs"}) {
     if (!failure_of(compiler + " --version").empty()) continue;
     for (const std::string language : {"-std=c11", "-x c++ -std=c++17"}) {
       if (compiler.starts_with("riscv64") && language != "-std=c11") continue;  // it has no C++

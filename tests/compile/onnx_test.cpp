@@ -7,7 +7,7 @@
 
 #include "kiln/compile/onnx.hpp"
 #include "kiln/onnx/backend_test.hpp"
-#include "tests/compile/compiled.hpp"
+#include "tests/compile/boards.hpp"
 #include "tests/onnx/model_writer.hpp"
 
 namespace kiln::compile {
@@ -42,6 +42,39 @@ std::string quantised_file(std::string_view batch) {
        {value("z", {batch, "24"})}}));
 }
 
+/// A convolution of int8 with a scale for each channel, a pool and a product: digits of 8 x 8.
+std::string quantised_convolution() {
+  using onnx::test::node, onnx::test::tensor, onnx::test::value;
+  const Message axis = onnx::test::attribute("axis", std::int64_t{0});
+  return onnx::test::model(onnx::test::graph(
+      {{node("QuantizeLinear", {"x", "xs", "xz"}, {"xq"}), node("DequantizeLinear", {"xq", "xs", "xz"}, {"xd"}),
+        node("DequantizeLinear", {"w", "ws", "wz"}, {"wd"}, {axis}),
+        node("Conv", {"xd", "wd"}, {"c"}, {onnx::test::attribute("pads", {1, 1, 1, 1})}), node("Relu", {"c"}, {"r"}),
+        node("QuantizeLinear", {"r", "rs", "xz"}, {"rq"}), node("DequantizeLinear", {"rq", "rs", "xz"}, {"rd"}),
+        node("MaxPool", {"rd"}, {"p"},
+             {onnx::test::attribute("kernel_shape", {2, 2}), onnx::test::attribute("strides", {2, 2})}),
+        node("Flatten", {"p"}, {"f"}), node("DequantizeLinear", {"v", "rs", "xz"}, {"vd"}),
+        node("MatMul", {"f", "vd"}, {"m"}), node("Softmax", {"m"}, {"y"})},
+       {int8_tensor("w", {4, 2, 3, 3}, bytes_of(72, 53)), int8_tensor("v", {64, 10}, bytes_of(640, 29)),
+        int8_tensor("xz", {}, "\x03"), int8_tensor("wz", {4}, std::string(4, '\0')),
+        tensor("xs", {}, std::vector<float>{0.01f}), tensor("rs", {}, std::vector<float>{0.02f}),
+        tensor("ws", {4}, std::vector<float>{0.001f, 0.002f, 0.003f, 0.004f})},
+       {value("x", {"1", "2", "8", "8"})},
+       {value("y", {"1", "10"})}}));
+}
+
+/// What ONNX Runtime's dynamic quantiser makes of a product.
+std::string integer_product() {
+  using onnx::test::node, onnx::test::tensor, onnx::test::value;
+  return onnx::test::model(onnx::test::graph(
+      {{node("DynamicQuantizeLinear", {"x"}, {"xq", "xs", "xz"}), node("MatMulInteger", {"xq", "w", "xz"}, {"i"}),
+        node("Cast", {"i"}, {"c"}, {onnx::test::attribute("to", std::int64_t{1})}), node("Mul", {"xs", "s"}, {"t"}),
+        node("Mul", {"c", "t"}, {"y"})},
+       {int8_tensor("w", {32, 24}, bytes_of(32 * 24, 41)), tensor("s", {}, std::vector<float>{0.003f})},
+       {value("x", {"3", "32"})},
+       {value("y", {"3", "24"})}}));
+}
+
 struct OnnxFile {
   explicit OnnxFile(const std::string& bytes) : file("model.onnx") { write_text(file.path, bytes); }
   TemporaryFile file;
@@ -62,6 +95,36 @@ TEST(CompiledOnnx, KeepsIntegersOfQuantisedFiles) {
   const onnx::Model model = onnx::load(file.file.path, device, {.simplify = false});
   EXPECT_EQ(difference(outputs[0], model.run({onnx::Datum(x)})[0].value().data(), {.relative = 1e-4, .absolute = 1e-5}),
             "");
+}
+
+struct Quantised {
+  Source source;
+  TensorData input, expected;
+};
+/// A file with the input and the output that Kiln's interpreter gives for the nodes as they stand.
+Quantised quantised(const std::string& bytes, const Shape& shape) {
+  const OnnxFile file(bytes);
+  const Value x = uniform(shape, -1, 1, cpu(), DType::F32, Key{4});
+  const onnx::Model model = onnx::load(file.file.path, cpu(), {.simplify = false});
+  return {onnx_source(file.file.path), x.data(), model.run({onnx::Datum(x)})[0].value().data()};
+}
+
+TEST(CompiledOnnx, ComputesQuantisedConvolutionsAndIntegerProducts) {
+  KILN_NEEDS_COMPILER();
+  for (const Quantised& file :
+       {quantised(quantised_convolution(), {1, 2, 8, 8}), quantised(integer_product(), {3, 32})}) {
+    const CompiledCode code = compile(file.source);
+    EXPECT_LT(code.constant_bytes, 1000);
+    const Library library(code, file.source);
+    std::vector<TensorData> outputs;
+    ASSERT_EQ(library.run({file.input}, outputs), 0);
+    EXPECT_EQ(difference(outputs[0], file.expected, {.relative = 1e-4, .absolute = 1e-5}), "");
+  }
+}
+
+TEST(CompiledOnnx, RunsQuantisedOnACortexM0) {
+  const Quantised file = quantised(quantised_convolution(), {1, 2, 8, 8});
+  expect_right_on("m0", file.source, file.input, file.expected);
 }
 
 TEST(CompiledOnnx, AsksForFreeSizesByName) {
@@ -120,11 +183,16 @@ class Suite {
 
 TEST(CompiledOnnx, AgreesWithTheStandardsTests) {
   if (!has_c_compiler()) GTEST_SKIP() << "there is no C compiler";
-  const fs::path archive = fs::path(KILN_SOURCE_DIR) / "../shared/data/onnx/onnx-backend-tests.tar.gz";
-  if (!fs::exists(archive)) GTEST_SKIP() << "there is no " << archive;
   const TemporaryFile folder("x");
-  ASSERT_EQ(failure_of("tar xzf '" + archive.string() + "' -C '" + folder.directory + "'"), "");
-  const std::vector<std::string> tests = onnx::find_backend_tests({folder.directory});
+  std::string directory = folder.directory;
+  if (const char* const given = std::getenv("KILN_ONNX_TESTS")) {
+    directory = given;
+  } else {
+    const fs::path archive = fs::path(KILN_SOURCE_DIR) / "../shared/data/onnx/onnx-backend-tests.tar.gz";
+    if (!fs::exists(archive)) GTEST_SKIP() << "KILN_ONNX_TESTS names no directory, and there is no " << archive;
+    ASSERT_EQ(failure_of("tar xzf '" + archive.string() + "' -C '" + directory + "'"), "");
+  }
+  const std::vector<std::string> tests = onnx::find_backend_tests({directory});
   const char* const wanted = std::getenv("KILN_COMPILE_EACH");  // 1: all of them
   const std::size_t each = wanted ? static_cast<std::size_t>(std::atoi(wanted)) : 29;
   Suite suite;
