@@ -8,7 +8,10 @@ namespace {
 
 using Place = Buffer::Place;
 
-std::int64_t rounded(std::int64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
+/// An empty buffer has a place too, as a loop names it.
+std::int64_t rounded(std::int64_t bytes) {
+  return (std::max<std::int64_t>(bytes, 1) + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
 
 bool in_arena(const Buffer& buffer) { return buffer.place == Place::Arena && !buffer.merged; }
 

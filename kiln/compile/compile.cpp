@@ -40,11 +40,33 @@ void halve(Program& program) {
   }
 }
 
-/// The places of all elements are counted by ints.
+constexpr std::int64_t kMostCounted = std::numeric_limits<std::int32_t>::max();
+
+/// How far from 0 a place may come: offset + sum(stride * size), no more than what is counted by ints.
+bool is_countable(std::int64_t offset, const Counts& strides, const Counts& sizes) {
+  double farthest = std::fabs(static_cast<double>(offset));
+  for (std::size_t d = 0; d < strides.size(); ++d)
+    farthest += std::fabs(static_cast<double>(strides[d])) * static_cast<double>(sizes[d]);
+  return farthest <= static_cast<double>(kMostCounted);
+}
+
+/// The places of all elements, and the steps of all loops, are counted by ints.
 void require_countable(const Program& program) {
-  for (const Buffer& buffer : program.buffers)
-    require<ArgumentError>(buffer.count <= std::numeric_limits<std::int32_t>::max(), "compile: a tensor of ",
-                           buffer.count, " elements is larger than the 2^31 - 1 that the code counts");
+  bool countable = true;
+  for (const Buffer& buffer : program.buffers) countable = countable && buffer.count <= kMostCounted;
+  for (const Loop& loop : program.loops) {
+    for (const std::int64_t size : loop.sizes) countable = countable && size <= kMostCounted;
+    for (const Guard& guard : loop.guards) {
+      countable = countable && guard.size <= kMostCounted && is_countable(guard.offset, guard.strides, loop.sizes);
+    }
+    for (const Operand& operand : loop.value.in)
+      countable = countable && (operand.is_number || is_countable(0, operand.access.strides, loop.sizes));
+    for (const Access& out : loop.out)
+      countable = countable && (out.buffer < 0 || is_countable(0, out.strides, loop.sizes));
+    require<ArgumentError>(countable, "compile: ", loop.layer,
+                           " works on more than the 2^31 - 1 elements that the code counts: make its sizes, padding or "
+                           "dilation smaller");
+  }
 }
 
 std::string bytes_text(std::int64_t bytes) { return bytes < 10240 ? text(bytes, " bytes") : text(bytes / 1024, " KB"); }

@@ -1,6 +1,7 @@
 #include "kiln/compile/nesting.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace kiln::compile {
 namespace {
@@ -24,6 +25,7 @@ void erase(Loop& loop, std::size_t d) {
 
 bool may_join(Loop& loop, std::size_t d) {
   if (static_cast<int>(d) + 1 == loop.kept) return false;  // one is kept, the next is reduced
+  if (loop.sizes[d] * loop.sizes[d + 1] > std::numeric_limits<std::int32_t>::max()) return false;  // counted by ints
   for (const Guard& guard : loop.guards)
     if (guard.strides[d] != 0 || guard.strides[d + 1] != 0) return false;
   bool joins = true;

@@ -1,9 +1,9 @@
 #include "kiln/compile/print_loop.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <map>
 
+#include "kiln/compile/literal.hpp"
 #include "kiln/compile/nesting.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/ops/expression/combiner.hpp"
@@ -13,25 +13,6 @@
 
 namespace kiln::compile {
 namespace {
-
-template <class T>
-std::string shortest(T number) {
-  char digits[64];
-  return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-}
-
-std::string float_literal(double number, bool is_double) {
-  if (std::isnan(number)) return is_double ? "((double)NAN)" : "NAN";
-  const bool negative = std::signbit(number);
-  std::string digits = std::isinf(number) ? "INFINITY"
-                       : is_double        ? shortest(std::fabs(number))
-                                          : shortest(static_cast<float>(std::fabs(number)));
-  if (!std::isinf(number)) {
-    if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
-    if (!is_double) digits += 'f';
-  }
-  return negative ? text("(-", digits, ")") : digits;
-}
 
 class LoopPrinter {
  public:
@@ -183,7 +164,9 @@ class LoopPrinter {
       from = text("from", name);
       to = text("to", name);
     }
-    return text(before, indent(d), "for (i", d, " = ", from, "; i", d, " < ", to, "; ++i", d, ") {\n");
+    const auto stride = stride_of_.find(d);
+    const std::string next = stride == stride_of_.end() ? text("++i", d) : text("i", d, " += ", stride->second);
+    return text(before, indent(d), "for (i", d, " = ", from, "; i", d, " < ", to, "; ", next, ") {\n");
   }
   std::string heads(int first, int last) const {
     std::string out;
@@ -209,17 +192,45 @@ class LoopPrinter {
 
   std::string each_element() {
     const int level = depth();
-    std::string out = heads(0, level) + loads_and_steps(level) + checked_index(loop_.out[0], "to", indent(level));
-    if (loop_.mode == Mode::Store) {
-      out += assignment(0, value(), level);
+    if (loop_.mode == Mode::Update) return each_update();
+    return heads(0, level) + loads_and_steps(level) + checked_index(loop_.out[0], "to", indent(level)) +
+           assignment(0, value(), level) + ends(0, level);
+  }
+
+  /// How many steps of the dimension around the innermost one are taken at once, so that the sums of a row are read and
+  /// written that many times less often. It divides the dimension's size.
+  std::int64_t steps_at_once() const {
+    constexpr std::int64_t kMost = 8;
+    const auto around = static_cast<std::size_t>(depth() - 2);
+    const Access& out = loop_.out[0];
+    if (depth() < 2 || overlaps() || out.index >= 0 || out.strides[around] != 0 || out.strides.back() == 0) return 1;
+    for (const Guard& guard : loop_.guards)
+      if (guard.strides[around] != 0) return 1;
+    for (std::int64_t steps = kMost; steps > 1; --steps)
+      if (loop_.sizes[around] % steps == 0) return steps;
+    return 1;
+  }
+  std::string each_update() {
+    const int level = depth();
+    const Access& to = loop_.out[0];
+    const std::int64_t steps = steps_at_once();
+    if (steps > 1) stride_of_[level - 2] = steps;
+    const std::string before = expr::loaded(printer_, text("out0[", place(to, "to"), "]"), program_[to.buffer].dtype);
+    const std::string sum = text(type(loop_.accumulator), " sum = ");
+    std::string out = heads(0, level);
+    if (steps == 1) {
+      out += loads_and_steps(level) + checked_index(to, "to", indent(level));
+      out += text(indent(level), "const ", sum, combined(before, folded_value()), ";\n");
     } else {
-      const Access& to = loop_.out[0];
-      const DType dtype = program_[to.buffer].dtype;
-      const std::string before = expr::loaded(printer_, text("out", 0, "[", place(to, "to"), "]"), dtype);
-      out += text(indent(level), "const ", type(loop_.accumulator), " before = ", before, ";\n");
-      out += assignment(0, narrowed(combined("before", folded_value())), level);
+      out += text(indent(level), sum, before, ";\n");
+      for (std::int64_t step = 0; step < steps; ++step) {
+        moved_ = {level - 2, step};
+        out += text(indent(level), "{\n", loads_and_steps(level + 1), indent(level + 1),
+                    "sum = ", combined("sum", folded_value()), ";\n", indent(level), "}\n");
+      }
+      moved_ = {-1, 0};
     }
-    return out + ends(0, level);
+    return out + assignment(0, narrowed("sum"), level) + ends(0, level);
   }
 
   std::string folds() {
@@ -267,26 +278,11 @@ class LoopPrinter {
   expr::Printer& printer_;
   op::Program types_;
   bool may_fail_ = false;
+  std::map<int, std::int64_t> stride_of_;      // by how much a dimension's index grows, where it is not 1
+  std::pair<int, std::int64_t> moved_{-1, 0};  // a dimension, and how many steps after its index a place is
 };
 
 }  // namespace
-
-std::string literal(expr::Printer& printer, const Scalar& number, DType dtype) {
-  if (is_float(dtype)) {
-    double rounded = 0;
-    visit_dtype(dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      rounded = static_cast<double>(number.to<T>());
-    });
-    return float_literal(rounded, dtype == DType::F64);
-  }
-  std::int64_t whole = 0;
-  visit_dtype(dtype, [&](auto tag) { whole = static_cast<std::int64_t>(number.to<typename decltype(tag)::type>()); });
-  if (dtype == DType::U64) return printer.literal(text(static_cast<std::uint64_t>(whole)), dtype);
-  if (whole == std::numeric_limits<std::int64_t>::min()) return "(-9223372036854775807ll - 1)";
-  const std::string digits = printer.literal(text(whole < 0 ? -whole : whole), dtype);
-  return whole < 0 ? text("(-", digits, ")") : digits;
-}
 
 LoopText printed(const Program& program, const Loop& loop, expr::Printer& printer) {
   return LoopPrinter(program, loop, printer).print();

@@ -14,7 +14,4 @@ struct LoopText {
 
 LoopText printed(const Program& program, const Loop& loop, expr::Printer& printer);
 
-/// A number of an element type as a literal of the type that it is computed in.
-std::string literal(expr::Printer& printer, const Scalar& number, DType dtype);
-
 }  // namespace kiln::compile

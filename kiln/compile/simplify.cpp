@@ -31,8 +31,8 @@ Graph simplified(const Graph& graph, std::vector<Value>& bound) {
   for (const Desc& desc : body.inputs) examples.push_back(zeros(desc.shape, device, desc.dtype));
   for (const Value& constant : body.constants) {
     if (!is_kept(constant)) continue;
-    examples.push_back(constant);
-    bound.push_back(constant);
+    examples.push_back(to_device(constant.detach(), device));
+    bound.push_back(examples.back());
   }
   const auto again = [&](const Values& in) {
     // The graph's values with its constants among the inputs, some of them recorded and the others as they are.
@@ -43,7 +43,8 @@ Graph simplified(const Graph& graph, std::vector<Value>& bound) {
     flat.count = body.count;
     Values values(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(body.inputs.size()));
     auto kept = values.size();
-    for (const Value& constant : body.constants) values.push_back(is_kept(constant) ? in[kept++] : constant.detach());
+    for (const Value& constant : body.constants)
+      values.push_back(is_kept(constant) ? in[kept++] : to_device(constant.detach(), device));
     Values results = replay_by(flat, values, [&](const GraphStep& step, Values operands, const Device&) {
       // What is made of numbers is a constant, but for a tensor of one number and for random numbers.
       const bool is_constant = !has_tensor(step) && std::holds_alternative<op::Arange>(step.op.is);

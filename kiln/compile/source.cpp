@@ -5,6 +5,7 @@
 #include <map>
 
 #include "kiln/compile/arena.hpp"
+#include "kiln/compile/literal.hpp"
 #include "kiln/compile/print_loop.hpp"
 #include "kiln/ops/expression/convert.hpp"
 
