@@ -158,6 +158,24 @@ void add_import(CLI::App& app, CommandResult& result) {
       [&](const ImportOptions& o) { result.out = import_onnx(o); });
 }
 
+void add_compile(CLI::App& app, CommandResult& result) {
+  on<CompileOptions>(
+      app,
+      [&](CompileOptions& o) {
+        app.add_option("file", o.file, "a captured graph (.safetensors) or an .onnx file")->required();
+        app.add_option("--target", o.target, "the machine: host, m0, m4, m7, m33 or rv32")->capture_default_str();
+        app.add_option("-o,--output", o.directory, "the directory to write to")->capture_default_str();
+        app.add_option("--name", o.name, "of the files and the function; by default the file's");
+        app.add_option("--size", o.sizes, "'name=number': a size that an .onnx file leaves free");
+        app.add_option("--weights", o.weights, "the element type in which float32 weights are kept")
+            ->check(CLI::IsMember({"float32", "float16"}))
+            ->capture_default_str();
+        app.add_option("--ram", o.ram, "bytes of memory of the board; 0: not limited; by default the target's");
+        app.add_option("--flash", o.flash, "bytes for constants of the board, likewise");
+      },
+      [&](const CompileOptions& o) { result.out = compile_program(o); });
+}
+
 void add_run(CLI::App& app, CommandResult& result) {
   on<RunOptions>(
       app,
@@ -206,6 +224,8 @@ constexpr Command kCommands[] = {
     {"diff", "compare two files tensor by tensor", add_diff},
     {"onnx", "say what an .onnx file holds, or run the standard's tests", add_onnx},
     {"import", "write an .onnx file as C++: a struct of modules, its weights, and a test", add_import},
+    {"compile", "write a captured graph or an .onnx file as C without a heap, for a microcontroller or a host",
+     add_compile},
     {"run", "run an .onnx file on tensors of files or on random ones", add_run},
     {"host", "lend devices to programs on other machines", add_host},
     {"plot-schedule", "draw the learning rates of a schedule", add_plot_schedule},

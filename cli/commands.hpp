@@ -90,6 +90,16 @@ struct ImportOptions {
 /// anything, if an existing file differs from the new one.
 std::string import_onnx(const ImportOptions& options);
 
+struct CompileOptions {
+  std::string file, target = "host", directory = ".";
+  std::string name, weights = "float32";  // the name is by default the file's
+  std::vector<std::string> sizes;         // "batch=1", for what an .onnx file leaves free
+  std::int64_t ram = -1, flash = -1;      // bytes of the board; -1: those of the target; 0: not limited
+};
+/// Writes a captured graph or an .onnx file as C that needs neither Kiln nor a heap (kiln/compile). Returns a summary of
+/// what it wrote.
+std::string compile_program(const CompileOptions& options);
+
 struct RunOptions {
   std::string file, device = "cpu";
   std::vector<std::string> inputs, outputs, compare;  // "name=file", or files by position

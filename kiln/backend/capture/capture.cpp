@@ -21,7 +21,8 @@ struct Placeholder : Storage {
 /// Runs nothing: its values are its own, and it accesses the device that it represents only explicitly.
 class RecordingBackend final : public LeafBackend {
  public:
-  RecordingBackend(const Device& inner, const CaptureOptions& options) : inner_(inner.inner()) {
+  RecordingBackend(const Device& inner, const CaptureOptions& options)
+      : inner_(inner.inner()), expands_(options.expands) {
     body_.device = inner_;
     if (options.random) seed(inner_.backend().next_key().bits);
     set_float32_precision(inner_.backend().float32_precision());
@@ -30,6 +31,7 @@ class RecordingBackend final : public LeafBackend {
   std::string name() const override { return "capture of " + inner_.name(); }
   void sync() override {}
   bool accepts(const Device& other) const override { return other == inner_; }
+  bool has_kernel(const op::Op& op) const override { return !expands_ || !expands_(op); }
   MemoryStatistics memory() const override { return inner_.backend().memory(); }
 
   void run(const op::Op& op, Call call) override {
@@ -159,6 +161,7 @@ class RecordingBackend final : public LeafBackend {
   }
 
   Device inner_;
+  bool (*expands_)(const op::Op&);
   GraphBody body_;
   std::map<const Node*, std::int32_t> constant_ids_;
   std::vector<std::int32_t> constant_numbers_;

@@ -15,6 +15,9 @@
 #include "kiln/ops/value.hpp"
 
 namespace kiln {
+namespace op {
+struct Op;
+}
 
 struct ReplayOptions {
   /// Random operations are pure functions of their keys, and a graph keeps the keys of its capture: without this
@@ -59,6 +62,8 @@ void append(std::string& out, const Graph& graph);
 struct CaptureOptions {
   /// Set it to false for a function that uses no random numbers: the device's stream then does not advance.
   bool random = true;
+  /// Composite ops for which it returns true are recorded by the ops of their expansion; all others as they are.
+  bool (*expands)(const op::Op&) = nullptr;
 };
 
 /// Calls `function` once, with inputs that have the shape, element type and device of `examples` but no elements, and

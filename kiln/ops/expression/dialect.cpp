@@ -79,6 +79,22 @@ constexpr Native kHostNatives[] = {
     {"multiply_high", kAllNumbers, "(unsigned int)((unsigned long long)($0) * ($1) >> 32)"},
 };
 
+constexpr Native kCNatives[] = {
+    {"infinity", kF32, "INFINITY"},
+    {"infinity", kF64, "((double)INFINITY)"},
+    {"nan", kF32, "NAN"},
+    {"nan", kF64, "((double)NAN)"},
+    {"lowest", kF32, "(-INFINITY)"},
+    {"lowest", kF64, "(-(double)INFINITY)"},
+    {"highest", kF32, "INFINITY"},
+    {"highest", kF64, "((double)INFINITY)"},
+    {"bits_of_float", kF64, "kiln_bits((float)($0))"},
+    {"from_bits_of_float", kF64, "((double)kiln_from_bits($0))"},
+    {"bits", kF32, "kiln_bits($0)"},
+    {"from_bits", kF32, "kiln_from_bits($0)"},
+    {"multiply_high", kAllNumbers, "(unsigned int)((unsigned long long)($0) * ($1) >> 32)"},
+};
+
 // The runtime compilers of CUDA and HIP have no C headers that define these.
 constexpr Native kCudaNatives[] = {
     {"infinity", kF32, "__int_as_float(0x7f800000)"},
@@ -207,6 +223,21 @@ constexpr std::array<std::string_view, 6> kTypesOfC{"double", "float",       "lo
 constexpr std::string_view kHostPreamble =
     "#include <math.h>\n#define KILN_DEVICE [[maybe_unused]] static inline\n"
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n";
+// Bytes are copied one by one, which both languages allow and compilers turn into one move.
+constexpr std::string_view kCPreamble =
+    "#include <math.h>\n"
+    "#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 202311L)\n"
+    "#define bool _Bool\n#define true 1\n#define false 0\n#endif\n"
+    "#ifdef __GNUC__\n#define KILN_DEVICE __attribute__((unused)) static inline\n#else\n"
+    "#define KILN_DEVICE static inline\n#endif\n"
+    "KILN_DEVICE unsigned int kiln_bits(float x) {\n"
+    "  unsigned int bits, i;\n"
+    "  for (i = 0; i < sizeof bits; ++i) ((unsigned char*)&bits)[i] = ((const unsigned char*)&x)[i];\n"
+    "  return bits;\n}\n"
+    "KILN_DEVICE float kiln_from_bits(unsigned int bits) {\n"
+    "  float x;\n  unsigned int i;\n"
+    "  for (i = 0; i < sizeof x; ++i) ((unsigned char*)&x)[i] = ((const unsigned char*)&bits)[i];\n"
+    "  return x;\n}\n";
 constexpr std::string_view kCudaPreamble =
     "#define KILN_DEVICE [[maybe_unused]] static __device__ inline\n"
     "struct KilnWords {\n  unsigned int x, y, z, w;\n};\n"
@@ -235,6 +266,7 @@ constexpr std::string_view kWgslPreamble = "var<private> kiln_infinity: u32 = 0x
 
 const Dialect kCpp{Dialect::Syntax::Cpp, "C++",     kAllNumbers, {kCppNatives, kHostNatives, {}},
                    kHostPreamble,        kTypesOfC, "ll"};
+const Dialect kC{Dialect::Syntax::Cpp, "C", kAllNumbers, {kCppNatives, kCNatives, {}}, kCPreamble, kTypesOfC, "ll"};
 const Dialect kCuda{Dialect::Syntax::Cpp, "CUDA",    kAllNumbers, {kCppNatives, kCudaNatives, kCudaHalves},
                     kCudaPreamble,        kTypesOfC, "ll"};
 const Dialect kHip{Dialect::Syntax::Cpp, "HIP",     kAllNumbers, {kCppNatives, kCudaNatives, {}},

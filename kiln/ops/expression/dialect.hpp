@@ -34,6 +34,8 @@ struct Dialect {
 
 /// C++ for any compiler (g++, clang); CUDA's and HIP's differ in some functions only.
 extern const Dialect kCpp, kCuda, kHip;
+/// C11 that is C++17 as well, with <math.h> alone. It has no functions of several results.
+extern const Dialect kC;
 /// GLSL 4.50 for Vulkan. Its float64 has only arithmetic and roots; 64-bit integers need an extension.
 extern const Dialect kGlsl;
 /// WGSL as WebGPU has it, without extensions: float32 and 32-bit integers.

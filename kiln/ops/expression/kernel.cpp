@@ -6,6 +6,7 @@
 #include "kiln/ops/expression/combiner.hpp"
 #include "kiln/ops/expression/convert.hpp"
 #include "kiln/ops/expression/program.hpp"
+#include "kiln/ops/expression/step.hpp"
 
 namespace kiln::expr {
 namespace {
@@ -138,19 +139,9 @@ class Kernel {
     return operand.from == op::ProgramOperand::Input && inputs_[operand.index].number;
   }
   std::string value_of(const op::ProgramStep& step) {
-    if (std::holds_alternative<op::Where>(step.op)) {
-      const std::string condition = text(name_of(step.in[0]), " != ", printer_.literal("0", DType::Bool));
-      const std::string choice = printer_.choice(condition, name_of(step.in[1]), name_of(step.in[2]));
-      // A number operand may have more digits than the result's type.
-      return is_number(step.in[1]) || is_number(step.in[2]) ? narrowed(printer_, choice, step.dtype) : choice;
-    }
-    if (const auto* cast = std::get_if<op::Cast>(&step.op))
-      return converted(printer_, name_of(step.in[0]), type_of(program_, step.in[0]), cast->to);
-    const Tree& tree = *tree_of(program_, step);
-    const std::string names[] = {name_of(step.in[0]), name_of(step.in[1])};
-    const std::string value = printer_.expression(tree, operand_type(program_, step), names);
-    if (tree.root().type != Type::Bool) return narrowed(printer_, value, step.dtype);
-    return printer_.choice(value, printer_.literal("1", DType::Bool), printer_.literal("0", DType::Bool));
+    return printed_step(
+        printer_, program_, step, [&](op::ProgramOperand operand) { return name_of(operand); },
+        [&](op::ProgramOperand operand) { return is_number(operand); });
   }
   /// Prints the loads and steps for element i.
   std::string steps(const std::string& indent) {

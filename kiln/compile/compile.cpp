@@ -1,0 +1,129 @@
+#include "kiln/compile/compile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "kiln/compile/arena.hpp"
+#include "kiln/compile/lower.hpp"
+#include "kiln/compile/names.hpp"
+#include "kiln/compile/simplify.hpp"
+#include "kiln/compile/source.hpp"
+#include "kiln/core/error/error.hpp"
+
+namespace kiln::compile {
+namespace {
+
+Names names_of(const Source& source, const Program& program, const std::string& model) {
+  std::set<std::string> taken;
+  Names names{.model = identifier(model, "model", taken), .inputs = {}, .outputs = {}};
+  const auto name = [&](const std::vector<std::string>& known, std::size_t i, std::string_view otherwise) {
+    return identifier(i < known.size() ? known[i] : "", text(otherwise, i), taken);
+  };
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) names.inputs.push_back(name(source.inputs, i, "input"));
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) names.outputs.push_back(name(source.outputs, i, "output"));
+  return names;
+}
+
+/// Keeps large float32 constants as float16: they are read as such, and computed with in float32.
+void halve(Program& program) {
+  constexpr std::int64_t kMany = 16;
+  for (Buffer& buffer : program.buffers) {
+    if (buffer.place != Buffer::Place::Constant || buffer.dtype != DType::F32 || buffer.count <= kMany) continue;
+    constexpr float kLargest = 65504, kInfinity = std::numeric_limits<float>::infinity();
+    for (const float weight : buffer.data.as<float>())
+      require<ArgumentError>(!(std::fabs(weight) > kLargest && std::fabs(weight) < kInfinity), "compile: the constant ",
+                             weight, " is beyond float16, whose largest number is 65504: keep the weights as float32");
+    buffer.data = buffer.data.to(DType::F16);
+    buffer.dtype = DType::F16;
+  }
+}
+
+constexpr std::int64_t kMostCounted = std::numeric_limits<std::int32_t>::max();
+
+/// How far from 0 a place may come: offset + sum(stride * size), no more than what is counted by ints.
+bool is_countable(std::int64_t offset, const Counts& strides, const Counts& sizes) {
+  double farthest = std::fabs(static_cast<double>(offset));
+  for (std::size_t d = 0; d < strides.size(); ++d)
+    farthest += std::fabs(static_cast<double>(strides[d])) * static_cast<double>(sizes[d]);
+  return farthest <= static_cast<double>(kMostCounted);
+}
+
+/// The places of all elements, and the steps of all loops, are counted by ints.
+void require_countable(const Program& program) {
+  bool countable = true;
+  for (const Buffer& buffer : program.buffers) countable = countable && buffer.count <= kMostCounted;
+  for (const Loop& loop : program.loops) {
+    for (const std::int64_t size : loop.sizes) countable = countable && size <= kMostCounted;
+    for (const Guard& guard : loop.guards) {
+      countable = countable && guard.size <= kMostCounted && is_countable(guard.offset, guard.strides, loop.sizes);
+    }
+    for (const Operand& operand : loop.value.in)
+      countable = countable && (operand.is_number || is_countable(0, operand.access.strides, loop.sizes));
+    for (const Access& out : loop.out)
+      countable = countable && (out.buffer < 0 || is_countable(0, out.strides, loop.sizes));
+    require<ArgumentError>(countable, "compile: ", loop.layer,
+                           " works on more than the 2^31 - 1 elements that the code counts: make its sizes, padding or "
+                           "dilation smaller");
+  }
+}
+
+std::string bytes_text(std::int64_t bytes) { return bytes < 10240 ? text(bytes, " bytes") : text(bytes / 1024, " KB"); }
+
+/// "conv needs 40 KB, ..." for the steps during which most of the arena is in use.
+std::string largest_steps(const Program& program) {
+  constexpr std::size_t kNamed = 4;
+  const std::vector<std::int64_t> bytes = bytes_in_use(program);
+  std::vector<std::size_t> order(bytes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+  std::string list;
+  for (std::size_t i = 0; i < std::min(kNamed, order.size()); ++i)
+    list += text(i ? ", " : "", "step ", order[i] + 1, " (", program.loops[order[i]].layer, ") ",
+                 bytes_text(bytes[order[i]]));
+  return list;
+}
+
+void require_room(const Program& program, const Target& target, const CompileOptions& options) {
+  const std::int64_t ram = options.ram >= 0 ? options.ram : target.ram,
+                     flash = options.flash >= 0 ? options.flash : target.flash;
+  require<ArgumentError>(ram == 0 || program.arena_bytes <= ram, "compile: the program works in ",
+                         bytes_text(program.arena_bytes), ", and ", target.name, " has ", bytes_text(ram),
+                         " of RAM. Most is in use at: ", largest_steps(program),
+                         ". Make these layers or the batch smaller, or give the board's memory by --ram");
+  require<ArgumentError>(flash == 0 || program.constant_bytes() <= flash, "compile: the constants are ",
+                         bytes_text(program.constant_bytes()), ", and ", target.name, " has ", bytes_text(flash),
+                         " of flash. Keep weights as float16 (--weights float16), quantise the model to int8, or give "
+                         "the board's memory by --flash");
+}
+
+}  // namespace
+
+CompiledCode compile(const Source& source, const CompileOptions& options) {
+  const Target& machine = target(options.target);
+  require<ArgumentError>(options.weights == DType::F32 || options.weights == DType::F16,
+                         "compile: weights are kept as float32 or float16, not as ", options.weights);
+  const std::size_t inputs = source.graph.inputs().size() - source.bound.size();
+  std::vector<Value> bound = source.bound;
+  const Graph graph = simplified(source.graph, bound);
+  Program program = lowered(graph, inputs, bound);
+  require_countable(program);
+  if (options.weights == DType::F16) halve(program);
+  work_in_place(program);
+  plan_arena(program);
+  require_room(program, machine, options);
+  const Names names = names_of(source, program, options.name);
+  SourceText printed = compile::printed(program, names, machine);
+  CompiledCode code;
+  code.name = names.model;
+  code.files[names.model + ".h"] = std::move(printed.header);
+  code.files[names.model + ".c"] = std::move(printed.source);
+  code.arena_bytes = program.arena_bytes;
+  code.constant_bytes = program.constant_bytes();
+  code.loops = static_cast<std::int64_t>(program.loops.size());
+  code.functions = printed.functions;
+  return code;
+}
+
+}  // namespace kiln::compile

@@ -1,0 +1,12 @@
+// A simplified graph as loops.
+#pragma once
+#include "kiln/backend/capture/graph.hpp"
+#include "kiln/compile/program.hpp"
+
+namespace kiln::compile {
+
+/// The loops of a simplified graph, whose inputs from `inputs` on are the tensors `bound`. Throws ArgumentError with the
+/// list of all ops that cannot be loops without a heap.
+Program lowered(const Graph& graph, std::size_t inputs, const std::vector<Value>& bound);
+
+}  // namespace kiln::compile

@@ -1,0 +1,127 @@
+// Elementwise ops, creations and views.
+#include "kiln/compile/lowering.hpp"
+
+namespace kiln::compile {
+namespace {
+
+/// An operand of an elementwise op with a result of `shape`. What is computed, and broadcast, is stored first, so that it
+/// is not computed for each copy.
+View broadcast_operand(Lowering& to, const View& view, const Shape& shape) {
+  const bool repeats = numel(view.shape) < numel(shape) && !view.value.steps.empty() && !view.is_cheap(to.program);
+  return expanded(repeats ? to.stored(view) : view, shape);
+}
+
+/// Whether the joined expression would have too many operands: then the widest is stored.
+bool lower(Lowering& to, Site& site, const op::Elementwise& op) {
+  constexpr std::size_t kMostSteps = 24;
+  std::vector<View> operands;
+  std::size_t steps = 0;
+  for (const View& view : site.in) {
+    operands.push_back(broadcast_operand(to, view, site.result().shape));
+    steps += view.value.steps.size();
+  }
+  if (steps > kMostSteps)
+    for (View& view : operands)
+      if (!view.value.steps.empty() && !view.is_cheap(to.program)) view = to.stored(view);
+  site.out = {combined(op, site.result().dtype, site.result().shape, operands)};
+  return true;
+}
+
+/// Indices of one dimension, counted from the end where they are negative; whoever reads by them finds those that are out
+/// of range. An index of several dimensions would have to be checked before it is one.
+bool lower_index_of(Site& site, const op::RavelIndex& op) {
+  if (op.shape.size() != 1) return false;
+  const Shape& shape = site.result().shape;
+  const View index = combined(op::Cast{DType::I64}, DType::I64, shape, {expanded(site.in[0], shape)});
+  const View zero = number_view(std::int64_t{0}, DType::I64, shape), size = number_view(op.shape[0], DType::I64, shape);
+  const View is_negative = combined(kLess, DType::Bool, shape, {index, zero});
+  const View moved = combined(kAdd, DType::I64, shape, {index, size});
+  site.out = {combined(op::Where{}, DType::I64, shape, {is_negative, moved, index})};
+  return true;
+}
+
+}  // namespace
+
+bool lower_elementwise(Lowering& to, Site& site) {
+  const auto& op = site.step.op.is;
+  if (const auto* unary = std::get_if<op::Unary>(&op)) return lower(to, site, *unary);
+  if (const auto* binary = std::get_if<op::Binary>(&op)) return lower(to, site, *binary);
+  if (const auto* where = std::get_if<op::Where>(&op)) return lower(to, site, *where);
+  if (const auto* cast = std::get_if<op::Cast>(&op)) return lower(to, site, *cast);
+  if (const auto* index = std::get_if<op::RavelIndex>(&op)) return lower_index_of(site, *index);
+  if (std::holds_alternative<op::Fill>(op)) {
+    site.out = {number_view(site.step.in[0].number, site.result().dtype, site.result().shape)};
+    return true;
+  }
+  return false;
+}
+
+namespace {
+
+void assign(Lowering& to, Site& site, const op::SliceAssign& op) {
+  const View copy = to.stored(site.in[op::SliceAssign::x]);
+  const View part = sliced(copy, op.begin, op.step, site.in[op::SliceAssign::value].shape);
+  to.store(site.in[op::SliceAssign::value], whole(part));
+  site.out = {copy};
+}
+
+void join(Lowering& to, Site& site, const op::Cat& op) {
+  const Desc& desc = site.result();
+  const int dim = wrap_dim("cat", op.dim, desc.shape.size());
+  const View all = buffer_view(to.add_buffer(desc.dtype, desc.shape), desc.dtype, desc.shape);
+  Dims begin = Dims::filled(desc.shape.size(), 0), step = Dims::filled(desc.shape.size(), 1);
+  for (const View& part : site.in) {
+    to.store(part, whole(sliced(all, begin, step, part.shape)));
+    begin[dim] += part.shape[dim];
+  }
+  site.out = {all};
+}
+
+/// The adjoint of Unfold: every element of a window is added where it was taken from.
+void fold(Lowering& to, Site& site, const op::Fold& op) {
+  const View sum = to.filled(site.result().dtype, site.result().shape, 0.0);
+  Loop loop;
+  loop.mode = Mode::Update;
+  loop.accumulator = site.result().dtype;
+  const View& x = site.in[0];
+  loop.sizes = Counts(x.shape.begin(), x.shape.end());
+  loop.kept = x.shape.size();
+  loop.value = x.value;
+  loop.out = {whole(unfolded(sum, op.dim, op.step, op.dilation, x.shape))};
+  to.add(std::move(loop));
+  site.out = {sum};
+}
+
+}  // namespace
+
+bool lower_view(Lowering& to, Site& site) {
+  const auto& op = site.step.op.is;
+  const Desc& result = site.result();
+  if (std::holds_alternative<op::Reshape>(op)) {
+    View view = site.in[0];
+    if (!reshaped(view, result.shape)) {
+      view = to.stored(view);
+      reshaped(view, result.shape);
+    }
+    site.out = {view};
+  } else if (const auto* permute = std::get_if<op::Permute>(&op)) {
+    site.out = {permuted(site.in[0], permute->dims)};
+  } else if (std::holds_alternative<op::Expand>(op)) {
+    site.out = {broadcast_operand(to, site.in[0], result.shape)};
+  } else if (const auto* slice = std::get_if<op::Slice>(&op)) {
+    site.out = {sliced(site.in[0], slice->begin, slice->step, slice->size)};
+  } else if (const auto* unfold = std::get_if<op::Unfold>(&op)) {
+    site.out = {unfolded(to.reread(site.in[0]), unfold->dim, unfold->step, unfold->dilation, result.shape)};
+  } else if (const auto* assigned = std::get_if<op::SliceAssign>(&op)) {
+    assign(to, site, *assigned);
+  } else if (const auto* cat = std::get_if<op::Cat>(&op)) {
+    join(to, site, *cat);
+  } else if (const auto* folded = std::get_if<op::Fold>(&op)) {
+    fold(to, site, *folded);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace kiln::compile

@@ -1,0 +1,190 @@
+// Matrix products, convolutions and their gradients.
+#include <algorithm>
+
+#include "kiln/compile/nest.hpp"
+#include "kiln/ops/expression/tree.hpp"
+
+namespace kiln::compile {
+namespace {
+
+enum Place : int { kA, kB, kResult };
+
+View result_of(Lowering& to, const Desc& desc) {
+  return buffer_view(to.add_buffer(desc.dtype, desc.shape), desc.dtype, desc.shape);
+}
+
+/// Narrow integers as int32, less their zero point.
+View widened(const View& x, const View* zero) {
+  View wide = combined(op::Cast{DType::I32}, DType::I32, x.shape, {x});
+  if (!zero || zero->value.in.empty()) return wide;
+  const View point = combined(op::Cast{DType::I32}, DType::I32, x.shape, {expanded(*zero, x.shape)});
+  return combined(kSubtract, DType::I32, x.shape, {wide, point});
+}
+const View* operand(const Site& site, int i) { return site.has(i) ? &site.in[static_cast<std::size_t>(i)] : nullptr; }
+
+Shape broadcast_to(const Shape& shape, const Shape& batch) {
+  Shape all = batch;
+  all[all.size() - 2] = shape[shape.size() - 2];
+  all.back() = shape.back();
+  return all;
+}
+
+/// A constant whose last dimension is not that of its memory is written again in the order in which it is read.
+View in_order(Lowering& to, View view) {
+  for (Operand& operand : view.value.in) {
+    if (operand.is_number || to.program[operand.access.buffer].place != Buffer::Place::Constant) continue;
+    const Counts wanted = [&] {
+      const Dims strides = contiguous_strides(view.shape);
+      return Counts(strides.begin(), strides.end());
+    }();
+    Access& access = operand.access;
+    const TensorData& data = to.program[access.buffer].data;
+    if (access.strides == wanted || access.index >= 0 || data.numel() != numel(view.shape)) continue;
+    const std::size_t bytes = size_of(data.dtype());
+    std::vector<std::byte> moved(static_cast<std::size_t>(data.numel()) * bytes);
+    bool reads_each = true;
+    for (std::int64_t i = 0; i < data.numel(); ++i) {
+      std::int64_t from = access.offset, left = i;
+      for (int d = view.shape.size(); d-- > 0; left /= view.shape[d])
+        from += left % view.shape[d] * access.strides[static_cast<std::size_t>(d)];
+      reads_each = reads_each && from >= 0 && from < data.numel();
+      if (reads_each)
+        std::copy_n(data.bytes().begin() + from * static_cast<std::int64_t>(bytes), bytes,
+                    moved.begin() + i * static_cast<std::int64_t>(bytes));
+    }
+    if (!reads_each) continue;
+    access = {to.add_constant(TensorData(view.shape, data.dtype(), std::move(moved))), 0, wanted};
+  }
+  return view;
+}
+
+void multiply(Lowering& to, Site& site, View a, View b) {
+  const Desc& desc = site.result();
+  const int rank = desc.shape.size(), row = rank - 2, column = rank - 1;
+  a = expanded(to.reread(a), broadcast_to(a.shape, desc.shape));
+  b = expanded(in_order(to, to.reread(b)), broadcast_to(b.shape, desc.shape));
+  Contraction sum{.a = a, .b = b, .result = result_of(to, desc), .outer = {}, .reduced = {}, .inner = {}};
+  for (int dim = 0; dim < row; ++dim) sum.outer.push_back({desc.shape[dim], {{kA, dim}, {kB, dim}, {kResult, dim}}});
+  sum.outer.push_back({desc.shape[row], {{kA, row}, {kResult, row}}});
+  sum.reduced = {{a.shape.back(), {{kA, column}, {kB, row}}}};
+  const Axis along{desc.shape[column], {{kB, column}, {kResult, column}}};
+  const bool in_rows = std::ranges::all_of(
+      b.value.in, [](const Operand& each) { return each.is_number || each.access.strides.back() <= 1; });
+  (in_rows ? sum.inner : sum.outer).push_back(along);
+  site.out = {sum.result};
+  contract(to, std::move(sum));
+}
+
+/// The axes of a convolution of x [batch, in, sizes...] to y [batch, out, sizes...] by weight
+/// [out, in / groups, kernel...], for operands by their numbers.
+struct ConvAxes {
+  Axis batch, group, out, in;
+  Axes kernel, places;
+  Dims begin;  // of x
+};
+ConvAxes axes_of(const op::Conv& conv, const Shape& x, const Shape& weight, const Shape& y, int at_x, int at_w,
+                 int at_y) {
+  const std::int64_t outs = y[1] / conv.groups, ins = x[1] / conv.groups;
+  ConvAxes axes{.batch = {x[0], {{at_x, 0}, {at_y, 0}}},
+                .group = {conv.groups, {{at_x, 1, ins}, {at_w, 0, outs}, {at_y, 1, outs}}},
+                .out = {outs, {{at_w, 0}, {at_y, 1}}},
+                .in = {ins, {{at_x, 1}, {at_w, 1}}},
+                .kernel = {},
+                .places = {},
+                .begin = {0, 0}};
+  for (int i = 0; i + 2 < x.size(); ++i) {
+    axes.kernel.push_back({weight[i + 2], {{at_x, i + 2, conv.dilation[i]}, {at_w, i + 2}}});
+    axes.places.push_back({y[i + 2], {{at_x, i + 2, conv.stride[i]}, {at_y, i + 2}}});
+    axes.begin.push_back(-conv.padding[i]);
+  }
+  return axes;
+}
+
+void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weight, const View* bias) {
+  const Desc& desc = site.result();
+  x = to.reread(x);
+  weight = to.reread(weight);
+  const ConvAxes axes = axes_of(conv, x.shape, weight.shape, desc.shape, kA, kB, kResult);
+  Contraction sum{.a = x,
+                  .b = weight,
+                  .result = result_of(to, desc),
+                  .outer = {axes.batch, axes.group, axes.out},
+                  .reduced = joined({axes.in}, axes.kernel),
+                  .inner = axes.places};
+  sum.begin[kA] = axes.begin;
+  sum.guarded = kA;
+  site.out = {sum.result};
+  View added;
+  if (bias) {
+    View per_channel = to.plain(*bias);
+    Shape shape = Shape::filled(desc.shape.size(), 1);
+    shape[1] = desc.shape[1];
+    reshaped(per_channel, shape);
+    added = expanded(per_channel, desc.shape);
+    sum.start = added;
+  }
+  contract(to, std::move(sum));
+  if (bias && to.program.loops.back().mode == Mode::Fold)
+    site.out = {combined(kAdd, desc.dtype, desc.shape, {site.out[0], added})};
+}
+
+void transpose(Lowering& to, Site& site, const op::ConvTranspose& op) {
+  const View y = to.reread(site.in[op::ConvTranspose::y]), weight = to.reread(site.in[op::ConvTranspose::weight]);
+  const ConvAxes axes = axes_of(op.conv, site.result().shape, weight.shape, y.shape, kResult, kB, kA);
+  Contraction sum{.a = y,
+                  .b = weight,
+                  .result = result_of(to, site.result()),
+                  .outer = {axes.batch, axes.group, axes.in},
+                  .reduced = joined({axes.out}, axes.kernel),
+                  .inner = axes.places};
+  sum.begin[kResult] = axes.begin;
+  sum.guarded = kResult;
+  sum.scatters = true;
+  site.out = {sum.result};
+  contract(to, std::move(sum));
+}
+
+void weight_gradient(Lowering& to, Site& site, const op::ConvWeightGrad& op) {
+  const View x = to.reread(site.in[op::ConvWeightGrad::x]), y = to.reread(site.in[op::ConvWeightGrad::y]);
+  const ConvAxes axes = axes_of(op.conv, x.shape, site.result().shape, y.shape, kA, kResult, kB);
+  Contraction sum{.a = x,
+                  .b = y,
+                  .result = result_of(to, site.result()),
+                  .outer = {axes.group, axes.out, axes.in},
+                  .reduced = joined({axes.batch}, axes.places),
+                  .inner = {}};
+  sum.outer = joined(sum.outer, axes.kernel);
+  sum.begin[kA] = axes.begin;
+  sum.guarded = kA;
+  site.out = {sum.result};
+  contract(to, std::move(sum));
+}
+
+/// Whether sums of the type can be kept: halves would be rounded at each step.
+bool sums(const Site& site) { return expr::computed_in(site.result().dtype) == site.result().dtype; }
+
+}  // namespace
+
+bool lower_product(Lowering& to, Site& site) {
+  const auto& op = site.step.op.is;
+  if (std::holds_alternative<op::Matmul>(op)) {
+    multiply(to, site, site.in[0], site.in[1]);
+  } else if (std::holds_alternative<op::MatmulInteger>(op)) {
+    multiply(to, site, widened(site.in[op::MatmulInteger::a], operand(site, op::MatmulInteger::a_zero)),
+             widened(site.in[op::MatmulInteger::b], operand(site, op::MatmulInteger::b_zero)));
+  } else if (const auto* conv = std::get_if<op::Conv>(&op)) {
+    convolve(to, site, *conv, site.in[op::Conv::x], site.in[op::Conv::weight], operand(site, op::Conv::bias));
+  } else if (const auto* integer = std::get_if<op::ConvInteger>(&op)) {
+    convolve(to, site, integer->conv, widened(site.in[op::ConvInteger::x], operand(site, op::ConvInteger::x_zero)),
+             widened(site.in[op::ConvInteger::weight], operand(site, op::ConvInteger::weight_zero)), nullptr);
+  } else if (const auto* transposed = std::get_if<op::ConvTranspose>(&op); transposed && sums(site)) {
+    transpose(to, site, *transposed);
+  } else if (const auto* gradient = std::get_if<op::ConvWeightGrad>(&op)) {
+    weight_gradient(to, site, *gradient);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace kiln::compile

@@ -1,0 +1,54 @@
+// The state while a graph becomes loops, and the functions that make loops of ops, by family.
+#pragma once
+#include <map>
+#include <set>
+
+#include "kiln/backend/capture/body.hpp"
+#include "kiln/compile/view.hpp"
+
+namespace kiln::compile {
+
+/// A step with its operands as views.
+struct Site {
+  const GraphStep& step;
+  std::vector<View> in;  // numbers have the type of the tensors beside them; an absent operand has no operands
+  std::vector<View> out{};
+  bool has(int i) const { return i < static_cast<int>(in.size()) && !in[static_cast<std::size_t>(i)].value.in.empty(); }
+  const Desc& result(int i = 0) const { return step.results[i]; }
+};
+
+class Lowering {
+ public:
+  Lowering() = default;
+
+  Program program{};
+  std::string layer{};                   // where loops come from
+  std::map<std::string, int> refused{};  // what cannot be compiled: how often it occurs
+
+  int add_buffer(DType dtype, const Shape& shape);
+  int add_constant(TensorData data);
+  void add(Loop loop);
+
+  /// Writes a view to memory: to a new buffer, or to `access` of one.
+  View stored(const View& view);
+  void store(const View& view, const Access& to);
+  /// The view as elements of one buffer, with whatever strides.
+  View plain(const View& view) { return view.is_plain() ? view : stored(view); }
+  /// The view as it may be read many times: in memory, unless it is cheap to compute.
+  View reread(const View& view) { return view.is_plain() || view.is_cheap(program) ? view : stored(view); }
+  /// A new buffer that holds `number` everywhere.
+  View filled(DType dtype, const Shape& shape, const Scalar& number);
+};
+
+/// Places of a view of a result, for what writes parts of it.
+Access whole(const View& plain);
+
+/// Each takes the ops that it knows and returns whether it did. A Site's `out` gets a view for each result.
+bool lower_elementwise(Lowering& to, Site& site);
+bool lower_view(Lowering& to, Site& site);
+bool lower_reduction(Lowering& to, Site& site);
+bool lower_product(Lowering& to, Site& site);
+bool lower_window(Lowering& to, Site& site);
+bool lower_index(Lowering& to, Site& site);
+
+}  // namespace kiln::compile
