@@ -66,5 +66,16 @@ TEST(ModernLstm, ContinuesSums) {
   EXPECT_LT(number_after(said, "test: error "), number_after(said, "of the last number again: ") / 2) << said;
 }
 
+TEST(Pipeline, ComputesOverTwoServersWhatOneDeviceDoes) {
+  EXPECT_EQ(output_of(PIPELINE_PROGRAM), "4 of 4 batches are what one device computes\n");
+}
+
+TEST(Federated, FindsTheLineThatNoClientSeesWhole) {
+  const std::string said = output_of(FEDERATED_PROGRAM " 40");
+  EXPECT_NE(said.find("round 2: client "), said.npos) << said;
+  EXPECT_NEAR(number_after(said, "y = "), 2, 0.05) << said;
+  EXPECT_NEAR(number_after(said, " x + "), 0.5, 0.05) << said;
+}
+
 }  // namespace
 }  // namespace kiln

@@ -9,52 +9,59 @@
 
 namespace kiln::test {
 
-/// A client's end that a test may cut, as a network would.
-class Cuttable final : public net::Connection {
- public:
-  explicit Cuttable(std::unique_ptr<net::Connection> inner) : inner_(std::move(inner)) {}
-  void send(std::span<const std::byte> message) override {
-    if (sends_left_ >= 0 && sends_left_-- == 0) cut();
-    require<IoError>(!cut_, "the network was cut");
-    inner_->send(message);
-  }
-  std::optional<net::Message> receive() override {
-    std::optional<net::Message> message = inner_->receive();
-    require<IoError>(!cut_, "the network was cut");
-    return message;
-  }
-  void close() noexcept override { inner_->close(); }
-  std::string peer() const override { return inner_->peer(); }
+/// A client's end that a test may cut, as a network would; the test may hold it for longer than the client does.
+struct Wire {
+  std::unique_ptr<net::Connection> inner;
+  std::atomic<bool> is_cut{false};
+  std::atomic<int> sends_left{-1};  // below 0: any number
 
   void cut() {
-    cut_ = true;
-    inner_->close();
+    is_cut = true;
+    inner->close();
   }
-  void cut_after(int sends) { sends_left_ = sends; }
+};
+
+class Cuttable final : public net::Connection {
+ public:
+  explicit Cuttable(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
+  ~Cuttable() override { wire_->inner->close(); }
+  void send(std::span<const std::byte> message) override {
+    if (wire_->sends_left >= 0 && wire_->sends_left-- == 0) wire_->cut();
+    require<IoError>(!wire_->is_cut, "the network was cut");
+    wire_->inner->send(message);
+  }
+  std::optional<net::Message> receive() override {
+    std::optional<net::Message> message = wire_->inner->receive();
+    require<IoError>(!wire_->is_cut, "the network was cut");
+    return message;
+  }
+  void close() noexcept override { wire_->inner->close(); }
+  std::string peer() const override { return wire_->inner->peer(); }
 
  private:
-  std::unique_ptr<net::Connection> inner_;
-  std::atomic<bool> cut_{false};
-  std::atomic<int> sends_left_{-1};
+  const std::shared_ptr<Wire> wire_;
 };
 
 /// Dials a host in this program. Keeps the last connection, to be cut.
 struct Dialer {
+  struct State {
+    std::mutex mutex;
+    std::shared_ptr<Wire> last;
+    bool reachable = true;
+    int cut_next_after = -1;  // messages that the next connections live for; -1: any number
+  };
   remote::Host* host;
-  std::shared_ptr<std::mutex> mutex = std::make_shared<std::mutex>();
-  std::shared_ptr<Cuttable*> last = std::make_shared<Cuttable*>(nullptr);
-  std::shared_ptr<bool> reachable = std::make_shared<bool>(true);
-  std::shared_ptr<int> cut_next_after = std::make_shared<int>(-1);
+  std::shared_ptr<State> state = std::make_shared<State>();
 
   std::unique_ptr<net::Connection> operator()() const {
-    const std::lock_guard lock(*mutex);
-    require<IoError>(*reachable, "nobody answers");
+    const std::lock_guard lock(state->mutex);
+    require<IoError>(state->reachable, "nobody answers");
     auto [here, there] = net::connected_pair();
     host->attach(std::move(there));
-    auto cuttable = std::make_unique<Cuttable>(std::move(here));
-    cuttable->cut_after(*cut_next_after);
-    *last = cuttable.get();
-    return cuttable;
+    state->last = std::make_shared<Wire>();
+    state->last->inner = std::move(here);
+    state->last->sends_left = state->cut_next_after;
+    return std::make_unique<Cuttable>(state->last);
   }
 };
 

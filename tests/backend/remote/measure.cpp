@@ -13,6 +13,7 @@
 #include "kiln/backend/remote/hosting.hpp"
 #include "kiln/backend/remote/remote.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/op.hpp"
 
 namespace kiln {
 namespace {
@@ -78,6 +79,24 @@ void measure() {
     std::printf("call                 %8.0f ns (emit and all), %.1f bytes; with the server's work %.0f ns\n",
                 1e9 * calling / kCalls, static_cast<double>(client.counters().bytes_sent - before.bytes_sent) / kCalls,
                 1e9 * all / kCalls);
+  }
+  for (int repeat = 0; repeat < 3; ++repeat) {  // the client's part alone, below emit()
+    constexpr int kCalls = 20000;
+    std::vector<Value> made;
+    for (int i = 0; i < kCalls; ++i) made.emplace_back(make_ref<Node>(Desc{Shape{16}, DType::F32}, device));
+    const op::Op product = op::Binary{BinaryFn::Mul};
+    const Value operands[] = {x, w};
+    const auto start = Clock::now();
+    for (Value& result : made) client.run(product, {operands, {&result, 1}});
+    std::printf("call below emit      %8.0f ns\n", 1e9 * since(start) / kCalls);
+    device.sync();
+  }
+  Value local = full({16}, 1, Device::cpu(), DType::F32), local_w = full({16}, 0.5, Device::cpu(), DType::F32);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const auto start = Clock::now();
+    for (int i = 0; i < 20000; ++i) local = local * local_w;
+    Device::cpu().sync();
+    std::printf("call on cpu          %8.0f ns with the work\n", 1e9 * since(start) / 20000);
   }
   const auto start = Clock::now();
   for (int i = 0; i < 1000; ++i) (void)x.data();

@@ -19,12 +19,16 @@ struct Cut : testing::Test {
 
   remote::Remote& client() { return dynamic_cast<remote::Remote&>(device.backend()); }
   void cut() {
-    const std::lock_guard lock(*dialer.mutex);
-    (*dialer.last)->cut();
+    const std::lock_guard lock(dialer.state->mutex);
+    dialer.state->last->cut();
+  }
+  void cut_next_after(int messages) {
+    const std::lock_guard lock(dialer.state->mutex);
+    dialer.state->cut_next_after = messages;
   }
   void reachable(bool is) {
-    const std::lock_guard lock(*dialer.mutex);
-    *dialer.reachable = is;
+    const std::lock_guard lock(dialer.state->mutex);
+    dialer.state->reachable = is;
   }
 };
 
@@ -41,7 +45,7 @@ TEST_F(Cut, TheSessionGoesOnWithItsTensors) {
 
 TEST_F(Cut, WorkIsNeitherLostNorDoneTwice) {
   // After each number of messages that a connection may live for.
-  *dialer.cut_next_after = 3;
+  cut_next_after(3);
   cut();
   Value x = full({1}, 0, device, DType::F32);
   for (int i = 1; i <= 60; ++i) {
@@ -55,12 +59,12 @@ TEST_F(Cut, WorkIsNeitherLostNorDoneTwice) {
 
 TEST_F(Cut, AnUploadInPiecesGoesOnWhereItWasCut) {
   for (int after = 2; after < 9; ++after) {
-    *dialer.cut_next_after = after;
+    cut_next_after(after);
     cut();
     TensorData data(Shape{500, 1000}, DType::F32);  // eight pieces
     for (std::size_t i = 0; i < 500'000; ++i) data.as<float>()[i] = static_cast<float>(i % 1013);
     const TensorData expected = data;
-    *dialer.cut_next_after = -1;
+    cut_next_after(-1);
     EXPECT_EQ(difference(from_data(std::move(data), device).data(), expected, {0, 0}), "");
   }
 }
