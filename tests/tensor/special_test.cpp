@@ -31,6 +31,8 @@ TEST(Special, FunctionsAreThoseOfValues) {
   static_assert(kIs<Tensor<2>, decltype(function(x, n, 24))>); \
   EXPECT_TRUE(same(function(x, n, 24), kiln::function(x.value(), n.value(), Value(24.0)))) << #function;
 #include "kiln/ops/special/special.def"
+  static_assert(kIs<Tensor<2>, decltype(betainc(2, n, x))>);
+  EXPECT_TRUE(same(betainc(2, n + 1, x), kiln::betainc(Value(2), (n + 1).value(), x.value())));
   EXPECT_TRUE(same(entr(x), entr(x.value())));
   EXPECT_TRUE(same(mvlgamma(x + 2, 3), mvlgamma((x + 2).value(), 3)));
   EXPECT_TRUE(same(xlog1py(x, 2), xlog1py(x.value(), 2)));

@@ -21,7 +21,8 @@ struct EncoderFigures {
 };
 
 const EncoderFigures& figures() {
-  static const auto stored_figures = load_config<EncoderFigures>(KILN_SOURCE_DIR "/tests/models/language/encoder_figures.json");
+  static const auto stored_figures =
+      load_config<EncoderFigures>(KILN_SOURCE_DIR "/tests/models/language/encoder_figures.json");
   return stored_figures;
 }
 

@@ -6,7 +6,8 @@
 namespace kiln::models {
 
 const LanguageFigures& language_figures() {
-  static const auto figures = load_config<LanguageFigures>(KILN_SOURCE_DIR "/tests/models/language/language_figures.json");
+  static const auto figures =
+      load_config<LanguageFigures>(KILN_SOURCE_DIR "/tests/models/language/language_figures.json");
   return figures;
 }
 
