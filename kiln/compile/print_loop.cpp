@@ -71,10 +71,10 @@ class LoopPrinter {
       const std::int64_t stride = strides[d];
       if (stride == 0) continue;
       const std::int64_t size = stride < 0 ? -stride : stride;
-      sum += text(stride < 0    ? (sum.empty() ? "-" : " - ")
-                  : sum.empty() ? ""
-                                : " + ",
-                  "i", d, size == 1 ? "" : text(" * ", size));
+      const std::string sign = stride < 0 ? (sum.empty() ? "-" : " - ") : sum.empty() ? "" : " + ";
+      const bool moved = moved_.first == static_cast<int>(d) && moved_.second > 0;
+      const std::string at = moved ? text("(i", d, " + ", moved_.second, ")") : text("i", d);
+      sum += text(sign, at, size == 1 ? "" : text(" * ", size));
     }
     if (offset != 0 || sum.empty())
       sum += text(sum.empty() ? "" : offset < 0 ? " - " : " + ", sum.empty() || offset > 0 ? offset : -offset);

@@ -376,13 +376,13 @@ TEST(Cli, WrongInputIsASentenceAndAStatus) {
   const Said help = kiln_says({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* command :
-       {"inspect", "convert", "diff", "onnx", "import", "run", "host", "plot-schedule", "runs", "completion"})
+       {"inspect", "convert", "diff", "onnx", "import", "compile", "run", "host", "plot-schedule", "runs", "completion"})
     EXPECT_NE(help.out.find(command), std::string::npos);
 }
 
 TEST(Cli, CompletesCommandsAndTheirOptions) {
   const std::string bash = kiln_says({"completion", "bash"}).out;
-  EXPECT_NE(bash.find("1:*) words='inspect convert diff onnx import run host plot-schedule runs completion'"),
+  EXPECT_NE(bash.find("1:*) words='inspect convert diff onnx import compile run host plot-schedule runs completion'"),
             std::string::npos)
       << bash;
   EXPECT_NE(bash.find("diff) words='--help --relative --absolute'"), std::string::npos) << bash;
