@@ -8,7 +8,9 @@ namespace kiln::remote {
 namespace {
 
 void append_desc(std::vector<std::uint64_t>& words, const Desc& desc) {
-  words.push_back(static_cast<std::uint64_t>(desc.dtype) << 32 | static_cast<std::uint64_t>(desc.shape.size()));
+  constexpr std::uint64_t kTensor = std::uint64_t{1} << 63;  // no number has this word
+  words.push_back(kTensor | static_cast<std::uint64_t>(desc.dtype) << 32 |
+                  static_cast<std::uint64_t>(desc.shape.size()));
   for (const std::int64_t size : desc.shape) words.push_back(static_cast<std::uint64_t>(size));
 }
 

@@ -87,7 +87,15 @@ void Remote::free_later(std::uint64_t value) {
   freed_.push_back(value);
 }
 
+void Remote::drop_program(std::size_t index) {
+  begin(out_, Entry::DropProgram);
+  out_.whole(programs_[index].number);
+  programs_.erase(programs_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
 void Remote::write_freed() {
+  for (std::size_t i = programs_.size(); i > 0; --i)
+    if (programs_[i - 1].life.expired()) drop_program(i - 1);
   {
     const std::lock_guard lock(freeing_);
     if (freed_.empty()) return;
@@ -274,9 +282,10 @@ void Remote::run_pending(Inputs values) {
 }
 
 std::optional<std::uint64_t> Remote::written_program(const Graph& graph) {
-  const Ref<const GraphBody> body(&graph.body());
+  const GraphBody* const body = &graph.body();
+  const std::weak_ptr<const void> life = body->life.watch();
   for (const SentProgram& sent : programs_)
-    if (sent.body == body) return sent.number;
+    if (sent.life.lock() == life.lock()) return sent.number;
   std::vector<std::byte> bytes;
   try {
     for (const Value& constant : body->constants) (void)number_of(constant);
@@ -285,17 +294,13 @@ std::optional<std::uint64_t> Remote::written_program(const Graph& graph) {
     bytes = out.take();
   } catch (const Error&) { return std::nullopt; }  // an operation or a constant of this program alone
   if (bytes.size() > kMostBytes / 2) return std::nullopt;
-  if (programs_.size() == kMostPrograms) {
-    begin(out_, Entry::DropProgram);
-    out_.whole(programs_.front().number);
-    programs_.erase(programs_.begin());
-  }
+  if (programs_.size() == kMostPrograms) drop_program(0);
   begin(out_, Entry::Program);
   out_.whole(++last_program_);
   out_.whole(bytes.size());
   out_.bytes(bytes);
   write_list(body->constants);
-  programs_.push_back({body, last_program_});
+  programs_.push_back({life, last_program_});
   return last_program_;
 }
 

@@ -57,12 +57,13 @@ class Remote final : public LeafBackend {
   static constexpr std::size_t kFrame = 8 << 10;     // bytes of calls that are sent together
   static constexpr std::size_t kMostPrograms = 256;  // that the server keeps; the oldest goes
   struct SentProgram {
-    Ref<const GraphBody> body;
+    std::weak_ptr<const void> life;  // of the body, whose constants must not keep this device
     std::uint64_t number;
   };
 
   std::uint64_t number_of(const Value& value) const;
   void write_freed();
+  void drop_program(std::size_t index);
   void write_causes();
   /// Writes an entry that begins with a list of values.
   void begin_list(Entry entry, Inputs values);

@@ -12,6 +12,7 @@
 #include "kiln/backend/remote/address.hpp"
 #include "kiln/backend/remote/hosting.hpp"
 #include "kiln/backend/remote/remote.hpp"
+#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/op.hpp"
 
@@ -84,7 +85,7 @@ void measure() {
     constexpr int kCalls = 20000;
     std::vector<Value> made;
     for (int i = 0; i < kCalls; ++i) made.emplace_back(make_ref<Node>(Desc{Shape{16}, DType::F32}, device));
-    const op::Op product = op::Binary{BinaryFn::Mul};
+    const op::Op product = op::Binary{op::BinaryFn::Mul};
     const Value operands[] = {x, w};
     const auto start = Clock::now();
     for (Value& result : made) client.run(product, {operands, {&result, 1}});

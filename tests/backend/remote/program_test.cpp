@@ -43,6 +43,23 @@ TEST(Programs, AreSentOnceAndReplayedByNumber) {
   EXPECT_EQ(again[1].item(), sum(y).item());
 }
 
+TEST(Programs, GoWithTheirGraphsAndKeepNoDevice) {
+  remote::Host host({Device::cpu()});
+  {
+    const Device device = test::remote_device(host);
+    const Value weight = ramp(device, {2, 2}), x = ramp(device, {2, 2});
+    {
+      const Graph graph = capture_graph([&](const Values& in) { return Values{matmul(in[0], weight)}; }, {&x, 1});
+      (void)graph.replay({&x, 1})[0].data();
+    }
+    const Graph another = capture_graph([&](const Values& in) { return Values{in[0] + weight}; }, {&x, 1});
+    EXPECT_EQ(difference(another.replay({&x, 1})[0].data(), (x + weight).data(), {0, 0}), "");
+  }
+  for (int i = 0; i < 500 && !host.counters().sessions.empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(host.counters().sessions.empty());
+}
+
 /// The weights after some steps of gradient descent on a small network, with dropout.
 std::vector<TensorData> trained(const Device& plain) {
   const Device device = plain.autodiff();

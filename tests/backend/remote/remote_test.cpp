@@ -67,6 +67,17 @@ TEST(Remote, SendsAFormOnceAndFewBytesForACall) {
   EXPECT_LT(after.bytes_sent - before.bytes_sent, 200u * 30);
 }
 
+// A number and a tensor of rank 0 have forms of their own.
+TEST(Remote, TellsNumbersFromTensorsOfRankZero) {
+  remote::Host host({Device::cpu()});
+  const Device device = remote_device(host);
+  const Value x = full({2}, 3, device, DType::F64), y = full({}, 4, device, DType::F64);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(floats(x + 2.0), (std::vector<float>{5, 5}));
+    EXPECT_EQ(floats(x + y), (std::vector<float>{7, 7}));
+  }
+}
+
 TEST(Remote, FreesWhatItsClientFrees) {
   remote::Host host({Device::cpu()});
   const Device device = remote_device(host);
