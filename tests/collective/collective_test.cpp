@@ -175,8 +175,8 @@ TEST(Collectives, RunOnceAndInOrderOnEveryKindOfDevice) {
   }
 }
 
-// What ranks meet for on a GPU is held while they do: not for long, and not where others need the memory. One rank,
-// since two would have the memory of one GPU.
+// What ranks meet for on a GPU is held while they do: not for long, and not where others need the memory. One rank, since
+// two would have the memory of one GPU.
 TEST(Collectives, HoldLittleMemoryOfAGpu) {
   on_each(devices(1, "simulated"), [](const Ranks& ranks, const Device& device) {
     constexpr std::int64_t count = 1 << 18, bytes = 4 * count;
