@@ -1,4 +1,5 @@
-// What two ranks say to each other before they trust: who they are, that they know the launch's secret, and TLS around it.
+// What two ranks say to each other before they trust: who they are, that they know the launch's secret, and TLS around
+// it.
 //
 //   rank that connects                          rank that listens
 //   [TLS, with a certificate of the moment]
@@ -43,7 +44,8 @@ class Introduction {
   /// Its first message.
   Hello hello(int rank, int size, std::uint16_t port) const;
 
-  /// A stream over a socket that this rank has accepted, or by which it has connected. The handshake of TLS is still to come.
+  /// A stream over a socket that this rank has accepted, or by which it has connected. The handshake of TLS is still to
+  /// come.
   std::unique_ptr<net::Stream> accepted(net::Socket socket) const;
   std::unique_ptr<net::Stream> connected(net::Socket socket, int rank) const;
 

@@ -123,8 +123,8 @@ Mesh::Mesh(const Launch& launch, double timeout) {
     to(identified.hello.rank).stream = std::move(identified.stream);
   };
   const auto table = std::as_writable_bytes(std::span(addresses));
-  // A host name may resolve to a loopback address on its own machine alone, so rank 0 listens at all addresses unless told
-  // otherwise.
+  // A host name may resolve to a loopback address on its own machine alone, so rank 0 listens at all addresses unless
+  // told otherwise.
   const bool here = launch.address == "localhost" || launch.address.starts_with("127.");
   const std::uint32_t reached_at = here ? first.address : htonl(INADDR_ANY);
   if (launch.rank == 0) {
@@ -156,8 +156,8 @@ Mesh::~Mesh() = default;
 Waited Mesh::carry(std::vector<Transfer> transfers, double timeout) {
   const Deadline deadline(timeout);
   const auto next = [](auto& parts) { return &parts[parts[0].empty() ? 1 : 0]; };
-  // Calls move(bytes) until all bytes are moved or the stream takes no more for now, which adds to `waits` what poll() is to
-  // wait for; false: the connection has ended.
+  // Calls move(bytes) until all bytes are moved or the stream takes no more for now, which adds to `waits` what poll()
+  // is to wait for; false: the connection has ended.
   const auto advance = [&](auto& parts, short& waits, auto move) {
     while (!next(parts)->empty()) {
       auto& part = *next(parts);

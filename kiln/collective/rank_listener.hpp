@@ -17,8 +17,8 @@ struct IdentifiedRank {
   Hello hello;
 };
 
-/// All connections are read side by side, so that one that sends nothing, or nonsense, or does not know the secret, only takes a
-/// slot among those that are not identified yet.
+/// All connections are read side by side, so that one that sends nothing, or nonsense, or does not know the secret,
+/// only takes a slot among those that are not identified yet.
 class RankListener {
  public:
   /// `launch` and `introduction` must live as long as this object.

@@ -21,7 +21,8 @@ void fill_random(std::span<std::byte> place);
 /// Random bytes as hexadecimal digits, two for each: a secret for an address or a token.
 std::string random_hex(std::size_t bytes = 16);
 
-/// The answer to a WebSocket's key: base64(SHA-1(key + RFC 6455's constant)). Throws IoError in a build without OpenSSL.
+/// The answer to a WebSocket's key: base64(SHA-1(key + RFC 6455's constant)). Throws IoError in a build without
+/// OpenSSL.
 std::string websocket_accept(std::string_view key);
 std::string base64(std::span<const std::byte> bytes);
 

@@ -23,8 +23,8 @@ class HttpError : public std::runtime_error {
 class HttpParser {
  public:
   virtual ~HttpParser() = default;
-  /// Takes as many of the bytes as it can use: a header only whole, so that bytes which are not taken must come again, with more.
-  /// Throws HttpError.
+  /// Takes as many of the bytes as it can use: a header only whole, so that bytes which are not taken must come again,
+  /// with more. Throws HttpError.
   virtual std::size_t put(std::span<const std::byte> bytes) = 0;
   virtual bool has_header() const = 0;
   virtual bool is_done() const = 0;

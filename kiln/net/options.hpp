@@ -13,13 +13,15 @@ struct Address {
   std::string host;
   int port = 0;
 
-  /// Parses "host:3000", "127.0.0.1:3000" or "[::1]:3000"; also "host" if there is a `port_otherwise`. Throws ArgumentError.
+  /// Parses "host:3000", "127.0.0.1:3000" or "[::1]:3000"; also "host" if there is a `port_otherwise`. Throws
+  /// ArgumentError.
   static Address parse(std::string_view text, int port_otherwise = -1);
   /// "host:3000" or "[::1]:3000".
   std::string text() const;
 };
 
-/// Files in PEM format, and what is asked of the other end. A server needs a certificate and its key; a client needs neither.
+/// Files in PEM format, and what is asked of the other end. A server needs a certificate and its key; a client needs
+/// neither.
 struct TlsOptions {
   std::string certificate = {};  // the own certificate, followed by those of intermediate authorities
   std::string key = {};          // the private key of `certificate`

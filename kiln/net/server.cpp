@@ -110,8 +110,8 @@ struct Server::Running {
     }
   }
 
-  /// Makes room for another: ends the connection that has done nothing for the longest time; one with events, which comes again
-  /// by itself, only if there is no other. False: all are at work.
+  /// Makes room for another: ends the connection that has done nothing for the longest time; one with events, which
+  /// comes again by itself, only if there is no other. False: all are at work.
   bool drop_one() {
     Client* oldest = nullptr;
     double since = std::numeric_limits<double>::max();

@@ -1,5 +1,5 @@
-// An HTTP/1.1 server: routes, server-sent events and WebSockets, over TLS if wanted. Each connection has a thread of its own, so
-// that a client that is slow, silent or wrong holds up nobody else.
+// An HTTP/1.1 server: routes, server-sent events and WebSockets, over TLS if wanted. Each connection has a thread of
+// its own, so that a client that is slow, silent or wrong holds up nobody else.
 //
 //   net::Server server({.address = {"127.0.0.1", 8080}}, net::Routes()
 //       .get("/", [](const net::Request&) { return net::Response{.body = "hello"}; })
@@ -56,8 +56,9 @@ struct ServerOptions {
   Headers headers = {};                 // of each response, such as a Content-Security-Policy
 };
 
-/// Requests of pages from elsewhere are refused: those with an Origin that is not this server, and, where the server listens at
-/// a loopback address, those whose Host is no loopback name (a page could have resolved its own name to this machine).
+/// Requests of pages from elsewhere are refused: those with an Origin that is not this server, and, where the server
+/// listens at a loopback address, those whose Host is no loopback name (a page could have resolved its own name to this
+/// machine).
 class Server {
  public:
   /// Listens and answers from now on. Throws IoError where the port is taken or the certificate cannot be read.

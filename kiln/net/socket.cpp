@@ -40,7 +40,8 @@ Lookup look_up(const std::string& host, int port, int flags) {
   return {problem, Found(problem == 0 ? found : nullptr)};
 }
 
-/// The addresses of a host. Names are looked up in a thread of their own, since the system's function knows no deadline.
+/// The addresses of a host. Names are looked up in a thread of their own, since the system's function knows no
+/// deadline.
 Found addresses_of(const Address& address, const Deadline& deadline, int flags) {
   require<ArgumentError>(address.port >= 0 && address.port <= 65535, "net: the port ", address.port,
                          " must be 0 to 65535");

@@ -38,20 +38,22 @@ class Wake {
   Socket socket_;
 };
 
-/// Connects to the first of the host's addresses that answers; the socket does not block. Throws IoError where there is no such
-/// host, nobody listens there, or the deadline passes.
+/// Connects to the first of the host's addresses that answers; the socket does not block. Throws IoError where there is
+/// no such host, nobody listens there, or the deadline passes.
 Socket tcp_connect(const Address& address, const Deadline& deadline);
-/// Listens at an address; the socket does not block. Throws IoError where the port is taken or the address is another machine's.
+/// Listens at an address; the socket does not block. Throws IoError where the port is taken or the address is another
+/// machine's.
 Socket tcp_listen(const Address& address);
-/// Makes an accepted or connected socket one for messages: it does not block, sends small messages at once, and finds out within
-/// a minute or two that the other machine is gone.
+/// Makes an accepted or connected socket one for messages: it does not block, sends small messages at once, and finds
+/// out within a minute or two that the other machine is gone.
 void prepare_socket(int socket);
 
 /// The own address of a socket, or its peer's, in numbers.
 Address own_address(int socket);
 Address peer_address(int socket);
 
-/// Waits until one of the events of poll() happens to the socket, or `wake` becomes readable. False: the deadline has passed.
+/// Waits until one of the events of poll() happens to the socket, or `wake` becomes readable. False: the deadline has
+/// passed.
 bool wait_for(int socket, short events, const Deadline& deadline, int wake = -1);
 
 /// Whether connections to this host stay on this machine: "localhost", "127.0.0.1", "::1".

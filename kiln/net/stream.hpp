@@ -58,19 +58,20 @@ void shut_socket(int socket) noexcept;
 
 /// Waits for the handshake. Throws IoError where it fails or the deadline passes.
 void shake_hands(Stream& stream, const Deadline& deadline);
-/// Waits for bytes and returns their number; 0: the other end sends nothing more, or `wake` became readable. Throws IoError
-/// where the connection is lost or the deadline passes.
+/// Waits for bytes and returns their number; 0: the other end sends nothing more, or `wake` became readable. Throws
+/// IoError where the connection is lost or the deadline passes.
 std::size_t read_some(Stream& stream, std::span<std::byte> place, const Deadline& deadline, int wake = -1);
 /// Fills the place. False: the other end has ended before. Throws IoError as read_some does.
 bool read_all(Stream& stream, std::span<std::byte> place, const Deadline& deadline);
-/// Writes all bytes; each part must be taken within `stalled` seconds (0: in any time). Throws IoError where the connection is
-/// lost or stalls.
+/// Writes all bytes; each part must be taken within `stalled` seconds (0: in any time). Throws IoError where the
+/// connection is lost or stalls.
 void write_all(Stream& stream, std::span<const std::byte> bytes, double stalled);
 inline void write_all(Stream& stream, std::string_view bytes, double stalled) {
   write_all(stream, std::as_bytes(std::span(bytes)), stalled);
 }
-/// Reads and drops what still comes until the other end has ended, or has taken all that was sent if `until_sent`, for at most
-/// so many seconds: a socket that is closed with unread bytes tells the other end to drop what it has not read yet.
+/// Reads and drops what still comes until the other end has ended, or has taken all that was sent if `until_sent`, for
+/// at most so many seconds: a socket that is closed with unread bytes tells the other end to drop what it has not read
+/// yet.
 void drain(Stream& stream, double seconds, bool until_sent) noexcept;
 
 }  // namespace kiln::net

@@ -15,8 +15,8 @@ class TlsContext {
   /// ArgumentError where a server has no certificate.
   static std::shared_ptr<TlsContext> client(const TlsOptions& options);
   static std::shared_ptr<TlsContext> server(const TlsOptions& options);
-  /// A server's context with a certificate that is made now, and which nobody can verify: for those who prove by other means
-  /// whom they speak with (Stream::binding).
+  /// A server's context with a certificate that is made now, and which nobody can verify: for those who prove by other
+  /// means whom they speak with (Stream::binding).
   static std::shared_ptr<TlsContext> server_of_now();
   /// A client's context that believes any server, for the same.
   static std::shared_ptr<TlsContext> client_of_all();

@@ -1,4 +1,5 @@
-// Connections over the network: WebSockets (RFC 6455), over TLS if wanted. Each message of a Connection is one binary message.
+// Connections over the network: WebSockets (RFC 6455), over TLS if wanted. Each message of a Connection is one binary
+// message.
 #pragma once
 #include <memory>
 #include <optional>
@@ -17,8 +18,9 @@ struct ConnectOptions {
   double timeout = 10;  // seconds until the connection is there
 };
 
-/// Connects with a server. Throws IoError, with cause and remedy, where there is no such host, nobody listens, the server
-/// refuses, its certificate is not trusted, or it does not answer in time; ArgumentError for options without meaning.
+/// Connects with a server. Throws IoError, with cause and remedy, where there is no such host, nobody listens, the
+/// server refuses, its certificate is not trusted, or it does not answer in time; ArgumentError for options without
+/// meaning.
 std::unique_ptr<Connection> connect(const Address& address, const ConnectOptions& options = {});
 
 struct ListenOptions {
@@ -34,9 +36,9 @@ class WebSocketListener : public Listener {
   virtual int port() const = 0;
 };
 
-/// Listens for WebSockets at a path of a server of its own (kiln/net/server.hpp); port 0 picks a free one. Handshakes happen
-/// beside accept(), which returns only connections that are ready. Throws IoError where the port is taken or the certificate
-/// cannot be read.
+/// Listens for WebSockets at a path of a server of its own (kiln/net/server.hpp); port 0 picks a free one. Handshakes
+/// happen beside accept(), which returns only connections that are ready. Throws IoError where the port is taken or the
+/// certificate cannot be read.
 std::unique_ptr<WebSocketListener> listen(const Address& address, const ListenOptions& options = {});
 
 }  // namespace kiln::net

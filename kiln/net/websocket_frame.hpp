@@ -36,7 +36,8 @@ inline constexpr std::size_t kMostHead = 14;
 /// Writes a head and returns its size.
 std::size_t write_head(const FrameHead& head, std::span<std::byte, kMostHead> place);
 
-/// The head at the beginning of the bytes, and its size; size 0: more bytes are needed. `wrong` says what no end may send.
+/// The head at the beginning of the bytes, and its size; size 0: more bytes are needed. `wrong` says what no end may
+/// send.
 struct ReadHead {
   FrameHead head;
   std::size_t size = 0;

@@ -1,5 +1,5 @@
-// A bad network between two programs of this machine: whatever connects with the proxy is connected with the target, through
-// delays, a narrow line, and breaks after so many bytes.
+// A bad network between two programs of this machine: whatever connects with the proxy is connected with the target,
+// through delays, a narrow line, and breaks after so many bytes.
 #pragma once
 #include <arpa/inet.h>
 #include <netinet/in.h>
