@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kiln/data/loader.hpp"
 #include "kiln/nn/nn.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/train/learner.hpp"
