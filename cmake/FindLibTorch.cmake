@@ -1,15 +1,15 @@
-# LibTorch::LibTorch: the C++ library of PyTorch, 1.13 or later: Debian's (libtorch-dev), or that of PyPI's wheel where the
-# Python that KILN_PEERS_PYTHON names has one, or below LibTorch_ROOT.
+# LibTorch::LibTorch: the C++ library of PyTorch, 1.13 or later, below LibTorch_ROOT, or else Debian's (libtorch-dev), or else
+# that of PyPI's wheel where the Python has one that KILN_PEERS_PYTHON of the environment names.
 # Not its own package configuration: that looks for CUDA, protobuf and compilers of its own, and sets flags of all targets.
-set(LibTorch_HINTS)
-if(KILN_PEERS_PYTHON)
-  execute_process(COMMAND ${KILN_PEERS_PYTHON} -c
+set(LibTorch_wheel)
+if(DEFINED ENV{KILN_PEERS_PYTHON})
+  execute_process(COMMAND $ENV{KILN_PEERS_PYTHON} -c
       "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')"
-    OUTPUT_VARIABLE LibTorch_HINTS OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    OUTPUT_VARIABLE LibTorch_wheel OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
-find_path(LibTorch_INCLUDE_DIR ATen/ATen.h HINTS ${LibTorch_HINTS}/include)
-find_library(LibTorch_LIBRARY torch_cpu HINTS ${LibTorch_HINTS}/lib)
-find_library(LibTorch_CORE c10 HINTS ${LibTorch_HINTS}/lib)
+find_path(LibTorch_INCLUDE_DIR ATen/ATen.h PATHS ${LibTorch_wheel}/include)
+find_library(LibTorch_LIBRARY torch_cpu PATHS ${LibTorch_wheel}/lib)
+find_library(LibTorch_CORE c10 PATHS ${LibTorch_wheel}/lib)
 mark_as_advanced(LibTorch_INCLUDE_DIR LibTorch_LIBRARY LibTorch_CORE)
 
 if(LibTorch_INCLUDE_DIR AND EXISTS ${LibTorch_INCLUDE_DIR}/torch/csrc/api/include/torch/version.h)
