@@ -75,7 +75,8 @@ TEST(Environment, IsToldWhatItMaySay) {
   {
     const Variable variable("KILN_LOG", "fusoin\x1b[2J");
     EXPECT_EQ(sentence_of(&fuses),
-              "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion, gpu, libtorch, vmap and vulkan, separated by "
+              "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion, gpu, libtorch, vmap and vulkan, "
+              "separated by "
               "commas, got "
               "'fusoin\\x1b[2J'");
   }
