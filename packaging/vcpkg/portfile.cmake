@@ -11,7 +11,7 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES
   re2 KILN_RE2
   sqlite KILN_SQLITE)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS ${features} -DKILN_MPI=OFF -DKILN_TESTS=OFF -DKILN_EXAMPLES=OFF -DKILN_BENCH=OFF)
+  OPTIONS ${features} -DKILN_MPI=OFF -DKILN_LIBTORCH=OFF -DKILN_TESTS=OFF -DKILN_EXAMPLES=OFF -DKILN_BENCH=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/kiln)
 vcpkg_fixup_pkgconfig()

@@ -161,11 +161,11 @@ TEST(Settings, NameTopicsThatAreLogged) {
   ::setenv("KILN_LOG", "fusion", 1);
   EXPECT_FALSE(is_logged("autodiff"));
   ::setenv("KILN_LOG", "fusoin", 1);
-  EXPECT_EQ(
-      sentence_of([] { return is_logged("fusion"); }),
-      "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion, gpu, libtorch, router, vmap and vulkan, separated by "
-      "commas, got "
-      "'fusoin'");
+  EXPECT_EQ(sentence_of([] { return is_logged("fusion"); }),
+            "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion, gpu, libtorch, router, vmap and vulkan, "
+            "separated by "
+            "commas, got "
+            "'fusoin'");
   ::unsetenv("KILN_LOG");
   EXPECT_FALSE(is_logged("fusion"));
 }

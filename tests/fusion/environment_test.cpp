@@ -74,11 +74,11 @@ TEST(Environment, IsToldWhatItMaySay) {
   }
   {
     const Variable variable("KILN_LOG", "fusoin\x1b[2J");
-    EXPECT_EQ(
-        sentence_of(&fuses),
-        "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion, gpu, libtorch, router, vmap and vulkan, separated by "
-        "commas, got "
-        "'fusoin\\x1b[2J'");
+    EXPECT_EQ(sentence_of(&fuses),
+              "ArgumentError: KILN_LOG must be a list of autodiff, cuda, fusion, gpu, libtorch, router, vmap and "
+              "vulkan, separated by "
+              "commas, got "
+              "'fusoin\\x1b[2J'");
   }
 }
 

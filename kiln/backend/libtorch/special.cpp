@@ -41,14 +41,11 @@ at::Tensor compute(op::SpecialFn fn, const Operands& in) {
     case op::SpecialFn::LaguerreL: return at::special_laguerre_polynomial_l(in[0], in[1]);
     case op::SpecialFn::FrexpMantissa: return std::get<0>(at::frexp(in[0]));
     case op::SpecialFn::FrexpExponent: return std::get<1>(at::frexp(in[0]));
-    case op::SpecialFn::GegenbauerC:
-    case op::SpecialFn::GeneralizedLaguerreL:
-    case op::SpecialFn::Nextafter: return {};
+    default: return {};
   }
-  __builtin_unreachable();
 }
 
-/// Functions that ATen has with errors of 1e-7.
+/// Functions that ATen has with errors of 6e-7.
 bool is_coarse(op::SpecialFn fn) {
   using enum op::SpecialFn;
   return fn == BesselJ0 || fn == BesselJ1 || fn == BesselY0 || fn == BesselY1;
