@@ -54,7 +54,7 @@ Weights trained(const Weights& from, const PrivateData& data) {
   for (int step = 0; step < kLocalSteps; ++step) {
     const Tensor<2> w = weight.detach().require_grad();
     const Tensor<1> b = bias.detach().require_grad();
-    const Gradients gradients = backward((x.matmul(w) + b - y).pow(2).mean());
+    const Gradients gradients = (x.matmul(w) + b - y).pow(2).mean().backward();
     weight = w.detach() - gradients.of(w).detach() * 0.05;
     bias = b.detach() - gradients.of(b).detach() * 0.05;
   }
