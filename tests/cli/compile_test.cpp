@@ -17,7 +17,7 @@ struct Answer {
   int status;
   std::string out, error;
 };
-Answer compile(std::vector<std::string> words) {
+Answer compiles(std::vector<std::string> words) {
   words.insert(words.begin(), "compile");
   Answer answer{};
   answer.status = cli::run(
@@ -27,32 +27,32 @@ Answer compile(std::vector<std::string> words) {
 
 TEST(CliCompile, WritesAHeaderAndASource) {
   const TemporaryFile file("my graph.safetensors");
-  const Value x = zeros({20, 30}, Device::parse("cpu"));
+  const Value x = zeros(Shape{20, 30}, Device::parse("cpu"));
   save(capture_graph([](const Values& in) { return Values{softmax(in[0], 1)}; }, {&x, 1}), file.path);
   const std::string to = file.directory + "/firmware";
-  const Answer answer = compile({file.path, "--target", "m4", "-o", to});
+  const Answer answer = compiles({file.path, "--target", "m4", "-o", to});
   EXPECT_EQ(answer.status, 0) << answer.error;
   EXPECT_NE(answer.out.find("bytes of memory"), std::string::npos) << answer.out;
   EXPECT_NE(read_text_file(to + "/my_graph.h").find("int my_graph_run(const float* input0, float* output0);"),
             std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(to + "/my_graph.c"));
 
-  EXPECT_EQ(compile({file.path, "--target", "m9", "-o", to}).status, 2);
-  const Answer small = compile({file.path, "--ram", "100", "-o", to});
+  EXPECT_EQ(compiles({file.path, "--target", "m9", "-o", to}).status, 2);
+  const Answer small = compiles({file.path, "--ram", "100", "-o", to});
   EXPECT_EQ(small.status, 2);
   EXPECT_NE(small.error.find("100 bytes of RAM"), std::string::npos) << small.error;
-  EXPECT_NE(compile({file.path, "--size", "batch=1"}).error.find("whose sizes are known"), std::string::npos);
+  EXPECT_NE(compiles({file.path, "--size", "batch=1"}).error.find("whose sizes are known"), std::string::npos);
 }
 
 TEST(CliCompile, RefusesDamagedFiles) {
   const TemporaryFile file("x.safetensors");
   for (const std::string contents : {"", "{", "\x08\x00\x00\x00\x00\x00\x00\x00{}      "}) {
     write_text(file.path, contents);
-    const Answer answer = compile({file.path, "-o", file.directory});
+    const Answer answer = compiles({file.path, "-o", file.directory});
     EXPECT_EQ(answer.status, 2);
     EXPECT_NE(answer.error, "");
   }
-  EXPECT_EQ(compile({file.directory + "/none.onnx"}).status, 2);
+  EXPECT_EQ(compiles({file.directory + "/none.onnx"}).status, 2);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(file.directory), std::filesystem::directory_iterator()),
             1);
 }
