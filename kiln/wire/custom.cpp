@@ -66,7 +66,8 @@ Ref<const CustomOp> read_custom(Reader& in, Reader::Name& name) {
       in.wrong("the operation '", shown(own),
                "' is the writing program's own: register_custom_op in this one too, "
                "under that name");
-    if (found->fingerprint + kRevision != name.fingerprint)
+    name.lacks_precision = found->fingerprint == name.fingerprint;
+    if (found->fingerprint + kRevision != name.fingerprint && !name.lacks_precision)
       in.wrong("the operation '", shown(own), "' has other fields in this program than in the one that wrote it");
     name.resolved_by = &newest;
     name.number = reinterpret_cast<std::uintptr_t>(found);

@@ -9,6 +9,7 @@
 #include "kiln/core/reflect/reflect_enum.hpp"
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/core/scalar.hpp"
+#include "kiln/ops/scope/float32_precision.hpp"
 #include "kiln/wire/reader.hpp"
 #include "kiln/wire/writer.hpp"
 
@@ -121,6 +122,8 @@ void read_field(Reader& in, T& value) {
     value = std::bit_cast<double>(in.fixed(8));
   } else if constexpr (std::is_same_v<T, float>) {
     value = std::bit_cast<float>(static_cast<std::uint32_t>(in.fixed(4)));
+  } else if constexpr (std::is_same_v<T, Float32Precision::Level>) {
+    value = in.lacks_precision() ? Float32Precision::Highest : read_enumerator<T>(in);
   } else if constexpr (reflect::ScopedEnum<T>) {
     value = read_enumerator<T>(in);
   } else if constexpr (std::is_same_v<T, Scalar>) {

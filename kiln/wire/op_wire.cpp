@@ -12,11 +12,12 @@ namespace {
 
 constexpr std::string_view kMagic = "kiln";
 
-/// How one op of the table is read and identified.
+/// How one op of the table is read and identified. `older` is its fingerprint before ops had a precision: files of that time
+/// are read, as Highest.
 struct OpSchema {
   std::string_view name;
   std::string schema;
-  std::uint64_t fingerprint;
+  std::uint64_t fingerprint, older;
   op::Op (*read)(Reader&);
 };
 
@@ -26,6 +27,17 @@ std::string schema_of() {
   if constexpr (requires { T::kRevision; }) schema += text('/', T::kRevision);
   if constexpr (op::Planned<T>) schema += text('/', kPlannedRevision);
   else if constexpr (!std::is_same_v<T, op::Custom>) append_schema<T>(schema);
+  return schema;
+}
+
+/// "matmul{}" for "matmul{precision:Level}".
+std::string without_precision(std::string schema) {
+  constexpr std::string_view kField = "precision:Level";
+  for (std::size_t at; (at = schema.find(kField)) != schema.npos;) {
+    const bool follows = schema[at - 1] == ',';
+    const bool leads = !follows && schema[at + kField.size()] == ',';
+    schema.erase(follows ? at - 1 : at, kField.size() + (follows || leads));
+  }
   return schema;
 }
 
@@ -52,8 +64,8 @@ struct Table<std::variant<Ops...>> {
   static std::array<OpSchema, sizeof...(Ops)> make() {
     const auto row = []<class T>(const T*) {
       std::string schema = schema_of<T>();
-      const std::uint64_t fingerprint = fingerprint_of(schema);
-      return OpSchema{T::kName, std::move(schema), fingerprint, &read_as<T>};
+      const std::uint64_t fingerprint = fingerprint_of(schema), older = fingerprint_of(without_precision(schema));
+      return OpSchema{T::kName, std::move(schema), fingerprint, older, &read_as<T>};
     };
     return {row(static_cast<const Ops*>(nullptr))...};
   }
@@ -92,7 +104,8 @@ const OpSchema& schema_for(Reader& in, Reader::Name& name) {
   const OpSchema* const row = find(name.text);
   if (!row)
     in.wrong("this version of Kiln has no operation '", shown(name.text), "': another one wrote it, or it is damaged");
-  if (row->fingerprint != name.fingerprint)
+  name.lacks_precision = row->older == name.fingerprint && row->older != row->fingerprint;
+  if (row->fingerprint != name.fingerprint && !name.lacks_precision)
     in.wrong("the operation '", row->name, "' has other fields in this version of Kiln, ", row->schema,
              ": read it with the version that wrote it, or write it again with this one");
   name.resolved_by = &rows();
@@ -157,10 +170,13 @@ op::Op read_op(Reader& in) {
   Reader::Name& name = in.op();
   if (is_custom(name.text)) {
     op::Custom custom{read_custom(in, name)};
+    const Reader::OlderOp older(in, name.lacks_precision);
     read_field(in, custom.precision);
     return custom;
   }
-  return schema_for(in, name).read(in);
+  const OpSchema& schema = schema_for(in, name);
+  const Reader::OlderOp older(in, name.lacks_precision);
+  return schema.read(in);
 }
 
 void write_desc(Writer& out, const Desc& desc) { write_field(out, desc); }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
@@ -59,6 +60,7 @@ class Reader {
     std::uint64_t fingerprint = 0;  // of an op
     const void* resolved_by = nullptr;
     std::uint64_t number = 0;
+    bool lacks_precision = false;  // of an op that was written before ops had a precision
   };
   Name& name() { return spelled(names_, false); }
   Name& op() { return spelled(ops_, true); }
@@ -66,6 +68,19 @@ class Reader {
   template <class... BatchedOps> [[noreturn]] void wrong(const BatchedOps&... parts) const {
     fail<DataError>(source_, ": byte ", at_, " of the program: ", parts...);
   }
+
+  /// Reads ops without their precision while this object lives, where `lacks` says so.
+  class OlderOp {
+   public:
+    OlderOp(Reader& reader, bool lacks) : reader_(reader), before_(std::exchange(reader.lacks_precision_, lacks)) {}
+    ~OlderOp() { reader_.lacks_precision_ = before_; }
+    OlderOp(const OlderOp&) = delete;
+
+   private:
+    Reader& reader_;
+    const bool before_;
+  };
+  bool lacks_precision() const { return lacks_precision_; }
 
   /// Increases the nesting depth while this object lives.
   class Nested {
@@ -86,6 +101,7 @@ class Reader {
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
   int depth_ = 0;
+  bool lacks_precision_ = false;
   std::vector<Name> names_, ops_;
 };
 

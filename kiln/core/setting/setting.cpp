@@ -30,16 +30,27 @@ struct KnownSetting {
   std::string_view name;
   Means means;
 };
-constexpr KnownSetting kRows[] = {{"autotune", Means::Choice},        {"cache", Means::Code},
-                                  {"cudnn", Means::Choice},           {"data", Means::Data},
-                                  {"deterministic", Means::Choice},   {"device", Means::Choice},
-                                  {"fusion", Means::Choice},          {"hiprtc", Means::Library},
-                                  {"inflation", Means::Choice},       {"log", Means::Choice},
-                                  {"memory_limit", Means::Choice},    {"nccl", Means::Choice},
-                                  {"nvrtc", Means::Library},          {"poison", Means::Choice},
-                                  {"profile", Means::Trace},          {"tf32", Means::Choice},
-                                  {"threads", Means::Choice},         {"verify", Means::Choice},
-                                  {"vulkan_validate", Means::Choice}, {"webgpu_library", Means::Library}};
+constexpr KnownSetting kRows[] = {{"autotune", Means::Choice},
+                                  {"cache", Means::Code},
+                                  {"choices", Means::Code},
+                                  {"cudnn", Means::Choice},
+                                  {"data", Means::Data},
+                                  {"deterministic", Means::Choice},
+                                  {"device", Means::Choice},
+                                  {"fusion", Means::Choice},
+                                  {"hiprtc", Means::Library},
+                                  {"inflation", Means::Choice},
+                                  {"log", Means::Choice},
+                                  {"memory_limit", Means::Choice},
+                                  {"nccl", Means::Choice},
+                                  {"nvrtc", Means::Library},
+                                  {"poison", Means::Choice},
+                                  {"profile", Means::Trace},
+                                  {"tf32", Means::Choice},
+                                  {"threads", Means::Choice},
+                                  {"verify", Means::Choice},
+                                  {"vulkan_validate", Means::Choice},
+                                  {"webgpu_library", Means::Library}};
 constexpr std::string_view kBlank = " \t\r";
 
 /// A line of the file: `name = value  # why`. The values are TOML's strings, whole numbers and booleans.
