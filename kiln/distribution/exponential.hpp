@@ -52,13 +52,15 @@ struct Laplace {
   template <int E>
   Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
     const auto z = (x - location) / scale;
-    return 0.5 - z.sign() * (-z.abs()).expm1() * 0.5;
+    const auto below = where(z < 0, z, -z).exp() * 0.5;
+    return where(z < 0, below, 1 - below);
   }
   template <int E>
   Tensor<kLargest<D, E>> icdf(const Tensor<E>& share) const {
-    const auto away = share - 0.5;
-    const auto nearer = where(away < 0, share, 1 - share);  // to 0 or to 1, with its digits
-    return location - scale * away.sign() * (nearer * 2).log();
+    const auto is_low = share < 0.5;
+    const auto nearer = where(is_low, share, 1 - share);  // to 0 or to 1, with its digits
+    const auto size = (nearer * 2).log();
+    return location + scale * where(is_low, size, -size);
   }
   /// The difference of two exponential numbers follows Laplace's distribution.
   Tensor<D> rsample(RandomKey key = {}) const {

@@ -65,7 +65,9 @@ struct Beta {
   /// Has no gradient for a and b.
   template <int E>
   Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
-    return betainc(a, b, x.clamp(0.0, 1.0));
+    // Outside there is no slope, whatever it is at the ends.
+    return where((x > 0) & (x < 1), betainc(a, b, in_support((x > 0) & (x < 1), x, 0.5)),
+                 betainc(a, b, x.detach().clamp(0.0, 1.0)));
   }
   /// x / (x + y) for samples of two Gamma distributions.
   Tensor<D> rsample(RandomKey key = {}) const {
@@ -106,7 +108,11 @@ struct StudentT {
   /// Has no gradient for the degrees of freedom.
   template <int E>
   Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
-    const auto any = (x - location) / scale, t = where(any == 0, any + 1e-15, any);  // the slope at 0 is a limit
+    // The slope at 0 is a limit, which is taken at the smallest number whose square the type holds.
+    const double least = x.dtype() == DType::F16 ? 0x1p-12 : 1e-15;
+    const auto any = (x - location) / scale;
+    const auto zero = any - any.detach();
+    const auto t = where(any.abs() < least, where(any < 0, zero - least, zero + least), any);
     // The share beyond |t|, by the one of two forms whose last argument keeps its digits.
     const auto square = t.square();
     const auto near = square < freedom;

@@ -80,7 +80,9 @@ TEST(Settings, OfAProjectNameNothingThatIsOpenedExecutedOrWritten) {
             "ConfigError: kiln.toml, line 2: 'nvrtc' names a library that is opened, which a file in the working "
             "directory may not do: set the environment's KILN_NVRTC, or write it in your own ~/.config/kiln/kiln.toml");
   for (const char* wrong : {"nvrtc = 'libnvrtc.so'", "nvrtc = '/usr/lib/libnvrtc.so'", "nvrtc = 1", "cache = '/tmp/x'",
-                            "cache = 'x'", "profile = '/home/me/.bashrc'", "profile = 'x.json'"})
+                            "cache = 'x'", "profile = '/home/me/.bashrc'", "profile = 'x.json'", "choices = 'tiles'",
+                            "device = 'remote:elsewhere:3000'", "device = 'router:cpu,remote:elsewhere:3000'",
+                            "remote_token = 'known'", "remote_token = 1", "remote_authority = 'theirs.pem'"})
     EXPECT_NE(said(wrong).find("a file in the working directory may not do"), std::string::npos) << wrong;
 }
 
@@ -88,8 +90,9 @@ TEST(Settings, OfAUserNameLibrariesAndCodeFromTheRootOn) {
   const auto said = [](std::string_view text) {
     return sentence_of([&] { return read_settings(text, "kiln.toml").size(); });
   };
-  for (const char* right : {"nvrtc = '/opt/cuda/libnvrtc.so.12'", "nvrtc = 'libnvrtc.so.12'", "cache = '/fast/kernels'",
-                            "cache = 0", "profile = 'trace.json'"})
+  for (const char* right :
+       {"nvrtc = '/opt/cuda/libnvrtc.so.12'", "nvrtc = 'libnvrtc.so.12'", "cache = '/fast/kernels'", "cache = 0",
+        "profile = 'trace.json'", "device = 'remote:mine:3000'", "remote_token = 'known'"})
     EXPECT_EQ(said(right), "") << right;
   EXPECT_EQ(said("nvrtc = './libx.so'"),
             "ConfigError: kiln.toml, line 1: 'nvrtc' names a library that is opened: write its absolute path, got "

@@ -75,6 +75,17 @@ TEST(Slopes, OfDistributionFunctionsAreDensities) {
   expect(Beta(two, 1.0), {-1, 0.25, 2});
   for (const double freedom : {0.7, 1.0, 2.0, 30.0})
     expect(StudentT(freedom, two, 3.0), {-40, 1.9, 2, 2 + 1e-9, 5, 1000});
+  expect(Beta(0.5, full({}, 0.7, test::cpu, DType::F64)), {0.5, 1e-3});
+  expect(Laplace(two, 3.0), {-4, 2, 2 + 1e-9, 7});
+  const Tensor<1> outside = leaf({-0.1, 1.1});
+  EXPECT_EQ(grad(Beta(0.5, full({}, 0.5, test::cpu, DType::F64)).cdf(outside), outside).to_vector<double>(),
+            (std::vector<double>{0, 0}));
+  const Tensor<1> median = leaf({0.5, 0.25});
+  const std::vector<double> quantile_slope = grad(Laplace(two, 3.0).icdf(median), median).to_vector<double>();
+  EXPECT_NEAR(quantile_slope[0], 6, 1e-12);
+  EXPECT_NEAR(quantile_slope[1], 12, 1e-12);
+  const Tensor<1> half = zeros({1}, test::cpu.autodiff()).to(DType::F16);
+  EXPECT_NEAR(grad(StudentT(2.0, half.detach() * 0, 1.0).cdf(half), half).to(DType::F32).to_vector()[0], 0.3536, 1e-3);
   expect_slope("binomial", {-3, 0.25, 4}, [](const Tensor<1>& p) {
     return Binomial(9, p).cdf(Tensor<2>::of({{-1, 0, 3}, {2.5, 8, 9}}, test::cpu).to(DType::F64));
   });

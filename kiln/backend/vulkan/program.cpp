@@ -96,7 +96,9 @@ Ref<Program> Compiler::compile(const gpu::TextKernel& kernel) const {
   require<DeviceError>(kernel.parameters() <= kMost, context_->name(), ": kernel ", kernel.name, " has ",
                        kernel.parameters(), " parameters, a kernel written in GLSL at most ", kMost);
   gpu::Kernel passes{.name = kernel.name};
-  passes.parameters.assign(kernel.parameters(), {gpu::Parameter::Kind::Number, DType::I64});
+  // Nobody knows which elements a text touches: all that its buffers point to counts as read and written.
+  passes.parameters.assign(kernel.buffers, {gpu::Parameter::Kind::Both, DType::U32});
+  passes.parameters.insert(passes.parameters.end(), kernel.numbers, {gpu::Parameter::Kind::Number, DType::I64});
   const std::vector<std::uint32_t> words = spirv(kernel.name, kernel.text);
   return make_ref<Program>(context_, std::move(passes), pipeline(kernel.name, kernel.text, words, false));
 }

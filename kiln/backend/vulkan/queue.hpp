@@ -57,7 +57,7 @@ class Queue : public RefCounted {
   Batch& open();
   Batch new_batch();
   void barrier(VkPipelineStageFlags to_stage, VkAccessFlags to);
-  Batch& command(const Accesses& accesses = std::nullopt);
+  Batch& command(const Accesses& accesses);
   Staged stage(std::size_t bytes);
   std::size_t upload_piece(Place to, std::span<const std::byte> from);
   std::unique_ptr<Buffer> take_staging(std::size_t bytes);

@@ -68,8 +68,9 @@ void Driver::demand_fitting(const gpu::Kernel& kernel, std::int64_t blocks,
   for (const gpu::Origin& origin : kernel.uniform) {
     if (origin.kind != gpu::Origin::Kind::Argument) continue;
     const std::uint64_t high = arguments[origin.of] >> 32;
-    require<DeviceError>(high == 0 || high == 0xFFFFFFFF, name(), ": kernel ", kernel.name, ": argument ", origin.of,
-                         " is no number of 32 bits, of which WGSL's are");
+    const bool is_negative = arguments[origin.of] >> 31 & 1;
+    require<DeviceError>(high == 0 || (high == 0xFFFFFFFF && is_negative), name(), ": kernel ", kernel.name,
+                         ": argument ", origin.of, " is no number of 32 bits, of which WGSL's are");
   }
 }
 

@@ -25,6 +25,8 @@ enum class Means {
   Trace,    // a switch, or a file that is written: a project's file may only give the switch
   Library,  // a library that is opened: the user's file alone, by an absolute path or a name the system searches for
   Code,     // a switch, or a folder of executed code: the folder only in the user's file, by an absolute path
+  Device,   // a device: one of another machine, which is sent all data, only in the user's file
+  Trust,    // a secret, or a file of those who are trusted: the user's file alone
 };
 struct KnownSetting {
   std::string_view name;
@@ -32,11 +34,11 @@ struct KnownSetting {
 };
 constexpr KnownSetting kRows[] = {{"autotune", Means::Choice},
                                   {"cache", Means::Code},
-                                  {"choices", Means::Code},
+                                  {"choices", Means::Trace},
                                   {"cudnn", Means::Choice},
                                   {"data", Means::Data},
                                   {"deterministic", Means::Choice},
-                                  {"device", Means::Choice},
+                                  {"device", Means::Device},
                                   {"fusion", Means::Choice},
                                   {"hiprtc", Means::Library},
                                   {"inflation", Means::Choice},
@@ -46,9 +48,12 @@ constexpr KnownSetting kRows[] = {{"autotune", Means::Choice},
                                   {"nvrtc", Means::Library},
                                   {"poison", Means::Choice},
                                   {"profile", Means::Trace},
+                                  {"remote_authority", Means::Trust},
+                                  {"remote_token", Means::Trust},
                                   {"tf32", Means::Choice},
                                   {"threads", Means::Choice},
                                   {"verify", Means::Choice},
+                                  {"vulkan_order", Means::Choice},
                                   {"vulkan_validate", Means::Choice},
                                   {"webgpu_library", Means::Library}};
 constexpr std::string_view kBlank = " \t\r";
@@ -80,16 +85,21 @@ class Line {
   // A file in a folder of another person may not decide what is opened, executed or overwritten.
   void check_right(const KnownSetting& row, std::string_view value) const {
     const bool is_switch = value == "0" || value == "1";
-    if (row.means == Means::Choice || row.means == Means::Data || (row.means != Means::Library && is_switch)) return;
+    const bool is_far = value.find("remote:") != value.npos;  // also as a part of a router
+    if (row.means == Means::Choice || row.means == Means::Data || (row.means == Means::Device && !is_far) ||
+        (row.means != Means::Library && row.means != Means::Trust && is_switch))
+      return;
     std::string variable = "KILN_";
     for (const char letter : row.name) variable += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
     const std::string_view what = row.means == Means::Trace     ? "a file that is written"
                                   : row.means == Means::Library ? "a library that is opened"
+                                  : row.means == Means::Device  ? "another machine, which is sent all data"
+                                  : row.means == Means::Trust   ? "whom to trust"
                                                                 : "a folder of code that is executed";
     check(whose_ == SettingsOf::User, "'", row.name, "' names ", what,
           ", which a file in the working directory may not do: set the environment's ", variable,
           ", or write it in your own ~/.config/kiln/kiln.toml");
-    check(row.means == Means::Trace || value.starts_with('/') ||
+    check((row.means != Means::Library && row.means != Means::Code) || value.starts_with('/') ||
               (row.means == Means::Library && value.find('/') == value.npos),
           "'", row.name, "' names ", what, ": write its absolute path, got '", shown(value), "'");
   }
