@@ -286,6 +286,9 @@ std::optional<std::uint64_t> Remote::written_program(const Graph& graph) {
   const std::weak_ptr<const void> life = body->life.watch();
   for (const SentProgram& sent : programs_)
     if (sent.life.lock() == life.lock()) return sent.number;
+  // Such a graph runs call by call, where run() and has_kernel() say what happens with each.
+  for (const GraphStep& step : body->steps)
+    if (needs_ranks(step.op) || !has_kernel(step.op)) return std::nullopt;
   std::vector<std::byte> bytes;
   try {
     for (const Value& constant : body->constants) (void)number_of(constant);

@@ -1,6 +1,7 @@
 // What a session has besides calls: programs that were captured, and values that go from server to server.
 #include <algorithm>
 
+#include "kiln/backend/capture/body.hpp"
 #include "kiln/backend/capture/graph_wire.hpp"
 #include "kiln/backend/remote/session.hpp"
 
@@ -17,6 +18,9 @@ void Session::define_program() {
     if (i >= constants.size()) reader_.wrong("constant ", i, " of ", constants.size());
     return constants[i];
   });
+  for (const GraphStep& step : program.body().steps)
+    if (needs_ranks(step.op))
+      reader_.wrong(function_name(step), ": ranks do not work together through a server");
   if (!programs_.emplace(number, std::move(program)).second) reader_.wrong("program ", number, " is there already");
 }
 
