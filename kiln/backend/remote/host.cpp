@@ -226,8 +226,12 @@ void Host::serve_session(Client& client, Kept& kept) {
   }
   struct Leave {
     net::Connection& connection;
-    ~Leave() { connection.close(); }  // before the outbox waits for its thread
-  } const leave{*client.connection};
+    Session& session;
+    ~Leave() {
+      connection.close();  // before the outbox waits for its thread
+      session.leave();
+    }
+  } const leave{*client.connection, session};
   session.counters().connected = true;
   const auto start = Clock::now();
   double received = 0;

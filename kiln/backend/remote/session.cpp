@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <mutex>
+#include <set>
 
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -21,6 +23,18 @@ void clean(TensorData& data) {
   for (std::byte& each : data.bytes()) each = std::byte{each != std::byte{0}};
 }
 
+/// The name with the life of this program: calls that wait in the device name it, and may outlive the session. Null where clients
+/// have named too many; errors then have the operation's own name.
+const char* lasting(const std::string& name) {
+  constexpr std::size_t kMost = 1 << 16;
+  static std::mutex mutex;
+  static auto* const all = new std::set<std::string>;  // never destroyed
+  if (name.empty()) return nullptr;
+  const std::lock_guard lock(mutex);
+  if (const auto known = all->find(name); known != all->end()) return known->c_str();
+  return all->size() < kMost ? all->insert(name).first->c_str() : nullptr;
+}
+
 }  // namespace
 
 Session::Session(Device device, std::string peer, const SessionLimits& limits, Exchange& exchange)
@@ -32,7 +46,14 @@ Session::Session(Device device, std::string peer, const SessionLimits& limits, E
 
 Session::~Session() {
   values_.clear();
-  const Ref<Failure> unread = attempt([&] { device_.flush(); });
+  const Ref<Failure> of_the_rest = attempt([&] { device_.flush(); });
+  const RequestedBy asking(requester_);
+  const Ref<Failure> untold = attempt([&] { device_.sync(); });  // takes back the errors that the client did not ask for
+}
+
+void Session::leave() {
+  const RequestedBy asking(requester_);
+  const Ref<Failure> of_the_rest = attempt([&] { device_.flush(); });  // a client that comes back is told by settle()
 }
 
 void Session::apply(std::span<const std::byte> frame, Post post) {
@@ -42,6 +63,7 @@ void Session::apply(std::span<const std::byte> frame, Post post) {
   if (number <= applied_) return;  // sent again after a lost connection
   if (number != applied_ + 1) reader_.wrong("frame ", number, " follows frame ", applied_);
   post_ = &post;
+  const RequestedBy asking(requester_);
   if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
   struct Leave {
     Session& session;
@@ -84,9 +106,8 @@ void Session::apply_entry(std::uint64_t code) {
       CallForm form = read_form(reader_);
       if (needs_ranks(form.op))
         reader_.wrong(op::display_name(form.op), ": ranks do not work together through a server");
-      if (functions_.size() > 4096) form.function.clear();
-      if (!form.function.empty()) functions_.insert(form.function);
-      forms_.push_back(std::move(form));
+      const char* const function = lasting(form.function);
+      forms_.push_back({std::move(form), function});
       return;
     }
     case Entry::ForgetForms: return forms_.clear();
@@ -196,7 +217,8 @@ void Session::set_causes(Values causes) {
   if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
 }
 
-void Session::call(const CallForm& form) {
+void Session::call(const KnownForm& known) {
+  const CallForm& form = known.form;
   operands_.clear();
   results_.clear();
   for (const FormOperand& operand : form.in) {
@@ -217,8 +239,7 @@ void Session::call(const CallForm& form) {
     reader_.wrong(op::display_name(form.op), " does not give the results that the client says");
   for (const Desc& desc : form.out) results_.emplace_back(make_ref<Node>(desc, device_));
   counters_.calls += 1;
-  const auto function = functions_.find(form.function);
-  const CalledAs named(function == functions_.end() ? nullptr : function->c_str());
+  const CalledAs named(known.function);
   run(form.op, {operands_, results_});
   const bool shares = is_view(form.op);
   for (Value& value : results_) {

@@ -3,10 +3,10 @@
 #pragma once
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <unordered_map>
 
@@ -16,6 +16,7 @@
 #include "kiln/backend/remote/protocol.hpp"
 #include "kiln/ops/failure.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
+#include "kiln/ops/scope/requester.hpp"
 
 namespace kiln::remote {
 
@@ -55,6 +56,8 @@ class Session {
   /// an operation's own check where the frame is not one that a client of Kiln sends: the session has to end then.
   /// One thread at a time.
   void apply(std::span<const std::byte> frame, Post post);
+  /// Runs what waits, for the thread that applied frames and ends: nobody else runs it in time.
+  void leave();
   /// The client has lost its connection: it is told again what it may have missed.
   void forget_told();
 
@@ -68,6 +71,10 @@ class Session {
     Value value;
     std::int64_t bytes = 0;
   };
+  struct KnownForm {
+    CallForm form;
+    const char* function;  // null where the form names none
+  };
   struct Arriving {
     TensorData data;
     std::size_t received = 0;
@@ -75,7 +82,7 @@ class Session {
 
   void apply_entry(std::uint64_t entry);
   void apply_ask(Entry entry);
-  void call(const CallForm& form);
+  void call(const KnownForm& known);
   /// Runs a call; where that throws, its results fail.
   void run(const op::Op& op, Call call);
   void receive_upload();
@@ -105,6 +112,7 @@ class Session {
   void write_roots(wire::Writer& out, const Failure& failure);
 
   const Device device_;
+  const Ref<Requester> requester_ = make_ref<Requester>();  // errors that come late are this client's
   const SessionLimits limits_;
   Exchange& exchange_;
   SessionCounters counters_;
@@ -114,8 +122,7 @@ class Session {
   std::uint64_t applied_ = 0, next_ = 0;
   std::unordered_map<std::uint64_t, Held> values_;
   std::int64_t memory_limit_;
-  std::deque<CallForm> forms_;
-  std::set<std::string> functions_;  // named by forms; what has run may still name one
+  std::deque<KnownForm> forms_;
   std::optional<Arriving> arriving_;
   std::map<std::uint64_t, Graph> programs_;
   Values causes_;
