@@ -91,10 +91,15 @@ void Link::post(std::vector<std::byte> entries, std::shared_ptr<const TensorData
   outbox_.post_work({.head = std::move(entries), .data = std::move(data), .offset = offset, .count = count});
 }
 
-void Link::expect(const Ref<Request>& request) {
-  const std::lock_guard lock(mutex_);
-  if (why_lost_) return request->fail(why_lost_);
-  requests_.emplace(request->number(), request);
+void Link::post_request(const Ref<Request>& request, std::vector<std::byte> entries) {
+  Ref<Failure> lost;
+  {
+    const std::lock_guard lock(mutex_);
+    lost = why_lost_;
+    if (!lost) requests_.emplace(request->number(), request);
+  }
+  if (lost) return request->fail(lost);  // without the lock: it releases values
+  outbox_.post_work({.head = std::move(entries)}, true, &request->frame);
 }
 
 Ref<Request> Link::pending(std::uint64_t number) {
@@ -145,9 +150,11 @@ void Link::receive(std::span<const std::byte> message) {
     case Frame::Answer:
     case Frame::Failed: {
       const Ref<Request> request = pending(in.whole());
+      // Roots are told once: they are read also where nobody waits any more.
+      const Ref<Failure> failure = type == Frame::Failed ? read_roots(in, nullptr) : Ref<Failure>();
       if (!request) break;
       if (type == Frame::Answer) request->complete(in);
-      else request->fail(read_roots(in, nullptr));
+      else request->fail(failure);
       const std::lock_guard lock(mutex_);
       requests_.erase(request->number());
       break;
@@ -240,7 +247,7 @@ std::shared_ptr<net::Connection> Link::reconnect() {
       }
       ++reconnections_;
       outbox_.connect(connection);
-      ask_again();
+      ask_again(welcome.applied);
       return connection;
     } catch (const DeviceError& error) {  // the server is there, and has no such session
       end({ErrorKind::Device, text(error.message(), ": the tensors on it are lost"), {}});
@@ -257,8 +264,9 @@ std::shared_ptr<net::Connection> Link::reconnect() {
   return nullptr;
 }
 
-/// Requests that the server has seen and whose answers were lost are asked again; values never change.
-void Link::ask_again() {
+/// Requests that the server has seen and whose answers were lost are asked again; values never change. Those in later frames
+/// than `applied` need not be: these frames are sent again.
+void Link::ask_again(std::uint64_t applied) {
   std::vector<Ref<Request>> again;
   {
     const std::lock_guard lock(mutex_);
@@ -266,7 +274,8 @@ void Link::ask_again() {
   }
   for (const Ref<Request>& request : again) {
     request->restart();
-    outbox_.post_work({.head = request->ask}, false);
+    if (const std::uint64_t frame = request->frame; frame == 0 || frame > applied) continue;
+    outbox_.post_work({.head = request->ask}, false, &request->frame);
   }
 }
 

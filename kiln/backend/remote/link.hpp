@@ -42,8 +42,8 @@ class Link {
   /// Sends a Work frame: its entries, and perhaps a part of a tensor after them. Throws the reason if the session has ended.
   void post(std::vector<std::byte> entries, std::shared_ptr<const TensorData> data = {}, std::size_t offset = 0,
             std::size_t count = 0);
-  /// Notes a request that the next frame carries.
-  void expect(const Ref<Request>& request);
+  /// Notes a request, and sends the frame whose entries ask.
+  void post_request(const Ref<Request>& request, std::vector<std::byte> entries);
   std::uint64_t next_request() { return ++last_request_; }
   /// Throws the reason if the session has ended.
   void check() const {
@@ -75,7 +75,7 @@ class Link {
   void receive(std::span<const std::byte> message);
   /// Null where the session is over.
   std::shared_ptr<net::Connection> reconnect();
-  void ask_again();
+  void ask_again(std::uint64_t applied);
   void end(const Refusal& why);
   [[noreturn]] void throw_lost() const;
   Ref<Failure> read_roots(wire::Reader& in, const Ref<Requester>& requester);

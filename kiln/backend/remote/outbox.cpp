@@ -29,11 +29,12 @@ void Outbox::post(Outgoing message) {
   if (!closed_) add(lock, std::move(message));
 }
 
-void Outbox::post_work(Outgoing entries, bool waits) {
+void Outbox::post_work(Outgoing entries, bool waits, std::atomic<std::uint64_t>* number) {
   std::unique_lock lock(mutex_);
   if (waits) changed_.wait(lock, [&] { return closed_ || messages_.empty() || bytes_ + entries.size() <= most_; });
   if (closed_) return;
   entries.number = ++last_number_;
+  if (number) *number = entries.number;
   wire::Writer out;
   begin(out, Frame::Work);
   out.whole(entries.number);

@@ -237,9 +237,8 @@ Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writ
   }
   more(own);
   request->ask = own.take();
-  link_->expect(request);
   out_.bytes(request->ask);
-  send_entries();
+  link_->post_request(request, out_.take());
   return request;
 }
 

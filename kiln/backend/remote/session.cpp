@@ -99,7 +99,10 @@ void Session::apply_entry(std::uint64_t code) {
     return call(forms_[static_cast<std::size_t>(code - kFirstForm)]);
   }
   const auto entry = static_cast<Entry>(code);
-  if (arriving_ && entry != Entry::Piece) reader_.wrong("an upload is not complete");
+  // A client that was cut off within an upload asks again what it had asked before.
+  const bool asks =
+      entry == Entry::Read || entry == Entry::Sync || entry == Entry::Memory || entry == Entry::Give;
+  if (arriving_ && entry != Entry::Piece && !asks) reader_.wrong("an upload is not complete");
   switch (entry) {
     case Entry::Form: {
       if (forms_.size() == kMostForms) reader_.wrong("more than ", kMostForms, " forms");
@@ -143,14 +146,7 @@ void Session::apply_ask(Entry entry) {
         values.push_back(value_of(reader_.whole()));
       return read_values(request, values);
     }
-    case Entry::Sync: {
-      const std::uint64_t request = reader_.whole();
-      backend.flush();
-      settle();  // what the client is told of now, sync() need not throw
-      const Ref<Failure> failure = attempt([&] { backend.sync(); });
-      settle();
-      return failure ? answer_failed(request, *failure) : answer(request);
-    }
+    case Entry::Sync: return synchronize(reader_.whole());
     case Entry::Memory: {
       MemoryStatistics memory = backend.memory();
       if (memory_limit_) memory.limit = memory_limit_;
@@ -169,7 +165,24 @@ void Session::apply_ask(Entry entry) {
   }
 }
 
+void Session::synchronize(std::uint64_t request) {
+  constexpr std::size_t kMostFailed = 64;
+  // Errors are thrown once, so that those of an answer that was lost are kept.
+  const auto lost = std::ranges::find(failed_syncs_, request, [](const auto& each) { return each.first; });
+  if (lost != failed_syncs_.end()) return answer_failed(request, *lost->second);
+  Backend& backend = device_.backend();
+  backend.flush();
+  settle();  // what the client is told of now, sync() need not throw
+  const Ref<Failure> failure = attempt([&] { backend.sync(); });
+  settle();
+  if (!failure) return answer(request);
+  if (failed_syncs_.size() == kMostFailed) failed_syncs_.pop_front();
+  failed_syncs_.emplace_back(request, failure);
+  answer_failed(request, *failure);
+}
+
 const Value& Session::value_of(std::uint64_t number) const {
+  if (arriving_ && number == next_ - 1) reader_.wrong("value ", number, " has not arrived yet");
   const auto found = values_.find(number);
   if (found == values_.end()) reader_.wrong("there is no value ", number, ": it was freed, or never made");
   return found->second.value;

@@ -82,6 +82,7 @@ class Session {
 
   void apply_entry(std::uint64_t entry);
   void apply_ask(Entry entry);
+  void synchronize(std::uint64_t request);
   void call(const KnownForm& known);
   /// Runs a call; where that throws, its results fail.
   void run(const op::Op& op, Call call);
@@ -135,6 +136,7 @@ class Session {
   };
   std::deque<ToldRoot> roots_;
   std::uint64_t last_root_ = 0;
+  std::deque<std::pair<std::uint64_t, Ref<Failure>>> failed_syncs_;  // the last ones, by their requests
   Values operands_, results_;  // of the running call; members, so that their memory is reused
 };
 

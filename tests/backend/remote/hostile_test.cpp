@@ -144,6 +144,11 @@ TEST_F(Hostile, LengthsThatLieAreRefused) {
     upload(out, {Shape{4}, DType::F32}, 8);
     remote::begin(out, Entry::Flush);
   });
+  says("value 0 has not arrived yet", [](wire::Writer& out) {
+    upload(out, {Shape{4}, DType::F32}, 8);
+    remote::begin(out, Entry::Memory), out.whole(1);  // a client that was cut off may ask again within an upload
+    remote::begin(out, Entry::Read), out.whole(2), out.whole(1), out.whole(0);
+  });
   says("values, there can be", [](wire::Writer& out) { remote::begin(out, Entry::Causes), out.whole(1u << 31); });
   says("form 7 of 0", [](wire::Writer& out) { out.whole(remote::kFirstForm + 7); });
   says("there is no entry 31", [](wire::Writer& out) { out.whole(31); });
