@@ -57,7 +57,7 @@ struct Host::Kept {
   std::shared_ptr<net::Connection> connection;  // guarded by the host's mutex, like the next two
   std::shared_ptr<Outbox> outbox;
   Clock::time_point lost = Clock::now();
-  std::atomic<bool> busy{false};
+  std::atomic<bool> busy{false}, ended{false};
   std::atomic<Clock::rep> last_work{Clock::now().time_since_epoch().count()};
 };
 
@@ -194,7 +194,8 @@ void Host::serve(Client& client) {
     kept = hello ? welcome(client, *hello) : nullptr;
     if (kept) {
       const std::lock_guard applying(kept->applying);  // waits until the connection before has left
-      serve_session(client, *kept);
+      if (kept->ended) refuse(*client.connection, {ErrorKind::Device, text("session ", kept->number, " has ended"), {}});
+      else serve_session(client, *kept);
     }
   } catch (const std::exception&) {}  // the connection is lost; the session waits
   client.connection->close();
@@ -268,6 +269,7 @@ void Host::end_session(std::uint64_t number) {
   const auto found = sessions_.find(number);
   if (found == sessions_.end()) return;
   kept = std::move(found->second);
+  kept->ended = true;
   sessions_.erase(found);
 }
 
@@ -283,15 +285,25 @@ void Host::drain(double seconds) {
            return !each.second->connection || is_idle(each.second);
          }))
     changed_.wait_for(lock, std::chrono::milliseconds(20));
-  for (const auto& [number, kept] : sessions_) {
-    if (!kept->connection) continue;
-    if (kept->outbox) {
-      kept->outbox->post(goodbye(kept->session, {ErrorKind::Device, "the server was shut down", {}}));
-      kept->outbox->close(1);
-    }
-    kept->connection->close();
+  struct Open {
+    std::shared_ptr<net::Connection> connection;
+    std::shared_ptr<Outbox> outbox;
+  };
+  std::vector<Open> open;
+  std::map<std::uint64_t, std::shared_ptr<Kept>> sessions;  // destroyed without the lock
+  sessions.swap(sessions_);
+  for (const auto& [number, kept] : sessions) {
+    kept->ended = true;
+    if (kept->connection) open.push_back({kept->connection, kept->outbox});
+    if (kept->outbox)  // a client that reads slowly gets no goodbye
+      (void)kept->outbox->try_post(goodbye(kept->session, {ErrorKind::Device, "the server was shut down", {}}));
   }
-  sessions_.clear();
+  lock.unlock();
+  const auto last = Clock::now();
+  for (const Open& each : open) {
+    if (each.outbox) each.outbox->close(std::max(0.0, 1 - seconds_since(last)));
+    each.connection->close();
+  }
 }
 
 HostCounters Host::counters() const {

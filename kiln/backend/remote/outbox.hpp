@@ -39,6 +39,8 @@ class Outbox {
   void connect(std::shared_ptr<net::Connection> connection);
   /// A small message is sent in the calling thread where none is before it.
   void post(Outgoing message);
+  /// Never waits, neither for room nor for the network. False where there is no room, and the message is dropped.
+  bool try_post(Outgoing message);
   /// Gives a frame of work the next number, writes kind and number before it, and keeps it until it is confirmed. `waits`:
   /// unless it must not wait for room. `number`, if given, is set before anybody can have received the frame.
   void post_work(Outgoing entries, bool waits = true, std::atomic<std::uint64_t>* number = nullptr);

@@ -60,8 +60,8 @@ void Session::apply(std::span<const std::byte> frame, Post post) {
   const auto start = std::chrono::steady_clock::now();
   reader_.open(frame);
   const std::uint64_t number = reader_.whole();
-  if (number <= applied_) return;  // sent again after a lost connection
-  if (number != applied_ + 1) reader_.wrong("frame ", number, " follows frame ", applied_);
+  if (number <= applied()) return;  // sent again after a lost connection
+  if (number != applied() + 1) reader_.wrong("frame ", number, " follows frame ", applied());
   post_ = &post;
   const RequestedBy asking(requester_);
   if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
@@ -363,7 +363,7 @@ void Session::read_values(std::uint64_t request, const Values& values) {
 wire::Writer Session::reply(Frame frame) const {
   wire::Writer out;
   begin(out, frame);
-  out.whole(applied_);
+  out.whole(applied());
   out.whole(settled());
   return out;
 }

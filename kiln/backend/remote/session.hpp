@@ -120,7 +120,8 @@ class Session {
 
   wire::Reader reader_;
   const Post* post_ = nullptr;  // of the frame that is being applied
-  std::uint64_t applied_ = 0, next_ = 0;
+  std::atomic<std::uint64_t> applied_{0};  // any thread may read it
+  std::uint64_t next_ = 0;
   std::unordered_map<std::uint64_t, Held> values_;
   std::int64_t memory_limit_;
   std::deque<KnownForm> forms_;
