@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <tuple>
+#include <exception>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/wire/op_wire.hpp"
@@ -21,9 +21,10 @@ Ref<Failure> failure_saying(ErrorKind kind, const std::string& sentence) {
 
 Link::Link(Dial dial, ClientSettings settings)
     : dial_(std::move(dial)), settings_(std::move(settings)), outbox_(settings_.most_waiting, Outbox::WhenLost::Keep) {
-  std::tie(connection_, welcome_) = greet();
-  peer_ = connection_->peer();
-  outbox_.connect(connection_);
+  auto [connection, welcome] = greet();
+  welcome_ = std::move(welcome);
+  peer_ = connection->peer();
+  outbox_.connect(std::move(connection));
 }
 
 std::shared_ptr<Link> Link::open(Dial dial, ClientSettings settings) {
@@ -42,7 +43,7 @@ void Link::close() {
   if (!receiver.joinable()) return;
   wire::Writer out;
   begin(out, Frame::Bye);
-  outbox_.post({.head = out.take()});
+  (void)outbox_.try_post({.head = out.take()});  // without it the server waits for its window
   outbox_.close(2);
   {
     const std::lock_guard lock(mutex_);
@@ -50,10 +51,16 @@ void Link::close() {
   }
   if (receiver.get_id() == std::this_thread::get_id()) receiver.detach();
   else receiver.join();
+  end({ErrorKind::Device, "this program has ended its session", {}});
 }
 
 std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet() {
   std::shared_ptr<net::Connection> connection = dial_();
+  {
+    const std::lock_guard lock(mutex_);
+    connection_ = connection;  // so that close() ends the waiting below
+    if (closing_) connection->close();
+  }
   wire::Writer out;
   begin(out, Frame::Hello);
   wire::write_header(out);
@@ -240,11 +247,6 @@ std::shared_ptr<net::Connection> Link::reconnect() {
     try {
       auto [connection, welcome] = greet();
       outbox_.confirm(welcome.applied);
-      {
-        const std::lock_guard lock(mutex_);
-        connection_ = connection;
-        if (closing_) connection->close();
-      }
       ++reconnections_;
       outbox_.connect(connection);
       ask_again(welcome.applied);
@@ -252,7 +254,7 @@ std::shared_ptr<net::Connection> Link::reconnect() {
     } catch (const DeviceError& error) {  // the server is there, and has no such session
       end({ErrorKind::Device, text(error.message(), ": the tensors on it are lost"), {}});
       return nullptr;
-    } catch (const Error& error) { last = error.message(); }
+    } catch (const Error& error) { last = error.message(); } catch (const std::exception& error) { last = error.what(); }
     if (std::chrono::duration<double>(Clock::now() - start).count() > window) break;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::milliseconds(1000));

@@ -95,6 +95,17 @@ TEST_F(Cut, BeyondTheWindowASentenceSaysWhatIsLost) {
   reachable(true);
 }
 
+TEST_F(Cut, AReadThatWaitsEndsWithTheSession) {
+  const Value x = full({4}, 1, device, DType::F32);
+  device.sync();
+  reachable(false);
+  cut();
+  auto reading = device.backend().start_read({&x, 1});
+  client().leave();
+  EXPECT_EQ(sentence_of([&] { (void)reading->wait(); }),
+            "DeviceError: remote device at this program: this program has ended its session");
+}
+
 TEST_F(Cut, AServerThatWasStartedAnewHasNoSessions) {
   const Value x = full({4}, 1, device, DType::F32);
   device.sync();
