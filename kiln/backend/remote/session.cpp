@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <set>
 
@@ -15,7 +16,12 @@
 namespace kiln::remote {
 namespace {
 
-std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
+/// Whether the results may take memory of their own: those of most views share an operand's. An expanded tensor counts whole,
+/// as whatever reads it may have to copy it.
+bool takes_memory(const op::Op& op, bool of_view) {
+  if (!is_view(op)) return true;
+  return std::holds_alternative<op::Expand>(op.is) || (of_view && std::holds_alternative<op::Reshape>(op.is));
+}
 
 /// Bytes of a client as elements: truth values are 0 or 1 whatever the bytes are.
 void clean(TensorData& data) {
@@ -36,6 +42,15 @@ const char* lasting(const std::string& name) {
 }
 
 }  // namespace
+
+std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
+
+std::int64_t bytes_of(std::span<const Desc> all) {
+  std::int64_t sum = 0;
+  for (const Desc& desc : all)
+    if (__builtin_add_overflow(sum, bytes_of(desc), &sum)) return std::numeric_limits<std::int64_t>::max();
+  return sum;
+}
 
 Session::Session(Device device, std::string peer, const SessionLimits& limits, Exchange& exchange)
     : device_(std::move(device)),
@@ -181,28 +196,27 @@ void Session::synchronize(std::uint64_t request) {
   answer_failed(request, *failure);
 }
 
-const Value& Session::value_of(std::uint64_t number) const {
+const Session::Held& Session::held_of(std::uint64_t number) const {
   if (arriving_ && number == next_ - 1) reader_.wrong("value ", number, " has not arrived yet");
   const auto found = values_.find(number);
   if (found == values_.end()) reader_.wrong("there is no value ", number, ": it was freed, or never made");
-  return found->second.value;
+  return found->second;
 }
-
-const Value& Session::value_by_distance() { return value_of(next_ - reader_.whole()); }
 
 Values Session::list_of_values() {
   Values values;
   for (std::size_t count = reader_.length(reader_.left(), "values"); count > 0; --count)
-    values.push_back(value_by_distance());
+    values.push_back(held_by_distance().value);
   return values;
 }
 
-void Session::hold(Value value, std::int64_t bytes) {
-  if (values_.size() >= limits_.tensors)
+void Session::hold(Value value, std::int64_t bytes, bool is_view) {
+  if (limits_.tensors && values_.size() >= limits_.tensors)
     reader_.wrong("more than ", limits_.tensors, " tensors, which is what the server allows");
+  if (failure_of(value.node())) bytes = 0;
   unsettled_.push_back(next_);
   counters_.bytes_held += bytes;
-  values_.emplace(next_++, Held{std::move(value), bytes});
+  values_.emplace(next_++, Held{std::move(value), bytes, is_view});
   counters_.tensors = static_cast<std::int64_t>(values_.size());
 }
 
@@ -224,6 +238,19 @@ Ref<Failure> Session::over_limit(std::int64_t bytes) const {
   });
 }
 
+Ref<Failure> Session::too_much_to_read(const Values& values) const {
+  constexpr std::int64_t kMost = std::int64_t{4} << 30;  // where the session has no limit and holds less
+  const std::int64_t most = std::max<std::int64_t>(memory_limit_ ? memory_limit_ : kMost, counters_.bytes_held);
+  std::vector<Desc> descs;
+  for (const Value& value : values) descs.push_back(value.node()->desc);
+  const std::int64_t bytes = bytes_of(descs);
+  if (bytes <= most) return nullptr;
+  return attempt([&] {
+    fail<MemoryError>("a read of ", text_of_bytes(bytes), " at once, the session on the server may read ",
+                      text_of_bytes(most), ": read it in parts");
+  });
+}
+
 void Session::set_causes(Values causes) {
   scope_.reset();
   causes_ = std::move(causes);
@@ -234,13 +261,16 @@ void Session::call(const KnownForm& known) {
   const CallForm& form = known.form;
   operands_.clear();
   results_.clear();
+  bool of_view = false;
   for (const FormOperand& operand : form.in) {
     if (operand.is == FormOperand::Is::Nothing) {
       operands_.emplace_back();
     } else if (operand.is == FormOperand::Is::Number) {
       operands_.emplace_back(read_number(reader_, operand.kind));
     } else {
-      const Value& value = value_by_distance();
+      const Held& held = held_by_distance();
+      const Value& value = held.value;
+      of_view = of_view || held.is_view;
       if (!(value.node()->desc == operand.desc))
         reader_.wrong(op::display_name(form.op), ": an operand is ", value, ", the form says ", operand.desc.dtype, ' ',
                       operand.desc.shape);
@@ -253,20 +283,19 @@ void Session::call(const KnownForm& known) {
   for (const Desc& desc : form.out) results_.emplace_back(make_ref<Node>(desc, device_));
   counters_.calls += 1;
   const CalledAs named(known.function);
-  run(form.op, {operands_, results_});
-  const bool shares = is_view(form.op);
+  const bool takes = takes_memory(form.op, of_view);
+  run(form.op, {operands_, results_}, takes ? bytes_of(form.out) : 0);
+  // A reshape of what is no view is none either.
+  const bool gives_view = is_view(form.op) && (of_view || !std::holds_alternative<op::Reshape>(form.op.is));
   for (Value& value : results_) {
-    const std::int64_t bytes = shares || failure_of(value.node()) ? 0 : bytes_of(value.node()->desc);
-    hold(std::move(value), bytes);
+    const std::int64_t bytes = takes ? bytes_of(value.node()->desc) : 0;
+    hold(std::move(value), bytes, gives_view);
   }
   operands_.clear();
   results_.clear();
 }
 
-void Session::run(const op::Op& op, Call call) {
-  std::int64_t bytes = 0;
-  if (memory_limit_ && !is_view(op))
-    for (const Value& value : call.out) bytes += bytes_of(value.node()->desc);
+void Session::run(const op::Op& op, Call call, std::int64_t bytes) {
   Ref<Failure> failure = over_limit(bytes);
   if (!failure) {
     failure = attempt([&] {
@@ -330,7 +359,8 @@ void Session::receive_piece() {
 
 void Session::read_values(std::uint64_t request, const Values& values) {
   std::vector<TensorData> all;
-  Ref<Failure> failure = attempt([&] { all = device_.backend().start_read(values)->wait(); });
+  Ref<Failure> failure = too_much_to_read(values);
+  if (!failure) failure = attempt([&] { all = device_.backend().start_read(values)->wait(); });
   if (failure)
     if (const Ref<Failure> known = failure_among(values)) failure = known;
   settle();

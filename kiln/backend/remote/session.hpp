@@ -29,6 +29,10 @@ struct SessionLimits {
   std::size_t programs = 1024;
 };
 
+std::int64_t bytes_of(const Desc& desc);
+/// The bytes of all, or the largest number where they are more than that.
+std::int64_t bytes_of(std::span<const Desc> all);
+
 /// Numbers that any thread may read.
 struct SessionCounters {
   std::atomic<std::int64_t> frames{0}, calls{0}, bytes_in{0}, bytes_out{0}, tensors{0}, bytes_held{0}, microseconds{0};
@@ -69,7 +73,8 @@ class Session {
  private:
   struct Held {
     Value value;
-    std::int64_t bytes = 0;
+    std::int64_t bytes = 0;  // that count for the limit
+    bool is_view = false;    // its elements may lie in another order than a copy's, so that a reshape copies them
   };
   struct KnownForm {
     CallForm form;
@@ -84,8 +89,8 @@ class Session {
   void apply_ask(Entry entry);
   void synchronize(std::uint64_t request);
   void call(const KnownForm& known);
-  /// Runs a call; where that throws, its results fail.
-  void run(const op::Op& op, Call call);
+  /// Runs a call whose results take so many bytes; where that throws, its results fail.
+  void run(const op::Op& op, Call call, std::int64_t bytes);
   void receive_upload();
   void receive_piece();
   void define_program();
@@ -94,13 +99,17 @@ class Session {
   void give(std::uint64_t request);
   void take();
 
-  const Value& value_of(std::uint64_t number) const;
-  const Value& value_by_distance();
+  const Held& held_of(std::uint64_t number) const;
+  const Value& value_of(std::uint64_t number) const { return held_of(number).value; }
+  const Held& held_by_distance() { return held_of(next_ - reader_.whole()); }
   Values list_of_values();
-  void hold(Value value, std::int64_t bytes);
+  /// Gives the value the next number. One that has failed counts no bytes.
+  void hold(Value value, std::int64_t bytes, bool is_view = false);
   void free_value(std::uint64_t number);
   /// Null, or the failure of results that would take more memory than the session may have.
   Ref<Failure> over_limit(std::int64_t bytes) const;
+  /// Null, or why these values cannot be read at once.
+  Ref<Failure> too_much_to_read(const Values& values) const;
   void set_causes(Values causes);
 
   /// Tells the client which values have become failures.

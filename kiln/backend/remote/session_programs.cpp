@@ -11,7 +11,7 @@ void Session::define_program() {
   const std::uint64_t number = reader_.whole();
   const auto bytes = reader_.bytes(reader_.length(reader_.left(), "bytes of a program"));
   const Values constants = list_of_values();
-  if (programs_.size() >= limits_.programs)
+  if (limits_.programs && programs_.size() >= limits_.programs)
     reader_.wrong("more than ", limits_.programs, " programs, which is what the server allows");
   wire::Reader in(reader_.source(), bytes);
   Graph program = read_graph(in, device_, [&](std::size_t i, const GraphConstant&) {
@@ -40,12 +40,13 @@ void Session::replay() {
                           [](const Value& value, const Desc& desc) { return value.node()->desc == desc; }))
     reader_.wrong("program ", number, " takes other inputs");
   Values outputs;
-  const Ref<Failure> failure = attempt([&] { outputs = program.replay(inputs, options); });
+  Ref<Failure> failure = over_limit(bytes_of(gives));
+  if (!failure) failure = attempt([&] { outputs = program.replay(inputs, options); });
   counters_.calls += static_cast<std::int64_t>(program.size());
   for (std::size_t i = 0; i < gives.size(); ++i) {
     Value value = failure ? Value(make_ref<Node>(gives[i], device_)) : outputs[i].detach();
     if (failure) value.node()->storage = failure;
-    hold(std::move(value), numel(gives[i].shape) * static_cast<std::int64_t>(size_of(gives[i].dtype)));
+    hold(std::move(value), bytes_of(gives[i]), true);  // it may be a view
   }
 }
 
@@ -60,7 +61,7 @@ void Session::give(std::uint64_t request) {
 void Session::take() {
   const Desc desc = wire::read_desc(reader_);
   const std::string ticket(reader_.text(128));
-  const std::int64_t bytes = numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype));
+  const std::int64_t bytes = bytes_of(desc);
   Value value;
   Ref<Failure> failure = over_limit(bytes);
   if (!failure) {

@@ -200,6 +200,23 @@ TEST_F(Hostile, ASessionGetsNoMoreThanItMayHave) {
   EXPECT_NE(sentence_of(fill).find("more than 100 tensors, which is what the server allows"), std::string::npos);
 }
 
+TEST_F(Hostile, WhatIsReadAndExpandedCounts) {
+  const Device greedy = test::remote_device(host, {.token = "right"});
+  const Value x = full({4000}, 1, greedy, DType::F32);
+  const std::vector<Value> many(100, x);
+  EXPECT_EQ(sentence_of([&] { (void)greedy.backend().start_read(many)->wait(); }),
+            "MemoryError: a read of 1.5 MiB at once, the session on the server may read 1 MiB: read it in parts");
+  EXPECT_TRUE(sentence_of([&] { (void)expand(x, {1000, 4000}).data(); })
+                  .starts_with("MemoryError: the session on the server may hold 1 MiB"));
+  EXPECT_EQ(x.data().at(3999), 1);
+}
+
+TEST(Limits, ZeroTensorsAndProgramsAreAnyNumber) {
+  remote::Host host({Device::cpu()}, {.limits = {.tensors = 0, .programs = 0}});
+  const Device device = test::remote_device(host);
+  EXPECT_EQ(full({4}, 2, device, DType::F32).data().at(0), 2);
+}
+
 TEST(Limits, ASessionComputesNoLongerThanItMay) {
   remote::Host host({Device::cpu()}, {.limits = {.seconds = 1e-6}});
   const Device device = test::remote_device(host);
