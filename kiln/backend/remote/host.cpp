@@ -73,6 +73,7 @@ Host::~Host() {
     const std::lock_guard lock(mutex_);
     closing_ = true;
     for (const auto& client : clients_) client->connection->close();
+    close_giving(true);
     changed_.notify_all();
   }
   watcher_.join();
@@ -99,6 +100,8 @@ void Host::watch() {
     for (const auto& client : clients_)
       if (!client->greeted && !client->done && seconds_since(client->since) > kSecondsForHello)
         client->connection->close();
+    close_giving(false);
+    std::vector<TensorData> late = late_values();
     std::vector<std::shared_ptr<Kept>> expired;
     for (auto each = sessions_.begin(); each != sessions_.end();) {
       const bool over = !each->second->connection && seconds_since(each->second->lost) > settings_.window;
@@ -115,6 +118,7 @@ void Host::watch() {
     for (const auto& client : done) client->thread.join();
     done.clear();
     expired.clear();  // frees their tensors
+    late.clear();
     lock.lock();
   }
 }

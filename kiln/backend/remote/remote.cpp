@@ -354,6 +354,7 @@ Value Remote::move(const Value& value, const Device& to) {
   wire::write_desc(there->out_, desc);
   there->out_.text(ticket);
   there->hold(*result.node());
+  there->send_entries();  // that server keeps the value only for some minutes
   return result;
 }
 

@@ -63,10 +63,11 @@ void Session::take() {
   const std::string ticket(reader_.text(128));
   const std::int64_t bytes = bytes_of(desc);
   Value value;
-  Ref<Failure> failure = over_limit(bytes);
+  TensorData data;
+  Ref<Failure> failure = attempt([&] { data = exchange_.take(ticket); });  // also where there is no room: it must not stay there
+  if (!failure) failure = over_limit(bytes);
   if (!failure) {
     failure = attempt([&] {
-      TensorData data = exchange_.take(ticket);
       require<DataError>(data.shape() == desc.shape && data.dtype() == desc.dtype, "another server sent ", data.dtype(),
                          ' ', data.shape(), " in place of ", desc.dtype, ' ', desc.shape);
       value = Value(device_.backend().upload(std::move(data), device_));
