@@ -13,7 +13,7 @@ constexpr double kSecondsToTake = 600;    // a session may have much to do befor
 constexpr double kSecondsOfSilence = 60;  // of a server that is given a value
 constexpr std::size_t kMostGiven = 256;  // values that wait to be taken
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double age_of(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 }  // namespace
 
 /// While this object lives, the host closes the connection where goes_on() is not called for long, and when it ends.
@@ -36,7 +36,7 @@ class Host::Giving {
     last_ = Clock::now();
   }
   // With the host's lock:
-  bool is_silent() const { return seconds_since(last_) > kSecondsOfSilence; }
+  bool is_silent() const { return age_of(last_) > kSecondsOfSilence; }
   void close() { connection_.close(); }
 
  private:
@@ -53,7 +53,7 @@ void Host::close_giving(bool all) {
 std::vector<TensorData> Host::late_values() {
   std::vector<TensorData> late;
   for (auto each = given_.begin(); each != given_.end();) {
-    const bool is_late = seconds_since(each->second.since) > kSecondsToTake;
+    const bool is_late = age_of(each->second.since) > kSecondsToTake;
     if (is_late) late.push_back(std::move(each->second.data));
     each = is_late ? given_.erase(each) : std::next(each);
   }

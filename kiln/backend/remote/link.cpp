@@ -287,7 +287,9 @@ void Link::end(const Refusal& why) {
   {
     const std::lock_guard lock(mutex_);
     if (why_lost_) return;
-    failure = why_lost_ = failure_saying(why.kind, text("remote device at ", peer_, ": ", why.sentence));
+    const std::string device = text("remote device at ", peer_, ": ");
+    const bool is_named = why.sentence.starts_with(device);
+    failure = why_lost_ = failure_saying(why.kind, is_named ? why.sentence : device + why.sentence);
     requests.swap(requests_);
     lost_.store(true, std::memory_order_release);
   }
