@@ -108,6 +108,11 @@ TEST_F(Hostile, ATokenAVersionAndADeviceAreAskedFor) {
   EXPECT_NE(stranger.refusal(), "");
 }
 
+TEST(Token, IsNotLookedAtWhereTheServerAsksForNone) {
+  remote::Host host({Device::cpu()});
+  EXPECT_EQ(full({2}, 3, test::remote_device(host, {.token = "any"}), DType::F32).data().at(1), 3);
+}
+
 TEST_F(Hostile, ATableThatDiffersIsSaidByName) {
   std::vector<remote::KnownOp> others = remote::own_ops();
   EXPECT_EQ(remote::differing_ops(others), "");
