@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kSecondsForValue = 60;   // until it comes
 constexpr double kSecondsToTake = 600;    // a session may have much to do before it takes one
 constexpr double kSecondsOfSilence = 60;  // of a server that is given a value
-constexpr std::size_t kMostGiven = 256;  // values that wait to be taken
+constexpr std::size_t kMostGiven = 256;   // values that wait to be taken
 
 double age_of(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 }  // namespace

@@ -198,7 +198,8 @@ void Host::serve(Client& client) {
     kept = hello ? welcome(client, *hello) : nullptr;
     if (kept) {
       const std::lock_guard applying(kept->applying);  // waits until the connection before has left
-      if (kept->ended) refuse(*client.connection, {ErrorKind::Device, text("session ", kept->number, " has ended"), {}});
+      if (kept->ended)
+        refuse(*client.connection, {ErrorKind::Device, text("session ", kept->number, " has ended"), {}});
       else serve_session(client, *kept);
     }
   } catch (const std::exception&) {}  // the connection is lost; the session waits

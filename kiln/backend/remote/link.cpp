@@ -254,7 +254,9 @@ std::shared_ptr<net::Connection> Link::reconnect() {
     } catch (const DeviceError& error) {  // the server is there, and has no such session
       end({ErrorKind::Device, text(error.message(), ": the tensors on it are lost"), {}});
       return nullptr;
-    } catch (const Error& error) { last = error.message(); } catch (const std::exception& error) { last = error.what(); }
+    } catch (const Error& error) { last = error.message(); } catch (const std::exception& error) {
+      last = error.what();
+    }
     if (std::chrono::duration<double>(Clock::now() - start).count() > window) break;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::milliseconds(1000));

@@ -33,7 +33,7 @@ class Request final : public PendingRead {
   void complete(wire::Reader& in);
   void fail(Ref<Failure> failure);
 
-  std::vector<std::byte> ask;  // the entries that ask; set before the request is sent
+  std::vector<std::byte> ask;           // the entries that ask; set before the request is sent
   std::atomic<std::uint64_t> frame{0};  // the number of the last frame that asks; 0 while that has none yet
 
  private:

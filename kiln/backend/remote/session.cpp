@@ -63,7 +63,8 @@ Session::~Session() {
   values_.clear();
   const Ref<Failure> of_the_rest = attempt([&] { device_.flush(); });
   const RequestedBy asking(requester_);
-  const Ref<Failure> untold = attempt([&] { device_.sync(); });  // takes back the errors that the client did not ask for
+  const Ref<Failure> untold =
+      attempt([&] { device_.sync(); });  // takes back the errors that the client did not ask for
 }
 
 void Session::leave() {
@@ -115,8 +116,7 @@ void Session::apply_entry(std::uint64_t code) {
   }
   const auto entry = static_cast<Entry>(code);
   // A client that was cut off within an upload asks again what it had asked before.
-  const bool asks =
-      entry == Entry::Read || entry == Entry::Sync || entry == Entry::Memory || entry == Entry::Give;
+  const bool asks = entry == Entry::Read || entry == Entry::Sync || entry == Entry::Memory || entry == Entry::Give;
   if (arriving_ && entry != Entry::Piece && !asks) reader_.wrong("an upload is not complete");
   switch (entry) {
     case Entry::Form: {

@@ -128,7 +128,7 @@ class Session {
   SessionCounters counters_;
 
   wire::Reader reader_;
-  const Post* post_ = nullptr;  // of the frame that is being applied
+  const Post* post_ = nullptr;             // of the frame that is being applied
   std::atomic<std::uint64_t> applied_{0};  // any thread may read it
   std::uint64_t next_ = 0;
   std::unordered_map<std::uint64_t, Held> values_;

@@ -19,8 +19,7 @@ void Session::define_program() {
     return constants[i];
   });
   for (const GraphStep& step : program.body().steps)
-    if (needs_ranks(step.op))
-      reader_.wrong(function_name(step), ": ranks do not work together through a server");
+    if (needs_ranks(step.op)) reader_.wrong(function_name(step), ": ranks do not work together through a server");
   if (!programs_.emplace(number, std::move(program)).second) reader_.wrong("program ", number, " is there already");
 }
 
@@ -64,7 +63,8 @@ void Session::take() {
   const std::int64_t bytes = bytes_of(desc);
   Value value;
   TensorData data;
-  Ref<Failure> failure = attempt([&] { data = exchange_.take(ticket); });  // also where there is no room: it must not stay there
+  Ref<Failure> failure =
+      attempt([&] { data = exchange_.take(ticket); });  // also where there is no room: it must not stay there
   if (!failure) failure = over_limit(bytes);
   if (!failure) {
     failure = attempt([&] {

@@ -213,8 +213,9 @@ TEST_F(Hostile, WhatIsReadAndExpandedCounts) {
   const std::vector<Value> many(100, x);
   EXPECT_EQ(sentence_of([&] { (void)greedy.backend().start_read(many)->wait(); }),
             "MemoryError: a read of 1.5 MiB at once, the session on the server may read 1 MiB: read it in parts");
-  EXPECT_TRUE(sentence_of([&] { (void)expand(x, {1000, 4000}).data(); })
-                  .starts_with("MemoryError: the session on the server may hold 1 MiB"));
+  EXPECT_TRUE(sentence_of([&] {
+                (void)expand(x, {1000, 4000}).data();
+              }).starts_with("MemoryError: the session on the server may hold 1 MiB"));
   EXPECT_EQ(x.data().at(3999), 1);
 }
 

@@ -129,9 +129,10 @@ TEST_F(Cut, AServerThatWasStartedAnewHasNoSessions) {
     dialer.state->leads_to = &other;
   }
   cut();
-  EXPECT_EQ(sentence_of([&] { (void)x.data(); }),
-            "DeviceError: remote device at this program: the server has no session 1: it was started anew, or has waited "
-            "too long for this client: the tensors on it are lost");
+  EXPECT_EQ(
+      sentence_of([&] { (void)x.data(); }),
+      "DeviceError: remote device at this program: the server has no session 1: it was started anew, or has waited "
+      "too long for this client: the tensors on it are lost");
   EXPECT_EQ(other.counters().opened, 0);
 }
 
