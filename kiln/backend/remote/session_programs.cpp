@@ -4,6 +4,7 @@
 #include "kiln/backend/capture/body.hpp"
 #include "kiln/backend/capture/graph_wire.hpp"
 #include "kiln/backend/remote/session.hpp"
+#include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {
 
