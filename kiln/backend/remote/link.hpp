@@ -22,6 +22,8 @@ using Dial = std::function<std::unique_ptr<net::Connection>()>;
 struct ClientSettings {
   std::string token{};
   std::string device{};  // of the server; empty: its first one
+  /// How other servers reach it, as dial_of() takes it; empty: by the name that its connection has here.
+  std::string address{};
   /// Seconds in which a lost connection may come back, at most as many as the server keeps the session.
   double window = 30;
   /// Bytes that may wait to be sent or acknowledged; then operations wait.
@@ -52,6 +54,8 @@ class Link {
 
   const Welcome& welcome() const { return welcome_; }
   const std::string& peer() const { return peer_; }
+  /// For servers that send it values.
+  const std::string& address() const { return settings_.address.empty() ? peer_ : settings_.address; }
   /// The first value that may still become a failure.
   std::uint64_t settled() const { return settled_.load(std::memory_order_acquire); }
   bool is_lost() const { return lost_.load(std::memory_order_acquire); }
