@@ -66,7 +66,8 @@ Weights trained(const Weights& from, const PrivateData& data) {
 int main(int argc, char** argv) {
   try {
     const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
-    // The server lends memory and sums; what it holds are weights. Each client has a session of its own.
+    // The server lends memory and sums; what it holds are weights. The clients here are parts of one program and share its
+    // session; on machines of their own each would have one.
     const auto server = host(Device::cpu(), {.port = 0});
     const Device shared = Device::parse(text("remote:127.0.0.1:", server->port()));
     std::vector<PrivateData> data;

@@ -48,8 +48,11 @@ class FormNumbers {
     bool is_new;
   };
   Found find_or_add(const op::Op& op, const Call& call, const char* function);
-  std::size_t size() const { return numbers_.size(); }
-  void clear() { numbers_.clear(); }
+  std::size_t size() const { return static_cast<std::size_t>(count_); }
+  void clear() {
+    numbers_.clear();
+    count_ = 0;
+  }
 
  private:
   using Words = std::vector<std::uint64_t>;
@@ -59,6 +62,7 @@ class FormNumbers {
 
   Words key_;  // a member, so that its memory is reused
   std::unordered_map<Words, std::uint64_t, HashOfWords> numbers_;
+  std::uint64_t count_ = 0;  // with forms that are used once
 };
 
 }  // namespace kiln::remote

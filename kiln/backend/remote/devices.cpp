@@ -33,6 +33,7 @@ Device device_at(std::string_view address) {
   const std::lock_guard lock(all.mutex);
   if (const auto known = all.devices.find(address); known != all.devices.end()) return *known->second;
   ClientSettings settings;
+  settings.address = std::string(address);
   if (const char* const token = setting("KILN_REMOTE_TOKEN")) settings.token = token;
   const Ref<Backend> backend = make_ref<Remote>(dial_of(address), std::move(settings));
   backend->make_permanent();

@@ -7,14 +7,64 @@
 
 namespace kiln::remote {
 namespace {
-constexpr double kSecondsForValue = 60;
-constexpr std::size_t kMostGiven = 256;  // values that wait to be taken
+using Clock = std::chrono::steady_clock;
+constexpr double kSecondsForValue = 60;   // until it comes
+constexpr double kSecondsToTake = 600;    // a session may have much to do before it takes one
+constexpr double kSecondsOfSilence = 60;  // of a server that is given a value
+constexpr std::size_t kMostGiven = 256;   // values that wait to be taken
+
+double age_of(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 }  // namespace
+
+/// While this object lives, the host closes the connection where goes_on() is not called for long, and when it ends.
+class Host::Giving {
+ public:
+  Giving(Host& host, net::Connection& connection) : host_(host), connection_(connection) {
+    const std::lock_guard lock(host_.mutex_);
+    host_.giving_.insert(this);
+    if (host_.closing_) connection_.close();
+  }
+  ~Giving() {
+    const std::lock_guard lock(host_.mutex_);
+    host_.giving_.erase(this);
+  }
+  Giving(const Giving&) = delete;
+  Giving& operator=(const Giving&) = delete;
+
+  void goes_on() {
+    const std::lock_guard lock(host_.mutex_);
+    last_ = Clock::now();
+  }
+  // With the host's lock:
+  bool is_silent() const { return age_of(last_) > kSecondsOfSilence; }
+  void close() { connection_.close(); }
+
+ private:
+  Host& host_;
+  net::Connection& connection_;
+  Clock::time_point last_ = Clock::now();
+};
+
+void Host::close_giving(bool all) {
+  for (Giving* const each : giving_)
+    if (all || each->is_silent()) each->close();
+}
+
+std::vector<TensorData> Host::late_values() {
+  std::vector<TensorData> late;
+  for (auto each = given_.begin(); each != given_.end();) {
+    const bool is_late = age_of(each->second.since) > kSecondsToTake;
+    if (is_late) late.push_back(std::move(each->second.data));
+    each = is_late ? given_.erase(each) : std::next(each);
+  }
+  return late;
+}
 
 // The connection is like a client's: a hello, but with a ticket; then the description, and the elements in pieces.
 void Host::give(const std::string& address, const std::string& ticket, TensorData data) {
   require<DeviceError>(bool(settings_.dial), "this server connects to no other");
   const std::unique_ptr<net::Connection> connection = settings_.dial(address);
+  Giving giving(*this, *connection);
   wire::Writer out;
   begin(out, Frame::Hello);
   wire::write_header(out);
@@ -24,8 +74,10 @@ void Host::give(const std::string& address, const std::string& ticket, TensorDat
   wire::write_desc(out, {data.shape(), data.dtype()});
   connection->send(out.take());
   const auto bytes = std::as_const(data).bytes();
-  for (std::size_t at = 0; at < bytes.size(); at += kPiece)
+  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
     connection->send(bytes.subspan(at, std::min(kPiece, bytes.size() - at)));
+    giving.goes_on();
+  }
   // The other server answers when it has all, or closes.
   const std::optional<net::Message> answer = connection->receive();
   require<DeviceError>(answer && answer->size() == 1, "the server ", address, " did not take the value");
@@ -55,7 +107,7 @@ void Host::receive_value(std::shared_ptr<net::Connection> connection, const std:
   {
     const std::lock_guard lock(mutex_);
     require<DeviceError>(given_.size() < kMostGiven, "too many values wait to be taken");
-    given_.insert_or_assign(ticket, std::move(data));
+    given_.insert_or_assign(ticket, Given{std::move(data), Clock::now()});
     changed_.notify_all();
   }
   const std::byte done{1};
@@ -68,7 +120,7 @@ TensorData Host::take(const std::string& ticket) {
   const bool is_here = changed_.wait_for(lock, wait, [&] { return closing_ || given_.contains(ticket); });
   require<DeviceError>(is_here && !closing_, "another server did not send the value within ", kSecondsForValue,
                        " seconds");
-  return std::move(given_.extract(ticket).mapped());
+  return std::move(given_.extract(ticket).mapped().data);
 }
 
 std::string prometheus_text(const HostCounters& counters) {

@@ -57,7 +57,7 @@ struct Host::Kept {
   std::shared_ptr<net::Connection> connection;  // guarded by the host's mutex, like the next two
   std::shared_ptr<Outbox> outbox;
   Clock::time_point lost = Clock::now();
-  std::atomic<bool> busy{false};
+  std::atomic<bool> busy{false}, ended{false};
   std::atomic<Clock::rep> last_work{Clock::now().time_since_epoch().count()};
 };
 
@@ -73,6 +73,7 @@ Host::~Host() {
     const std::lock_guard lock(mutex_);
     closing_ = true;
     for (const auto& client : clients_) client->connection->close();
+    close_giving(true);
     changed_.notify_all();
   }
   watcher_.join();
@@ -99,6 +100,8 @@ void Host::watch() {
     for (const auto& client : clients_)
       if (!client->greeted && !client->done && seconds_since(client->since) > kSecondsForHello)
         client->connection->close();
+    close_giving(false);
+    std::vector<TensorData> late = late_values();
     std::vector<std::shared_ptr<Kept>> expired;
     for (auto each = sessions_.begin(); each != sessions_.end();) {
       const bool over = !each->second->connection && seconds_since(each->second->lost) > settings_.window;
@@ -115,6 +118,7 @@ void Host::watch() {
     for (const auto& client : done) client->thread.join();
     done.clear();
     expired.clear();  // frees their tensors
+    late.clear();
     lock.lock();
   }
 }
@@ -165,7 +169,7 @@ std::shared_ptr<Host::Kept> Host::welcome(Client& client, std::span<const std::b
     Hello hello;
     wire::read_field(in, hello);
     in.finish();
-    require<DeviceError>(is_same_secret(hello.token, settings_.token),
+    require<DeviceError>(settings_.token.empty() || is_same_secret(hello.token, settings_.token),
                          hello.token.empty() ? "the server asks for a token: set KILN_REMOTE_TOKEN"
                                              : "the server does not take this token");
     if (table != wire::table_fingerprint()) {
@@ -194,7 +198,9 @@ void Host::serve(Client& client) {
     kept = hello ? welcome(client, *hello) : nullptr;
     if (kept) {
       const std::lock_guard applying(kept->applying);  // waits until the connection before has left
-      serve_session(client, *kept);
+      if (kept->ended)
+        refuse(*client.connection, {ErrorKind::Device, text("session ", kept->number, " has ended"), {}});
+      else serve_session(client, *kept);
     }
   } catch (const std::exception&) {}  // the connection is lost; the session waits
   client.connection->close();
@@ -226,8 +232,12 @@ void Host::serve_session(Client& client, Kept& kept) {
   }
   struct Leave {
     net::Connection& connection;
-    ~Leave() { connection.close(); }  // before the outbox waits for its thread
-  } const leave{*client.connection};
+    Session& session;
+    ~Leave() {
+      connection.close();  // before the outbox waits for its thread
+      session.leave();
+    }
+  } const leave{*client.connection, session};
   session.counters().connected = true;
   const auto start = Clock::now();
   double received = 0;
@@ -264,6 +274,7 @@ void Host::end_session(std::uint64_t number) {
   const auto found = sessions_.find(number);
   if (found == sessions_.end()) return;
   kept = std::move(found->second);
+  kept->ended = true;
   sessions_.erase(found);
 }
 
@@ -279,15 +290,25 @@ void Host::drain(double seconds) {
            return !each.second->connection || is_idle(each.second);
          }))
     changed_.wait_for(lock, std::chrono::milliseconds(20));
-  for (const auto& [number, kept] : sessions_) {
-    if (!kept->connection) continue;
-    if (kept->outbox) {
-      kept->outbox->post(goodbye(kept->session, {ErrorKind::Device, "the server was shut down", {}}));
-      kept->outbox->close(1);
-    }
-    kept->connection->close();
+  struct Open {
+    std::shared_ptr<net::Connection> connection;
+    std::shared_ptr<Outbox> outbox;
+  };
+  std::vector<Open> open;
+  std::map<std::uint64_t, std::shared_ptr<Kept>> sessions;  // destroyed without the lock
+  sessions.swap(sessions_);
+  for (const auto& [number, kept] : sessions) {
+    kept->ended = true;
+    if (kept->connection) open.push_back({kept->connection, kept->outbox});
+    if (kept->outbox)  // a client that reads slowly gets no goodbye
+      (void)kept->outbox->try_post(goodbye(kept->session, {ErrorKind::Device, "the server was shut down", {}}));
   }
-  sessions_.clear();
+  lock.unlock();
+  const auto last = Clock::now();
+  for (const Open& each : open) {
+    if (each.outbox) each.outbox->close(std::max(0.0, 1 - seconds_since(last)));
+    each.connection->close();
+  }
 }
 
 HostCounters Host::counters() const {

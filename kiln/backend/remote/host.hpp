@@ -1,11 +1,13 @@
 // Host: lends devices to programs on other machines. `host(device, {.port = 3000})` is all that a program needs
 // (hosting.hpp); a Host itself takes connections of any kind.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <list>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -61,6 +63,11 @@ class Host final : private Exchange {
  private:
   struct Client;  // a connection
   struct Kept;    // a session, with or without a connection
+  struct Given {  // a value of another server that nobody has taken yet
+    TensorData data;
+    std::chrono::steady_clock::time_point since;
+  };
+  class Giving;  // a connection to another server
 
   void give(const std::string& address, const std::string& ticket, TensorData data) override;
   TensorData take(const std::string& ticket) override;
@@ -73,6 +80,11 @@ class Host final : private Exchange {
   void receive_value(std::shared_ptr<net::Connection> connection, const std::string& ticket);
   void end_session(std::uint64_t number);
   void watch();
+  // With the lock:
+  /// Takes out the values that nobody has taken in time.
+  std::vector<TensorData> late_values();
+  /// Closes the connections to other servers that do not go on, or all.
+  void close_giving(bool all);
 
   const std::vector<Device> devices_;
   const HostSettings settings_;
@@ -81,7 +93,8 @@ class Host final : private Exchange {
   std::condition_variable changed_;
   std::list<std::unique_ptr<Client>> clients_;
   std::map<std::uint64_t, std::shared_ptr<Kept>> sessions_;
-  std::map<std::string, TensorData> given_;  // values of other servers that nobody has taken yet
+  std::map<std::string, Given> given_;  // by their tickets
+  std::set<Giving*> giving_;
   HostCounters counters_;
   std::uint64_t last_session_ = 0;
   bool closing_ = false;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <tuple>
+#include <exception>
 
 #include "kiln/core/error/shown.hpp"
 #include "kiln/wire/op_wire.hpp"
@@ -21,9 +21,10 @@ Ref<Failure> failure_saying(ErrorKind kind, const std::string& sentence) {
 
 Link::Link(Dial dial, ClientSettings settings)
     : dial_(std::move(dial)), settings_(std::move(settings)), outbox_(settings_.most_waiting, Outbox::WhenLost::Keep) {
-  std::tie(connection_, welcome_) = greet();
-  peer_ = connection_->peer();
-  outbox_.connect(connection_);
+  auto [connection, welcome] = greet();
+  welcome_ = std::move(welcome);
+  peer_ = connection->peer();
+  outbox_.connect(std::move(connection));
 }
 
 std::shared_ptr<Link> Link::open(Dial dial, ClientSettings settings) {
@@ -42,7 +43,7 @@ void Link::close() {
   if (!receiver.joinable()) return;
   wire::Writer out;
   begin(out, Frame::Bye);
-  outbox_.post({.head = out.take()});
+  (void)outbox_.try_post({.head = out.take()});  // without it the server waits for its window
   outbox_.close(2);
   {
     const std::lock_guard lock(mutex_);
@@ -50,10 +51,16 @@ void Link::close() {
   }
   if (receiver.get_id() == std::this_thread::get_id()) receiver.detach();
   else receiver.join();
+  end({ErrorKind::Device, "this program has ended its session", {}});
 }
 
 std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet() {
   std::shared_ptr<net::Connection> connection = dial_();
+  {
+    const std::lock_guard lock(mutex_);
+    connection_ = connection;  // so that close() ends the waiting below
+    if (closing_) connection->close();
+  }
   wire::Writer out;
   begin(out, Frame::Hello);
   wire::write_header(out);
@@ -91,10 +98,15 @@ void Link::post(std::vector<std::byte> entries, std::shared_ptr<const TensorData
   outbox_.post_work({.head = std::move(entries), .data = std::move(data), .offset = offset, .count = count});
 }
 
-void Link::expect(const Ref<Request>& request) {
-  const std::lock_guard lock(mutex_);
-  if (why_lost_) return request->fail(why_lost_);
-  requests_.emplace(request->number(), request);
+void Link::post_request(const Ref<Request>& request, std::vector<std::byte> entries) {
+  Ref<Failure> lost;
+  {
+    const std::lock_guard lock(mutex_);
+    lost = why_lost_;
+    if (!lost) requests_.emplace(request->number(), request);
+  }
+  if (lost) return request->fail(lost);  // without the lock: it releases values
+  outbox_.post_work({.head = std::move(entries)}, true, &request->frame);
 }
 
 Ref<Request> Link::pending(std::uint64_t number) {
@@ -145,9 +157,11 @@ void Link::receive(std::span<const std::byte> message) {
     case Frame::Answer:
     case Frame::Failed: {
       const Ref<Request> request = pending(in.whole());
+      // Roots are told once: they are read also where nobody waits any more.
+      const Ref<Failure> failure = type == Frame::Failed ? read_roots(in, nullptr) : Ref<Failure>();
       if (!request) break;
       if (type == Frame::Answer) request->complete(in);
-      else request->fail(read_roots(in, nullptr));
+      else request->fail(failure);
       const std::lock_guard lock(mutex_);
       requests_.erase(request->number());
       break;
@@ -233,19 +247,16 @@ std::shared_ptr<net::Connection> Link::reconnect() {
     try {
       auto [connection, welcome] = greet();
       outbox_.confirm(welcome.applied);
-      {
-        const std::lock_guard lock(mutex_);
-        connection_ = connection;
-        if (closing_) connection->close();
-      }
       ++reconnections_;
       outbox_.connect(connection);
-      ask_again();
+      ask_again(welcome.applied);
       return connection;
     } catch (const DeviceError& error) {  // the server is there, and has no such session
       end({ErrorKind::Device, text(error.message(), ": the tensors on it are lost"), {}});
       return nullptr;
-    } catch (const Error& error) { last = error.message(); }
+    } catch (const Error& error) { last = error.message(); } catch (const std::exception& error) {
+      last = error.what();
+    }
     if (std::chrono::duration<double>(Clock::now() - start).count() > window) break;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::milliseconds(1000));
@@ -257,8 +268,9 @@ std::shared_ptr<net::Connection> Link::reconnect() {
   return nullptr;
 }
 
-/// Requests that the server has seen and whose answers were lost are asked again; values never change.
-void Link::ask_again() {
+/// Requests that the server has seen and whose answers were lost are asked again; values never change. Those in later frames
+/// than `applied` need not be: these frames are sent again.
+void Link::ask_again(std::uint64_t applied) {
   std::vector<Ref<Request>> again;
   {
     const std::lock_guard lock(mutex_);
@@ -266,7 +278,8 @@ void Link::ask_again() {
   }
   for (const Ref<Request>& request : again) {
     request->restart();
-    outbox_.post_work({.head = request->ask}, false);
+    if (const std::uint64_t frame = request->frame; frame == 0 || frame > applied) continue;
+    outbox_.post_work({.head = request->ask}, false, &request->frame);
   }
 }
 
@@ -276,7 +289,9 @@ void Link::end(const Refusal& why) {
   {
     const std::lock_guard lock(mutex_);
     if (why_lost_) return;
-    failure = why_lost_ = failure_saying(why.kind, text("remote device at ", peer_, ": ", why.sentence));
+    const std::string device = text("remote device at ", peer_, ": ");
+    const bool is_named = why.sentence.starts_with(device);
+    failure = why_lost_ = failure_saying(why.kind, is_named ? why.sentence : device + why.sentence);
     requests.swap(requests_);
     lost_.store(true, std::memory_order_release);
   }

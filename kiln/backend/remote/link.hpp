@@ -22,6 +22,8 @@ using Dial = std::function<std::unique_ptr<net::Connection>()>;
 struct ClientSettings {
   std::string token{};
   std::string device{};  // of the server; empty: its first one
+  /// How other servers reach it, as dial_of() takes it; empty: by the name that its connection has here.
+  std::string address{};
   /// Seconds in which a lost connection may come back, at most as many as the server keeps the session.
   double window = 30;
   /// Bytes that may wait to be sent or acknowledged; then operations wait.
@@ -42,8 +44,8 @@ class Link {
   /// Sends a Work frame: its entries, and perhaps a part of a tensor after them. Throws the reason if the session has ended.
   void post(std::vector<std::byte> entries, std::shared_ptr<const TensorData> data = {}, std::size_t offset = 0,
             std::size_t count = 0);
-  /// Notes a request that the next frame carries.
-  void expect(const Ref<Request>& request);
+  /// Notes a request, and sends the frame whose entries ask.
+  void post_request(const Ref<Request>& request, std::vector<std::byte> entries);
   std::uint64_t next_request() { return ++last_request_; }
   /// Throws the reason if the session has ended.
   void check() const {
@@ -52,6 +54,8 @@ class Link {
 
   const Welcome& welcome() const { return welcome_; }
   const std::string& peer() const { return peer_; }
+  /// For servers that send it values.
+  const std::string& address() const { return settings_.address.empty() ? peer_ : settings_.address; }
   /// The first value that may still become a failure.
   std::uint64_t settled() const { return settled_.load(std::memory_order_acquire); }
   bool is_lost() const { return lost_.load(std::memory_order_acquire); }
@@ -75,7 +79,7 @@ class Link {
   void receive(std::span<const std::byte> message);
   /// Null where the session is over.
   std::shared_ptr<net::Connection> reconnect();
-  void ask_again();
+  void ask_again(std::uint64_t applied);
   void end(const Refusal& why);
   [[noreturn]] void throw_lost() const;
   Ref<Failure> read_roots(wire::Reader& in, const Ref<Requester>& requester);

@@ -29,11 +29,21 @@ void Outbox::post(Outgoing message) {
   if (!closed_) add(lock, std::move(message));
 }
 
-void Outbox::post_work(Outgoing entries, bool waits) {
+bool Outbox::try_post(Outgoing message) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || (!messages_.empty() && bytes_ + message.size() > most_)) return false;
+  bytes_ += message.size();
+  messages_.push_back(std::move(message));
+  changed_.notify_all();
+  return true;
+}
+
+void Outbox::post_work(Outgoing entries, bool waits, std::atomic<std::uint64_t>* number) {
   std::unique_lock lock(mutex_);
   if (waits) changed_.wait(lock, [&] { return closed_ || messages_.empty() || bytes_ + entries.size() <= most_; });
   if (closed_) return;
   entries.number = ++last_number_;
+  if (number) *number = entries.number;
   wire::Writer out;
   begin(out, Frame::Work);
   out.whole(entries.number);

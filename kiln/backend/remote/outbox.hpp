@@ -1,6 +1,7 @@
 // Outbox: messages on their way to a connection. A thread of its own sends them, so that whoever posts one need not wait for
 // the network. What has to survive a lost connection is kept until the other end has confirmed it.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -38,9 +39,11 @@ class Outbox {
   void connect(std::shared_ptr<net::Connection> connection);
   /// A small message is sent in the calling thread where none is before it.
   void post(Outgoing message);
+  /// Never waits, neither for room nor for the network. False where there is no room, and the message is dropped.
+  bool try_post(Outgoing message);
   /// Gives a frame of work the next number, writes kind and number before it, and keeps it until it is confirmed. `waits`:
-  /// unless it must not wait for room.
-  void post_work(Outgoing entries, bool waits = true);
+  /// unless it must not wait for room. `number`, if given, is set before anybody can have received the frame.
+  void post_work(Outgoing entries, bool waits = true, std::atomic<std::uint64_t>* number = nullptr);
   /// The other end has all messages up to this number.
   void confirm(std::uint64_t number);
   /// Ends the thread, after at most so many seconds in which it sends what it has. Messages that are posted afterwards are

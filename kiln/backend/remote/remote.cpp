@@ -46,6 +46,11 @@ class Remote::Handle final : public Storage {
 
 namespace {
 
+/// Whether the name means this machine, and for another machine that one.
+bool is_loopback(std::string_view peer) {
+  return peer.starts_with("127.") || peer.starts_with("localhost") || peer.starts_with("[::1]");
+}
+
 std::optional<Values> replay_there(const Graph& graph, Inputs inputs, const ReplayOptions& options) {
   const Device device = inputs.empty() ? graph.body().device : inputs[0].device();
   auto* const remote = device ? dynamic_cast<Remote*>(&device.backend()) : nullptr;
@@ -102,6 +107,7 @@ void Remote::write_freed() {
     freed_.swap(freeing_now_);
   }
   for (const std::uint64_t value : freeing_now_) {
+    link_->forget_failure(value);  // it may have come since the value was dropped
     begin(out_, Entry::Free);
     out_.whole(next_ - value);
   }
@@ -237,9 +243,8 @@ Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writ
   }
   more(own);
   request->ask = own.take();
-  link_->expect(request);
   out_.bytes(request->ask);
-  send_entries();
+  link_->post_request(request, out_.take());
   return request;
 }
 
@@ -286,6 +291,9 @@ std::optional<std::uint64_t> Remote::written_program(const Graph& graph) {
   const std::weak_ptr<const void> life = body->life.watch();
   for (const SentProgram& sent : programs_)
     if (sent.life.lock() == life.lock()) return sent.number;
+  // Such a graph runs call by call, where run() and has_kernel() say what happens with each.
+  for (const GraphStep& step : body->steps)
+    if (needs_ranks(step.op) || !has_kernel(step.op)) return std::nullopt;
   std::vector<std::byte> bytes;
   try {
     for (const Value& constant : body->constants) (void)number_of(constant);
@@ -331,8 +339,9 @@ Value Remote::move(const Value& value, const Device& to) {
   auto* const here = value.node() ? dynamic_cast<Remote*>(&value.device().backend()) : nullptr;
   auto* const there = dynamic_cast<Remote*>(&to.backend());
   if (!here || !there || !here->link_->welcome().sends_to_servers) return {};
+  if (is_loopback(there->link_->peer()) && !is_loopback(here->link_->peer())) return {};
   throw_if_failed(value);
-  const std::string ticket = new_secret(), address = there->link_->peer();
+  const std::string ticket = new_secret(), address = there->link_->address();
   const Ref<Failure> refused = attempt([&] {
     here->ask(Entry::Give, {&value, 1},
               [&](wire::Writer& out) {
@@ -352,6 +361,7 @@ Value Remote::move(const Value& value, const Device& to) {
   wire::write_desc(there->out_, desc);
   there->out_.text(ticket);
   there->hold(*result.node());
+  there->send_entries();  // that server keeps the value only for some minutes
   return result;
 }
 

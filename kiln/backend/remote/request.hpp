@@ -1,5 +1,6 @@
 // Request: what a client waits for. A read is filled by pieces, others get bytes.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -32,7 +33,8 @@ class Request final : public PendingRead {
   void complete(wire::Reader& in);
   void fail(Ref<Failure> failure);
 
-  std::vector<std::byte> ask;  // the entries that ask; set before the request is sent
+  std::vector<std::byte> ask;           // the entries that ask; set before the request is sent
+  std::atomic<std::uint64_t> frame{0};  // the number of the last frame that asks; 0 while that has none yet
 
  private:
   void finish(std::unique_lock<std::mutex>& lock);

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <limits>
+#include <mutex>
+#include <set>
 
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -13,7 +16,12 @@
 namespace kiln::remote {
 namespace {
 
-std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
+/// Whether the results may take memory of their own: those of most views share an operand's. An expanded tensor counts whole,
+/// as whatever reads it may have to copy it.
+bool takes_memory(const op::Op& op, bool of_view) {
+  if (!is_view(op)) return true;
+  return std::holds_alternative<op::Expand>(op.is) || (of_view && std::holds_alternative<op::Reshape>(op.is));
+}
 
 /// Bytes of a client as elements: truth values are 0 or 1 whatever the bytes are.
 void clean(TensorData& data) {
@@ -21,7 +29,28 @@ void clean(TensorData& data) {
   for (std::byte& each : data.bytes()) each = std::byte{each != std::byte{0}};
 }
 
+/// The name with the life of this program: calls that wait in the device name it, and may outlive the session. Null where clients
+/// have named too many; errors then have the operation's own name.
+const char* lasting(const std::string& name) {
+  constexpr std::size_t kMost = 1 << 16;
+  static std::mutex mutex;
+  static auto* const all = new std::set<std::string>;  // never destroyed
+  if (name.empty()) return nullptr;
+  const std::lock_guard lock(mutex);
+  if (const auto known = all->find(name); known != all->end()) return known->c_str();
+  return all->size() < kMost ? all->insert(name).first->c_str() : nullptr;
+}
+
 }  // namespace
+
+std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
+
+std::int64_t bytes_of(std::span<const Desc> all) {
+  std::int64_t sum = 0;
+  for (const Desc& desc : all)
+    if (__builtin_add_overflow(sum, bytes_of(desc), &sum)) return std::numeric_limits<std::int64_t>::max();
+  return sum;
+}
 
 Session::Session(Device device, std::string peer, const SessionLimits& limits, Exchange& exchange)
     : device_(std::move(device)),
@@ -32,16 +61,25 @@ Session::Session(Device device, std::string peer, const SessionLimits& limits, E
 
 Session::~Session() {
   values_.clear();
-  const Ref<Failure> unread = attempt([&] { device_.flush(); });
+  const Ref<Failure> of_the_rest = attempt([&] { device_.flush(); });
+  const RequestedBy asking(requester_);
+  const Ref<Failure> untold =
+      attempt([&] { device_.sync(); });  // takes back the errors that the client did not ask for
+}
+
+void Session::leave() {
+  const RequestedBy asking(requester_);
+  const Ref<Failure> of_the_rest = attempt([&] { device_.flush(); });  // a client that comes back is told by settle()
 }
 
 void Session::apply(std::span<const std::byte> frame, Post post) {
   const auto start = std::chrono::steady_clock::now();
   reader_.open(frame);
   const std::uint64_t number = reader_.whole();
-  if (number <= applied_) return;  // sent again after a lost connection
-  if (number != applied_ + 1) reader_.wrong("frame ", number, " follows frame ", applied_);
+  if (number <= applied()) return;  // sent again after a lost connection
+  if (number != applied() + 1) reader_.wrong("frame ", number, " follows frame ", applied());
   post_ = &post;
+  const RequestedBy asking(requester_);
   if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
   struct Leave {
     Session& session;
@@ -77,16 +115,17 @@ void Session::apply_entry(std::uint64_t code) {
     return call(forms_[static_cast<std::size_t>(code - kFirstForm)]);
   }
   const auto entry = static_cast<Entry>(code);
-  if (arriving_ && entry != Entry::Piece) reader_.wrong("an upload is not complete");
+  // A client that was cut off within an upload asks again what it had asked before.
+  const bool asks = entry == Entry::Read || entry == Entry::Sync || entry == Entry::Memory || entry == Entry::Give;
+  if (arriving_ && entry != Entry::Piece && !asks) reader_.wrong("an upload is not complete");
   switch (entry) {
     case Entry::Form: {
       if (forms_.size() == kMostForms) reader_.wrong("more than ", kMostForms, " forms");
       CallForm form = read_form(reader_);
       if (needs_ranks(form.op))
         reader_.wrong(op::display_name(form.op), ": ranks do not work together through a server");
-      if (functions_.size() > 4096) form.function.clear();
-      if (!form.function.empty()) functions_.insert(form.function);
-      forms_.push_back(std::move(form));
+      const char* const function = lasting(form.function);
+      forms_.push_back({std::move(form), function});
       return;
     }
     case Entry::ForgetForms: return forms_.clear();
@@ -122,14 +161,7 @@ void Session::apply_ask(Entry entry) {
         values.push_back(value_of(reader_.whole()));
       return read_values(request, values);
     }
-    case Entry::Sync: {
-      const std::uint64_t request = reader_.whole();
-      backend.flush();
-      settle();  // what the client is told of now, sync() need not throw
-      const Ref<Failure> failure = attempt([&] { backend.sync(); });
-      settle();
-      return failure ? answer_failed(request, *failure) : answer(request);
-    }
+    case Entry::Sync: return synchronize(reader_.whole());
     case Entry::Memory: {
       MemoryStatistics memory = backend.memory();
       if (memory_limit_) memory.limit = memory_limit_;
@@ -148,27 +180,43 @@ void Session::apply_ask(Entry entry) {
   }
 }
 
-const Value& Session::value_of(std::uint64_t number) const {
-  const auto found = values_.find(number);
-  if (found == values_.end()) reader_.wrong("there is no value ", number, ": it was freed, or never made");
-  return found->second.value;
+void Session::synchronize(std::uint64_t request) {
+  constexpr std::size_t kMostFailed = 64;
+  // Errors are thrown once, so that those of an answer that was lost are kept.
+  const auto lost = std::ranges::find(failed_syncs_, request, [](const auto& each) { return each.first; });
+  if (lost != failed_syncs_.end()) return answer_failed(request, *lost->second);
+  Backend& backend = device_.backend();
+  backend.flush();
+  settle();  // what the client is told of now, sync() need not throw
+  const Ref<Failure> failure = attempt([&] { backend.sync(); });
+  settle();
+  if (!failure) return answer(request);
+  if (failed_syncs_.size() == kMostFailed) failed_syncs_.pop_front();
+  failed_syncs_.emplace_back(request, failure);
+  answer_failed(request, *failure);
 }
 
-const Value& Session::value_by_distance() { return value_of(next_ - reader_.whole()); }
+const Session::Held& Session::held_of(std::uint64_t number) const {
+  if (arriving_ && number == next_ - 1) reader_.wrong("value ", number, " has not arrived yet");
+  const auto found = values_.find(number);
+  if (found == values_.end()) reader_.wrong("there is no value ", number, ": it was freed, or never made");
+  return found->second;
+}
 
 Values Session::list_of_values() {
   Values values;
   for (std::size_t count = reader_.length(reader_.left(), "values"); count > 0; --count)
-    values.push_back(value_by_distance());
+    values.push_back(held_by_distance().value);
   return values;
 }
 
-void Session::hold(Value value, std::int64_t bytes) {
-  if (values_.size() >= limits_.tensors)
+void Session::hold(Value value, std::int64_t bytes, bool is_view) {
+  if (limits_.tensors && values_.size() >= limits_.tensors)
     reader_.wrong("more than ", limits_.tensors, " tensors, which is what the server allows");
+  if (failure_of(value.node())) bytes = 0;
   unsettled_.push_back(next_);
   counters_.bytes_held += bytes;
-  values_.emplace(next_++, Held{std::move(value), bytes});
+  values_.emplace(next_++, Held{std::move(value), bytes, is_view});
   counters_.tensors = static_cast<std::int64_t>(values_.size());
 }
 
@@ -190,22 +238,39 @@ Ref<Failure> Session::over_limit(std::int64_t bytes) const {
   });
 }
 
+Ref<Failure> Session::too_much_to_read(const Values& values) const {
+  constexpr std::int64_t kMost = std::int64_t{4} << 30;  // where the session has no limit and holds less
+  const std::int64_t most = std::max<std::int64_t>(memory_limit_ ? memory_limit_ : kMost, counters_.bytes_held);
+  std::vector<Desc> descs;
+  for (const Value& value : values) descs.push_back(value.node()->desc);
+  const std::int64_t bytes = bytes_of(descs);
+  if (bytes <= most) return nullptr;
+  return attempt([&] {
+    fail<MemoryError>("a read of ", text_of_bytes(bytes), " at once, the session on the server may read ",
+                      text_of_bytes(most), ": read it in parts");
+  });
+}
+
 void Session::set_causes(Values causes) {
   scope_.reset();
   causes_ = std::move(causes);
   if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
 }
 
-void Session::call(const CallForm& form) {
+void Session::call(const KnownForm& known) {
+  const CallForm& form = known.form;
   operands_.clear();
   results_.clear();
+  bool of_view = false;
   for (const FormOperand& operand : form.in) {
     if (operand.is == FormOperand::Is::Nothing) {
       operands_.emplace_back();
     } else if (operand.is == FormOperand::Is::Number) {
       operands_.emplace_back(read_number(reader_, operand.kind));
     } else {
-      const Value& value = value_by_distance();
+      const Held& held = held_by_distance();
+      const Value& value = held.value;
+      of_view = of_view || held.is_view;
       if (!(value.node()->desc == operand.desc))
         reader_.wrong(op::display_name(form.op), ": an operand is ", value, ", the form says ", operand.desc.dtype, ' ',
                       operand.desc.shape);
@@ -217,22 +282,20 @@ void Session::call(const CallForm& form) {
     reader_.wrong(op::display_name(form.op), " does not give the results that the client says");
   for (const Desc& desc : form.out) results_.emplace_back(make_ref<Node>(desc, device_));
   counters_.calls += 1;
-  const auto function = functions_.find(form.function);
-  const CalledAs named(function == functions_.end() ? nullptr : function->c_str());
-  run(form.op, {operands_, results_});
-  const bool shares = is_view(form.op);
+  const CalledAs named(known.function);
+  const bool takes = takes_memory(form.op, of_view);
+  run(form.op, {operands_, results_}, takes ? bytes_of(form.out) : 0);
+  // A reshape of what is no view is none either.
+  const bool gives_view = is_view(form.op) && (of_view || !std::holds_alternative<op::Reshape>(form.op.is));
   for (Value& value : results_) {
-    const std::int64_t bytes = shares || failure_of(value.node()) ? 0 : bytes_of(value.node()->desc);
-    hold(std::move(value), bytes);
+    const std::int64_t bytes = takes ? bytes_of(value.node()->desc) : 0;
+    hold(std::move(value), bytes, gives_view);
   }
   operands_.clear();
   results_.clear();
 }
 
-void Session::run(const op::Op& op, Call call) {
-  std::int64_t bytes = 0;
-  if (memory_limit_ && !is_view(op))
-    for (const Value& value : call.out) bytes += bytes_of(value.node()->desc);
+void Session::run(const op::Op& op, Call call, std::int64_t bytes) {
   Ref<Failure> failure = over_limit(bytes);
   if (!failure) {
     failure = attempt([&] {
@@ -296,7 +359,8 @@ void Session::receive_piece() {
 
 void Session::read_values(std::uint64_t request, const Values& values) {
   std::vector<TensorData> all;
-  Ref<Failure> failure = attempt([&] { all = device_.backend().start_read(values)->wait(); });
+  Ref<Failure> failure = too_much_to_read(values);
+  if (!failure) failure = attempt([&] { all = device_.backend().start_read(values)->wait(); });
   if (failure)
     if (const Ref<Failure> known = failure_among(values)) failure = known;
   settle();
@@ -329,7 +393,7 @@ void Session::read_values(std::uint64_t request, const Values& values) {
 wire::Writer Session::reply(Frame frame) const {
   wire::Writer out;
   begin(out, frame);
-  out.whole(applied_);
+  out.whole(applied());
   out.whole(settled());
   return out;
 }

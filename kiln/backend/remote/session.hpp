@@ -3,10 +3,10 @@
 #pragma once
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <unordered_map>
 
@@ -16,6 +16,7 @@
 #include "kiln/backend/remote/protocol.hpp"
 #include "kiln/ops/failure.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
+#include "kiln/ops/scope/requester.hpp"
 
 namespace kiln::remote {
 
@@ -27,6 +28,10 @@ struct SessionLimits {
   std::size_t tensors = 1 << 20;
   std::size_t programs = 1024;
 };
+
+std::int64_t bytes_of(const Desc& desc);
+/// The bytes of all, or the largest number where they are more than that.
+std::int64_t bytes_of(std::span<const Desc> all);
 
 /// Numbers that any thread may read.
 struct SessionCounters {
@@ -55,6 +60,8 @@ class Session {
   /// an operation's own check where the frame is not one that a client of Kiln sends: the session has to end then.
   /// One thread at a time.
   void apply(std::span<const std::byte> frame, Post post);
+  /// Runs what waits, for the thread that applied frames and ends: nobody else runs it in time.
+  void leave();
   /// The client has lost its connection: it is told again what it may have missed.
   void forget_told();
 
@@ -66,7 +73,12 @@ class Session {
  private:
   struct Held {
     Value value;
-    std::int64_t bytes = 0;
+    std::int64_t bytes = 0;  // that count for the limit
+    bool is_view = false;    // its elements may lie in another order than a copy's, so that a reshape copies them
+  };
+  struct KnownForm {
+    CallForm form;
+    const char* function;  // null where the form names none
   };
   struct Arriving {
     TensorData data;
@@ -75,9 +87,10 @@ class Session {
 
   void apply_entry(std::uint64_t entry);
   void apply_ask(Entry entry);
-  void call(const CallForm& form);
-  /// Runs a call; where that throws, its results fail.
-  void run(const op::Op& op, Call call);
+  void synchronize(std::uint64_t request);
+  void call(const KnownForm& known);
+  /// Runs a call whose results take so many bytes; where that throws, its results fail.
+  void run(const op::Op& op, Call call, std::int64_t bytes);
   void receive_upload();
   void receive_piece();
   void define_program();
@@ -86,13 +99,17 @@ class Session {
   void give(std::uint64_t request);
   void take();
 
-  const Value& value_of(std::uint64_t number) const;
-  const Value& value_by_distance();
+  const Held& held_of(std::uint64_t number) const;
+  const Value& value_of(std::uint64_t number) const { return held_of(number).value; }
+  const Held& held_by_distance() { return held_of(next_ - reader_.whole()); }
   Values list_of_values();
-  void hold(Value value, std::int64_t bytes);
+  /// Gives the value the next number. One that has failed counts no bytes.
+  void hold(Value value, std::int64_t bytes, bool is_view = false);
   void free_value(std::uint64_t number);
   /// Null, or the failure of results that would take more memory than the session may have.
   Ref<Failure> over_limit(std::int64_t bytes) const;
+  /// Null, or why these values cannot be read at once.
+  Ref<Failure> too_much_to_read(const Values& values) const;
   void set_causes(Values causes);
 
   /// Tells the client which values have become failures.
@@ -105,17 +122,18 @@ class Session {
   void write_roots(wire::Writer& out, const Failure& failure);
 
   const Device device_;
+  const Ref<Requester> requester_ = make_ref<Requester>();  // errors that come late are this client's
   const SessionLimits limits_;
   Exchange& exchange_;
   SessionCounters counters_;
 
   wire::Reader reader_;
-  const Post* post_ = nullptr;  // of the frame that is being applied
-  std::uint64_t applied_ = 0, next_ = 0;
+  const Post* post_ = nullptr;             // of the frame that is being applied
+  std::atomic<std::uint64_t> applied_{0};  // any thread may read it
+  std::uint64_t next_ = 0;
   std::unordered_map<std::uint64_t, Held> values_;
   std::int64_t memory_limit_;
-  std::deque<CallForm> forms_;
-  std::set<std::string> functions_;  // named by forms; what has run may still name one
+  std::deque<KnownForm> forms_;
   std::optional<Arriving> arriving_;
   std::map<std::uint64_t, Graph> programs_;
   Values causes_;
@@ -128,6 +146,7 @@ class Session {
   };
   std::deque<ToldRoot> roots_;
   std::uint64_t last_root_ = 0;
+  std::deque<std::pair<std::uint64_t, Ref<Failure>>> failed_syncs_;  // the last ones, by their requests
   Values operands_, results_;  // of the running call; members, so that their memory is reused
 };
 

@@ -1,8 +1,10 @@
 // What a session has besides calls: programs that were captured, and values that go from server to server.
 #include <algorithm>
 
+#include "kiln/backend/capture/body.hpp"
 #include "kiln/backend/capture/graph_wire.hpp"
 #include "kiln/backend/remote/session.hpp"
+#include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {
 
@@ -10,13 +12,15 @@ void Session::define_program() {
   const std::uint64_t number = reader_.whole();
   const auto bytes = reader_.bytes(reader_.length(reader_.left(), "bytes of a program"));
   const Values constants = list_of_values();
-  if (programs_.size() >= limits_.programs)
+  if (limits_.programs && programs_.size() >= limits_.programs)
     reader_.wrong("more than ", limits_.programs, " programs, which is what the server allows");
   wire::Reader in(reader_.source(), bytes);
   Graph program = read_graph(in, device_, [&](std::size_t i, const GraphConstant&) {
     if (i >= constants.size()) reader_.wrong("constant ", i, " of ", constants.size());
     return constants[i];
   });
+  for (const GraphStep& step : program.body().steps)
+    if (needs_ranks(step.op)) reader_.wrong(function_name(step), ": ranks do not work together through a server");
   if (!programs_.emplace(number, std::move(program)).second) reader_.wrong("program ", number, " is there already");
 }
 
@@ -36,12 +40,13 @@ void Session::replay() {
                           [](const Value& value, const Desc& desc) { return value.node()->desc == desc; }))
     reader_.wrong("program ", number, " takes other inputs");
   Values outputs;
-  const Ref<Failure> failure = attempt([&] { outputs = program.replay(inputs, options); });
+  Ref<Failure> failure = over_limit(bytes_of(gives));
+  if (!failure) failure = attempt([&] { outputs = program.replay(inputs, options); });
   counters_.calls += static_cast<std::int64_t>(program.size());
   for (std::size_t i = 0; i < gives.size(); ++i) {
     Value value = failure ? Value(make_ref<Node>(gives[i], device_)) : outputs[i].detach();
     if (failure) value.node()->storage = failure;
-    hold(std::move(value), numel(gives[i].shape) * static_cast<std::int64_t>(size_of(gives[i].dtype)));
+    hold(std::move(value), bytes_of(gives[i]), true);  // it may be a view
   }
 }
 
@@ -56,12 +61,14 @@ void Session::give(std::uint64_t request) {
 void Session::take() {
   const Desc desc = wire::read_desc(reader_);
   const std::string ticket(reader_.text(128));
-  const std::int64_t bytes = numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype));
+  const std::int64_t bytes = bytes_of(desc);
   Value value;
-  Ref<Failure> failure = over_limit(bytes);
+  TensorData data;
+  Ref<Failure> failure =
+      attempt([&] { data = exchange_.take(ticket); });  // also where there is no room: it must not stay there
+  if (!failure) failure = over_limit(bytes);
   if (!failure) {
     failure = attempt([&] {
-      TensorData data = exchange_.take(ticket);
       require<DataError>(data.shape() == desc.shape && data.dtype() == desc.dtype, "another server sent ", data.dtype(),
                          ' ', data.shape(), " in place of ", desc.dtype, ' ', desc.shape);
       value = Value(device_.backend().upload(std::move(data), device_));

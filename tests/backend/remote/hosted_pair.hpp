@@ -13,7 +13,7 @@ namespace kiln::test {
 struct Wire {
   std::unique_ptr<net::Connection> inner;
   std::atomic<bool> is_cut{false};
-  std::atomic<int> sends_left{-1};  // below 0: any number
+  std::atomic<int> sends_left{-1}, receives_left{-1};  // below 0: any number
 
   void cut() {
     is_cut = true;
@@ -31,6 +31,7 @@ class Cuttable final : public net::Connection {
     wire_->inner->send(message);
   }
   std::optional<net::Message> receive() override {
+    if (wire_->receives_left >= 0 && wire_->receives_left-- == 0) wire_->cut();
     std::optional<net::Message> message = wire_->inner->receive();
     require<IoError>(!wire_->is_cut, "the network was cut");
     return message;
@@ -49,6 +50,8 @@ struct Dialer {
     std::shared_ptr<Wire> last;
     bool reachable = true;
     int cut_next_after = -1;  // messages that the next connections live for; -1: any number
+    int cut_next_after_receiving = -1;
+    remote::Host* leads_to = nullptr;  // in place of the first host
   };
   remote::Host* host;
   std::shared_ptr<State> state = std::make_shared<State>();
@@ -57,10 +60,11 @@ struct Dialer {
     const std::lock_guard lock(state->mutex);
     require<IoError>(state->reachable, "nobody answers");
     auto [here, there] = net::connected_pair();
-    host->attach(std::move(there));
+    (state->leads_to ? state->leads_to : host)->attach(std::move(there));
     state->last = std::make_shared<Wire>();
     state->last->inner = std::move(here);
     state->last->sends_left = state->cut_next_after;
+    state->last->receives_left = state->cut_next_after_receiving;
     return std::make_unique<Cuttable>(state->last);
   }
 };

@@ -1,6 +1,8 @@
 // A connection that breaks: the client finds its session and its tensors again, and no work is done twice.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "kiln/ops/functions.hpp"
 #include "tests/backend/remote/hosted_pair.hpp"
 #include "tests/support/sentence.hpp"
@@ -22,9 +24,20 @@ struct Cut : testing::Test {
     const std::lock_guard lock(dialer.state->mutex);
     dialer.state->last->cut();
   }
-  void cut_next_after(int messages) {
+  void cut_next_after(int messages, int received = -1) {
     const std::lock_guard lock(dialer.state->mutex);
     dialer.state->cut_next_after = messages;
+    dialer.state->cut_next_after_receiving = received;
+  }
+  /// Gives the client another connection, which lives for so many messages; the ones after it live on.
+  void reconnect_for(int messages, int received = -1) {
+    const int before = client().counters().reconnections;
+    cut_next_after(messages, received);
+    cut();
+    for (int i = 0; i < 500 && client().counters().reconnections == before; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_GT(client().counters().reconnections, before);
+    cut_next_after(-1);
   }
   void reachable(bool is) {
     const std::lock_guard lock(dialer.state->mutex);
@@ -59,23 +72,24 @@ TEST_F(Cut, WorkIsNeitherLostNorDoneTwice) {
 
 TEST_F(Cut, AnUploadInPiecesGoesOnWhereItWasCut) {
   for (int after = 2; after < 9; ++after) {
-    cut_next_after(after);
-    cut();
+    const int before = client().counters().reconnections;
+    reconnect_for(after);
     TensorData data(Shape{500, 1000}, DType::F32);  // eight pieces
     for (std::size_t i = 0; i < 500'000; ++i) data.as<float>()[i] = static_cast<float>(i % 1013);
     const TensorData expected = data;
-    cut_next_after(-1);
     EXPECT_EQ(difference(from_data(std::move(data), device).data(), expected, {0, 0}), "");
+    EXPECT_GE(client().counters().reconnections, before + 2);
   }
 }
 
 TEST_F(Cut, AReadThatWasCutIsAskedForAgain) {
   const Value x = full({700, 1000}, 3, device, DType::F32);
   device.sync();
-  for (int i = 0; i < 5; ++i) {
-    auto reading = device.backend().start_read({&x, 1});
-    cut();
-    EXPECT_EQ(reading->wait()[0].at(699'999), 3);
+  for (int after = 2; after < 9; ++after) {  // the answer has eleven pieces
+    const int before = client().counters().reconnections;
+    reconnect_for(-1, after);
+    EXPECT_EQ(device.backend().start_read({&x, 1})->wait()[0].at(699'999), 3);
+    EXPECT_GE(client().counters().reconnections, before + 2);
   }
 }
 
@@ -95,13 +109,31 @@ TEST_F(Cut, BeyondTheWindowASentenceSaysWhatIsLost) {
   reachable(true);
 }
 
+TEST_F(Cut, AReadThatWaitsEndsWithTheSession) {
+  const Value x = full({4}, 1, device, DType::F32);
+  device.sync();
+  reachable(false);
+  cut();
+  auto reading = device.backend().start_read({&x, 1});
+  client().leave();
+  EXPECT_EQ(sentence_of([&] { (void)reading->wait(); }),
+            "DeviceError: remote device at this program: this program has ended its session");
+}
+
 TEST_F(Cut, AServerThatWasStartedAnewHasNoSessions) {
   const Value x = full({4}, 1, device, DType::F32);
   device.sync();
   remote::Host other({Device::cpu()});
-  // The client's dialer leads to the new server from now on.
-  host.drain(0);
-  EXPECT_TRUE(sentence_of([&] { (void)x.data(); }).starts_with("DeviceError: remote device at this program: "));
+  {
+    const std::lock_guard lock(dialer.state->mutex);
+    dialer.state->leads_to = &other;
+  }
+  cut();
+  EXPECT_EQ(
+      sentence_of([&] { (void)x.data(); }),
+      "DeviceError: remote device at this program: the server has no session 1: it was started anew, or has waited "
+      "too long for this client: the tensors on it are lost");
+  EXPECT_EQ(other.counters().opened, 0);
 }
 
 TEST_F(Cut, ASessionIsFreedWhenItsClientGoes) {

@@ -110,6 +110,22 @@ TEST(Remote, TellsErrorsOfDataWhereTheyAreRead) {
   EXPECT_EQ(floats(table + 1), (std::vector<float>{2, 3, 4}));  // the session goes on
 }
 
+TEST(Remote, TellsNobodyElseTheErrorsOfAClientThatHasGone) {
+  remote::Host host({Device::cpu()});
+  const Device stays = remote_device(host);
+  {
+    const Device goes = remote_device(host);
+    const Value wrong = from_data(TensorData::of<std::int64_t>({2}, {1, 7}), goes);
+    (void)index_select(numbers(goes, {1, 2, 3}), 0, wrong);
+    goes.flush();
+  }
+  for (int i = 0; i < 500 && host.counters().sessions.size() > 1; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(host.counters().sessions.size(), 1u);
+  EXPECT_NO_THROW(stays.sync());
+  EXPECT_NO_THROW(Device::cpu().sync());
+}
+
 TEST(Remote, HasTheRandomNumbersOfItsServersDevice) {
   remote::Host host({Device::cpu()});
   const Device device = remote_device(host);
