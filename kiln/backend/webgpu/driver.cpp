@@ -31,7 +31,8 @@ std::uint64_t allocate(DeviceMemory& memory, std::size_t bytes) {
 }  // namespace
 
 Driver::Driver(const Provider& provider, const Adapter& adapter)
-    : session_(make_ref<Session>(provider, adapter)),
+    : identity_(text("webgpu, ", adapter.name, ", ", provider.library)),
+      session_(make_ref<Session>(provider, adapter)),
       capabilities_(adapter.capabilities()),
       recorder_(session_),
       memory_(session_, [this] { synchronize(); }),

@@ -17,6 +17,7 @@ class Driver final : public gpu::Driver, public gpu::TextCompiler {
   void acquired(std::byte* start, std::size_t bytes) override { memory_.acquired(address_of(start), bytes); }
   void released(std::byte* start, std::size_t) override { memory_.released(address_of(start)); }
 
+  std::string identity() const override { return identity_; }
   Ref<gpu::Code> compile(const gpu::Kernel& kernel) override;
   gpu::TextCompiler* texts() override { return this; }
   gpu::Language language() const override { return gpu::Language::Wgsl; }
@@ -38,6 +39,7 @@ class Driver final : public gpu::Driver, public gpu::TextCompiler {
   void copy_at(std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
   void copy_by(const Program& program, std::uint64_t to, std::uint64_t from, std::uint64_t count);
 
+  const std::string identity_;
   const Ref<Session> session_;
   const gpu::Capabilities capabilities_;
   Recorder recorder_;

@@ -58,8 +58,9 @@ void Choices::read_file() {
     ++number;
     if (line.empty() || line[0] == '#') continue;
     const std::size_t sign = line.rfind(kSign);
-    require<ArgumentError>(sign != std::string::npos && sign > 0 && sign + kSign.size() < line.size(), "KILN_CHOICES: line ",
-                           number, " of ", shown(*file_), " is no choice, which is \"KEY = CHOICE\"; delete it");
+    require<ArgumentError>(sign != std::string::npos && sign > 0 && sign + kSign.size() < line.size(),
+                           "KILN_CHOICES: line ", number, " of ", shown(*file_),
+                           " is no choice, which is \"KEY = CHOICE\"; delete it");
     shipped_[line.substr(0, sign)] = line.substr(sign + kSign.size());
   }
 }
@@ -80,11 +81,17 @@ std::optional<int> Choices::known(const std::string& key, std::span<const std::s
 void Choices::keep(const std::string& key, const std::string& name) {
   cache_.keep(key, std::as_bytes(std::span(name)));
   if (!file_) return;
-  shipped_[key] = name;
-  write_file_atomically(*file_, [&](FileReplacement& file) {
-    file.write(std::string_view("# Kernels that were measured to be the quickest (KILN_AUTOTUNE=1).\n"));
-    for (const auto& [known, choice] : shipped_) file.write(std::string_view(text(known, kSign, choice, "\n")));
-  });
+  try {
+    read_file();  // another program may have written it meanwhile
+    shipped_[key] = name;
+    write_file_atomically(*file_, [&](FileReplacement& file) {
+      file.write(std::string_view("# Kernels that were measured to be the quickest (KILN_AUTOTUNE=1).\n"));
+      for (const auto& [known, choice] : shipped_) file.write(std::string_view(text(known, kSign, choice, "\n")));
+    });
+  } catch (const Error& error) {  // the choice is known and used all the same
+    std::fprintf(stderr, "kiln: KILN_CHOICES: %s cannot be kept: %s\n", file_->c_str(), error.what());
+    file_.reset();
+  }
 }
 
 int Choices::choose(const std::string& question, std::span<const std::string> names, FunctionRef<bool(int)> run) {

@@ -39,7 +39,7 @@ class Choices {
   const std::string device_;
   const Clock clock_;
   const CodeCache cache_;
-  const std::optional<std::string> file_;
+  std::optional<std::string> file_;
   const bool measures_, logs_;
   std::mutex mutex_;
   std::map<std::string, std::string, std::less<>> shipped_;  // what the file says
