@@ -35,12 +35,29 @@ Ref<Node> Router::upload(TensorData data, const Device& device) {
   return node;
 }
 
+void Router::throw_failed(const Value& value) {
+  throw_if_failed(value);
+  broken_invariant("a value of a router has been computed", __FILE__, __LINE__);
+}
+
+/// Throws the error of a value that failed elsewhere, before anything is begun.
+void Router::throw_failed(Inputs values) {
+  for (const Value& value : values)
+    if (value.node()) (void)routed(value);
+}
+
+Backend::State Router::state(const Value& value) const {
+  if (!value.node() || !is_routed(value.node()->storage.get())) return LeafBackend::state(value);
+  return routed(value).state();
+}
+
 TensorData Router::download(const Value& value) {
   if (const Lock lock(mutex_); routed(value).stage == Stage::Host) return *routed(value).host;
   return std::move(start_read({&value, 1})->wait()[0]);
 }
 
 Ref<PendingRead> Router::start_read(Inputs values) {
+  throw_failed(values);
   take_arrivals(false);
   Values there;
   Ref<Failure> lost;
@@ -59,6 +76,7 @@ Ref<PendingRead> Router::start_read(Inputs values) {
 }
 
 void Router::run_pending(Inputs values) {
+  throw_failed(values);
   take_arrivals(false);
   Values there;
   Ref<Failure> lost;

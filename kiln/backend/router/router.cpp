@@ -91,6 +91,7 @@ int Router::choose(const op::Op& op, const Call& call) {
 }
 
 void Router::run(const op::Op& op, Call call) {
+  throw_failed(call.in);
   take_arrivals(false);
   const bool asked = is_asked(call);
   int part = asked ? place_of(call.out[0]).part : policy_ ? -1 : part_of_all(call);

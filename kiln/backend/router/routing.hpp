@@ -1,6 +1,7 @@
 // The backend behind Device::router().
 #pragma once
 #include <mutex>
+#include <typeinfo>
 
 #include "kiln/backend/router/routed.hpp"
 #include "kiln/backend/router/router.hpp"
@@ -36,7 +37,7 @@ class Router final : public LeafBackend {
   Ref<Backend> with_core(Wrap wrap) override;
   /// Values that depend on moves stay to be computed when those have arrived.
   void run_pending(Inputs values) override;
-  State state(const Value& value) const override { return routed(value).state(); }
+  State state(const Value& value) const override;
 
   const std::vector<Device>& parts() const { return parts_; }
   RouterMoves moves() const;
@@ -59,7 +60,16 @@ class Router final : public LeafBackend {
   };
   using Lock = std::lock_guard<std::recursive_mutex>;
 
-  static Routed& routed(const Value& value) { return static_cast<Routed&>(*value.node()->storage); }
+  /// Where a value is. Throws its error where that stands in place of it: others, such as a server's sessions, store
+  /// errors with nodes of their own.
+  static Routed& routed(const Value& value) {
+    Storage* const storage = value.node()->storage.get();
+    if (!is_routed(storage)) throw_failed(value);
+    return static_cast<Routed&>(*storage);
+  }
+  static bool is_routed(const Storage* storage) { return storage && typeid(*storage) == typeid(Routed); }
+  [[noreturn]] static void throw_failed(const Value& value);
+  static void throw_failed(Inputs values);
   Backend& backend(int part) const { return parts_[static_cast<std::size_t>(part)].backend(); }
 
   // Where an operation runs (router.cpp).
