@@ -126,6 +126,15 @@ void Router::release_memory() {
   for (const Device& part : parts_) part.release_memory();
 }
 
+Float32Precision::Level Router::float32_precision() const {
+  const bool any = std::ranges::any_of(
+      parts_, [](const Device& part) { return part.backend().float32_precision() == Float32Precision::High; });
+  return any ? Float32Precision::High : Float32Precision::Highest;
+}
+void Router::set_float32_precision(Float32Precision::Level level) {
+  for (const Device& part : parts_) part.backend().set_float32_precision(level);
+}
+
 Ref<Backend> Router::with_core(Wrap wrap) {
   std::vector<Device> parts;
   for (const Device& part : parts_) parts.emplace_back(part.backend().with_core(wrap));

@@ -33,6 +33,9 @@ class Router final : public LeafBackend {
   void set_memory_limit(std::int64_t bytes) override;
   void reset_memory_peak() override;
   void release_memory() override;
+  /// High where any part is; setting it sets all parts.
+  Float32Precision::Level float32_precision() const override;
+  void set_float32_precision(Float32Precision::Level level) override;
   /// A router of the same parts with other cores.
   Ref<Backend> with_core(Wrap wrap) override;
   /// Values that depend on moves stay to be computed when those have arrived.

@@ -12,6 +12,7 @@
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/reduce/order.hpp"
+#include "kiln/ops/scope/float32_precision.hpp"
 #include "tests/backend/router/parts.hpp"
 #include "tests/support/backends/few_kernels.hpp"
 
@@ -153,6 +154,19 @@ TEST(Router, HasAName) {
   EXPECT_EQ(Device::parse("router:cpu,reference"), device);
   EXPECT_EQ(kind_of_device("router:cpu,reference"), DeviceKind::Other);
   EXPECT_FALSE(Device::router({Device::cpu(), Device::parse("reference")}) == device);
+}
+
+TEST(Router, ComputesWithThePrecisionOfItsParts) {
+  using Level = Float32Precision::Level;
+  const Device cpu = Device::cpu(), reference = Device::parse("reference"), device = Device::router({cpu, reference});
+  EXPECT_EQ(Float32Precision::of(device), Level::Highest);
+  Float32Precision::set(reference, Level::High);
+  EXPECT_EQ(Float32Precision::of(device), Level::High);
+  Float32Precision::set(device, Level::Highest);
+  EXPECT_EQ(Float32Precision::of(reference), Level::Highest);
+  Float32Precision::set(device, Level::High);
+  EXPECT_EQ(Float32Precision::of(cpu), Level::High);
+  Float32Precision::set(device, Level::Highest);
 }
 
 TEST(Router, SumsTheMemoryOfItsParts) {
