@@ -166,14 +166,17 @@ Values Router::causes_at(int part, Ref<Failure>& lost) {
   Values here;
   for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
     for (const Value& cause : scope->causes()) {
-      auto* const x = cause.node() ? dynamic_cast<Routed*>(cause.node()->storage.get()) : nullptr;
-      if (!x || x->stage == Stage::Host || x->stage == Stage::Waiting) continue;
-      if (x->stage == Stage::There && x->part == part) {
+      if (!cause.node() || !is_routed(cause.node()->storage.get())) continue;
+      Routed* const x = &routed(cause);
+      if (x->stage == Stage::Host || x->stage == Stage::Waiting) continue;
+      // It may be another router's, whose parts are others.
+      const Device* const where = x->stage == Stage::There ? &x->value.node()->device : nullptr;
+      if (where && *where == parts_[static_cast<std::size_t>(part)]) {
         here.push_back(x->value);
         continue;
       }
       if (x->state() == State::Waiting)
-        if (const Ref<Failure> failure = attempt([&] { backend(x->part).run_pending({&x->value, 1}); }))
+        if (const Ref<Failure> failure = attempt([&] { where->backend().run_pending({&x->value, 1}); }))
           (void)noted(failure, x->value);
       lost = joined(lost, Ref<Failure>(x->failure()));
     }

@@ -146,6 +146,21 @@ TEST(RouterErrors, OfACauseReachOtherParts) {
   device.sync();
 }
 
+TEST(RouterErrors, OfACauseOnAnotherRouterReachResults) {
+  const Device device = two_processors(), other = Device::router({Device::parse("reference"), Device::cpu()});
+  const std::int64_t seven = 7;
+  const Value index = from_data(TensorData::of<std::int64_t>({1}, {&seven, 1}), other);
+  const Value here = full({2}, 1, router_part(device, 0), DType::F32);
+  const Value cause = index_select(from_data(data_of({2}, {1, 2}), router_part(other, 1)), 0, index);
+  Value result;
+  {
+    const FailsWith scope({&cause, 1});
+    result = here * 2;
+  }
+  EXPECT_THROW((void)result.data(), IndexError);
+  EXPECT_THAT(numbers_of(here * 2), ElementsAre(2, 2));
+}
+
 TEST(RouterErrors, ThatStandInPlaceOfAValueAreThrown) {
   const Device device = two_processors();
   const Value failed(make_ref<Node>(Desc{{2}, DType::F32}, device));
