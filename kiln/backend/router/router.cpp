@@ -95,6 +95,8 @@ void Router::run(const op::Op& op, Call call) {
   take_arrivals(false);
   const bool asked = is_asked(call);
   int part = asked ? place_of(call.out[0]).part : policy_ ? -1 : part_of_all(call);
+  // A gradient is computed where the operation ran, even if all that it is computed from is elsewhere.
+  if (const int near = Beside::innermost().part; !asked && near >= 0 && part != near) part = -1;
   if (part < 0 || !backend(part).has_kernel(op)) {
     if (!asked) part = choose(op, call);
     if (!backend(part).has_kernel(op)) return run_composed(op, call);
@@ -147,6 +149,7 @@ void Router::start(const op::Op& op, int part, const Operands& operands, std::sp
   there.reserve(out.size());
   for (const Value& value : out) there.push_back(routed(value).value);
   Ref<Failure> lost = operands.lost;
+  const Beside anywhere(Device::Place{});  // the part may be a router, which has other parts
   if (const FailsWith* const scope = FailsWith::innermost(); !lost && scope) {
     const Values causes = causes_at(part, lost);
     const FailsWith here(causes, *scope);

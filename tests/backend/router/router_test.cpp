@@ -12,6 +12,7 @@
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/reduce/order.hpp"
+#include "kiln/ops/scope/beside.hpp"
 #include "kiln/ops/scope/float32_precision.hpp"
 #include "tests/backend/router/parts.hpp"
 #include "tests/support/backends/few_kernels.hpp"
@@ -189,6 +190,20 @@ TEST(Router, DifferentiatesOverItsParts) {
   const Gradients gradients = backward(loss);
   EXPECT_THAT(numbers_of(gradients.of(x)), ElementsAre(8, 36, 96));
   EXPECT_THAT(numbers_of(gradients.of(w)), ElementsAre(4, 24, 72));
+}
+
+TEST(Router, ComputesAGradientWhereTheOperationRan) {
+  const Device device = two_processors();
+  const Value x = full({2}, 3, router_part(device, 0), DType::F32);
+  Value y;
+  {
+    const Beside where(Device::Place{.part = 1});
+    y = x * 2;
+  }
+  EXPECT_EQ(part_of(y), 1);
+  EXPECT_THAT(numbers_of(y), ElementsAre(6, 6));
+  EXPECT_EQ(router_moves(device).count, 1);
+  EXPECT_EQ(part_of(x * 2), 0);
 }
 
 TEST(Router, IsCapturedAndReplayed) {
