@@ -11,6 +11,7 @@
 #include "kiln/ops/devices.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/op.hpp"
+#include "kiln/ops/read.hpp"
 #include "kiln/ops/reduce/order.hpp"
 #include "kiln/ops/scope/beside.hpp"
 #include "kiln/ops/scope/float32_precision.hpp"
@@ -59,6 +60,18 @@ TEST(Router, KeepsDataOfTheHostUntilTheyAreUsed) {
   EXPECT_EQ(part_of(x), 1);
   EXPECT_EQ(router_moves(device).count, 0);
   EXPECT_EQ(part_of(from_data(data_of({2}, {1, 2}), device) * 2), 0);
+}
+
+TEST(Router, ReadsDataOfTheHostAndLeavesThemThere) {
+  const Device device = two_processors();
+  const Value a = from_data(data_of({1}, {1}), device), b = full({1}, 2, router_part(device, 1), DType::F32),
+              c = from_data(data_of({1}, {3}), device);
+  const auto [first, second, third] = read(a, b, c);
+  EXPECT_THAT((std::vector{first.at(0), second.at(0), third.at(0)}), ElementsAre(1, 2, 3));
+  const auto [again, last] = read(c, a);
+  EXPECT_THAT((std::vector{again.at(0), last.at(0)}), ElementsAre(3, 1));
+  EXPECT_EQ(part_of(a), -1);
+  EXPECT_EQ(part_of(c), -1);
 }
 
 TEST(Router, HasViewsWhereTheirValuesAre) {
