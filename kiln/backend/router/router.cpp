@@ -118,12 +118,22 @@ void Router::run(const op::Op& op, Call call) {
   operands = bring(part, call.in, op);
   if (!operands.wait) return start(op, part, operands, call.out);
 
-  Task task{op, part, {}, {call.out.begin(), call.out.end()}, {}, Requester::current(), CalledAs::function()};
-  for (const Value& value : call.in) task.in.push_back(value.node() ? value.detach() : value);
+  Task task{op, part, {}, {}, {}, Requester::current(), CalledAs::function()};
+  for (const Value& value : call.in) task.in.push_back(kept(value));
+  for (const Value& value : call.out) task.out.push_back(kept(value));
   for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
-    for (const Value& cause : scope->causes()) task.causes.push_back(cause.detach());
+    for (const Value& cause : scope->causes()) task.causes.push_back(kept(cause));
   tasks_.push_back(std::move(task));
   if (tasks_.size() > kMostTasks) take_arrivals(true);
+}
+
+/// A value for the router to keep. It is one of a part by its node, whose device would otherwise own this router: a
+/// router that owns itself never ends.
+Value Router::kept(const Value& value) const {
+  if (!value.node() || !is_routed(value.node()->storage.get())) return value.node() ? value.detach() : value;
+  Value kept(make_ref<Node>(value.node()->desc, parts_[0]));
+  kept.node()->storage = value.node()->storage;
+  return kept;
 }
 
 /// A view of a value that is on other parts too is made there again, where one asks for it, and does not move.
@@ -132,7 +142,7 @@ void Router::remember_view(const op::Op& op, Call call) {
   const Lock lock(mutex_);
   if (routed(*std::ranges::find_if(call.in, is_tensor)).copies.empty()) return;
   Values in;
-  for (const Value& value : call.in) in.push_back(is_tensor(value) ? value.detach() : value);
+  for (const Value& value : call.in) in.push_back(kept(value));
   routed(call.out[0]).view = std::make_unique<Routed::View>(Routed::View{op, std::move(in)});
 }
 

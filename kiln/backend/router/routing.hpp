@@ -82,6 +82,7 @@ class Router final : public LeafBackend {
   void run_composed(const op::Op& op, Call call);
   void start(const op::Op& op, int part, const Operands& operands, std::span<const Value> out);
   Values causes_at(int part, Ref<Failure>& lost);
+  Value kept(const Value& value) const;
   void remember_view(const op::Op& op, Call call);
   void run_task(Task& task, const Operands& operands);
   void take_arrivals(bool wait);

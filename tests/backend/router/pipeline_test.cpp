@@ -99,6 +99,19 @@ TEST(RouterPipeline, TakesErrorsAlong) {
   pair.device.sync();
 }
 
+TEST(RouterPipeline, EndsWithItsLastValueWhateverWaits) {
+  const Ref<Queued> first = make_ref<Queued>(plain_cpu()), second = make_ref<Queued>(plain_cpu());
+  first->worker.hold();
+  {
+    const Device device = Device::router({Device(first), Device(second)});
+    const Value x = full({2}, 1, router_part(device, 0), DType::F32) + 1;
+    const Value there = to_device(x, router_part(device, 1)) * 2;
+    EXPECT_EQ(device.backend().state(there), State::Waiting);
+  }
+  EXPECT_TRUE(second->has_one_owner());
+  first->worker.release();
+}
+
 TEST(RouterPipeline, WaitsForAllOfItAtASync) {
   const Pair pair;
   const Layers layers(pair.device);
