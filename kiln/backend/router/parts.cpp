@@ -83,6 +83,13 @@ TensorData Router::download(const Value& value) {
   return std::move(start_read({&value, 1})->wait()[0]);
 }
 
+/// Whether an operand is still on its way.
+bool Router::waits(const Routed& x) {
+  const Lock lock(mutex_);
+  KILN_CHECK(x.stage != Stage::Waiting || on_their_way_ > 0);
+  return x.stage == Stage::Waiting;
+}
+
 Ref<PendingRead> Router::start_read(Inputs values) {
   throw_failed(values);
   take_arrivals(false);
@@ -91,11 +98,8 @@ Ref<PendingRead> Router::start_read(Inputs values) {
   std::vector<BesideHost::OnHost> on_host;
   for (std::size_t i = 0; i < values.size(); ++i) {
     Routed& x = routed(values[i]);
+    while (waits(x)) take_arrivals(true);
     const Lock lock(mutex_);
-    while (x.stage == Stage::Waiting) {
-      KILN_CHECK(on_their_way_ > 0);
-      take_arrivals(true);
-    }
     if (x.stage == Stage::Lost) lost = joined(lost, x.lost);
     if (x.stage == Stage::Host) on_host.push_back({i, *x.host});  // and it may still go to any part
     else there.push_back(x.value);

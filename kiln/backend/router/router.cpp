@@ -114,17 +114,24 @@ void Router::run(const op::Op& op, Call call) {
     if (is_view(op)) remember_view(op, call);
     return;
   }
-  const Lock lock(mutex_);
-  operands = bring(part, call.in, op);
-  if (!operands.wait) return start(op, part, operands, call.out);
+  if (start_later(op, part, call) > kMostTasks) take_arrivals(true);
+}
 
+/// Starts an operation whose operands have to move, or keeps it until they have. Returns how many are kept.
+std::size_t Router::start_later(const op::Op& op, int part, const Call& call) {
+  const Lock lock(mutex_);
+  const Operands operands = bring(part, call.in, op);
+  if (!operands.wait) {
+    start(op, part, operands, call.out);
+    return 0;
+  }
   Task task{op, part, {}, {}, {}, Requester::current(), CalledAs::function()};
   for (const Value& value : call.in) task.in.push_back(kept(value));
   for (const Value& value : call.out) task.out.push_back(kept(value));
   for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
     for (const Value& cause : scope->causes()) task.causes.push_back(kept(cause));
   tasks_.push_back(std::move(task));
-  if (tasks_.size() > kMostTasks) take_arrivals(true);
+  return tasks_.size();
 }
 
 /// A value for the router to keep. It is one of a part by its node, whose device would otherwise own this router: a
@@ -207,14 +214,24 @@ void Router::run_task(Task& task, const Operands& operands) {
   for (const Value& value : task.out) routed(value).lose(error);
 }
 
+/// Waits until the first move has arrived. Other threads go on, and one of them may take it.
+void Router::await_arrival() {
+  Ref<Routed::Reading> reading;
+  {
+    const Lock lock(mutex_);
+    if (!arrivals_.empty()) reading = arrivals_[0].copy().reading;
+  }
+  if (reading) reading->wait();
+}
+
 /// Takes what has arrived, and runs what waited for it. `wait`: waits until something has arrived.
 void Router::take_arrivals(bool wait) {
   if (!on_their_way_) return;
+  if (wait) await_arrival();
   const Lock lock(mutex_);
   std::vector<Arrival> left;
   for (Arrival& arrival : std::exchange(arrivals_, {})) {
-    const auto copy = std::ranges::find(arrival.value->copies, arrival.part, &Routed::Copy::part);
-    if (std::exchange(wait, false) || copy->reading->ready()) end_move(*arrival.value, arrival.part);
+    if (arrival.copy().reading->ready()) end_move(*arrival.value, arrival.part);
     else left.push_back(std::move(arrival));
   }
   const bool any = left.size() < on_their_way_;

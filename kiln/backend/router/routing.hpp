@@ -1,5 +1,6 @@
 // The backend behind Device::router().
 #pragma once
+#include <algorithm>
 #include <mutex>
 #include <typeinfo>
 
@@ -82,10 +83,13 @@ class Router final : public LeafBackend {
   void run_composed(const op::Op& op, Call call);
   void start(const op::Op& op, int part, const Operands& operands, std::span<const Value> out);
   Values causes_at(int part, Ref<Failure>& lost);
+  std::size_t start_later(const op::Op& op, int part, const Call& call);
   Value kept(const Value& value) const;
   void remember_view(const op::Op& op, Call call);
   void run_task(Task& task, const Operands& operands);
   void take_arrivals(bool wait);
+  void await_arrival();
+  bool waits(const Routed& x);
   // Its operands there (moves.cpp).
   static bool are_there(int part, Inputs in, Operands& operands);
   Operands bring(int part, Inputs in, const op::Op& op);
@@ -104,6 +108,7 @@ class Router final : public LeafBackend {
   struct Arrival {
     Ref<Routed> value;
     int part;
+    Routed::Copy& copy() const { return *std::ranges::find(value->copies, part, &Routed::Copy::part); }
   };
   // Guards the members below, and what Routed says. A kernel of the user's own, which runs under it, may call functions.
   std::recursive_mutex mutex_;
