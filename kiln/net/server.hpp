@@ -33,7 +33,9 @@ class Routes {
  public:
   Routes& get(std::string path, Handler handler) { return add("GET", std::move(path), std::move(handler)); }
   Routes& post(std::string path, Handler handler) { return add("POST", std::move(path), std::move(handler)); }
-  Routes& websocket(std::string path, WebSocketHandler handler);
+  /// `keeps_all`: the handler keeps each connection and returns at once, so that not even a server that ends meanwhile
+  /// ends the connection.
+  Routes& websocket(std::string path, WebSocketHandler handler, bool keeps_all = false);
   /// Answers whatever has no route. Without it: 404, or 405 for a path that has another method.
   Routes& otherwise(Handler handler);
 
@@ -41,7 +43,11 @@ class Routes {
   friend class Conversation;
   Routes& add(std::string method, std::string path, Handler handler);
   std::map<std::string, std::map<std::string, Handler>, std::less<>> handlers_;  // by path and method
-  std::map<std::string, WebSocketHandler, std::less<>> websockets_;
+  struct WebSocketRoute {
+    WebSocketHandler handler;
+    bool keeps_all = false;
+  };
+  std::map<std::string, WebSocketRoute, std::less<>> websockets_;
   Handler otherwise_;
 };
 

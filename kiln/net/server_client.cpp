@@ -219,7 +219,7 @@ void Conversation::farewell() {
   drain(*stream_, kFarewell, false);
 }
 
-void Conversation::speak(const WebSocketHandler& handler, const Request& request) {
+void Conversation::speak(const Routes::WebSocketRoute& route, const Request& request) {
   const std::string_view key = request.header("Sec-WebSocket-Key");
   if (request.header("Sec-WebSocket-Version") != "13" || key.size() != 24) {
     write({.status = 426,
@@ -234,7 +234,8 @@ void Conversation::speak(const WebSocketHandler& handler, const Request& request
       text("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ",
            websocket_accept(key), "\r\n\r\n"),
       limits().stalled);
-  handler(websocket_over(std::move(stream_), End::Server, received_, limits(), slot_), request);
+  client_.kept = route.keeps_all;
+  route.handler(websocket_over(std::move(stream_), End::Server, received_, limits(), slot_), request);
 }
 
 }  // namespace kiln::net

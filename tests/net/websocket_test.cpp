@@ -239,6 +239,17 @@ TEST(WebSocketListener, ClosingEndsAccept) {
   EXPECT_THROW(connect({"127.0.0.1", listener->port()}), IoError);
 }
 
+TEST(WebSocketListener, ClosingLeavesWhatWasAcceptedJustNow) {
+  for (int i = 0; i < 20; ++i) {
+    const auto listener = listen({"127.0.0.1", 0});
+    auto here = connect({"127.0.0.1", listener->port()});
+    const auto there = listener->accept();
+    listener->close();
+    here->send(pattern(9));
+    EXPECT_EQ(there->receive(), pattern(9));
+  }
+}
+
 TEST(Address, IsParsedOrRefused) {
   EXPECT_EQ(Address::parse("host:3000").text(), "host:3000");
   EXPECT_EQ(Address::parse("[::1]:3000").host, "::1");
