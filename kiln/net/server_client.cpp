@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/net/crypto.hpp"
@@ -98,22 +99,24 @@ void Conversation::run() noexcept {
   }
 }
 
-/// Reads a request. False: the client has ended instead.
-bool Conversation::read(HttpParser& parser, double patience) {
+/// Reads a request; only its header where that is refused, and says in `refusal` why. False: the client has ended
+/// instead.
+bool Conversation::read(HttpParser& parser, double patience, Response& refusal) {
   const Deadline header(patience);
   std::array<std::byte, kPiece> piece;
-  bool continued = false;
+  bool checked = false;
   for (bool first = true;; first = false) {
     while (!parser.is_done() && !received_.empty()) {
       const std::size_t used = parser.put(received_);
       received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(used));
       if (used == 0) break;
     }
-    if (parser.is_done()) return true;
+    const bool begins = parser.has_header() && !std::exchange(checked, true);
+    if (begins) refusal = refusal_of(service_, parser.message());
+    if (parser.is_done() || refusal.status != 200) return true;
     if (received_.size() > limits().header_bytes + kPiece)
       throw HttpError(400, "the body of the request cannot be read");
-    if (parser.has_header() && !std::exchange(continued, true) &&
-        has_word(parser.message().header("Expect"), "100-continue"))
+    if (begins && has_word(parser.message().header("Expect"), "100-continue"))
       write_all(*stream_, "HTTP/1.1 100 Continue\r\n\r\n", limits().stalled);
     const std::size_t got = read_some(*stream_, piece, parser.has_header() ? Deadline(limits().stalled) : header);
     if (got == 0 && first) return false;
@@ -129,11 +132,10 @@ bool Conversation::serve_one(double patience) {
   Response response;
   bool keeps_alive = false;
   try {
-    if (!read(*parser, patience)) return false;
+    if (!read(*parser, patience, response)) return false;
     Request& request = parser->message();
     request.peer = stream_->peer();
-    keeps_alive = service_.options.keep_alive && parser->keeps_alive();
-    response = refusal_of(service_, request);
+    keeps_alive = service_.options.keep_alive && parser->is_done() && parser->keeps_alive();
     const auto websocket = service_.routes.websockets_.find(request.path);
     if (response.status == 200 && websocket != service_.routes.websockets_.end() && wants_websocket(request)) {
       speak(websocket->second, request);

@@ -46,7 +46,7 @@ class Conversation {
  private:
   const Limits& limits() const { return service_.options.limits; }
   bool serve_one(double patience);
-  bool read(HttpParser& parser, double patience);
+  bool read(HttpParser& parser, double patience, Response& refusal);
   Response answer(const Request& request) const;
   const Handler* handler_of(const Request& request, Response& otherwise) const;
   void write(const Response& response, bool keeps_alive, bool without_body);

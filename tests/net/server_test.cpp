@@ -147,6 +147,17 @@ TEST(Server, AsksForItsToken) {
   EXPECT_EQ(status(line(server.port(), "GET /other", host)), "HTTP/1.1 401");  // what there is, is not told either
 }
 
+TEST(Server, RefusesBeforeItReadsABody) {
+  const Server server({.token = "secret"}, hello());
+  const std::string head = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n";
+  for (const char* const more : {"", "Expect: 100-continue\r\n"}) {
+    Raw stranger(server.port(), head + more + "\r\n");
+    const std::string said = stranger.read_all();
+    EXPECT_EQ(status(said), "HTTP/1.1 401");
+    EXPECT_NE(said.find("Connection: close\r\n"), std::string::npos);
+  }
+}
+
 TEST(Server, IsHeldUpByNobodyWhoSaysNothing) {
   const Server server({.limits = {.connections = 16}}, hello());
   std::vector<std::unique_ptr<Raw>> silent;
