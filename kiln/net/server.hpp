@@ -24,7 +24,8 @@ namespace kiln::net {
 /// Handlers run in the threads of their connections, several at once. What they throw becomes a response: 400 where the
 /// request was wrong (ArgumentError, ShapeError, DataError, ...), 500 otherwise, with the error's sentence.
 using Handler = std::function<Response(const Request&)>;
-/// A connection that a handler keeps outlives it; one that it does not keep ends with it.
+/// A connection that a handler keeps outlives it; one that it does not keep ends with it, with code 1011 where it
+/// throws.
 using WebSocketHandler = std::function<void(std::unique_ptr<Connection>, const Request&)>;
 
 class Conversation;

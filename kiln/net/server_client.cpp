@@ -36,7 +36,9 @@ Response called(const Handler& handler, const Request& request) {
     return handler(request);
   } catch (const Error& error) {
     return {.status = status_of(error), .body = text(error.message(), '\n')};
-  } catch (const std::exception& error) { return {.status = 500, .body = text(error.what(), '\n')}; }
+  } catch (const std::exception& error) { return {.status = 500, .body = text(error.what(), '\n')}; } catch (...) {
+    return {.status = 500, .body = "what computes this page has failed and says nothing about it\n"};
+  }
 }
 
 /// Whether `word` is among the words of a list: "keep-alive, Upgrade".
@@ -121,6 +123,7 @@ bool Conversation::read(HttpParser& parser, double patience, Response& refusal) 
     const std::size_t got = read_some(*stream_, piece, parser.has_header() ? Deadline(limits().stalled) : header);
     if (got == 0 && first) return false;
     if (got == 0) throw HttpError(400, "the request ends before its end");
+    client_.begin(Client::Does::Reads);  // it is at work, and others are dropped first
     received_.insert(received_.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
   }
 }
@@ -167,9 +170,11 @@ const Handler* Conversation::handler_of(const Request& request, Response& otherw
                  .body = "this path is a WebSocket's\n",
                  .headers = {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}}};
   } else if (found != routes.handlers_.end()) {
-    otherwise = {.status = 405,
-                 .body = text("this path is asked for by ", found->second.begin()->first, '\n'),
-                 .headers = {{"Allow", found->second.begin()->first}}};
+    std::string methods;
+    for (const auto& [method, handler] : found->second)
+      methods += text(methods.empty() ? "" : ", ", method, method == "GET" ? ", HEAD" : "");
+    otherwise = {
+        .status = 405, .body = text("this path is asked for by ", methods, '\n'), .headers = {{"Allow", methods}}};
   } else {
     otherwise = {.status = 404, .body = "there is no such page\n"};
   }
@@ -192,7 +197,10 @@ void Conversation::write(const Response& response, bool keeps_alive, bool withou
     throw;
   }
   if (!without_body) all += response.body;
-  write_all(*stream_, all, limits().stalled);
+  for (std::string_view left = all; !left.empty(); left.remove_prefix(std::min(kPiece, left.size()))) {
+    write_all(*stream_, left.substr(0, kPiece), limits().stalled);
+    client_.begin(Client::Does::Writes);
+  }
 }
 
 void Conversation::tell(EventStream& events) {

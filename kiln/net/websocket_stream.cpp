@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -36,7 +37,8 @@ class WebSocket final : public Connection {
     filled_ = received.size();
   }
   ~WebSocket() override {
-    close();
+    // A server's handler that throws drops its connection.
+    close_with(end_ == End::Server && std::uncaught_exceptions() > 0 ? CloseCode::Failed : CloseCode::Normal);
     if (!ended_) drain(*stream_, kLastWord, true);
   }
 
