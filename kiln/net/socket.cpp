@@ -135,10 +135,12 @@ Socket tcp_connect(const Address& address, const Deadline& deadline) {
   require<ArgumentError>(!address.host.empty() && address.port > 0, "net: ", shown(address.text()),
                          " is nothing to connect with: give a host and a port of 1 to 65535");
   const Found found = addresses_of(address, deadline, 0);
-  int error = 0;
-  for (const addrinfo* at = found.get(); at; at = at->ai_next) {
+  int error = 0, left = 0;
+  for (const addrinfo* at = found.get(); at; at = at->ai_next) ++left;
+  for (const addrinfo* at = found.get(); at; at = at->ai_next, --left) {
     Socket socket = made(*at);
-    error = socket.get() < 0 ? errno : connect_to(socket.get(), *at, deadline);
+    const Deadline share(deadline.seconds_left() / left);  // one that does not answer leaves time for the others
+    error = socket.get() < 0 ? errno : connect_to(socket.get(), *at, share);
     if (error != 0) continue;
     prepare_socket(socket.get());
     return socket;
