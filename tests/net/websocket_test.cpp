@@ -221,6 +221,7 @@ TEST(WebSocketListener, SaysWhyItCannotListen) {
             std::string::npos);
   EXPECT_NE(sentence([&] { listen({"192.0.2.1", 0}); }).find("The address is not this machine's"), std::string::npos);
   EXPECT_THROW(listen({"127.0.0.1", 70'000}), ArgumentError);
+  EXPECT_NE(sentence([&] { listen({"", 0}); }).find("0.0.0.0 or :: for all who can reach it"), std::string::npos);
 }
 
 TEST(WebSocketListener, ClosingEndsAccept) {
