@@ -87,6 +87,26 @@ Socket connected(const RankAddress& address, int rank, const Deadline& deadline)
   }
 }
 
+/// Introduces this rank. One that is asked by very many may end a connection before it has said anything: this rank
+/// comes again then.
+std::unique_ptr<net::Stream> introduced(Socket socket, const RankAddress& address, int rank,
+                                        const Introduction& introduction, const collective::Hello& hello,
+                                        const Deadline& deadline) {
+  for (double pause = 0.02;; pause = std::min(2 * pause, 1.0)) {
+    auto stream = introduction.connected(std::move(socket), rank);
+    bool answered = false;
+    try {
+      introduction.introduce(*stream, hello, deadline, answered);
+      return stream;
+    } catch (const IoError&) {
+      if (answered || !introduction.has_secret() || deadline.seconds_left() < pause) throw;
+    }
+    stream.reset();
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+    socket = connected(address, rank, deadline);
+  }
+}
+
 /// False: the other rank has ended, or is late.
 bool receives(net::Stream& stream, std::span<std::byte> place, const Deadline& deadline) {
   try {
@@ -137,16 +157,15 @@ Mesh::Mesh(const Launch& launch, double timeout) {
   Socket socket = connected(first, 0, deadline);
   RankListener listener(listening({reached_at, 0}), launch, introduction);
   const auto hello = introduction.hello(launch.rank, launch.size, htons(listener.port()));
-  const auto greet = [&](Socket at, int other) {
-    to(other).stream = introduction.connected(std::move(at), other);
-    introduction.introduce(*to(other).stream, hello, deadline);
+  const auto greet = [&](Socket socket, const RankAddress& address, int other) {
+    to(other).stream = introduced(std::move(socket), address, other, introduction, hello, deadline);
   };
-  greet(std::move(socket), 0);
+  greet(std::move(socket), first, 0);
   require<IoError>(receives(*to(0).stream, table, deadline), "ranks: rank 0 has ended, or waited for others too long");
   for (int other = 1; other < launch.rank; ++other) {
     RankAddress address = addresses[static_cast<std::size_t>(other)];
     if (is_loopback(address.address)) address.address = first.address;  // the rank is on rank 0's machine
-    greet(connected(address, other, deadline), other);
+    greet(connected(address, other, deadline), address, other);
   }
   while (!missing.empty()) take(listener);
 }
