@@ -62,7 +62,9 @@ net::Digest Introduction::proof(Side side, const Hello& hello, const Nonce& thei
   return net::hmac_sha256(std::as_bytes(std::span(secret_)), all);
 }
 
-void Introduction::introduce(net::Stream& stream, const Hello& hello, const net::Deadline& deadline) const try {
+void Introduction::introduce(net::Stream& stream, const Hello& hello, const net::Deadline& deadline,
+                             bool& answered) const try {
+  answered = false;
   net::shake_hands(stream, deadline);
   std::vector<std::byte> first;
   append_bytes(first, std::span(&hello, 1));
@@ -74,6 +76,7 @@ void Introduction::introduce(net::Stream& stream, const Hello& hello, const net:
   net::Digest proof;
   bool heard = net::read_all(stream, theirs, deadline);
   if (heard) {
+    answered = true;
     const net::Digest own = this->proof(Side::Connects, hello, ours, theirs, stream);
     net::write_all(stream, own, deadline.seconds_left());
     heard = net::read_all(stream, proof, deadline);

@@ -40,7 +40,7 @@ class Introduction {
 
   bool has_secret() const { return !secret_.empty(); }
   /// The seconds that somebody who connects may take.
-  double patience() const { return has_secret() ? 1 : 5; }
+  static constexpr double kPatience = 5;
   /// Its first message.
   Hello hello(int rank, int size, std::uint16_t port) const;
 
@@ -53,8 +53,9 @@ class Introduction {
   net::Digest proof(Side side, const Hello& hello, const Nonce& theirs, const Nonce& ours,
                     const net::Stream& stream) const;
 
-  /// All of the side that connects. Throws IoError where the other does not know the secret, or turns this rank away.
-  void introduce(net::Stream& stream, const Hello& hello, const net::Deadline& deadline) const;
+  /// All of the side that connects. Throws IoError where the other does not know the secret, or turns this rank away;
+  /// `answered` says whether it had said anything by then.
+  void introduce(net::Stream& stream, const Hello& hello, const net::Deadline& deadline, bool& answered) const;
 
  private:
   std::string secret_;

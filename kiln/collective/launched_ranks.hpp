@@ -9,7 +9,7 @@ namespace kiln {
 
 /// Connects by MPI where its launcher started this process (mpi_ranks.hpp), by sockets where another launcher did
 /// (socket_ranks.hpp); without a launcher it returns a single rank. Later calls return the same ranks. Throws IoError
-/// as those do.
+/// as those do, and where MPI, which knows no secret, is to connect and KILN_RANK_SECRET is set.
 Ranks launched_ranks(const CommunicatorConfig& config = {});
 
 }  // namespace kiln

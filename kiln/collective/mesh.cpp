@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -40,12 +39,10 @@ RankAddress peer_of(const net::Stream& stream) {
 
 bool is_loopback(std::uint32_t address) { return ntohl(address) >> 24 == 127; }
 
-sockaddr_in name_of(const RankAddress& address) {
-  sockaddr_in name{};
-  name.sin_family = AF_INET;
-  name.sin_addr.s_addr = address.address;
-  name.sin_port = address.port;
-  return name;
+net::Address name_of(const RankAddress& address) {
+  char host[INET_ADDRSTRLEN] = {};
+  ::inet_ntop(AF_INET, &address.address, host, sizeof host);
+  return {host, ntohs(address.port)};
 }
 
 RankAddress resolved(const Launch& launch) {
@@ -60,30 +57,42 @@ RankAddress resolved(const Launch& launch) {
   return {name.sin_addr.s_addr, htons(static_cast<std::uint16_t>(launch.port))};
 }
 
-Socket made() { return Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
-
-Socket listening(const RankAddress& address) {
-  Socket socket = made();
-  const int yes = 1;
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  const sockaddr_in name = name_of(address);
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
-      ::listen(socket.get(), SOMAXCONN) != 0)
-    fail<IoError>("ranks: cannot wait at port ", ntohs(address.port), ": ", std::strerror(errno));
-  return socket;
+Socket listening(const RankAddress& address) try {
+  return net::tcp_listen(name_of(address));
+} catch (const IoError& error) {
+  fail<IoError>("ranks: cannot wait at port ", ntohs(address.port), ": ", error.message());
 }
 
 /// Connects; tries again until the other side listens.
 Socket connected(const RankAddress& address, int rank, const Deadline& deadline) {
-  const sockaddr_in name = name_of(address);
   for (;;) {
-    Socket socket = made();
-    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0) return socket;
-    char words[INET_ADDRSTRLEN] = {};
-    ::inet_ntop(AF_INET, &name.sin_addr, words, sizeof words);
-    require<IoError>(!deadline.is_over(), "ranks: rank ", rank, " cannot be reached at ", words, ':',
-                     ntohs(address.port), ": ", std::strerror(errno));
+    try {
+      return net::tcp_connect(name_of(address), deadline);
+    } catch (const IoError& error) {
+      if (deadline.is_over())
+        fail<IoError>("ranks: rank ", rank, " cannot be reached at ", name_of(address).text(), ": ", error.message());
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// Introduces this rank. One that is asked by very many may end a connection before it has said anything: this rank
+/// comes again then.
+std::unique_ptr<net::Stream> introduced(Socket socket, const RankAddress& address, int rank,
+                                        const Introduction& introduction, const collective::Hello& hello,
+                                        const Deadline& deadline) {
+  for (double pause = 0.02;; pause = std::min(2 * pause, 1.0)) {
+    auto stream = introduction.connected(std::move(socket), rank);
+    bool answered = false;
+    try {
+      introduction.introduce(*stream, hello, deadline, answered);
+      return stream;
+    } catch (const IoError&) {
+      if (answered || !introduction.has_secret() || deadline.seconds_left() < pause) throw;
+    }
+    stream.reset();
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+    socket = connected(address, rank, deadline);
   }
 }
 
@@ -137,16 +146,15 @@ Mesh::Mesh(const Launch& launch, double timeout) {
   Socket socket = connected(first, 0, deadline);
   RankListener listener(listening({reached_at, 0}), launch, introduction);
   const auto hello = introduction.hello(launch.rank, launch.size, htons(listener.port()));
-  const auto greet = [&](Socket at, int other) {
-    to(other).stream = introduction.connected(std::move(at), other);
-    introduction.introduce(*to(other).stream, hello, deadline);
+  const auto greet = [&](Socket socket, const RankAddress& address, int other) {
+    to(other).stream = introduced(std::move(socket), address, other, introduction, hello, deadline);
   };
-  greet(std::move(socket), 0);
+  greet(std::move(socket), first, 0);
   require<IoError>(receives(*to(0).stream, table, deadline), "ranks: rank 0 has ended, or waited for others too long");
   for (int other = 1; other < launch.rank; ++other) {
     RankAddress address = addresses[static_cast<std::size_t>(other)];
     if (is_loopback(address.address)) address.address = first.address;  // the rank is on rank 0's machine
-    greet(connected(address, other, deadline), other);
+    greet(connected(address, other, deadline), address, other);
   }
   while (!missing.empty()) take(listener);
 }

@@ -91,11 +91,13 @@ RankListener::Reply RankListener::advance(PendingConnection& connection) {
 void RankListener::accept_all() {
   net::Socket socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   const bool full = socket.get() < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
-  if (pending_.size() >= kMaxPending || (full && !pending_.empty())) pending_.erase(pending_.begin());
+  const std::size_t most = kMaxPending + static_cast<std::size_t>(launch_.size);
+  if (full ? !pending_.empty() : socket.get() >= 0 && pending_.size() >= most)
+    pending_.erase(std::ranges::min_element(pending_, {}, &PendingConnection::step));  // the oldest of them
   else if (full) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   if (socket.get() >= 0)
     pending_.push_back({.stream = introduction_.accepted(std::move(socket)),
-                        .deadline = net::Deadline(introduction_.patience()),
+                        .deadline = net::Deadline(Introduction::kPatience),
                         .in = {}});
 }
 

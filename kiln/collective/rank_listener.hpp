@@ -41,7 +41,7 @@ class RankListener {
     Nonce theirs = {}, ours = {};
   };
   enum class Reply { More, NotARank, Identified };
-  static constexpr std::size_t kMaxPending = 64;  // where there are more, the oldest is dropped
+  static constexpr std::size_t kMaxPending = 64;  // and one for each rank; who is least far is dropped beyond
 
   Reply advance(PendingConnection& connection);
   Reply finish_step(PendingConnection& connection);

@@ -31,10 +31,10 @@ Routes& Routes::add(std::string method, std::string path, Handler handler) {
   handlers_[std::move(path)][std::move(method)] = std::move(handler);
   return *this;
 }
-Routes& Routes::websocket(std::string path, WebSocketHandler handler) {
+Routes& Routes::websocket(std::string path, WebSocketHandler handler, bool keeps_all) {
   require<ArgumentError>(path.starts_with('/') && path.find('?') == path.npos, "net: the route ", shown(path),
                          " is no path: it begins with / and has no ?");
-  websockets_[std::move(path)] = std::move(handler);
+  websockets_[std::move(path)] = {std::move(handler), keeps_all};
   return *this;
 }
 Routes& Routes::otherwise(Handler handler) {
@@ -59,7 +59,8 @@ struct Server::Running {
     stopping = true;
     stop.wake();
     acceptor.join();
-    for (const auto& client : clients) client->shut();
+    for (const auto& client : clients)
+      if (!client->done && !client->kept) client->shut();
     for (const auto& client : clients) client->thread.join();
   }
 

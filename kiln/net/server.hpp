@@ -24,7 +24,8 @@ namespace kiln::net {
 /// Handlers run in the threads of their connections, several at once. What they throw becomes a response: 400 where the
 /// request was wrong (ArgumentError, ShapeError, DataError, ...), 500 otherwise, with the error's sentence.
 using Handler = std::function<Response(const Request&)>;
-/// A connection that a handler keeps outlives it; one that it does not keep ends with it.
+/// A connection that a handler keeps outlives it; one that it does not keep ends with it, with code 1011 where it
+/// throws.
 using WebSocketHandler = std::function<void(std::unique_ptr<Connection>, const Request&)>;
 
 class Conversation;
@@ -33,7 +34,9 @@ class Routes {
  public:
   Routes& get(std::string path, Handler handler) { return add("GET", std::move(path), std::move(handler)); }
   Routes& post(std::string path, Handler handler) { return add("POST", std::move(path), std::move(handler)); }
-  Routes& websocket(std::string path, WebSocketHandler handler);
+  /// `keeps_all`: the handler keeps each connection and returns at once, so that not even a server that ends meanwhile
+  /// ends the connection.
+  Routes& websocket(std::string path, WebSocketHandler handler, bool keeps_all = false);
   /// Answers whatever has no route. Without it: 404, or 405 for a path that has another method.
   Routes& otherwise(Handler handler);
 
@@ -41,7 +44,11 @@ class Routes {
   friend class Conversation;
   Routes& add(std::string method, std::string path, Handler handler);
   std::map<std::string, std::map<std::string, Handler>, std::less<>> handlers_;  // by path and method
-  std::map<std::string, WebSocketHandler, std::less<>> websockets_;
+  struct WebSocketRoute {
+    WebSocketHandler handler;
+    bool keeps_all = false;
+  };
+  std::map<std::string, WebSocketRoute, std::less<>> websockets_;
   Handler otherwise_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/net/crypto.hpp"
@@ -35,7 +36,9 @@ Response called(const Handler& handler, const Request& request) {
     return handler(request);
   } catch (const Error& error) {
     return {.status = status_of(error), .body = text(error.message(), '\n')};
-  } catch (const std::exception& error) { return {.status = 500, .body = text(error.what(), '\n')}; }
+  } catch (const std::exception& error) { return {.status = 500, .body = text(error.what(), '\n')}; } catch (...) {
+    return {.status = 500, .body = "what computes this page has failed and says nothing about it\n"};
+  }
 }
 
 /// Whether `word` is among the words of a list: "keep-alive, Upgrade".
@@ -98,26 +101,29 @@ void Conversation::run() noexcept {
   }
 }
 
-/// Reads a request. False: the client has ended instead.
-bool Conversation::read(HttpParser& parser, double patience) {
+/// Reads a request; only its header where that is refused, and says in `refusal` why. False: the client has ended
+/// instead.
+bool Conversation::read(HttpParser& parser, double patience, Response& refusal) {
   const Deadline header(patience);
   std::array<std::byte, kPiece> piece;
-  bool continued = false;
+  bool checked = false;
   for (bool first = true;; first = false) {
     while (!parser.is_done() && !received_.empty()) {
       const std::size_t used = parser.put(received_);
       received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(used));
       if (used == 0) break;
     }
-    if (parser.is_done()) return true;
+    const bool begins = parser.has_header() && !std::exchange(checked, true);
+    if (begins) refusal = refusal_of(service_, parser.message());
+    if (parser.is_done() || refusal.status != 200) return true;
     if (received_.size() > limits().header_bytes + kPiece)
       throw HttpError(400, "the body of the request cannot be read");
-    if (parser.has_header() && !std::exchange(continued, true) &&
-        has_word(parser.message().header("Expect"), "100-continue"))
+    if (begins && has_word(parser.message().header("Expect"), "100-continue"))
       write_all(*stream_, "HTTP/1.1 100 Continue\r\n\r\n", limits().stalled);
     const std::size_t got = read_some(*stream_, piece, parser.has_header() ? Deadline(limits().stalled) : header);
     if (got == 0 && first) return false;
     if (got == 0) throw HttpError(400, "the request ends before its end");
+    client_.begin(Client::Does::Reads);  // it is at work, and others are dropped first
     received_.insert(received_.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
   }
 }
@@ -129,11 +135,10 @@ bool Conversation::serve_one(double patience) {
   Response response;
   bool keeps_alive = false;
   try {
-    if (!read(*parser, patience)) return false;
+    if (!read(*parser, patience, response)) return false;
     Request& request = parser->message();
     request.peer = stream_->peer();
-    keeps_alive = service_.options.keep_alive && parser->keeps_alive();
-    response = refusal_of(service_, request);
+    keeps_alive = service_.options.keep_alive && parser->is_done() && parser->keeps_alive();
     const auto websocket = service_.routes.websockets_.find(request.path);
     if (response.status == 200 && websocket != service_.routes.websockets_.end() && wants_websocket(request)) {
       speak(websocket->second, request);
@@ -165,9 +170,11 @@ const Handler* Conversation::handler_of(const Request& request, Response& otherw
                  .body = "this path is a WebSocket's\n",
                  .headers = {{"Upgrade", "websocket"}, {"Sec-WebSocket-Version", "13"}}};
   } else if (found != routes.handlers_.end()) {
-    otherwise = {.status = 405,
-                 .body = text("this path is asked for by ", found->second.begin()->first, '\n'),
-                 .headers = {{"Allow", found->second.begin()->first}}};
+    std::string methods;
+    for (const auto& [method, handler] : found->second)
+      methods += text(methods.empty() ? "" : ", ", method, method == "GET" ? ", HEAD" : "");
+    otherwise = {
+        .status = 405, .body = text("this path is asked for by ", methods, '\n'), .headers = {{"Allow", methods}}};
   } else {
     otherwise = {.status = 404, .body = "there is no such page\n"};
   }
@@ -190,7 +197,10 @@ void Conversation::write(const Response& response, bool keeps_alive, bool withou
     throw;
   }
   if (!without_body) all += response.body;
-  write_all(*stream_, all, limits().stalled);
+  for (std::string_view left = all; !left.empty(); left.remove_prefix(std::min(kPiece, left.size()))) {
+    write_all(*stream_, left.substr(0, kPiece), limits().stalled);
+    client_.begin(Client::Does::Writes);
+  }
 }
 
 void Conversation::tell(EventStream& events) {
@@ -219,7 +229,7 @@ void Conversation::farewell() {
   drain(*stream_, kFarewell, false);
 }
 
-void Conversation::speak(const WebSocketHandler& handler, const Request& request) {
+void Conversation::speak(const Routes::WebSocketRoute& route, const Request& request) {
   const std::string_view key = request.header("Sec-WebSocket-Key");
   if (request.header("Sec-WebSocket-Version") != "13" || key.size() != 24) {
     write({.status = 426,
@@ -234,7 +244,8 @@ void Conversation::speak(const WebSocketHandler& handler, const Request& request
       text("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ",
            websocket_accept(key), "\r\n\r\n"),
       limits().stalled);
-  handler(websocket_over(std::move(stream_), End::Server, received_, limits(), slot_), request);
+  client_.kept = route.keeps_all;
+  route.handler(websocket_over(std::move(stream_), End::Server, received_, limits(), slot_), request);
 }
 
 }  // namespace kiln::net

@@ -29,6 +29,7 @@ struct Client {
   std::atomic<Does> does = Does::Reads;
   std::atomic<double> since = 0;  // seconds of the steady clock
   std::atomic<bool> dropped = false, done = false;
+  std::atomic<bool> kept = false;  // the connection is its handler's
   std::thread thread;
 
   void begin(Does what);
@@ -45,13 +46,13 @@ class Conversation {
  private:
   const Limits& limits() const { return service_.options.limits; }
   bool serve_one(double patience);
-  bool read(HttpParser& parser, double patience);
+  bool read(HttpParser& parser, double patience, Response& refusal);
   Response answer(const Request& request) const;
   const Handler* handler_of(const Request& request, Response& otherwise) const;
   void write(const Response& response, bool keeps_alive, bool without_body);
   void tell(EventStream& events);
   void farewell();
-  void speak(const WebSocketHandler& handler, const Request& request);
+  void speak(const Routes::WebSocketRoute& route, const Request& request);
 
   const Service& service_;
   Client& client_;

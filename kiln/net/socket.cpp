@@ -35,8 +35,7 @@ Lookup look_up(const std::string& host, int port, int flags) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags | AI_NUMERICSERV;
-  const int problem =
-      ::getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const int problem = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   return {problem, Found(problem == 0 ? found : nullptr)};
 }
 
@@ -135,10 +134,12 @@ Socket tcp_connect(const Address& address, const Deadline& deadline) {
   require<ArgumentError>(!address.host.empty() && address.port > 0, "net: ", shown(address.text()),
                          " is nothing to connect with: give a host and a port of 1 to 65535");
   const Found found = addresses_of(address, deadline, 0);
-  int error = 0;
-  for (const addrinfo* at = found.get(); at; at = at->ai_next) {
+  int error = 0, left = 0;
+  for (const addrinfo* at = found.get(); at; at = at->ai_next) ++left;
+  for (const addrinfo* at = found.get(); at; at = at->ai_next, --left) {
     Socket socket = made(*at);
-    error = socket.get() < 0 ? errno : connect_to(socket.get(), *at, deadline);
+    const Deadline share(deadline.seconds_left() / left);  // one that does not answer leaves time for the others
+    error = socket.get() < 0 ? errno : connect_to(socket.get(), *at, share);
     if (error != 0) continue;
     prepare_socket(socket.get());
     return socket;
@@ -150,6 +151,9 @@ Socket tcp_connect(const Address& address, const Deadline& deadline) {
 }
 
 Socket tcp_listen(const Address& address) {
+  require<ArgumentError>(!address.host.empty(), "net: ", shown(address.text()),
+                         " says not where to listen: give 127.0.0.1 for programs of this machine, 0.0.0.0 or :: for "
+                         "all who can reach it");
   const Found found = addresses_of(address, Deadline(10), AI_PASSIVE);
   Socket socket = made(*found);
   const int yes = 1;

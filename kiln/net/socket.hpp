@@ -42,7 +42,7 @@ class Wake {
 /// no such host, nobody listens there, or the deadline passes.
 Socket tcp_connect(const Address& address, const Deadline& deadline);
 /// Listens at an address; the socket does not block. Throws IoError where the port is taken or the address is another
-/// machine's.
+/// machine's, ArgumentError for an address without a host, which the system would take for all of this machine's.
 Socket tcp_listen(const Address& address);
 /// Makes an accepted or connected socket one for messages: it does not block, sends small messages at once, and finds
 /// out within a minute or two that the other machine is gone.

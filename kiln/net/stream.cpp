@@ -56,6 +56,8 @@ void shake_hands(Stream& stream, const Deadline& deadline) {
   for (;;) {
     const Moved moved = stream.handshake();
     require<IoError>(moved.failure.empty(), "net: ", stream.peer(), ": ", moved.failure);
+    require<IoError>(!moved.ended, "net: ", stream.peer(),
+                     " has closed the connection while TLS began: does it speak TLS?");
     if (moved.waits == 0) return;
     require<IoError>(wait_for(stream.socket(), moved.waits, deadline), "net: ", stream.peer(),
                      " does not answer in time when TLS begins: does it speak TLS?");

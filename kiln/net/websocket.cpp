@@ -99,10 +99,12 @@ class ServerListener final : public WebSocketListener {
       : waiting_(std::make_shared<Waiting>()),
         server_(std::make_unique<Server>(
             ServerOptions{.address = address, .tls = options.tls, .token = options.token, .limits = options.limits},
-            Routes().websocket(options.path,
-                               [waiting = waiting_](std::unique_ptr<Connection> connection, const Request&) {
-                                 waiting->push(std::move(connection));
-                               }))),
+            Routes().websocket(
+                options.path,
+                [waiting = waiting_](std::unique_ptr<Connection> connection, const Request&) {
+                  waiting->push(std::move(connection));
+                },
+                true))),
         port_(server_->port()) {}
   ~ServerListener() override { close(); }
 

@@ -17,7 +17,8 @@ enum class CloseCode : std::uint16_t {
   GoingAway = 1001,
   Protocol = 1002,
   Unsupported = 1003,
-  TooBig = 1009
+  TooBig = 1009,
+  Failed = 1011
 };
 
 using Mask = std::array<std::byte, 4>;

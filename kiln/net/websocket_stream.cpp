@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -36,7 +37,8 @@ class WebSocket final : public Connection {
     filled_ = received.size();
   }
   ~WebSocket() override {
-    close();
+    // A server's handler that throws drops its connection.
+    close_with(end_ == End::Server && std::uncaught_exceptions() > 0 ? CloseCode::Failed : CloseCode::Normal);
     if (!ended_) drain(*stream_, kLastWord, true);
   }
 
@@ -148,7 +150,7 @@ class WebSocket final : public Connection {
   void take(const FrameHead& head, Message& to) {
     const std::size_t begin = to.size();
     std::size_t left = static_cast<std::size_t>(head.length), at = begin;
-    to.reserve(begin + std::min(left, kReserved));
+    if (begin == 0) to.reserve(std::min(left, kReserved));  // parts that follow grow it by factors
     while (left > 0) {
       if (at == to.size()) to.resize(at + std::min(left, std::max(kFirstPart, at)));
       const auto place = std::span(to).subspan(at);
@@ -202,14 +204,15 @@ class WebSocket final : public Connection {
     throw IoError(failure_);
   }
 
-  /// Sends a pong now, or after the message that is under way: receive() does not wait for the other end to read.
+  /// Sends a pong now, or after the next message where the stream takes nothing now: receive() does not wait for the
+  /// other end to read.
   void answer_ping(Message said) {
     {
       const std::lock_guard lock(pong_mutex_);
       pong_ = std::move(said);
     }
     const std::unique_lock lock(send_mutex_, std::try_to_lock);
-    if (!lock || closed_ || lost_) return;
+    if (!lock || closed_ || lost_ || !wait_for(stream_->socket(), POLLOUT, Deadline(0))) return;
     if (const auto pong = take_pong()) send_frame(Opcode::Pong, *pong, 0);
   }
   std::optional<Message> take_pong() {

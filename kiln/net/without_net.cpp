@@ -19,7 +19,7 @@ namespace {
 struct Server::Running {};
 
 Routes& Routes::add(std::string, std::string, Handler) { return *this; }
-Routes& Routes::websocket(std::string, WebSocketHandler) { return *this; }
+Routes& Routes::websocket(std::string, WebSocketHandler, bool) { return *this; }
 Routes& Routes::otherwise(Handler) { return *this; }
 Server::Server(const ServerOptions&, Routes) { fail_without(); }
 Server::~Server() = default;

@@ -12,6 +12,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/net/events.hpp"
+#include "kiln/net/websocket.hpp"
 #include "tests/net/net_support.hpp"
 
 namespace kiln::net {
@@ -145,6 +146,32 @@ TEST(Server, AsksForItsToken) {
   EXPECT_EQ(status(line(server.port(), "GET /", host + "Authorization: Bearer wrong\r\n")), "HTTP/1.1 401");
   EXPECT_EQ(status(line(server.port(), "GET /", host + "Authorization: Bearer secret\r\n")), "HTTP/1.1 200");
   EXPECT_EQ(status(line(server.port(), "GET /other", host)), "HTTP/1.1 401");  // what there is, is not told either
+}
+
+TEST(Server, SaysThatAHandlerHasFailed) {
+  const Server server({}, hello()
+                              .get("/number", [](const Request&) -> Response { throw 7; })
+                              .get("/echo", [](const Request&) { return Response{}; })
+                              .websocket("/fails", [](std::unique_ptr<Connection> client, const Request&) {
+                                (void)client->receive();
+                                throw 7;
+                              }));
+  EXPECT_EQ(status(line(server.port(), "GET /number")), "HTTP/1.1 500");
+  EXPECT_NE(line(server.port(), "PUT /echo").find("Allow: GET, HEAD, POST\r\n"), std::string::npos);
+  const auto client = connect({"127.0.0.1", server.port()}, {.path = "/fails"});
+  client->send(pattern(1));
+  EXPECT_NE(sentence([&] { return client->receive(); }).find("code 1011"), std::string::npos);
+}
+
+TEST(Server, RefusesBeforeItReadsABody) {
+  const Server server({.token = "secret"}, hello());
+  const std::string head = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n";
+  for (const char* const more : {"", "Expect: 100-continue\r\n"}) {
+    Raw stranger(server.port(), head + more + "\r\n");
+    const std::string said = stranger.read_all();
+    EXPECT_EQ(status(said), "HTTP/1.1 401");
+    EXPECT_NE(said.find("Connection: close\r\n"), std::string::npos);
+  }
 }
 
 TEST(Server, IsHeldUpByNobodyWhoSaysNothing) {

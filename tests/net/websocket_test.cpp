@@ -221,6 +221,7 @@ TEST(WebSocketListener, SaysWhyItCannotListen) {
             std::string::npos);
   EXPECT_NE(sentence([&] { listen({"192.0.2.1", 0}); }).find("The address is not this machine's"), std::string::npos);
   EXPECT_THROW(listen({"127.0.0.1", 70'000}), ArgumentError);
+  EXPECT_NE(sentence([&] { listen({"", 0}); }).find("0.0.0.0 or :: for all who can reach it"), std::string::npos);
 }
 
 TEST(WebSocketListener, ClosingEndsAccept) {
@@ -237,6 +238,17 @@ TEST(WebSocketListener, ClosingEndsAccept) {
   here->send(pattern(9));  // what was accepted lives on
   EXPECT_EQ(there->receive(), pattern(9));
   EXPECT_THROW(connect({"127.0.0.1", listener->port()}), IoError);
+}
+
+TEST(WebSocketListener, ClosingLeavesWhatWasAcceptedJustNow) {
+  for (int i = 0; i < 20; ++i) {
+    const auto listener = listen({"127.0.0.1", 0});
+    auto here = connect({"127.0.0.1", listener->port()});
+    const auto there = listener->accept();
+    listener->close();
+    here->send(pattern(9));
+    EXPECT_EQ(there->receive(), pattern(9));
+  }
 }
 
 TEST(Address, IsParsedOrRefused) {

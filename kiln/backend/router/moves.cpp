@@ -102,7 +102,7 @@ void Router::begin_move(Routed& x, int part, const op::Op& op) {
                    .c_str(),
                stderr);
   Routed::Copy copy{.part = part, .value = {}, .reading = {}, .lost = {}};
-  copy.lost = attempt([&] { copy.reading = from.backend().start_read({&x.value, 1}); });
+  copy.lost = attempt([&] { copy.reading = make_ref<Routed::Reading>(from.backend().start_read({&x.value, 1})); });
   if (copy.lost) copy.lost = noted(copy.lost, x.value);
   const bool arrived = copy.reading && copy.reading->ready();
   x.copies.push_back(copy);
@@ -112,15 +112,12 @@ void Router::begin_move(Routed& x, int part, const op::Op& op) {
   on_their_way_ = arrivals_.size();
 }
 
-/// Waits for the data of a move, and uploads them.
+/// Uploads the data of a move, which have arrived.
 void Router::end_move(Routed& x, int part) {
   const Device& to = parts_[static_cast<std::size_t>(part)];
-  const Ref<PendingRead> reading = copy_at(x, part)->reading;
+  const Ref<Routed::Reading> reading = copy_at(x, part)->reading;
   Value there;
-  const Ref<Failure> failure = attempt([&] {
-    std::vector<TensorData> data = reading->wait();
-    there = Value(to.backend().upload(std::move(data[0]), to));
-  });
+  const Ref<Failure> failure = attempt([&] { there = Value(to.backend().upload(reading->take(), to)); });
   Routed::Copy& copy = *copy_at(x, part);
   copy.reading = nullptr;
   copy.value = std::move(there);

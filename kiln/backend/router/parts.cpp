@@ -7,6 +7,33 @@
 
 namespace kiln {
 
+namespace {
+
+/// A read of some values, beside data that are on the host already.
+class BesideHost final : public PendingRead {
+ public:
+  struct OnHost {
+    std::size_t place;  // among all values
+    TensorData data;
+  };
+  BesideHost(Ref<PendingRead> reading, std::vector<OnHost> on_host)
+      : reading_(std::move(reading)), on_host_(std::move(on_host)) {}
+  bool ready() const override { return reading_->ready(); }
+  std::vector<TensorData> wait() override {
+    std::vector<TensorData> all = reading_->wait();
+    for (OnHost& each : on_host_)  // their places grow
+      all.insert(all.begin() + static_cast<std::ptrdiff_t>(each.place), std::move(each.data));
+    return all;
+  }
+  void notify(Wakeup then) override { reading_->notify(then); }
+
+ private:
+  const Ref<PendingRead> reading_;
+  std::vector<OnHost> on_host_;
+};
+
+}  // namespace
+
 using Stage = Routed::Stage;
 
 Router::Router(std::vector<Device> parts, RoutePolicy policy) : parts_(std::move(parts)), policy_(std::move(policy)) {
@@ -35,30 +62,55 @@ Ref<Node> Router::upload(TensorData data, const Device& device) {
   return node;
 }
 
+void Router::throw_failed(const Value& value) {
+  throw_if_failed(value);
+  broken_invariant("a value of a router has been computed", __FILE__, __LINE__);
+}
+
+/// Throws the error of a value that failed elsewhere, before anything is begun.
+void Router::throw_failed(Inputs values) {
+  for (const Value& value : values)
+    if (value.node()) (void)routed(value);
+}
+
+Backend::State Router::state(const Value& value) const {
+  if (!value.node() || !is_routed(value.node()->storage.get())) return LeafBackend::state(value);
+  return routed(value).state();
+}
+
 TensorData Router::download(const Value& value) {
   if (const Lock lock(mutex_); routed(value).stage == Stage::Host) return *routed(value).host;
   return std::move(start_read({&value, 1})->wait()[0]);
 }
 
+/// Whether an operand is still on its way.
+bool Router::waits(const Routed& x) {
+  const Lock lock(mutex_);
+  KILN_CHECK(x.stage != Stage::Waiting || on_their_way_ > 0);
+  return x.stage == Stage::Waiting;
+}
+
 Ref<PendingRead> Router::start_read(Inputs values) {
+  throw_failed(values);
   take_arrivals(false);
   Values there;
   Ref<Failure> lost;
-  for (const Value& value : values) {
-    Routed& x = routed(value);
+  std::vector<BesideHost::OnHost> on_host;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Routed& x = routed(values[i]);
+    while (waits(x)) take_arrivals(true);
     const Lock lock(mutex_);
-    while (x.stage == Stage::Waiting) {
-      KILN_CHECK(on_their_way_ > 0);
-      take_arrivals(true);
-    }
-    if (x.stage == Stage::Host) lost = joined(lost, put(x, 0));
     if (x.stage == Stage::Lost) lost = joined(lost, x.lost);
-    there.push_back(x.value);
+    if (x.stage == Stage::Host) on_host.push_back({i, *x.host});  // and it may still go to any part
+    else there.push_back(x.value);
   }
-  return lost ? failed_read(std::move(lost)) : kiln::start_read(there);
+  if (lost) return failed_read(std::move(lost));
+  Ref<PendingRead> reading = there.empty() ? arrived({}) : kiln::start_read(there);
+  return on_host.empty() ? reading : make_ref<BesideHost>(std::move(reading), std::move(on_host));
 }
 
 void Router::run_pending(Inputs values) {
+  throw_failed(values);
   take_arrivals(false);
   Values there;
   Ref<Failure> lost;
@@ -106,6 +158,15 @@ void Router::reset_memory_peak() {
 }
 void Router::release_memory() {
   for (const Device& part : parts_) part.release_memory();
+}
+
+Float32Precision::Level Router::float32_precision() const {
+  const bool any = std::ranges::any_of(
+      parts_, [](const Device& part) { return part.backend().float32_precision() == Float32Precision::High; });
+  return any ? Float32Precision::High : Float32Precision::Highest;
+}
+void Router::set_float32_precision(Float32Precision::Level level) {
+  for (const Device& part : parts_) part.backend().set_float32_precision(level);
 }
 
 Ref<Backend> Router::with_core(Wrap wrap) {

@@ -1,7 +1,9 @@
 // Routed: where a router's value is, stored in place of memory.
 #pragma once
 #include <atomic>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "kiln/ops/backend.hpp"
@@ -43,11 +45,39 @@ struct Routed final : Storage {
     stage = Stage::Lost;
   }
 
+  /// A read that one thread waits for, whichever does so first: the router's lock is not held meanwhile.
+  class Reading final : public RefCounted {
+   public:
+    explicit Reading(Ref<PendingRead> reading) : reading_(std::move(reading)) {}
+    bool ready() const {
+      const std::unique_lock lock(mutex_, std::try_to_lock);  // not while another thread waits
+      return lock && (!reading_ || reading_->ready());
+    }
+    void wait() {
+      const std::lock_guard lock(mutex_);
+      if (!reading_) return;
+      failure_ = attempt([&] { data_ = std::move(reading_->wait()[0]); });
+      reading_ = nullptr;
+    }
+    /// Takes the data, once. Throws the device's error.
+    TensorData take() {
+      wait();
+      if (failure_) std::rethrow_exception(failure_->error);
+      return std::move(data_);
+    }
+
+   private:
+    mutable std::mutex mutex_;
+    Ref<PendingRead> reading_;  // until it has been waited for
+    TensorData data_;
+    Ref<Failure> failure_;
+  };
+
   /// The value on another part.
   struct Copy {
     int part;
-    Value value;               // empty until it has arrived
-    Ref<PendingRead> reading;  // until then
+    Value value;           // empty until it has arrived
+    Ref<Reading> reading;  // until then
     Ref<Failure> lost;
   };
 

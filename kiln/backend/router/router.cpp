@@ -91,9 +91,12 @@ int Router::choose(const op::Op& op, const Call& call) {
 }
 
 void Router::run(const op::Op& op, Call call) {
+  throw_failed(call.in);
   take_arrivals(false);
   const bool asked = is_asked(call);
   int part = asked ? place_of(call.out[0]).part : policy_ ? -1 : part_of_all(call);
+  // A gradient is computed where the operation ran, even if all that it is computed from is elsewhere.
+  if (const int near = Beside::innermost().part; !asked && near >= 0 && part != near) part = -1;
   if (part < 0 || !backend(part).has_kernel(op)) {
     if (!asked) part = choose(op, call);
     if (!backend(part).has_kernel(op)) return run_composed(op, call);
@@ -111,16 +114,33 @@ void Router::run(const op::Op& op, Call call) {
     if (is_view(op)) remember_view(op, call);
     return;
   }
-  const Lock lock(mutex_);
-  operands = bring(part, call.in, op);
-  if (!operands.wait) return start(op, part, operands, call.out);
+  if (start_later(op, part, call) > kMostTasks) take_arrivals(true);
+}
 
-  Task task{op, part, {}, {call.out.begin(), call.out.end()}, {}, Requester::current(), CalledAs::function()};
-  for (const Value& value : call.in) task.in.push_back(value.node() ? value.detach() : value);
+/// Starts an operation whose operands have to move, or keeps it until they have. Returns how many are kept.
+std::size_t Router::start_later(const op::Op& op, int part, const Call& call) {
+  const Lock lock(mutex_);
+  const Operands operands = bring(part, call.in, op);
+  if (!operands.wait) {
+    start(op, part, operands, call.out);
+    return 0;
+  }
+  Task task{op, part, {}, {}, {}, Requester::current(), CalledAs::function()};
+  for (const Value& value : call.in) task.in.push_back(kept(value));
+  for (const Value& value : call.out) task.out.push_back(kept(value));
   for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
-    for (const Value& cause : scope->causes()) task.causes.push_back(cause.detach());
+    for (const Value& cause : scope->causes()) task.causes.push_back(kept(cause));
   tasks_.push_back(std::move(task));
-  if (tasks_.size() > kMostTasks) take_arrivals(true);
+  return tasks_.size();
+}
+
+/// A value for the router to keep. It is one of a part by its node, whose device would otherwise own this router: a
+/// router that owns itself never ends.
+Value Router::kept(const Value& value) const {
+  if (!value.node() || !is_routed(value.node()->storage.get())) return value.node() ? value.detach() : value;
+  Value kept(make_ref<Node>(value.node()->desc, parts_[0]));
+  kept.node()->storage = value.node()->storage;
+  return kept;
 }
 
 /// A view of a value that is on other parts too is made there again, where one asks for it, and does not move.
@@ -129,7 +149,7 @@ void Router::remember_view(const op::Op& op, Call call) {
   const Lock lock(mutex_);
   if (routed(*std::ranges::find_if(call.in, is_tensor)).copies.empty()) return;
   Values in;
-  for (const Value& value : call.in) in.push_back(is_tensor(value) ? value.detach() : value);
+  for (const Value& value : call.in) in.push_back(kept(value));
   routed(call.out[0]).view = std::make_unique<Routed::View>(Routed::View{op, std::move(in)});
 }
 
@@ -146,6 +166,7 @@ void Router::start(const op::Op& op, int part, const Operands& operands, std::sp
   there.reserve(out.size());
   for (const Value& value : out) there.push_back(routed(value).value);
   Ref<Failure> lost = operands.lost;
+  const Beside anywhere(Device::Place{});  // the part may be a router, which has other parts
   if (const FailsWith* const scope = FailsWith::innermost(); !lost && scope) {
     const Values causes = causes_at(part, lost);
     const FailsWith here(causes, *scope);
@@ -165,14 +186,17 @@ Values Router::causes_at(int part, Ref<Failure>& lost) {
   Values here;
   for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
     for (const Value& cause : scope->causes()) {
-      auto* const x = cause.node() ? dynamic_cast<Routed*>(cause.node()->storage.get()) : nullptr;
-      if (!x || x->stage == Stage::Host || x->stage == Stage::Waiting) continue;
-      if (x->stage == Stage::There && x->part == part) {
+      if (!cause.node() || !is_routed(cause.node()->storage.get())) continue;
+      Routed* const x = &routed(cause);
+      if (x->stage == Stage::Host || x->stage == Stage::Waiting) continue;
+      // It may be another router's, whose parts are others.
+      const Device* const where = x->stage == Stage::There ? &x->value.node()->device : nullptr;
+      if (where && *where == parts_[static_cast<std::size_t>(part)]) {
         here.push_back(x->value);
         continue;
       }
       if (x->state() == State::Waiting)
-        if (const Ref<Failure> failure = attempt([&] { backend(x->part).run_pending({&x->value, 1}); }))
+        if (const Ref<Failure> failure = attempt([&] { where->backend().run_pending({&x->value, 1}); }))
           (void)noted(failure, x->value);
       lost = joined(lost, Ref<Failure>(x->failure()));
     }
@@ -190,14 +214,24 @@ void Router::run_task(Task& task, const Operands& operands) {
   for (const Value& value : task.out) routed(value).lose(error);
 }
 
+/// Waits until the first move has arrived. Other threads go on, and one of them may take it.
+void Router::await_arrival() {
+  Ref<Routed::Reading> reading;
+  {
+    const Lock lock(mutex_);
+    if (!arrivals_.empty()) reading = arrivals_[0].copy().reading;
+  }
+  if (reading) reading->wait();
+}
+
 /// Takes what has arrived, and runs what waited for it. `wait`: waits until something has arrived.
 void Router::take_arrivals(bool wait) {
   if (!on_their_way_) return;
+  if (wait) await_arrival();
   const Lock lock(mutex_);
   std::vector<Arrival> left;
   for (Arrival& arrival : std::exchange(arrivals_, {})) {
-    const auto copy = std::ranges::find(arrival.value->copies, arrival.part, &Routed::Copy::part);
-    if (std::exchange(wait, false) || copy->reading->ready()) end_move(*arrival.value, arrival.part);
+    if (arrival.copy().reading->ready()) end_move(*arrival.value, arrival.part);
     else left.push_back(std::move(arrival));
   }
   const bool any = left.size() < on_their_way_;

@@ -1,6 +1,8 @@
 // The backend behind Device::router().
 #pragma once
+#include <algorithm>
 #include <mutex>
+#include <typeinfo>
 
 #include "kiln/backend/router/routed.hpp"
 #include "kiln/backend/router/router.hpp"
@@ -32,11 +34,14 @@ class Router final : public LeafBackend {
   void set_memory_limit(std::int64_t bytes) override;
   void reset_memory_peak() override;
   void release_memory() override;
+  /// High where any part is; setting it sets all parts.
+  Float32Precision::Level float32_precision() const override;
+  void set_float32_precision(Float32Precision::Level level) override;
   /// A router of the same parts with other cores.
   Ref<Backend> with_core(Wrap wrap) override;
   /// Values that depend on moves stay to be computed when those have arrived.
   void run_pending(Inputs values) override;
-  State state(const Value& value) const override { return routed(value).state(); }
+  State state(const Value& value) const override;
 
   const std::vector<Device>& parts() const { return parts_; }
   RouterMoves moves() const;
@@ -59,7 +64,16 @@ class Router final : public LeafBackend {
   };
   using Lock = std::lock_guard<std::recursive_mutex>;
 
-  static Routed& routed(const Value& value) { return static_cast<Routed&>(*value.node()->storage); }
+  /// Where a value is. Throws its error where that stands in place of it: others, such as a server's sessions, store
+  /// errors with nodes of their own.
+  static Routed& routed(const Value& value) {
+    Storage* const storage = value.node()->storage.get();
+    if (!is_routed(storage)) throw_failed(value);
+    return static_cast<Routed&>(*storage);
+  }
+  static bool is_routed(const Storage* storage) { return storage && typeid(*storage) == typeid(Routed); }
+  [[noreturn]] static void throw_failed(const Value& value);
+  static void throw_failed(Inputs values);
   Backend& backend(int part) const { return parts_[static_cast<std::size_t>(part)].backend(); }
 
   // Where an operation runs (router.cpp).
@@ -69,9 +83,13 @@ class Router final : public LeafBackend {
   void run_composed(const op::Op& op, Call call);
   void start(const op::Op& op, int part, const Operands& operands, std::span<const Value> out);
   Values causes_at(int part, Ref<Failure>& lost);
+  std::size_t start_later(const op::Op& op, int part, const Call& call);
+  Value kept(const Value& value) const;
   void remember_view(const op::Op& op, Call call);
   void run_task(Task& task, const Operands& operands);
   void take_arrivals(bool wait);
+  void await_arrival();
+  bool waits(const Routed& x);
   // Its operands there (moves.cpp).
   static bool are_there(int part, Inputs in, Operands& operands);
   Operands bring(int part, Inputs in, const op::Op& op);
@@ -90,6 +108,7 @@ class Router final : public LeafBackend {
   struct Arrival {
     Ref<Routed> value;
     int part;
+    Routed::Copy& copy() const { return *std::ranges::find(value->copies, part, &Routed::Copy::part); }
   };
   // Guards the members below, and what Routed says. A kernel of the user's own, which runs under it, may call functions.
   std::recursive_mutex mutex_;

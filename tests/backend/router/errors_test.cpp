@@ -4,6 +4,7 @@
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/ops/devices.hpp"
+#include "kiln/ops/failure.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/reduce/order.hpp"
@@ -143,6 +144,35 @@ TEST(RouterErrors, OfACauseReachOtherParts) {
   EXPECT_THROW((void)result.data(), IndexError);
   EXPECT_THAT(numbers_of(here * 2), ElementsAre(2, 2));
   device.sync();
+}
+
+TEST(RouterErrors, OfACauseOnAnotherRouterReachResults) {
+  const Device device = two_processors(), other = Device::router({Device::parse("reference"), Device::cpu()});
+  const std::int64_t seven = 7;
+  const Value index = from_data(TensorData::of<std::int64_t>({1}, {&seven, 1}), other);
+  const Value here = full({2}, 1, router_part(device, 0), DType::F32);
+  const Value cause = index_select(from_data(data_of({2}, {1, 2}), router_part(other, 1)), 0, index);
+  Value result;
+  {
+    const FailsWith scope({&cause, 1});
+    result = here * 2;
+  }
+  EXPECT_THROW((void)result.data(), IndexError);
+  EXPECT_THAT(numbers_of(here * 2), ElementsAre(2, 2));
+}
+
+TEST(RouterErrors, ThatStandInPlaceOfAValueAreThrown) {
+  const Device device = two_processors();
+  const Value failed(make_ref<Node>(Desc{{2}, DType::F32}, device));
+  failed.node()->storage = attempt([] { fail<MemoryError>("the session is full"); });
+  const Value here = full({2}, 1, router_part(device, 1), DType::F32);
+  EXPECT_EQ(device.backend().state(failed), Backend::State::Failed);
+  EXPECT_THAT(sentence_of([&] { return failed.data(); }), StartsWith("MemoryError: the session is full"));
+  EXPECT_THAT(sentence_of([&] { return (here + failed).data(); }), StartsWith("MemoryError: the session is full"));
+  EXPECT_THROW(device.backend().run_pending({&failed, 1}), MemoryError);
+  EXPECT_THROW((void)device.backend().start_read({&failed, 1}), MemoryError);
+  EXPECT_THROW((void)device.backend().download(failed), MemoryError);
+  EXPECT_THAT(numbers_of(here), ElementsAre(1, 1));
 }
 
 TEST(RouterErrors, OfMemoryNameThePart) {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/index/index.hpp"
@@ -97,6 +99,38 @@ TEST(RouterPipeline, TakesErrorsAlong) {
   const Value unread = matmul(index_select(layers.a, 0, index), layers.b);
   EXPECT_THROW(pair.device.sync(), IndexError);
   pair.device.sync();
+}
+
+TEST(RouterPipeline, GoesOnWhileAnotherThreadReads) {
+  const Pair pair;
+  const Layers layers(pair.device);
+  pair.first->worker.hold();
+  const Value x = from_data(data_of({1, 2}, {1, 1}), pair.device);
+  const Value result = matmul(matmul(x, layers.a), layers.b);
+  std::vector<float> found;
+  std::thread reader([&] { found = numbers_of(result.detach()); });
+  // What comes from the host needs the router's lock.
+  for (int i = 0; i < 20; ++i) {
+    const Value other = from_data(data_of({2}, {1, 2}), pair.device);
+    EXPECT_THAT(numbers_of(layers.b.detach() + other), ElementsAre(6, 8, 8, 10));
+  }
+  EXPECT_EQ(pair.device.backend().state(result), State::Waiting);
+  pair.first->worker.release();
+  reader.join();
+  EXPECT_THAT(found, ElementsAre(4 * 5 + 6 * 7, 4 * 6 + 6 * 8));
+}
+
+TEST(RouterPipeline, EndsWithItsLastValueWhateverWaits) {
+  const Ref<Queued> first = make_ref<Queued>(plain_cpu()), second = make_ref<Queued>(plain_cpu());
+  first->worker.hold();
+  {
+    const Device device = Device::router({Device(first), Device(second)});
+    const Value x = full({2}, 1, router_part(device, 0), DType::F32) + 1;
+    const Value there = to_device(x, router_part(device, 1)) * 2;
+    EXPECT_EQ(device.backend().state(there), State::Waiting);
+  }
+  EXPECT_TRUE(second->has_one_owner());
+  first->worker.release();
 }
 
 TEST(RouterPipeline, WaitsForAllOfItAtASync) {

@@ -11,7 +11,10 @@
 #include "kiln/ops/devices.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/op.hpp"
+#include "kiln/ops/read.hpp"
 #include "kiln/ops/reduce/order.hpp"
+#include "kiln/ops/scope/beside.hpp"
+#include "kiln/ops/scope/float32_precision.hpp"
 #include "tests/backend/router/parts.hpp"
 #include "tests/support/backends/few_kernels.hpp"
 
@@ -57,6 +60,18 @@ TEST(Router, KeepsDataOfTheHostUntilTheyAreUsed) {
   EXPECT_EQ(part_of(x), 1);
   EXPECT_EQ(router_moves(device).count, 0);
   EXPECT_EQ(part_of(from_data(data_of({2}, {1, 2}), device) * 2), 0);
+}
+
+TEST(Router, ReadsDataOfTheHostAndLeavesThemThere) {
+  const Device device = two_processors();
+  const Value a = from_data(data_of({1}, {1}), device), b = full({1}, 2, router_part(device, 1), DType::F32),
+              c = from_data(data_of({1}, {3}), device);
+  const auto [first, second, third] = read(a, b, c);
+  EXPECT_THAT((std::vector{first.at(0), second.at(0), third.at(0)}), ElementsAre(1, 2, 3));
+  const auto [again, last] = read(c, a);
+  EXPECT_THAT((std::vector{again.at(0), last.at(0)}), ElementsAre(3, 1));
+  EXPECT_EQ(part_of(a), -1);
+  EXPECT_EQ(part_of(c), -1);
 }
 
 TEST(Router, HasViewsWhereTheirValuesAre) {
@@ -155,6 +170,19 @@ TEST(Router, HasAName) {
   EXPECT_FALSE(Device::router({Device::cpu(), Device::parse("reference")}) == device);
 }
 
+TEST(Router, ComputesWithThePrecisionOfItsParts) {
+  using Level = Float32Precision::Level;
+  const Device cpu = Device::cpu(), reference = Device::parse("reference"), device = Device::router({cpu, reference});
+  EXPECT_EQ(Float32Precision::of(device), Level::Highest);
+  Float32Precision::set(reference, Level::High);
+  EXPECT_EQ(Float32Precision::of(device), Level::High);
+  Float32Precision::set(device, Level::Highest);
+  EXPECT_EQ(Float32Precision::of(reference), Level::Highest);
+  Float32Precision::set(device, Level::High);
+  EXPECT_EQ(Float32Precision::of(cpu), Level::High);
+  Float32Precision::set(device, Level::Highest);
+}
+
 TEST(Router, SumsTheMemoryOfItsParts) {
   const Device simulated = Device::parse("simulated"), device = Device::router({Device::cpu(), simulated});
   const Value a = full({256}, 1, router_part(device, 0), DType::F32),
@@ -175,6 +203,20 @@ TEST(Router, DifferentiatesOverItsParts) {
   const Gradients gradients = backward(loss);
   EXPECT_THAT(numbers_of(gradients.of(x)), ElementsAre(8, 36, 96));
   EXPECT_THAT(numbers_of(gradients.of(w)), ElementsAre(4, 24, 72));
+}
+
+TEST(Router, ComputesAGradientWhereTheOperationRan) {
+  const Device device = two_processors();
+  const Value x = full({2}, 3, router_part(device, 0), DType::F32);
+  Value y;
+  {
+    const Beside where(Device::Place{.part = 1});
+    y = x * 2;
+  }
+  EXPECT_EQ(part_of(y), 1);
+  EXPECT_THAT(numbers_of(y), ElementsAre(6, 6));
+  EXPECT_EQ(router_moves(device).count, 1);
+  EXPECT_EQ(part_of(x * 2), 0);
 }
 
 TEST(Router, IsCapturedAndReplayed) {
