@@ -6,6 +6,7 @@
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/reduce/scan.hpp"
+#include "kiln/ops/spatial/conv.hpp"
 #include "kiln/ops/view/view.hpp"
 #include "tests/compile/compiled.hpp"
 
@@ -127,6 +128,27 @@ TEST(CompiledOps, ConvolutionsAndPools) {
   };
   expect_same(convolutions, {random({2, 4, 9, 8}, 9), random({6, 4, 3, 3}, 10), random({6}, 11),
                              random({8, 1, 3, 3}, 12), random({1, 2, 2, 1}, 13), random({6, 2, 3, 3}, 14)});
+}
+
+Value bytes(const Shape& shape, std::uint64_t key, DType dtype = DType::I8) {
+  return cast(random(shape, key, dtype == DType::U8 ? 0 : -100, 100), dtype);
+}
+
+// A zero point for each channel stands along the first dimension of the weight, whatever the last one's size is.
+TEST(CompiledOps, ConvolutionsOfIntegersWithZeroPoints) {
+  KILN_NEEDS_COMPILER();
+  const auto convolution = [](const Values& in) {
+    const ConvOptions padded{.stride = {1, 1}, .padding = {1, 1}};
+    return Values{conv_integer(in[0], in[1], in[2], in[3], padded), conv_integer(in[0], in[1], {}, in[3]),
+                  conv_integer(in[0], in[1], in[2], in[2], padded), conv_integer(in[0], in[1])};
+  };
+  constexpr Tolerance kExact{.relative = 0, .absolute = 0};
+  const Value zero = bytes({1}, 20);
+  for (const std::int64_t outs : {3, 5, 18})
+    expect_same(convolution, {bytes({2, 2, 6, 5}, 21), bytes({outs, 2, 2, 3}, 22), zero, bytes({outs}, 23)}, kExact);
+  const auto mixed = [](const Values& in) { return Values{conv_integer(in[0], in[1], in[2], in[3])}; };
+  expect_same(mixed, {bytes({1, 2, 7}, 24, DType::U8), bytes({4, 2, 4}, 25), bytes({1}, 26, DType::U8), bytes({4}, 27)},
+              kExact);
 }
 
 TEST(CompiledOps, Indices) {
