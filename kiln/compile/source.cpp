@@ -6,6 +6,7 @@
 
 #include "kiln/compile/arena.hpp"
 #include "kiln/compile/literal.hpp"
+#include "kiln/compile/names.hpp"
 #include "kiln/compile/print_loop.hpp"
 #include "kiln/ops/expression/convert.hpp"
 
@@ -14,11 +15,6 @@ namespace {
 
 using Place = Buffer::Place;
 
-std::string upper(std::string name) {
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  return name;
-}
 std::string stored_type(DType dtype) { return std::string(expr::stored_type(expr::kC, dtype)); }
 
 /// What stands around every program's functions.
@@ -89,7 +85,7 @@ class SourcePrinter {
     for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
       const Buffer& buffer = program_.buffers[b];
       if (buffer.place != Place::Constant || buffer.merged) continue;
-      out += text("static const ", stored_type(buffer.dtype), " constant_", b, "[",
+      out += text("static const ", stored_type(buffer.dtype), " kiln_constant_", b, "[",
                   std::max<std::int64_t>(buffer.count, 1), "] = {");
       visit_dtype(buffer.dtype, [&](auto tag) {
         using T = typename decltype(tag)::type;
@@ -110,7 +106,7 @@ class SourcePrinter {
   std::string arena() const {
     if (program_.arena_bytes == 0) return "";
     return text("static union {\n  double alignment;\n  long long alignment_of_integers;\n  unsigned char bytes[",
-                macro("ARENA_BYTES"), "];\n} arena;\n");
+                macro("ARENA_BYTES"), "];\n} kiln_arena;\n");
   }
 
   // ---- calls ----
@@ -122,11 +118,11 @@ class SourcePrinter {
     switch (buffer.place) {
       case Place::Input: return names_.inputs[static_cast<std::size_t>(buffer.position)] + offset;
       case Place::Output: return names_.outputs[static_cast<std::size_t>(buffer.position)] + offset;
-      case Place::Constant: return text("constant_", access.buffer, offset);
+      case Place::Constant: return text("kiln_constant_", access.buffer, offset);
       case Place::Arena: break;
     }
     return text("(", written ? "" : "const ", stored_type(buffer.dtype), "*)(", written ? "" : "const ",
-                "void*)(arena.bytes + ", buffer.offset, ")", offset);
+                "void*)(kiln_arena.bytes + ", buffer.offset, ")", offset);
   }
   std::string calls() {
     const std::vector<Lifetime> lives = lifetimes(program_);
@@ -139,7 +135,7 @@ class SourcePrinter {
       const LoopText loop_text = printed(program_, loop, printer_);
       const std::string key = text(loop_text.parameters, "\n", loop_text.body);
       const auto [known, fresh] = known_.try_emplace(key, known_.size());
-      const std::string name = text("step_", known->second);
+      const std::string name = text("kiln_step_", known->second);
       if (fresh)
         functions_ += text("static ", loop_text.may_fail ? "int " : "void ", name, "(", loop_text.parameters, ") {\n",
                            loop_text.body, "}\n\n");

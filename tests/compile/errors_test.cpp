@@ -106,6 +106,27 @@ TEST(Compile, MakesIdentifiersOfNames) {
   EXPECT_EQ(identifier("1x", "x", taken), "n1x");
   EXPECT_EQ(identifier("while", "x", taken), "while_value");
   EXPECT_EQ(identifier("\xe2\x82\xac", "x", taken), "x");
+  EXPECT_EQ(identifier("Image", "x", taken), "Image_3");  // macros of both are in capitals
+  EXPECT_EQ(identifier("kiln_step_0", "x", taken), "nkiln_step_0");
+  EXPECT_EQ(identifier("KILN_RESTRICT", "x", taken), "nKILN_RESTRICT");
+  EXPECT_EQ(identifier("reinterpret_cast", "x", taken), "reinterpret_cast_value");
+  EXPECT_EQ(identifier("co_await", "x", taken), "co_await_value");
+}
+
+// The program's own names are of no tensor.
+TEST(Compile, HidesNoNameOfItsOwn) {
+  KILN_NEEDS_COMPILER();
+  const Value weights = from_data(TensorData::of<float>({3}, {1, 2, 3}), cpu());
+  Source source = source_of([&](const Values& in) { return Values{softmax(in[0] * weights, 0), in[1] + weights}; },
+                            {zeros(Shape{3}, cpu()), zeros(Shape{3}, cpu())});
+  source.inputs = {"kiln_constant_2", "kiln_step_0"};
+  source.outputs = {"kiln_arena", "Kiln_Arena"};
+  const CompiledCode code = compile(source);
+  EXPECT_NE(code.files.at("model.h").find("MODEL_NKILN_ARENA_2_COUNT"), std::string::npos);
+  const Library library(code, source);
+  std::vector<TensorData> outputs;
+  ASSERT_EQ(library.run({TensorData({3}, DType::F32), TensorData({3}, DType::F32)}, outputs), 0);
+  EXPECT_EQ(outputs[1].at(2), 3);
 }
 
 /// What plan_arena() must hold, from the loops alone: buffers that are alive at once do not overlap. Every loop is looked
