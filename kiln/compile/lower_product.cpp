@@ -108,12 +108,13 @@ ConvAxes axes_of(const op::Conv& conv, const Shape& x, const Shape& weight, cons
 
 void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weight, const View* bias) {
   const Desc& desc = site.result();
+  const DType wide = expr::computed_in(desc.dtype);  // sums of halves are rounded once, with the bias
   x = to.reread(x);
   weight = to.reread(weight);
   const ConvAxes axes = axes_of(conv, x.shape, weight.shape, desc.shape, kA, kB, kResult);
   Contraction sum{.a = x,
                   .b = weight,
-                  .result = result_of(to, desc),
+                  .result = result_of(to, {desc.shape, wide}),
                   .outer = {axes.batch, axes.group, axes.out},
                   .reduced = joined({axes.in}, axes.kernel),
                   .inner = axes.places};
@@ -131,7 +132,8 @@ void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weigh
   }
   contract(to, std::move(sum));
   if (bias && to.program.loops.back().mode == Mode::Fold)
-    site.out = {combined(kAdd, desc.dtype, desc.shape, {site.out[0], added})};
+    site.out = {combined(kAdd, wide, desc.shape, {site.out[0], added})};
+  if (wide != desc.dtype) site.out = {combined(op::Cast{desc.dtype}, desc.dtype, desc.shape, {site.out[0]})};
 }
 
 void transpose(Lowering& to, Site& site, const op::ConvTranspose& op) {

@@ -186,5 +186,25 @@ TEST(CompiledOps, HalvesAndDoubles) {
   expect_same(mixed, {random({3, 4}, 16)}, {.relative = 1e-5, .absolute = 1e-6});
 }
 
+// Sums of halves are rounded once: the figures are those of the same halves as float32, to the last of their 11 bits.
+TEST(CompiledOps, PoolsAndConvolutionsOfHalvesAreRoundedOnce) {
+  KILN_NEEDS_COMPILER();
+  const auto of = [](DType dtype, const Values& in) {
+    const Value x = cast(cast(in[0], DType::F16), dtype), w = cast(cast(in[1], DType::F16), dtype),
+                b = cast(cast(in[2], DType::F16), dtype);
+    return Values{cast(avg_pool(x, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}), DType::F16),
+                  cast(conv(x, w, b), DType::F16), cast(conv(x, w, {}, {.stride = {3, 3}}), DType::F16)};
+  };
+  // An average whose sum is beyond float16.
+  const Values inputs{random({1, 2, 5, 5}, 28, 20000, 30000), random({3, 2, 3, 3}, 29, -0.01, 0.01), random({3}, 30)};
+  const Source source{.graph = capture_graph([&](const Values& in) { return of(DType::F16, in); }, inputs)};
+  const Library library(compile(source), source);
+  std::vector<TensorData> outputs;
+  ASSERT_EQ(library.run({inputs[0].data(), inputs[1].data(), inputs[2].data()}, outputs), 0);
+  const Values expected = of(DType::F32, inputs);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(difference(outputs[i], expected[i].data(), {.relative = 1e-3, .absolute = 0.01}), "") << "output " << i;
+}
+
 }  // namespace
 }  // namespace kiln::compile
