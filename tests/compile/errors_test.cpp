@@ -33,6 +33,21 @@ TEST(Compile, NamesAllOperationsThatNeedAHeapAtOnce) {
   EXPECT_NE(text.find("random"), std::string::npos) << text;
 }
 
+// Each addition would round them.
+TEST(Compile, RefusesSumsThatAreKeptInHalves) {
+  const Values inputs{zeros(Shape{4, 3}, cpu(), DType::F16), zeros(Shape{4, 3}, cpu(), DType::I64),
+                      zeros(Shape{4}, cpu(), DType::I64)};
+  const std::string text = said([&] {
+    compile(source_of(
+        [](const Values& in) {
+          return Values{scatter_add(in[0], 0, in[1], in[0]), select_add(in[0], 0, in[2], in[0])};
+        },
+        inputs));
+  });
+  EXPECT_NE(text.find("scatter"), std::string::npos) << text;
+  EXPECT_NE(text.find("select"), std::string::npos) << text;
+}
+
 TEST(Compile, SaysWhichStepsNeedMoreThanTheTargetsMemory) {
   const Source source =
       source_of([](const Values& in) { return Values{sum(softmax(matmul(in[0], transpose(in[0])), 1))}; },
