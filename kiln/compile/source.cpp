@@ -21,6 +21,7 @@ std::string stored_type(DType dtype) { return std::string(expr::stored_type(expr
 constexpr std::string_view kHelpers =
     "#if defined(__GNUC__) || defined(_MSC_VER)\n#define KILN_RESTRICT __restrict\n#else\n#define "
     "KILN_RESTRICT\n#endif\n"
+    "#ifdef __GNUC__\n#define KILN_MAY_ALIAS __attribute__((may_alias))\n#else\n#define KILN_MAY_ALIAS\n#endif\n"
     "/* The first and the end of the steps i at which base + i * step lies within [0, size). */\n"
     "KILN_DEVICE int kiln_from(int base, int step, int least) {\n"
     "  const int i = base < 0 ? (-base + step - 1) / step : 0;\n  return i > least ? i : least;\n}\n"
@@ -36,9 +37,10 @@ class SourcePrinter {
     const std::string run = calls();  // prints the functions, and what they call
     SourceText out;
     out.header = header();
-    out.source = text("/* Compiled by Kiln; ", names_.model, ".h says how it is called. C11, and C++17 as well. */\n",
-                      "#include \"", names_.model, ".h\"\n\n", expr::kC.preamble, kHelpers, printer_.library(), "\n",
-                      constants(), arena(), "\n", functions_, signature(), " {\n", run, "  return 0;\n}\n");
+    out.source =
+        text("/* Compiled by Kiln; ", names_.model, ".h says how it is called. C11, and C++17 as well. */\n",
+             "#include \"", names_.model, ".h\"\n\n", expr::kC.preamble, kHelpers, memory_types(), printer_.library(),
+             "\n", constants(), arena(), "\n", functions_, signature(), " {\n", run, "  return 0;\n}\n");
     out.functions = static_cast<std::int64_t>(known_.size());
     return out;
   }
@@ -103,6 +105,14 @@ class SourcePrinter {
     }
     return out;
   }
+  /// Types through which memory is read that other types were written to.
+  std::string memory_types() const {
+    std::map<std::string, std::string> types;
+    for (const Buffer& buffer : program_.buffers) types[memory_type(buffer.dtype)] = stored_type(buffer.dtype);
+    std::string out;
+    for (const auto& [name, type] : types) out += text("typedef ", type, " KILN_MAY_ALIAS ", name, ";\n");
+    return out;
+  }
   std::string arena() const {
     if (program_.arena_bytes == 0) return "";
     return text("static union {\n  double alignment;\n  long long alignment_of_integers;\n  unsigned char bytes[",
@@ -112,16 +122,14 @@ class SourcePrinter {
   // ---- calls ----
   std::string argument(const Access& access, bool written) const {
     const Buffer& buffer = program_[access.buffer];
-    const std::string offset =
-        access.offset ? text(access.offset < 0 ? " - " : " + ", access.offset < 0 ? -access.offset : access.offset)
-                      : "";
+    const std::string offset = access.offset > 0 ? text(" + ", access.offset) : "";
     switch (buffer.place) {
       case Place::Input: return names_.inputs[static_cast<std::size_t>(buffer.position)] + offset;
       case Place::Output: return names_.outputs[static_cast<std::size_t>(buffer.position)] + offset;
       case Place::Constant: return text("kiln_constant_", access.buffer, offset);
       case Place::Arena: break;
     }
-    return text("(", written ? "" : "const ", stored_type(buffer.dtype), "*)(", written ? "" : "const ",
+    return text("(", written ? "" : "const ", memory_type(buffer.dtype), "*)(", written ? "" : "const ",
                 "void*)(kiln_arena.bytes + ", buffer.offset, ")", offset);
   }
   std::string calls() {
