@@ -42,12 +42,18 @@ void halve(Program& program) {
 
 constexpr std::int64_t kMostCounted = std::numeric_limits<std::int32_t>::max();
 
-/// How far from 0 a place may come: offset + sum(stride * size), no more than what is counted by ints.
-bool is_countable(std::int64_t offset, const Counts& strides, const Counts& sizes) {
+/// Whether no place is farther from 0 than what is counted by ints: |offset| + sum(|stride| * (size - 1)), and another
+/// `beyond` steps of each dimension.
+bool is_countable(std::int64_t offset, const Counts& strides, const Counts& sizes, std::int64_t beyond) {
   double farthest = std::fabs(static_cast<double>(offset));
   for (std::size_t d = 0; d < strides.size(); ++d)
-    farthest += std::fabs(static_cast<double>(strides[d])) * static_cast<double>(sizes[d]);
+    farthest += std::fabs(static_cast<double>(strides[d])) *
+                static_cast<double>(std::max<std::int64_t>(sizes[d] - 1, 0) + beyond);
   return farthest <= static_cast<double>(kMostCounted);
+}
+/// A negative offset is a part of the place, one that is not a part of the pointer.
+bool is_countable(const Access& access, const Counts& sizes) {
+  return is_countable(std::min<std::int64_t>(access.offset, 0), access.strides, sizes, 0);
 }
 
 /// The places of all elements, and the steps of all loops, are counted by ints.
@@ -57,12 +63,12 @@ void require_countable(const Program& program) {
   for (const Loop& loop : program.loops) {
     for (const std::int64_t size : loop.sizes) countable = countable && size <= kMostCounted;
     for (const Guard& guard : loop.guards) {
-      countable = countable && guard.size <= kMostCounted && is_countable(guard.offset, guard.strides, loop.sizes);
+      // The bounds of a loop are computed by kiln_from() and kiln_to() with the next step.
+      countable = countable && guard.size <= kMostCounted && is_countable(guard.offset, guard.strides, loop.sizes, 1);
     }
     for (const Operand& operand : loop.value.in)
-      countable = countable && (operand.is_number || is_countable(0, operand.access.strides, loop.sizes));
-    for (const Access& out : loop.out)
-      countable = countable && (out.buffer < 0 || is_countable(0, out.strides, loop.sizes));
+      countable = countable && (operand.is_number || is_countable(operand.access, loop.sizes));
+    for (const Access& out : loop.out) countable = countable && (out.buffer < 0 || is_countable(out, loop.sizes));
     require<ArgumentError>(countable, "compile: ", loop.layer,
                            " works on more than the 2^31 - 1 elements that the code counts: make its sizes, padding or "
                            "dilation smaller");
