@@ -64,7 +64,8 @@ void require_countable(const Program& program) {
     for (const std::int64_t size : loop.sizes) countable = countable && size <= kMostCounted;
     for (const Guard& guard : loop.guards) {
       // The bounds of a loop are computed by kiln_from() and kiln_to() with the next step.
-      countable = countable && guard.size <= kMostCounted && is_countable(guard.offset, guard.strides, loop.sizes, 1);
+      const std::int64_t ends = std::abs(guard.offset) + guard.size;
+      countable = countable && guard.size <= kMostCounted && is_countable(ends, guard.strides, loop.sizes, 1);
     }
     for (const Operand& operand : loop.value.in)
       countable = countable && (operand.is_number || is_countable(operand.access, loop.sizes));
@@ -104,12 +105,28 @@ void require_room(const Program& program, const Target& target, const CompileOpt
                          "the board's memory by --flash");
 }
 
+void require_bound(const Source& source) {
+  const std::vector<Desc> inputs = source.graph.inputs();
+  require<ArgumentError>(source.bound.size() <= inputs.size(), "compile: ", source.bound.size(),
+                         " tensors are bound to the last inputs of a graph that has ", inputs.size(),
+                         ": bind no more than it has");
+  const std::size_t first = inputs.size() - source.bound.size();
+  for (std::size_t i = 0; i < source.bound.size(); ++i) {
+    const Value& value = source.bound[i];
+    const Desc& desc = inputs[first + i];
+    require<ArgumentError>(value && !value.is_scalar() && Desc{value.shape(), value.dtype()} == desc,
+                           "compile: the input ", first + i, " is ", desc.dtype, ' ', desc.shape, ", and ", value,
+                           " is bound to it: bind a tensor of its type and shape");
+  }
+}
+
 }  // namespace
 
 CompiledCode compile(const Source& source, const CompileOptions& options) {
   const Target& machine = target(options.target);
   require<ArgumentError>(options.weights == DType::F32 || options.weights == DType::F16,
                          "compile: weights are kept as float32 or float16, not as ", options.weights);
+  require_bound(source);
   const std::size_t inputs = source.graph.inputs().size() - source.bound.size();
   std::vector<Value> bound = source.bound;
   const Graph graph = simplified(source.graph, bound);

@@ -12,7 +12,7 @@ View broadcast_operand(Lowering& to, const View& view, const Shape& shape) {
   return expanded(repeats ? to.stored(view) : view, shape);
 }
 
-/// Whether the joined expression would have too many operands: then the widest is stored.
+/// The op as a step after those of its operands. Where these are many, operands are stored first.
 bool lower(Lowering& to, Site& site, const op::Elementwise& op) {
   constexpr std::size_t kMostSteps = 24;
   std::vector<View> operands;

@@ -67,6 +67,22 @@ TEST(Compile, RefusesUnknownTargets) {
   EXPECT_NE(said([&] { compile(source, {.weights = DType::I8}); }).find("float16"), std::string::npos);
 }
 
+TEST(Compile, RefusesBoundTensorsThatAreNotTheInputs) {
+  Source source = source_of([](const Values& in) { return Values{in[0] + in[1]}; },
+                            {zeros(Shape{3}, cpu()), zeros(Shape{3}, cpu())});
+  const Value tensor = zeros(Shape{3}, cpu());
+  source.bound = {tensor, tensor, tensor};
+  EXPECT_NE(said([&] { compile(source); }).find("bind no more"), std::string::npos);
+  source.bound = {zeros(Shape{1, 3}, cpu())};
+  EXPECT_NE(said([&] { compile(source); }).find("the input 1 is float32 [3]"), std::string::npos);
+  source.bound = {zeros(Shape{3}, cpu(), DType::I8)};
+  EXPECT_NE(said([&] { compile(source); }).find("bind a tensor"), std::string::npos);
+  source.bound = {Value()};
+  EXPECT_NE(said([&] { compile(source); }).find("bind a tensor"), std::string::npos);
+  source.bound = {tensor};
+  EXPECT_EQ(said([&] { compile(source); }), "nothing was thrown");
+}
+
 TEST(Compile, RefusesWeightsBeyondFloat16) {
   const Value weights = full(Shape{32}, 70000.0, cpu());
   const Source source = source_of([&](const Values& in) { return Values{in[0] * weights}; }, {zeros(Shape{32}, cpu())});
