@@ -177,6 +177,14 @@ TEST(CompiledOps, IndexOutOfRangeEndsTheRun) {
   EXPECT_EQ(library.run({inputs[0].data(), TensorData::of<std::int64_t>({2}, {3, 0})}, outputs), 0);
 }
 
+// An option that asks for all ops to be expanded means those that have an expansion.
+TEST(CompiledOps, CaptureExpandsCompositeOpsAlone) {
+  const Values inputs{bytes({1, 2, 4, 4}, 31), bytes({3, 2, 2, 2}, 32)};
+  const auto function = [](const Values& in) { return Values{conv_integer(in[0], in[1]) * 2}; };
+  const Graph graph = capture_graph(function, inputs, {.random = false, .expands = [](const op::Op&) { return true; }});
+  EXPECT_EQ(difference(graph.replay(inputs)[0].data(), function(inputs)[0].data()), "");
+}
+
 TEST(CompiledOps, HalvesAndDoubles) {
   KILN_NEEDS_COMPILER();
   const auto mixed = [](const Values& in) {
