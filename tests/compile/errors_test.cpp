@@ -215,6 +215,26 @@ TEST(Arena, HoldsNoTwoLiveBuffersInOnePlace) {
   EXPECT_LE(program.arena_bytes, 6 * 12 * 12 * 4);
 }
 
+TEST(Compile, KeepsEqualConstantsOnce) {
+  KILN_NEEDS_COMPILER();
+  const auto made = [](float last) { return from_data(TensorData::of<float>({4}, {1, 2, 3, last}), cpu()); };
+  const Value a = made(4), b = made(4), zero = made(0), negative = made(-0.0F);
+  const Source source = source_of(
+      [&](const Values& in) {
+        return Values{in[0] * a, in[0] - b, in[0] + reshape(b, {2, 2, 1}), in[0] * zero, in[0] * negative};
+      },
+      {full(Shape{4}, 1.0, cpu())});
+  const CompiledCode code = compile(source);
+  EXPECT_EQ(code.constant_bytes, 3 * 16);
+  const Library library(code, source);
+  std::vector<TensorData> outputs;
+  const Value input = full(Shape{4}, 1.0, cpu());
+  ASSERT_EQ(library.run({input.data()}, outputs), 0);
+  const Values expected = source.graph.replay({&input, 1});
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(difference(outputs[i], expected[i].data()), "") << "output " << i;
+}
+
 TEST(Arena, IsOfTheSizeThatTheHeaderSays) {
   const Source source =
       source_of([](const Values& in) { return Values{softmax(in[0], 1)}; }, {zeros(Shape{4, 8}, cpu())});
