@@ -19,7 +19,12 @@ Names names_of(const Source& source, const Program& program, const std::string& 
   std::set<std::string> taken;
   Names names{.model = identifier(model, "model", taken), .inputs = {}, .outputs = {}};
   const auto name = [&](const std::vector<std::string>& known, std::size_t i, std::string_view otherwise) {
-    return identifier(i < known.size() ? known[i] : "", text(otherwise, i), taken);
+    std::set<std::string> none;
+    const std::string fallback = text(otherwise, i);
+    const std::string plain = identifier(i < known.size() ? known[i] : "", fallback, none);
+    // The header's macros begin with the model's name in capitals.
+    const bool may_be_macro = plain.starts_with(upper(names.model) + "_");
+    return identifier(may_be_macro ? "n" + plain : plain, fallback, taken);
   };
   for (std::size_t i = 0; i < program.inputs.size(); ++i) names.inputs.push_back(name(source.inputs, i, "input"));
   for (std::size_t i = 0; i < program.outputs.size(); ++i) names.outputs.push_back(name(source.outputs, i, "output"));

@@ -150,10 +150,11 @@ TEST(Compile, HidesNoNameOfItsOwn) {
   const Value weights = from_data(TensorData::of<float>({3}, {1, 2, 3}), cpu());
   Source source = source_of([&](const Values& in) { return Values{softmax(in[0] * weights, 0), in[1] + weights}; },
                             {zeros(Shape{3}, cpu()), zeros(Shape{3}, cpu())});
-  source.inputs = {"kiln_constant_2", "kiln_step_0"};
+  source.inputs = {"kiln_constant_2", "MODEL_ARENA_BYTES"};
   source.outputs = {"kiln_arena", "Kiln_Arena"};
   const CompiledCode code = compile(source);
   EXPECT_NE(code.files.at("model.h").find("MODEL_NKILN_ARENA_2_COUNT"), std::string::npos);
+  EXPECT_NE(code.files.at("model.h").find("const float* nMODEL_ARENA_BYTES"), std::string::npos);
   const Library library(code, source);
   std::vector<TensorData> outputs;
   ASSERT_EQ(library.run({TensorData({3}, DType::F32), TensorData({3}, DType::F32)}, outputs), 0);
