@@ -170,8 +170,10 @@ void add_compile(CLI::App& app, CommandResult& result) {
         app.add_option("--weights", o.weights, "the element type in which float32 weights are kept")
             ->check(CLI::IsMember({"float32", "float16"}))
             ->capture_default_str();
-        app.add_option("--ram", o.ram, "bytes of memory of the board; 0: not limited; by default the target's");
-        app.add_option("--flash", o.flash, "bytes for constants of the board, likewise");
+        app.add_option("--ram", o.ram, "bytes of memory of the board; 0: not limited; by default the target's")
+            ->check(CLI::NonNegativeNumber);
+        app.add_option("--flash", o.flash, "bytes for constants of the board, likewise")->check(CLI::NonNegativeNumber);
+        app.add_flag("--force", o.force, "overwrite files that Kiln did not write");
       },
       [&](const CompileOptions& o) { result.out = compile_program(o); });
 }

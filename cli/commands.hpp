@@ -95,9 +95,10 @@ struct CompileOptions {
   std::string name, weights = "float32";  // the name is by default the file's
   std::vector<std::string> sizes;         // "batch=1", for what an .onnx file leaves free
   std::int64_t ram = -1, flash = -1;      // bytes of the board; -1: those of the target; 0: not limited
+  bool force = false;                     // overwrites files that Kiln did not write
 };
 /// Writes a captured graph or an .onnx file as C that needs neither Kiln nor a heap (kiln/compile). Returns a summary of
-/// what it wrote.
+/// what it wrote. Throws ArgumentError, before it writes anything, where a file of such a name was not written by it.
 std::string compile_program(const CompileOptions& options);
 
 struct RunOptions {

@@ -21,6 +21,19 @@ compile::Source source_of(const CompileOptions& options) {
   return {.graph = load_graph(options.file, Device::parse("cpu"))};
 }
 
+/// Its programs say in their first words that Kiln wrote them.
+void require_own(const compile::CompiledCode& code, const fs::path& to) {
+  std::string others;
+  for (const auto& [name, contents] : code.files) {
+    const fs::path path = to / name;
+    const std::string first = contents.substr(0, contents.find("Kiln") + 4);
+    if (fs::exists(path) && !read_text_file(path.string()).starts_with(first))
+      others += text(others.empty() ? "" : ", ", shown(path.string()));
+  }
+  require<ArgumentError>(others.empty(), "compile: what exists was not written by it and would be lost: ", others,
+                         "; --force overwrites it, -o names another directory, --name other files");
+}
+
 }  // namespace
 
 std::string compile_program(const CompileOptions& options) {
@@ -31,6 +44,7 @@ std::string compile_program(const CompileOptions& options) {
                            .weights = options.weights == "float16" ? DType::F16 : DType::F32,
                            .ram = options.ram,
                            .flash = options.flash});
+  if (!options.force) require_own(code, to);
   std::error_code problem;
   fs::create_directories(to, problem);
   require<IoError>(!problem, "cannot make the directory ", shown(to.string()), ": ", problem.message());

@@ -19,7 +19,12 @@ Names names_of(const Source& source, const Program& program, const std::string& 
   std::set<std::string> taken;
   Names names{.model = identifier(model, "model", taken), .inputs = {}, .outputs = {}};
   const auto name = [&](const std::vector<std::string>& known, std::size_t i, std::string_view otherwise) {
-    return identifier(i < known.size() ? known[i] : "", text(otherwise, i), taken);
+    std::set<std::string> none;
+    const std::string fallback = text(otherwise, i);
+    const std::string plain = identifier(i < known.size() ? known[i] : "", fallback, none);
+    // The header's macros begin with the model's name in capitals.
+    const bool may_be_macro = plain.starts_with(upper(names.model) + "_");
+    return identifier(may_be_macro ? "n" + plain : plain, fallback, taken);
   };
   for (std::size_t i = 0; i < program.inputs.size(); ++i) names.inputs.push_back(name(source.inputs, i, "input"));
   for (std::size_t i = 0; i < program.outputs.size(); ++i) names.outputs.push_back(name(source.outputs, i, "output"));
@@ -42,12 +47,18 @@ void halve(Program& program) {
 
 constexpr std::int64_t kMostCounted = std::numeric_limits<std::int32_t>::max();
 
-/// How far from 0 a place may come: offset + sum(stride * size), no more than what is counted by ints.
-bool is_countable(std::int64_t offset, const Counts& strides, const Counts& sizes) {
+/// Whether no place is farther from 0 than what is counted by ints: |offset| + sum(|stride| * (size - 1)), and another
+/// `beyond` steps of each dimension.
+bool is_countable(std::int64_t offset, const Counts& strides, const Counts& sizes, std::int64_t beyond) {
   double farthest = std::fabs(static_cast<double>(offset));
   for (std::size_t d = 0; d < strides.size(); ++d)
-    farthest += std::fabs(static_cast<double>(strides[d])) * static_cast<double>(sizes[d]);
+    farthest += std::fabs(static_cast<double>(strides[d])) *
+                static_cast<double>(std::max<std::int64_t>(sizes[d] - 1, 0) + beyond);
   return farthest <= static_cast<double>(kMostCounted);
+}
+/// A negative offset is a part of the place, one that is not a part of the pointer.
+bool is_countable(const Access& access, const Counts& sizes) {
+  return is_countable(std::min<std::int64_t>(access.offset, 0), access.strides, sizes, 0);
 }
 
 /// The places of all elements, and the steps of all loops, are counted by ints.
@@ -57,12 +68,13 @@ void require_countable(const Program& program) {
   for (const Loop& loop : program.loops) {
     for (const std::int64_t size : loop.sizes) countable = countable && size <= kMostCounted;
     for (const Guard& guard : loop.guards) {
-      countable = countable && guard.size <= kMostCounted && is_countable(guard.offset, guard.strides, loop.sizes);
+      // The bounds of a loop are computed by kiln_from() and kiln_to() with the next step.
+      const std::int64_t ends = std::abs(guard.offset) + guard.size;
+      countable = countable && guard.size <= kMostCounted && is_countable(ends, guard.strides, loop.sizes, 1);
     }
     for (const Operand& operand : loop.value.in)
-      countable = countable && (operand.is_number || is_countable(0, operand.access.strides, loop.sizes));
-    for (const Access& out : loop.out)
-      countable = countable && (out.buffer < 0 || is_countable(0, out.strides, loop.sizes));
+      countable = countable && (operand.is_number || is_countable(operand.access, loop.sizes));
+    for (const Access& out : loop.out) countable = countable && (out.buffer < 0 || is_countable(out, loop.sizes));
     require<ArgumentError>(countable, "compile: ", loop.layer,
                            " works on more than the 2^31 - 1 elements that the code counts: make its sizes, padding or "
                            "dilation smaller");
@@ -98,12 +110,28 @@ void require_room(const Program& program, const Target& target, const CompileOpt
                          "the board's memory by --flash");
 }
 
+void require_bound(const Source& source) {
+  const std::vector<Desc> inputs = source.graph.inputs();
+  require<ArgumentError>(source.bound.size() <= inputs.size(), "compile: ", source.bound.size(),
+                         " tensors are bound to the last inputs of a graph that has ", inputs.size(),
+                         ": bind no more than it has");
+  const std::size_t first = inputs.size() - source.bound.size();
+  for (std::size_t i = 0; i < source.bound.size(); ++i) {
+    const Value& value = source.bound[i];
+    const Desc& desc = inputs[first + i];
+    require<ArgumentError>(value && !value.is_scalar() && Desc{value.shape(), value.dtype()} == desc,
+                           "compile: the input ", first + i, " is ", desc.dtype, ' ', desc.shape, ", and ", value,
+                           " is bound to it: bind a tensor of its type and shape");
+  }
+}
+
 }  // namespace
 
 CompiledCode compile(const Source& source, const CompileOptions& options) {
   const Target& machine = target(options.target);
   require<ArgumentError>(options.weights == DType::F32 || options.weights == DType::F16,
                          "compile: weights are kept as float32 or float16, not as ", options.weights);
+  require_bound(source);
   const std::size_t inputs = source.graph.inputs().size() - source.bound.size();
   std::vector<Value> bound = source.bound;
   const Graph graph = simplified(source.graph, bound);

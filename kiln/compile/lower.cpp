@@ -1,7 +1,10 @@
 #include "kiln/compile/lower.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include "kiln/compile/lowering.hpp"
 #include "kiln/core/error/error.hpp"
@@ -17,9 +20,17 @@ int Lowering::add_buffer(DType dtype, const Shape& shape) {
 }
 
 int Lowering::add_constant(TensorData data) {
+  const std::span<const std::byte> bytes = std::as_const(data).bytes();
+  const std::size_t hash = std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const auto [first, last] = constants_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    const Buffer& buffer = program[known->second];
+    if (buffer.dtype == data.dtype() && std::ranges::equal(buffer.data.bytes(), bytes)) return known->second;
+  }
   const int buffer = add_buffer(data.dtype(), data.shape());
   program[buffer].place = Buffer::Place::Constant;
   program[buffer].data = std::move(data);
+  constants_.emplace(hash, buffer);
   return buffer;
 }
 

@@ -1,5 +1,6 @@
 // Elementwise ops, creations and views.
 #include "kiln/compile/lowering.hpp"
+#include "kiln/ops/expression/tree.hpp"
 
 namespace kiln::compile {
 namespace {
@@ -11,7 +12,7 @@ View broadcast_operand(Lowering& to, const View& view, const Shape& shape) {
   return expanded(repeats ? to.stored(view) : view, shape);
 }
 
-/// Whether the joined expression would have too many operands: then the widest is stored.
+/// The op as a step after those of its operands. Where these are many, operands are stored first.
 bool lower(Lowering& to, Site& site, const op::Elementwise& op) {
   constexpr std::size_t kMostSteps = 24;
   std::vector<View> operands;
@@ -77,12 +78,14 @@ void join(Lowering& to, Site& site, const op::Cat& op) {
   site.out = {all};
 }
 
-/// The adjoint of Unfold: every element of a window is added where it was taken from.
-void fold(Lowering& to, Site& site, const op::Fold& op) {
+/// The adjoint of Unfold: every element of a window is added where it was taken from. Halves would be rounded each time.
+bool fold(Lowering& to, Site& site, const op::Fold& op) {
+  const DType dtype = site.result().dtype;
+  if (is_float(dtype) && expr::computed_in(dtype) != dtype) return false;
   const View sum = to.filled(site.result().dtype, site.result().shape, 0.0);
   Loop loop;
   loop.mode = Mode::Update;
-  loop.accumulator = site.result().dtype;
+  loop.accumulator = expr::computed_in(dtype);
   const View& x = site.in[0];
   loop.sizes = Counts(x.shape.begin(), x.shape.end());
   loop.kept = x.shape.size();
@@ -90,6 +93,7 @@ void fold(Lowering& to, Site& site, const op::Fold& op) {
   loop.out = {whole(unfolded(sum, op.dim, op.step, op.dilation, x.shape))};
   to.add(std::move(loop));
   site.out = {sum};
+  return true;
 }
 
 }  // namespace
@@ -117,7 +121,7 @@ bool lower_view(Lowering& to, Site& site) {
   } else if (const auto* cat = std::get_if<op::Cat>(&op)) {
     join(to, site, *cat);
   } else if (const auto* folded = std::get_if<op::Fold>(&op)) {
-    fold(to, site, *folded);
+    return fold(to, site, *folded);
   } else {
     return false;
   }

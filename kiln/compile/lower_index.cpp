@@ -63,6 +63,11 @@ void write(Lowering& to, Site& site, const View& index, View source, int dim, Co
   site.out = {copy};
 }
 
+/// Whether elements would be added to, or multiplied, in memory of halves: they would be rounded at each step.
+bool rounds_each(Update update, DType dtype) {
+  return (update == Update::Add || update == Update::Mul) && is_float(dtype) && expr::computed_in(dtype) != dtype;
+}
+
 }  // namespace
 
 bool lower_index(Lowering& to, Site& site) {
@@ -87,6 +92,7 @@ bool lower_index(Lowering& to, Site& site) {
     site.out = {chosen(x, spread(index, x.shape, dim), dim, x.shape[dim],
                        replaced(x.access().strides, dim, index.shape.size()), result.shape)};
   } else if (const auto* scatter = std::get_if<op::Scatter>(&op)) {
+    if (rounds_each(scatter->update, result.dtype)) return false;
     const View index = index_of(op::Scatter::index);
     const View& source = site.in[op::Scatter::source];
     const int dim = wrap_dim("scatter", scatter->dim, result.shape.size());
@@ -95,6 +101,7 @@ bool lower_index(Lowering& to, Site& site) {
     strides[static_cast<std::size_t>(dim)] = 0;
     write(to, site, index, expanded(source, index.shape), dim, strides, scatter->update);
   } else if (const auto* update = std::get_if<op::SelectUpdate>(&op)) {
+    if (rounds_each(update->update, result.dtype)) return false;
     const View index = index_of(op::SelectUpdate::index);
     const int dim = wrap_dim("select", update->dim, result.shape.size());
     Counts strides;

@@ -13,11 +13,17 @@ View result_of(Lowering& to, const Desc& desc) {
   return buffer_view(to.add_buffer(desc.dtype, desc.shape), desc.dtype, desc.shape);
 }
 
-/// Narrow integers as int32, less their zero point.
-View widened(const View& x, const View* zero) {
+/// Narrow integers as int32, less their zero point, which is one number or broadcasts to x from the shape `by_channel`.
+View widened(Lowering& to, const View& x, const View* zero, const Shape& by_channel) {
   View wide = combined(op::Cast{DType::I32}, DType::I32, x.shape, {x});
   if (!zero || zero->value.in.empty()) return wide;
-  const View point = combined(op::Cast{DType::I32}, DType::I32, x.shape, {expanded(*zero, x.shape)});
+  const Shape shape = numel(zero->shape) == 1 ? Shape{} : by_channel;
+  View aligned = *zero;
+  if (!reshaped(aligned, shape)) {
+    aligned = to.stored(aligned);
+    reshaped(aligned, shape);
+  }
+  const View point = combined(op::Cast{DType::I32}, DType::I32, x.shape, {expanded(aligned, x.shape)});
   return combined(kSubtract, DType::I32, x.shape, {wide, point});
 }
 const View* operand(const Site& site, int i) { return site.has(i) ? &site.in[static_cast<std::size_t>(i)] : nullptr; }
@@ -102,12 +108,13 @@ ConvAxes axes_of(const op::Conv& conv, const Shape& x, const Shape& weight, cons
 
 void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weight, const View* bias) {
   const Desc& desc = site.result();
+  const DType wide = expr::computed_in(desc.dtype);  // sums of halves are rounded once, with the bias
   x = to.reread(x);
   weight = to.reread(weight);
   const ConvAxes axes = axes_of(conv, x.shape, weight.shape, desc.shape, kA, kB, kResult);
   Contraction sum{.a = x,
                   .b = weight,
-                  .result = result_of(to, desc),
+                  .result = result_of(to, {desc.shape, wide}),
                   .outer = {axes.batch, axes.group, axes.out},
                   .reduced = joined({axes.in}, axes.kernel),
                   .inner = axes.places};
@@ -125,7 +132,8 @@ void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weigh
   }
   contract(to, std::move(sum));
   if (bias && to.program.loops.back().mode == Mode::Fold)
-    site.out = {combined(kAdd, desc.dtype, desc.shape, {site.out[0], added})};
+    site.out = {combined(kAdd, wide, desc.shape, {site.out[0], added})};
+  if (wide != desc.dtype) site.out = {combined(op::Cast{desc.dtype}, desc.dtype, desc.shape, {site.out[0]})};
 }
 
 void transpose(Lowering& to, Site& site, const op::ConvTranspose& op) {
@@ -170,13 +178,20 @@ bool lower_product(Lowering& to, Site& site) {
   if (std::holds_alternative<op::Matmul>(op)) {
     multiply(to, site, site.in[0], site.in[1]);
   } else if (std::holds_alternative<op::MatmulInteger>(op)) {
-    multiply(to, site, widened(site.in[op::MatmulInteger::a], operand(site, op::MatmulInteger::a_zero)),
-             widened(site.in[op::MatmulInteger::b], operand(site, op::MatmulInteger::b_zero)));
+    const auto steps = [&](int slot, int zero) {
+      const View* const point = operand(site, zero);
+      return widened(to, site.in[static_cast<std::size_t>(slot)], point, point ? point->shape : Shape{});
+    };
+    multiply(to, site, steps(op::MatmulInteger::a, op::MatmulInteger::a_zero),
+             steps(op::MatmulInteger::b, op::MatmulInteger::b_zero));
   } else if (const auto* conv = std::get_if<op::Conv>(&op)) {
     convolve(to, site, *conv, site.in[op::Conv::x], site.in[op::Conv::weight], operand(site, op::Conv::bias));
   } else if (const auto* integer = std::get_if<op::ConvInteger>(&op)) {
-    convolve(to, site, integer->conv, widened(site.in[op::ConvInteger::x], operand(site, op::ConvInteger::x_zero)),
-             widened(site.in[op::ConvInteger::weight], operand(site, op::ConvInteger::weight_zero)), nullptr);
+    const View &x = site.in[op::ConvInteger::x], &weight = site.in[op::ConvInteger::weight];
+    Shape channels = Shape::filled(weight.shape.size(), 1);
+    channels[0] = weight.shape[0];
+    convolve(to, site, integer->conv, widened(to, x, operand(site, op::ConvInteger::x_zero), channels),
+             widened(to, weight, operand(site, op::ConvInteger::weight_zero), channels), nullptr);
   } else if (const auto* transposed = std::get_if<op::ConvTranspose>(&op); transposed && sums(site)) {
     transpose(to, site, *transposed);
   } else if (const auto* gradient = std::get_if<op::ConvWeightGrad>(&op)) {

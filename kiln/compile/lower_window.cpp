@@ -94,7 +94,9 @@ bool average_pool(Lowering& to, Site& site, const op::AvgPool& op) {
   const auto axes = axes_of(op.window, op.adaptive, false, x.shape, desc.shape);
   if (!axes) return false;
   const Axes all = joined(axes->results, axes->window);
-  const View sum = result_of(to, desc);
+  // Sums of halves are rounded once, when they have been divided.
+  const DType wide = expr::computed_in(desc.dtype);
+  const View sum = result_of(to, {desc.shape, wide});
   Loop loop;
   loop.mode = Mode::Fold;
   loop.fn = op::ReduceFn::Sum;
@@ -105,7 +107,8 @@ bool average_pool(Lowering& to, Site& site, const op::AvgPool& op) {
   loop.guards = guards(x.shape, kX, all, axes->begin);
   loop.out = {places(sum, kY, all)};
   to.add(std::move(loop));
-  site.out = {combined(kDivide, desc.dtype, desc.shape, {sum, divisors(to, op, x.shape, desc.shape, desc.dtype)})};
+  const View mean = combined(kDivide, wide, desc.shape, {sum, divisors(to, op, x.shape, desc.shape, wide)});
+  site.out = {wide == desc.dtype ? mean : combined(op::Cast{desc.dtype}, desc.dtype, desc.shape, {mean})};
   return true;
 }
 

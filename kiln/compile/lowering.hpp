@@ -26,6 +26,7 @@ class Lowering {
   std::map<std::string, int> refused{};  // what cannot be compiled: how often it occurs
 
   int add_buffer(DType dtype, const Shape& shape);
+  /// Returns the buffer of elements of this type and these bits; equal ones are kept once.
   int add_constant(TensorData data);
   void add(Loop loop);
 
@@ -38,6 +39,9 @@ class Lowering {
   View reread(const View& view) { return view.is_plain() || view.is_cheap(program) ? view : stored(view); }
   /// A new buffer that holds `number` everywhere.
   View filled(DType dtype, const Shape& shape, const Scalar& number);
+
+ private:
+  std::multimap<std::size_t, int> constants_{};  // buffers by the hash of their bytes
 };
 
 /// Places of a view of a result, for what writes parts of it.

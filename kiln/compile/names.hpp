@@ -6,8 +6,12 @@
 
 namespace kiln::compile {
 
+/// The name of a macro: a to z as A to Z.
+std::string upper(std::string name);
+
 /// Letters, digits and underscores of `name`, other bytes replaced by underscores; at most 48 of them. It is not empty,
-/// begins with a letter, is no keyword of C or C++ and differs from all `taken`, to which it is added.
+/// begins with a letter but not with "kiln", as the program's own names do, is no keyword of C or C++, and differs by more
+/// than case from all names whose upper() is `taken`, to which its own is added.
 std::string identifier(std::string_view name, std::string_view otherwise, std::set<std::string>& taken);
 
 }  // namespace kiln::compile

@@ -101,7 +101,7 @@ void contract(Lowering& to, Contraction contraction) {
     loop.kept = static_cast<int>(axes.size() - contraction.reduced.size());
   }
   loop.sizes = sizes_of(axes);
-  loop.value = product(contraction, axes, dtype);
+  loop.value = product(contraction, axes, accumulator);
   loop.out = {places(contraction.result, 2, axes, contraction.begin[2])};
   if (contraction.guarded >= 0) {
     const View* const views[] = {&contraction.a, &contraction.b, &contraction.result};

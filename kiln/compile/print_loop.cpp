@@ -37,7 +37,6 @@ class LoopPrinter {
 
  private:
   std::string type(DType dtype) const { return std::string(printer_.dialect().type(dtype)); }
-  std::string stored_type(DType dtype) const { return std::string(expr::stored_type(printer_.dialect(), dtype)); }
   int depth() const { return static_cast<int>(loop_.sizes.size()); }
   static std::string indent(int level) { return std::string(static_cast<std::size_t>(2 * level + 2), ' '); }
 
@@ -57,10 +56,10 @@ class LoopPrinter {
     };
     for (std::size_t k = 0; k < loop_.out.size(); ++k)
       if (const Access& to = loop_.out[k]; to.buffer >= 0)
-        add(text(stored_type(program_[to.buffer].dtype), "*", only, " out", k), to, true);
+        add(text(memory_type(program_[to.buffer].dtype), "*", only, " out", k), to, true);
     for (std::size_t k = 0; k < loop_.value.in.size(); ++k)
       if (const Operand& operand = loop_.value.in[k]; !operand.is_number)
-        add(text("const ", stored_type(program_[operand.access.buffer].dtype), "*", only, " in", k), operand.access,
+        add(text("const ", memory_type(program_[operand.access.buffer].dtype), "*", only, " in", k), operand.access,
             false);
   }
 
@@ -80,9 +79,10 @@ class LoopPrinter {
       sum += text(sum.empty() ? "" : offset < 0 ? " - " : " + ", sum.empty() || offset > 0 ? offset : -offset);
     return sum;
   }
-  /// The element's place; its index, if it has one, is the variable `at`.
+  /// The element's place; its index, if it has one, is the variable `at`. Padding begins before the tensor: no pointer may
+  /// stand there, so that such an offset is a part of the place.
   std::string place(const Access& access, std::string_view at) const {
-    const std::string fixed = place(access.strides);
+    const std::string fixed = place(access.strides, std::min<std::int64_t>(access.offset, 0));
     if (access.index < 0) return fixed;
     return text(fixed == "0" ? "" : fixed + " + ", "(int)", at,
                 access.index_stride == 1 ? "" : text(" * ", access.index_stride));
@@ -283,6 +283,12 @@ class LoopPrinter {
 };
 
 }  // namespace
+
+std::string memory_type(DType dtype) {
+  std::string name = text("kiln_memory_", expr::stored_type(expr::kC, dtype));
+  std::ranges::replace(name, ' ', '_');
+  return name;
+}
 
 LoopText printed(const Program& program, const Loop& loop, expr::Printer& printer) {
   return LoopPrinter(program, loop, printer).print();

@@ -6,6 +6,7 @@
 
 #include "kiln/compile/arena.hpp"
 #include "kiln/compile/literal.hpp"
+#include "kiln/compile/names.hpp"
 #include "kiln/compile/print_loop.hpp"
 #include "kiln/ops/expression/convert.hpp"
 
@@ -14,17 +15,13 @@ namespace {
 
 using Place = Buffer::Place;
 
-std::string upper(std::string name) {
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  return name;
-}
 std::string stored_type(DType dtype) { return std::string(expr::stored_type(expr::kC, dtype)); }
 
 /// What stands around every program's functions.
 constexpr std::string_view kHelpers =
     "#if defined(__GNUC__) || defined(_MSC_VER)\n#define KILN_RESTRICT __restrict\n#else\n#define "
     "KILN_RESTRICT\n#endif\n"
+    "#ifdef __GNUC__\n#define KILN_MAY_ALIAS __attribute__((may_alias))\n#else\n#define KILN_MAY_ALIAS\n#endif\n"
     "/* The first and the end of the steps i at which base + i * step lies within [0, size). */\n"
     "KILN_DEVICE int kiln_from(int base, int step, int least) {\n"
     "  const int i = base < 0 ? (-base + step - 1) / step : 0;\n  return i > least ? i : least;\n}\n"
@@ -40,9 +37,10 @@ class SourcePrinter {
     const std::string run = calls();  // prints the functions, and what they call
     SourceText out;
     out.header = header();
-    out.source = text("/* Compiled by Kiln; ", names_.model, ".h says how it is called. C11, and C++17 as well. */\n",
-                      "#include \"", names_.model, ".h\"\n\n", expr::kC.preamble, kHelpers, printer_.library(), "\n",
-                      constants(), arena(), "\n", functions_, signature(), " {\n", run, "  return 0;\n}\n");
+    out.source =
+        text("/* Compiled by Kiln; ", names_.model, ".h says how it is called. C11, and C++17 as well. */\n",
+             "#include \"", names_.model, ".h\"\n\n", expr::kC.preamble, kHelpers, memory_types(), printer_.library(),
+             "\n", constants(), arena(), "\n", functions_, signature(), " {\n", run, "  return 0;\n}\n");
     out.functions = static_cast<std::int64_t>(known_.size());
     return out;
   }
@@ -89,7 +87,7 @@ class SourcePrinter {
     for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
       const Buffer& buffer = program_.buffers[b];
       if (buffer.place != Place::Constant || buffer.merged) continue;
-      out += text("static const ", stored_type(buffer.dtype), " constant_", b, "[",
+      out += text("static const ", stored_type(buffer.dtype), " kiln_constant_", b, "[",
                   std::max<std::int64_t>(buffer.count, 1), "] = {");
       visit_dtype(buffer.dtype, [&](auto tag) {
         using T = typename decltype(tag)::type;
@@ -107,26 +105,32 @@ class SourcePrinter {
     }
     return out;
   }
+  /// Types through which memory is read that other types were written to.
+  std::string memory_types() const {
+    std::map<std::string, std::string> types;
+    for (const Buffer& buffer : program_.buffers) types[memory_type(buffer.dtype)] = stored_type(buffer.dtype);
+    std::string out;
+    for (const auto& [name, type] : types) out += text("typedef ", type, " KILN_MAY_ALIAS ", name, ";\n");
+    return out;
+  }
   std::string arena() const {
     if (program_.arena_bytes == 0) return "";
     return text("static union {\n  double alignment;\n  long long alignment_of_integers;\n  unsigned char bytes[",
-                macro("ARENA_BYTES"), "];\n} arena;\n");
+                macro("ARENA_BYTES"), "];\n} kiln_arena;\n");
   }
 
   // ---- calls ----
   std::string argument(const Access& access, bool written) const {
     const Buffer& buffer = program_[access.buffer];
-    const std::string offset =
-        access.offset ? text(access.offset < 0 ? " - " : " + ", access.offset < 0 ? -access.offset : access.offset)
-                      : "";
+    const std::string offset = access.offset > 0 ? text(" + ", access.offset) : "";
     switch (buffer.place) {
       case Place::Input: return names_.inputs[static_cast<std::size_t>(buffer.position)] + offset;
       case Place::Output: return names_.outputs[static_cast<std::size_t>(buffer.position)] + offset;
-      case Place::Constant: return text("constant_", access.buffer, offset);
+      case Place::Constant: return text("kiln_constant_", access.buffer, offset);
       case Place::Arena: break;
     }
-    return text("(", written ? "" : "const ", stored_type(buffer.dtype), "*)(", written ? "" : "const ",
-                "void*)(arena.bytes + ", buffer.offset, ")", offset);
+    return text("(", written ? "" : "const ", memory_type(buffer.dtype), "*)(", written ? "" : "const ",
+                "void*)(kiln_arena.bytes + ", buffer.offset, ")", offset);
   }
   std::string calls() {
     const std::vector<Lifetime> lives = lifetimes(program_);
@@ -139,7 +143,7 @@ class SourcePrinter {
       const LoopText loop_text = printed(program_, loop, printer_);
       const std::string key = text(loop_text.parameters, "\n", loop_text.body);
       const auto [known, fresh] = known_.try_emplace(key, known_.size());
-      const std::string name = text("step_", known->second);
+      const std::string name = text("kiln_step_", known->second);
       if (fresh)
         functions_ += text("static ", loop_text.may_fail ? "int " : "void ", name, "(", loop_text.parameters, ") {\n",
                            loop_text.body, "}\n\n");

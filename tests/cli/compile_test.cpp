@@ -37,6 +37,16 @@ TEST(CliCompile, WritesAHeaderAndASource) {
             std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(to + "/my_graph.c"));
 
+  EXPECT_EQ(compiles({file.path, "-o", to}).status, 0);  // its own files are written again
+  write_text(to + "/my_graph.c", "int mine;\n");
+  const Answer mine = compiles({file.path, "-o", to});
+  EXPECT_EQ(mine.status, 2);
+  EXPECT_NE(mine.error.find("--force"), std::string::npos) << mine.error;
+  EXPECT_EQ(read_text_file(to + "/my_graph.c"), "int mine;\n");
+  EXPECT_EQ(compiles({file.path, "-o", to, "--force"}).status, 0);
+  EXPECT_NE(read_text_file(to + "/my_graph.c").find("my_graph_run"), std::string::npos);
+  EXPECT_NE(compiles({file.path, "--ram", "-2", "-o", to}).status, 0);
+
   EXPECT_EQ(compiles({file.path, "--target", "m9", "-o", to}).status, 2);
   const Answer small = compiles({file.path, "--ram", "100", "-o", to});
   EXPECT_EQ(small.status, 2);

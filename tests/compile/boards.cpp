@@ -95,9 +95,10 @@ void expect_right_on(const std::string& target, const Source& source, const Tens
   const std::string boards = std::string(KILN_SOURCE_DIR) + "/tests/compile/board/";
   std::string symbols;
   for (const char c : "," + on.memory) symbols += c == ',' ? " -Wl,--defsym=" : std::string(1, c);
-  ASSERT_EQ(failure_of(text("cd ", folder.directory, " && ", on.compiler, " -std=gnu11 -Wall -Wextra -Werror ",
-                            on.flags, " -nostartfiles -ffunction-sections -fdata-sections -Wl,--gc-sections", symbols,
-                            " -T ", boards, "board.ld -o program ", boards, on.start, " main.c ", code.name, ".c -lm")),
+  ASSERT_EQ(failure_of(text("cd ", folder.directory, " && ", on.compiler,
+                            " -std=gnu11 -fno-strict-aliasing -Wall -Wextra -Werror ", on.flags,
+                            " -nostartfiles -ffunction-sections -fdata-sections -Wl,--gc-sections", symbols, " -T ",
+                            boards, "board.ld -o program ", boards, on.start, " main.c ", code.name, ".c -lm")),
             "");
   EXPECT_EQ(failure_of(text("cd ", folder.directory, " && timeout 60 ", on.emulator, " program")), "");
 }

@@ -35,7 +35,8 @@ Library::Library(const CompiledCode& code, const Source& source) : outputs_(sour
              text("#include \"", code.name, ".h\"\nint call(void** p);\nint call(void** p) { return ", code.name,
                   "_run(", list, "); }\n"));
   const std::string command =
-      text("cd ", folder_.directory, " && cc -std=c11 -O1 -Wall -Wextra -Werror -pedantic -fPIC -shared -o program.so ",
+      text("cd ", folder_.directory,
+           " && cc -std=c11 -fno-strict-aliasing -O1 -Wall -Wextra -Werror -pedantic -fPIC -shared -o program.so ",
            code.name, ".c call.c -lm");
   const std::string failure = failure_of(command);
   EXPECT_EQ(failure, "") << code.files.at(code.name + ".c").substr(0, 6000);

@@ -33,6 +33,21 @@ TEST(Compile, NamesAllOperationsThatNeedAHeapAtOnce) {
   EXPECT_NE(text.find("random"), std::string::npos) << text;
 }
 
+// Each addition would round them.
+TEST(Compile, RefusesSumsThatAreKeptInHalves) {
+  const Values inputs{zeros(Shape{4, 3}, cpu(), DType::F16), zeros(Shape{4, 3}, cpu(), DType::I64),
+                      zeros(Shape{4}, cpu(), DType::I64)};
+  const std::string text = said([&] {
+    compile(source_of(
+        [](const Values& in) {
+          return Values{scatter_add(in[0], 0, in[1], in[0]), select_add(in[0], 0, in[2], in[0])};
+        },
+        inputs));
+  });
+  EXPECT_NE(text.find("scatter"), std::string::npos) << text;
+  EXPECT_NE(text.find("select"), std::string::npos) << text;
+}
+
 TEST(Compile, SaysWhichStepsNeedMoreThanTheTargetsMemory) {
   const Source source =
       source_of([](const Values& in) { return Values{sum(softmax(matmul(in[0], transpose(in[0])), 1))}; },
@@ -50,6 +65,22 @@ TEST(Compile, RefusesUnknownTargets) {
   const Source source = source_of([](const Values& in) { return Values{exp(in[0])}; }, {zeros(Shape{3}, cpu())});
   EXPECT_NE(said([&] { compile(source, {.target = "m5"}); }).find("the targets are host, m0"), std::string::npos);
   EXPECT_NE(said([&] { compile(source, {.weights = DType::I8}); }).find("float16"), std::string::npos);
+}
+
+TEST(Compile, RefusesBoundTensorsThatAreNotTheInputs) {
+  Source source = source_of([](const Values& in) { return Values{in[0] + in[1]}; },
+                            {zeros(Shape{3}, cpu()), zeros(Shape{3}, cpu())});
+  const Value tensor = zeros(Shape{3}, cpu());
+  source.bound = {tensor, tensor, tensor};
+  EXPECT_NE(said([&] { compile(source); }).find("bind no more"), std::string::npos);
+  source.bound = {zeros(Shape{1, 3}, cpu())};
+  EXPECT_NE(said([&] { compile(source); }).find("the input 1 is float32 [3]"), std::string::npos);
+  source.bound = {zeros(Shape{3}, cpu(), DType::I8)};
+  EXPECT_NE(said([&] { compile(source); }).find("bind a tensor"), std::string::npos);
+  source.bound = {Value()};
+  EXPECT_NE(said([&] { compile(source); }).find("bind a tensor"), std::string::npos);
+  source.bound = {tensor};
+  EXPECT_EQ(said([&] { compile(source); }), "nothing was thrown");
 }
 
 TEST(Compile, RefusesWeightsBeyondFloat16) {
@@ -106,6 +137,28 @@ TEST(Compile, MakesIdentifiersOfNames) {
   EXPECT_EQ(identifier("1x", "x", taken), "n1x");
   EXPECT_EQ(identifier("while", "x", taken), "while_value");
   EXPECT_EQ(identifier("\xe2\x82\xac", "x", taken), "x");
+  EXPECT_EQ(identifier("Image", "x", taken), "Image_3");  // macros of both are in capitals
+  EXPECT_EQ(identifier("kiln_step_0", "x", taken), "nkiln_step_0");
+  EXPECT_EQ(identifier("KILN_RESTRICT", "x", taken), "nKILN_RESTRICT");
+  EXPECT_EQ(identifier("reinterpret_cast", "x", taken), "reinterpret_cast_value");
+  EXPECT_EQ(identifier("co_await", "x", taken), "co_await_value");
+}
+
+// The program's own names are of no tensor.
+TEST(Compile, HidesNoNameOfItsOwn) {
+  KILN_NEEDS_COMPILER();
+  const Value weights = from_data(TensorData::of<float>({3}, {1, 2, 3}), cpu());
+  Source source = source_of([&](const Values& in) { return Values{softmax(in[0] * weights, 0), in[1] + weights}; },
+                            {zeros(Shape{3}, cpu()), zeros(Shape{3}, cpu())});
+  source.inputs = {"kiln_constant_2", "MODEL_ARENA_BYTES"};
+  source.outputs = {"kiln_arena", "Kiln_Arena"};
+  const CompiledCode code = compile(source);
+  EXPECT_NE(code.files.at("model.h").find("MODEL_NKILN_ARENA_2_COUNT"), std::string::npos);
+  EXPECT_NE(code.files.at("model.h").find("const float* nMODEL_ARENA_BYTES"), std::string::npos);
+  const Library library(code, source);
+  std::vector<TensorData> outputs;
+  ASSERT_EQ(library.run({TensorData({3}, DType::F32), TensorData({3}, DType::F32)}, outputs), 0);
+  EXPECT_EQ(outputs[1].at(2), 3);
 }
 
 /// What plan_arena() must hold, from the loops alone: buffers that are alive at once do not overlap. Every loop is looked
@@ -161,6 +214,26 @@ TEST(Arena, HoldsNoTwoLiveBuffersInOnePlace) {
   EXPECT_LE(program.arena_bytes, before);
   // A chain of fourty 12 x 12 results needs no more than those that live at once.
   EXPECT_LE(program.arena_bytes, 6 * 12 * 12 * 4);
+}
+
+TEST(Compile, KeepsEqualConstantsOnce) {
+  KILN_NEEDS_COMPILER();
+  const auto made = [](float last) { return from_data(TensorData::of<float>({4}, {1, 2, 3, last}), cpu()); };
+  const Value a = made(4), b = made(4), zero = made(0), negative = made(-0.0F);
+  const Source source = source_of(
+      [&](const Values& in) {
+        return Values{in[0] * a, in[0] - b, in[0] + reshape(b, {2, 2, 1}), in[0] * zero, in[0] * negative};
+      },
+      {full(Shape{4}, 1.0, cpu())});
+  const CompiledCode code = compile(source);
+  EXPECT_EQ(code.constant_bytes, 3 * 16);
+  const Library library(code, source);
+  std::vector<TensorData> outputs;
+  const Value input = full(Shape{4}, 1.0, cpu());
+  ASSERT_EQ(library.run({input.data()}, outputs), 0);
+  const Values expected = source.graph.replay({&input, 1});
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(difference(outputs[i], expected[i].data()), "") << "output " << i;
 }
 
 TEST(Arena, IsOfTheSizeThatTheHeaderSays) {

@@ -6,6 +6,7 @@
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/reduce/scan.hpp"
+#include "kiln/ops/spatial/conv.hpp"
 #include "kiln/ops/view/view.hpp"
 #include "tests/compile/compiled.hpp"
 
@@ -129,6 +130,27 @@ TEST(CompiledOps, ConvolutionsAndPools) {
                              random({8, 1, 3, 3}, 12), random({1, 2, 2, 1}, 13), random({6, 2, 3, 3}, 14)});
 }
 
+Value bytes(const Shape& shape, std::uint64_t key, DType dtype = DType::I8) {
+  return cast(random(shape, key, dtype == DType::U8 ? 0 : -100, 100), dtype);
+}
+
+// A zero point for each channel stands along the first dimension of the weight, whatever the last one's size is.
+TEST(CompiledOps, ConvolutionsOfIntegersWithZeroPoints) {
+  KILN_NEEDS_COMPILER();
+  const auto convolution = [](const Values& in) {
+    const ConvOptions padded{.stride = {1, 1}, .padding = {1, 1}};
+    return Values{conv_integer(in[0], in[1], in[2], in[3], padded), conv_integer(in[0], in[1], {}, in[3]),
+                  conv_integer(in[0], in[1], in[2], in[2], padded), conv_integer(in[0], in[1])};
+  };
+  constexpr Tolerance kExact{.relative = 0, .absolute = 0};
+  const Value zero = bytes({1}, 20);
+  for (const std::int64_t outs : {3, 5, 18})
+    expect_same(convolution, {bytes({2, 2, 6, 5}, 21), bytes({outs, 2, 2, 3}, 22), zero, bytes({outs}, 23)}, kExact);
+  const auto mixed = [](const Values& in) { return Values{conv_integer(in[0], in[1], in[2], in[3])}; };
+  expect_same(mixed, {bytes({1, 2, 7}, 24, DType::U8), bytes({4, 2, 4}, 25), bytes({1}, 26, DType::U8), bytes({4}, 27)},
+              kExact);
+}
+
 TEST(CompiledOps, Indices) {
   KILN_NEEDS_COMPILER();
   const auto indices = [](const Values& in) {
@@ -155,6 +177,14 @@ TEST(CompiledOps, IndexOutOfRangeEndsTheRun) {
   EXPECT_EQ(library.run({inputs[0].data(), TensorData::of<std::int64_t>({2}, {3, 0})}, outputs), 0);
 }
 
+// An option that asks for all ops to be expanded means those that have an expansion.
+TEST(CompiledOps, CaptureExpandsCompositeOpsAlone) {
+  const Values inputs{bytes({1, 2, 4, 4}, 31), bytes({3, 2, 2, 2}, 32)};
+  const auto function = [](const Values& in) { return Values{conv_integer(in[0], in[1]) * 2}; };
+  const Graph graph = capture_graph(function, inputs, {.random = false, .expands = [](const op::Op&) { return true; }});
+  EXPECT_EQ(difference(graph.replay(inputs)[0].data(), function(inputs)[0].data()), "");
+}
+
 TEST(CompiledOps, HalvesAndDoubles) {
   KILN_NEEDS_COMPILER();
   const auto mixed = [](const Values& in) {
@@ -162,6 +192,26 @@ TEST(CompiledOps, HalvesAndDoubles) {
     return Values{half * half + 1.0, brain * 3.0, exp(wide), cast(half, DType::F32), matmul(wide, transpose(wide))};
   };
   expect_same(mixed, {random({3, 4}, 16)}, {.relative = 1e-5, .absolute = 1e-6});
+}
+
+// Sums of halves are rounded once: the figures are those of the same halves as float32, to the last of their 11 bits.
+TEST(CompiledOps, PoolsAndConvolutionsOfHalvesAreRoundedOnce) {
+  KILN_NEEDS_COMPILER();
+  const auto of = [](DType dtype, const Values& in) {
+    const Value x = cast(cast(in[0], DType::F16), dtype), w = cast(cast(in[1], DType::F16), dtype),
+                b = cast(cast(in[2], DType::F16), dtype);
+    return Values{cast(avg_pool(x, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}), DType::F16),
+                  cast(conv(x, w, b), DType::F16), cast(conv(x, w, {}, {.stride = {3, 3}}), DType::F16)};
+  };
+  // An average whose sum is beyond float16.
+  const Values inputs{random({1, 2, 5, 5}, 28, 20000, 30000), random({3, 2, 3, 3}, 29, -0.01, 0.01), random({3}, 30)};
+  const Source source{.graph = capture_graph([&](const Values& in) { return of(DType::F16, in); }, inputs)};
+  const Library library(compile(source), source);
+  std::vector<TensorData> outputs;
+  ASSERT_EQ(library.run({inputs[0].data(), inputs[1].data(), inputs[2].data()}, outputs), 0);
+  const Values expected = of(DType::F32, inputs);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(difference(outputs[i], expected[i].data(), {.relative = 1e-3, .absolute = 0.01}), "") << "output " << i;
 }
 
 }  // namespace

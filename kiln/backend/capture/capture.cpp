@@ -3,6 +3,7 @@
 #include <map>
 
 #include "kiln/backend/capture/body.hpp"
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/leaf_backend.hpp"
 #include "kiln/ops/record.hpp"
 #include "kiln/ops/scope/checkpointing.hpp"
@@ -31,7 +32,10 @@ class RecordingBackend final : public LeafBackend {
   std::string name() const override { return "capture of " + inner_.name(); }
   void sync() override {}
   bool accepts(const Device& other) const override { return other == inner_; }
-  bool has_kernel(const op::Op& op) const override { return !expands_ || !expands_(op); }
+  bool has_kernel(const op::Op& op) const override {
+    const bool has_expansion = is_composite(op) || is_planned(op);
+    return !expands_ || !has_expansion || !expands_(op);
+  }
   MemoryStatistics memory() const override { return inner_.backend().memory(); }
 
   void run(const op::Op& op, Call call) override {

@@ -230,6 +230,8 @@ constexpr std::string_view kCPreamble =
     "#define bool _Bool\n#define true 1\n#define false 0\n#endif\n"
     "#ifdef __GNUC__\n#define KILN_DEVICE __attribute__((unused)) static inline\n#else\n"
     "#define KILN_DEVICE static inline\n#endif\n"
+    "/* A compiler that stops here has other integers than the code counts with: ints of 32 bits, bytes of 8. */\n"
+    "typedef char kiln_integers_fit[sizeof(int) == 4 && (unsigned char)~0 == 255 ? 1 : -1];\n"
     "KILN_DEVICE unsigned int kiln_bits(float x) {\n"
     "  unsigned int bits, i;\n"
     "  for (i = 0; i < sizeof bits; ++i) ((unsigned char*)&bits)[i] = ((const unsigned char*)&x)[i];\n"
