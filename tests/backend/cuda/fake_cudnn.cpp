@@ -161,7 +161,10 @@ extern "C" {
 
 int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);  // the fake driver's
 
-static void* its_stream = nullptr;
+/// What cudnnCreate() makes: each handle has a stream of its own.
+struct Handle {
+  void* stream = nullptr;
+};
 
 std::size_t kiln_fake_cudnn_version = 91900;  // tests set it
 
@@ -173,13 +176,15 @@ void kiln_fake_cudnn_convolutions(int* plain, int* rounded) {
 
 std::size_t cudnnGetVersion() { return kiln_fake_cudnn_version; }
 int cudnnCreate(void** handle) {
-  static int only = 0;
-  *handle = &only;
+  *handle = new Handle;
   return kSuccess;
 }
-int cudnnDestroy(void*) { return kSuccess; }
-int cudnnSetStream(void*, void* stream) {
-  its_stream = stream;
+int cudnnDestroy(void* handle) {
+  delete static_cast<Handle*>(handle);
+  return kSuccess;
+}
+int cudnnSetStream(void* handle, void* stream) {
+  static_cast<Handle*>(handle)->stream = stream;
   return kSuccess;
 }
 const char* cudnnGetErrorString(int) { return "a status"; }
@@ -255,20 +260,21 @@ int cudnnBackendGetAttribute(void* descriptor, int attribute, int type, std::int
   return kNotSupported;
 }
 
-static int run_general(const Descriptor& plan, const Descriptor& pack) {
+static int run_general(void* stream, const Descriptor& plan, const Descriptor& pack) {
   if (plan.part(401).engine != kTensorCores && plan.part(401).engine != kPlain) return kBadParameter;
   static std::list<std::unique_ptr<GraphJob>> asked;  // which graphs may do again
   auto job = job_of(plan.part(401).graph->all<Descriptor*>(801), pack);
   if (!job) return kBadParameter;
   GraphJob& is = *asked.emplace_back(std::move(job));
-  return cuLaunchHostFunc(its_stream, [](void* one) { static_cast<GraphJob*>(one)->run(); }, &is);
+  return cuLaunchHostFunc(stream, [](void* one) { static_cast<GraphJob*>(one)->run(); }, &is);
 }
 
-int cudnnBackendExecute(void*, void* plan, void* variant_pack) {
+int cudnnBackendExecute(void* handle, void* plan, void* variant_pack) {
+  void* const stream = static_cast<Handle*>(handle)->stream;
   const auto &of = *static_cast<Descriptor*>(plan), &pack = *static_cast<Descriptor*>(variant_pack);
   if (!of.final || !pack.final) return kNotFinal;
   const Descriptor& operation = of.part(401).graph->part(801);
-  if (is_general(operation)) return run_general(of, pack);
+  if (is_general(operation)) return run_general(stream, of, pack);
   const Places at = places_of(operation);
   const int type = operation.part(at.x).one<int>(901);
   if (!may_run(of.part(401).engine, type) || !pack.one<void*>(1003)) return kBadParameter;
@@ -308,7 +314,7 @@ int cudnnBackendExecute(void*, void* plan, void* variant_pack) {
                                                    .dilation = spatial(102)});
   if (!aligned) return kBadParameter;
   return cuLaunchHostFunc(
-      its_stream, [](void* one) { kiln::test::convolve_by_loops(*static_cast<Convolution*>(one)); }, &is);
+      stream, [](void* one) { kiln::test::convolve_by_loops(*static_cast<Convolution*>(one)); }, &is);
 }
 
 }  // extern "C"
