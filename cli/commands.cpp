@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <new>
+#include <sstream>
+#include <tuple>
 
 #include <CLI/CLI.hpp>
 
@@ -292,10 +294,16 @@ int run(std::span<const std::string> arguments, const Print& out, const Print& e
     add_commands(app, result);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& wrong) {
-    std::ostringstream said, complained;
-    const int status = app.exit(wrong, said, complained);
-    out(said.str());
-    error(complained.str());
+    const auto texts = [&] {
+      std::ostringstream said, complained;
+      const int status = app.exit(wrong, said, complained);
+      return std::tuple(status, said.str(), complained.str());
+    };
+    // Streams drop what there is no memory for: only what comes twice alike is whole.
+    const auto [status, said, complained] = texts();
+    if (std::tuple(status, said, complained) != texts()) throw std::bad_alloc();
+    out(said);
+    error(complained);
     return status == 0 ? 0 : kWrongInput;
   } catch (const Error& wrong) {
     error(text("kiln: ", wrong.message(), '\n'));

@@ -375,8 +375,8 @@ TEST(Cli, WrongInputIsASentenceAndAStatus) {
             "kiln: completion: no script for 'ksh': there are bash, zsh and fish\n");
   const Said help = kiln_says({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command :
-       {"inspect", "convert", "diff", "onnx", "import", "compile", "run", "host", "plot-schedule", "runs", "completion"})
+  for (const char* command : {"inspect", "convert", "diff", "onnx", "import", "compile", "run", "host", "plot-schedule",
+                              "runs", "completion"})
     EXPECT_NE(help.out.find(command), std::string::npos);
 }
 

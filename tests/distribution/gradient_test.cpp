@@ -84,7 +84,7 @@ TEST(Slopes, OfDistributionFunctionsAreDensities) {
   const std::vector<double> quantile_slope = grad(Laplace(two, 3.0).icdf(median), median).to_vector<double>();
   EXPECT_NEAR(quantile_slope[0], 6, 1e-12);
   EXPECT_NEAR(quantile_slope[1], 12, 1e-12);
-  const Tensor<1> half = zeros({1}, test::cpu.autodiff()).to(DType::F16);
+  const Tensor<1> half = Tensor<1>::of({0}, test::autodiff, DType::F16).require_grad();
   EXPECT_NEAR(grad(StudentT(2.0, half.detach() * 0, 1.0).cdf(half), half).to(DType::F32).to_vector()[0], 0.3536, 1e-3);
   expect_slope("binomial", {-3, 0.25, 4}, [](const Tensor<1>& p) {
     return Binomial(9, p).cdf(Tensor<2>::of({{-1, 0, 3}, {2.5, 8, 9}}, test::cpu).to(DType::F64));

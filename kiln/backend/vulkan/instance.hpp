@@ -30,7 +30,7 @@ struct PhysicalDevice {
   std::vector<std::string> extensions{};
   MatrixUnits matrices{};
   std::uint32_t multiprocessors = 0;  // 0: it does not say
-  std::uint32_t queue_family = 0;  // one that computes and copies
+  std::uint32_t queue_family = 0;     // one that computes and copies
 
   std::string model() const { return properties.deviceName; }
   DeviceKind kind() const;

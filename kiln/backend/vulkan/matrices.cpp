@@ -165,7 +165,8 @@ class Rewriting {
   }
 
   void note(std::uint32_t opcode, std::span<const std::uint32_t> in) {
-    if (opcode == kDecorate && in.size() == 3 && in[1] == kSpecId && gpu::is_matrix_constant(in[2])) rows_[in[0]] = in[2];
+    if (opcode == kDecorate && in.size() == 3 && in[1] == kSpecId && gpu::is_matrix_constant(in[2]))
+      rows_[in[0]] = in[2];
     if (opcode == kSpecConstant && rows_.contains(in[1])) integer_ = in[0];
     if (opcode == kConstantTrue) true_ = in[1];
     if (opcode == kTypeMatrixNv) has_bfloat16_ |= gpu::is_of_bfloat16(number_of(in[3]));
@@ -202,7 +203,8 @@ class Rewriting {
     made_.insert(made_.end(), in.begin(), in.end());
   }
 
-  void moved(std::uint32_t opcode, std::initializer_list<std::uint32_t> operands, std::span<const std::uint32_t> access) {
+  void moved(std::uint32_t opcode, std::initializer_list<std::uint32_t> operands,
+             std::span<const std::uint32_t> access) {
     append(made_, opcode, operands);
     made_[made_.size() - operands.size() - 1] += static_cast<std::uint32_t>(access.size()) << 16;
     made_.insert(made_.end(), access.begin(), access.end());

@@ -28,7 +28,8 @@ constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFE
 
 }  // namespace
 
-Queue::Queue(Ref<Context> context) : context_(std::move(context)), logs_(is_logged("vulkan")), orders_(is_set("KILN_VULKAN_ORDER", true)) {}
+Queue::Queue(Ref<Context> context)
+    : context_(std::move(context)), logs_(is_logged("vulkan")), orders_(is_set("KILN_VULKAN_ORDER", true)) {}
 
 Queue::~Queue() {
   settle();

@@ -13,10 +13,10 @@ bool is_logged(std::string_view topic) {
   bool found = false;
   while (!rest.empty()) {
     const std::string_view word = rest.substr(0, rest.find(','));
-    require<ArgumentError>(
-        std::find(std::begin(kTopics), std::end(kTopics), word) != std::end(kTopics),
-        "KILN_LOG must be a list of autodiff, cuda, fusion, gpu, libtorch, router, vmap and vulkan, separated by commas, got '",
-        shown(said), "'");
+    require<ArgumentError>(std::find(std::begin(kTopics), std::end(kTopics), word) != std::end(kTopics),
+                           "KILN_LOG must be a list of autodiff, cuda, fusion, gpu, libtorch, router, vmap and vulkan, "
+                           "separated by commas, got '",
+                           shown(said), "'");
     found = found || word == topic;
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
   }

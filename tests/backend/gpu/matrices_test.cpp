@@ -129,9 +129,8 @@ TEST(Matrices, BelongToWholeWarpsThatSetThem) {
             "");
   EXPECT_EQ(said_of_warp([&](Builder& k, const Shared& held, const Matrix& sums) { sums.store(held, zero(k), kSide); }),
             "DeviceError: kernel wrong, block 0: the warp of thread 0 uses matrix 0, which it never set");
-  EXPECT_EQ(said_of_warp([&](Builder& k, const Shared&, const Matrix& sums) {
-              k.when(k.thread() < 20, [&] { sums.clear(); });
-            }),
+  EXPECT_EQ(said_of_warp(
+                [&](Builder& k, const Shared&, const Matrix& sums) { k.when(k.thread() < 20, [&] { sums.clear(); }); }),
             "DeviceError: kernel wrong, block 0: only 20 of the threads 0 to 31 get to a matrix");
   EXPECT_EQ(said_of_warp([&](Builder& k, const Shared& held, const Matrix& sums) {
               sums.clear();

@@ -93,8 +93,8 @@ TEST(VulkanMatrices, AreRewrittenForTheExtensionOfAllMakers) {
 
     const std::vector<Instruction> loads = of(all, 4457);
     ASSERT_EQ(loads.size(), 2u);
-    EXPECT_EQ(constant(all, loads[0][4]).first, 0u);  // by rows
-    EXPECT_EQ(constant(all, loads[1][4]).first, 1u);  // by columns
+    EXPECT_EQ(constant(all, loads[0][4]).first, 0u);                                     // by rows
+    EXPECT_EQ(constant(all, loads[1][4]).first, 1u);                                     // by columns
     for (const Instruction& load : loads) EXPECT_EQ(constant(all, load[5]).first, 16u);  // the stride
     EXPECT_EQ(of(all, 4458).size(), 1u);
     EXPECT_EQ(of(all, 4459).size(), 1u);
@@ -117,8 +117,7 @@ TEST(VulkanMatrices, AreRewrittenForTheExtensionOfAllMakers) {
 }
 
 TEST(VulkanMatrices, LeaveOtherModulesAlone) {
-  const std::vector<std::uint32_t> module =
-      spirv_of("scale", gpu::print(scale_kernel(), gpu::kVulkanTarget).text);
+  const std::vector<std::uint32_t> module = spirv_of("scale", gpu::print(scale_kernel(), gpu::kVulkanTarget).text);
   EXPECT_EQ(with_khr_matrices(module), module);
   EXPECT_THROW((void)with_khr_matrices(std::vector<std::uint32_t>{1, 2}), DeviceError);
   // An instruction that is longer than the module.

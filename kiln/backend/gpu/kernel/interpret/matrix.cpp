@@ -59,13 +59,13 @@ void load(Block& block, const Step& step) {
   Step access = step;
   access.place = step.from;
   // An array of words has several elements in each.
-  const auto each = static_cast<std::int64_t>(size_of(block.program.kernel.shared[step.from].dtype) /
-                                              size_of(shape.dtype));
+  const auto each =
+      static_cast<std::int64_t>(size_of(block.program.kernel.shared[step.from].dtype) / size_of(shape.dtype));
   each_warp(block, "a matrix", [&](int first) {
     const Place place = place_of(block, step, first);
     if (place.at * each % 8 != 0) [[unlikely]]
-      block.wrong("a matrix is loaded from place ", place.at, " of shared array ", step.from, ", which is no multiple of ",
-                  "16 bytes");
+      block.wrong("a matrix is loaded from place ", place.at, " of shared array ", step.from,
+                  ", which is no multiple of ", "16 bytes");
     float* const to = elements(block, step.place, first);
     for (std::int64_t row = 0; row < shape.rows; ++row)
       for (std::int64_t column = 0; column < shape.columns; ++column) {

@@ -46,7 +46,7 @@ void touch(Block& block, const Step& step, int thread, std::int64_t place, Touch
 
 /// Checks that elements `place` to `place` + `width` exist, and are aligned for an access of `width` at once.
 inline void demand_shared(const Block& block, const Step& step, int thread, std::int64_t place, std::int64_t width,
-                   std::int64_t count) {
+                          std::int64_t count) {
   if (place < 0 || place + width > count || place % width != 0) [[unlikely]]
     block.wrong("thread ", thread, " touches element ", place, " of shared array ", step.place, ", which has ", count,
                 width > 1 ? text(", ", width, " at once") : "");

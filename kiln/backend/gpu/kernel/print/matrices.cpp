@@ -20,8 +20,8 @@ std::string matrix_type(const Kernel::Matrix& of) {
 std::string Body::matrix_declarations() const {
   std::set<std::string> all;
   for (const Kernel::Matrix& each : kernel_.matrices)
-    all.insert(text("layout(constant_id = ", matrix_constant(each), ") const int ", rows_name(each), " = ", each.rows,
-                    ";\n"));
+    all.insert(
+        text("layout(constant_id = ", matrix_constant(each), ") const int ", rows_name(each), " = ", each.rows, ";\n"));
   std::string out;
   for (const std::string& each : all) out += each;
   return out;
@@ -40,8 +40,8 @@ void Body::matrix(const Statement& statement, const std::string& indent) {
   const auto moved = [&](std::string_view function, std::uint16_t which, std::uint16_t array) {
     // The stride is a literal (Matrix::load).
     const std::uint64_t stride = made_[statement.operands[1]]->bits / static_cast<std::uint64_t>(in_vector(array));
-    out_ += text(indent, function, "(f", which, ", m", array, ", ", "uint(", vector_index(array, statement.operands[0]), "), ",
-                 stride, "u, ", statement.transposed ? "true" : "false", ");\n");
+    out_ += text(indent, function, "(f", which, ", m", array, ", ", "uint(", vector_index(array, statement.operands[0]),
+                 "), ", stride, "u, ", statement.transposed ? "true" : "false", ");\n");
   };
   if (statement.kind == MatrixClear)
     out_ += text(indent, "f", statement.place, " = ", matrix_type(kernel_.matrices[statement.place]), "(0.0);\n");
