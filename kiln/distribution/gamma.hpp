@@ -108,18 +108,22 @@ struct StudentT {
   /// Has no gradient for the degrees of freedom.
   template <int E>
   Tensor<kLargest<D, E>> cdf(const Tensor<E>& x) const {
-    // The slope at 0 is a limit, which is taken at the smallest number whose square the type holds.
-    const double least = x.dtype() == DType::F16 ? 0x1p-12 : 1e-15;
-    const auto any = (x - location) / scale;
+    // float16 has no small number whose square has shares above 0.
+    const auto given = (x - location) / scale;
+    const DType wide = given.dtype() == DType::F16 ? DType::F32 : given.dtype();
+    const auto any = given.to(wide);
+    const auto n = freedom.to(wide);
+    // The slope at 0 is a limit, which is taken at a small number.
+    constexpr double kLeast = 1e-15;
     const auto zero = any - any.detach();
-    const auto t = where(any.abs() < least, where(any < 0, zero - least, zero + least), any);
+    const auto t = where(any.abs() < kLeast, where(any < 0, zero - kLeast, zero + kLeast), any);
     // The share beyond |t|, by the one of two forms whose last argument keeps its digits.
     const auto square = t.square();
-    const auto near = square < freedom;
-    const auto small = where(near, square, freedom), large = where(near, freedom, square);
-    const auto tail = where(near, 0.5 - 0.5 * betainc(0.5, freedom * 0.5, small / (freedom + small)),
-                            0.5 * betainc(freedom * 0.5, 0.5, freedom / (freedom + large)));
-    return where(t < 0, tail, 1 - tail);
+    const auto near = square < n;
+    const auto small = where(near, square, n), large = where(near, n, square);
+    const auto tail = where(near, 0.5 - 0.5 * betainc(0.5, n * 0.5, small / (n + small)),
+                            0.5 * betainc(n * 0.5, 0.5, n / (n + large)));
+    return where(t < 0, tail, 1 - tail).to(given.dtype());
   }
   /// A normal number divided by the root of a chi-squared one.
   Tensor<D> rsample(RandomKey key = {}) const {
