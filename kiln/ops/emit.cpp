@@ -1,7 +1,6 @@
 #include "kiln/ops/emit.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/precision.hpp"
@@ -76,16 +75,7 @@ Descs results_of(const op::Op& op, Inputs in) {
   return descs;
 }
 
-/// The op as it is to run: `held` owns one whose precision is settled here.
-const op::Op& with_precision(const Device& device, const op::Op& op, Inputs in, std::optional<op::Op>& held) {
-  return op::is_unsettled(op, in) ? held.emplace(op::settled(op, device)) : op;
-}
-
-Value emit_one(const Device& device, const op::Op& called, Inputs operands) {
-  Values held;
-  std::optional<op::Op> own;
-  const Inputs in = after_autocast(called, operands, held);
-  const op::Op& op = with_precision(device, called, in, own);
+Value run_one(const Device& device, const op::Op& op, Inputs in) {
   const Descs descs = results_of(op, in);
   KILN_CHECK(descs.size() == 1);
   Value out;
@@ -93,15 +83,28 @@ Value emit_one(const Device& device, const op::Op& called, Inputs operands) {
   return out;
 }
 
-Values emit_several(const Device& device, const op::Op& called, Inputs operands) {
-  Values held;
-  std::optional<op::Op> own;
-  const Inputs in = after_autocast(called, operands, held);
-  const op::Op& op = with_precision(device, called, in, own);
+Values run_all(const Device& device, const op::Op& op, Inputs in) {
   const Descs descs = results_of(op, in);
   Values out(static_cast<std::size_t>(descs.size()));
   execute(device, op, in, descs, out);
   return out;
+}
+
+/// Calls run(device, op, in) with the operands that Autocast makes, and with the op's precision settled.
+template <class Run>
+auto prepared(const Device& device, const op::Op& op, Inputs operands, Run run) {
+  Values held;
+  const Inputs in = after_autocast(op, operands, held);
+  if (op::is_unsettled(op, in)) [[unlikely]]
+    return run(device, op::settled(op, device), in);
+  return run(device, op, in);
+}
+
+Value emit_one(const Device& device, const op::Op& op, Inputs operands) {
+  return prepared(device, op, operands, run_one);
+}
+Values emit_several(const Device& device, const op::Op& op, Inputs operands) {
+  return prepared(device, op, operands, run_all);
 }
 
 }  // namespace

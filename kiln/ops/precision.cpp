@@ -1,6 +1,8 @@
 #include "kiln/ops/precision.hpp"
 
+#include <array>
 #include <type_traits>
+#include <variant>
 
 #include "kiln/ops/device.hpp"
 
@@ -19,6 +21,13 @@ const Level* field_of(const T& op) {
   else return nullptr;
 }
 
+/// Whether the op of each alternative may have a precision, so that the others are not visited.
+constexpr auto kMayHave = []<class... Ops>(const std::variant<Ops...>*) {
+  return std::array{(
+      requires(const Ops& op) { op.precision; } || requires(const Ops& op) { op.conv.precision; } ||
+      std::is_same_v<Ops, Epilogue>)...};
+}(static_cast<const Op::Alternatives*>(nullptr));
+
 /// A user's operation may multiply whatever its operands are.
 template <class T>
 bool multiplies_float32(Inputs in) {
@@ -36,6 +45,7 @@ Level precision_of(const Op& op) {
 }
 
 bool is_unsettled(const Op& op, Inputs in) {
+  if (!kMayHave[op.is.index()]) return false;
   return visit(op, [&]<class T>(const T& o) {
     const Level* const field = field_of(o);
     return field && *field == Level::OfDevice && multiplies_float32<T>(in);
