@@ -50,8 +50,12 @@ void Lowering::store(const View& view, const Access& to) {
   add(std::move(loop));
 }
 
+View Lowering::buffer_for(const Desc& desc) {
+  return buffer_view(add_buffer(desc.dtype, desc.shape), desc.dtype, desc.shape);
+}
+
 View Lowering::stored(const View& view) {
-  const View result = buffer_view(add_buffer(view.dtype(), view.shape), view.dtype(), view.shape);
+  const View result = buffer_for({view.shape, view.dtype()});
   store(view, whole(result));
   return result;
 }
@@ -155,7 +159,7 @@ class Lower {
   }
 
   bool must_be_stored(const View& view, int reads) const {
-    constexpr std::size_t kMostSteps = 24, kMostOperands = 12;
+    constexpr std::size_t kMostOperands = 12;
     if (view.is_plain() || view.is_number()) return false;
     if (view.value.steps.size() > kMostSteps || view.value.in.size() > kMostOperands) return true;
     if (is_quantised(view)) return true;

@@ -14,7 +14,6 @@ View broadcast_operand(Lowering& to, const View& view, const Shape& shape) {
 
 /// The op as a step after those of its operands. Where these are many, operands are stored first.
 bool lower(Lowering& to, Site& site, const op::Elementwise& op) {
-  constexpr std::size_t kMostSteps = 24;
   std::vector<View> operands;
   std::size_t steps = 0;
   for (const View& view : site.in) {
@@ -69,7 +68,7 @@ void assign(Lowering& to, Site& site, const op::SliceAssign& op) {
 void join(Lowering& to, Site& site, const op::Cat& op) {
   const Desc& desc = site.result();
   const int dim = wrap_dim("cat", op.dim, desc.shape.size());
-  const View all = buffer_view(to.add_buffer(desc.dtype, desc.shape), desc.dtype, desc.shape);
+  const View all = to.buffer_for(desc);
   Dims begin = Dims::filled(desc.shape.size(), 0), step = Dims::filled(desc.shape.size(), 1);
   for (const View& part : site.in) {
     to.store(part, whole(sliced(all, begin, step, part.shape)));

@@ -9,10 +9,6 @@ namespace {
 
 enum Place : int { kA, kB, kResult };
 
-View result_of(Lowering& to, const Desc& desc) {
-  return buffer_view(to.add_buffer(desc.dtype, desc.shape), desc.dtype, desc.shape);
-}
-
 /// Narrow integers as int32, less their zero point, which is one number or broadcasts to x from the shape `by_channel`.
 View widened(Lowering& to, const View& x, const View* zero, const Shape& by_channel) {
   View wide = combined(op::Cast{DType::I32}, DType::I32, x.shape, {x});
@@ -69,7 +65,7 @@ void multiply(Lowering& to, Site& site, View a, View b) {
   const int rank = desc.shape.size(), row = rank - 2, column = rank - 1;
   a = expanded(to.reread(a), broadcast_to(a.shape, desc.shape));
   b = expanded(in_order(to, to.reread(b)), broadcast_to(b.shape, desc.shape));
-  Contraction sum{.a = a, .b = b, .result = result_of(to, desc), .outer = {}, .reduced = {}, .inner = {}};
+  Contraction sum{.a = a, .b = b, .result = to.buffer_for(desc), .outer = {}, .reduced = {}, .inner = {}};
   for (int dim = 0; dim < row; ++dim) sum.outer.push_back({desc.shape[dim], {{kA, dim}, {kB, dim}, {kResult, dim}}});
   sum.outer.push_back({desc.shape[row], {{kA, row}, {kResult, row}}});
   sum.reduced = {{a.shape.back(), {{kA, column}, {kB, row}}}};
@@ -114,7 +110,7 @@ void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weigh
   const ConvAxes axes = axes_of(conv, x.shape, weight.shape, desc.shape, kA, kB, kResult);
   Contraction sum{.a = x,
                   .b = weight,
-                  .result = result_of(to, {desc.shape, wide}),
+                  .result = to.buffer_for({desc.shape, wide}),
                   .outer = {axes.batch, axes.group, axes.out},
                   .reduced = joined({axes.in}, axes.kernel),
                   .inner = axes.places};
@@ -141,7 +137,7 @@ void transpose(Lowering& to, Site& site, const op::ConvTranspose& op) {
   const ConvAxes axes = axes_of(op.conv, site.result().shape, weight.shape, y.shape, kResult, kB, kA);
   Contraction sum{.a = y,
                   .b = weight,
-                  .result = result_of(to, site.result()),
+                  .result = to.buffer_for(site.result()),
                   .outer = {axes.batch, axes.group, axes.in},
                   .reduced = joined({axes.out}, axes.kernel),
                   .inner = axes.places};
@@ -157,7 +153,7 @@ void weight_gradient(Lowering& to, Site& site, const op::ConvWeightGrad& op) {
   const ConvAxes axes = axes_of(op.conv, x.shape, site.result().shape, y.shape, kA, kResult, kB);
   Contraction sum{.a = x,
                   .b = y,
-                  .result = result_of(to, site.result()),
+                  .result = to.buffer_for(site.result()),
                   .outer = {axes.group, axes.out, axes.in},
                   .reduced = joined({axes.batch}, axes.places),
                   .inner = {}};

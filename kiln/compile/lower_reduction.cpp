@@ -25,10 +25,6 @@ Loop loop_over(const View& view, int reduced) {
   return loop;
 }
 
-View result_of(Lowering& to, const Desc& desc) {
-  return buffer_view(to.add_buffer(desc.dtype, desc.shape), desc.dtype, desc.shape);
-}
-
 /// The places of a result that has size 1 along `dims`.
 Access places(const View& result, const Dims& dims) {
   Access access = whole(with_last(result, dims));
@@ -43,7 +39,7 @@ void reduce(Lowering& to, Site& site, const op::Reduce& op) {
   loop.fn = op.fn;
   loop.accumulator = expr::accumulator(op.fn, x.dtype());
   for (const auto dim : op.dims) loop.divisor *= x.shape[static_cast<int>(dim)];
-  const View result = result_of(to, site.result());
+  const View result = to.buffer_for(site.result());
   loop.out = {places(result, op.dims)};
   to.add(std::move(loop));
   site.out = {result};
@@ -58,7 +54,7 @@ void extreme(Lowering& to, Site& site, const op::ArgReduce& op) {
   loop.accumulator = expr::computed_in(x.dtype());
   loop.index.strides = Counts(loop.sizes.size(), 0);
   loop.index.strides.back() = 1;
-  const View result = result_of(to, site.result());
+  const View result = to.buffer_for(site.result());
   loop.out = {{}, places(result, dims)};
   to.add(std::move(loop));
   site.out = {result};
@@ -68,7 +64,7 @@ bool scan(Lowering& to, Site& site, const op::Scan& op) {
   if (site.step.results.size() > 1) return false;  // with indices
   const View& x = site.in[0];
   const int dim = wrap_dim("cumsum", op.dim, x.shape.size());
-  const View result = result_of(to, site.result());
+  const View result = to.buffer_for(site.result());
   View from = with_last(x, {dim}), into = with_last(result, {dim});
   if (op.reverse) {
     Dims begin = Dims::filled(x.shape.size(), 0), step = Dims::filled(x.shape.size(), 1);

@@ -10,10 +10,6 @@ namespace {
 
 enum Place : int { kX, kY };
 
-View result_of(Lowering& to, const Desc& desc) {
-  return buffer_view(to.add_buffer(desc.dtype, desc.shape), desc.dtype, desc.shape);
-}
-
 struct PoolAxes {
   Axes results, window;
   Dims begin;  // of x
@@ -55,7 +51,7 @@ bool max_pool(Lowering& to, Site& site, const op::MaxPool& op) {
   loop.value = placed(x, kX, all, axes->begin);
   loop.guards = guards(x.shape, kX, all, axes->begin);
   for (const Desc& desc : site.step.results) {
-    site.out.push_back(result_of(to, desc));
+    site.out.push_back(to.buffer_for(desc));
     loop.out.push_back(places(site.out.back(), kY, all));
   }
   if (op.indexed) {
@@ -96,7 +92,7 @@ bool average_pool(Lowering& to, Site& site, const op::AvgPool& op) {
   const Axes all = joined(axes->results, axes->window);
   // Sums of halves are rounded once, when they have been divided.
   const DType wide = expr::computed_in(desc.dtype);
-  const View sum = result_of(to, {desc.shape, wide});
+  const View sum = to.buffer_for({desc.shape, wide});
   Loop loop;
   loop.mode = Mode::Fold;
   loop.fn = op::ReduceFn::Sum;

@@ -8,6 +8,9 @@
 
 namespace kiln::compile {
 
+/// The most steps of one expression: what would have more is stored on the way.
+inline constexpr std::size_t kMostSteps = 24;
+
 /// A step with its operands as views.
 struct Site {
   const GraphStep& step;
@@ -26,6 +29,8 @@ class Lowering {
   std::map<std::string, int> refused{};  // what cannot be compiled: how often it occurs
 
   int add_buffer(DType dtype, const Shape& shape);
+  /// A new buffer, as a view of all its elements.
+  View buffer_for(const Desc& desc);
   /// Returns the buffer of elements of this type and these bits; equal ones are kept once.
   int add_constant(TensorData data);
   void add(Loop loop);

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "kiln/compile/simplify.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/onnx/call.hpp"
 #include "kiln/onnx/model.hpp"
@@ -51,9 +52,7 @@ void require_sizes(const onnx::Model& model, const onnx::Sizes& sizes, const std
 std::vector<int> kept_constants(const onnx::Graph& graph) {
   std::vector<int> kept;
   for (const auto& [value, constant] : graph.constants)
-    if (constant.is_tensor() && !constant.is_string() && constant.value().node() &&
-        size_of(constant.value().dtype()) == 1 && constant.value().dtype() != DType::Bool &&
-        constant.value().numel() > 16)
+    if (constant.is_tensor() && !constant.is_string() && constant.value().node() && is_kept(constant.value()))
       kept.push_back(value);
   return kept;
 }

@@ -13,16 +13,16 @@ bool expands(const op::Op& op) {
   return !kept && (is_composite(op) || is_planned(op));
 }
 
-bool is_kept(const Value& constant) {
-  constexpr std::int64_t kMany = 16;  // a zero point may as well be computed with
-  return size_of(constant.dtype()) == 1 && constant.dtype() != DType::Bool && constant.numel() > kMany;
-}
-
 bool has_tensor(const GraphStep& step) {
   return std::ranges::any_of(step.in, [](const GraphOperand& operand) { return operand.id >= 0; });
 }
 
 }  // namespace
+
+bool is_kept(const Value& constant) {
+  constexpr std::int64_t kMany = 16;  // a zero point may as well be computed with
+  return size_of(constant.dtype()) == 1 && constant.dtype() != DType::Bool && constant.numel() > kMany;
+}
 
 Graph simplified(const Graph& graph, std::vector<Value>& bound) {
   const GraphBody& body = graph.body();

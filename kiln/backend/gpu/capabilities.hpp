@@ -113,7 +113,7 @@ struct Capabilities {
   }
 };
 
-/// What most devices have (VK_KHR_cooperative_matrix).
+/// The matrices that most devices have (VK_KHR_cooperative_matrix).
 inline constexpr Fragment kHalfMatrices[] = {{16, 16, 16, DType::F16, DType::F32},
                                              {16, 16, 16, DType::BF16, DType::F32}};
 

@@ -64,7 +64,7 @@ class Gpu final : public LeafBackend {
 
   // ---- for families, and for custom kernels (custom.hpp) ----
   Driver& driver() const { return pool_->driver(); }
-  /// Which kernels are the quickest here, of those that give the same bits.
+  /// The kernels that are the quickest here, among those that give the same bits.
   Choices& choices() const { return *choices_; }
   /// Whether launch() takes kernels that are written in that language.
   bool takes(Language language) const { return driver().texts() && driver().texts()->language() == language; }

@@ -199,9 +199,9 @@ class Matrix {
   /// at + row + column * stride. An array of uint32 holds two halves in each element; places are counted in elements of
   /// the array, and both are multiples of 16 bytes.
   void load(const Shared& from, const Expr& at, int stride, bool transposed) const;
-  /// Of sums: adds left * right.
+  /// Adds left * right to a matrix of sums.
   void add_product(const Matrix& left, const Matrix& right) const;
-  /// Of sums: stores element [row, column] at at + row * stride + column of an array of float32.
+  /// Stores element [row, column] of a matrix of sums at at + row * stride + column of an array of float32.
   void store(const Shared& to, const Expr& at, int stride) const;
 
  private:

@@ -87,7 +87,7 @@ struct AverageOperand {
   }
 };
 
-/// Where plane `plane` of [batch, channels, ...] begins.
+/// Returns the offset of plane `plane` of [batch, channels, ...].
 std::int64_t plane_at(const Array& x, std::int64_t plane) {
   return plane / x.shape[1] * x.strides[0] + plane % x.shape[1] * x.strides[1];
 }

@@ -1,4 +1,4 @@
-// Which tile a product is computed by: by what the device has, or by what was measured.
+// The choice of the tile that computes a product: by what the device has, or by what was measured.
 #include <algorithm>
 #include <bit>
 
@@ -68,7 +68,7 @@ Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::i
 
 namespace {
 
-/// What other tiles a large product may be computed by, which give the same bits: elements are summed over the depth in
+/// Returns the other tiles that may compute a large product, with the same bits: elements are summed over the depth in
 /// the same order by all tiles of a kind. The default comes first.
 std::vector<Tile> tiles_for(const Gpu& gpu, const Tile& first, const Matrices& p, std::int64_t batch) {
   static constexpr Tile kRegisters[] = {
