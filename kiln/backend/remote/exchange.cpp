@@ -1,6 +1,5 @@
 // Values that go from one server to another without passing the client, and the counters as text.
 #include <chrono>
-#include <cstring>
 
 #include "kiln/backend/remote/host.hpp"
 #include "kiln/wire/op_wire.hpp"
@@ -92,22 +91,17 @@ void Host::receive_value(std::shared_ptr<net::Connection> connection, const std:
   const std::int64_t whole = numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype));
   require<MemoryError>(limit == 0 || whole <= limit, "a value of ", text_of_bytes(whole),
                        " is more than a session may hold");
-  TensorData data(desc.shape, desc.dtype);
-  const auto bytes = data.bytes();
-  std::size_t received = 0;
-  while (received < bytes.size()) {
+  Arrival arrival(desc);
+  while (!arrival.is_complete()) {
     message = connection->receive();
     if (!message) return;
-    if (message->empty() || message->size() > bytes.size() - received) in.wrong("more bytes than the value has");
-    std::memcpy(bytes.data() + received, message->data(), message->size());
-    received += message->size();
+    if (message->empty() || message->size() > arrival.left().size()) in.wrong("more bytes than the value has");
+    arrival.came(*message);
   }
-  if (desc.dtype == DType::Bool)
-    for (std::byte& each : bytes) each = std::byte{each != std::byte{0}};
   {
     const std::lock_guard lock(mutex_);
     require<DeviceError>(given_.size() < kMostGiven, "too many values wait to be taken");
-    given_.insert_or_assign(ticket, Given{std::move(data), Clock::now()});
+    given_.insert_or_assign(ticket, Given{std::move(arrival).take(), Clock::now()});
     changed_.notify_all();
   }
   const std::byte done{1};

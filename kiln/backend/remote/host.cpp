@@ -241,15 +241,24 @@ void Host::serve_session(Client& client, Kept& kept) {
   session.counters().connected = true;
   const auto start = Clock::now();
   double received = 0;
-  while (const std::optional<net::Message> message = client.connection->receive()) {
+  for (;;) {
+    std::size_t placed = 0;
+    const std::optional<net::Message> message =
+        client.connection->receive_to([&](std::span<const std::byte> begin, std::size_t length) {
+          const std::span<std::byte> place = session.place_in(begin, length);
+          placed = place.size();
+          return place;
+        });
+    if (!message) return;
     kept.busy = true;
-    session.counters().bytes_in += static_cast<std::int64_t>(message->size());
-    received += static_cast<double>(message->size());
+    const std::size_t size = message->size() + placed;
+    session.counters().bytes_in += static_cast<std::int64_t>(size);
+    received += static_cast<double>(size);
     const auto type = message->empty() ? Frame::Goodbye : static_cast<Frame>(message->front());
     if (type == Frame::Bye) return end_session(kept.number);
     try {
-      require<DataError>(type == Frame::Work && message->size() <= kMostBytes, "the client sends what is no frame");
-      session.apply(std::span(*message).subspan(1), [&](Outgoing each) { outbox->post(std::move(each)); });
+      require<DataError>(type == Frame::Work && size <= kMostBytes, "the client sends what is no frame");
+      session.apply(std::span(*message).subspan(1), placed, [&](Outgoing each) { outbox->post(std::move(each)); });
     } catch (...) {
       outbox->post(goodbye(session, told(std::current_exception())));
       outbox->close(1);

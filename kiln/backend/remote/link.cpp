@@ -118,9 +118,16 @@ Ref<Request> Link::pending(std::uint64_t number) {
 void Link::receive_all(std::shared_ptr<net::Connection> connection) {
   while (connection) {
     try {
-      while (const std::optional<net::Message> message = connection->receive()) {
-        received_ += message->size();
-        receive(*message);
+      for (;;) {
+        Ref<Request> request;
+        std::span<std::byte> place;
+        const std::optional<net::Message> message =
+            connection->receive_to([&](std::span<const std::byte> begin, std::size_t length) {
+              return place = place_in(begin, length, request);
+            });
+        if (!message) break;
+        received_ += message->size() + place.size();
+        receive(*message, place.size());
       }
     } catch (const IoError&) {
     } catch (...) {  // a server that talks nonsense
@@ -135,7 +142,20 @@ void Link::receive_all(std::shared_ptr<net::Connection> connection) {
   }
 }
 
-void Link::receive(std::span<const std::byte> message) {
+/// The place for a long message, if it is a piece of a read: its bytes are the last ones.
+std::span<std::byte> Link::place_in(std::span<const std::byte> begin, std::size_t length, Ref<Request>& request) {
+  try {
+    wire::Reader in("", begin);
+    if (static_cast<Frame>(in.byte()) != Frame::Piece) return {};
+    in.whole(), in.whole();  // Progress
+    request = pending(in.whole());
+    const std::uint64_t value = in.whole(), count = in.whole();
+    const bool is_rest = count == length - (begin.size() - in.left());
+    return request && is_rest ? request->place_for(value, static_cast<std::size_t>(count)) : std::span<std::byte>();
+  } catch (const Error&) { return {}; }  // receive() says what is wrong
+}
+
+void Link::receive(std::span<const std::byte> message, std::size_t placed) {
   wire::Reader in(text("the server ", peer_), message);
   const auto type = static_cast<Frame>(in.byte());
   const std::uint64_t applied = in.whole(), settled = in.whole();
@@ -152,7 +172,7 @@ void Link::receive(std::span<const std::byte> message) {
       }
       break;
     case Frame::Piece:
-      if (const Ref<Request> request = pending(in.whole())) request->take_piece(in);
+      if (const Ref<Request> request = pending(in.whole())) request->take_piece(in, placed);
       break;
     case Frame::Answer:
     case Frame::Failed: {

@@ -38,8 +38,8 @@ enum class Entry : std::uint8_t {
   Form,           // defines the next form: CallForm::write
   ForgetForms,    // all of them
   Free,           // a value, by the distance of its number from the next one
-  Upload,         // Desc, and the first bytes; the value's number is the next one
-  Piece,          // the next bytes of the upload that is under way
+  Upload,         // Desc, and the first bytes or none; the value's number is the next one
+  Piece,          // the next bytes of the upload that is under way; a long piece is alone in its frame
   Causes,         // a list of values: from here on results fail with these
   RunPending,     // a list of values
   Flush,          //

@@ -23,12 +23,6 @@ bool takes_memory(const op::Op& op, bool of_view) {
   return std::holds_alternative<op::Expand>(op.is) || (of_view && std::holds_alternative<op::Reshape>(op.is));
 }
 
-/// Bytes of a client as elements: truth values are 0 or 1 whatever the bytes are.
-void clean(TensorData& data) {
-  if (data.dtype() != DType::Bool) return;
-  for (std::byte& each : data.bytes()) each = std::byte{each != std::byte{0}};
-}
-
 /// The name with the life of this program: calls that wait in the device name it, and may outlive the session. Null where clients
 /// have named too many; errors then have the operation's own name.
 const char* lasting(const std::string& name) {
@@ -72,13 +66,26 @@ void Session::leave() {
   const Ref<Failure> of_the_rest = attempt([&] { device_.flush(); });  // a client that comes back is told by settle()
 }
 
-void Session::apply(std::span<const std::byte> frame, Post post) {
+std::span<std::byte> Session::place_in(std::span<const std::byte> begin, std::size_t length) const {
+  try {
+    wire::Reader in("", begin);
+    const bool is_next = static_cast<Frame>(in.byte()) == Frame::Work && in.whole() == applied() + 1;
+    if (!is_next || static_cast<Entry>(in.whole()) != Entry::Piece || !arriving_ || !arriving_->to) return {};
+    const std::uint64_t count = in.whole();
+    const std::span<std::byte> left = arriving_->to->left();
+    const bool is_rest = count == length - (begin.size() - in.left()) && count <= left.size();
+    return is_rest ? left.first(static_cast<std::size_t>(count)) : std::span<std::byte>();
+  } catch (const Error&) { return {}; }  // apply() says what is wrong
+}
+
+void Session::apply(std::span<const std::byte> frame, std::size_t placed, Post post) {
   const auto start = std::chrono::steady_clock::now();
   reader_.open(frame);
   const std::uint64_t number = reader_.whole();
   if (number <= applied()) return;  // sent again after a lost connection
   if (number != applied() + 1) reader_.wrong("frame ", number, " follows frame ", applied());
   post_ = &post;
+  placed_ = placed;
   const RequestedBy asking(requester_);
   if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
   struct Leave {
@@ -131,7 +138,11 @@ void Session::apply_entry(std::uint64_t code) {
     case Entry::ForgetForms: return forms_.clear();
     case Entry::Free: return free_value(next_ - reader_.whole());
     case Entry::Upload: return receive_upload();
-    case Entry::Piece: return receive_piece();
+    case Entry::Piece: {
+      const std::uint64_t count = reader_.whole();
+      if (count == 0) reader_.wrong("a piece without bytes");
+      return receive_piece(static_cast<std::size_t>(count));
+    }
     case Entry::Causes: return set_causes(list_of_values());
     case Entry::Program: return define_program();
     case Entry::DropProgram: {
@@ -318,42 +329,27 @@ void Session::run(const op::Op& op, Call call, std::int64_t bytes) {
 void Session::receive_upload() {
   const Desc desc = wire::read_desc(reader_);
   const std::int64_t bytes = bytes_of(desc);
-  if (Ref<Failure> failure = over_limit(bytes)) {
-    // The elements still come; they are dropped.
-    arriving_.emplace();
-    Value value(make_ref<Node>(desc, device_));
-    value.node()->storage = failure;
-    hold(std::move(value), 0);
-  } else {
-    const Ref<Failure> no_memory = attempt([&] { arriving_.emplace(TensorData(desc.shape, desc.dtype), 0); });
-    Value value(make_ref<Node>(desc, device_));
-    if (no_memory) {
-      arriving_.emplace();
-      value.node()->storage = no_memory;
-    }
-    hold(std::move(value), no_memory ? 0 : bytes);
-  }
-  receive_piece();
+  arriving_.emplace(static_cast<std::size_t>(bytes), std::nullopt);
+  Value value(make_ref<Node>(desc, device_));
+  Ref<Failure> failure = over_limit(bytes);
+  if (!failure) failure = attempt([&] { arriving_->to.emplace(desc); });
+  value.node()->storage = failure;  // the elements still come; they are dropped
+  hold(std::move(value), failure ? 0 : bytes);
+  receive_piece(static_cast<std::size_t>(reader_.whole()));
 }
 
-void Session::receive_piece() {
+void Session::receive_piece(std::size_t count) {
   if (!arriving_) reader_.wrong("a piece of no upload");
-  const std::size_t count = reader_.length(reader_.left(), "bytes");
-  const auto piece = reader_.bytes(count);
+  const std::size_t placed = std::exchange(placed_, 0);
+  if (count > arriving_->left) reader_.wrong(count, " bytes for a tensor that lacks ", arriving_->left);
+  const auto piece = reader_.bytes(count - std::min(placed, count));
+  if (arriving_->to) placed ? arriving_->to->came(count) : arriving_->to->came(piece);
+  if (arriving_->left -= count; arriving_->left > 0) return;
+  std::optional<Arrival> whole = std::exchange(arriving_, {})->to;
+  if (!whole) return;
   Held& held = values_.at(next_ - 1);
-  const auto whole = static_cast<std::size_t>(bytes_of(held.value.node()->desc));
-  if (count > whole - arriving_->received)
-    reader_.wrong(count, " bytes for a tensor that lacks ", whole - arriving_->received);
-  if (count == 0 && whole != 0) reader_.wrong("a piece without bytes");
-  const bool failed = bool(held.value.node()->storage);
-  if (!failed && count) std::memcpy(arriving_->data.bytes().data() + arriving_->received, piece.data(), count);
-  arriving_->received += count;
-  if (arriving_->received < whole) return;
-  TensorData data = std::move(arriving_->data);
-  arriving_.reset();
-  if (failed) return;
-  clean(data);
-  Ref<Failure> failure = attempt([&] { held.value = Value(device_.backend().upload(std::move(data), device_)); });
+  const Ref<Failure> failure =
+      attempt([&] { held.value = Value(device_.backend().upload(std::move(*whole).take(), device_)); });
   if (failure) held.value.node()->storage = failure;
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "kiln/backend/capture/graph.hpp"
+#include "kiln/backend/remote/arrival.hpp"
 #include "kiln/backend/remote/call_form.hpp"
 #include "kiln/backend/remote/outbox.hpp"
 #include "kiln/backend/remote/protocol.hpp"
@@ -56,10 +57,12 @@ class Session {
   Session(Device device, std::string peer, const SessionLimits& limits, Exchange& exchange);
   ~Session();
 
-  /// Applies a Work frame, without its first byte, and posts what the client is to be told. Throws DataError or the error of
-  /// an operation's own check where the frame is not one that a client of Kiln sends: the session has to end then.
-  /// One thread at a time.
-  void apply(std::span<const std::byte> frame, Post post);
+  /// Where the end of a long message goes, if it is a piece of an upload.
+  std::span<std::byte> place_in(std::span<const std::byte> begin, std::size_t length) const;
+  /// Applies a Work frame, without its first byte and the last ones that are `placed`, and posts what the client is to be told.
+  /// Throws DataError or the error of an operation's own check where the frame is not one that a client of Kiln sends: the
+  /// session has to end then. One thread at a time.
+  void apply(std::span<const std::byte> frame, std::size_t placed, Post post);
   /// Runs what waits, for the thread that applied frames and ends: nobody else runs it in time.
   void leave();
   /// The client has lost its connection: it is told again what it may have missed.
@@ -81,8 +84,8 @@ class Session {
     const char* function;  // null where the form names none
   };
   struct Arriving {
-    TensorData data;
-    std::size_t received = 0;
+    std::size_t left = 0;        // bytes that have not come
+    std::optional<Arrival> to;  // none: they are dropped
   };
 
   void apply_entry(std::uint64_t entry);
@@ -92,7 +95,7 @@ class Session {
   /// Runs a call whose results take so many bytes; where that throws, its results fail.
   void run(const op::Op& op, Call call, std::int64_t bytes);
   void receive_upload();
-  void receive_piece();
+  void receive_piece(std::size_t count);
   void define_program();
   void replay();
   void read_values(std::uint64_t request, const Values& values);
@@ -129,6 +132,7 @@ class Session {
 
   wire::Reader reader_;
   const Post* post_ = nullptr;             // of the frame that is being applied
+  std::size_t placed_ = 0;                 // its last bytes, which are where they belong
   std::atomic<std::uint64_t> applied_{0};  // any thread may read it
   std::uint64_t next_ = 0;
   std::unordered_map<std::uint64_t, Held> values_;
