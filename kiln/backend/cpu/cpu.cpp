@@ -69,7 +69,8 @@ Ref<Node> Cpu::upload(TensorData data, const Device& device) {
 
 TensorData Cpu::download(const Value& value) {
   const Array from = read(value);
-  constexpr std::size_t kLent = 64 << 10;  // bytes from which on they are not copied: nobody writes to memory that has two owners
+  constexpr std::size_t kLent =
+      64 << 10;  // bytes from which on they are not copied: nobody writes to memory that has two owners
   const std::size_t bytes = strided::bytes_of({from.shape, from.dtype}, "cpu");
   if (bytes >= kLent && from.contiguous())
     return TensorData::lent(from.shape, from.dtype, {from.data, bytes},

@@ -94,8 +94,8 @@ void Outbox::send_next(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   bool is_sent = true;
   try {
-    const auto part = message.count ? message.data->bytes().subspan(message.offset, message.count)
-                                    : std::span<const std::byte>();
+    const auto part =
+        message.count ? message.data->bytes().subspan(message.offset, message.count) : std::span<const std::byte>();
     connection->send_parts(message.head, part);
   } catch (const Error&) { is_sent = false; }
   lock.lock();

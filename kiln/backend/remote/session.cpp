@@ -335,7 +335,7 @@ void Session::receive_upload() {
   if (!failure) failure = attempt([&] { arriving_->to.emplace(desc); });
   value.node()->storage = failure;  // the elements still come; they are dropped
   hold(std::move(value), failure ? 0 : bytes);
-  receive_piece(static_cast<std::size_t>(reader_.whole()));
+  receive_piece(reader_.length(reader_.left(), "bytes"));
 }
 
 void Session::receive_piece(std::size_t count) {

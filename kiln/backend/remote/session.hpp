@@ -84,7 +84,7 @@ class Session {
     const char* function;  // null where the form names none
   };
   struct Arriving {
-    std::size_t left = 0;        // bytes that have not come
+    std::size_t left = 0;       // bytes that have not come
     std::optional<Arrival> to;  // none: they are dropped
   };
 
