@@ -51,12 +51,13 @@ ReadHead read_head(std::span<const std::byte> bytes) {
 }
 
 void apply_mask(std::span<const std::byte> bytes, std::byte* to, const Mask& mask, std::size_t offset) {
-  using Lanes = std::uint64_t __attribute__((vector_size(64)));  // the compiler makes instructions of it that there are
+  using Lanes = std::uint64_t __attribute__((vector_size(16)));
   std::uint32_t turned = 0;
   for (std::size_t i = 0; i < mask.size(); ++i)
     turned |= std::to_integer<std::uint32_t>(mask[(offset + i) % mask.size()]) << (8 * i);
   const Lanes wide = Lanes{} + (std::uint64_t{turned} << 32 | turned);
   std::size_t i = 0;
+#pragma GCC unroll 4
   for (; i + sizeof wide <= bytes.size(); i += sizeof wide) {
     Lanes lanes;
     std::memcpy(&lanes, bytes.data() + i, sizeof lanes);

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kSent = 128 << 10;     // bytes that are masked, and then sent while they are in a cache
 constexpr std::size_t kReceived = 16 << 10;  // bytes that are read before it is known where they go
+constexpr std::size_t kAtOnce = 256 << 10;   // bytes that are read, and unmasked while they are in a cache
 constexpr std::size_t kMostControl = 125;
 constexpr std::size_t kReserved = 64 << 20;  // bytes for which there is an address, and memory as they come
 constexpr std::size_t kFirstPart = 4 << 20;  // of a message, for which there is memory before it has come
@@ -176,7 +177,7 @@ class WebSocket final : public Connection {
       if (got > 0) {
         std::memcpy(place.data(), in_.data() + begin_, got);
         begin_ += got;
-      } else if ((got = wait_for_bytes(place)) == 0) fail_lost();
+      } else if ((got = wait_for_bytes(place.first(std::min(place.size(), kAtOnce)))) == 0) fail_lost();
       if (head.mask) apply_mask(place.first(got), place.data(), *head.mask, offset);
       place = place.subspan(got);
       offset += got;

@@ -17,6 +17,34 @@ Ref<Failure> failure_saying(ErrorKind kind, const std::string& sentence) {
   return attempt([&] { raise(kind, sentence); });
 }
 
+/// Closes a connection unless this object ends in time.
+class TimeLimit {
+ public:
+  TimeLimit(net::Connection& connection, double seconds)
+      : thread_([this, &connection, seconds] {
+          std::unique_lock lock(mutex_);
+          if (ended_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return is_over_; })) return;
+          is_late_ = true;
+          connection.close();
+        }) {}
+  ~TimeLimit() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+      ended_.notify_all();
+    }
+    thread_.join();
+  }
+  bool is_late() const { return is_late_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_over_ = false;
+  std::atomic<bool> is_late_{false};
+  std::thread thread_;  // the last member: it uses the others
+};
+
 }  // namespace
 
 Link::Link(Dial dial, ClientSettings settings)
@@ -70,8 +98,17 @@ std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet() {
                                .session = welcome_.session,
                                .secret = welcome_.secret,
                                .ticket = {}});
-  connection->send(out.take());
-  const std::optional<net::Message> message = connection->receive();
+  std::optional<net::Message> message;
+  {
+    const TimeLimit limit(*connection, settings_.greeting);
+    const Ref<Failure> lost = attempt([&] {
+      connection->send(out.take());
+      message = connection->receive();
+    });
+    require<IoError>(message.has_value() || !limit.is_late(), connection->peer(), " has not answered within ",
+                     settings_.greeting, " seconds: is it a server of Kiln, and the port right?");
+    if (lost) throw_failure(*lost);
+  }
   require<IoError>(message.has_value(), connection->peer(), " has closed the connection");
   wire::Reader in(text("the server ", connection->peer()), *message);
   const auto type = static_cast<Frame>(in.byte());

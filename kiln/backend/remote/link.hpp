@@ -26,6 +26,8 @@ struct ClientSettings {
   std::string address{};
   /// Seconds in which a lost connection may come back, at most as many as the server keeps the session.
   double window = 30;
+  /// Seconds in which a server has to answer when a connection begins.
+  double greeting = 10;
   /// Bytes that may wait to be sent or acknowledged; then operations wait.
   std::size_t most_waiting = 256 << 20;
 };

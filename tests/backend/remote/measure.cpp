@@ -1,4 +1,4 @@
-// What a remote device costs, over WebSockets of the loopback: `measure_remote`. It is no test, as tests measure no time.
+// What a remote device costs, over WebSockets of the loopback: `measure_remote [transfers | calls | reads]`. It is no test, as tests measure no time.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -131,15 +132,15 @@ void measure_reads(const Device& device) {
   std::printf("read of 16 elements: %.1f us\n", median(reads));
 }
 
-void measure() {
+void measure(std::string_view what) {
   const auto running = host(Device::cpu(), {.port = 0});
   const Device device(make_ref<remote::Remote>(remote::dial_of(text("127.0.0.1:", running->port()))));
-  measure_transfers(device);
-  measure_calls(device);
-  measure_reads(device);
+  if (what.empty() || what == "transfers") measure_transfers(device);
+  if (what.empty() || what == "calls") measure_calls(device);
+  if (what.empty() || what == "reads") measure_reads(device);
 }
 
 }  // namespace
 }  // namespace kiln
 
-int main() { kiln::measure(); }
+int main(int argc, char** argv) { kiln::measure(argc > 1 ? argv[1] : ""); }
