@@ -146,7 +146,9 @@ std::unique_ptr<Connection> connect(const Address& address, const ConnectOptions
   std::vector<std::byte> received;
   const Request answer = answer_of(*stream, options.limits, deadline, received);
   require_upgrade(answer, key, address, options.path);
-  return websocket_over(std::move(stream), End::Client, received, options.limits);
+  const bool stays_here = is_loopback(peer_address(stream->socket()).host);
+  return websocket_over(std::move(stream), stays_here && !options.masks_loopback ? End::ClientHere : End::Client,
+                        received, options.limits);
 }
 
 std::unique_ptr<WebSocketListener> listen(const Address& address, const ListenOptions& options) {

@@ -16,6 +16,9 @@ struct ConnectOptions {
   std::optional<TlsOptions> tls = {};  // none: everyone on the way may read and change what is sent
   Limits limits = {};
   double timeout = 10;  // seconds until the connection is there
+  /// Whether frames have random masks, as RFC 6455 says, also on this machine's loopback, where nobody is between the two ends
+  /// whom they could protect. Their bytes are otherwise sent from where they are.
+  bool masks_loopback = true;
 };
 
 /// Connects with a server. Throws IoError, with cause and remedy, where there is no such host, nobody listens, the

@@ -89,16 +89,17 @@ class WebSocket final : public Connection {
   /// Bytes go through a buffer where they are masked, or few: the head and the beginning of a message are one packet.
   void send_frame(Opcode opcode, Parts parts, double stalled) {
     FrameHead head{.opcode = opcode, .length = parts[0].size() + parts[1].size()};
-    if (end_ == End::Client) head.mask = next_mask();
+    const bool masks = end_ == End::Client;
+    if (end_ != End::Server) head.mask = masks ? next_mask() : Mask{};
     std::size_t used = write_head(head, std::span(out_).first<kMostHead>()), at = 0;
     for (std::span<const std::byte> part : parts) {
       while (!part.empty()) {
-        if (!head.mask && part.size() > kReceived && used == 0) {
+        if (!masks && part.size() > kReceived && used == 0) {
           write_all(*stream_, part, stalled);
           break;
         }
         const std::size_t count = std::min(part.size(), out_.size() - used);
-        if (head.mask) apply_mask(part.first(count), out_.data() + used, *head.mask, at);
+        if (masks) apply_mask(part.first(count), out_.data() + used, *head.mask, at);
         else std::memcpy(out_.data() + used, part.data(), count);
         part = part.subspan(count);
         at += count, used += count;
@@ -178,7 +179,7 @@ class WebSocket final : public Connection {
         std::memcpy(place.data(), in_.data() + begin_, got);
         begin_ += got;
       } else if ((got = wait_for_bytes(place.first(std::min(place.size(), kAtOnce)))) == 0) fail_lost();
-      if (head.mask) apply_mask(place.first(got), place.data(), *head.mask, offset);
+      if (head.mask.value_or(Mask{}) != Mask{}) apply_mask(place.first(got), place.data(), *head.mask, offset);
       place = place.subspan(got);
       offset += got;
     }

@@ -9,7 +9,8 @@
 
 namespace kiln::net {
 
-enum class End { Client, Server };
+/// ClientHere: a client whose masks are 0, since nobody is between the two ends.
+enum class End { Client, ClientHere, Server };
 
 /// `received` has come after the handshake. The connection keeps `kept` while it lives.
 ///

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -53,6 +54,35 @@ TEST(WebSocket, BringsMessagesOfAnySize) {
     EXPECT_EQ(connection->receive(), sent) << size;
   }
   EXPECT_EQ(connection->peer(), text("127.0.0.1:", echo.port()));
+}
+
+TEST(WebSocket, BringsMessagesInPartsToTheirPlaces) {
+  for (const bool masks : {true, false}) {
+    const auto listener = listen({"127.0.0.1", 0});
+    const auto here = connect({"127.0.0.1", listener->port()}, {.masks_loopback = masks});
+    const auto there = listener->accept();
+    const auto brings = [](Connection& from, Connection& to, std::size_t begin, std::size_t end) {
+      const Message whole = pattern(begin + end);
+      const std::span<const std::byte> bytes = whole;
+      std::thread sender([&] { from.send_parts(bytes.first(begin), bytes.subspan(begin)); });
+      Message place(end);
+      const auto rest = to.receive_to([&](std::span<const std::byte> shown, std::size_t length) {
+        EXPECT_EQ(length, whole.size());
+        EXPECT_GE(shown.size(), 64u);
+        EXPECT_TRUE(std::ranges::equal(shown, bytes.first(shown.size())));
+        return std::span(place);
+      });
+      sender.join();
+      const bool is_placed = whole.size() >= kLeastPlaced;
+      EXPECT_TRUE(std::ranges::equal(*rest, is_placed ? bytes.first(begin) : bytes)) << begin << ' ' << end;
+      EXPECT_TRUE(!is_placed || std::ranges::equal(place, bytes.subspan(begin))) << begin << ' ' << end;
+    };
+    for (const std::size_t begin : {0u, 1u, 37u, 20'000u, 200'000u})
+      for (const std::size_t end : {1u, 4095u, 4099u, 16'384u, 300'001u}) {
+        brings(*here, *there, begin, end);
+        brings(*there, *here, begin, end);
+      }
+  }
 }
 
 TEST(WebSocket, SendsWhileItReceives) {
