@@ -24,6 +24,8 @@
 // Learner and call the same functions; rank 0's weights and checkpoints are used, and only it has callbacks and writes
 // files. With Sharding::State or Sharding::Gradients after the ranks, each has only its part of the optimizer's state.
 #pragma once
+#include <concepts>
+#include <deque>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -197,6 +199,20 @@ class Learner final : public training::Loop {
   void restore_model() override { model_ = *std::exchange(before_, std::nullopt); }
   void drop_saved_model() override { before_.reset(); }
 
+  static constexpr bool kHasCopies = std::copyable<M> && std::copyable<O> && kHasParts;
+  bool can_keep_states() const override { return kHasCopies; }
+  void keep_state() override {
+    if constexpr (kHasCopies) states_.emplace_back(*std::exchange(before_, std::nullopt), optimizer_);
+  }
+  void swap_state() override {
+    if constexpr (kHasCopies) {
+      std::swap(states_.front().first, model_);
+      std::swap(states_.front().second, optimizer_);
+    }
+  }
+  void drop_oldest_state() override { states_.pop_front(); }
+  void drop_states() override { states_.clear(); }
+
   void measure(const training::Batches& valid) override {
     if constexpr (kByHand)
       require<ArgumentError>(static_cast<bool>(valid_step_),
@@ -217,7 +233,8 @@ class Learner final : public training::Loop {
   O optimizer_;
   F step_;
   std::function<training::Outcome(const M&, void* batch, bool owned)> valid_step_;
-  std::optional<M> before_;  // set if a step may have to be undone
+  std::optional<M> before_;             // set if a step may have to be undone
+  std::deque<std::pair<M, O>> states_;  // before the steps ahead
 };
 
 }  // namespace kiln

@@ -138,6 +138,9 @@ RunEnd Loop::train_on(const Batches& train, const Batches* valid) try {
   gradients_ = {};
   gathered_items_ = gathered_batches_ = 0;
   checked_step_ = -1;
+  forget_ahead();
+  runs_ahead_ = false;
+  most_ahead_ = most_ahead(train);
   std::vector<Measured> measures = {measured("train", train_metrics_)};
   if (valid) measures.push_back(measured("valid", valid_metrics_));
   run_.begin(team_.most(train.size(run_.at.epoch)), num_params(model_ref()), devices_of(model_ref()),
@@ -148,10 +151,16 @@ RunEnd Loop::train_on(const Batches& train, const Batches* valid) try {
     const std::int64_t epoch = run_.at.epoch, own = train.size(epoch);
     run_.expect(team_.most(own));
     const auto learn_from = [&](void* batch, bool owned) {
-      if (learn(batch, owned)) step_ended(train, valid);
+      if (settle(most_ahead_) && learn(batch, owned)) step_ended(train, valid);
+      if (run_.done()) (void)settle();
       return run_.at.epoch == epoch && !run_.done();
     };
-    train.each(epoch, run_.at.batch, learn_from);
+    try {
+      train.each(epoch, run_.at.batch, learn_from);
+    } catch (...) {
+      (void)settle();  // of the steps before, whose own errors come first
+      throw;
+    }
     // A rank that has fewer batches than others takes part in their steps.
     while (run_.at.epoch == epoch && run_.at.batch >= own && !run_.done() && learn_from(nullptr, false)) {}
     run_.require_past(epoch);
@@ -174,8 +183,13 @@ bool Loop::learn(void* batch, bool owned) {
   const Rates rates = rates_(run_.at);
   require_rates(rates, run_.at);
   const StepContext context{rates, run_.at, team_};
-  const BatchResult result =
-      by_hand_ ? learn_by_hand(batch, owned, context) : learn_by_gradients(batch, owned, context);
+  const Position before = run_.at;
+  BatchResult result = by_hand_ ? learn_by_hand(batch, owned, context) : learn_by_gradients(batch, owned, context);
+  if (result.awaited) {
+    const std::int64_t items = result.awaited->items();
+    ahead_.push_back({*std::move(result.awaited), before, run_.step_ahead(items, rates)});
+    return true;
+  }
   if (result.accepted && result.outcome.output) {
     const NoGrad pause;
     train_metrics_.update(result.outcome.output.get(), result.own.loss, result.own.items);
@@ -194,8 +208,8 @@ Loop::BatchResult Loop::learn_by_hand(void* batch, bool owned, const StepContext
 Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepContext& context) {
   const LearnerConfig& config = run_.config();
   const bool skips = config.not_finite == NotFinite::Skip, accumulates = config.accumulate > 1;
-  if (skips) save_model();  // batch norm, for one, learns from a batch that is then left out
-  Outcome outcome;          // without items where there is no batch
+  if (skips || most_ahead_ > 0) save_model();  // batch norm, for one, learns from a batch that is then left out
+  Outcome outcome;                             // without items where there is no batch
   Team::BatchShare part;
   const auto loss = [&] {
     std::optional<Autocast> half;
@@ -215,6 +229,17 @@ Loop::BatchResult Loop::learn_by_gradients(void* batch, bool owned, const StepCo
   GradientsParams grads;
   if (within) buckets.emplace(start_combining(batch, loss, part));
   else if (batch) grads = nn::value_and_grad(model_ref(), loss).grads;
+  if (most_ahead_ > 0) {
+    if (std::optional<AwaitedOutcome> awaited = AwaitedOutcome::of(outcome, train_metrics_, runs_ahead_)) {
+      runs_ahead_ = true;
+      run_.require_items(outcome.items);
+      keep_state();
+      update_with(std::move(grads), false, context.rates);
+      return {.awaited = std::move(awaited)};
+    }
+    most_ahead_ = 0;  // a device that computes at once, or metrics that have to read there
+    drop_saved_model();
+  }
   BatchResult result = combine_outcomes(std::move(outcome));
   if (result.accepted) {
     if (skips) drop_saved_model();
@@ -280,10 +305,64 @@ Buckets Loop::start_combining(const void* batch, FunctionRef<Value()> loss, cons
   return all;
 }
 
+std::size_t Loop::most_ahead(const Batches& train) {
+  constexpr std::int64_t kMostSteps = 16, kMostBytes = std::int64_t{256} << 20, kBytesEach = 12;  // of Adam's state
+  const LearnerConfig& config = run_.config();
+  const bool simple = !by_hand_ && !team_.several() && config.accumulate == 1 && config.not_finite != NotFinite::Skip &&
+                      !optional_state_.scaler && !optional_state_.average && !train.place && can_keep_states();
+  if (!simple) return 0;
+  const std::int64_t bytes = std::max<std::int64_t>(kBytesEach * num_params(model_ref()), 1);
+  return static_cast<std::size_t>(std::min(kMostSteps, kMostBytes / bytes));
+}
+
+bool Loop::settle(std::size_t most) {
+  while (!ahead_.empty() && (ahead_.size() > most || ahead_.front().outcome.is_there()))
+    if (!settle_oldest()) return false;
+  return true;
+}
+
+bool Loop::settle_oldest() {
+  StepAhead oldest = std::move(ahead_.front());
+  ahead_.pop_front();
+  const bool is_newest = ahead_.empty(), was_asked = run_.control().should_stop();
+  const Position newest = std::exchange(run_.at, oldest.before);
+  swap_state();  // the model is what it was before the step
+  try {
+    oldest.outcome.wait();
+    (void)run_.accepts(oldest.outcome.loss());
+    swap_state();
+    drop_oldest_state();
+    run_.at = oldest.step.at;
+    if (!is_newest) swap_state();  // the model is what it was after the step
+    report_ahead(oldest);
+  } catch (...) {
+    forget_ahead();
+    throw;
+  }
+  if (!was_asked && run_.control().should_stop()) return forget_ahead(), is_newest;
+  if (!is_newest) swap_state();
+  run_.at = newest;
+  return true;
+}
+
+void Loop::forget_ahead() {
+  ahead_.clear();
+  drop_states();
+}
+
+void Loop::report_ahead(const StepAhead& oldest) {
+  {
+    const NoGrad pause;
+    oldest.outcome.add_to(train_metrics_);
+  }
+  run_.report(oldest.step, oldest.outcome.loss() * static_cast<double>(oldest.step.items));
+}
+
 void Loop::step_ended(const Batches& train, const Batches* valid) {
-  const bool ended = run_.epoch_ended();
+  const bool ended = run_.epoch_ended(), validates = valid && run_.validation_due();
+  if ((run_.metrics_due() || validates || ended) && !settle()) return;
   if (run_.metrics_due()) run_.notify(Evaluation{run_.at, "train", team_.readings(train_metrics_), ended});
-  if (valid && run_.validation_due()) {
+  if (validates) {
     measure(*valid);
     const Evaluation evaluation{run_.at, "valid", team_.readings(valid_metrics_)};
     run_.notify(evaluation);
@@ -296,7 +375,7 @@ void Loop::step_ended(const Batches& train, const Batches* valid) {
     train_metrics_.begin();
     run_.next_epoch();
   }
-  if (team_.agree(run_, checkpoints_.due(run_, ended))) save(train);
+  if (team_.agree(run_, checkpoints_.due(run_, ended)) && settle()) save(train);
 }
 
 void Loop::check_weights() {

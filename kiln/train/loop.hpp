@@ -1,5 +1,6 @@
 // The part of a Learner's loop that does not depend on the types of model, optimizer and data; it is compiled once.
 #pragma once
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -87,6 +88,13 @@ class Loop {
   virtual void save_model() = 0;
   virtual void restore_model() = 0;
   virtual void drop_saved_model() = 0;
+  /// States of model and optimizer before steps whose losses are awaited, oldest first. keep_state() adds the saved model with
+  /// the current optimizer, swap_state() exchanges the oldest state with the current one. False: they have no copies.
+  virtual bool can_keep_states() const = 0;
+  virtual void keep_state() = 0;
+  virtual void swap_state() = 0;
+  virtual void drop_oldest_state() = 0;
+  virtual void drop_states() = 0;
   /// Updates the metrics of validation.
   virtual void measure(const Batches& valid) = 0;
 
@@ -98,8 +106,27 @@ class Loop {
     Outcome outcome{};  // without an output where this rank has no batch
     Team::Batch own{}, total{};
     bool accepted = true;
+    std::optional<AwaitedOutcome> awaited{};  // then nothing of it is known yet but its items
   };
   bool learn(void* batch, bool owned);
+
+  /// A step that was taken as if its loss were finite and nobody would stop the training at it.
+  struct StepAhead {
+    AwaitedOutcome outcome;
+    Position before;
+    Step step;
+  };
+  /// How many steps the loop may be ahead of their losses: so many that their states take little memory; none where a step depends
+  /// on more than model and optimizer.
+  std::size_t most_ahead(const Batches& train);
+  /// Reports the oldest steps whose losses are there, and waits for them while there are more than `most`. Where a loss is not
+  /// finite, a callback stops the training or something throws, it is as if the later steps had not been taken. Returns whether
+  /// they were kept.
+  bool settle(std::size_t most = 0);
+  bool settle_oldest();
+  void report_ahead(const StepAhead& oldest);
+  /// The current state is the one to stay with.
+  void forget_ahead();
   BatchResult learn_by_hand(void* batch, bool owned, const StepContext& context);
   BatchResult learn_by_gradients(void* batch, bool owned, const StepContext& context);
   /// Adds the outcomes of all ranks up, and decides whether the batch is learned from.
@@ -125,7 +152,10 @@ class Loop {
   GradientsAccumulator gradients_;
   std::int64_t gathered_items_ = 0, gathered_batches_ = 0;  // of the current step, on all ranks
   std::int64_t checked_step_ = -1;                          // the step whose weights were checked last
-  Checkpoints checkpoints_;                                 // declared last, because its thread reads the others
+  std::size_t most_ahead_ = 0;
+  bool runs_ahead_ = false;  // since a first loss was not there at once
+  std::deque<StepAhead> ahead_;
+  Checkpoints checkpoints_;  // declared last, because its thread reads the others
 };
 
 }  // namespace training

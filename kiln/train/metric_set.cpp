@@ -1,5 +1,6 @@
 #include "kiln/train/metric_set.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace kiln {
@@ -20,6 +21,8 @@ void MetricList::add(NamedMetric entry) {
     require<ArgumentError>(other.name != entry.name, "training: there are two metrics called '", entry.name, '\'');
   entries_.push_back(std::move(entry));
 }
+
+bool MetricList::take_copies() const { return std::ranges::all_of(entries_, &NamedMetric::takes_copies); }
 
 std::vector<std::string> MetricList::names() const {
   std::vector<std::string> names;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/core/reflect/signature.hpp"
 #include "kiln/train/events.hpp"
 #include "kiln/train/metric/accuracy.hpp"
 #include "kiln/train/metric/machine.hpp"
@@ -82,6 +83,10 @@ extern template const MetricType& metric_type<metric::RootMeanSquaredError>();
 class MetricList {
  public:
   std::vector<std::string> names() const;
+  /// Whether there is nothing to measure but the loss.
+  bool empty() const { return entries_.empty(); }
+  /// Whether outputs may be copies on another device than the model's.
+  bool take_copies() const;
   /// The names of the metrics whose values are words.
   std::vector<std::string> text_names() const;
   /// Resets all metrics.
@@ -103,7 +108,9 @@ class MetricList {
   template <class Output, Metric M, class F>
   void add(M metric, const std::string& name, F feed) {
     static_assert(metric::kHasState<M>, "a metric without states: what adds up is a metric::Total, Totals, ...");
+    // One that holds no tensor, and is fed by a function that holds none, asks nothing of where its operands are.
     add(NamedMetric{name, &metric_type<M>(), std::make_shared<M>(std::move(metric)),
+                    Plain<M> && (std::is_empty_v<F> || std::is_pointer_v<F>),
                     [feed = std::move(feed)](void* held, const void* output) {
                       feed(*static_cast<M*>(held), *static_cast<const Output*>(output));
                     }});
@@ -114,6 +121,7 @@ class MetricList {
     std::string name;
     const MetricType* type;
     std::shared_ptr<void> metric;
+    bool takes_copies;
     std::function<void(void* metric, const void* output)> feed;
   };
   void add(NamedMetric entry);

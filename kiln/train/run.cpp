@@ -80,16 +80,30 @@ bool TrainingRun::batch_done(double loss, std::int64_t items) {
 }
 
 void TrainingRun::step_done(const std::vector<double>& rates) {
+  const double loss = loss_;
+  report(end_step(rates), loss);
+}
+
+training::Step TrainingRun::step_ahead(std::int64_t items, const std::vector<double>& rates) {
+  batch_done(0, items);
+  return end_step(rates);
+}
+
+training::Step TrainingRun::end_step(const std::vector<double>& rates) {
   const auto now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - step_began_).count();
   step_began_ = now;
   ++at.step;
   at.items += items_;
   at.seconds += seconds;
-  const double loss = loss_ / static_cast<double>(items_);  // NaN if all batches were skipped
-  notify(training::Step{at, loss, rates, items_, seconds});
+  pending_ = 0;
   loss_ = 0;
-  items_ = pending_ = 0;
+  return {at, 0, rates, std::exchange(items_, 0), seconds};
+}
+
+void TrainingRun::report(training::Step step, double sum) const {
+  step.loss = sum / static_cast<double>(step.items);  // NaN if all batches were skipped
+  notify(step);
 }
 
 void TrainingRun::require_items(std::int64_t items) const {

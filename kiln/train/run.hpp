@@ -71,6 +71,10 @@ class TrainingRun {
   bool completes_step() const;
   /// Ends the step, and reports its loss to the listeners.
   void step_done(const std::vector<double>& rates);
+  /// Ends a step of one batch whose loss is not known yet; the event is to be completed by report().
+  training::Step step_ahead(std::int64_t items, const std::vector<double>& rates);
+  /// Reports a step to the listeners; `sum` is that of the losses of its items.
+  void report(training::Step step, double sum) const;
   /// Throws DataError for a batch without items, from which nothing can be learned.
   void require_items(std::int64_t items) const;
   /// Returns false, or throws, if this loss must not be used.
@@ -91,6 +95,8 @@ class TrainingRun {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  training::Step end_step(const std::vector<double>& rates);
 
   LearnerConfig config_;
   std::vector<Listener> listeners_;

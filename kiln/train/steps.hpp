@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -118,11 +119,82 @@ void forget_graph(Output& output) {
   if constexpr (requires { output.predictions; }) forget(output.predictions);
 }
 
+/// An output whose fields are tensors and numbers alone can be copied to the host, tensor by tensor.
+template <class T> inline constexpr bool kIsTensor = false;
+template <int D, class Kind> inline constexpr bool kIsTensor<Tensor<D, Kind>> = true;
+template <class Output>
+constexpr bool has_only_tensors() {
+  if constexpr (kIsTensor<Output> || std::is_arithmetic_v<Output>) return true;
+  else if constexpr (!reflect::Aggregate<Output>) return false;
+  else
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (has_only_tensors<reflect::FieldType<Output, I>>() && ...);
+    }(std::make_index_sequence<reflect::field_count<Output>>());
+}
+template <class Output, class F>
+void for_each_tensor(Output& output, F&& f) {
+  if constexpr (kIsTensor<std::remove_const_t<Output>>) f(output);
+  else if constexpr (reflect::Aggregate<std::remove_const_t<Output>>)
+    std::apply([&](auto&... fields) { (for_each_tensor(fields, f), ...); }, reflect::fields(output));
+}
+
+/// What can be done with an output of any type.
+struct OutputType {
+  Values (*tensors)(const void* output);
+  /// The same output with these elements, on the processor.
+  std::shared_ptr<const void> (*with)(const void* output, std::span<const TensorData> tensors);
+};
+/// Null for an output that may have tensors elsewhere.
+template <class Output>
+const OutputType* output_type() {
+  if constexpr (has_only_tensors<Output>()) {
+    static constexpr OutputType type{
+        [](const void* output) {
+          Values all;
+          for_each_tensor(*static_cast<const Output*>(output), [&](const auto& x) { all.push_back(x.value()); });
+          return all;
+        },
+        [](const void* output, std::span<const TensorData> tensors) -> std::shared_ptr<const void> {
+          const auto copy = std::make_shared<Output>(*static_cast<const Output*>(output));
+          auto next = tensors.begin();
+          for_each_tensor(*copy, [&]<class T>(T& x) { x = T(Typed{kiln::from_data(*next++, Device::cpu())}); });
+          return copy;
+        }};
+    return &type;
+  } else {
+    return nullptr;
+  }
+}
+
 /// The result of a step: its loss, its number of items, and the whole output, for metrics.
 struct Outcome {
   std::optional<Tensor<0>> loss{};
   std::int64_t items = 0;
   std::shared_ptr<const void> output{};
+  const OutputType* type = nullptr;
+};
+
+/// An outcome that is on its way to the host.
+class AwaitedOutcome {
+ public:
+  /// Empty where the outcome is there already or large, unless others have been `awaited`, and where the metrics take no copy of
+  /// it: then it is read as usual. Throws the errors of the loss that are known.
+  static std::optional<AwaitedOutcome> of(const Outcome& outcome, const MetricList& metrics, bool awaited);
+
+  bool is_there() const { return reading_->ready(); }
+  /// Waits. Throws the device's errors.
+  void wait();
+  double loss() const { return loss_; }
+  std::int64_t items() const { return outcome_.items; }
+  /// After wait().
+  void add_to(MetricList& metrics) const;
+
+ private:
+  AwaitedOutcome(const Outcome& outcome, Ref<PendingRead> reading) : outcome_(outcome), reading_(std::move(reading)) {}
+
+  Outcome outcome_;
+  Ref<PendingRead> reading_;
+  double loss_ = 0;
 };
 
 /// Calls step(first..., batch), where the batch is taken by value, by reference, or by rvalue reference.
@@ -135,7 +207,7 @@ Outcome call_step(F& step, void* batch, bool owned, First&... first) {
     else return step(first..., owned ? std::move(given) : Batch(given));
   };
   const auto output = std::make_shared<typename SignatureOf<F>::Output>(called());
-  Outcome outcome{loss_of(*output), items_of(*output), output};
+  Outcome outcome{loss_of(*output), items_of(*output), output, output_type<typename SignatureOf<F>::Output>()};
   forget_graph(*output);
   return outcome;
 }

@@ -7,6 +7,7 @@
 
 #include "kiln/backend/remote/address.hpp"
 #include "kiln/backend/remote/remote.hpp"
+#include "kiln/core/error/shown.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/net/websocket.hpp"
 
@@ -35,6 +36,14 @@ Device device_at(std::string_view address) {
   ClientSettings settings;
   settings.address = std::string(address);
   if (const char* const token = setting("KILN_REMOTE_TOKEN")) settings.token = token;
+  if (const char* const said = setting("KILN_REMOTE_COMPRESSION")) {
+    const std::string_view word = said;
+    require<ArgumentError>(word == "automatic" || word == "never" || word == "always", "KILN_REMOTE_COMPRESSION is ",
+                           shown(word), ": it must be automatic, never or always");
+    settings.compression = word == "always"  ? Compression::Always
+                           : word == "never" ? Compression::Never
+                                             : Compression::Automatic;
+  }
   const Ref<Backend> backend = make_ref<Remote>(dial_of(address), std::move(settings));
   backend->make_permanent();
   return *all.devices.emplace(address, new Device(backend)).first->second;
@@ -50,6 +59,7 @@ Dial dial_of(std::string_view address) {
   const net::Address at = net::Address::parse(is_tls ? address.substr(kTls.size()) : address, kPort);
   net::ConnectOptions options{.path = std::string(kPath)};
   options.limits.message_bytes = kMostBytes;
+  options.masks_loopback = false;
   if (is_tls) {
     options.tls.emplace();
     if (const char* const authority = setting("KILN_REMOTE_AUTHORITY")) options.tls->authority = authority;

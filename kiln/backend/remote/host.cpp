@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "kiln/backend/remote/packing.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/wire/custom.hpp"
 #include "kiln/wire/op_wire.hpp"
@@ -243,7 +244,7 @@ void Host::serve_session(Client& client, Kept& kept) {
   double received = 0;
   for (;;) {
     std::size_t placed = 0;
-    const std::optional<net::Message> message =
+    std::optional<net::Message> message =
         client.connection->receive_to([&](std::span<const std::byte> begin, std::size_t length) {
           const std::span<std::byte> place = session.place_in(begin, length);
           placed = place.size();
@@ -254,10 +255,13 @@ void Host::serve_session(Client& client, Kept& kept) {
     const std::size_t size = message->size() + placed;
     session.counters().bytes_in += static_cast<std::int64_t>(size);
     received += static_cast<double>(size);
+    if (session.packs()) outbox->pack();
     const auto type = message->empty() ? Frame::Goodbye : static_cast<Frame>(message->front());
     if (type == Frame::Bye) return end_session(kept.number);
     try {
-      require<DataError>(type == Frame::Work && size <= kMostBytes, "the client sends what is no frame");
+      if (type == Frame::Packed) message = unpacked(*message, kMostBytes);
+      require<DataError>(message->front() == std::byte{static_cast<std::uint8_t>(Frame::Work)} && size <= kMostBytes,
+                         "the client sends what is no frame");
       session.apply(std::span(*message).subspan(1), placed, [&](Outgoing each) { outbox->post(std::move(each)); });
     } catch (...) {
       outbox->post(goodbye(session, told(std::current_exception())));

@@ -19,6 +19,10 @@ namespace kiln::remote {
 
 using Dial = std::function<std::unique_ptr<net::Connection>()>;
 
+/// Whether messages are sent in fewer bytes. Automatic: where the other end is on another machine, and the first megabytes show
+/// that the link is slower than packing.
+enum class Compression : std::uint8_t { Automatic, Never, Always };
+
 struct ClientSettings {
   std::string token{};
   std::string device{};  // of the server; empty: its first one
@@ -28,6 +32,7 @@ struct ClientSettings {
   double window = 30;
   /// Seconds in which a server has to answer when a connection begins.
   double greeting = 10;
+  Compression compression = Compression::Automatic;
   /// Bytes that may wait to be sent or acknowledged; then operations wait.
   std::size_t most_waiting = 256 << 20;
 };
@@ -56,6 +61,8 @@ class Link {
 
   const Welcome& welcome() const { return welcome_; }
   const std::string& peer() const { return peer_; }
+  /// Whether the peer's name means this machine, and for another machine that one.
+  bool stays_here() const;
   /// For servers that send it values.
   const std::string& address() const { return settings_.address.empty() ? peer_ : settings_.address; }
   /// The first value that may still become a failure.
@@ -81,6 +88,7 @@ class Link {
   /// Of a piece that is `placed`, these last bytes are not in the message.
   void receive(std::span<const std::byte> message, std::size_t placed);
   std::span<std::byte> place_in(std::span<const std::byte> begin, std::size_t length, Ref<Request>& request);
+  void pack();
   /// Null where the session is over.
   std::shared_ptr<net::Connection> reconnect();
   void ask_again(std::uint64_t applied);
@@ -98,6 +106,7 @@ class Link {
   std::atomic<std::uint64_t> last_request_{0};
   std::atomic<std::uint64_t> settled_{0}, received_{0};
   std::atomic<int> reconnections_{0};
+  bool may_pack_ = false;  // of the receiver: it is to be found out whether that pays
 
   mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<net::Connection> connection_;

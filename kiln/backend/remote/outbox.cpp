@@ -1,12 +1,30 @@
 #include "kiln/backend/remote/outbox.hpp"
 
+#include "kiln/backend/remote/packing.hpp"
 #include "kiln/backend/remote/protocol.hpp"
 #include "kiln/core/error/error.hpp"
 
 namespace kiln::remote {
 namespace {
 constexpr std::size_t kSmall = 64 << 10;
+constexpr std::size_t kTimed = 1 << 20;   // bytes that tell how fast a link is
+constexpr std::size_t kPacked = 1 << 10;  // bytes from which on a message may be packed
+
+using Clock = std::chrono::steady_clock;
+
+/// Sends a message, and returns the number of bytes.
+std::size_t send(net::Connection& connection, const Outgoing& message, bool packs) {
+  const auto part =
+      message.count ? message.data->bytes().subspan(message.offset, message.count) : std::span<const std::byte>();
+  if (packs && message.size() >= kPacked) {
+    const std::vector<std::byte> fewer = packed(message.head, part, message.count ? size_of(message.data->dtype()) : 1);
+    if (!fewer.empty()) return connection.send(fewer), fewer.size();
+  }
+  connection.send_parts(message.head, part);
+  return message.size();
 }
+
+}  // namespace
 
 Outbox::~Outbox() {
   close();
@@ -42,6 +60,10 @@ void Outbox::post_work(Outgoing entries, bool waits, std::atomic<std::uint64_t>*
   std::unique_lock lock(mutex_);
   if (waits) changed_.wait(lock, [&] { return closed_ || messages_.empty() || bytes_ + entries.size() <= most_; });
   if (closed_) return;
+  if (messages_.empty()) {
+    timed_since_ = Clock::now();
+    timed_bytes_ = 0;
+  }
   entries.number = ++last_number_;
   if (number) *number = entries.number;
   wire::Writer out;
@@ -65,9 +87,15 @@ void Outbox::confirm(std::uint64_t number) {
   bool any = false;
   while (next_ > 0 && messages_.front().number && messages_.front().number <= number && !(sending_ && next_ == 1)) {
     bytes_ -= messages_.front().size();
+    timed_bytes_ += messages_.front().size();
     messages_.pop_front();
     --next_;
     any = true;
+  }
+  if (timed_bytes_ >= kTimed) {
+    const auto start = std::exchange(timed_since_, Clock::now());
+    rate_ = static_cast<double>(std::exchange(timed_bytes_, 0)) /
+            std::chrono::duration<double>(timed_since_ - start).count();
   }
   if (any) changed_.notify_all();
 }
@@ -79,6 +107,11 @@ void Outbox::close(double seconds) {
                       [&] { return !connection_ || !(has_next() || sending_); });
   closed_ = true;
   changed_.notify_all();
+}
+
+double Outbox::rate() const {
+  const std::lock_guard lock(mutex_);
+  return rate_;
 }
 
 std::uint64_t Outbox::sent_bytes() const {
@@ -93,16 +126,15 @@ void Outbox::send_next(std::unique_lock<std::mutex>& lock) {
   sending_ = true;
   lock.unlock();
   bool is_sent = true;
+  std::size_t sent = 0;
   try {
-    const auto part =
-        message.count ? message.data->bytes().subspan(message.offset, message.count) : std::span<const std::byte>();
-    connection->send_parts(message.head, part);
+    sent = send(*connection, message, packs_);
   } catch (const Error&) { is_sent = false; }
   lock.lock();
   sending_ = false;
   const bool is_current = epoch == epoch_;  // otherwise another connection begins anew
-  if (is_sent) sent_ += message.size();
-  else if (is_current) connection_ = nullptr;
+  sent_ += sent;
+  if (!is_sent && is_current) connection_ = nullptr;
   if (!is_sent && when_lost_ == WhenLost::Close) closed_ = true;
   if (is_current && next_ > 0 && !messages_[next_ - 1].number) {
     bytes_ -= messages_[next_ - 1].size();

@@ -2,6 +2,7 @@
 // the network. What has to survive a lost connection is kept until the other end has confirmed it.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -46,6 +47,10 @@ class Outbox {
   void post_work(Outgoing entries, bool waits = true, std::atomic<std::uint64_t>* number = nullptr);
   /// The other end has all messages up to this number.
   void confirm(std::uint64_t number);
+  /// Bytes a second that the other end confirms while it always has some to confirm; 0 until that was a megabyte.
+  double rate() const;
+  /// From here on long messages are sent in fewer bytes, where they have fewer.
+  void pack() { packs_ = true; }
   /// Ends the thread, after at most so many seconds in which it sends what it has. Messages that are posted afterwards are
   /// dropped.
   void close(double seconds = 0);
@@ -67,6 +72,10 @@ class Outbox {
   std::size_t bytes_ = 0;          // of all of them
   std::uint64_t sent_ = 0, last_number_ = 0;
   std::uint64_t epoch_ = 0;  // of the connection
+  std::chrono::steady_clock::time_point timed_since_{};
+  std::size_t timed_bytes_ = 0;
+  double rate_ = 0;
+  std::atomic<bool> packs_{false};
   bool sending_ = false, closed_ = false;
   std::shared_ptr<net::Connection> connection_;
   std::thread sender_;  // the last member: it uses the others

@@ -13,7 +13,7 @@
 namespace kiln::remote {
 
 /// Raise this when a frame or an entry below changes.
-inline constexpr std::uint64_t kProtocol = 1;
+inline constexpr std::uint64_t kProtocol = 2;
 
 /// The first byte of a message.
 enum class Frame : std::uint8_t {
@@ -30,6 +30,8 @@ enum class Frame : std::uint8_t {
   Answer,    // the request's number, and bytes that depend on the request
   Failed,    // the request's number, and the roots of the failure
   Goodbye,   // a Refusal: the session has ended
+  // From either end.
+  Packed,  // another message in fewer bytes (packing.hpp), after a Pack
 };
 
 /// An entry of a Work frame. Numbers from kFirstForm on are calls: the number of the form plus kFirstForm; for each
@@ -54,6 +56,7 @@ enum class Entry : std::uint8_t {
   Replay,         // its number, a list of values, an optional key; its outputs get the next numbers
   Give,           // the request's number, a value's number, an address, a ticket: sends the value to that server
   Take,           // Desc, a ticket: the value that another server sends with that ticket gets the next number
+  Pack,           // from here on both ends may send Packed
 };
 inline constexpr std::uint64_t kFirstForm = 32;
 /// The most forms that a session has; then the client forgets them all.

@@ -46,11 +46,6 @@ class Remote::Handle final : public Storage {
 
 namespace {
 
-/// Whether the name means this machine, and for another machine that one.
-bool is_loopback(std::string_view peer) {
-  return peer.starts_with("127.") || peer.starts_with("localhost") || peer.starts_with("[::1]");
-}
-
 std::optional<Values> replay_there(const Graph& graph, Inputs inputs, const ReplayOptions& options) {
   const Device device = inputs.empty() ? graph.body().device : inputs[0].device();
   auto* const remote = device ? dynamic_cast<Remote*>(&device.backend()) : nullptr;
@@ -90,6 +85,14 @@ void Remote::free_later(std::uint64_t value) {
   link_->forget_failure(value);
   const std::lock_guard lock(freeing_);
   freed_.push_back(value);
+}
+
+std::unique_lock<std::mutex> Remote::writing() {
+  std::unique_lock lock(mutex_);
+  link_->check();
+  write_freed();
+  write_causes();
+  return lock;
 }
 
 void Remote::drop_program(std::size_t index) {
@@ -158,10 +161,7 @@ void Remote::hold(Node& node) {
 void Remote::run(const op::Op& op, Call call) {
   if (needs_ranks(op)) return run_on_host(op, call);
   const char* const function = may_fail_on_data(op) ? CalledAs::function() : nullptr;
-  const std::lock_guard lock(mutex_);
-  link_->check();
-  write_freed();
-  write_causes();
+  const auto lock = writing();
   if (forms_.size() == kMostForms) {
     forms_.clear();
     begin(out_, Entry::ForgetForms);
@@ -204,10 +204,7 @@ Ref<Node> Remote::upload(TensorData data, const Device& device) {
   auto node = make_ref<Node>(Desc{data.shape(), data.dtype()}, device);
   constexpr std::size_t kInline = 16 << 10;
   const std::size_t bytes = std::as_const(data).bytes().size();
-  const std::lock_guard lock(mutex_);
-  link_->check();
-  write_freed();
-  write_causes();
+  const auto lock = writing();
   begin(out_, Entry::Upload);
   wire::write_desc(out_, node->desc);
   hold(*node);
@@ -232,10 +229,7 @@ Ref<Node> Remote::upload(TensorData data, const Device& device) {
 Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writer&)> more) {
   const bool reads = entry == Entry::Read;
   auto request = make_ref<Request>(link_->next_request(), reads ? Values(values.begin(), values.end()) : Values());
-  const std::lock_guard lock(mutex_);
-  link_->check();
-  write_freed();
-  write_causes();
+  const auto lock = writing();
   wire::Writer own;
   begin(own, entry);
   own.whole(request->number());
@@ -251,10 +245,7 @@ Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writ
 }
 
 void Remote::tell(Entry entry, std::int64_t number) {
-  const std::lock_guard lock(mutex_);
-  link_->check();
-  write_freed();
-  write_causes();
+  const auto lock = writing();
   begin(out_, entry);
   if (number >= 0) out_.integer(number);
   send_entries();
@@ -280,10 +271,7 @@ void Remote::sync() {
 
 void Remote::run_pending(Inputs values) {
   if (const Ref<Failure> failure = failure_among(values)) throw_failure(*failure);
-  const std::lock_guard lock(mutex_);
-  link_->check();
-  write_freed();
-  write_causes();
+  const auto lock = writing();
   begin_list(Entry::RunPending, values);
   send_entries();
 }
@@ -316,10 +304,7 @@ std::optional<std::uint64_t> Remote::written_program(const Graph& graph) {
 
 std::optional<Values> Remote::replay(const Graph& graph, Inputs inputs, const ReplayOptions& options) {
   const Device device = inputs.empty() ? graph.body().device : inputs[0].device();
-  const std::lock_guard lock(mutex_);
-  link_->check();
-  write_freed();
-  write_causes();
+  const auto lock = writing();
   for (const Value& input : inputs) (void)number_of(input);  // before anything is written
   const std::optional<std::uint64_t> number = written_program(graph);
   if (!number) return std::nullopt;
@@ -341,7 +326,7 @@ Value Remote::move(const Value& value, const Device& to) {
   auto* const here = value.node() ? dynamic_cast<Remote*>(&value.device().backend()) : nullptr;
   auto* const there = dynamic_cast<Remote*>(&to.backend());
   if (!here || !there || !here->link_->welcome().sends_to_servers) return {};
-  if (is_loopback(there->link_->peer()) && !is_loopback(here->link_->peer())) return {};
+  if (there->link_->stays_here() && !here->link_->stays_here()) return {};
   throw_if_failed(value);
   const std::string ticket = new_secret(), address = there->link_->address();
   const Ref<Failure> refused = attempt([&] {
@@ -355,10 +340,7 @@ Value Remote::move(const Value& value, const Device& to) {
   if (refused) return {};  // they cannot reach each other, or the value has failed: the usual way tells
   const Desc desc = value.node()->desc;
   Value result(make_ref<Node>(desc, to));
-  const std::lock_guard lock(there->mutex_);
-  there->link_->check();
-  there->write_freed();
-  there->write_causes();
+  const auto lock = there->writing();
   begin(there->out_, Entry::Take);
   wire::write_desc(there->out_, desc);
   there->out_.text(ticket);

@@ -62,6 +62,8 @@ class Remote final : public LeafBackend {
   };
 
   std::uint64_t number_of(const Value& value) const;
+  /// The lock with which entries are written, and what goes before them.
+  std::unique_lock<std::mutex> writing();
   void write_freed();
   void drop_program(std::size_t index);
   void write_causes();

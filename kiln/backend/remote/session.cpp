@@ -165,6 +165,7 @@ void Session::apply_ask(Entry entry) {
       return;
     }
     case Entry::Flush: return backend.flush();
+    case Entry::Pack: packs_ = true; return;
     case Entry::Read: {
       const std::uint64_t request = reader_.whole();
       Values values;  // by their own numbers: a request may come again, after later work

@@ -69,6 +69,8 @@ class Session {
   void forget_told();
 
   std::uint64_t applied() const { return applied_; }
+  /// Whether the client takes messages in fewer bytes.
+  bool packs() const { return packs_; }
   const Device& device() const { return device_; }
   const SessionCounters& counters() const { return counters_; }
   SessionCounters& counters() { return counters_; }
@@ -134,6 +136,7 @@ class Session {
   const Post* post_ = nullptr;             // of the frame that is being applied
   std::size_t placed_ = 0;                 // its last bytes, which are where they belong
   std::atomic<std::uint64_t> applied_{0};  // any thread may read it
+  bool packs_ = false;
   std::uint64_t next_ = 0;
   std::unordered_map<std::uint64_t, Held> values_;
   std::int64_t memory_limit_;

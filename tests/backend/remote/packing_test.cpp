@@ -1,0 +1,110 @@
+// Messages in fewer bytes: what comes back, and what is refused.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "kiln/backend/remote/packing.hpp"
+#include "kiln/backend/remote/protocol.hpp"
+#include "kiln/ops/functions.hpp"
+#include "tests/backend/remote/hosted_pair.hpp"
+#include "tests/support/sentence.hpp"
+
+namespace kiln {
+namespace {
+
+using remote::is_packed;
+using remote::packed;
+using remote::unpacked;
+
+net::Message joined(const net::Message& begin, const net::Message& end) {
+  net::Message whole = begin;
+  whole.insert(whole.end(), end.begin(), end.end());
+  return whole;
+}
+/// Floats that grow: their highest bytes hardly change.
+net::Message growing(std::size_t count) {
+  std::vector<float> numbers;
+  for (std::size_t i = 0; i < count; ++i) numbers.push_back(1000 + static_cast<float>(i) / 64);
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {bytes.begin(), bytes.end()};
+}
+net::Message random_bytes(std::size_t count) {
+  std::mt19937 random(3);
+  net::Message bytes(count);
+  for (std::byte& each : bytes) each = static_cast<std::byte>(random());
+  return bytes;
+}
+
+TEST(Packing, GivesBackTheSameInFewerBytes) {
+  const net::Message begin(9, std::byte{1});
+  for (const std::size_t element : {1u, 2u, 4u, 8u, 16u})
+    for (const std::size_t cut : {0u, 1u, 3u}) {
+      net::Message end = growing(50'000);
+      end.resize(end.size() - cut);
+      const auto fewer = packed(begin, end, element);
+      ASSERT_TRUE(is_packed(fewer)) << element;
+      EXPECT_LT(fewer.size(), end.size() * 7 / 8);
+      EXPECT_EQ(unpacked(fewer, 1 << 20), joined(begin, end)) << element << ' ' << cut;
+    }
+  EXPECT_LT(packed(begin, growing(50'000), 4).size(), packed(begin, growing(50'000), 1).size() * 3 / 4);
+  EXPECT_TRUE(packed(begin, random_bytes(100'000), 4).empty());  // they have no fewer
+  EXPECT_TRUE(packed(random_bytes(2000), {}, 1).empty());
+  const net::Message calls(5000, std::byte{7});
+  EXPECT_EQ(unpacked(packed(calls, {}, 1), 5000), calls);
+}
+
+TEST(Packing, RefusesWhatNobodyPacks) {
+  const net::Message fewer = packed({}, net::Message(100'000, std::byte{2}), 4);
+  const auto said = [](const net::Message& message, std::size_t most = 1 << 20) {
+    return sentence_of([&] { (void)unpacked(message, most); });
+  };
+  EXPECT_EQ(said(fewer), "");
+  EXPECT_NE(said(fewer, 99'999).find("more than 99999 bytes"), std::string::npos);
+  for (std::size_t size = 1; size < fewer.size(); ++size)
+    EXPECT_NE(said({fewer.begin(), fewer.begin() + static_cast<std::ptrdiff_t>(size)}), "") << size;
+  const auto made = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t element) {
+    wire::Writer out;
+    remote::begin(out, remote::Frame::Packed);
+    out.whole(begin), out.whole(end), out.whole(element);
+    const auto bytes = out.take();
+    net::Message message = joined(bytes, {fewer.begin() + 6, fewer.end()});
+    return message;
+  };
+  EXPECT_NE(said(made(0, 100'001, 4)).find("does not unpack to 100001 bytes"), std::string::npos);
+  EXPECT_NE(said(made(0, 99'999, 4)).find("does not unpack to 99999 bytes"), std::string::npos);
+  EXPECT_NE(said(made(0, ~std::uint64_t{0}, 4)).find("more than"), std::string::npos);
+  EXPECT_NE(said(made(~std::uint64_t{0}, 2, 4)).find("more than"), std::string::npos);
+  EXPECT_NE(said(made(0, 100'000, 0)).find("elements of 0 bytes"), std::string::npos);
+  EXPECT_NE(said(made(0, 100'000, 17)).find("elements of 17 bytes"), std::string::npos);
+  EXPECT_NE(said(packed({}, net::Message(5000, std::byte{static_cast<std::uint8_t>(remote::Frame::Packed)}), 1))
+                .find("packed twice"),
+            std::string::npos);
+}
+
+TEST(Packing, MakesUploadsAndReadsShorter) {
+  remote::Host host{{Device::cpu()}};
+  const auto bytes_for = [&](remote::Compression compression, const TensorData& data) {
+    const Device device = test::remote_device(host, {.compression = compression});
+    const Value x = from_data(data, device);
+    EXPECT_EQ(difference((x + 1).data(), (from_data(data, Device::cpu()) + 1).data(), {0, 0}), "");
+    const remote::ClientCounters counters = test::remote_of(device).counters();
+    return std::pair(counters.bytes_sent, counters.bytes_received);
+  };
+  TensorData even(Shape{300'000}, DType::F32), noise(Shape{300'000}, DType::F32);
+  std::mt19937 random(5);
+  for (std::size_t i = 0; i < 300'000; ++i) {
+    even.as<float>()[i] = static_cast<float>(i % 100);
+    noise.as<float>()[i] = static_cast<float>(random());
+  }
+  const auto [sent, received] = bytes_for(remote::Compression::Never, even);
+  EXPECT_GT(sent, 1'200'000u);
+  EXPECT_GT(received, 1'200'000u);
+  const auto [fewer_sent, fewer_received] = bytes_for(remote::Compression::Always, even);
+  EXPECT_LT(fewer_sent, sent / 4);
+  EXPECT_LT(fewer_received, received / 4);
+  EXPECT_LT(bytes_for(remote::Compression::Always, noise).first, 1'210'000u);
+  EXPECT_GT(bytes_for(remote::Compression::Automatic, even).first, 1'200'000u);  // it stays on this machine
+}
+
+}  // namespace
+}  // namespace kiln
