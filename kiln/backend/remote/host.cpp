@@ -260,8 +260,8 @@ void Host::serve_session(Client& client, Kept& kept) {
     if (type == Frame::Bye) return end_session(kept.number);
     try {
       if (type == Frame::Packed) message = unpacked(*message, kMostBytes);
-      require<DataError>(message->front() == std::byte{static_cast<std::uint8_t>(Frame::Work)} && size <= kMostBytes,
-                         "the client sends what is no frame");
+      const bool is_work = !message->empty() && static_cast<Frame>(message->front()) == Frame::Work;
+      require<DataError>(is_work && size <= kMostBytes, "the client sends what is no frame");
       session.apply(std::span(*message).subspan(1), placed, [&](Outgoing each) { outbox->post(std::move(each)); });
     } catch (...) {
       outbox->post(goodbye(session, told(std::current_exception())));
