@@ -80,8 +80,9 @@ std::vector<int> reads(const GraphBody& body) {
 
 class Lower {
  public:
-  Lower(const GraphBody& body, std::size_t inputs, const std::vector<Value>& bound)
+  Lower(const GraphBody& body, std::size_t inputs, const std::vector<Value>& bound, bool tiles)
       : body_(body), reads_(reads(body)), views_(static_cast<std::size_t>(body.count)) {
+    to_.tiles = tiles;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
       const Desc& desc = body.inputs[i];
       if (i < inputs) {
@@ -215,8 +216,8 @@ class Lower {
 
 }  // namespace
 
-Program lowered(const Graph& graph, std::size_t inputs, const std::vector<Value>& bound) {
-  return Lower(graph.body(), inputs, bound).run();
+Program lowered(const Graph& graph, std::size_t inputs, const std::vector<Value>& bound, bool tiles) {
+  return Lower(graph.body(), inputs, bound, tiles).run();
 }
 
 }  // namespace kiln::compile

@@ -25,6 +25,7 @@ class Lowering {
   Lowering() = default;
 
   Program program{};
+  bool tiles = false;                    // of the target
   std::string layer{};                   // where loops come from
   std::map<std::string, int> refused{};  // what cannot be compiled: how often it occurs
 
