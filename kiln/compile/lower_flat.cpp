@@ -18,7 +18,11 @@ View padded(Lowering& to, const op::Conv& conv, const View& x, const Shape& kern
     begin[i + 2] = conv.padding[i];
     pads = pads || conv.padding[i] > 0 || shape[i + 2] > x.shape[i + 2];
   }
-  if (!pads) return x.is_plain() && x.access().strides.back() == 1 ? x : to.stored(x);
+  if (!pads) {
+    if (x.is_plain() && x.access().strides.back() == 1) return x;
+    const auto gaps = to.stored_with_gaps(x);
+    return gaps ? *gaps : to.stored(x);
+  }
   const View room = to.buffer_for({shape, x.dtype()});
   // The margins of each dimension, in what the margins of those before it leave.
   Dims from = Dims::filled(shape.size(), 0);
@@ -75,16 +79,15 @@ std::optional<View> convolved_flat(Lowering& to, const op::Conv& conv, const Vie
                {outs, {{kWeight, 0}, {kY, 1}}}};
   sum.reduced = {{ins, {{kX, 1}, {kWeight, 1}}}};
   for (int i = 0; i + 2 < y.size(); ++i) {
-    const std::int64_t step = flat ? conv.dilation[i] * in.access().strides[static_cast<std::size_t>(i + 2)]
-                                   : conv.dilation[i];
+    const std::int64_t step =
+        flat ? conv.dilation[i] * in.access().strides[static_cast<std::size_t>(i + 2)] : conv.dilation[i];
     sum.reduced.push_back({weight.shape[i + 2], {{kX, flat ? 2 : i + 2, step}, {kWeight, i + 2}}});
     if (!flat) sum.inner.push_back({y[i + 2], {{kX, i + 2, conv.stride[i]}, {kY, i + 2}}});
   }
   if (!flat) {
     sum.result = to.buffer_for(desc);
     const View result = sum.result;
-    if (!contract(to, std::move(sum)) && !start.value.in.empty())
-      return combined(kAdd, desc.dtype, y, {result, start});
+    if (!contract(to, std::move(sum)) && !start.value.in.empty()) return combined(kAdd, desc.dtype, y, {result, start});
     return result;
   }
   // Channels of `places` elements, and each operand with one dimension for all of them.

@@ -130,8 +130,7 @@ void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weigh
   sum.guarded = kA;
   site.out = {sum.result};
   sum.start = added;
-  if (!contract(to, std::move(sum)) && bias)
-    site.out = {combined(kAdd, wide, desc.shape, {site.out[0], added})};
+  if (!contract(to, std::move(sum)) && bias) site.out = {combined(kAdd, wide, desc.shape, {site.out[0], added})};
   if (wide != desc.dtype) site.out = {combined(op::Cast{desc.dtype}, desc.dtype, desc.shape, {site.out[0]})};
 }
 

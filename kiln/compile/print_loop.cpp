@@ -235,12 +235,12 @@ class LoopPrinter {
   }
 
   std::string tiles() {
-    const TileText print{
-        .place = [&](const Counts& strides, std::int64_t offset) { return place(strides, offset); },
-        .loaded = [&](int operand, const std::string& element) {
-          const Operand& in = loop_.value.in[static_cast<std::size_t>(operand)];
-          return expr::loaded(printer_, element, program_[in.access.buffer].dtype);
-        }};
+    const TileText print{.place = [&](const Counts& strides, std::int64_t offset) { return place(strides, offset); },
+                         .loaded =
+                             [&](int operand, const std::string& element) {
+                               const Operand& in = loop_.value.in[static_cast<std::size_t>(operand)];
+                               return expr::loaded(printer_, element, program_[in.access.buffer].dtype);
+                             }};
     return printed_tiles(loop_, *tiling(program_, loop_), print);
   }
 

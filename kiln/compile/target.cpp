@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t kKilo = 1024, kMega = kKilo * kKilo;
 
 constexpr Target kTargets[] = {
-    {"host", "an x86, Arm or RISC-V computer", 0, 0, "cc -std=c11 -fno-strict-aliasing -O3 -march=native -ffp-contract=fast",
-     true},
+    {"host", "an x86, Arm or RISC-V computer", 0, 0,
+     "cc -std=c11 -fno-strict-aliasing -O3 -march=native -ffp-contract=fast", true},
     {"m0", "Cortex-M0, as the micro:bit has it", 16 * kKilo, 256 * kKilo,
      "arm-none-eabi-gcc -std=c11 -fno-strict-aliasing -Os -mcpu=cortex-m0 -mthumb"},
     {"m4", "Cortex-M4F, as Arm's MPS2 with the image AN386 has it", 4 * kMega, 4 * kMega,

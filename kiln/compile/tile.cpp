@@ -8,16 +8,26 @@
 namespace kiln::compile {
 
 const std::string_view kVectors =
-    "#if defined(__GNUC__) && defined(__AVX512F__)\n#define KILN_LANES 16\n#elif defined(__GNUC__) && defined(__AVX__)\n"
+    "#ifdef KILN_LANES /* given to the compiler */\n#elif defined(__GNUC__) && defined(__AVX512F__)\n#define "
+    "KILN_LANES 16\n#elif defined(__GNUC__) && defined(__AVX__)\n"
     "#define KILN_LANES 8\n#elif defined(__GNUC__)\n#define KILN_LANES 4\n#else\n#define KILN_LANES 1\n#endif\n"
-    "#ifdef __GNUC__\n"
+    "#if KILN_LANES > 1\n"
     "typedef float kiln_vector __attribute__((vector_size(4 * KILN_LANES)));\n"
     "typedef float kiln_vector_memory __attribute__((vector_size(4 * KILN_LANES), aligned(4), may_alias));\n"
-    "#define KILN_GATHER(to, from, stride) for (lane = 0; lane < KILN_LANES; ++lane) to[lane] = (from)[lane * (stride)]\n"
+    "#define KILN_GATHER(to, from, stride) for (lane = 0; lane < KILN_LANES; ++lane) to[lane] = (from)[lane * "
+    "(stride)]\n"
     "#else\n"
     "typedef float kiln_vector;\ntypedef float kiln_vector_memory;\n"
     "#define KILN_GATHER(to, from, stride) to = *(from)\n"
-    "#endif\n";
+    "#endif\n"
+    "/* Every second element: of two loads, the last of which ends with what is needed. */\n"
+    "#if KILN_LANES == 16\n#define KILN_SECONDS 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31\n"
+    "#elif KILN_LANES == 8\n#define KILN_SECONDS 0, 2, 4, 6, 9, 11, 13, 15\n"
+    "#else\n#define KILN_SECONDS 0, 2, 5, 7\n#endif\n"
+    "#ifdef __has_builtin\n#if __has_builtin(__builtin_shufflevector) && KILN_LANES > 1\n"
+    "#define KILN_GATHER_2(to, from) to = __builtin_shufflevector(*(const kiln_vector_memory*)(from), \\\n"
+    "  *(const kiln_vector_memory*)((from) + KILN_LANES - 1), KILN_SECONDS)\n"
+    "#endif\n#endif\n#ifndef KILN_GATHER_2\n#define KILN_GATHER_2(to, from) KILN_GATHER(to, from, 2)\n#endif\n";
 
 namespace {
 
@@ -75,9 +85,10 @@ class TilePrinter {
     const int vectors = tiling_.across < 0 ? kVectorsAlone : kVectorsOfRows;
     const std::string v = text("i", tiling_.along);
     const std::int64_t size = loop_.sizes[at(tiling_.along)];
-    std::string out = text(gathers() ? "  int lane;\n" : "", cut() >= 0 ? "  int part;\n" : "", "  int block;\n", outer, in(level), "for (block = 0; block + ", vectors,
-                           " * KILN_LANES <= ", size, "; block += ", vectors, " * KILN_LANES) {\n", in(level + 1), v,
-                           " = block;\n", rows(vectors, level + 1), in(level), "}\n");
+    std::string out =
+        text(gathers() ? "  int lane;\n" : "", cut() >= 0 ? "  int part;\n" : "", "  int block;\n", outer, in(level),
+             "for (block = 0; block + ", vectors, " * KILN_LANES <= ", size, "; block += ", vectors,
+             " * KILN_LANES) {\n", in(level + 1), v, " = block;\n", rows(vectors, level + 1), in(level), "}\n");
     // The last vector may begin inside the one before it: what both hold is computed twice.
     out += text(in(level), "for (; block < ", size, "; block += KILN_LANES) {\n", in(level + 1), v,
                 " = block + KILN_LANES > ", size, " ? ", size, " - KILN_LANES : block;\n", rows(1, level + 1),
@@ -93,9 +104,8 @@ class TilePrinter {
   }
   int depth() const { return static_cast<int>(loop_.sizes.size()); }
   bool gathers() const {
-    return std::ranges::any_of(loop_.value.in, [&](const Operand& operand) {
-      return operand.access.strides[at(tiling_.along)] > 1;
-    });
+    return std::ranges::any_of(loop_.value.in,
+                               [&](const Operand& operand) { return operand.access.strides[at(tiling_.along)] > 1; });
   }
   int cut() const { return loop_.sizes[at(loop_.kept)] > kStepsInCache ? loop_.kept : -1; }
 
@@ -115,8 +125,7 @@ class TilePrinter {
       if (size >= tiling_.rows)
         out += text(in(level), "for (", i, " = 0; ", i, " < ", size - left, "; ", i, " += ", tiling_.rows, ") {\n",
                     tile(tiling_.rows, vectors, level + 1), in(level), "}\n");
-      if (left > 0)
-        out += text(in(level), i, " = ", size - left, ";\n", tile(static_cast<int>(left), vectors, level));
+      if (left > 0) out += text(in(level), i, " = ", size - left, ";\n", tile(static_cast<int>(left), vectors, level));
     }
     if (d >= 0) out += in(level - 1) + "}\n";
     return out;
@@ -197,10 +206,11 @@ class TilePrinter {
     const std::string name = text("in", operand), at_place = place(access, row, v);
     const std::int64_t stride = access.strides[at(tiling_.along)];
     if (stride == 0)
-      return text(inside, "const float ", variable, " = ", print_.loaded(operand, text(name, "[", at_place, "]")), ";\n");
+      return text(inside, "const float ", variable, " = ", print_.loaded(operand, text(name, "[", at_place, "]")),
+                  ";\n");
     if (stride == 1) return text(inside, "const kiln_vector ", variable, " = ", memory(name, at_place, false), ";\n");
-    return text(inside, "kiln_vector ", variable, " = {0};\n", inside, "KILN_GATHER(", variable, ", ", name, " + ", at_place,
-                ", ", stride, ");\n");
+    return text(inside, "kiln_vector ", variable, " = {0};\n", inside, stride == 2 ? "KILN_GATHER_2(" : "KILN_GATHER(",
+                variable, ", ", name, " + ", at_place, stride == 2 ? "" : text(", ", stride), ");\n");
   }
 
   const Loop& loop_;

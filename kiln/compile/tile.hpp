@@ -27,7 +27,7 @@ struct TileText {
 /// The loops of a function's body, which finds its operands by the names out0, in0, in1, ...
 std::string printed_tiles(const Loop& loop, const Tiling& tiling, const TileText& text);
 
-/// Defines kiln_vector and KILN_LANES, how many numbers one holds.
+/// Defines kiln_vector and KILN_LANES, how many numbers one holds: 1, 4, 8 or 16.
 extern const std::string_view kVectors;
 
 }  // namespace kiln::compile
