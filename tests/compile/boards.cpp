@@ -122,10 +122,10 @@ std::string array_text(const std::string& name, const TensorData& data) {
 }
 
 std::string counted_main(const CompiledCode& code, std::int64_t inputs, std::int64_t outputs) {
-  return text("#include \"", code.name, ".h\"\n#include \"board.h\"\nstatic float input[", inputs, "], output[",
-              outputs,
-              "];\nint main(void) {\n  const unsigned long before = ticks();\n  const int status = ", code.name,
-              "_run(input, output);\n  say_number(\"ticks\", (long)(ticks() - before));\n  return status;\n}\n");
+  return text(
+      "#include \"", code.name, ".h\"\n#include \"board.h\"\nstatic float input[", inputs, "], output[", outputs,
+      "];\nint main(void) {\n  const unsigned long before = ticks();\n  const int status = ", code.name,
+      "_run(input, output);\n  say_number(\"ticks\", (long)((ticks() - before) & 0xFFFFFFul));\n  return status;\n}\n");
 }
 
 double instructions(const std::string& target, const BoardRun& run) {

@@ -168,6 +168,46 @@ TEST(Boards, GuideIsSmallOnACortexM4) {
               static_cast<long long>(code.arena_bytes), static_cast<long long>(ram), instructions("m4", run));
 }
 
+/// Instructions of one run; those of emlearn's C for the perceptrons are printed by bench/peers/emlearn_board.py.
+TEST(Boards, CountsInstructions) {
+  const auto count = [](const std::string& what, const std::string& target, const Source& source) {
+    if (!missing_for(target).empty()) return;
+    const CompiledCode code = compile(source, {.target = target});
+    const BoardRun run = run_on(
+        target, code, counted_main(code, numel(source.graph.inputs()[0].shape), numel(source.graph.outputs()[0].shape)),
+        {.counts = true});
+    EXPECT_TRUE(run.succeeded) << what << run.said;
+    EXPECT_GT(instructions(target, run), 1000) << what;
+    std::printf("%-3s %-20s %10.0f instructions\n", target.c_str(), what.c_str(), instructions(target, run));
+  };
+  const auto perceptron = [](const std::vector<std::int64_t>& sizes) {
+    std::vector<nn::Linear> layers;
+    for (std::size_t i = 0; i + 1 < sizes.size(); ++i)
+      layers.push_back(nn::LinearConfig{.in = sizes[i], .out = sizes[i + 1]}.init(cpu()));
+    const Value x = zeros(Shape{1, sizes[0]}, cpu());
+    return Source{.graph = capture_graph(
+                      [&](const Values& in) {
+                        Tensor<2> y(in[0]);
+                        for (std::size_t i = 0; i < layers.size(); ++i)
+                          y = i + 1 < layers.size() ? layers[i].forward(y).relu() : layers[i].forward(y);
+                        return Values{sizes.back() == 10 ? y.softmax(1).value() : y.value()};
+                      },
+                      {&x, 1})};
+  };
+  for (const std::string target : {"m0", "m4"}) {
+    count("64-32-10", target, perceptron({64, 32, 10}));
+    count("784-32-10", target, perceptron({784, 32, 10}));
+  }
+  count("640-128-8-128-640", "m4", perceptron({640, 128, 8, 128, 640}));
+  const Value x = uniform(Shape{1, 1, 28, 28}, 0, 1, seeded()), sound = random_of({1, 1, 49, 10});
+  QuantisedNetwork digits = quantised_guide(x, 512), words = quantised_keywords(sound);
+  count("guide, int8", "m4", read(digits, x).source);
+  count("keywords, int8", "m7", read(words, sound).source);
+  const Value picture = uniform(Shape{1, 28, 28}, 0, 1, cpu());
+  count("guide", "m7", {.graph = capture_graph(guide(512, cpu()), {&picture, 1})});
+  count("keywords", "m7", {.graph = capture_graph(keywords(cpu()), {&sound, 1})});
+}
+
 TEST(Boards, RiscvRunsTheGuidesNetwork) {
   const Device device = seeded();
   expect_right_on("rv32", guide(32, device), uniform(Shape{1, 28, 28}, 0, 1, device));

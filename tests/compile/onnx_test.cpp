@@ -140,6 +140,37 @@ TEST(CompiledOnnx, AsksForFreeSizesByName) {
   EXPECT_EQ(said([&] { (void)onnx_source(file.file.path, {{"batch", 1}}); }), "nothing was thrown");
 }
 
+// A shape that is an input cannot be known when the program is compiled, unless its value is given.
+TEST(CompiledOnnx, TakesTheValuesOfInputs) {
+  using onnx::test::node, onnx::test::value;
+  const OnnxFile file(
+      onnx::test::model(onnx::test::graph({{node("Reshape", {"x", "shape"}, {"y"})},
+                                           {},
+                                           {value("x", {"2", "6"}), value("shape", {"count"}, onnx::Element::Int64)},
+                                           {value("y", {"a", "b"})}})));
+  const auto source_with = [&](const FixedInputs& fixed, const onnx::Sizes& sizes = {}) {
+    return onnx_source(file.file.path, sizes, fixed);
+  };
+  const auto refusal = [&](const FixedInputs& fixed, const onnx::Sizes& sizes = {}) {
+    return said([&] { (void)source_with(fixed, sizes); });
+  };
+  EXPECT_NE(refusal({}, {{"count", 2}}).find("--value 'shape=2,3'"), std::string::npos) << refusal({}, {{"count", 2}});
+  EXPECT_NE(refusal({{"form", {3, 4}}}).find("no input 'form'"), std::string::npos);
+  EXPECT_NE(refusal({{"shape", {3, 4.5}}}).find("int64 does not hold"), std::string::npos)
+      << refusal({{"shape", {3, 4.5}}});
+  EXPECT_NE(refusal({{"x", {1, 2, 3}}, {"shape", {3, 4}}}).find("has 3 elements"), std::string::npos);
+  const Source source = source_with({{"shape", {3, 4}}});
+  EXPECT_EQ(source.graph.inputs().size() - source.bound.size(), 1u);
+  EXPECT_EQ(source.inputs, std::vector<std::string>{"x"});
+  EXPECT_EQ(source.graph.outputs()[0].shape, (Shape{3, 4}));
+  KILN_NEEDS_COMPILER();
+  const Library library(compile(source), source);
+  std::vector<TensorData> outputs;
+  const TensorData x = TensorData::of<float>({2, 6}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  ASSERT_EQ(library.run({x}, outputs), 0);
+  EXPECT_EQ(outputs[0].at(7), 7);
+}
+
 /// Every `each`-th test of the standard: how many agree, how many are refused. None may give other numbers.
 class Suite {
  public:

@@ -22,7 +22,8 @@ Message typed(std::string_view name, const Shape& shape) {
 
 double largest_of(const Value& x) {
   double largest = 0;
-  for (const float number : x.data().to_vector<float>()) largest = std::max(largest, std::fabs(static_cast<double>(number)));
+  for (const float number : x.data().to_vector<float>())
+    largest = std::max(largest, std::fabs(static_cast<double>(number)));
   return largest;
 }
 
