@@ -81,17 +81,17 @@ TEST_F(Choosing, LeavesOutWaysThatCannotRun) {
 }
 
 TEST_F(Choosing, ReadsTheFileOfAProgramBeforeAllElse) {
-  write("shipped", "# a comment\n\nkiln 1 on a device: a product = small\n");
+  write("shipped", "# a comment\n\nkiln 2 on a device: a product = small\n");
   EXPECT_EQ(choose({1, 2, 3}, path("shipped")), 2);
   measure(true);
   EXPECT_EQ(choose({1, 2, 3}, path("shipped")), 2);
   EXPECT_EQ(ran_, 0);
   // A way that is no longer there is measured again, and the file is brought up to date.
-  write("shipped", "kiln 1 on a device: a product = huge\nkiln 1 on a device: another = x\n");
+  write("shipped", "kiln 2 on a device: a product = huge\nkiln 2 on a device: another = x\n");
   EXPECT_EQ(choose({3, 2, 1}, path("shipped")), 2);
   EXPECT_EQ(read_text_file(path("shipped")),
             "# Kernels that were measured to be the quickest (KILN_AUTOTUNE=1).\n"
-            "kiln 1 on a device: a product = small\nkiln 1 on a device: another = x\n");
+            "kiln 2 on a device: a product = small\nkiln 2 on a device: another = x\n");
 }
 
 TEST_F(Choosing, WritesAFileToShip) {

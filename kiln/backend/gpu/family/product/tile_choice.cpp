@@ -72,14 +72,46 @@ namespace {
 /// the same order by all tiles of a kind. The default comes first.
 std::vector<Tile> tiles_for(const Gpu& gpu, const Tile& first, const Matrices& p, std::int64_t batch) {
   static constexpr Tile kRegisters[] = {
-      {128, 128, 16, 8, 8}, {128, 128, 8, 8, 8}, {128, 64, 16, 8, 8},  {64, 128, 16, 8, 8},  {64, 64, 16, 4, 4},
-      {64, 64, 16, 8, 4},   {64, 64, 8, 8, 8},   {128, 256, 8, 8, 16}, {256, 128, 8, 16, 8}, {32, 64, 16, 4, 4},
+      {128, 128, 16, 8, 8},
+      {128, 128, 8, 8, 8},
+      {128, 64, 16, 8, 8},
+      {64, 128, 16, 8, 8},
+      {64, 64, 16, 4, 4},
+      {64, 64, 16, 8, 4},
+      {64, 64, 8, 8, 8},
+      {128, 256, 8, 8, 16},
+      {256, 128, 8, 16, 8},
+      {32, 64, 16, 4, 4},
+      {.rows = 128, .columns = 128, .depth = 8, .own_rows = 8, .own_columns = 8, .blocked = true},
+      {.rows = 128, .columns = 128, .depth = 16, .own_rows = 8, .own_columns = 8, .blocked = true},
+      {.rows = 128, .columns = 128, .depth = 16, .own_rows = 8, .own_columns = 8, .stages = 1, .blocked = true},
+      {.rows = 64, .columns = 128, .depth = 16, .own_rows = 8, .own_columns = 8, .blocked = true},
+      {.rows = 128, .columns = 64, .depth = 16, .own_rows = 8, .own_columns = 8, .blocked = true},
+      {.rows = 128, .columns = 256, .depth = 8, .own_rows = 8, .own_columns = 16, .blocked = true},
   };
   static constexpr Tile kWarps[] = {
-      {128, 128, 32, 8, 8, true},  {128, 128, 32, 8, 16, true}, {128, 256, 16, 8, 16, true},
-      {256, 128, 16, 8, 16, true}, {128, 128, 16, 8, 16, true}, {128, 64, 32, 8, 8, true},
-      {64, 128, 32, 8, 8, true},   {64, 64, 32, 4, 8, true},    {64, 64, 64, 4, 8, true},
-      {64, 256, 16, 8, 16, true},  {128, 128, 16, 8, 8, true},
+      {128, 128, 32, 8, 8, true},
+      {128, 128, 32, 8, 16, true},
+      {128, 256, 16, 8, 16, true},
+      {256, 128, 16, 8, 16, true},
+      {128, 128, 16, 8, 16, true},
+      {128, 64, 32, 8, 8, true},
+      {64, 128, 32, 8, 8, true},
+      {64, 64, 32, 4, 8, true},
+      {64, 64, 64, 4, 8, true},
+      {64, 256, 16, 8, 16, true},
+      {128, 128, 16, 8, 8, true},
+      {128, 256, 32, 8, 16, true, 0, 1},
+      {256, 128, 32, 8, 16, true, 0, 1},
+      {128, 256, 16, 8, 16, true, 0, 2, 2},
+      {256, 128, 16, 8, 16, true, 0, 2, 2},
+      {128, 128, 32, 8, 16, true, 0, 1},
+      {128, 128, 64, 8, 16, true, 0, 1},
+      {128, 128, 16, 8, 16, true, 0, 2, 2},
+      {128, 128, 32, 8, 16, true, 0, 2, 2},
+      {128, 128, 32, 8, 8, true, 0, 2, 2},
+      {128, 128, 64, 8, 8, true, 0, 1},
+      {64, 256, 32, 8, 16, true, 0, 1},
   };
   std::vector<Tile> all{first};
   if (p.m <= 32 || p.n <= 32) return all;
@@ -112,7 +144,9 @@ struct TileQuestion {
 };
 
 std::string name_of(const Tile& tile) {
-  return text(tile.rows, 'x', tile.columns, 'x', tile.depth, " of ", tile.own_rows, 'x', tile.own_columns);
+  return text(tile.rows, 'x', tile.columns, 'x', tile.depth, " of ", tile.own_rows, 'x', tile.own_columns,
+              tile.stages == 1 ? " in one stage" : "", tile.ahead == 2 ? " two ahead" : "",
+              tile.blocked ? " blocked" : "");
 }
 
 int digits(std::int64_t size) {

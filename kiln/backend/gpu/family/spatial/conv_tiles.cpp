@@ -42,19 +42,18 @@ class Writer {
     first_column_ = place / row_tiles * tile.columns;
 
     TileProduct product(k_, tile, key_.dtype);
-    product.clear();
-    product.add(left(), right(), begin, min(begin + span_, depth_));
     const Expr results = part * (n_.groups * rows_ * columns_);
-    product.each([&](const Expr& row, const Expr& column, int i) {
-      const std::vector<Expr> sums = product.group(i);
-      const Expr r = first_row_ + row.as(key_.index), first = first_column_ + column.as(key_.index);
-      k_.when(r < rows_, [&] {
-        for (std::size_t j = 0; j < sums.size(); ++j) {
-          const Expr c = first + static_cast<int>(j);
-          k_.when(c < columns_, [&] { made_.store(results + place_of(r, c), with_bias(sums[j], r, part)); });
-        }
-      });
-    });
+    product.make(left(), right(), begin, min(begin + span_, depth_),
+                 [&](const Expr& row, const Expr& column, std::span<const Expr> sums) {
+                   const Expr r = first_row_ + row.as(key_.index), first = first_column_ + column.as(key_.index);
+                   k_.when(r < rows_, [&] {
+                     for (std::size_t j = 0; j < sums.size(); ++j) {
+                       const Expr c = first + static_cast<int>(j);
+                       k_.when(c < columns_,
+                               [&] { made_.store(results + place_of(r, c), with_bias(sums[j], r, part)); });
+                     }
+                   });
+                 });
   }
 
  private:
