@@ -112,23 +112,35 @@ TEST_F(Choosing, SaysWhatIsWrongWithAFile) {
                  " is no choice, which is \"KEY = CHOICE\"; delete it"));
 }
 
-/// The bytes of a product by the tile that a clock finds the quickest: the one that it is asked about in call `which`.
-std::vector<std::byte> product(std::string_view device, DType dtype, int which, int& calls) {
-  calls = 0;
-  auto choices = std::make_unique<Choices>(
-      "a device",
-      [&calls, which](FunctionRef<void()> work) {
-        work();
-        return calls++ == which ? 60.0 : 100.0;  // so slow that each is asked about once
-      },
-      CodeCache(std::nullopt), std::nullopt);
-  const Profile& profile = *std::ranges::find(profiles(), device, &Profile::name);
+struct Sizes {
+  std::int64_t rows, depth, columns;
+};
+
+/// The bytes of a product on a device that chooses so.
+std::vector<std::byte> product(std::string_view device, DType dtype, const Sizes& sizes,
+                               std::unique_ptr<Choices> choices) {
+  // With one multiprocessor all sizes keep the device busy: large tiles are among the ways.
+  Profile profile = *std::ranges::find(profiles(), device, &Profile::name);
+  profile.has.multiprocessors = 1;
   const Device on(make_ref<Gpu>(make_simulated(profile), std::move(choices)));
   on.seed(3);
-  const Value a = cast(normal({66, 40}, 0, 1, on, DType::F32), dtype),
-              b = cast(normal({40, 72}, 0, 1, on, DType::F32), dtype);
+  const Value a = cast(normal({sizes.rows, sizes.depth}, 0, 1, on, DType::F32), dtype),
+              b = cast(normal({sizes.depth, sizes.columns}, 0, 1, on, DType::F32), dtype);
   const TensorData made = matmul(a, b).data();
   return {made.bytes().begin(), made.bytes().end()};
+}
+
+/// The same by the tile that a clock finds the quickest: the one that it is asked about in call `which`.
+std::vector<std::byte> timed_product(std::string_view device, DType dtype, int which, int& calls) {
+  calls = 0;
+  return product(device, dtype, {66, 40, 72},
+                 std::make_unique<Choices>(
+                     "a device",
+                     [&calls, which](FunctionRef<void()> work) {
+                       work();
+                       return calls++ == which ? 60.0 : 100.0;  // so slow that each is asked about once
+                     },
+                     CodeCache(std::nullopt), std::nullopt));
 }
 
 TEST_F(Choosing, KeepsTheBitsOfProducts) {
@@ -137,11 +149,50 @@ TEST_F(Choosing, KeepsTheBitsOfProducts) {
       {"simulated:cuda", DType::F32}, {"simulated:cuda", DType::F16}, {"simulated:vulkan32", DType::BF16}};
   for (const auto& [device, dtype] : kinds) {
     int ways = 0, calls = 0;
-    const std::vector<std::byte> expected = product(device, dtype, 0, ways);
+    const std::vector<std::byte> expected = timed_product(device, dtype, 0, ways);
     EXPECT_GT(ways, 2);
     for (const int which : {1, ways / 2, ways - 1})
-      EXPECT_EQ(product(device, dtype, which, calls), expected) << device << ", " << which;
+      EXPECT_EQ(timed_product(device, dtype, which, calls), expected) << device << ", " << which;
   }
+}
+
+// Tiles past the ends of the matrices, and an odd number of steps; and tiles that are all whole.
+TEST_F(Choosing, KeepsTheBitsOfLargeProducts) {
+  measure(true);
+  struct Kind {
+    std::string_view device;
+    DType dtype;
+    std::string_view loads;
+    std::initializer_list<std::string_view> tiles;
+  };
+  const std::initializer_list<std::string_view> of_warps{"64x64x32 of 4x8", "128x256x16 of 8x16 two ahead",
+                                                         "128x128x64 of 8x16 in one stage",
+                                                         "128x128x16 of 8x16 two ahead"};
+  const Kind kinds[] = {{"simulated:cuda",
+                         DType::F32,
+                         "deep 4 by wide 4",
+                         {"128x128x8 of 8x8", "128x128x8 of 8x8 blocked", "128x128x16 of 8x8 in one stage blocked",
+                          "128x256x8 of 8x16 blocked", "64x128x16 of 8x8 blocked", "128x64x16 of 8x8 blocked"}},
+                        {"simulated:cuda", DType::F16, "deep 8 by wide 8", of_warps},
+                        {"simulated:vulkan32", DType::BF16, "deep 8 by wide 8", of_warps}};
+  for (const Kind& kind : kinds)
+    for (const Sizes& sizes : {Sizes{130, 72, 136}, Sizes{256, 128, 256}}) {
+      const auto by = [&](std::string_view tile) {
+        write("shipped", text("kiln 2 on a device: product of ", kind.dtype, ", up to 2^8 x 2^8 x 2^7, 2^0 times, ",
+                              kind.loads, " = ", tile, "\n"));
+        return product(kind.device, kind.dtype, sizes,
+                       std::make_unique<Choices>(
+                           "a device",
+                           [&](FunctionRef<void()>) {
+                             ADD_FAILURE() << kind.device << " has no tile " << tile;
+                             return 1.0;
+                           },
+                           CodeCache(std::nullopt), path("shipped")));
+      };
+      const std::vector<std::byte> expected = by(*kind.tiles.begin());
+      for (const std::string_view tile : kind.tiles)
+        EXPECT_EQ(by(tile), expected) << kind.device << ", " << sizes.rows << ", " << tile;
+    }
 }
 
 }  // namespace

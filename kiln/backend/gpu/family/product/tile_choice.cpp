@@ -112,6 +112,7 @@ std::vector<Tile> tiles_for(const Gpu& gpu, const Tile& first, const Matrices& p
       {128, 128, 32, 8, 8, true, 0, 2, 2},
       {128, 128, 64, 8, 8, true, 0, 1},
       {64, 256, 32, 8, 16, true, 0, 1},
+      {128, 256, 32, 8, 8, true, 0, 1},
   };
   std::vector<Tile> all{first};
   if (p.m <= 32 || p.n <= 32) return all;
