@@ -14,7 +14,8 @@
 namespace kiln::gpu {
 namespace {
 
-// Of the tables of ways to choose from, and of what the questions mean: choices that were made from others are forgotten.
+// The version of the tables of ways to choose from, and of what the questions mean: choices that were made from others
+// are forgotten.
 constexpr int kVersion = 2;
 constexpr std::string_view kSign = " = ";
 

@@ -22,7 +22,7 @@ class Choices {
 
   /// `device`: its name, its driver and that driver's version. The file's lines are "key = choice".
   Choices(std::string device, Clock clock, CodeCache cache, std::optional<std::string> file);
-  /// With the settings of the environment, and a clock that waits for `synchronize`.
+  /// Takes the settings of the environment, and a clock that waits for `synchronize`.
   static std::unique_ptr<Choices> of(std::string device, std::function<void()> synchronize);
 
   /// The number of the way to take of those called `names`: the one that is known for the question, which says the kind of
