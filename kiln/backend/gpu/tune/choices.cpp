@@ -27,6 +27,7 @@ Choices::Choices(std::string device, Clock clock, CodeCache cache, std::optional
       cache_(std::move(cache)),
       file_(std::move(file)),
       measures_(is_set("KILN_AUTOTUNE", false)),
+      asks_(measures_ || file_),
       logs_(is_logged("gpu")) {
   read_file();
 }

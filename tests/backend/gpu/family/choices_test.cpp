@@ -12,6 +12,8 @@
 #include "kiln/backend/gpu/simulated/simulated.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/sequence/attention.hpp"
+#include "tests/backend/gpu/family/watched.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln::gpu {
@@ -193,6 +195,79 @@ TEST_F(Choosing, KeepsTheBitsOfLargeProducts) {
       for (const std::string_view tile : kind.tiles)
         EXPECT_EQ(by(tile), expected) << kind.device << ", " << sizes.rows << ", " << tile;
     }
+}
+
+/// Choices as a file says them, which all that is measured is written to.
+std::unique_ptr<Choices> shipped(const std::string& file) {
+  return std::make_unique<Choices>(
+      "a device",
+      [](FunctionRef<void()> work) {
+        work();
+        return 100.0;
+      },
+      CodeCache(std::nullopt), file);
+}
+
+std::vector<std::byte> bytes_of(const Value& value) {
+  const TensorData made = value.data();
+  return {made.bytes().begin(), made.bytes().end()};
+}
+
+/// What a device asked about, and what it chose.
+std::vector<std::string> lines_of(const std::string& file) {
+  std::vector<std::string> all;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty() && line[0] != '#') all.push_back(line);
+  return all;
+}
+
+TEST_F(Choosing, KeepsTheBitsOfConvolutionsAndAttention) {
+  const auto run = [](std::unique_ptr<Choices> choices) {
+    const Device on(make_ref<Gpu>(make_simulated(), std::move(choices)));
+    on.seed(5);
+    const Value x = normal({2, 40, 12, 12}, 0, 1, on, DType::F32), w = normal({48, 40, 3, 3}, 0, 1, on, DType::F32);
+    const auto heads = [&] { return cast(normal({1, 2, 80, 40}, 0, 1, on, DType::F32), DType::F16); };
+    const Value q = heads(), k = heads(), v = heads();
+    return std::vector{bytes_of(conv(x, w, {})), bytes_of(attention(q, k, v, {.causal = true}))};
+  };
+  measure(true);
+  const auto expected = run(shipped(path("made")));
+  const std::vector<std::string> asked = lines_of(path("made"));  // in the order of their letters
+  ASSERT_EQ(asked.size(), 2u);                                    // each has several ways
+  const auto key = [&](std::size_t i) { return asked[i].substr(0, asked[i].rfind(" = ")); };
+  for (const char* const way : {"32 rows 64 deep in one stage", "128 rows 32 deep in one stage", "64 rows 16 deep"})
+    for (const char* const tile : {"64x64x16 of 8x4", "32x64x16 of 4x4"}) {
+      const std::vector<std::string> wanted{text(key(0), " = ", way), text(key(1), " = ", tile)};
+      write("chosen", text(wanted[0], "\n", wanted[1], "\n"));
+      EXPECT_EQ(run(shipped(path("chosen"))), expected) << way << ", " << tile;
+      EXPECT_EQ(lines_of(path("chosen")), wanted);  // they are known, and nothing was measured
+    }
+}
+
+/// exp(x - max) / sum of rows, and the kernels that it took.
+std::pair<std::vector<std::byte>, std::vector<std::string>> softmax_by_hand(std::unique_ptr<Choices> choices) {
+  const test::WatchedDevice on(std::move(choices));
+  const Value x = on.of({7, 33});
+  (void)on.launches();
+  const Value powers = exp(x - max(x, {1}, true));
+  const Value y = powers / sum(powers, {1}, true);
+  std::vector<std::string> launches = on.launches();
+  return {bytes_of(y), std::move(launches)};
+}
+
+TEST_F(Choosing, TakesPartsOfAFusedKernelWhereTheyAreQuicker) {
+  measure(true);
+  const std::vector<std::byte> expected = softmax_by_hand(shipped(path("made"))).first;
+  const std::vector<std::string> asked = lines_of(path("made"));
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0], "kiln 2 on a device: rows of max, sub+exp, div, float32 2^3 2^6 = fused");
+  measure(false);
+  EXPECT_EQ(softmax_by_hand(shipped(path("made"))), std::pair(expected, std::vector<std::string>{"row_program"}));
+  write("parts", "kiln 2 on a device: rows of max, sub+exp, div, float32 2^3 2^6 = parts\n");
+  const auto [bytes, launches] = softmax_by_hand(shipped(path("parts")));
+  EXPECT_EQ(bytes, expected);
+  EXPECT_GT(launches.size(), 1u);
 }
 
 }  // namespace

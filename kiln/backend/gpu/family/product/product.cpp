@@ -77,7 +77,7 @@ struct TileKernel {
   static Expr tiles(const Expr& size, int each) { return (size + (each - 1)) / each; }
 };
 
-/// For a b of one column. Warps take one row each, or all take the same rows() rows and split the depth.
+/// A product with a b of one column. Warps take one row each, or all take the same rows() rows and split the depth.
 struct VectorKernel {
   DType dtype, index;
   int rank;
@@ -185,7 +185,7 @@ struct SumKernel {
 
 /// Blocks may go past the ends of matrices by less than the largest tile.
 DType index_of(const Matrices& p, std::int64_t shares) {
-  constexpr std::int64_t kTile = 128;
+  constexpr std::int64_t kTile = 256;
   const auto reach = [&](const Lines& factor, std::int64_t lines, const Dims& batch) {
     std::int64_t far = (lines + kTile) * std::abs(factor.line) + (p.k + kTile) * std::abs(factor.depth);
     for (int dim = 0; dim < batch.size(); ++dim) far += p.batch.sizes[dim] * std::abs(batch[dim]);
@@ -242,7 +242,7 @@ DepthSplit split_depth(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, 
 }
 
 void sum_parts(Gpu& gpu, const std::byte* parts, std::int64_t shares, std::byte* to, std::int64_t count, DType dtype) {
-  // With few elements and many shares there would be few threads, each with one load in flight.
+  // Few elements of many shares would mean few threads, each with one load in flight.
   constexpr std::int64_t kBusy = 1024;  // threads of a multiprocessor
   const std::int64_t threads = gpu.driver().capabilities().multiprocessors * kBusy;
   int team = 1;
@@ -300,7 +300,7 @@ void multiply(Gpu& gpu, Matrices p) {
                           parts,   whole(tile)};
       });
     };
-    by(chosen_tile(gpu, p, a, b, first, by));
+    by(chosen_tile(gpu, {TiledWork::Kind::Product, p.dtype, p.m, p.n, p.k, batch, a, b}, first, by));
   }
 }
 

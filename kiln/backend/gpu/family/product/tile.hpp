@@ -126,7 +126,7 @@ class TileProduct {
     /// `each`: the elements in one of the factor's buffer.
     Side(Builder& k, const Tile& tile, int lines, DType dtype, int each, bool along_depth);
     void begin(const Factor& from);
-    /// To and from the registers of tile `set`, one of Tile::ahead.
+    /// These move a tile to and from the registers of number `set`, one of Tile::ahead.
     void load(const Expr& from, const Expr& end, int set);
     void store(const Expr& turn, int set) const;
 
