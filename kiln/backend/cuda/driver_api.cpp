@@ -13,6 +13,7 @@ DriverApi functions_of(const SharedLibrary& library) {
   library.find("cuInit", api.init);
   library.find("cuGetErrorName", api.get_error_name);
   library.find("cuGetErrorString", api.get_error_string);
+  library.find("cuDriverGetVersion", api.driver_get_version);
   library.find("cuDeviceGetCount", api.device_get_count);
   library.find("cuDeviceGet", api.device_get);
   library.find("cuDeviceGetAttribute", api.device_get_attribute);

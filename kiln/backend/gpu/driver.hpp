@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostArguments = 512;
 /// A kernel that the device can run.
 class Code : public RefCounted {};
 
-/// Bytes that are being copied to the host.
+/// A copy of bytes to the host that is under way.
 class Transfer : public RefCounted {
  public:
   virtual bool ready() const = 0;

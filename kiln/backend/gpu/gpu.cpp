@@ -11,6 +11,7 @@
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/kernel/lower/lower.hpp"
 #include "kiln/backend/gpu/results.hpp"
+#include "kiln/backend/gpu/tune/parts.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/expand.hpp"
@@ -168,6 +169,10 @@ std::vector<Ref<DataCheck>> Gpu::doubts(Inputs operands) const {
 template <class T>
 bool Gpu::run_family(const op::Op& op, const T& attributes, Call call) {
   const Results results(call.out);
+  if constexpr (std::is_same_v<T, op::RowFused>)
+    if (choices_->asks() && parts_are_quicker(*this, op, attributes, call,
+                                              [&](Call trial) { return family::run(*this, attributes, trial); }))
+      return false;
   try {
     return family::run(*this, attributes, call);
   } catch (const Refused& refused) {

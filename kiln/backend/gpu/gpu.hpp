@@ -66,7 +66,7 @@ class Gpu final : public LeafBackend {
   Driver& driver() const { return pool_->driver(); }
   /// The kernels that are the quickest here, among those that give the same bits.
   Choices& choices() const { return *choices_; }
-  /// Whether launch() takes kernels that are written in that language.
+  /// Does launch() take kernels that are written in that language?
   bool takes(Language language) const { return driver().texts() && driver().texts()->language() == language; }
   /// Allocates memory for a result in row-major order, unless it has some in that order already.
   Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
@@ -80,7 +80,7 @@ class Gpu final : public LeafBackend {
   Value scratch(const Desc& desc);
   /// Returns an operand in row-major order: in place if possible, otherwise a copy, which `held` keeps alive.
   Array read_contiguous(const Value& value, Value& held);
-  /// Like read_contiguous(), in memory that is aligned for loads of 16 bytes.
+  /// Does what read_contiguous() does, in memory that is aligned for loads of 16 bytes.
   Array read_aligned(const Value& value, Value& held);
 
   /// Runs a kernel, which is built and compiled on its first launch. Text needs a device that takes() its language.
@@ -100,7 +100,7 @@ class Gpu final : public LeafBackend {
   Ref<Code> find(const T& source) {
     return usable(made<Compiled>(source, [&] { return compile(source.kernel()); }));
   }
-  /// Null for such a kernel.
+  /// Returns null for such a kernel.
   template <KernelSource T>
   Ref<Code> find_or_none(const T& source) {
     return made<Compiled>(source, [&] { return compile(source.kernel()); }).code;

@@ -29,7 +29,7 @@ Ref<gpu::Code> StreamDriver::compile(const gpu::Kernel& kernel) {
 
 std::string StreamDriver::identity() const {
   const std::string& device = stream_->device();
-  return text(device.substr(0, device.find(':')), ", ", stream_->model());
+  return text(device.substr(0, device.find(':')), ", ", stream_->model(), ", driver ", stream_->driver_version());
 }
 
 Ref<gpu::Code> StreamDriver::compile_text(const gpu::TextKernel& kernel) {

@@ -57,6 +57,8 @@ struct DriverApi {
   Result (*get_error_name)(Result error, const char** name);
   Result (*get_error_string)(Result error, const char** words);
 
+  /// Null where the driver does not tell.
+  Result (*driver_get_version)(int* version) = nullptr;
   Result (*device_get_count)(int* count);
   Result (*device_get)(DeviceNumber* device, int ordinal);
   Result (*device_get_attribute)(int* value, int attribute, DeviceNumber device);

@@ -39,6 +39,12 @@ std::string Stream::model() const {
   return name;
 }
 
+int Stream::driver_version() const {
+  int version = 0;
+  if (api_.driver_get_version) check(api_.driver_get_version(&version), "asking for the driver's version");
+  return version;
+}
+
 DeviceId Stream::id() const {
   DeviceId id{};
   check(api_.device_get_id(&id, number_), "asking which device it is");

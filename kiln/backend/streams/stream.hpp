@@ -31,6 +31,8 @@ class Stream : public RefCounted {
   DeviceId id() const;
   /// "NVIDIA H200"
   std::string model() const;
+  /// What the driver says its version is, 12040 for CUDA 12.4; 0: it does not say.
+  int driver_version() const;
 
   /// Throws an error of a driver call: MemoryError if the device has no memory left, else DeviceError.
   template <class... Parts>

@@ -24,7 +24,7 @@ class Loss {
  public:
   static Loss& make();
   bool happened() const { return happened_.load(std::memory_order_acquire); }
-  /// From any thread; the first reason counts.
+  /// Any thread may call it; the first reason counts.
   void happen(std::string reason);
   std::string reason() const;
 
