@@ -64,9 +64,8 @@ Adapter request_adapter(const Provider& provider) {
   made.name = text(shown(info.device.view()), ", by ", api);
   made.type = info.type;
   // Its kernels end at once, and leave their results as they were.
-  require<DeviceError>(
-      info.backend != kNull, "webgpu: ", provider.library,
-      " finds no GPU that it can use, and offers an adapter that computes nothing; ", provider.remedy);
+  require<DeviceError>(info.backend != kNull, "webgpu: ", provider.library,
+                       " finds no GPU that it can use, and offers an adapter that computes nothing; ", provider.remedy);
   require<DeviceError>(made.limits.storage_buffers >= 4 && made.limits.storage_bytes >= (1 << 20) &&
                            made.limits.threads >= 128 && made.limits.blocks >= 1024,
                        "webgpu: ", made.name, " has ", made.limits.storage_buffers, " buffers of ",

@@ -103,9 +103,8 @@ QueueHandle device_queue(DeviceHandle device) {
 }
 
 FutureNumber pop_scope(DeviceHandle device, Callback<ScopeCallback> then) {
-  const std::uint32_t ticket = wire().ticket([=](const Answer& said) {
-    then.call(said.status, said.number, std::string_view(said.words), then.to, nullptr);
-  });
+  const std::uint32_t ticket = wire().ticket(
+      [=](const Answer& said) { then.call(said.status, said.number, std::string_view(said.words), then.to, nullptr); });
   wire().add(Command::PopScope, {number(device), ticket});
   return {ticket};
 }
@@ -247,8 +246,8 @@ void put_commands(Functions& f) {
   f.pass_release = &release<PassHandle>;
   f.copy = [](EncoderHandle encoder, BufferHandle from, std::uint64_t from_offset, BufferHandle to,
               std::uint64_t to_offset, std::uint64_t size) {
-    wire().add(Command::Copy, {number(encoder), number(from), small(from_offset), number(to), small(to_offset),
-                               small(size)});
+    wire().add(Command::Copy,
+               {number(encoder), number(from), small(from_offset), number(to), small(to_offset), small(size)});
   };
   f.clear = [](EncoderHandle encoder, BufferHandle buffer, std::uint64_t offset, std::uint64_t size) {
     wire().add(Command::Clear, {number(encoder), number(buffer), small(offset), small(size)});
