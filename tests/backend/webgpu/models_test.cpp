@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "kiln/backend/webgpu/adapter.hpp"
-#include "kiln/kiln.hpp"
 #include "kiln/nn/nn.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/optim/rules/sgd.hpp"
+#include "kiln/tensor/create.hpp"
 
 namespace kiln::test {
 namespace {

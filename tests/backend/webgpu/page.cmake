@@ -25,7 +25,7 @@ function(kiln_page_test name)
 endfunction()
 
 kiln_page_program(webgpu SOURCES driver_test.cpp text_test.cpp LINKS kiln_webgpu)
-kiln_page_program(webgpu_models SOURCES models_test.cpp LINKS kiln)
+kiln_page_program(webgpu_models SOURCES models_test.cpp LINKS kiln_fusion kiln_optim kiln_cpu kiln_webgpu)
 kiln_page_test(webgpu PROGRAM page_webgpu)
 kiln_page_test(webgpu_in_a_thread PROGRAM page_webgpu_threads FLAGS --isolated --no-jspi)
 kiln_page_test(webgpu_models PROGRAM page_webgpu_models)
