@@ -53,6 +53,8 @@ int kiln_webgpu_is_missing();
 int kiln_webgpu_may_suspend();
 /// Suspends the module until an answer has come, or a fifth of a second.
 void kiln_webgpu_suspend();
+/// Tells the first thread that the call which it gave to another has ended, with this status.
+void kiln_webgpu_called(int status);
 
 /// Exported: an answer, from the first thread. Its words were made by malloc, and are freed here.
 void kiln_webgpu_answer(std::uint32_t ticket, std::uint32_t status, std::uint32_t number, char* words,

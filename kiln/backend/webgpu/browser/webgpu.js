@@ -155,7 +155,17 @@ addToLibrary({
     call(name, ...given) {
       const run = async () => {
         const f = wasmExports[name];
-        if (!WebAssembly.promising || !WebAssembly.Suspending) return f(...given);
+        if (!WebAssembly.promising || !WebAssembly.Suspending) {
+#if PTHREADS
+          if (name === 'kiln_call') {
+            return new Promise((resolve) => {
+              KilnWebGpu.called = resolve;
+              wasmExports['kiln_webgpu_call'](...given);
+            });
+          }
+#endif
+          return f(...given);
+        }
         KilnWebGpu.promised = true;
         try {
           return await WebAssembly.promising(f)(...given);
@@ -168,6 +178,7 @@ addToLibrary({
       return called;
     },
     last: undefined,  // the call that all later ones wait for
+    called: undefined,  // resolves the call that runs in another thread
   },
   $KilnWebGpu__postset: "KilnWebGpu.last = Promise.resolve(); Module['kilnCall'] = KilnWebGpu.call;",
 
@@ -209,6 +220,10 @@ addToLibrary({
     if (globalThis.navigator?.gpu) return 0;
     return globalThis.isSecureContext === false ? 2 : 1;
   },
+
+  kiln_webgpu_called__deps: ['$KilnWebGpu'],
+  kiln_webgpu_called__proxy: 'async',
+  kiln_webgpu_called: (status) => KilnWebGpu.called(status),
 
   kiln_webgpu_may_suspend__deps: ['$KilnWebGpu'],
   kiln_webgpu_may_suspend: () => (KilnWebGpu.promised ? 1 : 0),
