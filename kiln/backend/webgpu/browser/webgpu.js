@@ -40,6 +40,7 @@ addToLibrary({
       KilnWebGpu.when(adapter.requestDevice({ label: 'kiln', requiredLimits }), ticket, (device) => {
         KilnWebGpu.objects[id] = device;
         KilnWebGpu.errorTicket = errorTicket;
+        device.kilnDropped = [];
         const reasons = { destroyed: 2 };
         device.lost.then((info) => KilnWebGpu.answer(lostTicket, 1, reasons[info.reason] ?? 1, info.message));
         device.onuncapturederror = (event) =>
@@ -55,6 +56,12 @@ addToLibrary({
     popScope(device, ticket) {
       KilnWebGpu.when(device.popErrorScope(), ticket, (error) =>
         KilnWebGpu.answer(ticket, 1, KilnWebGpu.errorType(error), error?.message));
+    },
+    // A buffer's memory would be the device's until the collector of garbage comes, and commands that are recorded may use
+    // it still: it goes with the next ones that are submitted.
+    release(id, objects) {
+      if (objects[id] instanceof GPUBuffer) objects[id].kilnDevice.kilnDropped.push(objects[id]);
+      objects[id] = undefined;
     },
     map(buffer, offset, bytes, ticket) {
       KilnWebGpu.when(buffer.mapAsync(1, offset, bytes), ticket, () => KilnWebGpu.answer(ticket, 1, 0, ''));
@@ -85,13 +92,17 @@ addToLibrary({
     commands: [
       [3, (a, o) => KilnWebGpu.requestAdapter(HEAPU32[a], HEAPU32[a + 1], HEAPU32[a + 2]), 0, 2],
       [5, (a, o) => KilnWebGpu.requestDevice(o[HEAPU32[a]], ...HEAPU32.slice(a + 1, a + 5)), 0, 2],
-      [2, (a, o) => { o[HEAPU32[a + 1]] = o[HEAPU32[a]].queue; }],
-      [1, (a, o) => { o[HEAPU32[a]] = undefined; }],
+      [2, (a, o) => {
+        o[HEAPU32[a + 1]] = o[HEAPU32[a]].queue;
+        o[HEAPU32[a + 1]].kilnDevice = o[HEAPU32[a]];
+      }],
+      [1, (a, o) => { KilnWebGpu.release(HEAPU32[a], o); }],
       [1, (a, o) => { o[HEAPU32[a]].destroy(); }],
       [2, (a, o) => { o[HEAPU32[a]].pushErrorScope(KilnWebGpu.filters[HEAPU32[a + 1]]); }],
       [2, (a, o) => { KilnWebGpu.popScope(o[HEAPU32[a]], HEAPU32[a + 1]); }, 0, 1],
       [4, (a, o) => {
         o[HEAPU32[a + 1]] = o[HEAPU32[a]].createBuffer({ usage: HEAPU32[a + 2], size: HEAPU32[a + 3] });
+        o[HEAPU32[a + 1]].kilnDevice = o[HEAPU32[a]];
       }],
       [4, (a, o) => KilnWebGpu.map(o[HEAPU32[a]], HEAPU32[a + 1], HEAPU32[a + 2], HEAPU32[a + 3]), 0, 3],
       [1, (a, o) => { o[HEAPU32[a]].unmap(); }],
@@ -130,7 +141,10 @@ addToLibrary({
       }],
       [4, (a, o) => { o[HEAPU32[a]].clearBuffer(o[HEAPU32[a + 1]], HEAPU32[a + 2], HEAPU32[a + 3]); }],
       [2, (a, o) => { o[HEAPU32[a + 1]] = o[HEAPU32[a]].finish(); }],
-      [2, (a, o) => { o[HEAPU32[a]].submit(KilnWebGpu.objectsFrom(a + 2, HEAPU32[a + 1])); }, 1],
+      [2, (a, o) => {
+        o[HEAPU32[a]].submit(KilnWebGpu.objectsFrom(a + 2, HEAPU32[a + 1]));
+        for (const buffer of o[HEAPU32[a]].kilnDevice.kilnDropped.splice(0)) buffer.destroy();
+      }, 1],
       [5, (a, o) => {
         o[HEAPU32[a]].writeBuffer(o[HEAPU32[a + 1]], HEAPU32[a + 2], HEAPU8, HEAPU32[a + 3], HEAPU32[a + 4]);
       }],
@@ -155,6 +169,7 @@ addToLibrary({
     call(name, ...given) {
       const run = async () => {
         const f = wasmExports[name];
+        if (!f) throw new Error(`the module exports no function '${name}'; link with -O2: -O3 renames what it exports`);
         if (!WebAssembly.promising || !WebAssembly.Suspending) {
 #if PTHREADS
           if (name === 'kiln_call') {
