@@ -24,8 +24,16 @@ function(kiln_page_test name)
   set_tests_properties(page.${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
 
-kiln_page_program(webgpu SOURCES driver_test.cpp text_test.cpp LINKS kiln_webgpu)
+kiln_page_program(webgpu SOURCES driver_test.cpp text_test.cpp LINKS kiln_webgpu kiln_cpu)
 kiln_page_program(webgpu_models SOURCES models_test.cpp LINKS kiln_fusion kiln_optim kiln_cpu kiln_webgpu)
+# A share of the op rows (tests/ops): values and gradients.
+set(rows ${PROJECT_SOURCE_DIR}/tests/ops)
+kiln_page_program(webgpu_rows
+  SOURCES page_devices.cpp ${rows}/harness.cpp ${rows}/op_values.cpp ${rows}/matrices.cpp ${rows}/rows/activation.cpp
+    ${rows}/rows/conv.cpp ${rows}/rows/index.cpp ${rows}/rows/matmul.cpp ${rows}/rows/normalization.cpp ${rows}/rows/pool.cpp
+    ${rows}/rows/reduce.cpp ${rows}/rows/view.cpp
+  LINKS kiln_autodiff kiln_config kiln_wire kiln_fusion kiln_cpu kiln_webgpu)
+kiln_page_test(webgpu_rows PROGRAM page_webgpu_rows ARGUMENTS --gtest_filter=Rows/OpRow.HasTheValues*:Rows/OpRow.HasTheGradient*)
 kiln_page_test(webgpu PROGRAM page_webgpu)
 kiln_page_test(webgpu_in_a_thread PROGRAM page_webgpu_threads FLAGS --isolated --no-jspi)
 kiln_page_test(webgpu_models PROGRAM page_webgpu_models)

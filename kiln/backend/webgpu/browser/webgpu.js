@@ -27,9 +27,16 @@ addToLibrary({
     requestAdapter(id, power, ticket) {
       const options = power === 2 ? { powerPreference: 'high-performance' } : {};
       KilnWebGpu.when(navigator['gpu'].requestAdapter(options), ticket, (adapter) => {
+        if (adapter) adapter.kilnOptions = options;
         KilnWebGpu.objects[id] = adapter;
         KilnWebGpu.answer(ticket, adapter ? 1 : 2, 0, '');
       });
+    },
+    // An adapter gives one device, and others are given by others like it.
+    async deviceOf(adapter, wanted) {
+      if (adapter.kilnUsed) adapter = (await navigator['gpu'].requestAdapter(adapter.kilnOptions)) ?? adapter;
+      adapter.kilnUsed = true;
+      return adapter.requestDevice(wanted);
     },
     requestDevice(adapter, id, ticket, lostTicket, errorTicket) {
       const requiredLimits = {};
@@ -37,7 +44,7 @@ addToLibrary({
         const is_ours = /Compute|StorageBuffer|UniformBuffer|maxBufferSize|BindGroup/.test(name);
         if (is_ours && adapter.limits[name]) requiredLimits[name] = adapter.limits[name];
       }
-      KilnWebGpu.when(adapter.requestDevice({ label: 'kiln', requiredLimits }), ticket, (device) => {
+      KilnWebGpu.when(KilnWebGpu.deviceOf(adapter, { label: 'kiln', requiredLimits }), ticket, (device) => {
         KilnWebGpu.objects[id] = device;
         KilnWebGpu.errorTicket = errorTicket;
         device.kilnDropped = [];
