@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a program that emscripten made as a page of headless Chromium, prints what it prints, and ends as it ends.
 
-    run_page.py [--no-jspi] [--no-gpu] [--isolated] [--env NAME=TEXT]... MODULE.js [ARGS...]
+    run_page.py [--no-jspi] [--no-gpu] [--no-webgpu] [--isolated] [--env NAME=TEXT]... MODULE.js [ARGS...]
 
 Ends with 77, which ctest takes for skipped, where there is no Chromium."""
 import argparse
@@ -17,6 +17,7 @@ from chromium import NO_WEBGPU, WEBGPU, Chromium, serve, skip_without_chromium  
 # them by itself, and tells its end by onExit.
 START = """
 (given) => new Promise((end, fail) => {
+  if (given.noWebgpu) Object.defineProperty(Navigator.prototype, 'gpu', { value: undefined });
   if (given.noJspi) { delete WebAssembly.Suspending; delete WebAssembly.promising; }
   const lines = globalThis.lines = [];
   const start = async (module) => {
@@ -44,12 +45,13 @@ START = """
 """
 
 
-def run(module, arguments, environment, isolated=False, no_jspi=False, no_gpu=False, patience=600, tell=print):
-    """Returns the program's exit status; `tell` gets each line that it prints."""
+def run(module, arguments, environment, options, patience=600, tell=print):
+    """Returns the program's exit status; `options` are main()'s, and `tell` gets each line that the program prints."""
     module = pathlib.Path(module)
-    given = {"module": module.name, "arguments": arguments, "environment": environment, "threads": isolated,
-             "noJspi": no_jspi}
-    with serve(module.parent, isolated) as address, Chromium(NO_WEBGPU if no_gpu else WEBGPU) as browser:
+    given = {"module": module.name, "arguments": arguments, "environment": environment, "threads": options.isolated,
+             "noJspi": options.no_jspi, "noWebgpu": options.no_webgpu}
+    flags = NO_WEBGPU if options.no_gpu else WEBGPU
+    with serve(module.parent, options.isolated) as address, Chromium(flags) as browser:
         page = browser.open(address + "/", patience=60)
         page.evaluate(f"void ({START})({json.dumps(given)})")
         end = time.monotonic() + patience
@@ -73,7 +75,8 @@ def run(module, arguments, environment, isolated=False, no_jspi=False, no_gpu=Fa
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--no-jspi", action="store_true")
-    parser.add_argument("--no-gpu", action="store_true")
+    parser.add_argument("--no-gpu", action="store_true", help="a browser that lends none")
+    parser.add_argument("--no-webgpu", action="store_true", help="a browser without navigator.gpu")
     parser.add_argument("--isolated", action="store_true", help="with threads")
     parser.add_argument("--env", action="append", default=[])
     parser.add_argument("module")
@@ -81,7 +84,7 @@ def main():
     given = parser.parse_args()
     skip_without_chromium()
     environment = dict(each.split("=", 1) for each in given.env)
-    sys.exit(run(given.module, given.arguments, environment, given.isolated, given.no_jspi, given.no_gpu))
+    sys.exit(run(given.module, given.arguments, environment, given))
 
 
 if __name__ == "__main__":

@@ -38,3 +38,12 @@ kiln_page_test(webgpu PROGRAM page_webgpu)
 kiln_page_test(webgpu_in_a_thread PROGRAM page_webgpu_threads FLAGS --isolated --no-jspi)
 kiln_page_test(webgpu_models PROGRAM page_webgpu_models)
 kiln_page_test(webgpu_models_in_a_thread PROGRAM page_webgpu_models_threads FLAGS --isolated --no-jspi)
+
+# What a page is told where something is missing.
+function(kiln_page_sentence name sentence)
+  kiln_page_test(${name} PROGRAM page_webgpu FLAGS ${ARGN} ARGUMENTS --gtest_filter=WebgpuDriver.SaysWhatTheDeviceHas)
+  set_tests_properties(page.${name} PROPERTIES PASS_REGULAR_EXPRESSION "no device: DeviceError: webgpu: ${sentence}")
+endfunction()
+kiln_page_sentence(webgpu_without_jspi "the browser's answer cannot be waited for here" --no-jspi)
+kiln_page_sentence(webgpu_without_gpu "the browser finds no GPU; the browser lends no GPU" --no-gpu)
+kiln_page_sentence(webgpu_without_webgpu "this browser has no WebGPU" --no-webgpu)
