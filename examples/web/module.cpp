@@ -1,0 +1,2 @@
+// Kiln alone, as the package kiln-web has it: what loads and runs models.
+int main() {}
