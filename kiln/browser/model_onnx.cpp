@@ -11,7 +11,10 @@ using onnx::Datum;
 Port port_of(const onnx::ValueInfo& info) {
   Port port{.name = info.name, .dtype = ""};
   if (info.type.kind != onnx::TypeProto::Kind::Tensor) return port;
-  if (info.type.element != onnx::Element::Undefined) port.dtype = onnx::name(info.type.element);
+  const onnx::Element element = info.type.element;
+  const bool is_own = onnx::is_known(element) && !onnx::is_narrow(element) && element != onnx::Element::String;
+  if (element != onnx::Element::Undefined)
+    port.dtype = is_own ? kiln::name(onnx::dtype_of(element)) : onnx::name(element);
   if (!info.type.shape) return port;
   port.shape.emplace();
   for (const onnx::DimProto& dim : *info.type.shape) {
@@ -88,7 +91,10 @@ class OnnxModel final : public Model {
 
 std::shared_ptr<Model> load_onnx(std::span<const std::byte> bytes, const std::string& name, const Device& device,
                                  bool free_batch) {
-  return std::make_shared<OnnxModel>(onnx::load(bytes, name, "", device, {.free_batch = free_batch}), name);
+  onnx::Model model = onnx::load(bytes, name, "", device, {.free_batch = free_batch});
+  // A file of no fields at all is one too, to its format.
+  require<DataError>(!model.outputs().empty(), name, ": there is no model in it: it is cut, or no ONNX file");
+  return std::make_shared<OnnxModel>(std::move(model), name);
 }
 
 }  // namespace kiln::browser
