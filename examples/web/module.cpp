@@ -1,2 +1,4 @@
 // Kiln alone, as the package kiln-web has it: what loads and runs models.
-int main() {}
+#include "kiln/browser/model.hpp"
+
+int main() { kiln::browser::offer(kiln::browser::model_functions()); }

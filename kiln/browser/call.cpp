@@ -17,7 +17,7 @@ std::vector<Function>& offered() {
 }
 
 const Function* found(std::string_view name) {
-  for (const auto functions : {model_functions(), tensor_functions(), std::span<const Function>(offered())})
+  for (const auto functions : {tensor_functions(), std::span<const Function>(offered())})
     for (const Function& each : functions)
       if (each.name == name) return &each;
   return nullptr;

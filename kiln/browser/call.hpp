@@ -11,8 +11,7 @@ namespace kiln::browser {
 /// Runs the function with a list of arguments. Throws ArgumentError where there is none of that name, and what it throws.
 Item call(std::string_view name, const Item& arguments);
 
-/// The functions that every page has: those of models.cpp and tensors.cpp.
-std::span<const Function> model_functions();
+/// The functions that every page has: those of tensors and devices.
 std::span<const Function> tensor_functions();
 
 }  // namespace kiln::browser

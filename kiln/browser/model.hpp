@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kiln/browser/item.hpp"
+#include "kiln/browser/function.hpp"
 
 namespace kiln::browser {
 
@@ -32,6 +32,9 @@ std::shared_ptr<Model> load_onnx(std::span<const std::byte> bytes, const std::st
                                  bool free_batch);
 /// A safetensors file that holds a captured graph, as save() writes it (kiln/store/graph_file.hpp).
 std::shared_ptr<Model> load_graph(std::span<const std::byte> bytes, const std::string& name, const Device& device);
+
+/// The functions of Kiln.load and of models, for a module that loads files: offer(model_functions()).
+std::span<const Function> model_functions();
 
 /// The data with the port's shape, where it has one dimension and its elements fill the declared sizes with at most one free
 /// size; otherwise as they are.

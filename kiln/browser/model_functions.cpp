@@ -1,7 +1,6 @@
 // The functions of JavaScript's Kiln.load and of models (packaging/npm/index.js).
 #include <array>
 
-#include "kiln/browser/call.hpp"
 #include "kiln/browser/model.hpp"
 #include "kiln/store/safetensors/safetensors.hpp"
 
@@ -58,15 +57,7 @@ Loaded load(const LoadRequest& request) {
 
 Item run(const std::shared_ptr<Model>& model, const Item& inputs) { return model->run(inputs); }
 
-void use_device(const std::string& name) { set_default_device(Device::parse(name)); }
-std::string device_name() { return default_device().name(); }
-
-constexpr std::array kFunctions{
-    function<load>("load"),
-    function<run>("run"),
-    function<use_device>("use_device"),
-    function<device_name>("device_name"),
-};
+constexpr std::array kFunctions{function<load>("load"), function<run>("run")};
 
 }  // namespace
 

@@ -24,7 +24,9 @@ struct Net {
   }
 };
 
-void write(const std::filesystem::path& file, const Value& value) { write_file_atomically(file.string(), value.data().bytes()); }
+void write(const std::filesystem::path& file, const Value& value) {
+  write_file_atomically(file.string(), value.data().bytes());
+}
 
 }  // namespace
 
@@ -37,7 +39,7 @@ int main(int argc, char** argv) {
                 nn::Conv2dConfig{.in = 8, .out = 16, .kernel = {3}, .stride = {2}}.init(device),
                 {.sizes = {2, 2}},
                 nn::LinearConfig{.in = 64, .out = 5}.init(device)};
-  const Tensor<4> picture = normal<4>({1, 3, 32, 32}, 0, 1, device);
+  const Tensor<4> picture = randn({1, 3, 32, 32}, device);
   write(folder / "picture.f32", picture.value());
   write(folder / "expected.f32", net.forward(picture).value());
   onnx::save([&](const Tensor<4>& x) { return net.forward(x); }, picture, (folder / "net.onnx").string());

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/browser/convert.hpp"
-#include "kiln/browser/handles.hpp"
+#include "kiln/browser/model.hpp"
 #include "kiln/onnx/save.hpp"
 #include "kiln/store/graph_file.hpp"
 #include "kiln/store/safetensors/safetensors.hpp"
@@ -30,6 +30,8 @@ Bytes bytes_of(const std::filesystem::path& file) {
 
 class BrowserModel : public testing::Test {
  protected:
+  static void SetUpTestSuite() { browser::offer(browser::model_functions()); }
+
   BrowserModel() { std::filesystem::create_directories(folder_); }
   ~BrowserModel() override { std::filesystem::remove_all(folder_); }
 
@@ -125,7 +127,8 @@ TEST_F(BrowserModel, RefusesDamagedFiles) {
     ASSERT_EQ(error_of([&] { load(whole); }), "none");
     for (std::size_t length = 1; length < whole.size(); length += 3)
       EXPECT_THAT(error_of([&] { load(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length))); }),
-                  HasSubstr("m"));
+                  HasSubstr("m"))
+          << length << " of " << whole.size();
     for (std::size_t at = 0; at < whole.size(); at += 2) {
       Bytes damaged = whole;
       damaged[at] ^= 0x5a;
