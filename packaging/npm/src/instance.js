@@ -103,7 +103,9 @@ export class Instance {
     this.#onCallback = onCallback;
     this.#thrown = null;
     try {
-      status = await module._kiln_call(place + 8, place + 8 + letters.length, bytes.length, place);
+      // A module with WebGPU has a way of its own, as it waits for the GPU in the middle of a call.
+      const call = module.kilnCall ?? ((_, ...numbers) => module._kiln_call(...numbers));
+      status = await call('kiln_call', place + 8, place + 8 + letters.length, bytes.length, place);
     } catch (error) {
       // kiln_call throws nothing: the module itself broke off, and its memory may be in any state.
       this.#ended = new KilnError('FatalError',
