@@ -74,7 +74,7 @@ export class Trainer {
       count = Math.max(1, Math.min(50, Math.round(200 / each)));
       if (last.step - tested >= 100 || !left) {
         tested = last.step;
-        this.#test(last.step, await this.kiln.functions.test_accuracy(training, left ? 500 : 10000));
+        this.#test(last.step, await this.kiln.functions.test_accuracy(training, 500));
       }
       el('progress').value = last.step / last.steps;
       this.#say(`step ${last.step} of ${last.steps}, loss ${this.#plot.loss.at(-1)[1].toFixed(3)}` + this.#tested() +

@@ -12,7 +12,8 @@ class Memory {
     return new Uint8Array(this.module.wasmMemory.buffer);
   }
   allocate(bytes) {
-    const address = this.module._kiln_allocate(bytes) >>> 0;
+    // Numbers beyond 32 bits would lose their upper ones on the way.
+    const address = bytes < 2 ** 32 ? this.module._kiln_allocate(bytes) >>> 0 : 0;
     if (address === 0)
       throw new KilnError('MemoryError', `${bytes} bytes do not fit into the memory of this page: dispose tensors that are ` +
           'no longer used, or use a smaller model');

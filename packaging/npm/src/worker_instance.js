@@ -61,13 +61,26 @@ export class WorkerInstance {
     const call = this.#calls.get(number);
     if (!call) return;
     if (progress) call.onProgress?.(progress);
-    else if (callback) {
-      if (call.onCallback?.(callback.number, callback.item) === false && this.#stop) Atomics.store(this.#stop, 0, 1);
-    } else {
+    else if (callback) this.#callBack(call, callback);
+    else {
       this.#calls.delete(number);
-      if (error) call.reject(KilnError.fromData(error));
+      if (call.thrown) call.reject(call.thrown.error);
+      else if (error) call.reject(KilnError.fromData(error));
       else call.resolve(result);
     }
+  }
+
+  /** What the function throws is the call's error, once C++ has ended. */
+  #callBack(call, {number, item}) {
+    if (call.thrown) return;
+    let goesOn = true;
+    try {
+      goesOn = call.onCallback?.(number, item) !== false;
+    } catch (error) {
+      call.thrown = {error};
+      goesOn = false;
+    }
+    if (!goesOn && this.#stop) Atomics.store(this.#stop, 0, 1);
   }
 
   #end(error) {
