@@ -35,7 +35,7 @@ std::optional<std::string> decoded(std::string_view path) {
 
 /// No part of the path leads up or is hidden.
 bool stays_inside(const fs::path& path) {
-  return std::all_of(path.begin(), path.end(), [](const fs::path& part) { return part.string().front() != '.'; }) &&
+  return std::all_of(path.begin(), path.end(), [](const fs::path& part) { return !part.string().starts_with('.'); }) &&
          path.is_relative();
 }
 
