@@ -3,17 +3,20 @@
 #pragma once
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/tensor_data.hpp"
 #include "kiln/net/crypto.hpp"
+#include "kiln/ops/value.hpp"
 #include "kiln/wire/fields.hpp"
 
 namespace kiln::remote {
 
 /// Raise this when a frame or an entry below changes.
-inline constexpr std::uint64_t kProtocol = 1;
+inline constexpr std::uint64_t kProtocol = 2;
 
 /// The first byte of a message.
 enum class Frame : std::uint8_t {
@@ -21,7 +24,7 @@ enum class Frame : std::uint8_t {
   Hello,  // Hello; the first message of a connection
   Work,   // a number, 1, 2, 3, ... in a session, then entries
   Bye,    // the session may be freed
-  // From the server. All but Welcome and Refusal begin with Progress.
+  // From the server. All but Welcome, Refusal and Offer begin with Progress.
   Welcome,   // Welcome
   Refusal,   // Refusal
   Ack,       // nothing
@@ -30,6 +33,7 @@ enum class Frame : std::uint8_t {
   Answer,    // the request's number, and bytes that depend on the request
   Failed,    // the request's number, and the roots of the failure
   Goodbye,   // a Refusal: the session has ended
+  Offer,     // Offer, without Progress: to another server that has shown a ticket
 };
 
 /// An entry of a Work frame. Numbers from kFirstForm on are calls: the number of the form plus kFirstForm; for each
@@ -49,11 +53,15 @@ enum class Entry : std::uint8_t {
   SetLimit,       // bytes
   ResetPeak,      //
   ReleaseMemory,  //
-  Program,        // defines a program: its number, its bytes, and the values that are its constants
-  DropProgram,    // its number
-  Replay,         // its number, a list of values, an optional key; its outputs get the next numbers
-  Give,           // the request's number, a value's number, an address, a ticket: sends the value to that server
-  Take,           // Desc, a ticket: the value that another server sends with that ticket gets the next number
+  Program,      // defines a program: its number, its bytes, the Descs of its outputs, the values that are its constants
+  DropProgram,  // its number
+  Replay,       // its number, a list of values, an optional key; its outputs get the next numbers
+  Give,         // the request's number, a value's number, an address, a Ticket: sends the value to that server
+  Take,         // Desc, a ticket's id: the value that another server has sent with it gets the next number
+  Expect,       // the request's number, Desc; the Answer is a Ticket, with which another server may send such a value
+  Record,       // a number: kernels are recorded under it from here on
+  Recorded,     // the request's number, that number; the Answer is a list of ProfileRow
+  StopRecording,  // that number
 };
 inline constexpr std::uint64_t kFirstForm = 32;
 /// The most forms that a session has; then the client forgets them all.
@@ -69,8 +77,22 @@ struct Hello {
   std::string device{};       // of the server; empty: its first one
   std::uint64_t session = 0;  // to go on with; 0: a new one
   std::string secret{};       // of that session
-  std::string ticket{};       // not empty: this connection only brings the value of that ticket
+  std::string ticket{};       // not empty: this connection only brings the value of the ticket with that id
+  std::string nonce{};        // with a ticket: what the server has to prove itself by
 };
+
+/// The right to send one value to a session. Both servers get it from their client, and prove to each other that they have
+/// the key, which never travels between them.
+struct Ticket {
+  std::string id, key;
+};
+/// What a server says to another one that has shown a ticket.
+struct Offer {
+  std::string nonce, proof;
+};
+/// Who knows the ticket's key: HMAC-SHA256 of the role and both nonces. Throws IoError in a build without OpenSSL.
+std::string proof_of(const Ticket& ticket, std::string_view role, std::string_view giver_nonce,
+                     std::string_view receiver_nonce);
 
 /// A user-defined operation that a server knows.
 struct KnownOp {
@@ -108,6 +130,12 @@ struct Root {
 
 inline void begin(wire::Writer& out, Frame frame) { out.byte(static_cast<std::uint8_t>(frame)); }
 inline void begin(wire::Writer& out, Entry entry) { out.whole(static_cast<std::uint64_t>(entry)); }
+
+std::int64_t bytes_of(const Desc& desc);
+/// The bytes of all, or the largest number where they are more than that.
+std::int64_t bytes_of(std::span<const Desc> all);
+/// Makes elements of what another program sent: truth values are 0 or 1 whatever the bytes are.
+void make_truth_values(TensorData& data);
 
 /// The sentence of any exception, and the kind of error that says it.
 Refusal told(const std::exception_ptr& error);
