@@ -27,7 +27,7 @@ constexpr Column kColumns[] = {
      [](const SessionRow& r) { return static_cast<double>(r.bytes_out); }, true},
 };
 
-/// A number without an exponent where it is whole.
+/// Returns a number, without an exponent where it is whole.
 std::string shown_number(double value) {
   const auto whole = static_cast<std::int64_t>(value);
   return static_cast<double>(whole) == value ? text(whole) : text(value);

@@ -1,4 +1,4 @@
-// What a server tells of itself: for programs, as a page, and as Prometheus text.
+// A server tells these numbers of itself: to programs, as a page, and as Prometheus text.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ struct HostCounters {
 };
 
 std::string prometheus_text(const HostCounters& counters);
-/// A page that loads itself again.
+/// Returns a page that loads itself again every two seconds.
 std::string page_of(const HostCounters& counters);
 
 }  // namespace kiln::remote

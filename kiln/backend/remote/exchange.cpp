@@ -76,18 +76,25 @@ void Exchange::give(const std::string& address, const Ticket& ticket, const Tens
   out.whole(kProtocol);
   wire::write_field(out, Hello{.ticket = ticket.id, .nonce = nonce});
   connection->send(out.take());
-  const std::optional<net::Message> message = connection->receive();
-  require<DeviceError>(message.has_value(), "the server ", address, " has closed the connection");
-  wire::Reader in(text("the server ", address), *message);
-  const auto type = static_cast<Frame>(in.byte());
-  if (type == Frame::Refusal) {
-    wire::read_header(in);
-    Refusal refusal;
-    wire::read_field(in, refusal);
-    raise(refusal.kind, text("the server ", address, ": ", refusal.sentence));
-  }
+  // What the other server says, which is a refusal or a message of this kind.
+  std::optional<net::Message> message;
+  const auto received = [&](Frame wanted) {
+    message = connection->receive();
+    require<DeviceError>(message.has_value(), "the server ", address, " has closed the connection");
+    wire::Reader in(text("the server ", address), *message);
+    const auto type = static_cast<Frame>(in.byte());
+    if (type == Frame::Refusal) {
+      wire::read_header(in);
+      Refusal refusal;
+      wire::read_field(in, refusal);
+      raise(refusal.kind, text("the server ", address, ": ", refusal.sentence));
+    }
+    if (type != wanted) in.wrong("it does not answer like a server of Kiln");
+    return in;
+  };
   Offer offer;
-  if (type == Frame::Offer) wire::read_field(in, offer);
+  wire::Reader in = received(Frame::Offer);
+  wire::read_field(in, offer);
   require<DeviceError>(is_same_secret(offer.proof, proof_of(ticket, "receives", nonce, offer.nonce)), "the server ",
                        address, " has not made the ticket of this value: the value is not sent to it");
   out.text(proof_of(ticket, "gives", nonce, offer.nonce));
@@ -98,8 +105,7 @@ void Exchange::give(const std::string& address, const Ticket& ticket, const Tens
     connection->send(bytes.subspan(at, std::min(kPiece, bytes.size() - at)));
     watched.goes_on();
   }
-  const std::optional<net::Message> done = connection->receive();
-  require<DeviceError>(done && done->size() == 1, "the server ", address, " did not take the value");
+  (void)received(Frame::Ack);
 }
 
 void Exchange::receive(net::Connection& connection, const Hello& hello, std::atomic<bool>& proved) {
@@ -157,8 +163,8 @@ void Exchange::receive(net::Connection& connection, const Hello& hello, std::ato
     found->second.until = Clock::now() + seconds(kSecondsToTake);
     unless.came = true;
   }
-  const std::byte done{1};
-  connection.send({&done, 1});
+  begin(out, Frame::Ack);
+  connection.send(out.take());
 }
 
 TensorData Exchange::take(std::uint64_t session, const std::string& id) {

@@ -1,4 +1,4 @@
-// Exchange: values that go from one server to another without passing the client. A session asks for a ticket, its client
+// Exchange lets values go from one server to another without passing the client. A session asks for a ticket, its client
 // hands that to the other server, and this one shows it together with the value:
 //
 //   server that gives                             server that receives
@@ -6,7 +6,7 @@
 //                                          <-     Offer: a nonce, HMAC(key, "receives", both nonces)
 //   HMAC(key, "gives", both nonces), Desc  ->     turns it away unless that is right
 //   bytes, in pieces                       ->
-//                                          <-     one byte: all is here
+//                                          <-     Ack: all is here
 //
 // So a value goes to nobody but the server that made the ticket, comes from nobody but the one that the client named, and
 // neither learns the other's token.
@@ -37,8 +37,8 @@ class Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   bool sends() const { return bool(dial_); }
-  /// A ticket for one value. Throws MemoryError where this session waits for more than so many bytes (0: any number), or for
-  /// too many values.
+  /// Returns a ticket for one value. Throws MemoryError where this session waits for more than so many bytes (0: any
+  /// number), or for too many values.
   Ticket expect(std::uint64_t session, const Desc& desc, std::int64_t most_bytes);
   /// Sends the elements to the server at `address`. Throws DeviceError where that one has not made the ticket.
   void give(const std::string& address, const Ticket& ticket, const TensorData& data);
@@ -47,7 +47,7 @@ class Exchange {
   /// Serves another server, which has shown a ticket; `proved` is set once it has shown that it has the key. Throws
   /// DeviceError where the ticket is none.
   void receive(net::Connection& connection, const Hello& hello, std::atomic<bool>& proved);
-  /// The session has ended.
+  /// Forgets the tickets of a session, which has ended.
   void forget(std::uint64_t session);
   /// Drops tickets and values whose time is over, and closes connections on which nothing moves.
   void watch();
@@ -67,9 +67,9 @@ class Exchange {
   };
   class Watched;
   using Tickets = std::map<std::string, Expected>;
-  /// With the lock. Throws DeviceError where no such ticket waits for its value.
+  /// The caller has the lock. Throws DeviceError where no such ticket waits for its value.
   Expected& open_ticket(const std::string& id);
-  /// With the lock. Takes those out that `is_over` says, to be destroyed without it.
+  /// The caller has the lock. Takes those out that `is_over` says, to be destroyed without it.
   Tickets take_out(const std::function<bool(const Expected&)>& is_over);
 
   const Dial dial_;

@@ -29,7 +29,7 @@ void refuse(net::Connection& connection, const Refusal& refusal) {
 Outgoing goodbye(const Session& session, const Refusal& why) {
   wire::Writer out;
   begin(out, Frame::Goodbye);
-  wire::write_field(out, Progress{session.applied(), 0});
+  wire::write_field(out, Progress{0, session.applied(), 0});
   wire::write_field(out, why);
   return {.head = out.take()};
 }
@@ -278,10 +278,13 @@ bool Host::apply(Kept& kept, Outbox& outbox, const net::Message& message) {
   session.counters().bytes_in += static_cast<std::int64_t>(message.size());
   const auto type = message.empty() ? Frame::Goodbye : static_cast<Frame>(message.front());
   if (type == Frame::Bye) return false;
+  if (type == Frame::Hello) return true;  // it came twice
   try {
     require<DataError>(type == Frame::Work && message.size() <= kMostBytes, "the client sends what is no frame");
     session.apply(std::span(message).subspan(1), [&](Outgoing each) { outbox.post(std::move(each)); });
     return true;
+  } catch (const IoError&) {
+    throw;  // the connection is to blame, and is closed; the session waits for another one
   } catch (...) { outbox.post(goodbye(session, told(std::current_exception()))); }
   outbox.close(1);
   const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// Host: lends devices to programs on other machines. `host(device, {.port = 3000})` is all that a program needs
+// Host lends devices to programs on other machines. `host(device, {.port = 3000})` is all that a program needs
 // (hosting.hpp); a Host itself takes connections of any kind.
 #pragma once
 #include <chrono>
@@ -23,7 +23,7 @@ struct HostSettings {
   double greeting = 10;             // seconds for a connection to show its token, however busy it is
   std::size_t most_strangers = 64;  // connections that have not; one more ends the oldest of the busiest address
   double ticket = 60;               // seconds for which another server may begin to send a value
-  /// Connects to another server, for values that go there without passing the client. Empty: they cannot.
+  /// Connects to another server, for values that go there without passing the client. If it is empty, they cannot.
   Exchange::Dial dial{};
 };
 
@@ -53,7 +53,7 @@ class Host {
   std::shared_ptr<Kept> kept_for(const Client& client, const Hello& hello);
   const Device& device_for(const std::string& name) const;
   void serve_session(Client& client, Kept& kept);
-  /// Applies a frame. False: the session has ended.
+  /// Applies a frame, and returns false if the session has ended.
   bool apply(Kept& kept, Outbox& outbox, const net::Message& message);
   /// Returns early where the session ends, or goes on by another connection.
   void wait_for_rate(const Client& client, const Kept& kept, Clock::time_point until);

@@ -118,6 +118,7 @@ Ref<Request> Link::pending(std::uint64_t number) {
 void Link::receive_all(std::shared_ptr<net::Connection> connection) {
   while (connection) {
     try {
+      sequence_ = 0;
       while (const std::optional<net::Message> message = connection->receive()) {
         received_ += message->size();
         receive(*message);
@@ -138,8 +139,15 @@ void Link::receive_all(std::shared_ptr<net::Connection> connection) {
 void Link::receive(std::span<const std::byte> message) {
   wire::Reader in(text("the server ", peer_), message);
   const auto type = static_cast<Frame>(in.byte());
-  const std::uint64_t applied = in.whole(), settled = in.whole();
-  outbox_.confirm(applied);
+  if (type == Frame::Welcome) return;  // it came twice
+  Progress progress;
+  wire::read_field(in, progress);
+  if (type != Frame::Goodbye) {
+    if (progress.sequence <= sequence_) return;  // it came twice
+    // What the network has lost is asked for again, over another connection.
+    require<IoError>(progress.sequence == ++sequence_, peer_, ": a message is missing");
+  }
+  outbox_.confirm(progress.applied);
   switch (type) {
     case Frame::Ack: break;
     case Frame::Failures:
@@ -174,7 +182,8 @@ void Link::receive(std::span<const std::byte> message) {
     }
     default: in.wrong("a frame of kind ", static_cast<int>(type));
   }
-  if (settled > settled_.load(std::memory_order_relaxed)) settled_.store(settled, std::memory_order_release);
+  if (progress.settled > settled_.load(std::memory_order_relaxed))
+    settled_.store(progress.settled, std::memory_order_release);
 }
 
 Ref<Failure> Link::read_roots(wire::Reader& in, const Ref<Requester>& requester) {

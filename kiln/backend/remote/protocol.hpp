@@ -1,4 +1,4 @@
-// What a client and a server of the remote device say to each other (docs/remote.md). Structs travel field by field
+// A client and a server of the remote device say this to each other (docs/remote.md). Structs travel field by field
 // (kiln/wire/fields.hpp); everything else is written by the sender and read by the receiver in the order given here.
 #pragma once
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace kiln::remote {
 /// Raise this when a frame or an entry below changes.
 inline constexpr std::uint64_t kProtocol = 2;
 
-/// The first byte of a message.
+/// Frame is the first byte of a message.
 enum class Frame : std::uint8_t {
   // From the client.
   Hello,  // Hello; the first message of a connection
@@ -27,7 +27,7 @@ enum class Frame : std::uint8_t {
   // From the server. All but Welcome, Refusal and Offer begin with Progress.
   Welcome,   // Welcome
   Refusal,   // Refusal
-  Ack,       // nothing
+  Ack,       // nothing; to another server, without Progress: its value is here
   Failures,  // a list: a value's number, and the roots of its failure
   Piece,     // of a read: the request's number, the value's place in it, and bytes
   Answer,    // the request's number, and bytes that depend on the request
@@ -36,8 +36,9 @@ enum class Frame : std::uint8_t {
   Offer,     // Offer, without Progress: to another server that has shown a ticket
 };
 
-/// An entry of a Work frame. Numbers from kFirstForm on are calls: the number of the form plus kFirstForm; for each
-/// operand that is a tensor the distance of its number from that of the next new value, for each plain number its value.
+/// Entry begins an entry of a Work frame. Numbers from kFirstForm on are calls: the number of the form plus kFirstForm;
+/// for each operand that is a tensor the distance of its number from that of the next new value, for each plain number
+/// its value.
 enum class Entry : std::uint8_t {
   Form,           // defines the next form: CallForm::write
   ForgetForms,    // all of them
@@ -64,11 +65,11 @@ enum class Entry : std::uint8_t {
   StopRecording,  // that number
 };
 inline constexpr std::uint64_t kFirstForm = 32;
-/// The most forms that a session has; then the client forgets them all.
+/// A session has at most so many forms; then the client forgets them all.
 inline constexpr std::uint64_t kMostForms = 1 << 16;
 /// Uploads and reads travel in pieces of at most so many bytes.
 inline constexpr std::size_t kPiece = 256 << 10;
-/// The longest message that anybody sends, and takes.
+/// Nobody sends or takes a longer message.
 inline constexpr std::size_t kMostBytes = 16 << 20;
 
 struct Hello {
@@ -81,20 +82,21 @@ struct Hello {
   std::string nonce{};        // with a ticket: what the server has to prove itself by
 };
 
-/// The right to send one value to a session. Both servers get it from their client, and prove to each other that they have
-/// the key, which never travels between them.
+/// Ticket is the right to send one value to a session. Both servers get it from their client, and prove to each other
+/// that they have the key, which never travels between them.
 struct Ticket {
   std::string id, key;
 };
-/// What a server says to another one that has shown a ticket.
+/// Offer is what a server says to another one that has shown a ticket.
 struct Offer {
   std::string nonce, proof;
 };
-/// Who knows the ticket's key: HMAC-SHA256 of the role and both nonces. Throws IoError in a build without OpenSSL.
+/// Returns the proof that one knows the ticket's key: HMAC-SHA256 of the role and both nonces. Throws IoError in a
+/// build without OpenSSL.
 std::string proof_of(const Ticket& ticket, std::string_view role, std::string_view giver_nonce,
                      std::string_view receiver_nonce);
 
-/// A user-defined operation that a server knows.
+/// KnownOp is a user-defined operation that a server knows.
 struct KnownOp {
   std::string name;
   std::uint64_t fingerprint = 0;
@@ -116,12 +118,13 @@ struct Refusal {
   std::vector<KnownOp> ops;  // where the tables differ: those of the server
 };
 
-/// How far a session is: the last Work frame that was applied, and the first value that may still become a failure.
+/// Progress says how far a session is: the number of this message in its connection (1, 2, 3, ...; 0 of a Goodbye), the
+/// last Work frame that was applied, and the first value that may still become a failure.
 struct Progress {
-  std::uint64_t applied = 0, settled = 0;
+  std::uint64_t sequence = 0, applied = 0, settled = 0;
 };
 
-/// An error that occurred on the server. Failures of several values may have the same root, which is reported once.
+/// Root is an error that occurred on the server. Failures of several values may have the same root, which is reported once.
 struct Root {
   std::uint64_t id = 0;
   ErrorKind kind = ErrorKind::Device;
@@ -132,15 +135,15 @@ inline void begin(wire::Writer& out, Frame frame) { out.byte(static_cast<std::ui
 inline void begin(wire::Writer& out, Entry entry) { out.whole(static_cast<std::uint64_t>(entry)); }
 
 std::int64_t bytes_of(const Desc& desc);
-/// The bytes of all, or the largest number where they are more than that.
+/// Returns the bytes of all, or the largest number where they are more than that.
 std::int64_t bytes_of(std::span<const Desc> all);
 /// Makes elements of what another program sent: truth values are 0 or 1 whatever the bytes are.
 void make_truth_values(TensorData& data);
 
-/// The sentence of any exception, and the kind of error that says it.
+/// Returns the sentence of any exception, and the kind of error that says it.
 Refusal told(const std::exception_ptr& error);
 
-/// Which operations two tables have in different forms: "matmul, conv"; those of this program against `others`.
+/// Returns which operations this program's table and `others` have in different forms: "matmul, conv".
 std::string differing_ops(const std::vector<KnownOp>& others);
 std::vector<KnownOp> own_ops();
 

@@ -347,7 +347,13 @@ Value Remote::move(const Value& value, const Device& to) {
   const Desc desc = value.node()->desc;
   Ticket ticket;
   const Ref<Failure> refused = attempt([&] {
-    ticket = there->ask_for<Ticket>(Entry::Expect, {}, [&](wire::Writer& out) { wire::write_desc(out, desc); });
+    wire::Writer expected;
+    wire::write_desc(expected, desc);
+    const std::vector<std::byte> bytes = expected.take();
+    ticket = there->ask_for<Ticket>(Entry::Expect, {}, [&](wire::Writer& out) {
+      out.whole(bytes.size());
+      out.bytes(bytes);
+    });
     const auto give = [&](wire::Writer& out) {
       out.text(there->link_->address());
       wire::write_field(out, ticket);

@@ -51,6 +51,8 @@ class Remote final : public LeafBackend, public RecordsElsewhere {
 
   /// Ends the session: its tensors are lost. For the end of a program, where the device itself is never destroyed.
   void leave() { link_->close(); }
+  /// Whether the session has ended, so that its tensors are lost.
+  bool is_lost() const { return link_->is_lost(); }
 
   ClientCounters counters() const;
   /// The server's name for the device that it lends: "cpu".

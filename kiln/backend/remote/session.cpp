@@ -1,5 +1,5 @@
-// Frames and their entries: values that come, go and are asked for. session_calls.cpp has what computes, session_answers.cpp
-// what the client is told.
+// This file reads frames and their entries: values that come, go and are asked for. session_calls.cpp has what computes,
+// session_answers.cpp what the client is told.
 #include "kiln/backend/remote/session.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Session::~Session() {
   exchange_.forget(number_);
   const Ref<Failure> of_the_rest = attempt([&] { device_.flush(); });
   const RequestedBy asking(requester_);
-  // Takes back the errors that the client did not ask for.
+  // This takes back the errors that the client did not ask for.
   const Ref<Failure> untold = attempt([&] { device_.sync(); });
 }
 
@@ -40,7 +40,7 @@ void Session::apply(std::span<const std::byte> frame, Post post) {
   reader_.open(frame);
   const std::uint64_t number = reader_.whole();
   if (number <= applied()) return;  // sent again after a lost connection
-  if (number != applied() + 1) reader_.wrong("frame ", number, " follows frame ", applied());
+  require<IoError>(number == applied() + 1, reader_.source(), ": frame ", number, " follows frame ", applied());
   post_ = &post;
   const RequestedBy asking(requester_);
   records_.emplace(logs_);
@@ -67,6 +67,7 @@ void Session::apply(std::span<const std::byte> frame, Post post) {
 }
 
 void Session::forget_told() {
+  sequence_ = 0;
   for (ToldRoot& root : roots_) root.told = false;
   unsettled_.clear();
   for (const auto& [number, held] : values_) unsettled_.push_back(number);
@@ -87,7 +88,7 @@ void Session::apply_entry(std::uint64_t code) {
     case Entry::Give:
     case Entry::Expect:
     case Entry::Recorded:
-      // Also within an upload: a client that was cut off there asks again what it had asked before.
+      // They may stand within an upload: a client that was cut off there asks again what it had asked before.
       return apply_request(entry);
     case Entry::Piece: return receive_piece();
     default:
@@ -158,7 +159,8 @@ void Session::apply_request(Entry entry) {
         answer(request, memory);
       });
     case Entry::Expect: {
-      const Desc desc = wire::read_desc(reader_);
+      wire::Reader in(reader_.source(), reader_.bytes(reader_.length(reader_.left(), "bytes")));
+      const Desc desc = wire::read_desc(in);
       return answer_by(request, [&] { answer(request, exchange_.expect(number_, desc, memory_limit_)); });
     }
     case Entry::Give: {

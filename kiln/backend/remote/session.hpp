@@ -1,4 +1,4 @@
-// Session: what a server keeps for a client. It applies the client's frames in order to a device, holds the client's values
+// Session is what a server keeps for a client. It applies the client's frames in order to a device, holds the client's values
 // by their numbers, and outlives a lost connection.
 //
 // An error of one call is the failure of its results or the answer to its request, and the session goes on. A frame that
@@ -26,7 +26,7 @@
 
 namespace kiln::remote {
 
-/// What a session may take; 0: no limit.
+/// SessionLimits say what a session may take; 0 is no limit.
 struct SessionLimits {
   std::int64_t memory = 0;      // bytes of all its tensors
   double seconds = 0;           // of computing
@@ -35,7 +35,7 @@ struct SessionLimits {
   std::size_t programs = 1024;
 };
 
-/// Numbers that any thread may read.
+/// SessionCounters are numbers that any thread may read.
 struct SessionCounters {
   std::atomic<std::int64_t> frames{0}, calls{0}, bytes_in{0}, bytes_out{0}, tensors{0}, bytes_held{0}, microseconds{0};
   std::atomic<bool> connected{false};
@@ -51,8 +51,8 @@ class Session {
   ~Session();
 
   /// Applies a Work frame, without its first byte, and posts what the client is to be told. Throws DataError where the
-  /// frame cannot be read to its end, and DeviceError where the session has computed for too long: it has to end then. One
-  /// thread at a time.
+  /// frame cannot be read to its end, and DeviceError where the session has computed for too long: it has to end then;
+  /// IoError where frames are missing before this one, so that the connection has to. One thread at a time.
   void apply(std::span<const std::byte> frame, Post post);
   /// Runs what waits, for the thread that applied frames and ends: nobody else runs it in time.
   void leave();
@@ -110,7 +110,7 @@ class Session {
   void record(std::uint64_t number);
   std::vector<ProfileRow> recorded(std::uint64_t number) const;
 
-  /// The value with that number; one that has failed where there is none.
+  /// Returns the value with that number, or one that has failed where there is none.
   const Held& held_of(std::uint64_t number);
   const Held& held_by_distance() { return held_of(next_ - reader_.whole()); }
   Values list_of_values();
@@ -118,7 +118,7 @@ class Session {
   /// Gives the value the next number. One that has failed counts no bytes.
   void hold(Value value, std::int64_t bytes, bool is_view = false);
   void free_value(std::uint64_t number);
-  /// Null, or the failure of results that would take more than the session may have.
+  /// Returns null, or the failure of results that would take more than the session may have.
   Ref<Failure> over_limit(std::int64_t bytes) const;
   void require_readable(const Values& values) const;
   void set_causes(Values causes);
@@ -126,7 +126,8 @@ class Session {
   /// Tells the client which values have become failures.
   void settle();
   std::uint64_t settled() const { return unsettled_.empty() ? next_ : unsettled_.front(); }
-  wire::Writer reply(Frame frame) const;
+  /// Returns the beginning of the next message.
+  wire::Writer reply(Frame frame);
   void post(Outgoing message);
   void send(wire::Writer& out) { post({.head = out.take()}); }
   template <class... Fields>
@@ -149,7 +150,7 @@ class Session {
   wire::Reader reader_;
   const Post* post_ = nullptr;             // of the frame that is being applied
   std::atomic<std::uint64_t> applied_{0};  // any thread may read it
-  std::uint64_t next_ = 0;
+  std::uint64_t next_ = 0, sequence_ = 0;  // the number of the next value, and of the last message
   std::unordered_map<std::uint64_t, Held> values_;
   Held missing_;  // in place of a value that is not there
   std::int64_t memory_limit_;

@@ -1,4 +1,4 @@
-// What a session tells its client: answers, elements, and which values have failed.
+// A session tells its client answers, elements, and which values have failed.
 #include <algorithm>
 
 #include "kiln/backend/remote/session.hpp"
@@ -62,11 +62,10 @@ void Session::send_values(std::uint64_t request, const Values& values) {
   answer(request);
 }
 
-wire::Writer Session::reply(Frame frame) const {
+wire::Writer Session::reply(Frame frame) {
   wire::Writer out;
   begin(out, frame);
-  out.whole(applied());
-  out.whole(settled());
+  wire::write_field(out, Progress{++sequence_, applied(), settled()});
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What a session computes: calls, and programs that were captured.
+// A session computes calls, and programs that were captured.
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -13,15 +13,15 @@
 namespace kiln::remote {
 namespace {
 
-/// Whether the results may take memory of their own: those of most views share an operand's. An expanded tensor counts whole,
-/// as whatever reads it may have to copy it.
+/// Returns whether the results may take memory of their own: those of most views share an operand's. An expanded tensor
+/// counts whole, as whatever reads it may have to copy it.
 bool takes_memory(const op::Op& op, bool of_view) {
   if (!is_view(op)) return true;
   return std::holds_alternative<op::Expand>(op.is) || (of_view && std::holds_alternative<op::Reshape>(op.is));
 }
 
-/// The name with the life of this program: calls that wait in the device name it, and may outlive the session. Null where
-/// clients have named too many; errors then have the operation's own name.
+/// Returns the name with the life of this program: calls that wait in the device name it, and may outlive the session. It is
+/// null where clients have named too many; errors then have the operation's own name.
 const char* lasting(const std::string& name) {
   constexpr std::size_t kMost = 1 << 16;
   static std::mutex mutex;

@@ -255,16 +255,6 @@ TEST(Limits, ZeroTensorsAndProgramsAreAnyNumber) {
   EXPECT_EQ(full({4}, 2, device, DType::F32).data().at(0), 2);
 }
 
-TEST(Limits, ASessionComputesNoLongerThanItMay) {
-  remote::Host host({Device::cpu()}, {.limits = {.seconds = 1e-6}});
-  const Device device = test::remote_device(host);
-  EXPECT_NE(sentence_of([&] {
-              (void)full({1000}, 1, device, DType::F32).data();
-              device.sync();
-            }).find("which is what the server allows: connect again for a new one"),
-            std::string::npos);
-}
-
 /// A frame of an honest session, and the sizes that it has after each entry.
 std::vector<std::byte> honest_frame(std::set<std::size_t>& ends) {
   wire::Writer out;
@@ -324,15 +314,6 @@ TEST(Killed, AClientWithinAnUploadLeavesNothing) {
   };
   for (int i = 0; i < 500 && !is_over(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_TRUE(is_over());
-}
-
-TEST_F(Hostile, ASlowReaderHoldsUpNobody) {
-  RawClient slow(host);
-  slow.hello({.token = "right"});
-  slow.work([](wire::Writer& out) { upload(out, {Shape{250'000}, DType::F32}, 1'000'000); });
-  for (int i = 0; i < 100; ++i)  // more that it never takes than the server has waiting for a client
-    slow.work([](wire::Writer& out) { remote::begin(out, Entry::Read), out.whole(1), out.whole(1), out.whole(0); });
-  EXPECT_EQ(full({4}, 2, honest, DType::F32).data().at(0), 2);
 }
 
 }  // namespace

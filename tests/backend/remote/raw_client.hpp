@@ -31,11 +31,10 @@ class RawClient {
   }
   /// A Work frame with these entries; the first has number 1.
   void work(const std::function<void(wire::Writer&)>& entries) {
-    wire::Writer out;
-    remote::begin(out, remote::Frame::Work);
-    out.whole(++frames_);
-    entries(out);
-    send(out.take());
+    remote::begin(out_, remote::Frame::Work);
+    out_.whole(++frames_);
+    entries(out_);
+    send(out_.take());
   }
   void bye() { send({std::byte{static_cast<std::uint8_t>(remote::Frame::Bye)}}); }
   void close() { connection_->close(); }
@@ -55,7 +54,8 @@ class RawClient {
       const auto type = static_cast<Frame>(in.byte());
       if (type == Frame::Welcome || type == Frame::Offer) continue;
       if (type == Frame::Refusal) wire::read_header(in);
-      else (void)in.whole(), (void)in.whole();
+      else
+        for (int i = 0; i < 3; ++i) (void)in.whole();  // Progress
       if (type == Frame::Refusal || type == Frame::Goodbye) return refusal_in(in);
       if (!said.empty()) continue;
       if (type == Frame::Failures && in.whole() > 0) said = first_root(in);
@@ -80,8 +80,18 @@ class RawClient {
   }
 
   std::unique_ptr<net::Connection> connection_;
+  wire::Writer out_;  // of all frames, as names are spelled once
   std::uint64_t frames_ = 0;
 };
+
+/// The entry by which a session gets a ticket; the request's number is 1.
+inline void write_expect(wire::Writer& out, const Desc& desc) {
+  wire::Writer described;
+  wire::write_desc(described, desc);
+  const std::vector<std::byte> bytes = described.take();
+  remote::begin(out, remote::Entry::Expect), out.whole(1);
+  out.whole(bytes.size()), out.bytes(bytes);
+}
 
 inline void write_upload(wire::Writer& out, const Desc& desc, std::size_t bytes) {
   remote::begin(out, remote::Entry::Upload);
